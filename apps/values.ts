@@ -24,8 +24,9 @@ export interface ToolResult {
 }
 
 export function parseToolResult(result: unknown): ToolResult {
-  const { content, structuredContent, isError } = fieldsOf(result);
-  const structured = fieldsOf(structuredContent);
+  const { content, structuredContent, isError, _meta } = fieldsOf(result);
+  // Tools that show a view send its data here, so that the model does not read it.
+  const structured = fieldsOf(fieldsOf(_meta)["mic-mcp/view"] ?? structuredContent);
   const { tool, arguments: args } = fieldsOf(structured["nextStep"]);
   return {
     isError: isError === true,

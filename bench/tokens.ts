@@ -1,6 +1,7 @@
 // Measures the number of o200k tokens that a model reads and the bytes that are sent to the client.
-import { countTokens } from "gpt-tokenizer/encoding/o200k_base";
+
 import * as z from "zod/v4";
+import { countTokens } from "../test/support/count-tokens.ts";
 import { connect } from "./client.ts";
 import type { MetricGroup } from "./group.ts";
 import type { Figures } from "./measure.ts";

@@ -1,5 +1,5 @@
 // Counts o200k tokens of a text, or of another value as JSON without spaces.
-import { countTokens } from "gpt-tokenizer/encoding/o200k_base";
+import { countTokens } from "../test/support/count-tokens.ts";
 
 /**
  * Hex strings with the average token count of random ones: 19 tokens for 32 digits (range 12 to 29) and 37 for 64 digits (range

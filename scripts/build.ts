@@ -117,8 +117,9 @@ if (!process.argv.includes("--check")) {
   for (const { name, html } of views) await writeFile(`${OUTPUT_FOLDER}/apps/${name}.html`, html);
   for (const file of DATA_FILES) await copyFile(file, `${OUTPUT_FOLDER}/${basename(file)}`);
   await writeFile(`${OUTPUT_FOLDER}/package.json`, `${JSON.stringify({ type: "commonjs" })}\n`);
+  const sources = await readFile(`${RECORD_FOLDER}/sources.tsv`, "utf8");
   const packages = await readBundledPackages([...bundles, ...views].flatMap(({ inputs }) => inputs));
-  await writeFile(`${OUTPUT_FOLDER}/licenses.txt`, formatLicenses(packages));
+  await writeFile(`${OUTPUT_FOLDER}/licenses.txt`, formatLicenses(packages, sources));
   const product = JSON.parse(await readFile("package.json", "utf8"));
   await writeFile(`${OUTPUT_FOLDER}/sbom.cdx.json`, createBillOfMaterials(product, packages));
 }

@@ -30,10 +30,28 @@ export async function readBundledPackages(inputs: readonly string[]): Promise<re
   return await Promise.all([...folders].sort().map(readPackage));
 }
 
-export const formatLicenses = (packages: readonly BundledPackage[]): string =>
-  packages
-    .map(({ name, version, license, text }) => `${name} ${version} (${license})\n\n${text}`)
-    .join(`\n${"-".repeat(80)}\n\n`);
+/** The catalog of the emulator, and the facts from Wikipedia, under their licenses. */
+const DATA_NOTICE = `Data
+
+The emulator contains data of the Local Government Directory (LGD), Ministry of Panchayati Raj, Government of India,
+https://lgdirectory.gov.in/, Government Open Data License - India.
+
+The tables of the names of districts and states contain facts from these sources. The articles of Wikipedia are under CC BY-SA 4.0,
+https://creativecommons.org/licenses/by-sa/4.0/.
+`;
+
+/** `sources`: the table of the data sources (src/geography/names/record/sources.tsv). */
+export const formatLicenses = (packages: readonly BundledPackage[], sources: string): string => {
+  const [, ...rows] = sources.trim().split("\n");
+  const lines = rows.map((row) => {
+    const [id, title, publisher, year, address] = row.split("\t");
+    return `${id}: ${title}. ${publisher}, ${year}. ${address}\n`;
+  });
+  return [
+    ...packages.map(({ name, version, license, text }) => `${name} ${version} (${license})\n\n${text}`),
+    `${DATA_NOTICE}\n${lines.join("")}`,
+  ].join(`\n${"-".repeat(80)}\n\n`);
+};
 
 interface Product {
   readonly name: string;

@@ -1,4 +1,5 @@
-// Generates the tables of README.md, docs/interface.md and the reference pages of docs/use/, and the tools in manifest.json.
+// Generates the tables of README.md, docs/interface.md and the reference pages of docs/use/, the tools in manifest.json, and
+// the manifests of the plugins.
 // With --check nothing is written, and an outdated file fails the check.
 import { readFile, writeFile } from "node:fs/promises";
 import { COMMANDS, type Command } from "../src/cli/commands.ts";
@@ -9,6 +10,7 @@ import { createSkills } from "../src/mcp/skills/skills.ts";
 import { prompts } from "../src/toolkit/prompts.ts";
 import { resources } from "../src/toolkit/resources/index.ts";
 import { tools } from "../tools/index.ts";
+import { pluginManifests } from "./release/plugins.ts";
 import { formatToolReference } from "./tool-reference.ts";
 
 const firstSentence = (text: string): string => text.split(/(?<=\.) /)[0] ?? text;
@@ -87,9 +89,14 @@ const replaceSection = (text: string, name: string, content: string): string =>
     (_, open: string, close: string) => `${open}${content}\n${close}`,
   );
 
+const manifestGenerators = Object.fromEntries(
+  Object.entries(pluginManifests).map(([path, manifest]) => [path, () => `${JSON.stringify(manifest, null, 2)}\n`]),
+);
+
 const toolReference = await formatToolReference();
 
 const generators: Readonly<Record<string, (text: string) => string>> = {
+  ...manifestGenerators,
   "README.md": (text) => replaceSection(text, "tools", `| tool | description |\n|---|---|\n${shortToolTable}`),
   "docs/use/resources.md": (text) =>
     Object.entries(TABLES).reduce((updatedText, [name, content]) => replaceSection(updatedText, name, content), text),

@@ -83,8 +83,8 @@ async function formatTool(tool: Tool): Promise<string> {
 }
 
 const GROUPS: readonly (readonly [string, (tool: Tool) => boolean])[] = [
-  ["Jobs", ({ toolset, view }) => toolset === "jobs" && view === undefined],
-  ["Geography", ({ toolset, view }) => toolset === "geography" && view === undefined],
+  ["Jobs", ({ toolsets, view }) => toolsets.includes("jobs") && view === undefined],
+  ["Geography", ({ toolsets, view }) => toolsets[0] === "geography" && toolsets.length === 1 && view === undefined],
   ["Views", ({ view }) => view !== undefined],
 ];
 

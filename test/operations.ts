@@ -26,11 +26,6 @@ const stateCodeOrName = {
   accepts: ["TG", "tg", "Telangana"],
   refuses: ["", "T", "T1", "T ", "TG\n", "x".repeat(81), 36, true, null, ["TG"], {}],
 };
-/** No name is accepted here, because the first call creates the file, and the same name is refused after that. */
-const newFileName = {
-  accepts: [],
-  refuses: ["", "../a.csv", "a/b.csv", "/tmp/a.csv", ".hidden", "a\n.csv", "con.csv", 5, null, ["a.csv"]],
-};
 const anyId = field.text(1, 128);
 const recipeVersionId = field.prefixedHex32("micrecipev_");
 const limit = optionalField("4.2/list-limit", field.integer(1, 100));
@@ -92,7 +87,6 @@ export const operations = {
     tool: "list_districts",
     queryFields: { state: independentField(requiredField("4.1/state-required", field.stateCode)) },
     widenedArguments: { state: stateCodeOrName },
-    extraArguments: { saveAs: newFileName },
   },
   getPlaygroundOpenApi: {
     id: "getPlaygroundOpenApi",
@@ -230,7 +224,6 @@ export const operations = {
       },
       createdSince: field.dateTime,
       unretried: field.boolean,
-      saveAs: newFileName,
     },
   },
   getMicJob: {

@@ -17,8 +17,9 @@ import { outputs } from "../src/toolkit/outputs.ts";
 export const cancelJob = defineTool({
   endpoint: cancelMicJob,
   name: "cancel_job",
-  title: "Cancel a job",
+  title: "Cancel (stop or abort) a running job",
   description: "Cancel a job that has not ended; its work so far is discarded. The user may be asked to confirm.",
+  searchHint: "stop, abort, kill",
   effect: "cancel",
   makes: "operation",
   traits: cancelTraits,

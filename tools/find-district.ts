@@ -2,13 +2,14 @@
 import * as z from "zod/v4";
 import { invalidArguments } from "../src/core/failure.ts";
 import { formatTable } from "../src/core/table.ts";
-import { DISTRICT_COLUMNS, findDifferencesInDistricts, toDistrictCells } from "../src/geography/districts.ts";
+import { DISTRICT_COLUMNS, findDifferencesInDistricts } from "../src/geography/districts.ts";
 import {
   describeFinding,
   describeFindings,
   describeHint,
   describeInterpretation,
   describeNamesakes,
+  describeUnclear,
   type Finding,
   type FoundDistricts,
   findDistricts,
@@ -16,10 +17,11 @@ import {
   requiredListsForFinding,
 } from "../src/geography/find-districts.ts";
 import { formatState } from "../src/geography/format.ts";
+import type { FoundDistrict } from "../src/geography/names/district-search.ts";
 import { resolveStates } from "../src/geography/names/resolve-state.ts";
 import {
   type CountryAnswer,
-  type GeographyMetadata,
+  type GeographyNote,
   geographyWaitSeconds,
   queryCountry,
   repeatWithMaxWait,
@@ -30,9 +32,21 @@ import { outputs } from "../src/toolkit/outputs.ts";
 import { type Advice, type NextStep, toolResult } from "../src/toolkit/results.ts";
 import type { ToolCall } from "../src/toolkit/tool-call.ts";
 
-type FoundAnswer = FindingMetadata & (FoundDistricts | { readonly answers: readonly FoundDistricts[] });
+/** The matches as a model reads them: the summary has the names of their states. */
+interface ShownDistricts extends Omit<FoundDistricts, "matches"> {
+  readonly matches: readonly Omit<FoundDistrict, "stateName">[];
+  /** For one of several names: a sentence about it, unless its one match says all. */
+  readonly note?: string;
+}
+type FoundAnswer = FindingMetadata & (Omit<ShownDistricts, "query"> | { readonly answers: readonly ShownDistricts[] });
 
-interface FindingMetadata extends GeographyMetadata {
+const toShown = ({ matches, ...answer }: FoundDistricts, note?: string): ShownDistricts => ({
+  ...answer,
+  matches: matches.map(({ stateName: _stateName, ...match }) => match),
+  ...(note !== undefined && { note }),
+});
+
+interface FindingMetadata extends GeographyNote {
   /** Differences between the lists that affect the matches; absent if there are none. */
   readonly consistency?: readonly string[];
 }
@@ -67,23 +81,24 @@ function queriesOf({ name, names }: FindDistrictArguments): readonly string[] {
   ]);
 }
 
-const COLUMNS = [...DISTRICT_COLUMNS, "match", "score"] as const;
+const COLUMNS = [...DISTRICT_COLUMNS, "match"] as const;
 /** Columns that are shown only if a row has a value for them. */
-const MORE_COLUMNS = ["kind", "since", "via"] as const;
+const MORE_COLUMNS = ["kind", "since", "via", "score", "made", "partOf"] as const;
 
 /** Formats all matches as a table, with their queries if `hasQueryColumn` is true. */
 function tableOf(findings: readonly Finding[], hasQueryColumn: boolean): readonly string[] {
-  const rows = findings.flatMap(({ answer: { query, matches } }) => matches.map((match) => ({ query, match })));
+  const rows = findings.flatMap(({ answer: { query, matches, certainty = "" } }) =>
+    matches.map((match) => ({ query, match, certainty })),
+  );
   if (rows.length === 0) return [];
   const more = MORE_COLUMNS.filter((column) => rows.some(({ match }) => match[column] !== undefined));
-  const cells = rows.map(({ query, match }) => [
+  const cells = rows.map(({ query, match, certainty }) => [
     ...(hasQueryColumn ? [query] : []),
-    ...toDistrictCells(match),
-    match.match,
-    match.score,
+    ...COLUMNS.map((column) => match[column]),
+    certainty,
     ...more.map((column) => match[column] ?? ""),
   ]);
-  return [formatTable([...(hasQueryColumn ? ["query"] : []), ...COLUMNS, ...more], cells)];
+  return [formatTable([...(hasQueryColumn ? ["query"] : []), ...COLUMNS, "certainty", ...more], cells)];
 }
 
 /**
@@ -136,19 +151,20 @@ async function adviceForOne(
       ? []
       : await findElsewhere(answer.readAs?.name ?? answer.query, states, country);
   const nextStep = nextStepFor(finding, elsewhere.length > 0, args, found, call);
-  const certainty = answer.matches.length === 0 ? "" : describeNamesakes(finding);
-  const hint = elsewhere.length > 0 ? "" : describeHint(finding, metadata.coverage);
+  const certainty = answer.matches.length === 0 ? "" : describeNamesakes(finding, metadata.coverage);
+  const hint = elsewhere.length > 0 ? "" : describeHint(finding);
   const summary = `${describeFinding(finding, metadata.coverage, where, elsewhere)}${certainty}${hint}`;
   return { summary, nextStep };
 }
 
 export const findDistrict = defineTool({
-  toolset: "geography",
+  toolsets: ["geography"],
   name: "find_district",
-  title: "Find a district",
+  title: "Find a district: which state, former names, towns",
   description:
     "Find districts of India by current or former name, headquarters or misspelling, with state and mandal (sub-district) count. " +
     "If ambiguous is true, report all matches. For rankings use rank_divisions.",
+  searchHint: "which state, old or former name, city, spelling",
   effect: "read",
   input: z.strictObject({
     name: nameArgument.optional(),
@@ -158,7 +174,7 @@ export const findDistrict = defineTool({
     waitSeconds: geographyWaitSeconds,
   }),
   output: outputs.answer<FoundAnswer>(
-    { coverage: outputs.object, vintage: outputs.object },
+    { vintage: outputs.text },
     { matches: outputs.objects, nextStep: outputs.object },
   ),
   async run({ waitSeconds, ...args }, call, ports) {
@@ -169,7 +185,6 @@ export const findDistrict = defineTool({
         level: "district",
         about: (all) => resolveStates(state === undefined ? undefined : [state], all),
         requiredLists: (about, country) => requiredListsForFinding(queries, about, country),
-        notNeeded: "not asked for",
         waitSeconds,
       },
       call,
@@ -181,28 +196,24 @@ export const findDistrict = defineTool({
       findings.flatMap(({ answer }) => answer.matches),
       country,
     );
-    const metadata: FindingMetadata = { ...countryAnswer.metadata, ...(consistency.length > 0 && { consistency }) };
+    const metadata: FindingMetadata = { ...countryAnswer.note, ...(consistency.length > 0 && { consistency }) };
     const line = [...consistency, countryAnswer.line].join("\n");
     const [only] = findings;
     if (args.names === undefined && only !== undefined) {
       const lines = [...describeInterpretation(only), ...tableOf([only], false), line];
       const advice = await adviceForOne(only, args, countryAnswer, call);
-      return toolResult(call, { ...only.answer, ...metadata }, { ...advice, lines, drift });
+      const { query: _query, ...answer } = toShown(only.answer);
+      return toolResult(call, { ...answer, ...metadata }, { ...advice, lines, drift });
     }
-    const notes = findings.flatMap((finding) => [
-      ...(finding.answer.matches.length === 0 || finding.stateWithoutMatch || finding.unlisted
-        ? [describeFinding(finding, metadata.coverage, "", [])]
-        : []),
-      ...describeInterpretation(finding),
-    ]);
-    const isMore = findings.some(({ requiredLists }) => requiredLists.rows.length > 0);
-    const nextStep = isMore ? repeatWithMaxWait(call, { ...args }, metadata.coverage) : undefined;
-    const summary = describeFindings(findings, metadata.coverage);
-    const lines = [...notes, ...tableOf(findings, true), line];
-    return toolResult(
-      call,
-      { answers: findings.map(({ answer }) => answer), ...metadata },
-      { summary, nextStep, lines, drift },
+    const { coverage } = countryAnswer.metadata;
+    const answers = findings.map((finding) => toShown(finding.answer, describeUnclear(finding, coverage)));
+    const notes = findings.flatMap((finding, index) =>
+      [answers[index]?.note ?? [], describeInterpretation(finding)].flat(),
     );
+    const isMore = findings.some(({ requiredLists }) => requiredLists.rows.length > 0);
+    const nextStep = isMore ? repeatWithMaxWait(call, { ...args }, coverage) : undefined;
+    const summary = describeFindings(findings, coverage);
+    const lines = [...notes, ...tableOf(findings, true), line];
+    return toolResult(call, { answers, ...metadata }, { summary, nextStep, lines, drift });
   },
 });

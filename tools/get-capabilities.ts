@@ -11,7 +11,7 @@ import { resourceResult } from "../src/toolkit/results.ts";
 export const getCapabilities = defineTool({
   endpoint: getMicPublicCapabilities,
   name: "get_capabilities",
-  title: "Get workspace capabilities",
+  title: "Get workspace capabilities and job limits",
   description:
     "Get what the workspace can process and its limits for a job: bytes, rows, pages, quotas. For consumption so far use get_usage.",
   effect: "read",

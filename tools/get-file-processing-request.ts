@@ -11,7 +11,7 @@ import { readResource } from "../src/toolkit/polling.ts";
 export const getFileProcessingRequest = defineTool({
   endpoint: getMicSharedFileProcessingRequest,
   name: "get_file_processing_request",
-  title: "Get a file-processing request",
+  title: "Get a file-processing request: approved or rejected",
   description:
     "Get a permission request for a shared file: approved, rejected or revoked, and why. With waitSeconds, wait for the reviewer.",
   effect: "read",

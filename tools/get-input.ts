@@ -11,7 +11,7 @@ import { readResource } from "../src/toolkit/polling.ts";
 export const getInput = defineTool({
   endpoint: getMicPublicInput,
   name: "get_input",
-  title: "Get an input",
+  title: "Get an input and its scan state",
   description: "Get one input: state, scan, file or dataset. With waitSeconds, wait for its scan.",
   effect: "read",
   input: z.strictObject({ ...getMicPublicInput.pathParameters.shape, waitSeconds, view }),

@@ -12,7 +12,7 @@ import { readResource } from "../src/toolkit/polling.ts";
 export const getJob = defineTool({
   endpoint: getMicJob,
   name: "get_job",
-  title: "Get a job",
+  title: "Get the status and output of a job",
   description:
     "Get one job: state, nine stages, failure, output. With waitSeconds, wait until it ends, pauses or needs a review. For several jobs use wait_for_jobs.",
   effect: "read",

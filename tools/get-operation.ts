@@ -11,7 +11,7 @@ import { readResource } from "../src/toolkit/polling.ts";
 export const getOperation = defineTool({
   endpoint: getMicPublicOperation,
   name: "get_operation",
-  title: "Get an operation",
+  title: "Get an operation, such as a cancellation",
   description:
     "Get an asynchronous operation, such as a cancellation: state and result. With waitSeconds, wait for it to end.",
   effect: "read",

@@ -13,7 +13,7 @@ const { versionId } = getMicExecutableRecipe.pathParameters.shape;
 export const getRecipe = defineTool({
   endpoint: getMicExecutableRecipe,
   name: "get_recipe",
-  title: "Get a recipe version",
+  title: "Get a recipe version and its parameter schema",
   description:
     "Get one recipe version: ports to bind (recipe.inputs[].name), JSON Schema of parameterValues (recipe.parameters.definition). " +
     "Its recipe.versionHash is for request_file_processing.",

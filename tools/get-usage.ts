@@ -12,9 +12,10 @@ const { window } = getMicPublicUsage.query.shape;
 export const getUsage = defineTool({
   endpoint: getMicPublicUsage,
   name: "get_usage",
-  title: "Get usage",
+  title: "Get usage: quota and remaining budget",
   description:
     "Get the organization's quota consumption by metric: used, reserved, remaining. Amounts are decimal strings.",
+  searchHint: "quota, budget, limit, remaining",
   effect: "read",
   input: z.strictObject({
     ...getMicPublicUsage.query.shape,

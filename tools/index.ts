@@ -24,6 +24,7 @@ import { resolveActions } from "./resolve-actions.ts";
 import { retryJob } from "./retry-job.ts";
 import { retryJobs } from "./retry-jobs.ts";
 import { runJob } from "./run-job.ts";
+import { saveTable } from "./save-table.ts";
 import { showActions } from "./show-actions.ts";
 import { showDivisions } from "./show-divisions.ts";
 import { showJob } from "./show-job.ts";
@@ -57,6 +58,7 @@ export const tools: readonly DefinedTool[] = [
   runJob,
   retryJobs,
   waitForJobs,
+  saveTable,
   showJob,
   showDivisions,
   showUsage,

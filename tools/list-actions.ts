@@ -6,10 +6,12 @@ import { formatTable } from "../src/core/table.ts";
 import { defineTool } from "../src/toolkit/define-tool.ts";
 import { outputs } from "../src/toolkit/outputs.ts";
 import { toolResult } from "../src/toolkit/results.ts";
+import { toSummaryFields } from "../src/toolkit/summary-view.ts";
+import type { ToolCall } from "../src/toolkit/tool-call.ts";
 import { uris } from "../src/toolkit/uri.ts";
 
 interface Listing {
-  readonly actions: readonly ListedAction[];
+  readonly actions: readonly object[];
 }
 
 const COLUMNS = ["tool", "state", "idempotencyKey", "about", "resourceId", "code", "attempts", "updatedAt"];
@@ -25,12 +27,23 @@ const rowOf = (action: ListedAction) => [
   action.updatedAt,
 ];
 
+/** A resolved action needs no arguments: its resource has them. A rejected action has no resource. */
+function summaryOf({ nextStep, ...action }: ListedAction, isOffered: ToolCall["isOffered"]): object {
+  const { tool, idempotencyKey, state, resourceId, about, code, updatedAt } = action;
+  if (state === "unknown" || state === "in_progress")
+    return toSummaryFields({ ...action, ...(nextStep && isOffered(nextStep.tool) && { nextStep }) });
+  const resource = resourceId === undefined ? { about } : { resourceId };
+  return toSummaryFields({ tool, idempotencyKey, state, ...resource, ...(code !== undefined && { code }), updatedAt });
+}
+
 export const listActions = defineTool({
   name: "list_actions",
-  title: "List actions",
+  title: "List actions: history and audit log of changes",
   description:
     "List write requests made from here by any session: unresolved ones first, then the latest. Call it at the start of a session; " +
     "nextStep resolves the first unresolved one.",
+  searchHint: "history, audit log, what was changed, crash, idempotency",
+  alwaysLoad: true,
   effect: "read",
   input: z.strictObject({
     state: ActionState.optional(),
@@ -39,9 +52,7 @@ export const listActions = defineTool({
   output: outputs.answer<Listing>({ actions: outputs.objects }),
   async run({ state, limit = DEFAULT_LIMIT }, call, { actions: journal }) {
     const found = await journal.list({ state, limit });
-    const actions = found.actions.map(({ nextStep, ...action }) =>
-      nextStep && call.isOffered(nextStep.tool) ? { ...action, nextStep } : action,
-    );
+    const actions = found.actions.map((action) => summaryOf(action, call.isOffered));
     return toolResult<Listing>(
       call,
       { actions },

@@ -1,4 +1,4 @@
-// This module defines list_districts, which lists or saves the districts of one state.
+// This module defines list_districts, which lists the districts of one state.
 import * as z from "zod/v4";
 import { listPlaygroundDistricts } from "../src/contract/endpoints/playground.ts";
 import type { DistrictsResponse } from "../src/contract/playground.ts";
@@ -7,32 +7,24 @@ import { formatTable } from "../src/core/table.ts";
 import { formatToken } from "../src/core/untrusted-text.ts";
 import { DISTRICT_COLUMNS } from "../src/geography/districts.ts";
 import { describeZeroCounts, pluralize } from "../src/geography/format.ts";
-import { exactState, resolveState } from "../src/geography/names/resolve-state.ts";
+import { resolveState } from "../src/geography/names/resolve-state.ts";
 import { describeCatalog } from "../src/geography/vintage.ts";
-import { saveAs } from "../src/toolkit/arguments.ts";
 import { stateArgument } from "../src/toolkit/country.ts";
 import { defineTool } from "../src/toolkit/define-tool.ts";
 import { outputs } from "../src/toolkit/outputs.ts";
 import { toolResult } from "../src/toolkit/results.ts";
-import { checkSaveAs, type SavedRows, savedText, saveRows } from "../src/toolkit/save-rows.ts";
 import type { Ports, ToolCall } from "../src/toolkit/tool-call.ts";
 import { uris } from "../src/toolkit/uri.ts";
-
-type ListedDistricts = Omit<DistrictsResponse, "districts"> & (Pick<DistrictsResponse, "districts"> | SavedRows);
 
 const { state: stateCode } = listPlaygroundDistricts.query.shape;
 
 /** Letters and the characters between the words of a name, or an LGD code. */
 const STATE = /^\d{1,3}$|^[\p{L}\p{M}][\p{L}\p{M} .,&'’()-]*[\p{L}\p{M}.)]$/u;
 
-/**
- * Returns true if the API may have rejected the code as unknown: the arguments were well-formed. A relayed status of the playground's own
- * upstream does not count (docs/contract.md, 7.1).
- */
+/** The contract does not define the response to an unknown code (open question 9). */
 const mayBeUnknownState = (error: unknown): boolean =>
   error instanceof Failure &&
-  error.facts.kind !== "upstream_unavailable" &&
-  (error.facts.status === 400 || error.facts.status === 404);
+  (error.facts.kind === "not_found" || (error.facts.status === 400 && error.facts.kind !== "upstream_unavailable"));
 
 /** Reads the district list of a state by its code or name. Returns it with the code in the request. Throws Failure. */
 async function readDistricts(text: string, { context }: ToolCall, { geography }: Pick<Ports, "geography">) {
@@ -46,65 +38,56 @@ async function readDistricts(text: string, { context }: ToolCall, { geography }:
     return undefined;
   });
   if (list !== undefined && list.value.districts.length > 0) return list;
-  // The contract does not define the response to an unknown code. A code is unknown if the states list does not contain it (open
-  // question 9). A former code is resolved to the state that had it.
+  // A code is unknown if the states list does not contain it.
   const states = await geography.states(context).then(
     ({ value }) => value.states,
     () => undefined,
   );
   const isUnknown = states !== undefined && !states.some((state) => state.code.toUpperCase() === code);
-  if (!isUnknown) {
-    if (list === undefined) throw failure;
-    return list;
-  }
-  const matchedState = exactState(code, states ?? []);
-  if (matchedState !== undefined) return await read(matchedState.code);
-  throw new Failure({
-    kind: "not_found",
-    message: `No such state: ${code} matches no state of the service's list.`,
-    retryable: false,
-    sideEffect: "none",
-    next: "Call list_states for the codes in use.",
-  });
+  // A former code is resolved to the state that had it.
+  if (isUnknown) return await read(resolveState(code, states).code);
+  if (list === undefined) throw failure;
+  return list;
+}
+
+function countsText({ state, districts }: DistrictsResponse, code: string): string {
+  const mandals = districts.reduce((sum, { mandalCount }) => sum + mandalCount, 0);
+  return `${formatToken(state)} (${code}): ${pluralize(districts.length, "district")}, ${pluralize(mandals, "mandal")}.`;
 }
 
 export const listDistricts = defineTool({
   endpoint: listPlaygroundDistricts,
   name: "list_districts",
-  title: "List districts of a state",
+  title: "List all districts of one state",
   description:
     "List one state's districts: code, name, mandal (sub-district) count. For several states, rankings or totals use rank_divisions.",
-  effect: "export",
+  effect: "read",
   input: z.strictObject({
     state: stateArgument.refine((text) => STATE.test(text), { error: "must be a state's code, name or LGD code" }),
-    saveAs,
   }),
-  output: outputs.answer<ListedDistricts>(
-    { contract: outputs.text, state: outputs.text },
-    { districts: outputs.objects },
-  ),
-  async run({ state, saveAs }, call, ports) {
-    if (saveAs !== undefined) await checkSaveAs(ports, saveAs);
+  output: outputs.answer<DistrictsResponse>({
+    contract: outputs.text,
+    state: outputs.text,
+    districts: outputs.objects,
+  }),
+  async run({ state }, call, ports) {
     const { value, drift, code } = await readDistricts(state, call, ports);
-    const { districts, ...about } = value;
-    const mandals = districts.reduce((sum, { mandalCount }) => sum + mandalCount, 0);
-    const counts = `${formatToken(value.state)} (${code}): ${pluralize(districts.length, "district")}, ${pluralize(mandals, "mandal")}.`;
-    const vintage = describeCatalog(value);
-    if (saveAs !== undefined) {
-      const rows = districts.map((district) => [district.code, district.name, code, value.state, district.mandalCount]);
-      const sourceCall = { tool: call.tool, arguments: { state, saveAs } };
-      const { saved, file } = await saveRows(ports, saveAs, { columns: DISTRICT_COLUMNS, rows }, sourceCall);
-      const summary = `${counts} ${savedText(saved)}`;
-      return toolResult(call, { ...about, ...saved }, { summary, lines: [vintage], drift, file });
-    }
+    const { districts } = value;
     const rows = districts.map((district) => [district.code, district.name, district.mandalCount]);
     const none =
       districts.length === 0 ? " The state is listed, its list of districts is empty." : describeZeroCounts(districts);
     return toolResult(call, value, {
-      summary: `${counts}${none}`,
-      lines: [vintage, formatTable(["districtCode", "name", "mandalCount"], rows)],
+      summary: `${countsText(value, code)}${none}`,
+      lines: [describeCatalog(value), formatTable(["districtCode", "name", "mandalCount"], rows)],
       drift,
       link: uris.districts(code),
     });
+  },
+  async tabulate({ state }, call, ports) {
+    const { value, drift, code } = await readDistricts(state, call, ports);
+    const { districts, ...fields } = value;
+    const rows = districts.map((district) => [district.code, district.name, code, value.state, district.mandalCount]);
+    const summary = countsText(value, code);
+    return { columns: DISTRICT_COLUMNS, rows, fields, summary, lines: [describeCatalog(value)], drift };
   },
 });

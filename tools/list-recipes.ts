@@ -15,9 +15,10 @@ const query = listMicExecutableRecipes.query.shape;
 export const listRecipes = defineTool({
   endpoint: listMicExecutableRecipes,
   name: "list_recipes",
-  title: "List recipes",
+  title: "List recipes: available pipelines and workflows",
   description:
     "List the recipe versions that this workspace can run, with the input ports to bind. Next: get_recipe for the parameter schema.",
+  searchHint: "available pipelines, workflows",
   effect: "read",
   input: z.strictObject({ ...query, cursor: query.cursor.describe(cursorText), view }),
   output: outputs.page<RecipeOffer>(),

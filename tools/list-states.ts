@@ -23,9 +23,9 @@ const COLUMNS = ["code", "name", "districtCount", "mandalCount", "lgdCode"] as c
 export const listStates = defineTool({
   endpoint: listPlaygroundStates,
   name: "list_states",
-  title: "List states",
+  title: "List states and union territories of India",
   description:
-    "List every state and union territory of India: code, district count, mandal count (sub-districts: tehsils, taluks, circles; not blocks). " +
+    "List every state and union territory of India: code, district count, mandal count (sub-districts: tehsils, taluks; not blocks). " +
     "For rankings or totals use rank_divisions.",
   effect: "read",
   input: z.strictObject({}),

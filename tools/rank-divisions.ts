@@ -4,16 +4,19 @@ import { MAX_DISTRICTS, MAX_STATES } from "../src/contract/playground.ts";
 import { Failure, invalidArguments } from "../src/core/failure.ts";
 import { formatTable } from "../src/core/table.ts";
 import { type Coverage, secondsUntilComplete } from "../src/geography/country.ts";
-import { DISTRICT_COLUMNS, toDistrictCells } from "../src/geography/districts.ts";
+import { DISTRICT_COLUMNS } from "../src/geography/districts.ts";
 import { fold } from "../src/geography/names/name-forms.ts";
-import { type DivisionRow, describeTotals, formatMissingReasons, type RankingQuery } from "../src/geography/rank.ts";
-import { saveAs } from "../src/toolkit/arguments.ts";
+import {
+  type DivisionRow,
+  describeStatistics,
+  formatMissingReasons,
+  type RankingQuery,
+} from "../src/geography/rank.ts";
 import { geographyWaitSeconds, repeatWithMaxWait, statesArgument } from "../src/toolkit/country.ts";
 import { defineTool } from "../src/toolkit/define-tool.ts";
 import { outputs } from "../src/toolkit/outputs.ts";
-import { queryRanking, type RankingFacts } from "../src/toolkit/ranking.ts";
+import { queryRanking, type RankingAnswer } from "../src/toolkit/ranking.ts";
 import { type NextStep, toolResult } from "../src/toolkit/results.ts";
-import { checkSaveAs, savedText, saveRows } from "../src/toolkit/save-rows.ts";
 
 const DEFAULT_LIMIT = 10;
 const MAX_LIMIT = 100;
@@ -28,21 +31,43 @@ function throwInvalidArgument(argument: string, message: string): never {
 }
 
 /** Rejects combinations of arguments that a schema without unions cannot exclude. Throws Failure (invalid_arguments). */
-function checkCombinations(level: "state" | "district", { by, min, max, perState, startsWith }: RankingQuery): void {
+function checkCombinations(
+  level: "state" | "district",
+  { by, min, max, perState, startsWith, createdSince }: RankingQuery,
+): void {
   if (level === "district" && (by === "districtCount" || by === "mandalsPerDistrict"))
     throwInvalidArgument("by", "a district has mandalCount and name only");
   const bound = min !== undefined ? "min" : max !== undefined ? "max" : undefined;
   if (by === "name" && bound !== undefined) throwInvalidArgument(bound, "bounds a figure; by name there is none");
   if (level === "state" && perState !== undefined)
     throwInvalidArgument("perState", "counts the districts of each state");
+  if (level === "state" && createdSince !== undefined) throwInvalidArgument("createdSince", "is for districts only");
   if (startsWith !== undefined && (fold(startsWith) === "" || startsWith.length > MAX_NAME))
     throwInvalidArgument("startsWith", `must have a letter or a digit, and at most ${MAX_NAME} characters`);
 }
 
+const NOT_IN_CATALOG = "the catalog has no population, area, borders, towns or names of mandals";
+
 const STATE_COLUMNS = ["code", "name", "districtCount", "mandalCount", "mandalsPerDistrict"] as const;
 
-const cellsOf = (row: DivisionRow): readonly (string | number)[] =>
-  "stateCode" in row ? toDistrictCells(row) : STATE_COLUMNS.map((column) => row[column]);
+const CREATED_DISTRICT_COLUMNS = [...DISTRICT_COLUMNS, "made", "partOf"] as const;
+
+const cellsOf = (row: DivisionRow, columns: readonly string[]): readonly (string | number)[] => {
+  const cells = new Map<string, string | number>(Object.entries(row));
+  return columns.map((column) => cells.get(column) ?? "");
+};
+
+function columnsOf(level: "state" | "district", createdSince: number | undefined): readonly string[] {
+  if (level === "state") return STATE_COLUMNS;
+  return createdSince === undefined ? DISTRICT_COLUMNS : CREATED_DISTRICT_COLUMNS;
+}
+
+type Bounds = Pick<RankingQuery, "by" | "perState" | "startsWith" | "min" | "max" | "createdSince">;
+
+const boundsOf = (bounds: Bounds & { order?: "asc" | "desc" | undefined }) => {
+  const { by, order = by === "name" ? "asc" : "desc", perState, startsWith, min, max, createdSince } = bounds;
+  return { by, order, perState, startsWith, min, max, createdSince } as const;
+};
 
 /** A file outlives the result that would mention missing rows, so a file is saved only with all rows. */
 function incompleteFailure(coverage: Coverage): Failure {
@@ -61,18 +86,20 @@ function incompleteFailure(coverage: Coverage): Failure {
 }
 
 export const rankDivisions = defineTool({
-  toolset: "geography",
+  toolsets: ["geography"],
   name: "rank_divisions",
-  title: "Rank states or districts",
+  title: "Rank districts: most, fewest, average mandals or tehsils",
   description:
-    "Rank, filter and total states or districts of India by mandal or district count, exactly: top N, bounds, sums, means, medians. " +
-    "Use it instead of adding up rows yourself.",
-  effect: "export",
+    "Rank, filter and total states or districts of India by mandal or district count, exactly: top N, bounds, sums, averages, " +
+    "new districts. Do not add up rows yourself.",
+  searchHint: "most, fewest, largest, smallest, average, compare states, tehsils, taluks",
+  alwaysLoad: true,
+  effect: "read",
   input: z.strictObject({
-    level: z.enum(["state", "district"]),
+    level: z.enum(["state", "district"], { error: NOT_IN_CATALOG }),
     by: z
-      .enum(["mandalCount", "districtCount", "mandalsPerDistrict", "name"])
-      .describe("For districts only mandalCount or name."),
+      .enum(["mandalCount", "districtCount", "mandalsPerDistrict", "name"], { error: NOT_IN_CATALOG })
+      .describe("Districts: mandalCount or name."),
     order: z.enum(["asc", "desc"]).describe("Default desc; by name asc.").optional(),
     limit: z.int().min(1).max(MAX_LIMIT).describe(`Rows (default ${DEFAULT_LIMIT}).`).optional(),
     offset: z
@@ -81,44 +108,37 @@ export const rankDivisions = defineTool({
       .refine((rows) => rows <= MAX_ROWS, { error: `must be at most ${MAX_ROWS}` })
       .describe("Rows to skip.")
       .optional(),
-    perState: z.int().min(1).max(MAX_LIMIT).describe("First N districts of each state.").optional(),
+    perState: z.int().min(1).max(MAX_LIMIT).describe("Top N of each state.").optional(),
     states: statesArgument,
-    startsWith: z.string().describe("Only names that begin with this.").optional(),
-    min: z.number().describe("Least value of by to include.").optional(),
-    max: z.number().describe("Greatest value of by to include.").optional(),
-    saveAs,
+    startsWith: z.string().describe("First letters of names.").optional(),
+    min: z.number().describe("Least by value.").optional(),
+    max: z.number().describe("Greatest by value.").optional(),
+    createdSince: z.int().min(1900).describe("Only districts created since this year.").optional(),
     waitSeconds: geographyWaitSeconds,
   }),
-  output: outputs.answer<RankingFacts>(
+  output: outputs.answer<RankingAnswer>(
     {
+      rows: outputs.objects,
       totalRows: outputs.integer,
       totals: outputs.object,
       exact: outputs.boolean,
       consistency: outputs.texts,
-      coverage: outputs.object,
-      vintage: outputs.object,
+      vintage: outputs.text,
     },
-    // The output also has `rows`: the rows, or the number of saved rows.
     { nextStep: outputs.object },
   ),
   async run({ waitSeconds, ...args }, call, ports) {
-    const { level, by, order, limit, offset = 0, perState, startsWith, min, max, saveAs: fileName } = args;
-    const bounds = { by, order: order ?? (by === "name" ? "asc" : "desc"), perState, startsWith, min, max } as const;
+    const { level, limit, offset = 0, perState, createdSince } = args;
     const pageLimit = limit ?? (perState === undefined ? DEFAULT_LIMIT : MAX_LIMIT);
-    const query: RankingQuery = fileName === undefined ? { ...bounds, limit: pageLimit, offset } : bounds;
+    const query: RankingQuery = { ...boundsOf(args), limit: pageLimit, offset };
     checkCombinations(level, query);
-    if (fileName !== undefined) await checkSaveAs(ports, fileName);
-    const { rows, facts, line, summary, drift } = await queryRanking({ ...args, waitSeconds }, query, call, ports);
+    const { rows, facts, answer, line, summary, drift } = await queryRanking(
+      { ...args, waitSeconds },
+      query,
+      call,
+      ports,
+    );
     const { totalRows, totals, exact, consistency, coverage } = facts;
-    const inAll = `In all ${describeTotals(totals)}.`;
-    const columns = level === "state" ? STATE_COLUMNS : DISTRICT_COLUMNS;
-    const sheet = { columns, rows: rows.map(cellsOf) };
-    if (fileName !== undefined) {
-      if (!exact) throw incompleteFailure(coverage);
-      const { saved, file } = await saveRows(ports, fileName, sheet, { tool: call.tool, arguments: args });
-      const lines = [inAll, ...consistency, line];
-      return toolResult(call, { ...saved, ...facts }, { summary: savedText(saved), lines, drift, file });
-    }
     const shown = offset + rows.length;
     const last = Math.min(totalRows, shown + rows.length);
     const nextPage: NextStep | undefined =
@@ -132,7 +152,24 @@ export const rankDivisions = defineTool({
     // While lists are missing, the rows of the next page may still change.
     const isMoreToCome = !exact && secondsUntilComplete(coverage) !== undefined;
     const nextStep = isMoreToCome ? repeatWithMaxWait(call, args, coverage) : nextPage;
-    const lines = [inAll, formatTable(columns, sheet.rows), ...consistency, line];
-    return toolResult(call, { rows, ...facts }, { summary, nextStep, lines, drift });
+    const columns = columnsOf(level, createdSince);
+    const table = formatTable(
+      columns,
+      rows.map((row) => cellsOf(row, columns)),
+    );
+    const statistics = describeStatistics(totals, args.by);
+    const lines = [statistics, table, ...(answer.unlisted ?? []), ...consistency, line];
+    return toolResult(call, { rows, ...answer }, { summary, nextStep, lines, drift });
+  },
+  async tabulate(args, call, ports) {
+    const { level, by, createdSince } = args;
+    const query = boundsOf(args);
+    checkCombinations(level, query);
+    const { rows, facts, answer, line, drift } = await queryRanking(args, query, call, ports);
+    const { totals, exact, consistency, coverage } = facts;
+    if (!exact) throw incompleteFailure(coverage);
+    const columns = columnsOf(level, createdSince);
+    const lines = [describeStatistics(totals, by), ...consistency, line].filter((each) => each !== undefined);
+    return { columns, rows: rows.map((row) => cellsOf(row, columns)), fields: answer, summary: "", lines, drift };
   },
 });

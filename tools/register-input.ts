@@ -13,7 +13,7 @@ const { alias, clientReference } = createMicPublicInput.body.shape;
 export const registerInput = defineTool({
   endpoint: createMicPublicInput,
   name: "register_input",
-  title: "Register an input",
+  title: "Register a file or dataset as an input",
   description:
     "Register a file, acquisition or dataset version as a job input. A file is scanned first: wait with get_input until READY. " +
     "run_job does both for you.",

@@ -8,10 +8,11 @@ import { outputs } from "../src/toolkit/outputs.ts";
 
 export const resolveActions = defineTool({
   name: "resolve_actions",
-  title: "Resolve actions",
+  title: "Resolve actions after a crash or lost response",
   description:
     "Find out the outcome of unresolved actions, oldest first. Each is sent again under its key, so it never runs twice, or its job is " +
     "read. One that never arrived may run now; to look first use list_actions.",
+  searchHint: "recover, crash, lost response, unknown outcome",
   effect: "retry",
   input: z.strictObject({
     idempotencyKey: stringValidatedBy(anyKey).describe("Only the action with this key (default: all).").optional(),

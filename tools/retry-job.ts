@@ -14,7 +14,7 @@ const body = retryMicJob.body.shape;
 export const retryJob = defineTool({
   endpoint: retryMicJob,
   name: "retry_job",
-  title: "Retry a job",
+  title: "Retry (rerun) a failed job",
   description:
     "Retry an ended job as a new job with its own id. For a CANCELLED job, or a FAILED one that is retryable. For several jobs use retry_jobs.",
   effect: "retry",

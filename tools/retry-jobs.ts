@@ -15,9 +15,10 @@ import { outputs } from "../src/toolkit/outputs.ts";
 
 export const retryJobs = defineTool({
   name: "retry_jobs",
-  title: "Retry many jobs",
+  title: "Retry many failed jobs at once",
   description:
     "Retry up to 50 FAILED or CANCELLED jobs, each as a new job, then wait for the new jobs. Jobs that were retried before are skipped.",
+  searchHint: "rerun or restart all failed jobs",
   effect: "retry",
   input: z.strictObject({
     jobIds,

@@ -4,12 +4,11 @@ import { InputBinding, MAX_BINDINGS, matchesInputKind, referenceRule } from "../
 import { createMicJob, createMicPublicInput } from "../src/contract/endpoints/job-processing.ts";
 import type { Input } from "../src/contract/inputs.ts";
 import type { Job } from "../src/contract/jobs.ts";
-import { isJsonObject } from "../src/contract/json.ts";
+import { isJsonObject, jsonObject } from "../src/contract/json.ts";
 import {
   keyArgument,
   LONG_WAIT_SECONDS,
   longWaitSeconds,
-  objectArgument,
   parameterValuesText,
   recipeVersionText,
   stringValidatedBy,
@@ -47,10 +46,12 @@ const requestedInput = z
 
 export const runJob = defineTool({
   name: "run_job",
-  title: "Run a job",
+  title: "Start a job: process a file with a recipe (pipeline)",
   description:
     "Run a job from files to its result in one call: register each referenceId, wait for scans, submit, wait. If it has not ended, call nextStep. " +
     "An identical call within 20 hours resumes it and starts no second job.",
+  searchHint: "start processing a file, pipeline, workflow",
+  alwaysLoad: true,
   effect: "create",
   makes: "job",
   byKey: {
@@ -68,7 +69,7 @@ export const runJob = defineTool({
         error: "must name each input once",
       })
       .describe("One for each port, with inputId or referenceId."),
-    parameterValues: objectArgument.describe(parameterValuesText),
+    parameterValues: jsonObject.describe(parameterValuesText),
     clientReference: stringValidatedBy(clientReference).describe("Your note.").optional(),
     waitSeconds: longWaitSeconds,
     ...keyArgument("text"),

@@ -21,7 +21,7 @@ export const showActions = defineTool({
   effect: "read",
   view: "actions",
   input: z.strictObject({ state: ActionState.optional() }),
-  output: outputs.answer<ShownActions>({ actions: outputs.objects }),
+  output: outputs.view<ShownActions>(),
   async run({ state }, call, { actions: journal }) {
     const { actions, counts } = await journal.list({ state, limit: MAX_SHOWN });
     const read = toolResult<ShownActions>(call, { actions }, { summary: summarizeCounts(counts) });

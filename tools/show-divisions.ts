@@ -16,7 +16,7 @@ interface ShownDivisions extends RankingFacts {
 const QUERY: RankingQuery = { by: "mandalCount", order: "desc", limit: 100 };
 
 export const showDivisions = defineTool({
-  toolset: "geography",
+  toolsets: ["geography"],
   name: "show_divisions",
   title: "Show states or districts",
   description:
@@ -28,16 +28,7 @@ export const showDivisions = defineTool({
     states: statesArgument,
     waitSeconds: geographyWaitSeconds,
   }),
-  output: outputs.answer<ShownDivisions>({
-    level: outputs.text,
-    rows: outputs.objects,
-    totalRows: outputs.integer,
-    totals: outputs.object,
-    exact: outputs.boolean,
-    consistency: outputs.texts,
-    coverage: outputs.object,
-    vintage: outputs.object,
-  }),
+  output: outputs.view<ShownDivisions>(),
   async run({ waitSeconds, ...args }, call, ports) {
     const { rows, facts, line, summary, drift } = await queryRanking({ ...args, waitSeconds }, QUERY, call, ports);
     const nextStep = facts.exact ? undefined : repeatWithMaxWait(call, args, facts.coverage);

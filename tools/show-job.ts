@@ -16,7 +16,7 @@ export const showJob = defineTool({
   effect: "read",
   view: "job",
   input: z.strictObject({ ...getMicJob.pathParameters.shape }),
-  output: outputs.advised<Job>(),
+  output: outputs.view<Job>(),
   async run({ jobId }, call, ports) {
     const reading = {
       endpoint: getMicJob,

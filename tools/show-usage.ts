@@ -15,7 +15,7 @@ export const showUsage = defineTool({
   effect: "read",
   view: "usage",
   input: z.strictObject({ ...getMicPublicUsage.query.shape }),
-  output: outputs.advised<UsageSummary>(),
+  output: outputs.view<UsageSummary>(),
   async run(query, call, ports) {
     const windows = await readUsage(query, call, ports);
     // The view shows one window: if the API has no usage by MONTH, the longest.

@@ -4,13 +4,8 @@ import { isFileId } from "../src/contract/endpoints/bodies.ts";
 import { createMicJob } from "../src/contract/endpoints/job-processing.ts";
 import type { Input } from "../src/contract/inputs.ts";
 import type { Job } from "../src/contract/jobs.ts";
-import {
-  keyArgument,
-  LONG_WAIT_SECONDS,
-  objectArgument,
-  parameterValuesText,
-  recipeVersionText,
-} from "../src/toolkit/arguments.ts";
+import { jsonObject } from "../src/contract/json.ts";
+import { keyArgument, LONG_WAIT_SECONDS, parameterValuesText, recipeVersionText } from "../src/toolkit/arguments.ts";
 import { defineTool } from "../src/toolkit/define-tool.ts";
 import { runJob, submitJob as submit, submitTraits } from "../src/toolkit/jobs/submitting.ts";
 import { outputs } from "../src/toolkit/outputs.ts";
@@ -20,7 +15,7 @@ const body = createMicJob.body.shape;
 export const submitJob = defineTool({
   endpoint: createMicJob,
   name: "submit_job",
-  title: "Submit a job",
+  title: "Submit a job from registered inputs",
   description:
     "Start a job from READY inputs, one for each port, with parameterValues that match the recipe's schema. " +
     "Returns at once: follow the job with get_job. To wait for the result use run_job.",
@@ -32,7 +27,7 @@ export const submitJob = defineTool({
     ...body,
     recipeVersionId: body.recipeVersionId.describe(recipeVersionText),
     inputBindings: body.inputBindings.describe("One for each port."),
-    parameterValues: objectArgument.describe(parameterValuesText),
+    parameterValues: jsonObject.describe(parameterValuesText),
     clientReference: body.clientReference.describe("Your note."),
     ...keyArgument("text"),
   }),

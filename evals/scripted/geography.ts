@@ -4,7 +4,7 @@ import type { AgentClient, ToolArguments, VisibleResult } from "../agent.ts";
 import { getData, getNextStep } from "./results.ts";
 import type { Script } from "./script.ts";
 
-const Match = z.looseObject({ name: z.string(), stateName: z.string(), mandalCount: z.number() });
+const Match = z.looseObject({ name: z.string(), mandalCount: z.number() });
 const FindDistrictResult = z.looseObject({
   answers: z.array(z.looseObject({ query: z.string(), matches: z.array(Match) })),
 });
@@ -80,14 +80,14 @@ const questionForms: readonly QuestionForm[] = [
   { question: /each of the districts (.*)\?/, tool: "find_district", args: (names) => ({ names: splitList(names) }) },
 ];
 
-const CoverageResult = z.looseObject({ coverage: z.looseObject({ complete: z.boolean() }) });
+const CoverageResult = z.looseObject({ coverage: z.looseObject({}) });
 
 /** Repeats the call if the result is incomplete and its next step is the same tool, because lists are missing. */
 async function callUntilComplete(client: AgentClient, tool: string, args: ToolArguments): Promise<VisibleResult> {
   const result = await client.call(tool, args);
   const step = getNextStep(result);
-  const coverage = result.isError ? undefined : CoverageResult.safeParse(result.data).data?.coverage;
-  return step?.tool === tool && coverage?.complete === false ? await client.call(tool, step.arguments) : result;
+  const isIncomplete = !result.isError && CoverageResult.safeParse(result.data).success;
+  return step?.tool === tool && isIncomplete ? await client.call(tool, step.arguments) : result;
 }
 
 async function answerQuestion(client: AgentClient, question: string): Promise<string> {

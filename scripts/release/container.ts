@@ -2,7 +2,7 @@
 import { cp, readFile } from "node:fs/promises";
 import { join } from "node:path";
 import { writeText } from "./files.ts";
-import { image, product, type Setting, settings } from "./product.ts";
+import { DATA_VOLUME, image, product, type Setting, settings } from "./product.ts";
 
 /** A JSON string is also a YAML string. */
 const toYaml = (value: string): string => JSON.stringify(value);
@@ -16,6 +16,8 @@ function createCatalogEntry(): string {
     `name: ${product.name}`,
     `image: ${image}`,
     "type: server",
+    // Without it, Docker's gateway starts a new container for each call.
+    "longLived: true",
     "meta:",
     "  category: data-analytics",
     `  tags: [${product.keywords.join(", ")}]`,
@@ -24,6 +26,8 @@ function createCatalogEntry(): string {
     `  description: ${toYaml(product.description)}`,
     "source:",
     `  project: ${product.repository}`,
+    "run:",
+    `  volumes: [${toYaml(DATA_VOLUME)}]`,
     "config:",
     "  secrets:",
     ...secrets.flatMap((setting) => [

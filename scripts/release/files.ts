@@ -7,9 +7,10 @@ import { promisify } from "node:util";
 
 const execute = promisify(execFile);
 
-/** Runs a program. Resolves with its standard output; rejects if it fails. */
+/** Runs a program. Resolves with its standard output; rejects if it fails. On Windows, npm is a script that needs a shell. */
 export async function run(program: string, args: readonly string[]): Promise<string> {
-  const { stdout } = await execute(program, [...args], { maxBuffer: 16 * 1024 * 1024 });
+  const shell = program === "npm" && process.platform === "win32";
+  const { stdout } = await execute(program, [...args], { maxBuffer: 16 * 1024 * 1024, shell });
   return stdout;
 }
 

@@ -1,56 +1,60 @@
-// Writes the folders that coding agents install as a whole: the program, its skills, and a manifest for each host.
-import { cp, mkdir } from "node:fs/promises";
-import { join } from "node:path";
-import { NODE_WITH_SQLITE } from "./bundle.ts";
-import { writeJson, writeText } from "./files.ts";
-import { product, settings } from "./product.ts";
+// Formats the manifests that make this repository a plugin with a marketplace for Claude Code, Codex and Cursor, and an extension for
+// Gemini CLI. `npm run fix` writes them. Each starts the npm package, which reads a login from the keychain with its addon.
+import { product, type Setting, settings } from "./product.ts";
 
 const NAME = "mic";
-
 const { version, description, license, keywords, homepage, repository, author } = product;
 const manifestFields = { name: NAME, version, description, author, homepage, repository, license, keywords };
+const program = { command: "npx", args: ["-y", `${product.name}@${version}`, "serve"] };
 
-const README = `# mic
+/** Formats a placeholder in the syntax that Claude Code replaces with the value of an option. */
+const option = (name: string): string => `$\{user_config.${name}}`;
+const optionName = ({ variable }: Setting): string => variable.slice("MIC_".length).toLowerCase();
 
-Jobs and India's geography for AI agents. An agent registers files, runs jobs by recipe, follows, retries and cancels them, and reads
-usage; a repeated call never runs twice, and unknown outcomes are reported as unknown. It answers questions about India's states, districts and
-mandals from the live catalogue, with coverage and date. Three skills say which calls to make, in which order.
+const toOption = ({ title, description: what, isSecret = false, isFolder = false, isSwitch = false }: Setting) => ({
+  type: isFolder ? "directory" : isSwitch ? "boolean" : "string",
+  title,
+  description: what,
+  ...(isSwitch && { default: false }),
+  ...(isSecret && { sensitive: true }),
+});
 
-Install it with \`/plugin install ${NAME} --marketplace ${new URL(repository).pathname.slice(1)}\`. Set \`MIC_BASE_URL\` for the service, or
-\`MIC_EMULATOR=1\` to try everything with an emulator inside the server. Credentials: \`npx ${product.name} login\` keeps them in the operating
-system's keychain. It needs Node ${NODE_WITH_SQLITE.slice(2)} or newer.
-`;
+/** Codex passes only these variables of its own environment to the server, apart from HOME, PATH and the locale. */
+const PASSED_VARIABLES = [
+  ...settings.map(({ variable }) => variable),
+  ...["MIC_CLIENT_SECRET_FILE", "MIC_CLIENT_SECRET_COMMAND", "MIC_PROFILE", "MIC_KEYCHAIN", "MIC_STATE_DIR"],
+  ...["MIC_JOURNAL_URL", "MIC_READ_ONLY", "MIC_TOOLSETS", "MIC_CONFIRM", "MIC_LOG_LEVEL"],
+  // The keychain on Linux, proxies and certificates.
+  ...["DBUS_SESSION_BUS_ADDRESS", "XDG_RUNTIME_DIR", "HTTPS_PROXY", "HTTP_PROXY", "NO_PROXY", "NODE_EXTRA_CA_CERTS"],
+];
 
-/** Formats a placeholder in the syntax that hosts replace with a value. */
-const placeholder = (name: string): string => `$\{${name}}`;
+const marketplace = {
+  name: product.name,
+  description,
+  owner: author,
+  plugins: [{ name: NAME, source: "./", description, version, author }],
+};
 
-async function copyProgram(unpacked: string, folder: string): Promise<void> {
-  await mkdir(folder, { recursive: true });
-  for (const part of ["dist", "skills", "LICENSE"])
-    await cp(join(unpacked, part), join(folder, part), { recursive: true });
-}
-
-/** Writes one folder for Claude Code, Codex and Cursor, inside a marketplace that contains nothing else. */
-export async function writePlugin(release: string, unpacked: string, icon: string): Promise<void> {
-  const marketplace = join(release, "plugin");
-  const folder = join(marketplace, NAME);
-  await copyProgram(unpacked, folder);
-  await cp(icon, join(folder, "assets", "icon.png"));
-  await writeText(join(folder, "README.md"), README);
-  const listing = {
-    name: product.name,
-    description,
-    owner: author,
-    plugins: [{ name: NAME, source: `./${NAME}`, description, version, author }],
-  };
-  for (const host of ["claude", "cursor"]) {
-    await writeJson(join(marketplace, `.${host}-plugin`, "marketplace.json"), listing);
-    await writeJson(join(folder, `.${host}-plugin`, "plugin.json"), manifestFields);
-  }
-  await writeJson(join(folder, ".codex-plugin", "plugin.json"), {
+/** The manifests by path. */
+export const pluginManifests: Readonly<Record<string, object>> = {
+  ".claude-plugin/marketplace.json": marketplace,
+  ".claude-plugin/plugin.json": {
+    ...manifestFields,
+    userConfig: Object.fromEntries(settings.map((setting) => [optionName(setting), toOption(setting)])),
+    mcpServers: {
+      [NAME]: {
+        ...program,
+        env: Object.fromEntries(settings.map((setting) => [setting.variable, option(optionName(setting))])),
+      },
+    },
+  },
+  ".cursor-plugin/marketplace.json": marketplace,
+  ".cursor-plugin/plugin.json": { ...manifestFields, mcpServers: { [NAME]: program } },
+  ".codex-plugin/plugin.json": {
     ...manifestFields,
     skills: "./skills/",
-    mcpServers: "./.codex.mcp.json",
+    // The first start downloads the package.
+    mcpServers: { [NAME]: { ...program, env_vars: PASSED_VARIABLES, startup_timeout_sec: 60 } },
     interface: {
       displayName: product.title,
       developerName: author.name,
@@ -60,34 +64,16 @@ export async function writePlugin(release: string, unpacked: string, icon: strin
       capabilities: [],
       websiteURL: homepage,
       defaultPrompt: ["Which districts of Telangana have the most mandals?"],
-      composerIcon: "./assets/icon.png",
-      logo: "./assets/icon.png",
+      composerIcon: "./docs/pictures/icon.png",
+      logo: "./docs/pictures/icon.png",
     },
-  });
-  // Claude Code provides the path of the plugin in a placeholder; Codex starts the server in the plugin's folder.
-  await writeJson(join(folder, ".mcp.json"), {
-    mcpServers: { [NAME]: { command: "node", args: [`${placeholder("CLAUDE_PLUGIN_ROOT")}/dist/cli.js`, "serve"] } },
-  });
-  await writeJson(join(folder, ".codex.mcp.json"), {
-    mcpServers: { [NAME]: { command: "node", args: ["./dist/cli.js", "serve"], cwd: "." } },
-  });
-}
-
-/** Writes the extension for Gemini CLI, which asks for each setting during installation and stores the secret as sensitive. */
-export async function writeGeminiExtension(release: string, unpacked: string): Promise<void> {
-  const folder = join(release, "gemini-extension");
-  await copyProgram(unpacked, folder);
-  const program = ["extensionPath", "/"].map(placeholder).join("");
-  await writeJson(join(folder, "gemini-extension.json"), {
+  },
+  "gemini-extension.json": {
     name: NAME,
     version,
     description,
     mcpServers: {
-      [NAME]: {
-        command: "node",
-        args: [`${program}dist${placeholder("/")}cli.js`, "serve"],
-        env: Object.fromEntries(settings.map(({ variable }) => [variable, `$${variable}`])),
-      },
+      [NAME]: { ...program, env: Object.fromEntries(settings.map(({ variable }) => [variable, `$${variable}`])) },
     },
     settings: settings.map(({ variable, title, description: what, isSecret = false }) => ({
       name: title,
@@ -95,5 +81,5 @@ export async function writeGeminiExtension(release: string, unpacked: string): P
       envVar: variable,
       sensitive: isSecret,
     })),
-  });
-}
+  },
+};

@@ -29,6 +29,9 @@ export const downloads = `${product.repository}/releases/download/v${product.ver
 /** The container image of this version. */
 export const image = `ghcr.io/${new URL(product.repository).pathname.slice(1)}:${product.version}`;
 
+/** The named volume of the container, and its folder (container/Dockerfile). */
+export const DATA_VOLUME = "mic-mcp-data:/data";
+
 /** A setting that a host requests from the user. */
 export interface Setting {
   readonly variable: string;
@@ -36,27 +39,26 @@ export interface Setting {
   readonly description: string;
   readonly isSecret?: boolean;
   readonly isFolder?: boolean;
+  readonly isSwitch?: boolean;
 }
 
 export const settings: readonly Setting[] = [
   {
     variable: "MIC_EMULATOR",
     title: "Emulator",
-    description: "1 runs against an emulator of the service: nothing else to configure, nothing leaves this machine.",
+    description:
+      "Set it to true to try everything with an emulator of the MIC API in the server: no other setting is needed.",
+    isSwitch: true,
   },
-  { variable: "MIC_BASE_URL", title: "Base URL", description: "The service's base URL." },
+  { variable: "MIC_BASE_URL", title: "Base URL", description: "The base URL of the MIC API." },
   { variable: "MIC_CLIENT_ID", title: "Client id", description: "Needed for the job tools, not for geography." },
   {
     variable: "MIC_CLIENT_SECRET",
     title: "Client secret",
-    description: "Needed for the job tools; it stays with the host.",
+    description: "Needed for the job tools, unless mic-mcp login has stored it in the keychain.",
     isSecret: true,
   },
-  {
-    variable: "MIC_WORKSPACE_ID",
-    title: "Workspace id",
-    description: "Default workspace (micws_…), so that tools need not be told.",
-  },
+  { variable: "MIC_WORKSPACE_ID", title: "Workspace id", description: "Default workspace (micws_…) of the job tools." },
   {
     variable: "MIC_DOWNLOAD_DIR",
     title: "Download folder",

@@ -1,7 +1,7 @@
 // Creates server.json, which lists the server in the official MCP registry as an npm package, a bundle and an image.
 import { basename } from "node:path";
 import { sha256 } from "./files.ts";
-import { downloads, image, product, type Setting, settings } from "./product.ts";
+import { DATA_VOLUME, downloads, image, product, type Setting, settings } from "./product.ts";
 
 const SCHEMA = "https://static.modelcontextprotocol.io/schemas/2025-12-11/server.schema.json";
 
@@ -35,7 +35,24 @@ export async function createServerJson(bundle: string) {
         fileSha256: await sha256(bundle),
         transport,
       },
-      { registryType: "oci", identifier: image, transport, environmentVariables },
+      {
+        registryType: "oci",
+        identifier: image,
+        runtimeHint: "docker",
+        // Without a named volume, the journal would be deleted with the container.
+        runtimeArguments: [
+          {
+            type: "named",
+            name: "-v",
+            value: DATA_VOLUME,
+            description: "Volume of the journal, which prevents that a repeated call runs twice.",
+            isRequired: true,
+          },
+        ],
+        transport,
+        // A folder of the host does not exist in the container.
+        environmentVariables: settings.filter(({ isFolder }) => !isFolder).map(toEnvironmentVariable),
+      },
     ],
   };
 }

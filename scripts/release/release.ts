@@ -6,7 +6,6 @@ import { writeContainer } from "./container.ts";
 import { listFiles, sha256, writeJson, writeText } from "./files.ts";
 import { formatLinksPage } from "./links.ts";
 import { packNpm } from "./npm-package.ts";
-import { writeGeminiExtension, writePlugin } from "./plugins.ts";
 import { createServerJson } from "./registry.ts";
 
 const [RELEASE = "release"] = process.argv.slice(2);
@@ -21,8 +20,6 @@ async function formatChecksums(): Promise<string> {
 await rm(RELEASE, { recursive: true, force: true });
 const unpacked = join(RELEASE, ".package");
 const tarball = await packNpm(RELEASE, unpacked);
-await writePlugin(RELEASE, unpacked, ICON);
-await writeGeminiExtension(RELEASE, unpacked);
 await writeContainer(RELEASE, unpacked);
 const bundle = await packBundle(RELEASE, unpacked, ICON);
 await writeJson(join(RELEASE, "server.json"), await createServerJson(bundle));

@@ -17,7 +17,7 @@ import {
   withResumeAdvice,
 } from "./action-failures.ts";
 import { parseCanonicalArguments } from "./canonical-json.ts";
-import { createLeaseMonitor } from "./claims.ts";
+import { createLateWrites, createLeaseMonitor } from "./claims.ts";
 import { formatDuration, isTooOldToResend } from "./deduplication-window.ts";
 import { type ActionIdentity, type ActionTraits, type Arguments, identifyAction } from "./fingerprint.ts";
 import { generateKey, isGeneratedKey } from "./idempotency-keys.ts";
@@ -27,7 +27,7 @@ import { JournalFailure, journalFailure } from "./store/database.ts";
 
 /** The facts that identify the action of a call. */
 export interface ActionDescriptor {
-  /** The scope of the keys: JSON of [base URL, client id] or, in a deployment, of [base URL, client id, caller]. */
+  /** The scope of the keys: JSON of [base URL, client id] or, in a deployment, the name of the caller (service-actions.ts). */
   readonly service: string;
   readonly tool: string;
   /** Does not include the idempotencyKey. */
@@ -130,6 +130,7 @@ export type Actions = ReturnType<typeof createActions>;
 export function createActions(options: ActionsOptions) {
   const { journal, timing, monotonicMs, isOwnerDead, redact, onJournalError } = options;
   const leases = createLeaseMonitor(monotonicMs);
+  const lateWrites = createLateWrites();
 
   const identifyCall = (
     openedJournal: Journal,
@@ -161,7 +162,8 @@ export function createActions(options: ActionsOptions) {
 
   /**
    * Records an outcome. The agent gets the outcome even if it cannot be recorded, or if another process has taken the action over.
-   * An action without a recorded outcome stays in progress, and a later call sends it again under the same key.
+   * The write of an outcome is then repeated while this process runs. Until it succeeds, the action stays in progress, and a later call
+   * sends it again under the same key.
    */
   async function tryRecordResolution(
     openedJournal: Journal,
@@ -169,9 +171,13 @@ export function createActions(options: ActionsOptions) {
     resolution: Resolution,
     call: ActionCall,
   ): Promise<void> {
-    await openedJournal
-      .resolve(stored, resolution, call.hooks?.auditor)
-      .catch((error: unknown) => onJournalError(errorMessage(error)));
+    const traceId = call.hooks?.auditor?.traceId?.();
+    const auditor = call.hooks?.auditor && { ...call.hooks.auditor, traceId: () => traceId };
+    const record = () => openedJournal.resolve(stored, resolution, auditor);
+    await record().catch((error: unknown) => {
+      onJournalError(errorMessage(error));
+      lateWrites.add(stored, record);
+    });
   }
 
   /** Returns an outcome as the journal stores it, without secrets. `ownRedact` also removes those of one call's credentials. */
@@ -186,6 +192,7 @@ export function createActions(options: ActionsOptions) {
     const upstreamKey = stored.upstream_key === "" ? stored.key : stored.upstream_key;
     const isResumed = stored.indeterminate === 1;
     let attempts = stored.attempts;
+    lateWrites.remove(stored);
     try {
       const request = { path: stored.path, ifMatch: stored.if_match, body: stored.body };
       const reply = await call.send(request, upstreamKey, {

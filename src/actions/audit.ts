@@ -1,6 +1,6 @@
 // The audit records which caller did what in a deployment for teams. It never contains an argument or a body, and the only reads
 // in it are downloads.
-import { randomUUID } from "node:crypto";
+import * as z from "zod/v4";
 import type { Auditor } from "../core/hooks.ts";
 import type { Database, SqlValue } from "./store/database.ts";
 
@@ -15,7 +15,7 @@ export interface AuditEvent {
   readonly outcome: string;
 }
 
-const COLUMNS = "id, at, event, caller, team, client, tool, key, resource_id, outcome, trace_id";
+const COLUMNS = "at, event, caller, team, client, tool, key, resource_id, outcome, trace_id";
 
 /**
  * Builds one statement that resolves an action and inserts its audit row, so that neither is written without the other. Only PostgreSQL
@@ -23,13 +23,13 @@ const COLUMNS = "id, at, event, caller, team, client, tool, key, resource_id, ou
  * it resolves. Its parameters come first; `valueCount` is their number.
  */
 export function buildAuditedResolution(resolveSql: string, valueCount: number, auditor: Auditor) {
-  const [id, caller, team, client, trace] = [1, 2, 3, 4, 5].map((at) => `CAST($${valueCount + at} AS TEXT)`);
+  const [caller, team, client, trace] = [1, 2, 3, 4].map((at) => `CAST($${valueCount + at} AS TEXT)`);
   return {
     sql: `WITH resolved AS (${resolveSql}), audited AS (
         INSERT INTO audit (${COLUMNS})
-        SELECT ${id}, updated_at, 'action', ${caller}, ${team}, ${client}, tool, key, resource_id, state, ${trace} FROM resolved)
+        SELECT updated_at, 'action', ${caller}, ${team}, ${client}, tool, key, resource_id, state, ${trace} FROM resolved)
       SELECT * FROM resolved`,
-    values: [randomUUID(), auditor.caller, auditor.team, auditor.client, auditor.traceId?.() ?? null],
+    values: [auditor.caller, auditor.team, auditor.client, auditor.traceId?.() ?? null],
   };
 }
 
@@ -45,7 +45,6 @@ export async function insertAuditEvent(
   { event, tool, key, resourceId, outcome }: AuditEvent,
 ): Promise<void> {
   const values: readonly SqlValue[] = [
-    randomUUID(),
     now,
     event,
     auditor.caller,
@@ -57,8 +56,41 @@ export async function insertAuditEvent(
     outcome,
     auditor.traceId?.() ?? null,
   ];
-  await query(
-    `INSERT INTO audit (${COLUMNS}) VALUES ($1, ${timeSql("$2")}, $3, $4, $5, $6, $7, $8, $9, $10, $11)`,
-    values,
+  await query(`INSERT INTO audit (${COLUMNS}) VALUES (${timeSql("$1")}, $2, $3, $4, $5, $6, $7, $8, $9, $10)`, values);
+}
+
+const DAY_MS = 86_400_000;
+/** Partitions are created this many days ahead, in case no instance runs for some time. */
+const DAYS_AHEAD = 3;
+
+const NowRow = z.object({ now: z.int() });
+
+/** Creates the partitions of the next days, and drops those that are older than `retentionMs`. Run it in a transaction. */
+export async function maintainPartitions(
+  query: Database["query"],
+  timeSql: string,
+  retentionMs: number,
+): Promise<void> {
+  const [row] = await query(`SELECT ${timeSql} AS now`);
+  const today = Math.floor(NowRow.parse(row).now / DAY_MS) * DAY_MS;
+  const rows = await query(
+    "SELECT inhrelid::regclass::text AS name FROM pg_inherits WHERE inhparent = 'audit'::regclass",
   );
+  const existing = new Set(rows.map(({ name }) => String(name)));
+  for (let day = today; day <= today + DAYS_AHEAD * DAY_MS; day += DAY_MS) {
+    const name = `audit_${new Date(day).toISOString().slice(0, 10).replaceAll("-", "")}`;
+    if (existing.has(name)) continue;
+    // Rows of this day may be in the default partition. They cannot stay there if the day gets its own.
+    const [{ count } = {}] = await query("SELECT COUNT(*) AS count FROM audit_default WHERE at >= $1 AND at < $2", [
+      day,
+      day + DAY_MS,
+    ]);
+    if (Number(count) === 0)
+      await query(`CREATE TABLE ${name} PARTITION OF audit FOR VALUES FROM (${day}) TO (${day + DAY_MS})`);
+  }
+  for (const name of existing) {
+    const [, year, month, day] = /^audit_(\d{4})(\d\d)(\d\d)$/.exec(name) ?? [];
+    const endsAt = Date.parse(`${year}-${month}-${day}T00:00:00Z`) + DAY_MS;
+    if (endsAt < today - retentionMs) await query(`DROP TABLE ${name}`);
+  }
 }

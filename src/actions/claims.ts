@@ -45,6 +45,41 @@ export function createInFlightActions(heartbeat: () => Promise<unknown>) {
   };
 }
 
+/** Maximum number of outcomes that wait to be recorded. */
+const MAX_LATE = 10_000;
+const LATE_RETRY_MS = 2_000;
+
+/** Repeats writes of outcomes that failed, until they succeed: the database may be available again while this process runs. */
+export function createLateWrites() {
+  const late = new BoundedMap<string, () => Promise<unknown>>(MAX_LATE);
+  let timer: NodeJS.Timeout | undefined;
+
+  async function repeat(): Promise<void> {
+    for (const [name, write] of [...late.entries()])
+      try {
+        await write();
+        if (late.get(name) === write) late.delete(name);
+      } catch {
+        // The database is still not available, so the other writes would fail as well.
+        break;
+      }
+    timer = undefined;
+    schedule();
+  }
+  function schedule(): void {
+    if (late.size > 0 && timer === undefined) timer = setTimeout(repeat, LATE_RETRY_MS).unref();
+  }
+
+  return {
+    add(action: Pick<StoredAction, "service" | "key">, write: () => Promise<unknown>): void {
+      late.set(actionId(action), write);
+      schedule();
+    },
+    /** Call this when the action is sent again: its next outcome counts. */
+    remove: (action: Pick<StoredAction, "service" | "key">): void => void late.delete(actionId(action)),
+  };
+}
+
 /**
  * Detects owners that no longer renew their leases. The clocks of two machines may differ by hours, so the end of a lease is never compared
  * with the current time. Instead, a lease is expired if this process has seen no change for LEASE_MS.

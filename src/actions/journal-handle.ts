@@ -48,6 +48,7 @@ export function createJournalHandle(options: JournalOptions): JournalHandle {
     const { retentionMs, auditRetentionMs } = options;
     try {
       while (!isClosed && (await journal.prune(retentionMs)));
+      if (auditRetentionMs !== undefined && !isClosed) await journal.maintainAudit(auditRetentionMs);
       while (auditRetentionMs !== undefined && !isClosed && (await journal.pruneAudit(auditRetentionMs)));
     } catch {}
   }

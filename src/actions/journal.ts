@@ -1,7 +1,7 @@
 // The journal records every action on disk before its first byte is sent. Claims are atomic, so any number of processes can share it.
 import * as z from "zod/v4";
 import type { Auditor } from "../core/hooks.ts";
-import { type AuditEvent, buildAuditedResolution, insertAuditEvent } from "./audit.ts";
+import { type AuditEvent, buildAuditedResolution, insertAuditEvent, maintainPartitions } from "./audit.ts";
 import { parseCanonicalArguments } from "./canonical-json.ts";
 import { createInFlightActions, LEASE_MS } from "./claims.ts";
 import { liveSql } from "./deduplication-window.ts";
@@ -249,6 +249,8 @@ export async function openJournal(database: Database, { owner, now, migrates }: 
     query: database.query,
     columns,
     read,
+    timeSql,
+    now,
 
     /** Deletes one batch of the actions that have not changed for `retentionMs`, in any state. Returns false if none is left. */
     prune: (retentionMs: number): Promise<boolean> =>
@@ -262,10 +264,17 @@ export async function openJournal(database: Database, { owner, now, migrates }: 
     audit: (auditor: Auditor, event: AuditEvent): Promise<void> =>
       insertAuditEvent(database.query, timeSql, now(), auditor, event),
 
-    /** Deletes one batch of audit rows that are older than `auditRetentionMs`. Returns false if none is left. */
+    /** Creates and drops the daily partitions of the audit. */
+    maintainAudit: (auditRetentionMs: number): Promise<void> =>
+      database.withExclusiveTransaction(
+        (query) => maintainPartitions(query, clock ?? String(now()), auditRetentionMs),
+        "prune",
+      ),
+
+    /** Deletes one batch of old audit rows of days without a partition. Returns false if none is left. */
     pruneAudit: (auditRetentionMs: number): Promise<boolean> =>
       deleteBatch(
-        `DELETE FROM audit WHERE id IN (SELECT id FROM audit WHERE at < ${timeSql("$1")} - $2 LIMIT $3) RETURNING id`,
+        `DELETE FROM audit_default WHERE ctid IN (SELECT ctid FROM audit_default WHERE at < ${timeSql("$1")} - $2 LIMIT $3) RETURNING at`,
         auditRetentionMs,
       ),
 

@@ -227,11 +227,21 @@ export interface UnresolvedCounts {
   readonly unknown: number;
 }
 
-/** Counts the unresolved actions of all callers, up to 1,000. Throws Failure if the journal cannot be used. */
-export async function countUnresolved(journal: Journal): Promise<UnresolvedCounts> {
-  const unresolved = await queryUnresolved(journal, undefined);
-  const inProgress = unresolved.filter(({ action }) => effectiveState(action) === "in_progress").length;
-  return { inProgress, unknown: unresolved.length - inProgress };
+const UnresolvedCountRow = z.object({ owner: z.string(), count: z.coerce.number() });
+
+/** Counts the unresolved actions of all callers. Throws Failure if the journal cannot be used. */
+export async function countUnresolved({ query, timeSql, now }: Journal): Promise<UnresolvedCounts> {
+  // An action in progress counts by its owner, who may be dead; an expired or an unknown one has none.
+  const rows = await query(
+    `SELECT owner, COUNT(*) AS count FROM
+       (SELECT CASE WHEN state = 'in_progress' AND lease_until >= ${timeSql("$1")} THEN owner ELSE '' END AS owner
+        FROM actions WHERE state IN ('in_progress', 'unknown')) AS unresolved GROUP BY owner`,
+    [now()],
+  );
+  const counts = { inProgress: 0, unknown: 0 };
+  for (const { owner, count } of rows.map((row) => UnresolvedCountRow.parse(row)))
+    counts[owner === "" || isOwnerDead(owner) ? "unknown" : "inProgress"] += count;
+  return counts;
 }
 
 export interface ClientUnresolvedCount {
@@ -241,13 +251,15 @@ export interface ClientUnresolvedCount {
 }
 
 const ServiceName = z.tuple([z.string(), z.string()]);
+const ServiceCountRow = z.object({ service: z.string(), count: z.coerce.number() });
 
-/** Counts the unresolved actions of each client, up to 1,000 in total. Throws Failure if the journal cannot be used. */
-export async function countUnresolvedByClient(journal: Journal): Promise<readonly ClientUnresolvedCount[]> {
-  const counts = new Map<string, number>();
-  for (const { action } of await queryUnresolved(journal, undefined))
-    counts.set(action.service, (counts.get(action.service) ?? 0) + 1);
-  return [...counts].map(([service, count]) => {
+/** Counts the unresolved actions of each client. Throws Failure if the journal cannot be used. */
+export async function countUnresolvedByClient({ query }: Journal): Promise<readonly ClientUnresolvedCount[]> {
+  const rows = await query(
+    "SELECT service, COUNT(*) AS count FROM actions WHERE state IN ('in_progress', 'unknown') GROUP BY service ORDER BY MIN(created_at)",
+  );
+  return rows.map((row) => {
+    const { service, count } = ServiceCountRow.parse(row);
     const [baseUrl, clientId] = ServiceName.parse(JSON.parse(service));
     return { baseUrl, clientId, count };
   });

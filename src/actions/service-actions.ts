@@ -1,4 +1,5 @@
 // This module provides the actions of one service, or of one caller of it, and hides the journal and the scope of the idempotency keys.
+import { createHash } from "node:crypto";
 import * as z from "zod/v4";
 import { Failure } from "../core/failure.ts";
 import type { Hooks } from "../core/hooks.ts";
@@ -94,6 +95,13 @@ interface ServiceActionsOptions {
 
 const ServiceName = z.tuple([z.string(), z.string()]);
 
+/** The client id, and a hash of base URL, client id and caller. It is short, because four indexes contain it. */
+function createCallerServiceName(service: string, caller: string): string {
+  const [baseUrl, clientId] = ServiceName.parse(JSON.parse(service));
+  const hash = createHash("sha256").update(JSON.stringify([baseUrl, clientId, caller]));
+  return JSON.stringify([clientId, hash.digest("base64url").slice(0, 22)]);
+}
+
 export function createServiceActions({
   actions,
   journal,
@@ -103,9 +111,7 @@ export function createServiceActions({
 }: ServiceActionsOptions): ServiceActions {
   const caller = hooks?.caller;
   const callerServiceName =
-    caller === undefined
-      ? serviceName
-      : async () => JSON.stringify([...ServiceName.parse(JSON.parse(await serviceName())), caller]);
+    caller === undefined ? serviceName : async () => createCallerServiceName(await serviceName(), caller);
   // On a user's own machine, the list has the actions of all services if no service is configured.
   const listedServiceName = caller === undefined ? () => callerServiceName().catch(() => undefined) : callerServiceName;
   async function findManyCreationArguments(ids: readonly string[]): Promise<ReadonlyMap<string, Arguments>> {

@@ -109,9 +109,12 @@ const KIND_BY_STATUS: Readonly<Record<number, FailureKind>> = {
   429: "rate_limited",
 };
 
-export function failureKindOf(status: number, refusal: RefusalBody): FailureKind {
-  // The playground preserves the upstream's HTTP status, whatever it is (docs/contract.md, 7.1).
-  if (refusal.code === "PLAYGROUND_UPSTREAM_UNAVAILABLE" || status >= 500) return "upstream_unavailable";
+export function failureKindOf(endpoint: Endpoint, status: number, refusal: RefusalBody): FailureKind {
+  // The playground preserves the upstream's HTTP status, whatever it is (docs/contract.md, 7.1). A 404 for a state's districts means
+  // that the upstream does not have the state, so a retry would get the same answer.
+  const isUnknownState = endpoint.id === "listPlaygroundDistricts" && status === 404;
+  if ((refusal.code === "PLAYGROUND_UPSTREAM_UNAVAILABLE" && !isUnknownState) || status >= 500)
+    return "upstream_unavailable";
   return KIND_BY_STATUS[status] ?? "rejected";
 }
 
@@ -141,7 +144,7 @@ export function refusalFacts(
   refusal: RefusalBody,
   now: number,
 ): FailureFacts {
-  const kind = failureKindOf(response.status, refusal);
+  const kind = failureKindOf(endpoint, response.status, refusal);
   const waitSeconds = retryAfterSeconds(response.headers, now);
   const requestId = refusal.requestId ?? response.headers["x-request-id"];
   const problemText = [refusal.code && formatToken(refusal.code), refusal.title && quote(refusal.title)]

@@ -51,9 +51,9 @@ async function saveResponse(
   target: DownloadTarget,
   { signal }: CallContext,
 ): Promise<SavedFile> {
-  const { folder, fileName: argument, fallbackName, onBytes } = target;
-  const name = argument ?? nameFromHeader(response.headers["content-disposition"], fallbackName);
-  const newFile = { folder, name, argument: argument === undefined ? undefined : "fileName" };
+  const { folder, fileName, fallbackName, onBytes } = target;
+  const name = fileName ?? nameFromHeader(response.headers["content-disposition"], fallbackName);
+  const newFile = { folder, name, mayNumber: fileName === undefined };
   try {
     const { written, path, fileName } = await createFile(newFile, (file) => streamToFile(response, file, onBytes));
     return { path, ...written, contentType: contentTypeOf(response), fileName };
@@ -76,7 +76,7 @@ async function downloadFile(
   context: CallContext,
 ): Promise<SavedFile> {
   await prepareFolder(target.folder);
-  if (target.fileName !== undefined) await assertNameFree(target.folder, target.fileName, "fileName");
+  if (target.fileName !== undefined) await assertNameFree(target.folder, target.fileName);
   return await withAssetStream(service, endpoint, request, context, (response) =>
     saveResponse(response, target, context),
   );

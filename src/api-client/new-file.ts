@@ -6,12 +6,11 @@ import { join, parse } from "node:path";
 import { errorCode, errorMessage, Failure, invalidArguments } from "../core/failure.ts";
 import { formatToken, quote } from "../core/untrusted-text.ts";
 
-/** `argument`: the tool argument that named the file. */
-const nameTakenFailure = (name: string, argument: string): Failure =>
+const nameTakenFailure = (name: string): Failure =>
   invalidArguments(
     `A file named ${quote(name)} exists already in the download folder; nothing is ever overwritten.`,
-    [{ pointer: `/${argument}`, code: "ALREADY_EXISTS", message: "must not exist yet" }],
-    argument === "fileName" ? "Choose another fileName, or leave it out." : `Choose another ${argument}.`,
+    [{ pointer: "/fileName", code: "ALREADY_EXISTS", message: "must not exist yet" }],
+    "Choose another fileName.",
   );
 
 export const diskFailure = (folder: string, error: unknown): Failure =>
@@ -35,9 +34,9 @@ export async function prepareFolder(folder: string): Promise<void> {
 }
 
 /** Throws Failure if a file, folder or link with that name exists. */
-export async function assertNameFree(folder: string, name: string, argument: string): Promise<void> {
+export async function assertNameFree(folder: string, name: string): Promise<void> {
   const found = await lstat(join(folder, name)).catch(() => undefined);
-  if (found) throw nameTakenFailure(name, argument);
+  if (found) throw nameTakenFailure(name);
 }
 
 /** Gives `part` its final name without replacing a file. Returns false if the name is taken. */
@@ -69,17 +68,17 @@ const MAX_NUMBERED = 1000;
 interface NewFile {
   readonly folder: string;
   readonly name: string;
-  /** The tool argument that named the file. If it is undefined, a taken name is numbered. */
-  readonly argument?: string | undefined;
+  /** True if a taken name is numbered, because the caller did not choose it. */
+  readonly mayNumber?: boolean;
 }
 
-async function claimFreeName(part: string, { folder, name, argument }: NewFile): Promise<string> {
+async function claimFreeName(part: string, { folder, name, mayNumber }: NewFile): Promise<string> {
   const { name: stem, ext } = parse(name);
-  for (let n = 1; n <= (argument === undefined ? MAX_NUMBERED : 1); n++) {
+  for (let n = 1; n <= (mayNumber ? MAX_NUMBERED : 1); n++) {
     const fileName = n === 1 ? name : `${stem} (${n})${ext}`;
     if (await claimName(part, join(folder, fileName))) return fileName;
   }
-  throw nameTakenFailure(name, argument ?? "fileName");
+  throw nameTakenFailure(name);
 }
 
 /**

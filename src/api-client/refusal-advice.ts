@@ -41,6 +41,7 @@ const NOT_FOUND_ADVICE: Readonly<Record<string, string>> = {
 };
 
 function notFoundAdvice({ endpoint }: RefusalContext): string {
+  if (endpoint.id === "listPlaygroundDistricts") return "list_states has the codes in use.";
   const [parameter = ""] = Object.keys(endpoint.pathParameters.shape);
   const named = NOT_FOUND_ADVICE[parameter];
   if (named !== undefined) return named;

@@ -9,7 +9,7 @@ import { escapeJson, escapeText } from "../core/untrusted-text.ts";
 import type { Runtime } from "../mcp/runtime.ts";
 import { completeArguments } from "../mcp/tools/call.ts";
 import { factsOf, failureText } from "../mcp/tools/failure-text.ts";
-import { filterVisibleTools, offeredTools, reasonNotOffered } from "../mcp/tools/offered-tools.ts";
+import { filterVisibleTools, type OfferableTool, offeredTools, reasonNotOffered } from "../mcp/tools/offered-tools.ts";
 import { createToolCall } from "../mcp/tools/tool-call.ts";
 import type { Tool } from "../toolkit/define-tool.ts";
 import type { ToolCall } from "../toolkit/tool-call.ts";
@@ -30,11 +30,7 @@ import {
 const REPLAY_EXIT_CODE = 3;
 
 /** Returns the offered tool with this name. Throws UsageError. */
-function findOfferedTool<T extends Pick<Tool, "name" | "toolset" | "isWrite" | "view">>(
-  name: string,
-  all: readonly T[],
-  config: Config,
-): T {
+function findOfferedTool<T extends OfferableTool>(name: string, all: readonly T[], config: Config): T {
   const offered = offeredTools(all, config);
   const tool = offered.find((each) => each.name === name);
   if (tool) return tool;
@@ -177,13 +173,14 @@ export async function runToolCall(
   const progress = createProgressDisplay(process.stderr);
   const limits = () => ({ signal, deadlineAt: Date.now() + CALL_LIMIT_MS });
   try {
-    const args = await completeArguments(tool, typed, runtime);
+    const { args, workspaceId } = await completeArguments(tool, typed, runtime);
     const confirmed = isConfirmed
       ? {}
       : await confirmCall(tool, args, createToolCall(runtime, tool.name, limits()), runtime);
     const result = await tool.invoke(
       args,
       createToolCall(runtime, tool.name, limits(), {
+        workspaceId,
         ...confirmed,
         report: ({ message, ...rest }) => progress.report({ ...rest, message: escapeText(redact(message)) }),
       }),

@@ -15,6 +15,7 @@ import { formatJson } from "../core/untrusted-text.ts";
 import type { Identity } from "../credentials/identity.ts";
 import { type Keychain, KeychainError } from "../credentials/keychain/keychain.ts";
 import type { Tokens } from "../credentials/tokens.ts";
+import { volumeAdvice } from "./container-storage.ts";
 import { rephraseForUser } from "./errors.ts";
 import { formatJournalStatus, inspectJournal } from "./journal.ts";
 
@@ -165,8 +166,16 @@ export async function checkFolder(name: string, folder: string, variable: string
   }
 }
 
-export const checkJournal = (config: Config, journal: JournalHandle): Promise<Check> =>
-  runCheck("journal", async () => formatJournalStatus(await inspectJournal(config, journal)));
+/** `isDeletedWithContainer`: the check fails, because a repeated action would run again in the next container. */
+export async function checkJournal(
+  config: Config,
+  journal: JournalHandle,
+  isDeletedWithContainer: boolean,
+): Promise<Check> {
+  const check = await runCheck("journal", async () => formatJournalStatus(await inspectJournal(config, journal)));
+  if (!check.ok || !isDeletedWithContainer) return check;
+  return failedCheck("journal", `${check.detail}; it is deleted with this container`, `${volumeAdvice()}.`);
+}
 
 /** `others`: the checks that used the network. One of them reports a proxy that cannot be used. */
 export function checkProxy(environment: NodeJS.ProcessEnv, others: readonly Check[] = []): Check {

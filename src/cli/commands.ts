@@ -73,7 +73,13 @@ export const COMMANDS = {
         oneOf: ["geography", "jobs", "geography,jobs", "essentials"],
         about: "toolsets to offer: geography, jobs (default: both), or essentials: the 15 most important tools of both",
       },
-      "read-only": { type: "boolean", about: "offer only operations without side effects" },
+      tools: {
+        type: "string",
+        value: "LIST",
+        about: "tools to offer in addition to --toolsets, or only these without it",
+      },
+      "exclude-tools": { type: "string", value: "LIST", about: "tools not to offer" },
+      "read-only": { type: "boolean", about: "offer only read-only tools" },
       "log-level": {
         type: "string",
         value: "LEVEL",
@@ -200,6 +206,17 @@ export const COMMANDS = {
     },
     examples: [{ commandLine: "mic-mcp resolve --dry-run", description: "list the requests that would be sent" }],
   },
+  geography: {
+    name: "geography",
+    argumentsUsage: "warm",
+    summary: "Load the lists of all states and districts into the cache of this machine",
+    notes: [
+      "At the API's rate limit of 30 requests per minute, this takes about 70 s. Servers on this machine use the lists for 6 hours.",
+      "Exit code 0 only if all lists are loaded. Run it again to load the rest.",
+    ],
+    flags: {},
+    examples: [{ commandLine: "mic-mcp geography warm", description: "before the first question about districts" }],
+  },
   demo: {
     name: "demo",
     summary: "Run a job from start to end against an emulator and print a transcript; needs no account",
@@ -265,6 +282,7 @@ export const COMMANDS = {
     flags: {
       emulator: { type: "boolean", about: "check the setup of serve --emulator" },
       teams: { type: "boolean", about: "check a deployment for teams: settings, database, identity provider, teams" },
+      token: { type: "string", value: "FILE", about: "with --teams: explain the access token in this file" },
       json: JSON_FLAG,
     },
     examples: [

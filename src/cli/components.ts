@@ -19,7 +19,7 @@ import type { TokenStore } from "../credentials/token-store.ts";
 import { createTokens } from "../credentials/tokens.ts";
 import type { Runtime } from "../mcp/runtime.ts";
 import { createSkills } from "../mcp/skills/skills.ts";
-import { isOfferedTool } from "../mcp/tools/offered-tools.ts";
+import { checkToolNames, isOfferedTool } from "../mcp/tools/offered-tools.ts";
 import type { Telemetry } from "../telemetry/port.ts";
 import { createRecipeOfferCache, createRetryCache } from "../toolkit/caches.ts";
 import type { CompletionValue } from "../toolkit/completion-value.ts";
@@ -47,6 +47,7 @@ interface ProcessContextOptions extends ReturnType<typeof createLogging> {
 
 export function createProcessContext({ redactor, ...options }: ProcessContextOptions) {
   const { config, journal, log } = options;
+  checkToolNames(config);
   return {
     ...options,
     timing: systemTiming,

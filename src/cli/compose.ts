@@ -12,6 +12,7 @@ import type { Note } from "../mcp/instructions.ts";
 import type { CompletionValue } from "../toolkit/completion-value.ts";
 import { StartedJob } from "../toolkit/jobs/job-task.ts";
 import { createApiConnection, createLogging, createProcessContext, createRuntime } from "./components.ts";
+import { createContainerNotice } from "./container-storage.ts";
 import { createConfiguredJournal, hasJournal } from "./journal.ts";
 import { createConfigRedactor } from "./log.ts";
 import { createUserSharedGeography } from "./shared-geography.ts";
@@ -59,6 +60,7 @@ export function compose(
     shared: inProcess ? undefined : createUserSharedGeography(config, identity.baseUrl),
   });
   const downloads = createDownloads(service);
+  const containerNotice = createContainerNotice(config);
   const runtime = createRuntime(processContext, client, {
     actions: createServiceActions({ actions, journal: journal.open, serviceName: identity.serviceName }),
     hasJournal: () => hasJournal(config),
@@ -68,6 +70,7 @@ export function compose(
     taskIds: createSignedIdCodec(StartedJob, identity),
     confirmationCodec: undefined,
     notes,
+    ...(containerNotice !== undefined && { hooks: { journalNotice: () => containerNotice } }),
     async requireConfigured(toolset) {
       await identity.baseUrl();
       if (toolset === "jobs") await identity.credentials();
@@ -77,6 +80,8 @@ export function compose(
   telemetry?.registerGauge("mic.geography.available_requests", geography.availableRequests);
   return {
     runtime,
+    /** Set if the journal is deleted with this container. */
+    containerNotice,
     identity,
     tokens,
     /** Undefined with MIC_KEYCHAIN=off, or if the API is emulated. */

@@ -51,7 +51,9 @@ async function runChecks(environment: NodeJS.ProcessEnv, withEmulator: boolean):
     const canCheckJournal = stateFolder.ok || config.journalUrl !== undefined;
     const folders = [
       stateFolder,
-      ...(canCheckJournal ? [await checkJournal(config, composed.journal)] : []),
+      ...(canCheckJournal
+        ? [await checkJournal(config, composed.journal, composed.containerNotice !== undefined)]
+        : []),
       await checkFolder("download folder", config.downloadDir, "MIC_DOWNLOAD_DIR", false),
     ];
     const reachable = basicChecks.at(-1)?.ok === true;
@@ -76,8 +78,9 @@ async function runChecks(environment: NodeJS.ProcessEnv, withEmulator: boolean):
 export async function doctor(args: readonly string[], environment: NodeJS.ProcessEnv): Promise<number> {
   const { values } = parseArgs({ args: [...args], options: COMMANDS.doctor.flags });
   if (values.teams && values.emulator) throw new UsageError("--teams and --emulator cannot be combined.");
+  if (values.token !== undefined && !values.teams) throw new UsageError("--token requires --teams.");
   const checks = values.teams
-    ? await (await import("../teams/program.ts")).examineTeams(environment)
+    ? await (await import("../teams/program.ts")).examineTeams(environment, values.token)
     : await runChecks(environment, values.emulator ?? false);
   const ok = checks.every((check) => check.ok);
   const verdict = ok ? "All checks passed." : "Some checks failed; see the lines marked WRONG.";

@@ -2,7 +2,9 @@
 // them.
 import { parseArgs } from "node:util";
 import { CALL_LIMIT_MS, systemTiming } from "../api-client/attempts.ts";
+import { createApiClient } from "../api-client/client.ts";
 import { createTransport } from "../api-client/transport.ts";
+import { getMicPublicCapabilities } from "../contract/endpoints/job-processing.ts";
 import {
   type Config,
   checkBaseUrl,
@@ -30,8 +32,14 @@ import { COMMANDS } from "./commands.ts";
 import { warnOfOtherClientsActions } from "./journal.ts";
 import { isInteractive, openPrompter, type Prompter, readSecretFromStdin } from "./prompt.ts";
 
-/** Verifies credentials by requesting a token; the error invalid_scope also shows that they are valid. Throws Failure otherwise. */
-export async function verifyCredentials({ baseUrl, workspaceId, ...credentials }: StoredLogin): Promise<void> {
+/**
+ * Verifies credentials by requesting a token, and with `verifiesWorkspace` the workspace by reading its capabilities; the error
+ * invalid_scope also shows that the credentials are valid. Throws Failure otherwise.
+ */
+export async function verifyCredentials(
+  { baseUrl, workspaceId, ...credentials }: StoredLogin,
+  verifiesWorkspace = false,
+): Promise<void> {
   const redactor = createRedactor();
   redactor.add(credentials.clientSecret);
   const transport = createTransport();
@@ -41,6 +49,9 @@ export async function verifyCredentials({ baseUrl, workspaceId, ...credentials }
   const context = { signal: new AbortController().signal, deadlineAt: Date.now() + CALL_LIMIT_MS };
   try {
     await tokens.get(scopeSets[0] ?? [], context);
+    if (!verifiesWorkspace) return;
+    const service = createApiClient({ baseUrl: identity.baseUrl, tokens, transport, timing: systemTiming });
+    await service.call(getMicPublicCapabilities, { query: { workspaceId } }, context);
   } catch (error) {
     if (!(error instanceof Failure)) throw error;
     if (error.facts.code === "invalid_scope") return;

@@ -41,6 +41,7 @@ const LOADERS: Readonly<Record<CommandName, () => Promise<RunCommand>>> = {
   show: async () => (await import("./show.ts")).show,
   actions: async () => (await import("./actions.ts")).actions,
   resolve: async () => (await import("./actions.ts")).resolve,
+  geography: async () => (await import("./geography.ts")).geography,
   demo: async () => async (args) => {
     parseArgs({ args: [...args], options: COMMANDS.demo.flags });
     return await (await import("../demo/demo.ts")).runDemo();

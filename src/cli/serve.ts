@@ -43,14 +43,14 @@ export async function serve(environment: NodeJS.ProcessEnv, listen: HttpFlags | 
   const run = listen ? await (await import("./serve-http.ts")).createHttpRunner(listen) : runOnStdio;
   const backend = await openBackend(config);
   const telemetry = await loadTelemetry(environment, { hasPort: listen !== undefined });
-  const { runtime, close } = compose(backend.config, {
+  const { runtime, containerNotice, close } = compose(backend.config, {
     notes: backend.notes,
     files: backend.files,
     inProcess: backend.inProcess,
     keychainLimitMs: SERVER_LIMIT_MS,
     telemetry,
   });
-  for (const warning of config.warnings) runtime.log.warn({}, warning);
+  for (const warning of [...config.warnings, ...[containerNotice ?? []].flat()]) runtime.log.warn({}, warning);
   logCrashes(runtime.log);
 
   try {

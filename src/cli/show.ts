@@ -8,6 +8,7 @@ import { CALL_LIMIT_MS } from "../api-client/attempts.ts";
 import { UsageError } from "../core/config.ts";
 import { completeArguments } from "../mcp/tools/call.ts";
 import { factsOf } from "../mcp/tools/failure-text.ts";
+import { toCallToolResult } from "../mcp/tools/result.ts";
 import { createToolCall } from "../mcp/tools/tool-call.ts";
 import { VIEW_NAMES, type ViewName } from "../toolkit/views.ts";
 import { type CommandContext, withRuntime } from "./backend.ts";
@@ -42,7 +43,7 @@ const OPENERS: Readonly<Partial<Record<NodeJS.Platform, readonly [command: strin
 function openPage(path: string): Promise<boolean> {
   const [command, ...args] = OPENERS[process.platform] ?? ["xdg-open"];
   return new Promise((resolve) => {
-    const child = spawn(command, [...args, path], { stdio: "ignore", detached: true });
+    const child = spawn(command, [...args, path], { stdio: "ignore", detached: true, windowsHide: true });
     child.once("error", () => resolve(false));
     child.once("spawn", () => {
       child.unref();
@@ -76,10 +77,9 @@ async function showView(
   if (tool === undefined) throw new UsageError(`No tool offers the view ${view}.`);
   const typed = { ...DEFAULTS[view], ...parseArgumentWords(words, tool) };
   try {
-    const args = await completeArguments(tool, typed, runtime);
+    const { args } = await completeArguments(tool, typed, runtime);
     const limits = { signal, deadlineAt: Date.now() + CALL_LIMIT_MS };
-    const { structured, text } = await tool.invoke(args, createToolCall(runtime, tool.name, limits));
-    const result = { content: [{ type: "text", text }], structuredContent: structured };
+    const result = toCallToolResult(await tool.invoke(args, createToolCall(runtime, tool.name, limits)), undefined);
     const data = JSON.parse(runtime.redactor.redact(JSON.stringify(result)));
     const path = await writePage(view, embedData(await runtime.readView(view), data));
     if (isJson) await writeJson({ path }, context);

@@ -1,7 +1,7 @@
 // Parses tool arguments from NAME=VALUE and JSON, lists them in help texts, and formats a tool call as a command.
 
-import { isJsonObject } from "../contract/json.ts";
-import type { JsonSchema } from "../contract/json-schema.ts";
+import { isJsonObject, parseJson } from "../contract/json.ts";
+import { type JsonSchema, schemaOf } from "../contract/json-schema.ts";
 import { UsageError } from "../core/config.ts";
 import { escapeText } from "../core/untrusted-text.ts";
 import type { ToolFacts } from "../toolkit/define-tool.ts";
@@ -10,17 +10,7 @@ import { formatColumns } from "./help.ts";
 
 type Arguments = Record<string, unknown>;
 
-const parseJson = (text: string): unknown => {
-  try {
-    return JSON.parse(text);
-  } catch {
-    return undefined;
-  }
-};
-
 const isText = (value: unknown): value is string => typeof value === "string";
-
-const toSchema = (schema: unknown): JsonSchema => (isJsonObject(schema) ? schema : {});
 
 /** Parses the value of the flag --input. Throws UsageError if it is not a JSON object. */
 export function parseInputFlag(text: string | undefined): Arguments {
@@ -54,7 +44,7 @@ function checkEnumValue(name: string, value: unknown, schema: JsonSchema): void 
 
 /** The argument that a value without a name sets: the first required one, or else the first. */
 export function mainArgumentOf(schema: JsonSchema): string | undefined {
-  const names = Object.keys(toSchema(schema["properties"])).filter((name) => name !== "workspaceId");
+  const names = Object.keys(schemaOf(schema["properties"])).filter((name) => name !== "workspaceId");
   const required = requiredArguments(schema);
   return names.find((name) => required.includes(name)) ?? names[0];
 }
@@ -68,7 +58,7 @@ function parseWord(
   exactName: (name: string, text: string) => string,
 ): readonly [name: string, text: string] {
   const [, typed, text = ""] = NAMED_VALUE.exec(word) ?? [];
-  const names = Object.keys(toSchema(schema["properties"]));
+  const names = Object.keys(schemaOf(schema["properties"]));
   if (typed !== undefined) {
     const name = exactName(typed, text);
     if (names.includes(name)) return [name, text];
@@ -92,16 +82,16 @@ export function parseArgumentWords(
   { inputSchema, toExact }: Pick<ToolFacts, "inputSchema" | "toExact">,
 ): Arguments {
   const schema = inputSchema();
-  const properties = toSchema(schema["properties"]);
+  const properties = schemaOf(schema["properties"]);
   // The tool accepts some other names of an argument.
   const exactName = (name: string, text: string): string => Object.keys(toExact({ [name]: text }))[0] ?? name;
   const args = new Map<string, unknown>();
   for (const word of words) {
     const [name, text] = parseWord(word, schema, exactName);
-    const field = toSchema(properties[name]);
+    const field = schemaOf(properties[name]);
     const before = args.get(name);
     if (field["type"] === "array") {
-      const items = parseListItems(name, text, toSchema(field["items"]));
+      const items = parseListItems(name, text, schemaOf(field["items"]));
       for (const item of items) checkEnumValue(name, item, field);
       args.set(name, [...(Array.isArray(before) ? before : []), ...items]);
       continue;
@@ -117,9 +107,9 @@ const firstSentence = (text: string): string => text.split(/(?<=\.) /)[0] ?? tex
 
 /** Lists the offered `tools` by toolset, each with the first sentence of its description. */
 export function formatToolList(tools: readonly ToolFacts[]): string {
-  const toolsets = [...new Set(tools.map(({ toolset }) => toolset))];
+  const toolsets = [...new Set(tools.map((tool) => tool.toolsets.join(" and ")))];
   const parts = toolsets.map((toolset) => {
-    const rows = tools.filter((tool) => tool.toolset === toolset);
+    const rows = tools.filter((tool) => tool.toolsets.join(" and ") === toolset);
     return `${toolset}:\n${formatColumns(rows.map(({ name, description }) => [name, firstSentence(description)] as const))}`;
   });
   return [...parts, "Run mic-mcp call TOOL --help for the arguments of a tool."].join("\n\n");
@@ -129,10 +119,7 @@ const requiredArguments = ({ required }: JsonSchema): readonly string[] =>
   Array.isArray(required) ? required.filter(isText) : [];
 
 export const listArguments = ({ properties }: JsonSchema): readonly (readonly [name: string, schema: JsonSchema])[] =>
-  Object.entries(isJsonObject(properties) ? properties : {}).map(([name, schema]) => [
-    name,
-    isJsonObject(schema) ? schema : {},
-  ]);
+  Object.entries(schemaOf(properties)).map(([name, schema]) => [name, schemaOf(schema)]);
 
 /** Returns the only values that an argument (or each item of a list) accepts. The list is empty if other values are accepted. */
 export function enumValuesOf(schema: JsonSchema): readonly string[] {

@@ -1,9 +1,13 @@
 // This module converts the contract's schemas to JSON Schema 2020-12, for the tool list and the emulator's OpenAPI document.
 import * as z from "zod/v4";
+import { isJsonObject } from "./json.ts";
 
 export interface JsonSchema {
   readonly [keyword: string]: unknown;
 }
+
+/** Returns a part of a schema; an empty schema if that part is missing or is not an object. */
+export const schemaOf = (part: unknown): JsonSchema => (isJsonObject(part) ? part : {});
 
 type Emitted = z.core.JSONSchema.BaseSchema;
 

@@ -10,6 +10,15 @@ export interface JsonObject {
 export const isJsonObject = (value: unknown): value is JsonObject =>
   typeof value === "object" && value !== null && !Array.isArray(value);
 
+/** Returns the value of a JSON text; undefined if the text is not JSON. */
+export function parseJson(text: string): unknown {
+  try {
+    return JSON.parse(text);
+  } catch {
+    return undefined;
+  }
+}
+
 /** Maximum nesting depth. Real data is never deeper, and deeper values would overflow the stack of recursive code (open question 13). */
 export const MAX_DEPTH = 500;
 

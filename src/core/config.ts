@@ -66,6 +66,9 @@ export interface Config {
   readonly apps: "auto" | "always" | "never";
   readonly readOnly: boolean;
   readonly toolsets: readonly ToolSelection[];
+  /** Tools that are offered in addition to those of the toolsets. */
+  readonly tools: readonly string[];
+  readonly excludedTools: readonly string[];
   readonly logLevel: LogLevel;
   /** Warnings for the start, one sentence each. */
   readonly warnings: readonly string[];
@@ -89,6 +92,11 @@ const profileName = textMatching(
 
 // The folder in which a client starts the server is rarely known.
 const absolutePath = textMatching("an absolute path", isAbsolute);
+
+const parseToolName = textMatching("a comma-separated list of tool names, such as get_job,list_jobs", (name) =>
+  /^[a-z]+(?:_[a-z]+)*$/.test(name),
+);
+const parseToolNames: Reader<readonly string[]> = (text) => text.split(",").map((name) => parseToolName(name.trim()));
 
 const parseWorkspaceId = textMatching(
   "a workspace id: 1 to 128 letters, digits or _ . : -",
@@ -137,6 +145,8 @@ const parseVariables = (read: ReadVariable) => ({
   MIC_APPS: read("MIC_APPS", oneOf(["auto", "always", "never"], "auto, always or never")),
   MIC_READ_ONLY: read("MIC_READ_ONLY", oneOf(["0", "1"], "1 or 0")),
   MIC_TOOLSETS: read("MIC_TOOLSETS", parseToolsets),
+  MIC_TOOLS: read("MIC_TOOLS", parseToolNames),
+  MIC_EXCLUDE_TOOLS: read("MIC_EXCLUDE_TOOLS", parseToolNames),
   MIC_LOG_LEVEL: read("MIC_LOG_LEVEL", oneOf(LOG_LEVELS, LOG_LEVELS.join(", "))),
 });
 type ParsedVariables = ReturnType<typeof parseVariables>;
@@ -194,7 +204,9 @@ export function readConfig(environment: NodeJS.ProcessEnv): Config {
     httpSessionIdleMinutes: env.MIC_HTTP_SESSION_IDLE_MINUTES ?? 30,
     apps: env.MIC_APPS ?? "auto",
     readOnly: env.MIC_READ_ONLY === "1",
-    toolsets: env.MIC_TOOLSETS ?? TOOLSETS,
+    toolsets: env.MIC_TOOLSETS ?? (env.MIC_TOOLS === undefined ? TOOLSETS : []),
+    tools: env.MIC_TOOLS ?? [],
+    excludedTools: env.MIC_EXCLUDE_TOOLS ?? [],
     logLevel: env.MIC_LOG_LEVEL ?? "warn",
     warnings: unknown.map((name) => `${name} is not a variable of mic-mcp and has no effect.`),
   };

@@ -36,8 +36,8 @@ export interface Hooks {
   /** Checks each request before it is sent. `path` includes the query. Throws Failure. */
   checkRequest?(request: { readonly path: string; readonly body: string }): void;
   readonly cooldown?: Cooldown;
-  /** Returns a sentence for results about actions while the journal lacks actions after a restore. */
-  restoreNotice?(): string | undefined;
+  /** Returns a sentence for results about actions while the journal lacks actions after a restore, or will be deleted. */
+  journalNotice?(): string | undefined;
   /** Called when the caller makes a call that they may not make. */
   onRefusal?(refusal: Refusal): void;
 }

@@ -43,7 +43,7 @@ function describeOmitted(rows: readonly DistrictRow[], shown: readonly DistrictR
   const omitted = rows.slice(shown.length);
   const codes = [...new Set(omitted.map(({ stateCode }) => stateCode))];
   return [
-    `${pluralize(omitted.length, "district")} of ${codes.join(" ")} left out: mic://geography/states/{code}/districts has one state's; rank_divisions with saveAs saves all.`,
+    `${pluralize(omitted.length, "district")} of ${codes.join(" ")} left out: mic://geography/states/{code}/districts has one state's.`,
   ];
 }
 
@@ -55,7 +55,6 @@ export async function renderCatalogTsv(geography: Geography, context: CallContex
     {
       selectStates: ({ states }) => states.value.states,
       requiredLists: (country) => requiredListsForAll(country.states.value.states, country),
-      notNeeded: "",
       waitMs: WAIT_MS,
       onProgress: () => undefined,
     },

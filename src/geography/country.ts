@@ -20,7 +20,7 @@ export interface RequiredLists {
 /** The data that an answer is computed from. */
 export interface GatherResult {
   readonly country: Country;
-  /** States of the question whose lists are missing; `reason` explains why. */
+  /** States whose lists are missing, although the answer depends on them; `reason` explains why. */
   readonly missing: readonly MissingState[];
 }
 
@@ -37,7 +37,7 @@ export interface Coverage {
   readonly statesTotal: number;
   readonly statesRead: number;
   readonly complete: boolean;
-  /** All missing states of the question, grouped by reason. */
+  /** The missing lists that the answer depends on, grouped by reason. */
   readonly missing: readonly MissingStateGroup[];
 }
 
@@ -92,4 +92,6 @@ export const canProgressWithin = ({ missing }: Coverage, seconds: number): boole
       retryAfterSeconds !== undefined && (reason === NOT_READ_YET || retryAfterSeconds <= seconds),
   );
 
-export const countMissing = ({ statesTotal, statesRead }: Coverage): number => statesTotal - statesRead;
+/** Number of missing lists that the answer depends on. */
+export const countMissing = ({ missing }: Coverage): number =>
+  missing.reduce((count, { states, more = 0 }) => count + states.length + more, 0);

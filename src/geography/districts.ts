@@ -13,6 +13,10 @@ export interface DistrictRow {
   readonly stateCode: string;
   readonly stateName: string;
   readonly mandalCount: number;
+  /** Year in which the district was created, if the public record contains it. */
+  readonly made?: number;
+  /** Districts that it was part of before: "Medak + Nizamabad". */
+  readonly partOf?: string;
 }
 
 export const DISTRICT_COLUMNS = ["districtCode", "name", "stateCode", "stateName", "mandalCount"] as const;

@@ -3,9 +3,10 @@
 import { setImmediate as yieldToEventLoop } from "node:timers/promises";
 import type { State } from "../contract/playground.ts";
 import { quote } from "../core/untrusted-text.ts";
-import { type Country, type Coverage, countMissing, type RequiredLists } from "./country.ts";
+import type { Country, Coverage, RequiredLists } from "./country.ts";
 import { type DistrictRow, formatDistrict } from "./districts.ts";
-import { formatName, formatRetryHint, formatState, joinFirst, MAX_DISPLAY_LENGTH, pluralize } from "./format.ts";
+import { describeNotLoaded, formatName, formatState, joinFirst, MAX_DISPLAY_LENGTH, pluralize } from "./format.ts";
+import { groupByKey } from "./group-by-key.ts";
 import { DistrictSearch, type FoundDistrict, type UnlistedPlace } from "./names/district-search.ts";
 import { isPartOf, toNameForms } from "./names/name-forms.ts";
 import { type NameInState, parseQuery } from "./names/query.ts";
@@ -20,11 +21,17 @@ export interface QueryInterpretation {
   readonly state?: string;
 }
 
+/** exact: the name in the list. known: another name of the place in the public record. guess: a similar name. */
+export type Certainty = "exact" | "known" | "guess";
+
 export interface FoundDistricts {
   readonly query: string;
   readonly readAs?: QueryInterpretation;
   readonly matches: readonly FoundDistrict[];
-  readonly ambiguous: boolean;
+  /** Certainty of the best match. A match in another state than the query names is a guess. Absent without a match. */
+  readonly certainty?: Certainty;
+  /** Present if several districts have the name. */
+  readonly ambiguous?: true;
 }
 
 /** The result for one query, with the data for its sentence. */
@@ -45,8 +52,6 @@ export interface Finding {
   readonly requiredLists: RequiredLists;
 }
 
-/** Minimum score of a further match that is mentioned together with the best one. */
-const MIN_RIVAL_SCORE = 0.9;
 /** Minimum score at which a similar name in the named state has priority over a namesake in another state. */
 const MIN_SCORE_IN_STATE = 0.85;
 
@@ -79,7 +84,10 @@ function planNameInStates(
   const own = districts.missing.filter((each) => splits.some(({ state }) => state === each));
   const requiredLists = requireLists(own);
   if (own.length > 0) return { kind: "in state", ...first, requiredLists, isCertain: true };
-  const bestScoreOf = ({ name, state }: NameInState): number => districts.search(name, state).found[0]?.score ?? 0;
+  function bestScoreOf({ name, state }: NameInState): number {
+    const [best] = districts.search(name, state).found;
+    return best === undefined ? 0 : (best.score ?? 1);
+  }
   const named = splits.find(({ name, state }) => districts.hasName(name, state));
   if (named !== undefined) return { kind: "in state", ...named, requiredLists, isCertain: true };
   const similar = splits.find((split) => bestScoreOf(split) >= MIN_SCORE_IN_STATE);
@@ -128,14 +136,14 @@ export function findDistrict(query: string, districts: DistrictSearch, limit: nu
   const { kind, requiredLists } = plan;
   if (kind === "state") {
     const { state } = plan;
-    const answer = { query, readAs: { state: state.code }, matches: [], ambiguous: false };
+    const answer = { query, readAs: { state: state.code }, matches: [] };
     return { answer, omittedCount: 0, partialMatchCount: 0, matchedState: state, requiredLists };
   }
   const { name } = plan;
   const state = kind === "name" ? undefined : plan.state;
   const searchedState = kind === "in state" ? state : undefined;
   const result = districts.search(name, searchedState);
-  const matches = result.found.slice(0, limit);
+  const matches = districts.withCreations(result.found.slice(0, limit));
   const searchedStates = searchedState === undefined ? districts.states : [searchedState];
   const [best] = matches;
   const isListed = best?.match === "exact" || (best?.match === "alias" && best.kind !== "short");
@@ -143,9 +151,15 @@ export function findDistrict(query: string, districts: DistrictSearch, limit: nu
   const isGuess = matches.every(({ match }) => match === "similar");
   const readAs = { ...(name !== query && { name }), ...(searchedState && { state: searchedState.code }) };
   // If the query contradicts the catalog, either its name or its state may be wrong.
-  const ambiguous = result.ambiguous || (matches.length > 0 && (kind === "elsewhere" || unlisted !== undefined));
+  const certainty = isGuess || kind === "elsewhere" ? "guess" : best?.match === "exact" ? "exact" : "known";
   return {
-    answer: { query, ...(Object.keys(readAs).length > 0 && { readAs }), matches, ambiguous },
+    answer: {
+      query,
+      ...(Object.keys(readAs).length > 0 && { readAs }),
+      matches,
+      ...(best !== undefined && { certainty }),
+      ...(result.ambiguous && { ambiguous: true }),
+    },
     omittedCount: result.found.length - matches.length,
     searchedState,
     stateWithoutMatch: districts.states.find((each) => kind === "elsewhere" && each === state),
@@ -211,7 +225,7 @@ export async function findElsewhere(
 
 /** A list without mandals does not mean that the district has none. */
 const formatMandalCount = (count: number): string =>
-  count === 0 ? "of mandals the catalogue lists none" : pluralize(count, "mandal");
+  count === 0 ? "the catalog lists no mandals" : pluralize(count, "mandal");
 
 const describeDistrict = (row: DistrictRow): string => `${formatDistrict(row)}: ${formatMandalCount(row.mandalCount)}`;
 
@@ -237,6 +251,9 @@ function describeUnlisted(queriedName: string, { state, headquartersOf, change }
   return `${queriedName} in ${where} was made a district in ${year}${parentDistricts === "" ? "" : `, part of ${parentDistricts} until then`}; it is not in the list.`;
 }
 
+/** Topics that users ask about and that no tool can answer. */
+const NOT_IN_CATALOG = "Not in this catalog: towns, blocks, names of mandals, population, area, borders.";
+
 const SUPPORTED_SCRIPTS_TEXT =
   "Names are read in Latin letters and in nine Indian scripts (Devanagari, Bengali, Gurmukhi, Gujarati, Odia, Tamil, Telugu, Kannada, Malayalam): write it in one of them.";
 
@@ -253,20 +270,18 @@ function describeNoMatch(
   const elsewhereText = elsewhere.length === 0 ? "" : ` There is ${joinFirst(elsewhere.map(formatDistrict))}.`;
   if (unlisted !== undefined) return `${describeUnlisted(queriedName, unlisted)}${elsewhereText}`;
   const place = searchedState === undefined ? where : ` in ${formatState(searchedState)}`;
-  if (coverage.complete) {
-    const scope = place === "" ? ` in any of ${pluralize(coverage.statesTotal, "list")}` : place;
-    if (isIndianScript(searchedName(answer)))
-      return `Found no name like ${queriedName}${scope}: try it in Latin letters.${elsewhereText}`;
-    return `No district like ${queriedName}${scope}.${elsewhereText}`;
-  }
-  const { statesRead, statesTotal } = coverage;
-  return `None like ${queriedName} found${place} in ${statesRead} of ${pluralize(statesTotal, "list")}${formatRetryHint(coverage)}.${elsewhereText}`;
+  const soFar = coverage.complete ? "" : ` so far: ${describeNotLoaded(coverage)}`;
+  // The transliteration may be the reason, so the name is not denied.
+  return isIndianScript(searchedName(answer))
+    ? `Found no name like ${queriedName}${place}${soFar}. Try it in Latin letters.${elsewhereText}`
+    : `No district like ${queriedName}${place}${soFar}.${elsewhereText}`;
 }
 
 /** Describes how the queried name relates to the district that was found. */
 function describeIdentity(queriedName: string, { match, kind, since }: FoundDistrict): string {
   if (match === "headquarters") return `${queriedName} is ${kind === "city" ? "a city in" : "the headquarters of"} `;
-  if (kind === "former") return `${queriedName} is a former name${since === undefined ? "" : ` (until ${since})`} of `;
+  if (kind === "former")
+    return `${queriedName} ${since === undefined ? "is a former name of " : `(until ${since}) is now `}`;
   if (kind === "later") return `${queriedName} is a later name${since === undefined ? "" : ` (since ${since})`} of `;
   return `${queriedName} is `;
 }
@@ -280,41 +295,36 @@ function formatGuess(row: FoundDistrict): string {
 function describeGuesses(queriedName: string, { answer, omittedCount, partialMatchCount, unlisted }: Finding): string {
   const { matches } = answer;
   const guesses = joinFirst(matches.map(formatGuess), omittedCount);
-  const [, ...others] = matches;
-  const isOne = others.length + omittedCount === 0;
-  if (unlisted !== undefined) return `${describeUnlisted(queriedName, unlisted)} Like it: ${guesses}: a guess.`;
+  if (unlisted !== undefined) return `${describeUnlisted(queriedName, unlisted)} Similar names: ${guesses}.`;
   if (partialMatchCount > 0) {
     const part = toNameForms(searchedName(answer));
     const names = matches.filter(({ name }) => isPartOf(part, toNameForms(name))).map(formatDistrict);
-    return `${queriedName} is part of ${pluralize(partialMatchCount, "name")}: ${joinFirst(names, partialMatchCount - names.length)}: a guess.`;
+    return `${queriedName} is part of ${pluralize(partialMatchCount, "name")}: ${joinFirst(names, partialMatchCount - names.length)}. Ask which one is meant.`;
   }
   // A transliteration is approximate, so the district may well have this name.
-  if (isIndianScript(searchedName(answer)))
-    return `${queriedName} may be ${isOne ? "" : "any of "}${guesses}: a guess.`;
-  return `No district is called ${queriedName}; ${guesses} ${isOne ? "is" : "are"} like it: a guess.`;
+  const denial = isIndianScript(searchedName(answer))
+    ? `${queriedName} may be `
+    : `No district named ${queriedName}. Closest: `;
+  return `${denial}${guesses}; confirm it.`;
 }
 
 function describeFound(finding: Finding): string {
   const { answer, omittedCount, stateWithoutMatch, unlisted } = finding;
-  const { matches, ambiguous } = answer;
-  const [best, ...others] = matches;
+  const { matches } = answer;
+  const [best] = matches;
   if (best === undefined) return "";
   const queriedName = formatQueriedName(answer);
-  const named = matches.filter(({ match }) => match !== "similar");
   const where =
     stateWithoutMatch === undefined
       ? ""
       : `${formatState(stateWithoutMatch)} has no district like ${queriedName}; elsewhere there is `;
-  if (named.length > 1)
-    return `${where === "" ? `${queriedName} may be any of ` : where}${joinFirst(named.map(formatDistrict), matches.length === named.length ? omittedCount : 0)}.`;
   if (best.match === "similar") return describeGuesses(queriedName, finding);
+  if (matches.length > 1)
+    return `${where === "" ? `${queriedName} may be any of ` : where}${joinFirst(matches.map(formatDistrict), omittedCount)}.`;
   const isExactName = best.match === "exact" && best.name === searchedName(answer);
   const what = where === "" && !isExactName ? describeIdentity(queriedName, best) : where;
   const also = unlisted === undefined ? "" : ` ${describeUnlisted(queriedName, unlisted)}`;
-  const rivals =
-    ambiguous && where === "" && unlisted === undefined ? others.filter(({ score }) => score >= MIN_RIVAL_SCORE) : [];
-  const perhaps = rivals.length === 0 ? "" : ` Perhaps meant: ${joinFirst(rivals.map(formatDistrict))}.`;
-  return `${what}${describeDistrict(best)}.${also}${perhaps}`;
+  return `${what}${describeDistrict(best)}.${also}`;
 }
 
 /**
@@ -332,12 +342,11 @@ export function describeFinding(
   return answer.matches.length === 0 ? describeNoMatch(finding, where, coverage, elsewhere) : describeFound(finding);
 }
 
-/** Suggests another query if a complete search and the public record found nothing. */
-export function describeHint({ answer, matchedState, unlisted }: Finding, { complete }: Coverage): string {
-  const isMiss = answer.matches.length === 0 && matchedState === undefined && unlisted === undefined;
-  return isMiss && complete && !isUnsupportedScript(answer.query)
-    ? " Towns and blocks are not listed: try their district."
-    : "";
+/** States what the catalog does not contain if no listed district has the name: the query may be a town or another topic. */
+export function describeHint({ answer, matchedState, unlisted }: Finding): string {
+  if (matchedState !== undefined || unlisted !== undefined || isUnsupportedScript(answer.query)) return "";
+  if (answer.matches.length === 0) return ` ${NOT_IN_CATALOG} For a town, try its district.`;
+  return answer.matches[0]?.match === "similar" ? " Towns are not listed." : "";
 }
 
 /** Describes in at most one sentence how a query was interpreted if words were removed from it. */
@@ -348,27 +357,42 @@ export function describeInterpretation({ answer: { query, readAs } }: Finding): 
 }
 
 /** Warns that missing lists may contain namesakes. */
-export const describeNamesakes = ({ requiredLists }: Finding): string =>
-  requiredLists.all.length === 0
-    ? ""
-    : ` ${pluralize(requiredLists.all.length, "list")} missing: namesakes are possible.`;
+export const describeNamesakes = ({ requiredLists }: Finding, coverage: Coverage): string =>
+  requiredLists.all.length === 0 ? "" : ` Others may have this name: ${describeNotLoaded(coverage)}.`;
 
-/** Summarizes the results for several names. */
+/** Describes the result for one of several names, unless its one row says all: a district that has the name. */
+export function describeUnclear(finding: Finding, coverage: Coverage): string | undefined {
+  const { answer, unlisted } = finding;
+  const { matches, certainty, ambiguous } = answer;
+  const isClear = certainty !== "guess" && ambiguous !== true && unlisted === undefined;
+  return isClear && matches.length === 1 && matches[0]?.mandalCount !== 0
+    ? undefined
+    : describeFinding(finding, coverage, "", []);
+}
+
+function classOf({ answer, matchedState, unlisted }: Finding): string {
+  const { certainty, ambiguous } = answer;
+  if (matchedState !== undefined) return "state";
+  if (certainty === "exact" || certainty === "known") return ambiguous === true ? "of several districts" : "found";
+  if (unlisted?.change !== undefined && unlisted.change.status !== "made") return "abolished or announced";
+  return certainty === undefined ? "not found" : "guessed";
+}
+
+const CLASSES = ["found", "of several districts", "guessed", "state", "abolished or announced", "not found"];
+
+/** Summarizes the results for several names by class. */
 export function describeFindings(findings: readonly Finding[], coverage: Coverage): string {
-  const formatGroup = (kind: string, which: readonly Finding[]): readonly string[] =>
-    which.length === 0
-      ? []
-      : [`${which.length} ${kind} (${joinFirst(which.map(({ answer }) => quote(answer.query, MAX_DISPLAY_LENGTH)))})`];
-  const none = findings.filter(({ answer }) => answer.matches.length === 0);
-  const ambiguous = findings.filter(({ answer }) => answer.ambiguous);
-  const parts = [
-    `${findings.length - none.length - ambiguous.length} found`,
-    ...formatGroup("ambiguous", ambiguous),
-    ...formatGroup("not found", none),
-  ];
+  const classes = groupByKey(
+    findings.map((finding) => [classOf(finding), quote(finding.answer.query, MAX_DISPLAY_LENGTH)]),
+  );
+  const parts = CLASSES.flatMap((kind) => {
+    const names = classes.get(kind) ?? [];
+    if (kind === "found") return [`${names.length} found`];
+    return names.length === 0 ? [] : [`${names.length} ${kind} (${joinFirst(names)})`];
+  });
   const isCertain = findings.every(({ requiredLists }) => requiredLists.rows.length === 0);
-  const uncertaintyText = isCertain
-    ? ""
-    : ` Not certain: ${countMissing(coverage)} of ${coverage.statesTotal} lists are missing${formatRetryHint(coverage)}.`;
-  return `Of ${pluralize(findings.length, "name")}: ${parts.join(", ")}.${uncertaintyText}`;
+  const uncertaintyText = isCertain ? "" : ` Not final: ${describeNotLoaded(coverage)}.`;
+  const hint =
+    classes.has("guessed") || classes.has("not found") ? ` ${NOT_IN_CATALOG} For a town, try its district.` : "";
+  return `Of ${pluralize(findings.length, "name")}: ${parts.join(", ")}.${uncertaintyText}${hint}`;
 }

@@ -1,7 +1,7 @@
 // Formats parts of the sentences in geography answers: counts with their nouns, places, and one line on coverage and vintage.
 import type { State } from "../contract/playground.ts";
-import { formatToken, quote } from "../core/untrusted-text.ts";
-import { type Coverage, type MissingStateGroup, secondsUntilComplete } from "./country.ts";
+import { formatToken } from "../core/untrusted-text.ts";
+import { type Coverage, countMissing, type MissingStateGroup, secondsUntilComplete } from "./country.ts";
 import type { Vintage } from "./vintage.ts";
 
 /** Maximum length of a name in a sentence, in characters. */
@@ -27,30 +27,20 @@ export function joinFirst(texts: readonly string[], omitted = 0, max = MAX_LISTE
   return `${texts.slice(0, max).join(separator)}${others > 0 ? ` and ${others} more` : ""}`;
 }
 
-/** For example ": ask again in 42 s"; empty if no list is pending. */
-export function formatRetryHint(coverage: Coverage): string {
+/** "27 of 36 lists". */
+export const formatListCount = (count: number, { statesTotal }: Coverage): string =>
+  `${count} of ${pluralize(statesTotal, "list")}`;
+
+/** "9 of 36 lists are not loaded; about 20 s more". */
+export function describeNotLoaded(coverage: Coverage): string {
   const seconds = secondsUntilComplete(coverage);
-  return seconds === undefined ? "" : `: ask again in ${seconds} s`;
+  const lists = `${formatListCount(countMissing(coverage), coverage)} are not loaded`;
+  return seconds === undefined ? lists : `${lists}; about ${seconds} s more`;
 }
 
 /** A count of 0 does not mean that the places have no mandals. */
 export const describeZeroCounts = (rows: readonly { readonly mandalCount: number }[]): string =>
-  rows.some(({ mandalCount }) => mandalCount === 0) ? " Where mandalCount is 0, the catalogue lists none." : "";
-
-/** Every answer names the source, because the data's license requires it. */
-function formatSource({ source, sourceRef }: Vintage): readonly string[] {
-  const name = [source, sourceRef].flatMap((text) => (text === undefined ? [] : [formatToken(text)]));
-  return name.length === 0 ? [] : [`source ${name.join(" ")}`];
-}
-
-function formatVintage({ sourceUpdatedAt, mixed, fallbackUsed }: Vintage): string {
-  const stated =
-    sourceUpdatedAt.length === 0
-      ? "vintage not stated by the service"
-      : `vintage ${sourceUpdatedAt.map((text) => quote(text)).join(", ")}`;
-  const mixture = mixed ? (sourceUpdatedAt.length === 1 ? " (for a part of it)" : " (mixed)") : "";
-  return `Catalogue ${stated}${mixture}; fallbackUsed ${fallbackUsed}`;
-}
+  rows.some(({ mandalCount }) => mandalCount === 0) ? " Where mandalCount is 0, the catalog lists none." : "";
 
 /** Describes one reason and the states that are missing for it. */
 export function formatMissing({ reason, retryAfterSeconds, states, more = 0 }: MissingStateGroup): string {
@@ -58,8 +48,24 @@ export function formatMissing({ reason, retryAfterSeconds, states, more = 0 }: M
   return `${states.length + more} missing: ${joinFirst(states, more, states.length, " ")} (${reason}${when})`;
 }
 
-export function formatCoverage({ statesRead, statesTotal, missing }: Coverage, vintage: Vintage): string {
-  const { oldest, newest } = vintage.readAt;
-  const read = `${statesRead} of ${pluralize(statesTotal, "state")} read ${oldest}${newest === oldest ? "" : ` to ${newest}`}`;
-  return `${[formatVintage(vintage), read, ...formatSource(vintage), ...missing.map(formatMissing)].join("; ")}.`;
+/**
+ * Formats vintage, completeness and source in a few words: "2026-05-25, complete, https://lgdirectory.gov.in/". Every answer names the
+ * source, because the data's license requires it.
+ */
+export function formatVintage(coverage: Coverage, vintage: Vintage): string {
+  const { sourceUpdatedAt, mixed, fallbackUsed, source, sourceRef } = vintage;
+  const dates = sourceUpdatedAt.map((text) => formatToken(text)).join(" and ");
+  const from = sourceRef ?? source;
+  return [
+    `${dates === "" ? "vintage not stated" : dates}${mixed ? " (mixed)" : ""}`,
+    ...(fallbackUsed === "some" || fallbackUsed === "all" ? [`fallbackUsed ${fallbackUsed}`] : []),
+    coverage.complete
+      ? "complete"
+      : `${formatListCount(coverage.statesRead, coverage)} ${countMissing(coverage) === 0 ? "needed" : "loaded"}`,
+    ...(from === undefined ? [] : [formatToken(from)]),
+  ].join(", ");
 }
+
+/** The line at the end of a text. */
+export const formatCoverage = (coverage: Coverage, vintage: Vintage): string =>
+  `${[`Vintage: ${formatVintage(coverage, vintage)}`, ...coverage.missing.map(formatMissing)].join("; ")}.`;

@@ -21,14 +21,20 @@ const POLL_INTERVAL_MS = 1_000;
 /** Assumed duration of one request, used to estimate when a missing list is available. */
 const ESTIMATED_REQUEST_MS = 1_000;
 
+/** Progress of a question's lists; `message` has the estimated time for the remaining ones. */
+export interface GatherProgress {
+  readonly progress: number;
+  readonly total: number;
+  readonly message: string;
+}
+
 export interface CountryQuery {
   /** Selects the states that the question is about. Throws Failure if the question names a state that is not in the list. */
   readonly selectStates: (country: Country) => readonly State[];
   readonly requiredLists: (country: Country) => RequiredLists | Promise<RequiredLists>;
-  /** Reason that is reported for a selected state whose list was not read because the answer does not need it. */
-  readonly notNeeded: string;
   readonly waitMs: number;
-  readonly onProgress: (read: number, total: number) => void;
+  /** Called about once per second while lists are missing. */
+  readonly onProgress: (progress: GatherProgress) => void;
 }
 
 export interface Geography {
@@ -84,27 +90,25 @@ export function createGeography({ service, perMinute, timing = unrefTiming, shar
   const findPending = (states: readonly State[], { lists }: Country): readonly State[] =>
     states.filter(({ code }) => !lists.has(code) && prefetch.isPending(code));
 
-  function toMissingState({ code }: State, needed: readonly State[], notNeeded: string): MissingState {
+  const estimatePendingSeconds = (): number =>
+    Math.ceil((limiter.delayMs(Math.max(0, prefetch.pendingCount - 1)) + ESTIMATED_REQUEST_MS) / 1000);
+
+  function toMissingState({ code }: State): MissingState {
     const failed = prefetch.getFailure(code);
     if (failed !== undefined) return failed;
-    if (!prefetch.isPending(code)) {
-      const isNeeded = needed.some((each) => each.code === code);
-      return { state: code, reason: isNeeded ? "the catalogue moved on meanwhile: ask again" : notNeeded };
-    }
-    const delayMs = limiter.delayMs(Math.max(0, prefetch.pendingCount - 1));
+    if (!prefetch.isPending(code)) return { state: code, reason: "the catalog changed meanwhile: ask again" };
     const reason = limiter.isCoolingDown
       ? "the service asked for a pause (HTTP 429)"
       : limiter.delayMs() > 0
         ? "rate limit"
         : NOT_READ_YET;
-    return { state: code, reason, retryAfterSeconds: Math.ceil((delayMs + ESTIMATED_REQUEST_MS) / 1000) };
+    return { state: code, reason, retryAfterSeconds: estimatePendingSeconds() };
   }
 
   async function gather(query: CountryQuery, context: CallContext): Promise<GatherResult> {
     const untilAt = timing.now() + Math.min(query.waitMs, timeLeftMs(context, timing) - RESPONSE_RESERVE_MS);
     const states = await playground.states(context);
     const requestedCodes = new Set<string>();
-    let reportedCount = -1;
     for (;;) {
       const { change } = prefetch;
       const country = toCountry(states);
@@ -126,13 +130,12 @@ export function createGeography({ service, perMinute, timing = unrefTiming, shar
       // A call does not wait for a rate limit or a cooldown that lasts beyond its deadline.
       const isPastDeadline = isRateLimited && timing.now() + limiter.delayMs() > untilAt;
       if (isEnough || isPastDeadline || timing.now() >= untilAt) {
-        const missingStates = requestedStates.filter(({ code }) => !country.lists.has(code));
-        const missing = missingStates.map((state) => toMissingState(state, all, query.notNeeded));
-        return { country, missing };
+        return { country, missing: all.map(toMissingState) };
       }
-      const read = requestedStates.filter(({ code }) => country.lists.has(code)).length;
-      if (read > reportedCount) query.onProgress(read, requestedStates.length);
-      reportedCount = Math.max(reportedCount, read);
+      const progress = requestedStates.filter(({ code }) => country.lists.has(code)).length;
+      const total = requestedStates.length;
+      const message = `${progress} of ${total} lists loaded; about ${estimatePendingSeconds()} s more`;
+      query.onProgress({ progress, total, message });
       const wakeSignal = AbortSignal.any([change, context.signal]);
       await timing.sleep(Math.min(untilAt - timing.now(), POLL_INTERVAL_MS), wakeSignal).catch(() => undefined);
       context.signal.throwIfAborted();

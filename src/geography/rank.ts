@@ -2,6 +2,7 @@
 // matching rows, and describes them in sentences.
 import { setImmediate as yieldToEventLoop } from "node:timers/promises";
 import type { DistrictsResponse, State } from "../contract/playground.ts";
+import { quote } from "../core/untrusted-text.ts";
 import { type Country, type Coverage, countMissing, type RequiredLists } from "./country.ts";
 import {
   areTotalsConsistent,
@@ -11,16 +12,17 @@ import {
   toDistrictRows,
 } from "./districts.ts";
 import {
+  describeNotLoaded,
   describeZeroCounts,
   formatMissing,
   formatName,
   formatNumber,
-  formatRetryHint,
   formatState,
   joinFirst,
   pluralize,
 } from "./format.ts";
 import { groupByKey } from "./group-by-key.ts";
+import { findUnlistedChanges, hasCreations, recordedYears, withCreations } from "./names/district-search.ts";
 import { fold } from "./names/name-forms.ts";
 
 export type Figure = "mandalCount" | "districtCount" | "mandalsPerDistrict";
@@ -39,6 +41,8 @@ export interface RankingQuery {
   /** Inclusive bounds on the figure that the ranking is by (mandalCount if by name). */
   readonly min?: number | undefined;
   readonly max?: number | undefined;
+  /** Only districts that were created in this year or later, by the public record. */
+  readonly createdSince?: number | undefined;
 }
 
 export interface Totals {
@@ -65,6 +69,8 @@ export interface Ranking<R> {
   readonly tied: { readonly rows: number; readonly states: readonly string[] };
   /** Names that several districts share; present only if districts are ranked by name without `startsWith`. */
   readonly shared?: readonly { readonly name: string; readonly stateCodes: readonly string[] }[];
+  /** Recorded changes since `createdSince` of districts that are not in the lists; only on the first page. */
+  readonly unlisted?: readonly string[];
 }
 
 export interface StateRow {
@@ -190,8 +196,26 @@ export function rankStates(states: readonly State[], query: RankingQuery): Ranki
   };
 }
 
-const hasBounds = ({ min, max, startsWith }: RankingQuery): boolean =>
-  min !== undefined || max !== undefined || startsWith !== undefined;
+const hasBounds = ({ min, max, startsWith, createdSince }: RankingQuery): boolean =>
+  [min, max, startsWith, createdSince].some((bound) => bound !== undefined);
+
+/** Returns the rows of created districts with their year and parents; returns all rows if the query has no `createdSince`. */
+function selectCreated(
+  rows: readonly SortableRow<DistrictRow>[],
+  states: readonly State[],
+  country: Country,
+  { createdSince }: RankingQuery,
+): readonly SortableRow<DistrictRow>[] {
+  if (createdSince === undefined) return rows;
+  const created = states
+    .filter((state) => hasCreations(state, createdSince))
+    .flatMap((state) => withCreations(toDistrictRows([state], country), state, country));
+  const byCode = new Map(created.map((row) => [`${row.stateCode} ${row.districtCode}`, row]));
+  return rows.flatMap((each) => {
+    const row = byCode.get(each.code);
+    return row?.made !== undefined && row.made >= createdSince ? [{ ...each, row }] : [];
+  });
+}
 
 /**
  * Selects the first rows of each state, in the order of `states`. `tied`: states in which the cut separates rows with the same
@@ -221,7 +245,10 @@ function selectRequiredLists(
   query: RankingQuery,
   last: number | undefined,
 ): RequiredLists {
-  const missing = findMissingStates(states, country);
+  const { createdSince } = query;
+  const missing = findMissingStates(states, country).filter(
+    (state) => createdSince === undefined || hasCreations(state, createdSince),
+  );
   if (query.by === "name" || !areTotalsConsistent(states, country)) return { rows: missing, all: missing };
   const { min = 0 } = query;
   const all = missing.filter(({ mandalCount }) => mandalCount >= min);
@@ -247,8 +274,10 @@ export async function rankDistricts(
   country: Country,
   query: RankingQuery,
 ): Promise<Ranking<DistrictRow>> {
-  const selectedRows = selectRows(await toSortableDistricts(states, country), query);
-  const { perState } = query;
+  const sortableRows = await toSortableDistricts(states, country);
+  const selectedRows = selectRows(selectCreated(sortableRows, states, country, query), query);
+  const { perState, createdSince, offset = 0 } = query;
+  const unlisted = createdSince === undefined ? [] : findUnlistedChanges(states, createdSince, country);
   const firstPerState = perState === undefined ? undefined : selectFirstPerState(states, selectedRows, query, perState);
   const rows = firstPerState?.rows ?? selectedRows;
   const requiredLists = selectRequiredLists(states, country, query, selectedRows[pageEnd(query) - 1]?.figure);
@@ -266,7 +295,8 @@ export async function rankDistricts(
     tied: firstPerState
       ? { rows: 0, states: firstPerState.tied }
       : { rows: countTiedAfterPage(rows, query), states: [] },
-    ...(query.by === "name" && query.startsWith === undefined && { shared }),
+    ...(query.by === "name" && query.startsWith === undefined && createdSince === undefined && { shared }),
+    ...(unlisted.length > 0 && offset === 0 && { unlisted }),
   };
   const own = { districts: selectedRows.length, mandals: sumMandals(selectedRows.map(({ row }) => row)) };
   if (requiredLists.all.length === 0 || hasBounds(query))
@@ -291,19 +321,16 @@ export async function rankDistricts(
   };
 }
 
-export function describeTotals({ districts, mandals, ...spread }: Totals): string {
+/** Describes the figure's statistics: "mandalCount: min 0, median 8, mean 9.04, max 41."; undefined if none is known. */
+export function describeStatistics(
+  { districts: _districts, mandals: _mandals, ...statistics }: Totals,
+  by: RankingQuery["by"],
+) {
   const figures = (["min", "median", "mean", "max"] as const).flatMap((name) => {
-    const value = spread[name];
+    const value = statistics[name];
     return value === undefined ? [] : [`${name} ${formatNumber(value)}`];
   });
-  const counts = `${pluralize(districts, "district")}, ${pluralize(mandals, "mandal")}`;
-  return figures.length === 0 ? counts : `${counts}; ${figures.join(", ")}`;
-}
-
-function formatFigure(row: DivisionRow, by: RankingQuery["by"]): string {
-  if (by === "name") return "";
-  const figure = "stateCode" in row ? row.mandalCount : row[by];
-  return figure === 0 && by === "mandalCount" ? ", 0 (none listed)" : `, ${formatNumber(figure)}`;
+  return figures.length === 0 ? undefined : `${by === "name" ? "mandalCount" : by}: ${figures.join(", ")}.`;
 }
 
 export const formatMissingReasons = ({ missing }: Coverage): string => missing.map(formatMissing).join("; ");
@@ -312,46 +339,92 @@ export const formatMissingReasons = ({ missing }: Coverage): string => missing.m
 const MAX_LISTED = 12;
 
 /** Describes the rows that the page omits although they equal its last row; empty if the rows may still change. */
-function describeTies({ tied, exact }: Ranking<DivisionRow>): string {
+function describeTies(level: "state" | "district", { tied, exact }: Ranking<DivisionRow>, lastRow: number): string {
   if (!exact) return "";
-  if (tied.rows > 0) return ` Tied with the last row: ${formatNumber(tied.rows)} more.`;
+  if (tied.rows > 0) return ` ${pluralize(tied.rows, `more ${level} ties`, `more ${level}s tie`)} with row ${lastRow}.`;
   return tied.states.length === 0 ? "" : ` Ties are cut in ${joinFirst(tied.states, 0, MAX_LISTED, " ")}.`;
 }
 
 function describeSharedNames({ shared }: Ranking<DivisionRow>): string {
   if (shared === undefined) return "";
   const names = shared.map(({ name, stateCodes }) => `${formatName(name)} (${stateCodes.join(" ")})`);
-  return names.length === 0 ? " No name is borne twice." : ` Borne by several: ${joinFirst(names, 0, MAX_LISTED)}.`;
+  return names.length === 0
+    ? " No two districts share a name."
+    : ` Names of several districts: ${joinFirst(names, 0, MAX_LISTED)}.`;
 }
 
 /** Describes how missing lists affect the rows. */
 function describeCertainty({ exact }: Ranking<DivisionRow>, coverage: Coverage): string {
   const count = countMissing(coverage);
-  if (count === 0) return "";
-  if (exact) return " These rows are final: no other list can change them.";
-  return ` Not exact: ${count} of ${pluralize(coverage.statesTotal, "list")} missing${formatRetryHint(coverage)}.`;
+  if (exact) return count === 0 ? "" : " These rows are final: no other list can change them.";
+  return ` Not final: ${describeNotLoaded(coverage)}.`;
 }
 
-/** Describes a ranking in sentences. `states`: codes of the requested states; undefined if all states are meant. */
+/** " created since 2015 (public record of 2010 to 2026)"; empty if the query has no `createdSince`. */
+function describeRecord({ createdSince }: RankingQuery): string {
+  if (createdSince === undefined) return "";
+  const [first, last] = recordedYears();
+  return ` created since ${createdSince} (public record of ${first} to ${last})`;
+}
+
+/** "mandalCount 10 to 25"; empty if the query has no bounds. */
+function describeBounds({ by, min, max }: RankingQuery): string {
+  if (min === undefined && max === undefined) return "";
+  if (min === undefined) return ` with ${by} ${formatNumber(max ?? 0)} or less`;
+  return ` with ${by} ${formatNumber(min)} ${max === undefined ? "or more" : `to ${formatNumber(max)}`}`;
+}
+
+/** Describes the rows that are selected: " (TG GA) starting with "bij" with mandalCount 10 to 25". */
+function describeSelection(query: RankingQuery, states: readonly string[] | undefined): string {
+  const { startsWith } = query;
+  const within = states === undefined ? "" : ` (${joinFirst(states, 0, MAX_LISTED, " ")})`;
+  const prefix = startsWith === undefined ? "" : ` starting with ${quote(startsWith)}`;
+  return `${within}${prefix}${describeRecord(query)}${describeBounds(query)}`;
+}
+
+const FIGURE_TEXTS = {
+  mandalCount: "",
+  districtCount: " districts",
+  mandalsPerDistrict: " mandals per district",
+} as const;
+
+/** "Most: Nizamabad in Telangana (TG), 33." */
+function describeFirst(row: DivisionRow, { by, order, offset = 0, perState }: RankingQuery): string {
+  const place = "stateCode" in row ? formatDistrict(row) : formatState(row);
+  if (by === "name" || offset > 0 || perState !== undefined) return `First row: ${place}.`;
+  const figure = "stateCode" in row ? row.mandalCount : row[by];
+  const value = figure === 0 && by === "mandalCount" ? "0 (none listed)" : formatNumber(figure);
+  return `${order === "desc" ? "Most" : "Fewest"}${FIGURE_TEXTS[by]}: ${place}, ${value}.`;
+}
+
+/**
+ * Describes a ranking in sentences, the sums first. `states`: codes of the requested states; undefined if all states are meant.
+ */
 export function describeRanking(
   level: "state" | "district",
   ranking: Ranking<DivisionRow>,
-  { by, order, offset = 0, perState }: RankingQuery,
+  query: RankingQuery,
   coverage: Coverage,
   states: readonly string[] | undefined,
 ): string {
-  const { rows, totalRows } = ranking;
+  const { rows, totalRows, totals, unlisted = [] } = ranking;
+  const { by, offset = 0, perState } = query;
   const [first] = rows;
-  const within = states === undefined ? "" : ` in ${joinFirst(states, 0, MAX_LISTED, " ")}`;
-  const direction = by === "name" ? "" : order === "desc" ? ", highest first" : ", lowest first";
-  const each = perState === undefined ? "" : `, at most ${perState} of each state,`;
-  const which = `${pluralize(totalRows, level)}${within}${each} by ${by}${direction}`;
-  const place = `rows ${offset + 1} to ${offset + rows.length} of ${which}`;
-  const answer =
-    first === undefined
-      ? `No row${offset > 0 ? ` after ${offset}` : ""} of ${which}`
-      : `${"stateCode" in first ? formatDistrict(first) : formatState(first)}${formatFigure(first, by)}: the first of ${place}`;
+  const isState = level === "state";
+  const counts = [isState ? pluralize(totals.districts, "district") : [], pluralize(totals.mandals, "mandal")].flat();
+  const count = isState ? totalRows : totals.districts;
+  const which = `${count === 0 ? `No ${level}` : pluralize(count, level)}${describeSelection(query, states)}`;
+  const sums = count === 0 ? `${which}.` : `${which}: ${counts.join(", ")}.`;
+  const lastRow = offset + rows.length;
+  const page =
+    first === undefined ? (count === 0 ? "" : ` No row after ${offset}.`) : ` ${describeFirst(first, query)}`;
+  const range = rows.length === 1 ? `Row ${lastRow}` : `Rows ${offset + 1} to ${lastRow}`;
+  const limits = perState === undefined ? "" : `, at most ${perState} of each state`;
+  const shownRows =
+    first === undefined || rows.length === totalRows ? "" : ` ${range} of ${formatNumber(totalRows)}${limits}.`;
   // If the first row has a count of 0, its sentence already mentions that.
   const zeroCountsText = first?.mandalCount === 0 && by === "mandalCount" ? "" : describeZeroCounts(rows);
-  return `${answer}.${describeTies(ranking)}${describeSharedNames(ranking)}${describeCertainty(ranking, coverage)}${zeroCountsText}`;
+  const changes =
+    unlisted.length === 0 ? "" : ` Not in the lists: ${pluralize(unlisted.length, "abolished or announced district")}.`;
+  return `${sums}${page}${shownRows}${changes}${describeTies(level, ranking, lastRow)}${describeSharedNames(ranking)}${describeCertainty(ranking, coverage)}${zeroCountsText}`;
 }

@@ -9,20 +9,24 @@ export interface Note {
   readonly requiredTools?: readonly ToolName[];
 }
 
+const GEOGRAPHY_LIMITS =
+  "Not here: population, area, borders, towns, names of mandals; say so. Give the data vintage; a result with coverage lacks lists: " +
+  "make its nextStep call before you answer.";
+
 /** `requiredTools`: the tools that the text names. `unlessOffered`: the text is left out if this tool is offered. */
 const LINES: readonly (Note & { readonly unlessOffered?: ToolName })[] = [
   {
     requiredTools: ["find_district", "rank_divisions", "list_states", "list_districts"],
     text:
-      "Geography of India: find_district for names, rank_divisions for rankings and totals, list_states and list_districts for " +
-      "lists. Give the data vintage; if coverage is incomplete, make the nextStep call before you answer.",
+      "Geography of India: find_district for names, rank_divisions for rankings, totals and new districts, list_states and " +
+      `list_districts for lists. ${GEOGRAPHY_LIMITS}`,
   },
   {
     unlessOffered: "list_states",
     requiredTools: ["find_district", "rank_divisions", "list_districts"],
     text:
-      "Geography of India: find_district for names, rank_divisions for rankings and totals, list_districts for the districts of one " +
-      "state. Give the data vintage; if coverage is incomplete, make the nextStep call before you answer.",
+      "Geography of India: find_district for names, rank_divisions for rankings, totals and new districts, list_districts for the " +
+      `districts of one state. ${GEOGRAPHY_LIMITS}`,
   },
   {
     requiredTools: ["list_recipes", "get_recipe", "run_job", "register_input", "get_input", "submit_job", "get_job"],

@@ -109,7 +109,9 @@ export async function createServer(
     filterVisibleTools([...offered.values()], config, capabilitiesOf(context));
   server.setRequestHandler("tools/list", async (_, context) => {
     const currentWorkspaceId = workspaceId ?? (await workspaceWithTimeout(runtime));
-    return { tools: visibleTools(context).map((tool) => toListedTool(tool, currentWorkspaceId, offered)) };
+    return {
+      tools: visibleTools(context).map((tool) => toListedTool(tool, currentWorkspaceId, (name) => offered.has(name))),
+    };
   });
   const supportsLinks = (): boolean =>
     (server.getNegotiatedProtocolVersion() ?? connection.protocolVersion ?? FIRST_WITH_LINKS) >= FIRST_WITH_LINKS;

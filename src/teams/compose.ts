@@ -28,6 +28,7 @@ import { createAudit, createCallerTrace, createRefusalRecorder } from "./audit.t
 import { openDatabase } from "./database.ts";
 import { createLinkedFiles } from "./downloads/links.ts";
 import { createEncryptedQuestions, createEncryptedTaskIds, createEncryption, tokenSubjectOf } from "./encryption.ts";
+import { createHealthCheck } from "./readiness.ts";
 import type { DeploymentSettings } from "./settings.ts";
 import { createCooldowns } from "./tenancy/cooldowns.ts";
 import { createRestoreNotice, createUpstreamKeyMapper } from "./tenancy/hooks.ts";
@@ -69,7 +70,7 @@ export function composeTeams(deployment: Deployment) {
   for (const secret of deployment.secrets) redactor.add(secret);
   const transport = createTransport({ proxies: true, connections: CONNECTIONS });
   const { log, telemetry } = createLogging(config, redactor, deployment.startTelemetry);
-  const { database, journal, notices, waiting, durability, close } = openDatabase(deployment, log);
+  const { database, journal, notices, waiting, check, close } = openDatabase(deployment, log, telemetry);
   const process = createProcessContext({ config, redactor, transport, journal, log, telemetry });
   const { timing, actions } = process;
   const { now } = timing;
@@ -82,7 +83,23 @@ export function composeTeams(deployment: Deployment) {
   const trace = createCallerTrace();
   const traceId = (): string | undefined => telemetry?.traceFields()["trace_id"] ?? trace.id();
   const upstreamSecret = secretKeys.derive(secretKeys.first, UPSTREAM_KEYS) ?? new Uint8Array();
-  const restoreNotice = createRestoreNotice(deployment.restoredAt, now);
+  let restoredAt = deployment.restoredAt;
+  const journalNotice = createRestoreNotice(() => restoredAt, now);
+  let unknown = 0;
+  const databaseCheck = createHealthCheck({
+    name: "database",
+    log,
+    monotonicMs: () => performance.now(),
+    async run() {
+      const lost = await check();
+      if (lost && restoredAt === undefined)
+        log.error(lost, "the database was restored, and lacks the actions of this time range");
+      restoredAt ??= lost;
+      const counts = await countUnresolved(await journal.open());
+      unknown = counts.unknown;
+      return { ...counts, ...(restoredAt && { restoredAt }) };
+    },
+  });
 
   /** Geography needs no credentials, so the whole deployment uses one base URL for it, even if its teams use several APIs. */
   async function geographyUrl(): Promise<string> {
@@ -158,7 +175,7 @@ export function composeTeams(deployment: Deployment) {
     createTeamRuntime(parts, caller) {
       const { team, identity } = parts;
       const own = callerParts(caller, team.name, parts);
-      const hooks = { ...own.hooks, upstreamKey: createUpstreamKeyMapper(upstreamSecret, caller.id), restoreNotice };
+      const hooks = { ...own.hooks, upstreamKey: createUpstreamKeyMapper(upstreamSecret, caller.id), journalNotice };
       const callerActions = createServiceActions({
         actions,
         journal: journal.open,
@@ -228,6 +245,12 @@ export function composeTeams(deployment: Deployment) {
   telemetry?.registerGauge("mic.geography.available_requests", geography.availableRequests);
   telemetry?.registerGauge("mic.api.cooldown", () => cooldowns.longestMs() / 1_000);
   telemetry?.registerGauge("mic.database.waiting", waiting);
+  telemetry?.registerGauge("mic.database.degraded", () => {
+    // A scrape is a probe, too.
+    void databaseCheck();
+    return (databaseCheck.latest()?.status ?? "ok") === "ok" ? 0 : 1;
+  });
+  telemetry?.registerGauge("mic.actions.unknown", () => unknown);
 
   return {
     runtimeOf: runtimes.get,
@@ -237,12 +260,8 @@ export function composeTeams(deployment: Deployment) {
     transport,
     notices,
     encryption,
-    /** Resolves with the state of the database for /readyz. Rejects with Failure if actions cannot be accepted. */
-    async readiness(): Promise<object> {
-      const found = await durability();
-      if (!found.isDurable) throw notConfigured(`${found.error}.`, found.next);
-      return { journal: { engine: "PostgreSQL", ...(await countUnresolved(await journal.open())) } };
-    },
+    /** Checks whether actions can be recorded, and counts the unresolved ones. */
+    databaseCheck,
     log,
     redactor,
     telemetry,

@@ -5,22 +5,25 @@ import { createJournalHandle, type JournalHandle } from "../actions/journal-hand
 import { type Database, postgresFailure } from "../actions/store/database.ts";
 import type { PostgresDatabase } from "../actions/store/postgres.ts";
 import { systemTiming } from "../api-client/attempts.ts";
-import { memoizeUntilFailure, withTimeoutFallback } from "../core/async.ts";
-import { errorMessage } from "../core/failure.ts";
+import { memoizeUntilFailure } from "../core/async.ts";
+import { errorMessage, notConfigured } from "../core/failure.ts";
 import { processOwner } from "../core/owner.ts";
 import { GEOGRAPHY_TABLES } from "../geography/store.ts";
 import type { Log } from "../mcp/runtime.ts";
-import { checkDurability, type Durability, type DurabilityMode } from "./durability.ts";
+import type { Telemetry } from "../telemetry/port.ts";
+import {
+  checkDurability,
+  createDurableWrite,
+  DEPLOYMENT_TABLES,
+  type Durability,
+  type DurabilityMode,
+} from "./durability.ts";
 import { createNotices, type Notices } from "./notices.ts";
 import type { StoreSettings } from "./settings.ts";
 import { COOLDOWN_TABLES } from "./tenancy/cooldowns.ts";
 import { prepareTables } from "./tenancy/teams.ts";
+import type { TimeRange } from "./variables.ts";
 
-/** A result of `durability` is cached for this time, because probes are frequent. */
-const DURABLE_MS = 5_000;
-const NOT_DURABLE_MS = 1_000;
-/** A probe waits at most this long. */
-const PROBE_TIMEOUT_MS = 3_000;
 const CONNECTIONS = 16;
 const DAY_MS = 86_400_000;
 
@@ -31,43 +34,31 @@ export interface ConnectionOptions {
   readonly connections?: number;
   /** Required durability: MIC_DATABASE_DURABILITY. */
   readonly durability: DurabilityMode;
+  readonly telemetry?: Telemetry | undefined;
 }
 
 /** Connects to the primary. Errors are Failures whose next step is about MIC_DATABASE_URL. */
-export function connectToPrimary({ urls, connections = CONNECTIONS, durability: mode }: ConnectionOptions) {
+export function connectToPrimary(options: ConnectionOptions) {
+  const { urls, connections = CONNECTIONS, durability: mode, telemetry } = options;
   const database = memoizeUntilFailure(async (): Promise<PostgresDatabase> => {
     const { openPostgres } = await import("../actions/store/postgres.ts");
     const mapError = postgresFailure("MIC_DATABASE_URL");
-    return await openPostgres(urls.join(","), { connections, failover: true, mapError });
+    return await openPostgres(urls.join(","), { connections, failover: true, mapError, telemetry });
   });
-  let pendingProbe: Promise<Durability> | undefined;
-
   const unusable = (reason: string): Durability => ({
     isDurable: false,
     error: `The database cannot be used: ${reason}`,
     next: "Check MIC_DATABASE_URL and its PostgreSQL servers.",
   });
 
-  const probeDurability = (): Promise<Durability> =>
-    withTimeoutFallback(
+  return {
+    open: database.get,
+    /** Whether the database can be reached, and its settings make commits survive the loss of a server. Never rejects. */
+    durability: (): Promise<Durability> =>
       database
         .get()
         .then(({ query }) => checkDurability(query, mode))
         .catch((error: unknown) => unusable(errorMessage(error))),
-      unusable(`no response within ${PROBE_TIMEOUT_MS / 1_000} s`),
-      PROBE_TIMEOUT_MS,
-    );
-
-  return {
-    open: database.get,
-    /** Whether the database can be reached and commits survive the loss of a server. A result is cached for up to 5 s. Never rejects. */
-    durability(): Promise<Durability> {
-      pendingProbe ??= probeDurability().then((found) => {
-        setTimeout(() => (pendingProbe = undefined), found.isDurable ? DURABLE_MS : NOT_DURABLE_MS).unref();
-        return found;
-      });
-      return pendingProbe;
-    },
     async close(): Promise<void> {
       const opened = await database.ifStarted()?.catch(() => undefined);
       await opened?.close();
@@ -76,7 +67,7 @@ export function connectToPrimary({ urls, connections = CONNECTIONS, durability: 
 }
 
 /** Tables that instances share, in addition to the journal. Changes only add to them, so an older version can run at the same time. */
-const SHARED_TABLES = { ...GEOGRAPHY_TABLES, ...COOLDOWN_TABLES };
+const SHARED_TABLES = { ...GEOGRAPHY_TABLES, ...COOLDOWN_TABLES, ...DEPLOYMENT_TABLES };
 
 export interface DeploymentDatabase {
   /** Opened at first use, or again after a failure. If MIC_MIGRATE is not off, its tables are brought up to date first. */
@@ -85,8 +76,8 @@ export interface DeploymentDatabase {
   readonly notices: Notices;
   /** Number of statements that now wait for a connection. */
   waiting(): number;
-  /** Never rejects. */
-  durability(): Promise<Durability>;
+  /** Resolves after a durable commit with the time range that was lost in a restore, if any. Rejects if no action can be recorded. */
+  check(): Promise<TimeRange | undefined>;
   /** Brings all tables up to date. Throws Failure. */
   migrate(): Promise<void>;
   close(): Promise<void>;
@@ -97,8 +88,9 @@ type Settings = Pick<StoreSettings, "config" | "database"> & { readonly auditDay
 export function openDatabase(
   { config, database: { urls, pool: connections, durability, migrate: shouldMigrate }, auditDays }: Settings,
   log?: Pick<Log, "warn">,
+  telemetry?: Telemetry,
 ): DeploymentDatabase {
-  const primary = connectToPrimary({ urls, connections, durability });
+  const primary = connectToPrimary({ urls, connections, durability, telemetry });
   const createJournalWith = (mayMigrate: boolean): JournalHandle =>
     createJournalHandle({
       stateDir: config.stateDir,
@@ -131,6 +123,7 @@ export function openDatabase(
     return opened;
   });
   const query: Database["query"] = async (sql, values) => await (await prepared.get()).query(sql, values);
+  const writeDurably = createDurableWrite(query);
   const notices = createNotices({
     urls,
     query,
@@ -146,7 +139,11 @@ export function openDatabase(
     journal,
     notices,
     waiting: () => opened?.waitingCount() ?? 0,
-    durability: primary.durability,
+    async check() {
+      const found = await primary.durability();
+      if (!found.isDurable) throw notConfigured(`${found.error}.`, found.next);
+      return await writeDurably();
+    },
     migrate,
     async close() {
       await notices.close();

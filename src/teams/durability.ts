@@ -1,6 +1,12 @@
-// Checks whether a commit that PostgreSQL confirms survives the loss of its server. If a failover loses a journal row,
-// its action may run twice.
+// Checks whether a commit that PostgreSQL confirms survives the loss of its server, with a real commit. If a failover or a restore loses a
+// journal row, its action may run twice, so the row that the commit writes also shows whether the database lost rows.
+import * as z from "zod/v4";
 import type { Database } from "../actions/store/database.ts";
+import { withTimeout } from "../core/async.ts";
+import type { TimeRange } from "./variables.ts";
+
+/** A commit that waits longer for a replica counts as blocked. */
+const BLOCKED_SECONDS = 3;
 
 /** "local": one server without replicas; only a backup protects its data. */
 export type DurabilityMode = "synchronous" | "local";
@@ -15,9 +21,14 @@ export type Durability =
       readonly next: string;
     };
 
-// Every role can count the connected replicas. Only a role that may read statistics can read their state and name.
+// Every role can count the connected replicas, and read the waits of its own connections. Only a role that may read statistics
+// (pg_monitor) can read the state and the names of replicas. `blocked`: commits of this role that wait for a replica.
 const SQL = `SELECT current_setting('synchronous_commit') AS commits, current_setting('synchronous_standby_names') AS standbys,
   (SELECT COUNT(*) FROM pg_stat_replication) AS connected,
+  (SELECT string_agg(application_name, ', ') FROM pg_stat_replication WHERE sync_state IS NOT NULL) AS names,
+  (SELECT COUNT(*) FROM pg_stat_replication WHERE sync_state IN ('sync', 'quorum')) AS confirming,
+  (SELECT COUNT(*) FROM pg_stat_activity
+     WHERE wait_event = 'SyncRep' AND query_start < clock_timestamp() - interval '${BLOCKED_SECONDS} seconds') AS blocked,
   (SELECT COUNT(*) FROM pg_stat_replication
      WHERE state = 'streaming' AND application_name NOT IN ('pg_basebackup', 'pg_receivewal')) AS replicas`;
 
@@ -25,6 +36,13 @@ const CONFIGURE_STANDBYS =
   "Add two replicas, and make commits wait for one of them: synchronous_standby_names = 'ANY 1 (a, b)'.";
 
 const notDurable = (error: string, next: string): Durability => ({ isDurable: false, error, next });
+
+/** `names`: the connected replicas, if this role may read their names. */
+const writesBlocked = (standbys: string, names?: string): Durability =>
+  notDurable(
+    `All writes are blocked: commits wait for a PostgreSQL replica of synchronous_standby_names = ${JSON.stringify(standbys)}, and none of them confirms${names === undefined ? "" : `. Connected: ${names}`}`,
+    "Reconnect a replica whose application_name (in primary_conninfo) is in that setting, or clear the setting temporarily; blocked writes are not lost.",
+  );
 
 /** Throws the errors of the database. */
 export async function checkDurability(query: Database["query"], mode: DurabilityMode): Promise<Durability> {
@@ -35,12 +53,14 @@ export async function checkDurability(query: Database["query"], mode: Durability
       `PostgreSQL confirms commits before they are durable: synchronous_commit is ${commits}`,
       "Allow connections to set it: do not use a connection pooler in transaction mode.",
     );
-  if (row["standbys"] !== "" && Number(row["connected"]) > 0) return { isDurable: true };
-  if (row["standbys"] !== "")
-    return notDurable(
-      "All writes are blocked: commits wait for a PostgreSQL replica, and no replica is connected",
-      "Reconnect a replica, or clear synchronous_standby_names temporarily; blocked writes are not lost.",
-    );
+  const { standbys, names } = row;
+  if (standbys !== "") {
+    const isUnconfirmed = typeof names === "string" && Number(row["confirming"]) === 0;
+    const isBlocked = Number(row["connected"]) === 0 || isUnconfirmed || Number(row["blocked"]) > 0;
+    return isBlocked
+      ? writesBlocked(String(standbys), typeof names === "string" ? names : undefined)
+      : { isDurable: true };
+  }
   if (mode === "synchronous")
     return notDurable(
       "Commits do not wait for a PostgreSQL replica: synchronous_standby_names is empty, so a failover would lose actions",
@@ -52,4 +72,55 @@ export async function checkDurability(query: Database["query"], mode: Durability
       `${CONFIGURE_STANDBYS} Then unset MIC_DATABASE_DURABILITY.`,
     );
   return { isDurable: true };
+}
+
+/** One row. Times are in milliseconds since 1970, by the database's clock. `server` identifies the cluster and its timeline. */
+export const DEPLOYMENT_TABLES = {
+  deployment:
+    "id INTEGER PRIMARY KEY, checked_at BIGINT NOT NULL, server TEXT NOT NULL, restored_from BIGINT, restored_to BIGINT",
+};
+
+/** The system identifier differs after a restore into a new cluster, the timeline after a restore to a point in time and a failover. */
+const SERVER_SQL =
+  "SELECT (SELECT system_identifier FROM pg_control_system()) || '/' || substr(pg_walfile_name(pg_current_wal_lsn()), 1, 8) AS server";
+
+const NOW = "CAST(EXTRACT(EPOCH FROM clock_timestamp()) * 1000 AS BIGINT)";
+/** A failover takes less time, and loses no rows. */
+const MAX_FAILOVER_MS = 60_000;
+/**
+ * True if the database lost rows. $2 is the time of the last commit that this process has seen. A process that has seen none compares
+ * the server: a backup that was restored has an old row of another server.
+ */
+const HAS_LOST_ROWS = `CASE WHEN CAST($2 AS BIGINT) IS NULL
+    THEN d.server <> '' AND $1 <> '' AND d.server <> $1 AND d.checked_at < EXCLUDED.checked_at - ${MAX_FAILOVER_MS}
+    ELSE d.checked_at < CAST($2 AS BIGINT) END`;
+const WRITE_SQL = `INSERT INTO deployment AS d (id, checked_at, server) VALUES (1, ${NOW}, $1)
+  ON CONFLICT (id) DO UPDATE SET checked_at = GREATEST(d.checked_at + 1, EXCLUDED.checked_at), server = $1,
+    restored_from = CASE WHEN ${HAS_LOST_ROWS} THEN d.checked_at ELSE d.restored_from END,
+    restored_to = CASE WHEN ${HAS_LOST_ROWS} THEN EXCLUDED.checked_at ELSE d.restored_to END
+  RETURNING checked_at, restored_from, restored_to`;
+
+const MarkerRow = z.object({ checked_at: z.int(), restored_from: z.int().nullable(), restored_to: z.int().nullable() });
+const WRITE_TIMEOUT_MS = 5_000;
+
+/** Creates a check that commits a row durably. It resolves with the time range that the database lost in a restore, if any. */
+export function createDurableWrite(query: Database["query"]): () => Promise<TimeRange | undefined> {
+  let lastSeen: number | null = null;
+  return async () => {
+    // Some managed services do not permit this function.
+    const [found] = await query(SERVER_SQL).catch(() => []);
+    const [row] = await withTimeout(query(WRITE_SQL, [String(found?.["server"] ?? ""), lastSeen]), {
+      signal: new AbortController().signal,
+      timeoutMs: WRITE_TIMEOUT_MS,
+      timeoutError: () =>
+        new Error(
+          `a commit took more than ${WRITE_TIMEOUT_MS / 1_000} s; check the replicas and the disk of PostgreSQL`,
+        ),
+    });
+    const { checked_at, restored_from, restored_to } = MarkerRow.parse(row);
+    lastSeen = checked_at;
+    return restored_from === null || restored_to === null
+      ? undefined
+      : { from: new Date(restored_from), to: new Date(restored_to) };
+  };
 }

@@ -26,6 +26,8 @@ export interface SignInSettings {
   /** The claim whose values are a caller's groups: its name, or a path with dots (default `groups`). */
   readonly teamClaim: string;
   readonly scopes: Readonly<Record<Right, string>>;
+  /** The scopes that clients request at sign-in (default: the scope for the right to read). */
+  readonly signInScopes: readonly string[];
 }
 
 export interface DatabaseSettings {
@@ -57,7 +59,7 @@ export interface DeploymentSettings extends StoreSettings {
   readonly maxCachedTeams: number;
   /** Name of the group of instances that share the geography API's rate limit, because they share an address (default "default"). */
   readonly geographyBudget: string;
-  /** Days for which rows of the audit are kept (default 365). */
+  /** Days for which rows of the audit are kept (default 90). */
   readonly auditDays: number;
   /** Content of files up to this size is part of the result (default 32 KiB). */
   readonly inlineBytes: number;
@@ -184,18 +186,21 @@ function clientOf({ MIC_AUTH_CLIENT_ID: id, MIC_AUTH_CLIENT_SECRET: secret }: Va
   return id === undefined || secret === undefined ? undefined : { id, secret };
 }
 
+const UNTRUSTED_LOCAL_PROXY =
+  "MIC_TRUST_PROXY does not contain 127.0.0.1, so the X-Forwarded-* headers of a load balancer on this machine are ignored.";
+
 /**
- * Reads the settings of `serve --teams`. `host`: the address or name on which the server listens. Throws UsageError, which names every
+ * Reads the settings of `serve --teams`. `host`: the address or name on which the server listens; undefined if it does not listen. Throws UsageError, which names every
  * wrong variable and its fix.
  */
-export function readTeamsSettings(environment: NodeJS.ProcessEnv, host = "127.0.0.1"): TeamsSettings {
+export function readTeamsSettings(environment: NodeJS.ProcessEnv, host?: string): TeamsSettings {
   const { store, values } = readEnvironment(environment, { ...SIGN_IN, ...DATABASE }, (read) => [
     ...(read.MIC_AUTH_TOKENS === "introspection" && !clientOf(read)
       ? [
           "MIC_AUTH_TOKENS=introspection requires MIC_AUTH_CLIENT_ID and MIC_AUTH_CLIENT_SECRET, the credentials for introspection requests.",
         ]
       : []),
-    ...(isLoopbackHost(host) || read.MIC_TRUST_PROXY
+    ...(host === undefined || isLoopbackHost(host) || read.MIC_TRUST_PROXY
       ? []
       : [
           `MIC_TRUST_PROXY is missing: with --host ${host}, plain HTTP is accepted only from a load balancer that terminates TLS. Set MIC_TRUST_PROXY to its addresses.`,
@@ -204,8 +209,16 @@ export function readTeamsSettings(environment: NodeJS.ProcessEnv, host = "127.0.
   const { MIC_PUBLIC_URL: origin, MIC_AUTH_ISSUER: issuer } = values;
   if (origin === undefined || issuer === undefined)
     throw new UsageError("MIC_PUBLIC_URL and MIC_AUTH_ISSUER are missing.");
+  const scopes = { read: values.MIC_AUTH_SCOPE_READ ?? "mic:read", act: values.MIC_AUTH_SCOPE_ACT ?? "mic:act" };
+  const hasForeignProxy =
+    host !== undefined && isLoopbackHost(host) && origin.startsWith("https:") && !values.MIC_TRUST_PROXY?.("127.0.0.1");
   return {
     ...store,
+    config: {
+      ...store.config,
+      logLevel: environment["MIC_LOG_LEVEL"] ? store.config.logLevel : "info",
+      warnings: [...store.config.warnings, ...(hasForeignProxy ? [UNTRUSTED_LOCAL_PROXY] : [])],
+    },
     publicOrigin: origin,
     signIn: {
       issuer,
@@ -213,7 +226,8 @@ export function readTeamsSettings(environment: NodeJS.ProcessEnv, host = "127.0.
       tokens: values.MIC_AUTH_TOKENS ?? "jwt",
       client: clientOf(values),
       teamClaim: values.MIC_AUTH_TEAM_CLAIM ?? "groups",
-      scopes: { read: values.MIC_AUTH_SCOPE_READ ?? "mic:read", act: values.MIC_AUTH_SCOPE_ACT ?? "mic:act" },
+      scopes,
+      signInScopes: values.MIC_AUTH_SIGN_IN_SCOPES ?? [scopes.read],
     },
     isTrustedProxy: values.MIC_TRUST_PROXY,
     allowedOrigins: values.MIC_ALLOWED_ORIGINS ?? [],
@@ -221,7 +235,7 @@ export function readTeamsSettings(environment: NodeJS.ProcessEnv, host = "127.0.
     callerCalls: values.MIC_CALLER_CALLS ?? 8,
     maxCachedTeams: values.MIC_TEAM_CACHE_SIZE ?? 500,
     geographyBudget: values.MIC_GEOGRAPHY_BUDGET ?? "default",
-    auditDays: values.MIC_AUDIT_DAYS ?? 365,
+    auditDays: values.MIC_AUDIT_DAYS ?? 90,
     drainDelaySeconds: values.MIC_DRAIN_DELAY_SECONDS ?? 5,
     inlineBytes: values.MIC_INLINE_BYTES ?? 32 * 1024,
     downloadSeconds: values.MIC_DOWNLOAD_SECONDS ?? 600,

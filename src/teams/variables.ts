@@ -76,6 +76,11 @@ const scopeToken: Reader<string> = (text) => {
   throw new InvalidValue("one scope, without spaces");
 };
 
+const scopeList: Reader<readonly string[]> = (text) => {
+  if (/^[\x21\x23-\x5b\x5d-\x7e]+(?: [\x21\x23-\x5b\x5d-\x7e]+)*$/.test(text)) return text.split(" ");
+  throw new InvalidValue("scopes, separated by single spaces");
+};
+
 export interface TimeRange {
   readonly from: Date;
   readonly to: Date;
@@ -101,6 +106,7 @@ export const variables = (read: ReadVariable) => ({
   MIC_AUTH_TEAM_CLAIM: read("MIC_AUTH_TEAM_CLAIM", printable),
   MIC_AUTH_SCOPE_READ: read("MIC_AUTH_SCOPE_READ", scopeToken),
   MIC_AUTH_SCOPE_ACT: read("MIC_AUTH_SCOPE_ACT", scopeToken),
+  MIC_AUTH_SIGN_IN_SCOPES: read("MIC_AUTH_SIGN_IN_SCOPES", scopeList),
   MIC_DATABASE_URL: read("MIC_DATABASE_URL", postgresUrls),
   MIC_DATABASE_POOL: read("MIC_DATABASE_POOL", wholeNumber(2, 1_000)),
   MIC_DATABASE_DURABILITY: read("MIC_DATABASE_DURABILITY", oneOf(["synchronous", "local"], "synchronous or local")),

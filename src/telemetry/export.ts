@@ -1,4 +1,5 @@
 // Exports spans, metrics and log lines through the providers of OpenTelemetry, or through those of an SDK that was loaded earlier.
+import { randomUUID } from "node:crypto";
 import { createServer } from "node:http";
 import { DiagLogLevel, diag, type Meter, metrics, type Tracer, trace } from "@opentelemetry/api";
 import { type Logger, logs } from "@opentelemetry/api-logs";
@@ -128,7 +129,12 @@ export function createTelemetryPipeline(options: TelemetryPipelineOptions): Tele
   reportSdkErrors(onError);
   const { traces, metrics: measured, logs: logged, prometheus, metricIntervalMs } = settings;
   // The environment takes precedence. No detector reads the host, its user or the command line.
-  const own = resourceFromAttributes({ "service.name": SCOPE, "service.version": version });
+  const own = resourceFromAttributes({
+    "service.name": SCOPE,
+    "service.version": version,
+    // Several instances export to one collector.
+    "service.instance.id": randomUUID(),
+  });
   const resource = own.merge(detectResources({ detectors: [envDetector] }));
 
   const spanProcessors =

@@ -30,6 +30,8 @@ export { readTelemetrySettings } from "./settings.ts";
 
 /** Bucket bounds in seconds, from the conventions. */
 const SLOW_BOUNDS_SECONDS = [0.01, 0.02, 0.05, 0.1, 0.2, 0.5, 1, 2, 5, 10, 30, 60, 120, 300];
+const DATABASE_BOUNDS_SECONDS = [0.001, 0.005, 0.01, 0.05, 0.1, 0.5, 1, 5, 10];
+const HTTP_METHODS = ["GET", "HEAD", "POST", "PUT", "DELETE", "OPTIONS", "PATCH"];
 const FAST_BOUNDS_SECONDS = [0.005, 0.01, 0.025, 0.05, 0.075, 0.1, 0.25, 0.5, 0.75, 1, 2.5, 5, 7.5, 10];
 
 /** The facts of a log line that are exported: numbers and known names. Keys, ids and reasons are not: they may contain untrusted text. */
@@ -65,6 +67,13 @@ const identityAttributes = ({ team, caller, client }: TelemetryIdentity): Attrib
 function codeOf(error: unknown): string {
   const code = typeof error === "object" && error !== null && "code" in error ? error.code : undefined;
   return String(typeof code === "number" && Number.isSafeInteger(code) ? code : INTERNAL_ERROR);
+}
+
+/** Returns the SQLSTATE or the code of a socket error: an error's message may contain data. */
+function databaseErrorType(error: unknown): string {
+  const cause = error instanceof Error && error.cause !== undefined ? error.cause : error;
+  const code = typeof cause === "object" && cause !== null && "code" in cause ? String(cause.code) : "";
+  return /^[A-Z0-9_]{1,32}$/.test(code) ? code : OTHER;
 }
 
 function loggedAttributes(facts: object, own: TelemetryIdentity): Attributes {
@@ -116,6 +125,7 @@ interface SpanDescription {
 
 /** Attributes with too many values for a metric. */
 const SPAN_ONLY: ReadonlySet<string> = new Set([
+  "db.collection.name",
   "jsonrpc.request.id",
   "http.request.resend_count",
   "mic.action.attempts",
@@ -152,6 +162,18 @@ export function createTelemetry(options: TelemetryOptions): Telemetry {
     "Duration of requests to the MIC API",
     FAST_BOUNDS_SECONDS,
   );
+  const measureHttpRequest = histogram(
+    "http.server.request.duration",
+    "Duration of HTTP requests that this process served",
+    FAST_BOUNDS_SECONDS,
+  );
+  const measureStatement = histogram(
+    "db.client.operation.duration",
+    "Duration of database statements, with the wait for a connection",
+    DATABASE_BOUNDS_SECONDS,
+  );
+  const refusals = meter.createCounter("mic.http.refusals", { description: "Refused HTTP requests, by reason" });
+  const calls = meter.createCounter("mic.team.calls", { description: "Tool calls of a team, by kind of error" });
   const outcomes = meter.createCounter("mic.action.outcomes", {
     description: "Calls of action tools, by the state of the action at the end of the call",
   });
@@ -198,8 +220,7 @@ export function createTelemetry(options: TelemetryOptions): Telemetry {
       // The status has no description, because error messages quote the API.
       if (ended["error.type"] !== undefined) span.setStatus({ code: SpanStatusCode.ERROR });
       span.end();
-      const measured = Object.fromEntries(all.filter(([key]) => !SPAN_ONLY.has(key)));
-      measure(secondsSince(startedAt), { ...measured, ...teamAttributes(identity) });
+      measure(secondsSince(startedAt), Object.fromEntries(all.filter(([key]) => !SPAN_ONLY.has(key))));
     }
     try {
       // The global context is for an SDK that the user has loaded.
@@ -235,6 +256,37 @@ export function createTelemetry(options: TelemetryOptions): Telemetry {
 
       runAsIdentity: (identity, serve) => httpRequests.run({ link: httpRequests.getStore()?.link, identity }, serve),
 
+      measureHttpRequest({ method = "", route, status }, seconds) {
+        measureHttpRequest(seconds, {
+          "http.request.method": HTTP_METHODS.includes(method) ? method : OTHER,
+          "http.response.status_code": status,
+          ...(route !== undefined && { "http.route": route }),
+          ...(status >= 500 && { "error.type": String(status) }),
+        });
+      },
+
+      countRefusal: (reason) => refusals.add(1, { "mic.refusal.reason": reason }),
+
+      async traceStatement(sql, run) {
+        const [operation = OTHER] = /\b(?:SELECT|INSERT|UPDATE|DELETE)\b/.exec(sql) ?? [];
+        const [, table] = /\b(?:FROM|INTO|UPDATE)\s+([a-z_]+)\b(?!\()/.exec(sql) ?? [];
+        return await runInSpan(
+          {
+            name: table === undefined ? operation : `${operation} ${table}`,
+            kind: SpanKind.CLIENT,
+            ...spanParent(),
+            attributes: {
+              "db.system.name": "postgresql",
+              "db.operation.name": operation,
+              "db.collection.name": table,
+            },
+          },
+          run,
+          (outcome) => ("error" in outcome ? { "error.type": databaseErrorType(outcome.error) } : {}),
+          measureStatement,
+        );
+      },
+
       async traceOperation({ method, tool, prompt, id, network, version, meta }, serve, errorKindOf) {
         const httpRequest = httpRequests.getStore();
         const link = httpRequest?.link;
@@ -268,13 +320,19 @@ export function createTelemetry(options: TelemetryOptions): Telemetry {
             const kind = errorKindOf(outcome.value);
             return kind === undefined ? common : { ...common, "error.type": "tool_error", "mic.error.kind": kind };
           },
-          measureOperation,
+          (seconds, attributes) => {
+            measureOperation(seconds, attributes);
+            const team = teamAttributes(work.identity);
+            const kind = attributes["mic.error.kind"];
+            if (tool !== undefined && team["mic.team"] !== undefined)
+              calls.add(1, { ...team, ...(kind !== undefined && { "mic.error.kind": kind }) });
+          },
         );
       },
 
       startSession(network) {
         const startedAt = performance.now();
-        return () => measureSession(secondsSince(startedAt), { "network.transport": network, ...teamAttributes(own) });
+        return () => measureSession(secondsSince(startedAt), { "network.transport": network });
       },
 
       async traceUpstreamRequest({ method, template, origin, resends, isToken = false }, send, errorType) {
@@ -306,6 +364,7 @@ export function createTelemetry(options: TelemetryOptions): Telemetry {
 
       async traceAction(tool, perform, toOutcome) {
         const attributes = { "gen_ai.tool.name": tool };
+        const team = teamAttributes(currentIdentity());
         return await runInSpan(
           { name: "action", kind: SpanKind.INTERNAL, ...spanParent(), attributes },
           perform,
@@ -318,7 +377,9 @@ export function createTelemetry(options: TelemetryOptions): Telemetry {
               "error.type": state === "unknown" ? "outcome_unknown" : undefined,
             };
           },
-          (_, all) => outcomes.add(1, all),
+          // A team has a series for each state, and not for each tool.
+          (_, { "gen_ai.tool.name": name, ...state }) =>
+            outcomes.add(1, { ...state, ...(team["mic.team"] === undefined ? { "gen_ai.tool.name": name } : team) }),
         );
       },
 

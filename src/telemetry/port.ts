@@ -10,6 +10,8 @@ export const GAUGES = {
     unit: "{request}",
   },
   "mic.api.cooldown": { description: "Longest remaining API cooldown of any team", unit: "s" },
+  "mic.database.degraded": { description: "1 if the database is slow or not usable, otherwise 0", unit: "1" },
+  "mic.actions.unknown": { description: "Actions in the journal whose outcome is unknown", unit: "{action}" },
   "mic.database.waiting": { description: "Statements waiting for a database connection", unit: "{request}" },
 } as const;
 export type GaugeName = keyof typeof GAUGES;
@@ -40,6 +42,13 @@ export interface Operation {
   readonly version: () => string | undefined;
   /** The request's `_meta`; its trace context is the parent of the span. */
   readonly meta: Readonly<Record<string, unknown>> | undefined;
+}
+
+/** One HTTP request that this process served. */
+export interface HttpRequest {
+  readonly method: string | undefined;
+  readonly route: string | undefined;
+  readonly status: number;
 }
 
 /** One HTTP request to the API. */
@@ -73,6 +82,12 @@ export interface Telemetry {
   forIdentity(identity: TelemetryIdentity): Telemetry;
   /** Runs the handler of an HTTP request. The trace context of the headers is linked to the MCP operation in the request. */
   runHttpRequest<R>(headers: Readonly<Record<string, unknown>>, run: () => R): R;
+  /** Measures an HTTP request that this process has served. `route`: undefined for an unknown path. */
+  measureHttpRequest(request: HttpRequest, seconds: number): void;
+  /** Counts a refused HTTP request. `reason`: one of a fixed set of names. */
+  countRefusal(reason: string): void;
+  /** Runs a database statement in a span. Only the names of the operation and the table are exported. */
+  traceStatement<R>(sql: string, run: () => Promise<R>): Promise<R>;
   /** Runs the handler of an HTTP request after authentication: the operation is reported with this identity. */
   runAsIdentity<R>(identity: TelemetryIdentity, run: () => R): R;
   /** Runs the handler of an MCP request in a span. `errorKindOf` returns the kind of failure that the result reports, if any. */

@@ -2,9 +2,8 @@
 import type * as z from "zod/v4";
 import type { Arguments } from "../actions/fingerprint.ts";
 import { parseDateTime } from "../contract/instants.ts";
-import { isJsonObject } from "../contract/json.ts";
 import { jsonPointer } from "../contract/json-pointer.ts";
-import type { JsonSchema } from "../contract/json-schema.ts";
+import { type JsonSchema, schemaOf } from "../contract/json-schema.ts";
 import type { FieldError } from "../contract/problem.ts";
 import { invalidArguments } from "../core/failure.ts";
 import { excerpt, quote } from "../core/untrusted-text.ts";
@@ -12,8 +11,6 @@ import { excerpt, quote } from "../core/untrusted-text.ts";
 /** A message may contain many unknown arguments with long names: the answer must not be as long. */
 const MAX_UNKNOWN = 20;
 const MAX_NAME = 200;
-
-const schemaOf = (schema: unknown): JsonSchema => (isJsonObject(schema) ? schema : {});
 
 function valueAt(value: unknown, [key, ...rest]: readonly PropertyKey[]): unknown {
   if (key === undefined) return value;
@@ -49,7 +46,9 @@ function dateTimeMessage(value: unknown, { message }: z.core.$ZodIssue): string 
 function messageOf(issue: z.core.$ZodIssue, value: unknown, schema: JsonSchema): string {
   const choices = formatChoices(schema);
   if (value === undefined) return choices === undefined ? "is missing" : `is missing: ${choices}`;
-  if (issue.code === "invalid_value" && choices !== undefined) return choices;
+  // A schema may explain its choices; zod's own message only repeats them.
+  if (issue.code === "invalid_value" && choices !== undefined)
+    return issue.message.startsWith("Invalid option") ? choices : `${choices}; ${issue.message}`;
   return schema["format"] === "date-time" ? dateTimeMessage(value, issue) : issue.message;
 }
 

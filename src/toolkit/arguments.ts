@@ -4,21 +4,17 @@ import * as z from "zod/v4";
 import type { Arguments } from "../actions/fingerprint.ts";
 import { keySchemas } from "../actions/idempotency-keys.ts";
 import type { CallRequest } from "../api-client/encode.ts";
-import { fileNameSchema } from "../api-client/file-names.ts";
 import type { Endpoint, KeyGrammar } from "../contract/endpoints/endpoint.ts";
 import { getMicJob } from "../contract/endpoints/job-processing.ts";
-import { isJsonObject, type Json, type JsonObject, jsonObject } from "../contract/json.ts";
+import { isJsonObject, type Json, type JsonObject } from "../contract/json.ts";
 import { jsonPointer } from "../contract/json-pointer.ts";
-import { type JsonSchema, toJsonSchema } from "../contract/json-schema.ts";
+import { type JsonSchema, schemaOf, toJsonSchema } from "../contract/json-schema.ts";
 import { invalidArguments } from "../core/failure.ts";
 import { throwInvalidArguments } from "./argument-errors.ts";
 
 export const view = z.enum(["summary", "full"]).optional();
 
 export const waitSeconds = z.int().min(0).max(45).describe("Seconds to wait for a change (default 0).").optional();
-
-/** For tools that can save their rows instead of returning them. */
-export const saveAs = fileNameSchema.describe("Save all rows as this CSV file instead of returning them.").optional();
 
 /** A string whose grammar is checked but not listed, because agents copy it from a result or another tool describes it. */
 export const stringValidatedBy = (schema: z.ZodType<string | null | undefined>) =>
@@ -47,22 +43,9 @@ export const longWaitSeconds = z
 /** The `idempotencyKey` argument of an action (docs/interface.md, "Tools"). Its grammar is checked, but not listed as a pattern. */
 export const keyArgument = (grammar: KeyGrammar) => ({
   idempotencyKey: stringValidatedBy(keySchemas[grammar])
-    .describe("Usually omitted. New key (8+ characters): run an identical call again; earlier key: resume that call.")
+    .describe("New (8+ characters): run an identical call again. Earlier: resume it.")
     .optional(),
 });
-
-function parseJsonObject(value: unknown): unknown {
-  if (typeof value !== "string") return value;
-  try {
-    const parsed: unknown = JSON.parse(value);
-    return isJsonObject(parsed) ? parsed : value;
-  } catch {
-    return value;
-  }
-}
-
-/** A free-form object. Some models send it as a JSON string, which is parsed. tools/list shows only the object type. */
-export const objectArgument = z.preprocess(parseJsonObject, jsonObject);
 
 // Descriptions of arguments that several tools have.
 export const cursorText = "Previous page.nextCursor.";
@@ -89,8 +72,7 @@ function omitUnlistedKeywords(schema: unknown): unknown {
 
 /** Returns the argument schema for tools/list, reduced to what an agent needs to write a call. Calls are checked against all of it. */
 export function toListedSchema(input: z.ZodType): JsonSchema {
-  const schema = omitUnlistedKeywords(toJsonSchema(input, "input"));
-  return isJsonObject(schema) ? schema : {};
+  return schemaOf(omitUnlistedKeywords(toJsonSchema(input, "input")));
 }
 
 /**

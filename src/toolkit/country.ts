@@ -10,7 +10,7 @@ import {
   computeCoverage,
   countMissing,
 } from "../geography/country.ts";
-import { formatCoverage } from "../geography/format.ts";
+import { formatCoverage, formatVintage } from "../geography/format.ts";
 import { type CountryQuery, RESPONSE_RESERVE_MS, type RequiredLists } from "../geography/geography.ts";
 import { summarizeVintage, type Vintage } from "../geography/vintage.ts";
 import type { NextStep } from "./results.ts";
@@ -25,32 +25,34 @@ export const geographyWaitSeconds = z
   .int()
   .min(0)
   .max(MAX_WAIT_SECONDS)
-  .describe(`For lists not loaded yet (default ${DEFAULT_WAIT_SECONDS}).`)
+  .describe(`For lists not loaded (default ${DEFAULT_WAIT_SECONDS}).`)
   .optional();
 
-export const stateArgument = z.string().max(80).describe("State code or name.");
+export const stateArgument = z.string().max(80).describe("Code or name.");
 
 /** The argument of tools that take several states. */
-export const statesArgument = z
-  .array(z.string().max(80))
-  .max(64)
-  .describe("State codes or names (default: all).")
-  .optional();
+export const statesArgument = z.array(z.string().max(80)).max(64).describe("Codes or names (default: all).").optional();
 
 export interface GeographyQuery {
   /** "state" if the states list is sufficient for the answer. */
   readonly level: "state" | "district";
   readonly about: (states: readonly State[]) => readonly State[];
   readonly requiredLists: (about: readonly State[], country: Country) => RequiredLists | Promise<RequiredLists>;
-  /** The reason that is reported for states whose lists the answer does not need. */
-  readonly notNeeded: string;
   readonly waitSeconds: number | undefined;
 }
 
-/** The fields at the end of every answer about the country. */
+/** Coverage and vintage with all their facts, for the views. */
 export interface GeographyMetadata {
   readonly coverage: Coverage;
   readonly vintage: Vintage;
+}
+
+/** The fields at the end of every answer about the country. */
+export interface GeographyNote {
+  /** Vintage, completeness and source in a few words. */
+  readonly vintage: string;
+  /** Present if lists are missing that the answer depends on. */
+  readonly coverage?: Coverage;
 }
 
 export interface CountryAnswer {
@@ -58,6 +60,7 @@ export interface CountryAnswer {
   readonly states: readonly State[];
   /** `coverage.missing` contains only the lists that the answer depends on. */
   readonly metadata: GeographyMetadata;
+  readonly note: GeographyNote;
   /** One line with coverage and vintage. */
   readonly line: string;
   readonly drift: readonly string[];
@@ -65,33 +68,38 @@ export interface CountryAnswer {
 
 /** Reads the lists that the query requires within `waitSeconds` (default 20 s), and reports progress. Throws Failure. */
 export async function queryCountry(
-  { level, about, requiredLists, notNeeded, waitSeconds = DEFAULT_WAIT_SECONDS }: GeographyQuery,
+  { level, about, requiredLists, waitSeconds = DEFAULT_WAIT_SECONDS }: GeographyQuery,
   call: ToolCall,
   { geography }: Pick<Ports, "geography">,
 ): Promise<CountryAnswer> {
   const statesOf = (country: Country): readonly State[] => about(country.states.value.states);
+  // Each progress notification must have a higher value than the one before.
+  let reportedCount = -1;
   const query: CountryQuery = {
     selectStates: statesOf,
     requiredLists: (country) => requiredLists(statesOf(country), country),
-    notNeeded,
     waitMs: waitSeconds * 1000,
-    onProgress: (read, total) => call.report({ progress: read, total, message: `${read} of ${total} states read` }),
+    onProgress(progress) {
+      if (progress.progress > reportedCount) call.report(progress);
+      reportedCount = Math.max(reportedCount, progress.progress);
+    },
   };
   const { country, missing } = await geography.gather(query, call.context);
   const states = statesOf(country);
   const isStates = level === "state";
   const codes = isStates ? [] : states.map(({ code }) => code);
-  const { rows, all } = await requiredLists(states, country);
-  // Pending lists that cannot change the rows are not reported, since they would suggest that the answer is uncertain.
-  const reportedMissing = missing.filter(({ state, retryAfterSeconds }) =>
-    (retryAfterSeconds === undefined ? all : rows).some(({ code }) => code === state),
-  );
   const coverage: Coverage = isStates
     ? { statesTotal: states.length, statesRead: states.length, complete: true, missing: [] }
-    : computeCoverage(states, { country, missing: reportedMissing });
+    : computeCoverage(states, { country, missing });
   const vintage = summarizeVintage(country, codes);
-  const line = formatCoverage(coverage, vintage);
-  return { country, states, metadata: { coverage, vintage }, line, drift: collectDrift(country, codes) };
+  return {
+    country,
+    states,
+    metadata: { coverage, vintage },
+    note: { vintage: formatVintage(coverage, vintage), ...(coverage.missing.length > 0 && { coverage }) },
+    line: formatCoverage(coverage, vintage),
+    drift: collectDrift(country, codes),
+  };
 }
 
 /**
@@ -104,6 +112,6 @@ export function repeatWithMaxWait(
   coverage: Coverage,
 ): NextStep | undefined {
   if (!canProgressWithin(coverage, LONGEST_WAIT_SECONDS)) return undefined;
-  const why = `${countMissing(coverage)} missing`;
+  const why = `${countMissing(coverage)} lists are not loaded`;
   return { tool: call.tool, arguments: { ...args, waitSeconds: MAX_WAIT_SECONDS }, why };
 }

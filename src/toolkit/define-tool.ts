@@ -9,16 +9,17 @@ import { checkArguments, toListedSchema } from "./arguments.ts";
 import type { CompletionKind, CompletionValue } from "./completion-value.ts";
 import { explainMissingId } from "./id-hints.ts";
 import type { ToolResult } from "./results.ts";
-import { toExactArguments, withNotes } from "./tolerant-arguments.ts";
+import type { Table } from "./save-rows.ts";
+import { type ExactArguments, toExactArguments, withNotes } from "./tolerant-arguments.ts";
 import type { Ports, ToolCall } from "./tool-call.ts";
 import type { ToolName } from "./tool-names.ts";
 import type { ViewName } from "./views.ts";
 
 /**
  * The effect of a call. Annotations, the read-only filter and the use of an Idempotency-Key are derived from it.
- * read: changes nothing; save: writes a local file; export: writes a local file if `saveAs` is given. The others change data of the API.
+ * read: changes nothing; save: writes a local file. The others change data of the API.
  */
-export type Effect = "read" | "save" | "export" | "create" | "cancel" | "retry";
+export type Effect = "read" | "save" | "create" | "cancel" | "retry";
 
 /** The question to the user, and the version of the job that it is about. */
 export interface ConfirmationPrompt {
@@ -50,6 +51,10 @@ interface ToolMetadata {
   readonly name: ToolName;
   readonly title: string;
   readonly description: string;
+  /** Words that users type and the description lacks, for hosts that search for tools. */
+  readonly searchHint?: string;
+  /** True for the tools that most sessions need: hosts that search for tools load them at once. */
+  readonly alwaysLoad?: boolean;
   readonly effect: Effect;
   /** Undefined unless the tool is a single operation of the API. */
   readonly endpoint?: Endpoint | undefined;
@@ -64,14 +69,15 @@ interface ToolMetadata {
 
 /** The properties of a tool that need no ports. */
 export interface ToolFacts extends ToolMetadata {
-  readonly toolset: Toolset;
+  /** The tool is offered with each of these toolsets. */
+  readonly toolsets: readonly Toolset[];
   /** True if a call may change data of the API. */
   readonly isWrite: boolean;
   readonly argumentNames: readonly string[];
   readonly outputSchema: JsonSchema;
   inputSchema(): JsonSchema;
   /** The exact form of the arguments: a value that was not given is absent, and each value is under its own name. */
-  toExact(args: Arguments): Arguments;
+  toExact(args: Arguments): ExactArguments;
 }
 
 export interface Tool extends ToolFacts {
@@ -88,6 +94,8 @@ export interface Tool extends ToolFacts {
   confirmationFor(args: Arguments): ConfirmationRequest | undefined;
   /** Validates the arguments, then runs the tool. Throws Failure. */
   invoke(args: Arguments, call: ToolCall): Promise<ToolResult>;
+  /** Validates the arguments, then returns all rows that the tool lists. Undefined if the tool lists no table. Throws Failure. */
+  readonly tabulate: ((args: Arguments, call: ToolCall) => Promise<Table>) | undefined;
 }
 
 export interface DefinedTool extends ToolFacts {
@@ -106,7 +114,7 @@ export interface ToolDefinition<N extends ToolName, I extends z.ZodRawShape, O> 
   readonly input: z.ZodObject<I, z.core.$strict>;
   readonly output: Output<O>;
   /** Default: "geography" for an endpoint of the playground API, otherwise "jobs". */
-  readonly toolset?: Toolset;
+  readonly toolsets?: readonly Toolset[];
   /** The description and output that are listed instead if files are links. */
   readonly withLinks?: { readonly description: string; readonly output: Output<O> };
   /** Values for completion of a variable of a URI or a prompt, if the results contain them. */
@@ -125,6 +133,8 @@ export interface ToolDefinition<N extends ToolName, I extends z.ZodRawShape, O> 
       }
     | undefined;
   run(args: z.output<z.ZodObject<I, z.core.$strict>>, call: ToolCall, ports: Ports): Promise<ToolResult<O>>;
+  /** Returns all rows of the call, for save_table. */
+  tabulate?(args: z.output<z.ZodObject<I, z.core.$strict>>, call: ToolCall, ports: Ports): Promise<Table>;
 }
 
 /**
@@ -146,14 +156,14 @@ export interface ToolDefinition<N extends ToolName, I extends z.ZodRawShape, O> 
 export function defineTool<const N extends ToolName, const I extends z.ZodRawShape, O>(
   definition: ToolDefinition<N, I, O>,
 ): DefinedTool & { readonly name: N } {
-  const { input, output, withLinks, completions, confirm, run, ...metadata } = definition;
+  const { input, output, withLinks, completions, confirm, run, tabulate, ...metadata } = definition;
   const { name, effect, endpoint, traits } = metadata;
   let schema: JsonSchema | undefined;
   const facts = {
     byKey: traits && { tool: name, argumentsOf: (stored: Arguments) => stored },
     ...metadata,
-    toolset: metadata.toolset ?? (endpoint?.api === "playground" ? "geography" : "jobs"),
-    isWrite: effect !== "read" && effect !== "save" && effect !== "export",
+    toolsets: metadata.toolsets ?? [endpoint?.api === "playground" ? "geography" : "jobs"],
+    isWrite: effect !== "read" && effect !== "save",
     argumentNames: Object.keys(input.shape),
     outputSchema: output.schema,
     /** Builds the schema on first use, so that the start of the server does not wait for the schemas of all tools. */
@@ -161,10 +171,10 @@ export function defineTool<const N extends ToolName, const I extends z.ZodRawSha
       schema ??= toListedSchema(input);
       return schema;
     },
-    toExact: (args: Arguments) => read(args).arguments,
+    toExact: (args: Arguments): ExactArguments => toExactArguments(input, facts.inputSchema(), args, effect === "read"),
   } as const;
-  const read = (args: Arguments) => toExactArguments(input, facts.inputSchema(), args);
-  const check = (args: Arguments) => checkArguments(name, input, facts.inputSchema(), facts.toExact(args));
+  const check = (args: Arguments) => checkArguments(name, input, facts.inputSchema(), args);
+  const checkStrictly = (args: Arguments) => check(toExactArguments(input, facts.inputSchema(), args, false).arguments);
 
   return {
     ...facts,
@@ -181,7 +191,7 @@ export function defineTool<const N extends ToolName, const I extends z.ZodRawSha
         },
       },
       confirmationFor(args) {
-        const checked = confirm && check(args);
+        const checked = confirm && check(facts.toExact(args).arguments);
         const confirmation = checked && confirm(checked);
         if (!confirmation) return undefined;
         const { idempotencyKey: key, ...actionArguments }: Arguments = checked;
@@ -194,13 +204,17 @@ export function defineTool<const N extends ToolName, const I extends z.ZodRawSha
         };
       },
       async invoke(args, call) {
-        const checked = check(args);
+        const exact = facts.toExact(args);
+        // If a call is refused, the refusal also names the arguments that are unknown: they may be misspelled.
+        const checked = input.safeParse(exact.arguments).success ? check(exact.arguments) : checkStrictly(args);
         try {
-          return withNotes(await run(checked, call, ports), read(args).notes);
+          return withNotes(await run(checked, call, ports), exact.notes);
         } catch (error) {
           throw explainMissingId(error, checked);
         }
       },
+      // A file has no notes: an unknown filter is refused, so that no other rows are saved than intended.
+      tabulate: tabulate && (async (args, call) => await tabulate(checkStrictly(args), call, ports)),
     }),
   };
 }

@@ -2,6 +2,7 @@
 // as it is, and only an answer of 404 is explained.
 import type { Arguments } from "../actions/fingerprint.ts";
 import { isJsonObject } from "../contract/json.ts";
+import { prefixedId } from "../contract/text.ts";
 import { Failure } from "../core/failure.ts";
 
 interface IdKind {
@@ -14,7 +15,7 @@ interface IdKind {
 const HEX_DIGITS = 32;
 const MAX_HINTS = 3;
 
-const ASSET_OF_INPUT = "its referenceId is the asset; get_input shows it";
+const ASSET_OF_INPUT = "Its referenceId is the asset. get_input shows it";
 
 /** The kinds of ids by their prefixes, as the API gives them. */
 const KINDS: Readonly<Record<string, IdKind>> = {
@@ -37,9 +38,9 @@ const PREFIXES: Readonly<Record<string, string>> = {
 };
 
 function describeMisspelling(name: string, id: string, prefix: string): string | undefined {
-  const isWhole = new RegExp(`^${prefix}[0-9a-f]{${HEX_DIGITS}}$`);
-  if (isWhole.test(id)) return undefined;
-  if (isWhole.test(id.toLowerCase())) return `${name} has capitals: the ids of this API are in small letters.`;
+  const isValid = (text: string): boolean => prefixedId(prefix).safeParse(text).success;
+  if (isValid(id)) return undefined;
+  if (isValid(id.toLowerCase())) return `${name} has capitals: the ids of this API are in small letters.`;
   const expected = `${HEX_DIGITS} hex digits after ${prefix}`;
   if (!id.startsWith(prefix)) return `${name} does not begin with ${prefix}, as the ids of this API do.`;
   const digits = id.slice(prefix.length);
@@ -63,7 +64,7 @@ function describeId(name: string, id: string): Hint | undefined {
   const isExpected = expected === "" ? prefix.startsWith("dev") : prefix === expected;
   if (kind !== undefined && !isExpected) {
     const use = name === "assetId" && prefix === "micinput_" ? ASSET_OF_INPUT : kind.use;
-    return { text: `${name} is ${kind.noun}: ${use}.`, isOfAnotherKind: true };
+    return { text: `${name} is ${kind.noun}. ${use}.`, isOfAnotherKind: true };
   }
   const text = expected === "" ? undefined : describeMisspelling(name, id, expected);
   return text === undefined ? undefined : { text, isOfAnotherKind: false };

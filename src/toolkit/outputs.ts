@@ -27,20 +27,19 @@ type Fields = Readonly<Record<string, JsonSchema>>;
 type FieldSchemas<T> = { readonly [K in keyof T as undefined extends T[K] ? never : K]?: FieldSchema<T[K]> } & Fields;
 
 const advised = { summary: text, nextStep: object } as const;
-const envelope = { data: object, meta: object } as const;
-
 const shape = <T>(properties: Fields): Output<T> => ({ schema: { type: "object", properties } });
 
 export const outputs = {
-  /** One resource: its state and the next step. A wait without a change has no `meta`. */
-  advised: <T>() => shape<T>({ ...advised, ...envelope }),
+  /** One resource: its state and the next step. */
+  advised: <T>() => shape<T>({ ...advised, data: object }),
   /** The resource that an action created. */
-  action: <T>() => shape<T>({ ...advised, ...envelope, action: object }),
+  action: <T>() => shape<T>({ ...advised, data: object, action: object }),
   /** One page of a list, and the call that reads the next page. `facts`: fields that some calls add. */
-  page: <T>(facts: Fields = {}) =>
-    shape<readonly T[]>({ ...advised, ...facts, data: objects, page: object, meta: object }),
+  page: <T>(facts: Fields = {}) => shape<readonly T[]>({ ...advised, ...facts, data: objects, page: object }),
   /** The fields of the data at the top level, after the summary. `optional`: fields that are not always present. */
   answer: <T>(fields: FieldSchemas<T>, optional: Fields = {}) => shape<T>({ summary: text, ...fields, ...optional }),
+  /** The summary of a view, for the agent. Only the view receives the data. */
+  view: <T>() => shape<T>(advised),
   text,
   integer,
   boolean,

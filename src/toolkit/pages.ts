@@ -1,7 +1,15 @@
 // This module builds pages of a list: summaries by default, full items on request, and the call that fetches the next page.
 import { formatRecordTable } from "../core/table.ts";
 import { formatCompactTable } from "./compact-table.ts";
-import { callText, type NextStep, type ToolResult, toolResult, type View, withExactNumbers } from "./results.ts";
+import {
+  callText,
+  type NextStep,
+  type ResultContext,
+  type ToolResult,
+  toolResult,
+  type View,
+  withExactNumbers,
+} from "./results.ts";
 import type { ToolCall } from "./tool-call.ts";
 
 /** Maximum bytes of full items in one result: clients truncate or drop results over 50,000 characters or 25,000 tokens. */
@@ -94,7 +102,7 @@ function restText(hasMore: boolean, hasCursor: boolean): string {
 export function pageResult<T>(
   { value: { data, page, meta }, drift }: PageAnswer<T>,
   { query, view, isCut, isEnough = false, facts = {}, link, ...options }: PageOptions<T>,
-  call: Pick<ToolCall, "tool" | "isOffered">,
+  call: ResultContext & Pick<ToolCall, "tool">,
 ): ToolResult<readonly T[]> {
   const isFull = view === "full";
   const summaries = isFull ? [] : data.map(options.summarize);
@@ -108,7 +116,8 @@ export function pageResult<T>(
   return toolResult(call, data, {
     summary: [options.summary, ...truncationNote, restText(hasMore, nextPage !== undefined)].join(" "),
     nextStep,
-    fields: { ...facts, data: items, page, meta },
+    fields: { ...facts, data: items, page },
+    requestId: meta.requestId,
     lines: [
       nextPage && !nextStep ? `Next page: ${callText(nextPage)}` : undefined,
       items.length === 0 ? undefined : isFull ? formatCompactTable(items) : formatRecordTable(summaries),

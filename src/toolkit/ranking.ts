@@ -11,7 +11,7 @@ import {
   rankStates,
   requiredListsForRanking,
 } from "../geography/rank.ts";
-import { type GeographyMetadata, queryCountry } from "./country.ts";
+import { type GeographyMetadata, type GeographyNote, queryCountry } from "./country.ts";
 import type { Ports, ToolCall } from "./tool-call.ts";
 
 interface RankingArguments {
@@ -21,12 +21,12 @@ interface RankingArguments {
   readonly waitSeconds?: number | undefined;
 }
 
-export interface RankingFacts extends GeographyMetadata {
-  readonly totalRows: number;
-  readonly totals: Ranking<DivisionRow>["totals"];
-  readonly exact: boolean;
+interface RankingFigures extends Pick<Ranking<DivisionRow>, "totalRows" | "totals" | "exact" | "unlisted"> {
   readonly consistency: readonly string[];
 }
+
+export interface RankingFacts extends RankingFigures, GeographyMetadata {}
+export interface RankingAnswer extends RankingFigures, GeographyNote {}
 
 /** Reads the lists that the ranking needs, and ranks. `line`: one line with coverage and vintage. Throws Failure. */
 export async function queryRanking(
@@ -40,22 +40,23 @@ export async function queryRanking(
     level,
     about: (all: readonly State[]) => resolveStates(requestedStates, all),
     requiredLists: (about, read) => (isState ? { rows: [], all: [] } : requiredListsForRanking(about, read, query)),
-    notNeeded: "not needed: its total is below every row",
     waitSeconds,
   } satisfies Parameters<typeof queryCountry>[0];
-  const { states, country, metadata, line, drift } = await queryCountry(question, call, ports);
+  const { states, country, metadata, note, line, drift } = await queryCountry(question, call, ports);
   const ranking: Ranking<DivisionRow> = isState
     ? rankStates(states, query)
     : await rankDistricts(states, country, query);
-  const { rows, totalRows, totals, exact } = ranking;
+  const { rows, totalRows, totals, exact, unlisted } = ranking;
   const consistency = findDifferencesInStates(states, country);
-  const facts: RankingFacts = { totalRows, totals, exact, consistency, ...metadata };
+  const figures = { totalRows, totals, exact, consistency, ...(unlisted && { unlisted }) };
   // The answer names the selected states.
   const selectedCodes =
     requestedStates !== undefined && requestedStates.length > 0 ? states.map(({ code }) => code) : undefined;
   return {
     rows,
-    facts,
+    /** For the view; `answer` is for a model. */
+    facts: { ...figures, ...metadata } satisfies RankingFacts,
+    answer: { ...figures, ...note } satisfies RankingAnswer,
     line,
     drift,
     summary: describeRanking(level, ranking, query, metadata.coverage, selectedCodes),

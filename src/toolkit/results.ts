@@ -8,6 +8,7 @@ import { isJsonObject } from "../contract/json.ts";
 import { escapeText, formatJson, formatToken } from "../core/untrusted-text.ts";
 import { formatCompactTable, isTable } from "./compact-table.ts";
 import type { LinkedFile } from "./linked-files.ts";
+import { omitUnofferedTools } from "./offered-text.ts";
 import { isNullOrEmptyList } from "./summary-view.ts";
 import type { Progress, ToolCall } from "./tool-call.ts";
 import type { ToolName } from "./tool-names.ts";
@@ -82,6 +83,8 @@ export interface Replay {
 }
 
 interface ResultFacts {
+  /** The API's id of its response. */
+  readonly requestId?: string | undefined;
   /** Fields of the API's response that the contract does not define. */
   readonly drift?: readonly string[];
   /** The URI of the resource that the result is about. */
@@ -110,6 +113,8 @@ export interface ToolResult<T = unknown> extends Advice, ResultFacts {
   readonly drift: readonly string[];
   /** The structuredContent. It follows the tool's output schema and needs no text. */
   readonly structured: object;
+  /** The data of a view, which only the view receives. */
+  readonly view?: object;
   /** The same content in a shorter form, for clients that show only text. */
   readonly text: string;
 }
@@ -180,9 +185,22 @@ interface ResultParts extends Advice, ResultFacts {
   readonly lines?: readonly (string | undefined)[];
 }
 
-/** Returns the step as a call that is offered here: retry_jobs can do what retry_job does. Undefined if no offered tool can do it. */
-function toOfferedStep(step: NextStep | undefined, { isOffered }: Pick<ToolCall, "isOffered">): NextStep | undefined {
-  if (step === undefined || isOffered(step.tool)) return step;
+/** The parts of a call that its result depends on: the offered tools and the default workspace. */
+export type ResultContext = Pick<ToolCall, "isOffered" | "workspaceId">;
+
+/**
+ * Returns the step as a call that is offered here, without the default workspace: retry_jobs can do what retry_job does. Undefined if no
+ * offered tool can do it.
+ */
+function toOfferedStep(
+  step: NextStep | undefined,
+  { isOffered, workspaceId: own }: ResultContext,
+): NextStep | undefined {
+  if (step === undefined) return undefined;
+  const { workspaceId, ...others } = step.arguments;
+  if (workspaceId !== undefined && workspaceId === own)
+    return toOfferedStep({ ...step, arguments: others }, { isOffered, workspaceId: undefined });
+  if (isOffered(step.tool)) return step;
   const { jobId, ...args } = step.arguments;
   if (step.tool !== "retry_job" || jobId === undefined || !isOffered("retry_jobs")) return undefined;
   return { ...step, tool: "retry_jobs", arguments: { jobIds: [jobId], ...args } };
@@ -190,10 +208,11 @@ function toOfferedStep(step: NextStep | undefined, { isOffered }: Pick<ToolCall,
 
 /** Builds the result of every tool. Omits a next step whose tool is not offered. */
 export function toolResult<T extends object>(
-  call: Pick<ToolCall, "isOffered">,
+  call: ResultContext,
   data: T,
-  { summary, nextStep: step, fields = data, lines = [], drift = [], ...facts }: ResultParts,
+  { summary: allSentences, nextStep: step, fields = data, lines = [], drift = [], ...facts }: ResultParts,
 ): ToolResult<T> {
+  const summary = omitUnofferedTools(allSentences, (name) => call.isOffered(name));
   const nextStep = toOfferedStep(step, call);
   const next = nextStep && { nextStep };
   const text = [summary, nextStep && nextText(nextStep), ...lines].filter((line) => line !== undefined).join("\n");
@@ -221,7 +240,7 @@ interface PresentationOptions extends Pick<ResultFacts, "action" | "notice" | "r
 export async function resourceResult<T extends object>(
   { value: { data, meta }, respondedAt, drift }: ReadAnswer<T>,
   presenter: ResourcePresenter<T>,
-  call: Pick<ToolCall, "isOffered">,
+  call: ResultContext,
   { view, ...facts }: PresentationOptions = {},
 ): Promise<ToolResult<T>> {
   const { action, notice, replay } = facts;
@@ -239,7 +258,8 @@ export async function resourceResult<T extends object>(
     ...facts,
     ...advice,
     summary: notice === undefined ? advice.summary : `${notice} ${advice.summary}`,
-    fields: { data: shown, meta, ...(action && { action }) },
+    fields: { data: shown, ...(action && { action }) },
+    requestId: meta.requestId,
     lines,
     drift,
     link: presenter.uri(data),
@@ -252,11 +272,13 @@ export async function resourceResult<T extends object>(
 const USER_TRIGGERED_TOOLS: ReadonlySet<ToolName> = new Set(["retry_job", "cancel_job"]);
 
 /**
- * Builds the result of a tool that shows a view: the view receives `structured`, the agent a short text. The result has no link to a
+ * Builds the result of a tool that shows a view: the view receives the data, the agent a short text. The result has no link to a
  * resource, since some hosts do not pass results with a link to a view.
  */
 export function toViewResult<T>(result: ToolResult<T>, notice: string): ToolResult<T> {
-  const { data, structured, drift, summary, nextStep } = result;
-  const next = nextStep && !USER_TRIGGERED_TOOLS.has(nextStep.tool) ? [nextText(nextStep)] : [];
-  return { data, structured, drift, summary, text: [`${notice} ${summary}`, ...next].join("\n") };
+  const { data, structured: view, drift, summary, nextStep: step } = result;
+  const nextStep = step && !USER_TRIGGERED_TOOLS.has(step.tool) ? step : undefined;
+  const structured = { summary: `${notice} ${summary}`, ...(nextStep && { nextStep }) };
+  const text = [structured.summary, ...(nextStep ? [nextText(nextStep)] : [])].join("\n");
+  return { data, structured, view, drift, summary: structured.summary, text };
 }

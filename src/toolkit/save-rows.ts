@@ -6,6 +6,7 @@ import { Failure } from "../core/failure.ts";
 import { formatToken } from "../core/untrusted-text.ts";
 import { pluralize } from "../geography/format.ts";
 import type { Link, LinkedFile, LinkedFiles } from "./linked-files.ts";
+import type { ToolResult } from "./results.ts";
 import type { FolderFiles } from "./tool-call.ts";
 
 /** The saved rows in a result: a file in the folder, or a link for a caller on another machine. `rows` does not count the header. */
@@ -25,8 +26,8 @@ function csvCell(cell: Cell): string {
 }
 
 /** Formats rows as RFC 4180: a header line, and CRLF after every line. In UTF-8 a lone surrogate becomes U+FFFD. */
-export const toCsv = (columns: readonly string[], rows: readonly (readonly Cell[])[]): string =>
-  [columns, ...rows].map((cells) => `${cells.map(csvCell).join(",")}\r\n`).join("");
+export const toCsv = ({ columns, rows }: Pick<Table, "columns" | "rows">): Buffer =>
+  Buffer.from([columns, ...rows].map((cells) => `${cells.map(csvCell).join(",")}\r\n`).join(""));
 
 export function savedText(saved: SavedRows): string {
   const rows = pluralize(saved.rows, "row");
@@ -43,26 +44,30 @@ interface SaveRowsPorts {
 }
 
 /** Throws Failure if the name is taken. Tools call it before they read the rows. */
-export async function checkSaveAs({ files }: SaveRowsPorts, fileName: string): Promise<void> {
-  if (files.kind === "folder") await assertNameFree(files.folder, fileName, "saveAs");
+export async function assertFileNameFree({ files }: SaveRowsPorts, fileName: string): Promise<void> {
+  if (files.kind === "folder") await assertNameFree(files.folder, fileName);
 }
 
-interface Table {
+/** All rows that a call lists, and the other parts of its result. */
+export interface Table extends Pick<ToolResult, "summary" | "drift"> {
   readonly columns: readonly string[];
   readonly rows: readonly (readonly Cell[])[];
+  /** The fields of the result, without the rows. */
+  readonly fields: object;
+  /** The lines of the text after the summary. */
+  readonly lines: readonly string[];
+  /** The arguments of the call that lists the rest, if not all rows could be read. */
+  readonly rest?: Readonly<Record<string, unknown>> | undefined;
 }
 
-/**
- * Saves rows as CSV. `sourceCall`: the call that produced the rows; repeated with all its arguments, including `saveAs`, it generates them
- * again. Throws Failure; no partial file remains.
- */
+/** Saves rows as CSV. `sourceCall`: the call that lists the rows. Throws Failure; no partial file remains. */
 export async function saveRows(
   { files }: SaveRowsPorts,
   fileName: string,
-  { columns, rows }: Table,
+  { columns, rows }: Pick<Table, "columns" | "rows">,
   sourceCall: { readonly tool: string; readonly arguments: Readonly<Record<string, unknown>> },
 ): Promise<{ readonly saved: SavedRows; readonly file: LinkedFile | undefined }> {
-  const csv = Buffer.from(toCsv(columns, rows));
+  const csv = toCsv({ columns, rows });
   if (files.kind === "folder") {
     const path = await saveFile(files.folder, fileName, csv);
     const sha256 = createHash("sha256").update(csv).digest("hex");
@@ -75,9 +80,9 @@ export async function saveRows(
 
 async function saveFile(folder: string, name: string, bytes: Buffer): Promise<string> {
   await prepareFolder(folder);
-  await assertNameFree(folder, name, "saveAs");
+  await assertNameFree(folder, name);
   try {
-    const { path } = await createFile({ folder, name, argument: "saveAs" }, (file) => file.writeFile(bytes));
+    const { path } = await createFile({ folder, name }, (file) => file.writeFile(bytes));
     return path;
   } catch (error) {
     throw error instanceof Failure ? error : diskFailure(folder, error);

@@ -3,8 +3,9 @@
 import * as z from "zod/v4";
 import type { Arguments } from "../actions/fingerprint.ts";
 import { formatUtc, parseDateTime } from "../contract/instants.ts";
-import { isJsonObject } from "../contract/json.ts";
-import type { JsonSchema } from "../contract/json-schema.ts";
+import { isJsonObject, parseJson } from "../contract/json.ts";
+import { type JsonSchema, schemaOf } from "../contract/json-schema.ts";
+import { excerpt, quote } from "../core/untrusted-text.ts";
 import type { ToolResult } from "./results.ts";
 
 /** `notes`: one sentence for each value that means less or more than its exact form shows. They become part of the summary. */
@@ -32,17 +33,20 @@ const ALIASES: Readonly<Record<string, string>> = {
 };
 
 /** The collections of a resource's URI and of its URL, by the argument that has its id. */
-const COLLECTIONS: Readonly<Record<string, string>> = {
-  jobId: "jobs",
-  jobIds: "jobs",
-  inputId: "inputs",
-  operationId: "operations",
-  requestId: "processing-requests",
-  versionId: "recipes|recipe-versions",
-  recipeVersionId: "recipes|recipe-versions",
-  assetId: "assets",
+const COLLECTIONS: Readonly<Record<string, readonly string[]>> = {
+  jobId: ["jobs"],
+  jobIds: ["jobs"],
+  inputId: ["inputs"],
+  operationId: ["operations"],
+  requestId: ["processing-requests"],
+  versionId: ["recipes", "recipe-versions"],
+  recipeVersionId: ["recipes", "recipe-versions"],
+  assetId: ["assets"],
 };
 const MAX_URL_LENGTH = 4096;
+
+/** A URI (`mic://jobs/{jobId}`) or a URL at the API, with the collection and the id. */
+const RESOURCE = /^(?:mic:\/\/|https?:\/\/[^/?#]+\/(?:[^?#]*\/)?v1\/mic\/)([a-z-]+)\/([^/?#\s]+)(?:\/content)?$/;
 
 const STATE_NAMES: ReadonlySet<string> = new Set(["state", "states"]);
 
@@ -61,15 +65,11 @@ const trimId: Rule = (value, { name }) => {
   return /^\S+$/.test(trimmed) ? trimmed : value;
 };
 
-/** `mic://jobs/{jobId}`, or the URL of the job at the API. */
 const extractId: Rule = (value, { name }) => {
   const collections = COLLECTIONS[name];
   if (typeof value !== "string" || collections === undefined || value.length > MAX_URL_LENGTH) return value;
-  const isResource = new RegExp(
-    `^(?:mic://|https?://[^/?#]+/(?:[^?#]*/)?v1/mic/)(?:${collections})/([^/?#\\s]+)(?:/content)?$`,
-  );
-  const segment = isResource.exec(value)?.[1];
-  if (segment === undefined) return value;
+  const [, collection = "", segment] = RESOURCE.exec(value) ?? [];
+  if (segment === undefined || !collections.includes(collection)) return value;
   try {
     return decodeURIComponent(segment);
   } catch {
@@ -123,29 +123,19 @@ const readBoolean: Rule = (value) => {
   return text === "true" || text === "false" ? text === "true" : value;
 };
 
-function parseJsonText(text: string): unknown {
-  try {
-    return JSON.parse(text);
-  } catch {
-    return undefined;
-  }
-}
-
-/** An object as a JSON text. A free-form object is read by its own schema (`objectArgument`). */
-const readObject: Rule = (value, field) => {
-  if (!isJsonObject(field.schema["properties"])) return value;
-  const object = typeof value === "string" ? parseJsonText(value) : value;
-  return isJsonObject(object) ? toExactObject(object, field.schema, field.notes) : value;
+/** An object as a JSON text. The values of a free-form object stay as they are. */
+const readObject: Rule = (value, { schema, notes }) => {
+  const object = typeof value === "string" ? parseJson(value) : value;
+  if (!isJsonObject(object)) return value;
+  return isJsonObject(schema["properties"]) ? toExactObject(object, schema, notes) : object;
 };
-
-const schemaOf = (schema: unknown): JsonSchema => (isJsonObject(schema) ? schema : {});
 
 /** A list, a list as a JSON text, or its only item. A text is not split: "Lucknow, UP" is one name. */
 const readList: Rule = (value, { name, schema, notes }) => {
   const items = { name, schema: schemaOf(schema["items"]), notes };
   if (Array.isArray(value)) return value.map((item) => toExactValue(item, items));
   const isJsonText = typeof value === "string" && value.trimStart().startsWith("[");
-  const list = isJsonText ? parseJsonText(value) : undefined;
+  const list = isJsonText ? parseJson(value) : undefined;
   if (Array.isArray(list)) return list.map((item) => toExactValue(item, items));
   const item = toExactValue(value, items);
   const isItem = items.schema["type"] === "object" ? isJsonObject(item) : typeof item === items.schema["type"];
@@ -202,14 +192,45 @@ function toExactObject(
   );
 }
 
-/** Returns the arguments in their exact form. `listed`: the schema of `input` as tools/list shows it. Wrong values stay as they are. */
-export function toExactArguments(input: z.ZodObject, listed: JsonSchema, given: Arguments): ExactArguments {
+/**
+ * Arguments that hosts add to calls: `wait_for_previous` by Gemini CLI and Qwen Code, `toolCallId` and `tool` by n8n
+ * (https://github.com/n8n-io/n8n/issues/21500). No tool may have an argument with one of these names.
+ */
+const HOST_ARGUMENTS: ReadonlySet<string> = new Set(["wait_for_previous", "toolCallId", "tool"]);
+
+const MAX_IGNORED = 5;
+const MAX_NAME = 100;
+
+function ignoredText(unknown: readonly string[], known: readonly string[]): string {
+  const names = unknown.slice(0, MAX_IGNORED).map((name) => quote(excerpt(name, MAX_NAME)));
+  const more = unknown.length > names.length ? ` and ${unknown.length - names.length} more` : "";
+  const takes = known.length === 0 ? "there are none" : `it takes: ${known.join(", ")}`;
+  return `Ignored unknown argument${unknown.length === 1 ? "" : "s"} ${names.join(", ")}${more}; ${takes}.`;
+}
+
+/**
+ * Returns the arguments in their exact form. `listed`: the schema of `input` as tools/list shows it. `mayIgnore`: unknown arguments are left
+ * out with a note; otherwise they stay, and the check refuses them. Wrong values stay as they are.
+ */
+export function toExactArguments(
+  input: z.ZodObject,
+  listed: JsonSchema,
+  given: Arguments,
+  mayIgnore: boolean,
+): ExactArguments {
   const acceptsNull = (name: string): boolean => {
     const field = Object.hasOwn(input.shape, name) ? input.shape[name] : undefined;
     return field !== undefined && z.safeParse(field, null).success;
   };
   const notes: string[] = [];
-  return { arguments: toExactObject(given, listed, notes, acceptsNull), notes };
+  const exact = Object.entries(toExactObject(given, listed, notes, acceptsNull));
+  const known = Object.keys(input.shape);
+  const isKept = ([name]: readonly [string, unknown]): boolean =>
+    known.includes(name) || !(mayIgnore || HOST_ARGUMENTS.has(name));
+  const ignored = exact.filter((entry) => !isKept(entry)).map(([name]) => name);
+  const unknown = ignored.filter((name) => !HOST_ARGUMENTS.has(name));
+  if (unknown.length > 0) notes.push(ignoredText(unknown, known));
+  return { arguments: Object.fromEntries(exact.filter(isKept)), notes };
 }
 
 /** Returns the result with the notes at the start of its summary and its text. */

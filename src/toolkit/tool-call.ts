@@ -48,6 +48,8 @@ export interface ActionCallResult {
 export interface ToolCall {
   readonly tool: ToolName;
   readonly context: CallContext;
+  /** The default workspace. `workspaceId` is optional if there is one. */
+  readonly workspaceId?: string | undefined;
   /** The Idempotency-Key of a new action of this call, if the agent passes no key. */
   readonly proposedKey?: string | undefined;
   /** The `resourceVersion` of the job in the question, if the user was asked to confirm. */
@@ -55,7 +57,7 @@ export interface ToolCall {
   /** True if the client follows tasks: a job that the call starts becomes a task, and the call does not wait for it. */
   readonly followsTasks?: boolean;
   /** Returns true if this server offers the tool. */
-  isOffered(tool: ToolName): boolean;
+  isOffered(tool: string): boolean;
   /** Calls an action tool by its name; returns undefined if there is no such tool. Throws Failure. */
   callActionTool(
     tool: string,

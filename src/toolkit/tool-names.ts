@@ -25,6 +25,7 @@ export const TOOL_NAMES = [
   "run_job",
   "retry_jobs",
   "wait_for_jobs",
+  "save_table",
   "show_job",
   "show_divisions",
   "show_usage",

@@ -112,8 +112,8 @@ describeWithPostgres("the audit", (postgres) => {
     const { as, database } = await createBench();
     const journal = await as("one");
     await database.query(
-      `INSERT INTO audit (id, at, event, caller, team, client, outcome)
-         SELECT n, CAST(EXTRACT(EPOCH FROM clock_timestamp()) * 1000 AS BIGINT) - CASE WHEN n <= 1500 THEN $1 ELSE 0 END,
+      `INSERT INTO audit (at, event, caller, team, client, outcome)
+         SELECT CAST(EXTRACT(EPOCH FROM clock_timestamp()) * 1000 AS BIGINT) - CASE WHEN n <= 1500 THEN $1 ELSE 0 END,
            'download', 'a', 'red', 'c', 'opened' FROM generate_series(1, 1600) AS n`,
       [2 * DAY_MS],
     );
@@ -122,9 +122,35 @@ describeWithPostgres("the audit", (postgres) => {
     expect(await database.query("SELECT COUNT(*) AS count FROM audit")).toEqual([{ count: 100 }]);
   });
 
+  test("each day of the audit has a partition, and a partition older than the retention is dropped", async () => {
+    const { as, database } = await createBench();
+    const journal = await as("one");
+    const readPartitions = async () =>
+      (await database.query("SELECT DISTINCT tableoid::regclass::text AS name FROM audit ORDER BY name")).map(
+        ({ name }) => name,
+      );
+    const nameOf = (daysAgo: number) =>
+      `audit_${new Date(Date.now() - daysAgo * DAY_MS).toISOString().slice(0, 10).replaceAll("-", "")}`;
+    for (const daysAgo of [3, 5]) {
+      const from = Math.floor(Date.now() / DAY_MS - daysAgo) * DAY_MS;
+      await database.query(
+        `CREATE TABLE ${nameOf(daysAgo)} PARTITION OF audit FOR VALUES FROM (${from}) TO (${from + DAY_MS})`,
+      );
+      await database.query(
+        "INSERT INTO audit (at, event, caller, team, client, outcome) VALUES ($1, 'download', 'a', 'red', 'c', 'opened')",
+        [from + 1],
+      );
+    }
+    await journal.maintainAudit(3 * DAY_MS);
+    await journal.audit(ann, { event: "download", outcome: "opened" });
+    expect(await readPartitions()).toEqual([nameOf(3), nameOf(0)]);
+    await journal.maintainAudit(3 * DAY_MS);
+    expect(await readPartitions()).toEqual([nameOf(3), nameOf(0)]);
+  });
+
   test("the audit passes the caller as a parameter, not as SQL text", () => {
     const { sql } = buildAuditedResolution("UPDATE", 3, { ...ann, caller: "'; DROP TABLE audit; --" });
     expect(sql).not.toContain("DROP");
-    expect(sql).toContain("$8");
+    expect(sql).toContain("$7");
   });
 });

@@ -185,6 +185,39 @@ describe.skipIf(postgresMissing !== undefined || !isLinux)(`a failover${skipped}
       await getPair().rejoinReplicas();
     });
 
+    test("an error names the connected replicas if synchronous_standby_names names none of them", async () => {
+      const urls = (await getPair().createDatabase()).split(",");
+      await getPair().run("ALTER SYSTEM SET synchronous_standby_names = 'ANY 1 (x, y)'");
+      await getPair().run("SELECT pg_reload_conf()");
+      const deployment = connectToPrimary({ urls, durability: "synchronous" });
+      onTestFinished(() => deployment.close());
+      const durability = async () => {
+        const found = await deployment.durability();
+        return found.isDurable ? "durable" : found.error;
+      };
+      await expect.poll(durability).toMatch(/All writes are blocked: .*ANY 1 \(x, y\).*Connected: b$/);
+    });
+
+    test("a role that may not read replication statistics detects a blocked commit by its own waiting statement", async () => {
+      const [url = ""] = (await getPair().createDatabase()).split(",");
+      await getPair().run("DO 'BEGIN CREATE ROLE plain LOGIN; EXCEPTION WHEN duplicate_object THEN END'");
+      const { pathname } = new URL(url);
+      await getPair().run(`GRANT ALL ON DATABASE ${pathname.slice(1)} TO plain`);
+      const plainUrl = Object.assign(new URL(url), { username: "plain" }).href;
+      const deployment = connectToPrimary({ urls: [plainUrl], durability: "synchronous" });
+      onTestFinished(() => deployment.close());
+      expect(await deployment.durability()).toEqual({ isDurable: true });
+      await getPair().run("ALTER SYSTEM SET synchronous_standby_names = 'ANY 1 (x, y)'");
+      await getPair().run("SELECT pg_reload_conf()");
+      const database = await openPostgres(plainUrl);
+      onTestFinished(() => database.close());
+      database.query("CREATE SCHEMA blocked").catch(() => undefined);
+      const durability = async () => (await deployment.durability()).isDurable;
+      await expect.poll(durability, { timeout: 15_000 }).toBe(false);
+      await getPair().setSynchronous(true);
+      await expect.poll(durability).toBe(true);
+    });
+
     test("an unreachable database is not durable, but is not a rejection", async () => {
       const deployment = connectToPrimary({ urls: ["postgres://mic@127.0.0.1:1/none"], durability: "local" });
       onTestFinished(() => deployment.close());

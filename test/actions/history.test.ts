@@ -172,7 +172,7 @@ describeEachDriver((driver) => {
     await runQuery(journal);
     const explain = driver.hasStatistics ? "EXPLAIN" : "EXPLAIN QUERY PLAN";
     // Counting reads all rows.
-    const found = asked.filter(({ sql }) => !sql.includes("COUNT(*)"));
+    const found = asked.filter(({ sql }) => !sql.includes("GROUP BY state"));
     const plans = await Promise.all(found.map(({ sql, values }) => database.query(`${explain} ${sql}`, values)));
     const text = JSON.stringify(plans);
     for (const index of indexes) expect(text).toMatch(new RegExp(index));

@@ -151,7 +151,7 @@ describe("the playground", () => {
     },
   );
 
-  for (const status of [400, 401, 403, 404, 409, 418, 451, 500, 502, 503])
+  for (const status of [400, 401, 403, 409, 418, 451, 500, 502, 503])
     covers(
       ["7.1/upstream-unavailable", "7.1/upstream-status-preserved"],
       `an unreachable playground catalog is retried, then reported with the upstream's status ${status}`,

@@ -69,7 +69,7 @@ describe.skipIf(CHROMIUM === undefined)("the view of divisions (needs Chromium)"
 
   test("the view exports its rows as CSV with coverage and vintage on top, and without formulas", async () => {
     const { connection, draw } = await setUpView("v2-modern", pages());
-    const { structured } = await connection.callTool("show_divisions", { level: "state", states: ["GA"] });
+    const { view: structured } = await connection.callTool("show_divisions", { level: "state", states: ["GA"] });
     const row = { code: "XX", name: '=HYPERLINK("http://h")', districtCount: 1, mandalCount: 2, mandalsPerDistrict: 2 };
     const structuredContent = { ...structured, rows: [row], totalRows: 1 };
     const args = { level: "state" };
@@ -106,7 +106,7 @@ describe.skipIf(CHROMIUM === undefined)("the view of divisions (needs Chromium)"
   test("missing districts are listed on top of the view, with a button that reads them", async () => {
     const { connection, draw } = await setUpView("v2-modern", pages());
     const args = { level: "district", states: ["GA"], waitSeconds: 5 };
-    const { structured } = await connection.callTool("show_divisions", args);
+    const { view: structured } = await connection.callTool("show_divisions", args);
     const coverage = {
       statesTotal: 1,
       statesRead: 0,
@@ -124,7 +124,7 @@ describe.skipIf(CHROMIUM === undefined)("the view of divisions (needs Chromium)"
 
   test("a code without a tile is only in the table, and 64 states and a long name do not overflow", async () => {
     const { connection, draw } = await setUpView("v2-modern", pages());
-    const { structured } = await connection.callTool("show_divisions", { level: "state" });
+    const { view: structured } = await connection.callTool("show_divisions", { level: "state" });
     const rows = Array.from({ length: 64 }, (_, at) => ({
       code: at < 2 ? ["GA", "KL"][at] : `Z${at}`,
       name: at === 5 ? "n".repeat(200) : `State ${at}`,

@@ -149,7 +149,7 @@ describe.skipIf(CHROMIUM === undefined)("the view of a job (needs Chromium)", ()
   test("texts of the API are not rendered as HTML, unknown states are shown unchanged, and long texts do not overflow", async () => {
     const { service, connection, draw } = await setUpView("v2-modern", pages());
     const failed = await runJobToEnd(service, FILE.failsForGood);
-    const { structured } = await connection.callTool("show_job", { jobId: failed.id });
+    const { view: structured } = await connection.callTool("show_job", { jobId: failed.id });
     const title = `<img src=x onerror="document.title='taken'"><b>${"long ".repeat(20)}</b>${"x".repeat(80)}`;
     const fieldErrors = Array.from({ length: 100 }, (_, at) => ({
       pointer: `/rows/${at}/${"y".repeat(400)}`,

@@ -11,7 +11,7 @@ describe.skipIf(CHROMIUM === undefined)("the view of usage (needs Chromium)", ()
   test("the view shows exact grouped amounts, shares of at least 1 % as bars, and metrics that are not configured", async () => {
     const { service, connection, draw } = await setUpView("v2-modern", pages());
     const args = { workspaceId: service.emulator.workspaceId, window: "DAY" };
-    const { structured } = await connection.callTool("show_usage", args);
+    const { view: structured } = await connection.callTool("show_usage", args);
     const bucket = {
       metric: "ROWS",
       unit: "COUNT",

@@ -69,7 +69,7 @@ describe.each(clientRevisions)("%s", (clientRevision) => {
 
   test("a view tool called by a client without views returns its result, and an unknown tool's error names no view tool", async () => {
     const connection = await inProcessClientForTest(clientRevision, {});
-    expect((await connection.callTool("show_actions")).structured).toMatchObject({ actions: [] });
+    expect((await connection.callTool("show_actions")).view).toMatchObject({ actions: [] });
     await expect(connection.callTool("no_such_tool")).rejects.toThrow(/^(?!.*show_job)/s);
     await expect(connection.readResource("ui://mic-mcp/other.html")).rejects.toThrow(/not found/i);
   });

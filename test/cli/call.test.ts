@@ -75,7 +75,14 @@ describe("on an emulator", () => {
     expect(JSON.parse(stdout)).toMatchObject({ state: "Goa", districts: expect.any(Array) });
     const both = await type("call", "list_jobs", "--input", '{"limit":2,"states":["FAILED"]}', "limit=1", "--json");
     expect(JSON.parse(both.stdout)).toMatchObject({ data: [{ state: "FAILED" }] });
-    const saved = await type("call", "rank_divisions", "level=state", "by=name", "saveAs=states.csv", "--json");
+    const saved = await type(
+      "call",
+      "save_table",
+      "source=rank_divisions",
+      'arguments={"level":"state","by":"name"}',
+      "fileName=states.csv",
+      "--json",
+    );
     expect(await readFile(JSON.parse(saved.stdout).path, "utf8")).toContain("Telangana");
   });
 

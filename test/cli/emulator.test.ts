@@ -1,11 +1,11 @@
 // Tests `mic-mcp emulator` and `serve --emulator`: one JSON line, a running service and a clean exit (docs/interface.md,
 // "Program").
 import { createServer } from "node:net";
-import { countTokens } from "gpt-tokenizer/encoding/o200k_base";
 import { describe, expect, test } from "vitest";
 import * as z from "zod/v4";
 import { covers } from "../covers.ts";
 import { run, start } from "../mcp/stdio/child.ts";
+import { countTokens } from "../support/count-tokens.ts";
 import { connectionForTest } from "../support/mcp.ts";
 
 const ids = z.array(z.string().min(1)).min(1);

@@ -13,8 +13,10 @@ const GEOGRAPHY = [
   ["call", "list_states"],
   ["call", "find_district", "name=Panaji"],
   ["call", "get_geography_openapi"],
+  ["geography", "warm"],
   ["show", "divisions"],
   ["show", "divisions", "level=district"],
+  ["geography", "warm"],
 ] as const;
 
 const JOBS = [

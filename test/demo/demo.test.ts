@@ -8,7 +8,7 @@ test("the demo runs a job, answers a question about geography, and creates no se
   expect(stdout).toContain("[ok] The API created the job, its response is lost, and the server is dead (kill -9).");
   expect(stdout).toContain("Resolved: it ran once");
   expect(stdout).toContain("Not run again: an identical call ran");
-  expect(stdout).toContain("36 of 36 states read");
+  expect(stdout).toContain("complete, https://lgdirectory.gov.in/");
   expect(stdout).toContain("- /parameterValues/level: must be equal to one of the allowed values");
   expect(stdout.trimEnd().split("\n").at(-1)).toBe(
     "  [ok] The emulator received 3 requests to create a job and created 2 jobs.",

@@ -97,6 +97,22 @@ const balancers = [
   { name: "nginx", missing: nginxMissing, start: startNginx },
 ] as const;
 
+test.skipIf(haproxyMissing !== undefined)(
+  `haproxy limits a token that was refused often, and no other token from the same address${skipped(haproxyMissing)}`,
+  async () => {
+    const isBad = ({ headers }: IncomingMessage) => headers.authorization === "Bearer bad";
+    const one = await instanceForTest((request, response) => response.writeHead(isBad(request) ? 401 : 200).end());
+    const balancer = await startHaproxy([one.url]);
+    onTestFinished(() => balancer.stop());
+    const statusFor = async (authorization?: string) =>
+      (await post(balancer.url, { ...(authorization && { authorization }) })).slice(0, 3);
+    const statuses: string[] = [];
+    for (let count = 0; count < 25; count++) statuses.push(await statusFor("Bearer bad"));
+    expect([statuses[0], statuses[19], statuses.at(-1)]).toEqual(["401", "401", "429"]);
+    expect([await statusFor("Bearer good"), await statusFor()]).toEqual(["200", "200"]);
+  },
+);
+
 for (const { name, missing, start } of balancers)
   describe.skipIf(missing !== undefined)(`${name}${skipped(missing)}`, () => {
     async function startBalancer(...instances: readonly Instance[]): Promise<Balancer> {

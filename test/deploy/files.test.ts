@@ -6,6 +6,8 @@ import { join } from "node:path";
 import { describe, expect, test } from "vitest";
 import { parse, parseAllDocuments } from "yaml";
 import * as z from "zod/v4";
+import { readTeamsSettings } from "../../src/teams/settings.ts";
+import { variables } from "../../src/teams/variables.ts";
 import { run } from "../mcp/stdio/child.ts";
 import { isInstalled } from "../support/process.ts";
 import { folderForTest } from "../support/temporary-folder.ts";
@@ -47,6 +49,8 @@ describe("the systemd unit", () => {
     expect(Number(value("TimeoutStopSec"))).toBeGreaterThan(NEEDED_SECONDS);
     const [credential = ""] = value("LoadCredential").split(":");
     expect(value("Environment")).toBe(`MIC_SECRET_KEYS_FILE=%d/${credential}`);
+    // A unit for each port serves metrics on its own port.
+    expect(unit).toContain("\nEnvironment=OTEL_EXPORTER_PROMETHEUS_PORT=1%i\n");
     const [, ...args] = value("ExecStart").replace("%i", String(PORT)).split(" ");
     await expectFlags(args);
   });
@@ -63,7 +67,10 @@ const Probe = z.object({
 });
 const Container = z.object({
   args: z.array(z.string()),
-  ports: z.tuple([z.object({ name: z.literal("http"), containerPort: z.literal(PORT) })]),
+  ports: z.tuple([
+    z.object({ name: z.literal("http"), containerPort: z.literal(PORT) }),
+    z.object({ name: z.literal("metrics"), containerPort: z.literal(9464) }),
+  ]),
   env: z.array(z.object({ name: z.string(), value: z.string() })),
   volumeMounts: z.tuple([z.object({ name: z.string(), mountPath: z.string(), readOnly: z.literal(true) })]),
   startupProbe: Probe,
@@ -186,4 +193,81 @@ describe("the compose file", () => {
       expect(secrets).toHaveProperty(name);
     }
   });
+});
+
+describe("teams.env.example", () => {
+  const lines = read("teams.env.example").split("\n");
+  const parseLine = (line: string) => /^#?([A-Z][A-Z0-9_]+)=(.*)$/.exec(line) ?? [];
+  const entries = lines.map(parseLine).flatMap(([, name = "", value = ""]) => (name === "" ? [] : [[name, value]]));
+
+  test("teams.env.example has each variable of a deployment, and serve --teams accepts all values", async () => {
+    const names: string[] = [];
+    variables((name) => void names.push(name));
+    const own = names.filter((name) => name !== "MIC_SECRET_KEYS");
+    expect(entries.map(([name]) => name)).toEqual(expect.arrayContaining(own));
+    const file = join(await folderForTest(), "secret-keys");
+    writeFileSync(file, `one ${Buffer.alloc(32, 7).toString("base64")}\n`);
+    const environment = { ...Object.fromEntries(entries), MIC_SECRET_KEYS_FILE: file };
+    expect(readTeamsSettings(environment, "0.0.0.0").publicOrigin).toBe("https://mic.example.org");
+  });
+});
+
+const Rules = z.object({
+  groups: z.tuple([
+    z.object({
+      rules: z.array(
+        z.object({
+          alert: z.string(),
+          expr: z.string(),
+          annotations: z.object({ summary: z.string(), runbook_url: z.string() }),
+        }),
+      ),
+    }),
+  ]),
+});
+const Dashboard = z.object({
+  panels: z.array(z.object({ title: z.string(), targets: z.array(z.object({ expr: z.string() })) })),
+});
+
+describe("monitoring files", () => {
+  const [{ rules }] = Rules.parse(parse(read("prometheus/alerts.yaml"))).groups;
+  const { panels } = Dashboard.parse(JSON.parse(read("grafana/mic-mcp.json")));
+
+  test("each alert has a section in the runbook", () => {
+    const runbook = readFileSync("docs/operate/runbook.md", "utf8");
+    for (const { alert, annotations } of rules) {
+      expect(runbook).toContain(`\n## ${alert}\n`);
+      expect(annotations.runbook_url).toMatch(new RegExp(`/docs/operate/runbook\\.md#${alert.toLowerCase()}$`));
+    }
+  });
+
+  test("alerts and the dashboard use only metrics that exist", () => {
+    const sources = ["otel.ts", "port.ts"].map((file) => readFileSync(join("src", "telemetry", file), "utf8")).join("");
+    const defined = [...sources.matchAll(/"((?:mic|mcp|http|db)\.[a-z._]+)"/g)].map(([, name = ""]) =>
+      name.replaceAll(".", "_"),
+    );
+    const expressions = [
+      ...rules.map(({ expr }) => expr),
+      ...panels.flatMap(({ targets }) => targets.map(({ expr }) => expr)),
+    ];
+    const used = expressions.flatMap((expr) =>
+      [...expr.matchAll(/\b((?:mic|mcp|http|db)_[a-z_]+)\b/g)].map(([, name = ""]) =>
+        name.replace(/_(?:total|bucket|count)$/, ""),
+      ),
+    );
+    expect(used.length).toBeGreaterThan(20);
+    expect(used.filter((name) => !defined.includes(name))).toEqual([]);
+  });
+
+  const promtoolMissing = isInstalled("promtool") ? undefined : "promtool is not installed";
+  test.skipIf(promtoolMissing !== undefined)(
+    `promtool accepts the configuration and the alerts${promtoolMissing === undefined ? "" : ` (skipped: ${promtoolMissing})`}`,
+    () => {
+      for (const args of [
+        ["config", "deploy/prometheus/prometheus.yaml"],
+        ["rules", "deploy/prometheus/alerts.yaml"],
+      ])
+        expect(execFileSync("promtool", ["check", ...args], { encoding: "utf8" })).toMatch(/SUCCESS/);
+    },
+  );
 });

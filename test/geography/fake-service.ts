@@ -157,9 +157,8 @@ export const readCountry = (
     {
       selectStates: ({ states }) => states.value.states,
       requiredLists: (country) => requiredListsForAll(country.states.value.states, country),
-      notNeeded: "not needed",
       waitMs,
-      onProgress,
+      onProgress: ({ progress }) => onProgress(progress),
     },
     { signal, deadlineAt: now() + CALL_MS },
   );

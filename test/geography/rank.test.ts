@@ -1,5 +1,6 @@
 // Tests rankings from a part of the lists: for any catalog, they equal the ranking from all lists or report that they are not
 // exact.
+import { readFileSync } from "node:fs";
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
 import type { State } from "../../src/contract/playground.ts";
@@ -7,6 +8,7 @@ import { requiredListsForAll } from "../../src/geography/districts.ts";
 import { type Country, createGeography, type RequiredLists } from "../../src/geography/geography.ts";
 import { type RankingQuery, rankDistricts, rankStates, requiredListsForRanking } from "../../src/geography/rank.ts";
 import { createFakePlayground, type FakeState, statedCountsOf } from "./fake-service.ts";
+import { emulatedDistricts, knownCountry } from "./known-country.ts";
 import { createVirtualTime } from "./virtual-time.ts";
 
 const catalogs: fc.Arbitrary<readonly FakeState[]> = fc
@@ -44,7 +46,6 @@ async function readUntilExact(catalog: readonly FakeState[], needs: NeedsFunctio
         {
           selectStates: ({ states }) => states.value.states,
           requiredLists: (country) => needs(country.states.value.states, country),
-          notNeeded: "not needed",
           waitMs: 40_000,
           onProgress: () => undefined,
         },
@@ -146,4 +147,55 @@ test("states are ranked, filtered and totaled by their own figures", () => {
     totals: { districts: 0, mandals: 0 },
   });
   expect(statedCountsOf({ code: "AA", name: "A", districts: [] })).toEqual({ districtCount: 0, mandalCount: 0 });
+});
+
+describe("districts created since a year", () => {
+  const query = { by: "name", order: "asc", createdSince: 2015 } as const;
+
+  test("are those that the public record contains as made, in a list without names of other districts", async () => {
+    const country = knownCountry();
+    const { rows, unlisted = [] } = await rankDistricts(country.states.value.states, country, query);
+    const record = readFileSync(new URL("../../src/geography/names/record/new-districts.tsv", import.meta.url), "utf8");
+    const changes = record
+      .split("\n")
+      .slice(1)
+      .map((line) => line.split("\t"));
+    const latest = new Map(
+      changes.map(([district, state, status, year]) => [`${district}, ${state}`, { status, year }]),
+    );
+    const names = emulatedDistricts.map(({ name, stateCode }) => {
+      const state = country.states.value.states.find(({ code }) => code === stateCode);
+      return `${name}, ${state?.name}`;
+    });
+    const made = names.filter((name) => latest.get(name)?.status === "made" && Number(latest.get(name)?.year) >= 2015);
+    expect(rows.map(({ name, stateName }) => `${name}, ${stateName}`).sort()).toEqual(made.sort());
+    expect(rows.every(({ made: year = 0, partOf = "" }) => year >= 2015 && partOf.length > 2)).toBe(true);
+    expect(unlisted).toContain("Anupgarh (RJ) abolished 2024");
+    expect(unlisted.some((text) => text.endsWith("(LA) announced 2024"))).toBe(true);
+  });
+
+  test("are found under other spellings, and not in states that are not asked for", async () => {
+    const respelled = emulatedDistricts.map((each) =>
+      each.name === "Medchal Malkajgiri" ? { ...each, name: "Medchal-Malkajgiri" } : each,
+    );
+    const country = knownCountry(respelled);
+    const states = country.states.value.states.filter(({ code }) => code === "TG");
+    const { rows } = await rankDistricts(states, country, query);
+    expect(rows.map(({ name }) => name)).toContain("Medchal-Malkajgiri");
+    expect(new Set(rows.map(({ stateCode }) => stateCode))).toEqual(new Set(["TG"]));
+  });
+
+  test("need only the lists of states in which districts were created", async () => {
+    const country = knownCountry();
+    const lists = new Map([...country.lists].filter(([code]) => code !== "KL" && code !== "GA"));
+    const known = { ...country, lists };
+    const required = (createdSince: number) =>
+      requiredListsForRanking(country.states.value.states, known, { ...query, createdSince }).rows.map(
+        ({ code }) => code,
+      );
+    expect(required(2024)).toEqual(["GA"]);
+    expect(required(2026)).toEqual([]);
+    const { exact } = await rankDistricts(country.states.value.states, known, query);
+    expect(exact).toBe(false);
+  });
 });

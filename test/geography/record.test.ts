@@ -24,7 +24,14 @@ function readTable(file: string, columns: readonly string[]): readonly Row[] {
 }
 
 const names = readTable("other-names.tsv", ["district", "state", "name", "kind", "since", "source"]);
-const localNames = readTable("local-names.tsv", ["district", "state", "name", "language", "source"]);
+/** One row for each name in an Indian script. */
+const localNames: readonly Row[] = readTable("local-names.tsv", ["district", "state", "names"]).flatMap(
+  ({ district = "", state = "", names: text = "" }) =>
+    text.split(" + ").map((part): Row => {
+      const [language = "", ...words] = part.split(" ");
+      return { district, state, name: words.join(" "), language, source: `wikipedia-${language}` };
+    }),
+);
 const headquarters = readTable("headquarters.tsv", ["district", "state", "town", "kind", "source"]);
 const changes = readTable("new-districts.tsv", ["district", "state", "status", "year", "partOf", "source"]);
 const states = readTable("states.tsv", ["state", "other", "kind", "source"]);
@@ -141,7 +148,6 @@ describe("local names", () => {
     expect(keys).toEqual([...new Set(keys)].sort());
     for (const row of localNames) {
       expect(row["name"], textOf(row)).toMatch(LANGUAGE_LETTERS[row["language"] ?? ""] ?? /^$/);
-      expect(row["source"], textOf(row)).toBe(`wikipedia-${row["language"]}`);
     }
   });
 

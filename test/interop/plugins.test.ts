@@ -1,60 +1,75 @@
-// Tests the release's plugin and extension in the real clients: they pass each client's validation and install with an empty
-// HOME, and their server connects.
-import { mkdir, mkdtemp, rm, writeFile } from "node:fs/promises";
+// Tests the repository's plugin and extension in the real clients on a new machine: they pass each client's validation, install with
+// their settings, and a prompt calls a tool. `npx` gets the package from a local registry.
+import { cp, mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { describe, expect, onTestFinished, test } from "vitest";
 import { releaseForFile } from "../package/release-fixture.ts";
-import { type ClientName, programOf, skipReasonFor } from "./packages.ts";
-import { type CommandResult, run } from "./run.ts";
+import { hostOf, runPrompt } from "./hosts.ts";
+import { startModel } from "./model.ts";
+import { type ClientName, commandOf, skipReasonFor } from "./packages.ts";
+import { useLocalRegistry } from "./registry.ts";
+import { type CommandResult, runCommand } from "./run.ts";
 
-const { releasePath } = releaseForFile();
+const { releasePath, siblingPath } = releaseForFile();
+
+/** The files of the repository that a plugin needs, without the packages of a developer. */
+async function copyRepository(): Promise<string> {
+  const copy = siblingPath("repository");
+  const parts = [".claude-plugin", ".codex-plugin", "gemini-extension.json", "skills", "docs/pictures", "README.md"];
+  for (const part of parts) await cp(part, join(copy, part), { recursive: true });
+  return copy;
+}
 
 /** A client on a new machine. Each of its commands must exit with 0. */
-async function setUpClient(client: ClientName) {
+async function setUpClient(name: ClientName) {
   const home = await mkdtemp(join(tmpdir(), "mic-mcp-home-"));
   onTestFinished(() => rm(home, { recursive: true, force: true, maxRetries: 5 }));
-  async function runClient(...args: readonly string[]): Promise<CommandResult> {
-    const result = await run(home, ...programOf(client), ...args);
-    expect(result.code, `${args.join(" ")}: ${result.stdout}${result.stderr}`).toBe(0);
-    return result;
+  await useLocalRegistry(home, releasePath("npm"));
+  const model = await startModel([{ tool: "list_states", arguments: {} }]);
+  await hostOf(name).configure(home, model.url, undefined);
+  async function runClient(...args: readonly string[]): Promise<string> {
+    const { code, stdout, stderr }: CommandResult = await runCommand(home, [...commandOf(name), ...args], {});
+    expect(code, `${args.join(" ")}: ${stdout}${stderr}`).toBe(0);
+    return stdout + stderr;
   }
-  return { home, does: runClient };
+  /** Runs a prompt whose model calls list_districts. */
+  async function expectCall(args: readonly string[], variables: Readonly<Record<string, string>>): Promise<void> {
+    const { stdout, stderr } = await runPrompt(hostOf(name), home, model.url, args, variables);
+    expect(model.toolResults().join("\n"), stdout + stderr).toContain("Karnataka");
+  }
+  return { runClient, expectCall, repository: await copyRepository() };
 }
 
 function testInClient(client: ClientName, body: () => Promise<void>): void {
   const skipReason = skipReasonFor(client);
   test.skipIf(skipReason !== undefined)(
-    `the release installs in ${client}${skipReason === undefined ? "" : ` (skipped: ${skipReason})`}`,
+    `installs in ${client} and calls a tool${skipReason === undefined ? "" : ` (skipped: ${skipReason})`}`,
+    { timeout: 240_000 },
     body,
   );
 }
 
-describe("plugins and extensions", () => {
+describe("the plugin", () => {
   testInClient("Claude Code", async () => {
-    const { does } = await setUpClient("Claude Code");
-    for (const folder of [releasePath("plugin"), releasePath("plugin", "mic")])
-      expect((await does("plugin", "validate", folder)).stdout).toMatch(/Validation passed$/m);
-    await does("plugin", "marketplace", "add", releasePath("plugin"));
-    await does("plugin", "install", "mic@mic-mcp");
-    expect((await does("mcp", "list")).stdout).toMatch(/^plugin:mic:mic: .*Connected$/m);
+    const { runClient, expectCall, repository } = await setUpClient("Claude Code");
+    expect(await runClient("plugin", "validate", repository)).toMatch(/Validation passed$/m);
+    await runClient("plugin", "marketplace", "add", repository);
+    await runClient("plugin", "install", "mic@mic-mcp", "--config", "emulator=true");
+    await expectCall(["--allowedTools", "mcp__plugin_mic_mic"], {});
   });
 
   testInClient("Codex", async () => {
-    const { does } = await setUpClient("Codex");
-    await does("plugin", "marketplace", "add", releasePath("plugin"));
-    await does("plugin", "add", "mic@mic-mcp");
-    expect((await does("mcp", "list")).stdout).toMatch(/^mic +node +\.\/dist\/cli\.js serve .* enabled/m);
+    const { runClient, expectCall, repository } = await setUpClient("Codex");
+    await runClient("plugin", "marketplace", "add", repository);
+    await runClient("plugin", "add", "mic@mic-mcp");
+    await expectCall([], { MIC_EMULATOR: "1" });
   });
 
   testInClient("Gemini CLI", async () => {
-    const { home, does } = await setUpClient("Gemini CLI");
-    await mkdir(join(home, ".gemini"));
-    const settings = { security: { folderTrust: { enabled: false } }, privacy: { usageStatisticsEnabled: false } };
-    await writeFile(join(home, ".gemini", "settings.json"), JSON.stringify(settings));
-    await does("extensions", "validate", releasePath("gemini-extension"));
-    await does("extensions", "install", releasePath("gemini-extension"), "--consent", "--skip-settings");
-    const { stdout, stderr } = await does("mcp", "list");
-    expect(stdout + stderr).toMatch(/mic \(from mic\): .* - Connected/);
+    const { runClient, expectCall, repository } = await setUpClient("Gemini CLI");
+    await runClient("extensions", "validate", repository);
+    await runClient("extensions", "install", repository, "--consent", "--skip-settings");
+    await expectCall(["--yolo"], { MIC_EMULATOR: "1" });
   });
 });

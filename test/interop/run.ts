@@ -36,3 +36,11 @@ export const run = (home: string, ...args: readonly string[]): Promise<CommandRe
 /** Like `run`, for a client that sends requests only to the server, which it could not reach through a proxy. */
 export const runUnproxied = (home: string, ...args: readonly string[]): Promise<CommandResult> =>
   waitForExit(launch(home, args, {}));
+
+/** Runs a command in `home`, without access to other machines. */
+export const runCommand = (
+  home: string,
+  [program, ...args]: readonly [string, ...string[]],
+  environment: Readonly<Record<string, string>>,
+): Promise<CommandResult> =>
+  waitForExit(spawn(program, args, { cwd: home, env: { ...cleanEnvironment(home), ...NO_NETWORK, ...environment } }));

@@ -1,7 +1,9 @@
 // Tests that model APIs accept the listed tools (schema-rules.ts).
+import { readFile } from "node:fs/promises";
 import { Ajv2020 } from "ajv/dist/2020.js";
 import { describe, expect, test } from "vitest";
 import { connectionForFile, type ListedTool } from "../support/mcp.ts";
+import { DIALECTS } from "./dialects.ts";
 import { findProblems, MAX_TOOLS } from "./schema-rules.ts";
 
 const connections = {
@@ -9,18 +11,46 @@ const connections = {
   "without one": connectionForFile("v1-client"),
 };
 
-/**
- * Each recipe has its own parameters, whose schema get_recipe returns. Hosts that need strict mode close the object themselves.
- */
-const KNOWN_PROBLEMS = ["submit_job", "run_job"].map((tool) => `${tool}/parameterValues: is open to any field`);
+/** Each recipe and each listing call has its own arguments. The APIs that refuse an open object get these tools without strict mode. */
+const OPEN_ARGUMENTS = { submit_job: "parameterValues", run_job: "parameterValues", save_table: "arguments" };
+const KNOWN_PROBLEMS = Object.entries(OPEN_ARGUMENTS).map(
+  ([tool, argument]) => `${tool}/${argument}: is open to any field`,
+);
+
+/** The tools that an API refuses as listed (true: all), and those that it refuses after the changes that its hosts make. */
+const REFUSED: Readonly<Record<string, readonly [listed: boolean, converted: readonly string[]]>> = {
+  "OpenAI strict": [true, Object.keys(OPEN_ARGUMENTS)],
+  "Gemini parameters": [true, Object.keys(OPEN_ARGUMENTS)],
+  "Gemini parametersJsonSchema": [false, []],
+  "Anthropic strict": [true, Object.keys(OPEN_ARGUMENTS)],
+  "Bedrock Nova": [true, []],
+  Mistral: [false, []],
+};
 
 describe.each(Object.entries(connections))("tools/list %s", (_, connection) => {
   test("model APIs accept the listed tools", async () => {
     const tools = await connection().listTools();
-    expect(tools).toHaveLength(25);
+    expect(tools).toHaveLength(26);
     expect(tools.length).toBeLessThanOrEqual(MAX_TOOLS);
     expect(tools.flatMap(findProblems)).toEqual(KNOWN_PROBLEMS);
   });
+
+  test.each(DIALECTS)(
+    "$name accepts the tools that docs/use/clients.md names",
+    async ({ name, convert, findProblems }) => {
+      const tools = await connection().listTools();
+      const refused = (change: (schema: ListedTool["inputSchema"]) => object) =>
+        tools.filter(({ inputSchema }) => findProblems({ ...change(inputSchema) }).length > 0).map((tool) => tool.name);
+      const [isListedRefused, converted] = REFUSED[name] ?? [];
+      expect(refused((schema) => schema).length > 0).toBe(isListedRefused);
+      expect(refused(convert)).toEqual(converted);
+      const row = (await readFile("docs/use/clients.md", "utf8"))
+        .split("\n")
+        .find((line) => line.startsWith(`| ${name} |`));
+      for (const tool of converted ?? []) expect(row).toContain(tool);
+      expect(row).toBeDefined();
+    },
+  );
 
   test("the tools' schemas compile in the strict mode of JSON Schema 2020-12", async () => {
     const ajv = new Ajv2020({ strict: true, validateFormats: false });

@@ -13,7 +13,14 @@ import {
 } from "../support/mcp.ts";
 import { POST_TOOLS, TOOL_NAMES } from "../tools/catalogue.ts";
 
-const GEOGRAPHY = ["list_states", "list_districts", "get_geography_openapi", "find_district", "rank_divisions"];
+const GEOGRAPHY = [
+  "list_states",
+  "list_districts",
+  "get_geography_openapi",
+  "find_district",
+  "rank_divisions",
+  "save_table",
+];
 const service = serviceForFile();
 const testedRevisions: readonly ClientRevision[] = ["v1-client", "v2-modern"];
 
@@ -82,23 +89,30 @@ describe.each(testedRevisions)("%s", (revision) => {
     expect(error).toMatchObject({ kind: "invalid_arguments", fieldErrors: [{ pointer: "/workspaceId" }] });
   });
 
-  test("read-only mode offers only tools that change nothing in the API, downloads included", async () => {
-    const readTools = TOOL_NAMES.filter((name) => !POST_TOOLS.includes(name));
+  test("read-only mode offers only tools that change nothing, neither at the API nor on this machine", async () => {
+    const writeTools = [...POST_TOOLS, "download_asset", "save_table"];
+    const readTools = TOOL_NAMES.filter((name) => !writeTools.includes(name));
     const args = ["serve", "--read-only"];
     const connection = await connectionForTest(revision, { env: emulatorEnv(service().emulator), args });
     expect(await namesOf(connection)).toEqual(readTools);
-    for (const name of POST_TOOLS) expect(await callError(connection, name)).toMatch(/read-only.*MIC_READ_ONLY/);
-    const assetId = service().emulator.assetIds[0];
-    const { structured } = await connection.callTool("download_asset", { assetId });
-    // Without MIC_DOWNLOAD_DIR, files go to the platform's downloads folder.
-    expect(structured).toMatchObject({ path: expect.stringContaining(`${connection.home}/Downloads/`) });
+    for (const { name, annotations } of await connection.listTools())
+      expect(annotations, name).toMatchObject({ readOnlyHint: true });
+    for (const name of writeTools) expect(await callError(connection, name)).toMatch(/read-only.*MIC_READ_ONLY/);
     expect(await namesOf(await serve(revision, { MIC_READ_ONLY: "1" }))).toEqual(readTools);
     expect(await namesOf(await serve(revision, { MIC_READ_ONLY: "0" }))).toEqual(TOOL_NAMES);
   });
 
+  test("without MIC_DOWNLOAD_DIR, files go to the platform's downloads folder", async () => {
+    const connection = await connectionForTest(revision, { env: emulatorEnv(service().emulator) });
+    const { structured } = await connection.callTool("download_asset", { assetId: service().emulator.assetIds[0] });
+    expect(structured).toMatchObject({ path: expect.stringContaining(`${connection.home}/Downloads/`) });
+  });
+
   test("MIC_TOOLSETS limits the offered tools, and the error for other tools names the setting", async () => {
     const jobs = await serve(revision, { MIC_TOOLSETS: "jobs" });
-    expect(await namesOf(jobs)).toEqual(TOOL_NAMES.filter((name) => !GEOGRAPHY.includes(name)));
+    expect(await namesOf(jobs)).toEqual(
+      TOOL_NAMES.filter((name) => !GEOGRAPHY.includes(name) || name === "save_table"),
+    );
     expect(await callError(jobs, "list_states")).toMatch(/geography.*MIC_TOOLSETS/);
     expect(jobs.instructions()).not.toContain("list_states");
     const geography = await serve(revision, { MIC_TOOLSETS: "geography" });
@@ -162,7 +176,7 @@ describe.each(testedRevisions)("%s", (revision) => {
         else expect(ofAnonymous.error, name).toMatchObject({ kind: "not_configured" });
       }
     expect((await unconfigured.callTool("list_actions")).isError).toBe(false);
-    expect((await unconfigured.callTool("list_actions", { no: "such argument" })).error).toMatchObject({
+    expect((await unconfigured.callTool("list_actions", { limit: 0 })).error).toMatchObject({
       kind: "invalid_arguments",
     });
   });
@@ -179,6 +193,6 @@ describe.each(testedRevisions)("%s", (revision) => {
     );
     // The emulator has no other client, so the server reads the lists of all states at once.
     const found = await connection.callTool("find_district", { name: "Nowhereville" });
-    expect(found.structured, found.text).toMatchObject({ coverage: { statesRead: 36, complete: true } });
+    expect(found.structured, found.text).toMatchObject({ vintage: expect.stringContaining("complete") });
   });
 });

@@ -37,7 +37,6 @@ async function failTwice(): Promise<void> {
 
 const RegisterResult = z.looseObject({
   action: z.object({ idempotencyKey: z.string(), attempts: z.int(), replayed: z.boolean() }),
-  meta: z.looseObject({ requestId: z.string() }),
 });
 
 const NOTE = "a note that is nobody's business";
@@ -54,8 +53,11 @@ describe.each(clientRevisions)("logs of a %s client", (revision: ClientRevision)
     const env = { ...emulatorEnv(emulator()), MIC_LOG_LEVEL: "info" };
     const connection: Connection = await connectionForTest(revision, { env });
     await failTwice();
-    const { structured } = await connection.callTool("register_input", register(clientRevisions.indexOf(revision)));
-    const { action, meta } = RegisterResult.parse(structured);
+    const { structured, meta } = await connection.callTool(
+      "register_input",
+      register(clientRevisions.indexOf(revision)),
+    );
+    const { action } = RegisterResult.parse(structured);
     await connection.callTool("get_job", { jobId: "no-such-job" });
     await connection.close();
 
@@ -67,7 +69,7 @@ describe.each(clientRevisions)("logs of a %s client", (revision: ClientRevision)
       ms: expect.any(Number),
       key: action.idempotencyKey,
       attempts: 3,
-      requestId: meta.requestId,
+      requestId: meta["mic-mcp/requestId"],
     });
     const attempt = { ...same, msg: "attempt failed", operation: "createMicPublicInput", status: 503 };
     expect([first, second]).toMatchObject([

@@ -30,38 +30,41 @@ const transports: readonly (readonly [string, (stub: Stub) => Promise<Call>])[] 
 /** Parsed from JSON, as a client sends it: an ordinary key. */
 const polluting: object = JSON.parse('{"__proto__":{"jobId":"job-2"}}');
 
-test.each(transports)("over %s an argument __proto__ is refused by name, and nothing is sent", async (_, connect) => {
-  const stub = await stubForTest();
-  const call = await connect(stub);
-  const calls = [
-    ["get_job", { jobId: "job-1" }],
-    ["submit_job", createJob],
-    ["cancel_job", { jobId: "job-1", reason: "no need" }],
-    ["list_states", {}],
-    ["list_actions", {}],
-  ] as const;
-  for (const [n, [tool, args]] of calls.entries()) {
-    const facts = {
-      kind: "invalid_arguments",
-      sideEffect: "none",
-      fieldErrors: [{ pointer: "/__proto__", code: "UNKNOWN_ARGUMENT" }],
-    };
-    expect(await call(10 + n, tool, { ...args, ...polluting })).toMatchObject({
-      isError: true,
-      content: [{ text: expect.stringMatching(/wrong argument "__proto__"/) }],
-      _meta: { "mic-mcp/error": facts },
+test.each(transports)(
+  "over %s an argument __proto__ is refused by name or ignored, and nothing is sent",
+  async (_, connect) => {
+    const stub = await stubForTest();
+    const call = await connect(stub);
+    const calls = [
+      ["submit_job", createJob],
+      ["cancel_job", { jobId: "job-1", reason: "no need" }],
+    ] as const;
+    for (const [n, [tool, args]] of calls.entries()) {
+      const facts = {
+        kind: "invalid_arguments",
+        sideEffect: "none",
+        fieldErrors: [{ pointer: "/__proto__", code: "UNKNOWN_ARGUMENT" }],
+      };
+      expect(await call(10 + n, tool, { ...args, ...polluting })).toMatchObject({
+        isError: true,
+        content: [{ text: expect.stringMatching(/wrong argument "__proto__"/) }],
+        _meta: { "mic-mcp/error": facts },
+      });
+    }
+    expect(await call(19, "list_actions", polluting)).toMatchObject({
+      structuredContent: { summary: expect.stringMatching(/^Ignored unknown argument "__proto__"; /) },
     });
-  }
-  const withPollutedBindings = {
-    ...createJob,
-    inputBindings: createJob.inputBindings.map((binding) => ({ ...binding, ...polluting })),
-  };
-  expect(await call(20, "submit_job", withPollutedBindings)).toMatchObject({
-    isError: true,
-    _meta: { "mic-mcp/error": { fieldErrors: [{ pointer: "/inputBindings/0/__proto__" }] } },
-  });
-  expect(stub.requests).toHaveLength(0);
-});
+    const withPollutedBindings = {
+      ...createJob,
+      inputBindings: createJob.inputBindings.map((binding) => ({ ...binding, ...polluting })),
+    };
+    expect(await call(20, "submit_job", withPollutedBindings)).toMatchObject({
+      isError: true,
+      _meta: { "mic-mcp/error": { fieldErrors: [{ pointer: "/inputBindings/0/__proto__" }] } },
+    });
+    expect(stub.requests).toHaveLength(0);
+  },
+);
 
 test.each(transports)("over %s a key __proto__ in free-form values is sent unchanged", async (_, connect) => {
   const stub = await stubForTest();

@@ -1,5 +1,5 @@
 // Emulates the image of container/Dockerfile without a container runtime. It executes the steps in a folder, and runs the folder
-// as a read-only root with the image's user. Node and its libraries replace the base image.
+// as the read-only lower layer of an overlay with the image's user. Node and its libraries replace the base image.
 import { execFileSync } from "node:child_process";
 import { chmodSync, chownSync, cpSync, existsSync, mkdirSync, readFileSync, writeFileSync } from "node:fs";
 import { dirname, join } from "node:path";
@@ -11,7 +11,7 @@ const NODE_USER = 1000;
 
 function missingReason(): string | undefined {
   if (process.platform !== "linux" || process.getuid?.() !== 0) return "needs root on Linux";
-  if (!isInstalled("Node 22")) return "Node 22 was not installed by npm run interop:install";
+  if (!isInstalled("Node 24")) return "Node 24 was not installed by npm run interop:install";
   try {
     execFileSync("unshare", ["--mount", "true"], { stdio: "ignore" });
     return undefined;
@@ -24,7 +24,7 @@ export const containerMissing = missingReason();
 
 /** Copies node and its shared libraries to the same paths as in the base image. */
 function copyNode(image: string): void {
-  const node = nodeOf("Node 22");
+  const node = nodeOf("Node 24");
   cpSync(node, join(image, "usr", "local", "bin", "node"));
   chmodSync(join(image, "usr", "local", "bin", "node"), 0o755);
   const linked = execFileSync("ldd", [node], { encoding: "utf8" });
@@ -43,10 +43,10 @@ const parseInstructions = (dockerfile: string): readonly (readonly [string, stri
       return name === "" ? [] : [[name, rest] as const];
     });
 
-/** Creates the image's files in `image`. Returns the command that runs its entry point; append the arguments for it. */
-export async function runContainer(context: string, image: string): Promise<Command> {
+/** Creates the image's files in `image`. Returns a function that returns the command of a container with this volume. */
+export async function buildImage(context: string, image: string): Promise<(volume: string) => Command> {
   copyNode(image);
-  for (const path of ["proc", "tmp", "dev", "bin"]) mkdirSync(join(image, path), { recursive: true });
+  for (const path of ["proc", "tmp", "bin"]) mkdirSync(join(image, path), { recursive: true });
   const env: Record<string, string> = {};
   let entry: readonly string[] = [];
   let user = "root";
@@ -83,21 +83,27 @@ export async function runContainer(context: string, image: string): Promise<Comm
     }
   if (user !== "node") throw new Error(`the image runs as ${user}`);
   for (const volume of volumes) if (!existsSync(join(image, volume))) throw new Error(`no folder for ${volume}`);
-  const mounts = volumes.map((volume) => {
-    const at = join(image, volume);
-    return `mount -t tmpfs -o uid=${NODE_USER} none ${at}`;
-  });
-  const script = join(dirname(image), "run-image.sh");
-  writeFileSync(
-    script,
-    [
-      "set -e",
-      `mount --bind ${image} ${image}`,
-      `mount -o remount,ro,bind ${image}`,
-      ...mounts,
-      `mount -t proc none ${image}/proc`,
-      `exec chroot --userspec=${NODE_USER}:${NODE_USER} ${image} /usr/local/bin/"$@"`,
-    ].join("\n"),
-  );
-  return { command: "unshare", args: ["--mount", "sh", script, ...entry], env };
+  const folder = dirname(image);
+  return (volume) => {
+    // Docker names the folder of a volume so.
+    const data = join(folder, "volumes", volume, "_data");
+    for (const each of volumes) cpSync(join(image, each), data, { recursive: true });
+    execFileSync("chown", ["-R", `${NODE_USER}:${NODE_USER}`, data]);
+    const root = join(folder, "root");
+    mkdirSync(root, { recursive: true });
+    const script = join(folder, `run-${volume}.sh`);
+    writeFileSync(
+      script,
+      [
+        "set -e",
+        `mount -t tmpfs none ${root}`,
+        `mkdir ${root}/upper ${root}/work ${root}/merged`,
+        `mount -t overlay overlay -o ro,lowerdir=${image},upperdir=${root}/upper,workdir=${root}/work ${root}/merged`,
+        ...volumes.map((each) => `mount --bind ${data} ${root}/merged${each}`),
+        `mount -t proc none ${root}/merged/proc`,
+        `exec chroot --userspec=${NODE_USER}:${NODE_USER} ${root}/merged /usr/local/bin/"$@"`,
+      ].join("\n"),
+    );
+    return { command: "unshare", args: ["--mount", "sh", script, ...entry], env };
+  };
 }

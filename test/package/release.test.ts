@@ -1,9 +1,10 @@
 // Tests the output of `npm run release`: each part is unpacked elsewhere, as its users do, and runs a job with an empty HOME.
 import { createHash } from "node:crypto";
-import { cp, mkdir, readdir, readFile, writeFile } from "node:fs/promises";
+import { mkdir, readdir, readFile, writeFile } from "node:fs/promises";
 import { join, relative } from "node:path";
 import { getMcpConfigForManifest, VERSIONED_MANIFEST_SCHEMAS } from "@anthropic-ai/mcpb/browser";
 import { describe, expect, test } from "vitest";
+import { parse } from "yaml";
 import * as z from "zod/v4";
 import { version } from "../../src/cli/version.ts";
 import { serverInfo } from "../../src/mcp/server-info.ts";
@@ -45,9 +46,6 @@ function hasSqlite({ path }: Node): boolean {
   return path !== process.execPath || major > 22 || (major === 22 && minor >= 16);
 }
 
-/** A placeholder in the syntax of hosts. */
-const placeholder = (name: string): string => `$\{${name}}`;
-
 /** How each part is installed, and the command that starts it. */
 const parts: Readonly<Record<string, (place: string) => Promise<Command>>> = {
   async "the npm tarball"(place) {
@@ -79,22 +77,7 @@ const parts: Readonly<Record<string, (place: string) => Promise<Command>>> = {
     });
     return { command: "node", args: config?.args ?? [], env: config?.env ?? {} };
   },
-  async "the plugin"(place) {
-    await cp(releasePath("plugin", "mic"), place, { recursive: true });
-    const { args } = McpJson.parse(JSON.parse(await readFile(join(place, ".mcp.json"), "utf8"))).mcpServers.mic;
-    const at = args.map((arg) => arg.replace(placeholder("CLAUDE_PLUGIN_ROOT"), place));
-    return { command: "node", args: at, env: { MIC_EMULATOR: "1" } };
-  },
-  async "the Gemini extension"(place) {
-    await cp(releasePath("gemini-extension"), place, { recursive: true });
-    const { args } = McpJson.parse(JSON.parse(await readFile(join(place, "gemini-extension.json"), "utf8"))).mcpServers
-      .mic;
-    const at = args.map((arg) => arg.replaceAll(placeholder("extensionPath"), place).replaceAll(placeholder("/"), "/"));
-    return { command: "node", args: at, env: { MIC_EMULATOR: "1", MIC_BASE_URL: "$MIC_BASE_URL" } };
-  },
 };
-
-const McpJson = z.object({ mcpServers: z.object({ mic: z.object({ args: z.array(z.string()) }) }) });
 
 describe.concurrent("parts of the release", () => {
   for (const [part, install] of Object.entries(parts))
@@ -132,6 +115,17 @@ const ServerJson = z.strictObject({
       runtimeHint: text.optional(),
       fileSha256: text.regex(/^[a-f0-9]{64}$/).optional(),
       transport: z.strictObject({ type: z.literal("stdio") }),
+      runtimeArguments: z
+        .array(
+          z.strictObject({
+            type: z.literal("named"),
+            name: text,
+            value: text,
+            description: text,
+            isRequired: z.boolean(),
+          }),
+        )
+        .optional(),
       environmentVariables: z
         .array(
           z.strictObject({
@@ -161,15 +155,30 @@ test("server.json matches the registry's schema and refers to the release's file
   });
 });
 
+test("each description of the image mounts a named volume where the image stores the journal", async () => {
+  const dockerfile = await readReleaseText("container", "Dockerfile");
+  expect(dockerfile).toMatch(/^ENV HOME=\/data /m);
+  expect(dockerfile).toMatch(/^VOLUME \["\/data"\]$/m);
+  const catalogEntry = parse(await readReleaseText("container", "server.yaml"));
+  expect(catalogEntry).toMatchObject({ longLived: true, run: { volumes: ["mic-mcp-data:/data"] } });
+  const { packages } = ServerJson.parse(await readReleaseJson("server.json"));
+  const image = packages.find(({ registryType }) => registryType === "oci");
+  expect(image?.runtimeArguments).toMatchObject([{ name: "-v", value: "mic-mcp-data:/data", isRequired: true }]);
+  // The variable would name a folder of the host.
+  expect(image?.environmentVariables?.map(({ name }) => name)).not.toContain("MIC_DOWNLOAD_DIR");
+  for (const page of ["docs/use/clients.md", "container/Dockerfile"])
+    expect(await readFile(page, "utf8"), page).toContain("-v mic-mcp-data:/data");
+});
+
 test("each part has the same version", async () => {
   const reportedServerInfo = await Promise.all(
     [
-      ["plugin", "mic", ".claude-plugin", "plugin.json"],
-      ["plugin", "mic", ".codex-plugin", "plugin.json"],
-      ["plugin", "mic", ".cursor-plugin", "plugin.json"],
-      ["gemini-extension", "gemini-extension.json"],
-      ["server.json"],
-    ].map((path) => readReleaseJson(...path)),
+      ".claude-plugin/plugin.json",
+      ".codex-plugin/plugin.json",
+      ".cursor-plugin/plugin.json",
+      "gemini-extension.json",
+      releasePath("server.json"),
+    ].map(async (path) => JSON.parse(await readFile(path, "utf8"))),
   );
   for (const each of reportedServerInfo) expect(each).toMatchObject({ version });
   expect(await readdir(releasePath("npm"))).toEqual([`mic-mcp-${version}.tgz`]);
@@ -182,7 +191,10 @@ test("the server's info has the package's description and homepage", async () =>
 });
 
 test("each host's configuration marks the client secret as sensitive", async () => {
-  expect(await readReleaseJson("gemini-extension", "gemini-extension.json")).toMatchObject({
+  expect(JSON.parse(await readFile(".claude-plugin/plugin.json", "utf8"))).toMatchObject({
+    userConfig: { client_secret: { sensitive: true } },
+  });
+  expect(JSON.parse(await readFile("gemini-extension.json", "utf8"))).toMatchObject({
     settings: expect.arrayContaining([expect.objectContaining({ envVar: "MIC_CLIENT_SECRET", sensitive: true })]),
   });
   expect(await readReleaseJson("server.json")).toMatchObject({

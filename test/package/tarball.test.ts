@@ -170,3 +170,17 @@ test("the package contains the license of every bundled package", async () => {
   // A license that is listed without its text does not satisfy its terms.
   expect(licenses).not.toContain("No license file");
 });
+
+test("the licenses name every data source of the tables in the package", async () => {
+  const licenses = await readFile(packageFile("dist", "licenses.txt"), "utf8");
+  expect(licenses).toContain("Local Government Directory (LGD)");
+  const tables = packed.filter((path) => path.endsWith(".tsv"));
+  const sources = new Set<string>();
+  for (const path of tables) {
+    const [head = "", ...rows] = (await readFile(packageFile(path), "utf8")).trim().split("\n");
+    const column = head.split("\t").indexOf("source");
+    for (const row of column < 0 ? [] : rows) sources.add(row.split("\t")[column] ?? "");
+  }
+  expect([...sources]).toContain("wikipedia-districts");
+  for (const source of sources) expect(licenses).toContain(`\n${source}: `);
+});

@@ -1,5 +1,5 @@
 // Renders the page of one tool, for reviewers of the texts that agents read.
-import { countTokens } from "gpt-tokenizer/encoding/o200k_base";
+import { countTokens } from "../support/count-tokens.ts";
 import { formatWideJson } from "../support/wide-json.ts";
 
 export interface RecordedResult {
@@ -58,6 +58,12 @@ function codeBlock(language: string, content: string): string {
 const formatTokenCount = (value: unknown): string =>
   countTokens(typeof value === "string" ? value : JSON.stringify(value)).toLocaleString("en");
 
+/** The id of a response is different in each, and no model reads the data of a view. */
+function metaFacts(name: string, fact: unknown): readonly string[] {
+  if (name === "mic-mcp/requestId") return [];
+  return [`${name} ${name === "mic-mcp/view" ? `${formatTokenCount(fact)} tokens` : JSON.stringify(fact)}`];
+}
+
 function renderSection({
   state,
   tool,
@@ -73,7 +79,7 @@ function renderSection({
     ...(isError ? ["an error"] : []),
     ...(structured === undefined ? [] : [`structuredContent ${formatTokenCount(structured)} tokens`]),
     ...links,
-    ...Object.entries(meta).map(([name, fact]) => `${name} ${JSON.stringify(fact)}`),
+    ...Object.entries(meta).flatMap(([name, fact]) => metaFacts(name, fact)),
   ];
   return `## ${state}\n${codeBlock("text", `> ${tool} ${JSON.stringify(args)}\n< ${facts.join(", ")}\n${truncateTables(text)}`)}`;
 }

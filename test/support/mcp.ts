@@ -78,6 +78,7 @@ const ListedTool = z.looseObject({
   inputSchema: Json,
   outputSchema: Json.optional(),
   annotations: Json.optional(),
+  _meta: Json.optional(),
 });
 export type ListedTool = z.infer<typeof ListedTool>;
 

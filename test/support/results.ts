@@ -56,6 +56,8 @@ export interface CallResult {
   /** Link targets of the blocks after the first one. */
   readonly links: readonly string[];
   readonly structured: Json | undefined;
+  /** `_meta["mic-mcp/view"]`: the data of a view. */
+  readonly view: Json | undefined;
   /** Only for tools that perform an action. */
   readonly action: Action | undefined;
   readonly meta: Json;
@@ -76,6 +78,7 @@ export function readResult(result: unknown): CallResult {
     blocks: content.length,
     links: content.slice(1).map(({ type, uri }) => (type === "resource_link" ? String(uri) : `no link: ${type}`)),
     structured: structuredContent,
+    view: Json.optional().parse(_meta["mic-mcp/view"]),
     action: action === undefined ? undefined : Action.parse(action),
     meta: _meta,
     error: facts === undefined ? undefined : Facts.parse(facts),

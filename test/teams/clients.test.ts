@@ -105,6 +105,32 @@ test("the older SDK signs in, lists tools and calls one", async () => {
   expect(await client.callTool(lookCall)).toMatchObject(textContent("look for alice"));
 });
 
+test("with all scopes at sign-in, the older SDK acts without a second sign-in", async () => {
+  const signInScopes = ["openid", "offline_access", "mic:read", "mic:act"];
+  const { url, provider } = await deploymentForTest({ signInScopes });
+  const user = createTestUser(provider, { registration: "its id" });
+  const createTransport = () => new OlderTransport(new URL(url), { authProvider: user });
+  const first = createTransport();
+  await expect(new OlderClient(identity).connect(first)).rejects.toThrow(OlderUnauthorizedError);
+  await first.finishAuth((await user.callback()).get("code") ?? "");
+  const client = new OlderClient(identity);
+  onTestFinished(() => client.close());
+  await client.connect(createTransport());
+  expect(await client.callTool(actCall)).toMatchObject(textContent("act for alice"));
+  expect(user.requestedScopes).toEqual([signInScopes.join(" ")]);
+});
+
+test("a step-up requests the scopes of the sign-in again, so a provider that requires openid accepts it", async () => {
+  const { url, provider } = await deploymentForTest({ signInScopes: ["openid", "mic:read"] });
+  const user = createTestUser(provider, { registration: "its id" });
+  const { client } = await connectSignedIn(url, "modern", user);
+  await expect(client.callTool(actCall)).rejects.toThrow(UnauthorizedError);
+  await user.callback();
+  const [first = "", second = ""] = user.requestedScopes;
+  expect(first.split(" ")).toEqual(expect.arrayContaining(["openid", "mic:read"]));
+  expect(second.split(" ")).toEqual(expect.arrayContaining(["openid", "mic:read", "mic:act"]));
+});
+
 test("two users of the same client are two callers", async () => {
   const { url, provider, calls } = await deploymentForTest();
   for (const userName of ["alice", "bob"]) {

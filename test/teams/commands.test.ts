@@ -5,8 +5,10 @@ import { join } from "node:path";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { type Emulator, startEmulator } from "../../src/emulator/index.ts";
 import { run } from "../mcp/stdio/child.ts";
+import type { TokenOptions } from "../support/identity-provider.ts";
 import { folderForTest } from "../support/temporary-folder.ts";
 import { createCaller, createKeyLine, ISSUER, instanceForTest } from "./deployment.ts";
+import { providerForTest } from "./in-process-deployment.ts";
 import { describeWithPostgres } from "./services.ts";
 
 describeWithPostgres("mic-mcp teams", (postgres) => {
@@ -53,7 +55,7 @@ describeWithPostgres("mic-mcp teams", (postgres) => {
       teams: [{ name: "red", claim: "reds", secret: { keyId: "one" }, members }],
     });
     expect((await command("teams check")).stdout).toContain(
-      "ok    red: its secret can be read, and the API issued a token",
+      "ok    red: its secret can be read, and the API accepts it for its workspace",
     );
     expect(await resolveWorkspace(["bob"])).toBe(red.workspaceId);
   });
@@ -73,8 +75,8 @@ describeWithPostgres("mic-mcp teams", (postgres) => {
   test("teams add refuses a client id or a name that another team has", async () => {
     const { blue, red, command, addRed } = await setUp();
     await addRed();
-    const add = ({ clientId, clientSecret }: typeof red, name: string) =>
-      command(`teams add ${name} --client-id ${clientId} --workspace-id w2 --secret-stdin`, clientSecret);
+    const add = ({ clientId, clientSecret, workspaceId }: typeof red, name: string) =>
+      command(`teams add ${name} --client-id ${clientId} --workspace-id ${workspaceId} --secret-stdin`, clientSecret);
     const duplicateMessage = 'Team "red" already uses this client';
     expect(await add(red, "crimson")).toMatchObject({ code: 1, stderr: expect.stringContaining(duplicateMessage) });
     expect((await add(blue, "red")).stderr).toContain('Team "red" already exists');
@@ -145,6 +147,22 @@ describeWithPostgres("mic-mcp teams", (postgres) => {
     expect(stderr).not.toContain("short");
   });
 
+  test("teams add refuses a workspace that the client may not use, and teams check reports it", async () => {
+    const { red, blue, command } = await setUp();
+    const add = (more = "") =>
+      command(
+        `teams add red --client-id ${red.clientId} --workspace-id ${blue.workspaceId} --secret-stdin${more}`,
+        `${red.clientSecret}\n`,
+      );
+    const refused = await add();
+    expect(refused).toMatchObject({ code: 1, stdout: "" });
+    expect(refused.stderr).toContain("Nothing was stored.");
+    expect((await command("teams list")).stdout).toContain("No teams exist");
+    expect((await add(" --skip-verify --claim reds")).code).toBe(0);
+    const checked = await command("teams check");
+    expect(checked).toMatchObject({ code: 1, stdout: expect.stringMatching(/^WRONG red: /) });
+  });
+
   test("migrate creates the tables, and with MIC_MIGRATE=off no other command does", async () => {
     const { command } = await setUp();
     const list = () => command("teams list", undefined, { MIC_MIGRATE: "off" });
@@ -156,7 +174,11 @@ describeWithPostgres("mic-mcp teams", (postgres) => {
   test("doctor --teams reports the state of each part", async () => {
     const { command, addRed } = await setUp();
     await addRed(" --claim reds");
-    const more = { MIC_PUBLIC_URL: "https://mic.example.org", MIC_AUTH_ISSUER: "http://127.0.0.1:9" };
+    const more = {
+      MIC_PUBLIC_URL: "https://mic.example.org",
+      MIC_AUTH_ISSUER: "http://127.0.0.1:9",
+      MIC_DATABASE_DURABILITY: "local",
+    };
     const { code, stdout } = await command("doctor --teams --json", undefined, more);
     expect(code).toBe(1);
     expect(JSON.parse(stdout).checks).toEqual(
@@ -166,5 +188,40 @@ describeWithPostgres("mic-mcp teams", (postgres) => {
         expect.objectContaining({ name: "sign-in", ok: false, fix: expect.stringContaining("MIC_AUTH_ISSUER") }),
       ]),
     );
+  });
+
+  test("doctor --teams --token shows the values of a token, the required values, and the resulting team and rights", async () => {
+    const provider = await providerForTest();
+    const { command, addRed } = await setUp();
+    await addRed(" --claim reds");
+    const folder = await folderForTest();
+    const more = {
+      MIC_PUBLIC_URL: "https://mic.example.org",
+      MIC_AUTH_ISSUER: provider.issuer,
+      MIC_DATABASE_DURABILITY: "local",
+    };
+    async function explain(audience: string, options: TokenOptions) {
+      const token = await provider.issueToken(audience, options);
+      writeFileSync(join(folder, "token"), token);
+      const { stdout } = await command(`doctor --teams --json --token ${join(folder, "token")}`, undefined, more);
+      expect(stdout).not.toContain(token);
+      const checks: readonly { readonly name: string }[] = JSON.parse(stdout).checks;
+      return checks.find(({ name }) => name === "token");
+    }
+    const good = await explain("https://mic.example.org/mcp", { groups: ["reds"], scope: "mic:read" });
+    expect(good).toMatchObject({
+      ok: true,
+      detail: expect.stringContaining('groups (groups) "reds"; teams "red"; rights "read"'),
+    });
+    const wrong = await explain("https://other.example", { groups: ["greens"], scope: "email" });
+    expect(wrong).toMatchObject({
+      ok: false,
+      detail: expect.stringMatching(
+        /another server.*none of the required scopes.*in no team.*"https:\/\/other\.example".*"email".*"greens"/,
+      ),
+      fix: expect.stringMatching(/"https:\/\/mic\.example\.org\/mcp".*"mic:read", "mic:act"/),
+    });
+    const expired = await explain("https://mic.example.org/mcp", { groups: ["reds"], seconds: -3_600 });
+    expect(expired).toMatchObject({ ok: false, detail: expect.stringMatching(/has expired.*"reds"/) });
   });
 });

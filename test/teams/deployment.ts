@@ -22,6 +22,7 @@ export const createCaller = (subject: string, groups: readonly string[] = [], is
   subject,
   clientId: "agent",
   rights: new Set(["read", "act"]),
+  scopes: ["mic:read", "mic:act"],
   groups,
   expiresAt: Date.now() + 3_600_000,
 });
@@ -89,7 +90,7 @@ export async function instanceForTest(
     geographyBudget: "default",
     inlineBytes: 32_768,
     downloadSeconds: 600,
-    auditDays: 365,
+    auditDays: 90,
     restoredAt: undefined,
     ...more,
   };

@@ -313,7 +313,11 @@ describe("tables", () => {
     // A caller without a team can use geography.
     const fileServer = await fileServerForTest({ teams: { "": env } });
     const client = await connectClient(fileServer, "");
-    const state = await client.callTool("list_districts", { state: "GA", saveAs: "goa.csv" });
+    const state = await client.callTool("save_table", {
+      source: "list_districts",
+      arguments: { state: "GA" },
+      fileName: "goa.csv",
+    });
     const goa = LinkResult.parse(state.structured);
     expect(goa).not.toHaveProperty("path");
     expect(state.text).toContain("in this answer");
@@ -322,8 +326,12 @@ describe("tables", () => {
     const resource = { uri: goa.url, mimeType: "text/csv; charset=utf-8", text: csv };
     expect(contentBlocks(state.raw)[1]).toEqual({ type: "resource", resource });
 
-    const question = { level: "district", by: "mandalCount", waitSeconds: 45, saveAs: "all.csv" };
-    const country = await client.callTool("rank_divisions", question);
+    const question = { level: "district", by: "mandalCount", waitSeconds: 45 };
+    const country = await client.callTool("save_table", {
+      source: "rank_divisions",
+      arguments: question,
+      fileName: "all.csv",
+    });
     const all = LinkResult.extend({ rows: z.int(), totalRows: z.int() }).parse(country.structured);
     expect(all).not.toHaveProperty("sha256");
     expect(country.text).toContain(all.url);
@@ -340,7 +348,11 @@ describe("tables", () => {
     const { workspaceId } = service.emulator;
     const fileServer = await fileServerForTest({ teams: { [TEAM]: emulatorEnv(service.emulator) }, inlineBytes: 0 });
     const client = await connectClient(fileServer);
-    const listed = await client.callTool("list_jobs", { workspaceId, saveAs: "jobs.csv" });
+    const listed = await client.callTool("save_table", {
+      source: "list_jobs",
+      arguments: { workspaceId },
+      fileName: "jobs.csv",
+    });
     const { url, rows } = LinkResult.extend({ rows: z.int() }).parse(listed.structured);
     expect(listed.structured).not.toHaveProperty("sha256");
     const downloadIds = async () => (await (await download(url)).text()).trim().split("\r\n").slice(1);
@@ -357,8 +369,11 @@ describe("tables", () => {
     const client = await connectClient(fileServer, "");
     // Whitespace inside a name is kept; around it, it would be trimmed.
     const states = Array.from({ length: 60 }, () => `Andhra${" ".repeat(67)}Pradesh`);
-    const question = { level: "state", by: "name", states, saveAs: "states.csv" };
-    const { isError, error } = await client.callTool("rank_divisions", question);
+    const { isError, error } = await client.callTool("save_table", {
+      source: "rank_divisions",
+      arguments: { level: "state", by: "name", states },
+      fileName: "states.csv",
+    });
     expect(isError).toBe(true);
     expect(error).toMatchObject({ kind: "invalid_arguments", next: expect.stringContaining("fewer states") });
   });

@@ -3,7 +3,8 @@
 import { setTimeout as sleep } from "node:timers/promises";
 import { expect, test } from "vitest";
 import { get, resultOf } from "../mcp/http/raw-client.ts";
-import { deploymentForTest } from "./in-process-deployment.ts";
+import { createLatch } from "../support/latch.ts";
+import { deploymentForTest, healthCheckForTest } from "./in-process-deployment.ts";
 
 const LONG_DELAY_MS = 600_000;
 
@@ -43,8 +44,42 @@ test("an instance refuses new calls after the drain delay, and calls in flight e
 
 test("an instance that cannot serve calls is not ready, and reports the reason", async () => {
   const { url } = await deploymentForTest({
-    readiness: () => Promise.reject(new Error("no replica confirms writes: set synchronous_standby_names")),
+    databaseCheck: healthCheckForTest(() =>
+      Promise.reject(new Error("no replica confirms writes: set synchronous_standby_names")),
+    ),
   });
   const { status, body } = await get(new URL("/readyz", url).href).answer;
   expect([status, body]).toEqual([503, expect.stringContaining("synchronous_standby_names")]);
+});
+
+test("an instance whose database becomes slow is degraded and stays ready, and its checks are listed one by one", async () => {
+  let nowMs = 0;
+  const { released, release } = createLatch();
+  let isSlow = false;
+  const databaseCheck = healthCheckForTest(
+    async () => {
+      if (isSlow) await released;
+      return { unknown: 3 };
+    },
+    () => nowMs,
+  );
+  const { url } = await deploymentForTest({ databaseCheck });
+  const probe = async () => {
+    const { status, body } = await get(new URL("/readyz", url).href).answer;
+    return { status, ...JSON.parse(body) };
+  };
+  expect(await probe()).toMatchObject({
+    status: "ok",
+    checks: { database: { status: "ok", unknown: 3 }, identityProvider: { status: "ok" } },
+  });
+  isSlow = true;
+  nowMs += 20_000;
+  expect(await probe()).toMatchObject({
+    status: "degraded",
+    checks: { database: { status: "degraded", reason: "slow" } },
+  });
+  expect((await get(new URL("/readyz", url).href).answer).status).toBe(200);
+  nowMs += 1_600;
+  release();
+  await expect.poll(probe).toMatchObject({ status: "degraded", checks: { database: { ms: 1_600, reason: "slow" } } });
 });

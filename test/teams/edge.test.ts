@@ -108,6 +108,13 @@ describe("behind a balancer", () => {
   });
 });
 
+test("a forwarded header from a peer that is not trusted is reported once", async () => {
+  const { url, log } = await deploymentForTest({ publicOrigin: PUBLIC, isTrustedProxy: (each) => each === "10.0.0.1" });
+  for (let count = 0; count < 3; count++)
+    await statusOf(url, "/mcp", ["host: mic.example.org", "x-forwarded-for: 203.0.113.9"]);
+  expect(log.filter((line) => line.includes("MIC_TRUST_PROXY"))).toHaveLength(1);
+});
+
 describe("metadata documents", () => {
   const read = async (url: string, path: string) => {
     const { status, body } = await get(new URL(path, url).href, HOST).answer;

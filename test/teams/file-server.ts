@@ -67,7 +67,6 @@ export async function startFileServer({
 
   const serve = createDownloads({
     encryption,
-    tools,
     runtimeOf,
     links,
     log,

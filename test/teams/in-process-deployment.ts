@@ -8,6 +8,7 @@ import type { Subscriptions } from "../../src/mcp/resources/subscriptions.ts";
 import type { Caller } from "../../src/teams/caller.ts";
 import { type CallerService, type PublicServerOptions, startPublicServer } from "../../src/teams/frontend/frontend.ts";
 import { type AccessTokenOptions, createAccessTokens } from "../../src/teams/oauth/access-tokens.ts";
+import { createHealthCheck, type HealthCheck } from "../../src/teams/readiness.ts";
 import type { HttpServer } from "../../src/transports/http/listener.ts";
 import { createModernClient, type McpTestClient } from "../mcp/http/raw-client.ts";
 import { freePort } from "../support/free-port.ts";
@@ -20,7 +21,13 @@ import {
 } from "../support/identity-provider.ts";
 import { createLatch } from "../support/latch.ts";
 
+const noop = (): void => undefined;
 export const TEAM = "red";
+
+export const healthCheckForTest = (
+  run: () => Promise<object | undefined>,
+  monotonicMs: () => number = () => performance.now(),
+): HealthCheck => createHealthCheck({ run, monotonicMs, name: "database", log: { info: noop, warn: noop } });
 
 export interface Deployment extends HttpServer {
   readonly provider: IdentityProvider;
@@ -48,7 +55,6 @@ export async function providerForTest(options: IdentityProviderOptions = {}): Pr
   return provider;
 }
 
-const noop = (): void => undefined;
 const noSubscriptions = (): Subscriptions => ({
   ...{ setUpdateHandler: noop, unsubscribe: noop, unsubscribeAll: noop, close: noop },
   canWatch: () => true,
@@ -122,8 +128,10 @@ export async function deploymentForTest({
     }),
     audience: resource,
     scopes: SCOPES,
+    signInScopes: [SCOPES.read],
+    teamClaim: "groups",
     callerLimits: { rate: 1_000, calls: 100 },
-    readiness: async () => ({}),
+    databaseCheck: healthCheckForTest(async () => undefined),
     isTrustedProxy: undefined,
     allowedOrigins: [],
     redact: (json) => json,

@@ -1,15 +1,24 @@
 // Tests the subject of an opaque token if the introspection response leaves out `sub`, which RFC 7662 (2.2) allows.
 import { createServer } from "node:http";
+import { text } from "node:stream/consumers";
 import { describe, expect, onTestFinished, test } from "vitest";
 import { callerId } from "../../src/teams/caller.ts";
-import { createModernClient } from "../mcp/http/raw-client.ts";
+import { createModernClient, get } from "../mcp/http/raw-client.ts";
 import { listeningUrl } from "../support/free-port.ts";
 import { AGENT, DEPLOYMENT } from "../support/identity-provider.ts";
 import { deploymentForTest } from "./in-process-deployment.ts";
 
-/** Starts an identity provider whose introspection returns this response for each token. Returns its issuer. */
-async function startIntrospectionProvider(answer: Readonly<Record<string, unknown>>): Promise<string> {
-  const server = createServer((request, response) => {
+type Credentials = Readonly<Record<"authorization" | "body", string>>;
+
+/**
+ * Starts an identity provider whose introspection returns this response for each token. `accepts`: whether it accepts the credentials of
+ * the request. Returns its issuer.
+ */
+async function startIntrospectionProvider(
+  answer: Readonly<Record<string, unknown>>,
+  accepts: (credentials: Credentials) => boolean = () => true,
+): Promise<string> {
+  const server = createServer(async (request, response) => {
     const issuer = `http://${request.headers.host}`;
     const metadata = {
       issuer,
@@ -17,9 +26,12 @@ async function startIntrospectionProvider(answer: Readonly<Record<string, unknow
       token_endpoint: `${issuer}/token`,
       introspection_endpoint: `${issuer}/introspect`,
     };
-    request.resume();
-    const body = request.url === "/introspect" ? { active: true, ...answer } : metadata;
-    response.writeHead(200, { "content-type": "application/json" }).end(JSON.stringify(body));
+    const isIntrospection = request.url === "/introspect";
+    const credentials = { authorization: request.headers.authorization ?? "", body: await text(request) };
+    const body = isIntrospection ? { active: true, ...answer } : metadata;
+    response
+      .writeHead(isIntrospection && !accepts(credentials) ? 401 : 200, { "content-type": "application/json" })
+      .end(JSON.stringify(body));
   });
   onTestFinished(() => void server.close().closeAllConnections());
   return await listeningUrl(server);
@@ -67,5 +79,46 @@ describe("introspected tokens", () => {
     const { status, body, subject } = await introspectedCaller(answer);
     expect({ status, subject }).toEqual({ status: 401, subject: undefined });
     expect(body).toContain(reason);
+  });
+});
+
+describe("the credentials of an introspection request", () => {
+  const client = { id: "mic-mcp", secret: "a-secret_with.a/slash" };
+  const isInBody = ({ body }: Credentials, secret = client.secret) =>
+    new URLSearchParams(body).get("client_secret") === secret;
+  const rawBasic = ({ id, secret }: typeof client) => `Basic ${Buffer.from(`${id}:${secret}`).toString("base64")}`;
+  const plain = { id: "mic-mcp", secret: "a-secret_with.dots~" };
+
+  test.each<[string, typeof client, (credentials: Credentials) => boolean]>([
+    [
+      "compares Basic credentials without decoding them",
+      plain,
+      ({ authorization }) => authorization === rawBasic(plain),
+    ],
+    [
+      "decodes Basic credentials",
+      client,
+      ({ authorization }) => authorization === rawBasic({ ...client, secret: "a-secret_with.a%2Fslash" }),
+    ],
+    ["accepts them only in the body", client, isInBody],
+  ])("a provider that %s verifies tokens, and the instance is ready", async (_what, own, accepts) => {
+    const issuer = await startIntrospectionProvider({ ...agentClaims, aud: "the-audience", sub: "4711" }, accepts);
+    const { url, calls } = await deploymentForTest({
+      tokens: { tokens: "introspection", client: own, issuer },
+      audience: "the-audience",
+    });
+    const callWith = (token: string) =>
+      createModernClient(url, {}, { authorization: `Bearer ${token}` }).call(1, "look", {}).answer;
+    for (const token of ["one", "two"]) expect((await callWith(token)).status).toBe(200);
+    expect(calls).toHaveLength(2);
+    expect((await get(new URL("/readyz", url).href).answer).status).toBe(200);
+  });
+
+  test("an instance with a wrong secret is not ready, and the reason names the variables", async () => {
+    const issuer = await startIntrospectionProvider({ sub: "4711" }, () => false);
+    const { url } = await deploymentForTest({ tokens: { ...introspectionOptions, issuer } });
+    const { status, body } = await get(new URL("/readyz", url).href).answer;
+    expect(status).toBe(503);
+    expect(body).toContain("HTTP 401; check MIC_AUTH_CLIENT_ID and MIC_AUTH_CLIENT_SECRET");
   });
 });

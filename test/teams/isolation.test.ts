@@ -137,7 +137,7 @@ describeWithPostgres("isolation", (postgres) => {
   function arbitraryAttempt({ bob: { runtime }, hers: annValues, teams, requestState }: Setup): fc.Arbitrary<Attempt> {
     const names = [...annValues, ...teams];
     const calls = runtime.tools
-      .filter(({ toolset }) => toolset === "jobs")
+      .filter(({ toolsets }) => toolsets.includes("jobs"))
       .map((tool) =>
         fc.record({
           method: fc.constant("tools/call"),

@@ -31,7 +31,7 @@ describeWithDeployment("a download link of a deployment", { instances: 2, teams:
       Object.values(origins()).flatMap((origin) => {
         const mcpClient = createModernClient(`${origin}/mcp`, {}, { host: host(), authorization: `Bearer ${token}` });
         const asset = mcpClient.call(1, "download_asset", { assetId: client.assetIds[0] });
-        const rows = mcpClient.call(2, "list_jobs", { saveAs: "jobs.csv" });
+        const rows = mcpClient.call(2, "save_table", { source: "list_jobs", arguments: {}, fileName: "jobs.csv" });
         return [resultOf(asset, 1), resultOf(rows, 2)];
       }),
     );

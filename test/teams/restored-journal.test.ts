@@ -1,6 +1,8 @@
 // Tests a journal restored from a backup, which lacks some actions: lists of actions and results of new actions report the
 // missing time span.
-import { expect, test } from "vitest";
+import { describe, expect, onTestFinished, test, vi } from "vitest";
+import { openPostgres } from "../../src/actions/store/postgres.ts";
+import type { ComposedTeams } from "../../src/teams/compose.ts";
 import { Service } from "../emulator/service.ts";
 import { FILE } from "../emulator/work.ts";
 import { run } from "../mcp/stdio/child.ts";
@@ -10,6 +12,7 @@ import { connectHttp } from "../support/mcp.ts";
 import { type CallResult, readResult } from "../support/results.ts";
 import {
   addTeam,
+  connectCaller,
   createCaller,
   createKeyLine,
   instanceForTest,
@@ -85,6 +88,68 @@ describeWithPostgres("a restored journal", (postgres) => {
       expect(stderr).toContain("MIC_RESTORED_AT has an effect only with mic-mcp serve --teams");
     },
   );
+
+  describe("without MIC_RESTORED_AT", () => {
+    /** A deployment, and a function that makes the next check of its instances a real one. */
+    async function setUp() {
+      const place: TestEnvironment = {
+        url: await postgres().createDatabase(),
+        keys: createKeyLine("one"),
+        emulator: await emulatorForTest({ clients: 1 }),
+      };
+      await addTeam(place, { name: "red", client: 0, claim: "reds" });
+      const database = await openPostgres(place.url);
+      onTestFinished(() => database.close());
+      let elapsedMs = 0;
+      const start = performance.now();
+      vi.spyOn(performance, "now").mockImplementation(() => start + elapsedMs);
+      onTestFinished(() => void vi.restoreAllMocks());
+      const check = async (instance: ComposedTeams) => {
+        elapsedMs += 20_000;
+        return await instance.databaseCheck();
+      };
+      const listActions = async (instance: ComposedTeams) => {
+        const client = await connectCaller(instance, createCaller("ann", ["reds"]));
+        return (await client.callTool("list_actions")).text;
+      };
+      return { place, database, check, listActions };
+    }
+
+    test("a running instance detects that the database was restored, and reports the time range", async () => {
+      const { place, database, check, listActions } = await setUp();
+      const instance = await instanceForTest(place);
+      expect(await check(instance)).toMatchObject({ status: "ok" });
+      const [backup] = await database.query("SELECT checked_at FROM deployment");
+      const backedUpAt = Number(backup?.["checked_at"]);
+      expect(await check(instance)).toMatchObject({ status: "ok" });
+      expect(await listActions(instance)).not.toMatch(RESTORED_NOTE);
+      // The backup has the row of its time.
+      await database.query("UPDATE deployment SET checked_at = $1", [backedUpAt]);
+      expect(await check(instance)).toMatchObject({ restoredAt: { from: new Date(backedUpAt) } });
+      expect(await listActions(instance)).toMatch(RESTORED_NOTE);
+      const other = await instanceForTest(place);
+      expect(await check(other)).toMatchObject({ restoredAt: { from: new Date(backedUpAt) } });
+    });
+
+    test.each([
+      ["an old backup on another server is a restore", "other/00000001", 3_600_000, true],
+      ["an old row on the same server is a pause", undefined, 3_600_000, false],
+      ["a recent row on another server is a failover", "other/00000001", 5_000, false],
+    ])(
+      "an instance that starts decides by the server and the age of the last check: %s",
+      async (_what, server, ageMs, isRestore) => {
+        const { place, database, check, listActions } = await setUp();
+        await check(await instanceForTest(place));
+        await database.query("UPDATE deployment SET checked_at = checked_at - $1, server = COALESCE($2, server)", [
+          ageMs,
+          server ?? null,
+        ]);
+        const instance = await instanceForTest(place);
+        expect("restoredAt" in (await check(instance))).toBe(isRestore);
+        expect(RESTORED_NOTE.test(await listActions(instance))).toBe(isRestore);
+      },
+    );
+  });
 
   test("a restore is reported only during the deduplication window, and never without MIC_RESTORED_AT", async () => {
     for (const hours of [21, undefined]) {

@@ -84,8 +84,7 @@ test("tools that change nothing at the API need mic:read, and all other tools ne
   const { rightFor } = createCallerService(runtime);
   const wrong = runtime.tools.filter(
     ({ name, effect }) =>
-      rightFor({ method: "tools/call", params: { name } }) !==
-      (["read", "save", "export"].includes(effect) ? "read" : "act"),
+      rightFor({ method: "tools/call", params: { name } }) !== (["read", "save"].includes(effect) ? "read" : "act"),
   );
   expect(runtime.tools.length).toBeGreaterThan(20);
   expect(wrong).toEqual([]);

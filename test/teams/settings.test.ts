@@ -43,13 +43,31 @@ describe("valid settings", () => {
       callerRate: 120,
       callerCalls: 8,
       maxCachedTeams: 500,
-      auditDays: 365,
+      auditDays: 90,
       drainDelaySeconds: 5,
       inlineBytes: 32_768,
       downloadSeconds: 600,
       downloadLinks: "ticket",
       config: { keychain: "off", geographyRate: 28 },
     });
+  });
+
+  test("scopes for the sign-in are separated by spaces, and info is the default log level", () => {
+    const settings = readTeamsSettings({ ...REQUIRED, MIC_AUTH_SIGN_IN_SCOPES: "openid mic:read mic:act" });
+    expect(settings.signIn.signInScopes).toEqual(["openid", "mic:read", "mic:act"]);
+    expect(settings.config.logLevel).toBe("info");
+    expect(readTeamsSettings({ ...REQUIRED, MIC_LOG_LEVEL: "error" }).config.logLevel).toBe("error");
+    expect(readErrors({ ...REQUIRED, MIC_AUTH_SIGN_IN_SCOPES: "openid,  mic:read" })).toEqual([
+      expect.stringMatching(/^MIC_AUTH_SIGN_IN_SCOPES .*separated by single spaces/),
+    ]);
+  });
+
+  test("a load balancer on this machine that is not trusted is reported at startup", () => {
+    const warningsFor = (proxy?: string) =>
+      readTeamsSettings({ ...REQUIRED, ...(proxy && { MIC_TRUST_PROXY: proxy }) }, "127.0.0.1").config.warnings;
+    for (const proxy of [undefined, "10.0.0.10"])
+      expect(warningsFor(proxy)).toEqual([expect.stringContaining("MIC_TRUST_PROXY does not contain 127.0.0.1")]);
+    expect(warningsFor("127.0.0.1")).toEqual([]);
   });
 
   test("maintenance commands need no identity provider", () => {

@@ -1,7 +1,9 @@
 // Tests which access tokens are accepted. A refusal contains the way to a valid token, and no request reaches the API.
-import { generateKeyPair, SignJWT, UnsecuredJWT } from "jose";
-import { describe, expect, test } from "vitest";
+import { createServer } from "node:http";
+import { exportJWK, generateKeyPair, SignJWT, UnsecuredJWT } from "jose";
+import { describe, expect, onTestFinished, test } from "vitest";
 import { type Answer, createModernClient, exchangeBytes, resultOf } from "../mcp/http/raw-client.ts";
+import { listeningUrl } from "../support/free-port.ts";
 import { AGENT, type IdentityProvider, type TokenOptions } from "../support/identity-provider.ts";
 import { type Deployment, deploymentForTest, TEAM } from "./in-process-deployment.ts";
 
@@ -138,6 +140,16 @@ describe("valid tokens", () => {
     ["no type", { header: { typ: undefined } }, {}],
     ["an expiry in the last 30 s", { seconds: -10 }, {}],
     ["a group as text", { claims: { groups: "red" } }, { groups: ["red"] }],
+    [
+      "groups as text with commas",
+      { claims: { groups: "red,blue, green" } },
+      { groups: expect.arrayContaining(["red", "blue", "green"]) },
+    ],
+    [
+      "groups as text with spaces",
+      { claims: { groups: "red blue" } },
+      { groups: expect.arrayContaining(["red", "blue"]) },
+    ],
     ["groups that are not strings", { claims: { groups: [1, "red", null] } }, { groups: ["red"] }],
     ["no groups", { claims: { groups: undefined } }, { groups: [] }],
   ])("a valid token with %s is accepted", async (_what, options, caller) => {
@@ -153,4 +165,32 @@ describe("valid tokens", () => {
     );
     expect(calls).toMatchObject([{ caller: { subject: "alice", issuer: provider.issuer, ...caller } }]);
   });
+});
+
+test.each(["RS384", "RS512", "PS256", "PS384", "PS512", "ES256", "ES384", "ES512", "EdDSA"])(
+  "a token that is signed with %s is accepted",
+  async (alg) => {
+    const { privateKey, publicKey } = await generateKeyPair(alg);
+    const jwk = { ...(await exportJWK(publicKey)), kid: "key", alg };
+    const server = createServer(({ url, headers }, response) => {
+      const issuer = `http://${headers.host}`;
+      const endpoints = { authorization_endpoint: issuer, token_endpoint: issuer, jwks_uri: `${issuer}/jwks` };
+      response.end(JSON.stringify(url === "/jwks" ? { keys: [jwk] } : { issuer, ...endpoints }));
+    });
+    onTestFinished(() => void server.close().closeAllConnections());
+    const issuer = await listeningUrl(server);
+    const { url, resource, provider, calls } = await deploymentForTest({ tokens: { issuer } });
+    const claims = { ...validClaims(provider, resource), iss: issuer };
+    await callLook(url, await new SignJWT(claims).setProtectedHeader({ alg, kid: "key" }).sign(privateKey));
+    expect(calls).toHaveLength(1);
+  },
+);
+
+test.each([
+  ["sub", { sub: undefined }, "The token must have a valid claim sub."],
+  ["exp", { exp: undefined }, "The token must have a valid claim exp."],
+  ["the right iss", { iss: "https://elsewhere.example" }, "The token has another issuer."],
+])("a refusal names the claim if a token does not have %s", async (_claim, claims, message) => {
+  const { url, resource, provider } = await deploymentForTest();
+  expect((await callLook(url, await provider.issueToken(resource, { claims }))).body).toContain(message);
 });

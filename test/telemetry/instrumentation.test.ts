@@ -59,9 +59,8 @@ test("spans and log lines have caller, team and client, and metrics have only th
   expect(receiver.spans().map(({ name }) => name)).toEqual(["GET /v1/x", "tools/call get_job"]);
   for (const { attributes } of [...receiver.spans(), ...receiver.logs()])
     expect(attributes).toMatchObject(callerAttributes);
-  expect(receiver.points().length).toBeGreaterThan(1);
+  expect(receiver.points()).toContainEqual({ name: "mic.team.calls", attributes: { "mic.team": "red" }, value: 1 });
   for (const { attributes } of receiver.points()) {
-    expect(attributes["mic.team"]).toBe("red");
     expect(Object.keys(attributes)).not.toEqual(expect.arrayContaining(["mic.caller"]));
     expect(Object.keys(attributes)).not.toEqual(expect.arrayContaining(["mic.client"]));
   }
@@ -95,7 +94,7 @@ test("a hundred teams have separate series, and all others share one", async () 
       () => undefined,
     );
   await telemetry.close();
-  const series = receiver.points().filter(({ name }) => name === "mcp.server.operation.duration");
+  const series = receiver.points().filter(({ name }) => name === "mic.team.calls");
   expect(series).toHaveLength(101);
   expect(series.find(({ attributes }) => attributes["mic.team"] === "_OTHER")?.value).toBe(30);
   expect(receiver.spans().at(-1)?.attributes["mic.team"]).toBe("team-129");
@@ -150,4 +149,65 @@ test("an SDK that was loaded before gets the spans, and no other SDK is started"
   await telemetry.close();
   expect(spans.getFinishedSpans().map(({ name }) => name)).toEqual(["GET /v1/x", "tools/call get_job"]);
   expect(receiver.requests()).toBe(0);
+});
+
+test("a team has at most 50 series, whatever its callers do", async () => {
+  const { receiver, telemetry } = await createReceiver();
+  const team = telemetry.forIdentity({ team: "red" });
+  const kinds = ["not_found", "conflict", "forbidden", "rate_limited", "internal", "outcome_unknown"];
+  for (let tool = 0; tool < 25; tool++) {
+    for (const kind of [undefined, ...kinds])
+      await team.traceOperation(
+        { ...operation, tool: `tool_${tool}` },
+        () => recordExchange(team),
+        () => kind,
+      );
+    for (const state of ["succeeded", "rejected", "unknown"] as const)
+      for (const replayed of [true, false])
+        await team.traceAction(
+          `tool_${tool}`,
+          async () => undefined,
+          () => ({ state, replayed }),
+        );
+  }
+  await telemetry.close();
+  const ofTeam = receiver.points().filter(({ attributes }) => attributes["mic.team"] === "red");
+  expect(new Set(ofTeam.map(({ name }) => name))).toEqual(new Set(["mic.team.calls", "mic.action.outcomes"]));
+  expect(ofTeam).toHaveLength(kinds.length + 1 + 6);
+});
+
+test("database statements and served HTTP requests have spans and durations by the semantic conventions", async () => {
+  const { receiver, telemetry } = await createReceiver();
+  const secret = "a-value-that-is-not-exported";
+  await telemetry.traceStatement(`UPDATE actions SET owner = '${secret}' WHERE key = $1`, async () => []);
+  const failed = telemetry.traceStatement("SELECT name FROM teams", () =>
+    Promise.reject(Object.assign(new Error(secret), { code: "57014" })),
+  );
+  await expect(failed).rejects.toThrow(secret);
+  telemetry.measureHttpRequest({ method: "POST", route: "/mcp/{team}", status: 503 }, 0.2);
+  telemetry.countRefusal("wrong_audience");
+  await telemetry.close();
+  expect(receiver.spans().map(({ name, attributes }) => [name, attributes])).toEqual([
+    ["UPDATE actions", expect.objectContaining({ "db.system.name": "postgresql", "db.operation.name": "UPDATE" })],
+    ["SELECT teams", expect.objectContaining({ "db.collection.name": "teams", "error.type": "57014" })],
+  ]);
+  const points = receiver.points();
+  expect(points).toContainEqual({
+    name: "http.server.request.duration",
+    attributes: {
+      "http.request.method": "POST",
+      "http.response.status_code": 503,
+      "http.route": "/mcp/{team}",
+      "error.type": "503",
+    },
+    value: 1,
+  });
+  expect(points).toContainEqual({
+    name: "mic.http.refusals",
+    attributes: { "mic.refusal.reason": "wrong_audience" },
+    value: 1,
+  });
+  expect(points.filter(({ name }) => name === "db.client.operation.duration")).toHaveLength(2);
+  expect(receiver.bytes().includes("service.instance.id")).toBe(true);
+  expect(receiver.bytes().includes(secret)).toBe(false);
 });

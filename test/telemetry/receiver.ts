@@ -1,25 +1,8 @@
 // A collector: receives OTLP over HTTP as JSON or protobuf, and returns plain spans, points and log records.
 import { createServer, type IncomingHttpHeaders, type IncomingMessage, type ServerResponse } from "node:http";
-import protobuf from "otlp-decoder/build/src/generated/root.js";
 import { onTestFinished } from "vitest";
 import * as z from "zod/v4";
-
-interface MessageType {
-  decode(bytes: Uint8Array): unknown;
-  toObject(message: unknown, options: object): unknown;
-}
-const isMessageType = (value: unknown): value is MessageType =>
-  typeof value === "function" && "decode" in value && "toObject" in value;
-
-/** Decodes a protobuf body. `url`: /v1/traces, /v1/metrics or /v1/logs. */
-function fromProtobuf(url: string, bytes: Buffer): unknown {
-  const signal = url.replace("/v1/", "").replace("traces", "trace");
-  const name = `${signal.charAt(0).toUpperCase()}${signal.slice(1)}`;
-  const path = `opentelemetry.proto.collector.${signal}.v1.Export${name}ServiceRequest`;
-  const type = path.split(".").reduce<unknown>((at, part) => Reflect.get(Object(at), part), protobuf);
-  if (!isMessageType(type)) throw new Error(`no protobuf type ${path}`);
-  return type.toObject(type.decode(bytes), { longs: Number, bytes: String });
-}
+import { decodeExport } from "./protobuf.ts";
 
 const Text = z.string().default("");
 /** Ids are hexadecimal in JSON and bytes in protobuf. */
@@ -103,7 +86,7 @@ export async function receiverForTest(answer: Answer = (response) => void respon
     const isJson = request.headers["content-type"] === "application/json";
     raw.push(bytes);
     headers.push(request.headers);
-    bodies.push(Body.parse(isJson ? JSON.parse(bytes.toString()) : fromProtobuf(request.url ?? "", bytes)));
+    bodies.push(Body.parse(isJson ? JSON.parse(bytes.toString()) : decodeExport(request.url ?? "", bytes)));
     answer(response);
   }
   const server = createServer((request, response) => {

@@ -7,7 +7,7 @@ import { badValues, fieldsOf, goodValues, type LocatedField } from "../fields.ts
 import { type ListedOperation, rows } from "../operations.ts";
 import { isAcceptedForm, listedField } from "./accepted-forms.ts";
 import type { Args, Bench } from "./bench.ts";
-import { OWN_TOOLS, validCall } from "./catalogue.ts";
+import { OWN_TOOLS, POST_TOOLS, validCall } from "./catalogue.ts";
 import { describeLatestRevision } from "./revisions.ts";
 
 type Argument = Pick<LocatedField, "name" | "values" | "isOptional" | "isIndependent"> & {
@@ -114,6 +114,8 @@ const WRONG: Readonly<Record<string, readonly (readonly [Args, ...(readonly stri
   ],
 };
 
+const isAction = (tool: string): boolean => POST_TOOLS.includes(tool);
+
 describeLatestRevision((bench) => {
   test.each(Object.keys(OWN_TOOLS))("%s names each invalid or missing argument, and sends nothing", async (tool) => {
     const args = await validCall(tool, await bench().world());
@@ -122,7 +124,7 @@ describeLatestRevision((bench) => {
         await bench().refuses(tool, { ...args, ...change }, ...pointers);
       const required = OWN_TOOLS[tool]?.required ?? [];
       for (const name of required) await bench().refuses(tool, { ...args, [name]: undefined }, `/${name}`);
-      await bench().refuses(tool, { ...args, bogus: 1 }, "/bogus");
+      if (isAction(tool) || tool === "save_table") await bench().refuses(tool, { ...args, bogus: 1 }, "/bogus");
     });
   });
 
@@ -169,9 +171,9 @@ describeLatestRevision((bench) => {
 
   covers(
     ["4.1/closed-query", "4.2/closed-query", "4.2/bodies-closed"],
-    "an unknown argument is refused by name, with the valid ones",
+    "an unknown argument of an action is refused by name, with the valid ones",
     async () => {
-      for (const row of rows) {
+      for (const row of rows.filter(({ tool, method }) => method === "POST" || tool === "download_asset")) {
         const args = await bench().argumentsFor(row.id);
         const valid = argumentsOf(row).filter(({ name }) => !name.includes("."));
         await bench().expectNothingSent(async () => {
@@ -187,6 +189,35 @@ describeLatestRevision((bench) => {
       await bench().refuses("submit_job", { ...args, inputBindings: planned }, "/inputBindings/0/plan");
     },
   );
+
+  test("an unknown argument of a read is not sent, and the summary names it with the valid ones", async () => {
+    for (const row of rows.filter(({ tool, method }) => method === "GET" && tool !== "download_asset")) {
+      const args = await bench().argumentsFor(row.id);
+      const plain = await bench().captureRequests(async () => void (await bench().ok(row.tool, args)));
+      const sent = await bench().captureRequests(async () => {
+        const { structured, text } = await bench().call(row.tool, { ...args, workspace_id: 1, constructor: "x" });
+        const names = argumentsOf(row).map(({ name }) => name);
+        for (const said of [String(structured?.["summary"]), text]) {
+          expect(said).toMatch(/^Ignored unknown arguments "workspace_id", "constructor"; /);
+          for (const name of names) expect(said).toContain(name);
+        }
+      });
+      expect(sent.map(({ path }) => path)).toEqual(plain.map(({ path }) => path));
+    }
+  });
+
+  test("arguments that hosts add are ignored without a note, and are not part of an action", async () => {
+    const added = { wait_for_previous: true, toolCallId: "call_1", tool: "x" };
+    const job = await bench().argumentsFor("createMicJob");
+    const first = await bench().ok("submit_job", { ...job, idempotencyKey: null });
+    const again = await bench().ok("submit_job", { ...job, idempotencyKey: null, ...added });
+    expect(Object(again.structured["data"]).id).toBe(Object(first.structured["data"]).id);
+    expect((await bench().ok("list_states", added)).text).not.toContain("Ignored");
+  });
+
+  test("a refused read also names its unknown arguments", async () => {
+    await bench().refuses("get_job", { job: "micjob_1" }, "/jobId", "/job");
+  });
 
   test("each missing required argument is named", async () => {
     for (const row of rows) {

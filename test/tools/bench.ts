@@ -20,6 +20,8 @@ export interface ToolSuccess {
   /** URI of the resource that the result describes. */
   readonly link: string | undefined;
   readonly drift: unknown;
+  /** The id of the API's response. */
+  readonly requestId: unknown;
 }
 
 /** Result of a tool call that failed. */
@@ -141,7 +143,13 @@ export class Bench {
     this.#expectCompleteText(tool, structured, text);
     const step = NextStep.optional().parse(structured["nextStep"]);
     if (step) expectValid(this.#schemas.input(step.tool), step.arguments, `the next step ${step.tool}`);
-    return { structured, text, link: links[0], drift: result.meta["mic-mcp/drift"] };
+    return {
+      structured,
+      text,
+      link: links[0],
+      drift: result.meta["mic-mcp/drift"],
+      requestId: result.meta["mic-mcp/requestId"],
+    };
   }
 
   /** Checks that the text contains all facts and is not much longer than the JSON. */
@@ -157,7 +165,8 @@ export class Bench {
     };
     // A table for humans separates thousands.
     const plain = text.replace(/(?<=\d),(?=\d{3})/g, "");
-    const isMentioned = (fact: string) => plain.includes(fact) || text.includes(JSON.stringify(fact).slice(1, -1));
+    const isMentioned = (fact: string) =>
+      plain.includes(fact) || text.includes(fact) || text.includes(JSON.stringify(fact).slice(1, -1));
     const missing = factsIn(expectedFacts).filter((fact) => !isMentioned(fact));
     expect(missing, `facts of ${tool} that its text leaves out`).toEqual([]);
   }

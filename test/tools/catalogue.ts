@@ -1,6 +1,7 @@
 // The catalog of tools in docs/interface.md ("Tools"): one for each operation (operations.ts), then those over several
 // operations, written by hand. Tests of all tools use this list; success.test.ts proves that each example call succeeds against
 // the emulator.
+import { randomUUID } from "node:crypto";
 import { createRequest, type ExampleData } from "../emulator/example.ts";
 import { type ListedOperation, rows } from "../operations.ts";
 
@@ -26,7 +27,18 @@ export const OWN_TOOLS: Readonly<Record<string, OwnTool>> = {
   },
   rank_divisions: {
     required: ["level", "by"],
-    optional: ["order", "limit", "offset", "perState", "states", "startsWith", "min", "max", "saveAs", "waitSeconds"],
+    optional: [
+      "order",
+      "limit",
+      "offset",
+      "perState",
+      "states",
+      "startsWith",
+      "min",
+      "max",
+      "createdSince",
+      "waitSeconds",
+    ],
     call: () => ({ level: "district", by: "mandalCount", states: [state] }),
   },
   list_actions: { required: [], optional: ["state", "limit"], call: () => ({}) },
@@ -51,6 +63,11 @@ export const OWN_TOOLS: Readonly<Record<string, OwnTool>> = {
     required: ["jobIds"],
     optional: ["until", "waitSeconds"],
     call: ({ failedJobId }) => ({ jobIds: [failedJobId] }),
+  },
+  save_table: {
+    required: ["source", "arguments", "fileName"],
+    optional: [],
+    call: () => ({ source: "list_districts", arguments: { state }, fileName: `${randomUUID()}.csv` }),
   },
 };
 

@@ -3,13 +3,13 @@
 import { createHash } from "node:crypto";
 import { readFile } from "node:fs/promises";
 import { join } from "node:path";
-import { countTokens } from "gpt-tokenizer/encoding/o200k_base";
 import { expect, test } from "vitest";
 import * as z from "zod/v4";
 import { problem } from "../contract/samples.ts";
 import { covers } from "../covers.ts";
 import { createRetryableJob } from "../emulator/work.ts";
 import { operations } from "../operations.ts";
+import { countTokens } from "../support/count-tokens.ts";
 import { hourlyJobs, serveJobs } from "../support/job-list.ts";
 import type { CallResult } from "../support/results.ts";
 import { answer } from "../support/stub.ts";
@@ -94,26 +94,27 @@ describeLatestRevision((bench) => {
     }
   });
 
-  test("saveAs saves all matching rows as CSV and overwrites nothing", async () => {
+  test("save_table saves all matching rows as CSV and overwrites nothing", async () => {
     const { workspaceId, downloadDir } = bench();
     const jobs = await listEveryJob(bench());
-    const saveAs = "failed jobs.csv";
-    const { structured } = await bench().ok("list_jobs", { workspaceId, states: ["FAILED"], limit: 3, saveAs });
+    const fileName = "failed jobs.csv";
+    const save = (args: object, name: string) => ({ source: "list_jobs", arguments: args, fileName: name });
+    const { structured } = await bench().ok("save_table", save({ workspaceId, states: "FAILED", limit: 3 }, fileName));
     const failed = jobs.filter(({ state }) => state === "FAILED");
     expect(structured).toMatchObject({
-      path: join(downloadDir, saveAs),
+      path: join(downloadDir, fileName),
       rows: failed.length,
       read: { complete: true },
     });
-    const text = await readFile(join(downloadDir, saveAs), "utf8");
+    const text = await readFile(join(downloadDir, fileName), "utf8");
     expect(structured["sha256"]).toBe(createHash("sha256").update(text).digest("hex"));
     const [header, ...rows] = text.trimEnd().split("\r\n");
     expect(header).toBe("id,state,stage,failure,retryable,retryOf,retriedBy,createdAt,updatedAt,recipeVersionId");
     expect(rows.map((row) => row.split(",")[0])).toEqual(idsOf(failed));
     const before = text;
-    await bench().refuses("list_jobs", { workspaceId, saveAs }, "/saveAs");
-    expect(await readFile(join(downloadDir, saveAs), "utf8")).toBe(before);
-    const all = await bench().ok("list_jobs", { workspaceId, saveAs: "all.csv" });
+    await bench().refuses("save_table", save({ workspaceId }, fileName), "/fileName");
+    expect(await readFile(join(downloadDir, fileName), "utf8")).toBe(before);
+    const all = await bench().ok("save_table", save({ workspaceId }, "all.csv"));
     expect(all.structured).toMatchObject({ rows: jobs.length });
   });
 

@@ -92,20 +92,19 @@ describeLatestRevision((bench, revision) => {
     expect(failed).toMatchObject({ status: 503, retryAfterSeconds: 3600, retryable: true, sideEffect: "none" });
   });
 
-  covers(
-    "7.1/upstream-status-preserved",
-    "an upstream 404 for districts does not mean that the state is unknown",
-    async () => {
-      const body = JSON.stringify({ status: "PLAYGROUND_UPSTREAM_UNAVAILABLE" });
-      await bench().service.injectFault(
-        { kind: "body", status: 404, body },
-        { operationId: "listPlaygroundDistricts" },
-      );
-      const own = await fresh();
-      const sent = await bench().captureRequests(() => own.ok("list_districts", { state: "TG" }));
-      expect(sent.map(({ status }) => status)).toEqual([404, 200]);
-    },
-  );
+  covers("7.1/upstream-status-preserved", "an upstream 404 for a state's districts is not retried", async () => {
+    const body = JSON.stringify({ status: "PLAYGROUND_UPSTREAM_UNAVAILABLE" });
+    const faults = { operationId: "listPlaygroundDistricts", times: 2 };
+    await bench().service.injectFault({ kind: "body", status: 404, body }, faults);
+    const own = await fresh();
+    const listed = await bench().captureRequests(() => own.fails("list_districts", { state: "TG" }, "not_found"));
+    expect(listed.map(({ status }) => status)).toEqual([404, 200]);
+    // The states list resolves a former code.
+    const former = await bench().captureRequests(async () => {
+      expect((await own.ok("list_districts", { state: "TS" })).structured).toMatchObject({ state: "Telangana" });
+    });
+    expect(former.map(({ status }) => status)).toEqual([404, 200]);
+  });
 
   covers(
     ["2.1/states-response", "2.1/districts-response-districts"],

@@ -1,11 +1,12 @@
 // Tests list_jobs and list_recipes: the cursors return each item once, the summary view is small, and the full view is complete.
-import { countTokens } from "gpt-tokenizer/encoding/o200k_base";
+
 import { expect, test } from "vitest";
 import * as z from "zod/v4";
 import { Job } from "../../src/contract/jobs.ts";
 import { RecipeOffer } from "../../src/contract/recipes.ts";
 import { covers } from "../covers.ts";
 import { operations } from "../operations.ts";
+import { countTokens } from "../support/count-tokens.ts";
 import type { Args, Bench } from "./bench.ts";
 import { describeLatestRevision } from "./revisions.ts";
 

@@ -21,13 +21,11 @@ const Found = z.object({
       districtCode: z.string(),
       name: z.string(),
       stateCode: z.string(),
-      stateName: z.string(),
       mandalCount: z.int(),
-      match: z.enum(["exact", "alias", "similar"]),
-      score: z.number(),
+      match: z.enum(["exact", "alias"]),
     }),
   ),
-  ambiguous: z.boolean(),
+  ambiguous: z.literal(true).optional(),
 });
 const Ranked = <R extends z.ZodRawShape>(row: R) =>
   z.object({
@@ -41,20 +39,7 @@ const figures = { districtCount: z.int(), mandalCount: z.int(), mandalsPerDistri
 const RankedStates = Ranked({ code: z.string(), name: z.string(), ...figures });
 const District = { districtCode: z.string(), name: z.string(), mandalCount: z.int() };
 const RankedDistricts = Ranked({ ...District, stateCode: z.string(), stateName: z.string() });
-const Shared = z.object({
-  coverage: z.object({
-    statesTotal: z.int(),
-    statesRead: z.int(),
-    complete: z.boolean(),
-    missing: z.array(z.unknown()),
-  }),
-  vintage: z.object({
-    sourceUpdatedAt: z.array(z.string()),
-    mixed: z.boolean(),
-    fallbackUsed: z.enum(["none", "some", "all", "not stated"]),
-    readAt: z.object({ oldest: z.iso.datetime(), newest: z.iso.datetime() }),
-  }),
-});
+const Shared = z.object({ coverage: z.undefined().optional(), vintage: z.string() });
 
 /** Asks the tools and computes the expected answers. */
 class Analyst {
@@ -75,7 +60,7 @@ class Analyst {
     this.calls += 1;
     const { structured } = await this.#bench.ok(tool, args);
     const { vintage } = Shared.parse(structured);
-    expect(vintage.sourceUpdatedAt).toEqual([this.#vintage]);
+    expect(vintage).toContain(this.#vintage === "another day" ? '"another day", ' : `${this.#vintage}, `);
     return structured;
   }
 
@@ -117,7 +102,7 @@ const sum = (values: readonly number[]): number => values.reduce((total, value) 
 const places = (rows: readonly Row[]) =>
   rows.map(({ code, name, mandalCount, state }) => ({
     ...{ districtCode: code, name, mandalCount },
-    ...{ stateCode: state.code, stateName: state.name },
+    stateCode: state.code,
   }));
 
 const byCode = <T extends { readonly code: string }>(rows: readonly T[]): readonly T[] =>
@@ -295,8 +280,8 @@ const altered = (own: Catalogue): Catalogue =>
 async function answerAll(analyst: Analyst): Promise<void> {
   for (const [question, { name, ...more }, codes] of aboutOne) {
     const { ambiguous, matches } = await analyst.find(name, more);
-    expect(ambiguous, question).toBe(codes.length > 1);
-    const topMatches = matches.slice(0, codes.length).map(({ match: _match, score: _score, ...place }) => place);
+    expect(ambiguous, question).toBe(codes.length > 1 ? true : undefined);
+    const topMatches = matches.slice(0, codes.length).map(({ match: _match, ...place }) => place);
     expect(new Set(topMatches), question).toEqual(new Set(places(codes.map((code) => analyst.row(code)))));
   }
   for (const [question, args, rows] of aboutStates)

@@ -1,11 +1,12 @@
 // Tests retry_jobs: one retry for each of many jobs, no retry twice, and a wait for the new jobs.
-import { countTokens } from "gpt-tokenizer/encoding/o200k_base";
+
 import { expect, test } from "vitest";
 import * as z from "zod/v4";
 import { covers } from "../covers.ts";
 import type { Service } from "../emulator/service.ts";
 import { createJobBodyForFile, createRetryableJob, FILE, runJobToEnd } from "../emulator/work.ts";
 import { operations } from "../operations.ts";
+import { countTokens } from "../support/count-tokens.ts";
 import type { Progress, Reply } from "../support/mcp.ts";
 import type { Bench } from "./bench.ts";
 import { describeEachRevisionInProcess, describeLatestRevision } from "./revisions.ts";

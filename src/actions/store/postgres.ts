@@ -2,6 +2,7 @@
 import { setTimeout as sleep } from "node:timers/promises";
 import { withTimeout } from "../../core/async.ts";
 import { errorMessage } from "../../core/failure.ts";
+import type { Telemetry } from "../../telemetry/port.ts";
 import {
   type Connection,
   createConnection,
@@ -39,6 +40,7 @@ export interface PostgresOptions {
   readonly failover?: boolean;
   /** Converts an error of the connection or the server into the error that is thrown. */
   readonly mapError?: MapError;
+  readonly telemetry?: Pick<Telemetry, "traceStatement"> | undefined;
 }
 
 export interface PostgresDatabase extends Database {
@@ -189,7 +191,7 @@ function createPool(urls: string, size: number, failover: boolean) {
 
 /** Opens a PostgreSQL database. `urls`: the comma-separated URLs of the database on all its servers. */
 export async function openPostgres(urls: string, options: PostgresOptions = {}): Promise<PostgresDatabase> {
-  const { connections = DEFAULT_CONNECTIONS, failover = false, mapError = (error) => error } = options;
+  const { connections = DEFAULT_CONNECTIONS, failover = false, mapError = (error) => error, telemetry } = options;
   const pool = createPool(urls, connections, failover);
   const throwMapped = (error: unknown): never => {
     throw mapError(error);
@@ -212,10 +214,13 @@ export async function openPostgres(urls: string, options: PostgresOptions = {}):
   const isRetryable = (error: unknown): boolean =>
     failover && isBroken(error) && !(error instanceof ResponseLost) && !(error instanceof NoPrimary);
 
-  const query: Database["query"] = (sql, values = []) =>
-    runOnce(sql, values)
-      .catch((error: unknown) => (isRetryable(error) ? runOnce(sql, values) : Promise.reject(error)))
-      .catch(throwMapped);
+  const query: Database["query"] = (sql, values = []) => {
+    const run = () =>
+      runOnce(sql, values).catch((error: unknown) =>
+        isRetryable(error) ? runOnce(sql, values) : Promise.reject(error),
+      );
+    return (telemetry?.traceStatement(sql, run) ?? run()).catch(throwMapped);
+  };
 
   return {
     query,

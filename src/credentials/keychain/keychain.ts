@@ -1,5 +1,5 @@
 // Gets, sets and deletes secrets in the OS keychain, within a time limit even if the keychain does not answer.
-import { type ChildProcess, fork } from "node:child_process";
+import { type ChildProcess, fork, type StdioOptions } from "node:child_process";
 import { lstatSync } from "node:fs";
 import { fileURLToPath } from "node:url";
 import * as z from "zod/v4";
@@ -122,11 +122,14 @@ function workerEnvironment(environment: NodeJS.ProcessEnv): NodeJS.ProcessEnv {
 function startWorker(environment: NodeJS.ProcessEnv): ChildProcess {
   const isSource = import.meta.url.endsWith(".ts");
   const file = fileURLToPath(new URL(isSource ? "./worker.ts" : "./keychain-worker.js", import.meta.url));
-  return fork(file, {
+  // The types of fork lack windowsHide, which it passes on to spawn.
+  const options = {
     execArgv: isSource ? ["--import", import.meta.resolve("tsx")] : [],
     env: workerEnvironment(environment),
-    stdio: ["ignore", "ignore", "ignore", "ipc"],
-  });
+    stdio: ["ignore", "ignore", "ignore", "ipc"] satisfies StdioOptions,
+    windowsHide: true,
+  };
+  return fork(file, options);
 }
 
 /** The worker starts with the first call and ends this long after the last one. */

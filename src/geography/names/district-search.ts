@@ -38,14 +38,14 @@ export interface FoundDistrict extends DistrictRow {
   readonly since?: number;
   /** For a similar match: the district's other name that resembles the query. */
   readonly via?: string;
-  /** Quality of the match, from 0 to 1. */
-  readonly score: number;
+  /** For a similar match: the similarity, from 0 to 1. */
+  readonly score?: number;
 }
 
 export interface SearchResult {
   /** The matches, best first. */
   readonly found: readonly FoundDistrict[];
-  /** Whether several districts may be meant, or the only match is a guess. */
+  /** Whether several districts have the name. */
   readonly ambiguous: boolean;
 }
 
@@ -73,6 +73,8 @@ interface NameIndex {
   /** All names in Latin letters. */
   readonly names: readonly KnownName[];
   readonly latin: NameLookup;
+  /** Returns the recorded creations of the listed districts, by district code. */
+  readonly getCreations: () => ReadonlyMap<string, NewDistrict>;
   /** Returns the lookup of the names in Indian scripts, which is created for the first query in one of these scripts. */
   readonly getLocal: () => NameLookup;
 }
@@ -81,10 +83,6 @@ interface NameIndex {
 const MIN_SCORE = 0.7;
 /** Minimum similarity to any other name; higher, because there are many of them. */
 const MIN_OTHER_SCORE = 0.78;
-/** Minimum similarity if another district has the name; only the list's own names count then. */
-const MIN_SCORE_WITH_NAMED = 0.75;
-/** Similarity to a name in the list at which an alias of another district may not be meant. */
-const RIVAL_SCORE = 0.9;
 const OTHER_WEIGHT = 0.99;
 const MAX_COMPARED = 90;
 const MIN_PAIR_SHARE = 0.28;
@@ -114,8 +112,26 @@ function createIndex(state: State, country: Country): NameIndex {
     recorded,
     names,
     latin: createLookup(names),
+    getCreations: once(() => findCreations(loadNewDistricts().get(recorded ?? "") ?? [], names)),
     getLocal: once(() => createLookup(getLocalNames())),
   };
+}
+
+/** Finds the listed districts that were created. The last row of a district counts: some were created, merged and created again. */
+function findCreations(changes: readonly NewDistrict[], names: readonly KnownName[]): ReadonlyMap<string, NewDistrict> {
+  const latest = new Map(changes.map((change) => [change.name, change]));
+  const candidates = names.filter(
+    ({ match, kind, isGenerated }) => match !== "headquarters" && kind !== "short" && isGenerated !== true,
+  );
+  return new Map(
+    [...latest.values()].flatMap((change) => {
+      if (change.status !== "made") return [];
+      const listed =
+        candidates.find(({ forms }) => isSameName(change.forms, forms)) ??
+        candidates.find(({ forms }) => hasSameSound(change.forms, forms));
+      return listed === undefined ? [] : [[listed.row.districtCode, change] as const];
+    }),
+  );
 }
 
 /** Caches the index of each list. */
@@ -142,6 +158,39 @@ const isListed = ({ forms: district }: NameWithForms, { names }: NameIndex): boo
     ({ match, forms }) => match !== "headquarters" && (isSameName(district, forms) || hasSameSound(district, forms)),
   );
 
+/** Adds the year and the parents of each district that the public record contains as created. The districts are in this state. */
+export function withCreations<R extends DistrictRow>(rows: readonly R[], state: State, country: Country): readonly R[] {
+  const creations = getIndex(state, country)?.getCreations();
+  return rows.map((row) => {
+    const creation = creations?.get(row.districtCode);
+    return creation === undefined ? row : { ...row, made: creation.year, partOf: creation.partOf.join(" + ") };
+  });
+}
+
+/** Whether the public record contains a district of this state that was created in this year or later. */
+export const hasCreations = (state: State, since: number): boolean =>
+  (loadNewDistricts().get(findRecordedState(state)?.name ?? "") ?? []).some(
+    ({ status, year }) => status === "made" && year >= since,
+  );
+
+/** Returns the districts that were abolished or announced in this year or later and are not in the lists of these states. */
+export function findUnlistedChanges(states: readonly State[], since: number, country: Country): readonly string[] {
+  return states.flatMap((state) => {
+    const index = getIndex(state, country);
+    const changes = loadNewDistricts().get(index?.recorded ?? "") ?? [];
+    const latest = [...new Map(changes.map((change) => [change.name, change])).values()];
+    return latest
+      .filter((change) => change.year >= since && index !== undefined && !isListed(change, index))
+      .map(({ name, status, year }) => `${name} (${state.code}) ${status} ${year}`);
+  });
+}
+
+/** First and last year of the public record of created, abolished and announced districts. */
+export function recordedYears(): readonly [first: number, last: number] {
+  const years = [...loadNewDistricts().values()].flat().map(({ year }) => year);
+  return [Math.min(...years), Math.max(...years)];
+}
+
 interface ScoredName {
   readonly name: KnownName;
   readonly score: number;
@@ -155,12 +204,11 @@ function selectBestPerDistrict(matches: readonly ScoredName[]): readonly ScoredN
   return [...best.values()];
 }
 
-const toNamedDistrict = ({ name: { row, match, kind, since }, score }: ScoredName): FoundDistrict => ({
+const toNamedDistrict = ({ name: { row, match, kind, since } }: ScoredName): FoundDistrict => ({
   ...row,
   match,
   ...(kind !== undefined && { kind }),
   ...(since !== undefined && { since }),
-  score,
 });
 
 const toSimilarDistrict = ({ name: { row, match, name }, score }: ScoredName): FoundDistrict => ({
@@ -170,7 +218,8 @@ const toSimilarDistrict = ({ name: { row, match, name }, score }: ScoredName): F
   score: Math.round(score * 100) / 100,
 });
 
-const compareByScore = (a: FoundDistrict, b: FoundDistrict): number => b.score - a.score || (a.name < b.name ? -1 : 1);
+const compareByScore = (a: ScoredName, b: ScoredName): number =>
+  b.score - a.score || (a.name.row.name < b.name.row.name ? -1 : 1);
 
 export class DistrictSearch {
   readonly states: readonly State[];
@@ -207,24 +256,19 @@ export class DistrictSearch {
     const isExact = namesakes.some(({ name }) => name.match === "exact");
     const named = namesakes.filter(({ name }) => !isExact || name.isGenerated !== true);
     const rows = new Set(namesakes.map(({ name }) => name.row));
-    const similar = this.#findSimilar(queryForms, state).filter(
-      ({ name, score }) =>
-        !rows.has(name.row) && (named.length === 0 || (name.match === "exact" && score >= MIN_SCORE_WITH_NAMED)),
-    );
-    const hasSameSpelling = ({ forms }: KnownName): boolean => queryForms.some((each) => hasSameSound(each, forms));
-    const isRival = ({ name, score }: ScoredName): boolean =>
-      name.match === "exact" &&
-      !name.forms.isIndianScript &&
-      (hasSameSpelling(name) || (!isExact && score >= RIVAL_SCORE));
+    // If a district has the name, a similar name is not meant, unless it has the same sound, or it contains a name that is only an
+    // alias: "Garo Hills" is a short form of two districts and a part of five names.
+    const isRival = ({ match, forms }: KnownName): boolean =>
+      match === "exact" &&
+      !forms.isIndianScript &&
+      queryForms.some((each) => hasSameSound(each, forms) || (!isExact && isPartOf(each, forms)));
+    const isPossible = ({ name }: ScoredName): boolean => !rows.has(name.row) && (named.length === 0 || isRival(name));
+    const similar = this.#findSimilar(queryForms, state).filter(isPossible);
     const found = [
-      ...named.map(toNamedDistrict).toSorted(compareByScore),
-      ...similar.map(toSimilarDistrict).toSorted(compareByScore),
+      ...named.toSorted(compareByScore).map(toNamedDistrict),
+      ...similar.toSorted(compareByScore).map(toSimilarDistrict),
     ];
-    // A similar name is only a guess, even if it is the only match. It is also a guess that the name of a city means its
-    // district.
-    const isCity = named.some(({ name }) => name.match === "headquarters" && name.kind === "city");
-    const ambiguous = named.length === 0 ? found.length > 0 : named.length > 1 || isCity || similar.some(isRival);
-    return { found, ambiguous };
+    return { found, ambiguous: named.length > 0 && found.length > 1 };
   }
 
   /** Whether a district has this name; a similar name is not enough. */
@@ -254,7 +298,8 @@ export class DistrictSearch {
       const index = states.map((state) => getIndex(state, this.#country)).find((each) => each?.recorded === recorded);
       return index && !isListed(district, index) ? index.state : undefined;
     };
-    const changes = loadNewDistricts()
+    const changes = [...loadNewDistricts().values()]
+      .flat()
       .filter(isQueried)
       .flatMap((change) => {
         const state = findStateWithout(change, change.state);
@@ -267,6 +312,14 @@ export class DistrictSearch {
         if (state !== undefined) return { state, headquartersOf: district.name };
       }
     return undefined;
+  }
+
+  /** Adds the year and the parents of recently created districts to matches that are not guesses. */
+  withCreations(matches: readonly FoundDistrict[]): readonly FoundDistrict[] {
+    return matches.flatMap((match) => {
+      const state = this.allStates.find(({ code }) => code === match.stateCode);
+      return state === undefined || match.match === "similar" ? [match] : withCreations([match], state, this.#country);
+    });
   }
 
   #getIndexes(state?: State): readonly NameIndex[] {

@@ -18,7 +18,7 @@ import type { Runtime } from "../runtime.ts";
 import { MARKDOWN, skillCacheHints } from "../skills/skills.ts";
 import { factsOf, failureText, fieldTexts } from "../tools/failure-text.ts";
 import { isOfferedTool } from "../tools/offered-tools.ts";
-import { driftMeta } from "../tools/result.ts";
+import { resultMeta } from "../tools/result.ts";
 import { createReadOnlyToolRunner } from "../tools/tool-call.ts";
 import { readView } from "./views.ts";
 
@@ -106,7 +106,7 @@ export async function readResource(
       context: limits,
     });
     return {
-      contents: [{ uri, mimeType: resource.mimeType, text, ...driftMeta(drift) }],
+      contents: [{ uri, mimeType: resource.mimeType, text, ...resultMeta({ drift }) }],
       ...(protocolEra === "modern" && { ttlMs, cacheScope: resource.cacheScope }),
     };
   } catch (error) {

@@ -19,9 +19,9 @@ import type { ToolCall } from "../../toolkit/tool-call.ts";
 import type { ToolName } from "../../toolkit/tool-names.ts";
 import type { Runtime } from "../runtime.ts";
 import { factsOf, failureText } from "../tools/failure-text.ts";
+import { withJournalNotice } from "../tools/journal-notice.ts";
 import { isOfferedTool } from "../tools/offered-tools.ts";
-import { withRestoreNotice } from "../tools/restore-notice.ts";
-import { driftMeta, type ResourceLinkFactory, toCallToolResult } from "../tools/result.ts";
+import { type ResourceLinkFactory, resultMeta, toCallToolResult } from "../tools/result.ts";
 import { createToolCall } from "../tools/tool-call.ts";
 import { toCreateTaskResult } from "./serve.ts";
 import type { Task, TaskBackend } from "./task.ts";
@@ -42,8 +42,8 @@ export function createJobTasks(runtime: Runtime, linkOf: ResourceLinkFactory): J
 
   function toTask(taskId: string, tool: ToolName, taskState: JobTaskState): Task {
     const { summary, createdAt, lastUpdatedAt } = taskState;
-    const restoreNotice = runtime.hooks?.restoreNotice?.();
-    const statusMessage = restoreNotice === undefined ? summary : `${summary} ${restoreNotice}`;
+    const journalNotice = runtime.hooks?.journalNotice?.();
+    const statusMessage = journalNotice === undefined ? summary : `${summary} ${journalNotice}`;
     const facts = { taskId, statusMessage, createdAt, lastUpdatedAt, ttlMs: null };
     switch (taskState.status) {
       case "working":
@@ -56,7 +56,7 @@ export function createJobTasks(runtime: Runtime, linkOf: ResourceLinkFactory): J
         return {
           ...facts,
           status: "completed",
-          result: withRestoreNotice(answer, { name: tool, effect: "create" }, restoreNotice),
+          result: withJournalNotice(answer, { name: tool, effect: "create" }, journalNotice),
         };
       }
     }
@@ -88,7 +88,7 @@ export function createJobTasks(runtime: Runtime, linkOf: ResourceLinkFactory): J
       const started = startedJobFrom(tool, result);
       if (!started) return undefined;
       const { taskState, ...identity } = started;
-      return { ...toCreateTaskResult(toTask(await ids.encode(identity), tool, taskState)), ...driftMeta(result.drift) };
+      return { ...toCreateTaskResult(toTask(await ids.encode(identity), tool, taskState)), ...resultMeta(result) };
     },
 
     get: (taskId, context) =>

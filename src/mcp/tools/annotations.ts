@@ -5,8 +5,6 @@ import type { Effect } from "../../toolkit/define-tool.ts";
 const HINTS: Readonly<Record<Effect, Omit<ToolAnnotations, "title">>> = {
   read: { readOnlyHint: true, destructiveHint: false, idempotentHint: true },
   save: { readOnlyHint: false, destructiveHint: false, idempotentHint: false },
-  // Not read-only: some clients run read-only tools without asking the user, and this tool may write a file.
-  export: { readOnlyHint: false, destructiveHint: false, idempotentHint: false },
   create: { readOnlyHint: false, destructiveHint: false, idempotentHint: false },
   cancel: { readOnlyHint: false, destructiveHint: true, idempotentHint: false },
   // RESTART discards finished stages.

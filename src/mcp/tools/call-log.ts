@@ -1,6 +1,6 @@
 // Logs one tool call: its failed attempts and its answer. Common fields connect these lines, and the requestId connects them to the
 // API's own log. Arguments and results are not logged.
-import type { RequestId } from "@modelcontextprotocol/server";
+import type { CallToolResult, RequestId } from "@modelcontextprotocol/server";
 import type { FailedAttempt } from "../../api-client/attempts.ts";
 import { isJsonObject } from "../../contract/json.ts";
 import type { FailureFacts } from "../../core/failure.ts";
@@ -25,10 +25,10 @@ let callCount = 0;
 const memberOf = (part: unknown, name: string): unknown => (isJsonObject(part) ? part[name] : undefined);
 
 /** Returns the fields that connect an answer to the journal and to the API's log. */
-const correlationFieldsOf = (structured: unknown) => ({
-  key: memberOf(memberOf(structured, "action"), "idempotencyKey"),
-  attempts: memberOf(memberOf(structured, "action"), "attempts"),
-  requestId: memberOf(memberOf(structured, "meta"), "requestId"),
+const correlationFieldsOf = ({ structuredContent, _meta }: CallToolResult) => ({
+  key: memberOf(memberOf(structuredContent, "action"), "idempotencyKey"),
+  attempts: memberOf(memberOf(structuredContent, "action"), "attempts"),
+  requestId: memberOf(_meta, "mic-mcp/requestId"),
 });
 
 export function createCallLog(log: Log, tool: string, { id, session, client }: RequestSource, now: () => number) {
@@ -43,9 +43,8 @@ export function createCallLog(log: Log, tool: string, { id, session, client }: R
   };
   return {
     logFailedAttempt: (attempt: FailedAttempt): void => log.info({ ...commonFields, ...attempt }, "attempt failed"),
-    /** `structured`: the answer's structuredContent. */
-    logResult: (structured: unknown): void =>
-      log.info({ ...commonFields, ms: now() - startedAt, ...correlationFieldsOf(structured) }, "tool call"),
+    logResult: (answer: CallToolResult): void =>
+      log.info({ ...commonFields, ms: now() - startedAt, ...correlationFieldsOf(answer) }, "tool call"),
     logFailure({ kind, status, idempotencyKey: key, requestId }: FailureFacts, error: unknown): void {
       log.info({ ...commonFields, ms: now() - startedAt, kind, status, key, requestId }, "tool call failed");
       if (kind === "internal") log.error({ ...commonFields, err: error }, "internal failure");

@@ -10,6 +10,7 @@ import { CALL_LIMIT_MS } from "../../api-client/attempts.ts";
 import { errorMessage, type FailureFacts } from "../../core/failure.ts";
 import { toArgumentsObject } from "../../toolkit/arguments.ts";
 import type { Tool } from "../../toolkit/define-tool.ts";
+import { omitUnofferedTools } from "../../toolkit/offered-text.ts";
 import type { ToolResult } from "../../toolkit/results.ts";
 import type { Progress, ToolCall } from "../../toolkit/tool-call.ts";
 import type { ToolName } from "../../toolkit/tool-names.ts";
@@ -17,7 +18,8 @@ import type { Runtime } from "../runtime.ts";
 import { createCallLog, type RequestSource } from "./call-log.ts";
 import type { Consent } from "./confirmation.ts";
 import { factsOf, failureText } from "./failure-text.ts";
-import { withRestoreNotice } from "./restore-notice.ts";
+import { withJournalNotice } from "./journal-notice.ts";
+import { isOfferedTool } from "./offered-tools.ts";
 import { type ResourceLinkFactory, toCallToolResult } from "./result.ts";
 import { createToolCall } from "./tool-call.ts";
 
@@ -81,10 +83,21 @@ async function recallArguments(
   return stored && { ...tool.byKey.argumentsOf(stored), idempotencyKey };
 }
 
-async function withWorkspace(tool: Tool, args: Readonly<Record<string, unknown>>, runtime: Runtime) {
-  if ((args["workspaceId"] ?? undefined) !== undefined || !tool.argumentNames.includes("workspaceId")) return args;
-  const workspaceId = await runtime.workspaceId();
-  return workspaceId === undefined ? args : { ...args, workspaceId };
+/** Returns undefined for a tool without the argument if the login cannot be read: then the workspace would only shorten its advice. */
+async function defaultWorkspace(
+  { argumentNames, toolsets }: Tool,
+  { workspaceId }: Runtime,
+): Promise<string | undefined> {
+  if (argumentNames.includes("workspaceId")) return await workspaceId();
+  return toolsets.includes("jobs") ? await workspaceId().catch(() => undefined) : undefined;
+}
+
+/** Omits the sentences of the advice that mention tools that are not offered. */
+function withOfferedAdvice(facts: FailureFacts, { tools, config }: Runtime): FailureFacts {
+  const { next, ...others } = facts;
+  if (next === undefined) return facts;
+  const advice = omitUnofferedTools(next, (name) => isOfferedTool(name, tools, config));
+  return advice === "" ? others : { ...facts, next: advice };
 }
 
 /** These tools need no configuration, because they read only the journal. */
@@ -92,12 +105,20 @@ const JOURNAL_ONLY_TOOLS: ReadonlySet<ToolName> = new Set(["list_actions", "show
 
 /**
  * Adds the stored arguments of an action if the call has only its key, and adds the default workspace. A missing configuration is
- * reported before the arguments are checked, because correcting them would not help. Throws Failure.
+ * reported before the arguments are checked, because correcting them would not help. Also returns that workspace. Throws Failure.
  */
-export async function completeArguments(tool: Tool, args: unknown, runtime: Runtime): Promise<Arguments> {
-  if (!JOURNAL_ONLY_TOOLS.has(tool.name)) await runtime.requireConfigured?.(tool.toolset);
+export async function completeArguments(
+  tool: Tool,
+  args: unknown,
+  runtime: Runtime,
+): Promise<{ readonly args: Arguments; readonly workspaceId: string | undefined }> {
+  const isJournalOnly = JOURNAL_ONLY_TOOLS.has(tool.name);
+  if (!isJournalOnly && tool.toolsets[0] !== undefined) await runtime.requireConfigured?.(tool.toolsets[0]);
   const given = toArgumentsObject(tool.name, args);
-  return await withWorkspace(tool, (await recallArguments(tool, tool.toExact(given), runtime)) ?? given, runtime);
+  const workspaceId = isJournalOnly ? undefined : await defaultWorkspace(tool, runtime);
+  const complete: Arguments = (await recallArguments(tool, given, runtime)) ?? given;
+  const isDefault = tool.argumentNames.includes("workspaceId") && (complete["workspaceId"] ?? undefined) === undefined;
+  return { args: isDefault && workspaceId !== undefined ? { ...complete, workspaceId } : complete, workspaceId };
 }
 
 export interface CallEnvironment {
@@ -153,31 +174,36 @@ export async function callTool(
   const callLog = createCallLog(log, tool.name, request, timing.now);
   let answer: CallToolResult;
   try {
-    const complete = await completeArguments(tool, args, runtime);
+    const { args: complete, workspaceId } = await completeArguments(tool, args, runtime);
     const limits = { signal, deadlineAt: startedAt + CALL_LIMIT_MS, onFailedAttempt: callLog.logFailedAttempt };
-    const consent = await request.requestConsent(tool, complete, createToolCall(runtime, tool.name, limits));
+    const consent = await request.requestConsent(
+      tool,
+      complete,
+      createToolCall(runtime, tool.name, limits, { workspaceId }),
+    );
     if ("ask" in consent) return consent.ask;
     if ("declined" in consent) {
-      callLog.logResult(undefined);
+      callLog.logResult(DECLINED);
       return DECLINED;
     }
     const call = createToolCall(runtime, tool.name, limits, {
       report: request.report,
+      workspaceId,
       proposedKey: consent.key,
       shownVersion: consent.shownVersion,
       followsTasks: environment.createTask !== undefined,
     });
-    answer = withRestoreNotice(
+    answer = withJournalNotice(
       await invokeTool(tool, complete, call, environment),
       tool,
-      runtime.hooks?.restoreNotice?.(),
+      runtime.hooks?.journalNotice?.(),
     );
-    callLog.logResult(answer.structuredContent);
+    callLog.logResult(answer);
   } catch (error) {
     if (error instanceof ProtocolError) throw error;
     const thrown = factsOf(error);
     // Not an internal error: the journal may close before a canceled call ends. The client does not receive the answer.
-    const facts = signal.aborted && thrown.kind === "internal" ? canceledFacts : thrown;
+    const facts = signal.aborted && thrown.kind === "internal" ? canceledFacts : withOfferedAdvice(thrown, runtime);
     answer = failureResult(tool.name, facts);
     callLog.logFailure(facts, error);
     if (tool.isWrite && isForbiddenByServer(facts))

@@ -1,26 +1,43 @@
 // Decides which tools a configuration offers, and how tools/list shows them.
 import type { Tool as ListedTool } from "@modelcontextprotocol/server";
-import type { JsonSchema } from "../../contract/json-schema.ts";
-import type { Config } from "../../core/config.ts";
+import { type JsonSchema, schemaOf } from "../../contract/json-schema.ts";
+import { type Config, UsageError } from "../../core/config.ts";
 import type { Tool } from "../../toolkit/define-tool.ts";
+import { omitUnofferedTools } from "../../toolkit/offered-text.ts";
+import { TOOL_NAMES } from "../../toolkit/tool-names.ts";
 import { showsViews, viewUri } from "../../toolkit/views.ts";
 import { annotationsOf } from "./annotations.ts";
-import { omitUnofferedTools } from "./description.ts";
 import { ESSENTIAL_TOOLS } from "./essential-tools.ts";
 
-type OfferableTool = Pick<Tool, "name" | "toolset" | "isWrite" | "view">;
+export type OfferableTool = Pick<Tool, "name" | "toolsets" | "effect" | "view">;
 
 const hasNoView = ({ view }: Pick<Tool, "view">): boolean => view === undefined;
 
-const isSelected = ({ name, toolset }: Pick<Tool, "name" | "toolset">, { toolsets }: Config): boolean =>
-  toolsets.includes(toolset) || (toolsets.includes("essentials") && ESSENTIAL_TOOLS.has(name));
+const isSelected = ({ name, toolsets: own }: OfferableTool, { toolsets, tools, excludedTools }: Config): boolean =>
+  !excludedTools.includes(name) &&
+  (tools.includes(name) ||
+    own.some((toolset) => toolsets.includes(toolset)) ||
+    (toolsets.includes("essentials") && ESSENTIAL_TOOLS.has(name)));
+
+/** Throws UsageError if MIC_TOOLS or MIC_EXCLUDE_TOOLS contains a name that no tool has. */
+export function checkToolNames({ tools, excludedTools }: Config): void {
+  const known: ReadonlySet<string> = new Set(TOOL_NAMES);
+  const unknown = [...tools, ...excludedTools].filter((name) => !known.has(name));
+  if (unknown.length > 0)
+    throw new UsageError(
+      `MIC_TOOLS and MIC_EXCLUDE_TOOLS name unknown tools: ${unknown.join(", ")}. The tools are: ${TOOL_NAMES.join(", ")}.`,
+    );
+}
 
 const isOffered = (tool: OfferableTool, config: Config): boolean =>
-  isSelected(tool, config) && (!config.readOnly || !tool.isWrite) && (config.apps !== "never" || hasNoView(tool));
+  isSelected(tool, config) &&
+  (!config.readOnly || tool.effect === "read") &&
+  (config.apps !== "never" || hasNoView(tool));
 
 /** Returns why a tool is not offered, for an agent that calls it anyway. */
-export function reasonNotOffered(tool: Pick<Tool, "name" | "toolset" | "view">, config: Config): string {
-  if (!isSelected(tool, config)) return `its toolset ${tool.toolset} is not enabled (MIC_TOOLSETS)`;
+export function reasonNotOffered(tool: OfferableTool, config: Config): string {
+  if (config.excludedTools.includes(tool.name)) return "it is excluded (MIC_EXCLUDE_TOOLS)";
+  if (!isSelected(tool, config)) return `its toolset ${tool.toolsets.join(" or ")} is not enabled (MIC_TOOLSETS)`;
   return config.apps === "never" && !hasNoView(tool)
     ? "this server has no views (MIC_APPS=never)"
     : "this server is read-only (MIC_READ_ONLY=1)";
@@ -52,17 +69,38 @@ function withOptionalWorkspace(schema: JsonSchema, workspaceId: string | undefin
   return { ...schema, required: required.filter((name) => name !== "workspaceId") };
 }
 
-/** `offered`: the names of the tools that a description may mention. */
+/** An argument that names a tool lists only tools that are offered. */
+function withOfferedChoices(schema: JsonSchema, isOffered: (name: string) => boolean): JsonSchema {
+  const { source, ...others } = schemaOf(schema["properties"]);
+  const choices = schemaOf(source)["enum"];
+  if (!isNameList(choices)) return schema;
+  return { ...schema, properties: { source: { ...schemaOf(source), enum: choices.filter(isOffered) }, ...others } };
+}
+
+const hasMeta = ({ view, searchHint, alwaysLoad }: Tool): boolean =>
+  view !== undefined || searchHint !== undefined || alwaysLoad === true;
+
+/** Claude Code reads the members of `anthropic/`: hosts that search for tools do not load the others at once. */
+const listedMeta = ({ view, searchHint, alwaysLoad }: Tool) => ({
+  ...(view !== undefined && { ui: { resourceUri: viewUri(view) } }),
+  ...(searchHint !== undefined && { "anthropic/searchHint": searchHint }),
+  ...(alwaysLoad && { "anthropic/alwaysLoad": true }),
+});
+
+/** `isOffered`: whether a text may mention the tool. */
 export const toListedTool = (
   tool: Tool,
   workspaceId: string | undefined,
-  offered: Pick<ReadonlySet<string>, "has">,
+  isOffered: (name: string) => boolean,
 ): ListedTool => ({
   name: tool.name,
   title: tool.title,
-  description: omitUnofferedTools(tool.description, offered),
-  inputSchema: { ...withOptionalWorkspace(tool.inputSchema(), workspaceId), type: "object" },
+  description: omitUnofferedTools(tool.description, isOffered),
+  inputSchema: {
+    ...withOfferedChoices(withOptionalWorkspace(tool.inputSchema(), workspaceId), isOffered),
+    type: "object",
+  },
   outputSchema: { ...tool.outputSchema, type: "object" },
   annotations: annotationsOf(tool.effect),
-  ...(tool.view !== undefined && { _meta: { ui: { resourceUri: viewUri(tool.view) } } }),
+  ...(hasMeta(tool) && { _meta: listedMeta(tool) }),
 });

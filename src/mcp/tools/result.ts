@@ -6,7 +6,15 @@ import type { ToolResult } from "../../toolkit/results.ts";
 /** Returns the link to the resource with this URI; undefined if there is none. */
 export type ResourceLinkFactory = (uri: string) => ContentBlock | undefined;
 
-export const driftMeta = (drift: readonly string[]) => (drift.length > 0 ? { _meta: { "mic-mcp/drift": drift } } : {});
+/** Returns `_meta`, with the facts of a result that no model needs; empty if there are none. */
+export function resultMeta({ drift, requestId, view }: Pick<ToolResult, "drift" | "requestId" | "view">) {
+  const facts = {
+    ...(drift.length > 0 && { "mic-mcp/drift": drift }),
+    ...(requestId !== undefined && { "mic-mcp/requestId": requestId }),
+    ...(view && { "mic-mcp/view": view }),
+  };
+  return Object.keys(facts).length > 0 ? { _meta: facts } : {};
+}
 
 /** Embeds a small file. Links a larger file if the client supports resource_link. */
 function fileBlock({ url, fileName, contentType, bytes, content }: LinkedFile, supportsLinks: boolean): ContentBlock[] {
@@ -17,14 +25,12 @@ function fileBlock({ url, fileName, contentType, bytes, content }: LinkedFile, s
 }
 
 /** `linkOf` is undefined if the client does not support resource_link. */
-export function toCallToolResult(
-  { structured, text, link, file, drift }: ToolResult,
-  linkOf: ResourceLinkFactory | undefined,
-): CallToolResult {
+export function toCallToolResult(result: ToolResult, linkOf: ResourceLinkFactory | undefined): CallToolResult {
+  const { structured, text, link, file } = result;
   const linked = link === undefined ? undefined : linkOf?.(link);
   const attachments = file ? fileBlock(file, linkOf !== undefined) : linked ? [linked] : [];
   return {
-    ...driftMeta(drift),
+    ...resultMeta(result),
     content: [{ type: "text", text }, ...attachments],
     structuredContent: { ...structured },
   };

@@ -1,7 +1,5 @@
 // Creates the context of one use of a tool: for tools/call, resources/read, a completion or a task.
-import type { Arguments } from "../../actions/fingerprint.ts";
 import type { CallContext } from "../../api-client/attempts.ts";
-import type { Tool } from "../../toolkit/define-tool.ts";
 import type { UseTool } from "../../toolkit/resources/resource.ts";
 import type { Progress, ToolCall } from "../../toolkit/tool-call.ts";
 import type { ToolName } from "../../toolkit/tool-names.ts";
@@ -14,6 +12,7 @@ interface ToolCallOptions {
   readonly proposedKey?: string | undefined;
   readonly shownVersion?: number | undefined;
   readonly followsTasks?: boolean;
+  readonly workspaceId?: string | undefined;
 }
 
 export const createToolCall = (
@@ -24,6 +23,7 @@ export const createToolCall = (
 ): ToolCall => ({
   tool,
   context,
+  workspaceId: options.workspaceId,
   proposedKey: options.proposedKey,
   shownVersion: options.shownVersion,
   followsTasks: options.followsTasks ?? false,
@@ -35,15 +35,11 @@ export const createToolCall = (
   report: options.report ?? (() => undefined),
 });
 
-/** Whether this call changes nothing, neither at the API nor on this machine. */
-export const isReadOnlyCall = ({ effect }: Tool, args: Arguments): boolean =>
-  effect === "read" || (effect === "export" && args["saveAs"] === undefined);
-
 /** Runs offered tools for a resource or a completion, which may only read. Throws Failure. */
 export const createReadOnlyToolRunner =
   (runtime: Runtime, context: CallContext): UseTool =>
   async (name, args) => {
     const tool = offeredTools(runtime.tools, runtime.config).find((each) => each.name === name);
-    if (tool === undefined || !isReadOnlyCall(tool, args)) throw toolNotFound(name);
+    if (tool?.effect !== "read") throw toolNotFound(name);
     return await tool.invoke(args, createToolCall(runtime, name, context));
   };

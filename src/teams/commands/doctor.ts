@@ -1,14 +1,16 @@
 // Implements `mic-mcp doctor --teams`: checks the settings, the database, the identity provider and the teams of a deployment.
+import { readFile } from "node:fs/promises";
 import { createTransport } from "../../api-client/transport.ts";
 import { type Check, checkNode, checkProxy, checkWarnings } from "../../cli/checks.ts";
 import { rephraseFailureForUser } from "../../cli/errors.ts";
 import { UsageError } from "../../core/config.ts";
 import { errorMessage, Failure } from "../../core/failure.ts";
-import { escapeText } from "../../core/untrusted-text.ts";
+import { escapeText, quote } from "../../core/untrusted-text.ts";
 import { createRedactor } from "../../credentials/redaction.ts";
 import { type DeploymentDatabase, openDatabase } from "../database.ts";
 import { createEncryption } from "../encryption.ts";
-import { createAccessTokens } from "../oauth/access-tokens.ts";
+import { resourceAt } from "../frontend/sign-in.ts";
+import { type AccessTokens, createAccessTokens, readUnverifiedFacts } from "../oauth/access-tokens.ts";
 import { readTeamsSettings, type TeamsSettings } from "../settings.ts";
 import { createSecrets } from "../tenancy/secrets.ts";
 import { createTeams } from "../tenancy/teams.ts";
@@ -21,20 +23,18 @@ function failedCheck(name: string, error: unknown, fix: string): Check {
   return { name, ok: false, detail: errorMessage(error), fix: next ?? fix };
 }
 
-async function checkDatabase({ database: { query } }: DeploymentDatabase): Promise<Check> {
+async function checkDatabase({ check }: DeploymentDatabase): Promise<Check> {
   try {
-    await query("SELECT 1");
-    return passedCheck("database", "reachable, and its tables exist");
+    await check();
+    return passedCheck("database", "a durable write succeeded");
   } catch (error) {
     return failedCheck("database", error, "Check MIC_DATABASE_URL and its PostgreSQL servers.");
   }
 }
 
-async function checkProvider({ signIn }: TeamsSettings): Promise<Check> {
-  const transport = createTransport();
+async function checkProvider({ signIn }: TeamsSettings, tokens: AccessTokens): Promise<Check> {
   try {
-    const monotonicMs = () => performance.now();
-    await createAccessTokens({ ...signIn, transport, now: Date.now, monotonicMs }).ready();
+    await tokens.ready();
     return passedCheck("sign-in", `${signIn.issuer} is reachable, and its tokens can be verified`);
   } catch (error) {
     return failedCheck(
@@ -42,8 +42,54 @@ async function checkProvider({ signIn }: TeamsSettings): Promise<Check> {
       error,
       "Check MIC_AUTH_ISSUER: it must be identical to the iss claim of the access tokens.",
     );
-  } finally {
-    await transport.close();
+  }
+}
+
+const list = (values: readonly string[]): string =>
+  values.length === 0 ? "none" : values.map((value) => quote(value)).join(", ");
+
+/** Checks an access token in a file: the values that decide about access, the resulting team and rights, and the required values. */
+async function checkAccessToken(
+  file: string,
+  { signIn, publicOrigin }: TeamsSettings,
+  tokens: AccessTokens,
+  { database }: DeploymentDatabase,
+): Promise<Check> {
+  try {
+    const token = (await readFile(file, "utf8")).trim();
+    const verified = await tokens.verify(token).catch((error: unknown) => errorMessage(error));
+    const facts = typeof verified === "string" ? readUnverifiedFacts(token, signIn.teamClaim) : verified.facts;
+    const isForThisServer = facts?.audiences.some(
+      (each) =>
+        each === signIn.audience ||
+        (each.startsWith(publicOrigin) && resourceAt(publicOrigin, each.slice(publicOrigin.length))),
+    );
+    const memberships =
+      typeof verified === "string"
+        ? []
+        : await createTeams(database).findByCaller(verified.caller, verified.caller.groups);
+    const teams = memberships.map(({ name }) => name);
+    const rights = typeof verified === "string" ? [] : [...verified.caller.rights];
+    const problems = [
+      ...(typeof verified === "string" ? [verified] : []),
+      ...(facts && !isForThisServer ? ["The token was issued for another server."] : []),
+      ...(typeof verified !== "string" && rights.length === 0 ? ["It has none of the required scopes."] : []),
+      ...(typeof verified !== "string" && teams.length === 0 ? ["Its user is in no team."] : []),
+    ];
+    const values = facts
+      ? `issuer ${quote(facts.issuer)}; audiences ${list(facts.audiences)}; scopes ${list(facts.scopes)}; groups (${signIn.teamClaim}) ${list(facts.groups)}; teams ${list(teams)}; rights ${list(rights)}`
+      : "it is not a JWT, so its values are unknown";
+    const required = `issuer ${quote(signIn.issuer)}; audience ${list([...new Set([`${publicOrigin}/mcp`, signIn.audience])])}; scopes ${list(Object.values(signIn.scopes))}; a group that is the --claim of a team, or --member`;
+    return problems.length === 0
+      ? passedCheck("token", values)
+      : {
+          name: "token",
+          ok: false,
+          detail: `${problems.join(" ")} Its values: ${values}`,
+          fix: `Required: ${required}.`,
+        };
+  } catch (error) {
+    return failedCheck("token", error, "Use --token FILE with the path of a file that contains one access token.");
   }
 }
 
@@ -61,7 +107,7 @@ async function checkTeams({ secretKeys }: TeamsSettings, { database }: Deploymen
 }
 
 /** Returns the result of each check. Wrong settings count as one failed check, and later checks are skipped. */
-export async function examineTeams(environment: NodeJS.ProcessEnv): Promise<readonly Check[]> {
+export async function examineTeams(environment: NodeJS.ProcessEnv, tokenFile?: string): Promise<readonly Check[]> {
   let settings: TeamsSettings;
   try {
     settings = readTeamsSettings(environment);
@@ -72,18 +118,22 @@ export async function examineTeams(environment: NodeJS.ProcessEnv): Promise<read
   const redactor = createRedactor();
   for (const secret of settings.secrets) redactor.add(secret);
   const deployment = openDatabase(settings);
+  const transport = createTransport();
+  const monotonicMs = () => performance.now();
+  const tokens = createAccessTokens({ ...settings.signIn, transport, now: Date.now, monotonicMs });
   try {
-    const database = await checkDatabase(deployment);
     const checks = [
       checkNode(),
       checkWarnings(settings.config),
-      database,
-      await checkProvider(settings),
-      ...(database.ok ? await checkTeams(settings, deployment) : []),
+      await checkDatabase(deployment),
+      await checkProvider(settings, tokens),
+      ...(await checkTeams(settings, deployment)),
+      ...(tokenFile === undefined ? [] : [await checkAccessToken(tokenFile, settings, tokens, deployment)]),
       checkProxy(environment),
     ];
     return checks.map((check) => ({ ...check, detail: redactor.redact(escapeText(check.detail)) }));
   } finally {
+    await transport.close();
     await deployment.close();
   }
 }

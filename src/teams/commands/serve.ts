@@ -1,5 +1,4 @@
 // Implements `mic-mcp serve --teams`: runs one instance of a deployment until it receives a signal.
-import { tools } from "../../../tools/index.ts";
 import type { HttpFlags } from "../../cli/commands.ts";
 import { crashReason } from "../../cli/log.ts";
 import { onSignal } from "../../cli/signals.ts";
@@ -26,6 +25,7 @@ export function createCallerService(runtime: Runtime): CallerService {
   const actions = new Set<unknown>(runtime.tools.flatMap(({ name, isWrite }) => (isWrite ? [name] : [])));
   return {
     ...createHttpService(runtime),
+    hasTeam: runtime.hooks?.auditor?.team !== "",
     rightFor({ method, params }) {
       const isAction = method === "tools/call" && isJsonObject(params) && actions.has(params["name"]);
       return isAction || method === "tasks/cancel" ? "act" : "read";
@@ -77,7 +77,6 @@ export async function serveTeams(
         }),
       extraRoutes: createDownloads({
         encryption: composed.encryption,
-        tools,
         runtimeOf: composed.runtimeForLink,
         links: settings.downloadLinks,
         log,
@@ -86,7 +85,7 @@ export async function serveTeams(
       }),
       tokens: createAccessTokens({ ...settings.signIn, transport: composed.transport, now: Date.now, monotonicMs }),
       callerLimits: { rate: settings.callerRate, calls: settings.callerCalls },
-      readiness: composed.readiness,
+      databaseCheck: composed.databaseCheck,
       telemetry,
       trace: composed.trace,
       onRefusal: ({ id: caller, clientId: client }, team = "", refusal) =>

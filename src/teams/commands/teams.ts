@@ -1,5 +1,6 @@
 // Implements `mic-mcp teams` and `mic-mcp migrate`: manages the teams of a deployment, their credentials and members. Running instances are
 // notified of each change.
+import { isAbsolute } from "node:path";
 import { parseArgs } from "node:util";
 import { COMMANDS, TEAM_ACTIONS } from "../../cli/commands.ts";
 import { didYouMean, rephraseFailureForUser } from "../../cli/errors.ts";
@@ -87,7 +88,7 @@ async function readNewSecret(
   const { "secret-stdin": isOnStdin, "secret-file": file } = flags;
   if (isOnStdin && file !== undefined) throw new UsageError("--secret-stdin and --secret-file cannot be combined.");
   if (file !== undefined) {
-    if (!file.startsWith("/"))
+    if (!isAbsolute(file))
       throw new UsageError(
         "--secret-file must be an absolute path, because instances can have different working directories.",
       );
@@ -142,7 +143,7 @@ async function createNewTeam(name: string, flags: TeamFlags, manager: Manager): 
   const members = parseMembers(flags, manager);
   const claim = parseClaim(flags);
   const { text: clientSecret, stored } = await readNewSecret(name, flags, manager);
-  if (!flags["skip-verify"]) await verifyCredentials({ baseUrl, clientId, clientSecret, workspaceId });
+  if (!flags["skip-verify"]) await verifyCredentials({ baseUrl, clientId, clientSecret, workspaceId }, true);
   const existing = await manager.teams.add({ name, baseUrl, clientId, workspaceId, claim, secret: stored });
   if (existing !== undefined) throw conflictFailure(name, existing);
   manager.recordChange(name, "added");
@@ -210,7 +211,7 @@ async function rotateSecret(name: string, flags: TeamFlags, manager: Manager): P
   if (!team) throw noSuchTeam(name);
   const { text: clientSecret, stored } = await readNewSecret(name, flags, manager);
   const { baseUrl, clientId, workspaceId } = team;
-  if (!flags["skip-verify"]) await verifyCredentials({ baseUrl, clientId, clientSecret, workspaceId });
+  if (!flags["skip-verify"]) await verifyCredentials({ baseUrl, clientId, clientSecret, workspaceId }, true);
   if (!(await teams.replaceSecret(name, stored))) throw noSuchTeam(name);
   recordChange(name, "secret replaced");
   const how = "file" in stored ? `is read from ${stored.file}` : `is encrypted with the key ${firstKey}`;
@@ -234,7 +235,7 @@ export async function checkTeam(
   const { name, baseUrl, clientId, workspaceId, claim, members } = team;
   try {
     const clientSecret = await secrets.read(team);
-    if (shouldVerify) await verifyCredentials({ baseUrl, clientId, clientSecret, workspaceId });
+    if (shouldVerify) await verifyCredentials({ baseUrl, clientId, clientSecret, workspaceId }, true);
   } catch (error) {
     if (!(error instanceof Failure)) return { team: name, ok: false, detail: errorMessage(error) };
     const { message, next } = rephraseFailureForUser(error.facts);
@@ -245,7 +246,9 @@ export async function checkTeam(
       ...(next !== undefined && { fix: next }),
     };
   }
-  const opened = shouldVerify ? "its secret can be read, and the API issued a token" : "its secret can be read";
+  const opened = shouldVerify
+    ? "its secret can be read, and the API accepts it for its workspace"
+    : "its secret can be read";
   if (claim !== undefined || members.length > 0) return { team: name, ok: true, detail: opened };
   const fix = `Run mic-mcp teams add ${name} with --claim VALUE or --member SUBJECT.`;
   return { team: name, ok: false, detail: `${opened}, but it has no members`, fix };

@@ -8,8 +8,7 @@ import { errorMessage, Failure, type FailureKind } from "../../core/failure.ts";
 import type { Auditor } from "../../core/hooks.ts";
 import type { Log, Runtime } from "../../mcp/runtime.ts";
 import { createToolCall } from "../../mcp/tools/tool-call.ts";
-import type { DefinedTool } from "../../toolkit/define-tool.ts";
-import type { LinkedFiles } from "../../toolkit/linked-files.ts";
+import { toCsv } from "../../toolkit/save-rows.ts";
 import type { Exchange } from "../../transports/http/exchange.ts";
 import type { Encryption } from "../encryption.ts";
 import { SECURITY_HEADERS } from "../frontend/edge.ts";
@@ -45,8 +44,6 @@ export function toAuditRow(download: FinishedDownload): readonly [Auditor, Audit
 
 export interface DownloadOptions {
   readonly encryption: Pick<Encryption, "decryptForAny">;
-  /** All tools; those with the effect `export` generate rows. */
-  readonly tools: readonly DefinedTool[];
   /** Resolves with the caller's runtime in this team; undefined if they are not a member now, or the team does not exist. */
   readonly runtimeOf: (caller: CallerClaims, team: string | undefined) => Promise<Runtime | undefined>;
   /** "ticket": the link is sufficient. "bearer": the request also needs a token of the caller for whom the link was made. */
@@ -139,28 +136,17 @@ async function openAsset(assetId: string, { ports }: Runtime, signal: AbortSigna
   });
 }
 
-/** Runs the call of the link again, and captures its CSV file. */
+/** Lists the rows of the link's call again. */
 async function regenerateRows(
-  tool: DefinedTool,
-  args: Readonly<Record<string, unknown>>,
+  ticket: { readonly tool: string; readonly arguments: Readonly<Record<string, unknown>> },
   runtime: Runtime,
   signal: AbortSignal,
 ): Promise<OpenedFile> {
-  const { ports } = runtime;
-  const { files, service } = ports;
-  if (files.kind !== "links") throw new Error("this server does not create download links");
-  let capturedCsv: Buffer | undefined;
-  const capturingFiles: LinkedFiles = {
-    ...files,
-    async rows(rows) {
-      capturedCsv = rows.csv;
-      return await files.rows(rows);
-    },
-  };
-  const call = createToolCall(runtime, tool.name, { signal, deadlineAt: service.timing.now() + CALL_LIMIT_MS });
-  await tool.create({ ...ports, files: capturingFiles }).invoke(args, call);
-  if (capturedCsv === undefined) throw new Error("the call returned no rows");
-  const csv = capturedCsv;
+  const tool = runtime.tools.find(({ name }) => name === ticket.tool);
+  if (!tool?.tabulate) throw noSuchFile();
+  const deadlineAt = runtime.ports.service.timing.now() + CALL_LIMIT_MS;
+  const call = createToolCall(runtime, tool.name, { signal, deadlineAt });
+  const csv = toCsv(await tool.tabulate(ticket.arguments, call));
   return {
     contentType: CSV_TYPE,
     length: csv.length,
@@ -180,7 +166,7 @@ type ServeDownload = (
 ) => Promise<Response | boolean>;
 
 export function createDownloads(options: DownloadOptions): ServeDownload {
-  const { encryption, tools, runtimeOf, links, log, onFinished, traceId, limits = LIMITS } = options;
+  const { encryption, runtimeOf, links, log, onFinished, traceId, limits = LIMITS } = options;
   const running = new Map<string, number>();
   let total = 0;
 
@@ -200,9 +186,7 @@ export function createDownloads(options: DownloadOptions): ServeDownload {
 
   async function open(ticket: Ticket, runtime: Runtime, signal: AbortSignal): Promise<OpenedFile> {
     if (ticket.kind === "asset") return await openAsset(ticket.assetId, runtime, signal);
-    const tool = tools.find(({ name }) => name === ticket.tool);
-    if (tool?.effect !== "export") throw noSuchFile();
-    return await regenerateRows(tool, ticket.arguments, runtime, signal);
+    return await regenerateRows(ticket, runtime, signal);
   }
 
   /** Sends the file. If the file ends early, the connection is reset, so that a part does not look like the complete file. */

@@ -11,10 +11,12 @@ export interface EdgeOptions {
   readonly allowedOrigins: readonly string[];
   /** The balancers that end TLS, by address: their X-Forwarded-* headers are trusted. */
   readonly isTrustedProxy: ((address: string) => boolean) | undefined;
+  /** Called once, with the first peer that sends X-Forwarded-For and is not trusted. */
+  readonly onUntrustedProxy?: (peer: string) => void;
 }
 
 /** `refused`: the response to send. `address`: the client's address, as far as trusted balancers report it. */
-export type RequestCheck = { readonly refused: Response } | { readonly address: string };
+export type RequestCheck = { readonly refused: Response; readonly reason?: string } | { readonly address: string };
 
 export interface Edge {
   check(request: IncomingMessage): RequestCheck;
@@ -47,10 +49,12 @@ function parseAddress(entry: string): string | undefined {
 const splitList = (headers: readonly string[] | undefined): readonly string[] =>
   (headers ?? []).flatMap((header) => header.split(",").map((entry) => entry.trim()));
 
-export function createEdge({ publicOrigin, allowedOrigins, isTrustedProxy = () => false }: EdgeOptions): Edge {
+export function createEdge(options: EdgeOptions): Edge {
+  const { publicOrigin, allowedOrigins, isTrustedProxy = () => false, onUntrustedProxy } = options;
   const { host: ownHost, protocol } = new URL(publicOrigin);
   const isTls = protocol === "https:";
   const allowed = new Set(allowedOrigins);
+  let hasReportedProxy = false;
 
   /** Each balancer appends the address of its client to X-Forwarded-For. Entries before one that is not an address are ignored. */
   function clientAddress(peer: string, forwardedFor: readonly string[]): string {
@@ -87,8 +91,12 @@ export function createEdge({ publicOrigin, allowedOrigins, isTrustedProxy = () =
   return {
     check(request) {
       const peer = normalizeAddress(request.socket.remoteAddress ?? "");
+      if (!hasReportedProxy && "x-forwarded-for" in request.headers && !isTrustedProxy(peer)) {
+        hasReportedProxy = true;
+        onUntrustedProxy?.(peer);
+      }
       const reason = findRefusalReason(request, peer);
-      if (reason !== undefined) return { refused: errorResponse(403, reason) };
+      if (reason !== undefined) return { refused: errorResponse(403, reason), reason };
       const isPreflight = "access-control-request-method" in request.headers;
       if (request.method === "OPTIONS" && isPreflight && allowedOriginOf(request) !== undefined)
         return {

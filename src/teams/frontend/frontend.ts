@@ -22,9 +22,9 @@ import {
   errorResponse,
   HEALTH_PATH,
   healthResponse,
+  isGetOrHead,
   noSuchPath,
   READY_PATH,
-  readinessResponse,
   shuttingDown,
   tooManyRequests,
 } from "../../transports/http/responses.ts";
@@ -32,8 +32,10 @@ import type { CallerTrace } from "../audit.ts";
 import type { Caller, Right } from "../caller.ts";
 import type { AccessTokens } from "../oauth/access-tokens.ts";
 import { ProviderUnavailable } from "../oauth/provider.ts";
+import { checkAll, createHealthCheck, type HealthCheck } from "../readiness.ts";
 import { createEdge, type EdgeOptions } from "./edge.ts";
 import { type AcquireResult, type CallerLimits, createCallerLimits, type LimitExceeded } from "./limits.ts";
+import { createRefusals } from "./refusals.ts";
 import {
   createSignIn,
   createWellKnown,
@@ -46,6 +48,8 @@ import { createStatelessClients } from "./stateless.ts";
 
 /** The MCP service for the clients of one caller. */
 export interface CallerService extends HttpService {
+  /** False if the caller belongs to no team, so only geography works. */
+  readonly hasTeam?: boolean;
   /** The right that a message requires. */
   rightFor(message: RequestOrNotification): Right;
   /** Called when a message requires a right that the caller does not have. */
@@ -74,9 +78,13 @@ export interface FrontendOptions extends EdgeOptions {
   /** An audience that is accepted at every path, in addition to the path's own URL. */
   readonly audience: string;
   readonly scopes: Readonly<Record<Right, string>>;
+  /** The scopes that clients request at sign-in. */
+  readonly signInScopes: readonly string[];
+  /** The claim that contains a caller's groups. */
+  readonly teamClaim: string;
   readonly callerLimits: CallerLimits;
-  /** Resolves with facts for /readyz, or rejects with the reason if calls cannot be served. It does not check the identity provider. */
-  readonly readiness: () => Promise<object>;
+  /** The check of the database, for /readyz. */
+  readonly databaseCheck: HealthCheck;
   readonly redact: Redact;
   readonly log: Log;
   readonly telemetry?: Telemetry | undefined;
@@ -88,7 +96,7 @@ export interface FrontendOptions extends EdgeOptions {
 
 const RETRY_AFTER_SECONDS = 5;
 
-const limitExceeded = ({ why, retryAfterSeconds: seconds }: LimitExceeded, message: unknown): Response =>
+const createLimitExceeded = ({ why, retryAfterSeconds: seconds }: LimitExceeded, message: unknown): Response =>
   errorResponse(429, `Limit exceeded: ${why}. Try again in ${seconds} s.`, {
     message,
     headers: { "retry-after": String(seconds) },
@@ -150,12 +158,26 @@ interface AuthenticatedRequest {
 }
 
 function createFrontend(options: FrontendOptions): HttpFrontEnd {
-  const { tokens, scopes, publicOrigin, readiness, redact, log, telemetry, trace } = options;
-  const edge = createEdge(options);
-  const signIn = createSignIn(options);
+  const { tokens, scopes, signInScopes, publicOrigin, databaseCheck, redact, log, telemetry, trace } = options;
+  const edge = createEdge({
+    ...options,
+    onUntrustedProxy: (peer) =>
+      log.warn(
+        { peer },
+        "X-Forwarded-For is ignored, because MIC_TRUST_PROXY does not contain the address of its sender",
+      ),
+  });
+  const recordRefusal = createRefusals(options);
+  const signIn = createSignIn({ ...options, recordRefusal });
   const limits = createCallerLimits(options.callerLimits, options.monotonicMs);
   const endpoints = createEndpoints();
-  const wellKnown = createWellKnown({ tokens, scopes: Object.values(scopes), publicOrigin });
+  const supportedScopes = [...new Set([...signInScopes, ...Object.values(scopes)])];
+  const wellKnown = createWellKnown({ tokens, scopes: supportedScopes, publicOrigin });
+
+  function limitExceeded(exceeded: LimitExceeded, caller: string, message?: unknown): Response {
+    recordRefusal("rate_limited", { caller, reason: exceeded.why });
+    return createLimitExceeded(exceeded, message);
+  }
 
   options.onRetired?.((service) => {
     endpoints
@@ -167,8 +189,9 @@ function createFrontend(options: FrontendOptions): HttpFrontEnd {
     try {
       return await wellKnown(request.method ?? "", path);
     } catch (error) {
-      if (error instanceof ProviderUnavailable) return providerUnavailable(error, log);
-      throw error;
+      if (!(error instanceof ProviderUnavailable)) throw error;
+      recordRefusal("provider_unavailable", { reason: error.message });
+      return providerUnavailable();
     }
   }
 
@@ -181,15 +204,23 @@ function createFrontend(options: FrontendOptions): HttpFrontEnd {
     return await options.extraRoutes?.(exchange, callerOf);
   }
 
-  async function checkReadiness(): Promise<object> {
-    const [facts] = await Promise.all([readiness(), tokens.ready()]);
-    return facts;
-  }
+  const checks = {
+    database: databaseCheck,
+    identityProvider: createHealthCheck({
+      name: "identity provider",
+      log,
+      monotonicMs: options.monotonicMs,
+      async run() {
+        await tokens.ready();
+        return undefined;
+      },
+    }),
+  };
 
   /** Counts a refusal for a missing right as a call, so that the rate limit also bounds the rows in the audit. */
   function refuseWithinRate(caller: Caller, refused: Response, record: () => void, message?: unknown): Response {
     const exceeded = limits.countMessages(caller.id, 1);
-    if (exceeded) return limitExceeded(exceeded, message);
+    if (exceeded) return limitExceeded(exceeded, caller.id, message);
     record();
     return refused;
   }
@@ -222,10 +253,10 @@ function createFrontend(options: FrontendOptions): HttpFrontEnd {
     }
     const { calls, isStream, notes } = countRequested(body);
     const exceeded = notes === 0 ? undefined : limits.countMessages(caller.id, notes);
-    if (exceeded) return limitExceeded(exceeded, body);
+    if (exceeded) return limitExceeded(exceeded, caller.id, body);
     if (calls === 0 && !isStream) return undefined;
     const acquired: AcquireResult = isStream ? limits.acquireStream(caller.id) : limits.acquireCalls(caller.id, calls);
-    if ("why" in acquired) return limitExceeded(acquired, body);
+    if ("why" in acquired) return limitExceeded(acquired, caller.id, body);
     onAcquired(acquired.release);
     return undefined;
   }
@@ -262,6 +293,7 @@ function createFrontend(options: FrontendOptions): HttpFrontEnd {
       return errorResponse(503, "Team membership could not be checked. Try again.", { headers });
     }
     if (!service) return errorResponse(404, "The team does not exist, or you are not a member of it.");
+    if (service.hasTeam === false) signIn.recordNoTeam(caller, resource);
     const authenticated = { caller, resource, service };
     const serve = () => dispatch(exchange, authenticated);
     return await (telemetry?.runAsIdentity({ client: caller.clientId }, serve) ?? serve());
@@ -272,9 +304,15 @@ function createFrontend(options: FrontendOptions): HttpFrontEnd {
     const { method } = request;
     // A probe has neither the public Host nor the balancer's headers.
     if (path === HEALTH_PATH) return healthResponse(method, false);
-    if (path === READY_PATH) return await readinessResponse(method, exchange.phase(), checkReadiness);
+    if (path === READY_PATH)
+      return exchange.phase() === "serving" && isGetOrHead(method)
+        ? await checkAll(checks)
+        : healthResponse(method, exchange.phase() !== "serving");
     const checked = edge.check(request);
-    if ("refused" in checked) return checked.refused;
+    if ("refused" in checked) {
+      if (checked.refused.status === 403) recordRefusal("bad_request_origin", { reason: checked.reason });
+      return checked.refused;
+    }
     if (exchange.isOverloaded()) return tooManyRequests();
     const { address } = checked;
     const resource = resourceAt(publicOrigin, path);

@@ -8,14 +8,14 @@ import {
   OAuthErrorCode,
   oauthMetadataResponse,
 } from "@modelcontextprotocol/server";
-import { errorMessage } from "../../core/failure.ts";
 import type { Log } from "../../mcp/runtime.ts";
 import { bearerTokenOf } from "../../transports/http/access.ts";
 import { errorResponse, MCP_PATH } from "../../transports/http/responses.ts";
 import { type Caller, RIGHTS, type Right } from "../caller.ts";
-import type { AccessTokens } from "../oauth/access-tokens.ts";
+import { type AccessTokens, readUnverifiedFacts, type TokenFacts } from "../oauth/access-tokens.ts";
 import { ProviderUnavailable, SigningKeyUnknown, TokenRefused } from "../oauth/provider.ts";
 import { TEAM_NAME } from "../tenancy/teams.ts";
+import type { RecordRefusal } from "./refusals.ts";
 
 /** A path for which tokens are issued: /mcp, or /mcp/{team} for callers in several teams (RFC 9728, 3.3). */
 export interface Resource {
@@ -43,22 +43,26 @@ export interface SignInOptions {
   /** An audience that is accepted at every path, in addition to the path's own URL. */
   readonly audience: string;
   readonly scopes: Readonly<Record<Right, string>>;
+  /** The scopes that clients request at sign-in. */
+  readonly signInScopes: readonly string[];
+  /** The claim that contains a caller's groups. */
+  readonly teamClaim: string;
+  readonly recordRefusal: RecordRefusal;
   readonly log: Log;
 }
+
+const MAX_LOGGED = 20;
+const MAX_LOGGED_CHARS = 200;
+const shorten = (values: readonly string[]): readonly string[] =>
+  values.slice(0, MAX_LOGGED).map((value) => value.slice(0, MAX_LOGGED_CHARS));
 
 const RETRY_AFTER_SECONDS = 5;
 
 /** Returns 503 instead of 401, because clients discard their tokens after a 401, and the tokens may be valid. */
-export function providerUnavailable(error: ProviderUnavailable, log: Log): Response {
-  log.warn({ reason: errorMessage(error) }, "the identity provider is not available");
-  return errorResponse(
-    503,
-    "The caller could not be authenticated: the identity provider is not responding. Try again.",
-    {
-      headers: { "retry-after": String(RETRY_AFTER_SECONDS) },
-    },
-  );
-}
+export const providerUnavailable = (): Response =>
+  errorResponse(503, "The caller could not be authenticated: the identity provider is not available. Try again.", {
+    headers: { "retry-after": String(RETRY_AFTER_SECONDS) },
+  });
 
 /** Returns 503 instead of 401, so that clients keep a valid token while the provider's keys change. */
 const signingKeyUnknown = ({ retryAfterSeconds: seconds }: SigningKeyUnknown): Response =>
@@ -66,20 +70,34 @@ const signingKeyUnknown = ({ retryAfterSeconds: seconds }: SigningKeyUnknown): R
     headers: { "retry-after": String(seconds) },
   });
 
-export function createSignIn({ tokens, audience, scopes, log }: SignInOptions) {
-  const challenge = (code: OAuthErrorCode, message: string, { metadataUrl }: Resource, rights: readonly Right[]) =>
+export function createSignIn(options: SignInOptions) {
+  const { tokens, audience, scopes, signInScopes, teamClaim, recordRefusal, log } = options;
+
+  /** Describes a token and the required values for the log. Nothing in it is secret, and it does not identify a user. */
+  const describe = (token: Partial<TokenFacts>, { url }: Resource) => ({
+    token: Object.fromEntries(Object.entries(token).map(([name, value]) => [name, shorten([value].flat())])),
+    required: { audiences: [...new Set([url.href, audience])], scopes: Object.values(scopes), groupsClaim: teamClaim },
+  });
+
+  const record = (
+    reason: "insufficient_scope" | "no_team",
+    { id: caller, clientId: client, scopes, groups }: Caller,
+    resource: Resource,
+  ): void => recordRefusal(reason, { caller, client, ...describe({ scopes, groups }, resource) });
+
+  /** Clients request exactly the scopes of a challenge next, so each one contains the scopes of the sign-in. */
+  const challenge = (code: OAuthErrorCode, message: string, { metadataUrl }: Resource, rights: readonly Right[] = []) =>
     bearerAuthChallengeResponse(new OAuthError(code, message), {
-      requiredScopes: rights.map((right) => scopes[right]),
+      requiredScopes: [...new Set([...signInScopes, ...rights.map((right) => scopes[right])])],
       resourceMetadataUrl: metadataUrl,
     });
 
   /** This challenge has no error code, because the request has no token (RFC 6750, 3.1). */
   const challengeWithoutToken = ({ metadataUrl }: Resource): Response =>
     errorResponse(401, "An access token is required.", {
-      headers: { "www-authenticate": `Bearer scope="${scopes.read}", resource_metadata="${metadataUrl}"` },
+      headers: { "www-authenticate": `Bearer scope="${signInScopes.join(" ")}", resource_metadata="${metadataUrl}"` },
     });
 
-  /** Returns 403 with all required scopes, because clients request exactly these scopes next. */
   const insufficientScope = (resource: Resource, rights: readonly Right[]): Response =>
     challenge(
       OAuthErrorCode.InsufficientScope,
@@ -98,20 +116,30 @@ export function createSignIn({ tokens, audience, scopes, log }: SignInOptions) {
     }: { address: string; resource: Resource; isOurs: (audience: string) => boolean },
   ): Promise<Caller | Response> {
     const token = bearerTokenOf(request);
-    if (token === undefined) return challengeWithoutToken(resource);
+    if (token === undefined) {
+      recordRefusal("no_token", {});
+      return challengeWithoutToken(resource);
+    }
+    let facts: TokenFacts | undefined;
     try {
-      const { caller, audiences } = await tokens.verify(token);
-      if (audiences.some((each) => each === audience || isAcceptedAudience(each))) return caller;
-      throw new TokenRefused("The token was issued for another server.");
+      const accepted = await tokens.verify(token);
+      facts = accepted.facts;
+      if (facts.audiences.some((each) => each === audience || isAcceptedAudience(each))) return accepted.caller;
+      throw new TokenRefused("The token was issued for another server.", "wrong_audience");
     } catch (error) {
       if (error instanceof SigningKeyUnknown) {
-        log.info({ address, reason: error.message }, "a token cannot be verified yet: its signing key is unknown");
+        recordRefusal("signing_key_unknown", { address, reason: error.message });
         return signingKeyUnknown(error);
       }
-      if (error instanceof ProviderUnavailable) return providerUnavailable(error, log);
+      if (error instanceof ProviderUnavailable) {
+        recordRefusal("provider_unavailable", { address, reason: error.message });
+        return providerUnavailable();
+      }
       if (!(error instanceof TokenRefused)) throw error;
-      log.info({ address, reason: error.message }, "a token was refused");
-      return challenge(OAuthErrorCode.InvalidToken, error.message, resource, ["read"]);
+      facts ??= readUnverifiedFacts(token, teamClaim);
+      recordRefusal(error.reason, { address, reason: error.message, ...describe(facts ?? {}, resource) });
+      log.debug({ address, reason: error.message }, "a token was refused");
+      return challenge(OAuthErrorCode.InvalidToken, error.message, resource);
     }
   }
 
@@ -132,9 +160,14 @@ export function createSignIn({ tokens, audience, scopes, log }: SignInOptions) {
       }),
 
     /** Undefined if the caller has the right. */
-    refusalFor({ rights }: Caller, needed: Right, resource: Resource): Response | undefined {
-      return rights.has(needed) ? undefined : insufficientScope(resource, needed === "read" ? ["read"] : RIGHTS);
+    refusalFor(caller: Caller, needed: Right, resource: Resource): Response | undefined {
+      if (caller.rights.has(needed)) return undefined;
+      record("insufficient_scope", caller, resource);
+      return insufficientScope(resource, needed === "read" ? ["read"] : RIGHTS);
     },
+
+    /** Records a request of a caller who has no team. */
+    recordNoTeam: (caller: Caller, resource: Resource): void => record("no_team", caller, resource),
   };
 }
 

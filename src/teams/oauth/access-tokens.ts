@@ -1,5 +1,6 @@
 // Identifies the caller of an access token. Identity providers use different claims; this file handles all known differences.
 import { createHash } from "node:crypto";
+import { decodeJwt } from "jose";
 import { LRUCache } from "lru-cache";
 import * as z from "zod/v4";
 import type { Transport } from "../../api-client/transport.ts";
@@ -7,11 +8,19 @@ import { type Caller, callerId, RIGHTS, type Right } from "../caller.ts";
 import { createProvider, type ProviderMetadata, TokenRefused } from "./provider.ts";
 import { createIntrospection, createJwtVerifier } from "./verifiers.ts";
 
+/** The values of a token that decide about access, as operators need them to find the cause of a refusal. */
+export interface TokenFacts {
+  readonly issuer: string;
+  /** The resources for which it was issued. */
+  readonly audiences: readonly string[];
+  readonly scopes: readonly string[];
+  readonly groups: readonly string[];
+}
+
 /** The result of a successful check. */
 export interface AcceptedToken {
   readonly caller: Caller;
-  /** The resources for which it was issued. */
-  readonly audiences: readonly string[];
+  readonly facts: TokenFacts;
 }
 
 export interface ClaimRules {
@@ -64,10 +73,37 @@ function getClaimAtPath(claims: Readonly<Record<string, unknown>>, path: string)
   return value;
 }
 
+/** Some providers send all groups in one text, separated by commas or spaces. A group's name may contain spaces as well. */
+const splitGroups = (text: string): readonly string[] => [
+  ...new Set([text, ...text.split(text.includes(",") ? "," : " ").map((group) => group.trim())]),
+];
+
 const MAX_GROUPS = 1_000;
 const Groups = z
-  .union([z.string().transform((group) => [group]), z.array(z.unknown())])
+  .union([z.string().transform(splitGroups), z.array(z.unknown())])
   .transform((groups) => groups.flatMap((group) => (typeof group === "string" ? [group] : [])).slice(0, MAX_GROUPS));
+
+const AccessClaims = Claims.pick({ aud: true, scope: true, scp: true }).extend({ iss: z.string() }).partial();
+
+/** `claims`: the claims of any token, which may be invalid. */
+function toTokenFacts(claims: Readonly<Record<string, unknown>>, teamClaim: string): TokenFacts {
+  const { iss = "", aud, scope, scp } = AccessClaims.safeParse(claims).data ?? {};
+  return {
+    issuer: iss,
+    audiences: toList(aud),
+    scopes: [...splitScopes(scope), ...splitScopes(scp)],
+    groups: Groups.safeParse(getClaimAtPath(claims, teamClaim)).data ?? [],
+  };
+}
+
+/** Returns the facts of a token without a check of its signature; undefined if it is not a JWT. Use them only to describe a refusal. */
+export function readUnverifiedFacts(token: string, teamClaim: string): TokenFacts | undefined {
+  try {
+    return toTokenFacts(decodeJwt(token), teamClaim);
+  } catch {
+    return undefined;
+  }
+}
 
 /** `claims`: the claims of a valid token of this issuer. Throws TokenRefused. */
 function toAcceptedToken(claims: unknown, { issuer, teamClaim, scopes }: ClaimRules): AcceptedToken {
@@ -75,7 +111,7 @@ function toAcceptedToken(claims: unknown, { issuer, teamClaim, scopes }: ClaimRu
   if (!data) throw new TokenRefused("The token must have the claims sub and exp.");
   if (ID_TOKEN_CLAIMS.some((claim) => claim in data))
     throw new TokenRefused("This is an ID token; an access token is required.");
-  const granted = new Set([...splitScopes(data.scope), ...splitScopes(data.scp)]);
+  const facts = toTokenFacts(data, teamClaim);
   // RFC 9449 and RFC 8705: this server does not check proofs of possession, so it must not accept a token that is bound to a key.
   if ("cnf" in data) throw new TokenRefused("The token is bound to a key; an unbound bearer token is required.");
   return {
@@ -84,11 +120,12 @@ function toAcceptedToken(claims: unknown, { issuer, teamClaim, scopes }: ClaimRu
       issuer,
       subject: data.sub,
       clientId: data.client_id ?? data.azp ?? data.cid ?? data.appid ?? "",
-      rights: new Set(RIGHTS.filter((right) => granted.has(scopes[right]))),
-      groups: Groups.safeParse(getClaimAtPath(data, teamClaim)).data ?? [],
+      rights: new Set(RIGHTS.filter((right) => facts.scopes.includes(scopes[right]))),
+      scopes: facts.scopes,
+      groups: facts.groups,
       expiresAt: data.exp * 1_000,
     },
-    audiences: toList(data.aud),
+    facts: { ...facts, issuer },
   };
 }
 

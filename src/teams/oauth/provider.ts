@@ -8,6 +8,12 @@ import { isSecureUrl } from "../../core/loopback.ts";
 /** The token is not acceptable. The message is sent to the caller. */
 export class TokenRefused extends Error {
   override readonly name = "TokenRefused";
+  readonly reason: "invalid_token" | "expired_token" | "wrong_audience";
+
+  constructor(message: string, reason: TokenRefused["reason"] = "invalid_token") {
+    super(message);
+    this.reason = reason;
+  }
 }
 
 /** The identity provider cannot be used, so the token cannot be checked. The log and /readyz contain the message. */

@@ -1,5 +1,5 @@
 // Checks access tokens: JWTs with the keys that the identity provider publishes, opaque tokens by introspection (RFC 7662).
-import { createRemoteJWKSet, customFetch, jwtVerify } from "jose";
+import { createRemoteJWKSet, customFetch, errors, jwtVerify } from "jose";
 import { LRUCache } from "lru-cache";
 import * as oauth from "oauth4webapi";
 import * as z from "zod/v4";
@@ -7,7 +7,7 @@ import { errorCode, errorMessage } from "../../core/failure.ts";
 import { type Provider, ProviderUnavailable, SigningKeyUnknown, TokenRefused } from "./provider.ts";
 
 /** Asymmetric signatures only: any attacker could make a token with `none`, or with the public key as an HMAC key. */
-const ALGORITHMS = ["RS256", "PS256", "ES256", "EdDSA"];
+const ALGORITHMS = "RS256 RS384 RS512 PS256 PS384 PS512 ES256 ES384 ES512 EdDSA".split(" ");
 /** Accepted values of `typ`: those of RFC 9068, and those of providers that do not follow it. */
 const TYPES: ReadonlySet<string | undefined> = new Set([undefined, "at+jwt", "application/at+jwt", "jwt"]);
 const CLOCK_TOLERANCE_SECONDS = 30;
@@ -26,7 +26,6 @@ const NOT_ISSUED_BY_PROVIDER = "The token was not issued by the identity provide
 /** Reasons to refuse a token, by the error codes of jose. Any other code is an error of the provider or of this server. */
 const REFUSALS: Readonly<Record<string, string>> = {
   ERR_JWT_EXPIRED: "The token has expired.",
-  ERR_JWT_CLAIM_VALIDATION_FAILED: "The token is not yet valid, or it has another issuer.",
   ERR_JWT_INVALID: NOT_ISSUED_BY_PROVIDER,
   ERR_JWS_INVALID: NOT_ISSUED_BY_PROVIDER,
   ERR_JWS_SIGNATURE_VERIFICATION_FAILED: NOT_ISSUED_BY_PROVIDER,
@@ -34,6 +33,18 @@ const REFUSALS: Readonly<Record<string, string>> = {
   ERR_JOSE_ALG_NOT_ALLOWED: `The token must be signed with one of ${ALGORITHMS.join(", ")}.`,
   ERR_JOSE_NOT_SUPPORTED: `The token must be signed with one of ${ALGORITHMS.join(", ")}.`,
 };
+
+/** Reasons to refuse a token, by the claim that is not valid. */
+const CLAIM_REFUSALS: Readonly<Record<string, string>> = {
+  iss: "The token has another issuer.",
+  nbf: "The token is not yet valid.",
+};
+
+/** Undefined for an error of the provider or of this server. */
+const refusalReason = (error: unknown): string | undefined =>
+  error instanceof errors.JWTClaimValidationFailed
+    ? (CLAIM_REFUSALS[error.claim] ?? `The token must have a valid claim ${error.claim}.`)
+    : REFUSALS[errorCode(error)];
 
 /**
  * Caches the provider's signing keys. A token with an unknown key is refused only if the keys were read after this token first arrived.
@@ -141,8 +152,9 @@ export function createJwtVerifier(provider: Provider, monotonicMs: () => number)
         return payload;
       } catch (error) {
         if (error instanceof TokenRefused || error instanceof SigningKeyUnknown) throw error;
-        const refusal = REFUSALS[errorCode(error)];
-        if (refusal !== undefined) throw new TokenRefused(refusal, { cause: error });
+        const refusal = refusalReason(error);
+        if (refusal !== undefined)
+          throw new TokenRefused(refusal, error instanceof errors.JWTExpired ? "expired_token" : "invalid_token");
         throw new ProviderUnavailable(`the identity provider's keys could not be read: ${errorMessage(error)}`, {
           cause: error,
         });
@@ -208,18 +220,37 @@ export function createIntrospection(provider: Provider, { client, cacheMs, now }
     return { issuer, introspection_endpoint };
   }
 
+  /**
+   * Most providers compare Basic credentials without decoding them, although RFC 6749 (2.3.1) has them encoded. So only characters that need
+   * it are encoded. A provider that refuses a secret with such characters accepts it in the body.
+   */
+  const basic: oauth.ClientAuth = (_server, _client, _body, headers) => {
+    const credentials = [client.id, client.secret].map(encodeURIComponent).join(":");
+    headers.set("authorization", `Basic ${Buffer.from(credentials).toString("base64")}`);
+  };
+  const clientAuthentications = [basic, oauth.ClientSecretPost(client.secret)];
+
   async function introspect(token: string): Promise<{ readonly active: boolean }> {
     const server = await getIntrospectionServer();
     const oauthClient = { client_id: client.id };
+    // The metadata was checked: its URLs use https, or http on this machine.
+    const options = { [oauth.customFetch]: provider.fetch, [oauth.allowInsecureRequests]: true };
+    const send = (authentication: oauth.ClientAuth) =>
+      oauth.introspectionRequest(server, oauthClient, authentication, token, options);
     try {
-      const response = await oauth.introspectionRequest(
-        server,
-        oauthClient,
-        oauth.ClientSecretBasic(client.secret),
-        token,
-        // The metadata was checked: its URLs use https, or http on this machine.
-        { [oauth.customFetch]: provider.fetch, [oauth.allowInsecureRequests]: true },
-      );
+      const [first = basic, other = basic] = clientAuthentications;
+      let response = await send(first);
+      if (response.status === 400 || response.status === 401) {
+        const second = await send(other);
+        if (second.status === 200) {
+          response = second;
+          clientAuthentications.reverse();
+        }
+      }
+      if (response.status !== 200) {
+        const advice = response.status === 401 ? "; check MIC_AUTH_CLIENT_ID and MIC_AUTH_CLIENT_SECRET" : "";
+        throw new Error(`${server.introspection_endpoint} returned HTTP ${response.status}${advice}`);
+      }
       return await oauth.processIntrospectionResponse(server, oauthClient, response);
     } catch (error) {
       throw new ProviderUnavailable(`token introspection at the identity provider failed: ${errorMessage(error)}`, {
@@ -231,13 +262,14 @@ export function createIntrospection(provider: Provider, { client, cacheMs, now }
   return {
     async verifyClaims(token) {
       const response = await introspect(token);
-      if (!response.active) throw new TokenRefused("The token is expired, revoked or not yet valid.");
+      if (!response.active) throw new TokenRefused("The token is expired, revoked or not yet valid.", "expired_token");
       const claims = IntrospectionResponse.safeParse(response).data;
       if (!claims) throw new ProviderUnavailable("the identity provider's introspection response is invalid");
       if (claims.iss !== undefined && claims.iss !== provider.issuer)
         throw new TokenRefused("The token has another issuer.");
       const nowSeconds = now() / 1_000;
-      if ((claims.exp ?? Number.POSITIVE_INFINITY) < nowSeconds) throw new TokenRefused("The token has expired.");
+      if ((claims.exp ?? Number.POSITIVE_INFINITY) < nowSeconds)
+        throw new TokenRefused("The token has expired.", "expired_token");
       if ((claims.nbf ?? 0) > nowSeconds) throw new TokenRefused("The token is not yet valid.");
       const { client_id: clientId, ...others } = claims;
       return {
@@ -248,8 +280,9 @@ export function createIntrospection(provider: Provider, { client, cacheMs, now }
       };
     },
 
+    /** Sends a real request: a wrong secret or endpoint would otherwise appear only when a user signs in. */
     async ready() {
-      await getIntrospectionServer();
+      await introspect("readiness-probe");
     },
   };
 }

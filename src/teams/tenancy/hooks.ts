@@ -22,8 +22,11 @@ const toIsoSeconds = (at: Date): string => at.toISOString().replace(/\.000Z$/, "
  * Returns a notice that the actions of this time range are missing in the journal after a restore; undefined after the deduplication window
  * of the last of them.
  */
-export const createRestoreNotice = (range: TimeRange | undefined, now: () => number) => (): string | undefined =>
-  range && now() <= range.to.getTime() + DEDUPLICATION_WINDOW_MS
-    ? `The journal was restored from a backup: it lacks the actions from ${toIsoSeconds(range.from)} to ${toIsoSeconds(range.to)}. ` +
-      "Before you repeat an action that may have run in this period, check for its result with the MIC API (list_jobs)."
-    : undefined;
+export const createRestoreNotice =
+  (readRange: () => TimeRange | undefined, now: () => number) => (): string | undefined => {
+    const range = readRange();
+    return range && now() <= range.to.getTime() + DEDUPLICATION_WINDOW_MS
+      ? `The journal was restored from a backup: it lacks the actions from ${toIsoSeconds(range.from)} to ${toIsoSeconds(range.to)}. ` +
+          "Before you repeat an action that may have run in this period, check for its result with the MIC API (list_jobs)."
+      : undefined;
+  };

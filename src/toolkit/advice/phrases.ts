@@ -227,7 +227,7 @@ export const PROCESSING_REQUEST = {
     nextStep: ({ recipeVersionId }) => ({
       tool: "get_recipe",
       arguments: { versionId: recipeVersionId },
-      why: "shows the ports and parameters for submit_job",
+      why: "shows its ports and parameters",
     }),
   },
   rejected: {

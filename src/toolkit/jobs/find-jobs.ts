@@ -151,7 +151,7 @@ export async function findJobs(
       if (readCount === 0 && error.facts.next === SMALLER_LIMIT)
         // With a filter, the limit is the number of matching jobs, not the page size.
         throw error.with({
-          next: "Call again with a smaller limit, and without states, createdSince, unretried and saveAs.",
+          next: "Call again with a smaller limit, and without states, createdSince and unretried.",
         });
       if (readCount === 0 || context.signal.aborted) throw error;
       return error;

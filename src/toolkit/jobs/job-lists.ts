@@ -1,14 +1,12 @@
 // This module lists jobs for agents: one page as the API returns it, or the jobs that match a filter.
-
-import { fileNameSchema } from "../../api-client/file-names.ts";
 import { listMicJobs } from "../../contract/endpoints/job-processing.ts";
 import type { Job } from "../../contract/jobs.ts";
 import { isSafeRetry, jobAdvice, summarizeJob } from "../advice/job.ts";
 import { pageResult, readPage } from "../pages.ts";
-import { type ToolResult, toolResult, type View } from "../results.ts";
-import { checkSaveAs, savedText, saveRows } from "../save-rows.ts";
+import type { ToolResult, View } from "../results.ts";
+import type { Table } from "../save-rows.ts";
 import { truncateToSeconds } from "../summary-view.ts";
-import type { JobPorts, Ports, ToolCall } from "../tool-call.ts";
+import type { JobPorts, ToolCall } from "../tool-call.ts";
 import { uris } from "../uri.ts";
 import { formatCount } from "./batch.ts";
 import { countStates, type FoundJobs, findJobs, type JobCounts, type JobFilter, MAX_READ } from "./find-jobs.ts";
@@ -99,23 +97,12 @@ const COLUMNS = [
   "recipeVersionId",
 ];
 
-const continuationFileName = (fileName: string): string => {
-  const name = `more-${fileName}`;
-  return fileNameSchema.safeParse(name).success ? name : "more-jobs.csv";
-};
-
-/** Saves the matching jobs that could be read as CSV. `page.nextCursor` continues where reading ended. Throws Failure. */
-export async function saveJobs(
-  args: ListArguments,
-  fileName: string,
-  call: ToolCall,
-  ports: JobPorts & Pick<Ports, "files">,
-): Promise<JobList> {
+/** Returns the matching jobs that could be read. `rest` continues where reading ended. Throws Failure. */
+export async function tabulateJobs(args: ListArguments, call: ToolCall, ports: JobPorts): Promise<Table> {
   const { workspaceId, cursor, states, createdSince, unretried } = args;
   const filter = { states, createdSince, unretried };
-  await checkSaveAs(ports, fileName);
   const found = await findJobs({ workspaceId, limit: MAX_READ, cursor, filter, isFull: false }, call, ports);
-  const { data, page, counts, read, drift, meta, isRestOld } = found;
+  const { data, page, counts, read, drift, isRestOld } = found;
   const rows = data.map((job) => {
     const { updatedAt, recipeVersionId } = job;
     const summary = summarizeJob(job, ports.retries.get(job.id));
@@ -126,20 +113,8 @@ export async function saveJobs(
     };
     return COLUMNS.map((column) => String(cells[column] ?? ""));
   });
-  const { tool } = call;
-  const sourceArguments = { workspaceId, ...filter, ...(cursor !== undefined && { cursor }), saveAs: fileName };
-  const { saved, file } = await saveRows(
-    ports,
-    fileName,
-    { columns: COLUMNS, rows },
-    { tool, arguments: sourceArguments },
-  );
-  const rest = { workspaceId, ...filter, cursor: page.nextCursor, saveAs: continuationFileName(fileName) };
   const isMore = page.hasMore && page.nextCursor !== null && !isRestOld;
-  return toolResult(call, data, {
-    summary: `${findingText(found, filter)} ${savedText(saved)}`,
-    nextStep: isMore ? { tool, arguments: rest, why: "saves the rest to a file of its own" } : undefined,
-    fields: { ...saved, counts, read, page, meta },
-    ...{ drift, file },
-  });
+  const rest = isMore ? { workspaceId, ...filter, cursor: page.nextCursor } : undefined;
+  const summary = findingText(found, filter);
+  return { columns: COLUMNS, rows, fields: { counts, read, page }, summary, lines: [], drift, rest };
 }

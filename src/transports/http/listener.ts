@@ -72,6 +72,16 @@ export interface HttpServer {
   drain(withinMs: number, abortNow: AbortSignal, delayMs?: number): Promise<void>;
 }
 
+/** The routes of a metric, by pattern of the path: a path can contain a team or a ticket. */
+const ROUTES: readonly (readonly [path: RegExp, route: string])[] = [
+  [/^\/mcp$/, MCP_PATH],
+  [/^\/mcp\//, `${MCP_PATH}/{team}`],
+  [/^\/downloads\//, "/downloads/{ticket}"],
+  [/^\/\.well-known\//, "/.well-known"],
+  [/^\/healthz$/, "/healthz"],
+  [/^\/readyz$/, "/readyz"],
+];
+
 const LISTEN_ERRORS: Readonly<Record<string, string>> = {
   EADDRINUSE: "the port is in use; choose another --port, or 0 for any free port",
   EACCES: "permission denied; choose a --port above 1023, or 0 for any free port",
@@ -161,9 +171,11 @@ export async function startServer(
       await exchange.respond(errorResponse(500, "Internal server error"));
     }
     const isComplete = await exchange.finished;
-    const path = exchange.path === MCP_PATH || exchange.path.startsWith(`${MCP_PATH}/`) ? MCP_PATH : "other";
+    const route = ROUTES.find(([path]) => path.test(exchange.path))?.[1];
+    const path = route?.startsWith(MCP_PATH) ? MCP_PATH : "other";
     const ms = Math.round(performance.now() - startedAt);
     const { status } = exchange;
+    telemetry?.measureHttpRequest({ method: request.method, route, status }, ms / 1_000);
     log[status === 500 ? "error" : "debug"]({ method: request.method, path, status, isComplete, ms }, "request");
   }
 

@@ -45,7 +45,7 @@ export const shuttingDown = (message?: unknown): Response =>
 export const noSuchPath = (): Response =>
   errorResponse(404, `Not found. Available paths: ${MCP_PATH}, ${HEALTH_PATH} and ${READY_PATH}.`);
 
-const isGetOrHead = (method: string | undefined): boolean => method === "GET" || method === "HEAD";
+export const isGetOrHead = (method: string | undefined): boolean => method === "GET" || method === "HEAD";
 
 const onlyGetOrHead = (): Response => methodNotAllowed("GET, HEAD");
 

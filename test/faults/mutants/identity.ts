@@ -136,7 +136,7 @@ export const identityMutants: readonly Mutant[] = [
   },
   {
     what: "a call with nothing but a key is refused",
-    code: "(await recallArguments(tool, tool.toExact(given), runtime)) ?? given",
+    code: "(await recallArguments(tool, given, runtime)) ?? given",
     replacement: "given",
     killedBy: deduplication("a call with only the key takes the other arguments from the journal"),
   },
@@ -162,8 +162,8 @@ export const identityMutants: readonly Mutant[] = [
   },
   {
     what: "callers who share client credentials share their actions",
-    code: "    caller === undefined\n      ? serviceName",
-    replacement: "    caller !== ''\n      ? serviceName",
+    code: "    caller === undefined ? serviceName :",
+    replacement: "    caller !== '' ? serviceName :",
     killedBy: callers("the same key of two callers makes two actions, each with its own upstream idempotency key"),
   },
   {

@@ -8,7 +8,7 @@ import type { Question } from "./question-tables.ts";
 export interface Judgment {
   readonly question: Question;
   readonly isRight: boolean;
-  /** True if the answer does not say that another district may be meant. */
+  /** True if the answer says that the query is the name of one listed district, and not of a city or of an unlisted district. */
   readonly isCertain: boolean;
   /** True if the answer is certain and wrong. */
   readonly isCertainAndWrong: boolean;
@@ -18,18 +18,16 @@ export interface Judgment {
 
 const LIMIT = 5;
 
-function isRight(
-  { expected, match }: Question,
-  { matches, ambiguous, readAs }: FoundDistricts,
-  isCertain: boolean,
-): boolean {
+function isRight({ expected, match }: Question, { matches, readAs }: FoundDistricts, isCertain: boolean): boolean {
   if (expected === "none") return !isCertain;
   if (expected.startsWith("state "))
     return !isCertain && expected === `state ${readAs?.state}` && readAs?.name === undefined;
   const codes = expected.split("+");
   const [best] = matches;
   if (best === undefined || !codes.includes(best.districtCode) || best.match !== (match ?? best.match)) return false;
-  return codes.length === 1 || (ambiguous && codes.every((code) => matches.some((each) => each.districtCode === code)));
+  return (
+    codes.length === 1 || (!isCertain && codes.every((code) => matches.some((each) => each.districtCode === code)))
+  );
 }
 
 function formatAnswer({ matches, ambiguous, readAs }: FoundDistricts): string {
@@ -50,14 +48,15 @@ export function judgeAnswers(
     // A renamed district cannot have an exact match by the directory's name.
     const isRenamed = match === "exact" && codes.some((code) => names.has(code));
     const states = resolveStates(state === undefined ? undefined : [state], country.states.value.states);
-    const { answer } = findDistrict(query, new DistrictSearch(states, country), LIMIT);
-    const [best] = answer.matches;
-    const isCertain = best !== undefined && best.match !== "similar" && !answer.ambiguous;
+    const { answer, unlisted } = findDistrict(query, new DistrictSearch(states, country), LIMIT);
+    const isKnown = answer.certainty === "exact" || answer.certainty === "known";
+    const isCity = answer.matches[0]?.kind === "city";
+    const isCertain = isKnown && answer.ambiguous !== true && !isCity && unlisted === undefined;
     return {
       question,
       isRight: isRight(isRenamed ? { ...question, match: undefined } : question, answer, isCertain),
       isCertain,
-      isCertainAndWrong: isCertain && !codes.includes(best.districtCode),
+      isCertainAndWrong: isCertain && !codes.includes(answer.matches[0]?.districtCode ?? ""),
       answer: formatAnswer(answer),
     };
   });

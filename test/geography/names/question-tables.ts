@@ -55,10 +55,12 @@ export const directoryNameQuestions: readonly Question[] = [...new Set(namesByCo
 /** One question for each name in an Indian script: in the language of the state, and in Hindi. */
 export const localNameQuestions: readonly Question[] = readTable(
   "../../../src/geography/names/record/local-names.tsv",
-).map(({ district, state, name: query = "" }) => {
+).flatMap(({ district, state, names = "" }) => {
   const stateCode = readStates().find(({ name }) => name === state)?.code;
   const expected = emulatedDistricts.find((each) => each.stateCode === stateCode && each.name === district)?.code ?? "";
-  return { kind: "local-names", query, expected, match: "exact" };
+  return names.split(" + ").map((text) => {
+    return { kind: "local-names", query: text.slice(text.indexOf(" ") + 1), expected, match: "exact" };
+  });
 });
 
 /** By code: the spelling in another public list (the census of 2011, the election commission, ISO 3166-2, the press). */

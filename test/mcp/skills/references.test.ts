@@ -37,10 +37,11 @@ const FIELDS = [
   "ambiguous",
   "matches",
   "consistency",
-  "coverage.complete",
-  "coverage.missing",
-  "vintage.sourceUpdatedAt",
-  "vintage.source",
+  "certainty",
+  "vintage",
+  "made",
+  "partOf",
+  "unlisted",
   "mandalCount",
   "kind",
   "since",
@@ -51,6 +52,9 @@ const FIELDS = [
   "data.recipe.inputs[].name",
   "data.recipe.parameters.definition",
 ];
+
+/** Fields of answers without all lists (test/tools/geography-coverage.test.ts). */
+const INCOMPLETE_FIELDS = ["coverage", "coverage.missing"];
 
 test("there are three skills", () => {
   expect(names.sort()).toEqual(["answer-geography", "retry-safely", "run-a-job"]);
@@ -99,7 +103,13 @@ describe.each(names)("%s", (name) => {
   });
 
   test("a skill names no tool, argument, field or error that does not exist", () => {
-    const known = new Set([...tools.map((tool) => tool.name), ...allArguments, ...FAILURES, ...FIELDS]);
+    const known = new Set([
+      ...tools.map((tool) => tool.name),
+      ...allArguments,
+      ...FAILURES,
+      ...FIELDS,
+      ...INCOMPLETE_FIELDS,
+    ]);
     const words = quoted.filter((part) => /^[a-z][\w.[\]]*$/i.test(part));
     expect(words.filter((word) => !known.has(word))).toEqual([]);
   });
@@ -164,7 +174,8 @@ describeLatestRevision(
         await bench().ok("list_jobs", { workspaceId: bench().workspaceId }),
         await bench().ok("list_jobs", { workspaceId: bench().workspaceId, view: "full" }),
         await bench().ok("rank_divisions", { level: "district", by: "mandalCount", waitSeconds: 0 }),
-        await bench().ok("find_district", { names: ["Allahabad", "Alahabad"], state: "UP", waitSeconds: 20 }),
+        await bench().ok("rank_divisions", { level: "district", by: "name", createdSince: 2015 }),
+        await bench().ok("find_district", { names: ["Allahabad", "Alahabad", "Hamirpur"] }),
       ];
       const paths = new Set(answers.flatMap(({ structured }) => [...pathsIn(structured, "")]));
       const lastSegments = [...paths].map((path) => path.split(".").at(-1));

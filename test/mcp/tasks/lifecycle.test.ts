@@ -93,8 +93,7 @@ test("a job runs as a task from submission to its result", async () => {
     true,
   );
   const read = await client.request("tools/call", { name: "get_job", arguments: { jobId } });
-  const { action, ...toolResult } = result.structuredContent;
-  const { meta: _one, ...sharedFields } = toolResult;
+  const { action, ...sharedFields } = result.structuredContent;
   expect(read.result).toMatchObject({ resultType: "complete", structuredContent: sharedFields });
   const [request] = (await requestsFor(service(), "createMicJob")).slice(-1);
   expect(action).toEqual({ idempotencyKey: request?.idempotencyKey, replayed: false, attempts: 1 });

@@ -1,15 +1,16 @@
 // Tests that descriptions in tools/list are complete, short, and mention only tools that the same server offers.
-import { countTokens } from "gpt-tokenizer/encoding/o200k_base";
+
 import { describe, expect, test } from "vitest";
 import * as z from "zod/v4";
 import { TOOL_NAMES as ALL_TOOL_NAMES } from "../../../src/toolkit/tool-names.ts";
+import { countTokens } from "../../support/count-tokens.ts";
 import { connectInProcess, type ListedTool } from "../../support/mcp.ts";
 import { TOOL_NAMES, VIEW_TOOLS } from "../../tools/catalogue.ts";
 
 /** Arguments whose name and values explain themselves. */
 const SELF_EXPLANATORY = new Set([
   ...["workspaceId", "jobId", "jobIds", "inputId", "operationId", "requestId", "name", "port"],
-  ...["view", "limit", "sort", "state", "states", "level", "window", "inputKind", "until", "createdSince"],
+  ...["view", "limit", "sort", "state", "states", "level", "window", "inputKind", "until", "createdSince", "source"],
 ]);
 
 const Schema = z.looseObject({

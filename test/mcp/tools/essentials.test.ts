@@ -10,7 +10,7 @@ const ESSENTIALS = [
   ...["get_usage", "find_district", "rank_divisions", "list_actions", "resolve_actions"],
   ...["run_job", "retry_jobs", "wait_for_jobs"],
 ];
-const WRITE_TOOLS = ["cancel_job", "resolve_actions", "run_job", "retry_jobs"];
+const WRITE_TOOLS = ["download_asset", "cancel_job", "resolve_actions", "run_job", "retry_jobs"];
 
 const service = serviceForFile();
 
@@ -34,7 +34,14 @@ test("essentials in read-only mode offers no write tools", async () => {
 
 test("essentials with another toolset offers the tools of both", async () => {
   const names = await namesOf(await serve({ MIC_TOOLSETS: "essentials,geography" }));
-  const geography = ["list_states", "list_districts", "get_geography_openapi", "find_district", "rank_divisions"];
+  const geography = [
+    "list_states",
+    "list_districts",
+    "get_geography_openapi",
+    "find_district",
+    "rank_divisions",
+    "save_table",
+  ];
   expect(names).toEqual(TOOL_NAMES.filter((name) => [...ESSENTIALS, ...geography].includes(name)));
   expect(await namesOf(await serve({ MIC_TOOLSETS: "essentials,geography,jobs" }))).toEqual(TOOL_NAMES);
 });
@@ -60,4 +67,18 @@ test("the next step of a retryable failed job is retry_jobs if retry_job is not 
   expect(retried.structured).toMatchObject({ results: [{ jobId: id, outcome: "retried" }] });
   const all = await serve({});
   expect((await all.callTool("get_job", { jobId: id })).structured).not.toMatchObject({ nextStep });
+});
+
+test("MIC_TOOLS offers only these tools, or adds them to a toolset, and MIC_EXCLUDE_TOOLS removes tools", async () => {
+  expect(await namesOf(await serve({ MIC_TOOLS: "get_job, find_district" }))).toEqual(["get_job", "find_district"]);
+  const added = await serve({ MIC_TOOLS: "submit_job", MIC_TOOLSETS: "essentials", MIC_EXCLUDE_TOOLS: "run_job" });
+  const expected = TOOL_NAMES.filter((name) => [...ESSENTIALS, "submit_job"].includes(name) && name !== "run_job");
+  expect(await namesOf(added)).toEqual(expected);
+  await expect(added.callTool("run_job", {})).rejects.toThrow(/excluded \(MIC_EXCLUDE_TOOLS\)/);
+});
+
+test("an unknown name in MIC_TOOLS is refused with the names of the tools", async () => {
+  await expect(serve({ MIC_TOOLS: "get_jobs" })).rejects.toThrow(
+    /unknown tools: get_jobs\. The tools are: list_states, /,
+  );
 });

@@ -19,8 +19,6 @@ const recordListDistricts: Scenario = async (recorder) => {
   await recorder.record("By the state's name", { state: "Goa" });
   await recorder.record("By a former code", { state: "OR" });
   await recorder.record("Where the catalogue lists none", { state: "WB" });
-  await recorder.record("Saved", { state: "Goa", saveAs: "goa.csv" });
-  await recorder.record("Saved, and the name is taken", { state: "Goa", saveAs: "goa.csv" });
   await recorder.record("No such state", { state: "ZZ" });
   await recorder.record("No such state by name", { state: "Atlantis" });
   const reading = { operationId: "listPlaygroundDistricts", args, invalid: { state: "T1" } };
@@ -89,20 +87,36 @@ const recordRankDivisions: Scenario = async (recorder) => {
   await recorder.record("Beyond the last page", { ...top, offset: 900 });
   await recorder.record("The first of each state", { ...top, limit: 5, perState: 1 });
   await recorder.record("Names that begin so", { level: "district", by: "name", startsWith: "bij" });
-  await recorder.record("Saved", { level: "district", by: "mandalCount", saveAs: "districts.csv" });
-  await recorder.record("Saved, and the name is taken", { ...top, saveAs: "districts.csv" });
   await recorder.record("No such state", { ...top, states: ["Atlantis"] });
   await recorder.record("A figure that districts have not", { ...top, by: "districtCount" });
   await recorder.restart();
   await injectDistrictErrors(recorder, "UP", "LD");
   await recorder.record("Not everything could be read", top);
-  await recorder.record("Not saved, since not everything could be read", { ...top, saveAs: "more.csv" });
   await recorder.service.admin("DELETE", "geography");
   await recorder.restart({ MIC_GEOGRAPHY_RATE: "28" });
   await recorder.record("Exact before everything is read: the rate", top);
   await recorder.record("Not exact yet: the rate", { ...top, order: "asc" });
-  await recorder.record("Not saved yet: the rate", { ...top, saveAs: "more.csv" });
   await recordFailures(recorder, top, { level: "village", by: "mandalCount" });
+};
+
+const recordSaveTable: Scenario = async (recorder) => {
+  const goa: Args = { source: "list_districts", arguments: { state: "Goa" }, fileName: "goa.csv" };
+  const ranking: Args = { source: "rank_divisions", arguments: { level: "district", by: "mandalCount" } };
+  await recorder.record("The districts of a state", goa);
+  await recorder.record("The name is taken", goa);
+  await recorder.record("A ranking", { ...ranking, fileName: "districts.csv" });
+  await recorder.record("The jobs of a workspace", {
+    source: "list_jobs",
+    arguments: { workspaceId: recorder.service.emulator.workspaceId },
+    fileName: "jobs.csv",
+  });
+  await recorder.record("Wrong arguments of the listing call", { ...goa, arguments: {}, fileName: "none.csv" });
+  await recorder.restart();
+  await injectDistrictErrors(recorder, "UP", "LD");
+  await recorder.record("Not everything could be read", { ...ranking, fileName: "more.csv" });
+  await recorder.service.admin("DELETE", "geography");
+  await recorder.restart({ MIC_GEOGRAPHY_RATE: "28" });
+  await recorder.record("Not everything read yet: the rate", { ...ranking, fileName: "more.csv" });
 };
 
 /** Records the errors of a tool that reads the whole country. */
@@ -117,4 +131,5 @@ export const geographyScenarios = {
   get_geography_openapi: recordGetGeographyOpenapi,
   find_district: recordFindDistrict,
   rank_divisions: recordRankDivisions,
+  save_table: recordSaveTable,
 } as const;

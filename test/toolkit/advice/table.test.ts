@@ -242,7 +242,7 @@ const REQUESTS: readonly Row<keyof typeof PROCESSING_REQUEST, ProcessingRequest>
     "approved",
     request("APPROVED", "REVIEWED_PROCESSING_PURPOSE"),
     /APPROVED \(REVIEWED_PROCESSING_PURPOSE\) until 2027-02-01T00:00:00Z/,
-    readRecipe(/submit_job/),
+    readRecipe(/shows its ports and parameters/),
   ],
   ["rejected", request("REJECTED", null), /another purpose, file or recipe/],
   ["rejected", request("REJECTED", "ACCESS_NO_LONGER_REQUIRED"), /ACCESS_NO_LONGER_REQUIRED/],

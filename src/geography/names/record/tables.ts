@@ -89,30 +89,40 @@ export const loadRecordedDistricts = once((): ReadonlyMap<string, readonly Recor
   return groupByKey(Array.from(districts.values(), (district) => [district.state, district]));
 });
 
-/** Districts and their names in Indian scripts, by the current name of their state. */
+/** Districts and their names in Indian scripts ("hi नाम + te పేరు"), by the current name of their state. */
 const loadLocalNames = once(() =>
-  groupByKey(readTable("local-names").map(([district = "", state = "", name = ""]) => [state, { district, name }])),
+  groupByKey(
+    readTable("local-names").map(([district = "", state = "", names = ""]) => [
+      state,
+      { district, names: names.split(" + ").map((name) => name.slice(name.indexOf(" ") + 1)) },
+    ]),
+  ),
 );
 
 /** Returns all districts of a state with their names in Indian scripts. Only queries in these scripts need them. */
 export function loadLocallyNamedDistricts(state: string): readonly LocallyNamedDistrict[] {
   const recorded = loadRecordedDistricts().get(state) ?? [];
-  const rows = loadLocalNames().get(state) ?? [];
-  const namesByDistrict = groupByKey(rows.map(({ district, name }) => [district, toNameWithForms(name)]));
-  return Array.from(namesByDistrict, ([name, localNames]) => {
+  return (loadLocalNames().get(state) ?? []).map(({ district: name, names }) => {
     const district = recorded.find((each) => each.name === name) ?? { ...toNameWithForms(name), names: [], towns: [] };
-    return { ...district, localNames };
+    return { ...district, localNames: names.map(toNameWithForms) };
   });
 }
 
-export const loadNewDistricts = once((): readonly NewDistrict[] =>
-  readTable("new-districts").map(([district = "", state = "", status = "", year = "", partOf = ""]) => ({
-    ...toNameWithForms(district),
-    state,
-    status: status === "announced" || status === "abolished" ? status : "made",
-    year: Number(year),
-    partOf: partOf.split(" + ").filter((name) => name !== ""),
-  })),
+/** Returns the recorded changes of districts by the current name of their state, in the order of the record. */
+export const loadNewDistricts = once(
+  (): ReadonlyMap<string, readonly NewDistrict[]> =>
+    groupByKey(
+      readTable("new-districts").map(([district = "", state = "", status = "", year = "", partOf = ""]) => [
+        state,
+        {
+          ...toNameWithForms(district),
+          state,
+          status: status === "announced" || status === "abolished" ? status : "made",
+          year: Number(year),
+          partOf: partOf.split(" + ").filter((name) => name !== ""),
+        },
+      ]),
+    ),
 );
 
 export const loadRecordedStates = once((): readonly RecordedState[] =>

@@ -1,4 +1,4 @@
-// Adds a notice to answers about actions if the journal lacks actions after a restore.
+// Adds a notice to answers about actions if the journal lacks actions after a restore, or will be deleted.
 import type { CallToolResult } from "@modelcontextprotocol/server";
 import { isJsonObject } from "../../contract/json.ts";
 import type { Tool } from "../../toolkit/define-tool.ts";
@@ -9,20 +9,20 @@ const ACTION_EFFECTS: readonly Tool["effect"][] = ["create", "cancel", "retry"];
 const isReplay = ({ action }: Readonly<Record<string, unknown>>): boolean =>
   isJsonObject(action) && action["replayed"] === true;
 
-/** Adds `restoreNotice` to the summary and the text of new or listed actions. Undefined: the journal lacks no actions. */
-export function withRestoreNotice(
+/** Adds `journalNotice` to the summary and the text of new or listed actions. Undefined: there is nothing to report. */
+export function withJournalNotice(
   answer: CallToolResult,
   { name, effect }: Pick<Tool, "name" | "effect">,
-  restoreNotice: string | undefined,
+  journalNotice: string | undefined,
 ): CallToolResult {
   const { structuredContent: structured, content } = answer;
-  if (restoreNotice === undefined || !(name === "list_actions" || ACTION_EFFECTS.includes(effect))) return answer;
+  if (journalNotice === undefined || !(name === "list_actions" || ACTION_EFFECTS.includes(effect))) return answer;
   if (!isJsonObject(structured) || isReplay(structured) || typeof structured["summary"] !== "string") return answer;
   const [first, ...otherContent] = content;
   if (first?.type !== "text") return answer;
   return {
     ...answer,
-    content: [{ ...first, text: `${first.text}\n${restoreNotice}` }, ...otherContent],
-    structuredContent: { ...structured, summary: `${structured["summary"]} ${restoreNotice}` },
+    content: [{ ...first, text: `${first.text}\n${journalNotice}` }, ...otherContent],
+    structuredContent: { ...structured, summary: `${structured["summary"]} ${journalNotice}` },
   };
 }

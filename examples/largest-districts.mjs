@@ -1,0 +1,20 @@
+// Prints the ten districts with the most mandals as CSV, with the date of the catalog, for a report.
+import { call, connect } from "./connect.mjs";
+
+const QUERY = { level: "district", by: "mandalCount", limit: 10, waitSeconds: 45 };
+/** Reading the whole country for the first time takes more than one call. */
+const MAX_CALLS = 10;
+
+const client = await connect("largest-districts");
+try {
+  let answer = await call(client, "rank_divisions", QUERY);
+  for (let calls = 1; !answer.coverage.complete && calls < MAX_CALLS; calls += 1)
+    answer = await call(client, "rank_divisions", QUERY);
+  const { rows, coverage, vintage } = answer;
+  if (!coverage.complete) throw new Error(`Only ${coverage.statesRead} of ${coverage.statesTotal} lists were read.`);
+  console.log("district,state,mandals,catalog");
+  for (const { name, stateName, mandalCount } of rows)
+    console.log([name, stateName, mandalCount, vintage.sourceUpdatedAt.join(" ")].join(","));
+} finally {
+  await client.close();
+}

@@ -1,0 +1,59 @@
+// Implements `mic-mcp geography warm`, which loads all districts lists into the cache that the servers of this machine share.
+import { parseArgs } from "node:util";
+import { CALL_LIMIT_MS } from "../api-client/attempts.ts";
+import { UsageError } from "../core/config.ts";
+import { Failure } from "../core/failure.ts";
+import { computeCoverage } from "../geography/country.ts";
+import { requiredListsForAll } from "../geography/districts.ts";
+import { formatCoverage, formatListCount } from "../geography/format.ts";
+import { summarizeVintage } from "../geography/vintage.ts";
+import { factsOf, failureText } from "../mcp/tools/failure-text.ts";
+import { type CommandContext, withRuntime } from "./backend.ts";
+import { COMMANDS } from "./commands.ts";
+import { exitCodeOf, rephraseFailureForUser } from "./errors.ts";
+import { createProgressDisplay } from "./terminal.ts";
+
+async function warm({ runtime, signal }: CommandContext): Promise<number> {
+  const { geography, service } = runtime.ports;
+  const { redact } = runtime.redactor;
+  const display = createProgressDisplay(process.stderr);
+  try {
+    // The states list must arrive within a call's time. The other lists may take minutes, because the API limits the rate.
+    await geography.states({ signal, deadlineAt: service.timing.now() + CALL_LIMIT_MS });
+    const result = await geography.gather(
+      {
+        selectStates: ({ states }) => states.value.states,
+        requiredLists: (country) => requiredListsForAll(country.states.value.states, country),
+        waitMs: Number.POSITIVE_INFINITY,
+        onProgress: display.report,
+      },
+      { signal, deadlineAt: Number.POSITIVE_INFINITY },
+    );
+    display.end();
+    const { states } = result.country.states.value;
+    const coverage = computeCoverage(states, result);
+    const vintage = summarizeVintage(
+      result.country,
+      states.map(({ code }) => code),
+    );
+    const loaded = `${formatListCount(coverage.statesRead, coverage)} loaded.`;
+    process.stdout.write(`${redact(`${loaded} ${formatCoverage(coverage, vintage)}`)}\n`);
+    return coverage.complete ? 0 : 1;
+  } catch (error) {
+    display.end();
+    if (!signal.aborted && !(error instanceof Failure)) throw error;
+    const facts = factsOf(error);
+    const text = signal.aborted
+      ? "Stopped. The lists that were loaded stay in the cache."
+      : failureText("geography warm", rephraseFailureForUser(facts, false));
+    process.stderr.write(`${redact(text)}\n`);
+    return signal.aborted ? 1 : exitCodeOf(facts);
+  }
+}
+
+/** Returns exit code 0 only if all lists are loaded. Throws UsageError. */
+export async function geography(args: readonly string[], environment: NodeJS.ProcessEnv): Promise<number> {
+  const { positionals } = parseArgs({ args: [...args], options: COMMANDS.geography.flags, allowPositionals: true });
+  if (positionals.join(" ") !== "warm") throw new UsageError("Run mic-mcp geography warm.");
+  return await withRuntime(environment, {}, warm);
+}

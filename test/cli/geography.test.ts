@@ -1,0 +1,68 @@
+// Tests `mic-mcp geography warm`: it fills the cache that other processes of this machine use, and reports missing lists.
+import { expect, test } from "vitest";
+import { PLAYGROUND_CONTRACT } from "../../src/contract/playground.ts";
+import { run } from "../mcp/stdio/child.ts";
+import { answer, type Step, stubForTest } from "../support/stub.ts";
+import { folderForTest } from "../support/temporary-folder.ts";
+import { hasTerminals, runOnTerminal, withTerminalNote } from "../support/terminal.ts";
+
+const contract = PLAYGROUND_CONTRACT;
+const states = ["GA", "KL", "TN"].map((code) => ({ code, name: `State ${code}`, districtCount: 1, mandalCount: 4 }));
+
+/** Serves three states; `respond` may replace the answer for a state's districts. */
+async function serveStates(respond: (code: string) => Step | undefined = () => undefined) {
+  const stub = await stubForTest();
+  stub.respond(({ target }) => {
+    const code = /state=([A-Z]+)/.exec(target)?.[1];
+    if (code === undefined) return answer(200, { contract, states });
+    const districts = [{ code, name: `District ${code}`, mandalCount: 4 }];
+    return respond(code) ?? answer(200, { contract, state: `State ${code}`, districts });
+  });
+  const folder = await folderForTest();
+  return { stub, env: { MIC_BASE_URL: stub.baseUrl, MIC_STATE_DIR: folder, MIC_KEYCHAIN: "off" } };
+}
+
+test("after geography warm, another process answers without a request", async () => {
+  const { stub, env } = await serveStates();
+  const warmed = await run(["geography", "warm"], { env });
+  expect(warmed).toMatchObject({ code: 0, stdout: "3 of 3 lists loaded. Vintage: vintage not stated, complete.\n" });
+  expect(stub.requests).toHaveLength(4);
+  const { stdout } = await run(["call", "find_district", "name=District KL"], { env });
+  expect(stdout).toContain("District KL in State KL (KL): 4 mandals.");
+  expect(stub.requests).toHaveLength(4);
+});
+
+test("geography warm exits with 1 and names the lists that cannot be read, and the next run reads only these", async () => {
+  let isBroken = true;
+  const { stub, env } = await serveStates((code) => (isBroken && code === "KL" ? answer(400) : undefined));
+  const { code, stdout } = await run(["geography", "warm"], { env });
+  expect({ code, stdout }).toEqual({
+    code: 1,
+    stdout: expect.stringMatching(/^2 of 3 lists loaded\. .*; 1 missing: KL \(HTTP 400\)\.\n$/),
+  });
+  isBroken = false;
+  const { length } = stub.requests;
+  expect(await run(["geography", "warm"], { env })).toMatchObject({ code: 0 });
+  expect(stub.requests.slice(length).map(({ target }) => target.slice(-8))).toEqual(["state=KL"]);
+});
+
+test("geography without warm is refused with the right command", async () => {
+  const { code, stderr } = await run(["geography", "cool"], { env: {} });
+  expect({ code, stderr }).toEqual({ code: 2, stderr: expect.stringContaining("Run mic-mcp geography warm.") });
+});
+
+test.skipIf(!hasTerminals)(
+  withTerminalNote("a terminal shows a progress bar with the time left while lists are loaded"),
+  async () => {
+    const asked = new Set<string>();
+    const { env } = await serveStates((code) => {
+      if (asked.size > 0) return undefined;
+      asked.add(code);
+      return answer(429, { status: "PLAYGROUND_RATE_LIMITED" }, { "retry-after": "3" });
+    });
+    const terminal = runOnTerminal({ ...env, HOME: env.MIC_STATE_DIR }, ["geography", "warm"]);
+    expect(await terminal.exit).toBe(0);
+    expect(terminal.screen()).toMatch(/\[#*-+\] \d of 3 lists loaded; about \d s more/);
+    expect(terminal.screen()).toContain("3 of 3 lists loaded.");
+  },
+);

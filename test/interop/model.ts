@@ -1,0 +1,294 @@
+// A model API on this machine for hosts: requests one tool call after the other and then answers "done". It implements Anthropic's
+// Messages, OpenAI's Responses and Chat Completions, and Gemini's generateContent, so a host completes a whole run without a login.
+import { createServer, type IncomingMessage, type ServerResponse } from "node:http";
+import { setTimeout as sleep } from "node:timers/promises";
+import { onTestFinished } from "vitest";
+import * as z from "zod/v4";
+
+export interface ToolRequest {
+  /** The tool's name in the server. A host may add a prefix. */
+  readonly tool: string;
+  readonly arguments: Readonly<Record<string, unknown>>;
+}
+
+export interface FakeModel {
+  readonly url: string;
+  /** The results of the tool calls that the host sent to the model, as JSON text. */
+  toolResults(): readonly string[];
+}
+
+const Named = z.looseObject({ name: z.string() });
+const list = <S extends z.ZodType>(item: S) => z.array(item).default([]);
+/** Each API's form: a named tool, a `function` with a name, a namespace with tools, `functionDeclarations`, a search for tools. */
+const ToolEntry = z.looseObject({
+  type: z.string().optional(),
+  name: z.string().optional(),
+  function: Named.optional(),
+  tools: list(Named),
+  functionDeclarations: list(Named),
+});
+const Body = z.looseObject({
+  stream: z.boolean().default(false),
+  tools: list(ToolEntry),
+  messages: list(z.looseObject({ role: z.string(), content: z.unknown() })),
+  /** `tools`: those that a search found. */
+  input: z
+    .union([z.string(), z.array(z.looseObject({ type: z.string().optional(), tools: z.unknown().optional() }))])
+    .default([]),
+  contents: list(z.looseObject({ parts: list(z.looseObject({ functionResponse: z.unknown().optional() })) })),
+});
+type Body = z.infer<typeof Body>;
+
+interface OfferedTool {
+  readonly name: string;
+  readonly namespace?: string;
+}
+
+/** A host that loads tools on demand offers a search: Claude Code as a tool of this name, Codex as an entry of this type. */
+const SEARCHES = ["ToolSearch", "tool_search"];
+
+function findOfferedTools({ tools, input }: Body): readonly OfferedTool[] {
+  const found = typeof input === "string" ? [] : input.flatMap((item) => list(ToolEntry).catch([]).parse(item.tools));
+  return [...tools, ...found].flatMap(
+    ({ type = "", name, function: chat, tools: inNamespace, functionDeclarations }) => [
+      ...inNamespace.map((tool) => ({ name: tool.name, namespace: name ?? "" })),
+      ...[chat ?? [], functionDeclarations].flat().map((tool) => ({ name: tool.name })),
+      ...(name !== undefined && inNamespace.length === 0 ? [{ name }] : []),
+      ...(SEARCHES.includes(type) ? [{ name: type }] : []),
+    ],
+  );
+}
+
+/** Calls of a search have this prefix in their id. */
+const SEARCH_ID = "search_";
+const ToolResult = z.looseObject({ type: z.literal("tool_result") });
+/** The conversation's tool results so far, in order. */
+const findToolResults = ({ messages, input, contents }: Body): readonly string[] =>
+  [
+    ...messages.flatMap(({ role, content }) =>
+      role === "tool"
+        ? [content]
+        : Array.isArray(content)
+          ? content.filter((part) => ToolResult.safeParse(part).success)
+          : [],
+    ),
+    ...(typeof input === "string" ? [] : input.filter(({ type }) => type === "function_call_output")),
+    ...contents.flatMap(({ parts }) => parts.flatMap(({ functionResponse }) => functionResponse ?? [])),
+  ]
+    .map((result) => JSON.stringify(result))
+    .filter((result) => !result.includes(`"${SEARCH_ID}`));
+
+/** The answer of the model: a tool call, or "done" if undefined. */
+type ModelAnswer = { readonly call: OfferedTool; readonly args: string; readonly id: string } | undefined;
+
+const messageOf = (reply: ModelAnswer) => ({
+  id: "msg_1",
+  type: "message",
+  role: "assistant",
+  model: "fake",
+  content: [
+    reply === undefined
+      ? { type: "text", text: "done" }
+      : { type: "tool_use", id: reply.id, name: reply.call.name, input: JSON.parse(reply.args) },
+  ],
+  stop_reason: reply === undefined ? "end_turn" : "tool_use",
+  stop_sequence: null,
+  usage: { input_tokens: 1, output_tokens: 1 },
+});
+
+function anthropicEvents(reply: ModelAnswer): readonly object[] {
+  const { content, stop_reason, ...message } = messageOf(reply);
+  const [start, delta] =
+    reply === undefined
+      ? [
+          { type: "text", text: "" },
+          { type: "text_delta", text: "done" },
+        ]
+      : [
+          { ...content[0], input: {} },
+          { type: "input_json_delta", partial_json: reply.args },
+        ];
+  return [
+    { type: "message_start", message: { ...message, content: [], stop_reason: null } },
+    { type: "content_block_start", index: 0, content_block: start },
+    { type: "content_block_delta", index: 0, delta },
+    { type: "content_block_stop", index: 0 },
+    { type: "message_delta", delta: { stop_reason, stop_sequence: null }, usage: { output_tokens: 1 } },
+    { type: "message_stop" },
+  ];
+}
+
+function responsesEvents(reply: ModelAnswer): readonly object[] {
+  const item =
+    reply === undefined
+      ? {
+          type: "message",
+          id: "msg_1",
+          role: "assistant",
+          status: "completed",
+          content: [{ type: "output_text", text: "done", annotations: [] }],
+        }
+      : reply.call.name === "tool_search"
+        ? {
+            type: "tool_search_call",
+            call_id: reply.id,
+            execution: "client",
+            status: "completed",
+            arguments: JSON.parse(reply.args),
+          }
+        : {
+            type: "function_call",
+            id: "fc_1",
+            call_id: reply.id,
+            ...reply.call,
+            arguments: reply.args,
+            status: "completed",
+          };
+  const usage = {
+    input_tokens: 1,
+    input_tokens_details: null,
+    output_tokens: 1,
+    output_tokens_details: null,
+    total_tokens: 2,
+  };
+  const response = {
+    id: "resp_1",
+    object: "response",
+    created_at: 0,
+    model: "fake",
+    status: "completed",
+    output: [item],
+    usage,
+  };
+  return [
+    { type: "response.created", response: { ...response, status: "in_progress", output: [] } },
+    { type: "response.output_item.added", output_index: 0, item },
+    { type: "response.output_item.done", output_index: 0, item },
+    { type: "response.completed", response },
+  ];
+}
+
+const chatCallsOf = ({ id, call, args }: NonNullable<ModelAnswer>) => [
+  { index: 0, id, type: "function", function: { name: call.name, arguments: args } },
+];
+
+const chatMessage = (reply: ModelAnswer) => ({
+  role: "assistant",
+  ...(reply === undefined ? { content: "done" } : { content: null, tool_calls: chatCallsOf(reply) }),
+});
+
+function chatEvents(reply: ModelAnswer): readonly object[] {
+  const chunk = (delta: object, finish_reason: string | null) => ({
+    id: "chat_1",
+    object: "chat.completion.chunk",
+    created: 0,
+    model: "fake",
+    choices: [{ index: 0, delta, finish_reason }],
+  });
+  return [chunk(chatMessage(reply), null), chunk({}, reply === undefined ? "stop" : "tool_calls")];
+}
+
+const geminiChunk = (reply: ModelAnswer) => ({
+  candidates: [
+    {
+      index: 0,
+      finishReason: "STOP",
+      content: {
+        role: "model",
+        parts: [
+          reply === undefined
+            ? { text: "done" }
+            : { functionCall: { name: reply.call.name, args: JSON.parse(reply.args) } },
+        ],
+      },
+    },
+  ],
+  usageMetadata: { promptTokenCount: 1, candidatesTokenCount: 1, totalTokenCount: 2 },
+});
+
+/** Sends events. `named`: each has its type as the event's name; `end`: the last line. */
+function sendEvents(response: ServerResponse, events: readonly object[], named: boolean, end = ""): void {
+  response.writeHead(200, { "content-type": "text/event-stream" });
+  for (const event of events) {
+    const name = named && "type" in event ? `event: ${String(event.type)}\n` : "";
+    response.write(`${name}data: ${JSON.stringify(event)}\n\n`);
+  }
+  response.end(end);
+}
+
+function answer(path: string, { stream }: Body, reply: ModelAnswer, response: ServerResponse): void {
+  const json = (value: object) =>
+    void response.writeHead(200, { "content-type": "application/json" }).end(JSON.stringify(value));
+  if (path.includes("count_tokens")) json({ input_tokens: 1 });
+  else if (path.includes(":countTokens")) json({ totalTokens: 1 });
+  else if (path.endsWith("/messages"))
+    stream ? sendEvents(response, anthropicEvents(reply), true) : json(messageOf(reply));
+  else if (path.endsWith("/responses")) sendEvents(response, responsesEvents(reply), true);
+  else if (path.endsWith("/chat/completions")) {
+    if (stream) sendEvents(response, chatEvents(reply), false, "data: [DONE]\n\n");
+    else
+      json({
+        id: "chat_1",
+        object: "chat.completion",
+        model: "fake",
+        choices: [
+          { index: 0, message: chatMessage(reply), finish_reason: reply === undefined ? "stop" : "tool_calls" },
+        ],
+      });
+  } else if (path.endsWith(":streamGenerateContent")) sendEvents(response, [geminiChunk(reply)], false);
+  else if (path.endsWith(":generateContent")) json(geminiChunk(reply));
+  else response.writeHead(404, { "content-type": "application/json" }).end("{}");
+}
+
+/** A host may start the server only now, so the search is repeated this often, with this pause. */
+const MAX_SEARCHES = 20;
+const SEARCH_PAUSE_MS = 1_000;
+
+/** Calls the tool if the host offers it, or else searches for it. */
+function createAnswerChooser() {
+  let searches = 0;
+  return async (next: ToolRequest, index: number, tools: readonly OfferedTool[]): Promise<ModelAnswer> => {
+    const call = tools.find(({ name }) => name.endsWith(next.tool));
+    if (call) return { call, args: JSON.stringify(next.arguments), id: `call_${index}` };
+    const search = tools.find(({ name }) => SEARCHES.includes(name));
+    if (!search || searches >= MAX_SEARCHES) return undefined;
+    if (searches > 0) await sleep(SEARCH_PAUSE_MS);
+    searches += 1;
+    return {
+      call: search,
+      args: JSON.stringify({ query: next.tool.replaceAll("_", " "), max_results: 5 }),
+      id: `${SEARCH_ID}${searches}`,
+    };
+  };
+}
+
+/** Starts the model until the running test ends. It requests `calls` in order, from hosts that offer their tools. */
+export async function startModel(calls: readonly ToolRequest[]): Promise<FakeModel> {
+  const chooseAnswer = createAnswerChooser();
+  let results: readonly string[] = [];
+  async function respond(request: IncomingMessage, response: ServerResponse): Promise<void> {
+    const chunks: Buffer[] = [];
+    for await (const chunk of request) chunks.push(chunk);
+    const { pathname } = new URL(request.url ?? "/", "http://model");
+    const body = Body.parse(JSON.parse(Buffer.concat(chunks).toString() || "{}"));
+    const tools = findOfferedTools(body);
+    const found = findToolResults(body);
+    if (found.length > results.length) results = found;
+    const next = body.tools.length === 0 ? undefined : calls[found.length];
+    answer(pathname, body, next && (await chooseAnswer(next, found.length, tools)), response);
+  }
+  const server = createServer((request, response) => {
+    respond(request, response).catch((error: unknown) => void response.writeHead(500).end(String(error)));
+  });
+  await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
+  onTestFinished(async () => {
+    server.closeAllConnections();
+    await new Promise((resolve) => server.close(resolve));
+  });
+  const address = server.address();
+  if (typeof address !== "object" || address === null) throw new Error("the model listens on no TCP port");
+  return {
+    url: `http://127.0.0.1:${address.port}`,
+    toolResults: () => results,
+  };
+}

@@ -1,0 +1,41 @@
+// Tests an outcome that was returned to the caller while the database could not record it: it is recorded when the database is available
+// again, with its audit row.
+import { expect, onTestFinished, test } from "vitest";
+import { openPostgres } from "../../src/actions/store/postgres.ts";
+import { emulatorForTest } from "../support/emulator.ts";
+import { addTeam, connectCaller, createCaller, createKeyLine, instanceForTest } from "./deployment.ts";
+import { describeWithPostgres } from "./services.ts";
+
+describeWithPostgres("a database that fails while an action runs", (postgres) => {
+  test("the outcome and its audit row are recorded while the instance runs, and nothing is sent again", async () => {
+    const place = {
+      url: await postgres().createDatabase(),
+      keys: createKeyLine("one"),
+      emulator: await emulatorForTest({ clients: 1 }),
+    };
+    await addTeam(place, { name: "red", client: 0, claim: "reds" });
+    const caller = createCaller("ann", ["reds"]);
+    const client = await connectCaller(await instanceForTest(place), caller);
+    const database = await openPostgres(place.url);
+    onTestFinished(() => database.close());
+    const readState = async () => ({
+      actions: await database.query("SELECT state FROM actions"),
+      audit: await database.query("SELECT outcome, caller FROM audit"),
+    });
+    await client.callTool("list_actions");
+    await database.query(
+      "CREATE FUNCTION fail() RETURNS trigger LANGUAGE plpgsql AS 'BEGIN RAISE EXCEPTION ''the disk is full''; END'",
+    );
+    await database.query("CREATE TRIGGER fail BEFORE UPDATE ON actions FOR EACH ROW EXECUTE FUNCTION fail()");
+    const registered = await client.callTool("register_input", {
+      inputKind: "M4_FILE",
+      referenceId: place.emulator.fileIds[0],
+    });
+    expect(registered.isError, registered.text).toBe(false);
+    expect(await readState()).toEqual({ actions: [{ state: "in_progress" }], audit: [] });
+    await database.query("DROP TRIGGER fail ON actions");
+    await expect
+      .poll(readState, { timeout: 15_000 })
+      .toEqual({ actions: [{ state: "succeeded" }], audit: [{ outcome: "succeeded", caller: caller.id }] });
+  });
+});

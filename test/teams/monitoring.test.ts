@@ -1,0 +1,174 @@
+// Injects five errors into a running instance: for each, an alert of deploy/prometheus/ fires, and a line of the log names the cause.
+import { execFileSync } from "node:child_process";
+import { writeFileSync } from "node:fs";
+import { join, resolve } from "node:path";
+import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { stringify } from "yaml";
+import { type Deployment, deploymentMissing, startDeployment } from "../support/deployment.ts";
+import { connectHttp } from "../support/mcp.ts";
+import { queryPostgres } from "../support/postgres.ts";
+import { isInstalled } from "../support/process.ts";
+import { folderForTest } from "../support/temporary-folder.ts";
+
+const missing = deploymentMissing ?? (isInstalled("promtool") ? undefined : "promtool is not installed");
+const ALERTS = resolve("deploy/prometheus/alerts.yaml");
+
+type Scrape = ReadonlyMap<string, string>;
+
+/** Whether the alert fires after 20 minutes in which these scrapes were each repeated for some minutes. */
+async function fires(alert: string, scrapes: readonly Scrape[]): Promise<boolean> {
+  const names = new Set(scrapes.flatMap((scrape) => [...scrape.keys()]));
+  const series = [...names].map((name) => ({
+    series: name,
+    values: scrapes.map((scrape) => (scrape.has(name) ? `${scrape.get(name)}x4` : "_x5")).join(" "),
+  }));
+  const folder = await folderForTest();
+  const path = join(folder, "test.yaml");
+  const alertTest = { eval_time: `${scrapes.length * 5 - 1}m`, alertname: alert, exp_alerts: [] };
+  const tests = [{ interval: "1m", input_series: series, alert_rule_test: [alertTest] }];
+  writeFileSync(path, stringify({ rule_files: [ALERTS], evaluation_interval: "1m", tests }));
+  try {
+    execFileSync("promtool", ["test", "rules", path], { stdio: "pipe" });
+    return false;
+  } catch (error) {
+    const output = String(Object(error).stdout) + String(Object(error).stderr);
+    if (output.includes(`alertname="${alert}"`)) return true;
+    throw error;
+  }
+}
+
+describe.skipIf(missing !== undefined)(`monitoring${missing === undefined ? "" : ` (skipped: ${missing})`}`, () => {
+  let running: Deployment | undefined;
+  beforeAll(async () => {
+    running = await startDeployment({
+      instances: 1,
+      teams: 1,
+      env: {
+        MIC_LOG_LEVEL: "info",
+        OTEL_METRICS_EXPORTER: "prometheus",
+        OTEL_EXPORTER_PROMETHEUS_HOST: "127.0.0.1",
+        OTEL_EXPORTER_PROMETHEUS_PORT: "0",
+      },
+    });
+  }, 120_000);
+  afterAll(() => running?.stop());
+
+  function setUp() {
+    if (!running) throw new Error("the deployment runs only during tests");
+    const { url, teams, issueToken, provider, emulator, databaseUrl, fleet } = running;
+    const output = () => fleet.instances[0]?.output() ?? "";
+    const readyStatus = async () => Object(await (await fetch(`${fleet.instances[0]?.url}/readyz`)).json()).status;
+    return {
+      provider,
+      output,
+      readyStatus,
+      execute: (sql: string) => queryPostgres(databaseUrl, sql),
+      async scrape(): Promise<Scrape> {
+        const [, metricsUrl = ""] = /"url":"(http[^"]+\/metrics)"/.exec(output()) ?? [];
+        const lines = (await (await fetch(metricsUrl)).text()).split("\n").filter((line) => /^[a-z]/.test(line));
+        return new Map(
+          lines.map((line) => [line.slice(0, line.lastIndexOf(" ")), line.slice(line.lastIndexOf(" ") + 1)]),
+        );
+      },
+      async call(tool: string, count = 1) {
+        const client = await connectHttp("v2-modern", url, { token: await issueToken("ann", teams) });
+        const results = await Promise.all(Array.from({ length: count }, () => client.callTool(tool)));
+        await client.close();
+        return results;
+      },
+      status: async () =>
+        (
+          await fetch(url, {
+            method: "POST",
+            headers: { authorization: `Bearer ${await issueToken(`u${Math.random()}`, teams)}` },
+          })
+        ).status,
+      injectFault: (operationId: string, times: number) =>
+        fetch(`${emulator.baseUrl}/__emulator/faults`, {
+          method: "POST",
+          headers: { "content-type": "application/json" },
+          body: JSON.stringify({ operationId, times, fault: { kind: "status", status: 500 } }),
+        }),
+    };
+  }
+
+  /** Expects that the alert does not fire before the error, fires with it, and that the log then has a line with the cause. */
+  async function expectAlert(alert: string, cause: RegExp, inject: () => Promise<unknown>): Promise<void> {
+    const { scrape, output } = setUp();
+    const before = await scrape();
+    expect(await fires(alert, [before, before])).toBe(false);
+    const from = output().length;
+    await inject();
+    const first = await scrape();
+    await inject();
+    expect(await fires(alert, [before, first, await scrape()])).toBe(true);
+    expect(output().slice(from)).toMatch(cause);
+  }
+
+  test("errors of the API fire MicApiErrors", { timeout: 120_000 }, async () => {
+    const { call, injectFault } = setUp();
+    await call("list_jobs");
+    await expectAlert("MicApiErrors", /"kind":"upstream_unavailable","status":500.*"tool call failed"/, async () => {
+      await injectFault("listMicJobs", 18);
+      for (const { isError } of await call("list_jobs", 3)) expect(isError).toBe(true);
+    });
+  });
+
+  test("a token endpoint that is down fires MicTokenEndpointErrors", { timeout: 120_000 }, async () => {
+    const { injectFault, call, execute } = setUp();
+    // Every team gets new tokens when it changes.
+    await expectAlert("MicTokenEndpointErrors", /"tool call failed"/, async () => {
+      await execute("UPDATE teams SET changed_at = changed_at + 1");
+      await execute("SELECT pg_notify('mic_teams', 'team-1')");
+      await injectFault("token", 6);
+      await call("list_jobs");
+    });
+  });
+
+  test("a slow database is degraded and fires MicDatabaseDegraded", { timeout: 60_000 }, async () => {
+    const { execute, readyStatus } = setUp();
+    await execute(
+      "CREATE FUNCTION slow() RETURNS trigger LANGUAGE plpgsql AS 'BEGIN PERFORM pg_sleep(0.7); RETURN NEW; END'",
+    );
+    await execute("CREATE TRIGGER slow BEFORE INSERT OR UPDATE ON deployment FOR EACH ROW EXECUTE FUNCTION slow()");
+    await expectAlert(
+      "MicDatabaseDegraded",
+      /"dependency":"database","status":"degraded".*"reason":"slow"/,
+      async () => {
+        await expect.poll(readyStatus, { timeout: 15_000 }).toBe("degraded");
+      },
+    );
+    await execute("DROP TRIGGER slow ON deployment");
+    await expect.poll(readyStatus, { timeout: 15_000 }).toBe("ok");
+  });
+
+  test("a full disk of the database fires MicDatabaseDegraded, and the instance is not ready", {
+    timeout: 60_000,
+  }, async () => {
+    const { execute, readyStatus } = setUp();
+    const raise =
+      "RAISE EXCEPTION USING MESSAGE = ''could not extend file: No space left on device'', ERRCODE = ''53100''";
+    await execute(`CREATE FUNCTION full_disk() RETURNS trigger LANGUAGE plpgsql AS 'BEGIN ${raise}; END'`);
+    await execute(
+      "CREATE TRIGGER full_disk BEFORE INSERT OR UPDATE ON deployment FOR EACH ROW EXECUTE FUNCTION full_disk()",
+    );
+    await expectAlert("MicDatabaseDegraded", /"status":"failed".*No space left on device/, async () => {
+      await expect.poll(readyStatus, { timeout: 15_000 }).toBe("not ready");
+    });
+    await execute("DROP TRIGGER full_disk ON deployment");
+    await expect.poll(readyStatus, { timeout: 15_000 }).toBe("ok");
+  });
+
+  test("keys of the identity provider that are rotated twice fire MicSignInUnavailable", {
+    timeout: 60_000,
+  }, async () => {
+    const { provider, status } = setUp();
+    await expectAlert("MicSignInUnavailable", /"refusal":"signing_key_unknown"/, async () => {
+      for (let rotation = 0; rotation < 2; rotation++) {
+        await provider.rotateKeys();
+        await status();
+      }
+      await expect.poll(status).toBe(503);
+    });
+  });
+});

@@ -1,0 +1,191 @@
+// Tests 50 questions that users ask about India's districts: the first call of each has the answer. The expected facts come from the
+// Local Government Directory and from public records, not from our tables.
+import { expect, test } from "vitest";
+import { countTokens } from "../support/count-tokens.ts";
+import type { Args } from "./bench.ts";
+import { describeLatestRevision } from "./revisions.ts";
+
+type Tool = "find_district" | "rank_divisions" | "list_districts";
+/** Texts that structuredContent must contain; a name in `matches` must be the first one. */
+type Question = readonly [question: string, tool: Tool, args: Args, ...facts: readonly (string | RegExp)[]];
+
+const find = (name: string, more: Args = {}) => ["find_district", { name, ...more }] as const;
+const rankDistricts = (args: Args) => ["rank_divisions", { level: "district", by: "mandalCount", ...args }] as const;
+const rankStates = (args: Args) => ["rank_divisions", { level: "state", by: "mandalCount", ...args }] as const;
+
+const NORTH_EAST = ["AS", "AR", "MN", "ML", "MZ", "NL", "TR", "SK"];
+const NOT_HERE = /Not in this catalog: towns, blocks, names of mandals, population, area, borders\./;
+
+const questions: readonly Question[] = [
+  ["How many mandals has Nizamabad?", ...find("Nizamabad"), '"certainty":"exact"', "Telangana (TG): 33 mandals."],
+  ["Which state is Bastar in?", ...find("Bastar"), "Chhattisgarh (CG)"],
+  [
+    "Which state is Hamirpur in?",
+    ...find("Hamirpur"),
+    '"ambiguous":true',
+    "Himachal Pradesh (HP)",
+    "Uttar Pradesh (UP)",
+  ],
+  ["How many tehsils has Bilaspur?", ...find("Bilaspur"), '"mandalCount":12', '"mandalCount":7', '"ambiguous":true'],
+  [
+    "What is Allahabad called now?",
+    ...find("Allahabad"),
+    '"certainty":"known"',
+    "Prayagraj",
+    '"since":2018',
+    "8 mandals",
+  ],
+  ["What is Faizabad called now?", ...find("Faizabad"), /^(?!.*similar).*Ayodhya/],
+  ["Where is Koriya?", ...find("Koriya"), /^(?!.*similar).*Korea in Chhattisgarh/],
+  ["Which district is Hoshangabad?", ...find("Hoshangabad"), "Narmadapuram", "10 mandals"],
+  ["Is Ramanagara a district?", ...find("Ramanagara"), "Bengaluru South", '"since":2025'],
+  ["How many taluks has Bangalore Urban?", ...find("Bangalore Urban"), "Bengaluru Urban", "5 mandals"],
+  ["Which districts are Bangalore?", ...find("Bangalore"), '"ambiguous":true', "Bengaluru Urban", "Bengaluru Rural"],
+  ["Which district is Aurangabad?", ...find("Aurangabad"), '"ambiguous":true', "Bihar", "Chhatrapati Sambhajinagar"],
+  ["Which district has Cuddapah as its name?", ...find("Cuddapah"), "Y.S.R. Kadapa", "40 mandals"],
+  ["Which district is SBS Nagar?", ...find("SBS Nagar"), "Shahid Bhagat Singh Nagar", '"certainty":"known"'],
+  ["Which district is Mewat?", ...find("Mewat"), "Nuh in Haryana (HR): 6 mandals"],
+  ["How many mandals has हैदराबाद?", ...find("हैदराबाद"), '"certainty":"exact"', "Telangana (TG): 16 mandals"],
+  ["How many mandals has लखनऊ?", ...find("लखनऊ"), '"certainty":"exact"', "Lucknow in Uttar Pradesh (UP): 5 mandals"],
+  ["Where is बक्सर?", ...find("बक्सर"), "Buxar in Bihar (BR): 11 mandals"],
+  ["Where is పశ్చిమ గోదావరి?", ...find("పశ్చిమ గోదావరి"), "West Godavari in Andhra Pradesh (AP): 20 mandals"],
+  ["Which district is गुड़गांव?", ...find("गुड़गांव"), "Gurugram in Haryana (HR): 9 mandals", '"certainty":"known"'],
+  ["How many tehsils has East Delhi?", ...find("East Delhi"), "East in Delhi (DL): 3 mandals"],
+  ["How many tehsils has Lucknow, UP?", ...find("Lucknow, UP"), '"state":"UP"', "5 mandals"],
+  [
+    "How many mandals has Hyderabad in Andhra Pradesh?",
+    ...find("Hyderabad, AP"),
+    '"certainty":"guess"',
+    "Andhra Pradesh (AP) has no district",
+    "Telangana (TG)",
+  ],
+  ["Which district is Secunderabad in?", ...find("Secunderabad"), '"certainty":"known"', "a city in Hyderabad"],
+  ["Which district is Noida in?", ...find("Noida"), '"certainty":"known"', "a city in Gautam Buddha Nagar"],
+  ["Which district is Cochin in?", ...find("Cochin"), "Ernakulam in Kerala (KL): 7 mandals"],
+  ["Which district is governed from Panaji?", ...find("Panaji"), "the headquarters of North Goa"],
+  [
+    "Is Madanapalle a district?",
+    ...find("Madanapalle"),
+    "the headquarters of Annamayya",
+    "announced in 2025",
+    '"certainty":"known"',
+  ],
+  ["Is Anupgarh a district?", ...find("Anupgarh"), "abolished in 2024", "Bikaner and Ganganagar", '"matches":[]'],
+  ["Is Yanam a district?", ...find("Yanam"), "abolished in 2026", '"matches":[]'],
+  ["Is Zanskar a district?", ...find("Zanskar"), "announced in 2024, out of Kargil", '"matches":[]'],
+  ["How many mandals has Mumbai?", ...find("Mumbai"), "the catalog lists no mandals"],
+  [
+    "When was Bapatla made, and out of which districts?",
+    ...find("Bapatla"),
+    '"made":2022',
+    '"partOf":"Guntur + Prakasam"',
+  ],
+  ["What is the population of Patna?", ...find("Population of Patna"), NOT_HERE],
+  ["Which districts border Nagpur?", ...find("neighbours of Nagpur"), /Not in this catalog|Towns are not listed/],
+  ["Which district is Gachibowli in?", ...find("Gachibowli"), '"certainty":"guess"', "Towns are not listed"],
+  ["Where is Lahore?", ...find("Lahore"), '"certainty":"guess"', "confirm it"],
+  ["How many districts has Delhi?", ...find("Delhi"), "is a state, Delhi (DL), of 13 districts"],
+  [
+    "What are the districts of Goa?",
+    "list_districts",
+    { state: "Goa" },
+    "Kushavati",
+    "North Goa",
+    "South Goa",
+    "12 mandals",
+  ],
+  ["How many districts has TS?", "list_districts", { state: "TS" }, "Telangana (TG): 33 districts, 621 mandals."],
+  ["What are the districts of LGD state 36?", "list_districts", { state: "36" }, "Telangana (TG): 33 districts"],
+  [
+    "Which three districts have the most mandals?",
+    ...rankDistricts({ limit: 3 }),
+    /^.{12}784 districts: 7,086 mandals\. Most: Kangra.*Y\.S\.R\. Kadapa.*Nellore/,
+  ],
+  [
+    "Which state has the most districts?",
+    ...rankStates({ by: "districtCount", limit: 1 }),
+    "Most districts: Uttar Pradesh (UP), 75.",
+  ],
+  [
+    "How many mandals has the North-East?",
+    ...rankStates({ states: NORTH_EAST }),
+    /^.{12}8 states \(AS AR MN ML MZ NL TR SK\): 132 districts, 678 mandals\. Most: Arunachal Pradesh \(AR\), 209\./,
+  ],
+  [
+    "How many districts have more than 20 mandals?",
+    ...rankDistricts({ min: 21, limit: 1 }),
+    /^.{12}49 districts with mandalCount 21 or more/,
+  ],
+  ["Which states have one district?", ...rankStates({ by: "districtCount", max: 1 }), /^.{12}2 states.*"CH".*"LD"/],
+  [
+    "What is the median of Kerala's districts?",
+    ...rankDistricts({ states: ["Kerala"], limit: 1 }),
+    '"median":6',
+    "78 mandals",
+  ],
+  [
+    "Which Telangana district has the fewest mandals?",
+    ...rankDistricts({ states: ["36"], order: "asc", limit: 1 }),
+    "Fewest: Mulugu in Telangana (TG), 10.",
+  ],
+  [
+    "Which districts of Goa and Gujarat were created after 2024?",
+    ...rankDistricts({ states: ["Goa", "GJ"], createdSince: 2025 }),
+    "2 districts (GA GJ) created since 2025 (public record of 2010 to 2026)",
+    '"name":"Kushavati"',
+    '"name":"Vav-Tharad"',
+    '"made":2025',
+  ],
+  [
+    "How many districts were created after 2014?",
+    ...rankDistricts({ createdSince: 2015 }),
+    /^.{12}111 districts created since 2015 \(public record of 2010 to 2026\)/,
+    "Yanam (PY) abolished 2026",
+  ],
+];
+
+describeLatestRevision(
+  (bench) => {
+    test("the table has 50 questions", () => expect(new Set(questions.map(([question]) => question)).size).toBe(50));
+
+    test.each(questions.map((question) => ({ question })))(
+      "$question.0",
+      async ({ question: [, tool, args, ...facts] }) => {
+        const { structured } = await bench().ok(tool, args);
+        const json = JSON.stringify(structured);
+        const names = JSON.stringify({ ...structured, summary: String(structured["summary"]).replaceAll('"', "") });
+        for (const fact of facts)
+          expect(
+            typeof fact === "string" ? names.includes(fact) || json.includes(fact) : fact.test(json),
+            `${fact} in ${json}`,
+          ).toBe(true);
+      },
+    );
+
+    // The five longest names of the list take up to 112 tokens with the year and the parents of the district.
+    test("find_district takes at most 100 tokens for a name that one district has", async () => {
+      const { text } = await bench().connection.readResource("mic://geography/catalogue.tsv");
+      const names = text.split("\n").flatMap((line) => line.split("\t")[1] ?? []);
+      const others = [
+        "Allahabad",
+        "Panaji",
+        "Noida",
+        "Vizag",
+        "हैदराबाद",
+        "కర్నూలు",
+        "Nizambad",
+        "Patna, Bihar",
+        "Kolkata",
+      ];
+      const tokens: number[] = [];
+      for (const name of [...names.filter((_name, at) => at > 0 && at % 7 === 0), ...others]) {
+        const { structured } = await bench().ok("find_district", { name });
+        if (Object(structured["matches"]).length === 1) tokens.push(countTokens(JSON.stringify(structured)));
+      }
+      expect(tokens.length).toBeGreaterThan(110);
+      expect(tokens.filter((count) => count > 100).length).toBeLessThanOrEqual(1);
+      expect(Math.max(...tokens)).toBeLessThanOrEqual(112);
+    });
+  },
+  { env: { MIC_GEOGRAPHY_RATE: "600" } },
+);

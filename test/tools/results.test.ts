@@ -1,0 +1,95 @@
+// Tests that a model reads only the parts of a result that it needs, and no name of a tool that is not offered.
+import { readFile } from "node:fs/promises";
+import { expect, test } from "vitest";
+import { TOOL_NAMES } from "../../src/toolkit/tool-names.ts";
+
+import { FILE, runJobToEnd } from "../emulator/work.ts";
+import { countTokens } from "../support/count-tokens.ts";
+import { emulatorEnv, inProcessClientForTest, type TestClient } from "../support/mcp.ts";
+import type { CallResult } from "../support/results.ts";
+import type { Bench } from "./bench.ts";
+import { describeLatestRevision } from "./revisions.ts";
+
+const serve = (bench: Bench, env: Readonly<Record<string, string>>): Promise<TestClient> =>
+  inProcessClientForTest("v2-modern", {
+    ...emulatorEnv(bench.service.emulator),
+    MIC_DOWNLOAD_DIR: bench.downloadDir,
+    MIC_GEOGRAPHY_RATE: "600",
+    ...env,
+  });
+
+/** The parts of a result that a model sees: the structured content of a success, or the text of a failure. */
+const shownTo = ({ isError, text, structured }: CallResult): string =>
+  isError ? text : JSON.stringify(structured) + text;
+
+describeLatestRevision((bench) => {
+  test("20 resolved actions take at most 1,700 tokens, and have no arguments", async () => {
+    const { parameterValues, idempotencyKey: _, ...job } = await bench().argumentsFor("createMicJob");
+    const own = await serve(bench(), {});
+    for (let day = 10; day < 30; day++) {
+      const made = await own.callTool("submit_job", {
+        ...job,
+        parameterValues: { ...Object(parameterValues), vintage: `2026-01-${day}` },
+      });
+      expect(made.isError, made.text).toBe(false);
+    }
+    const { structured } = await own.callTool("list_actions", { state: "succeeded" });
+    const actions: readonly object[] = Object(structured).actions;
+    expect(actions).toHaveLength(20);
+    for (const action of actions)
+      expect(Object.keys(action)).toEqual(["tool", "idempotencyKey", "state", "resourceId", "updatedAt"]);
+    expect(countTokens(JSON.stringify(structured))).toBeLessThanOrEqual(1_700);
+  });
+
+  test("a next step omits the default workspace, and save_table uses it", async () => {
+    const { workspaceId, downloadDir } = bench();
+    const own = await serve(bench(), { MIC_WORKSPACE_ID: workspaceId });
+    const page = await own.callTool("list_jobs", { limit: 1 });
+    expect(page.structured).toMatchObject({
+      nextStep: { tool: "list_jobs", arguments: { limit: 1, cursor: expect.any(String) } },
+    });
+    expect(page.text).not.toContain(workspaceId);
+    const next = await own.callTool("list_jobs", Object(page.structured?.["nextStep"]).arguments);
+    expect(next.isError, next.text).toBe(false);
+    const saved = await own.callTool("save_table", { source: "list_jobs", arguments: {}, fileName: "own.csv" });
+    expect(saved.isError, saved.text).toBe(false);
+    expect(await readFile(`${downloadDir}/own.csv`, "utf8")).toContain("micjob_");
+    const other = await (await serve(bench(), {})).callTool("list_jobs", { workspaceId, limit: 1 });
+    expect(other.structured).toMatchObject({ nextStep: { arguments: { workspaceId } } });
+  });
+
+  test("the data of a view is only in _meta", async () => {
+    const own = await serve(bench(), { MIC_APPS: "always" });
+    const { structured, view, text } = await own.callTool("show_divisions", { level: "state" });
+    expect(structured).toEqual({ summary: text });
+    expect(view).toMatchObject({ totalRows: 36, rows: expect.any(Array) });
+    expect(countTokens(text)).toBeLessThan(150);
+  });
+
+  test.each(["essentials", "geography", "jobs"])(
+    "no result with MIC_TOOLSETS=%s names another tool",
+    async (toolsets) => {
+      const { workspaceId, service } = bench();
+      const failed = await runJobToEnd(service, FILE.failsForGood);
+      const own = await serve(bench(), { MIC_TOOLSETS: toolsets });
+      const offered = new Set((await own.listTools()).map(({ name }) => name));
+      const calls: readonly (readonly [string, object])[] = [
+        ["get_job", { jobId: failed.id }],
+        ["get_job", { jobId: `micinput_${"0".repeat(32)}` }],
+        ["cancel_job", { jobId: failed.id, reason: "No need" }],
+        ["list_districts", { state: "ZZ" }],
+        ["find_district", { name: "Lucknow", state: "Atlantis" }],
+        ["find_district", { name: "Kerala" }],
+        ["list_jobs", { workspaceId, unretried: true }],
+        ["get_recipe", { versionId: `micrecipev_${"0".repeat(32)}` }],
+        ["get_usage", { workspaceId, window: "MONTH" }],
+        ["run_job", { workspaceId, recipeVersionId: failed.recipeVersionId, inputs: [], parameterValues: {} }],
+      ];
+      for (const [tool, args] of calls.filter(([name]) => offered.has(name))) {
+        const shown = shownTo(await own.callTool(tool, { ...args }));
+        const named = TOOL_NAMES.filter((name) => new RegExp(`\\b${name}\\b`).test(shown));
+        expect(offered, `${tool}: ${shown}`).toEqual(new Set([...offered, ...named]));
+      }
+    },
+  );
+});

@@ -1,0 +1,53 @@
+// This module defines save_table, which saves all rows of a listing call as a CSV file.
+import * as z from "zod/v4";
+import { fileNameSchema } from "../src/api-client/file-names.ts";
+import { jsonObject } from "../src/contract/json.ts";
+import { invalidArguments } from "../src/core/failure.ts";
+import { defineTool } from "../src/toolkit/define-tool.ts";
+import { outputs } from "../src/toolkit/outputs.ts";
+import { toolResult } from "../src/toolkit/results.ts";
+import { assertFileNameFree, type SavedRows, savedText, saveRows } from "../src/toolkit/save-rows.ts";
+import { listDistricts } from "./list-districts.ts";
+import { listJobs } from "./list-jobs.ts";
+import { rankDivisions } from "./rank-divisions.ts";
+
+const SOURCES = { list_jobs: listJobs, list_districts: listDistricts, rank_divisions: rankDivisions } as const;
+
+/** The name of the file with the rest. */
+function continuationFileName(fileName: string): string {
+  const name = `more-${fileName}`;
+  return fileNameSchema.safeParse(name).success ? name : "more.csv";
+}
+
+export const saveTable = defineTool({
+  toolsets: ["geography", "jobs"],
+  name: "save_table",
+  title: "Save a table as CSV (export)",
+  description: "Save all rows of a listing call as a CSV file, to export them or open them as a spreadsheet.",
+  searchHint: "export, csv, spreadsheet, excel",
+  effect: "save",
+  input: z.strictObject({
+    source: z.enum(["list_jobs", "list_districts", "rank_divisions"]),
+    arguments: jsonObject.describe("Its arguments."),
+    fileName: fileNameSchema.describe("For example jobs.csv."),
+  }),
+  output: outputs.answer<SavedRows>({ rows: outputs.integer }, { nextStep: outputs.object }),
+  async run({ source: tool, arguments: given, fileName }, call, ports) {
+    if (!call.isOffered(tool)) throw invalidArguments(`save_table was not called: ${tool} is not offered here.`);
+    await assertFileNameFree(ports, fileName);
+    const listing = SOURCES[tool].create(ports);
+    const takesWorkspace = listing.argumentNames.includes("workspaceId") && call.workspaceId !== undefined;
+    const args = { ...(takesWorkspace && { workspaceId: call.workspaceId }), ...given };
+    const table = await listing.tabulate?.(args, call);
+    if (!table) throw new Error(`${tool} lists no table`);
+    const { fields, lines, drift, rest } = table;
+    const { saved, file } = await saveRows(ports, fileName, table, { tool, arguments: args });
+    const nextStep = rest && {
+      tool: call.tool,
+      arguments: { source: tool, arguments: rest, fileName: continuationFileName(fileName) },
+      why: "saves the rest to a file of its own",
+    };
+    const summary = `${table.summary} ${savedText(saved)}`.trim();
+    return toolResult(call, { ...saved, ...fields }, { summary, nextStep, lines, drift, file });
+  },
+});
