@@ -84,7 +84,7 @@ export function parseArgumentWords(
   const schema = inputSchema();
   const properties = schemaOf(schema["properties"]);
   // The tool accepts some other names of an argument.
-  const exactName = (name: string, text: string): string => Object.keys(toExact({ [name]: text }))[0] ?? name;
+  const exactName = (name: string, text: string): string => Object.keys(toExact({ [name]: text }).arguments)[0] ?? name;
   const args = new Map<string, unknown>();
   for (const word of words) {
     const [name, text] = parseWord(word, schema, exactName);
