@@ -104,7 +104,6 @@ async function measureWorkspace(world: World): Promise<readonly Measurement[]> {
       label: "list_jobs, the failed ones of 100",
       tokens: await measureCall("list_jobs", { ...failed, states: ["FAILED"] }),
       budget: 900,
-      currentLimit: 1_780,
     },
     { label: "get_usage", tokens: await measureCall("get_usage", { window: "DAY" }), budget: 450 },
     { label: "get_capabilities", tokens: await measureCall("get_capabilities"), budget: 420 },

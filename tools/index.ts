@@ -24,6 +24,7 @@ import { resolveActions } from "./resolve-actions.ts";
 import { retryJob } from "./retry-job.ts";
 import { retryJobs } from "./retry-jobs.ts";
 import { runJob } from "./run-job.ts";
+import { runJobs } from "./run-jobs.ts";
 import { saveTable } from "./save-table.ts";
 import { showActions } from "./show-actions.ts";
 import { showDivisions } from "./show-divisions.ts";
@@ -56,6 +57,7 @@ export const tools: readonly DefinedTool[] = [
   listActions,
   resolveActions,
   runJob,
+  runJobs,
   retryJobs,
   waitForJobs,
   saveTable,

@@ -1,15 +1,17 @@
 // This module defines retry_jobs, which retries several jobs and waits for the new ones.
 import * as z from "zod/v4";
-import { retryMicJob } from "../src/contract/endpoints/job-processing.ts";
+import { listMicJobs, retryMicJob } from "../src/contract/endpoints/job-processing.ts";
 import {
   jobIds,
   keyArgument,
   longWaitSeconds,
+  MAX_JOBS,
   reasonText,
   retryModeText,
   stringValidatedBy,
 } from "../src/toolkit/arguments.ts";
 import { defineTool } from "../src/toolkit/define-tool.ts";
+import { jobFilter } from "../src/toolkit/jobs/find-jobs.ts";
 import { confirmRestarts, retryMany } from "../src/toolkit/jobs/retrying.ts";
 import { outputs } from "../src/toolkit/outputs.ts";
 
@@ -17,17 +19,39 @@ export const retryJobs = defineTool({
   name: "retry_jobs",
   title: "Retry many failed jobs at once",
   description:
-    "Retry up to 50 FAILED or CANCELLED jobs, each as a new job, then wait for the new jobs. Jobs that were retried before are skipped.",
+    "Retry up to 50 FAILED or CANCELLED jobs, each as a new job, then wait for those. Give jobIds, or createdSince for all worth it. " +
+    "Retried jobs are skipped.",
   searchHint: "rerun or restart all failed jobs",
   effect: "retry",
-  input: z.strictObject({
-    jobIds,
-    retryMode: retryMicJob.body.shape.retryMode.describe(retryModeText),
-    reason: stringValidatedBy(retryMicJob.body.shape.reason).describe(reasonText),
-    waitSeconds: longWaitSeconds,
-    ...keyArgument("text"),
-  }),
-  output: outputs.answer({ results: outputs.objects }),
+  input: z
+    .strictObject({
+      jobIds: jobIds.optional(),
+      workspaceId: stringValidatedBy(listMicJobs.query.shape.workspaceId).optional(),
+      createdSince: jobFilter.createdSince,
+      failure: z.string().max(256).describe("Its code.").optional(),
+      limit: z.int().min(1).max(MAX_JOBS).optional(),
+      retryMode: retryMicJob.body.shape.retryMode.describe(retryModeText),
+      reason: stringValidatedBy(retryMicJob.body.shape.reason).describe(reasonText),
+      waitSeconds: longWaitSeconds,
+      ...keyArgument("text"),
+    })
+    .refine((args) => (args.jobIds === undefined) !== (args.createdSince === undefined), {
+      path: ["jobIds"],
+      error: "give either jobIds or createdSince",
+    })
+    .refine(({ jobIds: ids, failure, limit }) => ids === undefined || (failure === undefined && limit === undefined), {
+      path: ["jobIds"],
+      error: "excludes failure and limit, which go with createdSince",
+    })
+    .refine(({ createdSince, workspaceId }) => createdSince === undefined || workspaceId !== undefined, {
+      path: ["workspaceId"],
+      error: "is missing",
+    })
+    .refine(({ createdSince, retryMode }) => createdSince === undefined || retryMode === "SAFE_RESUME", {
+      path: ["retryMode"],
+      error: "must be SAFE_RESUME with createdSince; RESTART needs jobIds",
+    }),
+  output: outputs.answer({ results: outputs.objects }, { retries: outputs.objects }),
   confirm: confirmRestarts,
   run: retryMany,
 });

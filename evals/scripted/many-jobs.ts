@@ -1,27 +1,48 @@
 // Scripts for tasks with many jobs.
 import * as z from "zod/v4";
-import { followAndSummarize, followSteps, getData, summarize } from "./results.ts";
+import type { VisibleResult } from "../agent.ts";
+import { readRecipe, toRunJobArguments } from "./recipes.ts";
+import { findId, findIds, followAndSummarize, followSteps, getData, summarize } from "./results.ts";
 import type { Script } from "./script.ts";
 
-const ListJobsResult = z.looseObject({ data: z.array(z.looseObject({ id: z.string() })) });
+const ListJobsResult = z.looseObject({
+  data: z.array(z.looseObject({ id: z.string(), failure: z.string().optional() })),
+  failures: z.array(z.looseObject({ failure: z.string(), jobIds: z.array(z.string()) })).default([]),
+});
+
+/** The ids and failures of the jobs that were found. */
+function describeJobs(result: VisibleResult): readonly string[] {
+  const { data, failures } = ListJobsResult.parse(getData(result));
+  const rows = data.map(({ id, failure = "" }) => `${id} ${failure}`);
+  return [...rows, ...failures.map(({ failure, jobIds }) => `${failure}: ${jobIds.join(", ")}`)];
+}
 
 const retryFailedJobs: Script = async (request, client) => {
   const [, since] = /since (\S+)/.exec(request) ?? [];
-  const { data } = ListJobsResult.parse(
-    getData(await client.call("list_jobs", { createdSince: since, unretried: true, limit: 50 })),
-  );
-  const jobIds = data.map(({ id }) => id);
-  const reason = "Asked to try again";
-  const retried = await client.call("retry_jobs", { jobIds, retryMode: "SAFE_RESUME", reason });
-  return await followAndSummarize(client, retried, ["retry_jobs", "wait_for_jobs"]);
+  const listed = await client.call("list_jobs", { createdSince: since, states: ["FAILED"], limit: 100 });
+  const how = { retryMode: "SAFE_RESUME", reason: "Asked to try again" };
+  const retried = await client.call("retry_jobs", { createdSince: since, ...how });
+  const summary = await followAndSummarize(client, retried, ["retry_jobs", "wait_for_jobs"]);
+  return [...describeJobs(listed), summary].join("\n");
 };
 
 const summarizeJobs: Script = async (_request, client) => {
   const pages = await followSteps(client, await client.call("list_jobs", { states: ["FAILED"], limit: 100 }), [
     "list_jobs",
   ]);
-  const ids = pages.flatMap((page) => ListJobsResult.parse(getData(page)).data.map(({ id }) => id));
-  return [...pages.map(summarize), ...ids].join("\n");
+  return [...pages.map(summarize), ...pages.flatMap(describeJobs)].join("\n");
 };
 
-export const manyJobs: Readonly<Record<string, Script>> = { "11": retryFailedJobs, "17": summarizeJobs };
+const runManyFiles: Script = async (request, client) => {
+  const recipe = await readRecipe(client, findId(request, "micrecipev"));
+  const files = findIds(request, "devfile");
+  const { inputs: _, ...job } = toRunJobArguments(request, recipe, "");
+  const results = await followSteps(client, await client.call("run_jobs", { ...job, files }), ["run_jobs"]);
+  return results.map((result) => JSON.stringify(getData(result))).join("\n");
+};
+
+export const manyJobs: Readonly<Record<string, Script>> = {
+  "11": retryFailedJobs,
+  "17": summarizeJobs,
+  "25": runManyFiles,
+};

@@ -1,6 +1,7 @@
 // Tasks with many jobs at once.
 import * as z from "zod/v4";
 import type { World } from "../world.ts";
+import { findIds, findRecipeId, NORMALIZE, VINTAGE } from "./setup.ts";
 import type { Task } from "./task.ts";
 
 const DAY_MS = 86_400_000;
@@ -29,15 +30,16 @@ async function findStartDate(world: World, count: number): Promise<string> {
 
 const retryAll: Task = {
   id: "11",
-  title: "failed lately: retry what is worth it, and wait",
+  title: "what failed lately, and why: retry what is worth it, and wait",
   before: { calls: 8, tokens: 14908 },
-  budget: { calls: 2, tokens: 1500, currentLimit: 1690 },
+  budget: { calls: 2, tokens: 1500 },
   world: { clockRate: 30 },
   async prepare(world) {
     const since = await findStartDate(world, 12);
     return {
-      request: `Which jobs created since ${since} have failed and are worth another try? Retry them, and tell me how that ended.`,
+      request: `Which jobs created since ${since} have failed, and why? Retry those worth it, and tell me how that ended.`,
       verdict: async (answer) => [
+        !answer.includes("STAGE_UNAVAILABLE") && `why they failed is not told: ${answer}`,
         (await world.countExecutions("retryMicJob")) !== 12 && "not twelve jobs were retried, each once",
         !answer.includes("12 SUCCEEDED") && `how they ended is not told: ${answer}`,
       ],
@@ -62,4 +64,27 @@ const overview: Task = {
   },
 };
 
-export const manyJobs: readonly Task[] = [retryAll, overview];
+/** Files with different outcomes. */
+const FILES = ["lgd-districts.csv", "survey-overloaded.csv", "survey-held.csv"];
+
+const runMany: Task = {
+  id: "25",
+  title: "the same recipe on three files",
+  before: { calls: 6, tokens: 1727 },
+  budget: { calls: 2, tokens: 900 },
+  world: { clockRate: 30 },
+  async prepare(world) {
+    const files = FILES.map((name) => world.fileId(name));
+    return {
+      request: `Run recipe ${await findRecipeId(world, NORMALIZE)} on the files ${files.join(", ")}. Their rows are districts, their facts are of ${VINTAGE}. What came out?`,
+      verdict: async (answer) => [
+        (await world.countExecutions("createMicJob")) !== files.length && "not one job was submitted for each file",
+        ["SUCCEEDED", "STAGE_UNAVAILABLE", "PAUSED"].some((word) => !answer.includes(word)) &&
+          `not every outcome is told: ${answer}`,
+        findIds(answer, "micdsv").length === 0 && `the output is not named: ${answer}`,
+      ],
+    };
+  },
+};
+
+export const manyJobs: readonly Task[] = [retryAll, overview, runMany];

@@ -71,7 +71,7 @@ export const COMMANDS = {
         type: "string",
         value: "LIST",
         oneOf: ["geography", "jobs", "geography,jobs", "essentials"],
-        about: "toolsets to offer: geography, jobs (default: both), or essentials: the 15 most important tools of both",
+        about: "toolsets to offer: geography, jobs (default: both), or essentials: the 16 most important tools of both",
       },
       tools: {
         type: "string",

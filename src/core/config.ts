@@ -85,6 +85,11 @@ const parseToolset = oneOf(SELECTIONS, `a comma-separated list of ${SELECTIONS.j
 const parseToolsets: Reader<readonly ToolSelection[]> = (text) =>
   [...new Set(text.split(",").map((name) => name.trim()))].map(parseToolset);
 
+const parseToolName = textMatching("a comma-separated list of tool names, such as get_job,list_jobs", (name) =>
+  /^[a-z]+(?:_[a-z]+)*$/.test(name),
+);
+const parseToolNames: Reader<readonly string[]> = (text) => text.split(",").map((name) => parseToolName(name.trim()));
+
 const profileName = textMatching(
   "a profile name: 1 to 64 letters, digits or _ . -, starting with a letter or digit",
   (text) => /^[A-Za-z0-9][\w.-]{0,63}$/.test(text),
@@ -92,11 +97,6 @@ const profileName = textMatching(
 
 // The folder in which a client starts the server is rarely known.
 const absolutePath = textMatching("an absolute path", isAbsolute);
-
-const parseToolName = textMatching("a comma-separated list of tool names, such as get_job,list_jobs", (name) =>
-  /^[a-z]+(?:_[a-z]+)*$/.test(name),
-);
-const parseToolNames: Reader<readonly string[]> = (text) => text.split(",").map((name) => parseToolName(name.trim()));
 
 const parseWorkspaceId = textMatching(
   "a workspace id: 1 to 128 letters, digits or _ . : -",

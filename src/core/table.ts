@@ -19,6 +19,8 @@ export const formatTable = (columns: readonly string[], rows: Rows): string =>
 export const formatOperatorTable = (columns: readonly string[], rows: Rows): string =>
   joinRows(columns, rows, escapeText);
 
+const toCellText = (value: unknown): string => (Array.isArray(value) ? value.join(", ") : String(value ?? ""));
+
 /** Formats records as a table with a column for each field of any record. A missing field is an empty cell. */
 export function formatRecordTable(rows: readonly Readonly<Record<string, unknown>>[]): string {
   const named = new Set<string>();
@@ -26,6 +28,6 @@ export function formatRecordTable(rows: readonly Readonly<Record<string, unknown
   const columns = [...named];
   return formatTable(
     columns,
-    rows.map((row) => columns.map((column) => String(row[column] ?? ""))),
+    rows.map((row) => columns.map((column) => toCellText(row[column]))),
   );
 }

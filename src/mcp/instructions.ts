@@ -29,16 +29,25 @@ const LINES: readonly (Note & { readonly unlessOffered?: ToolName })[] = [
       `districts of one state. ${GEOGRAPHY_LIMITS}`,
   },
   {
-    requiredTools: ["list_recipes", "get_recipe", "run_job", "register_input", "get_input", "submit_job", "get_job"],
+    requiredTools: [
+      "list_recipes",
+      "get_recipe",
+      "run_job",
+      "run_jobs",
+      "register_input",
+      "get_input",
+      "submit_job",
+      "get_job",
+    ],
     text:
-      "Jobs: list_recipes, get_recipe, then run_job: it registers inputs, waits for scans, submits and waits in one call. Step by " +
+      "Jobs: list_recipes, get_recipe, then run_job (run_jobs for many files): it registers inputs, waits for scans, submits and waits. Step by " +
       "step instead: register_input, get_input until READY, submit_job, get_job with waitSeconds. If a job FAILED, follow its nextStep.",
   },
   {
     unlessOffered: "submit_job",
-    requiredTools: ["list_recipes", "get_recipe", "run_job"],
+    requiredTools: ["list_recipes", "get_recipe", "run_job", "run_jobs"],
     text:
-      "Jobs: list_recipes, get_recipe, then run_job: it registers inputs, waits for scans, submits and waits in one call. If a job " +
+      "Jobs: list_recipes, get_recipe, then run_job (run_jobs for many files): it registers inputs, waits for scans, submits and waits. If a job " +
       "FAILED, follow its nextStep.",
   },
   {

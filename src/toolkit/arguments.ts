@@ -22,7 +22,8 @@ export const stringValidatedBy = (schema: z.ZodType<string | null | undefined>) 
     for (const { message } of schema.safeParse(value).error?.issues ?? []) addIssue({ code: "custom", message });
   });
 
-const MAX_JOBS = 50;
+/** Maximum number of jobs of one call. */
+export const MAX_JOBS = 50;
 
 export const jobIds = z
   .array(stringValidatedBy(getMicJob.pathParameters.shape.jobId))

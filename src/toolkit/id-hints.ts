@@ -3,7 +3,7 @@
 import type { Arguments } from "../actions/fingerprint.ts";
 import { isJsonObject } from "../contract/json.ts";
 import { prefixedId } from "../contract/text.ts";
-import { Failure } from "../core/failure.ts";
+import { Failure, type FailureFacts } from "../core/failure.ts";
 
 interface IdKind {
   /** With its article. */
@@ -77,10 +77,19 @@ function describeIds(args: Arguments): readonly Hint[] {
   });
 }
 
+const findHints = ({ kind, status }: FailureFacts, args: Arguments): readonly Hint[] =>
+  kind === "not_found" && status === 404 ? describeIds(args).slice(0, MAX_HINTS) : [];
+
+/** Names what looks wrong with the ids of a request that failed with 404; undefined for every other failure. */
+export function missingIdNote(facts: FailureFacts, args: Arguments): string | undefined {
+  const hints = findHints(facts, args);
+  return hints.length === 0 ? undefined : hints.map(({ text }) => text).join(" ");
+}
+
 /** A failure of kind `not_found` names what looks wrong with the ids of the call; every other error is returned as it is. */
 export function explainMissingId(error: unknown, args: Arguments): unknown {
-  if (!(error instanceof Failure) || error.facts.kind !== "not_found" || error.facts.status !== 404) return error;
-  const hints = describeIds(args).slice(0, MAX_HINTS);
+  if (!(error instanceof Failure)) return error;
+  const hints = findHints(error.facts, args);
   if (hints.length === 0) return error;
   const { next } = error.facts;
   const advice = next === undefined || hints.some(({ isOfAnotherKind }) => isOfAnotherKind) ? [] : [next];

@@ -74,13 +74,19 @@ interface PageOptions<T> {
   readonly summary: string;
   /** True if not all requested items fit. */
   readonly isCut: boolean;
-  /** True if the next page is not worth a next step. */
-  readonly isEnough?: boolean;
+  /** The sentence that replaces "More remain." if the next page is not worth a next step. */
+  readonly end?: string | undefined;
+  /** A more urgent call than the next page. */
+  readonly nextStep?: NextStep | undefined;
   /** Additional fields before the rows. */
   readonly facts?: object;
   /** The URI of the list. */
   readonly link: string;
   readonly summarize: (item: T) => Readonly<Record<string, unknown>>;
+  /** Fewer items that are summarized; `facts` contains the others (default: all items). */
+  readonly items?: readonly T[];
+  /** Additional lines of the text after the rows. */
+  readonly lines?: readonly (string | undefined)[];
 }
 
 /** Reads one page; in the full view, at most as many items as fit into one result. */
@@ -101,26 +107,27 @@ function restText(hasMore: boolean, hasCursor: boolean): string {
 
 export function pageResult<T>(
   { value: { data, page, meta }, drift }: PageAnswer<T>,
-  { query, view, isCut, isEnough = false, facts = {}, link, ...options }: PageOptions<T>,
+  { query, view, isCut, end, facts = {}, link, ...options }: PageOptions<T>,
   call: ResultContext & Pick<ToolCall, "tool">,
 ): ToolResult<readonly T[]> {
   const isFull = view === "full";
-  const summaries = isFull ? [] : data.map(options.summarize);
+  const summaries = isFull ? [] : (options.items ?? data).map(options.summarize);
   const items = isFull ? data.map(withExactNumbers) : summaries;
   const { nextCursor, hasMore } = page;
   const again = { ...query, ...(isFull && { view }), cursor: nextCursor };
   const nextPage: NextStep | undefined =
     nextCursor === null ? undefined : { tool: call.tool, arguments: again, why: "the next page" };
   const truncationNote = isCut ? ["That is as many as one answer holds."] : [];
-  const nextStep = hasMore && !isEnough ? nextPage : undefined;
+  const nextStep = hasMore && end === undefined ? nextPage : undefined;
   return toolResult(call, data, {
-    summary: [options.summary, ...truncationNote, restText(hasMore, nextPage !== undefined)].join(" "),
-    nextStep,
+    summary: [options.summary, ...truncationNote, end ?? restText(hasMore, nextPage !== undefined)].join(" "),
+    nextStep: options.nextStep ?? nextStep,
     fields: { ...facts, data: items, page },
     requestId: meta.requestId,
     lines: [
-      nextPage && !nextStep ? `Next page: ${callText(nextPage)}` : undefined,
+      nextPage && (!nextStep || options.nextStep) ? `Next page: ${callText(nextPage)}` : undefined,
       items.length === 0 ? undefined : isFull ? formatCompactTable(items) : formatRecordTable(summaries),
+      ...(options.lines ?? []),
     ],
     drift,
     link,

@@ -98,16 +98,14 @@ export const prompts: readonly Prompt[] = [
       },
       { name: "reason", description: "Reason, stored with the job.", required: false },
     ],
-    tools: ["list_actions", "list_jobs", "retry_job", "retry_jobs", "wait_for_jobs"],
+    tools: ["list_actions", "list_jobs", "retry_jobs", "wait_for_jobs"],
     text: ({ workspaceId, reason }) =>
       lines(
         `Retry the failed jobs${workspaceId === undefined ? "" : ` of workspace ${quoted(workspaceId)}`} that are worth it, each once.`,
         "1. list_actions: resolve each unresolved action (in progress or unknown) first, by making the call in its nextStep.",
-        "2. list_jobs with unretried true: the jobs that are FAILED and retryable, and that no later job retries. While more " +
-          "remain, read on with the cursor.",
-        "3. wait_for_jobs with their ids, 50 at a time: its nextStep is retry_jobs with those worth it. Make that call" +
-          `${reason === undefined ? "" : `, but with reason ${quoted(reason)}`}; it waits for the new jobs. RESTART throws finished stages away: ask the person first.`,
-        "4. Make the call in nextStep while there is one. A job that fails again is not retried again here.",
+        "2. list_jobs with unretried true: the failed jobs that are worth a retry. Its nextStep is retry_jobs for up to 50 of them. Make that call" +
+          `${reason === undefined ? "" : `, but with reason ${quoted(reason)}`}; it waits for the new jobs.`,
+        "3. Make the call in nextStep while there is one. RESTART discards finished stages: ask the user first.",
         "Report as a table: job, failure, what was done, the new job and how it stands; then those left alone, and why.",
         DEDUPLICATION,
         FOLLOW,

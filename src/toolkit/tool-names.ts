@@ -23,6 +23,7 @@ export const TOOL_NAMES = [
   "list_actions",
   "resolve_actions",
   "run_job",
+  "run_jobs",
   "retry_jobs",
   "wait_for_jobs",
   "save_table",

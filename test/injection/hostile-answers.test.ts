@@ -224,6 +224,10 @@ const jobTools: Readonly<Record<string, (textFor: Texts) => Args>> = {
     waitSeconds: 0,
     idempotencyKey: `"${CANARY}" run ${round}`,
   }),
+  run_jobs: () => ({
+    ...{ workspaceId, recipeVersionId, parameterValues, waitSeconds: 0 },
+    ...{ files: ["devfile_1"], port: inputs[0]?.port, idempotencyKey: `"${CANARY}" runs ${round}` },
+  }),
   retry_jobs: (textFor) => ({
     jobIds: [textFor("a job's id"), textFor("another job's id")],
     retryMode: "RESTART",
@@ -234,7 +238,7 @@ const jobTools: Readonly<Record<string, (textFor: Texts) => Args>> = {
 };
 
 /** These tools report the error of one job in its row. */
-const batchTools: ReadonlySet<string> = new Set(["retry_jobs", "wait_for_jobs"]);
+const batchTools: ReadonlySet<string> = new Set(["run_jobs", "retry_jobs", "wait_for_jobs"]);
 
 const geographyTools: Readonly<Record<string, (textFor: Texts) => Args>> = {
   get_geography_openapi: () => ({}),

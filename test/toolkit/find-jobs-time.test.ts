@@ -23,7 +23,11 @@ test("a filtered read takes at most 20 s", async () => {
   const { service } = clientForTest(stub.baseUrl, { timing: { ...eagerTiming, now } });
   const context = { signal: new AbortController().signal, deadlineAt: now() + 45_000 };
   const wish = { workspaceId: "micws_1", filter: { states: ["FAILED"] as const }, isFull: false };
-  const ports = { service, retries: createRetryCache(), actions: { listByResource: async () => [] } };
+  const ports = {
+    service,
+    retries: createRetryCache(),
+    actions: { listByResource: async () => [], findCreationArguments: async () => undefined },
+  };
   const found = await findJobs(wish, { context, report: () => undefined }, ports);
   expect(requestedPages).toHaveLength(3);
   expect(found).toMatchObject({

@@ -51,9 +51,18 @@ export const OWN_TOOLS: Readonly<Record<string, OwnTool>> = {
       return { ...order, inputs, waitSeconds: 0, idempotencyKey: "a-run-of-its-own" };
     },
   },
+  run_jobs: {
+    required: ["workspaceId", "recipeVersionId", "files", "parameterValues"],
+    optional: ["port", "waitSeconds", "idempotencyKey"],
+    isWrite: true,
+    call: ({ jobOrder: { workspaceId, recipeVersionId, parameterValues }, registration: { referenceId } }) => ({
+      ...{ workspaceId, recipeVersionId, parameterValues },
+      ...{ files: [referenceId], waitSeconds: 0 },
+    }),
+  },
   retry_jobs: {
-    required: ["jobIds", "retryMode", "reason"],
-    optional: ["idempotencyKey", "waitSeconds"],
+    required: ["retryMode", "reason"],
+    optional: ["jobIds", "workspaceId", "createdSince", "failure", "limit", "idempotencyKey", "waitSeconds"],
     isWrite: true,
     async call({ createFailedJob }) {
       return { jobIds: [(await createFailedJob()).id], retryMode: "SAFE_RESUME", reason: "An example", waitSeconds: 0 };

@@ -5,7 +5,7 @@ import { readFile } from "node:fs/promises";
 import { join } from "node:path";
 import { expect, test } from "vitest";
 import * as z from "zod/v4";
-import { problem } from "../contract/samples.ts";
+import { job, problem } from "../contract/samples.ts";
 import { covers } from "../covers.ts";
 import { createRetryableJob } from "../emulator/work.ts";
 import { operations } from "../operations.ts";
@@ -22,6 +22,8 @@ const Found = z.looseObject({
   summary: z.string(),
   nextStep: z.looseObject({ tool: z.string(), arguments: z.record(z.string(), z.unknown()) }).optional(),
   data: z.array(Row),
+  failures: z.array(z.looseObject({ count: z.number(), jobIds: z.array(z.string()) })).default([]),
+  givenUp: z.number().optional(),
   counts: z.record(z.string(), z.number()),
   read: z.object({ jobs: z.number(), complete: z.boolean() }),
   page: z.object({ nextCursor: z.string().nullable(), hasMore: z.boolean() }),
@@ -31,6 +33,10 @@ const parseFound = ({ isError, text, structured }: CallResult) => {
   return Found.parse(structured);
 };
 const idsOf = (rows: readonly { readonly id: string }[]) => rows.map(({ id }) => id);
+/** The ids of all jobs that were found: those with rows, and those that share a failure. */
+const foundIds = ({ data, failures }: Pick<z.infer<typeof Found>, "data" | "failures">) =>
+  [...idsOf(data), ...failures.flatMap(({ jobIds }) => jobIds)].sort();
+const sortedIds = (rows: readonly { readonly id: string }[]) => idsOf(rows).sort();
 const sum = (counts: Readonly<Record<string, number>>) => Object.values(counts).reduce((total, count) => total + count);
 
 async function listEveryJob(bench: Bench) {
@@ -41,20 +47,20 @@ async function listEveryJob(bench: Bench) {
   return [...first.data, ...second.data];
 }
 
-/** Collects all rows by following the next step of each result. */
+/** Collects the ids of all jobs found by following the next step of each result. */
 async function followPages(bench: Bench, args: Args) {
-  const rows: z.infer<typeof Row>[] = [];
+  const ids: string[] = [];
   let read = 0;
   for (let next: Args | undefined = args; next; ) {
     const { structured } = await bench.ok("list_jobs", next);
     const page = Found.parse(structured);
-    rows.push(...page.data);
+    ids.push(...foundIds(page));
     read += page.read.jobs;
-    expect(sum(page.counts)).toBe(page.read.jobs);
+    expect(sum(page.counts)).toBe(foundIds(page).length);
     expect(page.read.complete).toBe(page.page.nextCursor === null);
     next = page.nextStep?.tool === "list_jobs" ? page.nextStep.arguments : undefined;
   }
-  return { rows, read };
+  return { ids: ids.sort(), read };
 }
 
 describeLatestRevision((bench) => {
@@ -70,12 +76,15 @@ describeLatestRevision((bench) => {
       return [requests, Found.parse(structured)] as const;
     })();
     const wanted = jobs.filter(({ state }) => state === "FAILED" || state === "PAUSED");
-    expect(idsOf(all.data)).toEqual(idsOf(wanted));
+    expect(foundIds(all)).toEqual(sortedIds(wanted));
     expect(all.read).toEqual({ jobs: jobs.length, complete: true });
-    expect(sum(all.counts)).toBe(jobs.length);
-    expect(all.counts["FAILED"]).toBe(jobs.filter(({ state }) => state === "FAILED").length);
-    expect(all.summary).toContain(`${wanted.length} jobs found; ${jobs.length} were read`);
-    expect(all.summary).toContain(`${all.counts["FAILED"]} FAILED`);
+    const [failedCount, pausedCount] = ["FAILED", "PAUSED"].map(
+      (one) => jobs.filter(({ state }) => state === one).length,
+    );
+    expect(all.counts).toEqual({ FAILED: failedCount, PAUSED: pausedCount });
+    expect(all.summary).toBe(
+      `${wanted.length} jobs found: ${pausedCount} PAUSED, ${failedCount} FAILED; ${jobs.length} were read. No more.`,
+    );
     expect(all.nextStep).toBeUndefined();
     expect(sent.map(({ path }) => new URLSearchParams(path.split("?")[1]).get("limit"))).toEqual(["100", "100"]);
   });
@@ -88,8 +97,8 @@ describeLatestRevision((bench) => {
       { states: ["SUCCEEDED"] },
       { states: ["FAILED", "SUCCEEDED"], limit: 30, view: "full" },
     ]) {
-      const { rows, read } = await followPages(bench(), { workspaceId, ...args });
-      expect(idsOf(rows)).toEqual(idsOf(jobs.filter(({ state }) => args.states.includes(state))));
+      const { ids, read } = await followPages(bench(), { workspaceId, ...args });
+      expect(ids).toEqual(sortedIds(jobs.filter(({ state }) => args.states.includes(state))));
       expect(read).toBe(jobs.length);
     }
   });
@@ -123,7 +132,11 @@ describeLatestRevision((bench) => {
     const jobs = await listEveryJob(bench());
     const since = String(jobs[40]?.createdAt);
     const { structured } = await bench().ok("list_jobs", { workspaceId, createdSince: since, limit: 100 });
-    expect(idsOf(Found.parse(structured).data)).toEqual(idsOf(jobs.slice(0, 41)));
+    const found = Found.parse(structured);
+    expect(foundIds(found)).toEqual(sortedIds(jobs.slice(0, 41)));
+    expect(sum(found.counts)).toBe(41);
+    expect(found.summary).toContain(`No more since ${since}, because the list is newest first.`);
+    expect(found.nextStep).toBeUndefined();
   });
 
   test("unretried leaves out jobs that any server retried, and the summary explains how to retry the rest", async () => {
@@ -137,13 +150,17 @@ describeLatestRevision((bench) => {
     await bench().ok("retry_job", { jobId: ours.id, ...retry });
     const elsewhere = await service.ok(operations.retryMicJob, { path: { jobId: theirs.id }, body: retry });
     const { structured } = await bench().ok("list_jobs", { workspaceId, unretried: true, limit: 100 });
-    const { data, summary } = Found.parse(structured);
+    const found = Found.parse(structured);
     const failed = (await listEveryJob(bench())).filter(({ failure }) => failure?.retryable === true);
-    expect(idsOf(data)).toEqual(idsOf(failed.filter(({ id }) => id !== ours.id && id !== theirs.id)));
-    expect(data[0]?.id).toBe(left.id);
-    expect(summary).toMatch(/ retry_jobs with retryMode SAFE_RESUME retries (\d+ of )?them in one call\./);
-    await bench().ok("retry_jobs", { jobIds: idsOf(data), ...retry, waitSeconds: 0 });
-    const rows = Found.parse((await bench().ok("list_jobs", { workspaceId, states: ["FAILED"] })).structured).data;
+    const unretried = failed.filter(({ id }) => id !== ours.id && id !== theirs.id);
+    expect(foundIds(found)).toEqual(sortedIds(unretried));
+    expect(foundIds(found)).toContain(left.id);
+    expect(found.failures).toMatchObject([{ failure: "STAGE_UNAVAILABLE", retryable: true, count: unretried.length }]);
+    expect(found.nextStep).toMatchObject({ tool: "retry_jobs", arguments: { limit: unretried.length } });
+    const retried = await bench().ok("retry_jobs", { ...found.nextStep?.arguments, waitSeconds: 20 });
+    expect(JSON.stringify(retried.structured["results"]).match(/"outcome":"retried"/g)).toHaveLength(unretried.length);
+    const page = (await bench().ok("list_jobs", { workspaceId, limit: 100 })).structured;
+    const rows = z.object({ data: z.array(Row) }).parse(page).data;
     expect(rows.find(({ id }) => id === theirs.id)).toMatchObject({ retriedBy: elsewhere.data.id });
     const newest = z.object({ data: z.array(Row) }).parse((await bench().ok("list_jobs", { workspaceId })).structured);
     expect(newest.data.find(({ id }) => id === elsewhere.data.id)).toMatchObject({ retryOf: theirs.id });
@@ -169,7 +186,7 @@ test("a call reads at most 1,000 jobs, and the next one continues after them", a
     read: { jobs: 1_000, complete: false },
     page: { nextCursor: "at 1000", hasMore: true },
   });
-  expect(idsOf(first.data)).toEqual(["job-399", "job-799"]);
+  expect(foundIds(first)).toEqual(["job-399", "job-799"]);
   expect(requestedPages).toHaveLength(10);
   expect(first.nextStep?.arguments).toEqual({ ...args, states: ["FAILED"], cursor: "at 1000" });
   const second = parseFound(await connection.callTool("list_jobs", first.nextStep?.arguments ?? {}));
@@ -185,7 +202,7 @@ test("a page that fails ends the read, and the rows of earlier pages are returne
     (request) => (request === 3 ? refused : undefined),
   );
   const part = parseFound(await connection.callTool("list_jobs", { ...args, states: ["FAILED"] }));
-  expect(idsOf(part.data)).toEqual(["job-0", "job-90", "job-180"]);
+  expect(foundIds(part)).toEqual(["job-0", "job-180", "job-90"]);
   expect(part).toMatchObject({ read: { jobs: 200, complete: false }, page: { nextCursor: "at 200", hasMore: true } });
   expect(part.summary).toMatch(/Reading ended early: .*403/);
   serveJobs(
@@ -209,7 +226,7 @@ test("jobs that are created while a page is read again are neither lost nor repe
   );
   const first = parseFound(await connection.callTool("list_jobs", { ...args, states: ["FAILED"], limit: 10 }));
   expect(requestedPages.map(({ limit }) => limit)).toEqual([100, 10]);
-  expect(idsOf(first.data)).toEqual(["new-0", "new-1", ...idsOf(hourlyJobs(8, () => failed))]);
+  expect(foundIds(first)).toEqual([...idsOf(hourlyJobs(8, () => failed)), "new-0", "new-1"]);
   expect(first.page.nextCursor).toBe("at 10");
 });
 
@@ -259,4 +276,28 @@ test("a retry on a later page removes the row from the result", async () => {
   serveJobs(stub, () => jobs);
   const { data, read } = parseFound(await connection.callTool("list_jobs", { ...args, unretried: true }));
   expect({ data, read }).toEqual({ data: [], read: { jobs: 150, complete: true } });
+});
+
+test("jobs that share a failure have one row, with their number and ids", async () => {
+  const { stub, connection } = await sessionForTest();
+  const otherCode = { ...failed, failure: { ...problem, code: "OTHER" } };
+  serveJobs(stub, () => hourlyJobs(12, (index) => (index < 10 ? failed : index === 10 ? otherCode : {})));
+  const found = parseFound(await connection.callTool("list_jobs", { ...args, states: ["FAILED"] }));
+  const jobIds = Array.from({ length: 10 }, (_, index) => `job-${index}`);
+  const { code, title } = problem;
+  expect(found.failures).toMatchObject([{ failure: code, title, retryable: true, count: 10, jobIds }]);
+  expect(found.data).toMatchObject([{ id: "job-10", failure: "OTHER" }]);
+  expect(found.counts).toEqual({ FAILED: 11 });
+});
+
+test("unretried leaves out and counts the jobs that get_job gives up on, and the next step names at most 50", async () => {
+  const { stub, connection } = await sessionForTest();
+  const stages = [{ ...job.stages[0], stage: "CHURN", state: "FAILED", attemptCount: 3 }];
+  const fresh = [{ ...stages[0], attemptCount: 1 }];
+  serveJobs(stub, () => hourlyJobs(64, (index) => ({ ...failed, stages: index < 4 ? stages : fresh })));
+  const found = parseFound(await connection.callTool("list_jobs", { ...args, unretried: true, limit: 100 }));
+  expect(found.givenUp).toBe(4);
+  expect(found.summary).toContain("60 jobs found: 60 FAILED; 64 were read. Not listed: 4 ");
+  const nextStep = { tool: "retry_jobs", arguments: { limit: 50, retryMode: "SAFE_RESUME" } };
+  expect(found.nextStep).toMatchObject(nextStep);
 });

@@ -2,13 +2,16 @@
 
 import { expect, test } from "vitest";
 import * as z from "zod/v4";
+import { job, problem, stage } from "../contract/samples.ts";
 import { covers } from "../covers.ts";
 import type { Service } from "../emulator/service.ts";
 import { createJobBodyForFile, createRetryableJob, FILE, runJobToEnd } from "../emulator/work.ts";
 import { operations } from "../operations.ts";
 import { countTokens } from "../support/count-tokens.ts";
 import type { Progress, Reply } from "../support/mcp.ts";
-import type { Bench } from "./bench.ts";
+import { answer } from "../support/stub.ts";
+import { sessionForTest } from "../unspecified/session.ts";
+import type { Args, Bench } from "./bench.ts";
 import { describeEachRevisionInProcess, describeLatestRevision } from "./revisions.ts";
 
 const Rows = z.array(
@@ -17,7 +20,9 @@ const Rows = z.array(
     outcome: z.enum(["retried", "rejected", "unknown", "not sent"]),
     newJobId: z.string().optional(),
     state: z.string().optional(),
+    stage: z.string().optional(),
     code: z.string().optional(),
+    note: z.string().optional(),
     idempotencyKey: z.string().optional(),
   }),
 );
@@ -69,8 +74,8 @@ describeLatestRevision((bench) => {
     expect([...progressValues].sort((a, b) => a - b)).toEqual(progressValues);
   });
 
-  test("12 jobs need two calls: one that retries without waiting, and one that waits", async () => {
-    const jobIds = await createFailedJobs(bench().service, 12);
+  test("several jobs need two calls: one that retries without waiting, and one that waits", async () => {
+    const jobIds = await createFailedJobs(bench().service, 4);
     const first = await bench().ok("retry_jobs", { jobIds, ...resume, waitSeconds: 0 });
     const { tool, arguments: args } = Object(first.structured["nextStep"]);
     expect(tool).toBe("wait_for_jobs");
@@ -89,7 +94,7 @@ describeLatestRevision((bench) => {
     expect(rowsOf(structured)).toMatchObject([
       { jobId: ended, outcome: "rejected", code: "JOB_NOT_RETRYABLE" },
       { jobId: one, outcome: "retried" },
-      { jobId: "micjob_none", outcome: "rejected", code: "NOT_FOUND" },
+      { jobId: "micjob_none", outcome: "rejected", code: "NOT_FOUND", note: expect.stringContaining("32 hex digits") },
       { jobId: other, outcome: "retried" },
     ]);
     expect(structured["summary"]).toMatch(/^Retried 2 of 4: /);
@@ -160,7 +165,7 @@ describeLatestRevision((bench) => {
     // At most the requests that were in flight already.
     expect(sent.length).toBeLessThanOrEqual(8);
     await bench().service.admin("DELETE", "faults");
-    const { structured } = await bench().ok("retry_jobs", { jobIds, ...resume, waitSeconds: 0 });
+    const { structured } = await bench().ok("retry_jobs", { jobIds, ...resume }, bench().withAdvancingClock());
     expect(rowsOf(structured).every(({ outcome }) => outcome === "retried")).toBe(true);
   });
 
@@ -168,7 +173,7 @@ describeLatestRevision((bench) => {
     const jobIds = await createFailedJobs(bench().service, 10);
     const limited = { kind: "status", status: 429, code: "RATE_LIMITED", retryAfterSeconds: 1, retryable: true };
     await bench().service.injectFault(limited, { operationId: "retryMicJob" });
-    const { structured } = await bench().ok("retry_jobs", { jobIds, ...resume, waitSeconds: 0 });
+    const { structured } = await bench().ok("retry_jobs", { jobIds, ...resume }, bench().withAdvancingClock());
     expect(rowsOf(structured).every(({ outcome }) => outcome === "retried")).toBe(true);
   });
 });
@@ -214,7 +219,7 @@ describeEachRevisionInProcess(
       const { id } = await createRetryableJob(bench().service);
       await bench().ok("retry_jobs", { ...restart, jobIds: [...jobIds, id] });
       expect(questions).toHaveLength(3);
-      expect(questions[2]).toMatch(/^Run 1 job anew/);
+      expect(questions[2]).toMatch(/^Run 1 job again from the start/);
       expect(questions[2]).toContain(id);
       expect(questions[2]).not.toContain(jobIds[0]);
     });
@@ -245,3 +250,106 @@ describeEachRevisionInProcess(
   },
   { onElicitation },
 );
+
+/** Serves jobs that fail at CHURN for ever, as an API with broken workers does. */
+async function serveFailingJobs(count: number) {
+  const { stub, connection } = await sessionForTest();
+  const jobs = new Map<string, Record<string, unknown>>();
+  const sent: string[] = [];
+  function add(id: string, retryOfBatchId: string | null, attemptCount: number): Record<string, unknown> {
+    const churn = { ...stage, stage: "CHURN", state: "FAILED", attemptCount };
+    const createdAt = new Date(Date.parse("2026-11-22T00:00:00Z") + jobs.size * 1_000).toISOString();
+    const data = { ...failedJob, id, retryOfBatchId, createdAt, stages: [churn] };
+    jobs.set(id, data);
+    return data;
+  }
+  for (let index = 0; index < count; index += 1) add(`job-${index}`, null, 1);
+  stub.respond(({ method, target, body }) => {
+    const [, id = "", action] = /\/jobs\/([^/?]+)(\/retries)?/.exec(target) ?? [];
+    const meta = { requestId: "r" };
+    if (method === "POST" && action !== undefined) {
+      sent.push(id);
+      const { retryMode } = JSON.parse(body.toString());
+      const [earlier] = z.array(z.looseObject({ attemptCount: z.number() })).parse(jobs.get(id)?.["stages"]);
+      const attempts = retryMode === "RESTART" ? 1 : (earlier?.attemptCount ?? 0) + 1;
+      return answer(202, { data: add(`${id}-again`, id, attempts), meta });
+    }
+    if (id !== "") return answer(200, { data: jobs.get(id), meta });
+    return answer(200, { data: [...jobs.values()].reverse(), meta, page: { nextCursor: null, hasMore: false } });
+  });
+  return { sent, connection };
+}
+
+const failedJob = { ...job, state: "FAILED", processingState: "FAILED", failure: { ...problem, retryable: true } };
+
+test("a job that fails for ever is resumed, restarted and then given up, and no tool recommends another retry", async () => {
+  const { connection, sent } = await serveFailingJobs(1);
+  const call = async (tool: string, args: Args) => (await connection.callTool(tool, args)).structured ?? {};
+  const resumed = await call("retry_jobs", { jobIds: ["job-0"], ...resume });
+  expect(rowsOf(resumed)).toMatchObject([
+    { outcome: "retried", newJobId: "job-0-again", state: "FAILED", stage: "CHURN", code: problem.code },
+  ]);
+  expect(resumed["summary"]).toBe("Retried 1 of 1: 1 FAILED at CHURN.");
+  const { tool, arguments: args } = Object(resumed["nextStep"]);
+  expect({ tool, args }).toMatchObject({
+    tool: "retry_jobs",
+    args: { jobIds: ["job-0-again"], retryMode: "RESTART" },
+  });
+  const restarted = await call("retry_jobs", args);
+  expect(rowsOf(restarted)).toMatchObject([{ newJobId: "job-0-again-again", state: "FAILED", stage: "CHURN" }]);
+  expect(restarted["nextStep"]).toBeUndefined();
+  const last = ["job-0-again-again"];
+  expect((await call("wait_for_jobs", { jobIds: last }))["nextStep"]).toBeUndefined();
+  const given = await call("retry_jobs", { jobIds: last, ...resume });
+  expect(rowsOf(given)).toEqual([
+    {
+      jobId: last[0],
+      outcome: "not sent",
+      state: "FAILED",
+      code: "GIVEN_UP",
+      note: "CHURN failed after a RESTART too",
+    },
+  ]);
+  expect(given["summary"]).toContain("retry_job retries one of them anyway.");
+  const unretried = await call("list_jobs", { workspaceId: "micws_1", unretried: true });
+  expect(unretried).toMatchObject({ data: [], givenUp: 1 });
+  expect(unretried["nextStep"]).toBeUndefined();
+  expect(sent).toEqual(["job-0", "job-0-again"]);
+  await connection.callTool("retry_job", { jobId: last[0], ...resume });
+  expect(sent).toHaveLength(3);
+});
+
+test("a filter retries each failed job once, continues after the limit, and never retries its own retries", async () => {
+  const { connection, sent } = await serveFailingJobs(4);
+  const call = async (args: Args) => (await connection.callTool("retry_jobs", { ...args, ...resume })).structured ?? {};
+  const filter = { workspaceId: "micws_1", createdSince: "2026-11-22T00:00:01Z" };
+  expect((await call({ ...filter, failure: "OTHER" }))["summary"]).toBe("No job to retry.");
+  const first = await call({ ...filter, limit: 2 });
+  expect(rowsOf(first).map(({ jobId }) => jobId)).toEqual(["job-3", "job-2"]);
+  expect(first["summary"]).toContain("1 more job matches.");
+  const { tool, arguments: next } = Object(first["nextStep"]);
+  expect({ tool, next }).toMatchObject({ tool: "retry_jobs", next: { ...filter, limit: 2 } });
+  const second = await call(next);
+  expect(rowsOf(second).map(({ jobId }) => jobId)).toEqual(["job-1"]);
+  const retries = [{ state: "FAILED", count: 2, jobIds: ["job-2-again", "job-3-again"] }];
+  expect(second["retries"]).toEqual(retries);
+  const third = await call({ ...filter, failure: problem.code });
+  expect(rowsOf(third)).toEqual([]);
+  expect(third["summary"]).toBe("No job to retry. Retries, not retried again: 3 FAILED.");
+  expect(sent).toEqual(["job-3", "job-2", "job-1"]);
+});
+
+test("a filter excludes ids, needs a workspace, and does not restart", async () => {
+  const { connection } = await sessionForTest();
+  const createdSince = "2026-11-22";
+  for (const [args, pointer] of [
+    [{ ...resume }, "/jobIds"],
+    [{ ...resume, jobIds: ["job-1"], createdSince }, "/jobIds"],
+    [{ ...resume, jobIds: ["job-1"], failure: "OTHER" }, "/jobIds"],
+    [{ ...resume, createdSince }, "/workspaceId"],
+    [{ reason, retryMode: "RESTART", workspaceId: "micws_1", createdSince }, "/retryMode"],
+  ] as const) {
+    const { error } = await connection.callTool("retry_jobs", args);
+    expect(error?.fieldErrors?.[0]?.pointer).toBe(pointer);
+  }
+});

@@ -2,7 +2,8 @@
 import { expect, test } from "vitest";
 import * as z from "zod/v4";
 import { covers } from "../covers.ts";
-import { FILE, runJobToEnd, submitJob } from "../emulator/work.ts";
+import { createValue } from "../emulator/parameters.ts";
+import { FILE, fileId, findOneInputOffer, runJobToEnd, submitJob } from "../emulator/work.ts";
 import type { Progress } from "../support/mcp.ts";
 import { describeLatestRevision } from "./revisions.ts";
 
@@ -28,11 +29,41 @@ describeLatestRevision((bench) => {
     expect(ticks[0]?.message).toContain("3 PREPARING");
   });
 
-  test("the rows of wait_for_jobs are the same as in list_jobs", async () => {
-    const { id } = await runJobToEnd(bench().service, FILE.failsForGood);
-    const { structured } = await bench().ok("wait_for_jobs", { jobIds: [id] });
+  test("a row of wait_for_jobs is that of list_jobs, with the output or the failure in the API's words", async () => {
+    const failed = await runJobToEnd(bench().service, FILE.failsForGood);
+    const succeeded = await runJobToEnd(bench().service, FILE.succeeds);
+    const { structured } = await bench().ok("wait_for_jobs", { jobIds: [failed.id, succeeded.id] });
     const listed = (await bench().ok("list_jobs", { workspaceId: bench().workspaceId, limit: 10 })).structured;
-    expect(listed["data"]).toContainEqual(rowsOf(structured)[0]);
+    const [failedRow, succeededRow] = rowsOf(structured);
+    const { title, ...failedInList } = Object(failedRow);
+    const { outputDatasetVersionId, ...succeededInList } = Object(succeededRow);
+    expect(title).toBe(failed.failure?.title);
+    expect(outputDatasetVersionId).toBe(succeeded.outputDatasetVersionId);
+    expect(listed["data"]).toEqual(expect.arrayContaining([failedInList, succeededInList]));
+  });
+
+  test("rows have the note and the files of the jobs that the journal contains, of retries too", async () => {
+    const offer = await findOneInputOffer(bench().service);
+    const referenceId = fileId(bench().service, FILE.failsRetryably);
+    const args = {
+      workspaceId: bench().workspaceId,
+      recipeVersionId: offer.recipe.versionId,
+      inputs: [{ port: offer.recipe.inputs[0]?.name, referenceId }],
+      parameterValues: createValue(offer.recipe.parameters),
+      clientReference: "the census of 2011",
+    };
+    const { id } = Object((await bench().ok("run_job", args, bench().withAdvancingClock())).structured["data"]);
+    const retry = { jobId: id, retryMode: "SAFE_RESUME", reason: "Once more" };
+    const again = Object((await bench().ok("retry_job", retry)).structured["data"]).id;
+    const { id: foreign } = await submitJob(bench().service, FILE.succeeds);
+    const origin = { clientReference: args.clientReference, inputs: [referenceId] };
+    const { structured, text } = await bench().ok("wait_for_jobs", { jobIds: [id, again, foreign], waitSeconds: 0 });
+    const rows = rowsOf(structured);
+    expect(rows.slice(0, 2)).toMatchObject([origin, origin]);
+    expect(rows[2]).not.toHaveProperty("inputs");
+    expect(text).toContain(referenceId);
+    const listed = (await bench().ok("list_jobs", { workspaceId: bench().workspaceId, limit: 10 })).structured;
+    expect(listed["data"]).toContainEqual(expect.objectContaining({ id: again, ...origin }));
   });
 
   test("wait_for_jobs waits until any job has stopped; the next step waits for the others", async () => {
@@ -60,9 +91,11 @@ describeLatestRevision((bench) => {
       bench().withAdvancingClock(),
     );
     expect(rowsOf(structured)).toMatchObject([
-      { id: "micjob_none", error: "NOT_FOUND" },
+      { id: "micjob_none", error: "NOT_FOUND", note: expect.stringContaining("32 hex digits") },
       { id, state: "SUCCEEDED" },
     ]);
+    const { structured: mistaken } = await bench().ok("wait_for_jobs", { jobIds: [`micinput_${"0".repeat(32)}`] });
+    expect(rowsOf(mistaken)).toMatchObject([{ note: "jobId is an input's id: get_input reads it." }]);
     expect(structured).toMatchObject({ moving: 0 });
   });
 
@@ -90,11 +123,21 @@ describeLatestRevision((bench) => {
     });
   });
 
-  test("wait_for_jobs waits for a job in review until its state changes", async () => {
+  test("wait_for_jobs returns after one read if no job is in progress, and counts the jobs that wait for their operator", async () => {
+    const paused = await submitJob(bench().service, FILE.pauses);
     const { id } = await submitJob(bench().service, FILE.waitsForReview);
     bench().clock.advance(5_000);
-    const { structured } = await bench().ok("wait_for_jobs", { jobIds: [id] }, bench().withAdvancingClock());
-    expect(rowsOf(structured)[0]?.state).not.toBe("WAITING_REVIEW");
+    const sent = await bench().captureRequests(async () => {
+      const { structured } = await bench().ok("wait_for_jobs", { jobIds: [id] });
+      expect(structured).toMatchObject({ moving: 0, jobs: [{ id, state: "WAITING_REVIEW" }] });
+      expect(structured["summary"]).toMatch(
+        / 1 waits for its operator \(WAITING_REVIEW at [A-Z]+\)\. Tell the user\.$/,
+      );
+      expect(structured["nextStep"]).toBeUndefined();
+    });
+    expect(sent).toHaveLength(1);
+    const { structured } = await bench().ok("wait_for_jobs", { jobIds: [id, paused.id] });
+    expect(structured["summary"]).toContain(" 2 wait for their operators (1 ");
   });
 
   test("a job that must not be read has the error in its row", async () => {

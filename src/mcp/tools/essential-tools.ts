@@ -15,6 +15,7 @@ export const ESSENTIAL_TOOLS: ReadonlySet<ToolName> = new Set<ToolName>([
   "list_actions",
   "resolve_actions",
   "run_job",
+  "run_jobs",
   "retry_jobs",
   "wait_for_jobs",
 ]);

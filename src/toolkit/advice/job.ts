@@ -43,7 +43,9 @@ const RETRY: ToolName = "retry_job";
 const CANCEL: ToolName = "cancel_job";
 
 /** The sources of a job's history: the journal first, then other jobs that this process has read. */
-export type HistoryPorts = Pick<Ports, "retries"> & { readonly actions: Pick<Ports["actions"], "listByResource"> };
+export type HistoryPorts = Pick<Ports, "retries"> & {
+  readonly actions: Pick<Ports["actions"], "listByResource" | "findCreationArguments">;
+};
 
 const HISTORY_LIMIT_MS = 1_000;
 
@@ -61,7 +63,7 @@ function findRetry(actions: readonly ResourceAction[], jobId: string, { retries 
 export const findKnownRetry = async (jobId: string, ports: HistoryPorts): Promise<JobHistory["retry"]> =>
   findRetry(await withHistoryTimeout(ports.actions.listByResource(jobId), []), jobId, ports);
 
-export async function readJobHistory(job: Job, ports: Pick<Ports, "actions" | "retries">): Promise<JobHistory> {
+export async function readJobHistory(job: Job, ports: HistoryPorts): Promise<JobHistory> {
   const madeBy = job.state === "FAILED" && job.retryOfBatchId !== null && ports.actions.findCreationArguments(job.id);
   const [actions, made] = await Promise.all([
     withHistoryTimeout(ports.actions.listByResource(job.id), []),
@@ -117,6 +119,16 @@ export function jobAdvice(job: Job, history: JobHistory = {}, readAt?: number): 
   const still = stalledText(job, readAt);
   const advice = toAdvice(JOB[jobCase(job, history, still !== "")], jobFacts(job, history, still));
   return { ...advice, summary: advice.summary + unexpectedFailureText(job) };
+}
+
+/** Returns why `jobAdvice` gives up on a failed job that was not retried; undefined if it recommends a retry, or resolves an action first. */
+export function giveUpReason(job: Job, history: JobHistory): string | undefined {
+  if (job.state !== "FAILED" || history.retry || history.unresolved) return undefined;
+  if (jobAdvice(job, history).nextStep?.tool === RETRY) return undefined;
+  if (job.reviewState === "REJECTED") return "rejected in review";
+  if (job.failure?.retryable !== true) return "not retryable";
+  const { stage, attempts } = jobFacts(job, history, "");
+  return `${stage} failed ${attempts >= MAX_ATTEMPTS ? `${attempts} times` : "after a RESTART too"}`;
 }
 
 /** Returns true if the step retries a job without discarding finished stages. */

@@ -45,14 +45,12 @@ export async function stateSuffix(
 /** Minimum time for the requests of a call in seconds, so that a call that does not wait can send them too. */
 const MIN_REQUEST_SECONDS = 5;
 
-/** Limits the whole call to `waitSeconds` from now (at least 5 s), including requests that receive no response. */
-export const withWaitLimit = (context: CallContext, waitSeconds: number, timing: Timing): CallContext => ({
-  ...context,
-  deadlineAt: Math.min(
-    withTimeToAnswer(context).deadlineAt,
-    timing.now() + Math.max(waitSeconds, MIN_REQUEST_SECONDS) * 1_000,
-  ),
-});
+/** Limits the requests of a call to `waitSeconds` from now (at least 5 s), even if one of them receives no response. */
+export function withWaitLimit(context: CallContext, waitSeconds: number, timing: Timing): CallContext {
+  const limitMs = Math.max(waitSeconds, MIN_REQUEST_SECONDS) * 1_000;
+  const answerMs = Math.min(ANSWER_MS, limitMs / 10);
+  return { ...context, deadlineAt: Math.min(context.deadlineAt, timing.now() + limitMs - answerMs) };
+}
 
 /** Time that is reserved at the end of a call for its response. */
 const ANSWER_MS = 1_000;
@@ -70,8 +68,8 @@ export const secondsLeft = (seconds: number, startedAt: number, timing: Timing):
 /** Minimum time to send an action and receive its response. */
 export const MIN_ACTION_MS = 5_000;
 
-export const hasTimeToAct = (context: CallContext, timing: Timing): boolean =>
-  timeLeftMs(context, timing) >= MIN_ACTION_MS;
+export const hasTimeToAct = (context: CallContext, timing: Timing, minMs = MIN_ACTION_MS): boolean =>
+  timeLeftMs(context, timing) >= minMs;
 
 /** Maximum number of concurrent requests of one call. */
 const MAX_CONCURRENT_REQUESTS = 8;

@@ -7,7 +7,7 @@ import { DEFAULT_JOB_PAGE, MAX_PAGE } from "../../contract/envelope.ts";
 import { dateTime, parseDateTime } from "../../contract/instants.ts";
 import { type Job, JobState } from "../../contract/jobs.ts";
 import { Failure } from "../../core/failure.ts";
-import { findKnownRetry, type HistoryPorts } from "../advice/job.ts";
+import { giveUpReason, type HistoryPorts, readJobHistory } from "../advice/job.ts";
 import { bytesOf, MAX_FULL_VIEW_BYTES, readFittingPage } from "../pages.ts";
 import type { Ports, ToolCall } from "../tool-call.ts";
 
@@ -22,13 +22,15 @@ export const jobFilter = {
     .refine(({ length }) => length >= 1 && length <= JobState.options.length, { error: "must be 1 to 8 states" })
     .optional(),
   createdSince: dateTime.meta({ format: "date-time", maxLength: undefined }).optional(),
-  unretried: z.boolean().describe("Only FAILED, retryable jobs that were not retried.").optional(),
+  unretried: z.boolean().describe("Only failed jobs worth a retry.").optional(),
 };
 
 export interface JobFilter {
   readonly states?: readonly JobState[] | undefined;
   readonly createdSince?: string | undefined;
   readonly unretried?: boolean | undefined;
+  /** The code of the failure. */
+  readonly failure?: string | undefined;
 }
 
 /** Returns microseconds since 1970. The contract's schema has already accepted the text as an instant. */
@@ -36,15 +38,16 @@ const microsOf = (instant: string): bigint => parseDateTime(instant) ?? 0n;
 
 /** Checks only the job's own fields, which do not show whether another job retries it. */
 const matchesFilter =
-  ({ states, createdSince, unretried }: JobFilter) =>
+  ({ states, createdSince, unretried, failure: code }: JobFilter) =>
   ({ state, createdAt, failure }: Job): boolean =>
+    (code === undefined || failure?.code === code) &&
     (states === undefined || states.includes(state)) &&
     (createdSince === undefined || microsOf(createdAt) >= microsOf(createdSince)) &&
     (unretried !== true || (state === "FAILED" && failure?.retryable === true));
 
 /**
  * Returns a function that checks after each page whether the remaining jobs are most likely too old. The contract defines no order (open
- * question 38). They are too old if all jobs so far came newest first, and all jobs of this page were created before `createdSince`.
+ * question 38). They are too old if all jobs so far came newest first, and the last one was created before `createdSince`.
  */
 function createAgeCheck({ createdSince }: JobFilter): (jobs: readonly Job[]) => boolean {
   let last: bigint | undefined;
@@ -56,7 +59,7 @@ function createAgeCheck({ createdSince }: JobFilter): (jobs: readonly Job[]) => 
       last = instant;
     }
     if (createdSince === undefined || instants.length === 0) return false;
-    return isNewestFirst && instants.every((instant) => instant < microsOf(createdSince));
+    return isNewestFirst && last !== undefined && last < microsOf(createdSince);
   };
 }
 
@@ -79,6 +82,12 @@ interface Search {
   readonly isFull: boolean;
 }
 
+/** A failed job that is not worth another retry, and the reason. */
+export interface GivenUpJob {
+  readonly job: Job;
+  readonly reason: string;
+}
+
 /** Reads pages until enough jobs match or a limit is reached. Throws Failure if the first page cannot be read, or on cancellation. */
 export async function findJobs(
   { workspaceId, limit: maxRows = DEFAULT_JOB_PAGE, cursor: start, filter, isFull }: Search,
@@ -93,19 +102,27 @@ export async function findJobs(
   const rows: Job[] = [];
   let bytes = 0;
   let pageRows: readonly Job[] = [];
+  const givenUp: GivenUpJob[] = [];
+  let pageGivenUp: GivenUpJob[] = [];
   const drift = new Set<string>();
   let meta = { requestId: "" };
   let readCount = 0;
   let cursor = start;
 
-  const isRow = async (job: Job): Promise<boolean> =>
-    fits(job) &&
-    !seen.has(job.id) &&
-    (filter.unretried !== true || (await findKnownRetry(job.id, ports)) === undefined);
+  async function isRow(job: Job): Promise<boolean> {
+    if (!fits(job) || seen.has(job.id)) return false;
+    if (filter.unretried !== true) return true;
+    const history = await readJobHistory(job, ports);
+    if (history.retry) return false;
+    const reason = giveUpReason(job, history);
+    if (reason !== undefined) pageGivenUp.push({ job, reason });
+    return reason === undefined;
+  }
 
   /** Counts the leading jobs that can be read before a row exceeds the limits. */
   async function countFittingJobs(jobs: readonly Job[]): Promise<number> {
     retries.remember(jobs);
+    pageGivenUp = [];
     const areRows = await Promise.all(jobs.map(isRow));
     pageRows = jobs.filter((_, index) => areRows[index]);
     let [count, weight] = [rows.length, bytes];
@@ -125,18 +142,22 @@ export async function findJobs(
     return await service.call(listMicJobs, { query }, { ...context, deadlineAt });
   };
 
+  const isUnretried = ({ id }: Job): boolean => retries.get(id) === undefined;
+
   /** `ended`: the error message, if an error ended reading early. */
   const found = (
     page: { readonly nextCursor: string | null; readonly hasMore: boolean },
     { ended, isCut = false, isRestOld = false }: { ended?: string; isCut?: boolean; isRestOld?: boolean } = {},
   ) => ({
     // A later page may contain the retry of a job in an earlier row.
-    data: filter.unretried === true ? rows.filter(({ id }) => retries.get(id) === undefined) : rows,
+    data: filter.unretried === true ? rows.filter(isUnretried) : rows,
     page,
     meta,
     drift: [...drift],
-    /** Counts of all jobs that were read, each job once. */
-    counts: countStates(seen.values()),
+    /** With `unretried`: jobs that match, but that `jobAdvice` gives up on. */
+    givenUp: givenUp.filter(({ job }) => isUnretried(job)),
+    /** All jobs that were read, each job once. */
+    jobs: [...seen.values()],
     read: { jobs: seen.size, complete: !page.hasMore },
     ended,
     /** True if there are fewer rows than requested, because more do not fit into one result. */
@@ -163,6 +184,7 @@ export async function findJobs(
     const { data, page } = answer.value;
     for (const job of data) seen.set(job.id, job);
     rows.push(...pageRows);
+    givenUp.push(...pageGivenUp);
     bytes += isFull ? pageRows.reduce((sum, job) => sum + bytesOf(job), 0) : 0;
     ({ meta } = answer.value);
     for (const field of answer.drift) drift.add(field);

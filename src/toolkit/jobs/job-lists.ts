@@ -1,15 +1,18 @@
 // This module lists jobs for agents: one page as the API returns it, or the jobs that match a filter.
 import { listMicJobs } from "../../contract/endpoints/job-processing.ts";
 import type { Job } from "../../contract/jobs.ts";
+import { formatRecordTable } from "../../core/table.ts";
 import { isSafeRetry, jobAdvice, summarizeJob } from "../advice/job.ts";
+import { MAX_JOBS } from "../arguments.ts";
 import { pageResult, readPage } from "../pages.ts";
-import type { ToolResult, View } from "../results.ts";
+import type { NextStep, ToolResult, View } from "../results.ts";
 import type { Table } from "../save-rows.ts";
 import { truncateToSeconds } from "../summary-view.ts";
-import type { JobPorts, ToolCall } from "../tool-call.ts";
+import type { JobPorts, Ports, ToolCall } from "../tool-call.ts";
 import { uris } from "../uri.ts";
 import { formatCount } from "./batch.ts";
 import { countStates, type FoundJobs, findJobs, type JobCounts, type JobFilter, MAX_READ } from "./find-jobs.ts";
+import { readOrigins } from "./origins.ts";
 
 interface ListArguments extends JobFilter {
   readonly workspaceId: string;
@@ -26,6 +29,15 @@ function stateCountsText(counts: JobCounts): string {
   return parts.length === 0 ? "" : `: ${parts.join(", ")}`;
 }
 
+/** Returns the function that builds the row of a job, with its note and inputs if the journal contains them. */
+async function createRowBuilder(jobs: readonly Job[], ports: JobPorts) {
+  const origins = await readOrigins(
+    jobs.map(({ id }) => id),
+    ports,
+  );
+  return (job: Job) => ({ ...summarizeJob(job, ports.retries.get(job.id)), ...origins.get(job.id) });
+}
+
 async function listJobPage(args: ListArguments, call: ToolCall, ports: JobPorts): Promise<JobList> {
   const { view, workspaceId, limit: requestedLimit, cursor } = args;
   const { answer, isCut } = await readPage((limit = requestedLimit) => {
@@ -38,44 +50,103 @@ async function listJobPage(args: ListArguments, call: ToolCall, ports: JobPorts)
     query: { workspaceId, ...(requestedLimit !== undefined && { limit: requestedLimit }) },
     summary: `${formatCount(data.length, "job")}${stateCountsText(countStates(data))}.`,
     link: uris.jobs(workspaceId),
-    summarize: (job: Job) => summarizeJob(job, ports.retries.get(job.id)),
+    summarize: await createRowBuilder(view === "full" ? [] : data, ports),
   };
   return pageResult(answer, { ...options, view, isCut }, call);
 }
 
-/** Suggests retry_jobs if a safe retry may help some of the jobs. This is not a next step, which would repeat the ids in the rows. */
-function retryText(jobs: readonly Job[], call: ToolCall): string {
-  const count = jobs.filter((job) => isSafeRetry(jobAdvice(job).nextStep)).length;
-  if (count === 0 || !call.isOffered("retry_jobs")) return "";
-  const which = count === jobs.length ? "" : ` ${count} of`;
-  return ` retry_jobs with retryMode SAFE_RESUME retries${which} them in one call.`;
+/**
+ * Returns the call of retry_jobs for the jobs that a safe retry may help, at most as many as it accepts. Retries are not among them, since
+ * a filter of retry_jobs does not select them. On a later page, only ids name the jobs.
+ */
+function retryStep(jobs: readonly Job[], { workspaceId, cursor, createdSince }: ListArguments): NextStep | undefined {
+  const retried = jobs
+    .filter((job) => job.retryOfBatchId === null && isSafeRetry(jobAdvice(job).nextStep))
+    .slice(0, MAX_JOBS);
+  const [oldest] = retried.map(({ createdAt }) => createdAt).sort();
+  if (oldest === undefined) return undefined;
+  const selection =
+    cursor === undefined
+      ? { workspaceId, createdSince: createdSince ?? oldest, limit: retried.length }
+      : { jobIds: retried.map(({ id }) => id) };
+  const how = { retryMode: "SAFE_RESUME", reason: "Retry after a retryable failure" };
+  return { tool: "retry_jobs", arguments: { ...selection, ...how }, why: "retries them; finished stages are kept" };
 }
 
-function findingText({ data, counts, read, ended, isRestOld }: FoundJobs, { createdSince = "" }: JobFilter): string {
-  const found = `${formatCount(data.length, "job")} found; ${formatCount(read.jobs, "was", "were")} read${stateCountsText(counts)}.`;
-  const early = ended === undefined ? "" : ` Reading ended early: ${ended}`;
-  const old = isRestOld
-    ? ` So far the list is newest first, and the last page was created before ${createdSince}.`
-    : "";
-  return found + early + old;
+/** Failed jobs with the same failure at the same stage. */
+interface FailureGroup {
+  readonly stage?: string;
+  readonly failure: string;
+  /** In the API's words. */
+  readonly title: string;
+  readonly retryable: boolean;
+  /** True if the jobs were retried. */
+  readonly retried?: true;
+  /** True if the jobs are retries. */
+  readonly areRetries?: true;
+  readonly count: number;
+  readonly jobIds: readonly string[];
 }
+
+/** Groups two or more jobs that share a failure. `rest`: the other jobs. */
+function groupFailures(jobs: readonly Job[], { retries }: Pick<Ports, "retries">) {
+  const groups = new Map<string, { readonly shared: Omit<FailureGroup, "count" | "jobIds">; readonly jobs: Job[] }>();
+  for (const job of jobs) {
+    const { stage, failure, retryable, retryOf, retriedBy } = summarizeJob(job, retries.get(job.id));
+    if (job.state !== "FAILED" || failure === undefined || retryable === undefined) continue;
+    const shared = {
+      ...(stage !== undefined && { stage }),
+      ...{ failure, title: job.failure?.title ?? "", retryable },
+      ...(retriedBy !== undefined && { retried: true as const }),
+      ...(retryOf !== undefined && { areRetries: true as const }),
+    };
+    const key = JSON.stringify(shared);
+    const group = groups.get(key);
+    if (group) group.jobs.push(job);
+    else groups.set(key, { shared, jobs: [job] });
+  }
+  const large = [...groups.values()].filter((group) => group.jobs.length > 1);
+  const grouped = new Set(large.flatMap((group) => group.jobs));
+  const failures: readonly FailureGroup[] = large.map(({ shared, jobs: members }) => ({
+    ...shared,
+    count: members.length,
+    jobIds: members.map(({ id }) => id),
+  }));
+  return { failures, rest: jobs.filter((job) => !grouped.has(job)) };
+}
+
+function findingText({ data, givenUp, read, ended }: FoundJobs): string {
+  const found = `${formatCount(data.length, "job")} found${stateCountsText(countStates(data))}; ${formatCount(read.jobs, "was", "were")} read.`;
+  const leftOut =
+    givenUp.length === 0 ? "" : ` Not listed: ${givenUp.length} that failed too often or in review (given up).`;
+  return found + leftOut + (ended === undefined ? "" : ` Reading ended early: ${ended}`);
+}
+
+/** The list is newest first, so far as it was read, and the contract does not promise more. */
+const endText = ({ isRestOld }: FoundJobs, { createdSince = "" }: JobFilter): string | undefined =>
+  isRestOld ? `No more since ${createdSince}, because the list is newest first.` : undefined;
 
 async function listFilteredJobs(args: ListArguments, call: ToolCall, ports: JobPorts): Promise<JobList> {
   const { cursor, view, ...query } = args;
   const { workspaceId, limit, ...filter } = query;
   const found = await findJobs({ workspaceId, limit, cursor, filter, isFull: view === "full" }, call, ports);
-  const { data, page, meta, drift, counts, read, isCut, isRestOld } = found;
+  const { data, page, meta, drift, givenUp, read, isCut } = found;
+  const { failures, rest } = view === "full" ? { failures: [], rest: [] } : groupFailures(data, ports);
   const options = {
-    summary: findingText(found, filter) + (filter.unretried === true ? retryText(data, call) : ""),
+    summary: findingText(found),
     link: uris.jobs(workspaceId),
-    summarize: (job: Job) => summarizeJob(job, ports.retries.get(job.id)),
-    facts: { counts, read },
+    summarize: await createRowBuilder(rest, ports),
+    items: rest,
+    facts: {
+      ...{ counts: countStates(data), read },
+      ...(givenUp.length > 0 && { givenUp: givenUp.length }),
+      ...(failures.length > 0 && { failures }),
+    },
+    lines: [failures.length > 0 ? formatRecordTable(failures.map((group) => ({ ...group }))) : undefined],
+    nextStep: filter.unretried === true ? retryStep(data, args) : undefined,
+    end: endText(found, filter),
   };
-  return pageResult(
-    { value: { data, page, meta }, drift },
-    { ...options, query, view, isCut, isEnough: isRestOld },
-    call,
-  );
+  return pageResult({ value: { data, page, meta }, drift }, { ...options, query, view, isCut }, call);
 }
 
 export const listJobs = (args: ListArguments, call: ToolCall, ports: JobPorts): Promise<JobList> =>
@@ -102,7 +173,8 @@ export async function tabulateJobs(args: ListArguments, call: ToolCall, ports: J
   const { workspaceId, cursor, states, createdSince, unretried } = args;
   const filter = { states, createdSince, unretried };
   const found = await findJobs({ workspaceId, limit: MAX_READ, cursor, filter, isFull: false }, call, ports);
-  const { data, page, counts, read, drift, isRestOld } = found;
+  const { data, page, read, drift } = found;
+  const end = endText(found, filter);
   const rows = data.map((job) => {
     const { updatedAt, recipeVersionId } = job;
     const summary = summarizeJob(job, ports.retries.get(job.id));
@@ -113,8 +185,8 @@ export async function tabulateJobs(args: ListArguments, call: ToolCall, ports: J
     };
     return COLUMNS.map((column) => String(cells[column] ?? ""));
   });
-  const isMore = page.hasMore && page.nextCursor !== null && !isRestOld;
+  const isMore = page.hasMore && page.nextCursor !== null && end === undefined;
   const rest = isMore ? { workspaceId, ...filter, cursor: page.nextCursor } : undefined;
-  const summary = findingText(found, filter);
-  return { columns: COLUMNS, rows, fields: { counts, read, page }, summary, lines: [], drift, rest };
+  const summary = [findingText(found), end].filter((text) => text !== undefined).join(" ");
+  return { columns: COLUMNS, rows, fields: { counts: countStates(data), read, page }, summary, lines: [], drift, rest };
 }

@@ -7,11 +7,12 @@ import { type CallContext, type SharedRetryAfter, type Timing, timeLeftMs } from
 import { retryMicJob } from "../../contract/endpoints/job-processing.ts";
 import type { Job } from "../../contract/jobs.ts";
 import { Failure, type FailureFacts } from "../../core/failure.ts";
-import { formatTable } from "../../core/table.ts";
+import { formatRecordTable } from "../../core/table.ts";
 import { formatToken, quote } from "../../core/untrusted-text.ts";
-import { createJobPresenter, findKnownRetry } from "../advice/job.ts";
-import { LONG_WAIT_SECONDS } from "../arguments.ts";
+import { createJobPresenter, findKnownRetry, giveUpReason, readJobHistory, summarizeJob } from "../advice/job.ts";
+import { LONG_WAIT_SECONDS, MAX_JOBS } from "../arguments.ts";
 import type { ConfirmationPrompt } from "../define-tool.ts";
+import { missingIdNote } from "../id-hints.ts";
 import { type ActionResult, callText, type NextStep, type ToolResult, toolResult } from "../results.ts";
 import { type ActionArguments, runAction } from "../run-action.ts";
 import { type JobPorts, type ToolCall, toStepFailure } from "../tool-call.ts";
@@ -20,14 +21,16 @@ import {
   countsOf,
   formatCount,
   hasTimeToAct,
+  MIN_ACTION_MS,
   mapConcurrently,
   readJob,
   secondsLeft,
   stateSuffix,
   waitFirstText,
-  withTimeToAnswer,
+  withWaitLimit,
 } from "./batch.ts";
-import { movingIds, watchJobs } from "./waiting.ts";
+import { findJobs, MAX_READ } from "./find-jobs.ts";
+import { movingIds, operatorNeededText, retryFailedStep, type WatchedJob, watchJobs } from "./waiting.ts";
 
 const RETRY: ToolName = "retry_job";
 
@@ -64,8 +67,15 @@ export async function retryJob(args: RetryArguments, call: ToolCall, ports: JobP
   }
 }
 
+/** Names the jobs by id, or selects failed jobs by their time and failure. */
 interface RetryManyArguments {
-  readonly jobIds: readonly string[];
+  readonly jobIds?: readonly string[] | undefined;
+  readonly workspaceId?: string | undefined;
+  readonly createdSince?: string | undefined;
+  /** The code of the failure. */
+  readonly failure?: string | undefined;
+  /** Maximum number of jobs that a filter selects (default 50). */
+  readonly limit?: number | undefined;
   readonly retryMode: "SAFE_RESUME" | "RESTART";
   readonly reason: string;
   readonly waitSeconds?: number | undefined;
@@ -77,9 +87,14 @@ interface RetryRow {
   readonly jobId: string;
   readonly outcome: "retried" | "rejected" | "unknown" | "not sent";
   readonly newJobId?: string;
-  /** The state of the new job. */
+  /** The state of the new job, or that of the job itself if it was given up. */
   readonly state?: Job["state"];
+  /** The stage at which the new job failed again. */
+  readonly stage?: string;
+  /** The code of that failure, or the reason why nothing was retried. */
   readonly code?: string;
+  /** A probable mistake in the id, or the reason why the job is given up. */
+  readonly note?: string;
   /** Present if the outcome is unknown. */
   readonly idempotencyKey?: string;
 }
@@ -96,6 +111,8 @@ interface RetryResult {
 
 /** Code for a job that is skipped because a retry of it is known. The emulator uses the same code when it rejects such a retry. */
 const ALREADY_RETRIED = "ALREADY_RETRIED";
+/** Code for a job that is skipped because `jobAdvice` gives up on it. */
+const GIVEN_UP = "GIVEN_UP";
 const OUT_OF_TIME = "OUT_OF_TIME";
 
 const actionOf = (
@@ -109,18 +126,41 @@ const actionOf = (
   isDerivedKey: true,
 });
 
+/** The time to read jobs before they are retried is the time of the call divided by this number. */
+const READ_SHARE = 3;
+
+/** A job of a call; `job` if it was read already. */
+interface RequestedJob {
+  readonly id: string;
+  readonly job?: Job | undefined;
+}
+
+const givenUpResult = ({ id: jobId, state }: Job, note: string): RetryResult => ({
+  row: { jobId, outcome: "not sent", state, code: GIVEN_UP, note },
+});
+
 /** Returns the result for a job that must be skipped; undefined if it can be retried, or if the journal contains this retry. */
 async function findSkipReason(
-  jobId: string,
+  { id: jobId, job: known }: RequestedJob,
   args: RetryManyArguments,
+  call: ToolCall,
   ports: JobPorts,
 ): Promise<RetryResult | undefined> {
   if (await ports.actions.findExisting(actionOf(jobId, args))) return undefined;
   // With an explicit key, the agent requests another retry on purpose.
   const retry = args.idempotencyKey === undefined ? await findKnownRetry(jobId, ports) : undefined;
-  if (!retry) return undefined;
-  const newJobId = retry.id !== undefined && { newJobId: retry.id };
-  return { row: { jobId, outcome: "not sent", ...newJobId, code: ALREADY_RETRIED } };
+  if (retry) {
+    const newJobId = retry.id !== undefined && { newJobId: retry.id };
+    return { row: { jobId, outcome: "not sent", ...newJobId, code: ALREADY_RETRIED } };
+  }
+  // If the job cannot be read, the API decides. A read without a response leaves time for the retry.
+  const { timing } = ports.service;
+  const deadlineAt = timing.now() + timeLeftMs(call.context, timing) / READ_SHARE;
+  const reading = { context: { ...call.context, deadlineAt } };
+  const job =
+    known ?? (await readJob(jobId, reading, ports).catch((error) => void toStepFailure(error, call)))?.value.data;
+  const reason = job && giveUpReason(job, await readJobHistory(job, ports));
+  return job && reason !== undefined ? givenUpResult(job, reason) : undefined;
 }
 
 function outcomeOf({ sideEffect, status = 0 }: FailureFacts): RetryRow["outcome"] {
@@ -134,43 +174,98 @@ async function toFailedResult(jobId: string, { facts }: Failure, ports: JobPorts
   const outcome = outcomeOf(facts);
   const isUnresolved = outcome === "unknown" || outcome === "not sent";
   const retry = facts.status === 409 ? (await findKnownRetry(jobId, ports))?.id : undefined;
+  const note = missingIdNote(facts, { jobId });
   const row: RetryRow = {
     jobId,
     outcome,
     ...(retry !== undefined && { newJobId: retry }),
     code: facts.code ?? facts.kind.toUpperCase(),
+    ...(note !== undefined && { note }),
     ...(outcome === "unknown" && facts.idempotencyKey !== undefined && { idempotencyKey: facts.idempotencyKey }),
   };
   return { row, isWorthRepeating: isUnresolved && facts.retryable, retryAfterSeconds: facts.retryAfterSeconds };
 }
 
-/** Waits until the Retry-After time has passed; returns false if that would be too late for this call. */
-async function waitForRetryAfter(pace: SharedRetryAfter, context: CallContext, timing: Timing): Promise<boolean> {
+/** Waits until the Retry-After time has passed; returns false if less than `minMs` of the call would remain then. */
+async function waitForRetryAfter(
+  pace: SharedRetryAfter,
+  context: CallContext,
+  timing: Timing,
+  minMs: number,
+): Promise<boolean> {
   for (;;) {
     const waitMs = pace.heldUntilAt - timing.now();
-    if (!hasTimeToAct({ ...context, deadlineAt: context.deadlineAt - Math.max(0, waitMs) }, timing)) return false;
+    const afterWait = { ...context, deadlineAt: context.deadlineAt - Math.max(0, waitMs) };
+    if (!hasTimeToAct(afterWait, timing, minMs)) return false;
     if (waitMs <= 0) return true;
     await timing.sleep(waitMs, context.signal);
   }
 }
 
-async function retryEach(args: RetryManyArguments, call: ToolCall, ports: JobPorts): Promise<readonly RetryResult[]> {
-  const { jobIds, retryMode, reason } = args;
+/** The jobs of a call, and what its filter left out. */
+interface Selection {
+  readonly jobs: readonly RequestedJob[];
+  readonly givenUp: readonly RetryResult[];
+  /** Retries of matching jobs. A filter never selects them, so a repeated call does not retry its own retries. */
+  readonly retries: readonly Job[];
+  /** Number of jobs that match, but exceed the limit. */
+  readonly remaining: number;
+  /** A sentence if not all jobs were read; otherwise an empty string. */
+  readonly missingText: string;
+}
+
+/** Selects the failed jobs that match the filter and were not retried. Throws Failure. */
+async function selectFailedJobs(
+  { workspaceId = "", createdSince, failure, limit = MAX_JOBS }: RetryManyArguments,
+  call: ToolCall,
+  ports: JobPorts,
+): Promise<Selection> {
+  const filter = { createdSince, failure, unretried: true };
+  const found = await findJobs({ workspaceId, limit: MAX_READ, filter, isFull: false }, call, ports);
+  const jobs = found.data.filter(({ retryOfBatchId }) => retryOfBatchId === null);
+  const byId = new Map(found.jobs.map((job) => [job.id, job]));
+  const isRetryOfMatch = ({ retryOfBatchId: earlier, createdAt }: Job): boolean =>
+    earlier !== null &&
+    Date.parse(createdAt) >= Date.parse(createdSince ?? "") &&
+    (failure === undefined || byId.get(earlier)?.failure?.code === failure);
+  const isMissing = found.ended !== undefined || (found.page.hasMore && !found.isRestOld);
+  return {
+    jobs: jobs.slice(0, limit).map((job) => ({ id: job.id, job })),
+    givenUp: found.givenUp
+      .filter(({ job }) => job.retryOfBatchId === null)
+      .slice(0, MAX_JOBS)
+      .map(({ job, reason }) => givenUpResult(job, reason)),
+    retries: found.jobs.filter(isRetryOfMatch),
+    remaining: Math.max(0, jobs.length - limit),
+    missingText: isMissing
+      ? ` Only ${formatCount(found.read.jobs, "job")} could be read; list_jobs with unretried finds the others.`
+      : "",
+  };
+}
+
+async function retryEach(
+  jobs: readonly RequestedJob[],
+  args: RetryManyArguments,
+  call: ToolCall,
+  ports: JobPorts,
+  minActionMs: number,
+): Promise<readonly RetryResult[]> {
+  const { retryMode, reason } = args;
   // Determine which jobs to skip before any request is sent.
   const refused = new Map<string, RetryResult>();
-  await mapConcurrently(jobIds, async (jobId) => {
-    const why = await findSkipReason(jobId, args, ports);
-    if (why) refused.set(jobId, why);
+  await mapConcurrently(jobs, async (each) => {
+    const why = await findSkipReason(each, args, call, ports);
+    if (why) refused.set(each.id, why);
   });
   const sharedRetryAfter: SharedRetryAfter = { heldUntilAt: 0 };
-  const context: CallContext = { ...withTimeToAnswer(call.context), sharedRetryAfter };
+  const context: CallContext = { ...call.context, sharedRetryAfter };
   const { timing } = ports.service;
   let done = 0;
 
   async function retry(jobId: string): Promise<RetryResult> {
     const why = refused.get(jobId);
     if (why) return why;
-    if (!(await waitForRetryAfter(sharedRetryAfter, context, timing))) {
+    if (!(await waitForRetryAfter(sharedRetryAfter, context, timing, minActionMs))) {
       const retryAfterSeconds = Math.ceil(Math.max(0, sharedRetryAfter.heldUntilAt - timing.now()) / 1_000);
       return { row: { jobId, outcome: "not sent", code: OUT_OF_TIME }, isWorthRepeating: true, retryAfterSeconds };
     }
@@ -187,76 +282,126 @@ async function retryEach(args: RetryManyArguments, call: ToolCall, ports: JobPor
     }
   }
 
-  return await mapConcurrently(jobIds, async (jobId) => {
+  return await mapConcurrently(jobs, async ({ id: jobId }) => {
     const retried = await retry(jobId);
     done += 1;
-    call.report({ progress: done, total: jobIds.length, message: `${formatToken(jobId)} ${retried.row.outcome}` });
+    call.report({ progress: done, total: jobs.length, message: `${formatToken(jobId)} ${retried.row.outcome}` });
     return retried;
   });
 }
 
-function nextStep(
-  all: readonly RetryResult[],
-  moving: readonly string[],
-  { retryMode, reason, idempotencyKey }: RetryManyArguments,
-): NextStep | undefined {
+/** The result of a call, before the next step is known. */
+interface RetriedJobs extends Selection {
+  readonly all: readonly RetryResult[];
+  /** The new jobs, as they were last read; undefined if the call did not wait for them. */
+  readonly watched: readonly WatchedJob[] | undefined;
+}
+
+async function nextStep(
+  { all, watched, retries, remaining }: RetriedJobs,
+  args: RetryManyArguments,
+  ports: JobPorts,
+): Promise<NextStep | undefined> {
   const again = all.filter(({ isWorthRepeating }) => isWorthRepeating);
+  const { jobIds: _, waitSeconds: __, ...filter } = args;
   if (again.length > 0) {
     const jobIds = again.map(({ row }) => row.jobId);
     const why = `${waitFirstText(again)}continues with the rest and resolves what is unknown; none is retried twice`;
+    const { retryMode, reason, idempotencyKey } = args;
     const key = idempotencyKey !== undefined && { idempotencyKey };
     return { tool: "retry_jobs", arguments: { jobIds, retryMode, reason, ...key }, why };
   }
-  if (moving.length === 0) return undefined;
-  const why = "shows how they stand, and waits for what moves";
+  if (remaining > 0) return { tool: "retry_jobs", arguments: filter, why: `retries the other ${remaining}` };
+  const made = all.flatMap(({ row }) => (row.outcome === "retried" ? (row.newJobId ?? []) : []));
+  const known = retries.map((job) => ({ id: job.id, job, failure: undefined }));
+  const moving = [...(watched ? movingIds(watched) : made), ...movingIds(known)].slice(0, MAX_JOBS);
+  if (moving.length === 0) return await retryFailedStep(watched ?? [], ports);
+  const why = "waits for the new jobs that are still in progress";
   return { tool: "wait_for_jobs", arguments: { jobIds: moving }, why };
 }
 
-/** "Retried 10 of 12: 10 SUCCEEDED. The others: 2 rejected (JOB_NOT_RETRYABLE)." `replayedCount`: how many were retried before. */
-function summaryOf(rows: readonly RetryRow[], replayedCount: number): string {
+const OVERRIDE = "retry_job";
+
+/** "Retried 10 of 12: 10 SUCCEEDED. The others: 2 rejected (JOB_NOT_RETRYABLE)." */
+function summaryOf(
+  { all, watched = [], retries, remaining, missingText }: RetriedJobs,
+  rows: readonly RetryRow[],
+  call: ToolCall,
+): string {
+  const replayedCount = all.filter(({ isReplay }) => isReplay).length;
   const made = rows.filter(({ outcome }) => outcome === "retried");
-  const states = made.flatMap(({ state }) => state ?? []);
+  const states = made.flatMap(({ state, stage }) =>
+    state === undefined ? [] : stage ? `${state} at ${stage}` : state,
+  );
   const others = rows.filter(({ outcome }) => outcome !== "retried");
   const rest = others.map(({ outcome, code }) => (code === undefined ? outcome : `${outcome} (${formatToken(code)})`));
+  const override = call.isOffered(OVERRIDE) ? ` ${OVERRIDE} retries one of them anyway.` : "";
   const sentences = [
-    `Retried ${made.length} of ${rows.length}${states.length > 0 ? `: ${countsOf(states)}` : ""}.`,
+    rows.length === 0
+      ? "No job to retry."
+      : `Retried ${made.length} of ${rows.length}${states.length > 0 ? `: ${countsOf(states)}` : ""}.`,
     replayedCount > 0 &&
       `Not run again, since an identical call ran before: ${replayedCount === made.length ? "all" : replayedCount} of them.`,
     rest.length > 0 && `The others: ${countsOf(rest)}.`,
+    rows.some(({ code }) => code === GIVEN_UP) &&
+      `GIVEN_UP: another retry will most likely fail too; ask the user to contact the operator.${override}`,
+    retries.length > 0 && `Retries, not retried again: ${countsOf(retries.map(({ state }) => state))}.`,
+    remaining > 0 && `${formatCount(remaining, "more job matches", "more jobs match")}.`,
   ];
-  return sentences.filter(Boolean).join(" ");
+  return sentences.filter(Boolean).join(" ") + missingText + operatorNeededText(watched.map(({ job }) => job));
 }
 
-const COLUMNS = ["jobId", "outcome", "newJobId", "state", "code", "idempotencyKey"] as const;
+/** Groups the retries by state. Each group names at most 50 of them. */
+const groupByState = (jobs: readonly Job[]) =>
+  [...new Set(jobs.map(({ state }) => state))].map((state) => {
+    const ids = jobs.filter((job) => job.state === state).map(({ id }) => id);
+    return { state, count: ids.length, jobIds: ids.slice(0, MAX_JOBS) };
+  });
+
+/** Adds the state of the new job to the row, and its failure if it failed again. */
+function withNewJob(row: RetryRow, job: Job | undefined): RetryRow {
+  if (!job) return row;
+  const { state, stage, failure } = summarizeJob(job, undefined);
+  return state === "FAILED"
+    ? { ...row, state, ...(stage !== undefined && { stage }), ...(failure !== undefined && { code: failure }) }
+    : { ...row, state };
+}
 
 export async function retryMany(
   args: RetryManyArguments,
-  call: ToolCall,
+  originalCall: ToolCall,
   ports: JobPorts,
 ): Promise<ToolResult<{ readonly results: readonly RetryRow[] }>> {
   const { timing } = ports.service;
   const startedAt = timing.now();
   const { jobIds, waitSeconds = LONG_WAIT_SECONDS } = args;
-  const all = await retryEach(args, call, ports);
+  const context = withWaitLimit(originalCall.context, waitSeconds, timing);
+  const call = { ...originalCall, context };
+  const minActionMs = Math.min(MIN_ACTION_MS, timeLeftMs(context, timing) / 2);
+  const selection: Selection = jobIds
+    ? { jobs: jobIds.map((id) => ({ id })), givenUp: [], retries: [], remaining: 0, missingText: "" }
+    : await selectFailedJobs(args, call, ports);
+  const all = [...(await retryEach(selection.jobs, args, call, ports, minActionMs)), ...selection.givenUp];
   const made = all.flatMap(({ row }) => (row.outcome === "retried" ? (row.newJobId ?? []) : []));
   const seconds = secondsLeft(waitSeconds, startedAt, timing);
-  const shouldWait = made.length > 0 && waitSeconds > 0 && timeLeftMs(withTimeToAnswer(call.context), timing) > 0;
-  const watched = shouldWait ? await watchJobs(made, { until: "all", seconds, done: jobIds.length }, call, ports) : [];
-  const states = new Map(watched.flatMap(({ id, job }) => (job ? [[id, job.state] as const] : [])));
-  const results = all.map(({ row }): RetryRow => {
-    const state = states.get(row.newJobId ?? "");
-    return state === undefined ? row : { ...row, state };
-  });
-  const replayedCount = all.filter(({ isReplay }) => isReplay).length;
-  const rows = results.map((row) => COLUMNS.map((column) => row[column] ?? ""));
+  const options = { until: "all", seconds, done: selection.jobs.length } as const;
+  const watched = made.length > 0 && seconds > 0 ? await watchJobs(made, options, call, ports) : undefined;
+  const newJobs = new Map(watched?.map(({ id, job }) => [id, job]));
+  const results = all.map(({ row }) => withNewJob(row, newJobs.get(row.newJobId ?? "")));
+  const retried = { ...selection, all, watched };
+  const retries = groupByState(selection.retries);
   return toolResult(
     call,
     { results },
     {
-      summary: summaryOf(results, replayedCount),
-      nextStep: nextStep(all, shouldWait ? movingIds(watched) : made, args),
-      lines: [formatTable(COLUMNS, rows)],
-      isReplay: replayedCount === all.length,
+      summary: summaryOf(retried, results, call),
+      nextStep: await nextStep(retried, args, ports),
+      fields: { results, ...(retries.length > 0 && { retries }) },
+      lines: [
+        results.length > 0 ? formatRecordTable(results.map((row) => ({ ...row }))) : undefined,
+        retries.length > 0 ? `retries:\n${formatRecordTable(retries)}` : undefined,
+      ],
+      isReplay: all.length > 0 && all.every(({ isReplay }) => isReplay),
     },
   );
 }
@@ -267,15 +412,15 @@ async function prepareRestartConfirmation(
   call: ToolCall,
   ports: JobPorts,
 ): Promise<ConfirmationPrompt | undefined> {
-  const named = await mapConcurrently(args.jobIds, async (jobId) => {
+  const named = await mapConcurrently(args.jobIds ?? [], async (jobId) => {
     if (await ports.actions.findExisting(actionOf(jobId, args))) return undefined;
-    if (await findSkipReason(jobId, args, ports)) return undefined;
+    if (await findSkipReason({ id: jobId }, args, call, ports)) return undefined;
     const state = await stateSuffix(jobId, call, ports);
     return state === undefined ? undefined : `${formatToken(jobId)}${state}`;
   });
   if (named.length === 0) return undefined;
-  const what = `Run ${formatCount(named.length, "job")} anew from the start?`;
-  const text = `${what} The stages they have finished are thrown away: ${named.join(", ")}. The reason given: ${quote(args.reason)}`;
+  const what = `Run ${formatCount(named.length, "job")} again from the start?`;
+  const text = `${what} Their finished stages are discarded: ${named.join(", ")}. The reason given: ${quote(args.reason)}`;
   return { text, resourceVersion: undefined };
 }
 
@@ -283,7 +428,7 @@ async function prepareRestartConfirmation(
 export const confirmRestarts = (args: RetryManyArguments) =>
   args.retryMode === "RESTART"
     ? {
-        actions: args.jobIds.map((jobId) => actionOf(jobId, args)),
+        actions: (args.jobIds ?? []).map((jobId) => actionOf(jobId, args)),
         prepare: (call: ToolCall, ports: JobPorts) => prepareRestartConfirmation(args, call, ports),
       }
     : undefined;

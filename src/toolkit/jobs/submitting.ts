@@ -40,10 +40,12 @@ interface SubmitArguments {
   readonly parameterValues: JsonObject;
   readonly clientReference?: string | null | undefined;
   readonly idempotencyKey?: string | undefined;
+  /** True if the key is that of one step of a call. */
+  readonly isDerivedKey?: boolean | undefined;
 }
 
 /** Throws Failure if the API would reject the job because of the recipe's offer. `bindings`: the argument that contains the bindings. */
-async function validateAgainstOffer(
+export async function validateAgainstOffer(
   offer: RecipeOffer | undefined,
   job: Pick<SubmitArguments, "inputBindings" | "parameterValues">,
   message: string,
@@ -115,11 +117,11 @@ interface JobRun extends RunOptions {
  * inputs have changed since. Throws Failure, also if the key belongs to another action.
  */
 async function findSubmittedBindings({ args, ports }: JobRun): Promise<readonly InputBinding[] | undefined> {
-  const { inputs, idempotencyKey: explicitKey, ...job } = args;
+  const { inputs, idempotencyKey: explicitKey, isDerivedKey, ...job } = args;
   const inputBindings = inputs.map(({ port, inputId, referenceId, inputKind = "M4_FILE" }) =>
     inputId === undefined ? { port, inputKind, referenceId } : { port, inputId },
   );
-  const call = { tool: SUBMIT, arguments: { ...job, inputBindings }, traits: submitTraits, explicitKey };
+  const call = { tool: SUBMIT, arguments: { ...job, inputBindings }, traits: submitTraits, explicitKey, isDerivedKey };
   const known = await ports.actions.findExisting(call);
   return known && createMicJob.body.shape.inputBindings.parse(known.arguments["inputBindings"]);
 }

@@ -1,13 +1,17 @@
 // This module waits for many jobs at once, and reports their states and the recommended next call when they stop or time is up.
+import { timeLeftMs } from "../../api-client/attempts.ts";
 import type { Job } from "../../contract/jobs.ts";
 import { Failure, type FailureFacts } from "../../core/failure.ts";
 import { formatRecordTable } from "../../core/table.ts";
-import { isJobMoving, isSafeRetry, jobAdvice, needsUserAction, readJobHistory, summarizeJob } from "../advice/job.ts";
+import { isJobMoving, jobAdvice, readJobHistory, summarizeJob } from "../advice/job.ts";
+import { ENDED, jobStateText } from "../advice/job-facts.ts";
 import { LONG_WAIT_SECONDS } from "../arguments.ts";
+import { missingIdNote } from "../id-hints.ts";
 import { poll } from "../polling.ts";
 import { type NextStep, type ToolResult, toolResult } from "../results.ts";
 import type { JobPorts, ToolCall } from "../tool-call.ts";
-import { countsOf, mapConcurrently, readJob, withTimeToAnswer } from "./batch.ts";
+import { countsOf, mapConcurrently, readJob, withWaitLimit } from "./batch.ts";
+import { readOrigins } from "./origins.ts";
 
 /** A job as it was last read. */
 export interface WatchedJob {
@@ -40,39 +44,39 @@ const stateOf = ({ job, failure }: WatchedJob): string =>
 /** Maximum number of jobs that one call reads per second while they change. */
 const READS_PER_SECOND = 8;
 
-/** Reads the jobs until all or any of them have stopped, or time is up. Throws Failure if no job can be read, or on cancellation. */
+/** Part of the wait, and maximum in seconds, that is reserved for the last read. */
+const FINAL_READ_SHARE = 0.25;
+const MAX_FINAL_READ_SECONDS = 2;
+
+/**
+ * Reads the jobs until all or any of them have stopped, or time is up. A job whose last request has no response by then is returned as it
+ * was read before. Throws Failure on cancellation, or for an error that applies to every job.
+ */
 export async function watchJobs(
   ids: readonly string[],
   { until, seconds, done = 0 }: WatchOptions,
   call: ToolCall,
   ports: JobPorts,
 ): Promise<readonly WatchedJob[]> {
-  const context = withTimeToAnswer(call.context);
+  const { context } = call;
+  const { timing } = ports.service;
+  const limitSeconds = Math.max(0, Math.min(seconds, timeLeftMs(context, timing) / 1_000));
   const known = new Map<string, WatchedJob>();
-  /** The first version, by id, of each job that waited for a user of the API at its first read. */
-  const waitingForUser = new Map<string, string>();
-
-  function shouldKeepPolling(watched: WatchedJob): boolean {
-    const first = waitingForUser.get(watched.id);
-    return first === undefined ? isMoving(watched) : versionOf(watched) === first;
-  }
 
   async function read(id: string): Promise<WatchedJob> {
     const before = known.get(id);
-    if (before && !shouldKeepPolling(before)) return before;
+    if (before && !isMoving(before)) return before;
     try {
       const job = (await readJob(id, { context }, ports)).value.data;
       ports.retries.remember([job]);
-      const watched = { id, job, failure: undefined };
-      if (!before && needsUserAction(job)) waitingForUser.set(id, versionOf(watched));
-      return watched;
+      return { id, job, failure: undefined };
     } catch (error) {
       if (!(error instanceof Failure) || context.signal.aborted || FATAL_KINDS.has(error.facts.kind)) throw error;
       return { id, job: before?.job, failure: error.facts };
     }
   }
 
-  const countStopped = (jobs: readonly WatchedJob[]) => jobs.filter((watched) => !shouldKeepPolling(watched)).length;
+  const countStopped = (jobs: readonly WatchedJob[]) => jobs.filter((watched) => !isMoving(watched)).length;
 
   return await poll(
     {
@@ -91,8 +95,9 @@ export async function watchJobs(
         }),
       minPauseMs: (ids.length / READS_PER_SECOND) * 1_000,
     },
-    seconds,
-    { ...context, timing: ports.service.timing },
+    limitSeconds - Math.min(MAX_FINAL_READ_SECONDS, limitSeconds * FINAL_READ_SHARE),
+    // The time for the last read is already reserved.
+    { ...context, deadlineAt: Number.POSITIVE_INFINITY, timing },
   );
 }
 
@@ -102,40 +107,87 @@ interface WaitArguments {
   readonly waitSeconds?: number | undefined;
 }
 
+/** Returns the call that retries the failed jobs for which `jobAdvice` recommends a retry; SAFE_RESUME first. */
+export async function retryFailedStep(watched: readonly WatchedJob[], ports: JobPorts): Promise<NextStep | undefined> {
+  const failed = watched.flatMap(({ job }) => (job?.state === "FAILED" ? job : []));
+  const steps = await mapConcurrently(failed, async (job) => ({
+    id: job.id,
+    step: jobAdvice(job, await readJobHistory(job, ports)).nextStep,
+  }));
+  const retries = steps.flatMap(({ id, step }) =>
+    step?.tool === "retry_job" ? { id, retryMode: step.arguments["retryMode"] } : [],
+  );
+  const resumed = retries.filter(({ retryMode }) => retryMode === "SAFE_RESUME");
+  if (retries.length === 0) return undefined;
+  const [chosen, retryMode, why] =
+    resumed.length > 0
+      ? [resumed, "SAFE_RESUME", "their failures are retryable; finished stages are kept"]
+      : [
+          retries,
+          "RESTART",
+          "they failed at the same stage again; RESTART discards finished stages: ask the user first",
+        ];
+  const reason = "Retry after a retryable failure";
+  return { tool: "retry_jobs", arguments: { jobIds: chosen.map(({ id }) => id), retryMode, reason }, why };
+}
+
 async function nextStep(
   watched: readonly WatchedJob[],
   until: WaitArguments["until"],
   ports: JobPorts,
 ): Promise<NextStep | undefined> {
   const moving = movingIds(watched);
-  if (moving.length > 0) {
-    const args = { jobIds: moving, ...(until !== undefined && { until }) };
-    return { tool: "wait_for_jobs", arguments: args, why: "they are still moving; this waits for them" };
-  }
-  const failed: string[] = [];
-  for (const { id, job } of watched)
-    if (job?.state === "FAILED" && isSafeRetry(jobAdvice(job, await readJobHistory(job, ports)).nextStep))
-      failed.push(id);
-  if (failed.length === 0) return undefined;
-  const args = { jobIds: failed, retryMode: "SAFE_RESUME", reason: "Retry after a retryable failure" };
-  return { tool: "retry_jobs", arguments: args, why: "their failures are retryable; finished stages are kept" };
+  if (moving.length === 0) return await retryFailedStep(watched, ports);
+  const args = { jobIds: moving, ...(until !== undefined && { until }) };
+  return { tool: "wait_for_jobs", arguments: args, why: "waits for the jobs that are still in progress" };
 }
 
-/** Returns a row as in list_jobs. `error`: the code of the last read's error, if it failed. */
-const rowOf = ({ id, job, failure }: WatchedJob, { retries }: JobPorts) => ({
-  ...(job ? summarizeJob(job, retries.get(id)) : { id }),
-  ...(failure && { error: failure.code ?? failure.kind.toUpperCase() }),
+/** Returns " 1 waits for its operator (PAUSED at BLEND). Tell the user."; an empty string if no job does. */
+export function operatorNeededText(jobs: readonly (Job | undefined)[]): string {
+  const waiting = jobs.flatMap((job) => (!job || isJobMoving(job) || ENDED.has(job.state) ? [] : jobStateText(job)));
+  const [first, ...others] = waiting;
+  if (first === undefined) return "";
+  const [wait, states] =
+    others.length === 0
+      ? ["1 waits for its operator", first]
+      : [`${waiting.length} wait for their operators`, countsOf(waiting)];
+  return ` ${wait} (${states}). Tell the user.`;
+}
+
+/** The output of a job, or its failure in the API's words. */
+export const jobOutcome = ({ outputDatasetVersionId, failure }: Job) => ({
+  ...(outputDatasetVersionId !== null && { outputDatasetVersionId }),
+  ...(failure && { title: failure.title }),
 });
+
+/** Returns the rows: as in list_jobs, with output and failure. `error`: the code of the last read's error, if it failed. */
+async function rowsOf(watched: readonly WatchedJob[], ports: JobPorts) {
+  const origins = await readOrigins(
+    watched.map(({ id }) => id),
+    ports,
+  );
+  return watched.map(({ id, job, failure }) => {
+    const note = failure && missingIdNote(failure, { jobId: id });
+    return {
+      ...(job ? { ...summarizeJob(job, ports.retries.get(id)), ...jobOutcome(job) } : { id }),
+      ...origins.get(id),
+      ...(failure && { error: failure.code ?? failure.kind.toUpperCase() }),
+      ...(note !== undefined && { note }),
+    };
+  });
+}
 
 export async function waitForMany(
   { jobIds, until, waitSeconds = LONG_WAIT_SECONDS }: WaitArguments,
   call: ToolCall,
   ports: JobPorts,
-): Promise<ToolResult<{ readonly jobs: readonly ReturnType<typeof rowOf>[]; readonly moving: number }>> {
-  const watched = await watchJobs(jobIds, { until: until ?? "all", seconds: waitSeconds }, call, ports);
-  const data = { jobs: watched.map((each) => rowOf(each, ports)), moving: movingIds(watched).length };
+): Promise<ToolResult<{ readonly jobs: Awaited<ReturnType<typeof rowsOf>>; readonly moving: number }>> {
+  const context = withWaitLimit(call.context, waitSeconds, ports.service.timing);
+  const options = { until: until ?? "all", seconds: waitSeconds };
+  const watched = await watchJobs(jobIds, options, { ...call, context }, ports);
+  const data = { jobs: await rowsOf(watched, ports), moving: movingIds(watched).length };
   return toolResult(call, data, {
-    summary: `${countsOf(watched.map(stateOf))}.`,
+    summary: `${countsOf(watched.map(stateOf))}.${operatorNeededText(watched.map(({ job }) => job))}`,
     nextStep: await nextStep(watched, until, ports),
     lines: [formatRecordTable(data.jobs), `moving ${data.moving}`],
   });

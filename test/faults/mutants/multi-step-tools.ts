@@ -14,8 +14,8 @@ export const multiStepMutants: readonly Mutant[] = [
   },
   {
     what: "retry_jobs sends a retry for a job that was retried before",
-    code: "if (!retry) return undefined;\n  const newJobId",
-    replacement: "if (!retry || jobId !== '') return undefined;\n  const newJobId",
+    code: "if (retry) {\n    const newJobId",
+    replacement: "if (retry && jobId === '') {\n    const newJobId",
     killedBy: retryJobs("jobs that were retried before are reported and not retried again"),
   },
   {

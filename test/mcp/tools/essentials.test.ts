@@ -8,9 +8,9 @@ import { TOOL_NAMES } from "../../tools/catalogue.ts";
 const ESSENTIALS = [
   ...["list_districts", "download_asset", "list_recipes", "get_recipe", "list_jobs", "get_job", "cancel_job"],
   ...["get_usage", "find_district", "rank_divisions", "list_actions", "resolve_actions"],
-  ...["run_job", "retry_jobs", "wait_for_jobs"],
+  ...["run_job", "run_jobs", "retry_jobs", "wait_for_jobs"],
 ];
-const WRITE_TOOLS = ["download_asset", "cancel_job", "resolve_actions", "run_job", "retry_jobs"];
+const WRITE_TOOLS = ["download_asset", "cancel_job", "resolve_actions", "run_job", "run_jobs", "retry_jobs"];
 
 const service = serviceForFile();
 
@@ -20,7 +20,7 @@ const serve = (env: Readonly<Record<string, string>>): Promise<TestClient> =>
 const namesOf = async (client: TestClient): Promise<readonly string[]> =>
   (await client.listTools()).map(({ name }) => name);
 
-test("MIC_TOOLSETS=essentials offers 15 tools of both toolsets, and no views", async () => {
+test("MIC_TOOLSETS=essentials offers 16 tools of both toolsets, and no views", async () => {
   expect(await namesOf(await serve({ MIC_TOOLSETS: "essentials", MIC_APPS: "always" }))).toEqual(ESSENTIALS);
 });
 

@@ -51,6 +51,28 @@ const recordRunJob: Scenario = async (recorder) => {
   await recorder.recordUnconfigured(run);
 };
 
+const recordRunJobs: Scenario = async (recorder) => {
+  const { service } = recorder;
+  const { inputs: _, ...common } = await createRunArguments(recorder, FILE.succeeds);
+  await recorder.call("get_recipe", { versionId: common["recipeVersionId"] });
+  const toArguments = (...files: readonly number[]): Args => ({
+    ...common,
+    files: files.map((file) => fileId(service, file)),
+  });
+  const some = toArguments(FILE.succeeds, FILE.failsRetryably, FILE.pauses, FILE.failsForGood, FILE.quarantined);
+  await recorder.record("Submitted, four at a time", some);
+  service.clock.advance(60_000);
+  await recorder.record("The same call again: all have ended or paused", { ...some, waitSeconds: 45 });
+  await injectLostOutcome(recorder, "createMicJob");
+  await recorder.record("The outcome of one is unknown", {
+    ...toArguments(FILE.succeeds),
+    idempotencyKey: "nightly-2100-01-15",
+  });
+  await recorder.record("The parameters do not fit the recipe", { ...some, parameterValues: { bogus: 1 } });
+  await recorder.record("Invalid arguments", { ...some, files: ["micinput_1"] });
+  await recorder.recordUnconfigured(some);
+};
+
 const recordRetryJobs: Scenario = async (recorder) => {
   const { service } = recorder;
   const resume = { retryMode: "SAFE_RESUME", reason: "The input was corrected", waitSeconds };
@@ -81,6 +103,18 @@ const recordRetryJobs: Scenario = async (recorder) => {
   const waiting = [await createFailedJobId(), await createFailedJobId()];
   await service.injectFault(limited, { operationId: "retryMicJob", times: 2 });
   await recorder.record("Rate limited", { jobIds: waiting, ...resume });
+  await service.admin("DELETE", "faults");
+  const since = new Date(service.clock.now()).toISOString();
+  await createFailedJobId();
+  await createFailedJobId();
+  const filtered = { workspaceId: recorder.workspaceId, createdSince: since, ...resume };
+  await recorder.record("All failed jobs since a time", filtered);
+  service.clock.advance(60_000);
+  await recorder.record("The same filter again: the retries are not retried", filtered);
+  await recorder.record("Jobs that are given up", {
+    jobIds: [(await runJobToEnd(service, FILE.failsForGood)).id],
+    ...resume,
+  });
   await recorder.record("Invalid arguments", { jobIds: [], retryMode: "AGAIN", reason: "" });
   await recorder.recordUnconfigured({ jobIds, ...resume });
 };
@@ -123,6 +157,7 @@ const recordResolveActions: Scenario = async (recorder) => {
 
 export const fewCallsScenarios = {
   run_job: recordRunJob,
+  run_jobs: recordRunJobs,
   retry_jobs: recordRetryJobs,
   wait_for_jobs: recordWaitForJobs,
   resolve_actions: recordResolveActions,

@@ -3,6 +3,8 @@ import { expect, test } from "vitest";
 import type { ServiceActions } from "../../../src/actions/service-actions.ts";
 import { CALL_LIMIT_MS, type Timing } from "../../../src/api-client/attempts.ts";
 import { createApiClient } from "../../../src/api-client/client.ts";
+import { Failure } from "../../../src/core/failure.ts";
+import { createFailingTokenSource } from "../../../src/teams/tenancy/no-team.ts";
 import { createRecipeOfferCache, createRetryCache } from "../../../src/toolkit/caches.ts";
 import { retryMany } from "../../../src/toolkit/jobs/retrying.ts";
 import type { ToolCall } from "../../../src/toolkit/tool-call.ts";
@@ -44,12 +46,12 @@ function createSlowService(retryMs: number) {
       return { value, drift: [], replayed: false, attempts: 1, idempotencyKey: `key of ${jobId}`, origin: "new" };
     },
   };
-  const service = createApiClient({
-    baseUrl: failIfUsed,
-    tokens: { get: failIfUsed, mayHaveExpired: failIfUsed, discard: failIfUsed },
-    transport: { exchange: failIfUsed, openStream: failIfUsed, close: failIfUsed },
-    timing,
-  });
+  // The jobs must not be read, so the API decides about each retry.
+  const tokens = createFailingTokenSource(
+    new Failure({ kind: "forbidden", message: "No.", retryable: true, sideEffect: "none" }),
+  );
+  const transport = { exchange: failIfUsed, openStream: failIfUsed, close: failIfUsed };
+  const service = createApiClient({ baseUrl: async () => "https://mic.example", tokens, transport, timing });
   return { sentAt, timing, ports: { service, actions, offers: createRecipeOfferCache(), retries: createRetryCache() } };
 }
 
@@ -61,7 +63,7 @@ const createToolCall = ({ now }: Timing): ToolCall => ({
   report: () => undefined,
 });
 
-const options = { retryMode: "SAFE_RESUME", reason: "Slow, but sure", waitSeconds: 0 } as const;
+const options = { retryMode: "SAFE_RESUME", reason: "Slow, but sure", waitSeconds: 45 } as const;
 const jobIds = Array.from({ length: 12 }, (_, at) => `micjob_${at}`);
 
 test("retries that do not fit into one call are not sent, and are the next step", async () => {

@@ -1,0 +1,183 @@
+// This module runs one recipe version with the same parameters on many files. The job of a file is the same action as that of run_job, so
+// a repeated call, or run_job, continues it.
+import { deriveStepKey } from "../../actions/idempotency-keys.ts";
+import { timeLeftMs } from "../../api-client/attempts.ts";
+import { InputBinding } from "../../contract/endpoints/bodies.ts";
+import type { Job } from "../../contract/jobs.ts";
+import type { JsonObject } from "../../contract/json.ts";
+import { invalidArguments } from "../../core/failure.ts";
+import { formatRecordTable } from "../../core/table.ts";
+import { formatToken } from "../../core/untrusted-text.ts";
+import { isJobMoving, summarizeJob } from "../advice/job.ts";
+import { LONG_WAIT_SECONDS } from "../arguments.ts";
+import { type NextStep, type ToolResult, toolResult } from "../results.ts";
+import { type JobPorts, type ToolCall, toStepFailure } from "../tool-call.ts";
+import { countsOf, formatCount, MIN_ACTION_MS, readOffer, secondsLeft, waitFirstText, withWaitLimit } from "./batch.ts";
+import { runJob, validateAgainstOffer } from "./submitting.ts";
+import { jobOutcome, operatorNeededText, retryFailedStep } from "./waiting.ts";
+
+interface RunManyArguments {
+  readonly workspaceId: string;
+  readonly recipeVersionId: string;
+  readonly files: readonly string[];
+  readonly port?: string | undefined;
+  readonly parameterValues: JsonObject;
+  readonly waitSeconds?: number | undefined;
+  /** The key of each submission is derived from this key. */
+  readonly idempotencyKey?: string | undefined;
+}
+
+const Port = InputBinding.shape.port;
+
+/** Maximum number of jobs of one call that are in progress at a time. */
+const MAX_IN_FLIGHT = 4;
+
+interface FileRow {
+  readonly file: string;
+  /** The state of the job, or that of the input if no job was submitted; NOT_REACHED, NOT_RUN or UNKNOWN if neither is known. */
+  readonly state: string;
+  readonly jobId?: string;
+  readonly [field: string]: unknown;
+}
+
+interface FileResult {
+  readonly row: FileRow;
+  readonly job?: Job | undefined;
+  /** True if a repeated call continues this file. */
+  readonly isUnfinished: boolean;
+  readonly isReplay?: boolean;
+  readonly retryAfterSeconds?: number | undefined;
+}
+
+/**
+ * Returns the given port, or the recipe's only one. Throws Failure if the recipe has several or could not be read, or if the parameters do
+ * not fit.
+ */
+async function findPort(args: RunManyArguments, call: ToolCall, ports: JobPorts): Promise<string> {
+  const offer = await readOffer(args.recipeVersionId, call, ports);
+  const [only, ...others] = offer?.recipe.inputs.map(({ name }) => name) ?? [];
+  const port = args.port ?? (others.length === 0 && Port.safeParse(only).success ? only : undefined);
+  if (port === undefined)
+    throw invalidArguments(
+      others.length === 0
+        ? "run_jobs sent nothing: the recipe's port could not be read."
+        : `run_jobs sent nothing: the recipe has ${others.length + 1} ports.`,
+      [],
+      others.length === 0
+        ? "Call again with port."
+        : "Call run_job for each file instead, with an input for each port.",
+    );
+  const job = { inputBindings: [{ port, inputId: "" }], parameterValues: args.parameterValues };
+  await validateAgainstOffer(offer, job, "run_jobs sent nothing: the jobs do not fit the recipe offer.", "inputs");
+  return port;
+}
+
+function jobResult(file: string, job: Job, isReplay: boolean, { retries }: JobPorts): FileResult {
+  const { id: jobId, state, createdAt: _, updatedAt: __, ...rest } = summarizeJob(job, retries.get(job.id));
+  const row = { file, state, jobId, ...rest, ...jobOutcome(job) };
+  return { row, job, isUnfinished: isJobMoving(job), isReplay };
+}
+
+/** Registers, submits and waits for one file, as run_job does. */
+async function runFile(
+  file: string,
+  port: string,
+  args: RunManyArguments,
+  waitSeconds: number,
+  call: ToolCall,
+  ports: JobPorts,
+): Promise<FileResult> {
+  const { workspaceId, recipeVersionId, parameterValues, idempotencyKey: key } = args;
+  const job = { workspaceId, recipeVersionId, parameterValues };
+  const idempotencyKey = key === undefined ? undefined : deriveStepKey(key, file);
+  const inputs = [{ port, referenceId: file }];
+  try {
+    const again = { tool: "run_jobs", arguments: { ...args, files: [file] } } as const;
+    const options = { waitSeconds, waitsForJob: true, again };
+    const result = await runJob({ ...job, inputs, idempotencyKey, isDerivedKey: true }, options, call, ports);
+    if (result.job) return jobResult(file, result.job, result.isReplay === true, ports);
+    const { state, id: inputId } = result.data;
+    return { row: { file, state, inputId }, isUnfinished: state === "WAITING_SCAN" };
+  } catch (error) {
+    const { facts } = toStepFailure(error, call);
+    const { kind, code, message, sideEffect, retryable, retryAfterSeconds } = facts;
+    const state = sideEffect === "none" ? "NOT_RUN" : "UNKNOWN";
+    const row = { file, state, error: code ?? kind.toUpperCase(), note: message };
+    return { row, isUnfinished: retryable || sideEffect === "unknown", retryAfterSeconds };
+  }
+}
+
+/**
+ * Runs the files in their order, so that a repeated call meets the jobs in progress first. A worker whose file is not finished when its
+ * time is up starts no other, since the job remains in progress.
+ */
+async function runEach(args: RunManyArguments, call: ToolCall, ports: JobPorts): Promise<readonly FileResult[]> {
+  const { files, waitSeconds = LONG_WAIT_SECONDS } = args;
+  const { timing } = ports.service;
+  const startedAt = timing.now();
+  const context = withWaitLimit(call.context, waitSeconds, timing);
+  const minActionMs = Math.min(MIN_ACTION_MS, timeLeftMs(context, timing) / 2);
+  const port = await findPort(args, { ...call, context }, ports);
+  const results = new Map<string, FileResult>();
+  const report = (file: string, message: string): void =>
+    call.report({ progress: results.size, total: files.length, message: `${formatToken(file)}: ${message}` });
+  const remaining = files.values();
+  async function work(): Promise<void> {
+    for (const file of remaining) {
+      // A call starts some files even if little time is left, so that each call makes progress.
+      if (results.size > 0 && timeLeftMs(context, timing) < minActionMs) return;
+      const fileCall: ToolCall = {
+        ...call,
+        ...{ tool: "run_job", context, proposedKey: undefined, followsTasks: false },
+        report: ({ message }) => report(file, message),
+      };
+      const seconds = Math.max(0, secondsLeft(waitSeconds, startedAt, timing));
+      const result = await runFile(file, port, args, seconds, fileCall, ports);
+      results.set(file, result);
+      report(file, result.row.state);
+      if (result.isUnfinished) return;
+    }
+  }
+  const ended = await Promise.allSettled(Array.from({ length: MAX_IN_FLIGHT }, work));
+  for (const each of ended) if (each.status === "rejected") throw each.reason;
+  return files.map((file) => results.get(file) ?? { row: { file, state: "NOT_REACHED" }, isUnfinished: true });
+}
+
+async function nextStep(
+  all: readonly FileResult[],
+  { waitSeconds: _, ...args }: RunManyArguments,
+  ports: JobPorts,
+): Promise<NextStep | undefined> {
+  const unfinished = all.filter(({ isUnfinished }) => isUnfinished);
+  if (unfinished.length === 0) {
+    const watched = all.flatMap(({ job }) => (job ? { id: job.id, job, failure: undefined } : []));
+    return await retryFailedStep(watched, ports);
+  }
+  const files = unfinished.map(({ row }) => row.file);
+  const why = `${waitFirstText(unfinished)}continues with the unfinished files; no job runs twice`;
+  return { tool: "run_jobs", arguments: { ...args, files }, why };
+}
+
+/** Runs a job for each file, at most 4 at a time, and returns the state of each within `waitSeconds`. Throws Failure if nothing was sent. */
+export async function runMany(
+  args: RunManyArguments,
+  call: ToolCall,
+  ports: JobPorts,
+): Promise<ToolResult<{ readonly results: readonly FileRow[] }>> {
+  const all = await runEach(args, call, ports);
+  const results = all.map(({ row }) => row);
+  const replayedCount = all.filter(({ isReplay }) => isReplay).length;
+  const states = `${formatCount(all.length, "file")}: ${countsOf(results.map(({ state }) => state))}.`;
+  const replayed =
+    replayedCount > 0 ? ` Not run again, since an identical call ran before: ${replayedCount} of them.` : "";
+  return toolResult(
+    call,
+    { results },
+    {
+      summary: states + replayed + operatorNeededText(all.map(({ job }) => job)),
+      nextStep: await nextStep(all, args, ports),
+      lines: [formatRecordTable(results)],
+      isReplay: replayedCount === all.length,
+    },
+  );
+}

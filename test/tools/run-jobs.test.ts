@@ -1,0 +1,113 @@
+// Tests run_jobs: one recipe on many files, each file and each job only once, with a state for each file.
+import { expect, test } from "vitest";
+import * as z from "zod/v4";
+import { createValue } from "../emulator/parameters.ts";
+import { FILE, fileId, findOneInputOffer, listOffers } from "../emulator/work.ts";
+import type { Args, Bench, SentRequest } from "./bench.ts";
+import { describeLatestRevision } from "./revisions.ts";
+
+const Row = z.looseObject({ file: z.string(), state: z.string(), jobId: z.string().optional() });
+const Result = z.looseObject({
+  summary: z.string(),
+  results: z.array(Row),
+  nextStep: z.looseObject({ tool: z.string(), arguments: z.record(z.string(), z.unknown()) }).optional(),
+});
+const statesOf = ({ results }: z.infer<typeof Result>) => results.map(({ state }) => state);
+
+const countPosts = (sent: readonly SentRequest[]): Readonly<Record<string, number>> => {
+  const posts = sent.filter(({ method }) => method === "POST").map(({ operationId }) => String(operationId));
+  return Object.fromEntries([...new Set(posts)].map((id) => [id, posts.filter((each) => each === id).length]));
+};
+
+async function argsFor(bench: Bench, files: readonly number[], more: Args = {}) {
+  const { recipe } = await findOneInputOffer(bench.service);
+  return {
+    workspaceId: bench.workspaceId,
+    recipeVersionId: recipe.versionId,
+    files: files.map((file) => fileId(bench.service, file)),
+    parameterValues: createValue(recipe.parameters),
+    ...more,
+  };
+}
+
+const run = async (bench: Bench, args: Args) =>
+  Result.parse((await bench.ok("run_jobs", args, bench.withAdvancingClock())).structured);
+
+describeLatestRevision((bench) => {
+  test("run_jobs returns the output, the failure or the input's state of each file", async () => {
+    const args = await argsFor(bench(), [FILE.succeeds, FILE.failsForGood, FILE.quarantined, FILE.pauses]);
+    const sent = await bench().captureRequests(async () => {
+      const { summary, results, nextStep } = await run(bench(), args);
+      expect(results).toMatchObject([
+        { state: "SUCCEEDED", outputDatasetVersionId: expect.stringMatching(/./) },
+        { state: "FAILED", failure: "INPUT_ROWS_INVALID", retryable: false, title: expect.stringContaining("rows") },
+        { state: "QUARANTINED", inputId: expect.stringMatching(/^micinput_/) },
+        { state: "PAUSED", stage: "BLEND" },
+      ]);
+      expect(results.map(({ file }) => file)).toEqual(args["files"]);
+      expect(summary).toContain("4 files: ");
+      expect(summary).toContain("1 waits for its operator (PAUSED at BLEND). Tell the user.");
+      expect(nextStep).toBeUndefined();
+    });
+    expect(countPosts(sent)).toEqual({ createMicPublicInput: 4, createMicJob: 3 });
+    const again = await bench().captureRequests(async () => {
+      const repeated = await run(bench(), args);
+      expect(statesOf(repeated)).toEqual(["SUCCEEDED", "FAILED", "QUARANTINED", "PAUSED"]);
+      expect(repeated.summary).toContain("Not run again, since an identical call ran before: 3 of them.");
+    });
+    expect(countPosts(again)).toEqual({});
+  });
+
+  test("the job of a file is the same action as that of run_job, and a new key makes another job", async () => {
+    const { files, ...common } = await argsFor(bench(), [FILE.succeeds]);
+    const { recipe } = await findOneInputOffer(bench().service);
+    const inputs = [{ port: recipe.inputs[0]?.name, referenceId: fileId(bench().service, FILE.succeeds) }];
+    const single = await bench().ok("run_job", { ...common, inputs }, bench().withAdvancingClock());
+    const { id } = Object(single.structured["data"]);
+    expect((await run(bench(), { ...common, files })).results).toMatchObject([{ jobId: id, state: "SUCCEEDED" }]);
+    const keyed = { ...common, files, idempotencyKey: "once more for all" };
+    const sent = await bench().captureRequests(async () => {
+      const [row] = (await run(bench(), keyed)).results;
+      expect(row?.jobId).not.toBe(id);
+      expect((await run(bench(), keyed)).results).toMatchObject([{ jobId: row?.jobId }]);
+    });
+    expect(countPosts(sent)).toEqual({ createMicJob: 1 });
+  });
+
+  test("at most 4 jobs are in progress, and the next step continues with the files that are not finished", async () => {
+    const files = [FILE.succeeds, FILE.failsRetryably, FILE.failsForGood, FILE.pauses, FILE.waitsForReview];
+    const args = await argsFor(bench(), files, { idempotencyKey: "four at a time" });
+    const sent = await bench().captureRequests(async () => {
+      const first = Result.parse((await bench().ok("run_jobs", { ...args, waitSeconds: 0 })).structured);
+      expect(statesOf(first)).toEqual(["PREPARING", "PREPARING", "PREPARING", "PREPARING", "NOT_REACHED"]);
+      expect(first.nextStep).toMatchObject({ tool: "run_jobs", arguments: args });
+      const second = await run(bench(), first.nextStep?.arguments ?? {});
+      expect(statesOf(second)).toEqual(["SUCCEEDED", "FAILED", "FAILED", "PAUSED", "WAITING_REVIEW"]);
+      const failed = second.results[1]?.jobId;
+      expect(second.nextStep).toMatchObject({
+        tool: "retry_jobs",
+        arguments: { jobIds: [failed], retryMode: "SAFE_RESUME" },
+      });
+    });
+    expect(countPosts(sent)["createMicJob"]).toBe(5);
+  });
+
+  test("a rejected submission and a lost answer are reported for their files, and the others run", async () => {
+    const args = await argsFor(bench(), [FILE.succeeds, FILE.failsForGood], { idempotencyKey: "one is refused" });
+    const refusal = { kind: "status", status: 422, code: "CAPABILITY_EXCEEDED", retryable: false };
+    await bench().service.injectFault(refusal, { operationId: "createMicJob" });
+    const { results } = await run(bench(), args);
+    expect(results.filter(({ state }) => state === "NOT_RUN")).toMatchObject([{ error: "CAPABILITY_EXCEEDED" }]);
+    expect(results.filter(({ jobId }) => jobId !== undefined)).toHaveLength(1);
+  });
+
+  test("a recipe with several ports is refused before anything is sent", async () => {
+    const two = (await listOffers(bench().service)).find(({ recipe }) => recipe.inputs.length === 2);
+    if (!two) throw new Error("no offer has two inputs");
+    const args = await argsFor(bench(), [FILE.succeeds], { recipeVersionId: two.recipe.versionId });
+    const { text } = await bench().fails("run_jobs", args, "invalid_arguments");
+    expect(text).toContain("the recipe has 2 ports");
+    expect(text).toContain("Call run_job for each file");
+    await bench().refuses("run_jobs", { ...args, files: ["micinput_1"] }, "/files/0");
+  });
+});

@@ -1,0 +1,70 @@
+// Tests that waitSeconds limits the whole call of tools for many jobs, even if one request never receives a response. Without the limit, such
+// a call takes 45 s, longer than these tests may take.
+import { expect, test } from "vitest";
+import * as z from "zod/v4";
+import { createValue } from "../emulator/parameters.ts";
+import { createRetryableJob, FILE, fileId, findOneInputOffer, submitJob } from "../emulator/work.ts";
+import type { OperationId } from "../operations.ts";
+import type { Args, Bench } from "./bench.ts";
+import { describeLatestRevision } from "./revisions.ts";
+
+const LIMIT = { timeout: 20_000 };
+const waitSeconds = 3;
+const Step = z.object({ tool: z.string(), arguments: z.record(z.string(), z.unknown()) });
+
+/** Makes the call while one request of the operation never receives a response, and returns its result. */
+async function callWithHang(bench: Bench, operationId: OperationId, tool: string, args: Args, afterCommit = false) {
+  await bench.service.injectFault({ kind: "hang", ...(afterCommit && { afterCommit }) }, { operationId, times: 6 });
+  const { structured } = await bench.ok(tool, { ...args, waitSeconds });
+  await bench.service.admin("DELETE", "faults");
+  return { structured, step: Step.parse(structured["nextStep"]) };
+}
+
+describeLatestRevision((bench) => {
+  test("wait_for_jobs returns the jobs and the call that continues if a read receives no response", LIMIT, async () => {
+    const { id } = await submitJob(bench().service, FILE.succeeds);
+    const { structured, step } = await callWithHang(bench(), "getMicJob", "wait_for_jobs", { jobIds: [id] });
+    expect(structured).toMatchObject({ jobs: [{ id, error: "TIMEOUT" }], moving: 1 });
+    expect(step).toEqual({ tool: "wait_for_jobs", arguments: { jobIds: [id] } });
+  });
+
+  for (const afterCommit of [false, true])
+    test(
+      `retry_jobs resolves a retry without a response in the next call (executed: ${afterCommit})`,
+      LIMIT,
+      async () => {
+        const { id } = await createRetryableJob(bench().service);
+        const args = { jobIds: [id], retryMode: "SAFE_RESUME", reason: "Once more" };
+        const before = (await bench().requests("retryMicJob")).length;
+        const { structured, step } = await callWithHang(bench(), "retryMicJob", "retry_jobs", args, afterCommit);
+        expect(structured["results"]).toMatchObject([{ jobId: id, outcome: "unknown" }]);
+        expect(step).toEqual({ tool: "retry_jobs", arguments: args });
+        const again = await bench().ok(step.tool, step.arguments, bench().withAdvancingClock());
+        expect(again.structured["results"]).toMatchObject([{ jobId: id, outcome: "retried", state: "SUCCEEDED" }]);
+        const keys = (await bench().requests("retryMicJob")).slice(before).map(({ idempotencyKey }) => idempotencyKey);
+        expect(new Set(keys).size).toBe(1);
+      },
+    );
+
+  test("retry_jobs retries a job that cannot be read in time", LIMIT, async () => {
+    const { id } = await createRetryableJob(bench().service);
+    const args = { jobIds: [id], retryMode: "SAFE_RESUME", reason: "Once more" };
+    const { structured } = await callWithHang(bench(), "getMicJob", "retry_jobs", args);
+    expect(structured["results"]).toMatchObject([{ jobId: id, outcome: "retried" }]);
+  });
+
+  for (const operationId of ["createMicPublicInput", "createMicJob", "getMicJob"] as const)
+    test(`run_jobs continues in the next call if ${operationId} receives no response`, LIMIT, async () => {
+      const { recipe } = await findOneInputOffer(bench().service);
+      const args = {
+        ...{ workspaceId: bench().workspaceId, recipeVersionId: recipe.versionId },
+        files: [fileId(bench().service, FILE.succeeds)],
+        parameterValues: createValue(recipe.parameters),
+        idempotencyKey: `a hanging ${operationId}`,
+      };
+      const { step } = await callWithHang(bench(), operationId, "run_jobs", args, true);
+      expect(step).toEqual({ tool: "run_jobs", arguments: args });
+      const again = await bench().ok(step.tool, step.arguments, bench().withAdvancingClock());
+      expect(again.structured["results"]).toMatchObject([{ state: "SUCCEEDED" }]);
+    });
+});
