@@ -51,15 +51,16 @@ export const rephraseForUser = (text: string): string =>
     .replace(/(^|[.:] )Ask the user to (.)/g, (_, start: string, letter: string) => start + letter.toUpperCase())
     .replace(/\bask the user to /g, "");
 
-const rephraseForCommand = (text: string): string =>
-  rephraseForUser(text).replace("start the server with --emulator", "add --emulator to try it without an account");
-
 /** The advice of a failure is written for an agent, and about a server. A command addresses the user directly. */
-export const rephraseFailureForUser = (facts: FailureFacts): FailureFacts => ({
-  ...facts,
-  message: rephraseForCommand(facts.message),
-  ...(facts.next !== undefined && { next: rephraseForCommand(facts.next) }),
-});
+export function rephraseFailureForUser(facts: FailureFacts, hasEmulatorFlag = true): FailureFacts {
+  const next = facts.next === undefined ? undefined : rephraseForUser(facts.next);
+  const advice = hasEmulatorFlag ? "add --emulator to try it without an account" : "try mic-mcp demo";
+  return {
+    ...facts,
+    message: rephraseForUser(facts.message),
+    ...(next !== undefined && { next: next.replace("start the server with --emulator", advice) }),
+  };
+}
 
 const EXIT_CODES: Readonly<Partial<Record<FailureKind, number>>> = { invalid_arguments: 2, not_configured: 4 };
 

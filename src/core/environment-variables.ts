@@ -1,12 +1,5 @@
 // This module parses environment variables, and reports those with invalid values.
-
-function parseJsonText(text: string): unknown {
-  try {
-    return JSON.parse(text);
-  } catch {
-    return undefined;
-  }
-}
+import { parseJson } from "../contract/json.ts";
 
 /** Parses one value. Throws InvalidValue. */
 export type Reader<T> = (text: string) => T;
@@ -71,7 +64,7 @@ const isWordList = (value: unknown): value is readonly string[] =>
 
 /** Reads a program and its arguments. No shell runs them, so words that a shell would change are refused. */
 export const commandWords: Reader<readonly string[]> = (text) => {
-  const words = text.trimStart().startsWith("[") ? parseJsonText(text) : text.trim().split(/\s+/);
+  const words = text.trimStart().startsWith("[") ? parseJson(text) : text.trim().split(/\s+/);
   const isSafe = text.trimStart().startsWith("[") || !/["'`$|&;<>()*?~{}]|\\(?!\w)/.test(text);
   if (isSafe && isWordList(words)) return words;
   throw new InvalidValue(

@@ -128,7 +128,7 @@ describe("arguments of a call", () => {
     ],
   ])("for %s, %j is a call", (name, words, expected) => {
     const tool = toolNamed(name);
-    expect(tool.toExact(parseArgumentWords(words, tool))).toEqual(expected);
+    expect(tool.toExact(parseArgumentWords(words, tool)).arguments).toEqual(expected);
   });
 
   test("a printed command parses to the same arguments, and a shell executes no part of it", () => {
@@ -137,7 +137,7 @@ describe("arguments of a call", () => {
     const line = formatCallCommand("retry_jobs", args);
     const { stdout } = spawnSync("sh", ["-c", `printf '%s\\n' ${line.replace(/^mic-mcp call retry_jobs/, "")}`]);
     const words = stdout.toString().trimEnd().split("\n");
-    expect(tool.toExact(parseArgumentWords(words, tool))).toEqual(args);
+    expect(tool.toExact(parseArgumentWords(words, tool)).arguments).toEqual(args);
   });
 
   test.each([

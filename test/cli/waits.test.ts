@@ -16,6 +16,7 @@ const GEOGRAPHY = [
   ["geography", "warm"],
   ["show", "divisions"],
   ["show", "divisions", "level=district"],
+  ["geography", "warm"],
 ] as const;
 
 const JOBS = [

@@ -8,7 +8,7 @@ import { pageResult, readPage } from "../pages.ts";
 import type { NextStep, ToolResult, View } from "../results.ts";
 import type { Table } from "../save-rows.ts";
 import { truncateToSeconds } from "../summary-view.ts";
-import type { JobPorts, Ports, ToolCall } from "../tool-call.ts";
+import type { JobPorts, ToolCall } from "../tool-call.ts";
 import { uris } from "../uri.ts";
 import { formatCount } from "./batch.ts";
 import { countStates, type FoundJobs, findJobs, type JobCounts, type JobFilter, MAX_READ } from "./find-jobs.ts";
