@@ -165,11 +165,11 @@ export const rankDivisions = defineTool({
     const { level, by, createdSince } = args;
     const query = boundsOf(args);
     checkCombinations(level, query);
-    const { rows, facts, answer, line, drift } = await queryRanking(args, query, call, ports);
+    const { rows, facts, answer, line, summary, drift } = await queryRanking(args, query, call, ports);
     const { totals, exact, consistency, coverage } = facts;
     if (!exact) throw incompleteFailure(coverage);
     const columns = columnsOf(level, createdSince);
     const lines = [describeStatistics(totals, by), ...consistency, line].filter((each) => each !== undefined);
-    return { columns, rows: rows.map((row) => cellsOf(row, columns)), fields: answer, summary: "", lines, drift };
+    return { columns, rows: rows.map((row) => cellsOf(row, columns)), fields: answer, summary, lines, drift };
   },
 });

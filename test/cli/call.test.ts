@@ -61,7 +61,7 @@ test("get_job does not show a job as final while its publication is pending", as
   stub.expect(answer(200, enveloped({ ...job, state: "SUCCEEDED", publicationState: "AWAITING_RELEASE" })));
   const { code, stdout } = await run(["call", "get_job", `jobId=${job.id}`], { env: stubEnv(stub) });
   expect(code).toBe(0);
-  expect(stdout).toContain("Publication: AWAITING_RELEASE (the API advances it; get_job shows it).");
+  expect(stdout).toContain("Publication: AWAITING_RELEASE (the API advances it).");
 });
 
 describe("on an emulator", () => {
@@ -182,7 +182,7 @@ describe("on an emulator", () => {
     waiting.process.kill("SIGTERM");
     expect(await waiting.exit).toEqual({ code: 1, signal: null });
     expect(waiting.stdout()).toBe("");
-    expect(waiting.stderr()).toContain("what was waited for was left alone and goes on");
+    expect(waiting.stderr()).toContain("The client cancelled the wait; the resource itself continues.");
     expect(waiting.stderr()).not.toContain("\u001b");
   });
 });

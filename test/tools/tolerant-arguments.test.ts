@@ -84,7 +84,7 @@ function textPair(name: string, { enum: options, format }: Listed): fc.Arbitrary
 
 const capped = new Set(["limit", "perState", "waitSeconds"]);
 
-function numberPair(name: string, { minimum = -1000, maximum = 1000 }: Listed): fc.Arbitrary<Pair> {
+function numberPair(name: string, { minimum = -1000, maximum = minimum + 2000 }: Listed): fc.Arbitrary<Pair> {
   const within = fc
     .integer({ min: minimum, max: maximum })
     .chain((exact) => fc.oneof(fc.constant(exact), padded(String(exact))).map((form) => ({ exact, form })));
