@@ -19,7 +19,7 @@ const DATA_FILES = [
 /** The parts are CommonJS, because its loader is already available when a program starts; dist/package.json declares this. */
 const PARTS = {
   cli: { source: "src/cli/cli.ts", maxKiB: 4 },
-  main: { source: "src/cli/main.ts", maxKiB: 1_540 },
+  main: { source: "src/cli/main.ts", maxKiB: 1_570 },
   // The following parts are loaded on first use: by a dynamic import, or in a separate process or thread.
   undici: { source: "src/api-client/undici.ts", maxKiB: 750 },
   postgres: { source: "src/actions/store/postgres.ts", maxKiB: 75 },

@@ -208,6 +208,18 @@ export async function listActions(journal: Journal, options: ListingOptions): Pr
   return { actions: state === undefined ? [...unresolved, ...resolved] : resolved, counts };
 }
 
+const JobRow = z.object({ job: z.string() });
+
+/** Returns the ids of the jobs that were created last, of all services, latest first. Throws Failure if the journal cannot be used. */
+export async function listRecentJobs({ query }: Journal, limit: number): Promise<readonly string[]> {
+  const rows = await query(
+    `SELECT resource_id AS job FROM actions WHERE state = 'succeeded' AND tool IN ('submit_job', 'retry_job')
+     AND resource_id IS NOT NULL ORDER BY updated_at DESC LIMIT $1`,
+    [limit],
+  );
+  return rows.map((row) => JobRow.parse(row).job);
+}
+
 export interface UnresolvedCounts {
   /** Actions in progress in a live process. */
   readonly inProgress: number;

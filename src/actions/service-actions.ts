@@ -121,12 +121,10 @@ export function createServiceActions({
     // The latest action comes first, so the first action replaces it, if several responses named the resource.
     const sql = `SELECT ${columns} FROM actions WHERE service = $1 AND resource_id IN (${places}) ORDER BY created_at DESC`;
     const rows = (await query(sql, [await callerServiceName(), ...ids.map(toStoredId)])).map(read);
-    const byStoredId = new Map(rows.map((row) => [row.resource_id, row.arguments]));
     return new Map(
-      ids.flatMap((id) => {
-        const stored = byStoredId.get(toStoredId(id));
-        return stored === undefined ? [] : [[id, parseCanonicalArguments(stored)] as const];
-      }),
+      rows.flatMap((row) =>
+        row.resource_id === null ? [] : [[row.resource_id, parseCanonicalArguments(row.arguments)]],
+      ),
     );
   }
   return {

@@ -191,7 +191,7 @@ export function transportFailure(endpoint: Endpoint, error: TransportError): Fai
       message: `${endpoint.id}: the service could not be reached or the connection broke: ${error.message}.`,
       retryable: true,
       sideEffect: "none",
-      next: "Call again in a minute; if it keeps failing, ask the user to check MIC_BASE_URL.",
+      next: `Call again in a minute; if it keeps failing, ask the user to check ${error.setting}.`,
     },
     { cause: error },
   );

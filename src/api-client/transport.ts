@@ -26,16 +26,25 @@ export interface StreamedResponse {
   readonly body: Readable;
 }
 
-/** The exchange failed. `sent`: whether the API may have received the request. */
+/**
+ * The exchange failed. `sent`: whether the API may have received the request. `setting`: the variable that names the host that could not be
+ * reached: MIC_BASE_URL, or that of a proxy.
+ */
 export class TransportError extends Error {
   override readonly name = "TransportError";
   readonly sent: boolean;
   readonly timedOut: boolean;
+  readonly setting: string;
 
-  constructor(message: string, facts: { sent: boolean; timedOut?: boolean }, options?: ErrorOptions) {
-    super(message, options);
-    this.sent = facts.sent;
-    this.timedOut = facts.timedOut ?? false;
+  constructor(
+    message: string,
+    { sent, timedOut = false, proxy }: { sent: boolean; timedOut?: boolean; proxy?: string | undefined },
+    options?: ErrorOptions,
+  ) {
+    super(proxy === undefined ? message : `the proxy that ${proxy} names failed: ${message}`, options);
+    this.sent = sent;
+    this.timedOut = timedOut;
+    this.setting = proxy ?? "MIC_BASE_URL";
   }
 }
 
@@ -87,9 +96,34 @@ const isTlsRefusal = (code: string): boolean => /CERT|SELF_SIGNED|UNABLE_TO_|ERR
 function wasSent(error: unknown): boolean {
   if (error instanceof AggregateError) return error.errors.some(wasSent);
   const code = errorCode(error);
-  // A proxy that refuses CONNECT has forwarded nothing. undici has no separate code for this.
-  const refusedByProxy = code === "UND_ERR_ABORTED" && errorMessage(error).startsWith("Proxy response");
-  return !UNSENT.has(code) && !isTlsRefusal(code) && !refusedByProxy;
+  return !UNSENT.has(code) && !isTlsRefusal(code) && !isProxyRefusal(error);
+}
+
+/** A proxy that refuses CONNECT has forwarded nothing. undici has no separate code for this. */
+const isProxyRefusal = (error: unknown): boolean =>
+  errorCode(error) === "UND_ERR_ABORTED" && errorMessage(error).startsWith("Proxy response");
+
+/** In the order in which undici reads them: requests to https URLs use the first that is set, those to http URLs one of the last two. */
+const PROXY_VARIABLES = ["https_proxy", "HTTPS_PROXY", "http_proxy", "HTTP_PROXY"] as const;
+
+const portOf = ({ port, protocol }: URL): string => port || (protocol === "https:" ? "443" : "80");
+
+/** Returns the variable of the proxy that this error is about; undefined if it is not about a proxy. */
+function findFailedProxy(error: unknown, origin: string): string | undefined {
+  if (error instanceof AggregateError) return error.errors.map((each) => findFailedProxy(each, origin)).find(Boolean);
+  const target = new URL(origin);
+  const names = target.protocol === "http:" ? PROXY_VARIABLES.slice(2) : PROXY_VARIABLES;
+  const name = names.find((each) => process.env[each]);
+  const text = process.env[name ?? ""];
+  if (text === undefined || !URL.canParse(text)) return undefined;
+  const proxy = new URL(text);
+  const { port, hostname } = { port: undefined, hostname: undefined, ...Object(error) };
+  // NO_PROXY may exclude the API, whose port then shows that the error is not about the proxy.
+  const isProxyAddress =
+    hostname === proxy.hostname ||
+    errorMessage(error).includes(`${proxy.hostname}:${portOf(proxy)}`) ||
+    (String(port) === portOf(proxy) && portOf(proxy) !== portOf(target));
+  return isProxyRefusal(error) || (isProxyAddress && !wasSent(error)) ? name : undefined;
 }
 
 function describeError(error: unknown): string {
@@ -103,9 +137,9 @@ function describeError(error: unknown): string {
 const isHttpParserError = (error: unknown): boolean => error instanceof Error && error.name === "HTTPParserError";
 
 /** Converts an error of the network or of undici into a TransportError. Any other error is internal and is returned unchanged. */
-function toTransportError<E>(error: E): E | TransportError {
+function toTransportError<E>(error: E, proxy?: string): E | TransportError {
   if (errorCode(error) === "" && !isHttpParserError(error)) return error;
-  return new TransportError(describeError(error), { sent: wasSent(error) }, { cause: error });
+  return new TransportError(describeError(error), { sent: wasSent(error), proxy }, { cause: error });
 }
 
 function flattenHeaders(headers: Record<string, string | string[] | undefined>): Record<string, string> {
@@ -190,7 +224,7 @@ async function send<T>(
     });
   } catch (error) {
     if (!(error instanceof TransportError) || error.sent) signal.throwIfAborted();
-    throw toTransportError(error);
+    throw toTransportError(error, findFailedProxy(error, origin));
   }
 }
 
@@ -208,8 +242,7 @@ const bufferResponse =
   };
 
 /** Reads the same variables as undici, which checks at each request whether a proxy applies. */
-const hasProxy = (): boolean =>
-  ["http_proxy", "HTTP_PROXY", "https_proxy", "HTTPS_PROXY"].some((name) => Boolean(process.env[name]));
+const hasProxy = (): boolean => PROXY_VARIABLES.some((name) => Boolean(process.env[name]));
 
 /** Connections per origin. At a latency of 20 ms, they allow 1,600 reads/s, more than one process makes; 8 would allow 400. */
 export const CONNECTIONS = 32;

@@ -4,14 +4,15 @@ import { type ActionStatus, formatState, type ListedAction, summarizeList } from
 import { UsageError } from "../core/config.ts";
 import { Failure } from "../core/failure.ts";
 import { formatTable } from "../core/table.ts";
-import { escapeJson, escapeText, formatToken } from "../core/untrusted-text.ts";
+import { formatToken } from "../core/untrusted-text.ts";
 import { factsOf } from "../mcp/tools/failure-text.ts";
 import { type ResolutionMethod, resolutionMethodOf } from "../toolkit/jobs/resolving.ts";
 import { type CommandContext, withRuntime } from "./backend.ts";
-import { type OutputFormat, parseOutputFormat, runToolCall, writeFailure } from "./call.ts";
+import { runToolCall, writeFailure, writeJson } from "./call.ts";
 import { COMMANDS } from "./commands.ts";
+import { didYouMean } from "./errors.ts";
 import { alignColumns, applyStyle, isTerminal } from "./terminal.ts";
-import { quoteForShell } from "./tool-arguments.ts";
+import { formatCallCommand } from "./tool-arguments.ts";
 
 const LIMIT = 20;
 const STATES = COMMANDS.actions.flags.state.oneOf;
@@ -28,35 +29,39 @@ const toCells = (action: ListedAction) => [
   action.idempotencyKey,
 ];
 
-const resolveCommandLines = ({ nextStep, idempotencyKey }: ListedAction): readonly string[] =>
-  nextStep === undefined
-    ? []
-    : [`${escapeText(`mic-mcp resolve ${quoteForShell(idempotencyKey)}`)}    # ${nextStep.why}`];
+const resolveCommandLines = ({ nextStep }: ListedAction, flags: readonly string[]): readonly string[] =>
+  nextStep === undefined ? [] : [`${formatCallCommand(nextStep.tool, nextStep.arguments, flags)}    # ${nextStep.why}`];
 
 /** Prints the latest actions (at most 20). Returns exit code 0, or 1 if the journal cannot be read. Throws UsageError. */
 export async function actions(args: readonly string[], environment: NodeJS.ProcessEnv): Promise<number> {
   const { values } = parseArgs({ args: [...args], options: COMMANDS.actions.flags });
   const state = STATES.find((each) => each === values.state);
   if (values.state !== undefined && state === undefined)
-    throw new UsageError(`--state must be one of ${STATES.join(", ")}.`);
-  return await withRuntime(environment, async ({ runtime }) => {
+    throw new UsageError(`--state must be one of ${STATES.join(", ")}.${didYouMean(values.state, STATES)}`);
+  const isJson = values.json ?? false;
+  return await withRuntime(environment, values, async (context) => {
+    const { runtime, flags } = context;
     const { redact } = runtime.redactor;
     const { stdout, stderr } = process;
     try {
       const list = await runtime.ports.actions.list({ state, limit: LIMIT });
+      if (isJson) {
+        await writeJson({ summary: summarizeList(list, state), ...list }, context);
+        return 0;
+      }
       if (list.actions.length === 0) {
         stderr.write(`No actions${state === undefined ? "" : ` with state ${state}`}.\n`);
         return 0;
       }
       const rows = formatTable(COLUMNS, list.actions.map(toCells));
       const shown = isTerminal(stdout) ? alignColumns(rows) : rows;
-      const steps = list.actions.flatMap(resolveCommandLines);
+      const steps = list.actions.flatMap((action) => resolveCommandLines(action, flags));
       const advice = steps.length === 0 ? [] : [applyStyle("bold", "To resolve them:", stdout), ...steps];
       stdout.write(`${redact([summarizeList(list, state), shown, ...advice].join("\n"))}\n`);
       return 0;
     } catch (error) {
       if (!(error instanceof Failure)) throw error;
-      return await writeFailure("actions", error.facts, "text", redact);
+      return await writeFailure("actions", error.facts, isJson, context);
     }
   });
 }
@@ -82,17 +87,17 @@ const toStepRow = (action: ActionStatus) => ({
 const formatStep = ({ tool, about, firstSent, idempotencyKey, step }: ReturnType<typeof toStepRow>): string =>
   `${formatToken(tool)} ${formatToken(about)}, first sent ${firstSent}, idempotencyKey ${formatToken(idempotencyKey)}: ${step}`;
 
-async function writeSteps(key: string | undefined, output: OutputFormat, { runtime }: CommandContext): Promise<number> {
-  const { redact } = runtime.redactor;
+async function writeSteps(key: string | undefined, isJson: boolean, context: CommandContext): Promise<number> {
+  const { runtime } = context;
   try {
     const all = await runtime.ports.actions.listUnresolved();
     const steps = all.filter(({ idempotencyKey }) => key === undefined || idempotencyKey === key).map(toStepRow);
     const text = steps.length === 0 ? "No actions are unresolved." : steps.map(formatStep).join("\n");
-    const shown = output === "json" ? escapeJson(redact(JSON.stringify({ actions: steps }))) : redact(text);
-    process.stdout.write(`${shown}\n`);
+    if (isJson) await writeJson({ actions: steps }, context);
+    else process.stdout.write(`${runtime.redactor.redact(text)}\n`);
     return 0;
   } catch (error) {
-    return await writeFailure(TOOL, factsOf(error), output, redact);
+    return await writeFailure(TOOL, factsOf(error), isJson, context);
   }
 }
 
@@ -102,10 +107,10 @@ export async function resolve(args: readonly string[], environment: NodeJS.Proce
   const { values, positionals } = parseArgs({ args: [...args], options: flags, allowPositionals: true });
   const [key, ...others] = positionals;
   if (others.length > 0) throw new UsageError("mic-mcp resolve accepts at most one KEY.");
-  const output = parseOutputFormat(values.output);
-  const pairs = key === undefined ? [] : [`idempotencyKey=${key}`];
-  const options = { name: TOOL, pairs, json: undefined, output, isConfirmed: values.yes ?? false };
-  return await withRuntime(environment, async (context) =>
-    values["dry-run"] ? await writeSteps(key, output, context) : await runToolCall(options, context),
+  const isJson = values.json ?? false;
+  const words = key === undefined ? [] : [`idempotencyKey=${key}`];
+  const options = { name: TOOL, words, isJson, isConfirmed: values.yes ?? false };
+  return await withRuntime(environment, values, async (context) =>
+    values["dry-run"] ? await writeSteps(key, isJson, context) : await runToolCall(options, context),
   );
 }

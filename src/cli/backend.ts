@@ -7,10 +7,13 @@ import type { Note } from "../mcp/instructions.ts";
 import type { Runtime } from "../mcp/runtime.ts";
 import type { CompletionValue } from "../toolkit/completion-value.ts";
 import { compose } from "./compose.ts";
+import { findRunningEmulator } from "./running-emulator.ts";
 import { SIGNALS } from "./signals.ts";
 
 export interface Backend {
   readonly config: Config;
+  /** True if the API is an emulator in this process, which ends with it. */
+  readonly inProcess: boolean;
   readonly notes: readonly Note[];
   readonly files: readonly CompletionValue[];
   close(): Promise<void>;
@@ -27,8 +30,17 @@ export function emulatorNotes({ files }: Pick<Emulator, "files">): readonly Note
   ];
 }
 
+/** The API runs in another process. */
+const createBackend = (config: Config): Backend => ({
+  config,
+  inProcess: false,
+  notes: [],
+  files: [],
+  close: async () => undefined,
+});
+
 export async function openBackend(config: Config): Promise<Backend> {
-  if (!config.emulator) return { config, notes: [], files: [], close: async () => undefined };
+  if (!config.emulator) return createBackend(config);
   const { startEmulator } = await import("../emulator/index.ts");
   // The emulator's rate limit must be above the server's own.
   const emulator = await startEmulator({ requestsPerPeer: 10 * EMULATED_GEOGRAPHY_RATE });
@@ -40,6 +52,7 @@ export async function openBackend(config: Config): Promise<Backend> {
       credentials: { clientId, clientSecret },
       workspaceId: config.workspaceId ?? workspaceId,
     },
+    inProcess: true,
     notes: emulatorNotes(emulator),
     files: emulator.files.map(({ id, name }) => ({ value: id, name })),
     close: () => emulator.close(),
@@ -48,21 +61,36 @@ export async function openBackend(config: Config): Promise<Backend> {
 
 export interface CommandContext {
   readonly runtime: Runtime;
+  /** The flags that commands in the output need to reach the same API. */
+  readonly flags: readonly string[];
+  /** True if the API is an emulator in this process, which ends with the command. */
+  readonly inProcess: boolean;
   /** Aborted by the first Ctrl-C; a second one ends the process. */
   readonly signal: AbortSignal;
+}
+
+/** The flags of all commands that call tools. */
+export interface CommandFlags {
+  readonly emulator?: boolean | undefined;
+  readonly json?: boolean | undefined;
 }
 
 /** Runs a command with the same tools as a server. Throws UsageError if a setting is invalid. */
 export async function withRuntime(
   environment: NodeJS.ProcessEnv,
+  { emulator = false }: CommandFlags,
   work: (context: CommandContext) => Promise<number>,
 ): Promise<number> {
-  const config = readConfig(environment);
+  const given = emulator ? { ...environment, MIC_EMULATOR: "1" } : environment;
+  const config = readConfig(given);
   for (const warning of config.warnings) process.stderr.write(`mic-mcp: ${warning}\n`);
-  const backend = await openBackend(config);
+  const running = config.emulator ? await findRunningEmulator(config.stateDir) : undefined;
+  const { inProcess, ...backend } = running
+    ? createBackend(readConfig({ ...given, ...running }))
+    : await openBackend(config);
   const { runtime, close } = compose(backend.config, {
     notes: backend.notes,
-    inProcess: config.emulator,
+    inProcess,
     keychainLimitMs: COMMAND_LIMIT_MS,
   });
   const stopped = new AbortController();
@@ -72,7 +100,7 @@ export async function withRuntime(
   };
   for (const signal of SIGNALS) process.on(signal, stop);
   try {
-    return await work({ runtime, signal: stopped.signal });
+    return await work({ runtime, signal: stopped.signal, flags: emulator ? ["--emulator"] : [], inProcess });
   } finally {
     for (const signal of SIGNALS) process.off(signal, stop);
     await close();

@@ -4,7 +4,7 @@ import { tools } from "../../tools/index.ts";
 import type { Arguments } from "../actions/fingerprint.ts";
 import { CALL_LIMIT_MS } from "../api-client/attempts.ts";
 import { type Config, readConfig, UsageError } from "../core/config.ts";
-import { Failure, type FailureFacts } from "../core/failure.ts";
+import { Failure, type FailureFacts, type FailureKind } from "../core/failure.ts";
 import { escapeJson, escapeText } from "../core/untrusted-text.ts";
 import type { Runtime } from "../mcp/runtime.ts";
 import { completeArguments } from "../mcp/tools/call.ts";
@@ -15,21 +15,19 @@ import type { Tool } from "../toolkit/define-tool.ts";
 import type { ToolCall } from "../toolkit/tool-call.ts";
 import { type CommandContext, withRuntime } from "./backend.ts";
 import { COMMANDS } from "./commands.ts";
-import { didYouMean, rephraseFailureForUser } from "./errors.ts";
+import { didYouMean, exitCodeOf, rephraseFailureForUser } from "./errors.ts";
 import { isInteractive, openPrompter } from "./prompt.ts";
 import { alignColumns, createProgressDisplay, isTerminal } from "./terminal.ts";
-import { formatToolHelp, formatToolList, parseArgumentPairs, parseJsonArguments } from "./tool-arguments.ts";
-
-export type OutputFormat = "text" | "json";
+import {
+  formatToolHelp,
+  formatToolList,
+  parseArgumentWords,
+  parseInputFlag,
+  toShellCommands,
+} from "./tool-arguments.ts";
 
 /** Returned if an identical call ran before, so that the action was not sent again. */
 const REPLAY_EXIT_CODE = 3;
-
-/** Throws UsageError. */
-export function parseOutputFormat(text = "text"): OutputFormat {
-  if (text !== "text" && text !== "json") throw new UsageError("--output must be text or json.");
-  return text;
-}
 
 /** Returns the offered tool with this name. Throws UsageError. */
 function findOfferedTool<T extends OfferableTool>(name: string, all: readonly T[], config: Config): T {
@@ -54,40 +52,55 @@ export async function formatHelpOfTool(name: string, environment: NodeJS.Process
 const writeLine = (stream: NodeJS.WriteStream, text: string): Promise<void> =>
   new Promise((resolve) => stream.write(`${text}\n`, () => resolve()));
 
-type Redact = (text: string) => string;
+const TEMPORARY_EMULATOR =
+  "This emulator ends with the command. To keep its jobs, run mic-mcp emulator in another terminal.";
 
-/** Writes a failure to stderr, and with --output json also to stdout. Returns exit code 2 for invalid arguments, else 1. */
+type OutputContext = Pick<CommandContext, "runtime" | "flags" | "inProcess">;
+
+/** Writes JSON to stdout, for a user on several lines. */
+export const writeJson = (value: unknown, { runtime }: Pick<OutputContext, "runtime">): Promise<void> =>
+  writeLine(
+    process.stdout,
+    escapeJson(runtime.redactor.redact(JSON.stringify(value, null, isTerminal(process.stdout) ? 2 : 0))),
+  );
+
+/** Writes a failure to stderr, and with --json also to stdout. Returns the exit code. */
 export async function writeFailure(
   tool: string,
   facts: FailureFacts,
-  output: OutputFormat,
-  redact: Redact,
+  isJson: boolean,
+  context: OutputContext,
 ): Promise<number> {
+  const { runtime, flags, inProcess } = context;
   const shown = rephraseFailureForUser(facts);
-  await writeLine(process.stderr, redact(failureText(tool, shown)));
-  if (output === "json") await writeLine(process.stdout, escapeJson(redact(JSON.stringify({ error: shown }))));
-  return facts.kind === "invalid_arguments" ? 2 : 1;
+  await writeLine(process.stderr, runtime.redactor.redact(toShellCommands(failureText(tool, shown), flags)));
+  if (inProcess && facts.kind === "not_found") await writeLine(process.stderr, TEMPORARY_EMULATOR);
+  if (isJson) await writeJson({ error: shown }, context);
+  return exitCodeOf(facts);
 }
 
 async function writeResult(
+  tool: Tool,
   { text, structured, drift, isReplay = false }: Awaited<ReturnType<Tool["invoke"]>>,
-  output: OutputFormat,
-  redact: Redact,
+  isJson: boolean,
+  context: OutputContext,
 ): Promise<number> {
+  const { runtime, flags, inProcess } = context;
+  const { redact } = runtime.redactor;
   const { stdout, stderr } = process;
   if (drift.length > 0)
     stderr.write(`${escapeText(redact(`Fields that the contract does not define: ${drift.join(", ")}`))}\n`);
-  const onTerminal = isTerminal(stdout);
-  const shown =
-    output === "json"
-      ? escapeJson(redact(JSON.stringify(structured, null, onTerminal ? 2 : 0)))
-      : redact(onTerminal ? alignColumns(text) : text);
-  await writeLine(stdout, shown);
+  if (isJson) await writeJson(structured, context);
+  else {
+    const shown = toShellCommands(text, flags);
+    await writeLine(stdout, redact(isTerminal(stdout) ? alignColumns(shown) : shown));
+  }
+  if (inProcess && tool.isWrite) await writeLine(stderr, TEMPORARY_EMULATOR);
   return isReplay ? REPLAY_EXIT_CODE : 0;
 }
 
-const createNotConfirmedFailure = (message: string, next: string): Failure =>
-  new Failure({ kind: "cancelled", message, retryable: false, sideEffect: "none", next });
+const createNotConfirmedFailure = (kind: FailureKind, message: string, next: string): Failure =>
+  new Failure({ kind, message, retryable: false, sideEffect: "none", next });
 
 async function askYesOrNo(question: string): Promise<boolean> {
   const prompter = openPrompter();
@@ -115,11 +128,16 @@ async function confirmCall(tool: Tool, args: Arguments, call: ToolCall, { config
   if (!prepared) return {};
   if (!isInteractive())
     throw createNotConfirmedFailure(
+      "invalid_arguments",
       `${tool.name} discards data or work and needs confirmation, but stdin is not a terminal. Nothing was sent.`,
       "Add --yes to confirm.",
     );
   if (!(await askYesOrNo(prepared.text)))
-    throw createNotConfirmedFailure("The call was not confirmed. Nothing was sent.", "Type yes, or add --yes.");
+    throw createNotConfirmedFailure(
+      "cancelled",
+      "The call was not confirmed. Nothing was sent.",
+      "Type yes, or add --yes.",
+    );
   // The job version that the question described.
   return { proposedKey: question.idempotencyKey, shownVersion: prepared.resourceVersion };
 }
@@ -133,20 +151,24 @@ const STOPPED_FACTS: FailureFacts = {
 
 interface CallOptions {
   readonly name: string;
-  readonly pairs: readonly string[];
-  readonly json: string | undefined;
-  readonly output: OutputFormat;
+  /** Arguments as words of the command line. */
+  readonly words: readonly string[];
+  /** Arguments as a JSON object. */
+  readonly input?: string | undefined;
+  /** True if --json was given. */
+  readonly isJson: boolean;
   /** True if --yes was given. */
   readonly isConfirmed: boolean;
 }
 
 /** Calls one tool and writes its result. Returns the exit code. Throws UsageError. */
 export async function runToolCall(
-  { name, pairs, json, output, isConfirmed }: CallOptions,
-  { runtime, signal }: CommandContext,
+  { name, words, input, isJson, isConfirmed }: CallOptions,
+  context: CommandContext,
 ): Promise<number> {
+  const { runtime, signal } = context;
   const tool = findOfferedTool(name, runtime.tools, runtime.config);
-  const typed = { ...parseJsonArguments(json), ...parseArgumentPairs(pairs, tool.inputSchema()) };
+  const typed = { ...parseInputFlag(input), ...parseArgumentWords(words, tool) };
   const { redact } = runtime.redactor;
   const progress = createProgressDisplay(process.stderr);
   const limits = () => ({ signal, deadlineAt: Date.now() + CALL_LIMIT_MS });
@@ -164,25 +186,26 @@ export async function runToolCall(
       }),
     );
     progress.end();
-    return await writeResult(result, output, redact);
+    return await writeResult(tool, result, isJson, context);
   } catch (error) {
     progress.end();
     const facts = signal.aborted && !(error instanceof Failure) ? STOPPED_FACTS : factsOf(error);
-    return await writeFailure(tool.name, facts, output, redact);
+    return await writeFailure(tool.name, facts, isJson, context);
   }
 }
 
-/** Returns exit code 0, 1 if the tool failed, 2 for invalid arguments, or 3 for a replay. Throws UsageError. */
+/** Returns the exit code, 3 for a replay. Throws UsageError. */
 export async function call(args: readonly string[], environment: NodeJS.ProcessEnv): Promise<number> {
   const { values, positionals } = parseArgs({ args: [...args], options: COMMANDS.call.flags, allowPositionals: true });
-  const [name, ...pairs] = positionals;
-  const output = parseOutputFormat(values.output);
+  const [name, ...words] = positionals;
+  const { json: isJson = false, input } = values;
   if (name === undefined) {
     // A terminal cannot show views; `mic-mcp show` writes them as pages.
     const listed = filterVisibleTools(offeredTools(tools, readConfig(environment)), { apps: "never" }, undefined);
-    process.stdout.write(`${formatToolList(listed)}\n`);
+    const rows = listed.map(({ name: tool, title, description }) => ({ name: tool, title, description }));
+    process.stdout.write(`${isJson ? JSON.stringify({ tools: rows }) : formatToolList(listed)}\n`);
     return 0;
   }
-  const options = { name, pairs, json: values.json, output, isConfirmed: values.yes ?? false };
-  return await withRuntime(environment, async (context) => await runToolCall(options, context));
+  const options = { name, words, input, isJson, isConfirmed: values.yes ?? false };
+  return await withRuntime(environment, values, async (context) => await runToolCall(options, context));
 }

@@ -16,7 +16,7 @@ import type { Identity } from "../credentials/identity.ts";
 import { type Keychain, KeychainError } from "../credentials/keychain/keychain.ts";
 import type { Tokens } from "../credentials/tokens.ts";
 import { volumeAdvice } from "./container-storage.ts";
-import { rephraseFailureForUser } from "./errors.ts";
+import { rephraseForUser } from "./errors.ts";
 import { formatJournalStatus, inspectJournal } from "./journal.ts";
 
 export interface Check {
@@ -40,7 +40,7 @@ const createCallContext = () => ({
 
 function checkFromError(name: string, error: unknown): Check {
   if (!(error instanceof Failure)) return failedCheck(name, errorMessage(error), "Run again with MIC_LOG_LEVEL=debug.");
-  return failedCheck(name, error.facts.message, rephraseFailureForUser(error.facts).next ?? "Try again later.");
+  return failedCheck(name, error.facts.message, rephraseForUser(error.facts.next ?? "Try again later."));
 }
 
 /** `detail` returns the text of a passed check, or throws. */
@@ -177,9 +177,13 @@ export async function checkJournal(
   return failedCheck("journal", `${check.detail}; it is deleted with this container`, `${volumeAdvice()}.`);
 }
 
-export function checkProxy(environment: NodeJS.ProcessEnv): Check {
+/** `others`: the checks that used the network. One of them reports a proxy that cannot be used. */
+export function checkProxy(environment: NodeJS.ProcessEnv, others: readonly Check[] = []): Check {
   const names = ["HTTPS_PROXY", "https_proxy", "HTTP_PROXY", "http_proxy", "NO_PROXY", "no_proxy"];
   const set = [...names, "NODE_EXTRA_CA_CERTS"].filter((name) => environment[name]);
+  const failed = set.find((name) => others.some(({ ok, fix = "" }) => !ok && fix.includes(name)));
+  if (failed !== undefined)
+    return failedCheck("proxy", `the proxy that ${failed} names cannot be used`, `Correct or unset ${failed}.`);
   // Values are omitted because the URL of a proxy can contain a password.
   return passedCheck("proxy", set.length === 0 ? "none set" : `${set.join(", ")} set`);
 }

@@ -24,9 +24,20 @@ export interface Command {
   readonly examples: readonly { readonly commandLine: string; readonly description: string }[];
 }
 
-const JSON_FLAG = { type: "boolean", about: "print one line of JSON" } as const;
+const JSON_FLAG = { type: "boolean", about: "print JSON" } as const;
+const EMULATOR_FLAG = {
+  type: "boolean",
+  about: "use the emulator that mic-mcp emulator runs; if none is running, one inside the process",
+} as const;
+
+const PROFILE_FLAG = {
+  type: "string",
+  value: "NAME",
+  about: "profile of the stored login (default: MIC_PROFILE, or the login without a profile)",
+} as const;
 export const SHELLS = ["bash", "zsh", "fish", "powershell"] as const;
 export const TEAM_ACTIONS = ["add", "list", "remove", "rotate-secret", "rotate-keys", "check"] as const;
+export const INSTALL_CLIENTS = ["claude", "codex", "gemini", "copilot", "vscode", "cursor", "claude-desktop"] as const;
 const ACTION_STATES = ["in_progress", "succeeded", "rejected", "unknown"] as const;
 
 export const COMMANDS = {
@@ -35,7 +46,7 @@ export const COMMANDS = {
     summary: "Run the MCP server on stdin and stdout; an MCP client starts it",
     notes: [
       "Each flag overrides the variable of the same name (--base-url overrides MIC_BASE_URL).",
-      "Credentials come from mic-mcp login, or from MIC_CLIENT_ID and MIC_CLIENT_SECRET.",
+      "Credentials come from mic-mcp login, or from MIC_CLIENT_ID and MIC_CLIENT_SECRET, MIC_CLIENT_SECRET_FILE or MIC_CLIENT_SECRET_COMMAND.",
     ],
     flags: {
       emulator: { type: "boolean", about: "use an emulator of the MIC API inside the process" },
@@ -54,6 +65,7 @@ export const COMMANDS = {
       port: { type: "string", value: "P", about: "port, with --http or --teams (default: any free port)" },
       "base-url": { type: "string", value: "URL", about: "base URL of the MIC API" },
       "workspace-id": { type: "string", value: "ID", about: "default workspace" },
+      profile: PROFILE_FLAG,
       "download-dir": { type: "string", value: "DIR", about: "folder for downloaded files (default: ~/Downloads)" },
       toolsets: {
         type: "string",
@@ -86,23 +98,20 @@ export const COMMANDS = {
   },
   call: {
     name: "call",
-    argumentsUsage: "[TOOL [NAME=VALUE …]]",
+    argumentsUsage: "[TOOL [VALUE] [NAME=VALUE …]]",
     summary: "Call one tool, with the same journal and idempotency keys as an agent",
     notes: [
       "Without TOOL, it lists the tools. Run call TOOL --help to show the arguments of a tool.",
-      "For a list, repeat NAME=VALUE or pass JSON; pass an object as JSON. NAME=VALUE overrides --json.",
+      "A VALUE without NAME= is the first required argument. For a list, separate the values by commas (names: repeat NAME=VALUE).",
+      "Pass an object as JSON. NAME=VALUE overrides --input.",
       "To resume an interrupted call, run the same command again: the action runs at most once.",
       "Exit code 3: the call was not run again because an identical call ran within 20 hours; the result of that call is printed.",
-      'The result is on stdout; progress and errors are on stderr. With --output json, an error is also printed to stdout as {"error": …}.',
+      'The result is on stdout; progress and errors are on stderr. With --json, an error is also printed to stdout as {"error": …}.',
     ],
     flags: {
-      json: { type: "string", value: "'{…}'", about: "arguments as a JSON object" },
-      output: {
-        type: "string",
-        value: "FORMAT",
-        oneOf: ["text", "json"],
-        about: "output format: text (default) or json",
-      },
+      input: { type: "string", value: "'{…}'", about: "arguments as a JSON object" },
+      json: JSON_FLAG,
+      emulator: EMULATOR_FLAG,
       yes: { type: "boolean", about: "run cancel_job and RESTART without asking for confirmation" },
     },
     examples: [
@@ -111,15 +120,15 @@ export const COMMANDS = {
         description: "the five districts with the most mandals",
       },
       {
-        commandLine: "mic-mcp call find_district names=Patna names=Gaya",
-        description: "a list: repeat the name for each value",
+        commandLine: "mic-mcp call find_district Hyderabad --emulator",
+        description: "needs no account",
       },
       {
-        commandLine: "mic-mcp call get_job jobId=micjob_… --output json | jq .data.state",
+        commandLine: "mic-mcp call get_job micjob_… --json | jq .data.state",
         description: "print one field, for scripts",
       },
       {
-        commandLine: 'mic-mcp call submit_job --json \'{"recipeVersionId":"…","inputBindings":[…]}\'',
+        commandLine: 'mic-mcp call submit_job --input \'{"recipeVersionId":"…","inputBindings":[…]}\'',
         description: "start a job",
       },
     ],
@@ -130,9 +139,17 @@ export const COMMANDS = {
     summary: "Show the nine stages of a job and their units until the job ends",
     notes: [
       "Ctrl-C stops watching; the job keeps running. Exit code 0 only if the job SUCCEEDED.",
-      "Without a terminal it prints a line for each change.",
+      "Without a terminal it prints a line for each change, with --json as JSON.",
     ],
-    flags: {},
+    flags: {
+      timeout: {
+        type: "string",
+        value: "SECONDS",
+        about: "stop watching after this time, with exit code 1 (default: never)",
+      },
+      json: JSON_FLAG,
+      emulator: EMULATOR_FLAG,
+    },
     examples: [
       { commandLine: "mic-mcp watch micjob_… && echo done", description: "run a second command if the job succeeds" },
     ],
@@ -147,6 +164,8 @@ export const COMMANDS = {
     ],
     flags: {
       open: { type: "boolean", about: "also open the page in the browser" },
+      json: JSON_FLAG,
+      emulator: EMULATOR_FLAG,
     },
     examples: [
       {
@@ -166,6 +185,8 @@ export const COMMANDS = {
         oneOf: ACTION_STATES,
         about: `show only this state: ${ACTION_STATES.join(", ")}`,
       },
+      json: JSON_FLAG,
+      emulator: EMULATOR_FLAG,
     },
     examples: [{ commandLine: "mic-mcp actions --state unknown", description: "requests that may have taken effect" }],
   },
@@ -179,12 +200,8 @@ export const COMMANDS = {
     ],
     flags: {
       "dry-run": { type: "boolean", about: "list them and how each would be resolved; send nothing" },
-      output: {
-        type: "string",
-        value: "FORMAT",
-        oneOf: ["text", "json"],
-        about: "output format: text (default) or json",
-      },
+      json: JSON_FLAG,
+      emulator: EMULATOR_FLAG,
       yes: { type: "boolean", about: "send cancellations and RESTART again without asking for confirmation" },
     },
     examples: [{ commandLine: "mic-mcp resolve --dry-run", description: "list the requests that would be sent" }],
@@ -206,6 +223,24 @@ export const COMMANDS = {
     flags: {},
     examples: [{ commandLine: "mic-mcp demo", description: "takes about 20 s" }],
   },
+  install: {
+    name: "install",
+    argumentsUsage: "CLIENT",
+    summary: "Add this server to the configuration of an MCP client",
+    notes: [
+      `CLIENT: ${INSTALL_CLIENTS.join(", ")}.`,
+      "The entry has the absolute paths of Node and of this program, and no secret. Other entries are not changed.",
+    ],
+    flags: {
+      emulator: { type: "boolean", about: "the server uses an emulator of the MIC API" },
+      profile: { type: "string", value: "NAME", about: "the server uses this profile; the entry is called mic-NAME" },
+      print: { type: "boolean", about: "print the entry; change no file" },
+    },
+    examples: [
+      { commandLine: "mic-mcp install claude --emulator", description: "Claude Code, without an account" },
+      { commandLine: "mic-mcp install vscode --print", description: "print the entry of mcp.json" },
+    ],
+  },
   login: {
     name: "login",
     summary: "Verify client credentials and store them in the OS keychain",
@@ -215,9 +250,11 @@ export const COMMANDS = {
       "client-id": { type: "string", value: "ID", about: "client id" },
       "workspace-id": { type: "string", value: "ID", about: "default workspace" },
       "secret-stdin": { type: "boolean", about: "read the client secret from stdin (for scripts)" },
+      profile: PROFILE_FLAG,
     },
     examples: [
       { commandLine: "mic-mcp login", description: "prompt for all values" },
+      { commandLine: "mic-mcp login --profile work", description: "a second login; MIC_PROFILE=work selects it" },
       {
         commandLine: "pass mic | mic-mcp login --base-url https://service.example --client-id me --secret-stdin",
         description: "no prompts",
@@ -226,8 +263,8 @@ export const COMMANDS = {
   },
   logout: {
     name: "logout",
-    summary: "Remove the stored credentials and all tokens",
-    flags: {},
+    summary: "Remove the stored credentials and their tokens; other profiles keep theirs",
+    flags: { profile: PROFILE_FLAG },
     examples: [{ commandLine: "mic-mcp logout", description: "running servers detect it within 3 s" }],
   },
   status: {
@@ -316,7 +353,7 @@ export const COMMANDS = {
       "requests-per-minute": {
         type: "string",
         value: "N",
-        about: "rate limit of the geography API per address (default: 30)",
+        about: "rate limit of the geography API per address (default: 600)",
       },
       clients: { type: "string", value: "N", about: "number of clients, each with its own workspace (default: 1)" },
       "trust-forwarded-for": { type: "boolean", about: "apply the rate limit per address in X-Forwarded-For" },
@@ -328,7 +365,7 @@ export const COMMANDS = {
     argumentsUsage: "SHELL",
     summary: "Print a shell completion script for commands, flags, tools and arguments",
     notes: [`SHELL: ${SHELLS.join(", ")}.`],
-    flags: {},
+    flags: { jobs: { type: "boolean", about: "print the latest job ids of the journal instead; the scripts use it" } },
     examples: [
       { commandLine: "source <(mic-mcp completion bash)", description: "in ~/.bashrc" },
       { commandLine: "mic-mcp completion zsh > ~/.zfunc/_mic-mcp", description: "once" },

@@ -1,24 +1,32 @@
 // Implements `mic-mcp completion SHELL`, which prints a shell script that completes commands, flags, tools and tool arguments.
 import { parseArgs } from "node:util";
 import { tools } from "../../tools/index.ts";
-import { UsageError } from "../core/config.ts";
-import { COMMANDS, type Command, SHELLS, TEAM_ACTIONS } from "./commands.ts";
+import { readConfig, UsageError } from "../core/config.ts";
+import { COMMANDS, type Command, INSTALL_CLIENTS, SHELLS, TEAM_ACTIONS } from "./commands.ts";
 import { didYouMean } from "./errors.ts";
-import { enumValuesOf, listArguments } from "./tool-arguments.ts";
+import { readRecentJobs } from "./journal.ts";
+import { enumValuesOf, listArguments, mainArgumentOf } from "./tool-arguments.ts";
 
 interface CompletionWord {
   readonly text: string;
   readonly about?: string;
 }
 
-/** A pattern of COMMAND/FIRST/PREVIOUS (FIRST follows the command, PREVIOUS is before the cursor) and the words that may follow. */
-type CompletionRule = readonly [pattern: string, words: readonly CompletionWord[]];
+/**
+ * A pattern of COMMAND/FIRST/PREVIOUS (FIRST follows the command, PREVIOUS is before the cursor) and the words that may follow. With
+ * `jobs`, recent job ids may follow, too.
+ */
+type CompletionRule = readonly [pattern: string, words: readonly CompletionWord[], jobs?: "jobs"];
+
+/** Prints recent job ids while a user completes a word. */
+const JOBS_COMMAND = "mic-mcp completion --jobs";
 
 const toWord = (text: string): CompletionWord => ({ text });
 
 const POSITIONAL_WORDS: Readonly<Record<string, readonly CompletionWord[]>> = {
   call: tools.filter(({ view }) => view === undefined).map(({ name, title }) => ({ text: name, about: title })),
   completion: SHELLS.map(toWord),
+  install: INSTALL_CLIENTS.map(toWord),
   teams: TEAM_ACTIONS.map(toWord),
 };
 
@@ -42,8 +50,13 @@ function createCompletionRules(): readonly CompletionRule[] {
     ["//*", [...names, ...["help", "version", "--help", "--version"].map(toWord)]],
     ["help/*", names],
     ...commands.flatMap(flagValueRules),
-    ...tools.map(({ name, inputSchema }): CompletionRule => {
-      return [`call/${name}/*`, [...listArguments(inputSchema()).flatMap(argumentWords), ...flagWords(COMMANDS.call)]];
+    ["watch//watch", flagWords(COMMANDS.watch), "jobs"],
+    ["show/job/job", flagWords(COMMANDS.show), "jobs"],
+    ...tools.flatMap(({ name, inputSchema }): readonly CompletionRule[] => {
+      const schema = inputSchema();
+      const words = [...listArguments(schema).flatMap(argumentWords), ...flagWords(COMMANDS.call)];
+      const takesJob = ["jobId", "jobIds"].includes(mainArgumentOf(schema) ?? "");
+      return [...(takesJob ? [[`call/${name}/${name}`, words, "jobs"] as const] : []), [`call/${name}/*`, words]];
     }),
     ...commands.map(
       (command): CompletionRule => [
@@ -55,17 +68,25 @@ function createCompletionRules(): readonly CompletionRule[] {
 }
 
 /** Returns a shell command that prints one word on each line. */
-const formatPrintCommand = (words: readonly string[]): string =>
-  words.length === 0 ? "true" : `printf '%s\\n' ${words.join(" ")}`;
+const formatPrintCommand = (words: readonly string[], jobs: CompletionRule[2]): string =>
+  [
+    words.length === 0 ? "true" : `printf '%s\\n' ${words.join(" ")}`,
+    ...(jobs ? [`${JOBS_COMMAND} 2> /dev/null`] : []),
+  ].join("; ");
 
-const joinRules = (
-  rows: readonly CompletionRule[],
-  write: (pattern: string, words: readonly CompletionWord[]) => string,
-): string => rows.map(([pattern, words]) => write(pattern, words)).join("\n");
+const joinRules = (rows: readonly CompletionRule[], write: (...rule: CompletionRule) => string): string =>
+  rows.map((rule) => write(...rule)).join("\n");
 
 const formatPosixFunction = (rows: readonly CompletionRule[]): string => `_mic_mcp_words() {
   case "$1/$2/$3" in
-${joinRules(rows, (pattern, words) => `    ${pattern}) ${formatPrintCommand(words.map(({ text }) => text))} ;;`)}
+${joinRules(
+  rows,
+  (pattern, words, jobs) =>
+    `    ${pattern}) ${formatPrintCommand(
+      words.map(({ text }) => text),
+      jobs,
+    )} ;;`,
+)}
   esac
 }`;
 
@@ -114,7 +135,7 @@ if [[ "\${funcstack[1]}" == _mic_mcp ]]; then _mic_mcp "$@"; else compdef _mic_m
 function __mic_mcp_words
   set -l before (commandline -opc)
   switch "$before[2]/$before[3]/$before[-1]"
-${joinRules(rows, (pattern, words) => `    case '${pattern}'\n      ${formatPrintCommand(words.map(formatFishWord))}`)}
+${joinRules(rows, (pattern, words, jobs) => `    case '${pattern}'\n      ${formatPrintCommand(words.map(formatFishWord), jobs)}`)}
   end
 end
 
@@ -126,7 +147,7 @@ Register-ArgumentCompleter -Native -CommandName mic-mcp -ScriptBlock {
   Set-StrictMode -Off
   $before = @($line.CommandElements | Where-Object { $_.Extent.EndOffset -lt $cursor } | ForEach-Object { $_.ToString() })
   $words = switch -Wildcard ("$($before[1])/$($before[2])/$($before[-1])") {
-${joinRules(rows, (pattern, words) => `    '${pattern}' { ${words.map(({ text }) => `'${text}'`).join(", ")}; break }`)}
+${joinRules(rows, (pattern, words, jobs) => `    '${pattern}' { ${words.map(({ text }) => `'${text}'`).join(", ")}${jobs ? `; ${JOBS_COMMAND} 2> $null` : ""}; break }`)}
   }
   $words | Where-Object { $_ -like "$word*" } | Sort-Object | ForEach-Object {
     [System.Management.Automation.CompletionResult]::new($_, $_, 'ParameterValue', $_)
@@ -134,9 +155,21 @@ ${joinRules(rows, (pattern, words) => `    '${pattern}' { ${words.map(({ text })
 }`,
 };
 
-/** Prints the completion script of a shell and returns exit code 0. Throws UsageError. */
-export async function completion(args: readonly string[]): Promise<number> {
-  const { positionals } = parseArgs({ args: [...args], options: COMMANDS.completion.flags, allowPositionals: true });
+/** Shells expand the words that they complete, so an id with other characters could run a command. */
+const isSafeWord = (id: string): boolean => /^[\w.:-]+$/.test(id);
+
+/** Prints the completion script of a shell, or recent job ids, and returns exit code 0. Throws UsageError. */
+export async function completion(args: readonly string[], environment: NodeJS.ProcessEnv): Promise<number> {
+  const { values, positionals } = parseArgs({
+    args: [...args],
+    options: COMMANDS.completion.flags,
+    allowPositionals: true,
+  });
+  if (values.jobs) {
+    for (const id of (await readRecentJobs(readConfig(environment))).filter(isSafeWord))
+      process.stdout.write(`${id}\n`);
+    return 0;
+  }
   const [shellName = "", ...more] = positionals;
   const shell = SHELLS.find((each) => each === shellName);
   if (shell === undefined || more.length > 0)

@@ -23,7 +23,7 @@ export interface ComposeOptions {
   readonly notes: readonly Note[];
   /** The files that can be registered as inputs, as far as they are known (default: none). */
   readonly files?: readonly CompletionValue[];
-  /** True if the API is emulated in this process; then neither proxies nor the keychain are used. */
+  /** True if the API is emulated in this process, so that no other process uses it. */
   readonly inProcess: boolean;
   /** Time limit for the keychain. It is longer for a command, in which the user may have to type the keychain's password. */
   readonly keychainLimitMs: number;
@@ -36,13 +36,13 @@ export function compose(
   { notes, files = [], inProcess, keychainLimitMs, telemetry: startTelemetry }: ComposeOptions,
 ) {
   const redactor = createConfigRedactor(config);
-  const transport = createTransport({ proxies: !inProcess });
+  const transport = createTransport({ proxies: !config.emulator });
   const journal = createConfiguredJournal(config);
   const logging = createLogging(config, redactor, startTelemetry);
   const processContext = createProcessContext({ config, redactor, transport, journal, ...logging });
   const { log, telemetry, timing, actions } = processContext;
 
-  const keychain = inProcess || config.keychain === "off" ? undefined : openKeychain(keychainLimitMs);
+  const keychain = config.emulator || config.keychain === "off" ? undefined : openKeychain(keychainLimitMs);
   const required = config.keychain === "require";
   const identity = createIdentity({ settings: config, keychain, required, redactor, now: timing.now });
   const store = keychain
@@ -57,7 +57,6 @@ export function compose(
   const geography = createGeography({
     service,
     perMinute: config.geographyRate,
-    // No other process uses an emulator in this process.
     shared: inProcess ? undefined : createUserSharedGeography(config, identity.baseUrl),
   });
   const downloads = createDownloads(service);
@@ -85,7 +84,7 @@ export function compose(
     containerNotice,
     identity,
     tokens,
-    /** Undefined with MIC_KEYCHAIN=off, or if the API is emulated in this process. */
+    /** Undefined with MIC_KEYCHAIN=off, or if the API is emulated. */
     keychain,
     transport,
     journal,

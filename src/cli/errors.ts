@@ -1,18 +1,32 @@
 // Reports the failure of a command on stderr and determines its exit code (docs/interface.md, "Program").
 import { distance } from "fastest-levenshtein";
 import { UsageError } from "../core/config.ts";
-import { errorCode, errorMessage, Failure, type FailureFacts } from "../core/failure.ts";
+import { errorCode, errorMessage, Failure, type FailureFacts, type FailureKind } from "../core/failure.ts";
 import type { Command } from "./commands.ts";
 
+/** Returns whether the name starts with the same letter and contains the typed letters in their order, such as "lvl" for "level". */
+function isAbbreviation(typed: string, name: string): boolean {
+  if (typed[0] !== name[0]) return false;
+  let rest = name;
+  for (const letter of typed) {
+    const at = rest.indexOf(letter);
+    if (at < 0) return false;
+    rest = rest.slice(at + 1);
+  }
+  return true;
+}
+
 /**
- * Returns a suggestion for a mistyped name, or "" if no name is similar. At most one letter in three (but always one) may differ; case is
- * ignored.
+ * Returns a suggestion for a mistyped name, or "" if no name is similar. At most one letter in three (but always one) may differ, or letters
+ * may be left out; case is ignored.
  */
 export function didYouMean(typed: string, names: readonly string[], shown = (name: string): string => name): string {
   const lower = typed.toLowerCase();
   const [best] = names
     .map((name) => ({ name, off: distance(lower, name.toLowerCase()) }))
-    .filter(({ name, off }) => off <= Math.max(1, Math.floor(name.length / 3)))
+    .filter(
+      ({ name, off }) => off <= Math.max(1, Math.floor(name.length / 3)) || isAbbreviation(lower, name.toLowerCase()),
+    )
     .sort((one, other) => one.off - other.off);
   return best === undefined ? "" : ` Did you mean ${shown(best.name)}?`;
 }
@@ -31,17 +45,27 @@ function toUsageError(error: unknown, { name, flags }: Command): unknown {
   return new UsageError(`mic-mcp ${name} has no flag ${unknown}.${suggestion}`);
 }
 
-const rephraseTextForUser = (text: string): string =>
+/** Addresses the user instead of an agent. */
+export const rephraseForUser = (text: string): string =>
   text
     .replace(/(^|[.:] )Ask the user to (.)/g, (_, start: string, letter: string) => start + letter.toUpperCase())
     .replace(/\bask the user to /g, "");
 
-/** The advice of a failure is written for an agent. A command addresses the user directly. */
-export const rephraseFailureForUser = (facts: FailureFacts): FailureFacts => ({
-  ...facts,
-  message: rephraseTextForUser(facts.message),
-  ...(facts.next !== undefined && { next: rephraseTextForUser(facts.next) }),
-});
+/** The advice of a failure is written for an agent, and about a server. A command addresses the user directly. */
+export function rephraseFailureForUser(facts: FailureFacts, hasEmulatorFlag = true): FailureFacts {
+  const next = facts.next === undefined ? undefined : rephraseForUser(facts.next);
+  const advice = hasEmulatorFlag ? "add --emulator to try it without an account" : "try mic-mcp demo";
+  return {
+    ...facts,
+    message: rephraseForUser(facts.message),
+    ...(next !== undefined && { next: next.replace("start the server with --emulator", advice) }),
+  };
+}
+
+const EXIT_CODES: Readonly<Partial<Record<FailureKind, number>>> = { invalid_arguments: 2, not_configured: 4 };
+
+/** Returns the exit code of a command that fails in this way (docs/interface.md, "Program"). */
+export const exitCodeOf = ({ kind }: Pick<FailureFacts, "kind">): number => EXIT_CODES[kind] ?? 1;
 
 /** Reports an error on stderr. Returns its reason and the exit code: 2 for a UsageError, else 1. */
 export function reportError(thrown: unknown, command: Command): { readonly code: 1 | 2; readonly reason: string } {

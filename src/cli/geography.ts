@@ -10,7 +10,7 @@ import { summarizeVintage } from "../geography/vintage.ts";
 import { factsOf, failureText } from "../mcp/tools/failure-text.ts";
 import { type CommandContext, withRuntime } from "./backend.ts";
 import { COMMANDS } from "./commands.ts";
-import { rephraseFailureForUser } from "./errors.ts";
+import { exitCodeOf, rephraseFailureForUser } from "./errors.ts";
 import { createProgressDisplay } from "./terminal.ts";
 
 async function warm({ runtime, signal }: CommandContext): Promise<number> {
@@ -42,11 +42,12 @@ async function warm({ runtime, signal }: CommandContext): Promise<number> {
   } catch (error) {
     display.end();
     if (!signal.aborted && !(error instanceof Failure)) throw error;
+    const facts = factsOf(error);
     const text = signal.aborted
       ? "Stopped. The lists that were loaded stay in the cache."
-      : failureText("geography warm", rephraseFailureForUser(factsOf(error)));
+      : failureText("geography warm", rephraseFailureForUser(facts, false));
     process.stderr.write(`${redact(text)}\n`);
-    return 1;
+    return signal.aborted ? 1 : exitCodeOf(facts);
   }
 }
 
@@ -54,5 +55,5 @@ async function warm({ runtime, signal }: CommandContext): Promise<number> {
 export async function geography(args: readonly string[], environment: NodeJS.ProcessEnv): Promise<number> {
   const { positionals } = parseArgs({ args: [...args], options: COMMANDS.geography.flags, allowPositionals: true });
   if (positionals.join(" ") !== "warm") throw new UsageError("Run mic-mcp geography warm.");
-  return await withRuntime(environment, warm);
+  return await withRuntime(environment, {}, warm);
 }

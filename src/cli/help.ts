@@ -1,8 +1,9 @@
 // Formats help texts from the table of commands, and the text for a user who starts the server at a terminal.
-import { COMMANDS, type Command, type Flag } from "./commands.ts";
+import { COMMANDS, type Command, type Flag, INSTALL_CLIENTS } from "./commands.ts";
 import { version } from "./version.ts";
 
-const EXIT_CODES = "Exit codes: 0 success, 1 failure, 2 invalid usage or configuration.";
+const EXIT_CODES =
+  "Exit codes: 0 success, 1 failure, 2 invalid usage or setting, 3 identical call ran before (call), 4 not configured.";
 
 /** Formats rows as two columns, with the second one aligned. */
 export function formatColumns(rows: readonly (readonly [left: string, right: string])[]): string {
@@ -53,9 +54,10 @@ export const gettingStartedText =
 ${formatColumns([
   ["mic-mcp demo", "run a job against an emulator and print a transcript"],
   ["mic-mcp call", "list the tools"],
+  ["mic-mcp call find_district Hyderabad --emulator", "call a tool without an account"],
   ["mic-mcp login", "store credentials for the MIC API"],
   ["mic-mcp doctor", "check the setup"],
   ["mic-mcp --help", "list all commands"],
 ])}
 
-To add it to an agent: claude mcp add mic -- mic-mcp serve --emulator`;
+To add it to an agent: mic-mcp install ${INSTALL_CLIENTS.join("|")} [--emulator]`;

@@ -4,7 +4,7 @@ import { mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { createJournalHandle, type JournalHandle } from "../actions/journal-handle.ts";
-import { countUnresolved, countUnresolvedByClient, type UnresolvedCounts } from "../actions/listing.ts";
+import { countUnresolved, countUnresolvedByClient, listRecentJobs, type UnresolvedCounts } from "../actions/listing.ts";
 import { systemTiming } from "../api-client/attempts.ts";
 import type { Config } from "../core/config.ts";
 import { processOwner } from "../core/owner.ts";
@@ -91,6 +91,19 @@ export async function warnOfOtherClientsActions(
     });
   } catch {
     return [];
+  } finally {
+    await journal.close();
+  }
+}
+
+const RECENT_JOBS = 20;
+
+/** Returns the ids of the jobs that this journal created last. Throws Failure if it cannot be read. */
+export async function readRecentJobs(config: JournalConfig): Promise<readonly string[]> {
+  if (!(await hasJournal(config))) return [];
+  const journal = createConfiguredJournal(config, false);
+  try {
+    return await listRecentJobs(await journal.open(), RECENT_JOBS);
   } finally {
     await journal.close();
   }

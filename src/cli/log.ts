@@ -48,7 +48,7 @@ export const crashReason = (error: unknown): string =>
 export function createConfigRedactor({ credentials, journalUrl, httpToken }: Config): Redactor {
   const redactor = createRedactor();
   if (httpToken !== undefined) redactor.add(httpToken);
-  if (credentials) redactor.add(credentials.clientSecret);
+  if (typeof credentials?.clientSecret === "string") redactor.add(credentials.clientSecret);
   if (journalUrl !== undefined) redactor.add(decodeURIComponent(new URL(journalUrl).password));
   return redactor;
 }

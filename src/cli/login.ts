@@ -20,7 +20,7 @@ import { COMMAND_LIMIT_MS, type Keychain, KeychainError, openKeychain } from "..
 import {
   canStoreLogin,
   readLogin,
-  removeAllEntries,
+  removeLogin,
   type StoredLogin,
   scopeSets,
   storeLogin,
@@ -80,8 +80,13 @@ function readFlags(args: readonly string[]) {
     clientId: clientId === undefined ? undefined : checkCredential("client id", clientId),
     workspaceId: workspaceId === undefined ? undefined : checkWorkspaceId(workspaceId),
     secretOnStdin,
+    profile: values.profile,
   };
 }
+
+/** --profile overrides MIC_PROFILE. Throws UsageError. */
+const readProfileConfig = (environment: NodeJS.ProcessEnv, profile: string | undefined): Config =>
+  readConfig(profile === undefined ? environment : { ...environment, MIC_PROFILE: profile });
 
 /**
  * Asks until the answer is valid. Throws UsageError if the user has pasted several answers at once: the next answer, perhaps the secret,
@@ -161,7 +166,7 @@ async function withKeychain<T>(config: Config, off: string, work: (keychain: Key
   } catch (error) {
     if (!(error instanceof KeychainError)) throw error;
     throw new Error(
-      `${error.message}. ${error.fix} Without a keychain, set MIC_CLIENT_ID and MIC_CLIENT_SECRET in the server's environment. Run mic-mcp doctor for details.`,
+      `${error.message}. ${error.fix} Without a keychain, set MIC_CLIENT_ID and MIC_CLIENT_SECRET_FILE (or MIC_CLIENT_SECRET) in the server's environment. Run mic-mcp doctor for details.`,
     );
   } finally {
     keychain.close();
@@ -170,32 +175,33 @@ async function withKeychain<T>(config: Config, off: string, work: (keychain: Key
 
 export async function login(args: readonly string[], environment: NodeJS.ProcessEnv): Promise<number> {
   const flags = readFlags(args);
-  const config = readConfig(environment);
+  const config = readProfileConfig(environment, flags.profile);
+  const { profile } = config;
   const off = "the login cannot be stored. Unset MIC_KEYCHAIN, or set MIC_CLIENT_ID and MIC_CLIENT_SECRET instead.";
   return await withKeychain(config, off, async (keychain) => {
     // A keychain that cannot be used is reported before the user types a secret.
-    const stored = await readLogin(keychain);
+    const stored = await readLogin(keychain, profile);
     const entered = await collectLogin(flags, stored ?? {});
     if (!canStoreLogin(entered)) throw new UsageError("The client secret is too long for this system's keychain.");
     await verifyCredentials(entered);
-    await storeLogin(keychain, entered);
+    await storeLogin(keychain, profile, entered);
     const { baseUrl, clientId, workspaceId } = entered;
     for (const warning of await warnOfOtherClientsActions(config, entered))
       process.stderr.write(`${escapeText(warning)}\n`);
     const workspace = workspaceId === undefined ? "no default workspace" : `default workspace ${workspaceId}`;
     process.stdout.write(
-      `Logged in to ${baseUrl} as ${clientId}, ${workspace}. The credentials are stored in the OS keychain.\n`,
+      `Logged in to ${baseUrl} as ${clientId}, ${workspace}. The credentials are stored in the OS keychain.${profile === undefined ? "" : ` Set MIC_PROFILE=${profile} to use them.`}\n`,
     );
     return 0;
   });
 }
 
 export async function logout(args: readonly string[], environment: NodeJS.ProcessEnv): Promise<number> {
-  parseArgs({ args: [...args], options: COMMANDS.logout.flags });
-  const config = readConfig(environment);
+  const { values } = parseArgs({ args: [...args], options: COMMANDS.logout.flags });
+  const config = readProfileConfig(environment, values.profile);
   return await withKeychain(config, "the keychain is off, so nothing can be removed from it.", async (keychain) => {
-    const stored = await readLogin(keychain);
-    const removed = await removeAllEntries(keychain);
+    const stored = await readLogin(keychain, config.profile);
+    const removed = await removeLogin(keychain, config.profile);
     const origin = stored ? ` from ${stored.baseUrl}` : "";
     const parts = [
       ...(removed.login ? ["credentials"] : []),

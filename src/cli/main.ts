@@ -46,6 +46,7 @@ const LOADERS: Readonly<Record<CommandName, () => Promise<RunCommand>>> = {
     parseArgs({ args: [...args], options: COMMANDS.demo.flags });
     return await (await import("../demo/demo.ts")).runDemo();
   },
+  install: async () => (await import("./install.ts")).install,
   login: async () => (await import("./login.ts")).login,
   logout: async () => (await import("./login.ts")).logout,
   status: async () => (await import("./status.ts")).status,

@@ -46,7 +46,7 @@ export async function serve(environment: NodeJS.ProcessEnv, listen: HttpFlags | 
   const { runtime, containerNotice, close } = compose(backend.config, {
     notes: backend.notes,
     files: backend.files,
-    inProcess: config.emulator,
+    inProcess: backend.inProcess,
     keychainLimitMs: SERVER_LIMIT_MS,
     telemetry,
   });

@@ -7,14 +7,15 @@ import { parseArgs } from "node:util";
 import { CALL_LIMIT_MS } from "../api-client/attempts.ts";
 import { UsageError } from "../core/config.ts";
 import { completeArguments } from "../mcp/tools/call.ts";
-import { factsOf, failureText } from "../mcp/tools/failure-text.ts";
+import { factsOf } from "../mcp/tools/failure-text.ts";
 import { toCallToolResult } from "../mcp/tools/result.ts";
 import { createToolCall } from "../mcp/tools/tool-call.ts";
 import { VIEW_NAMES, type ViewName } from "../toolkit/views.ts";
 import { type CommandContext, withRuntime } from "./backend.ts";
+import { writeFailure, writeJson } from "./call.ts";
 import { COMMANDS } from "./commands.ts";
-import { didYouMean, rephraseFailureForUser } from "./errors.ts";
-import { parseArgumentPairs } from "./tool-arguments.ts";
+import { didYouMean } from "./errors.ts";
+import { parseArgumentWords } from "./tool-arguments.ts";
 
 /** Returns JSON that cannot end a script element. */
 const toScriptJson = (data: unknown): string => JSON.stringify(data).replaceAll("<", "\\u003c");
@@ -51,12 +52,10 @@ function openPage(path: string): Promise<boolean> {
   });
 }
 
-/** For each view, the argument that a value without a name sets, and the default of that argument. */
-const MAIN_ARGUMENTS: Readonly<Record<ViewName, { readonly name: string; readonly defaultValue?: string }>> = {
-  job: { name: "jobId" },
-  divisions: { name: "level", defaultValue: "state" },
-  usage: { name: "window", defaultValue: "DAY" },
-  actions: { name: "state" },
+/** The default of the views' required arguments. */
+const DEFAULTS: Readonly<Partial<Record<ViewName, Readonly<Record<string, string>>>>> = {
+  divisions: { level: "state" },
+  usage: { window: "DAY" },
 };
 
 /** Throws UsageError. */
@@ -67,48 +66,36 @@ function parseViewName(text: string | undefined): ViewName {
   throw new UsageError(`VIEW must be one of ${VIEW_NAMES.join(", ")}.${suggestion}`);
 }
 
-/** Returns the arguments as NAME=VALUE; a first value without a name sets the view's main argument. */
-function toArgumentPairs(view: ViewName, viewArguments: readonly string[]): readonly string[] {
-  const { name, defaultValue } = MAIN_ARGUMENTS[view];
-  const [first, ...rest] = viewArguments;
-  const named = first === undefined || first.includes("=") ? viewArguments : [`${name}=${first}`, ...rest];
-  const isGiven = named.some((pair) => pair.startsWith(`${name}=`));
-  return isGiven || defaultValue === undefined ? named : [`${name}=${defaultValue}`, ...named];
-}
-
-async function renderPage(
+async function showView(
   view: ViewName,
-  pairs: readonly string[],
-  { runtime, signal }: CommandContext,
-): Promise<string> {
+  words: readonly string[],
+  { open: opensPage = false, json: isJson = false }: { readonly open?: boolean; readonly json?: boolean },
+  context: CommandContext,
+): Promise<number> {
+  const { runtime, signal } = context;
   const tool = runtime.tools.find((each) => each.view === view);
   if (tool === undefined) throw new UsageError(`No tool offers the view ${view}.`);
-  const { redact } = runtime.redactor;
-  const typed = parseArgumentPairs(pairs, tool.inputSchema());
+  const typed = { ...DEFAULTS[view], ...parseArgumentWords(words, tool) };
   try {
     const { args } = await completeArguments(tool, typed, runtime);
     const limits = { signal, deadlineAt: Date.now() + CALL_LIMIT_MS };
     const result = toCallToolResult(await tool.invoke(args, createToolCall(runtime, tool.name, limits)), undefined);
-    return embedData(await runtime.readView(view), JSON.parse(redact(JSON.stringify(result))));
+    const data = JSON.parse(runtime.redactor.redact(JSON.stringify(result)));
+    const path = await writePage(view, embedData(await runtime.readView(view), data));
+    if (isJson) await writeJson({ path }, context);
+    else process.stdout.write(`${path}\n`);
+    if (opensPage && !(await openPage(path)))
+      process.stderr.write("Could not open a browser. Open the file yourself.\n");
+    return 0;
   } catch (error) {
-    process.stderr.write(`${redact(failureText(tool.name, rephraseFailureForUser(factsOf(error))))}\n`);
-    return "";
+    return await writeFailure(tool.name, factsOf(error), isJson, context);
   }
 }
 
-/** Prints the path of the page. Returns exit code 0, or 1 if the data could not be read. Throws UsageError. */
+/** Prints the path of the page. Returns the exit code. Throws UsageError. */
 export async function show(args: readonly string[], environment: NodeJS.ProcessEnv): Promise<number> {
   const { values, positionals } = parseArgs({ args: [...args], options: COMMANDS.show.flags, allowPositionals: true });
-  const [viewName, ...viewArguments] = positionals;
+  const [viewName, ...words] = positionals;
   const view = parseViewName(viewName);
-  const pairs = toArgumentPairs(view, viewArguments);
-  return await withRuntime(environment, async (context) => {
-    const page = await renderPage(view, pairs, context);
-    if (page === "") return 1;
-    const path = await writePage(view, page);
-    process.stdout.write(`${path}\n`);
-    if (values.open && !(await openPage(path)))
-      process.stderr.write("Could not open a browser. Open the file yourself.\n");
-    return 0;
-  });
+  return await withRuntime(environment, values, async (context) => await showView(view, words, values, context));
 }

@@ -4,7 +4,7 @@ import { type Config, readConfig } from "../core/config.ts";
 import { errorMessage } from "../core/failure.ts";
 import { escapeText } from "../core/untrusted-text.ts";
 import { COMMAND_LIMIT_MS, KeychainError, openKeychain } from "../credentials/keychain/keychain.ts";
-import { readLogin, type StoredLogin, scopeSets } from "../credentials/login.ts";
+import { listProfiles, readLogin, type StoredLogin, scopeSets } from "../credentials/login.ts";
 import { readToken } from "../credentials/token-store.ts";
 import { COMMANDS } from "./commands.ts";
 import { createConfiguredJournal, formatJournalStatus, inspectJournal, locateJournal } from "./journal.ts";
@@ -13,12 +13,18 @@ import { createConfigRedactor } from "./log.ts";
 interface Setting {
   /** Absent for secrets. */
   readonly value?: string;
-  readonly from: "environment" | "keychain" | "not set";
+  readonly from: string;
 }
 
 function toSetting(environment: string | undefined, stored: string | undefined): Setting {
   if (environment !== undefined) return { value: environment, from: "environment" };
   return stored === undefined ? { from: "not set" } : { value: stored, from: "keychain" };
+}
+
+function secretOrigin({ credentials }: Config, login: StoredLogin | undefined): string {
+  if (credentials === undefined) return login ? "keychain" : "not set";
+  if (typeof credentials.clientSecret === "string") return "environment";
+  return "file" in credentials.clientSecret ? "file in MIC_CLIENT_SECRET_FILE" : "program in MIC_CLIENT_SECRET_COMMAND";
 }
 
 interface TokenStatus {
@@ -31,6 +37,7 @@ interface TokenStatus {
 interface KeychainContent {
   readonly login?: StoredLogin;
   readonly tokens: readonly TokenStatus[];
+  readonly profiles?: readonly string[];
   readonly state: string;
   readonly detail?: string;
 }
@@ -39,7 +46,7 @@ async function readKeychain(config: Config): Promise<KeychainContent> {
   if (config.keychain === "off") return { state: "off", tokens: [] };
   const keychain = openKeychain(COMMAND_LIMIT_MS);
   try {
-    const stored = await readLogin(keychain);
+    const stored = await readLogin(keychain, config.profile);
     // A login for a base URL other than MIC_BASE_URL is not used (src/credentials/identity.ts).
     const isOther = stored && config.baseUrl !== undefined && stored.baseUrl !== config.baseUrl;
     const login = isOther ? undefined : stored;
@@ -61,6 +68,8 @@ async function readKeychain(config: Config): Promise<KeychainContent> {
       ...(login && { login }),
       ...(isOther && { detail: `has a login for ${stored.baseUrl}, not used because MIC_BASE_URL is different` }),
       tokens,
+      // Some keychains cannot list their entries.
+      profiles: await listProfiles(keychain).catch(() => []),
       state: "available",
     };
   } catch (error) {
@@ -83,14 +92,16 @@ async function journalStatus(config: Config) {
 }
 
 async function collectStatus(config: Config) {
-  const { login, tokens, state, detail } = await readKeychain(config);
+  const { login, tokens, profiles = [], state, detail } = await readKeychain(config);
   return {
     /** True with MIC_EMULATOR=1; the API settings are then not used. */
     emulator: config.emulator,
     baseUrl: toSetting(config.baseUrl, login?.baseUrl),
     clientId: toSetting(config.credentials?.clientId, login?.clientId),
-    clientSecret: { from: toSetting(config.credentials?.clientSecret, login?.clientSecret).from },
+    clientSecret: { from: secretOrigin(config, login) },
     workspaceId: toSetting(config.workspaceId, login?.workspaceId),
+    profile: config.profile ?? "default",
+    profiles,
     keychain: { mode: config.keychain, state, ...(detail !== undefined && { detail }) },
     tokens,
     downloadDir: config.downloadDir,
@@ -115,6 +126,7 @@ function formatStatus({ keychain, journal, ...status }: Awaited<ReturnType<typeo
     `client id       ${formatSetting(status.clientId)}`,
     `client secret   ${formatSetting(status.clientSecret)}`,
     `workspace       ${formatSetting(status.workspaceId)}`,
+    `profile         ${status.profile} (stored: ${status.profiles.join(", ") || "none"})`,
     `keychain        ${keychain.detail ?? keychain.state} (MIC_KEYCHAIN=${keychain.mode})`,
     `stored tokens   ${status.tokens.length}`,
     ...status.tokens.map(formatTokenStatus),

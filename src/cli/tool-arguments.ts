@@ -10,61 +10,95 @@ import { formatColumns } from "./help.ts";
 
 type Arguments = Record<string, unknown>;
 
-const createValueError = (name: string, takes: string): UsageError => new UsageError(`${name} must be ${takes}.`);
+const isText = (value: unknown): value is string => typeof value === "string";
 
-/** Parses a word of the command line as a value of this schema; the tool checks bounds. Throws UsageError. */
-function parseValue(name: string, text: string, schema: JsonSchema): unknown {
-  switch (schema["type"]) {
-    case "integer":
-    case "number":
-      if (!/^-?\d+(\.\d+)?$/.test(text)) throw createValueError(name, "a number");
-      return Number(text);
-    case "boolean":
-      if (text !== "true" && text !== "false") throw createValueError(name, "true or false");
-      return text === "true";
-    case "array": {
-      if (!text.startsWith("[")) return [parseValue(name, text, schemaOf(schema["items"]))];
-      const list = parseJson(text);
-      if (!Array.isArray(list))
-        throw createValueError(name, "a JSON list, or one value for each repetition of the name");
-      return list;
-    }
-    case "object": {
-      const object = parseJson(text);
-      if (!isJsonObject(object)) throw createValueError(name, "a JSON object");
-      return object;
-    }
-    default:
-      return text;
-  }
-}
-
-/** Parses the value of the flag --json. Throws UsageError if it is not a JSON object. */
-export function parseJsonArguments(text: string | undefined): Arguments {
+/** Parses the value of the flag --input. Throws UsageError if it is not a JSON object. */
+export function parseInputFlag(text: string | undefined): Arguments {
   if (text === undefined) return {};
   const object = parseJson(text);
-  if (!isJsonObject(object)) throw new UsageError("--json must be a JSON object.");
+  if (!isJsonObject(object)) throw new UsageError("--input must be a JSON object.");
   return { ...object };
 }
 
-/** Parses `pairs` of the form NAME=VALUE. Several values of one name form a list if the schema has a list. Throws UsageError. */
-export function parseArgumentPairs(pairs: readonly string[], schema: JsonSchema): Arguments {
+/** Lists of free text, in which a comma does not end an item: "Patna, Bihar" is one name. */
+const FREE_TEXT_LISTS: ReadonlySet<string> = new Set(["names"]);
+
+function parseListItems(name: string, text: string, items: JsonSchema): readonly unknown[] {
+  if (text.startsWith("[")) {
+    const list = parseJson(text);
+    if (!Array.isArray(list)) throw new UsageError(`${name} must be a JSON list, or values separated by commas.`);
+    return list;
+  }
+  if (FREE_TEXT_LISTS.has(name) || items["type"] !== "string") return [text];
+  return text.split(",");
+}
+
+/** Throws UsageError if the schema lists the accepted values and this is not one of them; case is ignored. */
+function checkEnumValue(name: string, value: unknown, schema: JsonSchema): void {
+  const accepted = enumValuesOf(schema);
+  if (typeof value !== "string" || accepted.length === 0) return;
+  const lower = value.trim().toLowerCase();
+  if (!accepted.some((each) => each.toLowerCase() === lower))
+    throw new UsageError(`${name} must be one of ${accepted.join(", ")}.${didYouMean(value, accepted)}`);
+}
+
+/** The argument that a value without a name sets: the first required one, or else the first. */
+export function mainArgumentOf(schema: JsonSchema): string | undefined {
+  const names = Object.keys(schemaOf(schema["properties"])).filter((name) => name !== "workspaceId");
+  const required = requiredArguments(schema);
+  return names.find((name) => required.includes(name)) ?? names[0];
+}
+
+const NAMED_VALUE = /^(\w+)=([\s\S]*)$/;
+
+/** Returns the name and the text of one word. `exactName`: see below. Throws UsageError. */
+function parseWord(
+  word: string,
+  schema: JsonSchema,
+  exactName: (name: string, text: string) => string,
+): readonly [name: string, text: string] {
+  const [, typed, text = ""] = NAMED_VALUE.exec(word) ?? [];
+  const names = Object.keys(schemaOf(schema["properties"]));
+  if (typed !== undefined) {
+    const name = exactName(typed, text);
+    if (names.includes(name)) return [name, text];
+    const accepted = names.length === 0 ? "The tool has no arguments." : `Arguments: ${names.join(", ")}.`;
+    throw new UsageError(
+      `${JSON.stringify(typed)} is not an argument of this tool.${didYouMean(typed, names)} ${accepted}`,
+    );
+  }
+  if (word.startsWith("{")) throw new UsageError("A JSON object of arguments must follow --input.");
+  const main = mainArgumentOf(schema);
+  if (main === undefined) throw new UsageError(`${JSON.stringify(word)} cannot be used. The tool has no arguments.`);
+  return [main, word];
+}
+
+/**
+ * Parses words of the form NAME=VALUE; a word without a name is a value of the main argument. Several values form a list if the schema has
+ * a list. The tool itself converts numbers, booleans and objects. Throws UsageError.
+ */
+export function parseArgumentWords(
+  words: readonly string[],
+  { inputSchema, toExact }: Pick<ToolFacts, "inputSchema" | "toExact">,
+): Arguments {
+  const schema = inputSchema();
   const properties = schemaOf(schema["properties"]);
+  // The tool accepts some other names of an argument.
+  const exactName = (name: string, text: string): string => Object.keys(toExact({ [name]: text }).arguments)[0] ?? name;
   const args = new Map<string, unknown>();
-  for (const pair of pairs) {
-    const [name = "", ...rest] = pair.split("=");
-    if (rest.length === 0) throw new UsageError(`${JSON.stringify(pair)} does not have the form NAME=VALUE.`);
-    if (!Object.hasOwn(properties, name)) {
-      const names = Object.keys(properties);
-      const accepted = names.length === 0 ? "The tool has no arguments." : `Arguments: ${names.join(", ")}.`;
-      throw new UsageError(
-        `${JSON.stringify(name)} is not an argument of this tool.${didYouMean(name, names)} ${accepted}`,
-      );
-    }
-    const value = parseValue(name, rest.join("="), schemaOf(properties[name]));
+  for (const word of words) {
+    const [name, text] = parseWord(word, schema, exactName);
+    const field = schemaOf(properties[name]);
     const before = args.get(name);
-    if (before !== undefined && !Array.isArray(before)) throw new UsageError(`${name} is specified twice.`);
-    args.set(name, Array.isArray(before) ? [...before, ...[value].flat()] : value);
+    if (field["type"] === "array") {
+      const items = parseListItems(name, text, schemaOf(field["items"]));
+      for (const item of items) checkEnumValue(name, item, field);
+      args.set(name, [...(Array.isArray(before) ? before : []), ...items]);
+      continue;
+    }
+    if (before !== undefined) throw new UsageError(`${name} is specified twice.`);
+    checkEnumValue(name, text, field);
+    args.set(name, text);
   }
   return Object.fromEntries(args);
 }
@@ -81,9 +115,7 @@ export function formatToolList(tools: readonly ToolFacts[]): string {
   return [...parts, "Run mic-mcp call TOOL --help for the arguments of a tool."].join("\n\n");
 }
 
-const isText = (value: unknown): value is string => typeof value === "string";
-
-export const requiredArguments = ({ required }: JsonSchema): readonly string[] =>
+const requiredArguments = ({ required }: JsonSchema): readonly string[] =>
   Array.isArray(required) ? required.filter(isText) : [];
 
 export const listArguments = ({ properties }: JsonSchema): readonly (readonly [name: string, schema: JsonSchema])[] =>
@@ -136,19 +168,59 @@ export function formatToolHelp(tool: ToolFacts, hasWorkspace: boolean): string {
 }
 
 export const quoteForShell = (text: string): string =>
-  /^[\w.:/=@%+-]*[\w/=@%+-]$/.test(text) ? text : `'${text.replaceAll("'", `'\\''`)}'`;
+  /^[\w.,:/=@%+-]*[\w/=@%+-]$/.test(text) ? text : `'${text.replaceAll("'", `'\\''`)}'`;
 
-const toPairs = (name: string, value: unknown): readonly string[] => {
-  if (Array.isArray(value) && value.every((each) => typeof each === "string" && !each.startsWith("[")))
-    return value.map((each) => `${name}=${each}`);
-  return [`${name}=${typeof value === "string" ? value : JSON.stringify(value)}`];
-};
+function toWord(name: string, value: unknown): readonly string[] {
+  if (Array.isArray(value) && value.every(isText) && !value.some((each) => /^\[|,/.test(each))) {
+    return FREE_TEXT_LISTS.has(name) ? value.map((each) => `${name}=${each}`) : [`${name}=${value.join(",")}`];
+  }
+  return [`${name}=${isText(value) ? value : JSON.stringify(value)}`];
+}
 
 /**
  * Formats a tool call as a command that the user can copy. Untrusted ids, keys and reasons are quoted, so they cannot become commands, and
- * their invisible characters are shown as escapes.
+ * their invisible characters are shown as escapes. `flags`: appended to the command.
  */
-export function formatCallCommand(tool: string, args: Readonly<Record<string, unknown>>): string {
-  const words = Object.entries(args).flatMap(([name, value]) => toPairs(name, value).map(quoteForShell));
-  return escapeText(["mic-mcp call", tool, ...words].join(" "));
+export function formatCallCommand(
+  tool: string,
+  args: Readonly<Record<string, unknown>>,
+  flags: readonly string[] = [],
+): string {
+  const { jobId, waitSeconds, idempotencyKey, ...rest } = args;
+  const words =
+    tool === "get_job" && isText(jobId) && waitSeconds !== undefined
+      ? ["watch", quoteForShell(jobId)]
+      : tool === "resolve_actions" && isText(idempotencyKey) && Object.keys(rest).length === 0
+        ? ["resolve", quoteForShell(idempotencyKey)]
+        : ["call", tool, ...Object.entries(args).flatMap(([name, value]) => toWord(name, value).map(quoteForShell))];
+  return escapeText(["mic-mcp", ...words, ...flags].join(" "));
+}
+
+/** Returns the index after the JSON object that starts at `start`; the length of the text if the object does not end. */
+function endOfObject(text: string, start: number): number {
+  let depth = 0;
+  let isInString = false;
+  for (let index = start; index < text.length; index++) {
+    const character = text[index];
+    if (isInString && character === "\\") index += 1;
+    else if (character === '"') isInString = !isInString;
+    else if (!isInString && character === "{") depth += 1;
+    else if (!isInString && character === "}" && --depth === 0) return index + 1;
+  }
+  return text.length;
+}
+
+/** Replaces calls as agents make them, such as `get_job {"jobId":"…"}`, by commands for a shell. */
+export function toShellCommands(text: string, flags: readonly string[] = []): string {
+  const parts: string[] = [];
+  let end = 0;
+  for (const { 0: call, index, 1: tool = "" } of text.matchAll(/\b([a-z]+_[a-z_]+) (?=\{)/g)) {
+    if (index < end) continue;
+    const start = index + call.length;
+    parts.push(text.slice(end, index));
+    end = endOfObject(text, start);
+    const args = parseJson(text.slice(start, end));
+    parts.push(isJsonObject(args) ? formatCallCommand(tool, args, flags) : text.slice(index, end));
+  }
+  return [...parts, text.slice(end)].join("");
 }

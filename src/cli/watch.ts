@@ -7,15 +7,16 @@ import { type Job, STAGES, type Stage } from "../contract/jobs.ts";
 import { UsageError } from "../core/config.ts";
 import { Failure } from "../core/failure.ts";
 import { escapeText, formatJson } from "../core/untrusted-text.ts";
-import { factsOf, failureText } from "../mcp/tools/failure-text.ts";
+import { factsOf } from "../mcp/tools/failure-text.ts";
 import { createJobPresenter, needsUserAction } from "../toolkit/advice/job.ts";
 import { ENDED } from "../toolkit/advice/job-facts.ts";
 import { poll } from "../toolkit/polling.ts";
+import { compactJson } from "../toolkit/results.ts";
 import { type CommandContext, withRuntime } from "./backend.ts";
-import { COMMANDS } from "./commands.ts";
-import { rephraseFailureForUser } from "./errors.ts";
+import { writeFailure } from "./call.ts";
+import { COMMANDS, parseIntegerFlag } from "./commands.ts";
 import { applyStyle, isTerminal, type Screen } from "./terminal.ts";
-import { formatCallCommand } from "./tool-arguments.ts";
+import { formatCallCommand, quoteForShell } from "./tool-arguments.ts";
 
 type StageStatus = "open" | "done" | "not needed" | "failed";
 
@@ -104,20 +105,31 @@ function createStageDrawing(stream: Screen): JobView {
 const isCurrent = ({ state }: Stage): boolean =>
   state !== "PENDING" && state !== "SUCCEEDED" && state !== "NOT_REQUIRED";
 
-/** Writes a line for each change. */
-function createLineView(stream: Screen): JobView {
-  let last = "";
-  return {
-    show(job) {
-      const stage = job.stages.find(isCurrent);
-      const line = [formatWaitNote(job) || job.state, ...(stage ? [formatTitle(stage)] : [])].join(" ");
-      if (line !== last) stream.write(`${line}\n`);
-      last = line;
-    },
-    warn: (text) => void process.stderr.write(text),
-    end: () => undefined,
-  };
+function formatLine(job: Job): string {
+  const stage = job.stages.find(isCurrent);
+  return [formatWaitNote(job) || job.state, ...(stage ? [formatTitle(stage)] : [])].join(" ");
 }
+
+function formatJsonLine({ id, state, stages }: Job): string {
+  const { stage, completedUnits, totalUnits, attemptCount } = stages.find(isCurrent) ?? {};
+  return compactJson({ jobId: id, state, stage, completedUnits, totalUnits, attemptCount });
+}
+
+/** Writes a line for each change. */
+const createLineView =
+  (format: (job: Job) => string) =>
+  (stream: Screen): JobView => {
+    let last = "";
+    return {
+      show(job) {
+        const line = format(job);
+        if (line !== last) stream.write(`${line}\n`);
+        last = line;
+      },
+      warn: (text) => void process.stderr.write(text),
+      end: () => undefined,
+    };
+  };
 
 const MIN_COLUMNS = 60;
 const MIN_ROWS = STAGES.length + 3;
@@ -162,36 +174,57 @@ async function followJob(
   return await poll(source, Number.POSITIVE_INFINITY, limits);
 }
 
-async function watchJob(jobId: string, { runtime, signal }: CommandContext): Promise<number> {
+interface WatchOptions {
+  readonly jobId: string;
+  readonly isJson: boolean;
+  /** Undefined if the command watches until the job ends. */
+  readonly timeoutSeconds: number | undefined;
+}
+
+async function watchJob({ jobId, isJson, timeoutSeconds }: WatchOptions, context: CommandContext): Promise<number> {
+  const { runtime, signal: stopped, flags } = context;
   const { ports, redactor } = runtime;
   const { redact } = redactor;
   const { stdout, stderr } = process;
-  const view = (canDraw(stdout) ? createStageDrawing : createLineView)(stdout);
+  const timeout = timeoutSeconds === undefined ? [] : [AbortSignal.timeout(timeoutSeconds * 1_000)];
+  const signal = AbortSignal.any([stopped, ...timeout]);
+  const createView =
+    !isJson && canDraw(stdout) ? createStageDrawing : createLineView(isJson ? formatJsonLine : formatLine);
+  const view = createView(stdout);
   let job: Job;
   try {
     const onRetry = ({ facts }: Failure) => view.warn(redact(`${escapeText(facts.message)} Retrying.\n`));
     job = await followJob(jobId, { service: ports.service, signal }, view.show, onRetry);
   } catch (error) {
-    const text = signal.aborted
-      ? `Stopped watching; the job keeps running. Run mic-mcp watch ${escapeText(jobId)} to watch it again.`
-      : failureText("watch", rephraseFailureForUser(factsOf(error)));
     view.end();
-    stderr.write(`${redact(text)}\n`);
+    if (!signal.aborted) return await writeFailure("watch", factsOf(error), isJson, context);
+    const again = ["mic-mcp watch", quoteForShell(escapeText(jobId)), ...flags].join(" ");
+    const reason = stopped.aborted ? "Stopped watching" : `Stopped watching after ${timeoutSeconds} s`;
+    stderr.write(`${redact(`${reason}; the job keeps running. Run ${again} to watch it again.`)}\n`);
     return 1;
   }
   view.end();
   const { summary, nextStep } = await createJobPresenter(ports).advise(job, ports.service.timing.now());
-  stdout.write(`${redact(summary)}\n`);
-  if (nextStep) stderr.write(`${redact(formatCallCommand(nextStep.tool, nextStep.arguments))}    # ${nextStep.why}\n`);
+  if (isJson) stdout.write(`${redact(compactJson({ jobId: job.id, state: job.state, summary, nextStep }))}\n`);
+  else {
+    stdout.write(`${redact(summary)}\n`);
+    if (nextStep)
+      stderr.write(`${redact(formatCallCommand(nextStep.tool, nextStep.arguments, flags))}    # ${nextStep.why}\n`);
+  }
   return job.state === "SUCCEEDED" ? 0 : 1;
 }
 
-/** Returns exit code 0 only if the job SUCCEEDED, else 1. Throws UsageError. */
+/** A longer time does not fit into a timer. */
+const MAX_TIMEOUT_SECONDS = 2_000_000;
+
+/** Returns exit code 0 only if the job SUCCEEDED. Throws UsageError. */
 export async function watch(args: readonly string[], environment: NodeJS.ProcessEnv): Promise<number> {
-  const { positionals } = parseArgs({ args: [...args], options: COMMANDS.watch.flags, allowPositionals: true });
+  const { values, positionals } = parseArgs({ args: [...args], options: COMMANDS.watch.flags, allowPositionals: true });
   const [jobId, ...more] = positionals;
   if (jobId === undefined || more.length > 0) throw new UsageError("mic-mcp watch requires one job id.");
   const { success, error } = getMicJob.pathParameters.safeParse({ jobId });
   if (!success) throw new UsageError(`${formatJson(jobId)} is not a job id: ${error.issues[0]?.message}.`);
-  return await withRuntime(environment, async (context) => await watchJob(jobId, context));
+  const timeoutSeconds = parseIntegerFlag("timeout", values.timeout, MAX_TIMEOUT_SECONDS);
+  const options = { jobId, isJson: values.json ?? false, timeoutSeconds };
+  return await withRuntime(environment, values, async (context) => await watchJob(options, context));
 }

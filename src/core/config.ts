@@ -1,9 +1,10 @@
 // This module reads environment variables into one validated object (docs/interface.md, "Configuration").
 import { homedir } from "node:os";
-import { join, resolve } from "node:path";
+import { isAbsolute, join, resolve } from "node:path";
 import { workspaceStyleId } from "../contract/text.ts";
 import {
   anyText,
+  commandWords,
   httpUrl,
   InvalidValue,
   oneOf,
@@ -31,13 +32,18 @@ export type ToolSelection = (typeof SELECTIONS)[number];
 const LOG_LEVELS = ["debug", "info", "warn", "error", "silent"] as const;
 export type LogLevel = (typeof LOG_LEVELS)[number];
 
+/** Where the client secret is read when it is needed: a file, or the output of a program. */
+export type SecretSource = { readonly file: string } | { readonly command: readonly string[] };
+
 export interface Config {
   /** Use an emulator of the API in this process (default false). */
   readonly emulator: boolean;
   /** The contract's {base_url}, without a trailing slash. */
   readonly baseUrl: string | undefined;
-  readonly credentials: { readonly clientId: string; readonly clientSecret: string } | undefined;
+  readonly credentials: { readonly clientId: string; readonly clientSecret: string | SecretSource } | undefined;
   readonly workspaceId: string | undefined;
+  /** The profile whose stored login is used; undefined: the login without a profile. */
+  readonly profile: string | undefined;
   readonly keychain: "auto" | "require" | "off";
   readonly downloadDir: string;
   /** The folder of the action journal. */
@@ -84,6 +90,14 @@ const parseToolName = textMatching("a comma-separated list of tool names, such a
 );
 const parseToolNames: Reader<readonly string[]> = (text) => text.split(",").map((name) => parseToolName(name.trim()));
 
+const profileName = textMatching(
+  "a profile name: 1 to 64 letters, digits or _ . -, starting with a letter or digit",
+  (text) => /^[A-Za-z0-9][\w.-]{0,63}$/.test(text),
+);
+
+// The folder in which a client starts the server is rarely known.
+const absolutePath = textMatching("an absolute path", isAbsolute);
+
 const parseWorkspaceId = textMatching(
   "a workspace id: 1 to 128 letters, digits or _ . : -",
   (text) => workspaceStyleId.safeParse(text).success,
@@ -114,7 +128,10 @@ const parseVariables = (read: ReadVariable) => ({
   MIC_BASE_URL: read("MIC_BASE_URL", parseBaseUrl),
   MIC_CLIENT_ID: read("MIC_CLIENT_ID", printable),
   MIC_CLIENT_SECRET: read("MIC_CLIENT_SECRET", printable),
+  MIC_CLIENT_SECRET_FILE: read("MIC_CLIENT_SECRET_FILE", absolutePath),
+  MIC_CLIENT_SECRET_COMMAND: read("MIC_CLIENT_SECRET_COMMAND", commandWords),
   MIC_WORKSPACE_ID: read("MIC_WORKSPACE_ID", parseWorkspaceId),
+  MIC_PROFILE: read("MIC_PROFILE", profileName),
   MIC_STATE_DIR: read("MIC_STATE_DIR", anyText),
   MIC_DOWNLOAD_DIR: read("MIC_DOWNLOAD_DIR", anyText),
   MIC_KEYCHAIN: read("MIC_KEYCHAIN", oneOf(["auto", "require", "off"], "auto, require or off")),
@@ -136,17 +153,30 @@ type ParsedVariables = ReturnType<typeof parseVariables>;
 
 function credentialsFrom({
   MIC_CLIENT_ID: clientId,
-  MIC_CLIENT_SECRET: clientSecret,
+  MIC_CLIENT_SECRET: secret,
+  MIC_CLIENT_SECRET_FILE: file,
+  MIC_CLIENT_SECRET_COMMAND: command,
 }: ParsedVariables): Config["credentials"] {
+  const [clientSecret, ...others] = [secret, file && { file }, command && { command }].filter(
+    (each) => each !== undefined,
+  );
+  if (others.length > 0)
+    throw new UsageError("Set only one of MIC_CLIENT_SECRET, MIC_CLIENT_SECRET_FILE and MIC_CLIENT_SECRET_COMMAND.");
   if (clientId === undefined && clientSecret === undefined) return undefined;
   if (clientId === undefined || clientSecret === undefined)
-    throw new UsageError("Only one of MIC_CLIENT_ID and MIC_CLIENT_SECRET is set: set both or neither.");
+    throw new UsageError(
+      "Only one of MIC_CLIENT_ID and MIC_CLIENT_SECRET (or MIC_CLIENT_SECRET_FILE or _COMMAND) is set: set both or neither.",
+    );
   return { clientId, clientSecret };
 }
 
 /** Operators who set it rely on the warning that agents get, so a log line that it has no effect is not enough. */
 const RESTORED_AT_MISPLACED =
   "MIC_RESTORED_AT has an effect only with mic-mcp serve --teams. Unset it: this server cannot warn about actions that are missing from a restored journal.";
+
+/** Returns the folder of the action journal. */
+export const readStateDir = (environment: NodeJS.ProcessEnv): string =>
+  resolve(pickMicVariables(environment)["MIC_STATE_DIR"] ?? stateFolder(environment));
 
 /** Reads MIC_* variables; an empty one counts as unset. Throws UsageError, which names the wrong variables and their valid values. */
 export function readConfig(environment: NodeJS.ProcessEnv): Config {
@@ -161,8 +191,9 @@ export function readConfig(environment: NodeJS.ProcessEnv): Config {
     baseUrl: env.MIC_BASE_URL,
     credentials: credentialsFrom(env),
     workspaceId: env.MIC_WORKSPACE_ID,
+    profile: env.MIC_PROFILE,
     keychain: env.MIC_KEYCHAIN ?? "auto",
-    stateDir: resolve(env.MIC_STATE_DIR ?? stateFolder(environment)),
+    stateDir: readStateDir(environment),
     journalUrl: env.MIC_JOURNAL_URL,
     actionRetentionDays: env.MIC_ACTION_RETENTION_DAYS ?? 30,
     downloadDir: resolve(env.MIC_DOWNLOAD_DIR ?? join(homedir(), "Downloads")),

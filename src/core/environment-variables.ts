@@ -1,4 +1,5 @@
 // This module parses environment variables, and reports those with invalid values.
+import { parseJson } from "../contract/json.ts";
 
 /** Parses one value. Throws InvalidValue. */
 export type Reader<T> = (text: string) => T;
@@ -53,6 +54,23 @@ export type Variables = Readonly<Record<string, string | undefined>>;
 /** Returns the MIC_* variables that are set. An empty one, or one with only a placeholder, counts as unset. */
 export const pickMicVariables = (environment: Variables): Variables =>
   Object.fromEntries(Object.entries(environment).filter(([name, value]) => name.startsWith("MIC_") && !isUnset(value)));
+
+/** Returns the environment for a program that must not receive this program's settings, one of which may be a secret. */
+export const withoutMicVariables = (environment: NodeJS.ProcessEnv): NodeJS.ProcessEnv =>
+  Object.fromEntries(Object.entries(environment).filter(([name]) => !name.startsWith("MIC_")));
+
+const isWordList = (value: unknown): value is readonly string[] =>
+  Array.isArray(value) && value.length > 0 && value.every((word) => typeof word === "string") && value[0] !== "";
+
+/** Reads a program and its arguments. No shell runs them, so words that a shell would change are refused. */
+export const commandWords: Reader<readonly string[]> = (text) => {
+  const words = text.trimStart().startsWith("[") ? parseJson(text) : text.trim().split(/\s+/);
+  const isSafe = text.trimStart().startsWith("[") || !/["'`$|&;<>()*?~{}]|\\(?!\w)/.test(text);
+  if (isSafe && isWordList(words)) return words;
+  throw new InvalidValue(
+    'a program and its arguments, without quotes and shell syntax; a JSON list such as ["pass", "show", "my secret"] if a word contains a space',
+  );
+};
 
 /** Returns the value of one variable; undefined if it is unset or invalid. */
 export type ReadVariable = <T>(name: string, reader: Reader<T>) => T | undefined;

@@ -1,8 +1,12 @@
 // This module reads files that the package ships with its program: the texts of skills/, and the views that the build creates from apps/.
 import { readdir, readFile } from "node:fs/promises";
+import { fileURLToPath } from "node:url";
 
 /** The folder of the package, relative to src/core/ or to a file in dist/. */
 const PACKAGE = new URL(import.meta.url.endsWith(".ts") ? "../../" : "../", import.meta.url);
+
+/** Path of the program that clients start. */
+export const programFile = fileURLToPath(new URL("dist/cli.js", PACKAGE));
 
 /** Returns the texts by path in skills/, such as `run-a-job/SKILL.md`. */
 export async function readSkillFiles(): Promise<Readonly<Record<string, string>>> {

@@ -1,8 +1,10 @@
 // Determines the identity of this process at the API: base URL, client credentials, workspace. The environment comes first; the
 // login in the keychain provides the rest. The login is read only when needed, and again after 3 s, so that a running server
 // notices a logout.
+import type { Config, SecretSource } from "../core/config.ts";
 import { type Failure, notConfigured } from "../core/failure.ts";
 import { isLoopback } from "../core/loopback.ts";
+import { readClientSecret } from "./client-secret.ts";
 import { type Keychain, KeychainError } from "./keychain/keychain.ts";
 import { readLogin, type StoredLogin } from "./login.ts";
 import type { ClientCredentials } from "./oauth.ts";
@@ -11,8 +13,10 @@ import type { Redactor } from "./redaction.ts";
 /** Values from the environment and the command-line flags. */
 export interface IdentitySettings {
   readonly baseUrl: string | undefined;
-  readonly credentials: ClientCredentials | undefined;
+  readonly credentials: Config["credentials"];
   readonly workspaceId: string | undefined;
+  /** The profile whose stored login is used (default: the login without a profile). */
+  readonly profile?: string | undefined;
 }
 
 export interface Identity {
@@ -28,8 +32,8 @@ export interface Identity {
   /** Returns the default workspace, if there is one. Throws Failure if the keychain that may contain one cannot be read. */
   workspaceId(): Promise<string | undefined>;
   /**
-   * Call this when the API rejects the credentials. A stored login is then read again before its next use, because `mic-mcp
-   * login` may have replaced it.
+   * Call this when the API rejects the credentials. A stored login or secret is then read again before its next use, because it
+   * may have been replaced.
    */
   invalidateCachedLogin(): void;
   /**
@@ -93,6 +97,8 @@ export function createIdentity(options: IdentityOptions): Identity {
   const { settings, keychain, required, redactor, now } = options;
   /** A login or logout does not change credentials from the environment. */
   const isFromEnvironment = settings.credentials !== undefined && !required;
+  /** The secret of a file or a program. */
+  let secret: Promise<string> | undefined;
   let reading: Promise<StoredLogin | undefined> | undefined;
   let readAgainAt = 0;
   /** The first login, which determines the identity of this process. */
@@ -116,7 +122,7 @@ export function createIdentity(options: IdentityOptions): Identity {
   async function read(from: Keychain): Promise<StoredLogin | undefined> {
     let delayMs = 0;
     try {
-      const login = acceptLogin(await readLogin(from));
+      const login = acceptLogin(await readLogin(from, settings.profile));
       // Without a login, each call reads the keychain, so the first call after `mic-mcp login` finds the login.
       if (login) delayMs = LOGIN_CACHE_MS;
       return login;
@@ -161,10 +167,12 @@ export function createIdentity(options: IdentityOptions): Identity {
 
   /** Suggests `mic-mcp login` only if there is a keychain. */
   function missingSettingFailure(what: string, variables: string): Failure {
+    const { profile } = settings;
+    const [of, flag] = profile === undefined ? ["", ""] : [` (profile ${profile})`, ` --profile ${profile}`];
     return noKeychainReason === undefined
       ? notConfigured(
-          `${what}.`,
-          `Ask the user to run mic-mcp login, set ${variables}, or start the server with --emulator.`,
+          `${what}${of}.`,
+          `Ask the user to run mic-mcp login${flag}, set ${variables}, or start the server with --emulator.`,
         )
       : notConfigured(
           `${what}, and ${noKeychainReason}.`,
@@ -181,7 +189,8 @@ export function createIdentity(options: IdentityOptions): Identity {
     );
   }
 
-  async function credentials(): Promise<ClientCredentials> {
+  /** Throws Failure `not_configured`. */
+  async function findCredentials() {
     const login = isFromEnvironment ? undefined : await getStoredLoginOrThrow();
     const credentials = settings.credentials ?? login;
     if (!credentials)
@@ -196,7 +205,30 @@ export function createIdentity(options: IdentityOptions): Identity {
         "Ask the user to run mic-mcp login for that service, set MIC_CLIENT_ID and MIC_CLIENT_SECRET, or unset MIC_BASE_URL.",
       );
     refusePlainHttp(await baseUrl());
-    return { clientId: credentials.clientId, clientSecret: credentials.clientSecret };
+    return credentials;
+  }
+
+  /** Reads a file or runs a program once, and again after a failure or a refusal by the API. */
+  function readSecretOnce(source: SecretSource): Promise<string> {
+    secret ??= readClientSecret(source).then(
+      (text) => {
+        redactor.add(text);
+        return text;
+      },
+      (error: unknown) => {
+        secret = undefined;
+        throw error;
+      },
+    );
+    return secret;
+  }
+
+  async function credentials(): Promise<ClientCredentials> {
+    const { clientId, clientSecret } = await findCredentials();
+    return {
+      clientId,
+      clientSecret: typeof clientSecret === "string" ? clientSecret : await readSecretOnce(clientSecret),
+    };
   }
 
   return {
@@ -209,7 +241,7 @@ export function createIdentity(options: IdentityOptions): Identity {
       return isRecent ? undefined : credentials();
     },
     async serviceName() {
-      const { clientId } = await credentials();
+      const { clientId } = await findCredentials();
       return JSON.stringify([await baseUrl(), clientId]);
     },
     async workspaceId() {
@@ -221,6 +253,7 @@ export function createIdentity(options: IdentityOptions): Identity {
     },
     invalidateCachedLogin() {
       readAgainAt = 0;
+      secret = undefined;
     },
   };
 }

@@ -1,5 +1,5 @@
-// Stores the login of `mic-mcp login` in one keychain entry: base URL, client id and secret, and optionally a workspace. Nothing
-// is stored in a file.
+// Stores each login of `mic-mcp login` in one keychain entry: base URL, client id and secret, and optionally a workspace. Nothing
+// is stored in a file. Each profile has its own login.
 import * as z from "zod/v4";
 import { endpoints } from "../contract/endpoints/index.ts";
 import { workspaceStyleId } from "../contract/text.ts";
@@ -16,18 +16,37 @@ const StoredLogin = z.object({
 });
 export type StoredLogin = z.infer<typeof StoredLogin>;
 
-/** The fixed account name of the login, so that no search is needed. */
-const ACCOUNT = "login";
+const DEFAULT_ACCOUNT = "login";
+const PROFILE_PREFIX = "login ";
 
-/** Returns the stored login, or undefined if there is none or the entry is not valid. Throws KeychainError. */
-export async function readLogin(keychain: Keychain): Promise<StoredLogin | undefined> {
-  const text = await keychain.getPassword(ACCOUNT);
+/** The fixed account name of a profile's login, so that no search is needed. */
+const accountOf = (profile: string | undefined): string =>
+  profile === undefined ? DEFAULT_ACCOUNT : `${PROFILE_PREFIX}${profile}`;
+
+const isLoginAccount = (account: string): boolean => account === DEFAULT_ACCOUNT || account.startsWith(PROFILE_PREFIX);
+
+async function readAccount(keychain: Keychain, account: string): Promise<StoredLogin | undefined> {
+  const text = await keychain.getPassword(account);
   if (text === undefined) return undefined;
   try {
     return StoredLogin.parse(JSON.parse(text));
   } catch {
     return undefined;
   }
+}
+
+/**
+ * Returns the login of a profile (undefined: the default one); undefined if there is none or the entry is not valid. Throws KeychainError.
+ */
+export const readLogin = (keychain: Keychain, profile: string | undefined): Promise<StoredLogin | undefined> =>
+  readAccount(keychain, accountOf(profile));
+
+/** Returns the names of the stored profiles, "default" for the login without one. Throws KeychainError. */
+export async function listProfiles(keychain: Keychain): Promise<readonly string[]> {
+  const logins = (await keychain.listAccounts()).filter(isLoginAccount);
+  return logins
+    .map((account) => (account === DEFAULT_ACCOUNT ? "default" : account.slice(PROFILE_PREFIX.length)))
+    .sort();
 }
 
 /** The owner of tokens. There is one token for each base URL, client and scope set. */
@@ -47,15 +66,28 @@ export const scopeSets: readonly (readonly string[])[] = [
   ...new Map(endpoints.map(({ scopesToRequest: scopes }) => [scopeKey(scopes), scopes])).values(),
 ].filter((scopes) => scopes.length > 0);
 
-/** Returns all accounts of this program. If a keychain cannot list them, returns those that follow from the stored login. */
-async function listOwnAccounts(keychain: Keychain): Promise<ReadonlySet<string>> {
+/** Returns all accounts of this program. If a keychain cannot list them, returns those that follow from the profile's login. */
+async function listOwnAccounts(keychain: Keychain, profile: string | undefined): Promise<readonly string[]> {
+  const account = accountOf(profile);
   try {
-    return new Set([ACCOUNT, ...(await keychain.listAccounts())]);
+    return [...new Set([account, ...(await keychain.listAccounts())])];
   } catch (error) {
     if (!(error instanceof KeychainError && error.kind === "failed")) throw error;
-    const login = await readLogin(keychain);
-    return new Set([ACCOUNT, ...(login ? scopeSets.map((scopes) => tokenAccount(login, scopes)) : [])]);
+    const login = await readLogin(keychain, profile);
+    return [account, ...(login ? scopeSets.map((scopes) => tokenAccount(login, scopes)) : [])];
   }
+}
+
+/** Returns all accounts except the logins of other profiles and their tokens. */
+async function listRemovableAccounts(keychain: Keychain, profile: string | undefined): Promise<readonly string[]> {
+  const all = await listOwnAccounts(keychain, profile);
+  const others = all.filter((account) => isLoginAccount(account) && account !== accountOf(profile));
+  const kept = new Set(others);
+  for (const account of others) {
+    const login = await readAccount(keychain, account);
+    if (login) for (const scopes of scopeSets) kept.add(tokenAccount(login, scopes));
+  }
+  return all.filter((account) => !kept.has(account));
 }
 
 export interface RemovedEntries {
@@ -63,22 +95,22 @@ export interface RemovedEntries {
   readonly tokens: number;
 }
 
-/** Removes every entry of this program, including the tokens of all clients. Throws KeychainError. */
-export async function removeAllEntries(keychain: Keychain): Promise<RemovedEntries> {
+/** Removes the login of a profile, and all tokens except those of other profiles. Throws KeychainError. */
+export async function removeLogin(keychain: Keychain, profile: string | undefined): Promise<RemovedEntries> {
   const removed = { login: false, tokens: 0 };
-  for (const account of await listOwnAccounts(keychain)) {
+  for (const account of await listRemovableAccounts(keychain, profile)) {
     if (!(await keychain.deletePassword(account))) continue;
-    if (account === ACCOUNT) removed.login = true;
+    if (account === accountOf(profile)) removed.login = true;
     else removed.tokens += 1;
   }
   return removed;
 }
 
-/** Replaces the stored login and removes the tokens of the previous one. Throws KeychainError. */
-export async function storeLogin(keychain: Keychain, login: StoredLogin): Promise<void> {
-  const before = await listOwnAccounts(keychain);
-  await keychain.setPassword(ACCOUNT, JSON.stringify(login));
-  for (const account of before) if (account !== ACCOUNT) await keychain.deletePassword(account);
+/** Replaces the login of a profile, and removes the tokens of the previous one. Throws KeychainError. */
+export async function storeLogin(keychain: Keychain, profile: string | undefined, login: StoredLogin): Promise<void> {
+  const before = await listRemovableAccounts(keychain, profile);
+  await keychain.setPassword(accountOf(profile), JSON.stringify(login));
+  for (const account of before) if (account !== accountOf(profile)) await keychain.deletePassword(account);
 }
 
 export const canStoreLogin = (login: StoredLogin): boolean => fitsKeychain(JSON.stringify(login));

@@ -57,7 +57,7 @@ function unreachable(error: TransportError): Failure {
       message: `The token endpoint could not be reached: ${error.message}.`,
       retryable: true,
       sideEffect: "none",
-      next: "Call again in a minute; if it keeps failing, ask the user to check MIC_BASE_URL.",
+      next: `Call again in a minute; if it keeps failing, ask the user to check ${error.setting}.`,
     },
     { cause: error },
   );

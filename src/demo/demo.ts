@@ -15,7 +15,8 @@ import * as z from "zod/v4";
 export async function runDemo(): Promise<number> {
   const folder = await mkdtemp(join(tmpdir(), "mic-mcp-demo-"));
   // The rate limit of 30 requests a minute does not matter for an emulator that only this demo uses.
-  const emulator = await startEmulator(["--requests-per-minute", "6000"]);
+  const own = { MIC_STATE_DIR: join(folder, "state") };
+  const emulator = await startEmulator(["--requests-per-minute", "6000"], own);
   const { baseUrl, clientId, clientSecret, workspaceId, fileIds } = emulator.facts;
   const environment = {
     MIC_BASE_URL: baseUrl,
@@ -24,8 +25,8 @@ export async function runDemo(): Promise<number> {
     MIC_WORKSPACE_ID: workspaceId,
     MIC_GEOGRAPHY_RATE: "600",
     // The user's own keychain, journal and downloads are not touched.
+    ...own,
     MIC_KEYCHAIN: "off",
-    MIC_STATE_DIR: join(folder, "state"),
     MIC_DOWNLOAD_DIR: folder,
   };
   let server = await startServer(environment);
@@ -148,8 +149,11 @@ const RecordedRequests = z.array(
 const CREATE_JOB = "createMicJob";
 
 /** Starts `mic-mcp emulator`, which prints its address, credentials and ids as one line of JSON. */
-async function startEmulator(options: readonly string[]) {
-  const child = spawn(program, [...entry, "emulator", ...options], { stdio: ["ignore", "pipe", "inherit"] });
+async function startEmulator(options: readonly string[], env: Readonly<Record<string, string>>) {
+  const child = spawn(program, [...entry, "emulator", ...options], {
+    env: { ...process.env, ...env },
+    stdio: ["ignore", "pipe", "inherit"],
+  });
   const [line]: unknown[] = await once(createInterface(child.stdout), "line");
   const facts = Facts.parse(JSON.parse(String(line)));
   const fetchRecorded = async (what: "requests" | "executions") => {

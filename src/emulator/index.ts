@@ -14,6 +14,7 @@ import { createPlayground } from "./playground.ts";
 import { Records } from "./records.ts";
 import { createHttpServer } from "./server.ts";
 
+export { REQUESTS_PER_PEER } from "./assumptions.ts";
 export type { ClientFacts } from "./clients.ts";
 export type { Clock } from "./clock.ts";
 

@@ -1,6 +1,7 @@
 // Tests that HTTP_PROXY and NO_PROXY are obeyed, and that an action which the proxy refuses changed nothing.
 import { afterEach, beforeEach, describe, expect, vi } from "vitest";
 import { enveloped, job } from "../contract/samples.ts";
+import { run } from "../mcp/stdio/child.ts";
 import { test } from "../support/fixtures.ts";
 import { connectionForTest } from "../support/mcp.ts";
 import { answer, refusingBaseUrl } from "../support/stub.ts";
@@ -42,10 +43,32 @@ describe("with HTTP_PROXY", () => {
   });
 
   test("an action changed nothing if the proxy is down", async ({ stub }) => {
-    vi.stubEnv("HTTP_PROXY", await refusingBaseUrl());
+    const proxyUrl = await refusingBaseUrl();
+    vi.stubEnv("HTTP_PROXY", proxyUrl);
     const { service } = clientForTest(stub.baseUrl);
-    expect(await expectFailure(submitJob(service))).toMatchObject({ kind: "upstream_unavailable", sideEffect: "none" });
+    expect(await expectFailure(submitJob(service))).toMatchObject({
+      kind: "upstream_unavailable",
+      sideEffect: "none",
+      message: expect.stringMatching(/the proxy that HTTP_PROXY names failed: .*ECONNREFUSED/),
+      next: expect.stringContaining("ask the user to check HTTP_PROXY."),
+    });
     expect(stub.requests).toHaveLength(0);
+  });
+
+  test("an API that is down is not reported as a dead proxy if NO_PROXY excludes it", async () => {
+    vi.stubEnv("HTTP_PROXY", await refusingBaseUrl());
+    vi.stubEnv("NO_PROXY", "127.0.0.1");
+    const { message, next } = await expectFailure(submitJob(clientForTest(await refusingBaseUrl()).service));
+    expect(`${message} ${next}`).toMatch(/ECONNREFUSED.*check MIC_BASE_URL/);
+    expect(message).not.toContain("proxy");
+  });
+
+  test("doctor names the proxy that is down", async () => {
+    const env = { HTTPS_PROXY: await refusingBaseUrl(), MIC_BASE_URL: "https://mic.invalid" };
+    const { code, stdout } = await run(["doctor"], { env });
+    expect(code).toBe(1);
+    expect(stdout).toMatch(/WRONG geography API .*the proxy that HTTPS_PROXY names failed/);
+    expect(stdout).toMatch(/WRONG proxy .*HTTPS_PROXY/);
   });
 
   test.for([403, 407, 502] as const)(

@@ -50,8 +50,8 @@ describe("without a service", () => {
     "%s %s reports the missing settings to the user, not to an agent",
     async (...args) => {
       const { code, stdout, stderr } = await run(args);
-      expect({ code, stdout }).toEqual({ code: 1, stdout: "" });
-      expect(stderr).toMatch(/not_configured[\s\S]*Next: Set MIC_BASE_URL/);
+      expect({ code, stdout }).toEqual({ code: 4, stdout: "" });
+      expect(stderr).toMatch(/not_configured[\s\S]*Next: Set MIC_BASE_URL, or add --emulator to try it/);
     },
   );
 });
@@ -70,17 +70,10 @@ describe("on an emulator", () => {
     const text = await type("call", "find_district", "names=Patna", "names=Gaya");
     expect(text.code).toBe(0);
     expect(text.stdout).toMatch(/Patna[\s\S]*Gaya/);
-    const { code, stdout } = await type("call", "list_districts", "state=Goa", "--output", "json");
+    const { code, stdout } = await type("call", "list_districts", "state=Goa", "--json");
     expect(code).toBe(0);
     expect(JSON.parse(stdout)).toMatchObject({ state: "Goa", districts: expect.any(Array) });
-    const both = await type(
-      "call",
-      "list_jobs",
-      "--json",
-      '{"limit":2,"states":["FAILED"]}',
-      "limit=1",
-      "--output=json",
-    );
+    const both = await type("call", "list_jobs", "--input", '{"limit":2,"states":["FAILED"]}', "limit=1", "--json");
     expect(JSON.parse(both.stdout)).toMatchObject({ data: [{ state: "FAILED" }] });
     const saved = await type(
       "call",
@@ -88,17 +81,17 @@ describe("on an emulator", () => {
       "source=rank_divisions",
       'arguments={"level":"state","by":"name"}',
       "fileName=states.csv",
-      "--output=json",
+      "--json",
     );
     expect(await readFile(JSON.parse(saved.stdout).path, "utf8")).toContain("Telangana");
   });
 
-  test("a failure is printed on stderr, and with --output json on stdout, with exit code 1, or 2 for invalid arguments", async () => {
+  test("a failure is printed on stderr, and with --json on stdout, with exit code 1, or 2 for invalid arguments", async () => {
     const { type } = await userForTest();
     const failed = await type("call", "get_job", "jobId=none");
     expect(failed).toMatchObject({ code: 1, stdout: "" });
     expect(failed.stderr).toMatch(/not_found[\s\S]*Next: /);
-    const forProgram = await type("call", "get_job", "jobId=none", "--output", "json");
+    const forProgram = await type("call", "get_job", "jobId=none", "--json");
     expect(forProgram.code).toBe(1);
     expect(JSON.parse(forProgram.stdout)).toMatchObject({ error: { kind: "not_found", sideEffect: "none" } });
     const outOfRange = await type("call", "list_jobs", "limit=0");
@@ -128,12 +121,12 @@ describe("on an emulator", () => {
     expect(resumed.action).toMatchObject({ idempotencyKey: key, replayed: true, attempts: 2 });
     expect(await user.executions("createMicJob")).toEqual(new Map([[key, 1]]));
     // The resolve command that `actions` printed still resolves the same action.
-    const resolved = await user.type("resolve", key, "--output", "json");
+    const resolved = await user.type("resolve", key, "--json");
     expect(resolved).toMatchObject({ code: 0, stderr: "" });
     expect(JSON.parse(resolved.stdout)).toMatchObject({
       results: [{ idempotencyKey: key, outcome: "resolved", resourceId: resumed.data.id }],
     });
-    const byKey = await user.type("call", "submit_job", `idempotencyKey=${key}`, "--output", "json");
+    const byKey = await user.type("call", "submit_job", `idempotencyKey=${key}`, "--json");
     expect(byKey).toMatchObject({ code: 3, stderr: "" });
     expect(JSON.parse(byKey.stdout)).toMatchObject({ data: { id: resumed.data.id }, action: { replayed: true } });
     expect(await user.executions("createMicJob")).toEqual(new Map([[key, 1]]));
@@ -146,7 +139,7 @@ describe("on an emulator", () => {
     withClosedOutput.process.stdout.destroy();
     await withClosedOutput.exit;
     const [key = ""] = await user.executions("createMicPublicInput").then((all) => [...all.keys()]);
-    const again = await user.type("call", ...line, "--output", "json");
+    const again = await user.type("call", ...line, "--json");
     expect(again).toMatchObject({ code: 3, stderr: "" });
     expect(JSON.parse(again.stdout)).toMatchObject({ action: { idempotencyKey: key, replayed: true } });
     expect((await user.type("call", ...line)).stdout).toMatch(/^Not run again: /);
@@ -170,14 +163,14 @@ describe("on an emulator", () => {
     const jobId = await user.job(FILE.succeeds);
     const cancel = ["call", "cancel_job", `jobId=${jobId}`, "reason=no longer needed"];
     const cancelOutput = await user.type(...cancel);
-    expect(cancelOutput).toMatchObject({ code: 1, stdout: "", stderr: expect.stringContaining("--yes") });
+    expect(cancelOutput).toMatchObject({ code: 2, stdout: "", stderr: expect.stringContaining("--yes") });
     expect(cancelOutput.stderr).toContain("Nothing was changed");
     expect(await user.executions("cancelMicJob")).toEqual(new Map());
     expect(await user.type(...cancel, "--yes")).toMatchObject({ code: 0 });
     expect([...(await user.executions("cancelMicJob")).values()]).toEqual([1]);
     const retry = ["call", "retry_job", `jobId=${jobId}`, "retryMode=RESTART", "reason=once more"];
     await user.service.admin("POST", "clock", { advanceMs: 600_000 });
-    expect(await user.type(...retry)).toMatchObject({ code: 1, stderr: expect.stringContaining("--yes") });
+    expect(await user.type(...retry)).toMatchObject({ code: 2, stderr: expect.stringContaining("--yes") });
     expect(await user.type(...retry, "--yes")).toMatchObject({ code: 0 });
   });
 

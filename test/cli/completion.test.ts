@@ -1,9 +1,15 @@
 // Tests `mic-mcp completion`: each installed shell reads its script and completes with it.
 import { spawnSync } from "node:child_process";
+import { readdir } from "node:fs/promises";
+import { resolve } from "node:path";
 import { describe, expect, test } from "vitest";
 import { commandNames, SHELLS } from "../../src/cli/commands.ts";
 import { tools } from "../../tools/index.ts";
+import { stubEnv } from "../api-client/client.ts";
+import { enveloped, job } from "../contract/samples.ts";
 import { run } from "../mcp/stdio/child.ts";
+import { answer, stubForTest } from "../support/stub.ts";
+import { folderForTest } from "../support/temporary-folder.ts";
 
 const scriptOf = async (shell: string): Promise<string> => {
   const { code, stdout, stderr } = await run(["completion", shell]);
@@ -28,12 +34,37 @@ describe(shellTitle("bash"), () => {
     ["mic-mcp call get_job j", ["jobId="]],
     ["mic-mcp call get_job view=", ["summary", "full"]],
     ["mic-mcp call get_job view=f", ["full"]],
-    ["mic-mcp call get_job --output ", ["text", "json"]],
+    ["mic-mcp call get_job --j", ["--json"]],
     ["mic-mcp serve --log-level w", ["warn"]],
     ["mic-mcp serve --base-url ", []],
     ["mic-mcp help do", ["doctor"]],
-    ["mic-mcp watch --", ["--help"]],
+    ["mic-mcp watch --t", ["--timeout"]],
   ] as const;
+
+  test.skipIf(!isInstalled("bash"))("bash completes recent job ids, and executes no part of an id", async () => {
+    const script = await scriptOf("bash");
+    const stub = await stubForTest();
+    const folder = await folderForTest();
+    const env = { ...stubEnv(stub), MIC_STATE_DIR: folder };
+    for (const id of ["micjob_1", "micjob_$(touch$IFS$9executed)"]) {
+      stub.respond(({ method }) =>
+        answer(method === "POST" ? 202 : 200, enveloped({ ...job, id, retryOfBatchId: `job-of-${id}` })),
+      );
+      const retry = ["call", "retry_job", `job-of-${id}`, "retryMode=SAFE_RESUME", "reason=again"];
+      expect(await run(retry, { env })).toMatchObject({ code: 0 });
+    }
+    const program = `mic-mcp() { ${JSON.stringify(process.execPath)} ${resolve("dist/cli.js")} "$@"; }`;
+    const lines = ["mic-mcp watch micjob_", "mic-mcp call get_job micjob_"];
+    const complete = lines.map(
+      (line) => `COMP_LINE='${line}'; COMP_POINT=\${#COMP_LINE}; _mic_mcp; printf '%s\\n' "\${COMPREPLY[*]}"`,
+    );
+    const shell = spawnSync("bash", ["-c", [script, program, ...complete].join("\n")], {
+      cwd: folder,
+      env: { ...process.env, ...env },
+    });
+    expect(await readdir(folder)).not.toContain("executed");
+    expect(shell.stdout.toString()).toBe("micjob_1\nmicjob_1\n");
+  });
 
   test.skipIf(!isInstalled("bash"))("bash completes the typed word", async () => {
     const script = await scriptOf("bash");

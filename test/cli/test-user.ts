@@ -40,7 +40,7 @@ export async function userForTest(stageMs = 20) {
     startCommand: (...args: readonly string[]) => start(args, { env }),
     /** The JSON result of a call that must succeed. */
     async callSuccessfully(...args: readonly string[]) {
-      const { code, stdout, stderr } = await runCommand("call", ...args, "--output", "json");
+      const { code, stdout, stderr } = await runCommand("call", ...args, "--json");
       expect({ code, stderr }).toEqual({ code: 0, stderr: "" });
       return CallOutput.parse(JSON.parse(stdout));
     },

@@ -2,7 +2,7 @@
 import { spawnSync } from "node:child_process";
 import { describe, expect, test } from "vitest";
 import { COMMANDS, commandNames } from "../../src/cli/commands.ts";
-import { formatCallCommand, parseArgumentPairs } from "../../src/cli/tool-arguments.ts";
+import { formatCallCommand, parseArgumentWords, toShellCommands } from "../../src/cli/tool-arguments.ts";
 import { version } from "../../src/cli/version.ts";
 import { UsageError } from "../../src/core/config.ts";
 import { tools } from "../../tools/index.ts";
@@ -10,7 +10,8 @@ import { run } from "../mcp/stdio/child.ts";
 import { createEmptyHome } from "../support/empty-home.ts";
 import { hasTerminals, runOnTerminal, withTerminalNote } from "../support/terminal.ts";
 
-const EXIT_CODES = "Exit codes: 0 success, 1 failure, 2 invalid usage or configuration.";
+const EXIT_CODES =
+  "Exit codes: 0 success, 1 failure, 2 invalid usage or setting, 3 identical call ran before (call), 4 not configured.";
 
 describe("mic-mcp", () => {
   test.concurrent.each([[["--help"]], [["-h"]], [["help"]], [["help", "frobnicate"]], [["--emulator", "--help"]]])(
@@ -65,13 +66,15 @@ describe("mic-mcp", () => {
     [["watch"], "one job id"],
     [["watch", "one", "two"], "one job id"],
     [["watch", ""], "not a job id"],
+    [["watch", "one", "--timeout", "soon"], "--timeout must be a whole number"],
     [["actions", "--state", "lost"], "--state must be one of in_progress"],
+    [["actions", "--state", "known"], "Did you mean unknown?"],
     [["completion"], "bash, zsh, fish, powershell"],
     [["completion", "bsh"], "Did you mean bash?"],
     [["call", "get_jb"], "Did you mean get_job?"],
     [["call", "get_job", "jobID=1"], "Did you mean jobId?"],
-    [["call", "get_job", "--json", "[]"], "--json must be a JSON object"],
-    [["call", "get_job", "--output", "yaml"], "--output must be text or json"],
+    [["call", "get_job", "--input", "[]"], "--input must be a JSON object"],
+    [["call", "get_job", "--output=json"], "no flag --output"],
     [["call", "get_jb", "--help"], "Did you mean get_job?"],
   ])("%j is a usage error", async (args, named) => {
     const { code, stdout, stderr } = await run(args);
@@ -83,64 +86,71 @@ describe("mic-mcp", () => {
   });
 });
 
-describe("NAME=VALUE", () => {
-  const schemaOf = (name: string) => tools.find((tool) => tool.name === name)?.inputSchema() ?? {};
+describe("arguments of a call", () => {
+  function toolNamed(name: string) {
+    const tool = tools.find((each) => each.name === name);
+    if (tool === undefined) throw new Error(`there is no tool ${name}`);
+    return tool;
+  }
 
   test.each([
-    ["get_job", ["jobId"], "NAME=VALUE"],
     ["get_job", ["jobId=1", "jobId=2"], "jobId is specified twice"],
+    ["get_job", ["1", "2"], "jobId is specified twice"],
     ["get_job", ["__proto__=1"], "not an argument"],
+    ["get_job", ['{"jobId":"1"}'], "must follow --input"],
     ["list_states", ["state=TG"], "The tool has no arguments"],
-    ["list_jobs", ["limit=some"], "limit must be a number"],
-    ["list_jobs", ["unretried=1"], "unretried must be true or false"],
-    ["list_jobs", ["states=[1"], "states must be a JSON list"],
-    ["submit_job", ["parameterValues=none"], "parameterValues must be a JSON object"],
-  ])("for %s, %j is a usage error", (name, pairs, expectedError) => {
-    expect(() => parseArgumentPairs(pairs, schemaOf(name))).toThrow(UsageError);
-    expect(() => parseArgumentPairs(pairs, schemaOf(name))).toThrow(expectedError);
+    ["list_states", ["TG"], "The tool has no arguments"],
+    ["list_jobs", ["unretried=1"], "unretried must be one of true, false"],
+    ["list_jobs", ["states=FAILS"], "Did you mean FAILED?"],
+    ["list_jobs", ["states=[1"], "states must be a JSON list, or values separated by commas"],
+    ["rank_divisions", ["lvl=state"], "Did you mean level?"],
+    ["rank_divisions", ["level=districts"], "level must be one of state, district. Did you mean district?"],
+  ])("for %s, %j is a usage error", (name, words, expectedError) => {
+    expect(() => parseArgumentWords(words, toolNamed(name))).toThrow(UsageError);
+    expect(() => parseArgumentWords(words, toolNamed(name))).toThrow(expectedError);
   });
 
-  test("NAME=VALUE pairs are parsed by the tool's schema", () => {
-    const typed = parseArgumentPairs(
-      ["limit=5", "states=FAILED", "states=CANCELLED", "unretried=true", "createdSince=2026-01-01T00:00:00Z"],
-      schemaOf("list_jobs"),
-    );
-    expect(typed).toEqual({
-      limit: 5,
-      states: ["FAILED", "CANCELLED"],
-      unretried: true,
-      createdSince: "2026-01-01T00:00:00Z",
-    });
-    const bindings = [{ port: "a", inputId: "b=c" }];
-    const submitted = [`inputBindings=${JSON.stringify(bindings)}`, 'parameterValues={"x":1}', "clientReference=a=b"];
-    expect(parseArgumentPairs(submitted, schemaOf("submit_job"))).toEqual({
-      inputBindings: bindings,
-      parameterValues: { x: 1 },
-      clientReference: "a=b",
-    });
-    expect(parseArgumentPairs(['names=["Patna, Bihar"]', "names=Gaya"], schemaOf("find_district"))).toEqual({
-      names: ["Patna, Bihar", "Gaya"],
-    });
+  const bindings = [{ port: "a", inputId: "b=c" }];
+  test.each([
+    ["list_jobs", ["limit=5", "unretried=true"], { limit: 5, unretried: true }],
+    ["list_jobs", ["states=FAILED,PAUSED", "states=running"], { states: ["FAILED", "PAUSED", "RUNNING"] }],
+    ["list_jobs", ["createdSince=2026-01-01T00:00:00Z"], { createdSince: "2026-01-01T00:00:00Z" }],
+    ["rank_divisions", ["DISTRICT", "states=KA,TN"], { level: "district", states: ["KA", "TN"] }],
+    ["find_district", ["Hyderabad"], { name: "Hyderabad" }],
+    ["find_district", ["names=Patna, Bihar", "names=Gaya"], { names: ["Patna, Bihar", "Gaya"] }],
+    ["find_district", ['names=["Patna, Bihar"]', "names=Gaya"], { names: ["Patna, Bihar", "Gaya"] }],
+    ["wait_for_jobs", ["job-1", "job-2,job-3"], { jobIds: ["job-1", "job-2", "job-3"] }],
+    ["get_recipe", ["recipeVersionId=v1"], { versionId: "v1" }],
+    [
+      "submit_job",
+      ["v1", `inputBindings=${JSON.stringify(bindings)}`, "clientReference=a=b"],
+      { recipeVersionId: "v1", inputBindings: bindings, clientReference: "a=b" },
+    ],
+  ])("for %s, %j is a call", (name, words, expected) => {
+    const tool = toolNamed(name);
+    expect(tool.toExact(parseArgumentWords(words, tool)).arguments).toEqual(expected);
   });
 
   test("a printed command parses to the same arguments, and a shell executes no part of it", () => {
-    const args = {
-      reason: "it's $(done); `x`",
-      limit: 3,
-      states: ["FAILED", "CANCELLED"],
-      parameterValues: { a: [1] },
-    };
-    const words = ["reason", "limit", "states", "parameterValues"];
-    const types = [
-      { type: "string" },
-      { type: "integer" },
-      { type: "array", items: { type: "string" } },
-      { type: "object" },
-    ];
-    const properties = Object.fromEntries(words.map((word, index) => [word, types[index]]));
-    const line = formatCallCommand("any_tool", args);
-    const { stdout } = spawnSync("sh", ["-c", `printf '%s\\n' ${line.replace(/^mic-mcp call any_tool/, "")}`]);
-    expect(parseArgumentPairs(stdout.toString().trimEnd().split("\n"), { properties })).toEqual(args);
+    const tool = toolNamed("retry_jobs");
+    const args = { reason: "it's $(done); `x`", waitSeconds: 3, jobIds: ["job-1", "job-2"], retryMode: "SAFE_RESUME" };
+    const line = formatCallCommand("retry_jobs", args);
+    const { stdout } = spawnSync("sh", ["-c", `printf '%s\\n' ${line.replace(/^mic-mcp call retry_jobs/, "")}`]);
+    const words = stdout.toString().trimEnd().split("\n");
+    expect(tool.toExact(parseArgumentWords(words, tool)).arguments).toEqual(args);
+  });
+
+  test.each([
+    ['Next: get_job {"jobId":"job-1","waitSeconds":45} (it runs)', "Next: mic-mcp watch job-1 --emulator (it runs)"],
+    ['resolve_actions {"idempotencyKey":"a b"}.', "mic-mcp resolve 'a b' --emulator."],
+    [
+      'Next page: list_jobs {"cursor":"}{","states":["FAILED","PAUSED"]}',
+      "Next page: mic-mcp call list_jobs 'cursor=}{' states=FAILED,PAUSED --emulator",
+    ],
+    ['find_district {"names":["Patna, Bihar"]}', `mic-mcp call find_district 'names=["Patna, Bihar"]' --emulator`],
+    ["parameter_values {x} and get_job {", "parameter_values {x} and get_job {"],
+  ])("%j is printed with commands", (text, shown) => {
+    expect(toShellCommands(text, ["--emulator"])).toBe(shown);
   });
 });
 

@@ -2,6 +2,7 @@
 import { fileURLToPath } from "node:url";
 import { describe, expect, test } from "vitest";
 import { PLAYGROUND_CONTRACT } from "../../src/contract/playground.ts";
+import { enveloped, job } from "../contract/samples.ts";
 import { run, start } from "../mcp/stdio/child.ts";
 import { answer, neverAnswer, refusingBaseUrl, type Step, stubForTest } from "../support/stub.ts";
 
@@ -15,6 +16,12 @@ const GEOGRAPHY = [
   ["geography", "warm"],
   ["show", "divisions"],
   ["show", "divisions", "level=district"],
+  ["geography", "warm"],
+] as const;
+
+const JOBS = [
+  ["call", "get_job", JOB],
+  ["show", "job", JOB],
 ] as const;
 
 type CommandWords = readonly string[];
@@ -27,9 +34,9 @@ const cases = (all: readonly CommandWords[], code: number): readonly Case[] => a
 
 /** Exit codes without the API: 1 for commands that need it, and 0 for commands that need only this machine. */
 const WITHOUT_API = [
-  ...cases(GEOGRAPHY, 1),
-  ...cases([["call", "get_job", `jobId=${JOB}`], ["doctor"]], 1),
-  ...cases([["actions"], ["status"]], 0),
+  ...cases([...GEOGRAPHY, ...JOBS], 1),
+  ...cases([["call", "list_jobs"], ["show", "usage"], ["doctor"]], 1),
+  ...cases([["actions"], ["status"], ["resolve"], ["show", "actions"]], 0),
 ];
 
 const credentials = {
@@ -99,21 +106,22 @@ describe.each([
 const contract = PLAYGROUND_CONTRACT;
 const states = ["GA", "KL", "TN"].map((code) => ({ code, name: `State ${code}`, districtCount: 1, mandalCount: 4 }));
 
-function answerCatalog(target: string): Step {
+function answerRequest(target: string): Step {
+  if (target.includes(JOB)) return answer(200, enveloped({ ...job, id: JOB, state: "SUCCEEDED" }));
   if (target.includes("openapi")) return answer(200, { openapi: "3.1.1", info: {}, paths: {} });
   const code = /state=([A-Z]+)/.exec(target)?.[1];
   if (code === undefined) return answer(200, { contract, states });
   return answer(200, { contract, state: code, districts: [{ code: "1", name: "Panaji", mandalCount: 4 }] });
 }
 
-test("when the API asks every request to wait a second, geography commands wait and answer", {
+test("when the API asks every request to wait a second, each command waits and answers", {
   timeout: 60_000,
 }, async () => {
-  const results = GEOGRAPHY.map(async (words) => {
+  const results = [...GEOGRAPHY, ...JOBS, ["watch", JOB]].map(async (words) => {
     const stub = await stubForTest();
     const requested = new Set<string>();
     stub.respond(({ target }) => {
-      if (requested.has(target)) return answerCatalog(target);
+      if (requested.has(target)) return answerRequest(target);
       requested.add(target);
       return answer(429, { status: "PLAYGROUND_RATE_LIMITED" }, { "retry-after": "1" });
     });

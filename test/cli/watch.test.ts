@@ -33,6 +33,15 @@ describe("watch", () => {
     });
   });
 
+  test("watch --timeout stops with exit code 1, and the job keeps running", async () => {
+    const user = await userForTest(60_000);
+    const jobId = await user.job(FILE.succeeds);
+    const { code, stdout, stderr } = await user.type("watch", jobId, "--timeout", "1", "--json");
+    expect(code).toBe(1);
+    for (const line of stdout.split("\n").filter(Boolean)) expect(JSON.parse(line)).toMatchObject({ jobId });
+    expect(stderr).toContain(`Stopped watching after 1 s; the job keeps running. Run mic-mcp watch ${jobId}`);
+  });
+
   test("watch continues while the API is temporarily unavailable", async () => {
     const user = await userForTest();
     const jobId = await user.job(FILE.succeeds);

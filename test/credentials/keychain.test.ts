@@ -41,7 +41,7 @@ test("a token that does not fit stays in memory without an error", async () => {
 const login = { ...owner, clientSecret: "s3cr3t-0123456789abcdef" };
 
 test("a login is read as it was stored; a broken or foreign entry is ignored", async () => {
-  expect(await readLogin(createKeychain(JSON.stringify(login)))).toEqual(login);
+  expect(await readLogin(createKeychain(JSON.stringify(login)), undefined)).toEqual(login);
   for (const entry of [
     "{ no JSON",
     '["another shape"]',
@@ -50,7 +50,7 @@ test("a login is read as it was stored; a broken or foreign entry is ignored", a
     JSON.stringify({ ...login, clientId: "no\r\nheader" }),
     '{"baseUrl":"https://service.example","clientId":"\\ud800","clientSecret":"abcdefgh"}',
   ])
-    expect(await readLogin(createKeychain(entry)), entry).toBeUndefined();
+    expect(await readLogin(createKeychain(entry), undefined), entry).toBeUndefined();
 });
 
 test("a token is read as it was stored; a broken or foreign entry is ignored without an error", async () => {

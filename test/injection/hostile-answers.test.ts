@@ -115,7 +115,9 @@ const findUnwanted = (text: string, allowed: string): readonly string[] => [
 ];
 
 /** Removes the contents of quoted strings. */
-const removeQuoted = (text: string): string => text.replace(/"(?:[^"\\]|\\.)*"/g, '""');
+/** Removes texts in quotation marks, and words of a command that are quoted for a shell. */
+const removeQuoted = (text: string): string =>
+  text.replace(/"(?:[^"\\]|\\.)*"/g, '""').replace(/(?<= )'(?:[^']|'\\'')*'(?= )/g, "''");
 
 function expectSentence(text: string): void {
   expect(findUnwanted(text, ""), JSON.stringify(text)).toEqual([]);
@@ -576,14 +578,14 @@ describe("terminal output", () => {
     const pool = [0, 60, 120].map((at) => others.slice(at, at + 60).join(""));
     texts = { ...texts, hostile: hostileTexts(round, pool) };
     const env = environmentOf("hostile");
-    const { stdout } = await run(["call", "list_jobs", `workspaceId=${workspaceId}`, "--output", "json"], { env });
+    const { stdout } = await run(["call", "list_jobs", `workspaceId=${workspaceId}`, "--json"], { env });
     expect(findUnwanted(stdout, "\n"), stdout).toEqual([]);
     const { body } = createSuccess(listMicJobs, scenario, texts.hostile);
     expect(JobIds.parse(JSON.parse(stdout)).data.map(({ id }) => id)).toEqual(
       JobIds.parse(body).data.map(({ id }) => id),
     );
     refuse = (side) => createRefusal("bare", texts[side], 422);
-    const refused = await run(["call", "list_jobs", `workspaceId=${workspaceId}`, "--output", "json"], { env });
+    const refused = await run(["call", "list_jobs", `workspaceId=${workspaceId}`, "--json"], { env });
     expect(findUnwanted(refused.stdout + refused.stderr, "\n")).toEqual([]);
     expect(JSON.parse(refused.stdout)).toMatchObject({ error: { status: 422 } });
     const downloadDir = "/x\u009b\u202e\u{e0041}";

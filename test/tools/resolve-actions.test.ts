@@ -477,7 +477,7 @@ describe("mic-mcp resolve and call", () => {
     const dry = await type("resolve", "--dry-run");
     expect(dry).toMatchObject({ code: 0, stdout: expect.stringContaining("send again under its key") });
     expect(await sent("createMicPublicInput")).toBe(before);
-    const asJson = await type("resolve", "--dry-run", "--output", "json");
+    const asJson = await type("resolve", "--dry-run", "--json");
     expect(JSON.parse(asJson.stdout)).toMatchObject({ actions: [{ tool: "register_input" }] });
     const resolved = await type("resolve");
     expect(resolved).toMatchObject({ code: 0, stdout: expect.stringContaining("Resolved: it ran once") });
@@ -510,7 +510,7 @@ describe("mic-mcp resolve and call", () => {
     await killDuring({ ...cancellation(id), arrives: false });
     const before = await sent("cancelMicJob");
     const refused = await type("resolve");
-    expect(refused).toMatchObject({ code: 1, stderr: expect.stringContaining("--yes") });
+    expect(refused).toMatchObject({ code: 2, stderr: expect.stringContaining("--yes") });
     expect(await sent("cancelMicJob")).toBe(before);
     expect(await type("resolve", "--yes")).toMatchObject({ code: 0, stdout: expect.stringContaining("it ran once") });
     expect(await executions("cancelMicJob")).toBe(1);

@@ -3,6 +3,7 @@ import { type ChildProcess, fork, type StdioOptions } from "node:child_process";
 import { lstatSync } from "node:fs";
 import { fileURLToPath } from "node:url";
 import * as z from "zod/v4";
+import { withoutMicVariables } from "../../core/environment-variables.ts";
 
 // Messages between the server and the keychain's process (worker.ts).
 
@@ -112,14 +113,10 @@ function findBusAddress(environment: NodeJS.ProcessEnv): string | undefined {
   return socket?.isSocket() && socket.uid === uid ? `unix:path=${path}` : undefined;
 }
 
-/**
- * Returns the environment that the desktop needs. Variables of this program are removed, because one of them may contain the
- * secret.
- */
+/** Returns the environment that the desktop needs. */
 function workerEnvironment(environment: NodeJS.ProcessEnv): NodeJS.ProcessEnv {
-  const others = Object.entries(environment).filter(([name]) => !name.startsWith("MIC_"));
   const address = findBusAddress(environment);
-  return { ...Object.fromEntries(others), ...(address !== undefined && { DBUS_SESSION_BUS_ADDRESS: address }) };
+  return { ...withoutMicVariables(environment), ...(address !== undefined && { DBUS_SESSION_BUS_ADDRESS: address }) };
 }
 
 function startWorker(environment: NodeJS.ProcessEnv): ChildProcess {

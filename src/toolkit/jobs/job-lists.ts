@@ -187,6 +187,6 @@ export async function tabulateJobs(args: ListArguments, call: ToolCall, ports: J
   });
   const isMore = page.hasMore && page.nextCursor !== null && end === undefined;
   const rest = isMore ? { workspaceId, ...filter, cursor: page.nextCursor } : undefined;
-  const summary = end === undefined ? findingText(found) : `${findingText(found)} ${end}`;
+  const summary = [findingText(found), end].filter((text) => text !== undefined).join(" ");
   return { columns: COLUMNS, rows, fields: { counts: countStates(data), read, page }, summary, lines: [], drift, rest };
 }

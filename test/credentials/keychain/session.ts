@@ -23,6 +23,7 @@ export interface Login {
   readonly clientId?: string;
   readonly clientSecret?: string;
   readonly workspaceId?: string;
+  readonly profile?: string;
   /** Text on stdin (default: the secret and a line break). */
   readonly input?: string;
 }
@@ -36,9 +37,10 @@ export async function createFrozenSession(): Promise<Session> {
 
 /** Runs `mic-mcp login` as a script does. */
 export function login(session: Session, { baseUrl, clientId = client.clientId, ...rest }: Login) {
-  const { clientSecret = client.clientSecret, workspaceId, input = `${clientSecret}\n` } = rest;
+  const { clientSecret = client.clientSecret, workspaceId, profile, input = `${clientSecret}\n` } = rest;
   const workspace = workspaceId === undefined ? [] : ["--workspace-id", workspaceId];
   const args = ["login", "--base-url", baseUrl, "--client-id", clientId, ...workspace, "--secret-stdin"];
+  if (profile !== undefined) args.push("--profile", profile);
   return run(args, { env: session.env, input });
 }
 
@@ -51,8 +53,10 @@ const Status = z.strictObject({
   emulator: z.boolean(),
   baseUrl: Setting,
   clientId: Setting,
-  clientSecret: z.strictObject({ from: z.enum(["environment", "keychain", "not set"]) }),
+  clientSecret: z.strictObject({ from: z.string() }),
   workspaceId: Setting,
+  profile: z.string(),
+  profiles: z.array(z.string()),
   keychain: z.strictObject({ mode: z.string(), state: z.string(), detail: z.string().optional() }),
   tokens: z.array(
     z.strictObject({ scopes: z.string(), ageSeconds: z.number(), expiresInSeconds: z.number().optional() }),

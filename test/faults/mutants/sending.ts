@@ -167,7 +167,7 @@ export const sendingMutants: readonly Mutant[] = [
   },
   {
     what: "a connection that breaks counts as never made",
-    code: "return !UNSENT.has(code) && !isTlsRefusal(code) && !refusedByProxy;",
+    code: "return !UNSENT.has(code) && !isTlsRefusal(code) && !isProxyRefusal(error);",
     replacement: "return false;",
     killedBy: outcomes("has an unknown outcome: reset after reading"),
   },

@@ -1,0 +1,156 @@
+// Tests MIC_CLIENT_SECRET_FILE and MIC_CLIENT_SECRET_COMMAND: the secret that the API receives, and that no output contains it.
+import { chmod, writeFile } from "node:fs/promises";
+import { join } from "node:path";
+import { fileURLToPath } from "node:url";
+import { describe, expect } from "vitest";
+import { basicHeader } from "../../src/credentials/oauth.ts";
+import { enveloped, job } from "../contract/samples.ts";
+import { run } from "../mcp/stdio/child.ts";
+import { test } from "../support/fixtures.ts";
+import { connectionForTest } from "../support/mcp.ts";
+import { answer, type Stub } from "../support/stub.ts";
+import { folderForTest } from "../support/temporary-folder.ts";
+
+const SECRET = "s3cr3t $(touch x) `y`";
+const FAST_TIMERS = ["--import", fileURLToPath(new URL("../cli/fast-timers.mjs", import.meta.url))];
+
+const headerFor = (clientSecret: string) => basicHeader({ clientId: "client", clientSecret });
+
+const settings = (stub: Stub, env: Readonly<Record<string, string>>) => ({
+  MIC_BASE_URL: stub.baseUrl,
+  MIC_CLIENT_ID: "client",
+  ...env,
+});
+
+async function secretFile(text: string, mode = 0o600): Promise<string> {
+  const path = join(await folderForTest(), "secret");
+  await writeFile(path, text);
+  await chmod(path, mode);
+  return path;
+}
+
+/** A program that runs this script. */
+const commandOf = (script: string): string => JSON.stringify([process.execPath, "-e", script]);
+
+async function callGetJob(stub: Stub, env: Readonly<Record<string, string>>, node: readonly string[] = []) {
+  stub.respond(() => answer(200, enveloped(job)));
+  const result = await run(["call", "get_job", job.id], {
+    env: { MIC_LOG_LEVEL: "debug", ...settings(stub, env) },
+    node,
+  });
+  expect(result.stdout + result.stderr).not.toContain(SECRET);
+  return result;
+}
+
+describe("MIC_CLIENT_SECRET_FILE", () => {
+  test.for(["", "\n", "\r\n"])("the API receives the secret of a file that ends with %j", async (end, { stub }) => {
+    expect(await callGetJob(stub, { MIC_CLIENT_SECRET_FILE: await secretFile(SECRET + end) })).toMatchObject({
+      code: 0,
+    });
+    expect(stub.tokenRequests[0]?.headers.authorization).toBe(headerFor(SECRET));
+  });
+
+  test.for([
+    [SECRET, 0o640, "other users can read", "chmod 600"],
+    [SECRET, 0o604, "other users can read", "chmod 600"],
+    [`${SECRET}\nsecond line`, 0o600, "one line", "correct MIC_CLIENT_SECRET_FILE"],
+    ["", 0o600, "one line", "correct MIC_CLIENT_SECRET_FILE"],
+    ["x".repeat(9_000), 0o600, "one line", "correct MIC_CLIENT_SECRET_FILE"],
+  ] as const)("file %# is refused, and nothing is sent", async ([text, mode, reason, fix], { stub }) => {
+    const { code, stderr } = await callGetJob(stub, { MIC_CLIENT_SECRET_FILE: await secretFile(text, mode) });
+    expect(code).toBe(4);
+    expect(stderr).toMatch(new RegExp(`not_configured.*${reason}[\\s\\S]*Next: .*${fix}`, "i"));
+    expect(stub.tokenRequests).toHaveLength(0);
+  });
+
+  test("a missing file is reported with its path", async ({ stub }) => {
+    const path = join(await folderForTest(), "missing");
+    const { code, stderr } = await callGetJob(stub, { MIC_CLIENT_SECRET_FILE: path });
+    expect({ code, stderr }).toEqual({
+      code: 4,
+      stderr: expect.stringContaining(`${JSON.stringify(path)} cannot be read (ENOENT)`),
+    });
+  });
+
+  test("a running server reads a replaced file after the API has refused the old secret", async ({ stub }) => {
+    const path = await secretFile("old-secret-0123456789");
+    const isNew = ({ headers }: { headers: { authorization?: string | undefined } }) =>
+      headers.authorization === headerFor(SECRET);
+    stub.respondToToken((request) =>
+      isNew(request) ? answer(200, { access_token: "token" }) : answer(401, { error: "invalid_client" }),
+    );
+    stub.respond(() => answer(200, enveloped(job)));
+    const connection = await connectionForTest("v2-modern", { env: settings(stub, { MIC_CLIENT_SECRET_FILE: path }) });
+    expect(await connection.callTool("get_job", { jobId: job.id })).toMatchObject({ isError: true });
+    await writeFile(path, SECRET);
+    expect(await connection.callTool("get_job", { jobId: job.id })).toMatchObject({ isError: false });
+  });
+
+  test("status and doctor report where the secret comes from, but not the secret", async ({ stub }) => {
+    stub.respond(() => answer(200, enveloped(job)));
+    const env = settings(stub, { MIC_CLIENT_SECRET_FILE: await secretFile(SECRET) });
+    const status = await run(["status"], { env });
+    expect(status.stdout).toMatch(/client secret +set, not shown \(from the file in MIC_CLIENT_SECRET_FILE\)/);
+    const doctor = await run(["doctor"], { env });
+    expect(doctor.stdout).toMatch(/ok +token /);
+    expect(status.stdout + doctor.stdout + status.stderr + doctor.stderr).not.toContain(SECRET);
+  });
+});
+
+describe("MIC_CLIENT_SECRET_COMMAND", () => {
+  test("the API receives the output of the program, which no shell has changed", async ({ stub }) => {
+    const MIC_CLIENT_SECRET_COMMAND = JSON.stringify(["printf", "%s\\n", SECRET]);
+    expect(await callGetJob(stub, { MIC_CLIENT_SECRET_COMMAND })).toMatchObject({ code: 0 });
+    expect(stub.tokenRequests[0]?.headers.authorization).toBe(headerFor(SECRET));
+  });
+
+  test("words are separated by spaces", async ({ stub }) => {
+    const path = await secretFile(SECRET);
+    expect(await callGetJob(stub, { MIC_CLIENT_SECRET_COMMAND: `cat ${path}` })).toMatchObject({ code: 0 });
+    expect(stub.tokenRequests[0]?.headers.authorization).toBe(headerFor(SECRET));
+  });
+
+  test("the program gets no MIC_ variable and an empty stdin", async ({ stub }) => {
+    const script = `process.stdin.resume().on("end", () => console.log("none:" + Object.keys(process.env).filter((name) => name.startsWith("MIC_"))))`;
+    expect(await callGetJob(stub, { MIC_CLIENT_SECRET_COMMAND: commandOf(script) })).toMatchObject({ code: 0 });
+    expect(stub.tokenRequests[0]?.headers.authorization).toBe(headerFor("none:"));
+  });
+
+  test("list_actions does not run the program", async ({ stub }) => {
+    const env = settings(stub, { MIC_CLIENT_SECRET_COMMAND: commandOf("process.exit(1)") });
+    expect(await run(["actions"], { env })).toMatchObject({ code: 0, stderr: "No actions.\n" });
+  });
+
+  test.for([
+    [
+      commandOf(
+        `process.stdout.write(${JSON.stringify(SECRET)}); console.error(${JSON.stringify(SECRET)}); process.exitCode = 3`,
+      ),
+      "ended with exit code 3",
+    ],
+    [commandOf(`process.kill(process.pid, "SIGTERM"); setTimeout(() => 0, 60000)`), "ended with SIGTERM"],
+    [commandOf("console.log('x'.repeat(10000))"), "printed more than 8192 bytes"],
+    ['["no-such-program-of-mic-mcp"]', "cannot be started (ENOENT)"],
+    [commandOf(""), "one line of 1 to 8192"],
+  ] as const)("program %# is reported by its error, and nothing is sent", async ([command, reason], { stub }) => {
+    const { code, stderr } = await callGetJob(stub, { MIC_CLIENT_SECRET_COMMAND: command });
+    expect(code).toBe(4);
+    expect(stderr).toContain(reason);
+    expect(stub.tokenRequests).toHaveLength(0);
+  });
+
+  test("a program that does not end is stopped, even if its child keeps the pipe open", async ({ stub }) => {
+    const MIC_CLIENT_SECRET_COMMAND = JSON.stringify(["sh", "-c", "sleep 30 & sleep 30"]);
+    const { code, stderr } = await callGetJob(stub, { MIC_CLIENT_SECRET_COMMAND }, FAST_TIMERS);
+    expect({ code, stderr }).toEqual({ code: 4, stderr: expect.stringContaining('"sh" did not end within 20 s') });
+  });
+});
+
+test.for([
+  [{ MIC_CLIENT_SECRET: "a-secret", MIC_CLIENT_SECRET_FILE: "/secret" }, "Set only one of"],
+  [{ MIC_CLIENT_SECRET_FILE: "/secret", MIC_CLIENT_SECRET_COMMAND: "cat /secret" }, "Set only one of"],
+  [{ MIC_CLIENT_ID: "", MIC_CLIENT_SECRET_FILE: "/secret" }, "set both or neither"],
+] as const)("%j is refused", async ([env, reason], { stub }) => {
+  const { code, stderr } = await run(["actions"], { env: settings(stub, env) });
+  expect({ code, stderr }).toEqual({ code: 2, stderr: expect.stringContaining(reason) });
+});

@@ -1,0 +1,223 @@
+// Tests `mic-mcp install`: the entry in each client's documented format, that nothing else in the file changes, and that the real
+// clients use it.
+import { chmod, lstat, mkdir, readFile, stat, symlink, writeFile } from "node:fs/promises";
+import { dirname, join, resolve } from "node:path";
+import { Client } from "@modelcontextprotocol/sdk/client/index.js";
+import { StdioClientTransport } from "@modelcontextprotocol/sdk/client/stdio.js";
+import { describe, expect, test } from "vitest";
+import * as z from "zod/v4";
+import { INSTALL_CLIENTS } from "../../src/cli/commands.ts";
+import { configurationPath } from "../../src/cli/install.ts";
+import { run } from "../mcp/stdio/child.ts";
+import { bareEnvironment } from "../support/mcp.ts";
+import { folderForTest } from "../support/temporary-folder.ts";
+import { TOOL_NAMES } from "../tools/catalogue.ts";
+import { type ClientName, programOf, skipReasonFor } from "./packages.ts";
+import { run as runClient } from "./run.ts";
+
+const SERVER = resolve("dist", "cli.js");
+type InstallClient = (typeof INSTALL_CLIENTS)[number];
+
+const stdio = { command: z.string(), args: z.array(z.string()) };
+const servers = <S extends z.ZodType>(entry: S) => z.record(z.string(), entry);
+
+/** The entry of a local server as the clients document it, without the optional fields that are not written. */
+const FORMATS: Readonly<Record<Exclude<InstallClient, "codex">, z.ZodType>> = {
+  claude: z.object({ mcpServers: servers(z.strictObject({ type: z.literal("stdio"), ...stdio })) }),
+  gemini: z.object({ mcpServers: servers(z.strictObject(stdio)) }),
+  copilot: z.object({
+    mcpServers: servers(z.strictObject({ type: z.literal("local"), ...stdio, tools: z.tuple([z.literal("*")]) })),
+  }),
+  vscode: z.object({ servers: servers(z.strictObject({ type: z.literal("stdio"), ...stdio })) }),
+  cursor: z.object({ mcpServers: servers(z.strictObject(stdio)) }),
+  "claude-desktop": z.object({ mcpServers: servers(z.strictObject(stdio)) }),
+};
+
+const jsonClients = INSTALL_CLIENTS.filter((client) => client !== "codex");
+
+const install = (home: string, ...args: readonly string[]) => run(["install", ...args], { env: { HOME: home } });
+
+const pathOf = (client: InstallClient, home: string): string =>
+  configurationPath(client, { platform: "linux", home, environment: {} });
+
+async function configure(client: InstallClient, home: string, text: string): Promise<string> {
+  const path = pathOf(client, home);
+  await mkdir(dirname(path), { recursive: true });
+  await writeFile(path, text);
+  return path;
+}
+
+const ENTRY = { command: process.execPath, args: [SERVER, "serve", "--emulator"] };
+
+describe.each(jsonClients)("install %s", (client) => {
+  const key = client === "vscode" ? "servers" : "mcpServers";
+
+  test("writes the documented entry with absolute paths, and keeps all others", async () => {
+    const home = await folderForTest();
+    const others = { [key]: { other: { command: "true", args: [] } }, numStartups: 3, nested: { a: [1] } };
+    const path = await configure(client, home, JSON.stringify(others, null, 4));
+    const { code, stdout, stderr } = await install(home, client, "--emulator");
+    expect({ code, stderr }).toEqual({ code: 0, stderr: "" });
+    expect(stdout).toContain(path);
+    const text = await readFile(path, "utf8");
+    const { mic, ...otherServers } = JSON.parse(text)[key];
+    expect({ ...JSON.parse(text), [key]: otherServers }).toEqual(others);
+    expect(mic).toMatchObject(ENTRY);
+    expect(FORMATS[client].safeParse({ [key]: { mic } }).error).toBeUndefined();
+    expect(text).toMatch(/^ {4}"/m);
+    expect(await install(home, client, "--emulator")).toMatchObject({
+      code: 0,
+      stdout: expect.stringContaining("already"),
+    });
+    expect(await readFile(path, "utf8")).toBe(text);
+  });
+
+  test("--print prints the same entry and changes no file", async () => {
+    const home = await folderForTest();
+    const { code, stdout } = await install(home, client, "--emulator", "--print");
+    expect(code).toBe(0);
+    await expect(stat(pathOf(client, home))).rejects.toThrow("ENOENT");
+    await install(home, client, "--emulator");
+    expect(JSON.parse(await readFile(pathOf(client, home), "utf8"))).toEqual(JSON.parse(stdout));
+  });
+});
+
+describe("install codex", () => {
+  const block = (...args: readonly string[]) =>
+    `command = ${JSON.stringify(process.execPath)}\nargs = ${JSON.stringify([SERVER, "serve", ...args])}\n`;
+
+  test("adds and changes only lines of its own entry", async () => {
+    const home = await folderForTest();
+    const before = 'model = "gpt"\n\n[mcp_servers.other]\ncommand = "true"\n';
+    const path = await configure("codex", home, before);
+    expect(await install(home, "codex", "--emulator")).toMatchObject({ code: 0, stderr: "" });
+    expect(await readFile(path, "utf8")).toBe(`${before}\n[mcp_servers.mic]\n${block("--emulator")}`);
+    await writeFile(path, `${await readFile(path, "utf8")}startup_timeout_sec = 20\n[tui]\nargs = ["own"]\n`);
+    await install(home, "codex");
+    expect(await readFile(path, "utf8")).toBe(
+      `${before}\n[mcp_servers.mic]\n${block()}startup_timeout_sec = 20\n[tui]\nargs = ["own"]\n`,
+    );
+    expect(await install(home, "codex", "--print")).toMatchObject({ stdout: `[mcp_servers.mic]\n${block()}` });
+  });
+
+  test.each([
+    ['[mcp_servers]\nmic = { command = "true" }\n', "an inline table"],
+    ['mcp_servers.mic.command = "true"\n', "dotted keys"],
+    ['[mcp_servers.mic]\ncommand = "true"\nargs = [\n  "a",\n]\n', "a list on several lines"],
+    ['[mcp_servers."mic"]\ncommand = "true"\n', "a quoted name"],
+  ])("leaves an entry in another form unchanged: %s", async (text) => {
+    const home = await folderForTest();
+    const path = await configure("codex", home, text);
+    const { code, stdout, stderr } = await install(home, "codex");
+    expect({ code, stdout }).toEqual({ code: 1, stdout: `[mcp_servers.mic]\n${block()}` });
+    expect(stderr).toContain(`${path} was not changed`);
+    expect(await readFile(path, "utf8")).toBe(text);
+  });
+});
+
+describe("install", () => {
+  test.each(["// comment\n{}", '{"mcpServers": []}', "[]", '{"mcpServers": {"mic": "x"}}'])(
+    "a configuration that cannot be changed safely stays as it is: %j",
+    async (text) => {
+      const home = await folderForTest();
+      const path = await configure("cursor", home, text);
+      const { code, stdout, stderr } = await install(home, "cursor");
+      expect(code).toBe(1);
+      expect(JSON.parse(stdout).mcpServers.mic.args).toEqual([SERVER, "serve"]);
+      expect(stderr).toMatch(/was not changed: .*Add this entry yourself/);
+      expect(await readFile(path, "utf8")).toBe(text);
+    },
+  );
+
+  test("keeps other fields of its entry, the mode of the file, and a link", async () => {
+    const home = await folderForTest();
+    const real = join(home, "dotfiles.json");
+    await writeFile(
+      real,
+      JSON.stringify({ mcpServers: { mic: { command: "old", args: [], env: { MIC_LOG_LEVEL: "info" } } } }),
+    );
+    await chmod(real, 0o640);
+    await mkdir(join(home, ".cursor"));
+    await symlink(real, join(home, ".cursor", "mcp.json"));
+    expect(await install(home, "cursor", "--emulator")).toMatchObject({ code: 0 });
+    expect(JSON.parse(await readFile(real, "utf8")).mcpServers.mic).toEqual({
+      ...ENTRY,
+      env: { MIC_LOG_LEVEL: "info" },
+    });
+    expect((await stat(real)).mode & 0o777).toBe(0o640);
+    expect((await lstat(join(home, ".cursor", "mcp.json"))).isSymbolicLink()).toBe(true);
+  });
+
+  test("a profile has its own entry", async () => {
+    const home = await folderForTest();
+    await install(home, "cursor");
+    await install(home, "cursor", "--profile", "work");
+    const { mcpServers } = JSON.parse(await readFile(pathOf("cursor", home), "utf8"));
+    expect(mcpServers).toEqual({
+      mic: { ...ENTRY, args: [SERVER, "serve"] },
+      "mic-work": { ...ENTRY, args: [SERVER, "serve", "--profile", "work"] },
+    });
+  });
+
+  test("the entry starts a server that lists its tools", async () => {
+    const home = await folderForTest();
+    const { stdout } = await install(home, "gemini", "--emulator", "--print");
+    const { command, args } = z.object(stdio).parse(JSON.parse(stdout).mcpServers.mic);
+    const client = new Client({ name: "install-test", version: "1" });
+    await client.connect(new StdioClientTransport({ command, args, env: bareEnvironment(home) }));
+    expect((await client.listTools()).tools).toHaveLength(TOOL_NAMES.length);
+    await client.close();
+  });
+
+  test.each([
+    [["install"], "CLIENT must be one of claude, codex"],
+    [["install", "curser"], "Did you mean cursor?"],
+    [["install", "cursor", "codex"], "CLIENT must be one of"],
+    [["install", "cursor", "--profile", "a b"], "profile name"],
+  ])("%j is a usage error", async (args, reason) => {
+    expect(await run(args)).toMatchObject({ code: 2, stdout: "", stderr: expect.stringContaining(reason) });
+  });
+
+  test.each([
+    ["claude", "linux", "/home/u/.claude.json"],
+    ["codex", "darwin", "/home/u/.codex/config.toml"],
+    ["vscode", "linux", "/home/u/.config/Code/User/mcp.json"],
+    ["vscode", "darwin", "/home/u/Library/Application Support/Code/User/mcp.json"],
+    ["claude-desktop", "darwin", "/home/u/Library/Application Support/Claude/claude_desktop_config.json"],
+  ] as const)("the configuration of %s on %s is %s", (client, platform, path) => {
+    expect(configurationPath(client, { platform, home: "/home/u", environment: {} })).toBe(path);
+  });
+
+  test.each([
+    ["claude", { CLAUDE_CONFIG_DIR: "/c" }, "linux", "/c/.claude.json"],
+    ["codex", { CODEX_HOME: "/c" }, "linux", "/c/config.toml"],
+    ["copilot", { COPILOT_HOME: "/c" }, "linux", "/c/mcp-config.json"],
+    ["vscode", { APPDATA: "C:\\A" }, "win32", "C:\\A\\Code\\User\\mcp.json"],
+    ["claude-desktop", { APPDATA: "C:\\A" }, "win32", "C:\\A\\Claude\\claude_desktop_config.json"],
+  ] as const)("the configuration of %s with %j on %s is %s", (client, environment, platform, path) => {
+    expect(configurationPath(client, { platform, home: "/home/u", environment })).toBe(path);
+  });
+});
+
+const realClients: readonly (readonly [ClientName, InstallClient, RegExp])[] = [
+  ["Claude Code", "claude", /^mic: .*Connected$/m],
+  ["Codex", "codex", /^mic +\S+ +.*serve --emulator .*enabled/m],
+  ["Gemini CLI", "gemini", /^. mic: .*Connected$/m],
+  ["Copilot CLI", "copilot", /^ +mic \(local\)$/m],
+];
+
+describe("the real client", () => {
+  for (const [name, client, connected] of realClients) {
+    const skipReason = skipReasonFor(name);
+    const title = `${name} lists the installed server${skipReason === undefined ? "" : ` (skipped: ${skipReason})`}`;
+    test.skipIf(skipReason !== undefined)(title, { timeout: 60_000, retry: 1 }, async () => {
+      const home = await folderForTest();
+      // Only the user can trust a folder.
+      const settings = { security: { folderTrust: { enabled: false } }, privacy: { usageStatisticsEnabled: false } };
+      await configure("gemini", home, JSON.stringify(settings));
+      expect(await install(home, client, "--emulator")).toMatchObject({ code: 0 });
+      const { stdout, stderr } = await runClient(home, ...programOf(name), "mcp", "list");
+      expect(stdout + stderr).toMatch(connected);
+    });
+  }
+});
