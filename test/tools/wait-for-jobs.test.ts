@@ -95,7 +95,7 @@ describeLatestRevision((bench) => {
       { id, state: "SUCCEEDED" },
     ]);
     const { structured: mistaken } = await bench().ok("wait_for_jobs", { jobIds: [`micinput_${"0".repeat(32)}`] });
-    expect(rowsOf(mistaken)).toMatchObject([{ note: "jobId is an input's id: get_input reads it." }]);
+    expect(rowsOf(mistaken)).toMatchObject([{ note: "jobId is an input's id. get_input reads it." }]);
     expect(structured).toMatchObject({ moving: 0 });
   });
 
