@@ -76,7 +76,7 @@ export const downloadAsset = defineTool({
     assetId: getMicPublicAssetContent.pathParameters.shape.assetId.describe(
       "referenceId of an input, such as devfile_…",
     ),
-    fileName: fileNameSchema.describe("No path (default: the asset's own name).").optional(),
+    fileName: fileNameSchema.describe("Default: the asset's own name.").optional(),
     preview: z.boolean().describe("Also return the first lines of a text file.").optional(),
   }),
   output: outputs.answer<SavedFileResult | LinkedFileResult>({

@@ -14,7 +14,7 @@ export const getJob = defineTool({
   name: "get_job",
   title: "Get the status and output of a job",
   description:
-    "Get one job: state, nine stages, failure, output. With waitSeconds, wait until it ends, pauses or needs a review. For several jobs use wait_for_jobs.",
+    "Get one job: state, nine stages, failure, output. With waitSeconds, wait until it ends, pauses or needs a review.",
   effect: "read",
   input: z.strictObject({ ...getMicJob.pathParameters.shape, waitSeconds, view }),
   output: outputs.advised<Job>(),

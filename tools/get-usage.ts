@@ -19,7 +19,7 @@ export const getUsage = defineTool({
   effect: "read",
   input: z.strictObject({
     ...getMicPublicUsage.query.shape,
-    window: window.describe("MONTH may return DAY and ENTITLEMENT."),
+    window,
     view,
   }),
   output: outputs.advised<UsageSummary>(),

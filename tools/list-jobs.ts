@@ -23,9 +23,7 @@ export const listJobs = defineTool({
   endpoint: listMicJobs,
   name: "list_jobs",
   title: "List jobs: which failed, run or finished",
-  description:
-    "List the workspace's jobs: id, state, stage, failure. A filter reads up to 1,000 jobs per call. " +
-    "To wait for known jobs use wait_for_jobs.",
+  description: "List the workspace's jobs: id, state, stage, failure. A filter reads up to 1,000 jobs per call.",
   searchHint: "failed, running, finished, today",
   effect: "read",
   input: z.strictObject({

@@ -25,7 +25,7 @@ export const listStates = defineTool({
   name: "list_states",
   title: "List states and union territories of India",
   description:
-    "List every state and union territory of India: code, district count, mandal count (sub-districts: tehsils, taluks; not blocks). " +
+    "List every state and union territory of India: code, district count, mandal count (tehsils, taluks; not blocks). " +
     "For rankings or totals use rank_divisions.",
   effect: "read",
   input: z.strictObject({}),

@@ -91,7 +91,7 @@ export const rankDivisions = defineTool({
   title: "Rank districts: most, fewest, average mandals or tehsils",
   description:
     "Rank, filter and total states or districts of India by mandal or district count, exactly: top N, bounds, sums, averages, " +
-    "new districts. Do not add up rows yourself.",
+    "new districts.",
   searchHint: "most, fewest, largest, smallest, average, compare states, tehsils, taluks",
   alwaysLoad: true,
   effect: "read",
@@ -113,7 +113,7 @@ export const rankDivisions = defineTool({
     startsWith: z.string().describe("First letters of names.").optional(),
     min: z.number().describe("Least by value.").optional(),
     max: z.number().describe("Greatest by value.").optional(),
-    createdSince: z.int().min(1900).describe("Only districts created since this year.").optional(),
+    createdSince: z.int().min(1).describe("Only districts created since this year.").optional(),
     waitSeconds: geographyWaitSeconds,
   }),
   output: outputs.answer<RankingAnswer>(

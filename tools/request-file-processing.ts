@@ -37,8 +37,7 @@ export const requestFileProcessing = defineTool({
   name: "request_file_processing",
   title: "Request permission to process a shared file",
   description:
-    "Request permission to process a shared file with one recipe version. A reviewer decides; no job is started. " +
-    "Follow it with get_file_processing_request.",
+    "Request permission to process a shared file with one recipe version. A reviewer decides; no job is started.",
   effect: "create",
   makes: "processing request",
   traits,
@@ -47,7 +46,7 @@ export const requestFileProcessing = defineTool({
     recipeVersionId: body.recipeVersionId.describe(recipeVersionText),
     recipeVersionHash: body.recipeVersionHash.describe("recipe.versionHash from get_recipe."),
     purpose: body.purpose.describe("Why; at most 160 characters."),
-    expiresAt: body.expiresAt.describe("UTC, in the future, such as 2026-12-31T00:00:00Z."),
+    expiresAt: body.expiresAt.describe("In the future."),
     ...keyArgument("processing"),
   }),
   output: outputs.action<ProcessingRequest>(),

@@ -16,7 +16,7 @@ export const retryJob = defineTool({
   name: "retry_job",
   title: "Retry (rerun) a failed job",
   description:
-    "Retry an ended job as a new job with its own id. For a CANCELLED job, or a FAILED one that is retryable. For several jobs use retry_jobs.",
+    "Retry an ended job as a new job with its own id. For a CANCELLED job, or a FAILED one that is retryable.",
   effect: "retry",
   makes: "job",
   traits: retryTraits,

@@ -26,8 +26,8 @@ const requestedInput = z
   .strictObject({
     port: stringValidatedBy(InputBinding.shape.port),
     inputId: stringValidatedBy(InputBinding.shape.inputId).optional(),
-    referenceId: stringValidatedBy(referenceId).describe("A file's id: devfile_… or devsignfile_…").optional(),
-    inputKind: inputKind.describe("Default M4_FILE.").optional(),
+    referenceId: stringValidatedBy(referenceId).describe("A file's id: devfile_…").optional(),
+    inputKind: inputKind.optional(),
   })
   .refine((requested) => (requested.inputId === undefined) !== (requested.referenceId === undefined), {
     error: ({ input }) =>
@@ -48,7 +48,7 @@ export const runJob = defineTool({
   name: "run_job",
   title: "Start a job: process a file with a recipe (pipeline)",
   description:
-    "Run a job from files to its result in one call: register each referenceId, wait for scans, submit, wait. If it has not ended, call nextStep. " +
+    "Run a job from files to its result in one call: register each referenceId, wait for scans, submit, wait. " +
     "An identical call within 20 hours resumes it and starts no second job.",
   searchHint: "start processing a file, pipeline, workflow",
   alwaysLoad: true,

@@ -27,8 +27,7 @@ export const runJobs = defineTool({
   name: "run_jobs",
   title: "Run (process) many files in one batch",
   searchHint: "process several files, batch, bulk",
-  description:
-    "Run one recipe on up to 50 files, 4 jobs at a time, and return each file's outcome. If some are unfinished, call nextStep.",
+  description: "Run one recipe on up to 50 files, 4 jobs at a time, and return each file's outcome.",
   effect: "create",
   input: z.strictObject({
     workspaceId: stringValidatedBy(workspaceId),

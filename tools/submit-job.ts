@@ -18,7 +18,7 @@ export const submitJob = defineTool({
   title: "Submit a job from registered inputs",
   description:
     "Start a job from READY inputs, one for each port, with parameterValues that match the recipe's schema. " +
-    "Returns at once: follow the job with get_job. To wait for the result use run_job.",
+    "Returns at once. To wait for the result use run_job.",
   effect: "create",
   makes: "job",
   traits: submitTraits,

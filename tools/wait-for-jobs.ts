@@ -9,7 +9,7 @@ export const waitForJobs = defineTool({
   name: "wait_for_jobs",
   title: "Wait for several jobs to finish",
   description:
-    "Wait until all (default) or any of up to 50 jobs end, pause or need a review. Returns each job's state or failure; if some still run, call nextStep.",
+    "Wait until all (default) or any of up to 50 jobs end, pause or need a review. Returns each job's state or failure.",
   searchHint: "until finished, done",
   effect: "read",
   input: z.strictObject({ jobIds, until: z.enum(["all", "any"]).optional(), waitSeconds: longWaitSeconds }),

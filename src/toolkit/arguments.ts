@@ -14,7 +14,7 @@ import { throwInvalidArguments } from "./argument-errors.ts";
 
 export const view = z.enum(["summary", "full"]).optional();
 
-export const waitSeconds = z.int().min(0).max(45).describe("Seconds to wait for a change (default 0).").optional();
+export const waitSeconds = z.int().min(0).max(45).describe("Default 0.").optional();
 
 /** A string whose grammar is checked but not listed, because agents copy it from a result or another tool describes it. */
 export const stringValidatedBy = (schema: z.ZodType<string | null | undefined>) =>
@@ -44,7 +44,7 @@ export const longWaitSeconds = z
 /** The `idempotencyKey` argument of an action (docs/interface.md, "Tools"). Its grammar is checked, but not listed as a pattern. */
 export const keyArgument = (grammar: KeyGrammar) => ({
   idempotencyKey: stringValidatedBy(keySchemas[grammar])
-    .describe("New (8+ characters): run an identical call again. Earlier: resume it.")
+    .describe("New (8+ characters): run again. Earlier: resume.")
     .optional(),
 });
 

@@ -25,7 +25,7 @@ export const geographyWaitSeconds = z
   .int()
   .min(0)
   .max(MAX_WAIT_SECONDS)
-  .describe(`For lists not loaded (default ${DEFAULT_WAIT_SECONDS}).`)
+  .describe(`Default ${DEFAULT_WAIT_SECONDS}.`)
   .optional();
 
 export const stateArgument = z.string().max(80).describe("Code or name.");

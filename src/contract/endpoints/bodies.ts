@@ -45,7 +45,7 @@ export const CreateInput = z
   .strictObject({
     workspaceId: chars(1, 128),
     inputKind: InputKind,
-    referenceId: chars(1, 128).describe("For M4_FILE a file's id: devfile_… or devsignfile_…"),
+    referenceId: chars(1, 128).describe("A file's id: devfile_…"),
     alias: chars(1, 160).optional(),
     clientReference: chars(1, 160).optional(),
   })
