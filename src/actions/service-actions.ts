@@ -24,6 +24,8 @@ import { type ActionState, type StoredAction, toStoredId } from "./store/action-
 
 /** Maximum number of actions that are read for one resource. */
 const MAX_ACTIONS_PER_RESOURCE = 50;
+/** More actions than any agent makes on one resource. */
+const MAX_ROWS = 1_000;
 
 /** An action on a resource, or the action that created it. */
 export interface ResourceAction {
@@ -118,9 +120,10 @@ export function createServiceActions({
     if (ids.length === 0) return new Map();
     const { query, columns, read } = await journal();
     const places = ids.map((_, index) => `$${index + 2}`).join(", ");
-    // The latest action comes first, so the first action replaces it, if several responses named the resource.
-    const sql = `SELECT ${columns} FROM actions WHERE service = $1 AND resource_id IN (${places}) ORDER BY created_at DESC`;
+    const sql = `SELECT ${columns} FROM actions WHERE service = $1 AND resource_id IN (${places})`;
     const rows = (await query(sql, [await callerServiceName(), ...ids.map(toStoredId)])).map(read);
+    // The latest action comes first, so the first action replaces it, if several responses named the resource.
+    rows.sort((one, other) => other.created_at - one.created_at);
     return new Map(
       rows.flatMap((row) =>
         row.resource_id === null ? [] : [[row.resource_id, parseCanonicalArguments(row.arguments)]],
@@ -142,11 +145,14 @@ export function createServiceActions({
     countUnresolved: async () => await countUnresolved(await journal()),
     async listByResource(id) {
       const { query, columns, read } = await journal();
-      const sql = `SELECT ${columns} FROM actions WHERE service = $1 AND about = $2
-         ORDER BY CASE state WHEN 'rejected' THEN 2 WHEN 'succeeded' THEN 1 ELSE 0 END, created_at DESC LIMIT $3`;
-      return (await query(sql, [await callerServiceName(), toStoredId(id), MAX_ACTIONS_PER_RESOURCE])).map((row) =>
-        toResourceAction(read(row)),
-      );
+      // Sorted here: sorting in SQLite takes longer than the rest of the query, and nearly every read of a job finds no row.
+      const sql = `SELECT ${columns} FROM actions WHERE service = $1 AND about = $2 LIMIT ${MAX_ROWS}`;
+      const rows = (await query(sql, [await callerServiceName(), toStoredId(id)])).map(read);
+      const rankOf = ({ state }: StoredAction): number => (state === "rejected" ? 2 : state === "succeeded" ? 1 : 0);
+      return rows
+        .sort((one, other) => rankOf(one) - rankOf(other) || other.created_at - one.created_at)
+        .slice(0, MAX_ACTIONS_PER_RESOURCE)
+        .map(toResourceAction);
     },
     findCreationArguments: async (id) => (await findManyCreationArguments([id])).get(id),
     findManyCreationArguments,
