@@ -8,13 +8,14 @@ const MAX_CALLS = 10;
 const client = await connect("largest-districts");
 try {
   let answer = await call(client, "rank_divisions", QUERY);
-  for (let calls = 1; !answer.coverage.complete && calls < MAX_CALLS; calls += 1)
+  for (let calls = 1; answer.coverage && calls < MAX_CALLS; calls += 1)
     answer = await call(client, "rank_divisions", QUERY);
+  // `coverage` is absent if all lists were read.
   const { rows, coverage, vintage } = answer;
-  if (!coverage.complete) throw new Error(`Only ${coverage.statesRead} of ${coverage.statesTotal} lists were read.`);
+  if (coverage) throw new Error(`Only ${coverage.statesRead} of ${coverage.statesTotal} lists were read.`);
   console.log("district,state,mandals,catalog");
   for (const { name, stateName, mandalCount } of rows)
-    console.log([name, stateName, mandalCount, vintage.sourceUpdatedAt.join(" ")].join(","));
+    console.log([name, stateName, mandalCount, vintage.split(",")[0]].join(","));
 } finally {
   await client.close();
 }

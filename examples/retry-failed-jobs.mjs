@@ -5,17 +5,19 @@ import { call, connect } from "./connect.mjs";
 const [date = new Date().toISOString().slice(0, 10)] = process.argv.slice(2);
 const client = await connect("retry-failed-jobs");
 try {
-  const { data: jobs } = await call(client, "list_jobs", { states: ["FAILED"], unretried: true, limit: 100 });
-  for (const { id } of jobs) {
+  // Jobs that share a failure are listed as a group.
+  const { data, failures = [] } = await call(client, "list_jobs", { states: ["FAILED"], unretried: true, limit: 100 });
+  const jobs = [...data.map(({ id }) => id), ...failures.flatMap(({ jobIds }) => jobIds)];
+  for (const id of jobs) {
     const key = `nightly-${date}-${id}`;
     try {
-      const { data, action } = await call(client, "retry_job", {
+      const { data: retry, action } = await call(client, "retry_job", {
         jobId: id,
         retryMode: "SAFE_RESUME",
         reason: `Nightly retry of ${date}`,
         idempotencyKey: key,
       });
-      console.log(`${id}: ${action.replayed ? "already retried as" : "retried as"} ${data.id}`);
+      console.log(`${id}: ${action.replayed ? "already retried as" : "retried as"} ${retry.id}`);
     } catch (error) {
       // The next run with the same date resolves an unknown outcome: it uses the same key.
       console.error(`${id}: ${error.message}`);

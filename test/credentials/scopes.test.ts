@@ -64,7 +64,7 @@ covers(
         .map(({ name }) => name)
         .filter(
           (name) =>
-            !/states|district|divisions|geography|(list|resolve)_actions|run_job|_jobs$/.test(name) ||
+            !/states|district|divisions|geography|(list|resolve)_actions|run_job|_jobs$|save_table/.test(name) ||
             name === "list_jobs",
         )
         .sort(),

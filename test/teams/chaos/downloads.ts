@@ -3,6 +3,7 @@
 import { createHash } from "node:crypto";
 import { readFile } from "node:fs/promises";
 import { createServer } from "node:http";
+import { capabilitySet, enveloped } from "../../contract/samples.ts";
 import { type Deployment, startDeployment } from "../../support/deployment.ts";
 import { listeningUrl } from "../../support/free-port.ts";
 import { connectHttp } from "../../support/mcp.ts";
@@ -19,6 +20,8 @@ export const FULL_COUNTS: DownloadCounts = { teams: 5, concurrency: 50, bytes: 1
 const CHUNK = Buffer.alloc(65_536, "0123456789abcdef");
 const MAX_MEGABYTES = 300;
 const TOKEN_PATH = "/sandbox/oauth/token";
+/** A team's workspace is verified when the team is added. */
+const CAPABILITIES_PATH = "/v1/mic/capabilities";
 
 /** Starts an API that sends each asset as fast as the client reads it, every second one without a Content-Length. */
 async function startAssetService(bytes: number) {
@@ -28,6 +31,11 @@ async function startAssetService(bytes: number) {
     if (request.url === TOKEN_PATH) {
       response.setHeader("content-type", "application/json");
       response.end(JSON.stringify({ access_token: "trial" }));
+      return;
+    }
+    if (request.url?.includes(CAPABILITIES_PATH)) {
+      response.setHeader("content-type", "application/json");
+      response.end(JSON.stringify(enveloped(capabilitySet)));
       return;
     }
     assets += 1;
