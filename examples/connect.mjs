@@ -2,8 +2,8 @@
 import { Client } from "@modelcontextprotocol/client";
 import { StdioClientTransport } from "@modelcontextprotocol/client/stdio";
 
-/** MIC_MCP_COMMAND is the command of the server (default: the published package). The server gets this program's variables. */
-const [command, ...args] = (process.env.MIC_MCP_COMMAND ?? "npx -y mic-mcp serve").split(" ");
+/** MCP_SERVER_COMMAND is the command of the server (default: the published package). The server gets this program's variables. */
+const [command, ...args] = (process.env.MCP_SERVER_COMMAND ?? "npx -y mic-mcp serve").split(" ");
 
 /** Connects and returns the client. `name` is this program's name. */
 export async function connect(name) {

@@ -145,7 +145,10 @@ test("a success has drift in _meta, integers beyond 2^53-1 as digits, and the fa
   );
   const list = await connection.callTool("list_jobs", { workspaceId: "micws_1", view: "full" });
   expect(list.meta["mic-mcp/drift"]).toEqual(expect.arrayContaining(["/data/0/extra", "/links"]));
-  expect(list.structured).toMatchObject(jobList);
+  const { meta, ...listed } = jobList;
+  expect(list.structured).toMatchObject(listed);
+  expect(list.structured).not.toHaveProperty("meta");
+  expect(list.meta["mic-mcp/requestId"]).toBe(meta.requestId);
   const request = await connection.callTool("get_file_processing_request", {
     requestId: processingRequest.id,
     view: "full",

@@ -21,7 +21,7 @@ async function runExample(
   args: readonly string[],
   env: Readonly<Record<string, string>>,
 ): Promise<string> {
-  const environment = { ...bareEnvironment(await folderForTest()), MIC_MCP_COMMAND: SERVER, ...env };
+  const environment = { ...bareEnvironment(await folderForTest()), MCP_SERVER_COMMAND: SERVER, ...env };
   return (await execute(process.execPath, [join("examples", name), ...args], { env: environment })).stdout;
 }
 

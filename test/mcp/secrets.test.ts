@@ -128,7 +128,12 @@ covers("5/secret-stays-in-server", "a token endpoint that echoes its request rev
 test("a secret that the agent passes is not written to the log", async () => {
   const stub = await stubForTest();
   const connection = await serve("v1-client", stub.baseUrl);
-  await connection.callTool("get_job", { jobId: "j", [SECRET]: SECRET });
+  // A read ignores the unknown argument, an action refuses it.
+  stub.expect(answer(200, { data: job(TOKEN), meta: { requestId: TOKEN } }));
+  const read = await connection.callTool("get_job", { jobId: "j", [SECRET]: SECRET });
+  expect(read).toMatchObject({ isError: false, text: expect.stringContaining("Ignored unknown argument") });
+  const retry = { jobId: "j", retryMode: "RESTART", reason: "again", [SECRET]: SECRET };
+  expect((await connection.callTool("retry_job", retry)).error?.kind).toBe("invalid_arguments");
   await connection.callTool("get_job", { jobId: SECRET.repeat(9) });
   expectNoSecrets("stderr", connection.stderr());
   expectNoSecrets("the listing", JSON.stringify(await connection.listTools()) + connection.instructions());

@@ -50,7 +50,7 @@ for (const [at, headers] of oddHeaders.entries())
       reason: "Submitted by mistake",
       waitSeconds: 0,
     });
-    expect(cancelled, cancelled.text).toMatchObject({ isError: false, structured: { meta: { requestId: "req-1" } } });
+    expect(cancelled, cancelled.text).toMatchObject({ isError: false, meta: { "mic-mcp/requestId": "req-1" } });
     expect(stub.requests.at(-1)?.headers["if-match"]).toBe(`"${job.resourceVersion}"`);
   });
 
