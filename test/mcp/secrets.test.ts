@@ -128,6 +128,7 @@ covers("5/secret-stays-in-server", "a token endpoint that echoes its request rev
 test("a secret that the agent passes is not written to the log", async () => {
   const stub = await stubForTest();
   const connection = await serve("v1-client", stub.baseUrl);
+  stub.respondToToken(() => answer(200, { access_token: TOKEN, token_type: "Bearer" }));
   // A read ignores the unknown argument, an action refuses it.
   stub.expect(answer(200, { data: job(TOKEN), meta: { requestId: TOKEN } }));
   const read = await connection.callTool("get_job", { jobId: "j", [SECRET]: SECRET });
