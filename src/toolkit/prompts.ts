@@ -98,7 +98,7 @@ export const prompts: readonly Prompt[] = [
       },
       { name: "reason", description: "Reason, stored with the job.", required: false },
     ],
-    tools: ["list_actions", "list_jobs", "retry_jobs", "wait_for_jobs"],
+    tools: ["list_actions", "list_jobs", "retry_jobs"],
     text: ({ workspaceId, reason }) =>
       lines(
         `Retry the failed jobs${workspaceId === undefined ? "" : ` of workspace ${quoted(workspaceId)}`} that are worth it, each once.`,
