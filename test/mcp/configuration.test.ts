@@ -62,6 +62,8 @@ describe.each(testedRevisions)("%s", (revision) => {
           "get_usage",
           "request_file_processing",
           "run_job",
+          "run_jobs",
+          "retry_jobs",
         ];
         expect("workspaceId" in properties, name).toBe(workspaceTools.includes(name));
       }
