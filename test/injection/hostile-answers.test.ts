@@ -114,7 +114,6 @@ const findUnwanted = (text: string, allowed: string): readonly string[] => [
   ...(/\p{Surrogate}/u.test(text) ? ["a lone surrogate"] : []),
 ];
 
-/** Removes the contents of quoted strings. */
 /** Removes texts in quotation marks, and words of a command that are quoted for a shell. */
 const removeQuoted = (text: string): string =>
   text.replace(/"(?:[^"\\]|\\.)*"/g, '""').replace(/(?<= )'(?:[^']|'\\'')*'(?= )/g, "''");
@@ -140,6 +139,8 @@ function expectOneShape({ plain, hostile }: Both<string>): void {
 }
 
 const JobIds = z.looseObject({ data: z.array(z.looseObject({ id: z.string() })) });
+
+const Enveloped = z.looseObject({ meta: z.looseObject({ requestId: z.string() }) });
 
 const Resolved = z.looseObject({
   results: z.array(z.looseObject({ outcome: z.string(), finding: z.string() })),
@@ -189,6 +190,13 @@ const required = ({ pathFields, queryFields, bodyFields, key }: OperationRow): A
   return { ...sample, ...(key && { idempotencyKey: `a-sample-${round}` }) };
 };
 
+let savedTables = 0;
+/** Returns arguments of save_table with a new file name, because it overwrites no file. */
+const saveTable = (source: string, args: Args): Args => ({
+  ...{ source, arguments: args },
+  fileName: `table ${++savedTables}.csv`,
+});
+
 /** Arguments for each tool. Text that an agent writes is untrusted too. */
 const jobTools: Readonly<Record<string, (textFor: Texts) => Args>> = {
   ...Object.fromEntries(jobOperations.map((row) => [row.tool, () => required(row)])),
@@ -235,6 +243,7 @@ const jobTools: Readonly<Record<string, (textFor: Texts) => Args>> = {
     waitSeconds: 0,
   }),
   wait_for_jobs: (textFor) => ({ jobIds: [textFor("a job's id"), textFor("another job's id")], waitSeconds: 0 }),
+  save_table: () => saveTable("list_jobs", { workspaceId }),
 };
 
 /** These tools report the error of one job in its row. */
@@ -247,6 +256,12 @@ const geographyTools: Readonly<Record<string, (textFor: Texts) => Args>> = {
   find_district: (textFor) => ({ name: textFor("listPlaygroundDistricts/districts/1/name"), limit: 3 }),
   rank_divisions: () => ({ level: "district", by: "mandalCount" }),
 };
+
+/** Calls of save_table with the tables of the geography tools. */
+const geographyTables: readonly (readonly [source: string, args: Args])[] = [
+  ["list_districts", { state: "TG" }],
+  ["rank_divisions", { level: "district", by: "mandalCount" }],
+];
 
 const readsOne: ReadonlyMap<string, Endpoint> = new Map<string, Endpoint>([
   ["get_job", getMicJob],
@@ -296,7 +311,9 @@ describe("hostile text of the API", () => {
         const endpoint = readsOne.get(tool);
         if (!endpoint) continue;
         const full = await callBoth(tool, (side) => ({ ...argsFor(args)(side), view: "full" }));
-        expect(full.hostile.structured).toMatchObject(Object(createSuccess(endpoint, scenario, texts.hostile).body));
+        const { meta, ...rest } = Enveloped.parse(createSuccess(endpoint, scenario, texts.hostile).body);
+        expect(full.hostile.structured).toMatchObject(rest);
+        expect(full.hostile.meta["mic-mcp/requestId"]).toBe(meta.requestId);
       }
       for (const [tool, args] of otherLists) await callBoth(tool, () => args);
       const [plainly, hostilely] = SIDES.map((side) => questions[side].splice(0));
@@ -319,6 +336,10 @@ describe("hostile text of the API", () => {
       const { hostile } = await callBoth(tool, argsFor(args));
       expect(hostile.isError, hostile.text).toBe(false);
       if (tool !== "get_geography_openapi") expectSentence(hostile.text.split("\n")[0] ?? "");
+    }
+    for (const [source, args] of geographyTables) {
+      const { hostile } = await callBoth("save_table", () => saveTable(source, args));
+      expect(hostile.isError, hostile.text).toBe(false);
     }
     await callBoth("rank_divisions", () => ({ level: "state", by: "name" }));
     await callBoth("find_district", (side) => ({ name: "Adilabad", state: asArgument(texts[side])("a state") }));
@@ -356,6 +377,8 @@ describe("hostile text of the API", () => {
       );
       expectLines((await client.callTool("find_district", { names })).text);
       expectLines((await client.callTool("rank_divisions", { level: "state", by: "name" })).text);
+      for (const [source, args] of geographyTables)
+        expectLines((await client.callTool("save_table", saveTable(source, args))).text);
       expectLines((await client.readResource(CATALOGUE)).text);
     }
   }, 60_000);
@@ -490,12 +513,18 @@ describe("hostile text of a client", () => {
         await readError(client.getPrompt("diagnose_job", { jobId: "x", [attack]: "x" })),
         await readError(client.readResource(`mic://${attack}`)),
         await readError(client.complete({ type: "ref/resource", uri: attack }, "x", "x")),
-        (await client.callTool("list_states", { [attack]: 1 })).text,
+        (await client.callTool("cancel_job", { jobId: "x", reason: "x", [attack]: 1 })).text,
       ];
       for (const error of errors) {
         expect(error).not.toBe("");
         for (const line of error.split("\n")) expectSentence(line);
       }
+      // A read ignores the argument, and names it in its answer.
+      const { isError, text } = await client.callTool("list_states", { [attack]: 1 });
+      expect(isError, text).toBe(false);
+      expectLines(text);
+      expect(text).toContain("Ignored unknown argument");
+      expect(shapeOf(text)).toEqual(shapeOf((await client.callTool("list_states", { x: 1 })).text));
       const prompt = await client.getPrompt("diagnose_job", { jobId: attack });
       expect(shapeOf(prompt)).toEqual(shapeOf(await client.getPrompt("diagnose_job", { jobId: "x" })));
       for (const line of prompt.split("\n")) expectSentence(line);

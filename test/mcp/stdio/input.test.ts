@@ -177,6 +177,9 @@ test("a batch of millions of elements is refused with one error", async () => {
   expect(await program.next()).toMatchObject({ id: 3, result: {} });
 });
 
+const IGNORED = expect.stringMatching(/^Ignored unknown argument/);
+const NOT_IGNORED = expect.not.stringContaining("Ignored");
+
 const SIZE = 9_900_000;
 const fillToSize = (part: string): string => part.repeat(Math.floor(SIZE / Buffer.byteLength(part)));
 
@@ -192,8 +195,9 @@ test.each([
   program.process.stdin.write(`{"jsonrpc":"2.0","id":2,"method":"tools/call","params":${params}}\n`);
   program.send(callMessage(3, "list_states"));
   const answers = await program.answersTo([2, 3]);
-  expect(answers.get(2)).toMatchObject({ result: { _meta: { "mic-mcp/error": { kind: "invalid_arguments" } } } });
-  expect(answers.get(3)).toMatchObject({ result: { structuredContent: {} } });
+  expect(answers.get(2)).toMatchObject({ result: { structuredContent: { summary: IGNORED } } });
+  expect(JSON.stringify(answers.get(2)).length).toBeLessThan(JSON.stringify(answers.get(3)).length + 1_000);
+  expect(answers.get(3)).toMatchObject({ result: { structuredContent: { summary: NOT_IGNORED } } });
 });
 
 test.each([
@@ -210,11 +214,26 @@ test.each([
   expect(await program.next()).toMatchObject({ id: 3, result: {} });
 });
 
-test("a call with 50,000 unknown arguments gets a short answer", async () => {
+const MANY_ARGUMENTS = Object.fromEntries(Array.from({ length: 50_000 }, (_, n) => [`unknown${n}`, n]));
+const LONG_ARGUMENT = { ["x".repeat(5_000_000)]: 1 };
+
+test("a read with 50,000 unknown arguments ignores them, and its answer names only a few", async () => {
   const program = sharedSession();
-  const many = Object.fromEntries(Array.from({ length: 50_000 }, (_, n) => [`unknown${n}`, n]));
-  program.send(callMessage(2, "list_states", many));
-  program.send(callMessage(3, "list_states", { ["x".repeat(5_000_000)]: 1 }));
+  program.send(callMessage(2, "list_states", MANY_ARGUMENTS));
+  program.send(callMessage(3, "list_states", LONG_ARGUMENT));
+  program.send(callMessage(4, "list_states"));
+  const answers = await program.answersTo([2, 3, 4]);
+  for (const id of [2, 3]) {
+    expect(answers.get(id)).toMatchObject({ result: { structuredContent: { summary: IGNORED } } });
+    expect(JSON.stringify(answers.get(id)).length).toBeLessThan(JSON.stringify(answers.get(4)).length + 1_000);
+  }
+});
+
+test("an action with 50,000 unknown arguments is refused with a short answer", async () => {
+  const program = sharedSession();
+  const cancel = { jobId: "job-1", reason: "Submitted by mistake" };
+  program.send(callMessage(2, "cancel_job", { ...cancel, ...MANY_ARGUMENTS }));
+  program.send(callMessage(3, "cancel_job", { ...cancel, ...LONG_ARGUMENT }));
   for (const answer of (await program.answersTo([2, 3])).values()) {
     expect(answer).toMatchObject({ result: { _meta: { "mic-mcp/error": { kind: "invalid_arguments" } } } });
     expect(JSON.stringify(answer).length).toBeLessThan(10_000);
