@@ -25,6 +25,8 @@ export interface Answer {
 }
 
 export interface Sent {
+  /** The headers of the answer, possibly before the answer ends. Rejects if the connection ends before them. */
+  readonly headers: Promise<IncomingHttpHeaders>;
   /** Rejects if the connection ends before the answer does. */
   readonly answer: Promise<Answer>;
   /** Resolves to the first matching message, possibly before the answer ends; rejects if the answer ends without one. */
@@ -79,9 +81,14 @@ export function send(url: string, { method = "POST", headers = {}, body }: Outgo
     });
     outgoing.end(body);
   });
+  const headersReceived = new Promise<IncomingHttpHeaders>((resolve, reject) => {
+    outgoing?.on("response", (response) => resolve(response.headers));
+    answer.catch(reject);
+  });
   // Avoids an unhandled rejection in tests that cut the connection.
-  answer.catch(() => undefined);
+  for (const promise of [answer, headersReceived]) promise.catch(() => undefined);
   return {
+    headers: headersReceived,
     answer,
     message: (matches) =>
       new Promise((resolve, reject) => {
