@@ -129,11 +129,20 @@ test("list_actions lists unresolved actions, then the latest, even after a resta
     idempotencyKey: stub.requests[0]?.headers["idempotency-key"],
     state: "succeeded",
     resourceId: job.id,
+    updatedAt: expect.stringMatching(/^\d{4}-.*Z$/),
+  });
+  const [unresolved] = Object((await next.call("list_actions", { state: "unknown" })).structured).actions;
+  const idempotencyKey = stub.requests[2]?.headers["idempotency-key"];
+  expect(unresolved).toEqual({
+    tool: "submit_job",
+    idempotencyKey,
+    state: "unknown",
     attempts: 1,
     createdAt: expect.stringMatching(/^\d{4}-.*Z$/),
     updatedAt: expect.stringMatching(/^\d{4}-.*Z$/),
     about: createJob.recipeVersionId,
-    arguments: args("a"),
+    arguments: args("c"),
+    nextStep: { tool: "resolve_actions", arguments: { idempotencyKey }, why: expect.any(String) },
   });
 });
 

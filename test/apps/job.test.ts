@@ -221,7 +221,7 @@ describe.skipIf(CHROMIUM === undefined)("the view of a job (needs Chromium)", ()
   test("the view shows the duration of a stage that started and ended while it was open, and the user's note", async () => {
     const { service, connection, draw } = await setUpView("v2-modern", pages());
     const job = await runningJob(service);
-    const { structured } = await connection.callTool("show_job", { jobId: job.id });
+    const { view } = await connection.callTool("show_job", { jobId: job.id });
     const readings = [
       ["PENDING", "10:00:00"],
       ["RUNNING", "10:00:05"],
@@ -230,7 +230,7 @@ describe.skipIf(CHROMIUM === undefined)("the view of a job (needs Chromium)", ()
       content: [],
       structuredContent: {
         data: {
-          ...Object(structured?.["data"]),
+          ...Object(view?.["data"]),
           clientReference: "Quarterly figures",
           resourceVersion: 100 + at,
           updatedAt: `2100-01-15T${time}.000Z`,

@@ -69,8 +69,9 @@ describe("a call that is repeated after its result was used", () => {
       "cancel_job",
       "cancelMicJob",
       async () => ({ ...(await exampleOf("cancelMicJob")), waitSeconds: 0 }),
-      "get_operation",
-      ({ data }) => ({ operationId: Object(data).id }),
+      "get_job",
+      // The first result is the operation of the job; a repeated call returns the job.
+      ({ data }) => ({ jobId: Object(data).originatingResourceId ?? Object(data).id }),
     ],
     [
       "request_file_processing",

@@ -141,8 +141,10 @@ describeLatestRevision((bench) => {
     const { workspaceId } = bench();
     const empty = { data: [], meta: { requestId: "r" }, page: { nextCursor: null, hasMore: false } };
     await bench().service.injectFault({ kind: "body", body: JSON.stringify(empty) }, { operationId: "listMicJobs" });
-    const { structured, text } = await bench().ok("list_jobs", { workspaceId });
-    expect(structured).toEqual({ summary: "0 jobs. No more.", ...empty });
+    const { structured, text, requestId } = await bench().ok("list_jobs", { workspaceId });
+    const { meta, ...facts } = empty;
+    expect(structured).toEqual({ summary: "0 jobs. No more.", ...facts });
+    expect(requestId).toBe(meta.requestId);
     expect(text).toMatch(/^0 jobs\. No more\./);
     const { data } = await bench().service.ok(operations.listMicJobs, { query: { workspaceId, limit: 1 } });
     const long = { ...empty, data: Array.from({ length: 101 }, () => data[0]) };

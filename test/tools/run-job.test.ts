@@ -59,7 +59,19 @@ describeLatestRevision((bench, revision) => {
     const { data, action } = Result.parse(structured);
     const { actions } = Object((await bench().call("list_actions", { limit: 100 })).structured);
     const submitted = { tool: "submit_job", idempotencyKey: action?.idempotencyKey, resourceId: data.id };
-    const registered = { tool: "register_input", about: fileId(bench().service, FILE.succeeds) };
+    // An identical call returns the action that run_job made.
+    const again = await bench().ok("register_input", {
+      workspaceId: bench().workspaceId,
+      inputKind: "M4_FILE",
+      referenceId: fileId(bench().service, FILE.succeeds),
+    });
+    const registration = Result.parse(again.structured);
+    expect(registration.action?.replayed).toBe(true);
+    const registered = {
+      tool: "register_input",
+      idempotencyKey: registration.action?.idempotencyKey,
+      resourceId: registration.data.id,
+    };
     for (const step of [submitted, registered])
       expect(actions).toContainEqual(expect.objectContaining({ ...step, state: "succeeded" }));
   });
@@ -175,14 +187,15 @@ describeLatestRevision((bench, revision) => {
     // The server's tokens have expired, too, so requests that were refused with 401 do not count.
     expect(posts(first.filter(({ status }) => status !== 401))).toEqual(["createMicPublicInput", "createMicJob"]);
     // Now the second input expires, too, and its state is still READY.
-    const { actions } = Object((await bench().call("list_actions", { limit: 100 })).structured);
-    const again = z.array(z.looseObject({ about: z.string(), resourceId: z.string().optional() })).parse(actions);
-    const second = again.find(({ about, resourceId }) => about === register.referenceId && resourceId !== id);
-    const full = await bench().ok("get_input", { inputId: second?.resourceId, view: "full" });
+    const second = Result.parse((await bench().ok("register_input", register)).structured);
+    expect(second.action?.replayed).toBe(true);
+    const inputId = second.data.id;
+    expect(inputId).not.toBe(id);
+    const full = await bench().ok("get_input", { inputId, view: "full" });
     const stale = { ...Object(full.structured["data"]), expiresAt: "2001-01-01T00:00:00Z" };
     const body = JSON.stringify({ data: stale, meta: { requestId: "r-1" } });
     await bench().service.injectFault({ kind: "body", body }, { operationId: "getMicPublicInput" });
-    const shown = await bench().ok("get_input", { inputId: second?.resourceId });
+    const shown = await bench().ok("get_input", { inputId });
     expect(shown.structured["nextStep"]).toMatchObject({ tool: "register_input" });
     await bench().service.injectFault({ kind: "body", body }, { operationId: "getMicPublicInput" });
     const own = { ...args, idempotencyKey: "after the second input" };
