@@ -34,7 +34,7 @@ export function savedText(saved: SavedRows): string {
   if ("path" in saved) return `Saved ${rows} to ${formatToken(saved.path)}, sha256 ${saved.sha256}.`;
   const { url, expiresAt, fileName, bytes, sha256 } = saved;
   return sha256 === undefined
-    ? `${rows} as ${formatToken(fileName)}: the link makes them anew whenever it is opened, until ${expiresAt}.\n${url}`
+    ? `${rows} as ${formatToken(fileName)}: the link creates them again each time it is opened, until ${expiresAt}.\n${url}`
     : `${rows} as ${formatToken(fileName)}: ${bytes} bytes in this answer, sha256 ${sha256}.`;
 }
 
