@@ -388,7 +388,8 @@ export function describeFindings(findings: readonly Finding[], coverage: Coverag
   const parts = CLASSES.flatMap((kind) => {
     const names = classes.get(kind) ?? [];
     if (kind === "found") return [`${names.length} found`];
-    return names.length === 0 ? [] : [`${names.length} ${kind} (${joinFirst(names)})`];
+    const count = kind === "state" ? pluralize(names.length, kind) : `${names.length} ${kind}`;
+    return names.length === 0 ? [] : [`${count} (${joinFirst(names)})`];
   });
   const isCertain = findings.every(({ requiredLists }) => requiredLists.rows.length === 0);
   const uncertaintyText = isCertain ? "" : ` Not final: ${describeNotLoaded(coverage)}.`;
