@@ -15,7 +15,7 @@ function summaryOf({ states }: StatesResponse): string {
   const sum = (count: "districtCount" | "mandalCount"): number =>
     states.reduce((total, state) => total + state[count], 0);
   const counts = `${pluralize(sum("districtCount"), "district")}, ${pluralize(sum("mandalCount"), "mandal")}`;
-  return `The catalogue has ${pluralize(states.length, "state")} and union territories: ${counts}.`;
+  return `The catalog has ${pluralize(states.length, "state")} and union territories: ${counts}.`;
 }
 
 const COLUMNS = ["code", "name", "districtCount", "mandalCount", "lgdCode"] as const;

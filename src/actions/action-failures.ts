@@ -98,7 +98,7 @@ const keyOfOtherActionFailure = (key: string, to: string): Failure =>
   conflictFailure(
     `The key ${formatToken(key)} belongs to an action ${to}`,
     key,
-    "Leave idempotencyKey out for a new action, or repeat that action's own arguments.",
+    "Omit idempotencyKey for a new action, or repeat the original arguments.",
   );
 
 const otherArgumentsFailure = ({ key, arguments: stored }: StoredAction, { canonical }: ActionIdentity): Failure =>

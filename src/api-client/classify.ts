@@ -14,7 +14,7 @@ import type { ResponseTooLarge, TransportError, WireResponse } from "./transport
 // A response that may come from a proxy, a gateway or a sign-in page instead of the API proves nothing.
 
 export const CHECK_BASE_URL_ADVICE =
-  "Ask the user to check MIC_BASE_URL: something in between (a proxy, a sign-in page) may have answered instead of the service.";
+  "Ask the user to check MIC_BASE_URL: something in between (a proxy, a sign-in page) may have answered instead of the API.";
 
 export const HTML_PAGE = "an HTML page where JSON was expected";
 const HTML_TYPE = /^(text\/html|application\/xhtml)/i;
@@ -162,7 +162,7 @@ export function refusalFacts(
   });
   return {
     kind,
-    message: `The service answered ${endpoint.id} with HTTP ${response.status}${problemText === "" ? "" : `: ${problemText}`}.`,
+    message: `The API answered ${endpoint.id} with HTTP ${response.status}${problemText === "" ? "" : `: ${problemText}`}.`,
     status: response.status,
     retryable: refusal.retryable ?? (kind === "rate_limited" || kind === "upstream_unavailable"),
     sideEffect: "none",

@@ -18,7 +18,7 @@ describeLatestRevision((bench, revision) => {
       const { structured, text } = await bench().ok("list_states");
       const { summary, ...body } = structured;
       expect(body).toEqual(await bench().service.ok(operations.listPlaygroundStates));
-      expect(summary).toBe("The catalogue has 36 states and union territories: 784 districts, 7,086 mandals.");
+      expect(summary).toBe("The catalog has 36 states and union territories: 784 districts, 7,086 mandals.");
       expect(structured["states"]).toHaveLength(36);
       expect(text).toContain("36 states");
       expect((await bench().ok("list_states")).structured).toEqual(structured);

@@ -181,7 +181,7 @@ const waitForScanStep = ({ id }: Input, why: string): NextStep => ({
 export const INPUT = {
   "in scan": {
     isRoutine: true,
-    summary: ({ scanState }) => `The input waits for its scan (scan ${scanState}); a job needs it READY.`,
+    summary: ({ scanState }) => `The input is being scanned (${scanState}); a job needs it READY.`,
     nextStep: (input) => waitForScanStep(input, "waits for the scan"),
   },
   "scan stuck": {

@@ -209,7 +209,7 @@ const registerAgain = (inputKind: string, referenceId: string): Step => {
 const dataset = { inputKind: "DATASET_VERSION", referenceId: "dsv-1" } as const;
 
 const INPUTS: readonly Row<keyof typeof INPUT, Input>[] = [
-  ["in scan", input("WAITING_SCAN", "PENDING"), /waits for its scan \(scan PENDING\)/, readInput(/waits for the scan/)],
+  ["in scan", input("WAITING_SCAN", "PENDING"), /is being scanned \(PENDING\)/, readInput(/waits for the scan/)],
   ["scan stuck", input("WAITING_SCAN", "UNAVAILABLE"), /UNAVAILABLE.*operator/, readInput(/minutes/)],
   ["scan stuck", input("WAITING_SCAN", "STALE"), /STALE/, readInput(/minutes/)],
   ["ready", input("READY", "CLEAN"), /READY until 2027-11-20T10:00:00Z: bind it to a port/],
