@@ -1,6 +1,7 @@
 // Formats the tables of docs/contribute/evals.md from the measurements.
 import type { Measurement } from "./answer-measurements.ts";
 import type { Outcome } from "./run-task.ts";
+import { countsForReview, REVIEW_BUDGET } from "./tasks/review.ts";
 
 const formatNumber = (value: number | undefined): string => value?.toLocaleString("en") ?? "";
 
@@ -21,17 +22,17 @@ function formatOutcomeRow({ task, calls, tokens, problems }: Outcome): string {
 const sum = (values: readonly (number | undefined)[]): number =>
   values.reduce<number>((all, value = 0) => all + value, 0);
 
-function formatTotalRow(outcomes: readonly Outcome[]): string {
+function formatTotalRow(title: string, outcomes: readonly Outcome[], budget = ""): string {
   const baselines = outcomes.map(({ task }) => task.before);
   const baselineText = `${formatNumber(sum(baselines.map((each) => each?.calls)))} / ${formatNumber(sum(baselines.map((each) => each?.tokens)))}`;
   const done = outcomes.filter(({ problems }) => problems.length === 0).length;
   const [calls, tokens] = [sum(outcomes.map((each) => each.calls)), sum(outcomes.map((each) => each.tokens))];
   return formatRow(
     "",
-    "all",
+    title,
     formatNumber(calls),
     formatNumber(tokens),
-    "",
+    budget,
     baselineText,
     `${done} of ${outcomes.length} done`,
   );
@@ -42,7 +43,12 @@ export const formatOutcomes = (outcomes: readonly Outcome[]): string =>
     formatRow("", "work", "calls", "tokens", "budget", "before", "outcome"),
     "|---|---|--:|--:|--:|--:|---|",
     ...outcomes.map(formatOutcomeRow),
-    formatTotalRow(outcomes),
+    formatTotalRow(
+      "A1 to A10 and A12",
+      outcomes.filter(({ task }) => countsForReview(task)),
+      `${REVIEW_BUDGET.calls} / ${formatNumber(REVIEW_BUDGET.tokens)}`,
+    ),
+    formatTotalRow("all", outcomes),
   ].join("\n");
 
 export const formatMeasurements = (measured: readonly Measurement[]): string =>

@@ -13,9 +13,10 @@ export interface Outcome extends Usage {
 export async function runTask(task: Task, agent: Agent): Promise<Outcome> {
   const world = await World.open(task.world);
   try {
-    const { request, verdict } = await task.prepare(world);
+    const { request, verdict, peerUsage = { calls: 0, tokens: 0 } } = await task.prepare(world);
     const answer = await agent.work({ task: task.id, request }, world.client).catch((error: unknown) => error);
-    const usage = { ...world.client.usage };
+    const { calls, tokens } = world.client.usage;
+    const usage = { calls: calls + peerUsage.calls, tokens: tokens + peerUsage.tokens };
     if (typeof answer !== "string") return { task, ...usage, problems: [`it gave up: ${answer}`] };
     return { task, ...usage, problems: (await verdict(answer)).filter((each) => each !== false) };
   } finally {

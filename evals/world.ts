@@ -6,6 +6,7 @@ import * as z from "zod/v4";
 import { type Emulator, startEmulator } from "../src/emulator/index.ts";
 import type { ToolArguments } from "./agent.ts";
 import { type ManagedAgentClient, openAgentClient } from "./agent-client.ts";
+import { type FailingRetries, startFailingRetries } from "./failing-retries.ts";
 
 /** A fixed seed, so that ids have the same number of tokens in each run. */
 const SEED = "golden";
@@ -20,6 +21,8 @@ export interface WorldOptions {
   readonly geographyRate?: number;
   /** Whether the agent's server runs in a separate process, which can be killed (default false). */
   readonly isProcess?: boolean;
+  /** Whether every retry of the agent fails at the same stage again (default false). */
+  readonly hasFailingRetries?: boolean;
 }
 
 const Executions = z.array(z.looseObject({ operationId: z.string(), executions: z.number() }));
@@ -31,6 +34,9 @@ export class World {
   readonly #advanceClock: (ms: number) => void;
   readonly #setupClient: ManagedAgentClient;
   readonly #folder: string;
+  readonly #failingRetries: FailingRetries | undefined;
+  readonly #openPeer: (isProcess: boolean) => Promise<ManagedAgentClient>;
+  readonly #peers: ManagedAgentClient[] = [];
 
   constructor(parts: {
     emulator: Emulator;
@@ -38,31 +44,56 @@ export class World {
     setupClient: ManagedAgentClient;
     advanceClock: (ms: number) => void;
     folder: string;
+    failingRetries: FailingRetries | undefined;
+    openPeer: (isProcess: boolean) => Promise<ManagedAgentClient>;
   }) {
     this.emulator = parts.emulator;
     this.client = parts.client;
     this.#setupClient = parts.setupClient;
     this.#advanceClock = parts.advanceClock;
     this.#folder = parts.folder;
+    this.#failingRetries = parts.failingRetries;
+    this.#openPeer = parts.openPeer;
   }
 
-  static async open({ clockRate, geographyRate = 600, isProcess = false }: WorldOptions): Promise<World> {
+  static async open(options: WorldOptions): Promise<World> {
+    const { clockRate, geographyRate = 600, isProcess = false, hasFailingRetries = false } = options;
     const openedAt = performance.now();
     let advancedMs = 0;
     const clock = { now: () => START_MS + Math.round((performance.now() - openedAt) * clockRate) + advancedMs };
     const emulator = await startEmulator({ clock, seed: SEED });
+    const failingRetries = hasFailingRetries ? await startFailingRetries(emulator.baseUrl) : undefined;
     const folder = await mkdtemp(join(tmpdir(), "mic-mcp-evals-"));
-    const openClient = (name: string, isSeparateProcess: boolean) =>
-      openAgentClient({ emulator, folder: join(folder, name), geographyRate, isProcess: isSeparateProcess });
+    const openClient = (name: string, isSeparateProcess: boolean, baseUrl = emulator.baseUrl) =>
+      openAgentClient({
+        emulator: { ...emulator, baseUrl },
+        folder: join(folder, name),
+        geographyRate,
+        isProcess: isSeparateProcess,
+      });
     return new World({
       emulator,
       folder,
+      failingRetries,
       advanceClock: (ms) => {
         advancedMs += ms;
       },
-      client: await openClient("agent", isProcess),
+      openPeer: (isSeparateProcess) => openClient("agent", isSeparateProcess),
+      client: await openClient("agent", isProcess, failingRetries?.url),
       setupClient: await openClient("set-up", false),
     });
+  }
+
+  /** Opens the client of another agent, whose server has the same journal as that of the agent. */
+  async openPeer(isProcess = false): Promise<ManagedAgentClient> {
+    const peer = await this.#openPeer(isProcess);
+    this.#peers.push(peer);
+    return peer;
+  }
+
+  /** The modes of the retries that failed, if all retries fail. */
+  get retryModes(): readonly string[] {
+    return this.#failingRetries?.modes ?? [];
   }
 
   /** Advances the world's clock by `ms` milliseconds. */
@@ -88,6 +119,16 @@ export class World {
     await this.#callAdmin("faults", { operationId, times, fault });
   }
 
+  /** Interrupts every request for this time, from now on. */
+  async interrupt(ms: number): Promise<void> {
+    const fault = { kind: "drop-before" };
+    await this.#callAdmin("faults", { times: 1_000, fault });
+    const timer = setTimeout(() => {
+      fetch(`${this.emulator.baseUrl}/__emulator/faults`, { method: "DELETE" }).catch(() => undefined);
+    }, ms);
+    timer.unref();
+  }
+
   /** Number of requests of an operation that took effect. */
   async countExecutions(operationId: string): Promise<number> {
     return Executions.parse(await this.#callAdmin("executions"))
@@ -107,8 +148,8 @@ export class World {
   }
 
   async close(): Promise<void> {
-    await this.client.close();
-    await this.#setupClient.close();
+    for (const client of [...this.#peers, this.client, this.#setupClient]) await client.close();
+    this.#failingRetries?.close();
     await this.emulator.close();
     await rm(this.#folder, { recursive: true, force: true });
   }

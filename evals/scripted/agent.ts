@@ -4,10 +4,18 @@ import { faults } from "./faults.ts";
 import { geography } from "./geography.ts";
 import { manyJobs } from "./many-jobs.ts";
 import { oneJob } from "./one-job.ts";
+import { review } from "./review.ts";
 import type { Script } from "./script.ts";
 import { workspace } from "./workspace.ts";
 
-const scripts: Readonly<Record<string, Script>> = { ...oneJob, ...manyJobs, ...faults, ...geography, ...workspace };
+const scripts: Readonly<Record<string, Script>> = {
+  ...oneJob,
+  ...manyJobs,
+  ...faults,
+  ...geography,
+  ...workspace,
+  ...review,
+};
 
 export const scriptedAgent: Agent = {
   name: "scripted",

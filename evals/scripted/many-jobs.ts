@@ -1,8 +1,7 @@
 // Scripts for tasks with many jobs.
 import * as z from "zod/v4";
 import type { VisibleResult } from "../agent.ts";
-import { readRecipe, toRunJobArguments } from "./recipes.ts";
-import { findId, findIds, followAndSummarize, followSteps, getData, summarize } from "./results.ts";
+import { followAndSummarize, followSteps, getData, summarize } from "./results.ts";
 import type { Script } from "./script.ts";
 
 const ListJobsResult = z.looseObject({
@@ -33,16 +32,7 @@ const summarizeJobs: Script = async (_request, client) => {
   return [...pages.map(summarize), ...pages.flatMap(describeJobs)].join("\n");
 };
 
-const runManyFiles: Script = async (request, client) => {
-  const recipe = await readRecipe(client, findId(request, "micrecipev"));
-  const files = findIds(request, "devfile");
-  const { inputs: _, ...job } = toRunJobArguments(request, recipe, "");
-  const results = await followSteps(client, await client.call("run_jobs", { ...job, files }), ["run_jobs"]);
-  return results.map((result) => JSON.stringify(getData(result))).join("\n");
-};
-
 export const manyJobs: Readonly<Record<string, Script>> = {
-  "11": retryFailedJobs,
+  A3: retryFailedJobs,
   "17": summarizeJobs,
-  "25": runManyFiles,
 };

@@ -86,18 +86,8 @@ const runTwice: Script = async (request, client) => {
   return `${first}\n${await followAndSummarize(client, await client.call("run_job", secondCall), WAIT_TOOLS)}`;
 };
 
-const changeMind: Script = async (request, client) => {
-  const recipe = await readRecipe(client, findId(request, "micrecipev"));
-  const job = { ...toRunJobArguments(request, recipe, findId(request, "devfile")), waitSeconds: 0 };
-  const submitted = summarize(await client.call("run_job", job));
-  const jobId = findId(submitted, "micjob");
-  const canceled = summarize(await client.call("cancel_job", { jobId, reason: "The user does not want it" }));
-  const again = { jobId, retryMode: "SAFE_RESUME", reason: "The user wants it after all" };
-  return [submitted, canceled, summarize(await client.call("retry_job", again))].join("\n");
-};
-
 export const oneJob: Readonly<Record<string, Script>> = {
-  "1": processDescribedFile,
+  A1: processDescribedFile,
   "1b": processKnownFile,
   "2": profileTable,
   "3": ensureSuccess,
@@ -108,5 +98,4 @@ export const oneJob: Readonly<Record<string, Script>> = {
   "8": cancelJobs,
   "10": requestPermission,
   "16": runTwice,
-  "19": changeMind,
 };

@@ -46,12 +46,12 @@ const runPickedPrompts: Script = async (request, client) => {
   await client.read(`mic://workspaces/${workspace}/jobs`);
   const catalogText = await client.read("mic://geography/catalogue.tsv");
   const districts = catalogText.split("\n").filter((line) => line !== "" && !line.startsWith("#")).length - 1;
-  return `${diagnosis} Job ${jobId} is ${state}. The catalogue has ${districts} districts.`;
+  return `${diagnosis} Job ${jobId} is ${state}. The catalog has ${districts} districts.`;
 };
 
 export const workspace: Readonly<Record<string, Script>> = {
   "9": downloadAsset,
-  "9b": previewInput,
+  A7: previewInput,
   "12": readQuota,
   "13": readCapabilities,
   "18": runPickedPrompts,

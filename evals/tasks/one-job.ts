@@ -15,9 +15,9 @@ async function checkSuccess(world: World, answer: string): Promise<readonly (str
 }
 
 const fromFile: Task = {
-  id: "1",
+  id: "A1",
   title: 'process "the file with the divisions", say what came out',
-  before: { calls: 17, tokens: 4900 },
+  before: { calls: 3, tokens: 1065 },
   world: { clockRate: 30 },
   prepare: async (world) => ({
     request: `Normalize the file with the divisions. Its rows are districts, its facts are of ${VINTAGE}. What came out?`,
@@ -203,27 +203,6 @@ const twice: Task = {
   }),
 };
 
-const changedMind: Task = {
-  id: "19",
-  title: "submit, cancel at once, and run it after all",
-  before: { calls: 5, tokens: 1322 },
-  budget: { calls: 4, tokens: 970 },
-  // Slower than real time, so that the job is still running when a busy machine cancels it.
-  world: { clockRate: 0.2 },
-  prepare: async (world) => ({
-    request: `Run recipe ${await findRecipeId(world, PROFILE)} on file ${world.fileId("lgd-states.csv")}. No, cancel it. No, run it after all.`,
-    verdict: async (answer) => {
-      const states = await Promise.all(findIds(answer, "micjob").map((job) => readJobState(world, job)));
-      return [
-        (await world.countExecutions("createMicJob")) !== 1 && "not one job was submitted",
-        (await world.countExecutions("cancelMicJob")) !== 1 && "it was not canceled once",
-        (await world.countExecutions("retryMicJob")) !== 1 && "it was not run again once",
-        !states.includes("CANCELLED") && `the canceled job is not named: ${answer}`,
-      ];
-    },
-  }),
-};
-
 export const oneJob: readonly Task[] = [
   fromFile,
   knownFile,
@@ -236,5 +215,4 @@ export const oneJob: readonly Task[] = [
   canceling,
   permission,
   twice,
-  changedMind,
 ];

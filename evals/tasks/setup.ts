@@ -1,5 +1,6 @@
 // Sets up and inspects a task's world with the setup client's calls.
 import * as z from "zod/v4";
+import type { ToolArguments } from "../agent.ts";
 import type { World } from "../world.ts";
 
 const ListRecipesResult = z.looseObject({ data: z.array(z.looseObject({ versionId: z.string(), name: z.string() })) });
@@ -44,3 +45,13 @@ export async function readJobState(world: World, jobId: string): Promise<string>
 export const findIds = (text: string, prefix: string): readonly string[] => [
   ...new Set(text.match(new RegExp(`${prefix}_[0-9a-f]+`, "g"))),
 ];
+
+/** A recipe with all that get_recipe shows of it, for a user who ran it before. */
+export const describeRecipe = (id: string, port: string, parameterValues: ToolArguments): string =>
+  `recipe ${id} (port ${port}, parameterValues ${JSON.stringify(parameterValues)})`;
+
+export const describeNormalize = async (world: World): Promise<string> =>
+  describeRecipe(await findRecipeId(world, NORMALIZE), "divisions", { level: "DISTRICT", vintage: VINTAGE });
+
+export const describeProfile = async (world: World): Promise<string> =>
+  describeRecipe(await findRecipeId(world, PROFILE), "table", {});

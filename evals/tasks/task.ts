@@ -6,12 +6,17 @@ export interface PreparedTask {
   readonly request: string;
   /** Problems found in the world and in the agent's answer; empty or only `false` if the task succeeded. */
   verdict(answer: string): Promise<readonly (string | false)[]>;
+  /** Calls and tokens of another agent that the task counts as well. */
+  readonly peerUsage?: { readonly calls: number; readonly tokens: number };
 }
 
 export interface Task {
   readonly id: string;
   readonly title: string;
-  /** Calls and tokens of an agent played by a human, before summary views and tools for several jobs existed. */
+  /**
+   * Calls and tokens of an agent played by a human, before summary views and tools for several jobs existed; of tasks A1 to A13, those of the
+   * review of 2026-11-22.
+   */
   readonly before?: { readonly calls: number; readonly tokens: number };
   /** Limits for the agent. As long as the tokens exceed the budget, `currentLimit` is the limit instead. */
   readonly budget?: { readonly calls: number; readonly tokens: number; readonly currentLimit?: number };

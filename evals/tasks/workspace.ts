@@ -32,7 +32,7 @@ const download: Task = {
 };
 
 const inputOriginal: Task = {
-  id: "9b",
+  id: "A7",
   title: "download an input's original, first rows",
   before: { calls: 3, tokens: 528 },
   budget: { calls: 2, tokens: 460 },
