@@ -1,4 +1,6 @@
 // Formats the tables of docs/contribute/evals.md from the measurements.
+
+import type { Usage } from "./agent-client.ts";
 import type { Measurement } from "./answer-measurements.ts";
 import type { Outcome } from "./run-task.ts";
 import { countsForReview, REVIEW_BUDGET } from "./tasks/review.ts";
@@ -22,7 +24,7 @@ function formatOutcomeRow({ task, calls, tokens, problems }: Outcome): string {
 const sum = (values: readonly (number | undefined)[]): number =>
   values.reduce<number>((all, value = 0) => all + value, 0);
 
-function formatTotalRow(title: string, outcomes: readonly Outcome[], budget = ""): string {
+function formatTotalRow(title: string, outcomes: readonly Outcome[], budget?: Usage): string {
   const baselines = outcomes.map(({ task }) => task.before);
   const baselineText = `${formatNumber(sum(baselines.map((each) => each?.calls)))} / ${formatNumber(sum(baselines.map((each) => each?.tokens)))}`;
   const done = outcomes.filter(({ problems }) => problems.length === 0).length;
@@ -32,9 +34,11 @@ function formatTotalRow(title: string, outcomes: readonly Outcome[], budget = ""
     title,
     formatNumber(calls),
     formatNumber(tokens),
-    budget,
+    budget === undefined ? "" : `${formatNumber(budget.calls)} / ${formatNumber(budget.tokens)}`,
     baselineText,
-    `${done} of ${outcomes.length} done`,
+    [`${done} of ${outcomes.length} done`, budget && formatExcess({ tokens, budget: budget.tokens })]
+      .filter(Boolean)
+      .join(", "),
   );
 }
 
@@ -46,7 +50,7 @@ export const formatOutcomes = (outcomes: readonly Outcome[]): string =>
     formatTotalRow(
       "A1 to A10 and A12",
       outcomes.filter(({ task }) => countsForReview(task)),
-      `${REVIEW_BUDGET.calls} / ${formatNumber(REVIEW_BUDGET.tokens)}`,
+      REVIEW_BUDGET,
     ),
     formatTotalRow("all", outcomes),
   ].join("\n");
