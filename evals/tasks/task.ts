@@ -14,8 +14,8 @@ export interface Task {
   readonly id: string;
   readonly title: string;
   /**
-   * Calls and tokens of an agent played by a human, before summary views and tools for several jobs existed; of tasks A1 to A13, those of the
-   * review of 2026-11-22.
+   * Calls and tokens of an agent played by a human, before summary views and tools for several jobs existed. Tasks A1 to A13 have those
+   * of the review of 2026-11-22.
    */
   readonly before?: { readonly calls: number; readonly tokens: number };
   /** Limits for the agent. As long as the tokens exceed the budget, `currentLimit` is the limit instead. */

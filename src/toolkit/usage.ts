@@ -40,10 +40,13 @@ export async function usageResult(
   const presenter = createUsagePresenter(window);
   if (others.length === 0) return await resourceResult(first, presenter, call, { view });
   const all = [first, ...others].map(({ value }) => value.data);
+  // The longest window is closest to a month.
+  const longest = usageText(all.at(-1) ?? first.value.data);
   const windows = all.map((usage) => (view === "full" ? usage : presenter.toSummary(usage)));
   return toolResult(call, first.value.data, {
-    summary: [`The API has no usage by ${window}.`, ...all.map(usageText)].join(" "),
-    fields: { data: { windows }, meta: first.value.meta },
+    summary: `The API has no usage by ${window}: ${all.map((usage) => usage.window).join(" and ")} follow. ${longest}`,
+    fields: { data: { windows } },
+    requestId: first.value.meta.requestId,
     lines: windows.map(compactJson),
     drift: first.drift,
   });

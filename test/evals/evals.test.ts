@@ -18,7 +18,7 @@ const reviewOutcomes: Outcome[] = [];
 afterAll(() => {
   if (reviewOutcomes.length < tasks.filter(countsForReview).length) return;
   expect(reviewOutcomes.reduce((sum, { calls }) => sum + calls, 0)).toBeLessThanOrEqual(REVIEW_BUDGET.calls);
-  expect(reviewOutcomes.reduce((sum, { tokens }) => sum + tokens, 0)).toBeLessThanOrEqual(REVIEW_BUDGET.currentLimit);
+  expect(reviewOutcomes.reduce((sum, { tokens }) => sum + tokens, 0)).toBeLessThanOrEqual(REVIEW_BUDGET.tokens);
 });
 
 describe.concurrent("evaluations", () => {
