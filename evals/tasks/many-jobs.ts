@@ -29,7 +29,7 @@ async function findStartDate(world: World, count: number): Promise<string> {
 
 const retryAll: Task = {
   id: "A3",
-  title: "what failed lately, and why: retry what is worth it, and wait",
+  title: "recent failures: explain them, retry what is worth it, and wait",
   before: { calls: 4, tokens: 5868 },
   budget: { calls: 2, tokens: 1500 },
   world: { clockRate: 30 },

@@ -167,7 +167,7 @@ const changedMind: Task = {
 
 const againOnPurpose: Task = {
   id: "A10",
-  title: "a job that ran before, once more on purpose",
+  title: "a job that ran before, again on purpose",
   before: { calls: 2, tokens: 413 },
   budget: { calls: 1, tokens: 160 },
   world: { clockRate: 30 },
