@@ -227,7 +227,7 @@ const contractViolationFailure = (endpoint: Endpoint, reason: string) =>
     message: `The service's answer to ${endpoint.id} breaks its contract: ${reason}.`,
     retryable: false,
     sideEffect: "none",
-    next: "Ask the user to report this to the service's operator: the answer breaks the API's contract.",
+    next: "Ask the user to report this to the operator of the API: the answer breaks the API's contract.",
   });
 
 /**

@@ -28,14 +28,14 @@ const canCorrect = ({ endpoint, status, fieldErrors }: RefusalContext): boolean 
   (status === 400 || status === 422) && fieldErrors.some((error) => namesArgument(endpoint, error));
 
 const TRY_AGAIN_ADVICE = "Try again in a little while.";
-const CONTACT_OPERATOR_ADVICE = "Ask the user to contact the service's operator: the same call will be refused again.";
+const CONTACT_OPERATOR_ADVICE = "Ask the user to contact the operator of the API: the same call will be refused again.";
 
 /** Advice by path parameter. */
 const NOT_FOUND_ADVICE: Readonly<Record<string, string>> = {
   jobId: "Check jobId; list_jobs shows the workspace's jobs.",
   versionId: "Check versionId; list_recipes shows what is offered.",
   inputId: "Check inputId; list_actions shows the inputs registered from here.",
-  operationId: "Check operationId; list_actions shows the operations begun from here.",
+  operationId: "Check operationId; list_actions lists the operations of this server.",
   requestId: "Check requestId; list_actions shows the requests made from here.",
   assetId: "Check assetId: it names an original file, not an input, a job or a dataset version.",
 };
@@ -97,7 +97,7 @@ export function refusalAdvice(refused: RefusalContext): string {
   if (kind === "upstream_unavailable") return TRY_AGAIN_ADVICE;
   if (kind === "not_found") return notFoundAdvice(refused);
   if (isCapability(refused))
-    return "get_capabilities shows what this workspace may do, and how much of it; for more, ask the user to contact the service's operator.";
+    return "get_capabilities shows what this workspace may do, and how much of it; for more, ask the user to contact the operator of the API.";
   if (canCorrect(refused)) return "Correct the fields named above and call again.";
   if (retryable === true) return TRY_AGAIN_ADVICE;
   if (kind === "forbidden") return forbiddenAdvice(refused);

@@ -184,7 +184,7 @@ export function createIdentity(options: IdentityOptions): Identity {
     const url = settings.baseUrl ?? (await getStoredLoginOrThrow())?.baseUrl;
     if (url !== undefined) return url;
     throw missingSettingFailure(
-      "No service is configured: there is no MIC_BASE_URL and no stored login",
+      "The MIC API is not configured: there is no MIC_BASE_URL and no stored login",
       "MIC_BASE_URL",
     );
   }

@@ -342,7 +342,9 @@ const MAX_LISTED = 12;
 function describeTies(level: "state" | "district", { tied, exact }: Ranking<DivisionRow>, lastRow: number): string {
   if (!exact) return "";
   if (tied.rows > 0) return ` ${pluralize(tied.rows, `more ${level} ties`, `more ${level}s tie`)} with row ${lastRow}.`;
-  return tied.states.length === 0 ? "" : ` Ties are cut in ${joinFirst(tied.states, 0, MAX_LISTED, " ")}.`;
+  return tied.states.length === 0
+    ? ""
+    : ` More districts tie for last place in ${joinFirst(tied.states, 0, MAX_LISTED, " ")}.`;
 }
 
 function describeSharedNames({ shared }: Ranking<DivisionRow>): string {

@@ -40,7 +40,7 @@ describeLatestRevision(
         "1 more state ties with row 1.",
       );
       const each = await readSummary(own, { ...byMandals, perState: 1, states: ["GA", "TG", "DH"] });
-      expect(each).toContain("Ties are cut in TG DH.");
+      expect(each).toContain("More districts tie for last place in TG DH.");
     });
 
     test("the summary names the requested states", async () => {

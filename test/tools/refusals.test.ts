@@ -113,9 +113,9 @@ describeLatestRevision((bench) => {
     const referenceId = fileId(bench().service, FILE.succeeds);
     const registration = { workspaceId: bench().workspaceId, inputKind: "M4_FILE", referenceId };
     for (const [status, retryable, next] of [
-      [400, false, /^Ask the user to contact the service's operator: the same call/],
-      [422, false, /^Ask the user to contact the service's operator: the same call/],
-      [402, false, /^Ask the user to contact the service's operator: the same call/],
+      [400, false, /^Ask the user to contact the operator of the API: the same call/],
+      [422, false, /^Ask the user to contact the operator of the API: the same call/],
+      [402, false, /^Ask the user to contact the operator of the API: the same call/],
       [423, true, /^Try again in a little while/],
     ] as const) {
       await bench().service.injectFault({ kind: "status", status, retryable }, { operationId: "createMicPublicInput" });

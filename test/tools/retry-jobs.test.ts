@@ -241,9 +241,7 @@ describeEachRevisionInProcess(
         const { structured } = await bench().ok("retry_jobs", args);
         const second = rowsOf(structured);
         expect(second.map(({ newJobId }) => newJobId)).toEqual(first.map(({ newJobId }) => newJobId));
-        expect(structured["summary"]).toMatch(
-          /^Retried 3 of 3: 3 \w+\. Not run again, since an identical call ran before: all of them\.$/,
-        );
+        expect(structured["summary"]).toMatch(/^Retried 3 of 3: 3 \w+\. Retried before by an identical call: all\.$/);
       });
       expect(sent).toEqual([]);
     });

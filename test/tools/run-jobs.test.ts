@@ -53,7 +53,7 @@ describeLatestRevision((bench) => {
     const again = await bench().captureRequests(async () => {
       const repeated = await run(bench(), args);
       expect(statesOf(repeated)).toEqual(["SUCCEEDED", "FAILED", "QUARANTINED", "PAUSED"]);
-      expect(repeated.summary).toContain("Not run again, since an identical call ran before: 3 of them.");
+      expect(repeated.summary).toContain("Run before by an identical call: 3.");
     });
     expect(countPosts(again)).toEqual({});
   });

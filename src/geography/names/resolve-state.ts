@@ -165,7 +165,7 @@ export function resolveState(text: string, states: readonly State[]): State {
   if (state === undefined)
     throw new Failure({
       kind: "not_found",
-      message: `No such state: ${quotedText} matches none of the service's ${states.length} states.`,
+      message: `No such state: ${quotedText} matches none of the ${states.length} states.`,
       retryable: false,
       sideEffect: "none",
       next: `Use one of these codes: ${states.map(({ code }) => code).join(", ")}; list_states has their names.`,

@@ -120,7 +120,7 @@ export const JOB = {
   },
   "failed again and again": {
     summary: ({ what, place, failure, stage, attempts }) =>
-      `${what} FAILED${place}: ${failure}. ${stage} has failed ${attempts > 2 ? `${attempts} times` : "after a RESTART too"}: stop retrying and ask the user to contact the service's operator.`,
+      `${what} FAILED${place}: ${failure}. ${stage} has failed ${attempts > 2 ? `${attempts} times` : "after a RESTART too"}: stop retrying and ask the user to contact the operator of the API.`,
   },
   "failed, input or parameters wrong": {
     summary: ({ what, place, failure, pointers }) =>

@@ -322,7 +322,7 @@ async function nextStep(
 
 const OVERRIDE = "retry_job";
 
-/** "Retried 10 of 12: 10 SUCCEEDED. The others: 2 rejected (JOB_NOT_RETRYABLE)." */
+/** "Retried 10 of 12: 10 SUCCEEDED. Other jobs: 2 rejected (JOB_NOT_RETRYABLE)." */
 function summaryOf(
   { all, watched = [], retries, remaining, missingText }: RetriedJobs,
   rows: readonly RetryRow[],
@@ -341,8 +341,8 @@ function summaryOf(
       ? "No job to retry."
       : `Retried ${made.length} of ${rows.length}${states.length > 0 ? `: ${countsOf(states)}` : ""}.`,
     replayedCount > 0 &&
-      `Not run again, since an identical call ran before: ${replayedCount === made.length ? "all" : replayedCount} of them.`,
-    rest.length > 0 && `The others: ${countsOf(rest)}.`,
+      `Retried before by an identical call: ${replayedCount === made.length ? "all" : replayedCount}.`,
+    rest.length > 0 && `Other jobs: ${countsOf(rest)}.`,
     rows.some(({ code }) => code === GIVEN_UP) &&
       `GIVEN_UP: another retry will most likely fail too; ask the user to contact the operator.${override}`,
     retries.length > 0 && `Retries, not retried again: ${countsOf(retries.map(({ state }) => state))}.`,

@@ -168,8 +168,7 @@ export async function runMany(
   const results = all.map(({ row }) => row);
   const replayedCount = all.filter(({ isReplay }) => isReplay).length;
   const states = `${formatCount(all.length, "file")}: ${countsOf(results.map(({ state }) => state))}.`;
-  const replayed =
-    replayedCount > 0 ? ` Not run again, since an identical call ran before: ${replayedCount} of them.` : "";
+  const replayed = replayedCount > 0 ? ` Run before by an identical call: ${replayedCount}.` : "";
   return toolResult(
     call,
     { results },
