@@ -500,7 +500,10 @@ describe("mic-mcp resolve and call", () => {
     const { id } = await failedJob();
     const retryJobs = ["call", "retry_jobs", `jobIds=${id}`, "retryMode=SAFE_RESUME", `reason=${reason}`];
     expect(await type(...retryJobs)).toMatchObject({ code: 0 });
-    expect(await type(...retryJobs)).toMatchObject({ code: 3, stdout: expect.stringContaining("Retried before by an identical call") });
+    expect(await type(...retryJobs)).toMatchObject({
+      code: 3,
+      stdout: expect.stringContaining("Retried before by an identical call"),
+    });
     expect(await executions("retryMicJob")).toBe(1);
   });
 
