@@ -2,7 +2,7 @@
 import { setTimeout as sleep } from "node:timers/promises";
 import type { ToolArguments } from "../agent.ts";
 import type { World } from "../world.ts";
-import { findIds, findRecipeId, NORMALIZE, readJobState, VINTAGE } from "./setup.ts";
+import { findJobStates, findRecipeId, NORMALIZE, VINTAGE } from "./setup.ts";
 import type { Task } from "./task.ts";
 
 const CAPTIVE_PORTAL: ToolArguments = {
@@ -32,7 +32,7 @@ const createFaultTask = ({ id, title, before, isProcess = false, injectFaults }:
     return {
       request: `Run recipe ${recipe} on file ${world.fileId("lgd-districts.csv")}. Its rows are districts, its facts are of ${VINTAGE}. One job, no second one.`,
       verdict: async (answer) => {
-        const states = await Promise.all(findIds(answer, "micjob").map((job) => readJobState(world, job)));
+        const states = await findJobStates(world, answer);
         return [
           (await world.countExecutions("createMicJob")) !== 1 && "not one job was submitted",
           (await world.countExecutions("createMicPublicInput")) !== 1 && "not one input was registered",

@@ -38,9 +38,9 @@ const retryAll: Task = {
     return {
       request: `Which jobs created since ${since} have failed, and why? Retry those worth it, and tell me how that ended.`,
       verdict: async (answer) => [
-        !answer.includes("STAGE_UNAVAILABLE") && `why they failed is not told: ${answer}`,
+        !answer.includes("STAGE_UNAVAILABLE") && `the reason of the failures is missing: ${answer}`,
         (await world.countExecutions("retryMicJob")) !== 12 && "not twelve jobs were retried, each once",
-        !answer.includes("12 SUCCEEDED") && `how they ended is not told: ${answer}`,
+        !answer.includes("12 SUCCEEDED") && `the end of the retries is missing: ${answer}`,
       ],
     };
   },
@@ -56,7 +56,7 @@ const overview: Task = {
     return {
       request: "How many jobs are in which state, and which ones have failed?",
       verdict: async (answer) => [
-        !answer.includes(`${failed.length} FAILED`) && `how many failed is not told: ${answer}`,
+        !answer.includes(`${failed.length} FAILED`) && `the number of failed jobs is missing: ${answer}`,
         failed.some(({ id }) => !answer.includes(id)) && "not all failed jobs are named",
       ],
     };

@@ -1,13 +1,22 @@
 // Tasks with one job, from its file to its result.
 
 import type { World } from "../world.ts";
-import { findIds, findRecipeId, NORMALIZE, PROFILE, readJobState, registerInput, submitJob, VINTAGE } from "./setup.ts";
+import {
+  findIds,
+  findJobStates,
+  findRecipeId,
+  NORMALIZE,
+  PROFILE,
+  readJobState,
+  registerInput,
+  submitJob,
+  VINTAGE,
+} from "./setup.ts";
 import type { Task } from "./task.ts";
 
 /** Problems unless the answer contains the id of a succeeded job and exactly one job was submitted. */
 async function checkSuccess(world: World, answer: string): Promise<readonly (string | false)[]> {
-  const jobs = findIds(answer, "micjob");
-  const states = await Promise.all(jobs.map((job) => readJobState(world, job)));
+  const states = await findJobStates(world, answer);
   return [
     !states.includes("SUCCEEDED") && `no job that is named has succeeded: ${answer}`,
     (await world.countExecutions("createMicJob")) !== 1 && "not one job was submitted",
@@ -49,7 +58,7 @@ const profile: Task = {
     request: "Profile a sample of 500 rows of lgd-states.csv.",
     verdict: async (answer) => [
       ...(await checkSuccess(world, answer)),
-      !/no parameters/.test(answer) && "nobody is told that the number of rows cannot be asked for",
+      !/no parameters/.test(answer) && "the answer does not say that the number of rows cannot be set",
       !answer.includes(PROFILE) && `another recipe was run: ${answer}`,
     ],
   }),
@@ -65,7 +74,7 @@ const retryable: Task = {
     return {
       request: `Job ${job} failed. See that it succeeds, if that is sensible.`,
       verdict: async (answer) => {
-        const states = await Promise.all(findIds(answer, "micjob").map((named) => readJobState(world, named)));
+        const states = await findJobStates(world, answer);
         return [
           !states.includes("SUCCEEDED") && `no job that is named has succeeded: ${answer}`,
           (await world.countExecutions("retryMicJob")) !== 1 && "it was not retried once",
@@ -122,8 +131,8 @@ const paused: Task = {
     return {
       request: `How does job ${job} stand, and what can be done?`,
       verdict: async (answer) => [
-        !answer.includes("PAUSED") && `it is not told that it is paused: ${answer}`,
-        !answer.includes("operator") && `who can resume it is not told: ${answer}`,
+        !answer.includes("PAUSED") && `the pause is missing: ${answer}`,
+        !answer.includes("operator") && `the operator who can resume it is missing: ${answer}`,
         (await readJobState(world, job)) !== "PAUSED" && "something was done to it",
       ],
     };
@@ -139,7 +148,7 @@ const scans: Task = {
     request: "Register upload-not-scanned.csv and upload-infected.csv. Which of them can be used?",
     verdict: async (answer) => [
       !/upload-not-scanned\.csv: .* is READY/.test(answer) && `the scan was not waited for: ${answer}`,
-      !/upload-infected\.csv: .* is QUARANTINED/.test(answer) && `the quarantine is not told: ${answer}`,
+      !/upload-infected\.csv: .* is QUARANTINED/.test(answer) && `the quarantine is missing: ${answer}`,
       (await world.countExecutions("createMicPublicInput")) !== 2 && "not both were registered once",
     ],
   }),
@@ -158,10 +167,10 @@ const canceling: Task = {
     return {
       request: `Cancel job ${running}, and cancel job ${ended}: the files are wrong. How do they stand then?`,
       verdict: async (answer) => [
-        (await readJobState(world, running)) !== "CANCELLED" && "the running job goes on",
+        (await readJobState(world, running)) !== "CANCELLED" && "the running job was not canceled",
         (await readJobState(world, ended)) !== "SUCCEEDED" && "the ended job has changed",
         !answer.includes(`${ended} was not cancelled: it is SUCCEEDED`) &&
-          `why the ended one goes on is not told: ${answer}`,
+          `the reason why the ended job stays is missing: ${answer}`,
       ],
     };
   },
@@ -177,7 +186,7 @@ const permission: Task = {
     return {
       request: `Ask for permission to process input ${input} with recipe ${await findRecipeId(world, PROFILE)}, until 2100-01-20T00:00:00Z, to count the states. Wait for the answer.`,
       verdict: async (answer) => [
-        !answer.includes("APPROVED") && `the answer is not told: ${answer}`,
+        !answer.includes("APPROVED") && `the decision is missing: ${answer}`,
         (await world.countExecutions("requestMicSharedFileProcessing")) !== 1 && "not one request was made",
       ],
     };

@@ -7,10 +7,10 @@ import {
   describeNormalize,
   describeProfile,
   findIds,
+  findJobStates,
   findRecipeId,
   NORMALIZE,
   PROFILE,
-  readJobState,
   registerInput,
   submitJob,
   VINTAGE,
@@ -21,9 +21,6 @@ const POLL_INTERVAL_MS = 20;
 const OUTAGE_MS = 30_000;
 const NEWER_ACTIONS = 20;
 const JOBS_TO_SUBMIT = 200;
-
-const findJobStates = async (world: World, answer: string): Promise<readonly string[]> =>
-  await Promise.all(findIds(answer, "micjob").map((job) => readJobState(world, job)));
 
 /** Arguments of run_job for the recipe that normalizes, on this file. */
 const createJobArguments = async (world: World, fileName: string) => ({
@@ -48,7 +45,7 @@ const runMany: Task = {
       verdict: async (answer) => [
         (await world.countExecutions("createMicJob")) !== files.length && "not one job was submitted for each file",
         ["SUCCEEDED", "STAGE_UNAVAILABLE", "PAUSED"].some((word) => !answer.includes(word)) &&
-          `not every outcome is told: ${answer}`,
+          `not every outcome is reported: ${answer}`,
         findIds(answer, "micdsv").length === 0 && `the output is not named: ${answer}`,
       ],
     };

@@ -42,6 +42,10 @@ export async function readJobState(world: World, jobId: string): Promise<string>
 }
 
 /** The distinct ids with this prefix in a text. */
+/** Returns the states of the jobs that an answer names. */
+export const findJobStates = async (world: World, answer: string): Promise<readonly string[]> =>
+  await Promise.all(findIds(answer, "micjob").map((job) => readJobState(world, job)));
+
 export const findIds = (text: string, prefix: string): readonly string[] => [
   ...new Set(text.match(new RegExp(`${prefix}_[0-9a-f]+`, "g"))),
 ];
