@@ -5,7 +5,8 @@ import { createServer, type IncomingMessage, type ServerResponse } from "node:ht
 import { join } from "node:path";
 import { describe, expect, onTestFinished, test } from "vitest";
 import { type Balancer, haproxyMissing, nginxMissing, startHaproxy, startNginx } from "../support/balancers.ts";
-import { freePort, listeningUrl } from "../support/free-port.ts";
+import { freePort } from "../support/free-port.ts";
+import { serveForTest } from "../support/http-server.ts";
 import { isInstalled } from "../support/process.ts";
 import { folderForTest } from "../support/temporary-folder.ts";
 
@@ -31,11 +32,7 @@ async function instanceForTest(
     headers = request.headers;
     request.resume().once("end", () => answer(request, response));
   });
-  const url = await listeningUrl(server);
-  onTestFinished(() => {
-    server.close();
-    server.closeAllConnections();
-  });
+  const url = await serveForTest(server);
   return { url, posts: () => posts, headers: () => headers };
 }
 

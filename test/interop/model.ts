@@ -2,8 +2,8 @@
 // Messages, OpenAI's Responses and Chat Completions, and Gemini's generateContent, so a host completes a whole run without a login.
 import { createServer, type IncomingMessage, type ServerResponse } from "node:http";
 import { setTimeout as sleep } from "node:timers/promises";
-import { onTestFinished } from "vitest";
 import * as z from "zod/v4";
+import { serveForTest } from "../support/http-server.ts";
 
 export interface ToolRequest {
   /** The tool's name in the server. A host may add a prefix. */
@@ -280,15 +280,9 @@ export async function startModel(calls: readonly ToolRequest[]): Promise<FakeMod
   const server = createServer((request, response) => {
     respond(request, response).catch((error: unknown) => void response.writeHead(500).end(String(error)));
   });
-  await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
-  onTestFinished(async () => {
-    server.closeAllConnections();
-    await new Promise((resolve) => server.close(resolve));
-  });
-  const address = server.address();
-  if (typeof address !== "object" || address === null) throw new Error("the model listens on no TCP port");
+  const url = await serveForTest(server);
   return {
-    url: `http://127.0.0.1:${address.port}`,
+    url,
     toolResults: () => results,
   };
 }

@@ -4,7 +4,7 @@ import { createHash } from "node:crypto";
 import { readdir, readFile, writeFile } from "node:fs/promises";
 import { createServer } from "node:http";
 import { join } from "node:path";
-import { onTestFinished } from "vitest";
+import { serveForTest } from "../support/http-server.ts";
 
 /** Starts the registry until the running test ends, and configures npm in `home` to use it. `folder`: that of the npm tarball. */
 export async function useLocalRegistry(home: string, folder: string): Promise<void> {
@@ -20,15 +20,9 @@ export async function useLocalRegistry(home: string, folder: string): Promise<vo
     else if (url === `/${name}`) response.end(JSON.stringify(document));
     else response.writeHead(404).end("{}");
   });
-  await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
-  onTestFinished(async () => {
-    server.closeAllConnections();
-    await new Promise((resolve) => server.close(resolve));
-  });
-  const address = server.address();
-  if (typeof address !== "object" || address === null) throw new Error("the registry listens on no TCP port");
+  const url = await serveForTest(server);
   await writeFile(
     join(home, ".npmrc"),
-    `registry=http://127.0.0.1:${address.port}/\nupdate-notifier=false\nfetch-retries=0\nignore-scripts=true\n`,
+    `registry=${url}/\nupdate-notifier=false\nfetch-retries=0\nignore-scripts=true\n`,
   );
 }

@@ -11,16 +11,8 @@ import {
   inProcessClientForTest,
   type TestClient,
 } from "../support/mcp.ts";
-import { POST_TOOLS, TOOL_NAMES } from "../tools/catalogue.ts";
+import { GEOGRAPHY_TOOLS, POST_TOOLS, TOOL_NAMES } from "../tools/catalogue.ts";
 
-const GEOGRAPHY = [
-  "list_states",
-  "list_districts",
-  "get_geography_openapi",
-  "find_district",
-  "rank_divisions",
-  "save_table",
-];
 const service = serviceForFile();
 const testedRevisions: readonly ClientRevision[] = ["v1-client", "v2-modern"];
 
@@ -113,12 +105,12 @@ describe.each(testedRevisions)("%s", (revision) => {
   test("MIC_TOOLSETS limits the offered tools, and the error for other tools names the setting", async () => {
     const jobs = await serve(revision, { MIC_TOOLSETS: "jobs" });
     expect(await namesOf(jobs)).toEqual(
-      TOOL_NAMES.filter((name) => !GEOGRAPHY.includes(name) || name === "save_table"),
+      TOOL_NAMES.filter((name) => !GEOGRAPHY_TOOLS.includes(name) || name === "save_table"),
     );
     expect(await callError(jobs, "list_states")).toMatch(/geography.*MIC_TOOLSETS/);
     expect(jobs.instructions()).not.toContain("list_states");
     const geography = await serve(revision, { MIC_TOOLSETS: "geography" });
-    expect(await namesOf(geography)).toEqual(GEOGRAPHY);
+    expect(await namesOf(geography)).toEqual(GEOGRAPHY_TOOLS);
     expect(await callError(geography, "submit_job")).toMatch(/jobs.*MIC_TOOLSETS/);
     expect(geography.instructions()).not.toContain("submit_job");
     expect(await namesOf(await serve(revision, { MIC_TOOLSETS: " jobs , geography,jobs" }))).toEqual(TOOL_NAMES);
@@ -174,7 +166,7 @@ describe.each(testedRevisions)("%s", (revision) => {
         expect(error, name).toMatchObject({ kind: "not_configured", retryable: false, sideEffect: "none" });
         expect(error?.next, name).toMatch(/^Ask the user to /);
         const ofAnonymous = await anonymous.callTool(name, args);
-        if (GEOGRAPHY.includes(name)) expect(ofAnonymous.error?.kind, name).not.toBe("not_configured");
+        if (GEOGRAPHY_TOOLS.includes(name)) expect(ofAnonymous.error?.kind, name).not.toBe("not_configured");
         else expect(ofAnonymous.error, name).toMatchObject({ kind: "not_configured" });
       }
     expect((await unconfigured.callTool("list_actions")).isError).toBe(false);

@@ -91,9 +91,8 @@ describe.each(["legacy", "modern"] as const)("%s revision", (mode) => {
   });
 });
 
-test("the older SDK signs in, lists tools and calls one", async () => {
-  const { url, provider } = await deploymentForTest();
-  const user = createTestUser(provider, { registration: "its id" });
+/** Signs the user in with the older SDK, and returns the connected client. */
+async function signInWithOlderSdk(url: string, user: ReturnType<typeof createTestUser>): Promise<OlderClient> {
   const createTransport = () => new OlderTransport(new URL(url), { authProvider: user });
   const first = createTransport();
   await expect(new OlderClient(identity).connect(first)).rejects.toThrow(OlderUnauthorizedError);
@@ -101,6 +100,13 @@ test("the older SDK signs in, lists tools and calls one", async () => {
   const client = new OlderClient(identity);
   onTestFinished(() => client.close());
   await client.connect(createTransport());
+  return client;
+}
+
+test("the older SDK signs in, lists tools and calls one", async () => {
+  const { url, provider } = await deploymentForTest();
+  const user = createTestUser(provider, { registration: "its id" });
+  const client = await signInWithOlderSdk(url, user);
   expect((await client.listTools()).tools).toHaveLength(3);
   expect(await client.callTool(lookCall)).toMatchObject(textContent("look for alice"));
 });
@@ -109,13 +115,7 @@ test("with all scopes at sign-in, the older SDK acts without a second sign-in", 
   const signInScopes = ["openid", "offline_access", "mic:read", "mic:act"];
   const { url, provider } = await deploymentForTest({ signInScopes });
   const user = createTestUser(provider, { registration: "its id" });
-  const createTransport = () => new OlderTransport(new URL(url), { authProvider: user });
-  const first = createTransport();
-  await expect(new OlderClient(identity).connect(first)).rejects.toThrow(OlderUnauthorizedError);
-  await first.finishAuth((await user.callback()).get("code") ?? "");
-  const client = new OlderClient(identity);
-  onTestFinished(() => client.close());
-  await client.connect(createTransport());
+  const client = await signInWithOlderSdk(url, user);
   expect(await client.callTool(actCall)).toMatchObject(textContent("act for alice"));
   expect(user.requestedScopes).toEqual([signInScopes.join(" ")]);
 });

@@ -1,10 +1,10 @@
 // Tests the subject of an opaque token if the introspection response leaves out `sub`, which RFC 7662 (2.2) allows.
 import { createServer } from "node:http";
 import { text } from "node:stream/consumers";
-import { describe, expect, onTestFinished, test } from "vitest";
+import { describe, expect, test } from "vitest";
 import { callerId } from "../../src/teams/caller.ts";
 import { createModernClient, get } from "../mcp/http/raw-client.ts";
-import { listeningUrl } from "../support/free-port.ts";
+import { serveForTest } from "../support/http-server.ts";
 import { AGENT, DEPLOYMENT } from "../support/identity-provider.ts";
 import { deploymentForTest } from "./in-process-deployment.ts";
 
@@ -33,8 +33,7 @@ async function startIntrospectionProvider(
       .writeHead(isIntrospection && !accepts(credentials) ? 401 : 200, { "content-type": "application/json" })
       .end(JSON.stringify(body));
   });
-  onTestFinished(() => void server.close().closeAllConnections());
-  return await listeningUrl(server);
+  return await serveForTest(server);
 }
 
 const introspectionOptions = { tokens: "introspection", client: DEPLOYMENT } as const;

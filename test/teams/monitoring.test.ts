@@ -105,6 +105,20 @@ describe.skipIf(missing !== undefined)(`monitoring${missing === undefined ? "" :
     expect(output().slice(from)).toMatch(cause);
   }
 
+  /** Runs the body of a trigger (PL/pgSQL) at each check of the database; then the instance has the status, and later recovers. */
+  async function expectAlertOnCommit(body: string, status: string, cause: RegExp): Promise<void> {
+    const { execute, readyStatus } = setUp();
+    await execute(`CREATE FUNCTION injected() RETURNS trigger LANGUAGE plpgsql AS 'BEGIN ${body} END'`);
+    await execute(
+      "CREATE TRIGGER injected BEFORE INSERT OR UPDATE ON deployment FOR EACH ROW EXECUTE FUNCTION injected()",
+    );
+    await expectAlert("MicDatabaseDegraded", cause, async () => {
+      await expect.poll(readyStatus, { timeout: 15_000 }).toBe(status);
+    });
+    await execute("DROP FUNCTION injected CASCADE");
+    await expect.poll(readyStatus, { timeout: 15_000 }).toBe("ok");
+  }
+
   test("errors of the API fire MicApiErrors", { timeout: 120_000 }, async () => {
     const { call, injectFault } = setUp();
     await call("list_jobs");
@@ -126,37 +140,21 @@ describe.skipIf(missing !== undefined)(`monitoring${missing === undefined ? "" :
   });
 
   test("a slow database is degraded and fires MicDatabaseDegraded", { timeout: 60_000 }, async () => {
-    const { execute, readyStatus } = setUp();
-    await execute(
-      "CREATE FUNCTION slow() RETURNS trigger LANGUAGE plpgsql AS 'BEGIN PERFORM pg_sleep(0.7); RETURN NEW; END'",
-    );
-    await execute("CREATE TRIGGER slow BEFORE INSERT OR UPDATE ON deployment FOR EACH ROW EXECUTE FUNCTION slow()");
-    await expectAlert(
-      "MicDatabaseDegraded",
+    await expectAlertOnCommit(
+      "PERFORM pg_sleep(0.7); RETURN NEW;",
+      "degraded",
       /"dependency":"database","status":"degraded".*"reason":"slow"/,
-      async () => {
-        await expect.poll(readyStatus, { timeout: 15_000 }).toBe("degraded");
-      },
     );
-    await execute("DROP TRIGGER slow ON deployment");
-    await expect.poll(readyStatus, { timeout: 15_000 }).toBe("ok");
   });
 
   test("a full disk of the database fires MicDatabaseDegraded, and the instance is not ready", {
     timeout: 60_000,
   }, async () => {
-    const { execute, readyStatus } = setUp();
-    const raise =
-      "RAISE EXCEPTION USING MESSAGE = ''could not extend file: No space left on device'', ERRCODE = ''53100''";
-    await execute(`CREATE FUNCTION full_disk() RETURNS trigger LANGUAGE plpgsql AS 'BEGIN ${raise}; END'`);
-    await execute(
-      "CREATE TRIGGER full_disk BEFORE INSERT OR UPDATE ON deployment FOR EACH ROW EXECUTE FUNCTION full_disk()",
+    await expectAlertOnCommit(
+      "RAISE EXCEPTION USING MESSAGE = ''could not extend file: No space left on device'', ERRCODE = ''53100'';",
+      "not ready",
+      /"status":"failed".*No space left on device/,
     );
-    await expectAlert("MicDatabaseDegraded", /"status":"failed".*No space left on device/, async () => {
-      await expect.poll(readyStatus, { timeout: 15_000 }).toBe("not ready");
-    });
-    await execute("DROP TRIGGER full_disk ON deployment");
-    await expect.poll(readyStatus, { timeout: 15_000 }).toBe("ok");
   });
 
   test("keys of the identity provider that are rotated twice fire MicSignInUnavailable", {

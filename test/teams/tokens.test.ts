@@ -1,9 +1,9 @@
 // Tests which access tokens are accepted. A refusal contains the way to a valid token, and no request reaches the API.
 import { createServer } from "node:http";
 import { exportJWK, generateKeyPair, SignJWT, UnsecuredJWT } from "jose";
-import { describe, expect, onTestFinished, test } from "vitest";
+import { describe, expect, test } from "vitest";
 import { type Answer, createModernClient, exchangeBytes, resultOf } from "../mcp/http/raw-client.ts";
-import { listeningUrl } from "../support/free-port.ts";
+import { serveForTest } from "../support/http-server.ts";
 import { AGENT, type IdentityProvider, type TokenOptions } from "../support/identity-provider.ts";
 import { type Deployment, deploymentForTest, TEAM } from "./in-process-deployment.ts";
 
@@ -177,8 +177,7 @@ test.each(["RS384", "RS512", "PS256", "PS384", "PS512", "ES256", "ES384", "ES512
       const endpoints = { authorization_endpoint: issuer, token_endpoint: issuer, jwks_uri: `${issuer}/jwks` };
       response.end(JSON.stringify(url === "/jwks" ? { keys: [jwk] } : { issuer, ...endpoints }));
     });
-    onTestFinished(() => void server.close().closeAllConnections());
-    const issuer = await listeningUrl(server);
+    const issuer = await serveForTest(server);
     const { url, resource, provider, calls } = await deploymentForTest({ tokens: { issuer } });
     const claims = { ...validClaims(provider, resource), iss: issuer };
     await callLook(url, await new SignJWT(claims).setProtectedHeader({ alg, kid: "key" }).sign(privateKey));

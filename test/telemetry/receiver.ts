@@ -1,7 +1,7 @@
 // A collector: receives OTLP over HTTP as JSON or protobuf, and returns plain spans, points and log records.
 import { createServer, type IncomingHttpHeaders, type IncomingMessage, type ServerResponse } from "node:http";
-import { onTestFinished } from "vitest";
 import * as z from "zod/v4";
+import { serveForTest } from "../support/http-server.ts";
 import { decodeExport } from "./protobuf.ts";
 
 const Text = z.string().default("");
@@ -92,15 +92,9 @@ export async function receiverForTest(answer: Answer = (response) => void respon
   const server = createServer((request, response) => {
     receiveBatch(request, response).catch((error: unknown) => void response.writeHead(400).end(String(error)));
   });
-  await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
-  onTestFinished(async () => {
-    server.closeAllConnections();
-    await new Promise((resolve) => server.close(resolve));
-  });
-  const address = server.address();
-  if (typeof address !== "object" || address === null) throw new Error("the receiver listens on no TCP port");
+  const endpoint = await serveForTest(server);
   return {
-    endpoint: `http://127.0.0.1:${address.port}`,
+    endpoint,
     spans: () =>
       bodies.flatMap((body) => body.resourceSpans.flatMap((of) => of.scopeSpans.flatMap(({ spans }) => spans))),
     logs: () =>

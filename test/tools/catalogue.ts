@@ -99,6 +99,16 @@ export const VIEW_TOOLS: Readonly<Record<string, OwnTool>> = {
 /** All other tools, which are listed for every client. */
 export const TOOL_NAMES: readonly string[] = [...rows.map(({ tool }) => tool), ...Object.keys(OWN_TOOLS)];
 
+/** The tools of the toolset geography. */
+export const GEOGRAPHY_TOOLS: readonly string[] = [
+  "list_states",
+  "list_districts",
+  "get_geography_openapi",
+  "find_district",
+  "rank_divisions",
+  "save_table",
+];
+
 const isAction = ({ method }: ListedOperation): boolean => method === "POST";
 const ownWrites = Object.entries(OWN_TOOLS).flatMap(([name, { isWrite }]) => (isWrite ? [name] : []));
 /** Tools that may change something in the API. */

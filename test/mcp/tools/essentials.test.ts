@@ -3,7 +3,7 @@ import { expect, test } from "vitest";
 import { serviceForFile } from "../../emulator/service.ts";
 import { createRetryableJob } from "../../emulator/work.ts";
 import { emulatorEnv, inProcessClientForTest, type TestClient } from "../../support/mcp.ts";
-import { TOOL_NAMES } from "../../tools/catalogue.ts";
+import { GEOGRAPHY_TOOLS, TOOL_NAMES } from "../../tools/catalogue.ts";
 
 const ESSENTIALS = [
   ...["list_districts", "download_asset", "list_recipes", "get_recipe", "list_jobs", "get_job", "cancel_job"],
@@ -34,15 +34,7 @@ test("essentials in read-only mode offers no write tools", async () => {
 
 test("essentials with another toolset offers the tools of both", async () => {
   const names = await namesOf(await serve({ MIC_TOOLSETS: "essentials,geography" }));
-  const geography = [
-    "list_states",
-    "list_districts",
-    "get_geography_openapi",
-    "find_district",
-    "rank_divisions",
-    "save_table",
-  ];
-  expect(names).toEqual(TOOL_NAMES.filter((name) => [...ESSENTIALS, ...geography].includes(name)));
+  expect(names).toEqual(TOOL_NAMES.filter((name) => [...ESSENTIALS, ...GEOGRAPHY_TOOLS].includes(name)));
   expect(await namesOf(await serve({ MIC_TOOLSETS: "essentials,geography,jobs" }))).toEqual(TOOL_NAMES);
 });
 
