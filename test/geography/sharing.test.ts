@@ -289,7 +289,8 @@ describe("concurrent processes", () => {
 
 const RequestLog = z.array(z.looseObject({ path: z.string(), status: z.number() }));
 const Coverage = z.looseObject({ statesRead: z.int(), complete: z.boolean() });
-const RankingAnswer = z.looseObject({ coverage: Coverage });
+/** A complete answer has no coverage. */
+const RankingAnswer = z.looseObject({ coverage: Coverage.default({ statesRead: 36, complete: true }) });
 type Coverage = z.infer<typeof Coverage>;
 
 /**

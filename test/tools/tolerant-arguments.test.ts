@@ -112,10 +112,9 @@ function objectPair({ properties }: Listed): fc.Arbitrary<Pair> {
   if (properties === undefined)
     return fc
       .dictionary(fc.string(), fc.jsonValue())
-      .chain((exact) =>
-        fc
-          .constantFrom<unknown>(exact, JSON.stringify(exact))
-          .map((form) => ({ exact: JSON.parse(JSON.stringify(exact)), form })),
+      .map((object) => JSON.stringify(object))
+      .chain((text) =>
+        fc.constantFrom<unknown>(JSON.parse(text), text).map((form) => ({ exact: JSON.parse(text), form })),
       );
   return argumentsPair(properties).chain(({ exact, form }) =>
     fc.constantFrom<unknown>(form, JSON.stringify(form)).map((one) => ({ exact, form: one })),
