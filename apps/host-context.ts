@@ -112,9 +112,5 @@ export function formatDecimal(text: string): string {
 /** Formats a number for the user's locale. `decimals` gives all numbers of a column the same number of decimals. */
 export function formatNumber(value: number, decimals?: number): string {
   const options = decimals === undefined ? {} : { minimumFractionDigits: decimals, maximumFractionDigits: decimals };
-  try {
-    return value.toLocaleString(localeSettings.locale, options);
-  } catch {
-    return value.toLocaleString("en", options);
-  }
+  return value.toLocaleString(supportedLocales(), options);
 }

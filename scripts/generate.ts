@@ -4,6 +4,7 @@
 import { readFile, writeFile } from "node:fs/promises";
 import { COMMANDS, type Command } from "../src/cli/commands.ts";
 import { formatFlag, formatSynopsis } from "../src/cli/help.ts";
+import { firstSentence } from "../src/cli/tool-arguments.ts";
 import { version } from "../src/cli/version.ts";
 import { readSkillFiles } from "../src/core/package-files.ts";
 import { createSkills } from "../src/mcp/skills/skills.ts";
@@ -11,9 +12,7 @@ import { prompts } from "../src/toolkit/prompts.ts";
 import { resources } from "../src/toolkit/resources/index.ts";
 import { tools } from "../tools/index.ts";
 import { pluginManifests } from "./release/plugins.ts";
-import { formatToolReference } from "./tool-reference.ts";
-
-const firstSentence = (text: string): string => text.split(/(?<=\.) /)[0] ?? text;
+import { escapeTableCell, formatToolReference } from "./tool-reference.ts";
 
 /** Lists the tools that every client receives; tools that show a view are only for clients with views. */
 const shortToolTable = tools
@@ -40,8 +39,6 @@ const promptTable = prompts
 const skillTable = (await createSkills(readSkillFiles, () => true).entries())
   .map(({ uri, frontmatter: { description } }) => `| \`${uri}\` | ${firstSentence(description)} |`)
   .join("\n");
-
-const escapeTableCell = (text: string): string => text.replaceAll("|", "\\|");
 
 /** Formats a command like its own help text. */
 function formatCommand(command: Command): string {

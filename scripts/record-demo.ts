@@ -3,6 +3,7 @@
 import { spawn } from "node:child_process";
 import { writeFile } from "node:fs/promises";
 import { createInterface } from "node:readline";
+import { shortenLine } from "./shorten-line.ts";
 
 const CHAPTERS = ["Lose a response", "Count the executions"];
 const MAX_PAUSE_MS = 900;
@@ -24,13 +25,6 @@ interface Line {
   readonly atMs: number;
 }
 
-const shorten = (line: string): string => {
-  const short = line
-    .replace(/\b([a-z]+_[0-9a-f]{4}|(?:mic|again)-[0-9a-f]{4})[0-9a-f]{4,}/g, "$1…")
-    .replaceAll("\t", "  ");
-  return short.length > COLUMNS ? `${short.slice(0, COLUMNS - 1)}…` : short;
-};
-
 /** Progress, tables and data, which a reader of a short recording does not need. */
 const isLeftOut = (line: string): boolean =>
   /^\s*(?:\.\.\. |\{|-+$|$|steps:|tool\t|submit_job\t|register_input\t|Next: )/.test(line);
@@ -46,7 +40,7 @@ async function recordDemo(): Promise<readonly Line[]> {
     if (!isInChapter || isLeftOut(line)) continue;
     const pauseMs = Math.min(MAX_PAUSE_MS, Math.max(250, Date.now() - lastAt));
     lastAt = Date.now();
-    lines.push({ text: shorten(line.trimEnd()), atMs: (lines.at(-1)?.atMs ?? 0) + pauseMs });
+    lines.push({ text: shortenLine(line.trimEnd(), COLUMNS), atMs: (lines.at(-1)?.atMs ?? 0) + pauseMs });
   }
   if (lines.length < 8) throw new Error("The demo did not print the chapters.");
   return lines;

@@ -2,6 +2,7 @@
 import { readFile } from "node:fs/promises";
 import * as z from "zod/v4";
 import { tools } from "../tools/index.ts";
+import { shortenLine } from "./shorten-line.ts";
 
 type Tool = (typeof tools)[number];
 
@@ -28,9 +29,9 @@ const MEANINGS: Readonly<Record<string, string>> = {
 };
 
 const EXAMPLE_LINES = 8;
-const LINE_LENGTH = 150;
+const MAX_COLUMNS = 151;
 
-const escapeCell = (text: string): string => text.replaceAll("|", "\\|");
+export const escapeTableCell = (text: string): string => text.replaceAll("|", "\\|");
 
 /** Returns the type of a value in a few words: `integer, at most 45`, `list of objects {port, inputId}`. */
 function formatType(value: unknown): string {
@@ -46,25 +47,17 @@ function formatParameters(tool: Tool): string {
   const rows = Object.entries(properties).map(([name, property]) => {
     const meaning = Schema.parse(property).description ?? MEANINGS[name] ?? "";
     const isRequired = required.includes(name) && name !== "workspaceId";
-    return `| \`${name}\`${isRequired ? " (required)" : ""} | ${escapeCell(formatType(property))} | ${escapeCell(meaning)} |`;
+    return `| \`${name}\`${isRequired ? " (required)" : ""} | ${escapeTableCell(formatType(property))} | ${escapeTableCell(meaning)} |`;
   });
   return rows.length === 0 ? "No parameters." : `| parameter | type | meaning |\n|---|---|---|\n${rows.join("\n")}`;
 }
-
-/** Shortens ids and long lines, which readers do not need. */
-const shorten = (line: string): string => {
-  const short = line
-    .replace(/\b([a-z]+_[0-9a-f]{4}|(?:mic|again|view)-[0-9a-f]{4})[0-9a-f]{4,}/g, "$1…")
-    .replaceAll("\t", "  ");
-  return short.length > LINE_LENGTH ? `${short.slice(0, LINE_LENGTH)}…` : short;
-};
 
 /** The first state of the tool's snapshot as a code block. A new tool has no snapshot until `npm run fix` has made one. */
 async function formatExample(name: string): Promise<string> {
   const page = await readFile(`test/snapshots/${name}.md`, "utf8").catch(() => "");
   const [, example = ""] = /^`{3,}text\n([\s\S]*?)\n`{3,}$/m.exec(page) ?? [];
   const lines = example.split("\n").filter((line) => !line.startsWith("< "));
-  const shown = lines.slice(0, EXAMPLE_LINES).map(shorten);
+  const shown = lines.slice(0, EXAMPLE_LINES).map((line) => shortenLine(line, MAX_COLUMNS));
   return `\`\`\`text\n${[...shown, ...(lines.length > EXAMPLE_LINES ? ["…"] : [])].join("\n")}\n\`\`\``;
 }
 
@@ -84,7 +77,7 @@ async function formatTool(tool: Tool): Promise<string> {
 
 const GROUPS: readonly (readonly [string, (tool: Tool) => boolean])[] = [
   ["Jobs", ({ toolsets, view }) => toolsets.includes("jobs") && view === undefined],
-  ["Geography", ({ toolsets, view }) => toolsets[0] === "geography" && toolsets.length === 1 && view === undefined],
+  ["Geography", ({ toolsets, view }) => !toolsets.includes("jobs") && view === undefined],
   ["Views", ({ view }) => view !== undefined],
 ];
 

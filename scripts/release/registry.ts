@@ -45,7 +45,7 @@ export async function createServerJson(bundle: string) {
             type: "named",
             name: "-v",
             value: DATA_VOLUME,
-            description: "Volume of the journal, which prevents that a repeated call runs twice.",
+            description: "Volume of the journal, which prevents a repeated call from running twice.",
             isRequired: true,
           },
         ],
