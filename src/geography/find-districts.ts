@@ -252,7 +252,8 @@ function describeUnlisted(queriedName: string, { state, headquartersOf, change }
 }
 
 /** Topics that users ask about and that no tool can answer. */
-const NOT_IN_CATALOG = "Not in this catalog: towns, blocks, names of mandals, population, area, borders.";
+const NOT_IN_CATALOG =
+  " Not in this catalog: towns, blocks, names of mandals, population, area, borders. For a town, try its district.";
 
 const SUPPORTED_SCRIPTS_TEXT =
   "Names are read in Latin letters and in nine Indian scripts (Devanagari, Bengali, Gurmukhi, Gujarati, Odia, Tamil, Telugu, Kannada, Malayalam): write it in one of them.";
@@ -345,7 +346,7 @@ export function describeFinding(
 /** States what the catalog does not contain if no listed district has the name: the query may be a town or another topic. */
 export function describeHint({ answer, matchedState, unlisted }: Finding): string {
   if (matchedState !== undefined || unlisted !== undefined || isUnsupportedScript(answer.query)) return "";
-  if (answer.matches.length === 0) return ` ${NOT_IN_CATALOG} For a town, try its district.`;
+  if (answer.matches.length === 0) return NOT_IN_CATALOG;
   return answer.matches[0]?.match === "similar" ? " Towns are not listed." : "";
 }
 
@@ -393,7 +394,6 @@ export function describeFindings(findings: readonly Finding[], coverage: Coverag
   });
   const isCertain = findings.every(({ requiredLists }) => requiredLists.rows.length === 0);
   const uncertaintyText = isCertain ? "" : ` Not final: ${describeNotLoaded(coverage)}.`;
-  const hint =
-    classes.has("guessed") || classes.has("not found") ? ` ${NOT_IN_CATALOG} For a town, try its district.` : "";
+  const hint = classes.has("guessed") || classes.has("not found") ? NOT_IN_CATALOG : "";
   return `Of ${pluralize(findings.length, "name")}: ${parts.join(", ")}.${uncertaintyText}${hint}`;
 }

@@ -22,7 +22,7 @@ import {
   pluralize,
 } from "./format.ts";
 import { groupByKey } from "./group-by-key.ts";
-import { findUnlistedChanges, hasCreations, recordedYears, withCreations } from "./names/district-search.ts";
+import { findUnlistedChanges, hasCreations, recordedYears, withCreation } from "./names/district-search.ts";
 import { fold } from "./names/name-forms.ts";
 
 export type Figure = "mandalCount" | "districtCount" | "mandalsPerDistrict";
@@ -207,14 +207,11 @@ function selectCreated(
   { createdSince }: RankingQuery,
 ): readonly SortableRow<DistrictRow>[] {
   if (createdSince === undefined) return rows;
-  const created = states
-    .filter((state) => hasCreations(state, createdSince))
-    .flatMap((state) => withCreations(toDistrictRows([state], country), state, country));
-  const byCode = new Map(created.map((row) => [`${row.stateCode} ${row.districtCode}`, row]));
-  return rows.flatMap((each) => {
-    const row = byCode.get(each.code);
-    return row?.made !== undefined && row.made >= createdSince ? [{ ...each, row }] : [];
-  });
+  const codes = new Set(states.filter((state) => hasCreations(state, createdSince)).map(({ code }) => code));
+  return rows
+    .filter(({ row }) => codes.has(row.stateCode))
+    .map((each) => ({ ...each, row: withCreation(each.row, country) }))
+    .filter(({ row: { made } }) => made !== undefined && made >= createdSince);
 }
 
 /**
@@ -322,12 +319,9 @@ export async function rankDistricts(
 }
 
 /** Describes the figure's statistics: "mandalCount: min 0, median 8, mean 9.04, max 41."; undefined if none is known. */
-export function describeStatistics(
-  { districts: _districts, mandals: _mandals, ...statistics }: Totals,
-  by: RankingQuery["by"],
-) {
+export function describeStatistics(totals: Totals, by: RankingQuery["by"]) {
   const figures = (["min", "median", "mean", "max"] as const).flatMap((name) => {
-    const value = statistics[name];
+    const value = totals[name];
     return value === undefined ? [] : [`${name} ${formatNumber(value)}`];
   });
   return figures.length === 0 ? undefined : `${by === "name" ? "mandalCount" : by}: ${figures.join(", ")}.`;

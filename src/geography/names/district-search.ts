@@ -106,25 +106,32 @@ function createIndex(state: State, country: Country): NameIndex {
   const recorded = findRecordedState(state)?.name;
   const rows = toDistrictRows([state], country);
   const names = collectKnownNames(rows, loadRecordedDistricts().get(recorded ?? "") ?? []);
-  const getLocalNames = () => collectLocalNames(rows, loadLocallyNamedDistricts(recorded ?? ""));
   return {
     state,
     recorded,
     names,
     latin: createLookup(names),
-    getCreations: once(() => findCreations(loadNewDistricts().get(recorded ?? "") ?? [], names)),
-    getLocal: once(() => createLookup(getLocalNames())),
+    getCreations: once(() => findCreations(latestChanges(state), names)),
+    getLocal: once(() => createLookup(collectLocalNames(names, loadLocallyNamedDistricts(recorded ?? "")))),
   };
 }
 
-/** Finds the listed districts that were created. The last row of a district counts: some were created, merged and created again. */
-function findCreations(changes: readonly NewDistrict[], names: readonly KnownName[]): ReadonlyMap<string, NewDistrict> {
-  const latest = new Map(changes.map((change) => [change.name, change]));
+/** Returns the recorded changes of a state's districts, in the order of the record. */
+const recordedChanges = (state: State): readonly NewDistrict[] =>
+  loadNewDistricts().get(findRecordedState(state)?.name ?? "") ?? [];
+
+/** Returns the last change of each district: some were created, merged and created again. */
+const latestChanges = (state: State): readonly NewDistrict[] => [
+  ...new Map(recordedChanges(state).map((change) => [change.name, change])).values(),
+];
+
+/** Finds the listed districts that were created. */
+function findCreations(latest: readonly NewDistrict[], names: readonly KnownName[]): ReadonlyMap<string, NewDistrict> {
   const candidates = names.filter(
     ({ match, kind, isGenerated }) => match !== "headquarters" && kind !== "short" && isGenerated !== true,
   );
   return new Map(
-    [...latest.values()].flatMap((change) => {
+    latest.flatMap((change) => {
       if (change.status !== "made") return [];
       const listed =
         candidates.find(({ forms }) => isSameName(change.forms, forms)) ??
@@ -158,29 +165,24 @@ const isListed = ({ forms: district }: NameWithForms, { names }: NameIndex): boo
     ({ match, forms }) => match !== "headquarters" && (isSameName(district, forms) || hasSameSound(district, forms)),
   );
 
-/** Adds the year and the parents of each district that the public record contains as created. The districts are in this state. */
-export function withCreations<R extends DistrictRow>(rows: readonly R[], state: State, country: Country): readonly R[] {
-  const creations = getIndex(state, country)?.getCreations();
-  return rows.map((row) => {
-    const creation = creations?.get(row.districtCode);
-    return creation === undefined ? row : { ...row, made: creation.year, partOf: creation.partOf.join(" + ") };
-  });
+/** Adds the year and the parents of a district that the public record contains as created. */
+export function withCreation<R extends DistrictRow>(row: R, country: Country): R {
+  const state = country.states.value.states.find(({ code }) => code === row.stateCode);
+  const creation = state && getIndex(state, country)?.getCreations().get(row.districtCode);
+  return creation === undefined ? row : { ...row, made: creation.year, partOf: creation.partOf.join(" + ") };
 }
 
 /** Whether the public record contains a district of this state that was created in this year or later. */
 export const hasCreations = (state: State, since: number): boolean =>
-  (loadNewDistricts().get(findRecordedState(state)?.name ?? "") ?? []).some(
-    ({ status, year }) => status === "made" && year >= since,
-  );
+  recordedChanges(state).some(({ status, year }) => status === "made" && year >= since);
 
 /** Returns the districts that were abolished or announced in this year or later and are not in the lists of these states. */
 export function findUnlistedChanges(states: readonly State[], since: number, country: Country): readonly string[] {
   return states.flatMap((state) => {
-    const index = getIndex(state, country);
-    const changes = loadNewDistricts().get(index?.recorded ?? "") ?? [];
-    const latest = [...new Map(changes.map((change) => [change.name, change])).values()];
-    return latest
-      .filter((change) => change.year >= since && index !== undefined && !isListed(change, index))
+    const changes = latestChanges(state).filter(({ year }) => year >= since);
+    const index = changes.length > 0 ? getIndex(state, country) : undefined;
+    return changes
+      .filter((change) => index !== undefined && !isListed(change, index))
       .map(({ name, status, year }) => `${name} (${state.code}) ${status} ${year}`);
   });
 }
@@ -316,10 +318,7 @@ export class DistrictSearch {
 
   /** Adds the year and the parents of recently created districts to matches that are not guesses. */
   withCreations(matches: readonly FoundDistrict[]): readonly FoundDistrict[] {
-    return matches.flatMap((match) => {
-      const state = this.allStates.find(({ code }) => code === match.stateCode);
-      return state === undefined || match.match === "similar" ? [match] : withCreations([match], state, this.#country);
-    });
+    return matches.map((match) => (match.match === "similar" ? match : withCreation(match, this.#country)));
   }
 
   #getIndexes(state?: State): readonly NameIndex[] {

@@ -141,15 +141,14 @@ function createFirstPartName({ row, name }: KnownName): readonly KnownName[] {
   return first && [first, ...others].every(isName) ? [{ row, ...first, match: "alias", kind: "short" }] : [];
 }
 
-const toListedNames = (rows: readonly DistrictRow[]): readonly KnownName[] =>
-  rows.map((row) => ({ row, name: row.name, forms: toNameForms(row.name), match: "exact" }));
-
 /** Returns the list's own names in the order of the list, then the others in Latin letters. */
 export function collectKnownNames(
   rows: readonly DistrictRow[],
   recorded: readonly RecordedDistrict[],
 ): readonly KnownName[] {
-  const listedNames = toListedNames(rows);
+  const listedNames = rows.map(
+    (row): KnownName => ({ row, name: row.name, forms: toNameForms(row.name), match: "exact" }),
+  );
   const recordedNames = [...matchRecordedDistricts(recorded, listedNames)].flatMap(([district, recordMatch]) =>
     namesFromRecord(district, recordMatch),
   );
@@ -164,14 +163,15 @@ export function collectKnownNames(
 }
 
 /**
- * Returns the names in Indian scripts. Each is the district's own name in another script, unless the list has a former name of the
- * district.
+ * Returns the names in Indian scripts of the districts that have these known names. Each is the district's own name in another script,
+ * unless the list has a former name of the district.
  */
-export const collectLocalNames = (
-  rows: readonly DistrictRow[],
+export function collectLocalNames(
+  known: readonly KnownName[],
   recorded: readonly LocallyNamedDistrict[],
-): readonly KnownName[] =>
-  [...matchRecordedDistricts(recorded, toListedNames(rows))].flatMap(([{ localNames }, recordMatch]) => {
+): readonly KnownName[] {
+  const listedNames = known.filter(({ match }) => match === "exact");
+  return [...matchRecordedDistricts(recorded, listedNames)].flatMap(([{ localNames }, recordMatch]) => {
     const { row } = recordMatch.listed;
     const former = formerNameInList(recordMatch);
     return localNames.map(
@@ -181,3 +181,4 @@ export const collectLocalNames = (
           : { ...name, row, match: "alias", kind: "later", since: former.since },
     );
   });
+}
