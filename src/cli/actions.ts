@@ -10,7 +10,7 @@ import { type ResolutionMethod, resolutionMethodOf } from "../toolkit/jobs/resol
 import { type CommandContext, withRuntime } from "./backend.ts";
 import { runToolCall, writeFailure, writeJson } from "./call.ts";
 import { COMMANDS } from "./commands.ts";
-import { didYouMean } from "./errors.ts";
+import { parseChoice } from "./errors.ts";
 import { alignColumns, applyStyle, isTerminal } from "./terminal.ts";
 import { formatCallCommand } from "./tool-arguments.ts";
 
@@ -35,9 +35,7 @@ const resolveCommandLines = ({ nextStep }: ListedAction, flags: readonly string[
 /** Prints the latest actions (at most 20). Returns exit code 0, or 1 if the journal cannot be read. Throws UsageError. */
 export async function actions(args: readonly string[], environment: NodeJS.ProcessEnv): Promise<number> {
   const { values } = parseArgs({ args: [...args], options: COMMANDS.actions.flags });
-  const state = STATES.find((each) => each === values.state);
-  if (values.state !== undefined && state === undefined)
-    throw new UsageError(`--state must be one of ${STATES.join(", ")}.${didYouMean(values.state, STATES)}`);
+  const state = values.state === undefined ? undefined : parseChoice("--state", values.state, STATES);
   const isJson = values.json ?? false;
   return await withRuntime(environment, values, async (context) => {
     const { runtime, flags } = context;

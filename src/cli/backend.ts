@@ -30,7 +30,7 @@ export function emulatorNotes({ files }: Pick<Emulator, "files">): readonly Note
   ];
 }
 
-/** The API runs in another process. */
+/** Returns the backend for an API in another process. */
 const createBackend = (config: Config): Backend => ({
   config,
   inProcess: false,
@@ -69,16 +69,10 @@ export interface CommandContext {
   readonly signal: AbortSignal;
 }
 
-/** The flags of all commands that call tools. */
-export interface CommandFlags {
-  readonly emulator?: boolean | undefined;
-  readonly json?: boolean | undefined;
-}
-
 /** Runs a command with the same tools as a server. Throws UsageError if a setting is invalid. */
 export async function withRuntime(
   environment: NodeJS.ProcessEnv,
-  { emulator = false }: CommandFlags,
+  { emulator = false }: { readonly emulator?: boolean | undefined },
   work: (context: CommandContext) => Promise<number>,
 ): Promise<number> {
   const given = emulator ? { ...environment, MIC_EMULATOR: "1" } : environment;

@@ -1,9 +1,9 @@
 // Implements `mic-mcp completion SHELL`, which prints a shell script that completes commands, flags, tools and tool arguments.
 import { parseArgs } from "node:util";
 import { tools } from "../../tools/index.ts";
-import { readConfig, UsageError } from "../core/config.ts";
+import { readConfig } from "../core/config.ts";
 import { COMMANDS, type Command, INSTALL_CLIENTS, SHELLS, TEAM_ACTIONS } from "./commands.ts";
-import { didYouMean } from "./errors.ts";
+import { parseChoice } from "./errors.ts";
 import { readRecentJobs } from "./journal.ts";
 import { enumValuesOf, listArguments, mainArgumentOf } from "./tool-arguments.ts";
 
@@ -22,6 +22,7 @@ type CompletionRule = readonly [pattern: string, words: readonly CompletionWord[
 const JOBS_COMMAND = "mic-mcp completion --jobs";
 
 const toWord = (text: string): CompletionWord => ({ text });
+const textOf = ({ text }: CompletionWord): string => text;
 
 const POSITIONAL_WORDS: Readonly<Record<string, readonly CompletionWord[]>> = {
   call: tools.filter(({ view }) => view === undefined).map(({ name, title }) => ({ text: name, about: title })),
@@ -79,14 +80,7 @@ const joinRules = (rows: readonly CompletionRule[], write: (...rule: CompletionR
 
 const formatPosixFunction = (rows: readonly CompletionRule[]): string => `_mic_mcp_words() {
   case "$1/$2/$3" in
-${joinRules(
-  rows,
-  (pattern, words, jobs) =>
-    `    ${pattern}) ${formatPrintCommand(
-      words.map(({ text }) => text),
-      jobs,
-    )} ;;`,
-)}
+${joinRules(rows, (pattern, words, jobs) => `    ${pattern}) ${formatPrintCommand(words.map(textOf), jobs)} ;;`)}
   esac
 }`;
 
@@ -170,10 +164,7 @@ export async function completion(args: readonly string[], environment: NodeJS.Pr
       process.stdout.write(`${id}\n`);
     return 0;
   }
-  const [shellName = "", ...more] = positionals;
-  const shell = SHELLS.find((each) => each === shellName);
-  if (shell === undefined || more.length > 0)
-    throw new UsageError(`SHELL must be one of ${SHELLS.join(", ")}.${didYouMean(shellName, SHELLS)}`);
+  const shell = parseChoice("SHELL", positionals.join(" "), SHELLS);
   process.stdout.write(`${SCRIPTS[shell](createCompletionRules())}\n`);
   return 0;
 }

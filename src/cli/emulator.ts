@@ -37,7 +37,7 @@ export async function emulator(args: readonly string[], environment: NodeJS.Proc
     MIC_BASE_URL: facts.baseUrl,
     MIC_CLIENT_ID: facts.clientId,
     MIC_CLIENT_SECRET: facts.clientSecret,
-    // Replace the user's own settings.
+    // These two replace the user's own settings.
     MIC_CLIENT_SECRET_FILE: "",
     MIC_CLIENT_SECRET_COMMAND: "",
     MIC_WORKSPACE_ID: facts.workspaceId,

@@ -31,6 +31,13 @@ export function didYouMean(typed: string, names: readonly string[], shown = (nam
   return best === undefined ? "" : ` Did you mean ${shown(best.name)}?`;
 }
 
+/** Returns the choice with this name. Throws UsageError. `what`: the argument or flag, as the help shows it. */
+export function parseChoice<const T extends string>(what: string, typed: string, choices: readonly T[]): T {
+  const choice = choices.find((each) => each === typed);
+  if (choice !== undefined) return choice;
+  throw new UsageError(`${what} must be one of ${choices.join(", ")}.${didYouMean(typed, choices)}`);
+}
+
 /** Node's message continues with advice about positional arguments that start with a dash; no command takes one. */
 const UNKNOWN_FLAG = /^Unknown option '(-[^']*)'/;
 

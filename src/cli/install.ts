@@ -4,12 +4,12 @@ import { homedir } from "node:os";
 import { posix, win32 } from "node:path";
 import { isDeepStrictEqual, parseArgs } from "node:util";
 import { isJsonObject } from "../contract/json.ts";
-import { readConfig, UsageError } from "../core/config.ts";
+import { readConfig } from "../core/config.ts";
 import { errorCode } from "../core/failure.ts";
 import { programFile } from "../core/package-files.ts";
 import { writeFileAtomically } from "./atomic-file.ts";
 import { COMMANDS, INSTALL_CLIENTS } from "./commands.ts";
-import { didYouMean } from "./errors.ts";
+import { parseChoice } from "./errors.ts";
 
 /** The machine and the user for whom the paths are built. */
 interface Machine {
@@ -34,8 +34,9 @@ const joinFor = ({ platform }: Machine) => (platform === "win32" ? win32.join : 
 const inHome =
   (variable: string | undefined, folder: string, name: string): ClientFormat["file"] =>
   (machine) => {
+    const join = joinFor(machine);
     const moved = variable === undefined ? undefined : machine.environment[variable];
-    return joinFor(machine)(moved || joinFor(machine)(machine.home, folder), name);
+    return join(moved || join(machine.home, folder), name);
   };
 
 /** The folder in which applications with a window store their settings. */
@@ -176,10 +177,7 @@ export async function install(args: readonly string[], environment: NodeJS.Proce
     options: COMMANDS.install.flags,
     allowPositionals: true,
   });
-  const [typed = "", ...more] = positionals;
-  const clientName = INSTALL_CLIENTS.find((each) => each === typed);
-  if (clientName === undefined || more.length > 0)
-    throw new UsageError(`CLIENT must be one of ${INSTALL_CLIENTS.join(", ")}.${didYouMean(typed, INSTALL_CLIENTS)}`);
+  const clientName = parseChoice("CLIENT", positionals.join(" "), INSTALL_CLIENTS);
   const client = CLIENTS[clientName];
   // The server checks the profile's name by the same rule.
   const { profile } = readConfig({ MIC_PROFILE: values.profile });

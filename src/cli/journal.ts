@@ -3,6 +3,7 @@ import { existsSync } from "node:fs";
 import { mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
+import type { Journal } from "../actions/journal.ts";
 import { createJournalHandle, type JournalHandle } from "../actions/journal-handle.ts";
 import { countUnresolved, countUnresolvedByClient, listRecentJobs, type UnresolvedCounts } from "../actions/listing.ts";
 import { systemTiming } from "../api-client/attempts.ts";
@@ -40,15 +41,22 @@ export function locateJournal({ journalUrl, stateDir }: Pick<Config, "journalUrl
   return { engine: "PostgreSQL", location: `${host}${pathname}` };
 }
 
-/** Opens a journal and closes it again. Throws Failure if that is not possible. */
-async function tryToOpen(config: JournalConfig, migrates: boolean): Promise<void> {
+/** Opens the configured journal, and closes it after `work`. Throws Failure if it cannot be used. */
+async function withJournal<T>(
+  config: JournalConfig,
+  migrates: boolean,
+  work: (journal: Journal) => Promise<T>,
+): Promise<T> {
   const journal = createConfiguredJournal(config, migrates);
   try {
-    await journal.open();
+    return await work(await journal.open());
   } finally {
     await journal.close();
   }
 }
+
+const tryToOpen = (config: JournalConfig, migrates: boolean): Promise<void> =>
+  withJournal(config, migrates, async () => undefined);
 
 /** Returns whether the SQLite file exists or the PostgreSQL journal can be opened. Creates nothing. */
 export async function hasJournal(config: JournalConfig): Promise<boolean> {
@@ -58,6 +66,12 @@ export async function hasJournal(config: JournalConfig): Promise<boolean> {
     () => false,
   );
 }
+
+/** Returns the rows that `read` finds; none before the journal is created. Throws Failure if the journal cannot be used. */
+const readExistingJournal = async <T>(
+  config: JournalConfig,
+  read: (journal: Journal) => Promise<readonly T[]>,
+): Promise<readonly T[]> => ((await hasJournal(config)) ? await withJournal(config, false, read) : []);
 
 /** Returns the status of the journal; before it exists, tests the engine in a temporary folder. Throws Failure if it cannot be used. */
 export async function inspectJournal(config: Config, journal: JournalHandle): Promise<JournalStatus> {
@@ -81,33 +95,19 @@ export async function warnOfOtherClientsActions(
   config: JournalConfig,
   login: { readonly baseUrl: string; readonly clientId: string },
 ): Promise<readonly string[]> {
-  const journal = createConfiguredJournal(config, false);
-  try {
-    if (!(await hasJournal(config))) return [];
-    return (await countUnresolvedByClient(await journal.open())).flatMap(({ baseUrl, clientId, count }) => {
-      if (baseUrl === login.baseUrl && clientId === login.clientId) return [];
-      const [actions, them] = count === 1 ? ["action is", "it"] : ["actions are", "them"];
-      return `Warning: ${count} ${actions} unresolved for client ${clientId} at ${baseUrl}. Only that client can resolve ${them}: log in as it again and run mic-mcp resolve.`;
-    });
-  } catch {
-    return [];
-  } finally {
-    await journal.close();
-  }
+  const counts = await readExistingJournal(config, countUnresolvedByClient).catch(() => []);
+  return counts.flatMap(({ baseUrl, clientId, count }) => {
+    if (baseUrl === login.baseUrl && clientId === login.clientId) return [];
+    const [actions, them] = count === 1 ? ["action is", "it"] : ["actions are", "them"];
+    return `Warning: ${count} ${actions} unresolved for client ${clientId} at ${baseUrl}. Only that client can resolve ${them}: log in as it again and run mic-mcp resolve.`;
+  });
 }
 
 const RECENT_JOBS = 20;
 
 /** Returns the ids of the jobs that this journal created last. Throws Failure if it cannot be read. */
-export async function readRecentJobs(config: JournalConfig): Promise<readonly string[]> {
-  if (!(await hasJournal(config))) return [];
-  const journal = createConfiguredJournal(config, false);
-  try {
-    return await listRecentJobs(await journal.open(), RECENT_JOBS);
-  } finally {
-    await journal.close();
-  }
-}
+export const readRecentJobs = (config: JournalConfig): Promise<readonly string[]> =>
+  readExistingJournal(config, (journal) => listRecentJobs(journal, RECENT_JOBS));
 
 export function formatJournalStatus({ engine, location, inProgress, unknown = 0 }: JournalStatus): string {
   const where = `${engine}, ${location}`;

@@ -50,7 +50,8 @@ export async function serve(environment: NodeJS.ProcessEnv, listen: HttpFlags | 
     keychainLimitMs: SERVER_LIMIT_MS,
     telemetry,
   });
-  for (const warning of [...config.warnings, ...[containerNotice ?? []].flat()]) runtime.log.warn({}, warning);
+  for (const warning of config.warnings) runtime.log.warn({}, warning);
+  if (containerNotice !== undefined) runtime.log.warn({}, containerNotice);
   logCrashes(runtime.log);
 
   try {

@@ -14,7 +14,7 @@ import { VIEW_NAMES, type ViewName } from "../toolkit/views.ts";
 import { type CommandContext, withRuntime } from "./backend.ts";
 import { writeFailure, writeJson } from "./call.ts";
 import { COMMANDS } from "./commands.ts";
-import { didYouMean } from "./errors.ts";
+import { parseChoice } from "./errors.ts";
 import { parseArgumentWords } from "./tool-arguments.ts";
 
 /** Returns JSON that cannot end a script element. */
@@ -58,14 +58,6 @@ const DEFAULTS: Readonly<Partial<Record<ViewName, Readonly<Record<string, string
   usage: { window: "DAY" },
 };
 
-/** Throws UsageError. */
-function parseViewName(text: string | undefined): ViewName {
-  const view = VIEW_NAMES.find((each) => each === text);
-  if (view !== undefined) return view;
-  const suggestion = text === undefined ? "" : didYouMean(text, VIEW_NAMES);
-  throw new UsageError(`VIEW must be one of ${VIEW_NAMES.join(", ")}.${suggestion}`);
-}
-
 async function showView(
   view: ViewName,
   words: readonly string[],
@@ -95,7 +87,7 @@ async function showView(
 /** Prints the path of the page. Returns the exit code. Throws UsageError. */
 export async function show(args: readonly string[], environment: NodeJS.ProcessEnv): Promise<number> {
   const { values, positionals } = parseArgs({ args: [...args], options: COMMANDS.show.flags, allowPositionals: true });
-  const [viewName, ...words] = positionals;
-  const view = parseViewName(viewName);
+  const [viewName = "", ...words] = positionals;
+  const view = parseChoice("VIEW", viewName, VIEW_NAMES);
   return await withRuntime(environment, values, async (context) => await showView(view, words, values, context));
 }

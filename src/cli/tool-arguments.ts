@@ -51,16 +51,17 @@ export function mainArgumentOf(schema: JsonSchema): string | undefined {
 
 const NAMED_VALUE = /^(\w+)=([\s\S]*)$/;
 
-/** Returns the name and the text of one word. `exactName`: see below. Throws UsageError. */
+/** Returns the name and the text of one word. Throws UsageError. */
 function parseWord(
   word: string,
   schema: JsonSchema,
-  exactName: (name: string, text: string) => string,
+  toExact: ToolFacts["toExact"],
 ): readonly [name: string, text: string] {
   const [, typed, text = ""] = NAMED_VALUE.exec(word) ?? [];
   const names = Object.keys(schemaOf(schema["properties"]));
   if (typed !== undefined) {
-    const name = exactName(typed, text);
+    // The tool accepts some other names of an argument.
+    const [name = typed] = Object.keys(toExact({ [typed]: text }).arguments);
     if (names.includes(name)) return [name, text];
     const accepted = names.length === 0 ? "The tool has no arguments." : `Arguments: ${names.join(", ")}.`;
     throw new UsageError(
@@ -83,11 +84,9 @@ export function parseArgumentWords(
 ): Arguments {
   const schema = inputSchema();
   const properties = schemaOf(schema["properties"]);
-  // The tool accepts some other names of an argument.
-  const exactName = (name: string, text: string): string => Object.keys(toExact({ [name]: text }).arguments)[0] ?? name;
   const args = new Map<string, unknown>();
   for (const word of words) {
-    const [name, text] = parseWord(word, schema, exactName);
+    const [name, text] = parseWord(word, schema, toExact);
     const field = schemaOf(properties[name]);
     const before = args.get(name);
     if (field["type"] === "array") {
@@ -103,7 +102,7 @@ export function parseArgumentWords(
   return Object.fromEntries(args);
 }
 
-const firstSentence = (text: string): string => text.split(/(?<=\.) /)[0] ?? text;
+export const firstSentence = (text: string): string => text.split(/(?<=\.) /)[0] ?? text;
 
 /** Lists the offered `tools` by toolset, each with the first sentence of its description. */
 export function formatToolList(tools: readonly ToolFacts[]): string {
@@ -170,7 +169,7 @@ export function formatToolHelp(tool: ToolFacts, hasWorkspace: boolean): string {
 export const quoteForShell = (text: string): string =>
   /^[\w.,:/=@%+-]*[\w/=@%+-]$/.test(text) ? text : `'${text.replaceAll("'", `'\\''`)}'`;
 
-function toWord(name: string, value: unknown): readonly string[] {
+function toWords(name: string, value: unknown): readonly string[] {
   if (Array.isArray(value) && value.every(isText) && !value.some((each) => /^\[|,/.test(each))) {
     return FREE_TEXT_LISTS.has(name) ? value.map((each) => `${name}=${each}`) : [`${name}=${value.join(",")}`];
   }
@@ -192,7 +191,7 @@ export function formatCallCommand(
       ? ["watch", quoteForShell(jobId)]
       : tool === "resolve_actions" && isText(idempotencyKey) && Object.keys(rest).length === 0
         ? ["resolve", quoteForShell(idempotencyKey)]
-        : ["call", tool, ...Object.entries(args).flatMap(([name, value]) => toWord(name, value).map(quoteForShell))];
+        : ["call", tool, ...Object.entries(args).flatMap(([name, value]) => toWords(name, value).map(quoteForShell))];
   return escapeText(["mic-mcp", ...words, ...flags].join(" "));
 }
 

@@ -3,7 +3,7 @@
 import { isAbsolute } from "node:path";
 import { parseArgs } from "node:util";
 import { COMMANDS, TEAM_ACTIONS } from "../../cli/commands.ts";
-import { didYouMean, rephraseFailureForUser } from "../../cli/errors.ts";
+import { parseChoice, rephraseFailureForUser } from "../../cli/errors.ts";
 import { verifyCredentials } from "../../cli/login.ts";
 import { isInteractive, openPrompter, readSecretFromStdin } from "../../cli/prompt.ts";
 import { alignColumns, isTerminal } from "../../cli/terminal.ts";
@@ -339,14 +339,6 @@ export async function rotateKeys({ teams, secrets, firstKey, recordChange, print
 
 type TeamSubcommand = (typeof TEAM_ACTIONS)[number];
 
-/** Throws UsageError. */
-function parseSubcommand(argument: string | undefined): TeamSubcommand {
-  const subcommand = TEAM_ACTIONS.find((each) => each === argument);
-  if (subcommand) return subcommand;
-  const suggestion = argument === undefined ? "" : didYouMean(argument, TEAM_ACTIONS);
-  throw new UsageError(`ACTION must be one of ${TEAM_ACTIONS.join(", ")}.${suggestion}`);
-}
-
 /** Returns the name of the team that the subcommand applies to, or an empty string for all teams. Throws UsageError. */
 function parseTeamName(subcommand: TeamSubcommand, names: readonly string[]): string {
   const isAboutAll = subcommand === "list" || subcommand === "rotate-keys";
@@ -384,8 +376,8 @@ export async function teams(args: readonly string[], environment: NodeJS.Process
     options: COMMANDS.teams.flags,
     allowPositionals: true,
   });
-  const [argument, ...names] = positionals;
-  const subcommand = parseSubcommand(argument);
+  const [argument = "", ...names] = positionals;
+  const subcommand = parseChoice("ACTION", argument, TEAM_ACTIONS);
   const settings = readStoreSettings(environment);
   const { database, journal, close } = openDatabase(settings);
   const audit = createAudit(journal, {
