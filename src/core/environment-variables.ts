@@ -64,8 +64,9 @@ const isWordList = (value: unknown): value is readonly string[] =>
 
 /** Reads a program and its arguments. No shell runs them, so words that a shell would change are refused. */
 export const commandWords: Reader<readonly string[]> = (text) => {
-  const words = text.trimStart().startsWith("[") ? parseJson(text) : text.trim().split(/\s+/);
-  const isSafe = text.trimStart().startsWith("[") || !/["'`$|&;<>()*?~{}]|\\(?!\w)/.test(text);
+  const isJson = text.trimStart().startsWith("[");
+  const words = isJson ? parseJson(text) : text.trim().split(/\s+/);
+  const isSafe = isJson || !/["'`$|&;<>()*?~{}]|\\(?!\w)/.test(text);
   if (isSafe && isWordList(words)) return words;
   throw new InvalidValue(
     'a program and its arguments, without quotes and shell syntax; a JSON list such as ["pass", "show", "my secret"] if a word contains a space',

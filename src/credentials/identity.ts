@@ -1,6 +1,7 @@
 // Determines the identity of this process at the API: base URL, client credentials, workspace. The environment comes first; the
 // login in the keychain provides the rest. The login is read only when needed, and again after 3 s, so that a running server
 // notices a logout.
+import { memoizeUntilFailure } from "../core/async.ts";
 import type { Config, SecretSource } from "../core/config.ts";
 import { type Failure, notConfigured } from "../core/failure.ts";
 import { isLoopback } from "../core/loopback.ts";
@@ -98,7 +99,7 @@ export function createIdentity(options: IdentityOptions): Identity {
   /** A login or logout does not change credentials from the environment. */
   const isFromEnvironment = settings.credentials !== undefined && !required;
   /** The secret of a file or a program. */
-  let secret: Promise<string> | undefined;
+  let secret: ReturnType<typeof memoizeUntilFailure<string>> | undefined;
   let reading: Promise<StoredLogin | undefined> | undefined;
   let readAgainAt = 0;
   /** The first login, which determines the identity of this process. */
@@ -210,17 +211,12 @@ export function createIdentity(options: IdentityOptions): Identity {
 
   /** Reads a file or runs a program once, and again after a failure or a refusal by the API. */
   function readSecretOnce(source: SecretSource): Promise<string> {
-    secret ??= readClientSecret(source).then(
-      (text) => {
-        redactor.add(text);
-        return text;
-      },
-      (error: unknown) => {
-        secret = undefined;
-        throw error;
-      },
-    );
-    return secret;
+    secret ??= memoizeUntilFailure(async () => {
+      const text = await readClientSecret(source);
+      redactor.add(text);
+      return text;
+    });
+    return secret.get();
   }
 
   async function credentials(): Promise<ClientCredentials> {

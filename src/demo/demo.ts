@@ -14,8 +14,9 @@ import * as z from "zod/v4";
 /** Returns the exit code: 0 if every step had the expected result. */
 export async function runDemo(): Promise<number> {
   const folder = await mkdtemp(join(tmpdir(), "mic-mcp-demo-"));
-  // The rate limit of 30 requests a minute does not matter for an emulator that only this demo uses.
-  const own = { MIC_STATE_DIR: join(folder, "state") };
+  // The user's own keychain, journal and downloads are not touched.
+  const own = { MIC_KEYCHAIN: "off", MIC_STATE_DIR: join(folder, "state"), MIC_DOWNLOAD_DIR: folder };
+  // The emulator's rate limit must be above the server's own.
   const emulator = await startEmulator(["--requests-per-minute", "6000"], own);
   const { baseUrl, clientId, clientSecret, workspaceId, fileIds } = emulator.facts;
   const environment = {
@@ -24,10 +25,7 @@ export async function runDemo(): Promise<number> {
     MIC_CLIENT_SECRET: clientSecret,
     MIC_WORKSPACE_ID: workspaceId,
     MIC_GEOGRAPHY_RATE: "600",
-    // The user's own keychain, journal and downloads are not touched.
     ...own,
-    MIC_KEYCHAIN: "off",
-    MIC_DOWNLOAD_DIR: folder,
   };
   let server = await startServer(environment);
   try {
