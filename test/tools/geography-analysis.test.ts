@@ -307,7 +307,7 @@ describeLatestRevision(
     test("save_table refuses wrong arguments of the listing call, and calls that are not offered", async () => {
       const wrong = { source: "rank_divisions", arguments: { level: "village", by: "name" }, fileName: "wrong.csv" };
       expect((await bench().refuses("save_table", wrong, "/level")).message).toBe(
-        'The argument "level" of rank_divisions is not valid.',
+        'rank_divisions refused the argument "level".',
       );
       const own = await freshServer(bench(), { MIC_TOOLSETS: "geography" });
       const { text } = await own.callTool("save_table", { source: "list_jobs", arguments: {}, fileName: "jobs.csv" });

@@ -101,7 +101,7 @@ describeLatestRevision((bench) => {
       "get_job",
       { jobId: "micjob_1" },
       "forbidden",
-      /^Ask the user to ask the application's owner grant it the scope/,
+      /^Ask the user to ask the application's owner for the missing scope/,
     );
     await bench().service.injectFault({ kind: "status", status: 403, code: "X" }, { operationId: "createMicJob" });
     await refused("submit_job", await jobArguments(bench(), {}), "forbidden", /APPROVED.*request_file_processing/);
