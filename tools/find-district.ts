@@ -223,6 +223,7 @@ export const findDistrict = defineTool({
       const dates = { vintage: formatDates(coverage, vintage) };
       return toolResult(call, { ...answer, ...metadata, ...dates }, { ...advice, lines, drift });
     }
+    const found = findings.map(({ answer }) => answer);
     const answers = findings.map((finding) => toShown(finding.answer, describeUnclear(finding, coverage)));
     const notes = findings.flatMap((finding, index) =>
       [answers[index]?.note ?? [], describeInterpretation(finding)].flat(),
@@ -230,7 +231,7 @@ export const findDistrict = defineTool({
     const isMore = findings.some(({ requiredLists }) => requiredLists.rows.length > 0);
     const nextStep = isMore ? repeatWithMaxWait(call, { ...args }, coverage) : undefined;
     const summary = describeFindings(findings, coverage);
-    const lines = [...notes, ...tableOf(findings.map(({ answer }) => answer), true), line];
+    const lines = [...notes, ...tableOf(found, true), line];
     return toolResult(call, { answers, ...metadata }, { summary, nextStep, lines, drift });
   },
 });

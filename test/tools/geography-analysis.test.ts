@@ -75,7 +75,9 @@ describeLatestRevision(
           certainty: "exact",
         });
         expect(await find({ names: [name] })).toMatchObject({
-          answers: [{ readAs: { name: expect.stringMatching(/^patna$/i), state: "BR" }, matches: [{ match: "exact" }] }],
+          answers: [
+            { readAs: { name: expect.stringMatching(/^patna$/i), state: "BR" }, matches: [{ match: "exact" }] },
+          ],
         });
       },
     );
@@ -159,9 +161,7 @@ describeLatestRevision(
       const ranked = await bench().ok("rank_divisions", { ...byMandals, states: ["TG"], limit: 100 });
       expect(ranked.text.split("\n")).toEqual(expect.arrayContaining([header, line]));
       const found = await bench().ok("find_district", { name: "Nizamabad" });
-      expect(found.text.split("\n")).toEqual(
-        expect.arrayContaining([`${header}\tcertainty`, `${line}\texact`]),
-      );
+      expect(found.text.split("\n")).toEqual(expect.arrayContaining([`${header}\tcertainty`, `${line}\texact`]));
       const { text } = await bench().connection.readResource("mic://geography/catalogue.tsv");
       expect(text.split("\n")).toEqual(expect.arrayContaining([header, line]));
       // The rows of one state leave out its code and name.

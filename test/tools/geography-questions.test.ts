@@ -20,7 +20,8 @@ const rankStates = (args: Args) => ["rank_divisions", { level: "state", by: "man
 function readColumn(table: string): readonly string[] {
   const path = new URL(`../../src/geography/names/record/${table}.tsv`, import.meta.url);
   const [header = "", ...lines] = readFileSync(path, "utf8").trimEnd().split("\n");
-  const at = ["town", "name", "district"].map((name) => header.split("\t").indexOf(name)).find((each) => each >= 0) ?? 0;
+  const at =
+    ["town", "name", "district"].map((name) => header.split("\t").indexOf(name)).find((each) => each >= 0) ?? 0;
   return lines.map((line) => line.split("\t")[at] ?? "");
 }
 
@@ -188,28 +189,28 @@ describeLatestRevision(
         ...listed.map(([, name = "", , state = ""]) => `${name}, ${state}`).filter(isSampled),
         ...listed.map(([, name = ""]) => `${name.slice(0, 3)}${name.slice(4)}`).filter(isSampled),
         ...localNameQuestions.map(({ query }) => query).filter(isSampled),
-        ...questions.flatMap(([, tool, { name }]) => (tool === "find_district" && name !== undefined ? String(name) : [])),
+        ...questions.flatMap(([, tool, { name }]) =>
+          tool === "find_district" && name !== undefined ? String(name) : [],
+        ),
       ];
     }
 
-    test(
-      "find_district takes at most 100 tokens for a name with one certain match, and 120 + 40 for each row otherwise",
-      { timeout: 60_000 },
-      async () => {
-        const queries = [...new Set(await allQueries())].filter(({ length }) => length > 1);
-        let certain = 0;
-        for (const name of queries) {
-          const { structured = {} } = await bench().call("find_district", { name });
-          const { length: rows } = z.array(z.unknown()).parse(structured["matches"]);
-          const isCertain = rows === 1 && structured["certainty"] !== "guess";
-          certain += isCertain ? 1 : 0;
-          const json = JSON.stringify(structured);
-          expect(countTokens(json), json).toBeLessThanOrEqual(isCertain ? 100 : 120 + 40 * rows);
-        }
-        expect(queries.length).toBeGreaterThan(1_900);
-        expect(certain).toBeGreaterThan(1_500);
-      },
-    );
+    test("find_district takes at most 100 tokens for a name with one certain match, and 120 + 40 for each row otherwise", {
+      timeout: 60_000,
+    }, async () => {
+      const queries = [...new Set(await allQueries())].filter(({ length }) => length > 1);
+      let certain = 0;
+      for (const name of queries) {
+        const { structured = {} } = await bench().call("find_district", { name });
+        const { length: rows } = z.array(z.unknown()).parse(structured["matches"]);
+        const isCertain = rows === 1 && structured["certainty"] !== "guess";
+        certain += isCertain ? 1 : 0;
+        const json = JSON.stringify(structured);
+        expect(countTokens(json), json).toBeLessThanOrEqual(isCertain ? 100 : 120 + 40 * rows);
+      }
+      expect(queries.length).toBeGreaterThan(1_900);
+      expect(certain).toBeGreaterThan(1_500);
+    });
   },
   { env: { MIC_GEOGRAPHY_RATE: "600" } },
 );

@@ -375,9 +375,8 @@ export async function retryMany(
   const { timing } = ports.service;
   const startedAt = timing.now();
   const { jobIds, waitSeconds = LONG_WAIT_SECONDS } = args;
-  const context = withWaitLimit(originalCall.context, waitSeconds, timing);
-  const call = { ...originalCall, context };
-  const minActionMs = Math.min(MIN_ACTION_MS, timeLeftMs(context, timing) / 2);
+  const call = withWaitLimit(originalCall, waitSeconds, timing);
+  const minActionMs = Math.min(MIN_ACTION_MS, timeLeftMs(call.context, timing) / 2);
   const selection: Selection = jobIds
     ? { jobs: jobIds.map((id) => ({ id })), givenUp: [], retries: [], remaining: 0, missingText: "" }
     : await selectFailedJobs(args, call, ports);

@@ -179,12 +179,12 @@ async function rowsOf(watched: readonly WatchedJob[], ports: JobPorts) {
 
 export async function waitForMany(
   { jobIds, until, waitSeconds = LONG_WAIT_SECONDS }: WaitArguments,
-  call: ToolCall,
+  toolCall: ToolCall,
   ports: JobPorts,
 ): Promise<ToolResult<{ readonly jobs: Awaited<ReturnType<typeof rowsOf>>; readonly moving: number }>> {
-  const context = withWaitLimit(call.context, waitSeconds, ports.service.timing);
+  const call = withWaitLimit(toolCall, waitSeconds, ports.service.timing);
   const options = { until: until ?? "all", seconds: waitSeconds };
-  const watched = await watchJobs(jobIds, options, { ...call, context }, ports);
+  const watched = await watchJobs(jobIds, options, call, ports);
   const data = { jobs: await rowsOf(watched, ports), moving: movingIds(watched).length };
   return toolResult(call, data, {
     summary: `${countsOf(watched.map(stateOf))}.${operatorNeededText(watched.map(({ job }) => job))}`,
