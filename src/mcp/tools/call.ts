@@ -92,12 +92,16 @@ async function defaultWorkspace(
   return toolsets.includes("jobs") ? await workspaceId().catch(() => undefined) : undefined;
 }
 
-/** Omits the sentences of the advice that mention tools that are not offered. */
+/** Omits the parts of the advice that mention tools that are not offered. */
 function withOfferedAdvice(facts: FailureFacts, { tools, config }: Runtime): FailureFacts {
-  const { next, ...others } = facts;
-  if (next === undefined) return facts;
-  const advice = omitUnofferedTools(next, (name) => isOfferedTool(name, tools, config));
-  return advice === "" ? others : { ...facts, next: advice };
+  const adapt = (text: string): string => omitUnofferedTools(text, (name) => isOfferedTool(name, tools, config));
+  const { next, fieldErrors, ...others } = facts;
+  const advice = next === undefined ? "" : adapt(next);
+  return {
+    ...others,
+    ...(fieldErrors && { fieldErrors: fieldErrors.map((each) => ({ ...each, message: adapt(each.message) })) }),
+    ...(advice !== "" && { next: advice }),
+  };
 }
 
 /** These tools need no configuration, because they read only the journal. */

@@ -69,12 +69,21 @@ function withOptionalWorkspace(schema: JsonSchema, workspaceId: string | undefin
   return { ...schema, required: required.filter((name) => name !== "workspaceId") };
 }
 
-/** An argument that names a tool lists only tools that are offered. */
-function withOfferedChoices(schema: JsonSchema, isOffered: (name: string) => boolean): JsonSchema {
-  const { source, ...others } = schemaOf(schema["properties"]);
-  const choices = schemaOf(source)["enum"];
-  if (!isNameList(choices)) return schema;
-  return { ...schema, properties: { source: { ...schemaOf(source), enum: choices.filter(isOffered) }, ...others } };
+/** Arguments mention only tools that are offered, in their descriptions and as values of `source`. */
+function withOfferedArguments(schema: JsonSchema, isOffered: (name: string) => boolean): JsonSchema {
+  const adapt = (name: string, keyword: string, value: unknown): unknown => {
+    if (keyword === "description" && typeof value === "string")
+      return omitUnofferedTools(value, isOffered) || undefined;
+    return name === "source" && keyword === "enum" && isNameList(value) ? value.filter(isOffered) : value;
+  };
+  const properties = Object.entries(schemaOf(schema["properties"])).map(([name, property]) => {
+    const keywords = Object.entries(schemaOf(property)).map(([keyword, value]) => [
+      keyword,
+      adapt(name, keyword, value),
+    ]);
+    return [name, Object.fromEntries(keywords.filter(([, value]) => value !== undefined))];
+  });
+  return { ...schema, properties: Object.fromEntries(properties) };
 }
 
 const hasMeta = ({ view, searchHint, alwaysLoad }: Tool): boolean =>
@@ -97,7 +106,7 @@ export const toListedTool = (
   title: tool.title,
   description: omitUnofferedTools(tool.description, isOffered),
   inputSchema: {
-    ...withOfferedChoices(withOptionalWorkspace(tool.inputSchema(), workspaceId), isOffered),
+    ...withOfferedArguments(withOptionalWorkspace(tool.inputSchema(), workspaceId), isOffered),
     type: "object",
   },
   outputSchema: { ...tool.outputSchema, type: "object" },

@@ -209,6 +209,9 @@ export const INPUT = {
   withdrawn: { summary: () => "The input was WITHDRAWN and cannot be used. Ask the user for another file." },
 } satisfies Phrases<Input>;
 
+/** `port`: the recipe's only port, if the recipe is known. */
+type RequestFacts = ProcessingRequest & { readonly port?: string | undefined };
+
 const reasonOf = ({ reasonCode }: ProcessingRequest): string => (reasonCode === null ? "" : ` (${reasonCode})`);
 
 export const PROCESSING_REQUEST = {
@@ -224,11 +227,14 @@ export const PROCESSING_REQUEST = {
   approved: {
     summary: (request) =>
       `The request is APPROVED${reasonOf(request)} until ${request.expiresAt}: input ${request.inputId} may be processed with ${request.recipeVersionId}.`,
-    nextStep: ({ recipeVersionId }) => ({
-      tool: "get_recipe",
-      arguments: { versionId: recipeVersionId },
-      why: "shows its ports and parameters",
-    }),
+    nextStep: ({ workspaceId, recipeVersionId, inputId, port }) =>
+      port === undefined
+        ? { tool: "get_recipe", arguments: { versionId: recipeVersionId }, why: "shows its ports and parameters" }
+        : {
+            tool: "run_job",
+            arguments: { workspaceId, recipeVersionId, inputs: [{ port, inputId }], parameterValues: {} },
+            why: "runs it; first fill in parameterValues, as get_recipe shows them",
+          },
   },
   rejected: {
     summary: (request) =>
@@ -247,4 +253,4 @@ export const PROCESSING_REQUEST = {
     summary: (request) =>
       `The request was REVOKED${reasonOf(request)}; the file may no longer be processed. Do not ask again unless the user wants it.`,
   },
-} satisfies Phrases<ProcessingRequest>;
+} satisfies Phrases<RequestFacts>;

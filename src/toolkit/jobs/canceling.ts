@@ -100,7 +100,7 @@ function explainUnknownOutcome(conflict: Failure, jobId: string, job: Job | unde
     next:
       job && ENDED.has(job.state)
         ? NOTHING_LEFT
-        : `${getJobCall} shows whether it ends as CANCELLED; repeating this call does not. If the job continues, call cancel_job with a new idempotencyKey.`,
+        : `${getJobCall} shows whether it ends as CANCELLED, which repeating this call does not. If the job continues, call cancel_job with a new idempotencyKey.`,
   });
 }
 

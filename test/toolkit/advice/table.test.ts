@@ -8,11 +8,8 @@ import { ProcessingRequest, ProcessingRequestState, ReasonCode } from "../../../
 import { jobAdvice } from "../../../src/toolkit/advice/job.ts";
 import type { JobHistory } from "../../../src/toolkit/advice/job-facts.ts";
 import { INPUT, JOB, OPERATION, PROCESSING_REQUEST } from "../../../src/toolkit/advice/phrases.ts";
-import {
-  inputPresenter,
-  operationPresenter,
-  processingRequestPresenter,
-} from "../../../src/toolkit/advice/presenters.ts";
+import { createRequestPresenter, inputPresenter, operationPresenter } from "../../../src/toolkit/advice/presenters.ts";
+import { createRecipeOfferCache } from "../../../src/toolkit/caches.ts";
 import type { Advice, NextStep } from "../../../src/toolkit/results.ts";
 import { tools } from "../../../tools/index.ts";
 import * as samples from "../../contract/samples.ts";
@@ -265,8 +262,8 @@ describe("advice table", () => {
   for (const [row, of, patterns, step] of INPUTS)
     test(`advice on an input: ${row}`, () => expectAdvice(inputPresenter.advise(of), [patterns], step));
   for (const [row, of, patterns, step] of REQUESTS)
-    test(`advice on a processing request: ${row}`, () =>
-      expectAdvice(processingRequestPresenter.advise(of), [patterns], step));
+    test(`advice on a processing request: ${row}`, async () =>
+      expectAdvice(await createRequestPresenter({ offers: createRecipeOfferCache() }).advise(of), [patterns], step));
 
   test.each([
     ["jobs", JOBS, JOB, JobState.options],
