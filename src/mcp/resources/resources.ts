@@ -17,21 +17,12 @@ import { expand, matchTemplate, type UriVariables, variableNames } from "../../t
 import type { Runtime } from "../runtime.ts";
 import { MARKDOWN, skillCacheHints } from "../skills/skills.ts";
 import { factsOf, failureText, fieldTexts } from "../tools/failure-text.ts";
-import { isOfferedTool } from "../tools/offered-tools.ts";
 import { resultMeta } from "../tools/result.ts";
 import { createReadOnlyToolRunner } from "../tools/tool-call.ts";
 import { readView } from "./views.ts";
 
-/** The list is cached: the configuration never changes while the process runs, and every result with a link needs the list. */
-const offeredResourcesCache = new WeakMap<Runtime, readonly Resource[]>();
-
-export function offeredResources(runtime: Runtime): readonly Resource[] {
-  const { resources, tools, config } = runtime;
-  const offered =
-    offeredResourcesCache.get(runtime) ?? resources.filter(({ tool }) => isOfferedTool(tool, tools, config));
-  offeredResourcesCache.set(runtime, offered);
-  return offered;
-}
+export const offeredResources = ({ resources, offered }: Runtime): readonly Resource[] =>
+  resources.filter(({ tool }) => offered.has(tool));
 
 export interface ResourceMatch {
   readonly resource: Resource;

@@ -2,18 +2,17 @@
 import type { ProtocolEra, ReadResourceResult } from "@modelcontextprotocol/server";
 import { APP_HTML, VIEW_NAMES, viewUri } from "../../toolkit/views.ts";
 import type { Runtime } from "../runtime.ts";
-import { offeredTools } from "../tools/offered-tools.ts";
 
 const HOUR_MS = 3_600_000;
 
 /** Returns the view with this URI; undefined if there is none, or its tool is not offered. */
 export async function readView(
   uri: string,
-  { tools, config, readView: read }: Runtime,
+  { offered, readView: read }: Runtime,
   protocolEra: ProtocolEra,
 ): Promise<ReadResourceResult | undefined> {
   const name = VIEW_NAMES.find((each) => viewUri(each) === uri);
-  if (name === undefined || !offeredTools(tools, config).some(({ view }) => view === name)) return undefined;
+  if (name === undefined || ![...offered.values()].some(({ view }) => view === name)) return undefined;
   // The empty CSP denies all network access: a view needs no origin except its own frame.
   const _meta = { ui: { csp: {}, prefersBorder: true } };
   return {

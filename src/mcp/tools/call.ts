@@ -19,7 +19,6 @@ import { createCallLog, type RequestSource } from "./call-log.ts";
 import type { Consent } from "./confirmation.ts";
 import { factsOf, failureText } from "./failure-text.ts";
 import { withJournalNotice } from "./journal-notice.ts";
-import { isOfferedTool } from "./offered-tools.ts";
 import { type ResourceLinkFactory, toCallToolResult } from "./result.ts";
 import { createToolCall } from "./tool-call.ts";
 
@@ -93,10 +92,10 @@ async function defaultWorkspace(
 }
 
 /** Omits the sentences of the advice that mention tools that are not offered. */
-function withOfferedAdvice(facts: FailureFacts, { tools, config }: Runtime): FailureFacts {
+function withOfferedAdvice(facts: FailureFacts, { offered }: Runtime): FailureFacts {
   const { next, ...others } = facts;
   if (next === undefined) return facts;
-  const advice = omitUnofferedTools(next, (name) => isOfferedTool(name, tools, config));
+  const advice = omitUnofferedTools(next, (name) => offered.has(name));
   return advice === "" ? others : { ...facts, next: advice };
 }
 

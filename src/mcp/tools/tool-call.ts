@@ -5,7 +5,6 @@ import type { Progress, ToolCall } from "../../toolkit/tool-call.ts";
 import type { ToolName } from "../../toolkit/tool-names.ts";
 import type { Runtime } from "../runtime.ts";
 import { toolNotFound } from "./failure-text.ts";
-import { isOfferedTool, offeredTools } from "./offered-tools.ts";
 
 interface ToolCallOptions {
   readonly report?: (progress: Progress) => void;
@@ -27,7 +26,7 @@ export const createToolCall = (
   proposedKey: options.proposedKey,
   shownVersion: options.shownVersion,
   followsTasks: options.followsTasks ?? false,
-  isOffered: (name) => isOfferedTool(name, runtime.tools, runtime.config),
+  isOffered: (name) => runtime.offered.has(name),
   async callActionTool(name, args, actContext) {
     const tool = runtime.tools.find((each) => each.name === name);
     return tool?.traits ? await tool.invoke(args, createToolCall(runtime, tool.name, actContext)) : undefined;
@@ -39,7 +38,7 @@ export const createToolCall = (
 export const createReadOnlyToolRunner =
   (runtime: Runtime, context: CallContext): UseTool =>
   async (name, args) => {
-    const tool = offeredTools(runtime.tools, runtime.config).find((each) => each.name === name);
+    const tool = runtime.offered.get(name);
     if (tool?.effect !== "read") throw toolNotFound(name);
     return await tool.invoke(args, createToolCall(runtime, name, context));
   };
