@@ -4,7 +4,7 @@
 import { memoizeUntilFailure } from "../core/async.ts";
 import type { Config, SecretSource } from "../core/config.ts";
 import { type Failure, notConfigured } from "../core/failure.ts";
-import { isLoopback } from "../core/loopback.ts";
+import { isSecureUrl } from "../core/loopback.ts";
 import { readClientSecret } from "./client-secret.ts";
 import { type Keychain, KeychainError } from "./keychain/keychain.ts";
 import { readLogin, type StoredLogin } from "./login.ts";
@@ -61,8 +61,7 @@ const toKeychainFailure = (error: KeychainError): Failure =>
 
 /** Refuses to send credentials without TLS, except to this machine. Throws Failure `not_configured`. */
 export function refusePlainHttp(baseUrl: string): void {
-  const { protocol, hostname } = new URL(baseUrl);
-  if (protocol === "https:" || hostname === "localhost" || isLoopback(hostname.replace(/[[\]]/g, ""))) return;
+  if (isSecureUrl(new URL(baseUrl))) return;
   throw notConfigured(
     `Credentials are sent over https only (or to this machine itself), and the base URL is ${baseUrl}.`,
     "Ask the user to set MIC_BASE_URL to an https URL.",
