@@ -4,7 +4,7 @@ import { isOwnerDead } from "../core/owner.ts";
 import { parseCanonicalArguments } from "./canonical-json.ts";
 import { isTooOldToResend, laterSuccessesSql } from "./deduplication-window.ts";
 import type { Journal } from "./journal.ts";
-import { parseOutcome } from "./outcome.ts";
+import { failureFrom } from "./outcome.ts";
 import { ActionState, type StoredAction } from "./store/action-row.ts";
 
 export interface ListedAction {
@@ -56,17 +56,12 @@ export const RESOLVED_BY_READING: ReadonlySet<string> = new Set(["cancel_job", "
  * An action in progress whose owner is dead or whose lease has expired has an unknown outcome, even before another process takes
  * it over.
  */
-export const effectiveState = ({ state, owner, lease_until, read_at }: StoredAction): ActionState =>
+const effectiveState = ({ state, owner, lease_until, read_at }: StoredAction): ActionState =>
   state === "in_progress" && (lease_until < read_at || isOwnerDead(owner)) ? "unknown" : state;
 
-function rejectionCode({ state, outcome }: StoredAction): string | undefined {
-  const read = state === "rejected" && outcome !== null ? parseOutcome(outcome) : undefined;
-  return read && "failure" in read ? read.failure.code : undefined;
-}
-
-function toListedAction(stored: StoredAction): ListedAction {
+export function toListedAction(stored: StoredAction): ListedAction {
   const { tool, key, resource_id } = stored;
-  const code = rejectionCode(stored);
+  const code = stored.state === "rejected" ? failureFrom(stored.outcome)?.code : undefined;
   return {
     tool,
     idempotencyKey: key,

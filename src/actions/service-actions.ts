@@ -9,15 +9,16 @@ import type { Arguments } from "./fingerprint.ts";
 import type { Journal } from "./journal.ts";
 import {
   countUnresolved,
-  effectiveState,
   findAction,
+  type ListedAction,
   type ListingOptions,
   listActions,
   listUnresolvedActions,
   parseServiceName,
+  toListedAction,
 } from "./listing.ts";
-import { isRefused } from "./outcome.ts";
-import { type ActionState, type StoredAction, toStoredId } from "./store/action-row.ts";
+import { failureFrom } from "./outcome.ts";
+import { type StoredAction, toStoredId } from "./store/action-row.ts";
 
 /** Maximum number of actions that are read for one resource. */
 const MAX_ACTIONS_PER_RESOURCE = 50;
@@ -25,27 +26,15 @@ const MAX_ACTIONS_PER_RESOURCE = 50;
 const MAX_ROWS = 1_000;
 
 /** An action on a resource, or the action that created it. */
-export interface ResourceAction {
-  readonly tool: string;
-  readonly state: ActionState;
-  readonly idempotencyKey: string;
-  readonly arguments: Arguments;
-  readonly sentAt: string;
-  /** The id of the resource that the action created. */
-  readonly resourceId?: string;
+export interface ResourceAction extends ListedAction {
   /** True if the API's last response was a rejection that it will most likely repeat. It does not show the effect of earlier attempts. */
   readonly isRefused: boolean;
 }
 
-const toResourceAction = (stored: StoredAction): ResourceAction => ({
-  tool: stored.tool,
-  state: effectiveState(stored),
-  idempotencyKey: stored.key,
-  arguments: parseCanonicalArguments(stored.arguments),
-  sentAt: new Date(stored.created_at).toISOString(),
-  isRefused: isRefused(stored.outcome),
-  ...(stored.resource_id !== null && { resourceId: stored.resource_id }),
-});
+function toResourceAction(stored: StoredAction): ResourceAction {
+  const kind = failureFrom(stored.outcome)?.kind;
+  return { ...toListedAction(stored), isRefused: kind === "precondition_failed" || kind === "conflict" };
+}
 
 /** The description of an action in a call, without the service. */
 export type CallerActionDescriptor = Omit<ActionDescriptor, "service">;

@@ -12,13 +12,7 @@ import type { ClientCredentials } from "./oauth.ts";
 import type { Redactor } from "./redaction.ts";
 
 /** Values from the environment and the command-line flags. */
-export interface IdentitySettings {
-  readonly baseUrl: string | undefined;
-  readonly credentials: Config["credentials"];
-  readonly workspaceId: string | undefined;
-  /** The profile whose stored login is used (default: the login without a profile). */
-  readonly profile?: string | undefined;
-}
+type IdentitySettings = Pick<Config, "baseUrl" | "credentials" | "workspaceId"> & Partial<Pick<Config, "profile">>;
 
 export interface Identity {
   /** Returns the contract's {base_url}. Throws Failure `not_configured`. */
