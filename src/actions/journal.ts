@@ -7,7 +7,14 @@ import { parseCanonicalArguments } from "./canonical-json.ts";
 import { createInFlightActions, LEASE_MS } from "./claims.ts";
 import { liveSql } from "./deduplication-window.ts";
 import type { InputReference } from "./fingerprint.ts";
-import { ActionRow, type NewAction, type Resolution, type StoredAction, StoredId, toStoredId } from "./store/action-row.ts";
+import {
+  ActionRow,
+  type NewAction,
+  type Resolution,
+  type StoredAction,
+  StoredId,
+  toStoredId,
+} from "./store/action-row.ts";
 import { type Database, type DatabaseRow, isResponseLost, type SqlValue } from "./store/database.ts";
 import { IS_CHANGED_BY_LATER_VERSION, migrateSchema, readJournalVersion } from "./store/schema.ts";
 

@@ -129,31 +129,21 @@ export interface CallEnvironment {
   readonly createTask: ((tool: ToolName, result: ToolResult) => Promise<CallToolResult | undefined>) | undefined;
 }
 
-/** If no task can be created, even a client that supports tasks gets the result itself. */
-async function tryCreateTask(
-  tool: ToolName,
-  result: ToolResult,
-  { createTask, runtime }: CallEnvironment,
-): Promise<CallToolResult | undefined> {
-  try {
-    return await createTask?.(tool, result);
-  } catch (error) {
-    runtime.log.warn({ tool, reason: errorMessage(error) }, "no task could be made of this call");
-    return undefined;
-  }
-}
-
 /** Returns the tool's result, or the task for its job if the client supports tasks. */
 async function invokeTool(
   tool: Tool,
   args: Arguments,
   call: ToolCall,
-  environment: CallEnvironment,
+  { linkOf, createTask, runtime }: CallEnvironment,
 ): Promise<CallToolResult> {
-  const { linkOf, runtime } = environment;
   const result = await tool.invoke(args, call);
   runtime.completions.recordResult(result);
-  return (result.job && (await tryCreateTask(tool.name, result, environment))) ?? toCallToolResult(result, linkOf);
+  const task = result.job && createTask?.(tool.name, result);
+  // If no task can be created, even a client that supports tasks gets the result itself.
+  const created = await task?.catch((error: unknown) =>
+    runtime.log.warn({ tool: tool.name, reason: errorMessage(error) }, "no task could be made of this call"),
+  );
+  return created ?? toCallToolResult(result, linkOf);
 }
 
 /**
