@@ -69,7 +69,7 @@ export type ProcessContext = ReturnType<typeof createProcessContext>;
 interface ApiConnectionOptions {
   readonly identity: Identity;
   readonly redactor: Redactor;
-  readonly store: TokenStore;
+  readonly store?: TokenStore | undefined;
   readonly transport: Transport;
   readonly hooks?: Hooks;
 }
