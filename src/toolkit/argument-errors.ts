@@ -2,7 +2,7 @@
 import type * as z from "zod/v4";
 import type { Arguments } from "../actions/fingerprint.ts";
 import { parseDateTime } from "../contract/instants.ts";
-import { jsonPointer } from "../contract/json-pointer.ts";
+import { jsonPointer } from "../contract/json.ts";
 import { type JsonSchema, schemaOf } from "../contract/json-schema.ts";
 import type { FieldError } from "../contract/problem.ts";
 import { invalidArguments } from "../core/failure.ts";

@@ -57,7 +57,7 @@ export const JOB = {
   // The outcome of an earlier action on a job must be resolved before a new action.
   unresolved: {
     summary: ({ what, state, place, unresolved }) =>
-      `${what} is ${state}${place}; a ${unresolved?.tool} call about it, sent at ${unresolved?.sentAt}, has an unknown outcome.`,
+      `${what} is ${state}${place}; a ${unresolved?.tool} call about it, sent at ${unresolved?.createdAt}, has an unknown outcome.`,
     nextStep: ({ unresolved }) =>
       unresolved && {
         tool: "resolve_actions",
