@@ -1,4 +1,4 @@
-// Validates a job submission: recipe, ports, inputs, capability, permission, parameters and quota, in this order.
+// Validates a job submission: recipe, ports, inputs, capability, permission and parameters, in this order.
 import type { createMicJob } from "../../contract/endpoints/job-processing.ts";
 import type { ProblemCode } from "../assumptions.ts";
 import { createFieldProblem, ProblemError } from "../problems.ts";
@@ -111,12 +111,5 @@ export function validateJobSubmission(submission: JobSubmission, world: World): 
   checkPermission(bound, recipe, world);
   const fieldErrors = recipe.parameterErrors(submission.parameterValues);
   if (fieldErrors.length > 0) throw new ProblemError("PARAMETERS_INVALID", { fieldErrors });
-  checkQuota(world);
   return { recipe, inputs: bound.map(({ input }) => input) };
-}
-
-export function checkQuota({ usage, clock }: World): void {
-  const now = clock.now();
-  if (usage.isExhausted("JOBS_SUBMITTED", now))
-    throw new ProblemError("QUOTA_EXCEEDED", { headers: { "Retry-After": String(usage.secondsToReset(now)) } });
 }

@@ -50,10 +50,6 @@ export class Jobs {
     return jobAt(record.initial, record.plan, record.cancellation, now);
   }
 
-  cancel(record: JobRecord, cancellation: Cancellation): void {
-    record.cancellation = cancellation;
-  }
-
   /** Returns whether a retry of this job is still active or has succeeded. */
   hasActiveRetry(record: JobRecord, now: number): boolean {
     if (record.latestRetry === undefined) return false;
