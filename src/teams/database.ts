@@ -126,7 +126,6 @@ export function openDatabase(
   const writeDurably = createDurableWrite(query);
   const notices = createNotices({
     urls,
-    query,
     onError: (error) => log?.warn({ reason: errorMessage(error) }, "listening for notices from other instances failed"),
   });
 

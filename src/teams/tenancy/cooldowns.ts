@@ -4,15 +4,14 @@ import * as z from "zod/v4";
 import type { Database } from "../../actions/store/database.ts";
 import { withTimeoutFallback } from "../../core/async.ts";
 import type { Cooldown } from "../../core/hooks.ts";
-import type { Notices } from "../../teams/notices.ts";
+import type { Notices } from "../notices.ts";
 
 /** Notices on this channel contain the name of the team whose row has changed. */
-export const COOLDOWN_CHANNEL = "mic_cooldown";
+const COOLDOWN_CHANNEL = "mic_cooldown";
 
 interface Options {
   readonly database: Pick<Database, "query">;
-  /** Without notices, other instances use a cached cooldown for up to REFRESH_MS. */
-  readonly notices?: Pick<Notices, "send" | "on">;
+  readonly notices: Pick<Notices, "on">;
   /** The clock of this instance, in milliseconds since 1970. */
   readonly now: () => number;
 }
@@ -37,7 +36,7 @@ interface CachedCooldown {
 
 export function createCooldowns({ database: { query }, notices, now }: Options) {
   const teams = new Map<string, CachedCooldown>();
-  notices?.on(COOLDOWN_CHANNEL, (team) => {
+  notices.on(COOLDOWN_CHANNEL, (team) => {
     const known = teams.get(team);
     if (known) known.readAt = Number.NEGATIVE_INFINITY;
   });
@@ -60,14 +59,14 @@ export function createCooldowns({ database: { query }, notices, now }: Options) 
     known.reading = undefined;
   }
 
-  async function write(team: string, ms: number): Promise<void> {
-    await query(
-      `INSERT INTO api_cooldowns (team, until_at) VALUES ($1, ${NOW} + CAST($2 AS BIGINT))
-       ON CONFLICT (team) DO UPDATE SET until_at = GREATEST(api_cooldowns.until_at, excluded.until_at)`,
+  const write = (team: string, ms: number) =>
+    query(
+      `WITH changed AS (
+         INSERT INTO api_cooldowns (team, until_at) VALUES ($1, ${NOW} + CAST($2 AS BIGINT))
+         ON CONFLICT (team) DO UPDATE SET until_at = GREATEST(api_cooldowns.until_at, excluded.until_at) RETURNING team)
+       SELECT pg_notify('${COOLDOWN_CHANNEL}', team) FROM changed`,
       [team, ms],
     );
-    await notices?.send(COOLDOWN_CHANNEL, team);
-  }
 
   return {
     /** Remaining milliseconds of the longest cooldown of any team that this instance has read or recorded. */
