@@ -157,7 +157,7 @@ export function composeTeams(deployment: Deployment) {
     };
   }
 
-  const factory: Omit<RuntimeFactory<TeamParts, Runtime>, "onRetired"> = {
+  const factory: RuntimeFactory<TeamParts, Runtime> = {
     openTeam(team) {
       const teamRedactor = createRedactor(redactor);
       const identity = createTeamIdentity({ team, find: teams.find, secrets, redactor: teamRedactor });
@@ -215,18 +215,7 @@ export function composeTeams(deployment: Deployment) {
     },
   };
 
-  const retiredListeners = new Set<(runtime: Runtime) => void>();
-  const runtimes = createRuntimes<TeamParts, Runtime>({
-    teams,
-    now,
-    maxTeams: deployment.maxCachedTeams,
-    factory: {
-      ...factory,
-      onRetired(runtime) {
-        for (const listener of retiredListeners) listener(runtime);
-      },
-    },
-  });
+  const runtimes = createRuntimes({ teams, now, maxTeams: deployment.maxCachedTeams, factory });
 
   function onTeamChanged(name: string): void {
     runtimes
@@ -255,8 +244,7 @@ export function composeTeams(deployment: Deployment) {
   return {
     runtimeOf: runtimes.get,
     runtimeForLink: runtimes.getForLink,
-    /** Calls `listener` with each runtime that is not used any more because its team has changed. */
-    onRetired: (listener: (runtime: Runtime) => void) => void retiredListeners.add(listener),
+    onRetired: runtimes.onRetired,
     transport,
     notices,
     encryption,

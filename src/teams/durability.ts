@@ -3,13 +3,11 @@
 import * as z from "zod/v4";
 import type { Database } from "../actions/store/database.ts";
 import { withTimeout } from "../core/async.ts";
+import type { DatabaseSettings } from "./settings.ts";
 import type { TimeRange } from "./variables.ts";
 
 /** A commit that waits longer for a replica counts as blocked. */
 const BLOCKED_SECONDS = 3;
-
-/** "local": one server without replicas; only a backup protects its data. */
-export type DurabilityMode = "synchronous" | "local";
 
 export type Durability =
   | { readonly isDurable: true }
@@ -45,7 +43,10 @@ const writesBlocked = (standbys: string, names?: string): Durability =>
   );
 
 /** Throws the errors of the database. */
-export async function checkDurability(query: Database["query"], mode: DurabilityMode): Promise<Durability> {
+export async function checkDurability(
+  query: Database["query"],
+  mode: DatabaseSettings["durability"],
+): Promise<Durability> {
   const [row = {}] = await query(SQL);
   const commits = String(row["commits"]);
   if (commits === "off" || commits === "local")

@@ -140,7 +140,7 @@ describe.skipIf(postgresMissing !== undefined || !isLinux)(`a failover${skipped}
     beforeEach(() => getPair().setSynchronous(true));
     const checkDurability = async (durability: "synchronous" | "local") => {
       const urls = (await getPair().createDatabase()).split(",");
-      const deployment = connectToPrimary({ urls, durability });
+      const deployment = connectToPrimary({ urls, pool: 16, durability });
       onTestFinished(() => deployment.close());
       return await deployment.durability();
     };
@@ -176,7 +176,7 @@ describe.skipIf(postgresMissing !== undefined || !isLinux)(`a failover${skipped}
     test("an error reports missing replicas that commits wait for: every write hangs", async () => {
       const urls = (await getPair().createDatabase()).split(",");
       await getPair().cutReplicas();
-      const deployment = connectToPrimary({ urls, durability: "synchronous" });
+      const deployment = connectToPrimary({ urls, pool: 16, durability: "synchronous" });
       onTestFinished(() => deployment.close());
       expect(await deployment.durability()).toMatchObject({
         isDurable: false,
@@ -189,7 +189,7 @@ describe.skipIf(postgresMissing !== undefined || !isLinux)(`a failover${skipped}
       const urls = (await getPair().createDatabase()).split(",");
       await getPair().run("ALTER SYSTEM SET synchronous_standby_names = 'ANY 1 (x, y)'");
       await getPair().run("SELECT pg_reload_conf()");
-      const deployment = connectToPrimary({ urls, durability: "synchronous" });
+      const deployment = connectToPrimary({ urls, pool: 16, durability: "synchronous" });
       onTestFinished(() => deployment.close());
       const durability = async () => {
         const found = await deployment.durability();
@@ -204,7 +204,7 @@ describe.skipIf(postgresMissing !== undefined || !isLinux)(`a failover${skipped}
       const { pathname } = new URL(url);
       await getPair().run(`GRANT ALL ON DATABASE ${pathname.slice(1)} TO plain`);
       const plainUrl = Object.assign(new URL(url), { username: "plain" }).href;
-      const deployment = connectToPrimary({ urls: [plainUrl], durability: "synchronous" });
+      const deployment = connectToPrimary({ urls: [plainUrl], pool: 16, durability: "synchronous" });
       onTestFinished(() => deployment.close());
       expect(await deployment.durability()).toEqual({ isDurable: true });
       await getPair().run("ALTER SYSTEM SET synchronous_standby_names = 'ANY 1 (x, y)'");
@@ -219,7 +219,7 @@ describe.skipIf(postgresMissing !== undefined || !isLinux)(`a failover${skipped}
     });
 
     test("an unreachable database is not durable, but is not a rejection", async () => {
-      const deployment = connectToPrimary({ urls: ["postgres://mic@127.0.0.1:1/none"], durability: "local" });
+      const deployment = connectToPrimary({ urls: ["postgres://mic@127.0.0.1:1/none"], pool: 16, durability: "local" });
       onTestFinished(() => deployment.close());
       expect(await deployment.durability()).toMatchObject({
         isDurable: false,

@@ -57,25 +57,20 @@ async function checkAccessToken(
 ): Promise<Check> {
   try {
     const token = (await readFile(file, "utf8")).trim();
-    const verified = await tokens.verify(token).catch((error: unknown) => errorMessage(error));
-    const facts = typeof verified === "string" ? readUnverifiedFacts(token, signIn.teamClaim) : verified.facts;
+    const problems: string[] = [];
+    const accepted = await tokens.verify(token).catch((error: unknown) => void problems.push(errorMessage(error)));
+    const { caller, facts = readUnverifiedFacts(token, signIn.teamClaim) } = accepted ?? {};
     const isForThisServer = facts?.audiences.some(
       (each) =>
         each === signIn.audience ||
         (each.startsWith(publicOrigin) && resourceAt(publicOrigin, each.slice(publicOrigin.length))),
     );
-    const memberships =
-      typeof verified === "string"
-        ? []
-        : await createTeams(database).findByCaller(verified.caller, verified.caller.groups);
+    const memberships = caller ? await createTeams(database).findByCaller(caller, caller.groups) : [];
     const teams = memberships.map(({ name }) => name);
-    const rights = typeof verified === "string" ? [] : [...verified.caller.rights];
-    const problems = [
-      ...(typeof verified === "string" ? [verified] : []),
-      ...(facts && !isForThisServer ? ["The token was issued for another server."] : []),
-      ...(typeof verified !== "string" && rights.length === 0 ? ["It has none of the required scopes."] : []),
-      ...(typeof verified !== "string" && teams.length === 0 ? ["Its user is in no team."] : []),
-    ];
+    const rights = [...(caller?.rights ?? [])];
+    if (facts && !isForThisServer) problems.push("The token was issued for another server.");
+    if (caller && rights.length === 0) problems.push("It has none of the required scopes.");
+    if (caller && teams.length === 0) problems.push("Its user is in no team.");
     const values = facts
       ? `issuer ${quote(facts.issuer)}; audiences ${list(facts.audiences)}; scopes ${list(facts.scopes)}; groups (${signIn.teamClaim}) ${list(facts.groups)}; teams ${list(teams)}; rights ${list(rights)}`
       : "it is not a JWT, so its values are unknown";

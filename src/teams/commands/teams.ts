@@ -11,7 +11,7 @@ import { checkBaseUrl, checkCredential, checkWorkspaceId, UsageError } from "../
 import { errorMessage, Failure } from "../../core/failure.ts";
 import { formatOperatorTable } from "../../core/table.ts";
 import { formatJson as inJson, quote } from "../../core/untrusted-text.ts";
-import { createAudit, createOperatorAuditor } from "../audit.ts";
+import { createAudit } from "../audit.ts";
 import { callerId } from "../caller.ts";
 import { openDatabase } from "../database.ts";
 import { createEncryption, DecryptionError } from "../encryption.ts";
@@ -390,12 +390,10 @@ export async function teams(args: readonly string[], environment: NodeJS.Process
     baseUrl: settings.config.baseUrl,
     issuer: environment["MIC_AUTH_ISSUER"] || undefined,
     recordChange(team, what, member) {
-      const resourceId = member && callerId(member.issuer, member.subject);
-      audit.write(createOperatorAuditor(team), {
-        event: "team",
-        outcome: what,
-        ...(resourceId !== undefined && { resourceId }),
-      });
+      // A process that has the database and the keys may change teams without a sign-in.
+      const auditor = { caller: "operator", team, client: "mic-mcp" };
+      const resource = member && { resourceId: callerId(member.issuer, member.subject) };
+      audit.write(auditor, { event: "team", outcome: what, ...resource });
     },
     print: (text) => void process.stdout.write(`${text}\n`),
   };

@@ -5,7 +5,6 @@ import { isJsonObject } from "../../contract/json.ts";
 import { errorMessage } from "../../core/failure.ts";
 import type { Refusal } from "../../core/hooks.ts";
 import type { Redact } from "../../mcp/messages/redact.ts";
-import type { Log } from "../../mcp/runtime.ts";
 import type { Telemetry } from "../../telemetry/port.ts";
 import { createEndpoint, type McpEndpoint } from "../../transports/http/endpoint.ts";
 import type { Exchange } from "../../transports/http/exchange.ts";
@@ -30,7 +29,6 @@ import {
 } from "../../transports/http/responses.ts";
 import type { CallerTrace } from "../audit.ts";
 import type { Caller, Right } from "../caller.ts";
-import type { AccessTokens } from "../oauth/access-tokens.ts";
 import { ProviderUnavailable } from "../oauth/provider.ts";
 import { checkAll, createHealthCheck, type HealthCheck } from "../readiness.ts";
 import { createEdge, type EdgeOptions } from "./edge.ts";
@@ -43,6 +41,7 @@ import {
   type Resource,
   resourceAt,
   rootResource,
+  type SignInOptions,
 } from "./sign-in.ts";
 import { createStatelessClients } from "./stateless.ts";
 
@@ -65,7 +64,7 @@ export type ExtraRoutes = (
   callerOf: () => Promise<Caller | Response>,
 ) => Promise<Response | boolean>;
 
-export interface FrontendOptions extends EdgeOptions {
+export interface FrontendOptions extends EdgeOptions, Omit<SignInOptions, "recordRefusal"> {
   /**
    * Resolves with the service of this caller at /mcp or /mcp/{team}: the same object while nothing has changed. Called for each request.
    * Undefined if the path does not exist for this caller. Rejects if that cannot be decided now.
@@ -74,19 +73,10 @@ export interface FrontendOptions extends EdgeOptions {
   /** Calls `listener` with each service that was replaced: its streams end, and their clients connect again. */
   onRetired?(listener: (service: CallerService) => void): void;
   readonly extraRoutes?: ExtraRoutes;
-  readonly tokens: AccessTokens;
-  /** An audience that is accepted at every path, in addition to the path's own URL. */
-  readonly audience: string;
-  readonly scopes: Readonly<Record<Right, string>>;
-  /** The scopes that clients request at sign-in. */
-  readonly signInScopes: readonly string[];
-  /** The claim that contains a caller's groups. */
-  readonly teamClaim: string;
   readonly callerLimits: CallerLimits;
   /** The check of the database, for /readyz. */
   readonly databaseCheck: HealthCheck;
   readonly redact: Redact;
-  readonly log: Log;
   readonly telemetry?: Telemetry | undefined;
   readonly trace?: CallerTrace;
   /** Called when a caller does not have the right to read. `team`: the team in the path. */
