@@ -13,7 +13,6 @@ import {
   createRuntime,
 } from "../cli/components.ts";
 import { createCallerLog } from "../cli/log.ts";
-import { createDeploymentSharedGeography } from "../cli/shared-geography.ts";
 import type { StartTelemetry } from "../cli/telemetry.ts";
 import { errorMessage, notConfigured } from "../core/failure.ts";
 import type { Auditor } from "../core/hooks.ts";
@@ -116,7 +115,7 @@ export function composeTeams(deployment: Deployment) {
   const geography = createGeography({
     service: createApiClient({ baseUrl: geographyUrl, tokens: geographyTokens, transport, timing, telemetry }),
     perMinute: config.geographyRate,
-    shared: createDeploymentSharedGeography(database, { baseUrl: geographyUrl, budget: deployment.geographyBudget }),
+    shared: { open: async () => database, baseUrl: geographyUrl, budget: deployment.geographyBudget },
   });
 
   /** The parts of a runtime that depend on the caller and not on the team's credentials. */

@@ -2,7 +2,7 @@
 // instances.
 
 import { createJournalHandle, type JournalHandle } from "../actions/journal-handle.ts";
-import { type Database, postgresFailure } from "../actions/store/database.ts";
+import { type Database, POSTGRES_CLOCK, postgresFailure } from "../actions/store/database.ts";
 import type { PostgresDatabase } from "../actions/store/postgres.ts";
 import { systemTiming } from "../api-client/attempts.ts";
 import { memoizeUntilFailure } from "../core/async.ts";
@@ -119,6 +119,8 @@ export function openDatabase(
     database: {
       query,
       withExclusiveTransaction: async (work, lock) => await (await prepared.get()).withExclusiveTransaction(work, lock),
+      clock: POSTGRES_CLOCK,
+      // Its users share it; close() below closes it.
       close: async () => undefined,
     },
     journal,

@@ -1,14 +1,14 @@
 // Validates a job submission: recipe, ports, inputs, capability, permission and parameters, in this order.
 import type { createMicJob } from "../../contract/endpoints/job-processing.ts";
 import type { ProblemCode } from "../assumptions.ts";
-import { createFieldProblem, ProblemError } from "../problems.ts";
+import { ProblemError } from "../problems.ts";
 import { checkCapability } from "../world/capabilities.ts";
 import { type InputRecord, inputAt } from "../world/inputs.ts";
 import { processingRequestAt } from "../world/processing-requests.ts";
 import type { Recipe } from "../world/recipes.ts";
 import type { World } from "../world/world.ts";
 import type { ActionRequest } from "./operation.ts";
-import { findOfferedRecipe } from "./workspace.ts";
+import { requireOfferedRecipe } from "./workspace.ts";
 
 type JobSubmission = ActionRequest<typeof createMicJob>["body"];
 
@@ -100,9 +100,7 @@ export interface ValidatedSubmission {
 }
 
 export function validateJobSubmission(submission: JobSubmission, world: World): ValidatedSubmission {
-  const recipe = findOfferedRecipe(world, submission.recipeVersionId);
-  if (recipe === undefined)
-    throw createFieldProblem("RECIPE_NOT_OFFERED", "/recipeVersionId", "List the recipes to see which are offered.");
+  const recipe = requireOfferedRecipe(world, submission.recipeVersionId);
   checkPorts(submission, recipe);
   const bound = findInputs(submission, world);
   checkReady(bound, world);

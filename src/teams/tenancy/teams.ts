@@ -1,7 +1,7 @@
 // Stores teams in the database: each has the client credentials of one workspace, and members. Changes only add to the tables, with
 // statements that check what exists, so an older version can run at the same time.
 import * as z from "zod/v4";
-import type { Database, SqlValue } from "../../actions/store/database.ts";
+import { type Database, POSTGRES_CLOCK, type SqlValue } from "../../actions/store/database.ts";
 
 /** Each change sends the team's name on this channel to all instances. */
 export const TEAMS_CHANNEL = "mic_teams";
@@ -86,7 +86,6 @@ const Row = z
 const MemberRow = z.object({ team: z.string(), issuer: z.string(), subject: z.string() });
 const MembershipRow = z.object({ name: z.string(), changed_at: z.int(), claim: z.string().nullable() });
 
-const NOW = "CAST(EXTRACT(EPOCH FROM clock_timestamp()) * 1000 AS BIGINT)";
 /** Completes a statement whose CTE is named `changed`: returns the names of the changed teams, and notifies every instance. */
 const NOTIFY = `SELECT name, pg_notify('${TEAMS_CHANNEL}', name) FROM changed`;
 
@@ -143,7 +142,7 @@ export function createTeams({ query }: Pick<Database, "query">) {
       const { name, baseUrl, clientId, workspaceId, claim, secret } = team;
       const isAdded = await executeChange(
         `INSERT INTO teams (name, base_url, client_id, workspace_id, claim, encrypted_secret, secret_file, created_at, changed_at)
-         VALUES ($1, $2, $3, $4, $5, $6, $7, ${NOW}, ${NOW}) ON CONFLICT DO NOTHING RETURNING name`,
+         VALUES ($1, $2, $3, $4, $5, $6, $7, ${POSTGRES_CLOCK}, ${POSTGRES_CLOCK}) ON CONFLICT DO NOTHING RETURNING name`,
         [name, baseUrl, clientId, workspaceId, claim ?? null, encryptedTextOf(secret), filePathOf(secret)],
       );
       if (isAdded) return undefined;
@@ -157,7 +156,10 @@ export function createTeams({ query }: Pick<Database, "query">) {
 
     /** False if the team does not exist. */
     setClaim: (name: string, claim: string): Promise<boolean> =>
-      executeChange(`UPDATE teams SET claim = $2, changed_at = ${NOW} WHERE name = $1 RETURNING name`, [name, claim]),
+      executeChange(`UPDATE teams SET claim = $2, changed_at = ${POSTGRES_CLOCK} WHERE name = $1 RETURNING name`, [
+        name,
+        claim,
+      ]),
 
     /** Returns the members who were not listed before. */
     async addMembers(name: string, members: readonly Member[]): Promise<readonly Member[]> {
@@ -186,7 +188,7 @@ export function createTeams({ query }: Pick<Database, "query">) {
     /** False if the team does not exist. */
     replaceSecret: (name: string, secret: StoredSecret): Promise<boolean> =>
       executeChange(
-        `UPDATE teams SET encrypted_secret = $2, secret_file = $3, changed_at = ${NOW} WHERE name = $1 RETURNING name`,
+        `UPDATE teams SET encrypted_secret = $2, secret_file = $3, changed_at = ${POSTGRES_CLOCK} WHERE name = $1 RETURNING name`,
         [name, encryptedTextOf(secret), filePathOf(secret)],
       ),
 
