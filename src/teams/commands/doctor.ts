@@ -1,10 +1,9 @@
 // Implements `mic-mcp doctor --teams`: checks the settings, the database, the identity provider and the teams of a deployment.
 import { readFile } from "node:fs/promises";
 import { createTransport } from "../../api-client/transport.ts";
-import { type Check, checkNode, checkProxy, checkWarnings } from "../../cli/checks.ts";
-import { rephraseFailureForUser } from "../../cli/errors.ts";
+import { type Check, checkNode, checkProxy, checkWarnings, passedCheck } from "../../cli/checks.ts";
 import { UsageError } from "../../core/config.ts";
-import { errorMessage, Failure } from "../../core/failure.ts";
+import { errorMessage } from "../../core/failure.ts";
 import { escapeText, quote } from "../../core/untrusted-text.ts";
 import { createRedactor } from "../../credentials/redaction.ts";
 import { type DeploymentDatabase, openDatabase } from "../database.ts";
@@ -14,13 +13,11 @@ import { type AccessTokens, createAccessTokens, readUnverifiedFacts } from "../o
 import { readTeamsSettings, type TeamsSettings } from "../settings.ts";
 import { createSecrets } from "../tenancy/secrets.ts";
 import { createTeams } from "../tenancy/teams.ts";
-import { checkTeam } from "./teams.ts";
-
-const passedCheck = (name: string, detail: string): Check => ({ name, ok: true, detail });
+import { checkTeam, describeError } from "./teams.ts";
 
 function failedCheck(name: string, error: unknown, fix: string): Check {
-  const next = error instanceof Failure ? rephraseFailureForUser(error.facts).next : undefined;
-  return { name, ok: false, detail: errorMessage(error), fix: next ?? fix };
+  const { message, next = fix } = describeError(error);
+  return { name, ok: false, detail: message, fix: next };
 }
 
 async function checkDatabase({ check }: DeploymentDatabase): Promise<Check> {
@@ -95,7 +92,7 @@ async function checkTeams({ secretKeys }: TeamsSettings, { database }: Deploymen
       return [{ name: "teams", ok: false, detail: "no teams exist", fix: "Run mic-mcp teams add to create one." }];
     const secrets = createSecrets({ encryption: createEncryption(secretKeys), now: Date.now });
     const checks = await Promise.all(all.map((team) => checkTeam(team, { secrets }, true)));
-    return checks.map(({ team, ...check }) => ({ ...check, name: `team ${team}` }));
+    return checks.map((check) => ({ ...check, name: `team ${check.name}` }));
   } catch (error) {
     return [failedCheck("teams", error, "Check MIC_DATABASE_URL.")];
   }

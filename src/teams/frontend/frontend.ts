@@ -86,12 +86,6 @@ export interface FrontendOptions extends EdgeOptions, Omit<SignInOptions, "recor
 
 const RETRY_AFTER_SECONDS = 5;
 
-const createLimitExceeded = ({ why, retryAfterSeconds: seconds }: LimitExceeded, message: unknown): Response =>
-  errorResponse(429, `Limit exceeded: ${why}. Try again in ${seconds} s.`, {
-    message,
-    headers: { "retry-after": String(seconds) },
-  });
-
 /**
  * Counts the calls in a body, or detects that it opens a stream. `notes`: the number of notifications, except cancellations, which are
  * never refused.
@@ -164,9 +158,10 @@ function createFrontend(options: FrontendOptions): HttpFrontEnd {
   const supportedScopes = [...new Set([...signInScopes, ...Object.values(scopes)])];
   const wellKnown = createWellKnown({ tokens, scopes: supportedScopes, publicOrigin });
 
-  function limitExceeded(exceeded: LimitExceeded, caller: string, message?: unknown): Response {
-    recordRefusal("rate_limited", { caller, reason: exceeded.why });
-    return createLimitExceeded(exceeded, message);
+  function limitExceeded({ why, retryAfterSeconds }: LimitExceeded, caller: string, message?: unknown): Response {
+    recordRefusal("rate_limited", { caller, reason: why });
+    const headers = { "retry-after": String(retryAfterSeconds) };
+    return errorResponse(429, `Limit exceeded: ${why}. Try again in ${retryAfterSeconds} s.`, { message, headers });
   }
 
   options.onRetired?.((service) => {
