@@ -20,27 +20,12 @@ function failedCheck(name: string, error: unknown, fix: string): Check {
   return { name, ok: false, detail: message, fix: next };
 }
 
-async function checkDatabase({ check }: DeploymentDatabase): Promise<Check> {
-  try {
-    await check();
-    return passedCheck("database", "a durable write succeeded");
-  } catch (error) {
-    return failedCheck("database", error, "Check MIC_DATABASE_URL and its PostgreSQL servers.");
-  }
-}
-
-async function checkProvider({ signIn }: TeamsSettings, tokens: AccessTokens): Promise<Check> {
-  try {
-    await tokens.ready();
-    return passedCheck("sign-in", `${signIn.issuer} is reachable, and its tokens can be verified`);
-  } catch (error) {
-    return failedCheck(
-      "sign-in",
-      error,
-      "Check MIC_AUTH_ISSUER: it must be identical to the iss claim of the access tokens.",
-    );
-  }
-}
+/** Returns a check that passes with `detail` if `run` resolves. */
+const runCheck = (run: () => Promise<unknown>, name: string, detail: string, fix: string): Promise<Check> =>
+  run().then(
+    () => passedCheck(name, detail),
+    (error: unknown) => failedCheck(name, error, fix),
+  );
 
 const list = (values: readonly string[]): string =>
   values.length === 0 ? "none" : values.map((value) => quote(value)).join(", ");
@@ -117,8 +102,18 @@ export async function examineTeams(environment: NodeJS.ProcessEnv, tokenFile?: s
     const checks = [
       checkNode(),
       checkWarnings(settings.config),
-      await checkDatabase(deployment),
-      await checkProvider(settings, tokens),
+      await runCheck(
+        deployment.check,
+        "database",
+        "a durable write succeeded",
+        "Check MIC_DATABASE_URL and its PostgreSQL servers.",
+      ),
+      await runCheck(
+        tokens.ready,
+        "sign-in",
+        `${settings.signIn.issuer} is reachable, and its tokens can be verified`,
+        "Check MIC_AUTH_ISSUER: it must be identical to the iss claim of the access tokens.",
+      ),
       ...(await checkTeams(settings, deployment)),
       ...(tokenFile === undefined ? [] : [await checkAccessToken(tokenFile, settings, tokens, deployment)]),
       checkProxy(environment),

@@ -75,7 +75,7 @@ export async function serveTeams(
           const service = services.get(runtime);
           if (service) listener(service);
         }),
-      extraRoutes: createDownloads({
+      serveDownload: createDownloads({
         encryption: composed.encryption,
         runtimeOf: composed.runtimeForLink,
         links: settings.downloadLinks,

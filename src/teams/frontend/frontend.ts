@@ -29,6 +29,7 @@ import {
 } from "../../transports/http/responses.ts";
 import type { CallerTrace } from "../audit.ts";
 import type { Caller, Right } from "../caller.ts";
+import type { createDownloads } from "../downloads/downloads.ts";
 import { ProviderUnavailable } from "../oauth/provider.ts";
 import { checkAll, createHealthCheck, type HealthCheck } from "../readiness.ts";
 import { createEdge, type EdgeOptions } from "./edge.ts";
@@ -55,15 +56,6 @@ export interface CallerService extends HttpService {
   onRefusal?(refusal: Refusal): void;
 }
 
-/**
- * Serves paths other than /mcp. Resolves with a response to send, true if it has sent one, or false if it does not serve the path.
- * `callerOf`: checks the token of the request, and resolves with its caller or a refusal.
- */
-export type ExtraRoutes = (
-  exchange: Exchange,
-  callerOf: () => Promise<Caller | Response>,
-) => Promise<Response | boolean>;
-
 export interface FrontendOptions extends EdgeOptions, Omit<SignInOptions, "recordRefusal"> {
   /**
    * Resolves with the service of this caller at /mcp or /mcp/{team}: the same object while nothing has changed. Called for each request.
@@ -72,7 +64,7 @@ export interface FrontendOptions extends EdgeOptions, Omit<SignInOptions, "recor
   serviceOf(caller: Caller, team: string | undefined): Promise<CallerService | undefined>;
   /** Calls `listener` with each service that was replaced: its streams end, and their clients connect again. */
   onRetired?(listener: (service: CallerService) => void): void;
-  readonly extraRoutes?: ExtraRoutes;
+  readonly serveDownload?: ReturnType<typeof createDownloads>;
   readonly callerLimits: CallerLimits;
   /** The check of the database, for /readyz. */
   readonly databaseCheck: HealthCheck;
@@ -180,13 +172,13 @@ function createFrontend(options: FrontendOptions): HttpFrontEnd {
     }
   }
 
-  async function serveExtraRoute(exchange: Exchange, address: string): Promise<Response | boolean | undefined> {
+  async function serveDownload(exchange: Exchange, address: string): Promise<Response | boolean | undefined> {
     if (exchange.phase() === "shutting_down") return shuttingDown();
     // A token for any resource is accepted, because the link contains its team.
     const resource = rootResource(publicOrigin);
     const callerOf = async () =>
       requireReader(await signIn.callerForAnyResource(exchange.request, address, resource), resource);
-    return await options.extraRoutes?.(exchange, callerOf);
+    return await options.serveDownload?.(exchange, callerOf);
   }
 
   const checks = {
@@ -304,7 +296,7 @@ function createFrontend(options: FrontendOptions): HttpFrontEnd {
     if (resource) return await authenticate(exchange, resource, address);
     const found = await serveMetadata(exchange);
     if (found) return found;
-    const handled = await serveExtraRoute(exchange, address);
+    const handled = await serveDownload(exchange, address);
     if (handled instanceof Response) return handled;
     return handled ? undefined : noSuchPath();
   }
