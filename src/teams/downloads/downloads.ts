@@ -11,6 +11,7 @@ import type { Exchange } from "../../transports/http/exchange.ts";
 import type { Audit } from "../audit.ts";
 import type { Encryption } from "../encryption.ts";
 import { SECURITY_HEADERS } from "../frontend/edge.ts";
+import type { ServeDownload } from "../frontend/frontend.ts";
 import type { CallerClaims } from "../tenancy/runtimes.ts";
 import { CSV_TYPE, DOWNLOADS_PATH, Ticket, toValidMediaType } from "./links.ts";
 
@@ -129,7 +130,7 @@ async function regenerateRows(
   };
 }
 
-export function createDownloads(options: DownloadOptions) {
+export function createDownloads(options: DownloadOptions): ServeDownload {
   const { encryption, runtimeOf, links, log, record, traceId, limits = LIMITS } = options;
   const running = new Map<string, number>();
   let total = 0;
@@ -213,11 +214,7 @@ export function createDownloads(options: DownloadOptions) {
     return true;
   }
 
-  /**
-   * Resolves with a response to send, true if it has sent the file, or false if the path is not a link. `callerOf`: resolves with the caller
-   * of the request's access token, or with the refusal of the token.
-   */
-  return async (exchange: Exchange, callerOf: () => Promise<CallerClaims | Response>): Promise<Response | boolean> => {
+  return async (exchange, callerOf) => {
     if (!exchange.path.startsWith(DOWNLOADS_PATH)) return false;
     try {
       return await serve(exchange, callerOf);

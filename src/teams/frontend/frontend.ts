@@ -29,9 +29,9 @@ import {
 } from "../../transports/http/responses.ts";
 import type { CallerTrace } from "../audit.ts";
 import type { Caller, Right } from "../caller.ts";
-import type { createDownloads } from "../downloads/downloads.ts";
 import { ProviderUnavailable } from "../oauth/provider.ts";
 import { checkAll, createHealthCheck, type HealthCheck } from "../readiness.ts";
+import type { CallerClaims } from "../tenancy/runtimes.ts";
 import { createEdge, type EdgeOptions } from "./edge.ts";
 import { type AcquireResult, type CallerLimits, createCallerLimits, type LimitExceeded } from "./limits.ts";
 import { createRefusals } from "./refusals.ts";
@@ -56,6 +56,15 @@ export interface CallerService extends HttpService {
   onRefusal?(refusal: Refusal): void;
 }
 
+/**
+ * Serves links to files. Resolves with a response to send, true if it has sent one, or false if the path is not a link. `callerOf`: resolves
+ * with the caller of the request's access token, or with the refusal of the token.
+ */
+export type ServeDownload = (
+  exchange: Exchange,
+  callerOf: () => Promise<CallerClaims | Response>,
+) => Promise<Response | boolean>;
+
 export interface FrontendOptions extends EdgeOptions, Omit<SignInOptions, "recordRefusal"> {
   /**
    * Resolves with the service of this caller at /mcp or /mcp/{team}: the same object while nothing has changed. Called for each request.
@@ -64,7 +73,7 @@ export interface FrontendOptions extends EdgeOptions, Omit<SignInOptions, "recor
   serviceOf(caller: Caller, team: string | undefined): Promise<CallerService | undefined>;
   /** Calls `listener` with each service that was replaced: its streams end, and their clients connect again. */
   onRetired?(listener: (service: CallerService) => void): void;
-  readonly serveDownload?: ReturnType<typeof createDownloads>;
+  readonly serveDownload?: ServeDownload;
   readonly callerLimits: CallerLimits;
   /** The check of the database, for /readyz. */
   readonly databaseCheck: HealthCheck;
