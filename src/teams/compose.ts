@@ -125,13 +125,13 @@ export function composeTeams(deployment: Deployment) {
     { service, redactor }: Pick<ApiConnection, "service" | "redactor">,
   ) {
     const auditor: Auditor = { caller, team: team ?? "", client, traceId };
-    const labels = { ...(team !== undefined && { team }), caller };
+    const labels = { ...(team !== undefined && { team }), caller, client };
     const taskSubject = tokenSubjectOf(team, caller);
     return {
       hooks: { caller, auditor, onRefusal: createRefusalRecorder(audit, auditor) },
       process: {
         ...process,
-        log: createCallerLog(log, redactor, { ...labels, client }),
+        log: createCallerLog(log, redactor, labels),
         telemetry: telemetry?.forIdentity(labels),
       },
       common: {

@@ -22,7 +22,6 @@ interface TelemetryPipeline {
   readonly tracer: Tracer;
   readonly meter: Meter;
   readonly logger: Logger;
-  /** Exports the remaining data. */
   close(): Promise<void>;
 }
 

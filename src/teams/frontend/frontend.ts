@@ -46,11 +46,9 @@ import {
 } from "./sign-in.ts";
 import { createStatelessClients } from "./stateless.ts";
 
-/** The MCP service for the clients of one caller. */
 export interface CallerService extends HttpService {
   /** False if the caller belongs to no team, so only geography works. */
   readonly hasTeam?: boolean;
-  /** The right that a message requires. */
   rightFor(message: RequestOrNotification): Right;
   /** Called when a message requires a right that the caller does not have. */
   onRefusal?(refusal: Refusal): void;
@@ -135,7 +133,6 @@ function createEndpoints() {
   };
 }
 
-/** A request whose caller was authenticated. */
 interface AuthenticatedRequest {
   readonly caller: Caller;
   readonly resource: Resource;
@@ -211,7 +208,6 @@ function createFrontend(options: FrontendOptions): HttpFrontEnd {
     return refused;
   }
 
-  /** Refuses a caller without the right to read. */
   function requireReader(caller: Caller | Response, resource: Resource): Caller | Response {
     if (caller instanceof Response) return caller;
     const refused = signIn.refusalFor(caller, "read", resource);
@@ -280,9 +276,7 @@ function createFrontend(options: FrontendOptions): HttpFrontEnd {
     }
     if (!service) return errorResponse(404, "The team does not exist, or you are not a member of it.");
     if (service.hasTeam === false) signIn.recordNoTeam(caller, resource);
-    const authenticated = { caller, resource, service };
-    const serve = () => dispatch(exchange, authenticated);
-    return await (telemetry?.runAsIdentity({ client: caller.clientId }, serve) ?? serve());
+    return await dispatch(exchange, { caller, resource, service });
   }
 
   async function routeRequest(exchange: Exchange): Promise<Response | undefined> {
