@@ -29,11 +29,9 @@ export interface App {
   handle(request: HttpRequest, url: string, waits: FaultWaits): Promise<FaultOutcome>;
 }
 
-/** The waits that a fault can request. */
 export interface FaultWaits {
   /** Resolves after `delayMs` milliseconds, even if the client has disconnected. Rejects when the emulator closes. */
   sleep(delayMs: number): Promise<void>;
-  /** Resolves when the client has disconnected. */
   untilDisconnected(): Promise<void>;
 }
 
@@ -46,7 +44,6 @@ export interface AppOptions {
   readonly records: Records;
 }
 
-/** The state of one request in flight. */
 interface RequestContext {
   readonly api: ApiName;
   readonly request: HttpRequest;
@@ -65,7 +62,6 @@ const OPERATIONS: ReadonlyMap<string, OperationHandler> = new Map(
 export function createApp({ clients, playground, tokens, faults, records }: AppOptions): App {
   const { clock, ids } = clients[0].world;
 
-  /** Formats an error as the error body of its API. */
   const toErrorResponse = (refusal: ProblemError, api: ApiName, requestId: string): HttpResponse => {
     if (api === "playground") return playgroundRejection(refusal.status);
     if (api === "token") return oauthErrorResponse("invalid_request", refusal.message, refusal.status, refusal.headers);

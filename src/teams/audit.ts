@@ -14,7 +14,6 @@ export interface Audit {
   flush(): Promise<void>;
 }
 
-/** Records the refusals of one caller. */
 export const createRefusalRecorder =
   ({ write }: Pick<Audit, "write">, auditor: Auditor) =>
   ({ tool, reason }: Refusal): void =>

@@ -32,19 +32,16 @@ const parseTeamArguments = (args: readonly string[]) =>
 
 type TeamFlags = ReturnType<typeof parseTeamArguments>["values"];
 
-/** The dependencies of the subcommands. */
 export interface Manager {
   readonly teams: Teams;
   readonly secrets: Secrets;
   /** The id of the key that encrypts. */
   readonly firstKey: string;
-  /** The value of MIC_BASE_URL. */
   readonly baseUrl: string | undefined;
   /** The value of MIC_AUTH_ISSUER. */
   readonly issuer: string | undefined;
   /** Records in the audit that the operator changed a team. `member`: the member who was added or removed. */
   recordChange(team: string, what: string, member?: Member): void;
-  /** Writes a line to stdout. */
   print(text: string): void;
 }
 

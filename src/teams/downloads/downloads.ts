@@ -40,7 +40,6 @@ const RETRY_AFTER_SECONDS = 5;
 
 const HEADERS = { ...SECURITY_HEADERS, "content-security-policy": "default-src 'none'; sandbox" };
 
-/** Thrown to refuse a download with this status and text. */
 class DownloadRefused extends Error {
   override readonly name = "Refused";
   readonly status: number;

@@ -154,7 +154,6 @@ export function createSignIn(options: SignInOptions) {
       return insufficientScope(resource, needed === "read" ? ["read"] : RIGHTS);
     },
 
-    /** Records a request of a caller who has no team. */
     recordNoTeam: (caller: Caller, resource: Resource): void => record("no_team", caller, resource),
   };
 }

@@ -18,7 +18,6 @@ export interface TokenFacts {
   readonly groups: readonly string[];
 }
 
-/** The result of a successful check. */
 export interface AcceptedToken {
   readonly caller: Caller;
   readonly facts: TokenFacts;

@@ -74,7 +74,6 @@ export function createCooldowns({ database: { query }, notices, now }: Options) 
     longestMs: (): number =>
       [...teams.values()].reduce((longest, { untilAt }) => Math.max(longest, untilAt - now()), 0),
 
-    /** The cooldown of one team. */
     forTeam(team: string): Cooldown {
       return {
         async leftMs() {

@@ -66,7 +66,6 @@ export const createFailingTokenSource = (failure: Failure): TokenSource => ({
   discard: () => undefined,
 });
 
-/** Refuses every action. */
 export function createFailingActions(failure: Failure): ServiceActions {
   const refuse = async (): Promise<never> => {
     throw failure;

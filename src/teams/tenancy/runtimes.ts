@@ -178,7 +178,6 @@ export function createRuntimes<P, R>({ teams, now, maxTeams, factory }: Options<
     /** Calls `listener` with each runtime that is not used for new requests any more, because its team has changed. */
     onRetired: (listener: (runtime: R) => void) => void retiredListeners.add(listener),
 
-    /** The parts of the cached teams. */
     getCachedTeams: (): readonly P[] =>
       [...teamCache.values()].flatMap(({ parts }) => (parts === undefined ? [] : [parts])),
   };

@@ -40,7 +40,6 @@ export class Exchange {
   readonly signal: AbortSignal;
   /** Resolves at the end of the response: true if all of it was written to the client's connection. */
   readonly finished: Promise<boolean>;
-  /** Redacts secrets in the response. */
   redact: Redact;
   /** Whether the response is a stream on which the client only listens. */
   isStream = false;
