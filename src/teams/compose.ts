@@ -13,7 +13,6 @@ import {
   createRuntime,
 } from "../cli/components.ts";
 import { createCallerLog } from "../cli/log.ts";
-import { createDeploymentSharedGeography } from "../cli/shared-geography.ts";
 import type { StartTelemetry } from "../cli/telemetry.ts";
 import { errorMessage, notConfigured } from "../core/failure.ts";
 import type { Auditor } from "../core/hooks.ts";
@@ -115,7 +114,7 @@ export function composeTeams(deployment: Deployment) {
   const geography = createGeography({
     service: createApiClient({ baseUrl: geographyUrl, tokens: geographyTokens, transport, timing, telemetry }),
     perMinute: config.geographyRate,
-    shared: createDeploymentSharedGeography(database, { baseUrl: geographyUrl, budget: deployment.geographyBudget }),
+    shared: { open: async () => database, baseUrl: geographyUrl, budget: deployment.geographyBudget },
   });
 
   /** The parts of a runtime that depend on the caller and not on the team's credentials. */
@@ -125,13 +124,13 @@ export function composeTeams(deployment: Deployment) {
     { service, redactor }: Pick<ApiConnection, "service" | "redactor">,
   ) {
     const auditor: Auditor = { caller, team: team ?? "", client, traceId };
-    const labels = { ...(team !== undefined && { team }), caller };
+    const labels = { ...(team !== undefined && { team }), caller, client };
     const taskSubject = tokenSubjectOf(team, caller);
     return {
       hooks: { caller, auditor, onRefusal: createRefusalRecorder(audit, auditor) },
       process: {
         ...process,
-        log: createCallerLog(log, redactor, { ...labels, client }),
+        log: createCallerLog(log, redactor, labels),
         telemetry: telemetry?.forIdentity(labels),
       },
       common: {
@@ -156,7 +155,7 @@ export function composeTeams(deployment: Deployment) {
     };
   }
 
-  const factory: Omit<RuntimeFactory<TeamParts, Runtime>, "onRetired"> = {
+  const factory: RuntimeFactory<TeamParts, Runtime> = {
     openTeam(team) {
       const teamRedactor = createRedactor(redactor);
       const identity = createTeamIdentity({ team, find: teams.find, secrets, redactor: teamRedactor });
@@ -214,18 +213,7 @@ export function composeTeams(deployment: Deployment) {
     },
   };
 
-  const retiredListeners = new Set<(runtime: Runtime) => void>();
-  const runtimes = createRuntimes<TeamParts, Runtime>({
-    teams,
-    now,
-    maxTeams: deployment.maxCachedTeams,
-    factory: {
-      ...factory,
-      onRetired(runtime) {
-        for (const listener of retiredListeners) listener(runtime);
-      },
-    },
-  });
+  const runtimes = createRuntimes({ teams, now, maxTeams: deployment.maxCachedTeams, factory });
 
   function onTeamChanged(name: string): void {
     runtimes
@@ -254,8 +242,7 @@ export function composeTeams(deployment: Deployment) {
   return {
     runtimeOf: runtimes.get,
     runtimeForLink: runtimes.getForLink,
-    /** Calls `listener` with each runtime that is not used any more because its team has changed. */
-    onRetired: (listener: (runtime: Runtime) => void) => void retiredListeners.add(listener),
+    onRetired: runtimes.onRetired,
     transport,
     notices,
     encryption,

@@ -101,7 +101,6 @@ function createOffer(
   };
 }
 
-/** Creates the recipes in the order of RECIPE_FIXTURES. */
 export const createRecipes = (ids: IdGenerator, workspaceId: string, startedAt: number): readonly Recipe[] =>
   RECIPE_FIXTURES.map(
     (text, index) => new Recipe(createOffer(ids, workspaceId, text, index, startedAt), text.capability),

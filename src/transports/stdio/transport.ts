@@ -29,7 +29,6 @@ const isRequest = (message: JSONRPCMessage) => "method" in message && "id" in me
 export interface MessageFilter {
   /** Passes the message on with `pass`, immediately or later, or returns the answer that refuses it. */
   inbound(message: JSONRPCMessage, pass: (message: JSONRPCMessage) => void): JSONRPCMessage | undefined;
-  /** Returns the message to write. */
   outbound(message: JSONRPCMessage): JSONRPCMessage;
 }
 
