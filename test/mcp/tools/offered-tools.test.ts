@@ -5,7 +5,6 @@ import { describe, expect, test } from "vitest";
 import * as z from "zod/v4";
 import { endpoints } from "../../../src/contract/endpoints/index.ts";
 import { tools as allTools } from "../../../tools/index.ts";
-import { covers } from "../../covers.ts";
 import { rows } from "../../operations.ts";
 import { countTokens } from "../../support/count-tokens.ts";
 import { type Connection, clientRevisions, connectionForFile, type ListedTool } from "../../support/mcp.ts";
@@ -54,17 +53,13 @@ describe("tools/list", () => {
     for (const other of others) expect(other).toBe(one);
   });
 
-  covers(
-    ["4.1/operation-ids"],
-    "tools/list has one tool for each operation, with the names and order of docs/interface.md",
-    async () => {
-      const names = (await connection().listTools()).map(({ name }) => name);
-      expect(names).toEqual(TOOL_NAMES);
-      const byEndpoint = allTools.flatMap(({ endpoint, name }) => (endpoint ? [[endpoint.id, name] as const] : []));
-      expect(byEndpoint).toEqual(rows.map(({ id, tool }) => [id, tool]));
-      expect(byEndpoint).toHaveLength(endpoints.length);
-    },
-  );
+  test("tools/list has one tool for each operation, with the names and order of docs/interface.md [4.1/operation-ids]", async () => {
+    const names = (await connection().listTools()).map(({ name }) => name);
+    expect(names).toEqual(TOOL_NAMES);
+    const byEndpoint = allTools.flatMap(({ endpoint, name }) => (endpoint ? [[endpoint.id, name] as const] : []));
+    expect(byEndpoint).toEqual(rows.map(({ id, tool }) => [id, tool]));
+    expect(byEndpoint).toHaveLength(endpoints.length);
+  });
 
   test("tools/list stays within its token budget", async () => {
     const tools = await connection().listTools();
@@ -86,22 +81,18 @@ describe.each(TOOL_NAMES)("%s", (name) => {
     expect(description).toMatch(/^[A-Z].{20,400}\.$/s);
   });
 
-  covers(
-    ["4.1/closed-query", "4.2/closed-query", "4.2/bodies-closed"],
-    "the tool accepts the operation's fields, without nesting, and its extra arguments",
-    async () => {
-      const { pathParameters, query, body } = allTools.find((tool) => tool.name === name)?.endpoint ?? {};
-      const fields = [pathParameters, query, body].flatMap((schema) => Object.keys(schema?.shape ?? {}));
-      const ownTool = new Map(Object.entries(OWN_TOOLS)).get(name);
-      const extra = ownTool?.optional ?? Object.keys(rows.find(({ tool }) => tool === name)?.extraArguments ?? {});
-      const { inputSchema } = await findListedTool(name);
-      const { properties } = Schema.parse(inputSchema);
-      expect(Object.keys(properties).sort()).toEqual([...fields, ...(ownTool?.required ?? []), ...extra].sort());
-      expect(inputSchema["additionalProperties"]).toBe(false);
-      const required = z.array(z.string()).parse(inputSchema["required"] ?? []);
-      for (const argument of extra) expect(required).not.toContain(argument);
-    },
-  );
+  test("the tool accepts the operation's fields, without nesting, and its extra arguments [4.1/closed-query, 4.2/closed-query, 4.2/bodies-closed]", async () => {
+    const { pathParameters, query, body } = allTools.find((tool) => tool.name === name)?.endpoint ?? {};
+    const fields = [pathParameters, query, body].flatMap((schema) => Object.keys(schema?.shape ?? {}));
+    const ownTool = new Map(Object.entries(OWN_TOOLS)).get(name);
+    const extra = ownTool?.optional ?? Object.keys(rows.find(({ tool }) => tool === name)?.extraArguments ?? {});
+    const { inputSchema } = await findListedTool(name);
+    const { properties } = Schema.parse(inputSchema);
+    expect(Object.keys(properties).sort()).toEqual([...fields, ...(ownTool?.required ?? []), ...extra].sort());
+    expect(inputSchema["additionalProperties"]).toBe(false);
+    const required = z.array(z.string()).parse(inputSchema["required"] ?? []);
+    for (const argument of extra) expect(required).not.toContain(argument);
+  });
 
   test("the input schema has only keywords that every model API supports", async () => {
     const { inputSchema } = await findListedTool(name);
