@@ -17,9 +17,7 @@ import { answer, answerSlowly, neverAnswer, type Step, stubForFile } from "../su
 import { stubEnv } from "./client.ts";
 
 const stubOf = stubForFile();
-const env = () => ({
-  ...stubEnv(stubOf()),
-});
+const env = () => ({ ...stubEnv(stubOf()) });
 const connectionsOf = {
   "v1-client": inProcessClientForFile("v1-client", env),
   "v2-modern": inProcessClientForFile("v2-modern", env),

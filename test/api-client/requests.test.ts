@@ -24,10 +24,7 @@ const anyId = fc
       fc.constantFrom(..."./\\%?#;:@&=+ ~!'()*\u0000\t\n", "%2e", "%2F", "..", "é", "🍨"),
       fc.string({ unit: "binary", maxLength: 3 }),
     ),
-    {
-      minLength: 1,
-      maxLength: 40,
-    },
+    { minLength: 1, maxLength: 40 },
   )
   .map((parts) => [...parts.join("")].slice(0, 128).join(""))
   .filter((id) => id !== "" && id !== "." && id !== ".." && !/\p{Surrogate}/u.test(id));

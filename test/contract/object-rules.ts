@@ -48,10 +48,7 @@ function withoutBigints(value: unknown): unknown {
 const holdsNull = (value: unknown): boolean =>
   value === null || (isList(value) ? value : isObject(value) ? Object.values(value) : []).some(holdsNull);
 
-export const ajv = new Ajv2020({
-  strict: true,
-  formats: { "date-time": isDateTime, uri: isUri, int64: true },
-});
+export const ajv = new Ajv2020({ strict: true, formats: { "date-time": isDateTime, uri: isUri, int64: true } });
 
 /** Returns the errors in a schema's decision on a value, or an empty list if it is right. */
 export function createSchemaCheck(schema: z.ZodType) {

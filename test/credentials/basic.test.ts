@@ -55,10 +55,7 @@ for (const [clientId, clientSecret] of [
   });
 
 /** How a token endpoint reads the pair from the header. */
-const READINGS = {
-  "decodes it": decodeForm,
-  "takes it as it stands": (text: string) => text,
-} as const;
+const READINGS = { "decodes it": decodeForm, "takes it as it stands": (text: string) => text } as const;
 type Reading = keyof typeof READINGS;
 
 const REFUSALS = {

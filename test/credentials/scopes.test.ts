@@ -16,10 +16,7 @@ beforeAll(async () => {
   downloads = await mkdtemp(join(tmpdir(), "mic-mcp-scopes-"));
   return () => rm(downloads, { recursive: true, force: true });
 });
-const connectionOf = inProcessClientForFile("v2-modern", () => ({
-  ...stubEnv(stubOf()),
-  MIC_DOWNLOAD_DIR: downloads,
-}));
+const connectionOf = inProcessClientForFile("v2-modern", () => ({ ...stubEnv(stubOf()), MIC_DOWNLOAD_DIR: downloads }));
 
 const table = jobOperations.map(({ tool, scopes, pathFields, queryFields, bodyFields, extraArguments = {} }) => {
   const own = { ...sampleOf(pathFields), ...sampleOf(queryFields), ...sampleOf(bodyFields) };

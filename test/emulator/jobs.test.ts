@@ -73,12 +73,7 @@ test("a job that succeeds passes through the nine stages in order, with increasi
   const service = await serviceForTest();
   const readings = await watchSubmittedJob(service, FILE.succeeds);
   const done = last(readings);
-  expect(done).toMatchObject({
-    state: "SUCCEEDED",
-    failure: null,
-    retryOfBatchId: null,
-    reviewState: "NOT_REQUIRED",
-  });
+  expect(done).toMatchObject({ state: "SUCCEEDED", failure: null, retryOfBatchId: null, reviewState: "NOT_REQUIRED" });
   expect(done.outputDatasetVersionId).not.toBeNull();
   expect(["PREPARING", "QUEUED"]).toContain(readings[0]?.state);
   expect([...new Set(readings.map(({ state }) => state))].filter((state) => state !== "PREPARING")).toEqual([

@@ -144,9 +144,7 @@ test("the hash of a processing request depends on its purpose", async () => {
 test("a revision up to 2^63-1 is sent as an exact integer [2.2/processing-request-revision, 2.2/processing-request-revision-no-coercion]", async () => {
   const service = await serviceForTest();
   const request = await requestProcessing(service);
-  const answer = await service.call(operations.getMicSharedFileProcessingRequest, {
-    path: { requestId: request.id },
-  });
+  const answer = await service.call(operations.getMicSharedFileProcessingRequest, { path: { requestId: request.id } });
   expect(answer.text).toMatch(/"revision":\s*\d+[,}]/);
   const body = answer.text.replace(/"revision":\s*\d+/, '"revision":9223372036854775807');
   await service.injectFault(

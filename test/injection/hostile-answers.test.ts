@@ -142,9 +142,7 @@ const JobIds = z.looseObject({ data: z.array(z.looseObject({ id: z.string() })) 
 
 const Enveloped = z.looseObject({ meta: z.looseObject({ requestId: z.string() }) });
 
-const Resolved = z.looseObject({
-  results: z.array(z.looseObject({ outcome: z.string(), finding: z.string() })),
-});
+const Resolved = z.looseObject({ results: z.array(z.looseObject({ outcome: z.string(), finding: z.string() })) });
 
 const StructuredTexts = z.looseObject({
   summary: z.string().optional(),

@@ -52,10 +52,7 @@ test("resumes and replays an action after the expiry if it was sent in time [4.2
   vi.setSystemTime(passesAt + 50);
   onTestFinished(() => void vi.useRealTimers());
 
-  const tooLate = await connection.callTool("request_file_processing", {
-    ...args,
-    idempotencyKey: "letter-expires-2",
-  });
+  const tooLate = await connection.callTool("request_file_processing", { ...args, idempotencyKey: "letter-expires-2" });
   expect(tooLate.error).toMatchObject({ kind: "invalid_arguments", fieldErrors: [{ pointer: "/expiresAt" }] });
 
   stub.expect(accepted, readBack, readBack);

@@ -60,10 +60,7 @@ const Refused = z.looseObject({
 test("refuses a number that cannot be sent exactly, with its pointer at any depth, and sends all others exactly [4.2/job-parameter-values, 4.2/job-no-defaults-no-plan]", async () => {
   const stub = await stubForTest();
   const stateDir = await folderForTest();
-  const env = {
-    ...stubEnv(stub),
-    MIC_STATE_DIR: stateDir,
-  };
+  const env = { ...stubEnv(stub), MIC_STATE_DIR: stateDir };
   stub.respond(() => answer(202, enveloped({ ...job, retryOfBatchId: null })));
   const program = start(["serve"], { env });
   await initialize(program);

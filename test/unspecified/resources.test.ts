@@ -190,10 +190,7 @@ for (const [requested, returned] of windows)
   test(`reports usage by ${returned} as different from the requested ${requested} [4.2/usage-window-reported]`, async () => {
     const { stub, connection } = session();
     stub.expect(answer(200, enveloped({ ...usageSummary, window: returned })));
-    const { structured, text } = await connection.callTool("get_usage", {
-      workspaceId: "micws_1",
-      window: requested,
-    });
+    const { structured, text } = await connection.callTool("get_usage", { workspaceId: "micws_1", window: requested });
     expect(stub.requests[0]?.target).toContain(`window=${requested}`);
     expect(structured?.["data"]).toMatchObject({ window: returned });
     for (const window of [requested, returned]) expect(structured?.["summary"]).toContain(window);
