@@ -1,7 +1,6 @@
 // Runs commands in the test's own process, which takes much less time than to start the program. Tests about processes, signals,
 // pipes and terminals start the built program instead (test/mcp/stdio/child.ts).
 import { Readable } from "node:stream";
-import { vi } from "vitest";
 import { main } from "../../src/cli/main.ts";
 import { createEmptyHome } from "./empty-home.ts";
 import { bareEnvironment } from "./mcp.ts";
@@ -16,13 +15,15 @@ async function execute(args: readonly string[], { env = {}, input = "" }: Option
   const home = createEmptyHome();
   const environment = { ...bareEnvironment(home.path), ...env };
   const output = { stdout: "", stderr: "" };
-  const capture = (name: "stdout" | "stderr") =>
-    vi.spyOn(process[name], "write").mockImplementation((chunk, ...rest: readonly unknown[]) => {
+  const streams = (["stdout", "stderr"] as const).map((name) => {
+    const { write } = process[name];
+    process[name].write = (chunk: unknown, ...rest: readonly unknown[]) => {
       output[name] += chunk;
       for (const done of rest) if (typeof done === "function") done();
       return true;
-    });
-  const spies = [capture("stdout"), capture("stderr")];
+    };
+    return { name, write };
+  });
   const stdin = Object.getOwnPropertyDescriptor(process, "stdin") ?? {};
   Object.defineProperty(process, "stdin", { configurable: true, value: Readable.from([Buffer.from(input)]) });
   const { env: previousEnvironment } = process;
@@ -32,7 +33,7 @@ async function execute(args: readonly string[], { env = {}, input = "" }: Option
   } finally {
     process.env = previousEnvironment;
     Object.defineProperty(process, "stdin", stdin);
-    for (const spy of spies) spy.mockRestore();
+    for (const { name, write } of streams) process[name].write = write;
     home.remove();
   }
 }
