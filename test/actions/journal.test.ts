@@ -41,10 +41,7 @@ async function createBench(driver: Driver): Promise<Bench> {
     clock,
     location,
     openJournalAs: async (owner) =>
-      await openJournal(await driver.openDatabase(location), {
-        owner,
-        now: () => clock.nowMs,
-      }),
+      await openJournal(await driver.openDatabase(location), { owner, now: () => clock.nowMs }),
   };
 }
 

@@ -193,10 +193,9 @@ export class SimulatedServer {
         clock.advance(ms);
       },
     };
-    this.#journal = openJournal(world.database, {
-      owner: this.owner,
-      now: clock.now,
-    }).then((real) => this.#withFailures(real));
+    this.#journal = openJournal(world.database, { owner: this.owner, now: clock.now }).then((real) =>
+      this.#withFailures(real),
+    );
     this.#actions = createActions({
       journal: () => this.#journal,
       timing: this.#timing,
@@ -297,11 +296,7 @@ export class SimulatedServer {
       timing: this.#timing,
     });
     const serviceName = async () => script.owner;
-    const actions = createServiceActions({
-      actions: this.#actions,
-      journal: () => this.#journal,
-      serviceName,
-    });
+    const actions = createServiceActions({ actions: this.#actions, journal: () => this.#journal, serviceName });
     const ports: Ports = {
       service,
       actions,

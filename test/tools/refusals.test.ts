@@ -1,6 +1,5 @@
 // Tests the advice after a refusal: only calls that can help, and never one that cannot.
 import { expect, test } from "vitest";
-import { covers } from "../covers.ts";
 import {
   createInputs,
   createJobBody,
@@ -74,7 +73,7 @@ describeLatestRevision((bench) => {
     expect(codes).toContain("CAPABILITY_DISABLED");
   });
 
-  covers("2.2/problem-field-error", "the error advises to correct fields if the API names fields", async () => {
+  test("the error advises to correct fields if the API names fields [2.2/problem-field-error]", async () => {
     const registration = { workspaceId: bench().workspaceId, inputKind: "M4_FILE", referenceId: "devfile_none" };
     await refused("register_input", registration, "rejected", CORRECT, "REFERENCE_NOT_FOUND");
     const bindings = [{ port: "p", inputId: "micinput_none" }];
