@@ -16,7 +16,7 @@ import type { ResponseTooLarge, TransportError, WireResponse } from "./transport
 export const CHECK_BASE_URL_ADVICE =
   "Ask the user to check MIC_BASE_URL: something in between (a proxy, a sign-in page) may have answered instead of the API.";
 
-export const HTML_PAGE = "an HTML page where JSON was expected";
+export const HTML_PAGE = "an HTML page instead of JSON";
 const HTML_TYPE = /^(text\/html|application\/xhtml)/i;
 const HTML_BODY = /^\s*(<!doctype html|<html|<head|<body)/i;
 
@@ -188,7 +188,7 @@ export function transportFailure(endpoint: Endpoint, error: TransportError): Fai
   return new Failure(
     {
       kind: error.timedOut ? "timeout" : "upstream_unavailable",
-      message: `${endpoint.id}: the service could not be reached or the connection broke: ${error.message}.`,
+      message: `${endpoint.id}: the API could not be reached or the connection broke: ${error.message}.`,
       retryable: true,
       sideEffect: "none",
       next: `Call again in a minute; if it keeps failing, ask the user to check ${error.setting}.`,
@@ -203,7 +203,7 @@ const MAY_HAVE_TAKEN_EFFECT = "The action may or may not have taken effect.";
 function unverifiedResponseFailure(endpoint: Endpoint, status: number, reason: string): Failure {
   const expected = endpoint.success.status;
   const stated = `HTTP status ${status}${status === expected ? "" : `, not ${expected}`}`;
-  const message = `${endpoint.id} was answered with ${stated}: ${reason}.`;
+  const message = `The response to ${endpoint.id} has ${stated}: ${reason}.`;
   if (!isAction(endpoint))
     return new Failure({
       kind: "contract_violation",
@@ -275,7 +275,7 @@ export function refusalFailure(endpoint: Endpoint, response: WireResponse, now: 
   }
   return contractViolationFailure(endpoint, `${stated} is a redirect, which is not followed`).with({
     sideEffect: isAction(endpoint) ? "unknown" : "none",
-    next: "Ask the user to check that MIC_BASE_URL points at the service itself.",
+    next: "Ask the user to check that MIC_BASE_URL points at the API itself.",
   });
 }
 

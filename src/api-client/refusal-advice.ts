@@ -27,16 +27,16 @@ function namesArgument({ body, query }: Endpoint, { pointer }: FieldError): bool
 const canCorrect = ({ endpoint, status, fieldErrors }: RefusalContext): boolean =>
   (status === 400 || status === 422) && fieldErrors.some((error) => namesArgument(endpoint, error));
 
-const TRY_AGAIN_ADVICE = "Try again in a little while.";
+const TRY_AGAIN_ADVICE = "Call again in a minute.";
 const CONTACT_OPERATOR_ADVICE = "Ask the user to contact the operator of the API: the same call will be refused again.";
 
 /** Advice by path parameter. */
 const NOT_FOUND_ADVICE: Readonly<Record<string, string>> = {
   jobId: "Check jobId; list_jobs shows the workspace's jobs.",
   versionId: "Check versionId; list_recipes shows what is offered.",
-  inputId: "Check inputId; list_actions shows the inputs registered from here.",
+  inputId: "Check inputId; list_actions shows the inputs that were registered here.",
   operationId: "Check operationId; list_actions lists the operations of this server.",
-  requestId: "Check requestId; list_actions shows the requests made from here.",
+  requestId: "Check requestId; list_actions shows the requests that were made here.",
   assetId: "Check assetId: it names an original file, not an input, a job or a dataset version.",
 };
 
@@ -46,20 +46,20 @@ function notFoundAdvice({ endpoint }: RefusalContext): string {
   const named = NOT_FOUND_ADVICE[parameter];
   if (named !== undefined) return named;
   const ids = endpoint.body
-    ? "Check the ids: list_recipes shows recipe versions, list_actions the inputs registered from here. If they are right, ask"
+    ? "Check the ids: list_recipes shows recipe versions, list_actions the inputs that were registered here. If they are right, ask"
     : hasField(endpoint.query, "workspaceId")
       ? "Check workspaceId. If it is right, ask"
       : "Ask";
-  return `${ids} the user to check that MIC_BASE_URL points at the service itself.`;
+  return `${ids} the user to check that MIC_BASE_URL points at the API itself.`;
 }
 
 /** Advice by operation id. */
 const CONFLICT_ADVICE: Readonly<Record<string, string>> = {
-  cancelMicJob: "get_job shows how the job stands.",
-  retryMicJob: "get_job shows how the job stands.",
-  createMicJob: "get_input shows how each input stands; a job needs them READY.",
-  requestMicSharedFileProcessing: "get_recipe shows the current versionHash, get_input how the input stands.",
-  getMicPublicAssetContent: "The file is not handed out as it stands now; get_input shows an input's scan.",
+  cancelMicJob: "get_job shows the state of the job.",
+  retryMicJob: "get_job shows the state of the job.",
+  createMicJob: "get_input shows the state of an input; a job needs READY inputs.",
+  requestMicSharedFileProcessing: "get_recipe shows the current versionHash, get_input the state of the input.",
+  getMicPublicAssetContent: "The API does not release the file in its current state; get_input shows an input's scan.",
 };
 
 function forbiddenAdvice({ endpoint }: RefusalContext): string {
@@ -70,8 +70,10 @@ function forbiddenAdvice({ endpoint }: RefusalContext): string {
       ? "Check workspaceId. If it is right, ask"
       : "Ask";
   const permission =
-    endpoint.id === "createMicJob" ? " A shared file needs an APPROVED request first: request_file_processing." : "";
-  return `${ask} the user to have the application's owner grant it the scope or permission.${permission}`;
+    endpoint.id === "createMicJob"
+      ? " A shared file needs an APPROVED processing request (request_file_processing) first."
+      : "";
+  return `${ask} the user to ask the application's owner for the missing scope or permission.${permission}`;
 }
 
 function rejectedAdvice(refused: RefusalContext): string {

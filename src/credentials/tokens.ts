@@ -69,7 +69,7 @@ const timeoutError = (): Failure =>
     message: "The token endpoint did not answer in time.",
     retryable: true,
     sideEffect: "none",
-    next: "Try again in a little while.",
+    next: "Call again in a minute.",
   });
 
 export interface Tokens extends TokenSource {

@@ -26,7 +26,7 @@ function validateArguments(prompt: Prompt, args: Readonly<Record<string, string>
   const unknown = Object.keys(args).filter((name) => !known.includes(name));
   if (unknown.length > 0)
     throw invalidParams(
-      `${prompt.name} takes no argument ${unknown.map((name) => formatToken(name)).join(", ")}; it takes: ${known.join(", ")}.`,
+      `${prompt.name} takes no argument ${unknown.map((name) => formatToken(name)).join(", ")}; known: ${known.join(", ")}.`,
     );
   // A form also sends the arguments that the user left empty.
   const filled = Object.fromEntries(Object.entries(args).filter(([, value]) => value.trim() !== ""));

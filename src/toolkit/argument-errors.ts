@@ -54,7 +54,7 @@ function messageOf(issue: z.core.$ZodIssue, value: unknown, schema: JsonSchema):
 
 function unknownErrors(issue: z.core.$ZodIssueUnrecognizedKeys, schema: JsonSchema): readonly FieldError[] {
   const valid = Object.keys(schemaOf(schema["properties"]));
-  const known = valid.length === 0 ? "it takes none" : `it takes: ${valid.join(", ")}`;
+  const known = valid.length === 0 ? "there are no arguments here" : `known: ${valid.join(", ")}`;
   return issue.keys.slice(0, MAX_UNKNOWN).map((key) => ({
     pointer: jsonPointer([...issue.path, excerpt(key, MAX_NAME)]),
     code: "UNKNOWN_ARGUMENT",
@@ -80,7 +80,7 @@ export function throwInvalidArguments(name: string, listed: JsonSchema, args: Ar
   });
   const where = [...new Set(fieldErrors.map(({ pointer }) => pointer.slice(1) || "arguments"))];
   throw invalidArguments(
-    `${name} was not called: wrong argument${where.length === 1 ? "" : "s"} ${where.map((each) => quote(each)).join(", ")}.`,
+    `The argument${where.length === 1 ? "" : "s"} ${where.map((each) => quote(each)).join(", ")} of ${name} ${where.length === 1 ? "is" : "are"} not valid.`,
     fieldErrors,
   );
 }
