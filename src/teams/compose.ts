@@ -17,7 +17,6 @@ import type { StartTelemetry } from "../cli/telemetry.ts";
 import { errorMessage, notConfigured } from "../core/failure.ts";
 import type { Auditor } from "../core/hooks.ts";
 import { createRedactor } from "../credentials/redaction.ts";
-import { noTokenStore } from "../credentials/token-store.ts";
 import { createGeography } from "../geography/geography.ts";
 import type { Runtime } from "../mcp/runtime.ts";
 import { CONFIRMATION_TTL_SECONDS } from "../mcp/tools/confirmation.ts";
@@ -163,7 +162,7 @@ export function composeTeams(deployment: Deployment) {
       const share = withConcurrencyLimit(transport, TEAM_CONNECTIONS);
       const hooks = { checkRequest: createWorkspaceCheck(team.workspaceId), cooldown: cooldowns.forTeam(team.name) };
       const client = createApiConnection(
-        { identity, redactor: teamRedactor, store: noTokenStore, transport: share, hooks },
+        { identity, redactor: teamRedactor, transport: share, hooks },
         { timing, telemetry: telemetry?.forIdentity({ team: team.name }) },
       );
       return { ...client, team, identity };

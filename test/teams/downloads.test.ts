@@ -70,12 +70,7 @@ describe("assets", () => {
     const { structured, text: summaryText, raw } = await client.callTool("download_asset", { assetId: "a" });
     const { url } = LinkResult.parse(structured);
     const facts = { fileName: "n.csv", contentType: "text/csv", bytes: Buffer.byteLength(text), sha256: sha256(text) };
-    expect(structured).toEqual({
-      summary: "n.csv is in this answer.",
-      ...facts,
-      url,
-      expiresAt: expect.any(String),
-    });
+    expect(structured).toEqual({ summary: "n.csv is in this answer.", ...facts, url, expiresAt: expect.any(String) });
     expect(summaryText).toContain(facts.sha256);
     expect(contentBlocks(raw)[1]).toEqual({ type: "resource", resource: { uri: url, mimeType: "text/csv", text } });
     // A client that shows only structuredContent gets the text by the link.

@@ -5,7 +5,7 @@ import { openPostgres } from "../../src/actions/store/postgres.ts";
 import type { ComposedTeams } from "../../src/teams/compose.ts";
 import { Service } from "../emulator/service.ts";
 import { FILE } from "../emulator/work.ts";
-import { run } from "../mcp/stdio/child.ts";
+import { runInProcess as run } from "../support/command.ts";
 import { jobArguments } from "../mcp/tasks/fixtures.ts";
 import { createManualClock, emulatorForTest } from "../support/emulator.ts";
 import { connectHttp } from "../support/mcp.ts";

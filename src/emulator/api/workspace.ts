@@ -54,11 +54,7 @@ const listRecipes = defineRead(listMicExecutableRecipes, ({ query }, context) =>
 });
 
 const getRecipe = defineRead(getMicExecutableRecipe, ({ path }, context) => {
-  const recipe = requireResource(
-    findOfferedRecipe(context.world, path.versionId),
-    "versionId",
-    "offered recipe version",
-  );
+  const recipe = requireResource(findOfferedRecipe(context.world, path.versionId), "versionId", "recipe version");
   return envelopeResponse(200, recipe.offer, context);
 });
 

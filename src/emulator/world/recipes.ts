@@ -1,6 +1,6 @@
 // Creates recipe offers, and validates parameterValues against their published schemas.
 import { Ajv2020, type ErrorObject, type ValidateFunction } from "ajv/dist/2020.js";
-import { jsonPointer } from "../../contract/json-pointer.ts";
+import { jsonPointer } from "../../contract/json.ts";
 import type { FieldError } from "../../contract/problem.ts";
 import type { RecipeDefinition, RecipeOffer, RecipeParameters } from "../../contract/recipes.ts";
 import { ID_PREFIX } from "../assumptions.ts";

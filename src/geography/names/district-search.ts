@@ -173,13 +173,14 @@ export const hasCreations = (state: State, since: number): boolean =>
 
 /** Returns the districts that were abolished or announced in this year or later and are not in the lists of these states. */
 export function findUnlistedChanges(states: readonly State[], since: number, country: Country): readonly string[] {
-  return states.flatMap((state) => {
+  const unlisted = states.flatMap((state) => {
     const changes = latestChanges(state).filter(({ year }) => year >= since);
     const index = changes.length > 0 ? getIndex(state, country) : undefined;
-    return changes
-      .filter((change) => index !== undefined && !isListed(change, index))
-      .map(({ name, status, year }) => `${name} (${state.code}) ${status} ${year}`);
+    return changes.flatMap((change) => (index !== undefined && !isListed(change, index) ? { ...change, state } : []));
   });
+  return unlisted
+    .sort((one, other) => other.year - one.year)
+    .map(({ name, state, status, year }) => `${name} (${state.code}) ${status} ${year}`);
 }
 
 /** First and last year of the public record of created, abolished and announced districts. */

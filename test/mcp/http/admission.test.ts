@@ -11,7 +11,8 @@ import { stubEnv } from "../../api-client/client.ts";
 import { capabilitySet, enveloped, job } from "../../contract/samples.ts";
 import { clientRevisions, connectHttp } from "../../support/mcp.ts";
 import { answer, stubForTest } from "../../support/stub.ts";
-import { run, start } from "../stdio/child.ts";
+import { start } from "../stdio/child.ts";
+import { runInProcess as run } from "../../support/command.ts";
 import {
   ACCEPT,
   clientFactories,
