@@ -64,13 +64,14 @@ function unreachable(error: TransportError): Failure {
   );
 }
 
-const timeoutError = (): Failure =>
+/** `proxy`: the variable of the proxy to the token endpoint, if any. */
+const timeoutError = (proxy: string | undefined): Failure =>
   new Failure({
     kind: "timeout",
-    message: "The token endpoint did not answer in time.",
+    message: `The token endpoint did not answer in time${proxy === undefined ? "" : ` through the proxy that ${proxy} names`}.`,
     retryable: true,
     sideEffect: "none",
-    next: "Call again in a minute.",
+    next: `Call again in a minute${proxy === undefined ? "" : `; if it keeps failing, ask the user to check ${proxy}`}.`,
   });
 
 export interface Tokens extends TokenSource {
@@ -85,6 +86,7 @@ export function createTokens({ identity, store, transport, timing, redactor }: T
   /** The form for which the API has returned a token; the other one is never tried again. */
   let acceptedForm: BasicForm | undefined;
   let writes = Promise.resolve();
+  let proxy: string | undefined;
 
   /** Runs keychain writes in order and in the background, so that no call waits for them. */
   function runInBackground(write: () => Promise<void> | undefined): void {
@@ -105,6 +107,7 @@ export function createTokens({ identity, store, transport, timing, redactor }: T
         signal: new AbortController().signal,
       });
     const [first, second] = formsToTry(credentials);
+    proxy = transport.proxyFor(baseUrl);
     try {
       const firstAnswer = await requestToken(first);
       const shouldRetry = second !== undefined && isClientRefused(firstAnswer);
@@ -169,7 +172,7 @@ export function createTokens({ identity, store, transport, timing, redactor }: T
 
   /** Waits within the limits of the call; the request itself continues for the other callers. */
   const withCallDeadline = <T>({ signal, deadlineAt }: CallContext, promise: Promise<T>): Promise<T> =>
-    withTimeout(promise, { signal, timeoutMs: deadlineAt - timing.now(), timeoutError });
+    withTimeout(promise, { signal, timeoutMs: deadlineAt - timing.now(), timeoutError: () => timeoutError(proxy) });
 
   return {
     async get(scopes, context) {
