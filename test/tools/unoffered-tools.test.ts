@@ -55,10 +55,16 @@ for (const env of CONFIGURATIONS)
             await service.admin("DELETE", "faults");
           }
         }
-        if (offered.has("find_district")) await call("find_district", { name: "Nowhereville", state: "Atlantis" }, "nowhere");
-        if (offered.has("wait_for_jobs")) await call("wait_for_jobs", { jobIds: ["micinput_1"], waitSeconds: 0 }, "of an input");
+        if (offered.has("find_district"))
+          await call("find_district", { name: "Nowhereville", state: "Atlantis" }, "nowhere");
+        if (offered.has("wait_for_jobs"))
+          await call("wait_for_jobs", { jobIds: ["micinput_1"], waitSeconds: 0 }, "of an input");
         const wrong = texts.flatMap(([what, text]) =>
-          (text.match(TOOL_NAME) ?? []).flatMap((name) => (offered.has(name) ? [] : `${what}: ${name}: ${text.slice(Math.max(0, text.indexOf(name) - 80), text.indexOf(name) + 60)}`)),
+          (text.match(TOOL_NAME) ?? []).flatMap((name) =>
+            offered.has(name)
+              ? []
+              : `${what}: ${name}: ${text.slice(Math.max(0, text.indexOf(name) - 80), text.indexOf(name) + 60)}`,
+          ),
         );
         expect([...new Set(wrong)]).toEqual([]);
       });
