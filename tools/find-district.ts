@@ -89,7 +89,7 @@ function queriesOf({ name, names }: FindDistrictArguments): readonly string[] {
   if (name !== undefined && names === undefined) return [name];
   if (names !== undefined && name === undefined) return names;
   const message = name === undefined ? "give name, or names for several" : "give name or names, not both";
-  throw invalidArguments("find_district was not called: it takes either name or names.", [
+  throw invalidArguments("find_district needs either name or names, not both.", [
     { pointer: "/name", code: "CONFLICT", message },
     { pointer: "/names", code: "CONFLICT", message },
   ]);

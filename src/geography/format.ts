@@ -40,7 +40,9 @@ export function describeNotLoaded(coverage: Coverage): string {
 
 /** A count of 0 does not mean that the places have no mandals. */
 export const describeZeroCounts = (rows: readonly { readonly mandalCount: number }[]): string =>
-  rows.some(({ mandalCount }) => mandalCount === 0) ? " Where mandalCount is 0, the catalog lists none." : "";
+  rows.some(({ mandalCount }) => mandalCount === 0)
+    ? " A mandalCount of 0 means that the catalog lists no mandals there."
+    : "";
 
 /** Describes one reason and the states that are missing for it. */
 export function formatMissing({ reason, retryAfterSeconds, states, more = 0 }: MissingStateGroup): string {

@@ -355,7 +355,7 @@ function describeSharedNames({ shared }: Ranking<DivisionRow>): string {
 /** Describes how missing lists affect the rows. */
 function describeCertainty({ exact }: Ranking<DivisionRow>, coverage: Coverage): string {
   const count = countMissing(coverage);
-  if (exact) return count === 0 ? "" : " These rows are final: no other list can change them.";
+  if (exact) return count === 0 ? "" : " These rows are final: the missing lists cannot change them.";
   return ` Not final: ${describeNotLoaded(coverage)}.`;
 }
 

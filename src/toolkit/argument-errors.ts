@@ -2,7 +2,7 @@
 import type * as z from "zod/v4";
 import type { Arguments } from "../actions/fingerprint.ts";
 import { parseDateTime } from "../contract/instants.ts";
-import { jsonPointer } from "../contract/json-pointer.ts";
+import { jsonPointer } from "../contract/json.ts";
 import { type JsonSchema, schemaOf } from "../contract/json-schema.ts";
 import type { FieldError } from "../contract/problem.ts";
 import { invalidArguments } from "../core/failure.ts";
@@ -102,7 +102,7 @@ function messageOf(issue: z.core.$ZodIssue, value: unknown, schema: JsonSchema):
 
 function unknownErrors(issue: z.core.$ZodIssueUnrecognizedKeys, schema: JsonSchema): readonly FieldError[] {
   const valid = Object.keys(schemaOf(schema["properties"]));
-  const known = valid.length === 0 ? "it takes none" : `it takes: ${valid.join(", ")}`;
+  const known = valid.length === 0 ? "the tool has none" : `known: ${valid.join(", ")}`;
   return issue.keys.slice(0, MAX_UNKNOWN).map((key) => ({
     pointer: jsonPointer([...issue.path, excerpt(key, MAX_NAME)]),
     code: "UNKNOWN_ARGUMENT",
@@ -128,7 +128,7 @@ export function throwInvalidArguments(name: string, listed: JsonSchema, args: Ar
   });
   const where = [...new Set(fieldErrors.map(({ pointer }) => pointer.slice(1) || "arguments"))];
   throw invalidArguments(
-    `${name} was not called: wrong argument${where.length === 1 ? "" : "s"} ${where.map((each) => quote(each)).join(", ")}.`,
+    `${name} refused the argument${where.length === 1 ? "" : "s"} ${where.map((each) => quote(each)).join(", ")}.`,
     fieldErrors,
   );
 }

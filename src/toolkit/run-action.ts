@@ -199,7 +199,7 @@ export async function runAction<T extends object>(
     if (origin === "new") return earlier && newActionNotice(earlier);
     if (replay) return replayNotice(replay, state, mayOffer);
     const at = clockTime(textField(value, "createdAt") ?? "", service.timing.now());
-    return `Resolved: it ran once${at}.${state === undefined ? NOT_READ : ""}`;
+    return `Resolved: the action ran once${at}.${state === undefined ? NOT_READ : ""}`;
   }
   const mayOffer = presenter.mayRunAgain?.(shown.value.data) ?? true;
   const notice = noticeFor(now && presenter.state(now.value.data), mayOffer);

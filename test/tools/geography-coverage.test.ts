@@ -32,7 +32,7 @@ describeLatestRevision((bench, revision) => {
         vintage: "2026-05-25, 27 of 36 lists loaded, https://lgdirectory.gov.in/",
       });
       expect(structured["totals"]).not.toHaveProperty("median");
-      expect(text).toContain("These rows are final: no other list can change them.");
+      expect(text).toContain("These rows are final: the missing lists cannot change them.");
       expect(text).toContain("7,086 mandals");
     });
     expect(sent).toHaveLength(28);

@@ -62,7 +62,7 @@ export async function retryJob(args: RetryArguments, call: ToolCall, ports: JobP
     if (retry === undefined) throw error;
     throw error.with({
       message: `${error.facts.message} Job ${formatToken(jobId)} was retried as job ${formatToken(retry)}.`,
-      next: `${callText({ tool: "get_job", arguments: { jobId: retry } })} shows how the retry stands.`,
+      next: `${callText({ tool: "get_job", arguments: { jobId: retry } })} shows the state of the retry.`,
     });
   }
 }
@@ -345,8 +345,9 @@ function summaryOf(
       `Retried before by an identical call: ${replayedCount === made.length ? "all" : replayedCount}.`,
     rest.length > 0 && `Other jobs: ${countsOf(rest)}.`,
     rows.some(({ code }) => code === GIVEN_UP) &&
-      `GIVEN_UP: another retry will most likely fail too; ask the user to contact the operator. retry_job retries one of them anyway.`,
-    retries.length > 0 && `Retries, not retried again: ${countsOf(retries.map(({ state }) => state))}.`,
+      `GIVEN_UP: another retry will most likely fail too; ask the user to contact the operator retry_job retries one of them anyway.`,
+    retries.length > 0 &&
+      `Not retried, because they are retries themselves: ${countsOf(retries.map(({ state }) => state))}.`,
     remaining > 0 && `${formatCount(remaining, "more job matches", "more jobs match")}.`,
   ];
   return sentences.filter(Boolean).join(" ") + missingText + operatorNeededText(watched.map(({ job }) => job));

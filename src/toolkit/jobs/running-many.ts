@@ -34,7 +34,7 @@ const MAX_IN_FLIGHT = 4;
 
 interface FileRow {
   readonly file: string;
-  /** The state of the job, or that of the input if no job was submitted; NOT_REACHED, NOT_RUN or UNKNOWN if neither is known. */
+  /** The state of the job, or that of the input if no job was submitted; NOT_STARTED, NOT_RUN or UNKNOWN if neither is known. */
   readonly state: string;
   readonly jobId?: string;
   readonly [field: string]: unknown;
@@ -141,7 +141,7 @@ async function runEach(args: RunManyArguments, toolCall: ToolCall, ports: JobPor
   }
   const ended = await Promise.allSettled(Array.from({ length: MAX_IN_FLIGHT }, work));
   for (const each of ended) if (each.status === "rejected") throw each.reason;
-  return files.map((file) => results.get(file) ?? { row: { file, state: "NOT_REACHED" }, isUnfinished: true });
+  return files.map((file) => results.get(file) ?? { row: { file, state: "NOT_STARTED" }, isUnfinished: true });
 }
 
 async function nextStep(

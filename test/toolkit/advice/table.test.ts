@@ -44,11 +44,8 @@ const failed = (failure: Partial<Problem>, attemptCount = 1, change: Partial<Job
 const retriedAs = (id: string | undefined): JobHistory => ({ retry: { id } });
 const unresolved: JobHistory["unresolved"] = {
   tool: "cancel_job",
-  state: "unknown",
-  isRefused: false,
   idempotencyKey: "mic-key-0001",
-  arguments: { jobId: "job-1", reason: "wrong file" },
-  sentAt: AT,
+  createdAt: AT,
 };
 const pointers = (...places: readonly string[]) => places.map((pointer) => ({ pointer, code: "WRONG", message: "no" }));
 
