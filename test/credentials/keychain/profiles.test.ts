@@ -1,7 +1,7 @@
 // Tests profiles: several logins in one keychain, which MIC_PROFILE or --profile selects.
 import { expect } from "vitest";
 import { enveloped, job } from "../../contract/samples.ts";
-import { run } from "../../mcp/stdio/child.ts";
+import { runInProcess as run } from "../../support/command.ts";
 import { describeWithKeychain } from "../../support/secret-service.ts";
 import { answer } from "../../support/stub.ts";
 import { expectLogin, nothing, readStatus, test } from "./session.ts";

@@ -2,7 +2,7 @@
 // stored.
 import { expect } from "vitest";
 import { enveloped, job, jobList } from "../../contract/samples.ts";
-import { run } from "../../mcp/stdio/child.ts";
+import { runInProcess as run } from "../../support/command.ts";
 import { connectionForTest } from "../../support/mcp.ts";
 import { describeWithKeychain, type Session, sessionForTest } from "../../support/secret-service.ts";
 import { answer, type Stub, stubForTest } from "../../support/stub.ts";
