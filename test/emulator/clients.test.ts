@@ -2,8 +2,8 @@
 import { expect, test } from "vitest";
 import * as z from "zod/v4";
 import { start } from "../mcp/stdio/child.ts";
-import { runInProcess as run } from "../support/command.ts";
 import { operations } from "../operations.ts";
+import { runInProcess as run } from "../support/command.ts";
 import { createManualClock, emulatorForTest } from "../support/emulator.ts";
 import { Service, serviceForTest } from "./service.ts";
 

@@ -162,15 +162,13 @@ describeWithPostgres("isolation", (postgres) => {
     const completions = runtime.resources.flatMap(({ uri, variables }) =>
       Object.keys(variables).map((variable) =>
         name.chain((each) =>
-          fc
-            .nat(each.length)
-            .map((length) => ({
-              method: "completion/complete",
-              params: {
-                ref: { type: "ref/resource", uri },
-                argument: { name: variable, value: each.slice(0, length) },
-              },
-            })),
+          fc.nat(each.length).map((length) => ({
+            method: "completion/complete",
+            params: {
+              ref: { type: "ref/resource", uri },
+              argument: { name: variable, value: each.slice(0, length) },
+            },
+          })),
         ),
       ),
     );
