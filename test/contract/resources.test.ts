@@ -11,6 +11,7 @@ import { FieldError, Problem } from "../../src/contract/problem.ts";
 import { ProcessingRequest } from "../../src/contract/processing-requests.ts";
 import { InputRequirement, RecipeDefinition, RecipeOffer, RecipeParameters } from "../../src/contract/recipes.ts";
 import { Capability, CapabilitySet, QuotaBucket, UsageBucket, UsageSummary } from "../../src/contract/usage.ts";
+import { words } from "../support/words.ts";
 import {
   alphanumeric,
   anyText,
@@ -499,17 +500,9 @@ const sourceRef = {
     "1https://catalogue.example",
     ...anyText.refuses,
   ],
-  refusesBeyondJsonSchema: [
-    "https://",
-    "http:catalogue",
-    "http://[::1",
-    "http://[::1]x/",
-    "https://catalogue.example:port/",
-    "https://catalogue.example/%zz",
-    "https://catalogue.example/%4",
-    "https://catalogue.example/a[1]",
-    "https://catalogue.example/#a#b",
-  ],
+  refusesBeyondJsonSchema: words(`
+    https:// http:catalogue http://[::1 http://[::1]x/ https://catalogue.example:port/ https://catalogue.example/%zz
+    https://catalogue.example/%4 https://catalogue.example/a[1] https://catalogue.example/#a#b`),
 };
 
 describe("StatesResponse", () => {

@@ -148,14 +148,7 @@ describe("metadata documents", () => {
 
   test("no other path has a document, and no document depends on which teams exist", async () => {
     const { url } = await deploy();
-    const UNKNOWN_PATHS = [
-      "/",
-      "/mcp/",
-      "/mcp/Red",
-      "/mcp/red/more",
-      "/.well-known/openid-configuration",
-      "/downloads/x",
-    ];
+    const UNKNOWN_PATHS = "/ /mcp/ /mcp/Red /mcp/red/more /.well-known/openid-configuration /downloads/x".split(" ");
     for (const path of UNKNOWN_PATHS) expect((await read(url, path)).status, path).toBe(404);
     for (const path of [`/mcp/${TEAM}`, "/mcp/nobody"]) expect((await read(url, path)).status, path).toBe(401);
   });
