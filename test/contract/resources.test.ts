@@ -1,5 +1,4 @@
-// Tests the schemas of the resources, envelopes, lists and errors in docs/contract.md, 2 and 7, against the rules of their
-// fields.
+// Tests the schemas of resources, envelopes, lists and errors (docs/contract.md, 2 and 7) against the rules of their fields.
 
 import { describe, expect, test } from "vitest";
 import { DEFAULT_JOB_PAGE, envelope, jobPage, MAX_PAGE, micEnvelope, recipePage } from "../../src/contract/envelope.ts";

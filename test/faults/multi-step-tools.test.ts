@@ -1,5 +1,4 @@
-// Tests tools of several actions that are killed while they run: the same call on the next server continues, and no action runs
-// twice.
+// Tests tools of several actions that are killed while they run: the same call on the next server continues.
 import { setTimeout as sleep } from "node:timers/promises";
 import { expect, test } from "vitest";
 import * as z from "zod/v4";

@@ -1,5 +1,4 @@
-// Tests lists whose names are far longer than any district's, because the contract sets no maximum. The server must stay
-// responsive.
+// Tests that the server stays responsive with names far longer than any district's, because the contract sets no maximum.
 import { readFileSync } from "node:fs";
 import { setTimeout as sleep } from "node:timers/promises";
 import { expect, test } from "vitest";

@@ -1,5 +1,4 @@
-// Tests the checks of each request to a public address (Host, Origin, proxies), the metadata documents, and the headers of each
-// response.
+// Tests the checks of each request to a public address (Host, Origin, proxies), metadata documents and response headers.
 import { describe, expect, test } from "vitest";
 import { ACCEPT, exchangeBytes, get, initializeMessage, post, send } from "../mcp/http/raw-client.ts";
 import { deploymentForTest, TEAM } from "./in-process-deployment.ts";

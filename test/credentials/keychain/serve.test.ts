@@ -1,5 +1,4 @@
-// Tests a server without credentials in its environment: all settings come from the login, and go only to the API that it was
-// stored for.
+// Tests a server without credentials in its environment: all settings come from the login, and go only to its API.
 import { setTimeout as sleep } from "node:timers/promises";
 import { expect } from "vitest";
 import { LOGIN_CACHE_MS } from "../../../src/credentials/identity.ts";
