@@ -20,7 +20,6 @@ import {
 import { Failure, type FailureFacts } from "../../src/core/failure.ts";
 import { createIdentity } from "../../src/credentials/identity.ts";
 import { createRedactor } from "../../src/credentials/redaction.ts";
-import { noTokenStore } from "../../src/credentials/token-store.ts";
 import { createTokens } from "../../src/credentials/tokens.ts";
 import type { Emulator } from "../../src/emulator/index.ts";
 import { createGeography } from "../../src/geography/geography.ts";
@@ -207,7 +206,6 @@ export class SimulatedServer {
     });
     this.#tokens = createTokens({
       identity: world.service,
-      store: noTokenStore,
       transport: world.transport,
       timing: this.#timing,
       redactor: createRedactor(),

@@ -124,11 +124,11 @@ test("hasMore shows whether more items remain; a contradicting cursor is reporte
     for (const [nextCursor, hasMore, expectedText, contradiction] of [
       [cursor, true, `Next: ${call} (the next page)`, undefined],
       [null, false, "No more.", undefined],
-      [null, true, "More remain, but the service gives no cursor", "/page: hasMore is true, though nextCursor is null"],
+      [null, true, "More remain, but the API gives no cursor", "/page: hasMore is true, though nextCursor is null"],
       [
         cursor,
         false,
-        `No more, though the service gives a cursor.\nNext page: ${call}`,
+        `No more, although the API gives a cursor.\nNext page: ${call}`,
         "/page: hasMore is false, though nextCursor is given",
       ],
     ] as const) {

@@ -128,7 +128,7 @@ describeLatestRevision((bench) => {
       expect(sent.map(({ operationId }) => operationId)).toEqual(["getMicJob"]);
       const failed = await bench().fails("cancel_job", { jobId: id, reason, resourceVersion }, "conflict");
       expect(failed).toMatchObject({ status: 409, code: "JOB_TERMINAL", sideEffect: "none", retryable: false });
-      expect(failed.next).toBe("get_job shows how the job stands.");
+      expect(failed.next).toBe("get_job shows the state of the job.");
     }
     // The job ended just now, so the version that the agent has is also outdated.
     const { id } = await runJobToEnd(bench().service, FILE.succeeds);

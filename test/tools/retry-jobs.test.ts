@@ -332,7 +332,7 @@ test("a filter retries each failed job once, continues after the limit, and neve
   expect(second["retries"]).toEqual(retries);
   const third = await call({ ...filter, failure: problem.code });
   expect(rowsOf(third)).toEqual([]);
-  expect(third["summary"]).toBe("No job to retry. Retries, not retried again: 3 FAILED.");
+  expect(third["summary"]).toBe("No job to retry. Not retried, because they are retries themselves: 3 FAILED.");
   expect(sent).toEqual(["job-3", "job-2", "job-1"]);
 });
 
