@@ -35,7 +35,7 @@ async function setUpClient(name: ClientName) {
   }
   /** Runs a prompt whose model calls list_districts. */
   async function expectCall(args: readonly string[], variables: Readonly<Record<string, string>>): Promise<void> {
-    const { stdout, stderr } = await runPrompt(hostOf(name), home, model.url, args, variables);
+    const { stdout, stderr } = await runPrompt(hostOf(name), { home, modelUrl: model.url, args, variables });
     expect(model.toolResults().join("\n"), stdout + stderr).toContain("Karnataka");
   }
   return { runClient, expectCall, repository: await copyRepository() };

@@ -7,6 +7,7 @@ import { BaseSequencer, type TestSpecification } from "vitest/node";
 const LONGEST = [
   "test/apps/job.test.ts",
   "test/credentials/keychain/login.test.ts",
+  "test/interop/hosts.test.ts",
   "test/interop/clients.test.ts",
   "test/geography/sharing.test.ts",
   "test/cli/call.test.ts",
