@@ -1,13 +1,11 @@
 // Tests real hosts from the list of tools through the approval to the result. Those with a model get one on this machine.
-import { mkdtemp, rm } from "node:fs/promises";
-import { tmpdir } from "node:os";
-import { join } from "node:path";
-import { describe, expect, onTestFinished, test } from "vitest";
+import { describe, expect } from "vitest";
+import { folderForTest } from "../support/temporary-folder.ts";
 import { isThorough } from "../support/thorough.ts";
 import { TOOL_NAMES } from "../tools/catalogue.ts";
 import { commandClients, hosts, type Program, runPrompt } from "./hosts.ts";
 import { startModel } from "./model.ts";
-import { runCommand } from "./run.ts";
+import { runCommand, testUnless } from "./run.ts";
 import { createTappedServer } from "./wire.ts";
 
 const input = (referenceId: string) => ({
@@ -20,16 +18,14 @@ const CALLS = [READ, input("devfile_76381f6e8a03a2fd3bcb6c735f66e413"), input(`d
 const RESULTS = [/Karnataka/, /micinput_[0-9a-f]{32}/, /REFERENCE_NOT_FOUND.*Correct the fields named above/s];
 
 async function createHome() {
-  const home = await mkdtemp(join(tmpdir(), "mic-mcp-host-"));
-  onTestFinished(() => rm(home, { recursive: true, force: true, maxRetries: 5 }));
+  const home = await folderForTest();
   return { home, server: createTappedServer(home, ["serve", "--emulator"]) };
 }
 
 function testProgram({ name, version, missing }: Program, behavior: string, body: () => Promise<void>): void {
   const skipReason = missing ?? (isThorough ? undefined : "MIC_TEST_ALL is not 1");
-  const title = `${name} ${version} ${behavior}${skipReason === undefined ? "" : ` (skipped: ${skipReason})`}`;
   // These programs are not ours, so a failed run is retried once.
-  test.skipIf(skipReason !== undefined)(title, { timeout: 120_000, retry: 1 }, body);
+  testUnless(skipReason, `${name} ${version} ${behavior}`, { timeout: 120_000, retry: 1 }, body);
 }
 
 function expectListed({ readCapture }: ReturnType<typeof createTappedServer>): void {

@@ -1,15 +1,15 @@
 // Tests the repository's plugin and extension in the real clients on a new machine: they pass each client's validation, install with
 // their settings, and a prompt calls tools. `npx` gets the package from a local registry.
-import { cp, mkdtemp, rm } from "node:fs/promises";
-import { tmpdir } from "node:os";
+import { cp } from "node:fs/promises";
 import { join } from "node:path";
-import { describe, expect, onTestFinished, test } from "vitest";
+import { describe, expect } from "vitest";
 import { releaseForFile } from "../package/release-fixture.ts";
+import { folderForTest } from "../support/temporary-folder.ts";
 import { hostOf, runPrompt } from "./hosts.ts";
 import { startModel } from "./model.ts";
 import { type ClientName, commandOf, skipReasonFor } from "./packages.ts";
 import { useLocalRegistry } from "./registry.ts";
-import { type CommandResult, runCommand } from "./run.ts";
+import { type CommandResult, runCommand, testUnless } from "./run.ts";
 
 const { releasePath, siblingPath } = releaseForFile();
 
@@ -23,8 +23,7 @@ async function copyRepository(): Promise<string> {
 
 /** A client on a new machine. Each of its commands must exit with 0. */
 async function setUpClient(name: ClientName) {
-  const home = await mkdtemp(join(tmpdir(), "mic-mcp-home-"));
-  onTestFinished(() => rm(home, { recursive: true, force: true, maxRetries: 5 }));
+  const home = await folderForTest();
   await useLocalRegistry(home, releasePath("npm"));
   const table = { source: "list_districts", arguments: { state: "Goa" }, fileName: "goa.csv" };
   const model = await startModel([
@@ -45,14 +44,13 @@ async function setUpClient(name: ClientName) {
   return { runClient, expectCalls, repository: await copyRepository() };
 }
 
-function testInClient(client: ClientName, body: () => Promise<void>): void {
-  const skipReason = skipReasonFor(client);
-  test.skipIf(skipReason !== undefined)(
-    `installs in ${client} and calls tools with the documented setting${skipReason === undefined ? "" : ` (skipped: ${skipReason})`}`,
+const testInClient = (client: ClientName, body: () => Promise<void>): void =>
+  testUnless(
+    skipReasonFor(client),
+    `installs in ${client} and calls tools with the documented setting`,
     { timeout: 240_000 },
     body,
   );
-}
 
 describe("the plugin", () => {
   testInClient("Claude Code", async () => {
