@@ -11,7 +11,7 @@ export const resolveActions = defineTool({
   title: "Resolve actions after a crash or lost response",
   description:
     "Find out the outcome of unresolved actions, oldest first. Each is sent again under its key, so it never runs twice, or its job is " +
-    "read. One that never arrived may run now; to look first use list_actions.",
+    "read. An action that never arrived may run now; list_actions only lists.",
   searchHint: "recover, crash, lost response, unknown outcome",
   effect: "retry",
   input: z.strictObject({

@@ -27,7 +27,7 @@ export interface Command {
 const JSON_FLAG = { type: "boolean", about: "print JSON" } as const;
 const EMULATOR_FLAG = {
   type: "boolean",
-  about: "use the emulator that mic-mcp emulator runs; if none is running, one inside the process",
+  about: "use the running emulator (mic-mcp emulator), or one inside the process if none runs",
 } as const;
 
 const PROFILE_FLAG = {

@@ -101,8 +101,8 @@ export async function readPage<T, A extends PageAnswer<T>>(
 
 /** `hasMore` decides whether more items remain (docs/contract.md, 4.2). The sentence also mentions a cursor that contradicts it. */
 function restText(hasMore: boolean, hasCursor: boolean): string {
-  if (hasMore) return hasCursor ? "More remain." : "More remain, but the service gives no cursor to read them by.";
-  return hasCursor ? "No more, though the service gives a cursor." : "No more.";
+  if (hasMore) return hasCursor ? "More remain." : "More remain, but the API gives no cursor to read them.";
+  return hasCursor ? "No more, although the API gives a cursor." : "No more.";
 }
 
 export function pageResult<T>(

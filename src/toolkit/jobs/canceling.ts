@@ -83,7 +83,7 @@ export function rejectEndedJob({ id, state }: Job): void {
 function explainStaleVersion(conflict: Failure, tried: number | undefined, job: Job): Failure {
   const moved = job.resourceVersion === tried ? "" : `at version ${job.resourceVersion} and `;
   return conflict.with({
-    message: `Job ${formatToken(job.id)} was not cancelled: the service refused ${tried === undefined ? "its version" : `version ${tried}`} as stale; the job is now ${moved}in state ${job.state}.`,
+    message: `Job ${formatToken(job.id)} was not cancelled: the API refused ${tried === undefined ? "its version" : `version ${tried}`} as stale; the job is now ${moved}in state ${job.state}.`,
     retryable: false,
     next: ENDED.has(job.state)
       ? NOTHING_LEFT
@@ -100,7 +100,7 @@ function explainUnknownOutcome(conflict: Failure, jobId: string, job: Job | unde
     next:
       job && ENDED.has(job.state)
         ? NOTHING_LEFT
-        : `${getJobCall} shows whether it ends as CANCELLED; repeating this call does not. If the job continues, call cancel_job with a new idempotencyKey.`,
+        : `${getJobCall} shows whether it ends as CANCELLED, which repeating this call does not. If the job continues, call cancel_job with a new idempotencyKey.`,
   });
 }
 

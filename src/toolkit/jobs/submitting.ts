@@ -258,7 +258,7 @@ export async function runJob(
   const { timing } = ports.service;
   const startedAt = timing.now();
   const { waitSeconds } = options;
-  const call = { ...toolCall, context: withWaitLimit(toolCall.context, waitSeconds, timing) };
+  const call = withWaitLimit(toolCall, waitSeconds, timing);
   const own: JobRun = {
     ...{ args, call, ports, ...options, registered: [], isSubmitted: false },
     secondsLeft: () => secondsLeft(waitSeconds, startedAt, timing),
