@@ -189,7 +189,7 @@ const MAY_HAVE_TAKEN_EFFECT = "The action may or may not have taken effect.";
 function unverifiedResponseFailure(endpoint: Endpoint, status: number, reason: string): Failure {
   const expected = endpoint.success.status;
   const stated = `HTTP status ${status}${status === expected ? "" : `, not ${expected}`}`;
-  const message = `The response to ${endpoint.id} has ${stated}: ${reason}.`;
+  const message = `The response to ${endpoint.id} (${stated}) is invalid: ${reason}.`;
   if (!isAction(endpoint))
     return new Failure({
       kind: "contract_violation",
@@ -270,7 +270,7 @@ export function cancelledFailure(endpoint: Endpoint, key: string | undefined, se
   const unknown = isAction(endpoint) && sent;
   return new Failure({
     kind: "cancelled",
-    message: `The call was cancelled by the client.${unknown ? ` ${MAY_HAVE_TAKEN_EFFECT}` : ""}`,
+    message: `The call was canceled by the client.${unknown ? ` ${MAY_HAVE_TAKEN_EFFECT}` : ""}`,
     retryable: true,
     sideEffect: unknown ? "unknown" : "none",
     ...(key !== undefined && { idempotencyKey: key }),

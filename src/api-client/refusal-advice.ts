@@ -48,7 +48,7 @@ const CONFLICT_ADVICE: Readonly<Record<string, string>> = {
   cancelMicJob: "get_job shows the state of the job.",
   retryMicJob: "get_job shows the state of the job.",
   createMicJob: "get_input shows the state of an input; a job needs READY inputs.",
-  requestMicSharedFileProcessing: "get_recipe shows the current versionHash, get_input the state of the input.",
+  requestMicSharedFileProcessing: "get_recipe shows the current versionHash; get_input shows the input's state.",
   getMicPublicAssetContent: "The API does not release the file in its current state; get_input shows an input's scan.",
 };
 

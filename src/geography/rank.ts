@@ -418,7 +418,7 @@ export function describeRanking(
   const page =
     first === undefined ? (count === 0 ? "" : ` No row after ${offset}.`) : ` ${describeFirst(first, query)}`;
   const range = rows.length === 1 ? `Row ${lastRow}` : `Rows ${offset + 1} to ${lastRow}`;
-  const limits = perState === undefined ? "" : `, at most ${perState} of each state`;
+  const limits = perState === undefined ? "" : `, at most ${perState} per state`;
   const shownRows =
     first === undefined || rows.length === totalRows ? "" : ` ${range} of ${formatNumber(totalRows)}${limits}.`;
   // If the first row has a count of 0, its sentence already mentions that.

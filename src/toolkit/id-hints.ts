@@ -17,7 +17,7 @@ interface IdKind {
 const HEX_DIGITS = 32;
 const MAX_HINTS = 3;
 
-const ASSET_OF_INPUT = "Its referenceId is the asset. get_input shows it";
+const ASSET_OF_INPUT = "Pass the input's referenceId, which get_input shows";
 
 /** The kinds of ids by their prefixes, as the API gives them. */
 const KINDS: Readonly<Record<string, IdKind>> = {

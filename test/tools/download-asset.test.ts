@@ -68,7 +68,7 @@ describeLatestRevision((bench) => {
   test("the error for an unknown asset id points to get_input if it is the id of an input", async () => {
     const [inputId = ""] = bench().service.emulator.inputIds;
     const failed = await bench().fails(TOOL, { assetId: inputId }, "not_found");
-    expect(failed.next).toMatch(/referenceId is the asset.*get_input/);
+    expect(failed.next).toMatch(/the input's referenceId, which get_input shows/);
     expect((await bench().fails(TOOL, { assetId: "devfile_none" }, "not_found")).next).not.toContain("get_input");
   });
 

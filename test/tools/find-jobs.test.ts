@@ -247,7 +247,7 @@ test("the full view has as many jobs as one answer holds, and the cursor continu
       expect(countTokens(json)).toBeLessThan(25_000);
       const page = Found.partial({ counts: true, read: true }).parse(structured);
       ids.push(...idsOf(page.data));
-      if (page.page.hasMore) expect(page.summary).toContain("One answer holds no more items.");
+      if (page.page.hasMore) expect(page.summary).toContain("This answer has reached its size limit.");
       next = page.nextStep?.arguments;
     }
     expect(ids).toEqual(jobs.map(({ id }) => id));

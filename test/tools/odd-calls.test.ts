@@ -78,7 +78,7 @@ const accepted: Accepted = ({ workspaceId, jobId, inputId, operationId, versionI
   ],
   rank_divisions: [
     { level: "STATE", by: "Name", limit: null, order: null, states: null, min: null, max: null },
-    { level: "district", by: "MANDALCOUNT", order: "DESC", limit: "3" },
+    { level: "district", by: "MandalCount", order: "DESC", limit: "3" },
     { level: "district", by: "mandalCount", states: "GA", min: "1" },
     { level: "district", by: "mandalCount", states: 36, limit: 1000 },
     { level: "district", by: "mandalCount", states: '["GA","TG"]', createdSince: "2010" },

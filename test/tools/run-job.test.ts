@@ -129,7 +129,7 @@ describeLatestRevision((bench, revision) => {
     const stopped = Result.parse(first.structured);
     expect(stopped.data.state).toBe("WAITING_SCAN");
     expect(stopped.action).toBeUndefined();
-    expect(stopped.summary).toMatch(/^No job was submitted, because of port /);
+    expect(stopped.summary).toMatch(/^No job was submitted\. Port /);
     expect(Object(first.structured["nextStep"])).toMatchObject({ tool: "run_job" });
     // Without waitSeconds, the call waits as long as it may.
     expect(Object(first.structured["nextStep"]).arguments).toEqual(args);

@@ -106,7 +106,7 @@ export function createJobTasks(runtime: Runtime, linkOf: ResourceLinkFactory): J
         context,
         async (started, call) => {
           if (!offered.has(CANCEL))
-            throw internalError("Nothing was cancelled: this server is read-only (MIC_READ_ONLY=1).");
+            throw internalError("Nothing was canceled: this server is read-only (MIC_READ_ONLY=1).");
           await cancelStartedJob(started, call, ports);
           return true;
         },

@@ -50,7 +50,7 @@ export function createProgressReporter(context: ServerContext): CallRequest["rep
 
 const canceledFacts: FailureFacts = {
   kind: "cancelled",
-  message: "The call was cancelled by the client.",
+  message: "The call was canceled by the client.",
   retryable: true,
   sideEffect: "none",
 };

@@ -76,7 +76,7 @@ export const JOB = {
   },
   stalled: {
     summary: ({ what, state, place, still }) =>
-      `${what} is ${state}${place}.${still} Ask the user whether to contact its operator or to cancel it; waiting longer may not help.`,
+      `${what} is ${state}${place}.${still} Ask the user whether to contact the API's operator or to cancel it; waiting longer may not help.`,
   },
   "waiting for review": {
     summary: ({ what, where, still }) => `${what} waits for its review (${where}). Tell the user.${still}`,
@@ -102,7 +102,7 @@ export const JOB = {
   },
   "failed, unexplained": {
     summary: ({ what, place }) =>
-      `${what} FAILED${place}; the API gives no reason. Ask the user to contact its operator before another try.`,
+      `${what} FAILED${place}; the API gives no reason. Ask the user to contact the API's operator before another try.`,
   },
   "failed, worth resuming": {
     summary: ({ what, place, failure }) => `${what} FAILED${place}: ${failure}. It may be retried.`,
@@ -186,7 +186,7 @@ export const INPUT = {
   },
   "scan stuck": {
     summary: ({ scanState }) =>
-      `The input waits for a scan that is ${scanState}; a job needs it READY. If that does not change, ask the user to contact its operator.`,
+      `The input waits for a scan that is ${scanState}; a job needs it READY. If that does not change, ask the user to contact the API's operator.`,
     nextStep: (input) => waitForScanStep(input, "waits for the scan; if it does not change, try again in some minutes"),
   },
   ready: {

@@ -117,7 +117,7 @@ const schemaOf = ({ definition, references }: RecipeParameters) => ({
 export const recipeOfferPresenter: ResourcePresenter<RecipeOffer> = {
   uri: ({ recipe }) => uris.recipe(recipe.versionId),
   advise: ({ recipe: { name, inputs } }) => ({
-    summary: `Recipe ${quote(name)}: bind ${portsOf(inputs)}; give parameterValues as recipe.parameters.definition asks.`,
+    summary: `Recipe ${quote(name)}: bind ${portsOf(inputs)}; give parameterValues as recipe.parameters.definition requires.`,
   }),
   toSummary({ recipe, expiresAt }) {
     const { versionId, versionHash, name, inputs, parameters, requiredPermissions, stopAfterStage } = recipe;

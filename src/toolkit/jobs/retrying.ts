@@ -311,7 +311,7 @@ async function nextStep(
   const { jobIds: _, waitSeconds: __, ...filter } = args;
   if (again.length > 0) {
     const jobIds = again.map(({ row }) => row.jobId);
-    const why = `${waitFirstText(again)}continues with the rest and resolves what is unknown; none is retried twice`;
+    const why = `${waitFirstText(again)}retries the rest and resolves unknown outcomes, but never retries a job twice`;
     const { retryMode, reason, idempotencyKey } = args;
     const key = idempotencyKey !== undefined && { idempotencyKey };
     return { tool: "retry_jobs", arguments: { jobIds, retryMode, reason, ...key }, why };

@@ -175,7 +175,7 @@ async function inputNotReady({ call, ports, again }: JobRun, { port, inputId }: 
   function advise(input: Input, readAt?: number): Advice {
     const { summary, nextStep } = inputPresenter.advise(input, readAt);
     return {
-      summary: `No job was submitted, because of port ${port}: ${summary}`,
+      summary: `No job was submitted. Port ${port}: ${summary}`,
       nextStep: inputPresenter.isMoving(input)
         ? { ...again, why: "waits for the scan, then submits the job" }
         : nextStep,
