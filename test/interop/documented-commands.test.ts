@@ -51,7 +51,7 @@ async function createHome(): Promise<string> {
 
 describe("documented commands", () => {
   for (const [client, program, connected] of clients) {
-    testUnless(skipReasonFor(client), `the documented commands connect ${client}`, {}, async () => {
+    testUnless(skipReasonFor(client), `the documented commands connect ${client}`, { timeout: 120_000 }, async () => {
       const [readme = [], guide = []] = pages.map((page) =>
         commandLines(page, program).filter((line) => !line.includes("TOKEN")),
       );
