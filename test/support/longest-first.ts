@@ -6,7 +6,7 @@ import { words } from "./words.ts";
 
 /** The files that take longest, because they wait for browsers, keychains, other programs, or minutes. */
 const LONGEST = words(`
-  test/apps/job.test.ts test/credentials/keychain/login.test.ts test/interop/clients.test.ts
+  test/apps/job.test.ts test/credentials/keychain/login.test.ts test/interop/hosts.test.ts test/interop/clients.test.ts
   test/geography/sharing.test.ts test/cli/call.test.ts test/credentials/keychain/doctor.test.ts
   test/actions/postgres.test.ts test/credentials/keychain/serve.test.ts test/interop/documented-commands.test.ts
   test/package/release.test.ts test/cli/watch.test.ts test/mcp/resources/updates.test.ts
