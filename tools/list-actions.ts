@@ -40,7 +40,7 @@ export const listActions = defineTool({
   name: "list_actions",
   title: "List actions: history and audit log of changes",
   description:
-    "List write requests made from here by any session: unresolved ones first, then the latest. Call it at the start of a session.",
+    "List write requests made here by any session: unresolved ones first, then the latest. Call it at the start of a session.",
   searchHint: "history, audit log, what was changed, crash, idempotency",
   alwaysLoad: true,
   effect: "read",

@@ -25,7 +25,7 @@ const MAX_ROWS = MAX_STATES * MAX_DISTRICTS;
 const MAX_NAME = 80;
 
 function throwInvalidArgument(argument: string, message: string): never {
-  throw invalidArguments(`rank_divisions was not called: wrong argument "${argument}".`, [
+  throw invalidArguments(`rank_divisions refused the argument "${argument}".`, [
     { pointer: `/${argument}`, code: "CONFLICT", message },
   ]);
 }
@@ -81,7 +81,7 @@ function incompleteFailure(coverage: Coverage): Failure {
     next:
       seconds === undefined
         ? "Call again later, or leave those states out with states."
-        : `Call again in ${seconds} s with waitSeconds 45; what was read is kept.`,
+        : `Call again in ${seconds} s with waitSeconds 45; the lists that were read are kept.`,
   });
 }
 

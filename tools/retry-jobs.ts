@@ -19,7 +19,7 @@ export const retryJobs = defineTool({
   name: "retry_jobs",
   title: "Retry many failed jobs at once",
   description:
-    "Retry up to 50 FAILED or CANCELLED jobs, each as a new job, then wait for those. Give jobIds, or createdSince for all worth it.",
+    "Retry up to 50 FAILED or CANCELLED jobs, each as a new job, then wait for these. Give jobIds, or createdSince for all that are worth it.",
   searchHint: "rerun or restart all failed jobs",
   effect: "retry",
   input: z

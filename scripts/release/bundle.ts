@@ -3,7 +3,8 @@ import { cp, readFile } from "node:fs/promises";
 import { join } from "node:path";
 import { run, writeJson } from "./files.ts";
 
-const MCPB = join("node_modules", "@anthropic-ai", "mcpb", "dist", "cli", "cli.js");
+/** Arguments of npm that run Anthropic's bundler. It is not a dependency, because only a release needs it. */
+export const MCPB = ["exec", "--yes", "--package=@anthropic-ai/mcpb@2.1.2", "--", "mcpb"] as const;
 
 /** The first Node version that includes SQLite. A bundle contains no addon, because one bundle is for all platforms. */
 export const NODE_WITH_SQLITE = ">=22.16.0";
@@ -16,7 +17,7 @@ export async function packBundle(release: string, unpacked: string, icon: string
   const runtimes = { node: NODE_WITH_SQLITE };
   await writeJson(manifest, { ...otherFields, icon: "icon.png", compatibility: { ...compatibility, runtimes } });
   await cp(icon, join(unpacked, "icon.png"));
-  await run(process.execPath, [MCPB, "validate", manifest]);
-  await run(process.execPath, [MCPB, "pack", unpacked, bundle]);
+  await run("npm", [...MCPB, "validate", manifest]);
+  await run("npm", [...MCPB, "pack", unpacked, bundle]);
   return bundle;
 }

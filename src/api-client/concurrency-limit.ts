@@ -28,6 +28,7 @@ export function withConcurrencyLimit(transport: Transport, max: number): Transpo
       });
     },
     openStream: transport.openStream,
+    proxyFor: transport.proxyFor,
     close: async () => undefined,
   };
 }

@@ -19,7 +19,7 @@ async function awaitCooldown(cooldown: Cooldown, context: CallContext, timing: T
       const seconds = Math.ceil(leftMs / 1000);
       throw new Failure({
         kind: "rate_limited",
-        message: "Not sent: the service asked all callers of this team to wait (HTTP 429).",
+        message: "Not sent: the API asked all callers of this team to wait (HTTP 429).",
         retryable: true,
         sideEffect: "none",
         retryAfterSeconds: seconds,

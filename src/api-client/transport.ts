@@ -69,27 +69,30 @@ export interface ExchangeLimits extends SendLimits {
 }
 
 /**
- * Both methods send once. They throw the signal's reason or TransportError, whose `sent` is false if the request was not sent.
+ * The first two methods send once. They throw the signal's reason or TransportError, whose `sent` is false if the request was not sent.
  */
 export interface Transport {
   /** Reads the complete body within the time limit. Also throws ResponseTooLarge. */
   exchange(request: WireRequest, limits: ExchangeLimits): Promise<WireResponse>;
   /** Waits for the response head within the time limit. The calling code reads the body; the signal aborts it. */
   openStream(request: WireRequest, limits: SendLimits): Promise<StreamedResponse>;
+  /** Returns the variable of the proxy that is used for this URL; undefined if none is used. */
+  proxyFor(url: string): string | undefined;
   close(): Promise<void>;
 }
 
-// Errors that occur before a request can have reached the API.
-const UNSENT = new Set([
+/** Errors of a connection: to the proxy if there is one, else to the API. */
+const UNREACHABLE = [
   "ECONNREFUSED",
   "ENOTFOUND",
   "EAI_AGAIN",
   "EHOSTUNREACH",
   "ENETUNREACH",
   "UND_ERR_CONNECT_TIMEOUT",
-  "UND_ERR_INVALID_ARG",
   "UND_ERR_PRX_TLS",
-]);
+];
+// Errors that occur before a request can have reached the API.
+const UNSENT = new Set([...UNREACHABLE, "UND_ERR_INVALID_ARG"]);
 const isTlsRefusal = (code: string): boolean => /CERT|SELF_SIGNED|UNABLE_TO_|ERR_TLS|ERR_SSL|EPROTO/.test(code);
 
 // A failed connection to a host with several addresses is reported as an AggregateError.
@@ -108,23 +111,30 @@ const PROXY_VARIABLES = ["https_proxy", "HTTPS_PROXY", "http_proxy", "HTTP_PROXY
 
 const portOf = ({ port, protocol }: URL): string => port || (protocol === "https:" ? "443" : "80");
 
-/** Returns the variable of the proxy that this error is about; undefined if it is not about a proxy. */
-function findFailedProxy(error: unknown, origin: string): string | undefined {
-  if (error instanceof AggregateError) return error.errors.map((each) => findFailedProxy(each, origin)).find(Boolean);
-  const target = new URL(origin);
-  const names = target.protocol === "http:" ? PROXY_VARIABLES.slice(2) : PROXY_VARIABLES;
-  const name = names.find((each) => process.env[each]);
-  const text = process.env[name ?? ""];
-  if (text === undefined || !URL.canParse(text)) return undefined;
-  const proxy = new URL(text);
-  const { port, hostname } = { port: undefined, hostname: undefined, ...Object(error) };
-  // NO_PROXY may exclude the API, whose port then shows that the error is not about the proxy.
-  const isProxyAddress =
-    hostname === proxy.hostname ||
-    errorMessage(error).includes(`${proxy.hostname}:${portOf(proxy)}`) ||
-    (String(port) === portOf(proxy) && portOf(proxy) !== portOf(target));
-  return isProxyRefusal(error) || (isProxyAddress && !wasSent(error)) ? name : undefined;
+/** Reads NO_PROXY as undici does. */
+function isExcludedFromProxies(target: URL): boolean {
+  const excluded = process.env["no_proxy"] ?? process.env["NO_PROXY"] ?? "";
+  if (excluded === "*") return true;
+  return excluded.split(/[,\s]/).some((entry) => {
+    const [, host = "", port] = /^(.+?)(?::(\d+))?$/.exec(entry.toLowerCase()) ?? [];
+    const name = host.replace(/^\*?\./, "");
+    if (name === "" || (port !== undefined && port !== portOf(target))) return false;
+    return target.hostname === name || target.hostname.endsWith(`.${name}`);
+  });
 }
+
+/** Returns the variable of the proxy that undici uses for this URL; undefined if it uses none. */
+function proxyVariableFor(url: string): string | undefined {
+  const target = new URL(url);
+  const names = target.protocol === "http:" ? PROXY_VARIABLES.slice(2) : PROXY_VARIABLES;
+  return isExcludedFromProxies(target) ? undefined : names.find((each) => process.env[each]);
+}
+
+/** Returns whether an error of a request through a proxy is the proxy's. An error of TLS may be about the API's certificate. */
+const isProxyError = (error: unknown): boolean =>
+  error instanceof AggregateError
+    ? error.errors.some(isProxyError)
+    : isProxyRefusal(error) || UNREACHABLE.includes(errorCode(error));
 
 function describeError(error: unknown): string {
   if (error instanceof AggregateError) return error.errors.map(describeError).join("; ");
@@ -158,7 +168,7 @@ const STALL_MS = 30_000;
 async function send<T>(
   dispatcher: Dispatcher,
   { method, origin, path, headers, body: content }: WireRequest,
-  { timeoutMs, signal }: SendLimits,
+  { timeoutMs, signal, proxyFor }: SendLimits & Pick<Transport, "proxyFor">,
   read: (response: StreamedResponse) => Promise<T>,
 ): Promise<T> {
   signal.throwIfAborted();
@@ -175,7 +185,9 @@ async function send<T>(
         reject(error);
       }
       function giveUp(message: string, timedOut: boolean): void {
-        broken = new TransportError(message, { sent: controller !== undefined, timedOut });
+        // The request starts when the proxy has connected to the API.
+        const proxy = timedOut && controller === undefined ? proxyFor(origin) : undefined;
+        broken = new TransportError(message, { sent: controller !== undefined, timedOut, proxy });
         failWith(broken);
         controller?.abort(broken);
       }
@@ -224,7 +236,7 @@ async function send<T>(
     });
   } catch (error) {
     if (!(error instanceof TransportError) || error.sent) signal.throwIfAborted();
-    throw toTransportError(error, findFailedProxy(error, origin));
+    throw toTransportError(error, isProxyError(error) ? proxyFor(origin) : undefined);
   }
 }
 
@@ -267,11 +279,14 @@ export function createTransport(
   const calls = memoizeUntilFailure(() => create(connections));
   /** Files have separate connections, so that no call waits for a file that is read slowly. */
   const files = memoizeUntilFailure(() => create(STREAM_CONNECTIONS));
+  const proxyFor: Transport["proxyFor"] = (url) => (proxies ? proxyVariableFor(url) : undefined);
 
   return {
     exchange: async (request, limits) =>
-      await send(await calls.get(), request, limits, bufferResponse(limits.maxBytes)),
-    openStream: async (request, limits) => await send(await files.get(), request, limits, async (response) => response),
+      await send(await calls.get(), request, { ...limits, proxyFor }, bufferResponse(limits.maxBytes)),
+    openStream: async (request, limits) =>
+      await send(await files.get(), request, { ...limits, proxyFor }, async (response) => response),
+    proxyFor,
     async close() {
       for (const started of [calls.ifStarted(), files.ifStarted()]) await (await started)?.destroy();
     },

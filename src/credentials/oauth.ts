@@ -87,11 +87,11 @@ function nextStep(kind: FailureKind, waitSeconds: number | undefined, isPage: bo
   if (isPage && (kind === "forbidden" || kind === "unauthorized")) return CHECK_BASE_URL_ADVICE;
   switch (kind) {
     case "forbidden":
-      return "Ask the user to have the application's owner grant it this scope.";
+      return "Ask the user to ask the application's owner for this scope.";
     case "unauthorized":
       return "Ask the user to correct the client id and secret: mic-mcp login, or MIC_CLIENT_ID and MIC_CLIENT_SECRET.";
     case "contract_violation":
-      return "Ask the user to check that MIC_BASE_URL points at the service itself.";
+      return "Ask the user to check that MIC_BASE_URL points at the API itself.";
     default:
       return `Wait ${waitSeconds ?? 5} s, then repeat the call.`;
   }
@@ -133,7 +133,7 @@ function failureFromResponse(answer: WireResponse, scopes: readonly string[]): F
 
 export const invalidTokenResponse = (
   reason: string,
-  next = "Ask the user to check that MIC_BASE_URL points at the service itself.",
+  next = "Ask the user to check that MIC_BASE_URL points at the API itself.",
 ): Failure =>
   new Failure({
     kind: "contract_violation",

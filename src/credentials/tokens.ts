@@ -24,7 +24,8 @@ import type { StoredToken, TokenStore } from "./token-store.ts";
 
 export interface TokenOptions {
   readonly identity: Identity;
-  readonly store: TokenStore;
+  /** Undefined without a keychain: tokens live only as long as the process. */
+  readonly store?: TokenStore | undefined;
   readonly transport: Transport;
   readonly timing: Timing;
   readonly redactor: Redactor;
@@ -63,13 +64,14 @@ function unreachable(error: TransportError): Failure {
   );
 }
 
-const timeoutError = (): Failure =>
+/** `proxy`: the variable of the proxy to the token endpoint, if any. */
+const timeoutError = (proxy: string | undefined): Failure =>
   new Failure({
     kind: "timeout",
-    message: "The token endpoint did not answer in time.",
+    message: `The token endpoint did not answer in time${proxy === undefined ? "" : ` through the proxy that ${proxy} names`}.`,
     retryable: true,
     sideEffect: "none",
-    next: "Try again in a little while.",
+    next: `Call again in a minute${proxy === undefined ? "" : `; if it keeps failing, ask the user to check ${proxy}`}.`,
   });
 
 export interface Tokens extends TokenSource {
@@ -84,9 +86,10 @@ export function createTokens({ identity, store, transport, timing, redactor }: T
   /** The form for which the API has returned a token; the other one is never tried again. */
   let acceptedForm: BasicForm | undefined;
   let writes = Promise.resolve();
+  let proxy: string | undefined;
 
   /** Runs keychain writes in order and in the background, so that no call waits for them. */
-  function runInBackground(write: () => Promise<void>): void {
+  function runInBackground(write: () => Promise<void> | undefined): void {
     writes = writes.then(write).catch(() => undefined);
   }
 
@@ -104,6 +107,7 @@ export function createTokens({ identity, store, transport, timing, redactor }: T
         signal: new AbortController().signal,
       });
     const [first, second] = formsToTry(credentials);
+    proxy = transport.proxyFor(baseUrl);
     try {
       const firstAnswer = await requestToken(first);
       const shouldRetry = second !== undefined && isClientRefused(firstAnswer);
@@ -128,7 +132,7 @@ export function createTokens({ identity, store, transport, timing, redactor }: T
     const credentials = await identity.credentials();
     for (const form of basicForms(credentials)) redactor.add(basicHeader(credentials, form).slice("Basic ".length));
     const owner = { baseUrl: await identity.baseUrl(), clientId: credentials.clientId };
-    const stored = await store.load(owner, scopes);
+    const stored = await store?.load(owner, scopes);
     if (stored && !refused.has(stored.value) && isUnexpired(stored, timing.now())) return cacheToken(scopes, stored);
     const { value, expiresInSeconds } = await fetchToken(owner.baseUrl, credentials, scopes);
     const obtainedAt = timing.now();
@@ -137,7 +141,7 @@ export function createTokens({ identity, store, transport, timing, redactor }: T
       obtainedAt,
       ...(expiresInSeconds !== undefined && { expiresAt: obtainedAt + expiresInSeconds * 1000 }),
     };
-    runInBackground(() => store.save(owner, scopes, token));
+    runInBackground(() => store?.save(owner, scopes, token));
     return cacheToken(scopes, token);
   }
 
@@ -151,6 +155,7 @@ export function createTokens({ identity, store, transport, timing, redactor }: T
   }
 
   async function removeFromStore(scopes: readonly string[], token: string): Promise<void> {
+    if (!store) return;
     const { clientId } = await identity.credentials();
     await store.remove({ baseUrl: await identity.baseUrl(), clientId }, scopes, token);
   }
@@ -167,7 +172,7 @@ export function createTokens({ identity, store, transport, timing, redactor }: T
 
   /** Waits within the limits of the call; the request itself continues for the other callers. */
   const withCallDeadline = <T>({ signal, deadlineAt }: CallContext, promise: Promise<T>): Promise<T> =>
-    withTimeout(promise, { signal, timeoutMs: deadlineAt - timing.now(), timeoutError });
+    withTimeout(promise, { signal, timeoutMs: deadlineAt - timing.now(), timeoutError: () => timeoutError(proxy) });
 
   return {
     async get(scopes, context) {

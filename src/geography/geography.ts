@@ -98,7 +98,7 @@ export function createGeography({ service, perMinute, timing = unrefTiming, shar
     if (failed !== undefined) return failed;
     if (!prefetch.isPending(code)) return { state: code, reason: "the catalog changed meanwhile: ask again" };
     const reason = limiter.isCoolingDown
-      ? "the service asked for a pause (HTTP 429)"
+      ? "the API asked for a pause (HTTP 429)"
       : limiter.delayMs() > 0
         ? "rate limit"
         : NOT_READ_YET;

@@ -159,7 +159,7 @@ export class Limiter {
   #rateLimitFailure(): Failure {
     const retryAfterSeconds = Math.max(1, Math.ceil(this.delayMs(0, true) / 1000));
     const why = this.isCoolingDown
-      ? "the service asked for a pause (HTTP 429)"
+      ? "the API asked for a pause (HTTP 429)"
       : `at most ${this.#maxRequests(true)} geography requests leave here in a minute`;
     return new Failure({
       kind: "rate_limited",

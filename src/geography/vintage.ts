@@ -53,8 +53,7 @@ export function describeCatalog({
   sourceUpdatedAt,
   fallbackUsed,
 }: Omit<StatesResponse, "states">): string {
-  const when =
-    sourceUpdatedAt === undefined ? "vintage not stated by the service" : `vintage ${quote(sourceUpdatedAt)}`;
+  const when = sourceUpdatedAt === undefined ? "vintage not stated by the API" : `vintage ${quote(sourceUpdatedAt)}`;
   const from = source === undefined ? "" : `, source ${quote(source)}`;
   const at = sourceRef === undefined ? "" : ` at ${quote(sourceRef)}`;
   const fallback = fallbackUsed === undefined ? "" : `, fallbackUsed ${fallbackUsed}`;

@@ -3,14 +3,13 @@ import { type GetPromptResult, ProtocolError, ProtocolErrorCode, type Server } f
 import { formatToken } from "../core/untrusted-text.ts";
 import { type Prompt, type PromptArgument, prompts } from "../toolkit/prompts.ts";
 import type { Runtime } from "./runtime.ts";
-import { isOfferedTool } from "./tools/offered-tools.ts";
 
 const MAX_CHARS = 4_000;
 
 const invalidParams = (message: string): ProtocolError => new ProtocolError(ProtocolErrorCode.InvalidParams, message);
 
-export const offeredPrompts = ({ tools, config }: Runtime): readonly Prompt[] =>
-  prompts.filter((prompt) => prompt.tools.every((tool) => isOfferedTool(tool, tools, config)));
+export const offeredPrompts = ({ offered }: Runtime): readonly Prompt[] =>
+  prompts.filter(({ tools }) => tools.every((tool) => offered.has(tool)));
 
 export function findPrompt(name: string, runtime: Runtime): Prompt {
   const offered = offeredPrompts(runtime);
@@ -26,7 +25,7 @@ function validateArguments(prompt: Prompt, args: Readonly<Record<string, string>
   const unknown = Object.keys(args).filter((name) => !known.includes(name));
   if (unknown.length > 0)
     throw invalidParams(
-      `${prompt.name} takes no argument ${unknown.map((name) => formatToken(name)).join(", ")}; it takes: ${known.join(", ")}.`,
+      `${prompt.name} takes no argument ${unknown.map((name) => formatToken(name)).join(", ")}; known: ${known.join(", ")}.`,
     );
   // A form also sends the arguments that the user left empty.
   const filled = Object.fromEntries(Object.entries(args).filter(([, value]) => value.trim() !== ""));

@@ -101,8 +101,8 @@ export async function readPage<T, A extends PageAnswer<T>>(
 
 /** `hasMore` decides whether more items remain (docs/contract.md, 4.2). The sentence also mentions a cursor that contradicts it. */
 function restText(hasMore: boolean, hasCursor: boolean): string {
-  if (hasMore) return hasCursor ? "More remain." : "More remain, but the service gives no cursor to read them by.";
-  return hasCursor ? "No more, though the service gives a cursor." : "No more.";
+  if (hasMore) return hasCursor ? "More remain." : "More remain, but the API gives no cursor to read them.";
+  return hasCursor ? "No more, although the API gives a cursor." : "No more.";
 }
 
 export function pageResult<T>(
@@ -117,7 +117,7 @@ export function pageResult<T>(
   const again = { ...query, ...(isFull && { view }), cursor: nextCursor };
   const nextPage: NextStep | undefined =
     nextCursor === null ? undefined : { tool: call.tool, arguments: again, why: "the next page" };
-  const truncationNote = isCut ? ["One answer holds no more items."] : [];
+  const truncationNote = isCut ? ["This answer has reached its size limit."] : [];
   const nextStep = hasMore && end === undefined ? nextPage : undefined;
   return toolResult(call, data, {
     summary: [options.summary, ...truncationNote, end ?? restText(hasMore, nextPage !== undefined)].join(" "),

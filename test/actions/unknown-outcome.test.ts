@@ -34,7 +34,7 @@ test("an unknown outcome names the call that resolves it, under the same key and
   stub.expect(answer(202, enveloped(job)), answer(200, enveloped({ ...job, state: "SUCCEEDED" })));
   const again = await server.call("submit_job", createJob);
   expect(again.action).toEqual({ idempotencyKey: error?.idempotencyKey, replayed: false, attempts: 2 });
-  expect(again.text).toMatch(/^Resolved: it ran once, at 2026-11-20 10:00:00 UTC\. The job, .* SUCCEEDED/);
+  expect(again.text).toMatch(/^Resolved: the action ran once, at 2026-11-20 10:00:00 UTC\. The job, .* SUCCEEDED/);
   const [first, second] = stub.requests;
   expect(second?.headers["idempotency-key"]).toBe(first?.headers["idempotency-key"]);
   expect(second?.body).toEqual(first?.body);

@@ -1,11 +1,12 @@
-// Tests that HTTP_PROXY and NO_PROXY are obeyed, and that an action which the proxy refuses changed nothing.
+// Tests that HTTP_PROXY and NO_PROXY are obeyed, and that a proxy which fails is named and changed nothing.
 import { afterEach, beforeEach, describe, expect, vi } from "vitest";
+import type { Transport } from "../../src/api-client/transport.ts";
 import { enveloped, job } from "../contract/samples.ts";
 import { run } from "../mcp/stdio/child.ts";
 import { test } from "../support/fixtures.ts";
 import { connectionForTest } from "../support/mcp.ts";
-import { answer, refusingBaseUrl } from "../support/stub.ts";
-import { clientForTest, expectFailure, readJob, submitJob } from "./client.ts";
+import { answer, neverAnswer, refusingBaseUrl } from "../support/stub.ts";
+import { clientForTest, createCallContext, expectFailure, readJob, submitJob } from "./client.ts";
 import { proxyForTest } from "./proxy.ts";
 
 const NAMES = ["HTTP_PROXY", "HTTPS_PROXY", "NO_PROXY"].flatMap((name) => [name, name.toLowerCase()]);
@@ -15,6 +16,15 @@ beforeEach(() => {
 });
 afterEach(() => {
   vi.unstubAllEnvs();
+});
+
+/** The token request does not use the proxy, so that the action itself reaches it. */
+const withTokenFromElsewhere = (real: Transport): Transport => ({
+  ...real,
+  exchange: (request, limits) =>
+    request.path.endsWith("/oauth/token")
+      ? Promise.resolve({ status: 200, headers: {}, body: Buffer.from('{"access_token":"from-elsewhere"}') })
+      : real.exchange(request, limits),
 });
 
 describe("with HTTP_PROXY", () => {
@@ -55,6 +65,33 @@ describe("with HTTP_PROXY", () => {
     expect(stub.requests).toHaveLength(0);
   });
 
+  test("a proxy that never answers is named, and the action changed nothing", async ({ stub }) => {
+    vi.stubEnv("HTTP_PROXY", (await proxyForTest("silence")).url);
+    const tokenFailure = await expectFailure(submitJob(clientForTest(stub.baseUrl).service, createCallContext(300)));
+    const { service } = clientForTest(stub.baseUrl, { wrap: withTokenFromElsewhere });
+    for (const failure of [tokenFailure, await expectFailure(submitJob(service, createCallContext(300)))])
+      expect(failure).toMatchObject({
+        kind: "timeout",
+        sideEffect: "none",
+        message: expect.stringContaining("the proxy that HTTP_PROXY names"),
+        next: expect.stringContaining("ask the user to check HTTP_PROXY."),
+      });
+    expect(stub.requests).toHaveLength(0);
+  });
+
+  test.for(["127.0.0.1", "*", "other.example 127.0.0.1:PORT"])(
+    "an API that never answers is not reported as the proxy's error with NO_PROXY=%s",
+    async (excluded, { stub }) => {
+      vi.stubEnv("HTTP_PROXY", (await proxyForTest("silence")).url);
+      vi.stubEnv("NO_PROXY", excluded.replace("PORT", new URL(stub.baseUrl).port));
+      stub.respondToToken(() => neverAnswer);
+      const { message, next } = await expectFailure(
+        submitJob(clientForTest(stub.baseUrl).service, createCallContext(300)),
+      );
+      expect(`${message} ${next}`).not.toMatch(/proxy/i);
+    },
+  );
+
   test("an API that is down is not reported as a dead proxy if NO_PROXY excludes it", async () => {
     vi.stubEnv("HTTP_PROXY", await refusingBaseUrl());
     vi.stubEnv("NO_PROXY", "127.0.0.1");
@@ -75,16 +112,7 @@ describe("with HTTP_PROXY", () => {
     "an action changed nothing if the proxy answers HTTP %i",
     async (status, { stub }) => {
       const proxy = await proxyForTest(status);
-      const { service } = clientForTest(stub.baseUrl, {
-        // The token request does not use the proxy, so that the action itself reaches it.
-        wrap: (real) => ({
-          ...real,
-          exchange: (request, limits) =>
-            request.path.endsWith("/oauth/token")
-              ? Promise.resolve({ status: 200, headers: {}, body: Buffer.from('{"access_token":"from-elsewhere"}') })
-              : real.exchange(request, limits),
-        }),
-      });
+      const { service } = clientForTest(stub.baseUrl, { wrap: withTokenFromElsewhere });
       vi.stubEnv("HTTP_PROXY", proxy.url);
       expect((await expectFailure(submitJob(service))).sideEffect).toBe("none");
       expect(proxy.passed.length).toBeGreaterThan(0);

@@ -10,12 +10,13 @@ export interface Proxy {
   readonly passed: readonly string[];
 }
 
-/** Starts the proxy for the running test only. `refuseWith`: the status that it returns instead of forwarding. */
-export async function proxyForTest(refuseWith?: number): Promise<Proxy> {
+/** Starts the proxy for the running test only. `refuseWith`: the status that it returns instead of forwarding; "silence": none. */
+export async function proxyForTest(refuseWith?: number | "silence"): Promise<Proxy> {
   const passed: string[] = [];
   const tunnels = new Set<Duplex>();
   const server = createServer((request, response) => {
     passed.push(request.url ?? "");
+    if (refuseWith === "silence") return;
     if (refuseWith !== undefined) {
       response.writeHead(refuseWith).end();
       return;
@@ -33,6 +34,7 @@ export async function proxyForTest(refuseWith?: number): Promise<Proxy> {
     tunnels.add(socket);
     // A reset of one half closes both.
     socket.on("error", () => undefined);
+    if (refuseWith === "silence") return;
     if (refuseWith !== undefined) {
       socket.end(`HTTP/1.1 ${refuseWith} No\r\ncontent-length: 0\r\n\r\n`);
       return;

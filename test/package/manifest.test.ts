@@ -1,12 +1,12 @@
-// Tests manifest.json, which makes the package an MCP bundle: it matches the bundler's schema and lists the correct tools.
+// Tests manifest.json, which makes the package an MCP bundle: it lists the correct tools and configures the server. `npm run release` validates it by the bundler's schema.
 import { readFileSync } from "node:fs";
-import { getMcpConfigForManifest, VERSIONED_MANIFEST_SCHEMAS } from "@anthropic-ai/mcpb/browser";
 import { expect, test } from "vitest";
 import { readConfig } from "../../src/core/config.ts";
 import { tools } from "../../tools/index.ts";
+import { Manifest, resolveServer } from "./bundle-host.ts";
 
 const text = readFileSync("manifest.json", "utf8");
-const manifest = VERSIONED_MANIFEST_SCHEMAS["0.3"].parse(JSON.parse(text));
+const manifest = Manifest.parse(JSON.parse(text));
 const packageJson = JSON.parse(readFileSync("package.json", "utf8"));
 
 test("the manifest has the package's name, version, license, engine and entry point", () => {
@@ -24,23 +24,17 @@ test("the manifest has the tools of the catalog, in order", () => {
 });
 
 /** The environment that a host creates from the manifest and a user's answers. */
-async function environmentFor(userConfig: Record<string, string>): Promise<Record<string, string>> {
-  const config = await getMcpConfigForManifest({
-    manifest,
-    extensionPath: "/extensions/mic-mcp",
-    systemDirs: { HOME: "/home/person" },
-    userConfig,
-    pathSeparator: "/",
-  });
-  expect(config?.args).toEqual(["/extensions/mic-mcp/dist/cli.js", "serve"]);
-  return config?.env ?? {};
+function environmentFor(answers: Readonly<Record<string, string>>): Record<string, string> {
+  const { args, env } = resolveServer(manifest, { folder: "/extensions/mic-mcp", home: "/home/person", answers });
+  expect(args).toEqual(["/extensions/mic-mcp/dist/cli.js", "serve"]);
+  return env;
 }
 
 const service = { base_url: "https://service.example" };
 
-test("the manifest configures everything if the user answers everything", async () => {
+test("the manifest configures everything if the user answers everything", () => {
   const answers = { client_id: "id", client_secret: "a-secret", workspace_id: "micws_1", download_dir: "/data" };
-  expect(readConfig(await environmentFor({ ...service, ...answers }))).toMatchObject({
+  expect(readConfig(environmentFor({ ...service, ...answers }))).toMatchObject({
     baseUrl: "https://service.example",
     credentials: { clientId: "id", clientSecret: "a-secret" },
     workspaceId: "micws_1",
@@ -49,8 +43,8 @@ test("the manifest configures everything if the user answers everything", async 
   });
 });
 
-test("the manifest starts a server with geography if the user answers only the required questions", async () => {
-  expect(readConfig(await environmentFor(service))).toMatchObject({
+test("the manifest starts a server with geography if the user answers only the required questions", () => {
+  expect(readConfig(environmentFor(service))).toMatchObject({
     baseUrl: "https://service.example",
     credentials: undefined,
     workspaceId: undefined,

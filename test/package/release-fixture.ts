@@ -8,7 +8,7 @@ import { afterAll, beforeAll } from "vitest";
 
 export const execute = promisify(execFile);
 
-export const bin = (...path: readonly string[]): string => join(process.cwd(), "node_modules", ...path);
+const bin = (...path: readonly string[]): string => join(process.cwd(), "node_modules", ...path);
 
 interface ReleasePaths {
   /** A path inside the release. */

@@ -2,16 +2,17 @@
 import { createHash } from "node:crypto";
 import { mkdir, readdir, readFile, writeFile } from "node:fs/promises";
 import { join, relative } from "node:path";
-import { getMcpConfigForManifest, VERSIONED_MANIFEST_SCHEMAS } from "@anthropic-ai/mcpb/browser";
 import { describe, expect, test } from "vitest";
 import { parse } from "yaml";
 import * as z from "zod/v4";
+import { MCPB } from "../../scripts/release/bundle.ts";
 import { version } from "../../src/cli/version.ts";
 import { serverInfo } from "../../src/mcp/server-info.ts";
 import { missingReason, type NodeName, nodeNames, nodeOf } from "../interop/packages.ts";
 import { isThorough } from "../support/thorough.ts";
+import { Manifest, resolveServer } from "./bundle-host.ts";
 import { type Command, driveJob } from "./drive.ts";
-import { bin, execute, releaseForFile } from "./release-fixture.ts";
+import { execute, releaseForFile } from "./release-fixture.ts";
 
 const { releasePath, siblingPath } = releaseForFile();
 const readReleaseText = (...path: readonly string[]): Promise<string> => readFile(releasePath(...path), "utf8");
@@ -32,11 +33,7 @@ interface Node {
 }
 
 const currentNode: Node = { name: `Node ${process.versions.node}`, path: process.execPath, missing: undefined };
-const toNode = (name: NodeName): Node => ({
-  name,
-  path: nodeOf(name),
-  missing: missingReason(name),
-});
+const toNode = (name: NodeName): Node => ({ name, path: nodeOf(name), missing: missingReason(name) });
 const nodes: readonly Node[] = [currentNode, ...nodeNames.map(toNode)];
 /** The current Node and the newest one are always tested. */
 const isLeftToCi = (node: Node): boolean => !isThorough && node !== currentNode && node !== nodes.at(-1);
@@ -63,19 +60,12 @@ const parts: Readonly<Record<string, (place: string) => Promise<Command>>> = {
     return { command: "node", args: [join(place, "node_modules", "mic-mcp", "dist", "cli.js"), "serve", "--emulator"] };
   },
   async "the MCP bundle"(place) {
-    const mcpb = bin("@anthropic-ai", "mcpb", "dist", "cli", "cli.js");
-    await execute(process.execPath, [mcpb, "unpack", releasePath("mic-mcp.mcpb"), place]);
-    const manifest = VERSIONED_MANIFEST_SCHEMAS["0.3"].parse(
-      JSON.parse(await readFile(join(place, "manifest.json"), "utf8")),
-    );
-    const config = await getMcpConfigForManifest({
-      manifest,
-      extensionPath: place,
-      systemDirs: { HOME: place },
-      userConfig: { emulator: "true" },
-      pathSeparator: "/",
-    });
-    return { command: "node", args: config?.args ?? [], env: config?.env ?? {} };
+    await execute("npm", [...MCPB, "unpack", releasePath("mic-mcp.mcpb"), place]);
+    const manifest = Manifest.parse(JSON.parse(await readFile(join(place, "manifest.json"), "utf8")));
+    return {
+      command: "node",
+      ...resolveServer(manifest, { folder: place, home: place, answers: { emulator: "true" } }),
+    };
   },
 };
 

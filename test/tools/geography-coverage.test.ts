@@ -32,7 +32,7 @@ describeLatestRevision((bench, revision) => {
         vintage: "2026-05-25, 27 of 36 lists loaded, https://lgdirectory.gov.in/",
       });
       expect(structured["totals"]).not.toHaveProperty("median");
-      expect(text).toContain("These rows are final: no other list can change them.");
+      expect(text).toContain("These rows are final: the missing lists cannot change them.");
       expect(text).toContain("7,086 mandals");
     });
     expect(sent).toHaveLength(28);
@@ -248,8 +248,8 @@ describeLatestRevision((bench, revision) => {
       districts: { ...catalogue.districts, GA: { ...metadata, state: "Goa", districts } },
     });
     for (const name of odd) {
-      const { matches } = (await own.call("find_district", { name, state: "GA" })).structured ?? {};
-      expect(matches, name).toMatchObject([{ name, match: "exact" }]);
+      const { structured } = await own.call("find_district", { name, state: "GA" });
+      expect(structured, name).toMatchObject({ matches: [{ name }], certainty: "exact" });
     }
     const { structured } = await own.ok("rank_divisions", {
       level: "district",

@@ -1,6 +1,5 @@
 // Tests the advice after a refusal: only calls that can help, and never one that cannot.
 import { expect, test } from "vitest";
-import { covers } from "../covers.ts";
 import {
   createInputs,
   createJobBody,
@@ -48,7 +47,7 @@ describeLatestRevision((bench) => {
   test("the error for a job or an input in the wrong state points to reading it", async () => {
     const { id } = await runJobToEnd(bench().service, FILE.succeeds);
     const retry = { jobId: id, retryMode: "RESTART", reason };
-    await refused("retry_job", retry, "conflict", /^get_job shows how the job stands\.$/, "JOB_NOT_RETRYABLE");
+    await refused("retry_job", retry, "conflict", /^get_job shows the state of the job\.$/, "JOB_NOT_RETRYABLE");
     const offer = await findOneInputOffer(bench().service);
     const input = await registerInput(bench().service, FILE.quarantined);
     bench().clock.advance(60_000);
@@ -74,7 +73,7 @@ describeLatestRevision((bench) => {
     expect(codes).toContain("CAPABILITY_DISABLED");
   });
 
-  covers("2.2/problem-field-error", "the error advises to correct fields if the API names fields", async () => {
+  test("the error advises to correct fields if the API names fields [2.2/problem-field-error]", async () => {
     const registration = { workspaceId: bench().workspaceId, inputKind: "M4_FILE", referenceId: "devfile_none" };
     await refused("register_input", registration, "rejected", CORRECT, "REFERENCE_NOT_FOUND");
     const bindings = [{ port: "p", inputId: "micinput_none" }];
@@ -94,14 +93,14 @@ describeLatestRevision((bench) => {
       "list_jobs",
       { workspaceId: "micws_other" },
       "forbidden",
-      /^Check workspaceId. If it is right, ask the user to have the application's owner/,
+      /^Check workspaceId. If it is right, ask the user to ask the application's owner/,
     );
     await bench().service.injectFault({ kind: "status", status: 403, code: "X" }, { operationId: "getMicJob" });
     await refused(
       "get_job",
       { jobId: "micjob_1" },
       "forbidden",
-      /^Ask the user to have the application's owner grant it the scope/,
+      /^Ask the user to ask the application's owner for the missing scope/,
     );
     await bench().service.injectFault({ kind: "status", status: 403, code: "X" }, { operationId: "createMicJob" });
     await refused("submit_job", await jobArguments(bench(), {}), "forbidden", /APPROVED.*request_file_processing/);
@@ -116,7 +115,7 @@ describeLatestRevision((bench) => {
       [400, false, /^Ask the user to contact the operator of the API: the same call/],
       [422, false, /^Ask the user to contact the operator of the API: the same call/],
       [402, false, /^Ask the user to contact the operator of the API: the same call/],
-      [423, true, /^Try again in a little while/],
+      [423, true, /^Call again in a minute/],
     ] as const) {
       await bench().service.injectFault({ kind: "status", status, retryable }, { operationId: "createMicPublicInput" });
       await refused("register_input", registration, "rejected", next);

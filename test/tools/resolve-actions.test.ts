@@ -154,7 +154,7 @@ describe("after a server was killed in the middle of an action", () => {
 
     const one = resolvedIn(await talk.call("resolve_actions", listed.nextStep?.arguments ?? {}));
     expect(one.results).toMatchObject([{ idempotencyKey: first?.idempotencyKey, outcome: "resolved" }]);
-    expect(one.summary).toMatch(/Resolved: it ran once, at (\d{4}-\d\d-\d\d )?\d\d:\d\d:\d\d UTC\.$/);
+    expect(one.summary).toMatch(/Resolved: the action ran once, at (\d{4}-\d\d-\d\d )?\d\d:\d\d:\d\d UTC\.$/);
     expect(one.nextStep).toBeUndefined();
     expect(await executions("createMicPublicInput")).toBe(1);
 
@@ -305,7 +305,9 @@ describe("after a server was killed in the middle of an action", () => {
       const { results } = resolvedIn(await talk.call("resolve_actions", {}));
       expect(results).toMatchObject([{ outcome: arrives ? "resolved" : "rejected", about: id }]);
       expect(results[0]?.resourceId === undefined).toBe(!arrives);
-      expect(results[0]?.finding).toMatch(arrives ? /^Resolved: it ran once\./ : /^Resolved: it did not take effect\./);
+      expect(results[0]?.finding).toMatch(
+        arrives ? /^Resolved: the action ran once\./ : /^Resolved: it did not take effect\./,
+      );
     }
     expect(await executions("retryMicJob")).toBe(1);
   });
@@ -480,7 +482,7 @@ describe("mic-mcp resolve and call", () => {
     const asJson = await type("resolve", "--dry-run", "--json");
     expect(JSON.parse(asJson.stdout)).toMatchObject({ actions: [{ tool: "register_input" }] });
     const resolved = await type("resolve");
-    expect(resolved).toMatchObject({ code: 0, stdout: expect.stringContaining("Resolved: it ran once") });
+    expect(resolved).toMatchObject({ code: 0, stdout: expect.stringContaining("Resolved: the action ran once") });
     expect((await type("resolve")).stdout).toContain("No action is unresolved.");
     const flags = Object.entries(registered.args).map(([name, value]) => `${name}=${value}`);
     const replayed = await type("call", registered.tool, ...flags);
@@ -515,7 +517,10 @@ describe("mic-mcp resolve and call", () => {
     const refused = await type("resolve");
     expect(refused).toMatchObject({ code: 2, stderr: expect.stringContaining("--yes") });
     expect(await sent("cancelMicJob")).toBe(before);
-    expect(await type("resolve", "--yes")).toMatchObject({ code: 0, stdout: expect.stringContaining("it ran once") });
+    expect(await type("resolve", "--yes")).toMatchObject({
+      code: 0,
+      stdout: expect.stringContaining("the action ran once"),
+    });
     expect(await executions("cancelMicJob")).toBe(1);
   });
 });

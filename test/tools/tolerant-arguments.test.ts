@@ -277,11 +277,11 @@ describeLatestRevision((bench) => {
       "run_job",
       { inputs: [{ port: "p", fileId: "f" }] },
       "/inputs/0/fileId",
-      /it takes: port, inputId, referenceId, inputKind$/,
+      /known: port, inputId, referenceId, inputKind$/,
     ],
     ["run_job", { inputs: [{ port: "p", inputId: "a", referenceId: "devfile_b" }] }, "/inputs/0", /give one of them$/],
-    ["run_job", { inputs: "none" }, "/inputs", /expected array, received string$/],
-    ["register_input", { assetId: "devfile_a", referenceId: "devfile_b" }, "/assetId", /^unknown argument; it takes: /],
+    ["run_job", { inputs: "none" }, "/inputs", /^must be a list, not a string$/],
+    ["register_input", { assetId: "devfile_a", referenceId: "devfile_b" }, "/assetId", /^unknown argument; known: /],
   ];
   test.each(refusals)("%s %j: the refusal of %s is explained", async (tool, args, pointer, message) => {
     const { fieldErrors = [], text, next } = await bench().refuses(tool, args, pointer);

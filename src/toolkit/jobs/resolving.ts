@@ -150,7 +150,7 @@ async function readRetry(action: ActionStatus, call: ToolCall, ports: JobPorts):
   for (const job of retries) {
     // Another action in the journal created this job.
     if (await ports.actions.findCreationArguments(job.id)) continue;
-    const finding = `Resolved: it ran once. Job ${formatToken(about)} was retried as job ${formatToken(job.id)}.`;
+    const finding = `Resolved: the action ran once. Job ${formatToken(about)} was retried as job ${formatToken(job.id)}.`;
     const outcome = { value: { data: job, meta: found.meta }, resourceId: job.id };
     return await recordOutcome(action, ports, outcome, { outcome: "resolved", resourceId: job.id, finding });
   }
@@ -201,7 +201,7 @@ async function resendAction(action: ActionStatus, call: ToolCall, ports: JobPort
     if (!made)
       return { outcome: "not resolvable", finding: `This version of mic-mcp has no tool ${formatToken(tool)}.` };
     const finding = made.replay ? undefined : made.notice;
-    return { outcome: "resolved", resourceId: made.resourceId, finding: finding ?? "Resolved: it ran once." };
+    return { outcome: "resolved", resourceId: made.resourceId, finding: finding ?? "Resolved: the action ran once." };
   } catch (error) {
     return await findingAfterFailure(action, toStepFailure(error, call), call, ports);
   }
@@ -259,7 +259,7 @@ function summaryOf(rows: readonly ResolvedRow[]): string {
   return sentences.filter(Boolean).join(" ");
 }
 
-/** "submit_job micrecipev_… (resolved, micjob_…), idempotencyKey mic-…: Resolved: it ran once." */
+/** "submit_job micrecipev_… (resolved, micjob_…), idempotencyKey mic-…: Resolved: the action ran once." */
 function lineOf({ tool, about, outcome, resourceId, idempotencyKey, finding }: ResolvedRow, isOnly: boolean): string {
   const made = resourceId === undefined ? "" : `, ${formatToken(resourceId)}`;
   const key = `idempotencyKey ${formatToken(idempotencyKey)}`;

@@ -34,7 +34,7 @@ const MAX_IN_FLIGHT = 4;
 
 interface FileRow {
   readonly file: string;
-  /** The state of the job, or that of the input if no job was submitted; NOT_REACHED, NOT_RUN or UNKNOWN if neither is known. */
+  /** The state of the job, or that of the input if no job was submitted; NOT_STARTED, NOT_RUN or UNKNOWN if neither is known. */
   readonly state: string;
   readonly jobId?: string;
   readonly [field: string]: unknown;
@@ -111,13 +111,14 @@ async function runFile(
  * Runs the files in their order, so that a repeated call meets the jobs in progress first. A worker whose file is not finished when its
  * time is up starts no other, since the job remains in progress.
  */
-async function runEach(args: RunManyArguments, call: ToolCall, ports: JobPorts): Promise<readonly FileResult[]> {
+async function runEach(args: RunManyArguments, toolCall: ToolCall, ports: JobPorts): Promise<readonly FileResult[]> {
   const { files, waitSeconds = LONG_WAIT_SECONDS } = args;
   const { timing } = ports.service;
   const startedAt = timing.now();
-  const context = withWaitLimit(call.context, waitSeconds, timing);
+  const call = withWaitLimit(toolCall, waitSeconds, timing);
+  const { context } = call;
   const minActionMs = Math.min(MIN_ACTION_MS, timeLeftMs(context, timing) / 2);
-  const port = await findPort(args, { ...call, context }, ports);
+  const port = await findPort(args, call, ports);
   const results = new Map<string, FileResult>();
   const report = (file: string, message: string): void =>
     call.report({ progress: results.size, total: files.length, message: `${formatToken(file)}: ${message}` });
@@ -128,7 +129,7 @@ async function runEach(args: RunManyArguments, call: ToolCall, ports: JobPorts):
       if (results.size > 0 && timeLeftMs(context, timing) < minActionMs) return;
       const fileCall: ToolCall = {
         ...call,
-        ...{ tool: "run_job", context, proposedKey: undefined, followsTasks: false },
+        ...{ tool: "run_job", proposedKey: undefined, followsTasks: false },
         report: ({ message }) => report(file, message),
       };
       const seconds = Math.max(0, secondsLeft(waitSeconds, startedAt, timing));
@@ -140,7 +141,7 @@ async function runEach(args: RunManyArguments, call: ToolCall, ports: JobPorts):
   }
   const ended = await Promise.allSettled(Array.from({ length: MAX_IN_FLIGHT }, work));
   for (const each of ended) if (each.status === "rejected") throw each.reason;
-  return files.map((file) => results.get(file) ?? { row: { file, state: "NOT_REACHED" }, isUnfinished: true });
+  return files.map((file) => results.get(file) ?? { row: { file, state: "NOT_STARTED" }, isUnfinished: true });
 }
 
 async function nextStep(

@@ -67,7 +67,7 @@ describeWithKeychain("login with flags", () => {
     expect(stderr).toContain(`1 action is unresolved for client ${first.clientId} at ${baseUrl}.`);
     await login(session, { baseUrl, ...first });
     const resolved = await run(["resolve"], { env: session.env });
-    expect(resolved).toMatchObject({ code: 0, stdout: expect.stringContaining("Resolved: it ran once") });
+    expect(resolved).toMatchObject({ code: 0, stdout: expect.stringContaining("Resolved: the action ran once") });
     expect((await login(session, { baseUrl, ...second })).stderr).toBe("");
   });
 

@@ -60,7 +60,7 @@ describeEachRevisionInProcess((bench, revision) => {
     const { getPrompt } = bench().connection;
     await expect(getPrompt("diagnose_job")).rejects.toThrow(/needs jobId/);
     await expect(getPrompt("diagnose_job", { jobId: " " })).rejects.toThrow(/needs jobId/);
-    await expect(getPrompt("diagnose_job", { jobId: "j", color: "blue" })).rejects.toThrow(/color.*it takes: jobId/);
+    await expect(getPrompt("diagnose_job", { jobId: "j", color: "blue" })).rejects.toThrow(/color.*known: jobId/);
     await expect(getPrompt("diagnose_job", { jobId: "j".repeat(5000) })).rejects.toThrow(/at most 4000/);
     await expect(getPrompt("sing")).rejects.toThrow(/sing.*run_job, diagnose_job/);
   });

@@ -50,7 +50,7 @@ function createSlowService(retryMs: number) {
   const tokens = createFailingTokenSource(
     new Failure({ kind: "forbidden", message: "No.", retryable: true, sideEffect: "none" }),
   );
-  const transport = { exchange: failIfUsed, openStream: failIfUsed, close: failIfUsed };
+  const transport = { exchange: failIfUsed, openStream: failIfUsed, proxyFor: failIfUsed, close: failIfUsed };
   const service = createApiClient({ baseUrl: async () => "https://mic.example", tokens, transport, timing });
   return { sentAt, timing, ports: { service, actions, offers: createRecipeOfferCache(), retries: createRetryCache() } };
 }

@@ -1,0 +1,56 @@
+// Starts the server of an MCP bundle as a desktop host does: replaces the variables of its manifest (MANIFEST.md of mcpb, version 0.3).
+import * as z from "zod/v4";
+
+const text = z.string();
+/** The fields of a manifest that these tests read. */
+export const Manifest = z.looseObject({
+  name: text,
+  version: text,
+  license: text,
+  manifest_version: z.literal("0.3"),
+  compatibility: z.object({ runtimes: z.object({ node: text }) }),
+  tools: z.array(z.strictObject({ name: text, description: text })),
+  server: z.object({
+    type: z.literal("node"),
+    entry_point: text,
+    mcp_config: z.strictObject({ command: text, args: z.array(text), env: z.record(text, text) }),
+  }),
+  user_config: z.record(
+    text,
+    z.strictObject({
+      type: z.enum(["string", "number", "boolean", "directory", "file"]),
+      title: text,
+      description: text,
+      required: z.boolean().optional(),
+      sensitive: z.boolean().optional(),
+      default: z.union([text, z.number(), z.boolean()]).optional(),
+    }),
+  ),
+});
+
+interface Installation {
+  /** The folder of the unpacked bundle. */
+  readonly folder: string;
+  readonly home: string;
+  /** The values that the user entered; a variable without an answer and without a default stays as it is. */
+  readonly answers: Readonly<Record<string, string>>;
+}
+
+/** Returns the arguments and the environment of the server. Throws if a required answer is missing. */
+export function resolveServer({ server, user_config: options }: z.infer<typeof Manifest>, installation: Installation) {
+  const { folder, home, answers } = installation;
+  const variables = new Map([
+    ["__dirname", folder],
+    ["HOME", home],
+    ["/", "/"],
+  ]);
+  for (const [name, { required, default: value }] of Object.entries(options)) {
+    const answer = answers[name] ?? value;
+    if (answer !== undefined) variables.set(`user_config.${name}`, String(answer));
+    else if (required) throw new Error(`the user must answer ${name}`);
+  }
+  const replace = (template: string): string =>
+    template.replace(/\$\{([^}]+)\}/g, (all, name: string) => variables.get(name) ?? all);
+  const env = Object.fromEntries(Object.entries(server.mcp_config.env).map(([name, value]) => [name, replace(value)]));
+  return { args: server.mcp_config.args.map(replace), env };
+}
