@@ -8,7 +8,7 @@ import type { ScalingMetric } from "./scaling.ts";
 import { formatMarkdownTable } from "./table.ts";
 
 const INSTANCES = [1, 2, 4];
-const CALLERS = [1, 4, 16, 64];
+const CALLERS = [1, 16, 64, 256];
 const TEAMS = 4;
 /** Total number of actions, divided among the callers; each caller makes at least MIN_ACTIONS_PER_CALLER. */
 const ACTIONS = 320;

@@ -85,14 +85,15 @@ export const DEPLOYMENT_TABLES = {
 const SERVER_SQL =
   "SELECT (SELECT system_identifier FROM pg_control_system()) || '/' || substr(pg_walfile_name(pg_current_wal_lsn()), 1, 8) AS server";
 
-/** A failover takes less time, and loses no rows. */
+/** A failover keeps the system identifier, takes less time, and loses no rows. */
 const MAX_FAILOVER_MS = 60_000;
 /**
  * True if the database lost rows. $2 is the time of the last commit that this process has seen. A process that has seen none compares
- * the server: a backup that was restored has an old row of another server.
+ * the server: a restored backup has a row of another cluster, or an old row of another timeline.
  */
 const HAS_LOST_ROWS = `CASE WHEN CAST($2 AS BIGINT) IS NULL
-    THEN d.server <> '' AND $1 <> '' AND d.server <> $1 AND d.checked_at < EXCLUDED.checked_at - ${MAX_FAILOVER_MS}
+    THEN d.server <> '' AND $1 <> '' AND d.server <> $1 AND (split_part(d.server, '/', 1) <> split_part($1, '/', 1)
+      OR d.checked_at < EXCLUDED.checked_at - ${MAX_FAILOVER_MS})
     ELSE d.checked_at < CAST($2 AS BIGINT) END`;
 const WRITE_SQL = `INSERT INTO deployment AS d (id, checked_at, server) VALUES (1, ${POSTGRES_CLOCK}, $1)
   ON CONFLICT (id) DO UPDATE SET checked_at = GREATEST(d.checked_at + 1, EXCLUDED.checked_at), server = $1,

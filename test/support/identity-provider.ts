@@ -67,6 +67,8 @@ export interface IdentityProviderOptions {
   /** Format of tokens that it issues itself. The tokens of `issueToken` are always JWTs. */
   readonly format?: "jwt" | "opaque";
   readonly accessTokenSeconds?: number;
+  /** Secret of the deployment's client (default: that of DEPLOYMENT). */
+  readonly clientSecret?: string;
   /** Groups of a user, for tokens that it issues itself. */
   groupsOf?(subject: string): readonly string[];
 }
@@ -83,7 +85,7 @@ const firstKey = memoizeUntilFailure(() => generateKey("key-1"));
 
 const createConfiguration = (
   key: Key,
-  { format = "jwt", accessTokenSeconds = 600, groupsOf }: IdentityProviderOptions,
+  { format = "jwt", accessTokenSeconds = 600, clientSecret = DEPLOYMENT.secret, groupsOf }: IdentityProviderOptions,
 ) => ({
   // The default adapter, created explicitly to avoid its warning.
   adapter: createMemoryAdapter(0),
@@ -108,7 +110,7 @@ const createConfiguration = (
     },
     {
       client_id: DEPLOYMENT.id,
-      client_secret: DEPLOYMENT.secret,
+      client_secret: clientSecret,
       redirect_uris: [],
       response_types: [],
       grant_types: [],
@@ -193,6 +195,27 @@ function listenOn(server: Server, port: number): Promise<number> {
   });
 }
 
+/**
+ * Opens a URL as a browser does, with the cookies in `jar`, and follows redirects within `origin`. Resolves with the first address
+ * outside of it.
+ */
+export async function followRedirects(url: URL, origin: string, jar: Map<string, string>): Promise<URL> {
+  let at = url;
+  for (let steps = 0; at.origin === origin; steps++) {
+    if (steps > MAX_STEPS) throw new Error(`the provider goes in circles: ${at.pathname}`);
+    const cookie = [...jar].map((pair) => pair.join("=")).join("; ");
+    const response = await fetch(at, { redirect: "manual", headers: { cookie } });
+    for (const set of response.headers.getSetCookie()) {
+      const [, name = "", value = ""] = /^([^=]+)=([^;]*)/.exec(set) ?? [];
+      jar.set(name, value);
+    }
+    const location = response.headers.get("location");
+    if (location === null) throw new Error(`${at.pathname}: ${response.status} ${await response.text()}`);
+    at = new URL(location, at);
+  }
+  return at;
+}
+
 /** Starts an identity provider. The caller must stop it. */
 export async function startIdentityProvider(options: IdentityProviderOptions = {}): Promise<IdentityProvider> {
   const requests: string[] = [];
@@ -266,22 +289,8 @@ export async function startIdentityProvider(options: IdentityProviderOptions = {
       await listenOn(server, port);
     },
 
-    async browse(url, accountId = "alice") {
-      const jar = new Map([["who", accountId]]);
-      let at = url;
-      for (let steps = 0; at.origin === issuer; steps++) {
-        if (steps > MAX_STEPS) throw new Error(`the provider goes in circles: ${at.pathname}`);
-        const cookie = [...jar].map((pair) => pair.join("=")).join("; ");
-        const response = await fetch(at, { redirect: "manual", headers: { cookie } });
-        for (const set of response.headers.getSetCookie()) {
-          const [, name = "", value = ""] = /^([^=]+)=([^;]*)/.exec(set) ?? [];
-          jar.set(name, value);
-        }
-        const location = response.headers.get("location");
-        if (location === null) throw new Error(`${at.pathname}: ${response.status} ${await response.text()}`);
-        at = new URL(location, at);
-      }
-      return at;
+    browse(url, accountId = "alice") {
+      return followRedirects(url, issuer, new Map([["who", accountId]]));
     },
   };
 }

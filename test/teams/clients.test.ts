@@ -1,44 +1,24 @@
 // Real clients sign in at a real identity provider without a screen: both SDKs, older and newer revisions, each kind of client
 // registration. They sign in for a user or for themselves, and step up when a call needs more scopes.
 import {
-  Client,
   ClientCredentialsProvider,
   StreamableHTTPClientTransport as Transport,
   UnauthorizedError,
 } from "@modelcontextprotocol/client";
-import { UnauthorizedError as OlderUnauthorizedError } from "@modelcontextprotocol/sdk/client/auth.js";
-import { Client as OlderClient } from "@modelcontextprotocol/sdk/client/index.js";
-import { StreamableHTTPClientTransport as OlderTransport } from "@modelcontextprotocol/sdk/client/streamableHttp.js";
 import { describe, expect, onTestFinished, test } from "vitest";
 import { METADATA_URL, ROBOT } from "../support/identity-provider.ts";
 import { deploymentForTest } from "./in-process-deployment.ts";
-import { createTestUser, type TestUser, type TestUserOptions } from "./test-user.ts";
+import {
+  connectSignedIn,
+  createClient,
+  createTestUser,
+  signInWithOlderSdk,
+  type TestUserOptions,
+} from "./test-user.ts";
 
-const identity = { name: "test", version: "1" };
-const modes = { legacy: "legacy", modern: { pin: "2026-07-28" } } as const;
 const lookCall = { name: "look", arguments: {} };
 const actCall = { name: "act", arguments: {} };
 const textContent = (text: string) => ({ content: [{ type: "text", text }] });
-
-/** Connects as hosts do: the first attempt fails with UnauthorizedError, and the second one follows the sign-in. */
-async function connectSignedIn(
-  url: string,
-  mode: keyof typeof modes,
-  user: TestUser,
-): Promise<{ client: Client; transport: Transport }> {
-  const createConnection = async () => {
-    const client = new Client(identity, { versionNegotiation: { mode: modes[mode] } });
-    const transport = new Transport(new URL(url), { authProvider: user });
-    onTestFinished(() => client.close());
-    return { client, transport };
-  };
-  const first = await createConnection();
-  await expect(first.client.connect(first.transport)).rejects.toThrow(UnauthorizedError);
-  await first.transport.finishAuth(await user.callback());
-  const second = await createConnection();
-  await second.client.connect(second.transport);
-  return second;
-}
 
 const REGISTRATION_MODES: Readonly<Record<string, TestUserOptions["registration"]>> = {
   "by its id": "its id",
@@ -74,7 +54,7 @@ describe.each(["legacy", "modern"] as const)("%s revision", (mode) => {
 
   test("a program signs in with its own credentials, and steps up without a user", async () => {
     const { url, provider, calls } = await deploymentForTest();
-    const client = new Client(identity, { versionNegotiation: { mode: modes[mode] } });
+    const client = createClient(mode);
     onTestFinished(() => client.close());
     const authProvider = new ClientCredentialsProvider({
       clientId: ROBOT.id,
@@ -90,18 +70,6 @@ describe.each(["legacy", "modern"] as const)("%s revision", (mode) => {
     ]);
   });
 });
-
-/** Signs the user in with the older SDK, and returns the connected client. */
-async function signInWithOlderSdk(url: string, user: ReturnType<typeof createTestUser>): Promise<OlderClient> {
-  const createTransport = () => new OlderTransport(new URL(url), { authProvider: user });
-  const first = createTransport();
-  await expect(new OlderClient(identity).connect(first)).rejects.toThrow(OlderUnauthorizedError);
-  await first.finishAuth((await user.callback()).get("code") ?? "");
-  const client = new OlderClient(identity);
-  onTestFinished(() => client.close());
-  await client.connect(createTransport());
-  return client;
-}
 
 test("the older SDK signs in, lists tools and calls one", async () => {
   const { url, provider } = await deploymentForTest();

@@ -133,16 +133,18 @@ describeWithPostgres("a restored journal", (postgres) => {
     test.each([
       ["an old backup on another server is a restore", "other/00000001", 3_600_000, true],
       ["an old row on the same server is a pause", undefined, 3_600_000, false],
-      ["a recent row on another server is a failover", "other/00000001", 5_000, false],
+      ["a recent backup on another server is a restore", "other/00000001", 5_000, true],
+      ["an old row on another timeline is a restore", "/00000009", 3_600_000, true],
+      ["a recent row on another timeline is a failover", "/00000009", 5_000, false],
     ])(
       "an instance that starts decides by the server and the age of the last check: %s",
       async (_what, server, ageMs, isRestore) => {
         const { place, database, check, listActions } = await setUp();
         await check(await instanceForTest(place));
-        await database.query("UPDATE deployment SET checked_at = checked_at - $1, server = COALESCE($2, server)", [
-          ageMs,
-          server ?? null,
-        ]);
+        await database.query(
+          "UPDATE deployment SET checked_at = checked_at - $1, server = CASE WHEN $2 LIKE '/%' THEN split_part(server, '/', 1) || $2 ELSE COALESCE($2, server) END",
+          [ageMs, server ?? null],
+        );
         const instance = await instanceForTest(place);
         expect("restoredAt" in (await check(instance))).toBe(isRestore);
         expect(RESTORED_NOTE.test(await listActions(instance))).toBe(isRestore);

@@ -1,10 +1,17 @@
 // A user of an MCP client: stores the client's credentials, and signs in with a browser that has no screen.
-import type {
-  OAuthClientProvider,
-  OAuthDiscoveryState,
-  StoredOAuthClientInformation,
-  StoredOAuthTokens,
+import {
+  Client,
+  type OAuthClientProvider,
+  type OAuthDiscoveryState,
+  type StoredOAuthClientInformation,
+  type StoredOAuthTokens,
+  StreamableHTTPClientTransport as Transport,
+  UnauthorizedError,
 } from "@modelcontextprotocol/client";
+import { UnauthorizedError as OlderUnauthorizedError } from "@modelcontextprotocol/sdk/client/auth.js";
+import { Client as OlderClient } from "@modelcontextprotocol/sdk/client/index.js";
+import { StreamableHTTPClientTransport as OlderTransport } from "@modelcontextprotocol/sdk/client/streamableHttp.js";
+import { expect, onTestFinished } from "vitest";
 import { AGENT, type IdentityProvider } from "../support/identity-provider.ts";
 
 export interface TestUserOptions {
@@ -23,7 +30,7 @@ export interface TestUser extends OAuthClientProvider {
 }
 
 export function createTestUser(
-  provider: IdentityProvider,
+  provider: Pick<IdentityProvider, "issuer" | "browse">,
   { name = "alice", registration }: TestUserOptions,
 ): TestUser {
   let client: StoredOAuthClientInformation | undefined =
@@ -69,4 +76,42 @@ export function createTestUser(
     },
     requestedScopes,
   };
+}
+
+const identity = { name: "test", version: "1" };
+const modes = { legacy: "legacy", modern: { pin: "2026-07-28" } } as const;
+export type Mode = keyof typeof modes;
+
+export const createClient = (mode: Mode): Client => new Client(identity, { versionNegotiation: { mode: modes[mode] } });
+
+/** Connects as hosts do: the first attempt fails with UnauthorizedError, and the second one follows the sign-in. */
+export async function connectSignedIn(
+  url: string,
+  mode: Mode,
+  user: TestUser,
+): Promise<{ client: Client; transport: Transport }> {
+  const createConnection = async () => {
+    const client = createClient(mode);
+    const transport = new Transport(new URL(url), { authProvider: user });
+    onTestFinished(() => client.close());
+    return { client, transport };
+  };
+  const first = await createConnection();
+  await expect(first.client.connect(first.transport)).rejects.toThrow(UnauthorizedError);
+  await first.transport.finishAuth(await user.callback());
+  const second = await createConnection();
+  await second.client.connect(second.transport);
+  return second;
+}
+
+/** Signs the user in with the older SDK, and returns the connected client. */
+export async function signInWithOlderSdk(url: string, user: TestUser): Promise<OlderClient> {
+  const createTransport = () => new OlderTransport(new URL(url), { authProvider: user });
+  const first = createTransport();
+  await expect(new OlderClient(identity).connect(first)).rejects.toThrow(OlderUnauthorizedError);
+  await first.finishAuth((await user.callback()).get("code") ?? "");
+  const client = new OlderClient(identity);
+  onTestFinished(() => client.close());
+  await client.connect(createTransport());
+  return client;
 }

@@ -1,0 +1,109 @@
+// Real clients sign in at real identity providers with the settings of docs/operate/identity-providers.md. The deployment is the
+// built program behind haproxy.
+import { readFileSync } from "node:fs";
+import { UnauthorizedError } from "@modelcontextprotocol/client";
+import { describe, expect, onTestFinished, test } from "vitest";
+import { deploymentMissing, startDeployment } from "../../support/deployment.ts";
+import { startFleet } from "../../support/fleet.ts";
+import { freePort } from "../../support/free-port.ts";
+import { SCOPES } from "../../support/identity-provider.ts";
+import { isThorough } from "../../support/thorough.ts";
+import { connectSignedIn, createTestUser, signInWithOlderSdk } from "../test-user.ts";
+import { CLIENT, PROVIDERS, type ProviderCase } from "./identity-providers.ts";
+
+const PAGE = "docs/operate/identity-providers.md";
+const TIMEOUT_MS = 180_000;
+const isWholeRun = isThorough || process.env["CHAOS"] !== undefined;
+
+/** The settings in the section of the page about this provider. `origin` replaces the host that the section names. */
+function readSettings(name: string, origin: string): Readonly<Record<string, string>> {
+  const section = readFileSync(PAGE, "utf8")
+    .split(/^## /m)
+    .find((text) => text.startsWith(`${name}\n`));
+  const [, block = ""] = /```sh\n(.*?)```/s.exec(section ?? "") ?? [];
+  const pairs = block
+    .trim()
+    .split("\n")
+    .map((line) => /^(\w+)=(.*)$/.exec(line)?.slice(1) ?? []);
+  return Object.fromEntries(
+    pairs.map(([key = "", value = ""]) => [key, value.replace(/^https:\/\/[a-z]+\.example\.org/, origin)]),
+  );
+}
+
+/** A deployment until the running test ends. `scopes`: requested at sign-in (default: those of the page). */
+async function deploymentForTest({ name, start }: ProviderCase, scopes?: string) {
+  const port = await freePort();
+  const provider = await start(`http://127.0.0.1:${port}/mcp`);
+  onTestFinished(() => provider.stop());
+  const settings = readSettings(name, provider.origin);
+  expect(settings["MIC_AUTH_ISSUER"]).toBe(provider.issuer);
+  const env = { ...settings, ...(scopes !== undefined && { MIC_AUTH_SIGN_IN_SCOPES: scopes }) };
+  const deployment = await startDeployment({ instances: 1, teams: 1, port, env });
+  onTestFinished(() => deployment.stop());
+  const [team] = deployment.teams;
+  const createUser = () => createTestUser(provider, { registration: "its id" });
+  const actCall = {
+    name: "register_input",
+    arguments: { inputKind: "M4_FILE", referenceId: team?.client.assetIds[0] ?? "" },
+  };
+  return { ...deployment, settings, createUser, actCall };
+}
+
+const readCall = { name: "list_jobs", arguments: {} };
+const succeeds = { structuredContent: expect.anything() };
+
+describe.each(PROVIDERS)("$name", (provider) => {
+  const missing = isWholeRun ? (provider.missing ?? deploymentMissing) : "MIC_TEST_ALL is not 1";
+  const skipped = missing === undefined ? "" : ` (skipped: ${missing})`;
+  const runTest = test.skipIf(missing !== undefined);
+
+  runTest(
+    `clients of both SDKs sign in, list, read and act with the settings of the page${skipped}`,
+    async () => {
+      const { url, createUser, actCall } = await deploymentForTest(provider);
+      const clients = [
+        await signInWithOlderSdk(url, createUser()),
+        (await connectSignedIn(url, "legacy", createUser())).client,
+        (await connectSignedIn(url, "modern", createUser())).client,
+      ];
+      for (const client of clients) {
+        expect((await client.listTools()).tools.map(({ name }) => name)).toContain(actCall.name);
+        for (const call of [readCall, actCall]) {
+          const result = await client.callTool(call);
+          expect(result, JSON.stringify(result)).toMatchObject(succeeds);
+          expect(result.isError).not.toBe(true);
+        }
+      }
+    },
+    TIMEOUT_MS,
+  );
+
+  runTest(
+    `clients of both revisions step up when they act, and introspection accepts the credentials${skipped}`,
+    async () => {
+      const scopes = readSettings(provider.name, "")["MIC_AUTH_SIGN_IN_SCOPES"]?.split(" ") ?? [];
+      const { url, env, createUser, actCall } = await deploymentForTest(
+        provider,
+        scopes.filter((scope) => scope !== SCOPES.act).join(" "),
+      );
+      for (const mode of ["legacy", "modern"] as const) {
+        const user = createUser();
+        const { client, transport } = await connectSignedIn(url, mode, user);
+        expect(await client.callTool(readCall)).toMatchObject(succeeds);
+        await expect(client.callTool(actCall)).rejects.toThrow(UnauthorizedError);
+        await transport.finishAuth(await user.callback());
+        expect(await client.callTool(actCall)).toMatchObject(succeeds);
+        expect(user.requestedScopes.at(0)?.split(" ")).not.toContain(SCOPES.act);
+        expect(user.requestedScopes.at(-1)?.split(" ")).toEqual(expect.arrayContaining(scopes));
+      }
+      // An instance is ready only if the provider accepts a real introspection request.
+      const credentials = { MIC_AUTH_CLIENT_ID: CLIENT.id, MIC_AUTH_CLIENT_SECRET: CLIENT.secret };
+      const fleet = await startFleet({
+        instances: 1,
+        env: { ...env, MIC_AUTH_TOKENS: "introspection", ...credentials },
+      });
+      await fleet.stop();
+    },
+    TIMEOUT_MS,
+  );
+});
