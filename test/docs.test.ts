@@ -7,7 +7,6 @@ import { FAILURE_KINDS } from "../src/core/failure.ts";
 import { prompts } from "../src/toolkit/prompts.ts";
 import { resources } from "../src/toolkit/resources/index.ts";
 import { tools } from "../tools/index.ts";
-import { requirements } from "./requirements.ts";
 
 const FOLDERS = ["docs", "src", "tools", "test", "scripts", "bench", "evals", "skills"];
 const files = [
@@ -118,28 +117,6 @@ describe("citations", () => {
     expect(brokenLink("README.md", "docs/contract.md#5-authentication")).toBe(false);
     expect(brokenLink("README.md", "docs/contract.md#55")).toBe(true);
     expect(brokenLink("docs/contract.md", "docs/contract.md")).toBe(true);
-  });
-});
-
-describe("the contract", () => {
-  const contract = read("docs/contract.md");
-  const idsIn = (text: string): string[] => codeOf(text).filter((code) => /^\d(\.\d)?\/[a-z0-9-]+$/.test(code));
-
-  test("the contract has every rule that tests cite, and no other", () => {
-    expect([...new Set(idsIn(contract))].sort()).toEqual(Object.keys(requirements).sort());
-  });
-
-  test("each contract rule is in the section that its id names", () => {
-    const parts = contract
-      .split(/^#{2,3} (?=\d)/m)
-      .map((part) => ({ number: /^\d(\.\d)?/.exec(part)?.[0], ids: new Set(idsIn(part)) }));
-    const misplaced = Object.keys(requirements).filter(
-      (id) =>
-        !parts.some(
-          ({ number, ids }) => number !== undefined && `${id.split("/")[0]}.`.startsWith(`${number}.`) && ids.has(id),
-        ),
-    );
-    expect(misplaced).toEqual([]);
   });
 });
 

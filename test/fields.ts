@@ -3,12 +3,11 @@
 import { isDeepStrictEqual } from "node:util";
 import * as rule from "./contract/field-rules.ts";
 import type { OperationRow } from "./operations.ts";
-import type { RequirementId } from "./requirements.ts";
 import { isThorough, runCount } from "./support/thorough.ts";
 
 /** A parameter, a header or a body field. */
 export interface Field {
-  readonly rules: readonly RequirementId[];
+  readonly rules: readonly string[];
   readonly values: rule.FieldRule;
   readonly isOptional?: true;
   /** No other field depends on it: a request with any valid value succeeds. */
@@ -16,11 +15,11 @@ export interface Field {
 }
 export type Fields = Readonly<Record<string, Field>>;
 
-export const requiredField = (rules: RequirementId | readonly RequirementId[], values: rule.FieldRule) => ({
+export const requiredField = (rules: string | readonly string[], values: rule.FieldRule) => ({
   rules: [rules].flat(),
   values,
 });
-export const optionalField = (rules: RequirementId | readonly RequirementId[], values: rule.FieldRule) =>
+export const optionalField = (rules: string | readonly string[], values: rule.FieldRule) =>
   ({ ...requiredField(rules, values), isOptional: true }) as const;
 export const independentField = <F extends Field>(one: F) => ({ ...one, isIndependent: true }) as const;
 

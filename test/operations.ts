@@ -249,11 +249,7 @@ export const operations = {
     bodyFields: { reason },
     key: "text",
     ifMatch: true,
-    extraArguments: {
-      ...keyArgument.text,
-      resourceVersion: field.integer(1, field.MAX_SAFE),
-      waitSeconds,
-    },
+    extraArguments: { ...keyArgument.text, resourceVersion: field.integer(1, field.MAX_SAFE), waitSeconds },
     example: async ({ submitNewJob }) => {
       const { id: jobId, resourceVersion } = await submitNewJob();
       return { path: { jobId }, ifMatch: `"${resourceVersion}"`, body: { reason: "Not needed" } };

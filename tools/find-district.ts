@@ -16,7 +16,7 @@ import {
   findElsewhere,
   requiredListsForFinding,
 } from "../src/geography/find-districts.ts";
-import { formatState } from "../src/geography/format.ts";
+import { formatDates, formatState } from "../src/geography/format.ts";
 import type { FoundDistrict } from "../src/geography/names/district-search.ts";
 import { resolveStates } from "../src/geography/names/resolve-state.ts";
 import {
@@ -32,19 +32,33 @@ import { outputs } from "../src/toolkit/outputs.ts";
 import { type Advice, type NextStep, toolResult } from "../src/toolkit/results.ts";
 import type { ToolCall } from "../src/toolkit/tool-call.ts";
 
+/** A match. `match` and `kind` are absent if it is the only one and certain, because then the summary states what the name is. */
+type Match = Omit<FoundDistrict, "match"> & Partial<Pick<FoundDistrict, "match">>;
+interface Answer extends Omit<FoundDistricts, "matches"> {
+  readonly matches: readonly Match[];
+}
 /** The matches as a model reads them: the summary has the names of their states. */
-interface ShownDistricts extends Omit<FoundDistricts, "matches"> {
-  readonly matches: readonly Omit<FoundDistrict, "stateName">[];
+interface ShownDistricts extends Omit<Answer, "matches"> {
+  readonly matches: readonly Omit<Match, "stateName">[];
   /** For one of several names: a sentence about it, unless its one match says all. */
   readonly note?: string;
 }
 type FoundAnswer = FindingMetadata & (Omit<ShownDistricts, "query"> | { readonly answers: readonly ShownDistricts[] });
 
-const toShown = ({ matches, ...answer }: FoundDistricts, note?: string): ShownDistricts => ({
+const toShown = ({ matches, ...answer }: Answer, note?: string): ShownDistricts => ({
   ...answer,
   matches: matches.map(({ stateName: _stateName, ...match }) => match),
   ...(note !== undefined && { note }),
 });
+
+/** Returns the answer to a single name without the facts that the summary repeats. */
+function withoutRepetition(answer: FoundDistricts): Answer {
+  const { readAs: _readAs, ...others } = answer;
+  const [only, ...more] = answer.matches;
+  if (only === undefined || more.length > 0 || answer.certainty === "guess") return answer;
+  const { match: _match, kind: _kind, ...match } = only;
+  return { ...others, matches: [match] };
+}
 
 interface FindingMetadata extends GeographyNote {
   /** Differences between the lists that affect the matches; absent if there are none. */
@@ -81,24 +95,23 @@ function queriesOf({ name, names }: FindDistrictArguments): readonly string[] {
   ]);
 }
 
-const COLUMNS = [...DISTRICT_COLUMNS, "match"] as const;
 /** Columns that are shown only if a row has a value for them. */
-const MORE_COLUMNS = ["kind", "since", "via", "score", "made", "partOf"] as const;
+const MORE_COLUMNS = ["match", "kind", "since", "via", "score", "made", "partOf"] as const;
 
 /** Formats all matches as a table, with their queries if `hasQueryColumn` is true. */
-function tableOf(findings: readonly Finding[], hasQueryColumn: boolean): readonly string[] {
-  const rows = findings.flatMap(({ answer: { query, matches, certainty = "" } }) =>
+function tableOf(answers: readonly Answer[], hasQueryColumn: boolean): readonly string[] {
+  const rows = answers.flatMap(({ query, matches, certainty = "" }) =>
     matches.map((match) => ({ query, match, certainty })),
   );
   if (rows.length === 0) return [];
   const more = MORE_COLUMNS.filter((column) => rows.some(({ match }) => match[column] !== undefined));
   const cells = rows.map(({ query, match, certainty }) => [
     ...(hasQueryColumn ? [query] : []),
-    ...COLUMNS.map((column) => match[column]),
+    ...DISTRICT_COLUMNS.map((column) => match[column]),
     certainty,
     ...more.map((column) => match[column] ?? ""),
   ]);
-  return [formatTable([...(hasQueryColumn ? ["query"] : []), ...COLUMNS, "certainty", ...more], cells)];
+  return [formatTable([...(hasQueryColumn ? ["query"] : []), ...DISTRICT_COLUMNS, "certainty", ...more], cells)];
 }
 
 /**
@@ -191,6 +204,7 @@ export const findDistrict = defineTool({
       ports,
     );
     const { states, country, drift } = countryAnswer;
+    const { coverage, vintage } = countryAnswer.metadata;
     const findings = await findDistricts(queries, states, country, limit);
     const consistency = findDifferencesInDistricts(
       findings.flatMap(({ answer }) => answer.matches),
@@ -200,12 +214,16 @@ export const findDistrict = defineTool({
     const line = [...consistency, countryAnswer.line].join("\n");
     const [only] = findings;
     if (args.names === undefined && only !== undefined) {
-      const lines = [...describeInterpretation(only), ...tableOf([only], false), line];
+      const found = withoutRepetition(only.answer);
+      const interpretation = found.readAs === undefined ? [] : describeInterpretation(only);
+      const lines = [...interpretation, ...tableOf([found], false), line];
       const advice = await adviceForOne(only, args, countryAnswer, call);
-      const { query: _query, ...answer } = toShown(only.answer);
-      return toolResult(call, { ...answer, ...metadata }, { ...advice, lines, drift });
+      const { query: _query, ...answer } = toShown(found);
+      // The source is in the text, in the answers of the other tools and in list_states.
+      const dates = { vintage: formatDates(coverage, vintage) };
+      return toolResult(call, { ...answer, ...metadata, ...dates }, { ...advice, lines, drift });
     }
-    const { coverage } = countryAnswer.metadata;
+    const found = findings.map(({ answer }) => answer);
     const answers = findings.map((finding) => toShown(finding.answer, describeUnclear(finding, coverage)));
     const notes = findings.flatMap((finding, index) =>
       [answers[index]?.note ?? [], describeInterpretation(finding)].flat(),
@@ -213,7 +231,7 @@ export const findDistrict = defineTool({
     const isMore = findings.some(({ requiredLists }) => requiredLists.rows.length > 0);
     const nextStep = isMore ? repeatWithMaxWait(call, { ...args }, coverage) : undefined;
     const summary = describeFindings(findings, coverage);
-    const lines = [...notes, ...tableOf(findings, true), line];
+    const lines = [...notes, ...tableOf(found, true), line];
     return toolResult(call, { answers, ...metadata }, { summary, nextStep, lines, drift });
   },
 });

@@ -2,7 +2,7 @@
 import * as z from "zod/v4";
 import { getMicSharedFileProcessingRequest } from "../src/contract/endpoints/job-processing.ts";
 import type { ProcessingRequest } from "../src/contract/processing-requests.ts";
-import { processingRequestPresenter } from "../src/toolkit/advice/presenters.ts";
+import { createRequestPresenter } from "../src/toolkit/advice/presenters.ts";
 import { view, waitSeconds } from "../src/toolkit/arguments.ts";
 import { defineTool } from "../src/toolkit/define-tool.ts";
 import { outputs } from "../src/toolkit/outputs.ts";
@@ -22,7 +22,7 @@ export const getFileProcessingRequest = defineTool({
       {
         endpoint: getMicSharedFileProcessingRequest,
         path: { requestId },
-        presenter: processingRequestPresenter,
+        presenter: createRequestPresenter(ports),
         ...how,
       },
       call,

@@ -25,7 +25,7 @@ const MAX_ROWS = MAX_STATES * MAX_DISTRICTS;
 const MAX_NAME = 80;
 
 function throwInvalidArgument(argument: string, message: string): never {
-  throw invalidArguments(`The argument "${argument}" of rank_divisions is not valid.`, [
+  throw invalidArguments(`rank_divisions refused the argument "${argument}".`, [
     { pointer: `/${argument}`, code: "CONFLICT", message },
   ]);
 }

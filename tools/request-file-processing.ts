@@ -7,7 +7,7 @@ import {
 import { parseDateTime } from "../src/contract/instants.ts";
 import type { ProcessingRequest } from "../src/contract/processing-requests.ts";
 import { invalidArguments } from "../src/core/failure.ts";
-import { processingRequestPresenter } from "../src/toolkit/advice/presenters.ts";
+import { createRequestPresenter } from "../src/toolkit/advice/presenters.ts";
 import { keyArgument, recipeVersionText } from "../src/toolkit/arguments.ts";
 import { defineTool } from "../src/toolkit/define-tool.ts";
 import { outputs } from "../src/toolkit/outputs.ts";
@@ -54,7 +54,7 @@ export const requestFileProcessing = defineTool({
     runAction(args, call, ports, {
       endpoint: requestMicSharedFileProcessing,
       traits,
-      presenter: processingRequestPresenter,
+      presenter: createRequestPresenter(ports),
       readNow: (requestId) =>
         ports.service.call(getMicSharedFileProcessingRequest, { path: { requestId } }, call.context),
       findOut: "No tool lists requests; ask the workspace's reviewers whether they have it.",

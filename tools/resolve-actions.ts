@@ -10,8 +10,8 @@ export const resolveActions = defineTool({
   name: "resolve_actions",
   title: "Resolve actions after a crash or lost response",
   description:
-    "Find out the outcome of unresolved actions, oldest first. Each is sent again under its key, so it never runs twice, or its job is " +
-    "read. An action that never arrived may run now; list_actions only lists.",
+    "Find out the outcome of unresolved actions, oldest first. Each is sent again under its key, or its job is " +
+    "read; none runs twice. An action that never arrived may run now; list_actions only lists.",
   searchHint: "recover, crash, lost response, unknown outcome",
   effect: "retry",
   input: z.strictObject({

@@ -22,7 +22,7 @@ import { formatDuration, isTooOldToResend } from "./deduplication-window.ts";
 import { type ActionIdentity, type ActionTraits, type Arguments, identifyAction } from "./fingerprint.ts";
 import { generateKey, isGeneratedKey } from "./idempotency-keys.ts";
 import type { Journal, LatestAction, NewAction, Resolution, StoredAction } from "./journal.ts";
-import { type ActionOutcome, parseOutcome, stateAfterFailure, stringifyOutcome } from "./outcome.ts";
+import { parseOutcome, stateAfterFailure, stringifyOutcome } from "./outcome.ts";
 import { JournalFailure, journalFailure } from "./store/database.ts";
 
 /** The facts that identify the action of a call. */
@@ -85,6 +85,11 @@ export interface PerformedAction extends Reply {
   readonly origin: "new" | "replayed" | "resolved";
   readonly earlier?: EarlierAction;
 }
+
+/** The result of an action: a response value with the id of its resource, or a failure. */
+type ActionResult =
+  | { readonly value: unknown; readonly drift?: readonly string[]; readonly resourceId: string | undefined }
+  | { readonly failure: Failure };
 
 export interface ActionsOptions {
   /** Throws Failure if the journal cannot be used; then nothing is sent. */
@@ -180,10 +185,17 @@ export function createActions(options: ActionsOptions) {
     });
   }
 
-  /** Returns an outcome as the journal stores it, without secrets. `ownRedact` also removes those of one call's credentials. */
-  function redactedOutcome(outcome: ActionOutcome, ownRedact: ActionCall["redact"]): string {
+  /** Returns what the journal records of a result, without secrets. `ownRedact` also removes those of one call's credentials. */
+  function toResolution(result: ActionResult, attempts: number, ownRedact: ActionCall["redact"]): Resolution {
+    const isFailure = "failure" in result;
+    const outcome = isFailure ? { failure: result.failure.facts } : { value: result.value, drift: result.drift ?? [] };
     const text = redact(stringifyOutcome(outcome));
-    return ownRedact?.(text) ?? text;
+    return {
+      state: isFailure ? stateAfterFailure(result.failure) : "succeeded",
+      attempts,
+      outcome: ownRedact?.(text) ?? text,
+      resourceId: isFailure ? undefined : result.resourceId,
+    };
   }
 
   /** Sends an action that this process has claimed, and records its outcome. Throws Failure. */
@@ -201,9 +213,8 @@ export function createActions(options: ActionsOptions) {
           attempts += 1;
         },
       });
-      const outcome = redactedOutcome({ value: reply.value, drift: reply.drift }, call.redact);
-      const resourceId = call.resourceId(reply.value);
-      await tryRecordResolution(openedJournal, stored, { state: "succeeded", attempts, outcome, resourceId }, call);
+      const result = { ...reply, resourceId: call.resourceId(reply.value) };
+      await tryRecordResolution(openedJournal, stored, toResolution(result, attempts, call.redact), call);
       return { ...reply, attempts, idempotencyKey, origin: isResumed ? "resolved" : "new" };
     } catch (error) {
       // After an internal error, it is unknown whether anything was sent.
@@ -211,13 +222,7 @@ export function createActions(options: ActionsOptions) {
         error instanceof Failure
           ? withCallerKey(error, upstreamKey, idempotencyKey)
           : unknownOutcomeFailure(errorMessage(error));
-      const outcome = redactedOutcome({ failure: failure.facts }, call.redact);
-      await tryRecordResolution(
-        openedJournal,
-        stored,
-        { state: stateAfterFailure(failure), attempts, outcome, resourceId: undefined },
-        call,
-      );
+      await tryRecordResolution(openedJournal, stored, toResolution({ failure }, attempts, call.redact), call);
       throw failure.facts.sideEffect === "unknown" ? stillUnknownFailure(failure, stored, call) : failure;
     }
   }
@@ -373,7 +378,7 @@ export function createActions(options: ActionsOptions) {
     async recordOutcome(
       service: string,
       key: string,
-      foundOutcome: { readonly value: unknown; readonly resourceId: string } | { readonly failure: Failure },
+      found: ActionResult,
       { hooks, redact: ownRedact }: Pick<ActionCall, "hooks" | "redact">,
     ): Promise<boolean> {
       const open = await journal();
@@ -383,21 +388,7 @@ export function createActions(options: ActionsOptions) {
       if (!stored || !isUnresolved || open.inFlight.has(stored)) return false;
       const claimed = await open.claim(stored, true);
       if (!claimed) return false;
-      const { attempts } = claimed;
-      const resolution: Resolution =
-        "failure" in foundOutcome
-          ? {
-              state: stateAfterFailure(foundOutcome.failure),
-              attempts,
-              outcome: redactedOutcome({ failure: foundOutcome.failure.facts }, ownRedact),
-              resourceId: undefined,
-            }
-          : {
-              state: "succeeded",
-              attempts,
-              outcome: redactedOutcome({ value: foundOutcome.value, drift: [] }, ownRedact),
-              resourceId: foundOutcome.resourceId,
-            };
+      const resolution = toResolution(found, claimed.attempts, ownRedact);
       return (await open.resolve(claimed, resolution, hooks?.auditor)) !== undefined;
     },
 

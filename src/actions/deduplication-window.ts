@@ -7,10 +7,6 @@ import type { StoredAction } from "./store/action-row.ts";
  */
 export const DEDUPLICATION_WINDOW_MS = 20 * 3_600_000;
 
-/** SQL condition: at `now`, `row` (an alias of `actions`) is within the window after its success. ABS is for a clock that was set back. */
-const recentSuccessSql = (row: string, now: string): string =>
-  `(${row}.state = 'succeeded' AND ABS(${now} - ${row}.resolved_at) < ${DEDUPLICATION_WINDOW_MS})`;
-
 /**
  * SQL after SELECT: identical actions (`later`) that were created after `row` and succeeded. They supersede a `row` that is still
  * unknown.
@@ -19,11 +15,13 @@ export const laterSuccessesSql = (row: string): string =>
   `FROM actions AS later WHERE later.service = ${row}.service AND later.tool = ${row}.tool
      AND later.fingerprint = ${row}.fingerprint AND later.state = 'succeeded' AND later.created_at > ${row}.created_at`;
 
-const supersededSql = (row: string): string => `EXISTS (SELECT 1 ${laterSuccessesSql(row)})`;
-
-/** SQL condition: the row is live, so a call without a key that has its fingerprint refers to this action. */
+/**
+ * SQL condition: at `now`, `row` (an alias of `actions`) is live, so a call without a key that has its fingerprint refers to this action.
+ * ABS is for a clock that was set back.
+ */
 export const liveSql = (row: string, now: string): string =>
-  `(${row}.state = 'in_progress' OR (${row}.state = 'unknown' AND NOT ${supersededSql(row)}) OR ${recentSuccessSql(row, now)})`;
+  `(${row}.state = 'in_progress' OR (${row}.state = 'unknown' AND NOT EXISTS (SELECT 1 ${laterSuccessesSql(row)}))
+     OR (${row}.state = 'succeeded' AND ABS(${now} - ${row}.resolved_at) < ${DEDUPLICATION_WINDOW_MS}))`;
 
 /** True if the API may have forgotten the key of this action, which is then not sent again. */
 export const isTooOldToResend = ({ first_sent_at }: Pick<StoredAction, "first_sent_at">, now: number): boolean =>

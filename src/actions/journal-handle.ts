@@ -30,13 +30,9 @@ async function openOwnDatabase({ url, stateDir }: JournalOptions): Promise<Datab
   return await openPostgres(url, { mapError: postgresFailure("MIC_JOURNAL_URL") });
 }
 
-export interface JournalHandle {
-  /** Opens the journal on the first call, and returns the same one from then on. Throws Failure; the next call tries again. */
-  open(): Promise<Journal>;
-  close(): Promise<void>;
-}
+export type JournalHandle = ReturnType<typeof createJournalHandle>;
 
-export function createJournalHandle(options: JournalOptions): JournalHandle {
+export function createJournalHandle(options: JournalOptions) {
   const journal = memoizeUntilFailure(() => start().catch((error: unknown) => Promise.reject(journalFailure(error))));
 
   let pruning: Promise<void> | undefined;
@@ -71,8 +67,9 @@ export function createJournalHandle(options: JournalOptions): JournalHandle {
   }
 
   return {
+    /** Opens the journal on the first call, and returns the same one from then on. Throws Failure; the next call tries again. */
     open: journal.get,
-    async close() {
+    async close(): Promise<void> {
       isClosed = true;
       clearInterval(pruneTimer);
       const openedJournal = await journal.ifStarted()?.catch(() => undefined);

@@ -1,12 +1,20 @@
 // The journal records every action on disk before its first byte is sent. Claims are atomic, so any number of processes can share it.
 import * as z from "zod/v4";
+import { MAX_BINDINGS } from "../contract/endpoints/bodies.ts";
 import type { Auditor } from "../core/hooks.ts";
 import { type AuditEvent, buildAuditedResolution, insertAuditEvent, maintainPartitions } from "./audit.ts";
 import { parseCanonicalArguments } from "./canonical-json.ts";
 import { createInFlightActions, LEASE_MS } from "./claims.ts";
 import { liveSql } from "./deduplication-window.ts";
 import type { InputReference } from "./fingerprint.ts";
-import { ActionRow, type NewAction, type Resolution, type StoredAction, toStoredId } from "./store/action-row.ts";
+import {
+  ActionRow,
+  type NewAction,
+  type Resolution,
+  type StoredAction,
+  StoredId,
+  toStoredId,
+} from "./store/action-row.ts";
 import { type Database, type DatabaseRow, isResponseLost, type SqlValue } from "./store/database.ts";
 import { IS_CHANGED_BY_LATER_VERSION, migrateSchema, readJournalVersion } from "./store/schema.ts";
 
@@ -14,9 +22,6 @@ export { ActionState, type NewAction, type Resolution, type StoredAction } from 
 
 /** One transaction deletes at most this many rows, so that other transactions do not wait long. */
 const PRUNE_BATCH_SIZE = 1_000;
-
-/** Number of input ids in one query. The query always has this many placeholders, so that a database prepares it only once. */
-const IDS_PER_QUERY = 32;
 
 /** A registration that a job uses is marked as changed once a day. It is then not deleted, so the job keeps its fingerprint. */
 const RENEW_REGISTRATION_MS = 86_400_000;
@@ -28,13 +33,14 @@ const RegistrationRow = z.object({
   state: z.literal("succeeded"),
   arguments: z.string(),
   updated_at: z.int(),
-  resource_id: z.string(),
+  resource_id: StoredId,
 });
 const ReferenceArguments = z.object({ inputKind: z.string(), referenceId: z.string() });
 
-// Selects the actions that created the inputs. Code filters them by tool, so that a database never reads all registrations of the service.
+// Selects the actions that created the inputs of a job. Code filters them by tool, so that a database never reads all registrations of the
+// service. The number of placeholders is always the same, so that a database prepares the query only once.
 const REGISTRATIONS_SQL = `SELECT key, tool, state, arguments, updated_at, resource_id FROM actions
-   WHERE service = $1 AND resource_id IN (${Array.from({ length: IDS_PER_QUERY }, (_, index) => `$${index + 2}`).join(", ")})`;
+   WHERE service = $1 AND resource_id IN (${Array.from({ length: MAX_BINDINGS }, (_, index) => `$${index + 2}`).join(", ")})`;
 
 export type Journal = Awaited<ReturnType<typeof openJournal>>;
 
@@ -167,26 +173,19 @@ export async function openJournal(database: Database, { owner, now, migrates }: 
       return row && { action: read(row), isLive: LiveRow.parse(row).is_live === 1 };
     },
 
-    /** Returns, by input id, the references of the inputs that were registered through this journal. */
+    /** Returns, by input id, the references of the inputs of one job that were registered through this journal. */
     async findReferences(service: string, inputIds: readonly string[]): Promise<ReadonlyMap<string, InputReference>> {
       const found = new Map<string, InputReference>();
-      for (let from = 0; from < inputIds.length; from += IDS_PER_QUERY) {
-        const batch = inputIds.slice(from, from + IDS_PER_QUERY);
-        const ids = Array.from({ length: IDS_PER_QUERY }, (_, index) => toStoredId(batch[index] ?? batch[0] ?? ""));
-        for (const row of await database.query(REGISTRATIONS_SQL, [service, ...ids])) {
-          const registration = RegistrationRow.safeParse(row).data;
-          if (!registration) continue;
-          const { key, arguments: canonical, updated_at, resource_id } = registration;
-          const { data: reference } = ReferenceArguments.safeParse(parseCanonicalArguments(canonical));
-          const id = batch.find((each) => toStoredId(each) === resource_id);
-          if (reference && id !== undefined) found.set(id, reference);
-          if (now() - updated_at < RENEW_REGISTRATION_MS) continue;
-          const values = [service, key, now()];
-          await database.query(
-            `UPDATE actions SET updated_at = ${timeSql("$3")} WHERE service = $1 AND key = $2`,
-            values,
-          );
-        }
+      const ids = Array.from({ length: MAX_BINDINGS }, (_, index) => toStoredId(inputIds[index] ?? ""));
+      for (const row of await database.query(REGISTRATIONS_SQL, [service, ...ids])) {
+        const registration = RegistrationRow.safeParse(row).data;
+        if (!registration) continue;
+        const { key, arguments: canonical, updated_at, resource_id } = registration;
+        const { data: reference } = ReferenceArguments.safeParse(parseCanonicalArguments(canonical));
+        if (reference) found.set(resource_id, reference);
+        if (now() - updated_at < RENEW_REGISTRATION_MS) continue;
+        const renewSql = `UPDATE actions SET updated_at = ${timeSql("$3")} WHERE service = $1 AND key = $2`;
+        await database.query(renewSql, [service, key, now()]);
       }
       return found;
     },

@@ -4,7 +4,7 @@ import { isOwnerDead } from "../core/owner.ts";
 import { parseCanonicalArguments } from "./canonical-json.ts";
 import { isTooOldToResend, laterSuccessesSql } from "./deduplication-window.ts";
 import type { Journal } from "./journal.ts";
-import { parseOutcome } from "./outcome.ts";
+import { failureFrom } from "./outcome.ts";
 import { ActionState, type StoredAction } from "./store/action-row.ts";
 
 export interface ListedAction {
@@ -37,14 +37,6 @@ export interface ListedAction {
   };
 }
 
-/** The current state of an action, with the time that its resolution depends on. */
-export interface ActionStatus extends ListedAction {
-  /** Milliseconds since 1970. */
-  readonly firstSentAt: number;
-  /** The API may have forgotten its key, so it is not sent again. */
-  readonly isTooOld: boolean;
-}
-
 /** Unresolved actions come first, oldest first; the others follow, latest first. */
 export interface ActionList {
   readonly actions: readonly ListedAction[];
@@ -64,17 +56,12 @@ export const RESOLVED_BY_READING: ReadonlySet<string> = new Set(["cancel_job", "
  * An action in progress whose owner is dead or whose lease has expired has an unknown outcome, even before another process takes
  * it over.
  */
-export const effectiveState = ({ state, owner, lease_until, read_at }: StoredAction): ActionState =>
+const effectiveState = ({ state, owner, lease_until, read_at }: StoredAction): ActionState =>
   state === "in_progress" && (lease_until < read_at || isOwnerDead(owner)) ? "unknown" : state;
 
-function rejectionCode({ state, outcome }: StoredAction): string | undefined {
-  const read = state === "rejected" && outcome !== null ? parseOutcome(outcome) : undefined;
-  return read && "failure" in read ? read.failure.code : undefined;
-}
-
-function toListedAction(stored: StoredAction): ListedAction {
+export function toListedAction(stored: StoredAction): ListedAction {
   const { tool, key, resource_id } = stored;
-  const code = rejectionCode(stored);
+  const code = stored.state === "rejected" ? failureFrom(stored.outcome)?.code : undefined;
   return {
     tool,
     idempotencyKey: key,
@@ -90,28 +77,16 @@ function toListedAction(stored: StoredAction): ListedAction {
   };
 }
 
-interface UnresolvedAction {
-  readonly action: StoredAction;
-  /** Key of a later identical action that succeeded. */
-  readonly supersededBy: string | undefined;
-}
-
 const UnresolvedRow = z.object({ superseded_by: z.string().nullable() });
 
-/** Returns the unresolved actions of one service, or of all services, oldest first. */
-async function queryUnresolved(
-  { query, columns, read }: Journal,
-  service: string | undefined,
-): Promise<readonly UnresolvedAction[]> {
+/** Returns the unresolved actions of one service, or of all services, oldest first, each with the key of the action that supersedes it. */
+async function queryUnresolved({ query, columns, read }: Journal, service: string | undefined) {
   const rows = await query(
     `SELECT ${columns}, (SELECT MAX(later.key) ${laterSuccessesSql("a")}) AS superseded_by FROM actions AS a
      WHERE a.state IN ('in_progress', 'unknown') ${service === undefined ? "" : "AND a.service = $2"} ORDER BY a.created_at LIMIT $1`,
     [MAX_UNRESOLVED, ...(service === undefined ? [] : [service])],
   );
-  return rows.map((row) => ({
-    action: read(row),
-    supersededBy: UnresolvedRow.parse(row).superseded_by ?? undefined,
-  }));
+  return rows.map((row) => ({ action: read(row), supersededBy: UnresolvedRow.parse(row).superseded_by }));
 }
 
 const NEXT_STEP_REASONS: Readonly<Partial<Record<ActionState, string>>> = {
@@ -119,9 +94,12 @@ const NEXT_STEP_REASONS: Readonly<Partial<Record<ActionState, string>>> = {
   unknown: "its outcome is unknown; this finds it out, and the action never runs twice",
 };
 
-function toListedUnresolved({ action, supersededBy }: UnresolvedAction): ListedAction {
+function toListedUnresolved({
+  action,
+  supersededBy,
+}: Awaited<ReturnType<typeof queryUnresolved>>[number]): ListedAction {
   const shown = toListedAction(action);
-  if (supersededBy !== undefined) return { ...shown, supersededBy };
+  if (supersededBy !== null) return { ...shown, supersededBy };
   if (isTooOldToResend(action, action.read_at) && !RESOLVED_BY_READING.has(action.tool))
     return { ...shown, resolvable: false };
   const why = NEXT_STEP_REASONS[shown.state];
@@ -129,11 +107,15 @@ function toListedUnresolved({ action, supersededBy }: UnresolvedAction): ListedA
   return why === undefined ? shown : { ...shown, nextStep: { ...call, why } };
 }
 
-const toActionStatus = (stored: StoredAction, shown: ListedAction): ActionStatus => ({
+const toActionStatus = (stored: StoredAction, shown: ListedAction) => ({
   ...shown,
+  /** Milliseconds since 1970. */
   firstSentAt: stored.first_sent_at,
+  /** The API may have forgotten its key, so it is not sent again. */
   isTooOld: isTooOldToResend(stored, stored.read_at),
 });
+/** The current state of an action, with the time that its resolution depends on. */
+export type ActionStatus = ReturnType<typeof toActionStatus>;
 
 /** Returns the unresolved actions of one service, oldest first. Throws Failure if the journal cannot be used. */
 export const listUnresolvedActions = async (journal: Journal, service: string): Promise<readonly ActionStatus[]> =>
@@ -244,23 +226,21 @@ export async function countUnresolved({ query, timeSql, now }: Journal): Promise
   return counts;
 }
 
-export interface ClientUnresolvedCount {
-  readonly baseUrl: string;
-  readonly clientId: string;
-  readonly count: number;
-}
-
 const ServiceName = z.tuple([z.string(), z.string()]);
+
+/** Returns base URL and client id. */
+export const parseServiceName = (service: string) => ServiceName.parse(JSON.parse(service));
+
 const ServiceCountRow = z.object({ service: z.string(), count: z.coerce.number() });
 
 /** Counts the unresolved actions of each client. Throws Failure if the journal cannot be used. */
-export async function countUnresolvedByClient({ query }: Journal): Promise<readonly ClientUnresolvedCount[]> {
+export async function countUnresolvedByClient({ query }: Journal) {
   const rows = await query(
     "SELECT service, COUNT(*) AS count FROM actions WHERE state IN ('in_progress', 'unknown') GROUP BY service ORDER BY MIN(created_at)",
   );
   return rows.map((row) => {
     const { service, count } = ServiceCountRow.parse(row);
-    const [baseUrl, clientId] = ServiceName.parse(JSON.parse(service));
+    const [baseUrl, clientId] = parseServiceName(service);
     return { baseUrl, clientId, count };
   });
 }

@@ -41,12 +41,8 @@ export function stateAfterFailure({ facts }: Failure): Resolution["state"] {
   return facts.sideEffect === "done" ? "succeeded" : "rejected";
 }
 
-/** True if the stored outcome is a rejection that the API will most likely repeat. */
-export function isRefused(outcome: string | null): boolean {
-  const ended = outcome === null ? undefined : parseOutcome(outcome);
-  return (
-    ended !== undefined &&
-    "failure" in ended &&
-    (ended.failure.kind === "precondition_failed" || ended.failure.kind === "conflict")
-  );
+/** Returns the failure in a stored outcome; undefined if it has none. */
+export function failureFrom(outcome: string | null): FailureFacts | undefined {
+  const result = outcome === null ? undefined : parseOutcome(outcome);
+  return result && "failure" in result ? result.failure : undefined;
 }

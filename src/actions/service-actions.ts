@@ -1,6 +1,5 @@
 // This module provides the actions of one service, or of one caller of it, and hides the journal and the scope of the idempotency keys.
 import { createHash } from "node:crypto";
-import * as z from "zod/v4";
 import { Failure } from "../core/failure.ts";
 import type { Hooks } from "../core/hooks.ts";
 import type { ActionOutcome, Outcome, Telemetry } from "../telemetry/port.ts";
@@ -9,18 +8,17 @@ import { parseCanonicalArguments } from "./canonical-json.ts";
 import type { Arguments } from "./fingerprint.ts";
 import type { Journal } from "./journal.ts";
 import {
-  type ActionList,
-  type ActionStatus,
   countUnresolved,
-  effectiveState,
   findAction,
+  type ListedAction,
   type ListingOptions,
   listActions,
   listUnresolvedActions,
-  type UnresolvedCounts,
+  parseServiceName,
+  toListedAction,
 } from "./listing.ts";
-import { isRefused } from "./outcome.ts";
-import { type ActionState, type StoredAction, toStoredId } from "./store/action-row.ts";
+import { failureFrom } from "./outcome.ts";
+import { type StoredAction, toStoredId } from "./store/action-row.ts";
 
 /** Maximum number of actions that are read for one resource. */
 const MAX_ACTIONS_PER_RESOURCE = 50;
@@ -28,61 +26,18 @@ const MAX_ACTIONS_PER_RESOURCE = 50;
 const MAX_ROWS = 1_000;
 
 /** An action on a resource, or the action that created it. */
-export interface ResourceAction {
-  readonly tool: string;
-  readonly state: ActionState;
-  readonly idempotencyKey: string;
-  readonly arguments: Arguments;
-  readonly sentAt: string;
-  /** The id of the resource that the action created. */
-  readonly resourceId?: string;
+export interface ResourceAction extends ListedAction {
   /** True if the API's last response was a rejection that it will most likely repeat. It does not show the effect of earlier attempts. */
   readonly isRefused: boolean;
 }
 
-const toResourceAction = (stored: StoredAction): ResourceAction => ({
-  tool: stored.tool,
-  state: effectiveState(stored),
-  idempotencyKey: stored.key,
-  arguments: parseCanonicalArguments(stored.arguments),
-  sentAt: new Date(stored.created_at).toISOString(),
-  isRefused: isRefused(stored.outcome),
-  ...(stored.resource_id !== null && { resourceId: stored.resource_id }),
-});
+function toResourceAction(stored: StoredAction): ResourceAction {
+  const kind = failureFrom(stored.outcome)?.kind;
+  return { ...toListedAction(stored), isRefused: kind === "precondition_failed" || kind === "conflict" };
+}
 
 /** The description of an action in a call, without the service. */
 export type CallerActionDescriptor = Omit<ActionDescriptor, "service">;
-
-export interface ServiceActions {
-  /** Runs one call until it ends. Throws Failure, whose `sideEffect` and `idempotencyKey` describe the state of the action. */
-  perform(call: Omit<ActionCall, "service" | "hooks" | "redact">): Promise<PerformedAction>;
-  /** Returns the action that such a call would resume or replay; undefined if there is none or it was rejected. Throws Failure. */
-  findExisting(call: CallerActionDescriptor): Promise<ResourceAction | undefined>;
-  /** Returns the arguments of the action with this key; undefined if this tool has no such action. Throws Failure. */
-  findArguments(tool: string, key: string): Promise<Arguments | undefined>;
-  /**
-   * Records an outcome that was determined without sending again. Returns false if the action is not unresolved, or a live
-   * process works on it. Throws Failure.
-   */
-  recordOutcome(key: string, found: Parameters<Actions["recordOutcome"]>[2]): Promise<boolean>;
-  /**
-   * Lists the unresolved actions, then the latest. A caller of a deployment sees only their own; without callers and without a
-   * configured service, the list has those of all services. Throws Failure.
-   */
-  list(wanted: Pick<ListingOptions, "state" | "limit">): Promise<ActionList>;
-  /** Returns this caller's unresolved actions, oldest first. Throws Failure. */
-  listUnresolved(): Promise<readonly ActionStatus[]>;
-  /** Returns the action with this key in its current state. Throws Failure. */
-  find(key: string): Promise<ActionStatus | undefined>;
-  /** Counts the unresolved actions of all callers. Throws Failure if the journal cannot be used. */
-  countUnresolved(): Promise<UnresolvedCounts>;
-  /** Returns up to 50 actions on a resource: unresolved, then succeeded, then rejected ones, each group latest first. Throws Failure. */
-  listByResource(resourceId: string): Promise<readonly ResourceAction[]>;
-  /** Returns the arguments of the action that created a resource; undefined if the journal does not contain it. Throws Failure. */
-  findCreationArguments(resourceId: string): Promise<Arguments | undefined>;
-  /** Like `findCreationArguments`, for many resources: the arguments by the id of the resource. Throws Failure. */
-  findManyCreationArguments(resourceIds: readonly string[]): Promise<ReadonlyMap<string, Arguments>>;
-}
 
 interface ServiceActionsOptions {
   readonly actions: Actions;
@@ -95,27 +50,24 @@ interface ServiceActionsOptions {
   readonly redact?: (text: string) => string;
 }
 
-const ServiceName = z.tuple([z.string(), z.string()]);
-
 /** The client id, and a hash of base URL, client id and caller. It is short, because four indexes contain it. */
 function createCallerServiceName(service: string, caller: string): string {
-  const [baseUrl, clientId] = ServiceName.parse(JSON.parse(service));
+  const [baseUrl, clientId] = parseServiceName(service);
   const hash = createHash("sha256").update(JSON.stringify([baseUrl, clientId, caller]));
   return JSON.stringify([clientId, hash.digest("base64url").slice(0, 22)]);
 }
 
-export function createServiceActions({
-  actions,
-  journal,
-  serviceName,
-  hooks,
-  redact,
-}: ServiceActionsOptions): ServiceActions {
+export type ServiceActions = ReturnType<typeof createServiceActions>;
+
+/** Every method throws Failure if the journal cannot be used. */
+export function createServiceActions({ actions, journal, serviceName, hooks, redact }: ServiceActionsOptions) {
   const caller = hooks?.caller;
   const callerServiceName =
     caller === undefined ? serviceName : async () => createCallerServiceName(await serviceName(), caller);
   // On a user's own machine, the list has the actions of all services if no service is configured.
   const listedServiceName = caller === undefined ? () => callerServiceName().catch(() => undefined) : callerServiceName;
+
+  /** Returns the arguments of the actions that created these resources, by the id of the resource, as far as the journal has them. */
   async function findManyCreationArguments(ids: readonly string[]): Promise<ReadonlyMap<string, Arguments>> {
     if (ids.length === 0) return new Map();
     const { query, columns, read } = await journal();
@@ -131,19 +83,31 @@ export function createServiceActions({
     );
   }
   return {
-    perform: async (call) => await actions.perform({ ...call, service: await callerServiceName(), hooks, redact }),
-    async findExisting(call) {
+    /** Runs one call until it ends. Throws Failure, whose `sideEffect` and `idempotencyKey` describe the state of the action. */
+    perform: async (call: Omit<ActionCall, "service" | "hooks" | "redact">): Promise<PerformedAction> =>
+      await actions.perform({ ...call, service: await callerServiceName(), hooks, redact }),
+    /** Returns the action that such a call would resume or replay; undefined if there is none or it was rejected. */
+    async findExisting(call: CallerActionDescriptor): Promise<ResourceAction | undefined> {
       const stored = await actions.findExisting({ ...call, service: await callerServiceName() });
       return stored && toResourceAction(stored);
     },
-    findArguments: async (tool, key) => await actions.findArguments(await callerServiceName(), tool, key),
-    recordOutcome: async (key, found) =>
+    /** Returns the arguments of the action with this key; undefined if this tool has no such action. */
+    findArguments: async (tool: string, key: string) =>
+      await actions.findArguments(await callerServiceName(), tool, key),
+    /** Records an outcome that was determined without sending again. Returns false if it does not apply (see `Actions`). */
+    recordOutcome: async (key: string, found: Parameters<Actions["recordOutcome"]>[2]) =>
       await actions.recordOutcome(await callerServiceName(), key, found, { hooks, redact }),
-    list: async (wanted) => await listActions(await journal(), { ...wanted, service: await listedServiceName() }),
+    /** Lists the unresolved actions, then the latest. */
+    list: async (wanted: Pick<ListingOptions, "state" | "limit">) =>
+      await listActions(await journal(), { ...wanted, service: await listedServiceName() }),
+    /** Returns this caller's unresolved actions, oldest first. */
     listUnresolved: async () => await listUnresolvedActions(await journal(), await callerServiceName()),
-    find: async (key) => await findAction(await journal(), await callerServiceName(), key),
+    /** Returns the action with this key in its current state. */
+    find: async (key: string) => await findAction(await journal(), await callerServiceName(), key),
+    /** Counts the unresolved actions of all callers. */
     countUnresolved: async () => await countUnresolved(await journal()),
-    async listByResource(id) {
+    /** Returns up to 50 actions on a resource: unresolved, then succeeded, then rejected ones, each group latest first. */
+    async listByResource(id: string): Promise<readonly ResourceAction[]> {
       const { query, columns, read } = await journal();
       // Sorted here: sorting in SQLite takes longer than the rest of the query, and nearly every read of a job finds no row.
       const sql = `SELECT ${columns} FROM actions WHERE service = $1 AND about = $2 LIMIT ${MAX_ROWS}`;
@@ -154,7 +118,7 @@ export function createServiceActions({
         .slice(0, MAX_ACTIONS_PER_RESOURCE)
         .map(toResourceAction);
     },
-    findCreationArguments: async (id) => (await findManyCreationArguments([id])).get(id),
+    findCreationArguments: async (id: string) => (await findManyCreationArguments([id])).get(id),
     findManyCreationArguments,
   };
 }

@@ -35,6 +35,8 @@ export interface CallContext {
   readonly signal: AbortSignal;
   /** Time by which the call must have ended, in milliseconds since 1970. */
   readonly deadlineAt: number;
+  /** An attempt may continue for this time after the deadline (default 0), because its outcome is recorded for a later call. */
+  readonly graceMs?: number;
   /** Maximum number of attempts (default 6); 1 if the calling code has its own retry policy. */
   readonly maxAttempts?: number;
   readonly sharedRetryAfter?: SharedRetryAfter;
@@ -68,7 +70,7 @@ export const timeLeftMs = (context: CallContext, timing: Timing): number => cont
 
 /** Returns the time limit of an attempt that starts now, in milliseconds. */
 export const attemptLimitMs = (context: CallContext, timing: Timing): number =>
-  Math.max(1, Math.min(ATTEMPT_LIMIT_MS, timeLeftMs(context, timing)));
+  Math.max(1, Math.min(ATTEMPT_LIMIT_MS, timeLeftMs(context, timing) + (context.graceMs ?? 0)));
 
 /**
  * Waits before the next attempt: for the API's full Retry-After, or else for exponential backoff with full jitter.

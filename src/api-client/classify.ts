@@ -43,7 +43,7 @@ const isEnvelope = (response: WireResponse): boolean => Envelope.safeParse(tryPa
 // An error body is a bare or wrapped Problem, the playground's {status}, or anything else (open question 2).
 
 /** The contents of an error body. Every part may be missing. */
-export interface RefusalBody {
+interface RefusalBody {
   readonly title?: string;
   readonly code?: string;
   readonly requestId?: string;
@@ -82,7 +82,7 @@ function parseRefusal(body: unknown): RefusalBody | undefined {
   };
 }
 
-export function readRefusal(endpoint: Endpoint, response: WireResponse): RefusalBody {
+function readRefusal(endpoint: Endpoint, response: WireResponse): RefusalBody {
   const body = tryParseJson(response).value;
   if (endpoint.api === "playground") {
     const { data } = PlaygroundError.safeParse(body);
@@ -109,7 +109,7 @@ const KIND_BY_STATUS: Readonly<Record<number, FailureKind>> = {
   429: "rate_limited",
 };
 
-export function failureKindOf(endpoint: Endpoint, status: number, refusal: RefusalBody): FailureKind {
+function failureKindOf(endpoint: Endpoint, status: number, refusal: RefusalBody): FailureKind {
   // The playground preserves the upstream's HTTP status, whatever it is (docs/contract.md, 7.1). A 404 for a state's districts means
   // that the upstream does not have the state, so a retry would get the same answer.
   const isUnknownState = endpoint.id === "listPlaygroundDistricts" && status === 404;
@@ -138,29 +138,15 @@ export function retryAfterSeconds(headers: Readonly<Record<string, string>>, now
 }
 
 /** Returns the facts of a rejection by the API. `message` quotes the API's texts as data. */
-export function refusalFacts(
-  endpoint: Endpoint,
-  response: WireResponse,
-  refusal: RefusalBody,
-  now: number,
-): FailureFacts {
+function refusalFacts(endpoint: Endpoint, response: WireResponse, now: number): FailureFacts {
+  const refusal = readRefusal(endpoint, response);
   const kind = failureKindOf(endpoint, response.status, refusal);
   const waitSeconds = retryAfterSeconds(response.headers, now);
   const requestId = refusal.requestId ?? response.headers["x-request-id"];
   const problemText = [refusal.code && formatToken(refusal.code), refusal.title && quote(refusal.title)]
     .filter(Boolean)
     .join(" ");
-  const { code, retryable, fieldErrors = [] } = refusal;
-  const next = refusalAdvice({
-    endpoint,
-    kind,
-    status: response.status,
-    code,
-    retryable,
-    fieldErrors,
-    retryAfterSeconds: waitSeconds,
-  });
-  return {
+  const facts: FailureFacts = {
     kind,
     message: `The API answered ${endpoint.id} with HTTP ${response.status}${problemText === "" ? "" : `: ${problemText}`}.`,
     status: response.status,
@@ -170,8 +156,8 @@ export function refusalFacts(
     ...(requestId !== undefined && { requestId: excerpt(requestId, 128) }),
     ...(waitSeconds !== undefined && { retryAfterSeconds: waitSeconds }),
     ...(refusal.fieldErrors && { fieldErrors: refusal.fieldErrors }),
-    next,
   };
+  return { ...facts, next: refusalAdvice(endpoint, facts) };
 }
 
 export const isAction = (endpoint: Endpoint): boolean => endpoint.method === "POST";
@@ -203,7 +189,7 @@ const MAY_HAVE_TAKEN_EFFECT = "The action may or may not have taken effect.";
 function unverifiedResponseFailure(endpoint: Endpoint, status: number, reason: string): Failure {
   const expected = endpoint.success.status;
   const stated = `HTTP status ${status}${status === expected ? "" : `, not ${expected}`}`;
-  const message = `The response to ${endpoint.id} has ${stated}: ${reason}.`;
+  const message = `The response to ${endpoint.id} (${stated}) is invalid: ${reason}.`;
   if (!isAction(endpoint))
     return new Failure({
       kind: "contract_violation",
@@ -266,7 +252,7 @@ export function tooLargeFailure(
 /** Failure for a response with another status than the contract's success status. */
 export function refusalFailure(endpoint: Endpoint, response: WireResponse, now: number): Failure {
   const { status } = response;
-  if (status >= 400) return new Failure(refusalFacts(endpoint, response, readRefusal(endpoint, response), now));
+  if (status >= 400) return new Failure(refusalFacts(endpoint, response, now));
   const stated = `HTTP status ${status}`;
   if (status < 300) {
     const jsonError = jsonErrorOf(response) ?? (isAction(endpoint) ? "the contract has no such answer" : undefined);
@@ -284,7 +270,7 @@ export function cancelledFailure(endpoint: Endpoint, key: string | undefined, se
   const unknown = isAction(endpoint) && sent;
   return new Failure({
     kind: "cancelled",
-    message: `The call was cancelled by the client.${unknown ? ` ${MAY_HAVE_TAKEN_EFFECT}` : ""}`,
+    message: `The call was canceled by the client.${unknown ? ` ${MAY_HAVE_TAKEN_EFFECT}` : ""}`,
     retryable: true,
     sideEffect: unknown ? "unknown" : "none",
     ...(key !== undefined && { idempotencyKey: key }),

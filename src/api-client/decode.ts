@@ -2,8 +2,7 @@
 import { type ParseOptions, parse as parseLossless } from "lossless-json";
 import * as z from "zod/v4";
 import type { JsonEndpoint } from "../contract/endpoints/endpoint.ts";
-import { isJsonObject } from "../contract/json.ts";
-import { jsonPointer } from "../contract/json-pointer.ts";
+import { isJsonObject, jsonPointer } from "../contract/json.ts";
 import { excerpt, formatCell, formatToken } from "../core/untrusted-text.ts";
 
 /** The response breaks the contract. The message states where and how. */

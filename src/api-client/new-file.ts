@@ -111,7 +111,7 @@ export async function createFile<T>(
 }
 
 /** Removes the partial files that no process has written to for a day. Errors are ignored: the next call tries again. */
-export async function removeAbandonedFiles(folder: string): Promise<void> {
+async function removeAbandonedFiles(folder: string): Promise<void> {
   for (const name of await readdir(folder).catch(() => [])) {
     if (!name.startsWith(PREFIX)) continue;
     const partFolder = join(folder, name);

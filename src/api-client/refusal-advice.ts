@@ -1,17 +1,7 @@
 // This module advises on a rejection by the API. It names a tool call only if that call can help with this operation and rejection.
 import type { Endpoint } from "../contract/endpoints/endpoint.ts";
 import type { FieldError } from "../contract/problem.ts";
-import type { FailureKind } from "../core/failure.ts";
-
-export interface RefusalContext {
-  readonly endpoint: Endpoint;
-  readonly kind: FailureKind;
-  readonly status: number;
-  readonly code: string | undefined;
-  readonly retryable: boolean | undefined;
-  readonly fieldErrors: readonly FieldError[];
-  readonly retryAfterSeconds: number | undefined;
-}
+import type { FailureFacts } from "../core/failure.ts";
 
 const hasField = (fields: Endpoint["query"] | undefined, name: string): boolean =>
   fields !== undefined && Object.hasOwn(fields.shape, name);
@@ -24,7 +14,7 @@ function namesArgument({ body, query }: Endpoint, { pointer }: FieldError): bool
   return hasField(body, name) || hasField(query, name);
 }
 
-const canCorrect = ({ endpoint, status, fieldErrors }: RefusalContext): boolean =>
+const canCorrect = (endpoint: Endpoint, { status, fieldErrors = [] }: FailureFacts): boolean =>
   (status === 400 || status === 422) && fieldErrors.some((error) => namesArgument(endpoint, error));
 
 const TRY_AGAIN_ADVICE = "Call again in a minute.";
@@ -40,7 +30,7 @@ const NOT_FOUND_ADVICE: Readonly<Record<string, string>> = {
   assetId: "Check assetId: it names an original file, not an input, a job or a dataset version.",
 };
 
-function notFoundAdvice({ endpoint }: RefusalContext): string {
+function notFoundAdvice(endpoint: Endpoint): string {
   if (endpoint.id === "listPlaygroundDistricts") return "list_states has the codes in use.";
   const [parameter = ""] = Object.keys(endpoint.pathParameters.shape);
   const named = NOT_FOUND_ADVICE[parameter];
@@ -58,11 +48,11 @@ const CONFLICT_ADVICE: Readonly<Record<string, string>> = {
   cancelMicJob: "get_job shows the state of the job.",
   retryMicJob: "get_job shows the state of the job.",
   createMicJob: "get_input shows the state of an input; a job needs READY inputs.",
-  requestMicSharedFileProcessing: "get_recipe shows the current versionHash, get_input the state of the input.",
+  requestMicSharedFileProcessing: "get_recipe shows the current versionHash; get_input shows the input's state.",
   getMicPublicAssetContent: "The API does not release the file in its current state; get_input shows an input's scan.",
 };
 
-function forbiddenAdvice({ endpoint }: RefusalContext): string {
+function forbiddenAdvice(endpoint: Endpoint): string {
   if (endpoint.api === "playground")
     return "Ask the user to contact the playground's operator: its policy denies this.";
   const ask =
@@ -76,8 +66,8 @@ function forbiddenAdvice({ endpoint }: RefusalContext): string {
   return `${ask} the user to ask the application's owner for the missing scope or permission.${permission}`;
 }
 
-function rejectedAdvice(refused: RefusalContext): string {
-  switch (refused.endpoint.id) {
+function rejectedAdvice({ id }: Endpoint): string {
+  switch (id) {
     case "createMicJob":
       return "get_recipe shows what the recipe asks for, get_capabilities what this workspace may do.";
     case "listPlaygroundDistricts":
@@ -87,23 +77,21 @@ function rejectedAdvice(refused: RefusalContext): string {
   }
 }
 
-// The contract shows no codes, but "capability" is one of its terms (docs/contract.md, 2.2).
-const isCapability = ({ code = "" }: RefusalContext): boolean => /capability/i.test(code);
-
 /** Returns advice in one or two sentences. */
-export function refusalAdvice(refused: RefusalContext): string {
-  const { kind, retryable, retryAfterSeconds } = refused;
+export function refusalAdvice(endpoint: Endpoint, facts: FailureFacts): string {
+  const { kind, code = "", retryable, retryAfterSeconds } = facts;
   if (kind === "rate_limited") return `Wait ${retryAfterSeconds ?? 60} s, then repeat the call.`;
   if (kind === "unauthorized")
     return "Ask the user to correct the client id and secret (mic-mcp doctor checks them); repeating the call does not help before that.";
   if (kind === "upstream_unavailable") return TRY_AGAIN_ADVICE;
-  if (kind === "not_found") return notFoundAdvice(refused);
-  if (isCapability(refused))
+  if (kind === "not_found") return notFoundAdvice(endpoint);
+  // The contract shows no codes, but "capability" is one of its terms (docs/contract.md, 2.2).
+  if (/capability/i.test(code))
     return "get_capabilities shows what this workspace may do, and how much of it; for more, ask the user to contact the operator of the API.";
-  if (canCorrect(refused)) return "Correct the fields named above and call again.";
-  if (retryable === true) return TRY_AGAIN_ADVICE;
-  if (kind === "forbidden") return forbiddenAdvice(refused);
-  if (kind === "conflict") return CONFLICT_ADVICE[refused.endpoint.id] ?? CONTACT_OPERATOR_ADVICE;
+  if (canCorrect(endpoint, facts)) return "Correct the fields named above and call again.";
+  if (retryable) return TRY_AGAIN_ADVICE;
+  if (kind === "forbidden") return forbiddenAdvice(endpoint);
+  if (kind === "conflict") return CONFLICT_ADVICE[endpoint.id] ?? CONTACT_OPERATOR_ADVICE;
   if (kind === "precondition_failed") return "get_job shows the job's current resourceVersion.";
-  return rejectedAdvice(refused);
+  return rejectedAdvice(endpoint);
 }

@@ -144,7 +144,7 @@ async function confirmCall(tool: Tool, args: Arguments, call: ToolCall, { config
 
 const STOPPED_FACTS: FailureFacts = {
   kind: "cancelled",
-  message: "The call was cancelled.",
+  message: "The call was canceled.",
   retryable: true,
   sideEffect: "none",
 };

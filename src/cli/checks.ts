@@ -27,7 +27,7 @@ export interface Check {
   readonly fix?: string;
 }
 
-const passedCheck = (name: string, detail: string): Check => ({ name, ok: true, detail });
+export const passedCheck = (name: string, detail: string): Check => ({ name, ok: true, detail });
 const failedCheck = (name: string, detail: string, fix: string): Check => ({ name, ok: false, detail, fix });
 
 /** Each check makes only one attempt, because the user waits for the result. */

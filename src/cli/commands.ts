@@ -50,17 +50,16 @@ export const COMMANDS = {
     ],
     flags: {
       emulator: { type: "boolean", about: "use an emulator of the MIC API inside the process" },
-      http: { type: "boolean", about: "serve Streamable HTTP on this machine; print the URL as one JSON line" },
+      http: { type: "boolean", about: "serve Streamable HTTP on this machine; prints the URL as one JSON line" },
       teams: {
         type: "boolean",
         about:
-          "run one instance of a deployment for an organization (docs/operate/teams.md); print the URL as one JSON line",
+          "run one instance of a deployment for an organization (docs/operate/teams.md); prints the URL as one JSON line",
       },
       host: {
         type: "string",
         value: "H",
-        about:
-          "address to listen on, with --http or --teams: 127.0.0.1 (default), ::1 or localhost; with --teams any address",
+        about: "address to listen on. With --http: 127.0.0.1 (default), ::1 or localhost. With --teams: any address",
       },
       port: { type: "string", value: "P", about: "port, with --http or --teams (default: any free port)" },
       "base-url": { type: "string", value: "URL", about: "base URL of the MIC API" },
@@ -71,12 +70,13 @@ export const COMMANDS = {
         type: "string",
         value: "LIST",
         oneOf: ["geography", "jobs", "geography,jobs", "essentials"],
-        about: "toolsets to offer: geography, jobs (default: both), or essentials: the 16 most important tools of both",
+        about:
+          "toolsets to offer: geography, jobs or geography,jobs (default), or essentials (the 16 most important tools of both)",
       },
       tools: {
         type: "string",
         value: "LIST",
-        about: "tools to offer in addition to --toolsets, or only these without it",
+        about: "tools to offer in addition to --toolsets; without --toolsets, only these tools are offered",
       },
       "exclude-tools": { type: "string", value: "LIST", about: "tools not to offer" },
       "read-only": { type: "boolean", about: "offer only read-only tools" },
@@ -101,12 +101,12 @@ export const COMMANDS = {
     argumentsUsage: "[TOOL [VALUE] [NAME=VALUE …]]",
     summary: "Call one tool, with the same journal and idempotency keys as an agent",
     notes: [
-      "Without TOOL, it lists the tools. Run call TOOL --help to show the arguments of a tool.",
-      "A VALUE without NAME= is the first required argument. For a list, separate the values by commas (names: repeat NAME=VALUE).",
+      "Without TOOL, the command lists the tools. To show the arguments of a tool, run call TOOL --help.",
+      "A VALUE without NAME= sets the first required argument. Separate the values of a list with commas; for names, repeat NAME=VALUE.",
       "Pass an object as JSON. NAME=VALUE overrides --input.",
       "To resume an interrupted call, run the same command again: the action runs at most once.",
-      "Exit code 3: the call was not run again because an identical call ran within 20 hours; the result of that call is printed.",
-      'The result is on stdout; progress and errors are on stderr. With --json, an error is also printed to stdout as {"error": …}.',
+      "Exit code 3 means that the call was not run again, because an identical call ran within 20 hours. The command prints the result of that call.",
+      'The command prints the result to stdout, and progress and errors to stderr. With --json, an error is also printed to stdout as {"error": …}.',
     ],
     flags: {
       input: { type: "string", value: "'{…}'", about: "arguments as a JSON object" },
@@ -138,8 +138,8 @@ export const COMMANDS = {
     argumentsUsage: "JOB",
     summary: "Show the nine stages of a job and their units until the job ends",
     notes: [
-      "Ctrl-C stops watching; the job keeps running. Exit code 0 only if the job SUCCEEDED.",
-      "Without a terminal it prints a line for each change, with --json as JSON.",
+      "Ctrl-C stops watching; the job keeps running. The exit code is 0 only if the job SUCCEEDED.",
+      "Without a terminal, the command prints a line for each change; with --json, each line is JSON.",
     ],
     flags: {
       timeout: {
@@ -160,7 +160,7 @@ export const COMMANDS = {
     summary: "Write a job, divisions, usage or actions to an HTML file for a browser",
     notes: [
       "VIEW: job JOB, divisions [state|district], usage [DAY|ENTITLEMENT], actions [STATE].",
-      "The page contains its data and makes no requests. Its path is printed to stdout; only the file's owner can read it.",
+      "The page contains its data and makes no requests. The command prints the path of the page to stdout; only its owner can read the file.",
     ],
     flags: {
       open: { type: "boolean", about: "also open the page in the browser" },
@@ -195,7 +195,7 @@ export const COMMANDS = {
     argumentsUsage: "[KEY]",
     summary: "Find out the outcome of unresolved actions; an action that never reached the API may run now",
     notes: [
-      "Without KEY, it resolves all actions, oldest first. KEY is an idempotencyKey from mic-mcp actions.",
+      "Without KEY, the command resolves all actions, oldest first. KEY is an idempotencyKey from mic-mcp actions.",
       "Each request is sent again with its idempotency key, so none runs twice; after 20 hours, the job is read instead.",
     ],
     flags: {
@@ -212,7 +212,7 @@ export const COMMANDS = {
     summary: "Load the lists of all states and districts into the cache of this machine",
     notes: [
       "At the API's rate limit of 30 requests per minute, this takes about 70 s. Servers on this machine use the lists for 6 hours.",
-      "Exit code 0 only if all lists are loaded. Run it again to load the rest.",
+      "The exit code is 0 only if all lists are loaded. Run it again to load the rest.",
     ],
     flags: { json: JSON_FLAG, emulator: EMULATOR_FLAG },
     examples: [{ commandLine: "mic-mcp geography warm", description: "before the first question about districts" }],
@@ -229,7 +229,7 @@ export const COMMANDS = {
     summary: "Add this server to the configuration of an MCP client",
     notes: [
       `CLIENT: ${INSTALL_CLIENTS.join(", ")}.`,
-      "The entry has the absolute paths of Node and of this program, and no secret. Other entries are not changed.",
+      "The entry contains the absolute paths of Node and of this program, but no secret. The command changes no other entries.",
     ],
     flags: {
       emulator: { type: "boolean", about: "the server uses an emulator of the MIC API" },
@@ -280,7 +280,7 @@ export const COMMANDS = {
   doctor: {
     name: "doctor",
     summary: "Check the setup and explain how to fix problems",
-    notes: ["Exit code 0 only if all checks pass."],
+    notes: ["The exit code is 0 only if all checks pass."],
     flags: {
       emulator: { type: "boolean", about: "check the setup of serve --emulator" },
       teams: { type: "boolean", about: "check a deployment for teams: settings, database, identity provider, teams" },
@@ -297,12 +297,12 @@ export const COMMANDS = {
     argumentsUsage: "ACTION [TEAM]",
     summary: "Manage the teams of a deployment: their credentials and members",
     notes: [
-      `ACTION: ${TEAM_ACTIONS.join(", ")}. add, remove and rotate-secret need a TEAM; check accepts one and otherwise checks all teams.`,
+      `ACTION: ${TEAM_ACTIONS.join(", ")}. add, remove and rotate-secret need a TEAM; check without a TEAM checks all teams.`,
       "add verifies the credentials and creates a team. For an existing team, it adds members and sets the claim.",
       "remove removes the members given with --member; without --member, it removes the team. The team's actions stay in the journal.",
       "rotate-secret replaces the client secret, starting with the next token request. rotate-keys encrypts every stored secret with the first key of MIC_SECRET_KEYS.",
-      "check decrypts every secret and requests a token with it. Exit code 0 only if all checks pass.",
-      "Requires MIC_DATABASE_URL and MIC_SECRET_KEYS_FILE (or MIC_SECRET_KEYS). --member also requires MIC_AUTH_ISSUER, the issuer of the subject.",
+      "check decrypts every secret and requests a token with it. The exit code is 0 only if all checks pass.",
+      "The command requires MIC_DATABASE_URL and MIC_SECRET_KEYS_FILE (or MIC_SECRET_KEYS). --member also requires MIC_AUTH_ISSUER, the issuer of the subject.",
     ],
     flags: {
       "base-url": { type: "string", value: "URL", about: "base URL of the MIC API (default: MIC_BASE_URL)" },
@@ -339,7 +339,7 @@ export const COMMANDS = {
     name: "migrate",
     summary: "Create or update the database tables of a deployment for teams",
     notes: [
-      "serve --teams does this at startup unless MIC_MIGRATE=off. Requires MIC_DATABASE_URL and MIC_SECRET_KEYS_FILE (or MIC_SECRET_KEYS).",
+      "serve --teams does this at startup unless MIC_MIGRATE=off. The command requires MIC_DATABASE_URL and MIC_SECRET_KEYS_FILE (or MIC_SECRET_KEYS).",
     ],
     flags: { json: JSON_FLAG },
     examples: [{ commandLine: "mic-mcp migrate", description: "before starting instances of a new version" }],

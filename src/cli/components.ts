@@ -19,7 +19,7 @@ import type { TokenStore } from "../credentials/token-store.ts";
 import { createTokens } from "../credentials/tokens.ts";
 import type { Runtime } from "../mcp/runtime.ts";
 import { createSkills } from "../mcp/skills/skills.ts";
-import { checkToolNames, isOfferedTool } from "../mcp/tools/offered-tools.ts";
+import { checkToolNames, offeredTools } from "../mcp/tools/offered-tools.ts";
 import type { Telemetry } from "../telemetry/port.ts";
 import { createRecipeOfferCache, createRetryCache } from "../toolkit/caches.ts";
 import type { CompletionValue } from "../toolkit/completion-value.ts";
@@ -48,6 +48,7 @@ interface ProcessContextOptions extends ReturnType<typeof createLogging> {
 export function createProcessContext({ redactor, ...options }: ProcessContextOptions) {
   const { config, journal, log } = options;
   checkToolNames(config);
+  const offered = new Set<string>(offeredTools(tools, config).map(({ name }) => name));
   return {
     ...options,
     timing: systemTiming,
@@ -60,7 +61,7 @@ export function createProcessContext({ redactor, ...options }: ProcessContextOpt
       redact: redactor.redact,
       onJournalError: (reason) => log.error({ reason }, "writing the action journal failed"),
     }),
-    skills: createSkills(readSkillFiles, (tool) => isOfferedTool(tool, tools, config)),
+    skills: createSkills(readSkillFiles, (tool) => offered.has(tool)),
   };
 }
 export type ProcessContext = ReturnType<typeof createProcessContext>;
@@ -68,7 +69,7 @@ export type ProcessContext = ReturnType<typeof createProcessContext>;
 interface ApiConnectionOptions {
   readonly identity: Identity;
   readonly redactor: Redactor;
-  readonly store: TokenStore;
+  readonly store?: TokenStore | undefined;
   readonly transport: Transport;
   readonly hooks?: Hooks;
 }
@@ -111,12 +112,14 @@ export function createRuntime(
     offers: createRecipeOfferCache(),
     retries: createRetryCache(),
   };
+  const ownTools = tools.map((tool) => tool.create(ports));
   return {
     ...runtimeOptions,
     version,
     config,
     workspaceId: identity.workspaceId,
-    tools: tools.map((tool) => tool.create(ports)),
+    tools: ownTools,
+    offered: new Map(offeredTools(ownTools, config).map((tool) => [tool.name, tool])),
     ports,
     resources,
     completions: createCompletionProvider({ actions, now: timing.now, files: knownFiles }),

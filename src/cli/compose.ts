@@ -6,7 +6,7 @@ import type { Config } from "../core/config.ts";
 import { createIdentity } from "../credentials/identity.ts";
 import { openKeychain } from "../credentials/keychain/keychain.ts";
 import { createSignedIdCodec } from "../credentials/signed-ids.ts";
-import { createKeychainTokenStore, noTokenStore } from "../credentials/token-store.ts";
+import { createKeychainTokenStore } from "../credentials/token-store.ts";
 import { createGeography } from "../geography/geography.ts";
 import type { Note } from "../mcp/instructions.ts";
 import type { CompletionValue } from "../toolkit/completion-value.ts";
@@ -50,7 +50,7 @@ export function compose(
         log.info({ errorKind: kind }, `tokens are kept in memory: ${message}`);
         log.debug({ errorKind: kind, detail }, "keychain");
       })
-    : noTokenStore;
+    : undefined;
   const client = createApiConnection({ identity, redactor, store, transport }, processContext);
   const { service, tokens } = client;
 

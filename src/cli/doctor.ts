@@ -4,7 +4,6 @@ import { systemTiming } from "../api-client/attempts.ts";
 import { readConfig, UsageError } from "../core/config.ts";
 import { escapeText } from "../core/untrusted-text.ts";
 import { COMMAND_LIMIT_MS } from "../credentials/keychain/keychain.ts";
-import { noTokenStore } from "../credentials/token-store.ts";
 import { createTokens } from "../credentials/tokens.ts";
 import { openBackend } from "./backend.ts";
 import {
@@ -38,7 +37,7 @@ async function runChecks(environment: NodeJS.ProcessEnv, withEmulator: boolean):
   const { identity, keychain, runtime, transport, close } = composed;
   const { redactor } = runtime;
   // A stored token would not show that the credentials are still valid.
-  const freshTokens = createTokens({ identity, store: noTokenStore, transport, timing: systemTiming, redactor });
+  const freshTokens = createTokens({ identity, transport, timing: systemTiming, redactor });
   try {
     const basicChecks = [
       checkNode(),

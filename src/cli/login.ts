@@ -26,7 +26,6 @@ import {
   storeLogin,
 } from "../credentials/login.ts";
 import { createRedactor } from "../credentials/redaction.ts";
-import { noTokenStore } from "../credentials/token-store.ts";
 import { createTokens } from "../credentials/tokens.ts";
 import { COMMANDS } from "./commands.ts";
 import { warnOfOtherClientsActions } from "./journal.ts";
@@ -46,7 +45,7 @@ export async function verifyCredentials(
   const transport = createTransport();
   const settings = { baseUrl, workspaceId, credentials };
   const identity = createIdentity({ settings, keychain: undefined, required: false, redactor, now: Date.now });
-  const tokens = createTokens({ identity, store: noTokenStore, transport, timing: systemTiming, redactor });
+  const tokens = createTokens({ identity, transport, timing: systemTiming, redactor });
   const context = { signal: new AbortController().signal, deadlineAt: Date.now() + CALL_LIMIT_MS };
   try {
     await tokens.get(scopeSets[0] ?? [], context);

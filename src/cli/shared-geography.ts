@@ -1,7 +1,6 @@
 // Opens the database in which servers behind one address share geography: an SQLite file next to the journal, or the journal's PostgreSQL.
 import { rm, stat } from "node:fs/promises";
 import { join } from "node:path";
-import type { Database } from "../actions/store/database.ts";
 import type { Config } from "../core/config.ts";
 import { errorMessage } from "../core/failure.ts";
 import type { SharedDatabase, SharedStoreOptions } from "../geography/geography.ts";
@@ -9,8 +8,6 @@ import type { SharedDatabase, SharedStoreOptions } from "../geography/geography.
 /** A separate file from the journal's, so that an action never waits for a districts list. */
 const FILE_NAME = "geography.sqlite";
 const SUFFIXES = ["", "-wal", "-shm"];
-/** The clocks of machines differ, so all machines use the database's clock (milliseconds since 1970). */
-const DATABASE_CLOCK_SQL = "CAST(EXTRACT(EPOCH FROM clock_timestamp()) * 1000 AS BIGINT)";
 
 async function openChecked(folder: string): Promise<SharedDatabase> {
   const file = await (await import("../actions/store/sqlite.ts")).openSqlite(folder, undefined, FILE_NAME);
@@ -19,7 +16,7 @@ async function openChecked(folder: string): Promise<SharedDatabase> {
     await file.query("PRAGMA synchronous = NORMAL");
     const [check] = await file.query("PRAGMA quick_check(1)");
     if (check?.["quick_check"] !== "ok") throw new Error("database disk image is malformed");
-    return { ...file, clock: undefined };
+    return file;
   } catch (error) {
     await file.close();
     throw error;
@@ -42,25 +39,14 @@ async function openFile(folder: string): Promise<SharedDatabase> {
   }
 }
 
-async function openPostgres(url: string): Promise<SharedDatabase> {
-  return { ...(await (await import("../actions/store/postgres.ts")).openPostgres(url)), clock: DATABASE_CLOCK_SQL };
-}
-
 /** Shares geography among the servers of one user: those with the same state folder, or the same journal in PostgreSQL. */
 export const createUserSharedGeography = (
   { journalUrl, stateDir }: Pick<Config, "journalUrl" | "stateDir">,
   baseUrl: SharedStoreOptions["baseUrl"],
 ): SharedStoreOptions => ({
-  open: () => (journalUrl === undefined ? openFile(stateDir) : openPostgres(journalUrl)),
+  async open() {
+    if (journalUrl === undefined) return await openFile(stateDir);
+    return await (await import("../actions/store/postgres.ts")).openPostgres(journalUrl);
+  },
   baseUrl,
-});
-
-/** Shares geography among the instances of a deployment for teams. Closing the geography leaves their database open. */
-export const createDeploymentSharedGeography = (
-  database: Database,
-  { baseUrl, budget }: Pick<SharedStoreOptions, "baseUrl" | "budget">,
-): SharedStoreOptions => ({
-  open: async () => ({ ...database, clock: DATABASE_CLOCK_SQL, close: async () => undefined }),
-  baseUrl,
-  budget,
 });

@@ -19,6 +19,10 @@ export function parseJson(text: string): unknown {
   }
 }
 
+/** Returns the JSON pointer (RFC 6901) of a path of keys and indices; "" is the whole document. */
+export const jsonPointer = (path: readonly PropertyKey[]): string =>
+  path.map((part) => `/${String(part).replaceAll("~", "~0").replaceAll("/", "~1")}`).join("");
+
 /** Maximum nesting depth. Real data is never deeper, and deeper values would overflow the stack of recursive code (open question 13). */
 export const MAX_DEPTH = 500;
 

@@ -79,6 +79,9 @@ export const invalidArguments = (message: string, fieldErrors: readonly FieldErr
 export const notConfigured = (message: string, next: string): Failure =>
   new Failure({ kind: "not_configured", message, retryable: false, sideEffect: "none", next });
 
+export const forbidden = (message: string, next: string): Failure =>
+  new Failure({ kind: "forbidden", message, retryable: false, sideEffect: "none", next });
+
 /** Returns the code of a Node error, such as "EEXIST"; empty if it has none. */
 export const errorCode = (error: unknown): string =>
   error instanceof Error && "code" in error && typeof error.code === "string" ? error.code : "";

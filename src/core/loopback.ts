@@ -17,6 +17,17 @@ export const toUrlHost = (address: string): string => (isIPv6(address) ? `[${add
 export const isLoopbackHost = (host: string): boolean =>
   host === "localhost" || isLoopback(host.replace(/^\[(.*)\]$/, "$1"));
 
+const HOST = /^(?<name>\[[^\]]*\]|[^:]*)(?::(?<port>\d{1,5}))?$/;
+
+/** Splits the value of a Host header, in lowercase. The name of an invalid value is empty. */
+export function parseHostHeader(host: string): { readonly name: string; readonly port: number | undefined } {
+  const { name = "", port } = HOST.exec(host.toLowerCase())?.groups ?? {};
+  return { name, port: port === undefined ? undefined : Number(port) };
+}
+
+/** Returns the host and port in an Origin header, in lowercase. Empty if the scheme is neither http nor https. */
+export const hostOfOrigin = (origin: string): string => /^https?:\/\/(.*)$/.exec(origin.toLowerCase())?.[1] ?? "";
+
 /** True if secrets may be sent to this URL: with https, or with http to this machine. */
 export const isSecureUrl = ({ protocol, hostname }: URL): boolean =>
   protocol === "https:" || (protocol === "http:" && isLoopbackHost(hostname));

@@ -1,4 +1,5 @@
-// This module reads files that the package ships with its program: the texts of skills/, and the views that the build creates from apps/.
+// This module reads files that the package ships with its program: the texts of skills/, tables, and the views that the build creates from apps/.
+import { readFileSync } from "node:fs";
 import { readdir, readFile } from "node:fs/promises";
 import { fileURLToPath } from "node:url";
 
@@ -16,6 +17,12 @@ export async function readSkillFiles(): Promise<Readonly<Record<string, string>>
   return Object.fromEntries(
     await Promise.all(paths.map(async (path) => [path, await readFile(new URL(path, folder), "utf8")] as const)),
   );
+}
+
+/** Returns the cells of a table of tab-separated values, row by row, without its header line. */
+export function readTable(url: URL): readonly (readonly string[])[] {
+  const lines = readFileSync(url, "utf8").split("\n");
+  return lines.slice(1).flatMap((line) => (line === "" ? [] : [line.split("\t")]));
 }
 
 /** Returns the HTML of a view. Each call reads the file, so that views that no client shows use no memory. */

@@ -4,7 +4,7 @@
 import { memoizeUntilFailure } from "../core/async.ts";
 import type { Config, SecretSource } from "../core/config.ts";
 import { type Failure, notConfigured } from "../core/failure.ts";
-import { isLoopback } from "../core/loopback.ts";
+import { isSecureUrl } from "../core/loopback.ts";
 import { readClientSecret } from "./client-secret.ts";
 import { type Keychain, KeychainError } from "./keychain/keychain.ts";
 import { readLogin, type StoredLogin } from "./login.ts";
@@ -12,13 +12,7 @@ import type { ClientCredentials } from "./oauth.ts";
 import type { Redactor } from "./redaction.ts";
 
 /** Values from the environment and the command-line flags. */
-export interface IdentitySettings {
-  readonly baseUrl: string | undefined;
-  readonly credentials: Config["credentials"];
-  readonly workspaceId: string | undefined;
-  /** The profile whose stored login is used (default: the login without a profile). */
-  readonly profile?: string | undefined;
-}
+type IdentitySettings = Pick<Config, "baseUrl" | "credentials" | "workspaceId"> & Partial<Pick<Config, "profile">>;
 
 export interface Identity {
   /** Returns the contract's {base_url}. Throws Failure `not_configured`. */
@@ -61,8 +55,7 @@ const toKeychainFailure = (error: KeychainError): Failure =>
 
 /** Refuses to send credentials without TLS, except to this machine. Throws Failure `not_configured`. */
 export function refusePlainHttp(baseUrl: string): void {
-  const { protocol, hostname } = new URL(baseUrl);
-  if (protocol === "https:" || hostname === "localhost" || isLoopback(hostname.replace(/[[\]]/g, ""))) return;
+  if (isSecureUrl(new URL(baseUrl))) return;
   throw notConfigured(
     `Credentials are sent over https only (or to this machine itself), and the base URL is ${baseUrl}.`,
     "Ask the user to set MIC_BASE_URL to an https URL.",
@@ -173,11 +166,11 @@ export function createIdentity(options: IdentityOptions): Identity {
     return noKeychainReason === undefined
       ? notConfigured(
           `${what}${of}.`,
-          `Ask the user to run mic-mcp login${flag}, set ${variables}, or start the server with --emulator.`,
+          `Ask the user to run mic-mcp login${flag}, to set ${variables}, or to start the server with --emulator.`,
         )
       : notConfigured(
           `${what}, and ${noKeychainReason}.`,
-          `Ask the user to set ${variables}, or start the server with --emulator.`,
+          `Ask the user to set ${variables} or to start the server with --emulator.`,
         );
   }
 

@@ -90,13 +90,8 @@ async function listRemovableAccounts(keychain: Keychain, profile: string | undef
   return all.filter((account) => !kept.has(account));
 }
 
-export interface RemovedEntries {
-  readonly login: boolean;
-  readonly tokens: number;
-}
-
 /** Removes the login of a profile, and all tokens except those of other profiles. Throws KeychainError. */
-export async function removeLogin(keychain: Keychain, profile: string | undefined): Promise<RemovedEntries> {
+export async function removeLogin(keychain: Keychain, profile: string | undefined) {
   const removed = { login: false, tokens: 0 };
   for (const account of await listRemovableAccounts(keychain, profile)) {
     if (!(await keychain.deletePassword(account))) continue;

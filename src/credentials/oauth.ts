@@ -87,7 +87,7 @@ function nextStep(kind: FailureKind, waitSeconds: number | undefined, isPage: bo
   if (isPage && (kind === "forbidden" || kind === "unauthorized")) return CHECK_BASE_URL_ADVICE;
   switch (kind) {
     case "forbidden":
-      return "Ask the user to have the application's owner grant it this scope.";
+      return "Ask the user to ask the application's owner for this scope.";
     case "unauthorized":
       return "Ask the user to correct the client id and secret: mic-mcp login, or MIC_CLIENT_ID and MIC_CLIENT_SECRET.";
     case "contract_violation":

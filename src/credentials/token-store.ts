@@ -14,13 +14,6 @@ const StoredToken = z.object({
 });
 export type StoredToken = z.infer<typeof StoredToken>;
 
-export interface TokenStore {
-  load(owner: TokenOwner, scopes: readonly string[]): Promise<StoredToken | undefined>;
-  save(owner: TokenOwner, scopes: readonly string[], token: StoredToken): Promise<void>;
-  /** Removes the entry if it still contains this token. */
-  remove(owner: TokenOwner, scopes: readonly string[], value: string): Promise<void>;
-}
-
 /** Returns the stored token, or undefined if there is none or the entry is not valid. Throws KeychainError. */
 export async function readToken(
   keychain: Keychain,
@@ -39,6 +32,8 @@ export async function readToken(
 /** A failing keychain is not used for this long, because each attempt would cost a call seconds. */
 const COOLDOWN_MS = 60_000;
 
+export type TokenStore = ReturnType<typeof createKeychainTokenStore>;
+
 /**
  * Creates a token store in the keychain. `onError` receives each KeychainError; the store does not throw it, because a token can
  * always be requested again.
@@ -47,7 +42,7 @@ export function createKeychainTokenStore(
   keychain: Keychain,
   now: () => number,
   onError: (error: KeychainError) => void,
-): TokenStore {
+) {
   let cooldownUntil = 0;
 
   async function withCooldown<T>(work: () => Promise<T>): Promise<T | undefined> {
@@ -63,12 +58,14 @@ export function createKeychainTokenStore(
   }
 
   return {
-    load: (owner, scopes) => withCooldown(() => readToken(keychain, owner, scopes)),
-    async save(owner, scopes, token) {
+    load: (owner: TokenOwner, scopes: readonly string[]): Promise<StoredToken | undefined> =>
+      withCooldown(() => readToken(keychain, owner, scopes)),
+    async save(owner: TokenOwner, scopes: readonly string[], token: StoredToken): Promise<void> {
       const text = JSON.stringify(token);
       if (fitsKeychain(text)) await withCooldown(() => keychain.setPassword(tokenAccount(owner, scopes), text));
     },
-    async remove(owner, scopes, value) {
+    /** Removes the entry if it still contains this token. */
+    async remove(owner: TokenOwner, scopes: readonly string[], value: string): Promise<void> {
       await withCooldown(async () => {
         const stored = await readToken(keychain, owner, scopes);
         if (stored?.value === value) await keychain.deletePassword(tokenAccount(owner, scopes));
@@ -76,10 +73,3 @@ export function createKeychainTokenStore(
     },
   };
 }
-
-/** A token store for systems without a keychain: tokens live only as long as the process. */
-export const noTokenStore: TokenStore = {
-  load: async () => undefined,
-  save: async () => undefined,
-  remove: async () => undefined,
-};

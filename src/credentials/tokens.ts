@@ -24,7 +24,8 @@ import type { StoredToken, TokenStore } from "./token-store.ts";
 
 export interface TokenOptions {
   readonly identity: Identity;
-  readonly store: TokenStore;
+  /** Undefined without a keychain: tokens live only as long as the process. */
+  readonly store?: TokenStore | undefined;
   readonly transport: Transport;
   readonly timing: Timing;
   readonly redactor: Redactor;
@@ -88,7 +89,7 @@ export function createTokens({ identity, store, transport, timing, redactor }: T
   let proxy: string | undefined;
 
   /** Runs keychain writes in order and in the background, so that no call waits for them. */
-  function runInBackground(write: () => Promise<void>): void {
+  function runInBackground(write: () => Promise<void> | undefined): void {
     writes = writes.then(write).catch(() => undefined);
   }
 
@@ -131,7 +132,7 @@ export function createTokens({ identity, store, transport, timing, redactor }: T
     const credentials = await identity.credentials();
     for (const form of basicForms(credentials)) redactor.add(basicHeader(credentials, form).slice("Basic ".length));
     const owner = { baseUrl: await identity.baseUrl(), clientId: credentials.clientId };
-    const stored = await store.load(owner, scopes);
+    const stored = await store?.load(owner, scopes);
     if (stored && !refused.has(stored.value) && isUnexpired(stored, timing.now())) return cacheToken(scopes, stored);
     const { value, expiresInSeconds } = await fetchToken(owner.baseUrl, credentials, scopes);
     const obtainedAt = timing.now();
@@ -140,7 +141,7 @@ export function createTokens({ identity, store, transport, timing, redactor }: T
       obtainedAt,
       ...(expiresInSeconds !== undefined && { expiresAt: obtainedAt + expiresInSeconds * 1000 }),
     };
-    runInBackground(() => store.save(owner, scopes, token));
+    runInBackground(() => store?.save(owner, scopes, token));
     return cacheToken(scopes, token);
   }
 
@@ -154,6 +155,7 @@ export function createTokens({ identity, store, transport, timing, redactor }: T
   }
 
   async function removeFromStore(scopes: readonly string[], token: string): Promise<void> {
+    if (!store) return;
     const { clientId } = await identity.credentials();
     await store.remove({ baseUrl: await identity.baseUrl(), clientId }, scopes, token);
   }

@@ -17,7 +17,6 @@ import {
 import type { Denial } from "./http/host-check.ts";
 import { type HttpRequest, parseTarget, type RequestTarget } from "./http/request.ts";
 import { type HttpResponse, jsonResponse, withHeaders } from "./http/response.ts";
-import { isClaim } from "./idempotency.ts";
 import { handleTokenRequest, oauthErrorResponse } from "./oauth.ts";
 import { type Playground, playgroundRejection } from "./playground.ts";
 import { createFieldProblem, ProblemError, toProblem } from "./problems.ts";
@@ -30,11 +29,9 @@ export interface App {
   handle(request: HttpRequest, url: string, waits: FaultWaits): Promise<FaultOutcome>;
 }
 
-/** The waits that a fault can request. */
 export interface FaultWaits {
   /** Resolves after `delayMs` milliseconds, even if the client has disconnected. Rejects when the emulator closes. */
   sleep(delayMs: number): Promise<void>;
-  /** Resolves when the client has disconnected. */
   untilDisconnected(): Promise<void>;
 }
 
@@ -47,7 +44,6 @@ export interface AppOptions {
   readonly records: Records;
 }
 
-/** The state of one request in flight. */
 interface RequestContext {
   readonly api: ApiName;
   readonly request: HttpRequest;
@@ -66,11 +62,11 @@ const OPERATIONS: ReadonlyMap<string, OperationHandler> = new Map(
 export function createApp({ clients, playground, tokens, faults, records }: AppOptions): App {
   const { clock, ids } = clients[0].world;
 
-  /** Formats an error as the error body of its API. */
   const toErrorResponse = (refusal: ProblemError, api: ApiName, requestId: string): HttpResponse => {
     if (api === "playground") return playgroundRejection(refusal.status);
     if (api === "token") return oauthErrorResponse("invalid_request", refusal.message, refusal.status, refusal.headers);
-    return jsonResponse(refusal.status, toProblem(refusal, requestId), refusal.headers, "application/problem+json");
+    const headers = { "X-Request-Id": requestId, ...refusal.headers };
+    return jsonResponse(refusal.status, toProblem(refusal, requestId), headers, "application/problem+json");
   };
 
   const executeOperation = async (
@@ -83,21 +79,14 @@ export function createApp({ clients, playground, tokens, faults, records }: AppO
     records.recordClient(record, credentials.clientId);
     const context: OperationContext = { world, requestId, isHead: request.method === "HEAD" };
     const { command, execute } = operation.prepare(request, parameters, context);
-    if (command === undefined) return (await pause()) ? execute() : undefined;
-
-    const claim = idempotency.claim(command);
-    if (!isClaim(claim)) return (await pause()) ? claim : undefined;
-    let isCompleted = false;
-    try {
-      if (!(await pause())) return undefined;
-      const response = withHeaders(execute(), { "X-Request-Id": requestId });
-      claim.complete(response);
-      isCompleted = true;
+    // A replayed answer keeps the id of the first one.
+    const respond = (): HttpResponse => withHeaders(execute(), { "X-Request-Id": requestId });
+    if (command === undefined) return (await pause()) ? respond() : undefined;
+    return await idempotency.run(command, pause, () => {
+      const response = respond();
       records.recordExecution(credentials.clientId, command.operationId, command.key);
       return response;
-    } finally {
-      if (!isCompleted) claim.release();
-    }
+    });
   };
 
   const dispatch = async (match: RouteMatch, requestContext: RequestContext): Promise<HttpResponse | undefined> => {
@@ -139,8 +128,7 @@ export function createApp({ clients, playground, tokens, faults, records }: AppO
     const requestId = ids.next(ID_PREFIX.request);
     const rateLimitResponse = api === "playground" ? playground.checkRateLimit(request) : undefined;
     if (rateLimitResponse !== undefined) return { kind: "answer", response: rateLimitResponse };
-    if (found instanceof ProblemError)
-      return { kind: "answer", response: withRequestId(toErrorResponse(found, api, requestId), api, requestId) };
+    if (found instanceof ProblemError) return { kind: "answer", response: toErrorResponse(found, api, requestId) };
 
     const fault = faults.dequeue(found.operationId);
     if (fault?.kind === "expire-token") tokens.expireAll();
@@ -150,20 +138,13 @@ export function createApp({ clients, playground, tokens, faults, records }: AppO
     const response = await dispatch(found, requestContext).catch((error: unknown) =>
       toErrorResponse(error instanceof ProblemError ? error : new ProblemError("INTERNAL_ERROR"), api, requestId),
     );
-    return response === undefined
-      ? { kind: "hang" }
-      : applyFaultAfterCommit(fault, withRequestId(response, api, requestId), api, requestId);
+    return response === undefined ? { kind: "hang" } : applyFaultAfterCommit(fault, response, api, requestId);
   };
 
   return {
     reject(url, { header, reason }) {
-      const api = apiOfTarget(parseTarget(url));
-      const requestId = ids.next(ID_PREFIX.request);
-      return withRequestId(
-        toErrorResponse(createFieldProblem("REQUEST_DENIED", `/header/${header}`, reason), api, requestId),
-        api,
-        requestId,
-      );
+      const problem = createFieldProblem("REQUEST_DENIED", `/header/${header}`, reason);
+      return toErrorResponse(problem, apiOfTarget(parseTarget(url)), ids.next(ID_PREFIX.request));
     },
     async handle(request, url, waits) {
       const found = matchRequest(request);
@@ -179,9 +160,3 @@ export function createApp({ clients, playground, tokens, faults, records }: AppO
 
 const apiOfTarget = ({ segments, rawPath }: RequestTarget): ApiName =>
   apiOfPath(segments ?? rawPath.slice(1).split("/"));
-
-/** Adds X-Request-Id to job-processing answers; a replayed answer keeps the id of the first one. */
-const withRequestId = (response: HttpResponse, api: ApiName, requestId: string): HttpResponse =>
-  api !== "job-processing" || "X-Request-Id" in response.headers
-    ? response
-    : withHeaders(response, { "X-Request-Id": requestId });

@@ -81,7 +81,6 @@ export const PROBLEMS = {
   WINDOW_NOT_AVAILABLE: problemKind(422, "Usage by MONTH is not available: ask DAY or ENTITLEMENT"),
   // RFC 6585, section 3.
   IF_MATCH_REQUIRED: problemKind(428, "If-Match with the job's current ETag is required"),
-  QUOTA_EXCEEDED: retryableProblemKind(429, "The workspace's quota for this window is used up"),
   INTERNAL_ERROR: retryableProblemKind(500, "The emulator failed; this is a defect"),
 } as const satisfies Record<string, ProblemKind>;
 

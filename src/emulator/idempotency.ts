@@ -14,13 +14,6 @@ interface StoredResponse {
   response?: HttpResponse;
 }
 
-export interface Claim {
-  /** Stores the answer of the executed command under the key. */
-  complete(response: HttpResponse): void;
-  /** Releases the key, because the command changed nothing. */
-  release(): void;
-}
-
 export interface Command {
   readonly operationId: string;
   readonly key: string;
@@ -36,28 +29,35 @@ export class IdempotencyStore {
     this.#clock = clock;
   }
 
-  /** Returns the stored answer of the identical command, or a claim to execute it. Throws ProblemError if neither is possible. */
-  claim({ operationId, key, fingerprint }: Command): HttpResponse | Claim {
+  /**
+   * Resolves with the stored answer of the identical command, or else with that of `execute`, which is stored under the key. Resolves with
+   * undefined, and releases the key, if `pause` resolves with false. Rejects with ProblemError if the key belongs to another request.
+   */
+  async run(
+    { operationId, key, fingerprint }: Command,
+    pause: () => Promise<boolean>,
+    execute: () => HttpResponse,
+  ): Promise<HttpResponse | undefined> {
     const name = `${operationId}\n${key}`;
     const now = this.#clock.now();
     this.#entries.deleteOldestWhile(
       (entry) => entry.response !== undefined && entry.claimedAt + KEY_LIFETIME_MS <= now,
     );
-    const found = this.#entries.get(name);
-    const stored = found !== undefined && found.claimedAt + KEY_LIFETIME_MS > now ? found : undefined;
-    if (stored !== undefined) return this.#replay(stored, fingerprint);
-
+    const stored = this.#entries.get(name);
+    if (stored !== undefined && stored.claimedAt + KEY_LIFETIME_MS > now) {
+      const replay = this.#replay(stored, fingerprint);
+      return (await pause()) ? replay : undefined;
+    }
     const entry: StoredResponse = { fingerprint, claimedAt: now };
     this.#entries.delete(name);
     this.#entries.set(name, entry);
-    return {
-      complete: (response) => {
-        entry.response = response;
-      },
-      release: () => {
-        if (this.#entries.get(name) === entry) this.#entries.delete(name);
-      },
-    };
+    try {
+      if (await pause()) entry.response = execute();
+      return entry.response;
+    } finally {
+      // Without an answer, nothing was changed.
+      if (entry.response === undefined && this.#entries.get(name) === entry) this.#entries.delete(name);
+    }
   }
 
   #replay(stored: StoredResponse, fingerprint: string): HttpResponse {
@@ -77,5 +77,3 @@ export class IdempotencyStore {
     return withHeaders(stored.response, { [REPLAYED_HEADER]: "true" });
   }
 }
-
-export const isClaim = (result: HttpResponse | Claim): result is Claim => "complete" in result;

@@ -4,7 +4,7 @@ import { endpoints } from "../contract/endpoints/index.ts";
 import { REALM, TOKEN_LIFETIME_SECONDS } from "./assumptions.ts";
 import type { IssuedTokens } from "./authorization.ts";
 import type { Client } from "./clients.ts";
-import { type HttpRequest, isMediaType } from "./http/request.ts";
+import { type HttpRequest, isMediaType, parsePairs, percentDecode } from "./http/request.ts";
 import { type HttpResponse, jsonResponse } from "./http/response.ts";
 
 const KNOWN_SCOPES: ReadonlySet<string> = new Set(endpoints.flatMap((endpoint) => endpoint.scopesToRequest));
@@ -23,21 +23,13 @@ const invalidClientResponse = (description: string): HttpResponse =>
     "WWW-Authenticate": `Basic realm="${REALM}", charset="UTF-8"`,
   });
 
-function formDecode(text: string): string | undefined {
-  try {
-    return decodeURIComponent(text.replaceAll("+", " "));
-  } catch {
-    return undefined;
-  }
-}
-
 const sha256Digest = (text: string): Buffer => createHash("sha256").update(text).digest();
 
 /** Compares a credential as sent and form-decoded: RFC 6749, 2.3.1, requires encoding, but many clients do not encode. */
 function matchesCredential(sent: string, expected: string): boolean {
   const expectedDigest = sha256Digest(expected);
   const raw = timingSafeEqual(sha256Digest(sent), expectedDigest);
-  const decoded = timingSafeEqual(sha256Digest(formDecode(sent) ?? ""), expectedDigest);
+  const decoded = timingSafeEqual(sha256Digest(percentDecode(sent.replaceAll("+", " ")) ?? ""), expectedDigest);
   return raw || decoded;
 }
 
@@ -57,16 +49,9 @@ function findClient(authorization: string, clients: readonly Client[]): Client |
 
 /** Returns the form's parameters, or undefined if an escape is malformed or a parameter is repeated (RFC 6749, 3.2). */
 function readForm(body: Uint8Array): ReadonlyMap<string, string> | undefined {
-  const form = new Map<string, string>();
-  for (const part of Buffer.from(body).toString("latin1").split("&")) {
-    if (part === "") continue;
-    const equals = part.indexOf("=");
-    const name = formDecode(equals < 0 ? part : part.slice(0, equals));
-    const value = formDecode(equals < 0 ? "" : part.slice(equals + 1));
-    if (name === undefined || value === undefined || form.has(name)) return undefined;
-    form.set(name, value);
-  }
-  return form;
+  const pairs = parsePairs(Buffer.from(body).toString("latin1"));
+  const form = new Map(pairs);
+  return form.size === pairs?.length ? form : undefined;
 }
 
 /** Returns the scopes, or undefined unless they are visible ASCII separated by single spaces (RFC 6749, 3.3). */

@@ -29,7 +29,6 @@ export class ProblemError extends Error {
   }
 }
 
-/** Creates an error that concerns one field. */
 export const createFieldProblem = (
   code: ProblemCode,
   pointer: string,

@@ -3,7 +3,6 @@ import { API_PREFIX, TOKEN_PATH } from "../contract/endpoints/endpoint.ts";
 import { endpoints } from "../contract/endpoints/index.ts";
 import { PLAYGROUND_ROOT } from "./assumptions.ts";
 
-/** The operation id of the token endpoint. */
 export const TOKEN_OPERATION = "token";
 
 /** The API that a path belongs to; each API has its own error bodies. */

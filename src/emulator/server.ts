@@ -1,5 +1,6 @@
 // Serves HTTP directly with node:http. Fetch-style adapters normalize the path (`..`, %2e), answer requests with an unusual Host header
 // themselves, and hide the socket, which faults have to destroy.
+import { once } from "node:events";
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from "node:http";
 import { setTimeout as sleep } from "node:timers/promises";
 import type { Admin } from "./admin.ts";
@@ -38,14 +39,8 @@ function sendResponse(incoming: IncomingMessage, response: ServerResponse, httpR
   }
   // Closing a connection with pending input resets it, and the reset may arrive before the answer.
   response.write(httpResponse.body);
-  const end = (): void => {
-    clearTimeout(timer);
-    response.end();
-  };
-  const timer = setTimeout(end, BODY_DRAIN_LIMIT_MS).unref();
-  incoming.once("close", end);
-  incoming.on("data", () => {});
-  incoming.resume();
+  const draining = once(incoming.resume(), "close", { signal: AbortSignal.timeout(BODY_DRAIN_LIMIT_MS) });
+  draining.catch(() => undefined).then(() => response.end());
 }
 
 /** Sends half of the body with the Content-Length of the complete body, and destroys the connection. */

@@ -251,6 +251,13 @@ function describeUnlisted(queriedName: string, { state, headquartersOf, change }
   return `${queriedName} in ${where} was made a district in ${year}${parentDistricts === "" ? "" : `, part of ${parentDistricts} until then`}; it is not in the list.`;
 }
 
+/** Describes the entry of the public record for a name that another district has, too. */
+function describeOwnDistrict({ state, change }: UnlistedPlace, { stateCode }: FoundDistrict): string {
+  if (change === undefined) return "";
+  const what = `Its own district${state.code === stateCode ? "" : ` in ${formatState(state)}`}`;
+  return ` ${what} was ${change.status} in ${change.year}.`;
+}
+
 /** Topics that users ask about and that no tool can answer. */
 const NOT_IN_CATALOG =
   " Not in this catalog: towns, blocks, names of mandals, population, area, borders. For a town, try its district.";
@@ -277,6 +284,10 @@ function describeNoMatch(
     ? `Found no name like ${queriedName}${place}${soFar}. Try it in Latin letters.${elsewhereText}`
     : `No district like ${queriedName}${place}${soFar}.${elsewhereText}`;
 }
+
+/** Returns true if the name that was searched for is a form or a part of the district's name. */
+const isOwnName = (answer: FoundDistricts, { name, match, kind }: FoundDistrict): boolean =>
+  match === "exact" || kind === "short" || isPartOf(toNameForms(searchedName(answer)), toNameForms(name));
 
 /** Describes how the queried name relates to the district that was found. */
 function describeIdentity(queriedName: string, { match, kind, since }: FoundDistrict): string {
@@ -322,9 +333,9 @@ function describeFound(finding: Finding): string {
   if (best.match === "similar") return describeGuesses(queriedName, finding);
   if (matches.length > 1)
     return `${where === "" ? `${queriedName} may be any of ` : where}${joinFirst(matches.map(formatDistrict), omittedCount)}.`;
-  const isExactName = best.match === "exact" && best.name === searchedName(answer);
-  const what = where === "" && !isExactName ? describeIdentity(queriedName, best) : where;
-  const also = unlisted === undefined ? "" : ` ${describeUnlisted(queriedName, unlisted)}`;
+  const isClear = unlisted === undefined && isOwnName(answer, best);
+  const what = where === "" && !isClear ? describeIdentity(queriedName, best) : where;
+  const also = unlisted === undefined ? "" : describeOwnDistrict(unlisted, best);
   return `${what}${describeDistrict(best)}.${also}`;
 }
 

@@ -50,22 +50,25 @@ export function formatMissing({ reason, retryAfterSeconds, states, more = 0 }: M
   return `${states.length + more} missing: ${joinFirst(states, more, states.length, " ")} (${reason}${when})`;
 }
 
-/**
- * Formats vintage, completeness and source in a few words: "2026-05-25, complete, https://lgdirectory.gov.in/". Every answer names the
- * source, because the data's license requires it.
- */
-export function formatVintage(coverage: Coverage, vintage: Vintage): string {
-  const { sourceUpdatedAt, mixed, fallbackUsed, source, sourceRef } = vintage;
+/** Formats vintage and completeness: "2026-05-25, complete". */
+export function formatDates(coverage: Coverage, { sourceUpdatedAt, mixed, fallbackUsed }: Vintage): string {
   const dates = sourceUpdatedAt.map((text) => formatToken(text)).join(" and ");
-  const from = sourceRef ?? source;
   return [
     `${dates === "" ? "vintage not stated" : dates}${mixed ? " (mixed)" : ""}`,
     ...(fallbackUsed === "some" || fallbackUsed === "all" ? [`fallbackUsed ${fallbackUsed}`] : []),
     coverage.complete
       ? "complete"
       : `${formatListCount(coverage.statesRead, coverage)} ${countMissing(coverage) === 0 ? "needed" : "loaded"}`,
-    ...(from === undefined ? [] : [formatToken(from)]),
   ].join(", ");
+}
+
+/**
+ * Formats vintage, completeness and source in a few words: "2026-05-25, complete, https://lgdirectory.gov.in/". Tables and texts name the
+ * source, because the data's license requires it.
+ */
+export function formatVintage(coverage: Coverage, vintage: Vintage): string {
+  const source = vintage.sourceRef ?? vintage.source;
+  return `${formatDates(coverage, vintage)}${source === undefined ? "" : `, ${formatToken(source)}`}`;
 }
 
 /** The line at the end of a text. */

@@ -69,8 +69,10 @@ export interface Ranking<R> {
   readonly tied: { readonly rows: number; readonly states: readonly string[] };
   /** Names that several districts share; present only if districts are ranked by name without `startsWith`. */
   readonly shared?: readonly { readonly name: string; readonly stateCodes: readonly string[] }[];
-  /** Recorded changes since `createdSince` of districts that are not in the lists; only on the first page. */
+  /** Recorded changes since `createdSince` of districts that are not in the lists; only on the first page, at most `limit`. */
   readonly unlisted?: readonly string[];
+  /** Number of these changes, including those beyond `limit`. */
+  readonly unlistedCount?: number;
 }
 
 export interface StateRow {
@@ -293,7 +295,8 @@ export async function rankDistricts(
       ? { rows: 0, states: firstPerState.tied }
       : { rows: countTiedAfterPage(rows, query), states: [] },
     ...(query.by === "name" && query.startsWith === undefined && createdSince === undefined && { shared }),
-    ...(unlisted.length > 0 && offset === 0 && { unlisted }),
+    ...(unlisted.length > 0 &&
+      offset === 0 && { unlisted: unlisted.slice(0, query.limit), unlistedCount: unlisted.length }),
   };
   const own = { districts: selectedRows.length, mandals: sumMandals(selectedRows.map(({ row }) => row)) };
   if (requiredLists.all.length === 0 || hasBounds(query))
@@ -403,7 +406,7 @@ export function describeRanking(
   coverage: Coverage,
   states: readonly string[] | undefined,
 ): string {
-  const { rows, totalRows, totals, unlisted = [] } = ranking;
+  const { rows, totalRows, totals, unlisted = [], unlistedCount = 0 } = ranking;
   const { by, offset = 0, perState } = query;
   const [first] = rows;
   const isState = level === "state";
@@ -415,12 +418,15 @@ export function describeRanking(
   const page =
     first === undefined ? (count === 0 ? "" : ` No row after ${offset}.`) : ` ${describeFirst(first, query)}`;
   const range = rows.length === 1 ? `Row ${lastRow}` : `Rows ${offset + 1} to ${lastRow}`;
-  const limits = perState === undefined ? "" : `, at most ${perState} of each state`;
+  const limits = perState === undefined ? "" : `, at most ${perState} per state`;
   const shownRows =
     first === undefined || rows.length === totalRows ? "" : ` ${range} of ${formatNumber(totalRows)}${limits}.`;
   // If the first row has a count of 0, its sentence already mentions that.
   const zeroCountsText = first?.mandalCount === 0 && by === "mandalCount" ? "" : describeZeroCounts(rows);
+  const shownChanges = unlisted.length < unlistedCount ? ` (${unlisted.length} shown; a larger limit shows more)` : "";
   const changes =
-    unlisted.length === 0 ? "" : ` Not in the lists: ${pluralize(unlisted.length, "abolished or announced district")}.`;
+    unlistedCount === 0
+      ? ""
+      : ` Not in the lists: ${pluralize(unlistedCount, "abolished or announced district")}${shownChanges}.`;
   return `${sums}${page}${shownRows}${changes}${describeTies(level, ranking, lastRow)}${describeSharedNames(ranking)}${describeCertainty(ranking, coverage)}${zeroCountsText}`;
 }

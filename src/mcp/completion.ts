@@ -5,7 +5,6 @@ import type { CompletionKind } from "../toolkit/completion-value.ts";
 import { findPrompt } from "./prompts.ts";
 import { offeredResources } from "./resources/resources.ts";
 import type { Runtime } from "./runtime.ts";
-import { offeredTools } from "./tools/offered-tools.ts";
 import { createToolCall } from "./tools/tool-call.ts";
 
 /** The user waits for the suggestions while typing. */
@@ -39,7 +38,7 @@ export function serveCompletion(server: Server, runtime: Runtime): void {
     const workspaceId =
       params.context?.arguments?.["workspaceId"] ?? (await runtime.workspaceId().catch(() => undefined));
     const values = await runtime.completions.suggest(kind, argument.value, {
-      tools: offeredTools(runtime.tools, runtime.config),
+      tools: [...runtime.offered.values()],
       callOf: (tool) => createToolCall(runtime, tool, limits),
       workspaceId,
     });

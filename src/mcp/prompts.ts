@@ -3,14 +3,13 @@ import { type GetPromptResult, ProtocolError, ProtocolErrorCode, type Server } f
 import { formatToken } from "../core/untrusted-text.ts";
 import { type Prompt, type PromptArgument, prompts } from "../toolkit/prompts.ts";
 import type { Runtime } from "./runtime.ts";
-import { isOfferedTool } from "./tools/offered-tools.ts";
 
 const MAX_CHARS = 4_000;
 
 const invalidParams = (message: string): ProtocolError => new ProtocolError(ProtocolErrorCode.InvalidParams, message);
 
-export const offeredPrompts = ({ tools, config }: Runtime): readonly Prompt[] =>
-  prompts.filter((prompt) => prompt.tools.every((tool) => isOfferedTool(tool, tools, config)));
+export const offeredPrompts = ({ offered }: Runtime): readonly Prompt[] =>
+  prompts.filter(({ tools }) => tools.every((tool) => offered.has(tool)));
 
 export function findPrompt(name: string, runtime: Runtime): Prompt {
   const offered = offeredPrompts(runtime);

@@ -38,6 +38,8 @@ export interface Runtime {
   readonly requireConfigured?: ((toolset: Toolset) => Promise<void>) | undefined;
   /** All tools, offered or not. */
   readonly tools: readonly Tool[];
+  /** The offered tools, by name. */
+  readonly offered: ReadonlyMap<string, Tool>;
   /** The ports that the tools use. */
   readonly ports: Ports;
   readonly resources: readonly Resource[];

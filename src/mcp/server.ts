@@ -29,13 +29,7 @@ import { createJobTasks } from "./tasks/job-tasks.ts";
 import { clientSupportsTasks, serveTasks } from "./tasks/serve.ts";
 import { type CallEnvironment, type CallRequest, callTool, createProgressReporter } from "./tools/call.ts";
 import { type Confirmation, PROCEED } from "./tools/confirmation.ts";
-import {
-  filterVisibleTools,
-  offeredTools,
-  reasonNotOffered,
-  serverSupportsTasks,
-  toListedTool,
-} from "./tools/offered-tools.ts";
+import { filterVisibleTools, reasonNotOffered, toListedTool } from "./tools/offered-tools.ts";
 
 const FIRST_WITH_LINKS = "2025-06-18";
 
@@ -78,8 +72,7 @@ export async function createServer(
   protocolEra: ProtocolEra,
 ): Promise<Server> {
   const { subscriptions, confirmation } = connection;
-  const { tools, config, notes, version, telemetry } = runtime;
-  const offered = new Map<string, Tool>(offeredTools(tools, config).map((tool) => [tool.name, tool]));
+  const { tools, offered, config, notes, version, telemetry } = runtime;
   const mayResolve = connection.isFirst === true && offered.has("resolve_actions");
   const [workspaceId, unresolved] = await Promise.all([
     workspaceWithTimeout(runtime),
@@ -88,7 +81,8 @@ export async function createServer(
   const linkOf = (uri: string) => resourceLink(uri, runtime);
   const info = serverInfo(version);
   const tasks =
-    protocolEra === "modern" && serverSupportsTasks(tools, config) ? createJobTasks(runtime, linkOf) : undefined;
+    // Tasks require get_job, and only this revision has them.
+    protocolEra === "modern" && offered.has("get_job") ? createJobTasks(runtime, linkOf) : undefined;
 
   const options: ServerOptions = {
     capabilities: serverCapabilities({

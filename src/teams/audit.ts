@@ -7,9 +7,6 @@ import { errorMessage } from "../core/failure.ts";
 import type { Auditor, Refusal } from "../core/hooks.ts";
 import type { Log } from "../mcp/runtime.ts";
 
-/** A process that has the database and the keys may change teams without a sign-in. */
-export const createOperatorAuditor = (team: string): Auditor => ({ caller: "operator", team, client: "mic-mcp" });
-
 export interface Audit {
   /** Never throws. */
   write(auditor: Auditor, event: AuditEvent): void;
@@ -17,7 +14,6 @@ export interface Audit {
   flush(): Promise<void>;
 }
 
-/** Records the refusals of one caller. */
 export const createRefusalRecorder =
   ({ write }: Pick<Audit, "write">, auditor: Auditor) =>
   ({ tool, reason }: Refusal): void =>

@@ -13,7 +13,6 @@ export interface Caller {
   /** The OAuth client that sent the call. */
   readonly clientId: string;
   readonly rights: ReadonlySet<Right>;
-  /** The scopes of the token. */
   readonly scopes: readonly string[];
   /** The values of the claim MIC_AUTH_TEAM_CLAIM, by which the caller may belong to teams. */
   readonly groups: readonly string[];

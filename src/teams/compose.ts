@@ -13,12 +13,10 @@ import {
   createRuntime,
 } from "../cli/components.ts";
 import { createCallerLog } from "../cli/log.ts";
-import { createDeploymentSharedGeography } from "../cli/shared-geography.ts";
 import type { StartTelemetry } from "../cli/telemetry.ts";
 import { errorMessage, notConfigured } from "../core/failure.ts";
 import type { Auditor } from "../core/hooks.ts";
 import { createRedactor } from "../credentials/redaction.ts";
-import { noTokenStore } from "../credentials/token-store.ts";
 import { createGeography } from "../geography/geography.ts";
 import type { Runtime } from "../mcp/runtime.ts";
 import { CONFIRMATION_TTL_SECONDS } from "../mcp/tools/confirmation.ts";
@@ -116,7 +114,7 @@ export function composeTeams(deployment: Deployment) {
   const geography = createGeography({
     service: createApiClient({ baseUrl: geographyUrl, tokens: geographyTokens, transport, timing, telemetry }),
     perMinute: config.geographyRate,
-    shared: createDeploymentSharedGeography(database, { baseUrl: geographyUrl, budget: deployment.geographyBudget }),
+    shared: { open: async () => database, baseUrl: geographyUrl, budget: deployment.geographyBudget },
   });
 
   /** The parts of a runtime that depend on the caller and not on the team's credentials. */
@@ -126,13 +124,13 @@ export function composeTeams(deployment: Deployment) {
     { service, redactor }: Pick<ApiConnection, "service" | "redactor">,
   ) {
     const auditor: Auditor = { caller, team: team ?? "", client, traceId };
-    const labels = { ...(team !== undefined && { team }), caller };
+    const labels = { ...(team !== undefined && { team }), caller, client };
     const taskSubject = tokenSubjectOf(team, caller);
     return {
       hooks: { caller, auditor, onRefusal: createRefusalRecorder(audit, auditor) },
       process: {
         ...process,
-        log: createCallerLog(log, redactor, { ...labels, client }),
+        log: createCallerLog(log, redactor, labels),
         telemetry: telemetry?.forIdentity(labels),
       },
       common: {
@@ -157,14 +155,14 @@ export function composeTeams(deployment: Deployment) {
     };
   }
 
-  const factory: Omit<RuntimeFactory<TeamParts, Runtime>, "onRetired"> = {
+  const factory: RuntimeFactory<TeamParts, Runtime> = {
     openTeam(team) {
       const teamRedactor = createRedactor(redactor);
       const identity = createTeamIdentity({ team, find: teams.find, secrets, redactor: teamRedactor });
       const share = withConcurrencyLimit(transport, TEAM_CONNECTIONS);
       const hooks = { checkRequest: createWorkspaceCheck(team.workspaceId), cooldown: cooldowns.forTeam(team.name) };
       const client = createApiConnection(
-        { identity, redactor: teamRedactor, store: noTokenStore, transport: share, hooks },
+        { identity, redactor: teamRedactor, transport: share, hooks },
         { timing, telemetry: telemetry?.forIdentity({ team: team.name }) },
       );
       return { ...client, team, identity };
@@ -215,18 +213,7 @@ export function composeTeams(deployment: Deployment) {
     },
   };
 
-  const retiredListeners = new Set<(runtime: Runtime) => void>();
-  const runtimes = createRuntimes<TeamParts, Runtime>({
-    teams,
-    now,
-    maxTeams: deployment.maxCachedTeams,
-    factory: {
-      ...factory,
-      onRetired(runtime) {
-        for (const listener of retiredListeners) listener(runtime);
-      },
-    },
-  });
+  const runtimes = createRuntimes({ teams, now, maxTeams: deployment.maxCachedTeams, factory });
 
   function onTeamChanged(name: string): void {
     runtimes
@@ -255,8 +242,7 @@ export function composeTeams(deployment: Deployment) {
   return {
     runtimeOf: runtimes.get,
     runtimeForLink: runtimes.getForLink,
-    /** Calls `listener` with each runtime that is not used any more because its team has changed. */
-    onRetired: (listener: (runtime: Runtime) => void) => void retiredListeners.add(listener),
+    onRetired: runtimes.onRetired,
     transport,
     notices,
     encryption,

@@ -2,7 +2,7 @@
 // instances.
 
 import { createJournalHandle, type JournalHandle } from "../actions/journal-handle.ts";
-import { type Database, postgresFailure } from "../actions/store/database.ts";
+import { type Database, POSTGRES_CLOCK, postgresFailure } from "../actions/store/database.ts";
 import type { PostgresDatabase } from "../actions/store/postgres.ts";
 import { systemTiming } from "../api-client/attempts.ts";
 import { memoizeUntilFailure } from "../core/async.ts";
@@ -11,39 +11,24 @@ import { processOwner } from "../core/owner.ts";
 import { GEOGRAPHY_TABLES } from "../geography/store.ts";
 import type { Log } from "../mcp/runtime.ts";
 import type { Telemetry } from "../telemetry/port.ts";
-import {
-  checkDurability,
-  createDurableWrite,
-  DEPLOYMENT_TABLES,
-  type Durability,
-  type DurabilityMode,
-} from "./durability.ts";
+import { checkDurability, createDurableWrite, DEPLOYMENT_TABLES, type Durability } from "./durability.ts";
 import { createNotices, type Notices } from "./notices.ts";
-import type { StoreSettings } from "./settings.ts";
+import type { DatabaseSettings, StoreSettings } from "./settings.ts";
 import { COOLDOWN_TABLES } from "./tenancy/cooldowns.ts";
 import { prepareTables } from "./tenancy/teams.ts";
 import type { TimeRange } from "./variables.ts";
 
-const CONNECTIONS = 16;
 const DAY_MS = 86_400_000;
 
-export interface ConnectionOptions {
-  /** URLs of one database on the primary and its replicas, in any order. */
-  readonly urls: readonly string[];
-  /** Maximum number of connections: MIC_DATABASE_POOL (default 16). */
-  readonly connections?: number;
-  /** Required durability: MIC_DATABASE_DURABILITY. */
-  readonly durability: DurabilityMode;
-  readonly telemetry?: Telemetry | undefined;
-}
-
 /** Connects to the primary. Errors are Failures whose next step is about MIC_DATABASE_URL. */
-export function connectToPrimary(options: ConnectionOptions) {
-  const { urls, connections = CONNECTIONS, durability: mode, telemetry } = options;
+export function connectToPrimary(
+  { urls, pool, durability: mode }: Omit<DatabaseSettings, "migrate">,
+  telemetry?: Telemetry,
+) {
   const database = memoizeUntilFailure(async (): Promise<PostgresDatabase> => {
     const { openPostgres } = await import("../actions/store/postgres.ts");
     const mapError = postgresFailure("MIC_DATABASE_URL");
-    return await openPostgres(urls.join(","), { connections, failover: true, mapError, telemetry });
+    return await openPostgres(urls.join(","), { connections: pool, failover: true, mapError, telemetry });
   });
   const unusable = (reason: string): Durability => ({
     isDurable: false,
@@ -86,11 +71,12 @@ export interface DeploymentDatabase {
 type Settings = Pick<StoreSettings, "config" | "database"> & { readonly auditDays?: number };
 
 export function openDatabase(
-  { config, database: { urls, pool: connections, durability, migrate: shouldMigrate }, auditDays }: Settings,
+  { config, database: settings, auditDays }: Settings,
   log?: Pick<Log, "warn">,
   telemetry?: Telemetry,
 ): DeploymentDatabase {
-  const primary = connectToPrimary({ urls, connections, durability, telemetry });
+  const { urls, migrate: shouldMigrate } = settings;
+  const primary = connectToPrimary(settings, telemetry);
   const createJournalWith = (mayMigrate: boolean): JournalHandle =>
     createJournalHandle({
       stateDir: config.stateDir,
@@ -126,7 +112,6 @@ export function openDatabase(
   const writeDurably = createDurableWrite(query);
   const notices = createNotices({
     urls,
-    query,
     onError: (error) => log?.warn({ reason: errorMessage(error) }, "listening for notices from other instances failed"),
   });
 
@@ -134,6 +119,8 @@ export function openDatabase(
     database: {
       query,
       withExclusiveTransaction: async (work, lock) => await (await prepared.get()).withExclusiveTransaction(work, lock),
+      clock: POSTGRES_CLOCK,
+      // Its users share it; close() below closes it.
       close: async () => undefined,
     },
     journal,

@@ -1,15 +1,13 @@
 // Checks whether a commit that PostgreSQL confirms survives the loss of its server, with a real commit. If a failover or a restore loses a
 // journal row, its action may run twice, so the row that the commit writes also shows whether the database lost rows.
 import * as z from "zod/v4";
-import type { Database } from "../actions/store/database.ts";
+import { type Database, POSTGRES_CLOCK } from "../actions/store/database.ts";
 import { withTimeout } from "../core/async.ts";
+import type { DatabaseSettings } from "./settings.ts";
 import type { TimeRange } from "./variables.ts";
 
 /** A commit that waits longer for a replica counts as blocked. */
 const BLOCKED_SECONDS = 3;
-
-/** "local": one server without replicas; only a backup protects its data. */
-export type DurabilityMode = "synchronous" | "local";
 
 export type Durability =
   | { readonly isDurable: true }
@@ -45,7 +43,10 @@ const writesBlocked = (standbys: string, names?: string): Durability =>
   );
 
 /** Throws the errors of the database. */
-export async function checkDurability(query: Database["query"], mode: DurabilityMode): Promise<Durability> {
+export async function checkDurability(
+  query: Database["query"],
+  mode: DatabaseSettings["durability"],
+): Promise<Durability> {
   const [row = {}] = await query(SQL);
   const commits = String(row["commits"]);
   if (commits === "off" || commits === "local")
@@ -84,7 +85,6 @@ export const DEPLOYMENT_TABLES = {
 const SERVER_SQL =
   "SELECT (SELECT system_identifier FROM pg_control_system()) || '/' || substr(pg_walfile_name(pg_current_wal_lsn()), 1, 8) AS server";
 
-const NOW = "CAST(EXTRACT(EPOCH FROM clock_timestamp()) * 1000 AS BIGINT)";
 /** A failover takes less time, and loses no rows. */
 const MAX_FAILOVER_MS = 60_000;
 /**
@@ -94,7 +94,7 @@ const MAX_FAILOVER_MS = 60_000;
 const HAS_LOST_ROWS = `CASE WHEN CAST($2 AS BIGINT) IS NULL
     THEN d.server <> '' AND $1 <> '' AND d.server <> $1 AND d.checked_at < EXCLUDED.checked_at - ${MAX_FAILOVER_MS}
     ELSE d.checked_at < CAST($2 AS BIGINT) END`;
-const WRITE_SQL = `INSERT INTO deployment AS d (id, checked_at, server) VALUES (1, ${NOW}, $1)
+const WRITE_SQL = `INSERT INTO deployment AS d (id, checked_at, server) VALUES (1, ${POSTGRES_CLOCK}, $1)
   ON CONFLICT (id) DO UPDATE SET checked_at = GREATEST(d.checked_at + 1, EXCLUDED.checked_at), server = $1,
     restored_from = CASE WHEN ${HAS_LOST_ROWS} THEN d.checked_at ELSE d.restored_from END,
     restored_to = CASE WHEN ${HAS_LOST_ROWS} THEN EXCLUDED.checked_at ELSE d.restored_to END

@@ -11,7 +11,6 @@ const LINE = /^(?<id>[A-Za-z0-9._-]{1,64})\s+(?<key>[A-Za-z0-9+/]{43}=)$/;
 export interface SecretKeys {
   /** The id of the key that encrypts. */
   readonly first: string;
-  readonly ids: readonly string[];
   /** Derives a key of 32 bytes for one purpose from the key with this id. Returns undefined if that key does not exist. */
   derive(id: string, purpose: string): Uint8Array | undefined;
 }
@@ -35,19 +34,11 @@ export function readSecretKeys(text: string): SecretKeys {
   }
   const [first] = masters.keys();
   if (first === undefined) throw new Error("no line has a key");
-  const derived = new Map<string, Uint8Array>();
   return {
     first,
-    ids: [...masters.keys()],
     derive(id, purpose) {
       const master = masters.get(id);
-      if (!master) return undefined;
-      const name = `${id} ${purpose}`;
-      const key =
-        derived.get(name) ??
-        new Uint8Array(hkdfSync("sha256", master, new Uint8Array(0), `mic-mcp ${purpose}`, KEY_BYTES));
-      derived.set(name, key);
-      return key;
+      return master && new Uint8Array(hkdfSync("sha256", master, new Uint8Array(0), `mic-mcp ${purpose}`, KEY_BYTES));
     },
   };
 }

@@ -24,7 +24,6 @@ export interface CheckResult {
 export interface HealthCheck {
   /** Returns within 0.5 s, except before the first result. Never rejects. */
   (): Promise<CheckResult>;
-  /** The last result, if any. */
   latest(): CheckResult | undefined;
 }
 

@@ -23,8 +23,9 @@ export interface SignInSettings {
   readonly tokens: "jwt" | "introspection";
   /** The client of this deployment at its identity provider, for introspection. */
   readonly client: { readonly id: string; readonly secret: string } | undefined;
-  /** The claim whose values are a caller's groups: its name, or a path with dots (default `groups`). */
+  /** The claim whose values are a caller's groups: its name, or a path with dots, such as `realm_access.roles` (default `groups`). */
   readonly teamClaim: string;
+  /** The OAuth scope for each right, as the identity provider names it. */
   readonly scopes: Readonly<Record<Right, string>>;
   /** The scopes that clients request at sign-in (default: the scope for the right to read). */
   readonly signInScopes: readonly string[];
@@ -35,7 +36,7 @@ export interface DatabaseSettings {
   readonly urls: readonly string[];
   /** Maximum number of connections (default 16). */
   readonly pool: number;
-  /** "synchronous" (default), or "local" for one server without replicas. */
+  /** "synchronous" (default), or "local" for one server without replicas, whose data only a backup protects. */
   readonly durability: "synchronous" | "local";
   /** Whether the tables are brought up to date at the start (default true). */
   readonly migrate: boolean;
@@ -84,29 +85,24 @@ export interface TeamsSettings extends DeploymentSettings {
   readonly downloadLinks: "ticket" | "bearer";
 }
 
-interface KeysResult {
-  readonly keys?: SecretKeys;
-  readonly text?: string;
-  readonly error?: string;
-}
-
 const HOW_TO_MAKE_KEYS = "one line `id base64-of-32-bytes` for each key (create a key with openssl rand -base64 32)";
 
-function readKeys({ MIC_SECRET_KEYS: inline, MIC_SECRET_KEYS_FILE: file }: Values): KeysResult {
+/** Returns the keys, and the text that contains them. Throws UsageError. */
+function readKeys({ MIC_SECRET_KEYS: inline, MIC_SECRET_KEYS_FILE: file }: Values) {
   if (inline !== undefined && file !== undefined)
-    return { error: "MIC_SECRET_KEYS and MIC_SECRET_KEYS_FILE are both set: set only one of them." };
-  const name = file === undefined ? "MIC_SECRET_KEYS" : "MIC_SECRET_KEYS_FILE";
+    throw new UsageError("MIC_SECRET_KEYS and MIC_SECRET_KEYS_FILE are both set: set only one of them.");
+  if (inline === undefined && file === undefined)
+    throw new UsageError(
+      `MIC_SECRET_KEYS_FILE is missing: set it to a file with ${HOW_TO_MAKE_KEYS}, or set MIC_SECRET_KEYS.`,
+    );
   try {
-    const text = file === undefined ? inline : readFileSync(file, "utf8");
-    if (text === undefined)
-      return {
-        error: `MIC_SECRET_KEYS_FILE is missing: set it to a file with ${HOW_TO_MAKE_KEYS}, or set MIC_SECRET_KEYS.`,
-      };
+    const text = inline ?? readFileSync(file ?? "", "utf8");
     return { keys: readSecretKeys(text), text };
   } catch (error) {
     const code = errorCode(error);
     const reason = code === "" ? errorMessage(error) : `the file cannot be read (${code})`;
-    return { error: `${name} contains no valid keys: ${reason}. It must contain ${HOW_TO_MAKE_KEYS}.` };
+    const name = file === undefined ? "MIC_SECRET_KEYS" : "MIC_SECRET_KEYS_FILE";
+    throw new UsageError(`${name} contains no valid keys: ${reason}. It must contain ${HOW_TO_MAKE_KEYS}.`);
   }
 }
 
@@ -135,27 +131,25 @@ function readEnvironment(
   const given = pickMicVariables(environment);
   const { values, errors: valueErrors } = readVariables(given, variables);
   const ownNames = new Set(Object.keys(values));
-  const { keys, text = "", error: keysError } = readKeys(values);
-  const errors = [
-    ...Object.entries(needed).flatMap(([name, what]) =>
-      given[name] === undefined ? [`${name} is missing: ${what}.`] : [],
-    ),
-    ...(keysError === undefined ? [] : [keysError]),
-    ...valueErrors,
-    ...findMisplacedVariables(given),
-    ...findFurtherErrors(values),
-  ];
-  let config: Config | undefined;
-  try {
-    const shared = Object.entries(given).filter(
-      ([name]) => !ownNames.has(name) && !(name in REPLACED_VARIABLES) && !IGNORED_VARIABLES.includes(name),
-    );
-    config = readConfig({ ...Object.fromEntries(shared), MIC_KEYCHAIN: "off" });
-  } catch (error) {
-    if (!(error instanceof UsageError)) throw error;
-    errors.push(error.message);
+  const errors = Object.entries(needed).flatMap(([name, what]) =>
+    given[name] === undefined ? [`${name} is missing: ${what}.`] : [],
+  );
+  function collectError<T>(read: () => T): T | undefined {
+    try {
+      return read();
+    } catch (error) {
+      if (!(error instanceof UsageError)) throw error;
+      errors.push(error.message);
+      return undefined;
+    }
   }
-  if (!config || !keys || errors.length > 0) throw new UsageError(errors.join("\n"));
+  const secretKeys = collectError(() => readKeys(values));
+  errors.push(...valueErrors, ...findMisplacedVariables(given), ...findFurtherErrors(values));
+  const shared = Object.entries(given).filter(
+    ([name]) => !ownNames.has(name) && !(name in REPLACED_VARIABLES) && !IGNORED_VARIABLES.includes(name),
+  );
+  const config = collectError(() => readConfig({ ...Object.fromEntries(shared), MIC_KEYCHAIN: "off" }));
+  if (!config || !secretKeys || errors.length > 0) throw new UsageError(errors.join("\n"));
   const noEffectWarnings = IGNORED_VARIABLES.filter((name) => given[name] !== undefined).map(
     (name) => `${name} has no effect with serve --teams.`,
   );
@@ -168,10 +162,10 @@ function readEnvironment(
       durability: values.MIC_DATABASE_DURABILITY ?? "synchronous",
       migrate: values.MIC_MIGRATE !== "off",
     },
-    secretKeys: keys,
+    secretKeys: secretKeys.keys,
     secrets: [
       ...urls.flatMap(passwordsIn),
-      ...text.split(/\s+/).filter((part) => /^[A-Za-z0-9+/]{43}=$/.test(part)),
+      ...secretKeys.text.split(/\s+/).filter((part) => /^[A-Za-z0-9+/]{43}=$/.test(part)),
       ...(values.MIC_AUTH_CLIENT_SECRET === undefined ? [] : [values.MIC_AUTH_CLIENT_SECRET]),
     ],
   };

@@ -9,6 +9,7 @@ import {
   printable,
   type Reader,
   type ReadVariable,
+  textMatching,
   type Variables,
   wholeNumber,
 } from "../core/environment-variables.ts";
@@ -30,12 +31,10 @@ const publicOrigin: Reader<string> = (text) => {
 };
 
 /** The URL exactly as the identity provider writes it, with or without a slash at its end. */
-const issuerUrl: Reader<string> = (text) => {
-  if (secureUrl(text)) return text;
-  throw new InvalidValue(
-    "the https URL of the identity provider, identical to the iss claim of its tokens; http is allowed only for this machine",
-  );
-};
+const issuerUrl = textMatching(
+  "the https URL of the identity provider, identical to the iss claim of its tokens; http is allowed only for this machine",
+  (text) => secureUrl(text) !== undefined,
+);
 
 const entries = (text: string): readonly string[] => text.split(",").map((entry) => entry.trim());
 
@@ -71,10 +70,7 @@ const trustedAddresses: Reader<(address: string) => boolean> = (text) => {
 };
 
 /** One scope (RFC 6749, 3.3). */
-const scopeToken: Reader<string> = (text) => {
-  if (/^[\x21\x23-\x5b\x5d-\x7e]+$/.test(text)) return text;
-  throw new InvalidValue("one scope, without spaces");
-};
+const scopeToken = textMatching("one scope, without spaces", (text) => /^[\x21\x23-\x5b\x5d-\x7e]+$/.test(text));
 
 const scopeList: Reader<readonly string[]> = (text) => {
   if (/^[\x21\x23-\x5b\x5d-\x7e]+(?: [\x21\x23-\x5b\x5d-\x7e]+)*$/.test(text)) return text.split(" ");

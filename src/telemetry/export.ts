@@ -14,7 +14,7 @@ import { detectResources, envDetector, resourceFromAttributes } from "@opentelem
 import { BatchLogRecordProcessor, LoggerProvider } from "@opentelemetry/sdk-logs";
 import { type IMetricReader, MeterProvider, PeriodicExportingMetricReader } from "@opentelemetry/sdk-metrics";
 import { BasicTracerProvider, BatchSpanProcessor } from "@opentelemetry/sdk-trace-base";
-import { LOOPBACK_NAMES, toUrlHost } from "../core/loopback.ts";
+import { LOOPBACK_NAMES, parseHostHeader, toUrlHost } from "../core/loopback.ts";
 import { hasForeignSdk } from "./port.ts";
 import type { TelemetrySettings } from "./settings.ts";
 
@@ -22,7 +22,6 @@ interface TelemetryPipeline {
   readonly tracer: Tracer;
   readonly meter: Meter;
   readonly logger: Logger;
-  /** Exports the remaining data. */
   close(): Promise<void>;
 }
 
@@ -88,9 +87,8 @@ function createPrometheusEndpoint(
   const serializer = new PrometheusSerializer();
   const isLoopback = LOOPBACK_NAMES.includes(toUrlHost(host));
   const server = createServer(({ method = "", url = "", headers }, response) => {
-    const name = (headers.host ?? "").replace(/:\d+$/, "").toLowerCase();
     // A web page can make a browser send requests here under another host name (DNS rebinding).
-    const isForeign = isLoopback && !LOOPBACK_NAMES.includes(name);
+    const isForeign = isLoopback && !LOOPBACK_NAMES.includes(parseHostHeader(headers.host ?? "").name);
     const refusal = isForeign
       ? 403
       : url.split("?")[0] !== METRICS_PATH

@@ -106,7 +106,6 @@ function traceparent(context: Context): Readonly<Record<string, string>> {
   return { traceparent: `00-${span.traceId}-${span.spanId}-${span.traceFlags.toString(16).padStart(2, "0")}` };
 }
 
-/** The operation that the current code belongs to. */
 interface ActiveWork {
   readonly context: Context;
   readonly identity: TelemetryIdentity;
@@ -143,8 +142,8 @@ export function createTelemetry(options: TelemetryOptions): Telemetry {
   const { settings, redact } = options;
   const { tracer, meter, logger, close } = createTelemetryPipeline(options);
   const activeWork = new AsyncLocalStorage<ActiveWork>();
-  /** The current HTTP request: its sender, and its trace context until an operation is linked to it. */
-  const httpRequests = new AsyncLocalStorage<{ link: SpanContext | undefined; readonly identity: TelemetryIdentity }>();
+  /** The trace context of the current HTTP request, until an operation is linked to it. */
+  const httpRequests = new AsyncLocalStorage<{ link: SpanContext | undefined }>();
 
   function histogram(name: string, description: string, bounds: number[]): Measure {
     const advice = { explicitBucketBoundaries: bounds };
@@ -234,11 +233,7 @@ export function createTelemetry(options: TelemetryOptions): Telemetry {
   }
 
   function createBoundTelemetry(own: TelemetryIdentity): Telemetry {
-    const currentIdentity = (): TelemetryIdentity => ({
-      ...httpRequests.getStore()?.identity,
-      ...activeWork.getStore()?.identity,
-      ...own,
-    });
+    const currentIdentity = (): TelemetryIdentity => ({ ...activeWork.getStore()?.identity, ...own });
     const currentContext = (): Context => activeWork.getStore()?.context ?? ROOT_CONTEXT;
     const spanParent = (): Pick<SpanDescription, "parent" | "link" | "identity"> => {
       const isOver = activeWork.getStore()?.hasEnded === true;
@@ -251,10 +246,7 @@ export function createTelemetry(options: TelemetryOptions): Telemetry {
     return {
       forIdentity: (identity) => createBoundTelemetry({ ...own, ...identity }),
 
-      runHttpRequest: (headers, serve) =>
-        httpRequests.run({ link: trace.getSpanContext(extract(headers)), identity: {} }, serve),
-
-      runAsIdentity: (identity, serve) => httpRequests.run({ link: httpRequests.getStore()?.link, identity }, serve),
+      runHttpRequest: (headers, serve) => httpRequests.run({ link: trace.getSpanContext(extract(headers)) }, serve),
 
       measureHttpRequest({ method = "", route, status }, seconds) {
         measureHttpRequest(seconds, {

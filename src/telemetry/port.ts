@@ -30,7 +30,6 @@ export interface TelemetryIdentity {
 /** The transport of a connection: a pipe to a child process, or HTTP. */
 export type Network = "pipe" | "tcp";
 
-/** One MCP request that a handler serves. */
 export interface Operation {
   readonly method: string;
   /** The tool that the request names; OTHER if there is no such tool. The same applies to `prompt`. */
@@ -44,14 +43,12 @@ export interface Operation {
   readonly meta: Readonly<Record<string, unknown>> | undefined;
 }
 
-/** One HTTP request that this process served. */
 export interface HttpRequest {
   readonly method: string | undefined;
   readonly route: string | undefined;
   readonly status: number;
 }
 
-/** One HTTP request to the API. */
 export interface UpstreamRequest {
   readonly method: "GET" | "POST";
   /** The path of the operation in the contract, with `{name}` for parameters. */
@@ -88,8 +85,6 @@ export interface Telemetry {
   countRefusal(reason: string): void;
   /** Runs a database statement in a span. Only the names of the operation and the table are exported. */
   traceStatement<R>(sql: string, run: () => Promise<R>): Promise<R>;
-  /** Runs the handler of an HTTP request after authentication: the operation is reported with this identity. */
-  runAsIdentity<R>(identity: TelemetryIdentity, run: () => R): R;
   /** Runs the handler of an MCP request in a span. `errorKindOf` returns the kind of failure that the result reports, if any. */
   traceOperation<R>(
     operation: Operation,

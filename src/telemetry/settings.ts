@@ -12,7 +12,6 @@ export interface TelemetrySettings {
   readonly metricIntervalMs: number;
   /** Whether trace context is read from requests and sent to the API. */
   readonly propagates: boolean;
-  /** Header values for collectors, which have to be redacted. */
   readonly secrets: readonly string[];
 }
 

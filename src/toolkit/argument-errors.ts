@@ -2,11 +2,63 @@
 import type * as z from "zod/v4";
 import type { Arguments } from "../actions/fingerprint.ts";
 import { parseDateTime } from "../contract/instants.ts";
-import { jsonPointer } from "../contract/json-pointer.ts";
+import { jsonPointer } from "../contract/json.ts";
 import { type JsonSchema, schemaOf } from "../contract/json-schema.ts";
 import type { FieldError } from "../contract/problem.ts";
 import { invalidArguments } from "../core/failure.ts";
 import { excerpt, quote } from "../core/untrusted-text.ts";
+
+/** "a, b or c" */
+const joinWithOr = (values: readonly string[]): string =>
+  values.length < 2 ? values.join("") : `${values.slice(0, -1).join(", ")} or ${values.at(-1)}`;
+
+const TYPE_NAMES: Readonly<Record<string, string>> = {
+  string: "a string",
+  number: "a number",
+  int: "a whole number",
+  boolean: "true or false",
+  array: "a list",
+  object: "a JSON object",
+  record: "a JSON object",
+};
+
+function formatType(value: unknown): string {
+  if (value === null || typeof value === "boolean") return String(value);
+  return (Array.isArray(value) ? TYPE_NAMES["array"] : TYPE_NAMES[typeof value]) ?? "this";
+}
+
+/** Formats "at least 2 characters long" for a bound of a string, a list or a number. */
+function formatBound(word: string, bound: number | bigint, origin: string): string {
+  if (origin === "string") return `must be ${word} ${bound} characters long`;
+  return origin === "array"
+    ? `must have ${word} ${bound} ${bound === 1 || bound === 1n ? "item" : "items"}`
+    : `must be ${word} ${bound}`;
+}
+
+/** The sentence for a violation of one of zod's own rules. A rule that a schema explains has its own message. */
+export function describeIssue(issue: z.core.$ZodRawIssue): string | undefined {
+  switch (issue.code) {
+    case "invalid_type":
+      return `must be ${TYPE_NAMES[issue.expected] ?? issue.expected}, not ${formatType(issue.input)}`;
+    case "too_small":
+      return formatBound(issue.inclusive === false ? "more than" : "at least", issue.minimum, issue.origin);
+    case "too_big":
+      return formatBound(issue.inclusive === false ? "less than" : "at most", issue.maximum, issue.origin);
+    case "invalid_value":
+      return `must be ${joinWithOr(issue.values.map(String))}`;
+    case "invalid_format":
+      return issue.pattern === undefined ? `must be a valid ${issue.format}` : `must match ${issue.pattern}`;
+    case "not_multiple_of":
+      return `must be a multiple of ${issue.divisor}`;
+    case "invalid_union":
+      return "has none of the accepted forms";
+    case "invalid_key":
+    case "invalid_element":
+      return "has an entry that is not valid";
+    default:
+      return undefined;
+  }
+}
 
 /** A message may contain many unknown arguments with long names: the answer must not be as long. */
 const MAX_UNKNOWN = 20;
@@ -27,10 +79,6 @@ function schemaAt(schema: JsonSchema, [key, ...rest]: readonly PropertyKey[]): J
   );
 }
 
-/** "a, b or c" */
-const joinWithOr = (values: readonly string[]): string =>
-  values.length < 2 ? values.join("") : `${values.slice(0, -1).join(", ")} or ${values.at(-1)}`;
-
 function formatChoices({ enum: values }: JsonSchema): string | undefined {
   return Array.isArray(values) ? `must be ${joinWithOr(values.map(String))}` : undefined;
 }
@@ -46,15 +94,15 @@ function dateTimeMessage(value: unknown, { message }: z.core.$ZodIssue): string 
 function messageOf(issue: z.core.$ZodIssue, value: unknown, schema: JsonSchema): string {
   const choices = formatChoices(schema);
   if (value === undefined) return choices === undefined ? "is missing" : `is missing: ${choices}`;
-  // A schema may explain its choices; zod's own message only repeats them.
+  // A schema may explain its choices; the general message only repeats them.
   if (issue.code === "invalid_value" && choices !== undefined)
-    return issue.message.startsWith("Invalid option") ? choices : `${choices}; ${issue.message}`;
+    return issue.message.startsWith("must be ") ? choices : `${choices}; ${issue.message}`;
   return schema["format"] === "date-time" ? dateTimeMessage(value, issue) : issue.message;
 }
 
 function unknownErrors(issue: z.core.$ZodIssueUnrecognizedKeys, schema: JsonSchema): readonly FieldError[] {
   const valid = Object.keys(schemaOf(schema["properties"]));
-  const known = valid.length === 0 ? "there are no arguments here" : `known: ${valid.join(", ")}`;
+  const known = valid.length === 0 ? "the tool has none" : `known: ${valid.join(", ")}`;
   return issue.keys.slice(0, MAX_UNKNOWN).map((key) => ({
     pointer: jsonPointer([...issue.path, excerpt(key, MAX_NAME)]),
     code: "UNKNOWN_ARGUMENT",
@@ -80,7 +128,7 @@ export function throwInvalidArguments(name: string, listed: JsonSchema, args: Ar
   });
   const where = [...new Set(fieldErrors.map(({ pointer }) => pointer.slice(1) || "arguments"))];
   throw invalidArguments(
-    `The argument${where.length === 1 ? "" : "s"} ${where.map((each) => quote(each)).join(", ")} of ${name} ${where.length === 1 ? "is" : "are"} not valid.`,
+    `${name} refused the argument${where.length === 1 ? "" : "s"} ${where.map((each) => quote(each)).join(", ")}.`,
     fieldErrors,
   );
 }

@@ -6,11 +6,10 @@ import { keySchemas } from "../actions/idempotency-keys.ts";
 import type { CallRequest } from "../api-client/encode.ts";
 import type { Endpoint, KeyGrammar } from "../contract/endpoints/endpoint.ts";
 import { getMicJob } from "../contract/endpoints/job-processing.ts";
-import { isJsonObject, type Json, type JsonObject } from "../contract/json.ts";
-import { jsonPointer } from "../contract/json-pointer.ts";
+import { isJsonObject, type Json, type JsonObject, jsonPointer } from "../contract/json.ts";
 import { type JsonSchema, schemaOf, toJsonSchema } from "../contract/json-schema.ts";
 import { invalidArguments } from "../core/failure.ts";
-import { throwInvalidArguments } from "./argument-errors.ts";
+import { describeIssue, throwInvalidArguments } from "./argument-errors.ts";
 
 export const view = z.enum(["summary", "full"]).optional();
 
@@ -19,7 +18,8 @@ export const waitSeconds = z.int().min(0).max(45).describe("Default 0.").optiona
 /** A string whose grammar is checked but not listed, because agents copy it from a result or another tool describes it. */
 export const stringValidatedBy = (schema: z.ZodType<string | null | undefined>) =>
   z.string().superRefine((value, { addIssue }) => {
-    for (const { message } of schema.safeParse(value).error?.issues ?? []) addIssue({ code: "custom", message });
+    for (const { message } of schema.safeParse(value, { error: describeIssue }).error?.issues ?? [])
+      addIssue({ code: "custom", message });
   });
 
 /** Maximum number of jobs of one call. */
@@ -96,7 +96,7 @@ export function checkArguments<I extends z.ZodRawShape>(
   listed: JsonSchema,
   args: Arguments,
 ) {
-  const parsed = input.safeParse(args);
+  const parsed = input.safeParse(args, { error: describeIssue });
   if (!parsed.success) return throwInvalidArguments(name, listed, args, parsed.error);
   rejectRoundedNumbers(name, parsed.data, []);
   return parsed.data;

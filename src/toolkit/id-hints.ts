@@ -4,6 +4,8 @@ import type { Arguments } from "../actions/fingerprint.ts";
 import { isJsonObject } from "../contract/json.ts";
 import { prefixedId } from "../contract/text.ts";
 import { Failure, type FailureFacts } from "../core/failure.ts";
+import { omitUnofferedTools } from "./offered-text.ts";
+import type { ToolCall } from "./tool-call.ts";
 
 interface IdKind {
   /** With its article. */
@@ -15,7 +17,7 @@ interface IdKind {
 const HEX_DIGITS = 32;
 const MAX_HINTS = 3;
 
-const ASSET_OF_INPUT = "Its referenceId is the asset. get_input shows it";
+const ASSET_OF_INPUT = "Pass the input's referenceId, which get_input shows";
 
 /** The kinds of ids by their prefixes, as the API gives them. */
 const KINDS: Readonly<Record<string, IdKind>> = {
@@ -81,9 +83,10 @@ const findHints = ({ kind, status }: FailureFacts, args: Arguments): readonly Hi
   kind === "not_found" && status === 404 ? describeIds(args).slice(0, MAX_HINTS) : [];
 
 /** Names what looks wrong with the ids of a request that failed with 404; undefined for every other failure. */
-export function missingIdNote(facts: FailureFacts, args: Arguments): string | undefined {
+export function missingIdNote(facts: FailureFacts, args: Arguments, call: ToolCall): string | undefined {
   const hints = findHints(facts, args);
-  return hints.length === 0 ? undefined : hints.map(({ text }) => text).join(" ");
+  const isOffered = (name: string): boolean => call.isOffered(name);
+  return hints.length === 0 ? undefined : omitUnofferedTools(hints.map(({ text }) => text).join(" "), isOffered);
 }
 
 /** A failure of kind `not_found` names what looks wrong with the ids of the call; every other error is returned as it is. */

@@ -117,7 +117,7 @@ export function pageResult<T>(
   const again = { ...query, ...(isFull && { view }), cursor: nextCursor };
   const nextPage: NextStep | undefined =
     nextCursor === null ? undefined : { tool: call.tool, arguments: again, why: "the next page" };
-  const truncationNote = isCut ? ["One answer holds no more items."] : [];
+  const truncationNote = isCut ? ["This answer has reached its size limit."] : [];
   const nextStep = hasMore && end === undefined ? nextPage : undefined;
   return toolResult(call, data, {
     summary: [options.summary, ...truncationNote, end ?? restText(hasMore, nextPage !== undefined)].join(" "),

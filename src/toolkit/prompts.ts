@@ -88,7 +88,7 @@ export const prompts: readonly Prompt[] = [
   {
     name: "retry_failed_jobs",
     title: "Retry failed jobs",
-    description: "Retry the failed jobs of a workspace for which a retry can help, each once.",
+    description: "Retry each failed job of a workspace once, if a retry can help.",
     arguments: [
       {
         name: "workspaceId",

@@ -200,7 +200,7 @@ function toOfferedStep(
   const { workspaceId, ...others } = step.arguments;
   if (workspaceId !== undefined && workspaceId === own)
     return toOfferedStep({ ...step, arguments: others }, { isOffered, workspaceId: undefined });
-  if (isOffered(step.tool)) return step;
+  if (isOffered(step.tool)) return { ...step, why: omitUnofferedTools(step.why, isOffered) || "continues" };
   const { jobId, ...args } = step.arguments;
   if (step.tool !== "retry_job" || jobId === undefined || !isOffered("retry_jobs")) return undefined;
   return { ...step, tool: "retry_jobs", arguments: { jobIds: [jobId], ...args } };

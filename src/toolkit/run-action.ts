@@ -3,10 +3,12 @@ import type { EarlierAction } from "../actions/actions.ts";
 import { formatDuration } from "../actions/deduplication-window.ts";
 import type { ActionTraits, Arguments } from "../actions/fingerprint.ts";
 import { deriveRepeatKey } from "../actions/idempotency-keys.ts";
+import { type CallContext, type Timing, timeLeftMs } from "../api-client/attempts.ts";
 import { encodeRequest } from "../api-client/encode.ts";
 import { isJsonObject } from "../contract/json.ts";
+import { withTimeout } from "../core/async.ts";
 import { Failure } from "../core/failure.ts";
-import { formatToken, quote } from "../core/untrusted-text.ts";
+import { formatJson, formatToken, quote } from "../core/untrusted-text.ts";
 import { toCallRequest } from "./arguments.ts";
 import {
   type ActionResult,
@@ -91,6 +93,59 @@ function clockTime(instant: string, now: number): string {
 const newActionNotice = ({ ageMs, resourceId: id }: EarlierAction): string =>
   `A new action: an identical call ran ${formatDuration(ageMs)} ago${id === undefined ? "" : ` (${formatToken(id)})`}.`;
 
+/** An attempt that is in flight at the end of a call may continue for this time. */
+const GRACE_MS = 5_000;
+
+/**
+ * Runs `perform` with the time of the call. If it has not ended at the call's deadline and the call may not wait longer, throws Failure
+ * (timeout), and the action continues in the background: its outcome is recorded, and a repeated call returns it.
+ */
+async function performInTime<T>(
+  { tool, context, actionDeadlineAt }: ToolCall,
+  timing: Timing,
+  perform: (context: CallContext, onSend: (key: string) => void) => Promise<T>,
+): Promise<T> {
+  if (actionDeadlineAt === undefined) return await perform(context, () => undefined);
+  let idempotencyKey: string | undefined;
+  let isInBackground = false;
+  const abort = new AbortController();
+  const onAbort = (): void => abort.abort(context.signal.reason);
+  context.signal.addEventListener("abort", onAbort);
+  if (context.signal.aborted) onAbort();
+  const own: CallContext = {
+    ...context,
+    signal: abort.signal,
+    graceMs: GRACE_MS,
+    // Before the call has returned, only waits that fit into its time begin, for example for a Retry-After.
+    get deadlineAt() {
+      return isInBackground ? actionDeadlineAt : context.deadlineAt;
+    },
+  };
+  function timeoutError(): Failure {
+    isInBackground = true;
+    return new Failure({
+      kind: "timeout",
+      code: "IN_PROGRESS",
+      message: `${tool} is in progress: the API has not answered yet.`,
+      retryable: true,
+      sideEffect: "unknown",
+      ...(idempotencyKey !== undefined && { idempotencyKey }),
+      next:
+        "Make the same call again: it waits for this action, which never runs twice." +
+        (idempotencyKey === undefined ? "" : ` resolve_actions ${formatJson({ idempotencyKey })} shows its outcome.`),
+    });
+  }
+  try {
+    const timeoutMs = timeLeftMs(context, timing);
+    const onSend = (key: string): void => {
+      idempotencyKey = key;
+    };
+    return await withTimeout(perform(own, onSend), { signal: new AbortController().signal, timeoutMs, timeoutError });
+  } finally {
+    context.signal.removeEventListener("abort", onAbort);
+  }
+}
+
 /** Runs one action. Returns the resource that it created, or a replay of an identical call. Throws Failure. */
 export async function runAction<T extends object>(
   args: ActionArguments,
@@ -99,30 +154,33 @@ export async function runAction<T extends object>(
   { endpoint, traits, presenter, findOut, check, mismatch, ifMatch, readNow }: ActionRun<T>,
 ): Promise<ActionResult<T>> {
   const { idempotencyKey: explicitKey, isDerivedKey, ...actionArguments } = args;
-  const { value, origin, earlier, drift, ...action } = await actions.perform({
-    ...{ tool: call.tool, arguments: actionArguments, explicitKey, isDerivedKey, proposedKey: call.proposedKey },
-    async prepare() {
-      await check?.();
-      return encodeRequest(endpoint, {
-        ...toCallRequest(endpoint, args),
-        ...(ifMatch && { ifMatch: await ifMatch() }),
-      });
-    },
-    async send(request, key, attempts) {
-      const answer = await service.send(endpoint, request, key, call.context, attempts);
-      const reason = mismatch?.(answer.value.data);
-      if (reason === undefined) return answer;
-      throw new Failure({
-        kind: "contract_violation",
-        message: `The service's answer to ${endpoint.id} breaks its contract: ${reason}.`,
-        retryable: false,
-        sideEffect: "done",
-        idempotencyKey: key,
-        next: `The action was accepted: do not repeat it under a new key. ${findOut}`,
-      });
-    },
-    ...{ resourceId, verificationAdvice: findOut, traits, context: call.context },
-  });
+  const performing = (context: CallContext, onSend: (key: string) => void) =>
+    actions.perform({
+      ...{ tool: call.tool, arguments: actionArguments, explicitKey, isDerivedKey, proposedKey: call.proposedKey },
+      async prepare() {
+        await check?.();
+        return encodeRequest(endpoint, {
+          ...toCallRequest(endpoint, args),
+          ...(ifMatch && { ifMatch: await ifMatch() }),
+        });
+      },
+      async send(request, key, attempts) {
+        onSend(key);
+        const answer = await service.send(endpoint, request, key, context, attempts);
+        const reason = mismatch?.(answer.value.data);
+        if (reason === undefined) return answer;
+        throw new Failure({
+          kind: "contract_violation",
+          message: `The service's answer to ${endpoint.id} breaks its contract: ${reason}.`,
+          retryable: false,
+          sideEffect: "done",
+          idempotencyKey: key,
+          next: `The action was accepted: do not repeat it under a new key. ${findOut}`,
+        });
+      },
+      ...{ resourceId, verificationAdvice: findOut, traits, context },
+    });
+  const { value, origin, earlier, drift, ...action } = await performInTime(call, service.timing, performing);
   const { idempotencyKey, replayed, attempts } = action;
   const report = { idempotencyKey, replayed, attempts };
   const first = { value: endpoint.success.body.parse(value), drift };

@@ -204,7 +204,7 @@ const MAX_NAME = 100;
 function ignoredText(unknown: readonly string[], known: readonly string[]): string {
   const names = unknown.slice(0, MAX_IGNORED).map((name) => quote(excerpt(name, MAX_NAME)));
   const more = unknown.length > names.length ? ` and ${unknown.length - names.length} more` : "";
-  const takes = known.length === 0 ? "the tool has no arguments" : `known: ${known.join(", ")}`;
+  const takes = known.length === 0 ? "the tool has none" : `known: ${known.join(", ")}`;
   return `Ignored unknown argument${unknown.length === 1 ? "" : "s"} ${names.join(", ")}${more}; ${takes}.`;
 }
 

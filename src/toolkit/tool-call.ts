@@ -48,6 +48,11 @@ export interface ActionCallResult {
 export interface ToolCall {
   readonly tool: ToolName;
   readonly context: CallContext;
+  /**
+   * Present if the call returns at the deadline of its context even if an action is in flight: the action then continues in the background
+   * until this time, in milliseconds since 1970.
+   */
+  readonly actionDeadlineAt?: number;
   /** The default workspace. `workspaceId` is optional if there is one. */
   readonly workspaceId?: string | undefined;
   /** The Idempotency-Key of a new action of this call, if the agent passes no key. */

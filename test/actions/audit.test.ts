@@ -10,12 +10,7 @@ import { newAction } from "./samples.ts";
 
 const DAY_MS = 86_400_000;
 const SECRET = "what is in the arguments";
-const SUCCEEDED: Resolution = {
-  state: "succeeded",
-  attempts: 1,
-  outcome: SECRET,
-  resourceId: "job-1",
-};
+const SUCCEEDED: Resolution = { state: "succeeded", attempts: 1, outcome: SECRET, resourceId: "job-1" };
 const ann: Auditor = { caller: "a".repeat(64), team: "red", client: "a-client", traceId: () => "4bf92f3577b34da6" };
 
 describeWithPostgres("the audit", (postgres) => {
@@ -32,14 +27,7 @@ describeWithPostgres("the audit", (postgres) => {
   }
 
   const createAction = (key: string) =>
-    newAction({
-      key,
-      fingerprint: key,
-      arguments: SECRET,
-      body: SECRET,
-      isExplicit: true,
-      upstreamKey: "mic-wire",
-    });
+    newAction({ key, fingerprint: key, arguments: SECRET, body: SECRET, isExplicit: true, upstreamKey: "mic-wire" });
 
   test("the audit has each end of an action, and who brought it about; nothing of what was sent or answered", async () => {
     const { as, rows, database } = await createBench();

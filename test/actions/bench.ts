@@ -15,10 +15,6 @@ export interface Bench {
 export async function benchForTest(changes: Readonly<Record<string, string>> = {}): Promise<Bench> {
   const stub = await stubForTest();
   const stateDir = join(await folderForTest(), "state");
-  const env = {
-    ...stubEnv(stub),
-    MIC_STATE_DIR: stateDir,
-    ...changes,
-  };
+  const env = { ...stubEnv(stub), MIC_STATE_DIR: stateDir, ...changes };
   return { stub, stateDir, env };
 }

@@ -313,12 +313,7 @@ test("list_actions lists unresolved actions first and shows no secrets", async (
   const { structured, text } = await next.call("list_actions", { limit: 1 });
   const [submitted, registered, retried] = Object(structured).actions;
   expect(Object(structured).summary).toBe("3 actions: 2 unknown, 1 rejected.");
-  expect(retried).toMatchObject({
-    tool: "retry_job",
-    state: "rejected",
-    about: "job-9",
-    code: "TOO_LATE",
-  });
+  expect(retried).toMatchObject({ tool: "retry_job", state: "rejected", about: "job-9", code: "TOO_LATE" });
   expect(retried).not.toHaveProperty("arguments");
   expect(retried).not.toHaveProperty("nextStep");
   expect(submitted).toMatchObject({ state: "unknown", about: createJob.recipeVersionId, arguments: createJob });

@@ -94,7 +94,10 @@ describeEachDriver((driver) => {
       state: "unknown",
       idempotencyKey: "unknown",
       arguments: { jobId: "job-1" },
-      sentAt: expect.stringMatching(/^2027-/),
+      about: "job-1",
+      attempts: 1,
+      createdAt: expect.stringMatching(/^2027-/),
+      updatedAt: expect.stringMatching(/^2027-/),
       isRefused: true,
     });
     expect(found[1]).toMatchObject({ resourceId: "job-3", isRefused: false });

@@ -26,10 +26,7 @@ function getPostgres(): PostgresServer {
 async function createBench() {
   const stub = await stubForTest();
   const url = await getPostgres().createDatabase();
-  const env = {
-    ...stubEnv(stub),
-    MIC_JOURNAL_URL: url,
-  };
+  const env = { ...stubEnv(stub), MIC_JOURNAL_URL: url };
   return { stub, url, serve: () => startServer({ env }) };
 }
 
@@ -245,9 +242,7 @@ describe.skipIf(postgresMissing !== undefined || !isLinux)(`PostgreSQL${skipped}
     execFileSync(
       "openssl",
       ["req", "-x509", "-nodes", "-newkey", "rsa:2048", "-keyout", key, "-out", certificate, ...names],
-      {
-        stdio: "ignore",
-      },
+      { stdio: "ignore" },
     );
     for (const path of [folder, certificate, key]) if (postgresUser !== undefined) chownSync(path, postgresUser, -1);
     const server = await startPostgres(["ssl=on", `ssl_cert_file=${certificate}`, `ssl_key_file=${key}`]);

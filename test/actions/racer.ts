@@ -28,10 +28,7 @@ async function ready(): Promise<void> {
 
 await ready();
 const database = await openDatabaseAt({ stateDir, url });
-const journal = await openJournal(database, {
-  owner: processOwner,
-  now: () => Date.now(),
-});
+const journal = await openJournal(database, { owner: processOwner, now: () => Date.now() });
 const wins: string[] = [];
 for (const race of races) {
   await ready();

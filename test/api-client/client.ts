@@ -15,7 +15,6 @@ import { Failure, type FailureFacts } from "../../src/core/failure.ts";
 import { createIdentity } from "../../src/credentials/identity.ts";
 import type { ClientCredentials } from "../../src/credentials/oauth.ts";
 import { createRedactor } from "../../src/credentials/redaction.ts";
-import { noTokenStore } from "../../src/credentials/token-store.ts";
 import { createTokens } from "../../src/credentials/tokens.ts";
 import { createJob, createProcessingRequest } from "../contract/samples.ts";
 import { emulatorEnv } from "../support/mcp.ts";
@@ -52,7 +51,7 @@ export function clientForTest(baseUrl: string, options: ClientOptions = {}) {
   const redactor = createRedactor();
   const settings = { baseUrl, credentials: options.credentials ?? credentials, workspaceId: undefined };
   const identity = createIdentity({ settings, keychain: undefined, required: false, redactor, now: timing.now });
-  const tokens = createTokens({ identity, store: noTokenStore, transport, timing, redactor });
+  const tokens = createTokens({ identity, transport, timing, redactor });
   const service = createApiClient({ baseUrl: identity.baseUrl, tokens, transport, timing });
   const downloads = createDownloads(service);
   onTestFinished(() => downloads.close());

@@ -12,9 +12,7 @@ import { runCount } from "../support/thorough.ts";
 /** Result of the lossless parser: a value, or a rejection. */
 function parseWithLossless(text: string): unknown {
   try {
-    return {
-      value: parseLossless(text, null, { parseNumber, onDuplicateKey: ({ newValue }) => newValue }),
-    };
+    return { value: parseLossless(text, null, { parseNumber, onDuplicateKey: ({ newValue }) => newValue }) };
   } catch {
     return "refused";
   }

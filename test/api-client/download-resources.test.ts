@@ -16,12 +16,7 @@ const MEGABYTE = 1_000_000;
 
 async function startServerFor(stub: Stub): Promise<{ connection: Connection; folder: string }> {
   const folder = await folderForTest();
-  const connection = await connectionForTest("v2-modern", {
-    env: {
-      ...stubEnv(stub),
-      MIC_DOWNLOAD_DIR: folder,
-    },
-  });
+  const connection = await connectionForTest("v2-modern", { env: { ...stubEnv(stub), MIC_DOWNLOAD_DIR: folder } });
   return { connection, folder };
 }
 

@@ -7,7 +7,6 @@ import { describe, expect, test } from "vitest";
 import type { CallContext } from "../../src/api-client/attempts.ts";
 import { getMicPublicAssetContent } from "../../src/contract/endpoints/job-processing.ts";
 import { problem } from "../contract/samples.ts";
-import { covers } from "../covers.ts";
 import { createLatch } from "../support/latch.ts";
 import { answer, answerSlowly, answerTruncated, hangUp, holdUntil, neverAnswer, stubForTest } from "../support/stub.ts";
 import { folderForTest } from "../support/temporary-folder.ts";
@@ -31,25 +30,21 @@ async function createDownloadFixture() {
 }
 
 describe("a download", () => {
-  covers(
-    ["4.2/get-asset-content", "4.2/accept"],
-    "a download saves the API's bytes under the name that it sends",
-    async () => {
-      const { stub, folder, save, files } = await createDownloadFixture();
-      stub.expect(completeAnswer);
-      expect(await save()).toEqual({
-        path: join(folder, "districts.csv"),
-        bytes: bytes.length,
-        sha256,
-        contentType: "text/csv",
-        fileName: "districts.csv",
-      });
-      expect((await readFile(join(folder, "districts.csv"))).equals(bytes)).toBe(true);
-      expect(await files()).toEqual(["districts.csv"]);
-      expect(stub.requests[0]).toMatchObject({ method: "GET", target: "/sandbox/v1/mic/assets/asset-1/content" });
-      expect(stub.requests[0]?.headers["accept"]).toBe("application/octet-stream");
-    },
-  );
+  test("a download saves the API's bytes under the name that it sends [4.2/get-asset-content, 4.2/accept]", async () => {
+    const { stub, folder, save, files } = await createDownloadFixture();
+    stub.expect(completeAnswer);
+    expect(await save()).toEqual({
+      path: join(folder, "districts.csv"),
+      bytes: bytes.length,
+      sha256,
+      contentType: "text/csv",
+      fileName: "districts.csv",
+    });
+    expect((await readFile(join(folder, "districts.csv"))).equals(bytes)).toBe(true);
+    expect(await files()).toEqual(["districts.csv"]);
+    expect(stub.requests[0]).toMatchObject({ method: "GET", target: "/sandbox/v1/mic/assets/asset-1/content" });
+    expect(stub.requests[0]?.headers["accept"]).toBe("application/octet-stream");
+  });
 
   test("an empty body is saved as an empty file", async () => {
     const { stub, save, files } = await createDownloadFixture();

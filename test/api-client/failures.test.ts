@@ -11,16 +11,13 @@ import {
   recipeOffer,
   recipeParameters,
 } from "../contract/samples.ts";
-import { covers } from "../covers.ts";
 import { inProcessClientForFile } from "../support/mcp.ts";
 import type { Facts } from "../support/results.ts";
 import { answer, answerSlowly, neverAnswer, type Step, stubForFile } from "../support/stub.ts";
 import { stubEnv } from "./client.ts";
 
 const stubOf = stubForFile();
-const env = () => ({
-  ...stubEnv(stubOf()),
-});
+const env = () => ({ ...stubEnv(stubOf()) });
 const connectionsOf = {
   "v1-client": inProcessClientForFile("v1-client", env),
   "v2-modern": inProcessClientForFile("v2-modern", env),
@@ -119,7 +116,7 @@ const failures: readonly (readonly [
   ],
 ];
 
-covers("7.2/problem", "a failure is one complete text, and the same facts for programs", async () => {
+test("a failure is one complete text, and the same facts for programs [7.2/problem]", async () => {
   const { stub, connection } = session("v1-client");
   for (const [what, [tool, args], step, facts, fragments] of failures) {
     stub.expect(step);

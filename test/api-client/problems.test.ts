@@ -7,7 +7,7 @@ import {
   listPlaygroundStates,
 } from "../../src/contract/endpoints/playground.ts";
 import { problem, processingRequest, statesResponse } from "../contract/samples.ts";
-import { covers, test } from "../support/fixtures.ts";
+import { test } from "../support/fixtures.ts";
 import { answer, stubForTest } from "../support/stub.ts";
 import { clientForTest, createCallContext, expectFailure, readJob, submitJob } from "./client.ts";
 
@@ -21,14 +21,14 @@ describe("a Problem", () => {
     ["in failure", { failure: problem, meta: { requestId: "req-9" } }],
     ["in data", { data: problem, meta: { requestId: "req-9" } }],
   ] as const)
-    covers("7.2/problem", `a Problem is understood ${place}`, async ({ stub, service }) => {
+    test(`a Problem is understood ${place} [7.2/problem]`, async ({ stub, service }) => {
       stub.expect(answer(422, body, { "content-type": "application/problem+json" }));
       const facts = await expectFailure(readJob(service));
       expect(facts).toMatchObject({ kind: "rejected", status: 422, sideEffect: "none", ...expectedFacts });
       expect(facts.message).toContain(JSON.stringify(problem.title));
     });
 
-  covers("2.2/problem-field-error", "a Problem has all its field errors, at most 100", async () => {
+  test("a Problem has all its field errors, at most 100 [2.2/problem-field-error]", async () => {
     const fieldErrors = Array.from({ length: 100 }, (_, n) => ({
       pointer: `/f/${n}`,
       code: "bad",
@@ -133,34 +133,26 @@ describe("the playground", () => {
     return { ...facts, attempts: stub.requests.length };
   };
 
-  covers(["7.1/body", "7.1/invalid-request"], "the playground refuses an unsupported request", async () => {
+  test("the playground refuses an unsupported request [7.1/body, 7.1/invalid-request]", async () => {
     const facts = { kind: "rejected", retryable: false, attempts: 1 };
     expect(await read(400, "INVALID_PLAYGROUND_REQUEST")).toMatchObject(facts);
   });
 
-  covers("7.1/denied", "the playground denies a request by its policy", async () => {
+  test("the playground denies a request by its policy [7.1/denied]", async () => {
     expect(await read(403, "PLAYGROUND_REQUEST_DENIED")).toMatchObject({ kind: "forbidden", attempts: 1 });
   });
 
-  covers(
-    ["7.1/rate-limited", "7.1/retry-after"],
-    "the playground limits the rate and returns a Retry-After",
-    async () => {
-      const facts = { kind: "rate_limited", retryAfterSeconds: 59, retryable: true, attempts: 1 };
-      expect(await read(429, "PLAYGROUND_RATE_LIMITED", { "retry-after": "59" })).toMatchObject(facts);
-    },
-  );
+  test("the playground limits the rate and returns a Retry-After [7.1/rate-limited, 7.1/retry-after]", async () => {
+    const facts = { kind: "rate_limited", retryAfterSeconds: 59, retryable: true, attempts: 1 };
+    expect(await read(429, "PLAYGROUND_RATE_LIMITED", { "retry-after": "59" })).toMatchObject(facts);
+  });
 
   for (const status of [400, 401, 403, 409, 418, 451, 500, 502, 503])
-    covers(
-      ["7.1/upstream-unavailable", "7.1/upstream-status-preserved"],
-      `an unreachable playground catalog is retried, then reported with the upstream's status ${status}`,
-      async () => {
-        const { kind, attempts } = await read(status, "PLAYGROUND_UPSTREAM_UNAVAILABLE");
-        expect(kind).toBe("upstream_unavailable");
-        expect(attempts).toBeGreaterThan(1);
-      },
-    );
+    test(`an unreachable playground catalog is retried, then reported with the upstream's status ${status} [7.1/upstream-unavailable, 7.1/upstream-status-preserved]`, async () => {
+      const { kind, attempts } = await read(status, "PLAYGROUND_UPSTREAM_UNAVAILABLE");
+      expect(kind).toBe("upstream_unavailable");
+      expect(attempts).toBeGreaterThan(1);
+    });
 
   test("the playground is called without credentials", async ({ stub, service }) => {
     stub.expect(answer(200, statesResponse), answer(200, { openapi: "3.1.1", info: {}, paths: {} }));

@@ -13,7 +13,7 @@ import {
 import { jobETag } from "../../src/contract/jobs.ts";
 import { Failure } from "../../src/core/failure.ts";
 import { cancelJob, createJob, enveloped, job, jobList, operation } from "../contract/samples.ts";
-import { covers, test } from "../support/fixtures.ts";
+import { test } from "../support/fixtures.ts";
 import { answer } from "../support/stub.ts";
 import { clientForTest, createCallContext, expectFailure, KEY, readJob, submitJob } from "./client.ts";
 
@@ -24,35 +24,31 @@ const anyId = fc
       fc.constantFrom(..."./\\%?#;:@&=+ ~!'()*\u0000\t\n", "%2e", "%2F", "..", "é", "🍨"),
       fc.string({ unit: "binary", maxLength: 3 }),
     ),
-    {
-      minLength: 1,
-      maxLength: 40,
-    },
+    { minLength: 1, maxLength: 40 },
   )
   .map((parts) => [...parts.join("")].slice(0, 128).join(""))
   .filter((id) => id !== "" && id !== "." && id !== ".." && !/\p{Surrogate}/u.test(id));
 
 describe("an id in a path", () => {
-  covers(
-    "4.2/assumes-no-path-id-format",
-    "an id of any characters in a path names exactly its own resource, never another endpoint",
-    async ({ stub, service }) => {
-      stub.respond(() => answer(200, enveloped(job)));
-      await fc.assert(
-        fc.asyncProperty(anyId, async (jobId) => {
-          await readJob(service, createCallContext(10_000), jobId);
-          const target = stub.requests.at(-1)?.target ?? "";
-          expect(target.startsWith("/sandbox/v1/mic/jobs/")).toBe(true);
-          const segment = target.slice("/sandbox/v1/mic/jobs/".length);
-          expect(segment).toMatch(/^[A-Za-z0-9._~!'()*%-]+$/);
-          expect(decodeURIComponent(segment)).toBe(jobId);
-        }),
-        { numRuns: 300 },
-      );
-    },
-  );
+  test("an id of any characters in a path names exactly its own resource, never another endpoint [4.2/assumes-no-path-id-format]", async ({
+    stub,
+    service,
+  }) => {
+    stub.respond(() => answer(200, enveloped(job)));
+    await fc.assert(
+      fc.asyncProperty(anyId, async (jobId) => {
+        await readJob(service, createCallContext(10_000), jobId);
+        const target = stub.requests.at(-1)?.target ?? "";
+        expect(target.startsWith("/sandbox/v1/mic/jobs/")).toBe(true);
+        const segment = target.slice("/sandbox/v1/mic/jobs/".length);
+        expect(segment).toMatch(/^[A-Za-z0-9._~!'()*%-]+$/);
+        expect(decodeURIComponent(segment)).toBe(jobId);
+      }),
+      { numRuns: 300 },
+    );
+  });
 
-  covers("4.2/assumes-no-path-id-format", "an id in a path keeps the path segments that follow it", () => {
+  test("an id in a path keeps the path segments that follow it [4.2/assumes-no-path-id-format]", () => {
     fc.assert(
       fc.property(anyId, (id) => {
         for (const [endpoint, name, before, after] of [
@@ -117,34 +113,33 @@ describe("a query value", () => {
 });
 
 describe("a request", () => {
-  covers(
-    ["4.2/content-type", "4.2/idempotency-key-required", "4.2/accept", "4.2/base-path"],
-    "a request has a body of JSON in UTF-8, with its length and the key",
-    async ({ stub, service }) => {
-      stub.expect(answer(202, enveloped(job)));
-      await submitJob(service);
-      const [request] = stub.requests;
-      expect(request).toMatchObject({ method: "POST", target: "/sandbox/v1/mic/jobs" });
-      expect(request?.headers).toMatchObject({
-        accept: "application/json",
-        "content-type": "application/json",
-        "content-length": String(request?.body.length),
-        "idempotency-key": KEY,
-        authorization: "Bearer stub-token-1",
-      });
-      expect(request?.headers).not.toHaveProperty("if-match");
-      expect(JSON.parse(request?.body.toString() ?? "")).toEqual(createJob);
-    },
-  );
+  test("a request has a body of JSON in UTF-8, with its length and the key [4.2/content-type, 4.2/idempotency-key-required, 4.2/accept, 4.2/base-path]", async ({
+    stub,
+    service,
+  }) => {
+    stub.expect(answer(202, enveloped(job)));
+    await submitJob(service);
+    const [request] = stub.requests;
+    expect(request).toMatchObject({ method: "POST", target: "/sandbox/v1/mic/jobs" });
+    expect(request?.headers).toMatchObject({
+      accept: "application/json",
+      "content-type": "application/json",
+      "content-length": String(request?.body.length),
+      "idempotency-key": KEY,
+      authorization: "Bearer stub-token-1",
+    });
+    expect(request?.headers).not.toHaveProperty("if-match");
+    expect(JSON.parse(request?.body.toString() ?? "")).toEqual(createJob);
+  });
 
-  covers("4.2/if-match-required", "a cancellation has the job's version in If-Match", async ({ stub, service }) => {
+  test("a cancellation has the job's version in If-Match [4.2/if-match-required]", async ({ stub, service }) => {
     stub.expect(answer(202, enveloped(operation)));
     const call = { path: { jobId: "job-1" }, body: cancelJob, ifMatch: jobETag(12) };
     await service.send(cancelMicJob, encodeRequest(cancelMicJob, call), KEY, createCallContext(5000));
     expect(stub.requests[0]?.headers).toMatchObject({ "if-match": '"12"', "idempotency-key": KEY });
   });
 
-  covers("4.2/accept", "a read has no body, no key and no content type", async ({ stub, service }) => {
+  test("a read has no body, no key and no content type [4.2/accept]", async ({ stub, service }) => {
     stub.expect(answer(200, enveloped(job)));
     await readJob(service);
     const [request] = stub.requests;

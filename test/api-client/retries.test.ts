@@ -3,7 +3,7 @@
 import { describe, expect } from "vitest";
 import { listPlaygroundStates } from "../../src/contract/endpoints/playground.ts";
 import { enveloped, job, problem } from "../contract/samples.ts";
-import { covers, test } from "../support/fixtures.ts";
+import { test } from "../support/fixtures.ts";
 import {
   answer,
   answerTruncated,
@@ -115,20 +115,19 @@ describe("an action", () => {
     ...wrong,
     ["HTTP 409 with a Problem that says retryable", refused(409, true)] as const,
   ])
-    covers(
-      ["4.2/key-names-one-command", "4.2/idempotency-key-required", "4.2/content-type"],
-      `an action is sent again with the same key and the same bytes after ${cause}`,
-      async ({ stub, service }) => {
-        stub.expect(step, step, accepted);
-        const { attempts } = await submitJob(service);
-        expect(attempts).toBe(3);
-        // A request that was reset before it was read has no recorded body.
-        const read = stub.requests.filter(({ body }) => body.length > 0);
-        expect(new Set(read.map((request) => JSON.stringify(sentBytes(request)))).size).toBe(1);
-        for (const { headers } of stub.requests)
-          expect(headers).toMatchObject({ "idempotency-key": KEY, "content-type": "application/json" });
-      },
-    );
+    test(`an action is sent again with the same key and the same bytes after ${cause} [4.2/key-names-one-command, 4.2/idempotency-key-required, 4.2/content-type]`, async ({
+      stub,
+      service,
+    }) => {
+      stub.expect(step, step, accepted);
+      const { attempts } = await submitJob(service);
+      expect(attempts).toBe(3);
+      // A request that was reset before it was read has no recorded body.
+      const read = stub.requests.filter(({ body }) => body.length > 0);
+      expect(new Set(read.map((request) => JSON.stringify(sentBytes(request)))).size).toBe(1);
+      for (const { headers } of stub.requests)
+        expect(headers).toMatchObject({ "idempotency-key": KEY, "content-type": "application/json" });
+    });
 
   test.for(lasting)("an action is not sent again after %s", async ([_, step], { stub, service }) => {
     stub.expect(step);

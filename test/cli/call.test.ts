@@ -8,7 +8,7 @@ import { tools } from "../../tools/index.ts";
 import { stubEnv } from "../api-client/client.ts";
 import { enveloped, job } from "../contract/samples.ts";
 import { FILE } from "../emulator/work.ts";
-import { run } from "../mcp/stdio/child.ts";
+import { runInProcess as run } from "../support/command.ts";
 import { answer, stubForTest } from "../support/stub.ts";
 import { CTRL_C, ENTER, hasTerminals, runOnTerminal, withTerminalNote } from "../support/terminal.ts";
 import { TOOL_NAMES } from "../tools/catalogue.ts";

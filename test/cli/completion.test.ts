@@ -7,7 +7,7 @@ import { commandNames, SHELLS } from "../../src/cli/commands.ts";
 import { tools } from "../../tools/index.ts";
 import { stubEnv } from "../api-client/client.ts";
 import { enveloped, job } from "../contract/samples.ts";
-import { run } from "../mcp/stdio/child.ts";
+import { runInProcess as run } from "../support/command.ts";
 import { answer, stubForTest } from "../support/stub.ts";
 import { folderForTest } from "../support/temporary-folder.ts";
 

@@ -2,7 +2,7 @@
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
 import { readConfig, UsageError } from "../../src/core/config.ts";
-import { run } from "../mcp/stdio/child.ts";
+import { runInProcess as run } from "../support/command.ts";
 import { connectionForTest } from "../support/mcp.ts";
 
 const SECRET_VALUE = "hunter2";

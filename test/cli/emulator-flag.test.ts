@@ -3,7 +3,8 @@ import { stat, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { expect, onTestFinished, test } from "vitest";
 import * as z from "zod/v4";
-import { run, start } from "../mcp/stdio/child.ts";
+import { start } from "../mcp/stdio/child.ts";
+import { runInProcess as run } from "../support/command.ts";
 import { refusingBaseUrl } from "../support/stub.ts";
 import { folderForTest } from "../support/temporary-folder.ts";
 

@@ -3,7 +3,6 @@
 import { createServer } from "node:net";
 import { describe, expect, test } from "vitest";
 import * as z from "zod/v4";
-import { covers } from "../covers.ts";
 import { run, start } from "../mcp/stdio/child.ts";
 import { countTokens } from "../support/count-tokens.ts";
 import { connectionForTest } from "../support/mcp.ts";
@@ -23,30 +22,26 @@ const Line = z.strictObject({
 
 describe("mic-mcp emulator", () => {
   for (const signal of ["SIGTERM", "SIGINT"] as const)
-    covers(
-      ["1/workspace-id-prefix", "4.1/states", "5/token-endpoint"],
-      `mic-mcp emulator prints its URL, serves, and exits with 0 on ${signal}`,
-      async () => {
-        const program = start(["emulator", "--port", "0"]);
-        const { baseUrl, clientId, clientSecret } = Line.parse(await program.next());
-        const states = await fetch(`${baseUrl}/api/svc/core/developers/playground/v1/geo/states`);
-        expect(states.status).toBe(200);
-        await states.arrayBuffer();
-        const token = await fetch(`${baseUrl}/sandbox/oauth/token`, {
-          method: "POST",
-          headers: {
-            authorization: `Basic ${Buffer.from(`${clientId}:${clientSecret}`).toString("base64")}`,
-            "content-type": "application/x-www-form-urlencoded",
-          },
-          body: "grant_type=client_credentials&scope=mic.jobs%3Aread",
-        });
-        expect(token.status).toBe(200);
-        expect(await token.json()).toHaveProperty("access_token");
-        program.process.kill(signal);
-        expect(await program.exit).toMatchObject({ code: 0, signal: null });
-        expect(program.stdout().trimEnd().split("\n")).toHaveLength(1);
-      },
-    );
+    test(`mic-mcp emulator prints its URL, serves, and exits with 0 on ${signal} [1/workspace-id-prefix, 4.1/states, 5/token-endpoint]`, async () => {
+      const program = start(["emulator", "--port", "0"]);
+      const { baseUrl, clientId, clientSecret } = Line.parse(await program.next());
+      const states = await fetch(`${baseUrl}/api/svc/core/developers/playground/v1/geo/states`);
+      expect(states.status).toBe(200);
+      await states.arrayBuffer();
+      const token = await fetch(`${baseUrl}/sandbox/oauth/token`, {
+        method: "POST",
+        headers: {
+          authorization: `Basic ${Buffer.from(`${clientId}:${clientSecret}`).toString("base64")}`,
+          "content-type": "application/x-www-form-urlencoded",
+        },
+        body: "grant_type=client_credentials&scope=mic.jobs%3Aread",
+      });
+      expect(token.status).toBe(200);
+      expect(await token.json()).toHaveProperty("access_token");
+      program.process.kill(signal);
+      expect(await program.exit).toMatchObject({ code: 0, signal: null });
+      expect(program.stdout().trimEnd().split("\n")).toHaveLength(1);
+    });
 
   test("mic-mcp emulator listens on the given port, and a port in use is exit code 1, not a usage error", async () => {
     const portHolder = createServer();

@@ -1,7 +1,7 @@
 // Tests `mic-mcp geography warm`: it fills the cache that other processes of this machine use, and reports missing lists.
 import { expect, test } from "vitest";
 import { PLAYGROUND_CONTRACT } from "../../src/contract/playground.ts";
-import { run } from "../mcp/stdio/child.ts";
+import { runInProcess as run } from "../support/command.ts";
 import { answer, type Step, stubForTest } from "../support/stub.ts";
 import { folderForTest } from "../support/temporary-folder.ts";
 import { hasTerminals, runOnTerminal, withTerminalNote } from "../support/terminal.ts";

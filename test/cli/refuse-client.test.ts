@@ -1,7 +1,8 @@
 // Tests that a server that cannot start reports the reason to its client, in each protocol revision, and exits with 2
 // (docs/interface.md, "Configuration").
 import { describe, expect, test } from "vitest";
-import { run, start } from "../mcp/stdio/child.ts";
+import { start } from "../mcp/stdio/child.ts";
+import { runInProcess as run } from "../support/command.ts";
 import { type ClientRevision, clientRevisions, connect } from "../support/mcp.ts";
 
 const ERROR_MESSAGE = "mic-mcp could not start: MIC_READ_ONLY must be 1 or 0.";

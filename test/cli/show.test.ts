@@ -6,7 +6,7 @@ import { describe, expect, onTestFinished, test } from "vitest";
 import { CHROMIUM, pagesForFile } from "../apps/browser.ts";
 import { serviceForTest } from "../emulator/service.ts";
 import { FILE, runJobToEnd } from "../emulator/work.ts";
-import { run } from "../mcp/stdio/child.ts";
+import { runInProcess as run } from "../support/command.ts";
 import { emulatorEnv } from "../support/mcp.ts";
 import { folderForTest } from "../support/temporary-folder.ts";
 

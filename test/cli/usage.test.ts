@@ -7,7 +7,7 @@ import { formatCallCommand, parseArgumentWords, toShellCommands } from "../../sr
 import { version } from "../../src/cli/version.ts";
 import { UsageError } from "../../src/core/config.ts";
 import { tools } from "../../tools/index.ts";
-import { run } from "../mcp/stdio/child.ts";
+import { runInProcess as run } from "../support/command.ts";
 import { createEmptyHome } from "../support/empty-home.ts";
 import { hasTerminals, runOnTerminal, withTerminalNote } from "../support/terminal.ts";
 

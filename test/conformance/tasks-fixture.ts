@@ -99,10 +99,7 @@ function startTask(work: Work): CallToolResult {
 
 const text = (textContent: string): CallToolResult => ({ content: [{ type: "text", text: textContent }] });
 const form = (message: string, properties: Record<string, { type: "string" } | { type: "boolean" }>) =>
-  inputRequired.elicit({
-    message,
-    requestedSchema: { type: "object", properties, required: Object.keys(properties) },
-  });
+  inputRequired.elicit({ message, requestedSchema: { type: "object", properties, required: Object.keys(properties) } });
 const requestName = () => form("What is your name?", { name: { type: "string" } });
 const confirmation = form("Really?", { confirm: { type: "boolean" } });
 

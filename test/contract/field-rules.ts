@@ -36,10 +36,7 @@ export const boolean: FieldRule = { accepts: [true, false], refuses: otherTypes(
 
 export const onlyFalse: FieldRule = { accepts: [false], refuses: [true, ...otherTypes("boolean")] };
 
-export const anyText: FieldRule = {
-  accepts: ["", " ", "text", "x".repeat(10_000)],
-  refuses: otherTypes("string"),
-};
+export const anyText: FieldRule = { accepts: ["", " ", "text", "x".repeat(10_000)], refuses: otherTypes("string") };
 
 export const oneOf = (...values: readonly string[]): FieldRule => ({
   accepts: values,

@@ -2,7 +2,6 @@
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
 import { isJsonObject, jsonBytes, jsonObject } from "../../src/contract/json.ts";
-import { covers } from "../covers.ts";
 import { freeFormObject } from "./field-rules.ts";
 import { createRuleTest } from "./object-rules.ts";
 
@@ -26,7 +25,7 @@ const { value: json } = fc.letrec((tie) => ({
 }));
 
 describe("jsonBytes", () => {
-  covers("2.2/offer-projection-size", "jsonBytes equals the length of compact JSON in UTF-8", () => {
+  test("jsonBytes equals the length of compact JSON in UTF-8 [2.2/offer-projection-size]", () => {
     fc.assert(
       fc.property(json, (value) => {
         expect(jsonBytes(value)).toBe(utf8(JSON.stringify(value)));
@@ -35,7 +34,7 @@ describe("jsonBytes", () => {
     );
   });
 
-  covers("2.2/offer-projection-size", "jsonBytes counts a bigint as its digits, without quotes", () => {
+  test("jsonBytes counts a bigint as its digits, without quotes [2.2/offer-projection-size]", () => {
     fc.assert(
       fc.property(fc.bigInt(), anyString, (big, text) => {
         expect(jsonBytes({ big, list: [text, big] })).toBe(
@@ -56,13 +55,12 @@ describe("jsonBytes", () => {
 });
 
 describe("free-form objects", () => {
-  covers(
-    ["2.2/recipe-parameters-definition", "2.2/recipe-parameters-references"],
-    "free-form objects accept any JSON object",
+  test(
+    "free-form objects accept any JSON object [2.2/recipe-parameters-definition, 2.2/recipe-parameters-references]",
     createRuleTest(jsonObject, freeFormObject),
   );
 
-  covers("2.2/recipe-parameters-definition", "free-form objects are passed on unchanged, whatever their keys", () => {
+  test("free-form objects are passed on unchanged, whatever their keys [2.2/recipe-parameters-definition]", () => {
     fc.assert(
       fc.property(json, (value) => {
         const result = jsonObject.safeParse(value);

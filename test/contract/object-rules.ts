@@ -4,7 +4,6 @@ import { Ajv2020 } from "ajv/dist/2020.js";
 import { expect, type TestFunction, test } from "vitest";
 import type * as z from "zod/v4";
 import { toJsonSchema } from "../../src/contract/json-schema.ts";
-import { covers } from "../covers.ts";
 import type { FieldRule } from "./field-rules.ts";
 import { isDateTime, isUri } from "./naive-grammars.ts";
 
@@ -49,10 +48,7 @@ function withoutBigints(value: unknown): unknown {
 const holdsNull = (value: unknown): boolean =>
   value === null || (isList(value) ? value : isObject(value) ? Object.values(value) : []).some(holdsNull);
 
-export const ajv = new Ajv2020({
-  strict: true,
-  formats: { "date-time": isDateTime, uri: isUri, int64: true },
-});
+export const ajv = new Ajv2020({ strict: true, formats: { "date-time": isDateTime, uri: isUri, int64: true } });
 
 /** Returns the errors in a schema's decision on a value, or an empty list if it is right. */
 export function createSchemaCheck(schema: z.ZodType) {
@@ -171,19 +167,12 @@ export function createObjectTests(
     expect([null, [], [sample], "{}", 1, true].filter((value) => schema.safeParse(value).success)).toEqual([]);
   }
 
-  return {
-    /**
-     * Creates a test that cites contract rules. With field rules, it tests the fields; their names are the title if there is
-     * none. With only a title, it tests that the object has exactly its fields. Once fields have rules, every field must have
-     * one.
-     */
-    covers(
-      ids: Parameters<typeof covers>[0],
-      title: string | Rules,
-      rulesOrTest: Rules | TestFunction = typeof title === "string" ? expectExactFields : title,
-    ): void {
-      const testTitle = typeof title === "string" ? title : Object.keys(title).join(", ");
-      covers(ids, testTitle, typeof rulesOrTest === "function" ? rulesOrTest : createFieldsTest(rulesOrTest));
-    },
+  /**
+   * Creates a test. With field rules, it tests the fields; their names precede a title that consists only of the cited contract
+   * rules. With only a title, it tests that the object has exactly its fields. Once fields have rules, every field must have one.
+   */
+  return (title: string, rulesOrTest: Rules | TestFunction = expectExactFields): void => {
+    if (typeof rulesOrTest === "function") test(title, rulesOrTest);
+    else test(title.replace(/^(?=\[)/, `${Object.keys(rulesOrTest).join(", ")} `), createFieldsTest(rulesOrTest));
   };
 }

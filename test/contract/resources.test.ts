@@ -11,7 +11,6 @@ import { FieldError, Problem } from "../../src/contract/problem.ts";
 import { ProcessingRequest } from "../../src/contract/processing-requests.ts";
 import { InputRequirement, RecipeDefinition, RecipeOffer, RecipeParameters } from "../../src/contract/recipes.ts";
 import { Capability, CapabilitySet, QuotaBucket, UsageBucket, UsageSummary } from "../../src/contract/usage.ts";
-import { covers } from "../covers.ts";
 import {
   alphanumeric,
   anyText,
@@ -45,114 +44,120 @@ import * as samples from "./samples.ts";
 const freeForm = ["definition", "references"];
 
 describe("Problem", () => {
-  const { covers } = createObjectTests(Problem, samples.problem);
-  covers(["2.2/all-fields-required", "2.2/closed-objects"], "has exactly its fields");
-  covers("2.2/problem-texts", {
+  const testFields = createObjectTests(Problem, samples.problem);
+  testFields("has exactly its fields [2.2/all-fields-required, 2.2/closed-objects]");
+  testFields("[2.2/problem-texts]", {
     type: text(1, 512),
     title: text(1, 160),
     code: text(1, 100),
     requestId: text(1, 128),
   });
-  covers("2.2/problem-status", { status: integer(400, 599) });
-  covers("2.2/problem-retryable", { retryable: boolean });
-  covers("2.2/problem-field-errors", { fieldErrors: list(0, 100, () => samples.fieldError) });
+  testFields("[2.2/problem-status]", { status: integer(400, 599) });
+  testFields("[2.2/problem-retryable]", { retryable: boolean });
+  testFields("[2.2/problem-field-errors]", { fieldErrors: list(0, 100, () => samples.fieldError) });
 });
 
 describe("a field error", () => {
-  const { covers } = createObjectTests(FieldError, samples.fieldError);
-  covers("2.2/problem-field-error", "has exactly its fields");
-  covers("2.2/problem-field-error", { pointer: text(0, 512), code: text(1, 100), message: text(1, 1000) });
+  const testFields = createObjectTests(FieldError, samples.fieldError);
+  testFields("has exactly its fields [2.2/problem-field-error]");
+  testFields("[2.2/problem-field-error]", { pointer: text(0, 512), code: text(1, 100), message: text(1, 1000) });
 });
 
 describe("Job", () => {
-  const { covers } = createObjectTests(Job, samples.job);
+  const testFields = createObjectTests(Job, samples.job);
   const state = oneOf("PREPARING", "QUEUED", "RUNNING", "WAITING_REVIEW", "PAUSED", "SUCCEEDED", "FAILED", "CANCELLED");
-  covers(["2.2/all-fields-required", "2.2/closed-objects"], "has exactly its fields");
-  covers("2.2/job-ids", { id: text(1, 128), workspaceId: text(1, 128), recipeVersionId: text(1, 128) });
-  covers("2.2/environment", { environment: oneOf("SANDBOX", "PRODUCTION") });
-  covers("3/job-state", { state, processingState: state });
-  covers("2.2/integer-resource-version", { resourceVersion: integer(1, MAX_SAFE) });
-  covers(["2.2/created-and-updated-at", "2.2/date-time"], { createdAt: dateTime, updatedAt: dateTime });
-  covers("3/job-publication-state", {
+  testFields("has exactly its fields [2.2/all-fields-required, 2.2/closed-objects]");
+  testFields("[2.2/job-ids]", { id: text(1, 128), workspaceId: text(1, 128), recipeVersionId: text(1, 128) });
+  testFields("[2.2/environment]", { environment: oneOf("SANDBOX", "PRODUCTION") });
+  testFields("[3/job-state]", { state, processingState: state });
+  testFields("[2.2/integer-resource-version]", { resourceVersion: integer(1, MAX_SAFE) });
+  testFields("[2.2/created-and-updated-at, 2.2/date-time]", { createdAt: dateTime, updatedAt: dateTime });
+  testFields("[3/job-publication-state]", {
     publicationState: oneOf("NOT_REQUESTED", "AWAITING_RELEASE", "BUILDING", "ACTIVE", "WITHDRAWN"),
   });
-  covers("2.2/job-nullable-ids", { outputDatasetVersionId: nullable(text(1, 128)) });
-  covers("3/job-review-state", { reviewState: oneOf("NOT_REQUIRED", "PENDING", "APPROVED", "REJECTED") });
-  covers("2.2/job-stages", { stages: list(0, 9, () => samples.stage) });
-  covers("2.2/job-nullable-ids", { retryOfBatchId: nullable(text(1, 128)) });
-  covers("2.2/failure", { failure: nullable(object(samples.problem)) });
+  testFields("[2.2/job-nullable-ids]", { outputDatasetVersionId: nullable(text(1, 128)) });
+  testFields("[3/job-review-state]", { reviewState: oneOf("NOT_REQUIRED", "PENDING", "APPROVED", "REJECTED") });
+  testFields("[2.2/job-stages]", { stages: list(0, 9, () => samples.stage) });
+  testFields("[2.2/job-nullable-ids]", { retryOfBatchId: nullable(text(1, 128)) });
+  testFields("[2.2/failure]", { failure: nullable(object(samples.problem)) });
 });
 
 describe("Stage", () => {
-  const { covers } = createObjectTests(Stage, samples.stage);
-  covers(["2.2/all-fields-required", "2.2/closed-objects"], "has exactly its fields");
-  covers("2.2/stage-name", {
+  const testFields = createObjectTests(Stage, samples.stage);
+  testFields("has exactly its fields [2.2/all-fields-required, 2.2/closed-objects]");
+  testFields("[2.2/stage-name]", {
     stage: oneOf("GATHER", "SIFT", "REFINE", "BLEND", "CHURN", "TASTE", "FREEZE", "SCOOP", "SERVE"),
   });
-  covers("3/stage-state", {
+  testFields("[3/stage-state]", {
     state: oneOf("PENDING", "RUNNING", "WAITING_REVIEW", "SUCCEEDED", "FAILED", "CANCELLED", "NOT_REQUIRED"),
   });
-  covers("2.2/stage-attempt-count", { attemptCount: integer(0, 1000) });
-  covers("2.2/stage-completed-units", { completedUnits: integer(0, MAX_SAFE) });
-  covers("2.2/stage-total-units", { totalUnits: nullable(integer(0, MAX_SAFE)) });
+  testFields("[2.2/stage-attempt-count]", { attemptCount: integer(0, 1000) });
+  testFields("[2.2/stage-completed-units]", { completedUnits: integer(0, MAX_SAFE) });
+  testFields("[2.2/stage-total-units]", { totalUnits: nullable(integer(0, MAX_SAFE)) });
 });
 
-covers("2.2/stage-name", "the nine stages are in the contract's order", () => {
+test("the nine stages are in the contract's order [2.2/stage-name]", () => {
   expect(STAGES).toEqual(["GATHER", "SIFT", "REFINE", "BLEND", "CHURN", "TASTE", "FREEZE", "SCOOP", "SERVE"]);
 });
 
-covers("4.2/if-match-form", "If-Match is a positive integer in double quotes", createRuleTest(JobETag, eTag));
+test("If-Match is a positive integer in double quotes [4.2/if-match-form]", createRuleTest(JobETag, eTag));
 
-covers("4.2/if-match-form", "jobETag turns a version into its ETag", () => {
+test("jobETag turns a version into its ETag [4.2/if-match-form]", () => {
   expect([1, 42, 9007199254740991].map(jobETag)).toEqual(['"1"', '"42"', '"9007199254740991"']);
 });
 
 describe("Operation", () => {
-  const { covers } = createObjectTests(Operation, samples.operation);
-  covers(["2.2/all-fields-required", "2.2/closed-objects"], "has exactly its fields");
-  covers("2.2/operation-ids", { id: text(1, 128), workspaceId: text(1, 128), originatingResourceId: text(1, 128) });
-  covers("2.2/environment", { environment: oneOf("SANDBOX", "PRODUCTION") });
-  covers("3/operation-state", { state: oneOf("QUEUED", "RUNNING", "SUCCEEDED", "FAILED", "CANCELLED") });
-  covers("2.2/integer-resource-version", { resourceVersion: integer(1, MAX_SAFE) });
-  covers(["2.2/created-and-updated-at", "2.2/date-time"], { createdAt: dateTime, updatedAt: dateTime });
-  covers("2.2/operation-type", { operationType: text(1, 100) });
-  covers("2.2/operation-required-scopes", { requiredScopes: textList(0, 64, text(1, 100)) });
-  covers("2.2/operation-result-resource-id", { resultResourceId: nullable(text(1, 128)) });
-  covers("2.2/failure", { failure: nullable(object(samples.problem)) });
+  const testFields = createObjectTests(Operation, samples.operation);
+  testFields("has exactly its fields [2.2/all-fields-required, 2.2/closed-objects]");
+  testFields("[2.2/operation-ids]", {
+    id: text(1, 128),
+    workspaceId: text(1, 128),
+    originatingResourceId: text(1, 128),
+  });
+  testFields("[2.2/environment]", { environment: oneOf("SANDBOX", "PRODUCTION") });
+  testFields("[3/operation-state]", { state: oneOf("QUEUED", "RUNNING", "SUCCEEDED", "FAILED", "CANCELLED") });
+  testFields("[2.2/integer-resource-version]", { resourceVersion: integer(1, MAX_SAFE) });
+  testFields("[2.2/created-and-updated-at, 2.2/date-time]", { createdAt: dateTime, updatedAt: dateTime });
+  testFields("[2.2/operation-type]", { operationType: text(1, 100) });
+  testFields("[2.2/operation-required-scopes]", { requiredScopes: textList(0, 64, text(1, 100)) });
+  testFields("[2.2/operation-result-resource-id]", { resultResourceId: nullable(text(1, 128)) });
+  testFields("[2.2/failure]", { failure: nullable(object(samples.problem)) });
 });
 
 describe("Input", () => {
-  const { covers } = createObjectTests(Input, samples.input);
-  covers(["2.2/all-fields-required", "2.2/closed-objects"], "has exactly its fields");
-  covers("2.2/input-ids", { id: text(1, 128), workspaceId: text(1, 128), referenceId: text(1, 128) });
-  covers("2.2/environment", { environment: oneOf("SANDBOX", "PRODUCTION") });
-  covers("3/input-state", { state: oneOf("WAITING_SCAN", "READY", "QUARANTINED", "EXPIRED", "WITHDRAWN") });
-  covers("2.2/input-resource-version", { resourceVersion: positiveDecimalVersion });
-  covers(["2.2/created-and-updated-at", "2.2/input-expires-at", "2.2/date-time"], {
+  const testFields = createObjectTests(Input, samples.input);
+  testFields("has exactly its fields [2.2/all-fields-required, 2.2/closed-objects]");
+  testFields("[2.2/input-ids]", { id: text(1, 128), workspaceId: text(1, 128), referenceId: text(1, 128) });
+  testFields("[2.2/environment]", { environment: oneOf("SANDBOX", "PRODUCTION") });
+  testFields("[3/input-state]", { state: oneOf("WAITING_SCAN", "READY", "QUARANTINED", "EXPIRED", "WITHDRAWN") });
+  testFields("[2.2/input-resource-version]", { resourceVersion: positiveDecimalVersion });
+  testFields("[2.2/created-and-updated-at, 2.2/input-expires-at, 2.2/date-time]", {
     createdAt: dateTime,
     updatedAt: dateTime,
     expiresAt: nullable(dateTime),
   });
-  covers("2.2/input-kind", { inputKind: oneOf("M4_FILE", "ACQUISITION", "DATASET_VERSION") });
-  covers(["2.2/input-sha256", "2.2/hex"], { sha256: hex64 });
-  covers("3/input-scan-state", {
+  testFields("[2.2/input-kind]", { inputKind: oneOf("M4_FILE", "ACQUISITION", "DATASET_VERSION") });
+  testFields("[2.2/input-sha256, 2.2/hex]", { sha256: hex64 });
+  testFields("[3/input-scan-state]", {
     scanState: oneOf("PENDING", "CLEAN", "INFECTED", "UNAVAILABLE", "STALE", "NOT_APPLICABLE"),
   });
-  covers("2.2/input-classification", { classification: text(1, 80) });
+  testFields("[2.2/input-classification]", { classification: text(1, 80) });
 });
 
 describe("ProcessingRequest", () => {
-  const { covers } = createObjectTests(ProcessingRequest, samples.processingRequest);
-  covers(["2.2/all-fields-required", "2.2/closed-objects"], "has exactly its fields");
-  covers(["2.2/processing-request-id", "2.2/hex"], { id: prefixedHex32("micsharedrequest_") });
-  covers("2.2/processing-request-source-origin", { sourceOrigin: constant("SHARED_FILE_REQUEST") });
-  covers(["2.2/workspace-style-workspace-id", "2.2/workspace-style-id"], { workspaceId: workspaceStyleId });
-  covers("2.2/processing-request-input-id", { inputId: prefixedHex32("micinput_") });
-  covers("2.2/processing-request-recipe-version-id", { recipeVersionId: prefixedHex32("micrecipev_") });
-  covers("3/processing-request-state", { state: oneOf("SUBMITTED", "REVIEWABLE", "APPROVED", "REJECTED", "REVOKED") });
-  covers(["2.2/processing-request-revision", "2.2/processing-request-revision-no-coercion"], { revision });
-  covers("2.2/processing-request-hashes", { requestHash: hex64, reviewHash: nullable(hex64) });
-  covers("2.2/processing-request-reason-code", {
+  const testFields = createObjectTests(ProcessingRequest, samples.processingRequest);
+  testFields("has exactly its fields [2.2/all-fields-required, 2.2/closed-objects]");
+  testFields("[2.2/processing-request-id, 2.2/hex]", { id: prefixedHex32("micsharedrequest_") });
+  testFields("[2.2/processing-request-source-origin]", { sourceOrigin: constant("SHARED_FILE_REQUEST") });
+  testFields("[2.2/workspace-style-workspace-id, 2.2/workspace-style-id]", { workspaceId: workspaceStyleId });
+  testFields("[2.2/processing-request-input-id]", { inputId: prefixedHex32("micinput_") });
+  testFields("[2.2/processing-request-recipe-version-id]", { recipeVersionId: prefixedHex32("micrecipev_") });
+  testFields("[3/processing-request-state]", {
+    state: oneOf("SUBMITTED", "REVIEWABLE", "APPROVED", "REJECTED", "REVOKED"),
+  });
+  testFields("[2.2/processing-request-revision, 2.2/processing-request-revision-no-coercion]", { revision });
+  testFields("[2.2/processing-request-hashes]", { requestHash: hex64, reviewHash: nullable(hex64) });
+  testFields("[2.2/processing-request-reason-code]", {
     reasonCode: nullable(
       oneOf(
         "REVIEWED_PROCESSING_PURPOSE",
@@ -163,22 +168,25 @@ describe("ProcessingRequest", () => {
       ),
     ),
   });
-  covers(["2.2/processing-request-instants", "2.2/processing-request-instants-valid"], {
+  testFields("[2.2/processing-request-instants, 2.2/processing-request-instants-valid]", {
     createdAt: utcInstant,
     expiresAt: utcInstant,
   });
 });
 
 describe("RecipeOffer", () => {
-  const { covers } = createObjectTests(RecipeOffer, samples.recipeOffer, { freeForm });
-  covers(["2.2/all-fields-required", "2.2/closed-objects"], "has exactly its fields");
-  covers(["2.2/offer-id", "2.2/hex"], { id: prefixedHex32("micoffer_") });
-  covers(["2.2/workspace-style-workspace-id", "2.2/workspace-style-id"], { workspaceId: workspaceStyleId });
-  covers("2.2/sandbox-environment", { environment: constant("SANDBOX") });
-  covers("2.2/offer-resource-version", { resourceVersion: decimalVersion });
-  covers("2.2/offer-recipe", { recipe: object(samples.recipeDefinition) });
-  covers("1/offers-reference-only", { availability: constant("REVIEWED_REFERENCE"), executionAvailable: onlyFalse });
-  covers(["2.2/offer-dates", "2.2/date-time"], { approvedAt: dateTime, expiresAt: dateTime });
+  const testFields = createObjectTests(RecipeOffer, samples.recipeOffer, { freeForm });
+  testFields("has exactly its fields [2.2/all-fields-required, 2.2/closed-objects]");
+  testFields("[2.2/offer-id, 2.2/hex]", { id: prefixedHex32("micoffer_") });
+  testFields("[2.2/workspace-style-workspace-id, 2.2/workspace-style-id]", { workspaceId: workspaceStyleId });
+  testFields("[2.2/sandbox-environment]", { environment: constant("SANDBOX") });
+  testFields("[2.2/offer-resource-version]", { resourceVersion: decimalVersion });
+  testFields("[2.2/offer-recipe]", { recipe: object(samples.recipeDefinition) });
+  testFields("[1/offers-reference-only]", {
+    availability: constant("REVIEWED_REFERENCE"),
+    executionAvailable: onlyFalse,
+  });
+  testFields("[2.2/offer-dates, 2.2/date-time]", { approvedAt: dateTime, expiresAt: dateTime });
 });
 
 describe("the size of a RecipeOffer", () => {
@@ -190,19 +198,19 @@ describe("the size of a RecipeOffer", () => {
   const spare = 65536 - bytes(withDefinition({ pad: "" }));
   const accepts = (value: unknown) => RecipeOffer.safeParse(value).success;
 
-  covers("2.2/offer-projection-size", "an offer may be 65,535 or 65,536 bytes, but not 65,537", () => {
+  test("an offer may be 65,535 or 65,536 bytes, but not 65,537 [2.2/offer-projection-size]", () => {
     const sized = [spare - 1, spare, spare + 1].map((length) => withDefinition({ pad: "x".repeat(length) }));
     expect(sized.map(bytes)).toEqual([65535, 65536, 65537]);
     expect(sized.map(accepts)).toEqual([true, true, false]);
   });
 
-  covers("2.2/offer-projection-size", "the size of an offer is counted in UTF-8 bytes, not in characters", () => {
+  test("the size of an offer is counted in UTF-8 bytes, not in characters [2.2/offer-projection-size]", () => {
     const emoji = Math.floor(spare / 4);
     expect(accepts(withDefinition({ pad: "😀".repeat(emoji) }))).toBe(true);
     expect(accepts(withDefinition({ pad: "😀".repeat(emoji + 1) }))).toBe(false);
   });
 
-  covers("2.2/offer-projection-size", "the size of an offer includes the digits of a bigint", () => {
+  test("the size of an offer includes the digits of a bigint [2.2/offer-projection-size]", () => {
     const big = 9223372036854775807n;
     const padded = (length: number) => withDefinition({ pad: "x".repeat(length), big });
     const remainingBytes = spare - ',"big":9223372036854775807'.length;
@@ -211,16 +219,16 @@ describe("the size of a RecipeOffer", () => {
 });
 
 describe("RecipeDefinition", () => {
-  const { covers } = createObjectTests(RecipeDefinition, samples.recipeDefinition, { freeForm });
-  covers(["2.2/all-fields-required", "2.2/closed-objects"], "has exactly its fields");
-  covers(["2.2/recipe-ids", "2.2/hex"], { recipeId: prefixedHex32("micrecipe_") });
-  covers("2.2/recipe-ids", { versionId: prefixedHex32("micrecipev_") });
-  covers("2.2/recipe-version-hash", { versionHash: hex64 });
-  covers("2.2/recipe-name", { name: text(1, 160) });
-  covers("2.2/recipe-inputs", { inputs: list(1, 100, () => samples.inputRequirement) });
-  covers("2.2/recipe-parameters", { parameters: object(samples.recipeParameters) });
-  covers("2.2/recipe-required-permissions", { requiredPermissions: list(0, 200, (index) => `part:${index}`) });
-  covers("2.2/recipe-required-permissions", "accepts only unique requiredPermissions", {
+  const testFields = createObjectTests(RecipeDefinition, samples.recipeDefinition, { freeForm });
+  testFields("has exactly its fields [2.2/all-fields-required, 2.2/closed-objects]");
+  testFields("[2.2/recipe-ids, 2.2/hex]", { recipeId: prefixedHex32("micrecipe_") });
+  testFields("[2.2/recipe-ids]", { versionId: prefixedHex32("micrecipev_") });
+  testFields("[2.2/recipe-version-hash]", { versionHash: hex64 });
+  testFields("[2.2/recipe-name]", { name: text(1, 160) });
+  testFields("[2.2/recipe-inputs]", { inputs: list(1, 100, () => samples.inputRequirement) });
+  testFields("[2.2/recipe-parameters]", { parameters: object(samples.recipeParameters) });
+  testFields("[2.2/recipe-required-permissions]", { requiredPermissions: list(0, 200, (index) => `part:${index}`) });
+  testFields("accepts only unique requiredPermissions [2.2/recipe-required-permissions]", {
     requiredPermissions: {
       accepts: [["a:b", "a:B", "b:a"]],
       refuses: [
@@ -229,7 +237,7 @@ describe("RecipeDefinition", () => {
       ],
     },
   });
-  covers("2.2/recipe-required-permission-form", "accepts only required permissions of the form part:part", {
+  testFields("accepts only required permissions of the form part:part [2.2/recipe-required-permission-form]", {
     "requiredPermissions.0": {
       accepts: [
         `${alphanumeric}_.-:${alphanumeric}`,
@@ -247,11 +255,11 @@ describe("RecipeDefinition", () => {
       ],
     },
   });
-  covers("2.2/recipe-stop-after-stage", {
+  testFields("[2.2/recipe-stop-after-stage]", {
     stopAfterStage: oneOf("SIFT", "REFINE", "BLEND", "CHURN", "TASTE", "FREEZE"),
   });
 
-  covers("2.2/recipe-stop-after-stage", "refuses the other three stages as stopAfterStage", () => {
+  test("refuses the other three stages as stopAfterStage [2.2/recipe-stop-after-stage]", () => {
     const stops = (stopAfterStage: string) =>
       RecipeDefinition.safeParse({ ...samples.recipeDefinition, stopAfterStage }).success;
     expect(["GATHER", "SCOOP", "SERVE"].filter(stops)).toEqual([]);
@@ -259,37 +267,37 @@ describe("RecipeDefinition", () => {
 });
 
 describe("InputRequirement", () => {
-  const { covers } = createObjectTests(InputRequirement, samples.inputRequirement, { freeForm });
-  covers(["2.2/all-fields-required", "2.2/closed-objects"], "has exactly its fields");
-  covers(["2.2/input-requirement-ids", "2.2/workspace-style-id"], {
+  const testFields = createObjectTests(InputRequirement, samples.inputRequirement, { freeForm });
+  testFields("has exactly its fields [2.2/all-fields-required, 2.2/closed-objects]");
+  testFields("[2.2/input-requirement-ids, 2.2/workspace-style-id]", {
     name: workspaceStyleId,
     schemaVersionId: workspaceStyleId,
   });
-  covers("2.2/input-requirement-value-state", {
+  testFields("[2.2/input-requirement-value-state]", {
     valueState: oneOf("RAW", "EXTRACTED", "NORMALIZED", "MATCHED", "DERIVED"),
   });
-  covers("2.2/recipe-parameters", { schema: object(samples.recipeParameters) });
+  testFields("[2.2/recipe-parameters]", { schema: object(samples.recipeParameters) });
 });
 
 describe("RecipeParameters", () => {
-  const { covers } = createObjectTests(RecipeParameters, samples.recipeParameters, { freeForm });
+  const testFields = createObjectTests(RecipeParameters, samples.recipeParameters, { freeForm });
   const properties = (count: number) =>
     Object.fromEntries(Array.from({ length: count }, (_, index) => [`reference:${index}`, {}]));
   const keyed = (...keys: readonly unknown[]) => keys.map((key) => ({ [String(key)]: {} }));
 
-  covers(["2.2/all-fields-required", "2.2/closed-objects"], "has exactly its fields");
-  covers(["2.2/recipe-parameters-identity", "2.2/workspace-style-id", "2.2/hex"], {
+  testFields("has exactly its fields [2.2/all-fields-required, 2.2/closed-objects]");
+  testFields("[2.2/recipe-parameters-identity, 2.2/workspace-style-id, 2.2/hex]", {
     versionId: workspaceStyleId,
     contentHash: hex64,
   });
-  covers("2.2/recipe-parameters-definition", { definition: freeFormObject });
-  covers("2.2/recipe-parameters-references", "accepts 0 to 200 references", {
+  testFields("[2.2/recipe-parameters-definition]", { definition: freeFormObject });
+  testFields("accepts 0 to 200 references [2.2/recipe-parameters-references]", {
     references: {
       accepts: [0, 1, 199, 200].map(properties),
       refuses: [properties(201), [], [{}], null, "year", 1, true],
     },
   });
-  covers("2.2/recipe-parameters-references", "accepts only workspace-style ids as keys of references", {
+  testFields("accepts only workspace-style ids as keys of references [2.2/recipe-parameters-references]", {
     references: {
       accepts: keyed(...workspaceStyleId.accepts, "constructor", "toString"),
       refuses: [
@@ -300,7 +308,7 @@ describe("RecipeParameters", () => {
       refusesBeyondJsonSchema: keyed(...(workspaceStyleId.refusesBeyondJsonSchema ?? [])),
     },
   });
-  covers("2.2/recipe-parameters-references", "accepts only free-form objects as values of references", {
+  testFields("accepts only free-form objects as values of references [2.2/recipe-parameters-references]", {
     references: {
       accepts: freeFormObject.accepts.map((value) => ({ year: value })),
       refuses: freeFormObject.refuses.map((value) => ({ month: {}, year: value })),
@@ -315,20 +323,20 @@ test("free-form objects are passed on as the same objects", () => {
 });
 
 describe("UsageSummary", () => {
-  const { covers } = createObjectTests(UsageSummary, samples.usageSummary);
-  covers(["2.2/all-fields-required", "2.2/closed-objects"], "has exactly its fields");
-  covers(["2.2/workspace-style-workspace-id", "2.2/workspace-style-id"], { workspaceId: workspaceStyleId });
-  covers("2.2/sandbox-environment", { environment: constant("SANDBOX") });
-  covers("2.2/usage-window", { window: oneOf("DAY", "ENTITLEMENT") });
-  covers(["2.2/usage-dates", "2.2/date-time"], { observedAt: dateTime, activatedAt: dateTime, expiresAt: dateTime });
-  covers("2.2/usage-quota-scope", { quotaScope: constant("ORGANIZATION_SHARED") });
-  covers("2.2/usage-entitlement-state", { entitlementState: constant("ACTIVE") });
-  covers("2.2/usage-reset-timezone", { resetTimezone: oneOf("UTC", "Asia/Kolkata") });
-  covers("2.2/usage-buckets", { buckets: list(0, 32, () => samples.usageBucket) });
+  const testFields = createObjectTests(UsageSummary, samples.usageSummary);
+  testFields("has exactly its fields [2.2/all-fields-required, 2.2/closed-objects]");
+  testFields("[2.2/workspace-style-workspace-id, 2.2/workspace-style-id]", { workspaceId: workspaceStyleId });
+  testFields("[2.2/sandbox-environment]", { environment: constant("SANDBOX") });
+  testFields("[2.2/usage-window]", { window: oneOf("DAY", "ENTITLEMENT") });
+  testFields("[2.2/usage-dates, 2.2/date-time]", { observedAt: dateTime, activatedAt: dateTime, expiresAt: dateTime });
+  testFields("[2.2/usage-quota-scope]", { quotaScope: constant("ORGANIZATION_SHARED") });
+  testFields("[2.2/usage-entitlement-state]", { entitlementState: constant("ACTIVE") });
+  testFields("[2.2/usage-reset-timezone]", { resetTimezone: oneOf("UTC", "Asia/Kolkata") });
+  testFields("[2.2/usage-buckets]", { buckets: list(0, 32, () => samples.usageBucket) });
 });
 
 describe("UsageBucket", () => {
-  const { covers } = createObjectTests(UsageBucket, samples.usageBucket);
+  const testFields = createObjectTests(UsageBucket, samples.usageBucket);
   const metric = {
     accepts: ["A", "Z9_", "ZABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_", "JOBS_RUN", `M${"_".repeat(79)}`],
     refuses: [
@@ -347,18 +355,18 @@ describe("UsageBucket", () => {
       ...anyText.refuses,
     ],
   };
-  covers(["2.2/all-fields-required", "2.2/closed-objects"], "has exactly its fields");
-  covers("2.2/usage-bucket-metric", { metric });
-  covers("2.2/usage-bucket-unit", { unit: nullable(oneOf("COUNT", "BYTE")) });
-  covers("2.2/usage-bucket-unit-definition-state", { unitDefinitionState: oneOf("DEFINED", "NOT_CONFIGURED") });
-  covers("2.2/usage-quota-scope", { quotaScope: constant("ORGANIZATION_SHARED") });
-  covers("2.2/bucket-dates", {
+  testFields("has exactly its fields [2.2/all-fields-required, 2.2/closed-objects]");
+  testFields("[2.2/usage-bucket-metric]", { metric });
+  testFields("[2.2/usage-bucket-unit]", { unit: nullable(oneOf("COUNT", "BYTE")) });
+  testFields("[2.2/usage-bucket-unit-definition-state]", { unitDefinitionState: oneOf("DEFINED", "NOT_CONFIGURED") });
+  testFields("[2.2/usage-quota-scope]", { quotaScope: constant("ORGANIZATION_SHARED") });
+  testFields("[2.2/bucket-dates]", {
     windowStart: dateTime,
     windowEnd: dateTime,
     resetAt: nullable(dateTime),
     expiresAt: dateTime,
   });
-  covers("2.2/usage-bucket-amounts", {
+  testFields("[2.2/usage-bucket-amounts]", {
     granted: decimalAmount,
     used: decimalAmount,
     reserved: decimalAmount,
@@ -367,70 +375,76 @@ describe("UsageBucket", () => {
 });
 
 describe("CapabilitySet", () => {
-  const { covers } = createObjectTests(CapabilitySet, samples.capabilitySet);
-  covers(["2.2/all-fields-required", "2.2/closed-objects"], "has exactly its fields");
-  covers("2.2/capability-set-identity", { workspaceId: text(1, 128), environment: oneOf("SANDBOX", "PRODUCTION") });
-  covers("2.2/capability-set-arrays", {
+  const testFields = createObjectTests(CapabilitySet, samples.capabilitySet);
+  testFields("has exactly its fields [2.2/all-fields-required, 2.2/closed-objects]");
+  testFields("[2.2/capability-set-identity]", {
+    workspaceId: text(1, 128),
+    environment: oneOf("SANDBOX", "PRODUCTION"),
+  });
+  testFields("[2.2/capability-set-arrays]", {
     capabilities: list(0, 100, () => samples.capability),
     limits: list(0, 32, () => samples.quotaBucket),
   });
 });
 
 describe("Capability", () => {
-  const { covers } = createObjectTests(Capability, samples.capability);
-  covers(["2.2/all-fields-required", "2.2/closed-objects"], "has exactly its fields");
-  covers("2.2/capability-names", { kind: text(1, 80), operation: text(1, 80), version: text(1, 80) });
-  covers("2.2/capability-support-level", {
+  const testFields = createObjectTests(Capability, samples.capability);
+  testFields("has exactly its fields [2.2/all-fields-required, 2.2/closed-objects]");
+  testFields("[2.2/capability-names]", { kind: text(1, 80), operation: text(1, 80), version: text(1, 80) });
+  testFields("[2.2/capability-support-level]", {
     supportLevel: oneOf("RAW_ONLY", "EXTRACT", "NORMALIZE", "PUBLISH_READY_FOR_RECIPE"),
   });
-  covers("2.2/capability-enabled", { enabled: boolean });
-  covers("2.2/capability-prerequisite-and-evidence", { prerequisite: nullable(text(1, 1000)) });
-  covers("2.2/capability-prerequisite-and-evidence", { evidenceRef: nullable(text(1, 128)) });
-  covers("2.2/capability-max-bytes-and-rows", { maxInputBytes: integer(0, MAX_SAFE), maxRows: integer(0, MAX_SAFE) });
-  covers("2.2/capability-max-pages", { maxPages: integer(0, 100_000) });
-  covers("2.2/capability-languages", { languages: textList(0, 32, text(1, 32)) });
+  testFields("[2.2/capability-enabled]", { enabled: boolean });
+  testFields("[2.2/capability-prerequisite-and-evidence]", { prerequisite: nullable(text(1, 1000)) });
+  testFields("[2.2/capability-prerequisite-and-evidence]", { evidenceRef: nullable(text(1, 128)) });
+  testFields("[2.2/capability-max-bytes-and-rows]", {
+    maxInputBytes: integer(0, MAX_SAFE),
+    maxRows: integer(0, MAX_SAFE),
+  });
+  testFields("[2.2/capability-max-pages]", { maxPages: integer(0, 100_000) });
+  testFields("[2.2/capability-languages]", { languages: textList(0, 32, text(1, 32)) });
 });
 
 describe("QuotaBucket", () => {
-  const { covers } = createObjectTests(QuotaBucket, samples.quotaBucket);
+  const testFields = createObjectTests(QuotaBucket, samples.quotaBucket);
   const amount = integer(0, MAX_SAFE);
-  covers(["2.2/all-fields-required", "2.2/closed-objects"], "has exactly its fields");
-  covers("2.2/quota-bucket-unit", { unit: text(1, 80) });
-  covers("2.2/bucket-dates", {
+  testFields("has exactly its fields [2.2/all-fields-required, 2.2/closed-objects]");
+  testFields("[2.2/quota-bucket-unit]", { unit: text(1, 80) });
+  testFields("[2.2/bucket-dates]", {
     windowStart: dateTime,
     windowEnd: dateTime,
     resetAt: nullable(dateTime),
     expiresAt: dateTime,
   });
-  covers("2.2/quota-bucket-amounts", { granted: amount, used: amount, reserved: amount, remaining: amount });
+  testFields("[2.2/quota-bucket-amounts]", { granted: amount, used: amount, reserved: amount, remaining: amount });
 });
 
 describe("Envelope", () => {
-  const { covers } = createObjectTests(envelope(Stage), samples.enveloped(samples.stage));
-  covers("2.2/envelope", "has exactly data and meta, and meta has exactly requestId");
-  covers("2.2/envelope", { data: object(samples.stage) });
-  covers("2.2/meta-request-id", { "meta.requestId": text(1, 128) });
+  const testFields = createObjectTests(envelope(Stage), samples.enveloped(samples.stage));
+  testFields("has exactly data and meta, and meta has exactly requestId [2.2/envelope]");
+  testFields("[2.2/envelope]", { data: object(samples.stage) });
+  testFields("[2.2/meta-request-id]", { "meta.requestId": text(1, 128) });
 });
 
 describe("Envelope of a recipe or a processing request", () => {
-  const { covers } = createObjectTests(micEnvelope(RecipeOffer), samples.micEnveloped(samples.recipeOffer), {
+  const testFields = createObjectTests(micEnvelope(RecipeOffer), samples.micEnveloped(samples.recipeOffer), {
     freeForm,
   });
-  covers("2.2/envelope", "has exactly data and meta, and meta has exactly requestId");
-  covers("2.2/envelope", { data: object(samples.recipeOffer) });
-  covers("2.2/meta-request-id-micreq", { "meta.requestId": prefixedHex32("micreq_") });
+  testFields("has exactly data and meta, and meta has exactly requestId [2.2/envelope]");
+  testFields("[2.2/envelope]", { data: object(samples.recipeOffer) });
+  testFields("[2.2/meta-request-id-micreq]", { "meta.requestId": prefixedHex32("micreq_") });
 });
 
 describe("the job list", () => {
-  const { covers } = createObjectTests(jobPage(Job), samples.jobList);
-  covers("2.2/job-list", "has exactly data, meta and page");
-  covers("2.2/job-list", { data: list(0, 100, () => samples.job) });
-  covers(["2.2/job-list", "2.2/meta-request-id"], { "meta.requestId": text(1, 128) });
-  covers("2.2/job-list-page", { "page.nextCursor": nullable(text(1, 4096)), "page.hasMore": boolean });
+  const testFields = createObjectTests(jobPage(Job), samples.jobList);
+  testFields("has exactly data, meta and page [2.2/job-list]");
+  testFields("[2.2/job-list]", { data: list(0, 100, () => samples.job) });
+  testFields("[2.2/job-list, 2.2/meta-request-id]", { "meta.requestId": text(1, 128) });
+  testFields("[2.2/job-list-page]", { "page.nextCursor": nullable(text(1, 4096)), "page.hasMore": boolean });
 });
 
 describe("the recipe offer list", () => {
-  const { covers } = createObjectTests(recipePage(RecipeOffer), samples.recipeList, { freeForm });
+  const testFields = createObjectTests(recipePage(RecipeOffer), samples.recipeList, { freeForm });
   const cursor = {
     accepts: [
       alphanumeric.slice(0, 43),
@@ -445,10 +459,10 @@ describe("the recipe offer list", () => {
       ...[`${"a".repeat(43)}\n`, ` ${"a".repeat(42)}`, ...anyText.refuses],
     ],
   };
-  covers("2.2/recipe-list", "has exactly data, page and meta");
-  covers("2.2/recipe-list", { data: list(0, 100, () => samples.recipeOffer) });
-  covers(["2.2/recipe-list", "2.2/meta-request-id-micreq"], { "meta.requestId": prefixedHex32("micreq_") });
-  covers("2.2/recipe-list-page", {
+  testFields("has exactly data, page and meta [2.2/recipe-list]");
+  testFields("[2.2/recipe-list]", { data: list(0, 100, () => samples.recipeOffer) });
+  testFields("[2.2/recipe-list, 2.2/meta-request-id-micreq]", { "meta.requestId": prefixedHex32("micreq_") });
+  testFields("[2.2/recipe-list-page]", {
     "page.limit": integer(1, 100),
     "page.nextCursor": nullable(cursor),
     "page.hasMore": boolean,
@@ -499,60 +513,60 @@ const sourceRef = {
 };
 
 describe("StatesResponse", () => {
-  const { covers } = createObjectTests(playground.StatesResponse, samples.statesResponse, {
+  const testFields = createObjectTests(playground.StatesResponse, samples.statesResponse, {
     optional: [...metadata, "states.*.lgdCode"],
   });
-  covers("2.1/closed-objects", "has exactly its fields, and so have its states");
-  covers("2.1/catalog-contract", { contract });
-  covers("2.1/catalog-source", { source: anyText });
-  covers("2.1/catalog-source-ref", { sourceRef });
-  covers("2.1/catalog-source-updated-at", { sourceUpdatedAt: anyText });
-  covers("2.1/catalog-fallback-used", { fallbackUsed: boolean });
-  covers("2.1/states-response", { states: list(0, 64, () => samples.state) });
+  testFields("has exactly its fields, and so have its states [2.1/closed-objects]");
+  testFields("[2.1/catalog-contract]", { contract });
+  testFields("[2.1/catalog-source]", { source: anyText });
+  testFields("[2.1/catalog-source-ref]", { sourceRef });
+  testFields("[2.1/catalog-source-updated-at]", { sourceUpdatedAt: anyText });
+  testFields("[2.1/catalog-fallback-used]", { fallbackUsed: boolean });
+  testFields("[2.1/states-response]", { states: list(0, 64, () => samples.state) });
 });
 
 describe("DistrictsResponse", () => {
-  const { covers } = createObjectTests(playground.DistrictsResponse, samples.districtsResponse, { optional: metadata });
-  covers("2.1/closed-objects", "has exactly its fields, and so have its districts");
-  covers("2.1/catalog-contract", { contract });
-  covers("2.1/catalog-source", { source: anyText });
-  covers("2.1/catalog-source-ref", { sourceRef });
-  covers("2.1/catalog-source-updated-at", { sourceUpdatedAt: anyText });
-  covers("2.1/catalog-fallback-used", { fallbackUsed: boolean });
-  covers("2.1/districts-response-state", { state: anyText });
-  covers("2.1/districts-response-districts", { districts: list(0, 256, () => samples.district) });
+  const testFields = createObjectTests(playground.DistrictsResponse, samples.districtsResponse, { optional: metadata });
+  testFields("has exactly its fields, and so have its districts [2.1/closed-objects]");
+  testFields("[2.1/catalog-contract]", { contract });
+  testFields("[2.1/catalog-source]", { source: anyText });
+  testFields("[2.1/catalog-source-ref]", { sourceRef });
+  testFields("[2.1/catalog-source-updated-at]", { sourceUpdatedAt: anyText });
+  testFields("[2.1/catalog-fallback-used]", { fallbackUsed: boolean });
+  testFields("[2.1/districts-response-state]", { state: anyText });
+  testFields("[2.1/districts-response-districts]", { districts: list(0, 256, () => samples.district) });
 });
 
 describe("CatalogMetadata", () => {
-  const { covers } = createObjectTests(playground.CatalogMetadata, samples.catalogMetadata, { optional: metadata });
-  covers("2.1/catalog-contract", "requires only contract");
+  const testFields = createObjectTests(playground.CatalogMetadata, samples.catalogMetadata, { optional: metadata });
+  testFields("requires only contract [2.1/catalog-contract]");
 });
 
 describe("State", () => {
-  const { covers } = createObjectTests(playground.State, samples.state, { optional: ["lgdCode"] });
+  const testFields = createObjectTests(playground.State, samples.state, { optional: ["lgdCode"] });
   const code = {
     accepts: ["TG", "AP", "ZZ"],
     refuses: ["", "T", "TGA", "T1", "36", "T ", " T", "TG\n", "ÄÖ", "𝐓𝐆", ...anyText.refuses],
   };
-  covers("2.1/closed-objects", "has exactly its fields");
-  covers("2.1/state-code", { code });
-  covers("2.1/state-lgd-code", { lgdCode: anyText });
-  covers("2.1/state-name", { name: anyText });
-  covers("2.1/state-counts", { districtCount: count, mandalCount: count });
+  testFields("has exactly its fields [2.1/closed-objects]");
+  testFields("[2.1/state-code]", { code });
+  testFields("[2.1/state-lgd-code]", { lgdCode: anyText });
+  testFields("[2.1/state-name]", { name: anyText });
+  testFields("[2.1/state-counts]", { districtCount: count, mandalCount: count });
 });
 
 describe("District", () => {
-  const { covers } = createObjectTests(playground.District, samples.district);
-  covers("2.1/closed-objects", "has exactly its fields");
-  covers("2.1/district-code-and-name", { code: anyText, name: anyText });
-  covers("2.1/district-mandal-count", { mandalCount: count });
+  const testFields = createObjectTests(playground.District, samples.district);
+  testFields("has exactly its fields [2.1/closed-objects]");
+  testFields("[2.1/district-code-and-name]", { code: anyText, name: anyText });
+  testFields("[2.1/district-mandal-count]", { mandalCount: count });
 });
 
 describe("the OpenAPI document", () => {
-  const { covers } = createObjectTests(playground.OpenApiDocument, samples.openApiDocument);
-  covers("4.1/openapi", { openapi: constant("3.1.1"), info: freeFormObject, paths: freeFormObject });
+  const testFields = createObjectTests(playground.OpenApiDocument, samples.openApiDocument);
+  testFields("[4.1/openapi]", { openapi: constant("3.1.1"), info: freeFormObject, paths: freeFormObject });
 
-  covers("4.1/openapi", "requires its three fields and accepts others", () => {
+  test("requires its three fields and accepts others [4.1/openapi]", () => {
     const { openapi, info, paths } = samples.openApiDocument;
     const accepts = (value: unknown) => playground.OpenApiDocument.safeParse(value).success;
     expect(
@@ -568,9 +582,9 @@ describe("the OpenAPI document", () => {
 });
 
 describe("PlaygroundError", () => {
-  const { covers } = createObjectTests(playground.PlaygroundError, samples.playgroundError);
-  covers("7.1/body", "has exactly one field");
-  covers("7.1/body", {
+  const testFields = createObjectTests(playground.PlaygroundError, samples.playgroundError);
+  testFields("has exactly one field [7.1/body]");
+  testFields("[7.1/body]", {
     status: oneOf(
       "INVALID_PLAYGROUND_REQUEST",
       "PLAYGROUND_REQUEST_DENIED",

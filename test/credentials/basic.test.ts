@@ -8,7 +8,7 @@ import { basicHeader, type ClientCredentials } from "../../src/credentials/oauth
 import { clientForTest, createCallContext, expectFailure, readJob } from "../api-client/client.ts";
 import { enveloped, job, operation } from "../contract/samples.ts";
 import { emulatorForTest } from "../support/emulator.ts";
-import { covers, test } from "../support/fixtures.ts";
+import { test } from "../support/fixtures.ts";
 import { answer, type Step, type Stub, stubForTest } from "../support/stub.ts";
 
 const decodePair = (header: string): string => {
@@ -48,17 +48,14 @@ for (const [clientId, clientSecret] of [
   ["a:b", "c d%20é".replace("é", "&")],
   ["client", `'"\\<>{}[]|^\`;,?@#$*()`],
 ] as const)
-  covers("5/token-basic", `the emulator issues ${clientId} a token for ${clientSecret}`, async () => {
+  test(`the emulator issues ${clientId} a token for ${clientSecret} [5/token-basic]`, async () => {
     const { baseUrl } = await emulatorForTest({ credentials: { clientId, clientSecret } });
     const { tokens } = clientForTest(baseUrl, { credentials: { clientId, clientSecret } });
     expect(await tokens.get(["mic.jobs:read"], createCallContext(5000))).toMatch(/\S+/);
   });
 
 /** How a token endpoint reads the pair from the header. */
-const READINGS = {
-  "decodes it": decodeForm,
-  "takes it as it stands": (text: string) => text,
-} as const;
+const READINGS = { "decodes it": decodeForm, "takes it as it stands": (text: string) => text } as const;
 type Reading = keyof typeof READINGS;
 
 const REFUSALS = {
@@ -95,37 +92,29 @@ const readOperation = (service: ApiClient) =>
   service.call(getMicPublicOperation, { path: { operationId: operation.id } }, createCallContext(10_000));
 
 for (const [description, refusal] of Object.entries(REFUSALS))
-  covers(
-    ["5/assumes-no-basic-form", "5/token-basic"],
-    `an API that reads the pair without decoding is detected by its ${description}, once`,
-    async () => {
-      const stub = await startTokenService("takes it as it stands", special, refusal);
-      const service = clientOf(stub, special);
-      await readJob(service);
-      expect(stub.tokenRequests).toHaveLength(2);
-      // Another scope set needs another token, but the form is known by then.
-      await readOperation(service);
-      expect(stub.tokenRequests).toHaveLength(3);
-    },
-  );
-
-covers(
-  ["5/assumes-no-basic-form", "5/token-basic"],
-  "an API that decodes the pair gets one request, and never the other form",
-  async () => {
-    const stub = await startTokenService("decodes it", special);
+  test(`an API that reads the pair without decoding is detected by its ${description}, once [5/assumes-no-basic-form, 5/token-basic]`, async () => {
+    const stub = await startTokenService("takes it as it stands", special, refusal);
     const service = clientOf(stub, special);
     await readJob(service);
-    expect(stub.tokenRequests).toHaveLength(1);
-    stub.respondToToken(() => REFUSALS["401 invalid_client"]);
-    const error = await expectFailure(readOperation(service));
-    expect(error).toMatchObject({ kind: "unauthorized" });
     expect(stub.tokenRequests).toHaveLength(2);
-  },
-);
+    // Another scope set needs another token, but the form is known by then.
+    await readOperation(service);
+    expect(stub.tokenRequests).toHaveLength(3);
+  });
+
+test("an API that decodes the pair gets one request, and never the other form [5/assumes-no-basic-form, 5/token-basic]", async () => {
+  const stub = await startTokenService("decodes it", special);
+  const service = clientOf(stub, special);
+  await readJob(service);
+  expect(stub.tokenRequests).toHaveLength(1);
+  stub.respondToToken(() => REFUSALS["401 invalid_client"]);
+  const error = await expectFailure(readOperation(service));
+  expect(error).toMatchObject({ kind: "unauthorized" });
+  expect(stub.tokenRequests).toHaveLength(2);
+});
 
 for (const reading of ["decodes it", "takes it as it stands"] as const)
-  covers("5/assumes-no-basic-form", `an API that ${reading} gets one request with an ordinary pair`, async () => {
+  test(`an API that ${reading} gets one request with an ordinary pair [5/assumes-no-basic-form]`, async () => {
     const stub = await startTokenService(reading, ordinary);
     const service = clientOf(stub, ordinary);
     await readJob(service);

@@ -2,10 +2,9 @@
 import { mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { afterEach, beforeAll, beforeEach, describe, expect } from "vitest";
+import { afterEach, beforeAll, beforeEach, describe, expect, test } from "vitest";
 import { basicHeader } from "../../src/credentials/oauth.ts";
 import { enveloped, job, problem } from "../contract/samples.ts";
-import { covers } from "../covers.ts";
 import { connectionForFile } from "../support/mcp.ts";
 import { answer, type Step, stubForFile } from "../support/stub.ts";
 
@@ -71,7 +70,7 @@ describe.each([
   afterEach(() => expect(leaks(connectionOf().stderr())).toEqual([]));
 
   for (const [place, step] of places)
-    covers("5/secret-stays-in-server", `secrets are redacted in ${place}, with token and header`, async () => {
+    test(`secrets are redacted in ${place}, with token and header [5/secret-stays-in-server]`, async () => {
       const stub = stubOf();
       stub.respond(() => step(everything));
       const { raw } = await connectionOf().callTool("get_job", { jobId: "job-1" });
@@ -79,21 +78,21 @@ describe.each([
       expect(stub.requests.length).toBeGreaterThan(0);
     });
 
-  covers("5/secret-stays-in-server", "secrets are redacted in a file's type", async () => {
+  test("secrets are redacted in a file's type [5/secret-stays-in-server]", async () => {
     stubOf().respond(() => answer(200, "bytes", { "content-type": `text/x; a=${TOKEN}; b="${basic}"` }));
     const { raw, isError } = await connectionOf().callTool("download_asset", { assetId: "asset-1" });
     expect(isError).toBe(false);
     expect(leaks(raw)).toEqual([]);
   });
 
-  covers("5/secret-stays-in-server", "secrets are redacted in an error of the token endpoint", async () => {
+  test("secrets are redacted in an error of the token endpoint [5/secret-stays-in-server]", async () => {
     stubOf().respondToToken(() => answer(401, { error: "invalid_client", error_description: everything }));
     const { raw, error } = await connectionOf().callTool("get_operation", { operationId: "operation-1" });
     expect(error).toMatchObject({ kind: "unauthorized" });
     expect(leaks(raw)).toEqual([]);
   });
 
-  covers("5/secret-stays-in-server", "secrets are not shown partly when a text is truncated", async () => {
+  test("secrets are not shown partly when a text is truncated [5/secret-stays-in-server]", async () => {
     for (const padding of [120, 140, 150, 280, 290]) {
       stubOf().respond(() => answer(422, { ...problem, title: "x".repeat(padding) + clientSecret }));
       const { raw } = await connectionOf().callTool("get_job", { jobId: "job-1" });
@@ -102,21 +101,17 @@ describe.each([
     }
   });
 
-  covers(
-    "5/secret-stays-in-server",
-    "the secret is sent only to the token endpoint, and the token only in its header",
-    async () => {
-      const stub = stubOf();
-      stub.respond(() => answer(404));
-      // A scope set that no other test in this file requests.
-      await connectionOf().callTool("get_usage", { workspaceId: "micws_1", window: "DAY" });
-      expect(stub.tokenRequests).toHaveLength(1);
-      for (const { target, headers, body } of [...stub.requests, ...stub.tokenRequests]) {
-        const { authorization = "", ...others } = headers;
-        expect([`Bearer ${TOKEN}`, `Basic ${basic}`]).toContain(authorization);
-        expect(authorization.startsWith("Basic ")).toBe(target.endsWith("/oauth/token"));
-        expect(leaks(target + JSON.stringify(others) + body.toString())).toEqual([]);
-      }
-    },
-  );
+  test("the secret is sent only to the token endpoint, and the token only in its header [5/secret-stays-in-server]", async () => {
+    const stub = stubOf();
+    stub.respond(() => answer(404));
+    // A scope set that no other test in this file requests.
+    await connectionOf().callTool("get_usage", { workspaceId: "micws_1", window: "DAY" });
+    expect(stub.tokenRequests).toHaveLength(1);
+    for (const { target, headers, body } of [...stub.requests, ...stub.tokenRequests]) {
+      const { authorization = "", ...others } = headers;
+      expect([`Bearer ${TOKEN}`, `Basic ${basic}`]).toContain(authorization);
+      expect(authorization.startsWith("Basic ")).toBe(target.endsWith("/oauth/token"));
+      expect(leaks(target + JSON.stringify(others) + body.toString())).toEqual([]);
+    }
+  });
 });

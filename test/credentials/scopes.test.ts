@@ -2,9 +2,8 @@
 import { mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { beforeAll, expect } from "vitest";
+import { beforeAll, expect, test } from "vitest";
 import { credentials, stubEnv } from "../api-client/client.ts";
-import { covers } from "../covers.ts";
 import { sampleOf } from "../fields.ts";
 import { jobOperations } from "../operations.ts";
 import { inProcessClientForFile } from "../support/mcp.ts";
@@ -17,10 +16,7 @@ beforeAll(async () => {
   downloads = await mkdtemp(join(tmpdir(), "mic-mcp-scopes-"));
   return () => rm(downloads, { recursive: true, force: true });
 });
-const connectionOf = inProcessClientForFile("v2-modern", () => ({
-  ...stubEnv(stubOf()),
-  MIC_DOWNLOAD_DIR: downloads,
-}));
+const connectionOf = inProcessClientForFile("v2-modern", () => ({ ...stubEnv(stubOf()), MIC_DOWNLOAD_DIR: downloads }));
 
 const table = jobOperations.map(({ tool, scopes, pathFields, queryFields, bodyFields, extraArguments = {} }) => {
   const own = { ...sampleOf(pathFields), ...sampleOf(queryFields), ...sampleOf(bodyFields) };
@@ -31,67 +27,46 @@ const table = jobOperations.map(({ tool, scopes, pathFields, queryFields, bodyFi
 
 const tokenFor = (scope: string): string => `token-${Buffer.from(scope).toString("base64url")}`;
 
-covers(
-  [
-    "5/token-endpoint",
-    "5/token-basic",
-    "5/token-form",
-    "5/bearer",
-    "5/scope-covers-operation",
-    "5/scopes-capabilities",
-    "5/scopes-register-input",
-    "5/scopes-get-input",
-    "5/scopes-download-asset",
-    "5/scopes-recipes",
-    "5/scopes-run-jobs",
-    "5/scopes-read-jobs",
-    "5/scopes-cancel-job",
-    "5/scopes-get-operation",
-    "5/scopes-usage",
-    "5/scopes-create-processing-request",
-  ],
-  "every tool sends a token with exactly its operation's scopes",
-  async () => {
-    const stub = stubOf();
-    stub.respondToToken(({ body }) =>
-      answer(200, { access_token: tokenFor(new URLSearchParams(body.toString()).get("scope") ?? "") }),
-    );
-    stub.respond(() => answer(404));
-    const connection = connectionOf();
-    const tools = await connection.listTools();
-    expect(
-      tools
-        .map(({ name }) => name)
-        .filter(
-          (name) =>
-            !/states|district|divisions|geography|(list|resolve)_actions|run_job|_jobs$|save_table/.test(name) ||
-            name === "list_jobs",
-        )
-        .sort(),
-    ).toEqual(table.map(([tool]) => tool).sort());
-    for (const [tool, args, scopes] of table) {
-      const before = stub.requests.length;
-      expect((await connection.callTool(tool, args)).error).toMatchObject({ kind: "not_found" });
-      expect(stub.requests.slice(before).map(({ headers }) => [tool, headers.authorization])).toEqual([
-        [tool, `Bearer ${tokenFor(scopes)}`],
-      ]);
-    }
-    // One request per scope set, each in the form of section 5.
-    const sets = [...new Set(table.map(([, , scopes]) => scopes))];
-    expect(stub.tokenRequests).toHaveLength(sets.length);
-    const basic = `Basic ${Buffer.from(`${credentials.clientId}:${credentials.clientSecret}`).toString("base64")}`;
-    for (const [n, { method, target, headers, body }] of stub.tokenRequests.entries()) {
-      expect([method, target]).toEqual(["POST", "/sandbox/oauth/token"]);
-      expect(headers).toMatchObject({ authorization: basic, "content-type": "application/x-www-form-urlencoded" });
-      expect([...new URLSearchParams(body.toString())]).toEqual([
-        ["grant_type", "client_credentials"],
-        ["scope", sets[n]],
-      ]);
-    }
-  },
-);
+test("every tool sends a token with exactly its operation's scopes [5/token-endpoint, 5/token-basic, 5/token-form, 5/bearer, 5/scope-covers-operation, 5/scopes-capabilities, 5/scopes-register-input, 5/scopes-get-input, 5/scopes-download-asset, 5/scopes-recipes, 5/scopes-run-jobs, 5/scopes-read-jobs, 5/scopes-cancel-job, 5/scopes-get-operation, 5/scopes-usage, 5/scopes-create-processing-request]", async () => {
+  const stub = stubOf();
+  stub.respondToToken(({ body }) =>
+    answer(200, { access_token: tokenFor(new URLSearchParams(body.toString()).get("scope") ?? "") }),
+  );
+  stub.respond(() => answer(404));
+  const connection = connectionOf();
+  const tools = await connection.listTools();
+  expect(
+    tools
+      .map(({ name }) => name)
+      .filter(
+        (name) =>
+          !/states|district|divisions|geography|(list|resolve)_actions|run_job|_jobs$|save_table/.test(name) ||
+          name === "list_jobs",
+      )
+      .sort(),
+  ).toEqual(table.map(([tool]) => tool).sort());
+  for (const [tool, args, scopes] of table) {
+    const before = stub.requests.length;
+    expect((await connection.callTool(tool, args)).error).toMatchObject({ kind: "not_found" });
+    expect(stub.requests.slice(before).map(({ headers }) => [tool, headers.authorization])).toEqual([
+      [tool, `Bearer ${tokenFor(scopes)}`],
+    ]);
+  }
+  // One request per scope set, each in the form of section 5.
+  const sets = [...new Set(table.map(([, , scopes]) => scopes))];
+  expect(stub.tokenRequests).toHaveLength(sets.length);
+  const basic = `Basic ${Buffer.from(`${credentials.clientId}:${credentials.clientSecret}`).toString("base64")}`;
+  for (const [n, { method, target, headers, body }] of stub.tokenRequests.entries()) {
+    expect([method, target]).toEqual(["POST", "/sandbox/oauth/token"]);
+    expect(headers).toMatchObject({ authorization: basic, "content-type": "application/x-www-form-urlencoded" });
+    expect([...new URLSearchParams(body.toString())]).toEqual([
+      ["grant_type", "client_credentials"],
+      ["scope", sets[n]],
+    ]);
+  }
+});
 
-covers("5/playground-anonymous", "the geography tools request no token and send none", async () => {
+test("the geography tools request no token and send none [5/playground-anonymous]", async () => {
   const stub = stubOf();
   stub.respond(() => answer(403, { status: "PLAYGROUND_REQUEST_DENIED" }));
   const connection = connectionOf();

@@ -13,7 +13,7 @@ import {
   submitJob,
 } from "../api-client/client.ts";
 import { enveloped, job, jobList, problem } from "../contract/samples.ts";
-import { covers, test } from "../support/fixtures.ts";
+import { test } from "../support/fixtures.ts";
 import { inProcessClientForTest } from "../support/mcp.ts";
 import {
   answer,
@@ -89,28 +89,27 @@ describe("a token", () => {
     ["a lifetime of nothing", { expires_in: 0 }],
   ];
   for (const [what, rest] of usable)
-    covers(
-      ["5/token-response", "5/assumes-no-token-fields"],
-      `a token is accepted with ${what} in the same answer`,
-      async ({ stub, service }) => {
-        stub.respondToToken(() => answer(200, { access_token: "good-token", ...Object(rest) }));
-        stub.respond(() => completeAnswer);
-        await readJob(service);
-        await readJob(service);
-        expect(bearersOf(stub.requests)).toEqual(["Bearer good-token", "Bearer good-token"]);
-        expect(stub.tokenRequests).toHaveLength(1);
-      },
-    );
+    test(`a token is accepted with ${what} in the same answer [5/token-response, 5/assumes-no-token-fields]`, async ({
+      stub,
+      service,
+    }) => {
+      stub.respondToToken(() => answer(200, { access_token: "good-token", ...Object(rest) }));
+      stub.respond(() => completeAnswer);
+      await readJob(service);
+      await readJob(service);
+      expect(bearersOf(stub.requests)).toEqual(["Bearer good-token", "Bearer good-token"]);
+      expect(stub.tokenRequests).toHaveLength(1);
+    });
 
   for (const status of [200, 201, 202, 203])
-    covers("5/assumes-no-token-fields", `a token is accepted with HTTP ${status}`, async ({ stub, service }) => {
+    test(`a token is accepted with HTTP ${status} [5/assumes-no-token-fields]`, async ({ stub, service }) => {
       stub.respondToToken(() => answer(status, { access_token: "good-token" }));
       stub.respond(() => completeAnswer);
       await readJob(service);
       expect(bearersOf(stub.requests)).toEqual(["Bearer good-token"]);
     });
 
-  covers("5/assumes-no-token-fields", "a token may have 40,000 characters", async ({ stub, client: { tokens } }) => {
+  test("a token may have 40,000 characters [5/assumes-no-token-fields]", async ({ stub, client: { tokens } }) => {
     const token = "t".repeat(40_000);
     stub.respondToToken(() => answer(200, { access_token: token }));
     expect(await tokens.get(["mic.jobs:read"], createCallContext(10_000))).toBe(token);
@@ -122,24 +121,22 @@ describe("a token", () => {
     [60, 50_000],
     [10, 8_000],
   ] as const)
-    covers(
-      "5/token-renewed",
-      `a token with a lifetime of ${JSON.stringify(expires_in)} s is reused, and renewed before it expires`,
-      async ({ stub }) => {
-        const { clock, service, context } = clientOnClock(stub);
-        stub.respondToToken(() => answer(200, { access_token: `token-${stub.tokenRequests.length}`, expires_in }));
-        stub.respond(() => completeAnswer);
-        const read = () => readJob(service, context());
-        await read();
-        clock.nowMs += usedMs;
-        await read();
-        clock.nowMs += Number(expires_in) * 1000 - usedMs - 1;
-        await read();
-        expect(bearersOf(stub.requests)).toEqual(["Bearer token-1", "Bearer token-1", "Bearer token-2"]);
-      },
-    );
+    test(`a token with a lifetime of ${JSON.stringify(expires_in)} s is reused, and renewed before it expires [5/token-renewed]`, async ({
+      stub,
+    }) => {
+      const { clock, service, context } = clientOnClock(stub);
+      stub.respondToToken(() => answer(200, { access_token: `token-${stub.tokenRequests.length}`, expires_in }));
+      stub.respond(() => completeAnswer);
+      const read = () => readJob(service, context());
+      await read();
+      clock.nowMs += usedMs;
+      await read();
+      clock.nowMs += Number(expires_in) * 1000 - usedMs - 1;
+      await read();
+      expect(bearersOf(stub.requests)).toEqual(["Bearer token-1", "Bearer token-1", "Bearer token-2"]);
+    });
 
-  covers("5/token-renewed", "a token with an unknown lifetime is used until it is refused", async ({ stub }) => {
+  test("a token with an unknown lifetime is used until it is refused [5/token-renewed]", async ({ stub }) => {
     const { clock, service, context } = clientOnClock(stub);
     stub.expect(completeAnswer, completeAnswer, answer(401), completeAnswer, completeAnswer);
     for (let day = 0; day < 4; day++) {
@@ -151,56 +148,51 @@ describe("a token", () => {
 });
 
 describe("a refused token", () => {
-  covers(
-    ["5/token-renewed", "4.2/key-names-one-command"],
-    "a refused token is replaced once, and the same bytes are sent under the same key",
-    async ({ stub, service }) => {
-      stub.expect(answer(401), answer(201, { data: {}, meta: { requestId: "r" } }));
-      // The answer does not matter here.
-      await expectFailure(requestProcessing(service));
-      const [first, second] = stub.requests;
-      expect(second?.body.equals(first?.body ?? Buffer.alloc(0))).toBe(true);
-      expect(first?.body.length).toBeGreaterThan(0);
-      expect([first, second].map((request) => request?.headers["idempotency-key"])).toEqual([KEY, KEY]);
-      expect(bearersOf(stub.requests)).toEqual(["Bearer stub-token-1", "Bearer stub-token-2"]);
-    },
-  );
+  test("a refused token is replaced once, and the same bytes are sent under the same key [5/token-renewed, 4.2/key-names-one-command]", async ({
+    stub,
+    service,
+  }) => {
+    stub.expect(answer(401), answer(201, { data: {}, meta: { requestId: "r" } }));
+    // The answer does not matter here.
+    await expectFailure(requestProcessing(service));
+    const [first, second] = stub.requests;
+    expect(second?.body.equals(first?.body ?? Buffer.alloc(0))).toBe(true);
+    expect(first?.body.length).toBeGreaterThan(0);
+    expect([first, second].map((request) => request?.headers["idempotency-key"])).toEqual([KEY, KEY]);
+    expect(bearersOf(stub.requests)).toEqual(["Bearer stub-token-1", "Bearer stub-token-2"]);
+  });
 
   const forbidden = answer(403, { ...problem, status: 403, title: "Forbidden", retryable: false });
   const minuteMs = 61_000;
 
-  covers(
-    ["5/assumes-no-answer-to-bad-token", "5/token-renewed"],
-    "a refused token is replaced after a 403 if it is old",
-    async ({ stub }) => {
-      const { clock, service, context } = clientOnClock(stub);
-      stub.expect(accepted, forbidden, accepted);
-      await submitJob(service, context());
-      clock.nowMs += minuteMs;
-      expect(await submitJob(service, context())).toMatchObject({ attempts: 1 });
-      expect(bearersOf(stub.requests)).toEqual([1, 1, 2].map((n) => `Bearer stub-token-${n}`));
-      const [, refused, again] = stub.requests;
-      expect(again?.body.equals(refused?.body ?? Buffer.alloc(0))).toBe(true);
-      expect(again?.headers["idempotency-key"]).toBe(KEY);
-    },
-  );
+  test("a refused token is replaced after a 403 if it is old [5/assumes-no-answer-to-bad-token, 5/token-renewed]", async ({
+    stub,
+  }) => {
+    const { clock, service, context } = clientOnClock(stub);
+    stub.expect(accepted, forbidden, accepted);
+    await submitJob(service, context());
+    clock.nowMs += minuteMs;
+    expect(await submitJob(service, context())).toMatchObject({ attempts: 1 });
+    expect(bearersOf(stub.requests)).toEqual([1, 1, 2].map((n) => `Bearer stub-token-${n}`));
+    const [, refused, again] = stub.requests;
+    expect(again?.body.equals(refused?.body ?? Buffer.alloc(0))).toBe(true);
+    expect(again?.headers["idempotency-key"]).toBe(KEY);
+  });
 
-  covers(
-    "5/assumes-no-answer-to-bad-token",
-    "a refused token is kept after a 403 if it is new, because the permission is missing",
-    async ({ stub }) => {
-      const { clock, service, context } = clientOnClock(stub);
-      const read = () => expectFailure(readJob(service, context()));
-      stub.respond(() => forbidden);
-      expect(await read()).toMatchObject({ kind: "forbidden", code: problem.code, sideEffect: "none" });
-      expect(stub.tokenRequests).toHaveLength(1);
-      clock.nowMs += minuteMs;
-      for (const _ of [1, 2, 3]) expect(await read()).toMatchObject({ kind: "forbidden" });
-      // The replacement is new again: at most one token request per minute, however many calls are refused.
-      expect(stub.tokenRequests).toHaveLength(2);
-      expect(stub.requests).toHaveLength(5);
-    },
-  );
+  test("a refused token is kept after a 403 if it is new, because the permission is missing [5/assumes-no-answer-to-bad-token]", async ({
+    stub,
+  }) => {
+    const { clock, service, context } = clientOnClock(stub);
+    const read = () => expectFailure(readJob(service, context()));
+    stub.respond(() => forbidden);
+    expect(await read()).toMatchObject({ kind: "forbidden", code: problem.code, sideEffect: "none" });
+    expect(stub.tokenRequests).toHaveLength(1);
+    clock.nowMs += minuteMs;
+    for (const _ of [1, 2, 3]) expect(await read()).toMatchObject({ kind: "forbidden" });
+    // The replacement is new again: at most one token request per minute, however many calls are refused.
+    expect(stub.tokenRequests).toHaveLength(2);
+    expect(stub.requests).toHaveLength(5);
+  });
 
   test.for([
     ["nothing", answer(401)],

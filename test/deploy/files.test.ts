@@ -8,7 +8,7 @@ import { parse, parseAllDocuments } from "yaml";
 import * as z from "zod/v4";
 import { readTeamsSettings } from "../../src/teams/settings.ts";
 import { variables } from "../../src/teams/variables.ts";
-import { run } from "../mcp/stdio/child.ts";
+import { runInProcess as run } from "../support/command.ts";
 import { isInstalled } from "../support/process.ts";
 import { folderForTest } from "../support/temporary-folder.ts";
 

@@ -5,7 +5,7 @@ import { chmod, writeFile } from "node:fs/promises";
 import { join, resolve } from "node:path";
 import { describe, expect, test } from "vitest";
 import type { Emulator } from "../../src/emulator/index.ts";
-import { run } from "../mcp/stdio/child.ts";
+import { runInProcess as run } from "../support/command.ts";
 import { emulatorForTest } from "../support/emulator.ts";
 import { emulatorEnv, inProcessClientForTest } from "../support/mcp.ts";
 import { folderForTest } from "../support/temporary-folder.ts";

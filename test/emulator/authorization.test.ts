@@ -1,6 +1,5 @@
 // Tests the scope table of section 5, written by hand in operations.ts, against each operation.
 import { expect, test } from "vitest";
-import { covers } from "../covers.ts";
 import { allScopes, jobOperations, operations } from "../operations.ts";
 import { createRequest, exampleDataForFile } from "./example.ts";
 import { expectProblem } from "./http.ts";
@@ -13,58 +12,37 @@ test("the scope table has exactly the eleven scopes", () => {
   expect([...new Set(jobOperations.flatMap(({ scopes }) => scopes))].sort()).toEqual(allScopes);
 });
 
-covers(
-  [
-    "5/scope-covers-operation",
-    "5/scopes-cancel-job",
-    "5/scopes-capabilities",
-    "5/scopes-create-processing-request",
-    "5/scopes-download-asset",
-    "5/scopes-get-input",
-    "5/scopes-get-operation",
-    "5/scopes-read-jobs",
-    "5/scopes-recipes",
-    "5/scopes-register-input",
-    "5/scopes-run-jobs",
-    "5/scopes-usage",
-  ],
-  "the scopes of an operation are sufficient, and each of them is necessary",
-  async () => {
-    for (const operation of jobOperations) {
-      for (const scopes of [operation.scopes, allScopes]) {
-        const sufficient = await service().call(operation, {
-          ...(await createRequest(await exampleData(), operation.id)),
-          scopes,
-        });
-        expect(sufficient.status, sufficient.text).toBe(operation.success);
-      }
-      for (const missing of operation.scopes) {
-        const others = allScopes.filter((scope) => scope !== missing);
-        const parts = { ...(await createRequest(await exampleData(), operation.id)), scopes: others };
-        const answer = await service().call(operation, parts);
-        expectProblem(answer, 403);
-        expect(answer.headers["www-authenticate"]).toMatch(/^Bearer\b.*error="insufficient_scope"/);
-      }
+test("the scopes of an operation are sufficient, and each of them is necessary [5/scope-covers-operation, 5/scopes-cancel-job, 5/scopes-capabilities, 5/scopes-create-processing-request, 5/scopes-download-asset, 5/scopes-get-input, 5/scopes-get-operation, 5/scopes-read-jobs, 5/scopes-recipes, 5/scopes-register-input, 5/scopes-run-jobs, 5/scopes-usage]", async () => {
+  for (const operation of jobOperations) {
+    for (const scopes of [operation.scopes, allScopes]) {
+      const sufficient = await service().call(operation, {
+        ...(await createRequest(await exampleData(), operation.id)),
+        scopes,
+      });
+      expect(sufficient.status, sufficient.text).toBe(operation.success);
     }
-  },
-);
-
-covers(
-  ["5/bearer", "7.2/problem"],
-  "an operation without a token gets 401 with the authentication scheme",
-  async () => {
-    for (const operation of jobOperations) {
-      const parts = await createRequest(await exampleData(), operation.id);
-      const answer = await service().call(operation, { ...parts, headers: { authorization: undefined } });
-      expectProblem(answer, 401);
-      expect(answer.headers["www-authenticate"]).toMatch(/^Bearer\b/);
-      // RFC 6750, section 3.1: the response has no error code if the request had no credentials.
-      expect(answer.headers["www-authenticate"]).not.toContain("error=");
+    for (const missing of operation.scopes) {
+      const others = allScopes.filter((scope) => scope !== missing);
+      const parts = { ...(await createRequest(await exampleData(), operation.id)), scopes: others };
+      const answer = await service().call(operation, parts);
+      expectProblem(answer, 403);
+      expect(answer.headers["www-authenticate"]).toMatch(/^Bearer\b.*error="insufficient_scope"/);
     }
-  },
-);
+  }
+});
 
-covers("5/bearer", "an Authorization header without a valid bearer token of this service gets 401", async () => {
+test("an operation without a token gets 401 with the authentication scheme [5/bearer, 7.2/problem]", async () => {
+  for (const operation of jobOperations) {
+    const parts = await createRequest(await exampleData(), operation.id);
+    const answer = await service().call(operation, { ...parts, headers: { authorization: undefined } });
+    expectProblem(answer, 401);
+    expect(answer.headers["www-authenticate"]).toMatch(/^Bearer\b/);
+    // RFC 6750, section 3.1: the response has no error code if the request had no credentials.
+    expect(answer.headers["www-authenticate"]).not.toContain("error=");
+  }
+});
+
+test("an Authorization header without a valid bearer token of this service gets 401 [5/bearer]", async () => {
   const { clientId, clientSecret, workspaceId } = service().emulator;
   const token = await service().token(["mic.capabilities:read"]);
   const refused = [
@@ -107,7 +85,7 @@ test("the authentication scheme is not case-sensitive", async () => {
   }
 });
 
-covers("5/scope-covers-operation", "a refused caller changes nothing", async () => {
+test("a refused caller changes nothing [5/scope-covers-operation]", async () => {
   const commands = [];
   for (const operation of jobOperations.filter(({ method }) => method === "POST"))
     commands.push({ operation, parts: await createRequest(await exampleData(), operation.id) });

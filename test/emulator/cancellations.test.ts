@@ -1,7 +1,6 @@
 // Tests the cancellation of jobs, docs/contract.md, 3, 4.2 and 9.
 import { expect, test } from "vitest";
 import type { Job } from "../../src/contract/jobs.ts";
-import { covers } from "../covers.ts";
 import { operations } from "../operations.ts";
 import { expectProblem, parseJson } from "./http.ts";
 import { nextKey, type Service, serviceForTest } from "./service.ts";
@@ -25,35 +24,31 @@ async function waitForOperation(service: Service, operationId: string) {
   throw new Error(`operation ${operationId} never ends`);
 }
 
-covers(
-  ["4.2/cancel-job", "6/progress-by-reading", "9/if-match-current"],
-  "a cancellation creates an operation that ends a running job",
-  async () => {
-    const service = await serviceForTest();
-    const { id } = await submitJob(service, FILE.succeeds);
-    const running = last(
-      await watchJob(service, id, ({ stages }) =>
-        stages.some((one) => one.stage === "REFINE" && one.state === "RUNNING"),
-      ),
-    );
-    const { data: operation } = await service.ok(operations.cancelMicJob, cancelRequest(running));
-    expect(operation).toMatchObject({ originatingResourceId: id, failure: null, workspaceId: running.workspaceId });
-    expect(operation.requiredScopes).not.toEqual([]);
+test("a cancellation creates an operation that ends a running job [4.2/cancel-job, 6/progress-by-reading, 9/if-match-current]", async () => {
+  const service = await serviceForTest();
+  const { id } = await submitJob(service, FILE.succeeds);
+  const running = last(
+    await watchJob(service, id, ({ stages }) =>
+      stages.some((one) => one.stage === "REFINE" && one.state === "RUNNING"),
+    ),
+  );
+  const { data: operation } = await service.ok(operations.cancelMicJob, cancelRequest(running));
+  expect(operation).toMatchObject({ originatingResourceId: id, failure: null, workspaceId: running.workspaceId });
+  expect(operation.requiredScopes).not.toEqual([]);
 
-    const finishedOperation = await waitForOperation(service, operation.id);
-    expect(finishedOperation).toMatchObject({ state: "SUCCEEDED", failure: null, originatingResourceId: id });
-    expect(finishedOperation.resourceVersion).toBeGreaterThanOrEqual(operation.resourceVersion);
+  const finishedOperation = await waitForOperation(service, operation.id);
+  expect(finishedOperation).toMatchObject({ state: "SUCCEEDED", failure: null, originatingResourceId: id });
+  expect(finishedOperation.resourceVersion).toBeGreaterThanOrEqual(operation.resourceVersion);
 
-    const job = last(await watchJob(service, id));
-    expect(job).toMatchObject({ state: "CANCELLED", failure: null, outputDatasetVersionId: null });
-    expect(job.resourceVersion).toBeGreaterThan(running.resourceVersion);
-    const states = Object.fromEntries(job.stages.map(({ stage, state }) => [stage, state]));
-    expect(states).toMatchObject({ GATHER: "SUCCEEDED", SIFT: "SUCCEEDED", REFINE: "CANCELLED" });
-    expect(Object.values(states)).not.toContain("RUNNING");
-    service.clock.advance(600_000);
-    expect(await readJob(service, id)).toEqual(job);
-  },
-);
+  const job = last(await watchJob(service, id));
+  expect(job).toMatchObject({ state: "CANCELLED", failure: null, outputDatasetVersionId: null });
+  expect(job.resourceVersion).toBeGreaterThan(running.resourceVersion);
+  const states = Object.fromEntries(job.stages.map(({ stage, state }) => [stage, state]));
+  expect(states).toMatchObject({ GATHER: "SUCCEEDED", SIFT: "SUCCEEDED", REFINE: "CANCELLED" });
+  expect(Object.values(states)).not.toContain("RUNNING");
+  service.clock.advance(600_000);
+  expect(await readJob(service, id)).toEqual(job);
+});
 
 test("a waiting job can be canceled", async () => {
   const service = await serviceForTest();
@@ -70,24 +65,20 @@ test("a waiting job can be canceled", async () => {
   }
 });
 
-covers(
-  "9/if-match-current",
-  "a cancellation with an earlier or later version is refused and changes nothing",
-  async () => {
-    const service = await serviceForTest();
-    const submitted = await submitJob(service, FILE.succeeds);
-    service.clock.advance(2000);
-    const job = await readJob(service, submitted.id);
-    expect(job.resourceVersion).toBeGreaterThan(submitted.resourceVersion);
-    for (const version of [submitted.resourceVersion, job.resourceVersion - 1, job.resourceVersion + 1]) {
-      const key = nextKey();
-      expectProblem(await cancel(service, job, version, key), 412);
-      expect(await service.countExecutions(key)).toBe(0);
-    }
-    expect(await readJob(service, job.id)).toEqual(job);
-    expect((await cancel(service, job)).status).toBe(202);
-  },
-);
+test("a cancellation with an earlier or later version is refused and changes nothing [9/if-match-current]", async () => {
+  const service = await serviceForTest();
+  const submitted = await submitJob(service, FILE.succeeds);
+  service.clock.advance(2000);
+  const job = await readJob(service, submitted.id);
+  expect(job.resourceVersion).toBeGreaterThan(submitted.resourceVersion);
+  for (const version of [submitted.resourceVersion, job.resourceVersion - 1, job.resourceVersion + 1]) {
+    const key = nextKey();
+    expectProblem(await cancel(service, job, version, key), 412);
+    expect(await service.countExecutions(key)).toBe(0);
+  }
+  expect(await readJob(service, job.id)).toEqual(job);
+  expect((await cancel(service, job)).status).toBe(202);
+});
 
 test("a job that has ended cannot be canceled", async () => {
   const service = await serviceForTest();
@@ -99,22 +90,18 @@ test("a job that has ended cannot be canceled", async () => {
   }
 });
 
-covers(
-  "4.2/key-names-one-command",
-  "a cancellation repeated with the same key returns the same operation",
-  async () => {
-    const service = await serviceForTest();
-    const job = await submitJob(service, FILE.succeeds);
-    const repeated = cancelRequest(job);
-    const first = await service.ok(operations.cancelMicJob, repeated);
-    service.clock.advance(60_000);
-    expect((await readJob(service, job.id)).state).toBe("CANCELLED");
-    const answer = await service.call(operations.cancelMicJob, repeated);
-    expect([answer.status, answer.headers["idempotent-replayed"]]).toEqual([202, "true"]);
-    expect(parseJson(answer.text)).toEqual(first);
-    expect(await service.countExecutions(repeated.key)).toBe(1);
-  },
-);
+test("a cancellation repeated with the same key returns the same operation [4.2/key-names-one-command]", async () => {
+  const service = await serviceForTest();
+  const job = await submitJob(service, FILE.succeeds);
+  const repeated = cancelRequest(job);
+  const first = await service.ok(operations.cancelMicJob, repeated);
+  service.clock.advance(60_000);
+  expect((await readJob(service, job.id)).state).toBe("CANCELLED");
+  const answer = await service.call(operations.cancelMicJob, repeated);
+  expect([answer.status, answer.headers["idempotent-replayed"]]).toEqual([202, "true"]);
+  expect(parseJson(answer.text)).toEqual(first);
+  expect(await service.countExecutions(repeated.key)).toBe(1);
+});
 
 test("only one of two concurrent cancellations takes effect", async () => {
   const service = await serviceForTest();

@@ -1,8 +1,9 @@
 // Tests an emulator with several clients: each has a separate workspace, cannot see another's data, and is counted separately.
 import { expect, test } from "vitest";
 import * as z from "zod/v4";
-import { run, start } from "../mcp/stdio/child.ts";
+import { start } from "../mcp/stdio/child.ts";
 import { operations } from "../operations.ts";
+import { runInProcess as run } from "../support/command.ts";
 import { createManualClock, emulatorForTest } from "../support/emulator.ts";
 import { Service, serviceForTest } from "./service.ts";
 

@@ -1,7 +1,6 @@
 // Tests the grammar of requests over HTTP, docs/contract.md, 4, with the values of each field of each operation.
 import { expect, test } from "vitest";
 import { changeAt } from "../contract/object-rules.ts";
-import { covers } from "../covers.ts";
 import { badValues, type Fields, fieldsOf, goodValues, headersOf, type LocatedField } from "../fields.ts";
 import { type ListedOperation, operations, postIds, rows } from "../operations.ts";
 import { createRequest, exampleDataForFile } from "./example.ts";
@@ -82,28 +81,24 @@ const executions = () => service().admin("GET", "executions");
 
 for (const row of rows)
   for (const field of [...fieldsOf(row), ...headersOf(row)])
-    covers(
-      field.rules,
-      `${row.id} accepts only valid values in the ${field.location} field ${field.name}`,
-      async () => {
-        const parts = await createRequest(await exampleData(), row.id);
-        const before = await executions();
-        for (const value of badValues(field.values)) {
-          const invalidParts = withValue(parts, field, value);
-          if (invalidParts)
-            expectRefused(row, await service().call(row, invalidParts), pointerTo(field), abbreviate(value));
-        }
-        expect(await executions(), "what is refused has no effect").toEqual(before);
-        for (const value of goodValues(field.values)) {
-          const validParts = withValue(
-            field.isIndependent ? await createRequest(await exampleData(), row.id) : parts,
-            field,
-            value,
-          );
-          if (validParts) expectAccepted(row, field, await service().call(row, validParts), abbreviate(value));
-        }
-      },
-    );
+    test(`${row.id} accepts only valid values in the ${field.location} field ${field.name} [${[field.rules].flat().join(", ")}]`, async () => {
+      const parts = await createRequest(await exampleData(), row.id);
+      const before = await executions();
+      for (const value of badValues(field.values)) {
+        const invalidParts = withValue(parts, field, value);
+        if (invalidParts)
+          expectRefused(row, await service().call(row, invalidParts), pointerTo(field), abbreviate(value));
+      }
+      expect(await executions(), "what is refused has no effect").toEqual(before);
+      for (const value of goodValues(field.values)) {
+        const validParts = withValue(
+          field.isIndependent ? await createRequest(await exampleData(), row.id) : parts,
+          field,
+          value,
+        );
+        if (validParts) expectAccepted(row, field, await service().call(row, validParts), abbreviate(value));
+      }
+    });
 
 /** Paths of the required fields. */
 const requiredPaths = (fields: Fields = {}) =>
@@ -112,61 +107,53 @@ const requiredPaths = (fields: Fields = {}) =>
 const withoutField = (parent: unknown, name: string) =>
   Object.fromEntries(Object.entries(toObject(parent)).filter(([field]) => field !== name));
 
-covers(
-  ["4.2/bodies-closed", "7.2/bounds-refused", "4.2/job-no-defaults-no-plan"],
-  "a body with an unknown or a missing field is refused",
-  async () => {
-    for (const id of postIds) {
-      const parts = await createRequest(await exampleData(), id);
-      const post = (body: unknown) => service().call(operations[id], { ...parts, body });
-      const expectRefusal = async (body: unknown, pointer = "") =>
-        expectRefused(operations[id], await post(body), pointer, `${id} ${abbreviate(body)}`);
-      const before = await executions();
-      for (const extra of ["unexpected", "plan", "state", "id", ""])
-        await expectRefusal({ ...toObject(parts.body), [extra]: "x" }, `/${extra}`);
-      await expectRefusal(JSON.stringify(parts.body).replace("{", '{"__proto__":{"a":1},'), "/__proto__");
-      for (const text of ["null", "[]", '"text"', "5", "true", "{}"]) await expectRefusal(text);
-      for (const path of requiredPaths(operations[id].bodyFields)) {
-        const parent = path.slice(0, -1);
-        await expectRefusal(
-          changeAt(parts.body, parent, (old) => withoutField(old, path.at(-1) ?? "")),
-          `/${path.join("/")}`,
-        );
-      }
-      expect(await executions()).toEqual(before);
+test("a body with an unknown or a missing field is refused [4.2/bodies-closed, 7.2/bounds-refused, 4.2/job-no-defaults-no-plan]", async () => {
+  for (const id of postIds) {
+    const parts = await createRequest(await exampleData(), id);
+    const post = (body: unknown) => service().call(operations[id], { ...parts, body });
+    const expectRefusal = async (body: unknown, pointer = "") =>
+      expectRefused(operations[id], await post(body), pointer, `${id} ${abbreviate(body)}`);
+    const before = await executions();
+    for (const extra of ["unexpected", "plan", "state", "id", ""])
+      await expectRefusal({ ...toObject(parts.body), [extra]: "x" }, `/${extra}`);
+    await expectRefusal(JSON.stringify(parts.body).replace("{", '{"__proto__":{"a":1},'), "/__proto__");
+    for (const text of ["null", "[]", '"text"', "5", "true", "{}"]) await expectRefusal(text);
+    for (const path of requiredPaths(operations[id].bodyFields)) {
+      const parent = path.slice(0, -1);
+      await expectRefusal(
+        changeAt(parts.body, parent, (old) => withoutField(old, path.at(-1) ?? "")),
+        `/${path.join("/")}`,
+      );
     }
-    const { body } = await createRequest(await exampleData(), "createMicJob");
-    const withPlan = {
-      ...toObject(body),
-      inputBindings: [{ ...toObject(valueAt(body, "inputBindings", 0)), plan: "x" }],
-    };
-    expectRefused(
-      operations.createMicJob,
-      await service().call(operations.createMicJob, { body: withPlan }),
-      "/inputBindings/0/plan",
-      "",
-    );
-  },
-);
+    expect(await executions()).toEqual(before);
+  }
+  const { body } = await createRequest(await exampleData(), "createMicJob");
+  const withPlan = {
+    ...toObject(body),
+    inputBindings: [{ ...toObject(valueAt(body, "inputBindings", 0)), plan: "x" }],
+  };
+  expectRefused(
+    operations.createMicJob,
+    await service().call(operations.createMicJob, { body: withPlan }),
+    "/inputBindings/0/plan",
+    "",
+  );
+});
 
-covers(
-  ["4.1/closed-query", "4.2/closed-query"],
-  "a query with an unknown, missing or repeated parameter is refused",
-  async () => {
-    for (const row of rows) {
-      const parts = await createRequest(await exampleData(), row.id);
-      const queryParameters = Object.entries(toObject(parts.query)).map(([name, value]) => `${name}=${String(value)}`);
-      const expectRefusal = async (query: readonly string[]) =>
-        expectRefused(row, await service().call(row, { ...parts, query: query.join("&") }), "/query", query.join("&"));
-      for (const extra of ["unexpected=1", "unexpected", "__proto__=1", "cursors=a"])
-        await expectRefusal([...queryParameters, extra]);
-      for (const one of queryParameters) {
-        await expectRefusal([...queryParameters, one]);
-        await expectRefusal(queryParameters.filter((other) => other !== one));
-      }
+test("a query with an unknown, missing or repeated parameter is refused [4.1/closed-query, 4.2/closed-query]", async () => {
+  for (const row of rows) {
+    const parts = await createRequest(await exampleData(), row.id);
+    const queryParameters = Object.entries(toObject(parts.query)).map(([name, value]) => `${name}=${String(value)}`);
+    const expectRefusal = async (query: readonly string[]) =>
+      expectRefused(row, await service().call(row, { ...parts, query: query.join("&") }), "/query", query.join("&"));
+    for (const extra of ["unexpected=1", "unexpected", "__proto__=1", "cursors=a"])
+      await expectRefusal([...queryParameters, extra]);
+    for (const one of queryParameters) {
+      await expectRefusal([...queryParameters, one]);
+      await expectRefusal(queryParameters.filter((other) => other !== one));
     }
-  },
-);
+  }
+});
 
 test("a query parameter of another operation is refused", async () => {
   const names = new Set(rows.flatMap(({ queryFields = {} }) => Object.keys(queryFields)));

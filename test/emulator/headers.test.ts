@@ -1,6 +1,5 @@
 // Tests the request headers of POST endpoints, docs/contract.md, 4.2. fields.test.ts tests their values.
 import { expect, test } from "vitest";
-import { covers } from "../covers.ts";
 import { jobOperations, type OperationId, operations } from "../operations.ts";
 import { createRequest, exampleDataForFile } from "./example.ts";
 import { type Answer, exchangeBytes, expectProblem, parseJson, valueAt } from "./http.ts";
@@ -14,7 +13,7 @@ async function callWith(id: OperationId, parts: Parts): Promise<Answer> {
   return service().call(operations[id], { ...(await createRequest(await exampleData(), id)), ...parts });
 }
 
-covers("4.2/idempotency-key-required", "a POST without a key is refused and has no effect", async () => {
+test("a POST without a key is refused and has no effect [4.2/idempotency-key-required]", async () => {
   for (const operation of posts) {
     const parts = await createRequest(await exampleData(), operation.id);
     const before = await service().admin("GET", "executions");
@@ -24,7 +23,7 @@ covers("4.2/idempotency-key-required", "a POST without a key is refused and has 
   }
 });
 
-covers("4.2/job-key-characters", "a key with control characters that HTTP forbids is refused", async () => {
+test("a key with control characters that HTTP forbids is refused [4.2/job-key-characters]", async () => {
   const { path, scopes } = operations.createMicJob;
   const token = await service().token(scopes);
   for (const control of ["\u0000", "\u0001", "\u001f", "\u007f"]) {
@@ -43,12 +42,12 @@ covers("4.2/job-key-characters", "a key with control characters that HTTP forbid
   }
 });
 
-covers("4.2/if-match-required", "a cancellation without If-Match is refused", async () => {
+test("a cancellation without If-Match is refused [4.2/if-match-required]", async () => {
   expectProblem(await callWith("cancelMicJob", { headers: { "if-match": undefined } }), 428);
   expectProblem(await callWith("cancelMicJob", { headers: { "if-match": "" } }), 400);
 });
 
-covers("4.2/content-type", "a POST accepts only the content type application/json", async () => {
+test("a POST accepts only the content type application/json [4.2/content-type]", async () => {
   for (const { id, success } of posts) {
     for (const type of [
       undefined,

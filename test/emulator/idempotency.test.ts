@@ -1,7 +1,6 @@
 // Tests idempotency: one key names one command with one effect, docs/contract.md, 4.2. Status codes and the replay header follow
 // the IETF draft.
 import { expect, test } from "vitest";
-import { covers } from "../covers.ts";
 import { jobOperations, operations } from "../operations.ts";
 import { createRequest, exampleDataForFile } from "./example.ts";
 import { type Answer, expectProblem, parseJson, valueAt } from "./http.ts";
@@ -20,7 +19,7 @@ const listJobIds = async (testService = service()) => {
   return data.map(({ id }) => id);
 };
 
-covers("4.2/key-names-one-command", "the same key and bytes return the stored response and run once", async () => {
+test("the same key and bytes return the stored response and run once [4.2/key-names-one-command]", async () => {
   for (const operation of posts) {
     const parts = { ...(await createRequest(await exampleData(), operation.id)), key: nextKey() };
     const first = await service().call(operation, parts);
@@ -38,7 +37,7 @@ covers("4.2/key-names-one-command", "the same key and bytes return the stored re
   }
 });
 
-covers("4.2/key-names-one-command", "the same key with other bytes is refused and changes nothing", async () => {
+test("the same key with other bytes is refused and changes nothing [4.2/key-names-one-command]", async () => {
   for (const operation of posts) {
     const parts = { ...(await createRequest(await exampleData(), operation.id)), key: nextKey() };
     const first = await service().call(operation, parts);
@@ -84,7 +83,7 @@ test("the same key for another operation is another command", async () => {
   expect(await service().countExecutions(key)).toBe(posts.length);
 });
 
-covers("4.2/key-names-one-command", "twenty concurrent requests with one key run once", async () => {
+test("twenty concurrent requests with one key run once [4.2/key-names-one-command]", async () => {
   const parts = { body: await createJobBodyForFile(service(), FILE.succeeds), key: nextKey() };
   const before = await listJobIds();
   const answers = await Promise.all(Array.from({ length: 20 }, () => service().call(operations.createMicJob, parts)));

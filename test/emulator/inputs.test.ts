@@ -1,7 +1,6 @@
 // Tests registering and reading inputs, docs/contract.md, 2.2 and 4.2.
 import { createHash } from "node:crypto";
 import { expect, test } from "vitest";
-import { covers } from "../covers.ts";
 import { operations } from "../operations.ts";
 import { expectProblem } from "./http.ts";
 import { type Service, serviceForFile, serviceForTest } from "./service.ts";
@@ -15,39 +14,31 @@ const missingReferenceStatus = (inputKind: string): 400 | 422 => (inputKind === 
 const readInput = async (testService: Service, inputId: string) =>
   (await testService.ok(operations.getMicPublicInput, { path: { inputId } })).data;
 
-covers(
-  ["4.2/create-input", "4.2/get-input", "2.2/input-sha256"],
-  "an input of a file has the file's id, sha256 and scan state",
-  async () => {
-    const input = await registerInput(service(), FILE.succeeds);
-    expect(input).toMatchObject({
-      workspaceId: service().emulator.workspaceId,
-      inputKind: "M4_FILE",
-      referenceId: fileId(service(), FILE.succeeds),
-      state: "READY",
-      scanState: "CLEAN",
-    });
-    const asset = await service().call(operations.getMicPublicAssetContent, { path: { assetId: input.referenceId } });
-    expect(input.sha256).toBe(createHash("sha256").update(asset.bytes).digest("hex"));
-    expect(await readInput(service(), input.id)).toEqual(input);
-  },
-);
+test("an input of a file has the file's id, sha256 and scan state [4.2/create-input, 4.2/get-input, 2.2/input-sha256]", async () => {
+  const input = await registerInput(service(), FILE.succeeds);
+  expect(input).toMatchObject({
+    workspaceId: service().emulator.workspaceId,
+    inputKind: "M4_FILE",
+    referenceId: fileId(service(), FILE.succeeds),
+    state: "READY",
+    scanState: "CLEAN",
+  });
+  const asset = await service().call(operations.getMicPublicAssetContent, { path: { assetId: input.referenceId } });
+  expect(input.sha256).toBe(createHash("sha256").update(asset.bytes).digest("hex"));
+  expect(await readInput(service(), input.id)).toEqual(input);
+});
 
-covers(
-  "4.2/input-reference-file",
-  "a file whose scan has not ended can be registered, but no job can use it",
-  async () => {
-    const own = await serviceForTest();
-    const input = await registerInput(own, FILE.waitsForScan);
-    expect(input.state).toBe("WAITING_SCAN");
-    const body = createJobBody(own, await findOneInputOffer(own), input.id);
-    expect(expectProblem(await own.call(operations.createMicJob, { body }), 409).code).toBe("INPUT_BEING_SCANNED");
-    own.clock.advance(5_000);
-    expect((await own.call(operations.createMicJob, { body })).status).toBe(202);
-  },
-);
+test("a file whose scan has not ended can be registered, but no job can use it [4.2/input-reference-file]", async () => {
+  const own = await serviceForTest();
+  const input = await registerInput(own, FILE.waitsForScan);
+  expect(input.state).toBe("WAITING_SCAN");
+  const body = createJobBody(own, await findOneInputOffer(own), input.id);
+  expect(expectProblem(await own.call(operations.createMicJob, { body }), 409).code).toBe("INPUT_BEING_SCANNED");
+  own.clock.advance(5_000);
+  expect((await own.call(operations.createMicJob, { body })).status).toBe(202);
+});
 
-covers(["3/input-state", "3/input-scan-state"], "a file is scanned in five seconds and becomes READY", async () => {
+test("a file is scanned in five seconds and becomes READY [3/input-state, 3/input-scan-state]", async () => {
   const own = await serviceForTest();
   const input = await registerInput(own, FILE.waitsForScan);
   expect([input.state, input.scanState]).toEqual(["WAITING_SCAN", "PENDING"]);
@@ -61,7 +52,7 @@ covers(["3/input-state", "3/input-scan-state"], "a file is scanned in five secon
   expect(ready.sha256).toBe(input.sha256);
 });
 
-covers(["3/input-state", "3/input-scan-state"], "an infected file is quarantined", async () => {
+test("an infected file is quarantined [3/input-state, 3/input-scan-state]", async () => {
   const input = await registerInput(service(), FILE.quarantined);
   expect([input.state, input.scanState]).toEqual(["QUARANTINED", "INFECTED"]);
 });
@@ -76,28 +67,24 @@ test("a dataset version that a job created can be an input", async () => {
   expect(data).toMatchObject({ inputKind: "DATASET_VERSION", referenceId: job.outputDatasetVersionId, state: "READY" });
 });
 
-covers(
-  "4.2/input-kind",
-  "acquisitions and dataset versions of the workspace can be registered, each with its own kind",
-  async () => {
-    const { workspaceId, inputIds } = service().emulator;
-    const kinds = [];
-    for (const inputId of inputIds) {
-      const { inputKind, referenceId, sha256 } = await readInput(service(), inputId);
-      if (inputKind === "M4_FILE") continue;
-      kinds.push(inputKind);
-      const body = { workspaceId, inputKind, referenceId };
-      const { data } = await service().ok(operations.createMicPublicInput, { body });
-      expect(data).toMatchObject({ inputKind, referenceId, sha256, state: "READY" });
-      expect(inputIds).not.toContain(data.id);
-      for (const other of ["M4_FILE", "ACQUISITION", "DATASET_VERSION"].filter((kind) => kind !== inputKind)) {
-        const wrong = { ...body, inputKind: other };
-        expectProblem(
-          await service().call(operations.createMicPublicInput, { body: wrong }),
-          missingReferenceStatus(other),
-        );
-      }
+test("acquisitions and dataset versions of the workspace can be registered, each with its own kind [4.2/input-kind]", async () => {
+  const { workspaceId, inputIds } = service().emulator;
+  const kinds = [];
+  for (const inputId of inputIds) {
+    const { inputKind, referenceId, sha256 } = await readInput(service(), inputId);
+    if (inputKind === "M4_FILE") continue;
+    kinds.push(inputKind);
+    const body = { workspaceId, inputKind, referenceId };
+    const { data } = await service().ok(operations.createMicPublicInput, { body });
+    expect(data).toMatchObject({ inputKind, referenceId, sha256, state: "READY" });
+    expect(inputIds).not.toContain(data.id);
+    for (const other of ["M4_FILE", "ACQUISITION", "DATASET_VERSION"].filter((kind) => kind !== inputKind)) {
+      const wrong = { ...body, inputKind: other };
+      expectProblem(
+        await service().call(operations.createMicPublicInput, { body: wrong }),
+        missingReferenceStatus(other),
+      );
     }
-    expect(kinds.sort()).toEqual(["ACQUISITION", "DATASET_VERSION"]);
-  },
-);
+  }
+  expect(kinds.sort()).toEqual(["ACQUISITION", "DATASET_VERSION"]);
+});

@@ -1,7 +1,6 @@
 // Tests the lifecycle of a job on a manual clock, docs/contract.md, 1, 2.2 and 3.
 import { expect, test } from "vitest";
 import type { Job } from "../../src/contract/jobs.ts";
-import { covers } from "../covers.ts";
 import { operations } from "../operations.ts";
 import { expectProblem, parseJson, valueAt } from "./http.ts";
 import { type Service, serviceForTest } from "./service.ts";
@@ -70,42 +69,33 @@ async function watchSubmittedJob(
   return readings;
 }
 
-covers(
-  ["1/nine-stages-in-order", "6/progress-by-reading", "2.2/stage-completed-units", "7.2/failure-when-failed"],
-  "a job that succeeds passes through the nine stages in order, with increasing units",
-  async () => {
-    const service = await serviceForTest();
-    const readings = await watchSubmittedJob(service, FILE.succeeds);
-    const done = last(readings);
-    expect(done).toMatchObject({
-      state: "SUCCEEDED",
-      failure: null,
-      retryOfBatchId: null,
-      reviewState: "NOT_REQUIRED",
-    });
-    expect(done.outputDatasetVersionId).not.toBeNull();
-    expect(["PREPARING", "QUEUED"]).toContain(readings[0]?.state);
-    expect([...new Set(readings.map(({ state }) => state))].filter((state) => state !== "PREPARING")).toEqual([
-      "QUEUED",
-      "RUNNING",
-      "SUCCEEDED",
-    ]);
+test("a job that succeeds passes through the nine stages in order, with increasing units [1/nine-stages-in-order, 6/progress-by-reading, 2.2/stage-completed-units, 7.2/failure-when-failed]", async () => {
+  const service = await serviceForTest();
+  const readings = await watchSubmittedJob(service, FILE.succeeds);
+  const done = last(readings);
+  expect(done).toMatchObject({ state: "SUCCEEDED", failure: null, retryOfBatchId: null, reviewState: "NOT_REQUIRED" });
+  expect(done.outputDatasetVersionId).not.toBeNull();
+  expect(["PREPARING", "QUEUED"]).toContain(readings[0]?.state);
+  expect([...new Set(readings.map(({ state }) => state))].filter((state) => state !== "PREPARING")).toEqual([
+    "QUEUED",
+    "RUNNING",
+    "SUCCEEDED",
+  ]);
 
-    const startedStages = [
-      ...new Set(
-        readings.flatMap(({ stages }) => stages.filter(({ state }) => state === "RUNNING")).map(({ stage }) => stage),
-      ),
-    ];
-    const neededStages: readonly string[] = done.stages
-      .filter(({ state }) => state === "SUCCEEDED")
-      .map(({ stage }) => stage);
-    expect(startedStages).toEqual(neededStages);
-    expect(neededStages).toEqual(order.filter((name) => neededStages.includes(name)));
-    const churnProgress = new Set(readings.map((job) => stageOf(job, "CHURN")?.completedUnits));
-    expect(churnProgress.size).toBeGreaterThan(2);
-    for (const job of readings.slice(0, -1)) expect(job.outputDatasetVersionId).toBeNull();
-  },
-);
+  const startedStages = [
+    ...new Set(
+      readings.flatMap(({ stages }) => stages.filter(({ state }) => state === "RUNNING")).map(({ stage }) => stage),
+    ),
+  ];
+  const neededStages: readonly string[] = done.stages
+    .filter(({ state }) => state === "SUCCEEDED")
+    .map(({ stage }) => stage);
+  expect(startedStages).toEqual(neededStages);
+  expect(neededStages).toEqual(order.filter((name) => neededStages.includes(name)));
+  const churnProgress = new Set(readings.map((job) => stageOf(job, "CHURN")?.completedUnits));
+  expect(churnProgress.size).toBeGreaterThan(2);
+  for (const job of readings.slice(0, -1)) expect(job.outputDatasetVersionId).toBeNull();
+});
 
 test("a stage lasts as long as stageMs", async () => {
   const durations = await Promise.all(
@@ -122,31 +112,27 @@ test("a stage lasts as long as stageMs", async () => {
   expect(durations[1]).toBe(durations[0]);
 });
 
-covers(
-  ["1/nine-stages-in-order", "2.2/recipe-stop-after-stage"],
-  "a job runs until the stage at which its recipe stops, the later stages are not required, and it has an output",
-  async () => {
-    const service = await serviceForTest();
-    const stopStages = new Set<string>();
-    for (const offer of await listOffers(service)) {
-      const { stopAfterStage, inputs } = offer.recipe;
-      if (inputs.length > 1) continue;
-      const body = createJobBody(service, offer, (await registerInput(service, FILE.succeeds)).id);
-      const submitted = await service.call(operations.createMicJob, { body });
-      // Some offers do not fit this workspace or this file.
-      if (submitted.status !== 202) continue;
-      const job = last(await watchJob(service, String(valueAt(parseJson(submitted.text), "data", "id"))));
-      expect(job.state).toBe("SUCCEEDED");
-      stopStages.add(stopAfterStage);
-      const lastStage = stopAfterStage === "FREEZE" ? order.length - 1 : order.indexOf(stopAfterStage);
-      const expected = order.map((name, index) => [name, index <= lastStage ? "SUCCEEDED" : "NOT_REQUIRED"]);
-      expect(job.stages.map(({ stage, state }) => [stage, state])).toEqual(expected);
-      expect(job.outputDatasetVersionId).toMatch(/^micdsv_/);
-    }
-    expect(stopStages).toContain("FREEZE");
-    expect(stopStages.size).toBeGreaterThan(1);
-  },
-);
+test("a job runs until the stage at which its recipe stops, the later stages are not required, and it has an output [1/nine-stages-in-order, 2.2/recipe-stop-after-stage]", async () => {
+  const service = await serviceForTest();
+  const stopStages = new Set<string>();
+  for (const offer of await listOffers(service)) {
+    const { stopAfterStage, inputs } = offer.recipe;
+    if (inputs.length > 1) continue;
+    const body = createJobBody(service, offer, (await registerInput(service, FILE.succeeds)).id);
+    const submitted = await service.call(operations.createMicJob, { body });
+    // Some offers do not fit this workspace or this file.
+    if (submitted.status !== 202) continue;
+    const job = last(await watchJob(service, String(valueAt(parseJson(submitted.text), "data", "id"))));
+    expect(job.state).toBe("SUCCEEDED");
+    stopStages.add(stopAfterStage);
+    const lastStage = stopAfterStage === "FREEZE" ? order.length - 1 : order.indexOf(stopAfterStage);
+    const expected = order.map((name, index) => [name, index <= lastStage ? "SUCCEEDED" : "NOT_REQUIRED"]);
+    expect(job.stages.map(({ stage, state }) => [stage, state])).toEqual(expected);
+    expect(job.outputDatasetVersionId).toMatch(/^micdsv_/);
+  }
+  expect(stopStages).toContain("FREEZE");
+  expect(stopStages.size).toBeGreaterThan(1);
+});
 
 test("a job ends in the same state in whichever steps the clock advances", async () => {
   const finalJobs = await Promise.all(
@@ -163,54 +149,42 @@ test("a job ends in the same state in whichever steps the clock advances", async
   expect(finalJobs[2]).toEqual(finalJobs[0]);
 });
 
-covers(
-  ["7.2/failure-when-failed", "2.2/problem-retryable"],
-  "a job that fails retryably at CHURN reports that it can be retried",
-  async () => {
-    const service = await serviceForTest();
-    const failed = last(await watchSubmittedJob(service, FILE.failsRetryably));
-    expect(failed.state).toBe("FAILED");
-    expect(failed.failure?.retryable).toBe(true);
-    expect(stageOf(failed, "CHURN")?.state).toBe("FAILED");
-    expect(stageOf(failed, "BLEND")?.state).toBe("SUCCEEDED");
-    expect(failed.outputDatasetVersionId).toBeNull();
-  },
-);
+test("a job that fails retryably at CHURN reports that it can be retried [7.2/failure-when-failed, 2.2/problem-retryable]", async () => {
+  const service = await serviceForTest();
+  const failed = last(await watchSubmittedJob(service, FILE.failsRetryably));
+  expect(failed.state).toBe("FAILED");
+  expect(failed.failure?.retryable).toBe(true);
+  expect(stageOf(failed, "CHURN")?.state).toBe("FAILED");
+  expect(stageOf(failed, "BLEND")?.state).toBe("SUCCEEDED");
+  expect(failed.outputDatasetVersionId).toBeNull();
+});
 
-covers(
-  ["7.2/failure-when-failed", "2.2/problem-field-error"],
-  "a job that fails permanently at SIFT reports the field errors",
-  async () => {
-    const service = await serviceForTest();
-    const failed = last(await watchSubmittedJob(service, FILE.failsForGood));
-    expect(failed.state).toBe("FAILED");
-    expect(failed.failure?.retryable).toBe(false);
-    expect(failed.failure?.fieldErrors.length).toBeGreaterThan(0);
-    expect(stageOf(failed, "GATHER")?.state).toBe("SUCCEEDED");
-    expect(stageOf(failed, "SIFT")?.state).toBe("FAILED");
-  },
-);
+test("a job that fails permanently at SIFT reports the field errors [7.2/failure-when-failed, 2.2/problem-field-error]", async () => {
+  const service = await serviceForTest();
+  const failed = last(await watchSubmittedJob(service, FILE.failsForGood));
+  expect(failed.state).toBe("FAILED");
+  expect(failed.failure?.retryable).toBe(false);
+  expect(failed.failure?.fieldErrors.length).toBeGreaterThan(0);
+  expect(stageOf(failed, "GATHER")?.state).toBe("SUCCEEDED");
+  expect(stageOf(failed, "SIFT")?.state).toBe("FAILED");
+});
 
-covers(
-  ["3/job-review-state", "3/job-state"],
-  "a job waits for review, is approved after a minute, and continues",
-  async () => {
-    const service = await serviceForTest();
-    const waiting = last(
-      await watchSubmittedJob(service, FILE.waitsForReview, ({ state }) => state === "WAITING_REVIEW"),
-    );
-    expect(waiting.reviewState).toBe("PENDING");
-    expect(waiting.stages.some(({ state }) => state === "WAITING_REVIEW")).toBe(true);
-    service.clock.advance(58_000);
-    expect((await readJob(service, waiting.id)).state).toBe("WAITING_REVIEW");
-    service.clock.advance(3_000);
-    expect((await readJob(service, waiting.id)).state).not.toBe("WAITING_REVIEW");
-    const done = last(await watchJob(service, waiting.id));
-    expect(done).toMatchObject({ state: "SUCCEEDED", reviewState: "APPROVED" });
-  },
-);
+test("a job waits for review, is approved after a minute, and continues [3/job-review-state, 3/job-state]", async () => {
+  const service = await serviceForTest();
+  const waiting = last(
+    await watchSubmittedJob(service, FILE.waitsForReview, ({ state }) => state === "WAITING_REVIEW"),
+  );
+  expect(waiting.reviewState).toBe("PENDING");
+  expect(waiting.stages.some(({ state }) => state === "WAITING_REVIEW")).toBe(true);
+  service.clock.advance(58_000);
+  expect((await readJob(service, waiting.id)).state).toBe("WAITING_REVIEW");
+  service.clock.advance(3_000);
+  expect((await readJob(service, waiting.id)).state).not.toBe("WAITING_REVIEW");
+  const done = last(await watchJob(service, waiting.id));
+  expect(done).toMatchObject({ state: "SUCCEEDED", reviewState: "APPROVED" });
+});
 
-covers("3/job-state", "a job that pauses at BLEND stays paused", async () => {
+test("a job that pauses at BLEND stays paused [3/job-state]", async () => {
   const service = await serviceForTest();
   const paused = last(await watchSubmittedJob(service, FILE.pauses, ({ state }) => state === "PAUSED"));
   expect(stageOf(paused, "REFINE")?.state).toBe("SUCCEEDED");

@@ -1,7 +1,6 @@
 // Tests the request rates of the playground, docs/contract.md, 8.
 import { request } from "node:http";
 import { expect, test } from "vitest";
-import { covers } from "../covers.ts";
 import { operations } from "../operations.ts";
 import { expectPlaygroundError } from "./http.ts";
 import { type Service, serviceForTest } from "./service.ts";
@@ -28,23 +27,19 @@ async function sendRequests(
 const countOf = (statuses: readonly number[], status: number) => statuses.filter((one) => one === status).length;
 const from = (address: string) => ({ "x-forwarded-for": address });
 
-covers(
-  ["8/hard-rate", "7.1/rate-limited", "7.1/retry-after", "7.1/body"],
-  "600 requests a minute are served over all endpoints together, then 429 until Retry-After has passed",
-  async () => {
-    const service = await serviceForTest();
-    expect(countOf(await sendRequests(service, 600), 200)).toBe(600);
-    for (const path of paths) {
-      const refused = await service.send({ path });
-      expectPlaygroundError(refused, 429, LIMITED);
-      expect(refused.headers["retry-after"]).toMatch(/^[1-9]\d*$/);
-    }
-    const seconds = Number((await service.send({ path: paths[0] ?? "" })).headers["retry-after"]);
-    expect(seconds).toBeLessThanOrEqual(60);
-    service.clock.advance(seconds * 1000);
-    expect((await service.send({ path: paths[0] ?? "" })).status).toBe(200);
-  },
-);
+test("600 requests a minute are served over all endpoints together, then 429 until Retry-After has passed [8/hard-rate, 7.1/rate-limited, 7.1/retry-after, 7.1/body]", async () => {
+  const service = await serviceForTest();
+  expect(countOf(await sendRequests(service, 600), 200)).toBe(600);
+  for (const path of paths) {
+    const refused = await service.send({ path });
+    expectPlaygroundError(refused, 429, LIMITED);
+    expect(refused.headers["retry-after"]).toMatch(/^[1-9]\d*$/);
+  }
+  const seconds = Number((await service.send({ path: paths[0] ?? "" })).headers["retry-after"]);
+  expect(seconds).toBeLessThanOrEqual(60);
+  service.clock.advance(seconds * 1000);
+  expect((await service.send({ path: paths[0] ?? "" })).status).toBe(200);
+});
 
 test("the rate applies in each minute, also to malformed requests, and not to the job-processing API", async () => {
   const service = await serviceForTest();
@@ -61,9 +56,8 @@ test("the rate applies in each minute, also to malformed requests, and not to th
 });
 
 // Only on Linux can a client choose among the loopback addresses without setting them up first.
-covers.skipIf(process.platform !== "linux")(
-  "8/hard-rate",
-  "each connected peer has a separate rate of 600 (needs Linux)",
+test.skipIf(process.platform !== "linux")(
+  "each connected peer has a separate rate of 600 (needs Linux) [8/hard-rate]",
   async () => {
     const service = await serviceForTest({ host: "127.0.0.1" });
     await sendRequests(service, 601);
@@ -80,30 +74,26 @@ covers.skipIf(process.platform !== "linux")(
   },
 );
 
-covers(
-  ["8/reported-address-rate", "8/reported-address-trusted", "7.1/retry-after"],
-  "each reported address has a rate of 30 a minute if the edge is trusted",
-  async () => {
-    const service = await serviceForTest({ trustReportedAddress: true });
-    const statuses = await sendRequests(service, 32, from("203.0.113.5"));
-    expect([countOf(statuses, 200), countOf(statuses, 429)]).toEqual([30, 2]);
-    expect(countOf(await sendRequests(service, 30, from("203.0.113.6")), 200)).toBe(30);
-    expect(countOf(await sendRequests(service, 30, from("2001:db8::1")), 200)).toBe(30);
-    const refused = await service.send({ path: paths[2] ?? "", headers: from("203.0.113.5") });
-    expectPlaygroundError(refused, 429, LIMITED);
-    const seconds = Number(refused.headers["retry-after"]);
-    expect(Number.isInteger(seconds) && seconds >= 1 && seconds <= 60).toBe(true);
-    service.clock.advance(seconds * 1000);
-    expect(countOf(await sendRequests(service, 1, from("203.0.113.5")), 200)).toBe(1);
-  },
-);
+test("each reported address has a rate of 30 a minute if the edge is trusted [8/reported-address-rate, 8/reported-address-trusted, 7.1/retry-after]", async () => {
+  const service = await serviceForTest({ trustReportedAddress: true });
+  const statuses = await sendRequests(service, 32, from("203.0.113.5"));
+  expect([countOf(statuses, 200), countOf(statuses, 429)]).toEqual([30, 2]);
+  expect(countOf(await sendRequests(service, 30, from("203.0.113.6")), 200)).toBe(30);
+  expect(countOf(await sendRequests(service, 30, from("2001:db8::1")), 200)).toBe(30);
+  const refused = await service.send({ path: paths[2] ?? "", headers: from("203.0.113.5") });
+  expectPlaygroundError(refused, 429, LIMITED);
+  const seconds = Number(refused.headers["retry-after"]);
+  expect(Number.isInteger(seconds) && seconds >= 1 && seconds <= 60).toBe(true);
+  service.clock.advance(seconds * 1000);
+  expect(countOf(await sendRequests(service, 1, from("203.0.113.5")), 200)).toBe(1);
+});
 
-covers("8/reported-address-trusted", "a reported address is ignored if the edge is not trusted", async () => {
+test("a reported address is ignored if the edge is not trusted [8/reported-address-trusted]", async () => {
   const service = await serviceForTest();
   expect(countOf(await sendRequests(service, 60, from("203.0.113.5")), 200)).toBe(60);
 });
 
-covers("8/reported-address-trusted", "only the hard rate applies if a trusted edge reports no address", async () => {
+test("only the hard rate applies if a trusted edge reports no address [8/reported-address-trusted]", async () => {
   const service = await serviceForTest({ trustReportedAddress: true });
   expect(countOf(await sendRequests(service, 60), 200)).toBe(60);
 });

@@ -1,7 +1,6 @@
 // Tests the token endpoint, docs/contract.md, 5; if the contract does not specify something, RFC 6749 applies.
 import * as oauth from "oauth4webapi";
 import { expect, test } from "vitest";
-import { covers } from "../covers.ts";
 import { allScopes, operations } from "../operations.ts";
 import { type Answer, expectProblem, parseJson, valueAt } from "./http.ts";
 import { basic, type Service, serviceForFile, serviceForTest } from "./service.ts";
@@ -20,26 +19,20 @@ function expectOAuthError(answer: Answer, status: number, ...errors: readonly st
   expect(valueAt(parseJson(answer.text), "access_token")).toBeUndefined();
 }
 
-covers(
-  ["5/token-endpoint", "5/token-basic", "5/token-form", "5/token-response", "5/bearer"],
-  "Basic credentials and a form give a token for the operation",
-  async () => {
-    const answer = await service().requestToken("grant_type=client_credentials&scope=mic.usage%3Aread");
-    expect(answer.status).toBe(200);
-    expect(answer.headers["content-type"]).toMatch(/^application\/json(;|$)/);
-    expect(answer.headers["cache-control"]).toContain("no-store");
-    const body = parseJson(answer.text);
-    expect(valueAt(body, "token_type")).toMatch(/^bearer$/i);
-    expect(valueAt(body, "expires_in")).toBeGreaterThan(0);
-    expect(valueAt(body, "scope") ?? "mic.usage:read").toBe("mic.usage:read");
-    const headers = { authorization: `Bearer ${valueAt(body, "access_token")}` };
-    expect((await service().call(operations.getMicPublicUsage, { ...usageQuery(service()), headers })).status).toBe(
-      200,
-    );
-  },
-);
+test("Basic credentials and a form give a token for the operation [5/token-endpoint, 5/token-basic, 5/token-form, 5/token-response, 5/bearer]", async () => {
+  const answer = await service().requestToken("grant_type=client_credentials&scope=mic.usage%3Aread");
+  expect(answer.status).toBe(200);
+  expect(answer.headers["content-type"]).toMatch(/^application\/json(;|$)/);
+  expect(answer.headers["cache-control"]).toContain("no-store");
+  const body = parseJson(answer.text);
+  expect(valueAt(body, "token_type")).toMatch(/^bearer$/i);
+  expect(valueAt(body, "expires_in")).toBeGreaterThan(0);
+  expect(valueAt(body, "scope") ?? "mic.usage:read").toBe("mic.usage:read");
+  const headers = { authorization: `Bearer ${valueAt(body, "access_token")}` };
+  expect((await service().call(operations.getMicPublicUsage, { ...usageQuery(service()), headers })).status).toBe(200);
+});
 
-covers("5/token-form", "several scopes are separated by spaces, in any order", async () => {
+test("several scopes are separated by spaces, in any order [5/token-form]", async () => {
   for (const scope of [allScopes.join(" "), [...allScopes].reverse().join(" ")]) {
     const answer = await service().requestToken(tokenForm(scope));
     expect(answer.status).toBe(200);
@@ -58,7 +51,7 @@ test("each request gives a different token", async () => {
   expect(new Set(answers.map(({ text }) => valueAt(parseJson(text), "access_token"))).size).toBe(20);
 });
 
-covers("5/token-basic", "wrong, missing and malformed client credentials are refused as invalid_client", async () => {
+test("wrong, missing and malformed client credentials are refused as invalid_client [5/token-basic]", async () => {
   const { clientId, clientSecret } = service().emulator;
   const wrong = [
     basic(clientId, "wrong"),
@@ -87,7 +80,7 @@ covers("5/token-basic", "wrong, missing and malformed client credentials are ref
   );
 });
 
-covers("5/token-form", "a wrong grant, scope or form is refused with the error of RFC 6749", async () => {
+test("a wrong grant, scope or form is refused with the error of RFC 6749 [5/token-form]", async () => {
   const rows = [
     ["grant_type=password&scope=mic.usage%3Aread", "unsupported_grant_type"],
     ["grant_type=authorization_code&scope=mic.usage%3Aread&code=1", "unsupported_grant_type"],
@@ -105,7 +98,7 @@ covers("5/token-form", "a wrong grant, scope or form is refused with the error o
   for (const [body, errors] of rows) expectOAuthError(await service().requestToken(body), 400, ...errors.split(" "));
 });
 
-covers("5/token-form", "another content type is refused", async () => {
+test("another content type is refused [5/token-form]", async () => {
   const json = JSON.stringify({ grant_type: "client_credentials", scope: "mic.usage:read" });
   for (const [body, type] of [
     [json, "application/json"],
@@ -117,7 +110,7 @@ covers("5/token-form", "another content type is refused", async () => {
   expect((await service().requestToken(tokenForm("mic.usage:read"), withCharset)).status).toBe(200);
 });
 
-covers("5/token-endpoint", "only POST requests a token", async () => {
+test("only POST requests a token [5/token-endpoint]", async () => {
   for (const method of ["GET", "PUT", "DELETE"] as const) {
     const answer = await service().send({ method, path: "/sandbox/oauth/token" });
     expect(answer.status).toBe(405);
@@ -126,7 +119,7 @@ covers("5/token-endpoint", "only POST requests a token", async () => {
   expect((await service().send({ method: "POST", path: "/oauth/token" })).status).toBe(404);
 });
 
-covers("5/token-renewed", "a token works until it expires, and then a new one can be requested", async () => {
+test("a token works until it expires, and then a new one can be requested [5/token-renewed]", async () => {
   const own = await serviceForTest();
   const requestExpiringToken = async () => {
     const body = parseJson((await own.requestToken(tokenForm("mic.usage:read"))).text);
@@ -144,7 +137,7 @@ covers("5/token-renewed", "a token works until it expires, and then a new one ca
   expect((await callWithToken((await requestExpiringToken()).token)).status).toBe(200);
 });
 
-covers("5/secret-stays-in-server", "the client secret is not a token, and no response repeats it", async () => {
+test("the client secret is not a token, and no response repeats it [5/secret-stays-in-server]", async () => {
   const { clientId, clientSecret } = service().emulator;
   for (const authorization of [`Bearer ${clientSecret}`, basic(clientId, clientSecret)]) {
     const answer = await service().call(operations.getMicPublicUsage, {
@@ -189,7 +182,7 @@ test("an independent OAuth client gets a token and uses it", async () => {
   await expect(oauth.processClientCredentialsResponse(server, client, refused)).rejects.toThrow();
 });
 
-covers("5/token-basic", "credentials with special characters work, plain or form-encoded", async () => {
+test("credentials with special characters work, plain or form-encoded [5/token-basic]", async () => {
   const credentials = { clientId: "client-id_1.2~x", clientSecret: "s3:cr/et+=~! %41-_" };
   const own = await serviceForTest({ credentials });
   expect([own.emulator.clientId, own.emulator.clientSecret]).toEqual([credentials.clientId, credentials.clientSecret]);

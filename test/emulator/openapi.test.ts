@@ -2,7 +2,6 @@
 import { Validator } from "@seriousme/openapi-schema-validator";
 import { Ajv2020 } from "ajv/dist/2020.js";
 import { expect, test } from "vitest";
-import { covers } from "../covers.ts";
 import { operations, playgroundOperations } from "../operations.ts";
 import { parseJson, valueAt } from "./http.ts";
 import { serviceForFile } from "./service.ts";
@@ -17,16 +16,12 @@ function resolve(root: unknown, value: unknown): unknown {
   return typeof ref === "string" ? resolve(root, valueAt(root, ...ref.replace(/^#\//, "").split("/"))) : value;
 }
 
-covers(
-  ["4.1/openapi", "9/playground-document-version"],
-  "the document is OpenAPI 3.1.1 with version 1.0.0",
-  async () => {
-    const root = await document();
-    expect(root.openapi).toBe("3.1.1");
-    expect(root.info["version"]).toBe("1.0.0");
-    expect(keysOf(root.paths)).toEqual([...playgroundOperations.map(({ path }) => path)].sort());
-  },
-);
+test("the document is OpenAPI 3.1.1 with version 1.0.0 [4.1/openapi, 9/playground-document-version]", async () => {
+  const root = await document();
+  expect(root.openapi).toBe("3.1.1");
+  expect(root.info["version"]).toBe("1.0.0");
+  expect(keysOf(root.paths)).toEqual([...playgroundOperations.map(({ path }) => path)].sort());
+});
 
 test("the document's server is the base URL it was read from, with any path prefix", async () => {
   const [server, ...others] = [valueAt(await document(), "servers")].flat();
@@ -38,21 +33,17 @@ test("the document's server is the base URL it was read from, with any path pref
   }
 });
 
-covers(
-  ["4.1/operation-ids", "5/playground-anonymous"],
-  "the operations have their ids and empty security",
-  async () => {
-    const root = await document();
-    for (const { id, path } of playgroundOperations) {
-      const operation = valueAt(root, "paths", path, "get");
-      expect(valueAt(operation, "operationId")).toBe(id);
-      expect(valueAt(operation, "security") ?? valueAt(root, "security")).toEqual([]);
-      expect(keysOf(valueAt(root, "paths", path)).filter((name) => name !== "parameters")).toEqual(["get"]);
-    }
-  },
-);
+test("the operations have their ids and empty security [4.1/operation-ids, 5/playground-anonymous]", async () => {
+  const root = await document();
+  for (const { id, path } of playgroundOperations) {
+    const operation = valueAt(root, "paths", path, "get");
+    expect(valueAt(operation, "operationId")).toBe(id);
+    expect(valueAt(operation, "security") ?? valueAt(root, "security")).toEqual([]);
+    expect(keysOf(valueAt(root, "paths", path)).filter((name) => name !== "parameters")).toEqual(["get"]);
+  }
+});
 
-covers("4.1/error-statuses", "each endpoint lists its statuses, and the document itself has no 502", async () => {
+test("each endpoint lists its statuses, and the document itself has no 502 [4.1/error-statuses]", async () => {
   const root = await document();
   const responseKeys = (path: string) => keysOf(valueAt(root, "paths", path, "get", "responses"));
   const upstream = ["200", "400", "403", "429", "502", "default"];
@@ -61,7 +52,7 @@ covers("4.1/error-statuses", "each endpoint lists its statuses, and the document
   expect(responseKeys(operations.getPlaygroundOpenApi.path)).toEqual(["200", "400", "403", "429"]);
 });
 
-covers("7.1/retry-after", "429 has the header Retry-After, an integer >= 1", async () => {
+test("429 has the header Retry-After, an integer >= 1 [7.1/retry-after]", async () => {
   const root = await document();
   for (const { path } of playgroundOperations) {
     const rateLimited = resolve(root, valueAt(root, "paths", path, "get", "responses", "429"));
@@ -70,7 +61,7 @@ covers("7.1/retry-after", "429 has the header Retry-After, an integer >= 1", asy
   }
 });
 
-covers(["4.1/closed-query", "4.1/state-required"], "state is the only parameter, and it is required", async () => {
+test("state is the only parameter, and it is required [4.1/closed-query, 4.1/state-required]", async () => {
   const root = await document();
   const parametersOf = (path: string) => valueAt(root, "paths", path, "get", "parameters") ?? [];
   expect(parametersOf(operations.listPlaygroundStates.path)).toEqual([]);
@@ -80,7 +71,7 @@ covers(["4.1/closed-query", "4.1/state-required"], "state is the only parameter,
   expect(resolve(root, state)).toMatchObject({ name: "state", in: "query", required: true });
 });
 
-covers(["2.1/state-counts", "2.1/district-mandal-count"], "counts are >= 0 and have no other bound", async () => {
+test("counts are >= 0 and have no other bound [2.1/state-counts, 2.1/district-mandal-count]", async () => {
   const root = await document();
   const countSchemas = (value: unknown): readonly unknown[] =>
     typeof value !== "object" || value === null

@@ -1,7 +1,6 @@
 // Tests bodies that are well-formed, docs/contract.md, 4.2, but conflict with the service's data. fields.test.ts tests their
 // form.
-import { expect } from "vitest";
-import { covers } from "../covers.ts";
+import { expect, test } from "vitest";
 import { operations, type PostId } from "../operations.ts";
 import { createRequest, exampleDataForFile } from "./example.ts";
 import { expectProblem, valueAt } from "./http.ts";
@@ -30,33 +29,25 @@ async function expectRefusal(
   expect(await service().countExecutions(key)).toBe(0);
 }
 
-covers(
-  "4.2/input-reference-file",
-  "an M4_FILE must refer to a file of the caller by devfile_ or devsignfile_",
-  async () => {
-    for (const id of service().emulator.fileIds) expect(id).toMatch(/^dev(sign)?file_.+/);
-    for (const referenceId of ["devfile_", "devfile_of-another", "devsignfile_of-another"])
-      await expectRefusal("createMicPublicInput", "/referenceId", { referenceId }, 422);
-  },
-);
+test("an M4_FILE must refer to a file of the caller by devfile_ or devsignfile_ [4.2/input-reference-file]", async () => {
+  for (const id of service().emulator.fileIds) expect(id).toMatch(/^dev(sign)?file_.+/);
+  for (const referenceId of ["devfile_", "devfile_of-another", "devsignfile_of-another"])
+    await expectRefusal("createMicPublicInput", "/referenceId", { referenceId }, 422);
+});
 
-covers(
-  ["4.2/job-ids", "4.2/processing-request-ids"],
-  "a recipe that is not offered and an input that does not exist are refused",
-  async () => {
-    for (const id of ["createMicJob", "requestMicSharedFileProcessing"] as const)
-      await expectRefusal(id, "/recipeVersionId", { recipeVersionId: `micrecipev_${hex}` }, 422);
-    await expectRefusal("requestMicSharedFileProcessing", "/inputId", { inputId: `micinput_${hex}` }, 422);
-  },
-);
+test("a recipe that is not offered and an input that does not exist are refused [4.2/job-ids, 4.2/processing-request-ids]", async () => {
+  for (const id of ["createMicJob", "requestMicSharedFileProcessing"] as const)
+    await expectRefusal(id, "/recipeVersionId", { recipeVersionId: `micrecipev_${hex}` }, 422);
+  await expectRefusal("requestMicSharedFileProcessing", "/inputId", { inputId: `micinput_${hex}` }, 422);
+});
 
-covers("4.2/job-input-binding-owned", "an input of another workspace is refused", async () => {
+test("an input of another workspace is refused [4.2/job-input-binding-owned]", async () => {
   const port = valueAt((await createRequest(await exampleData(), "createMicJob")).body, "inputBindings", 0, "port");
   for (const inputId of [`micinput_${hex}`, "a", "a".repeat(128)])
     await expectRefusal("createMicJob", "/inputBindings/0/inputId", { inputBindings: [{ port, inputId }] }, 422);
 });
 
-covers("9/recipe-version-hash-current", "a recipeVersionHash that is not the current one is refused", async () => {
+test("a recipeVersionHash that is not the current one is refused [9/recipe-version-hash-current]", async () => {
   const { versionHash } = (await exampleData()).offer.recipe;
   const recipeVersionHash = (versionHash.startsWith("0") ? "1" : "0") + versionHash.slice(1);
   await expectRefusal("requestMicSharedFileProcessing", "/recipeVersionHash", { recipeVersionHash }, 409);
@@ -64,7 +55,7 @@ covers("9/recipe-version-hash-current", "a recipeVersionHash that is not the cur
 
 const toInstant = (offsetMs: number) => new Date(service().clock.now() + offsetMs).toISOString();
 
-covers("4.2/processing-request-expires-at", "an expiresAt with up to six fractional digits is accepted", async () => {
+test("an expiresAt with up to six fractional digits is accepted [4.2/processing-request-expires-at]", async () => {
   const second = toInstant(3_600_000).slice(0, 19);
   for (const fraction of ["", ".1", ".123", ".123456"])
     expect(
@@ -72,33 +63,29 @@ covers("4.2/processing-request-expires-at", "an expiresAt with up to six fractio
     ).toBe(201);
 });
 
-covers("4.2/processing-request-expires-in-future", "an expiresAt that is not in the future is refused", async () => {
+test("an expiresAt that is not in the future is refused [4.2/processing-request-expires-in-future]", async () => {
   for (const expiresAt of [toInstant(0), toInstant(-1), "1970-01-01T00:00:00Z"])
     await expectRefusal("requestMicSharedFileProcessing", "/expiresAt", { expiresAt }, 422);
 });
 
-covers(
-  "4.2/processing-request-expires-within-approved",
-  "an expiresAt after the expiry of file or recipe is refused",
-  async () => {
-    const own = await serviceForTest();
-    const [offer, input] = await Promise.all([findOneInputOffer(own), registerInput(own, FILE.succeeds)]);
-    const approved = [offer.expiresAt, input.expiresAt ?? offer.expiresAt].map((one) => Date.parse(one));
-    const untilMs = Math.min(...approved);
-    own.clock.advance(untilMs - own.clock.now() - 3_600_000);
-    const requestPermission = (expiresAtMs: number) =>
-      own.call(operations.requestMicSharedFileProcessing, {
-        body: { ...createProcessingBody(own, offer, input.id), expiresAt: new Date(expiresAtMs).toISOString() },
-      });
-    expect((await requestPermission(untilMs - 1)).status).toBe(201);
-    for (const tooLate of [untilMs + 1, untilMs + 1000, Date.parse("9999-12-31T23:59:59Z")])
-      expect(expectProblem(await requestPermission(tooLate), 422).fieldErrors.map(({ pointer }) => pointer)).toEqual([
-        "/expiresAt",
-      ]);
-  },
-);
+test("an expiresAt after the expiry of file or recipe is refused [4.2/processing-request-expires-within-approved]", async () => {
+  const own = await serviceForTest();
+  const [offer, input] = await Promise.all([findOneInputOffer(own), registerInput(own, FILE.succeeds)]);
+  const approved = [offer.expiresAt, input.expiresAt ?? offer.expiresAt].map((one) => Date.parse(one));
+  const untilMs = Math.min(...approved);
+  own.clock.advance(untilMs - own.clock.now() - 3_600_000);
+  const requestPermission = (expiresAtMs: number) =>
+    own.call(operations.requestMicSharedFileProcessing, {
+      body: { ...createProcessingBody(own, offer, input.id), expiresAt: new Date(expiresAtMs).toISOString() },
+    });
+  expect((await requestPermission(untilMs - 1)).status).toBe(201);
+  for (const tooLate of [untilMs + 1, untilMs + 1000, Date.parse("9999-12-31T23:59:59Z")])
+    expect(expectProblem(await requestPermission(tooLate), 422).fieldErrors.map(({ pointer }) => pointer)).toEqual([
+      "/expiresAt",
+    ]);
+});
 
-covers("7.2/bounds-refused", "a body with several errors gets all of them, at most 100", async () => {
+test("a body with several errors gets all of them, at most 100 [7.2/bounds-refused]", async () => {
   const two = expectProblem(await postWithChange("retryMicJob", { retryMode: "NEVER", reason: "" }), 400);
   expect([...new Set(two.fieldErrors.map(({ pointer }) => pointer))].sort()).toEqual(["/reason", "/retryMode"]);
   const inputBindings = Array.from({ length: 400 }, () => ({ port: "", inputId: "" }));

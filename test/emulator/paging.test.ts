@@ -1,7 +1,6 @@
 // Tests lists and their cursors, docs/contract.md, 2.2 and 4.2.
 import fc from "fast-check";
 import { expect, test } from "vitest";
-import { covers } from "../covers.ts";
 import { operations } from "../operations.ts";
 import { expectProblem } from "./http.ts";
 import { type Service, serviceForFile, serviceForTest } from "./service.ts";
@@ -57,18 +56,14 @@ async function readAll(
 
 const idsOf = (pages: readonly Page[]) => pages.flatMap(({ ids }) => ids);
 
-covers(
-  ["4.2/next-cursor", "4.2/has-more", "4.2/jobs-limit-default"],
-  "130 jobs are listed in pages of 25, each job once",
-  async () => {
-    const pages = await readAll(jobPages(service()), []);
-    expect(pages.map(({ ids }) => ids.length)).toEqual([25, 25, 25, 25, 25, 5]);
-    expect(pages.map(({ hasMore }) => hasMore)).toEqual([true, true, true, true, true, false]);
-    expect(new Set(idsOf(pages)).size).toBe(130);
-  },
-);
+test("130 jobs are listed in pages of 25, each job once [4.2/next-cursor, 4.2/has-more, 4.2/jobs-limit-default]", async () => {
+  const pages = await readAll(jobPages(service()), []);
+  expect(pages.map(({ ids }) => ids.length)).toEqual([25, 25, 25, 25, 25, 5]);
+  expect(pages.map(({ hasMore }) => hasMore)).toEqual([true, true, true, true, true, false]);
+  expect(new Set(idsOf(pages)).size).toBe(130);
+});
 
-covers(["4.2/next-cursor", "4.2/has-more"], "the list is the same with any limits", async () => {
+test("the list is the same with any limits [4.2/next-cursor, 4.2/has-more]", async () => {
   const all = idsOf(await readAll(jobPages(service()), [100]));
   await fc.assert(
     fc.asyncProperty(fc.array(fc.integer({ min: 5, max: 100 }), { minLength: 1, maxLength: 6 }), async (limits) => {
@@ -78,7 +73,7 @@ covers(["4.2/next-cursor", "4.2/has-more"], "the list is the same with any limit
   );
 });
 
-covers("4.2/next-cursor", "jobs that existed before are listed exactly once while new jobs arrive", async () => {
+test("jobs that existed before are listed exactly once while new jobs arrive [4.2/next-cursor]", async () => {
   const own = await serviceForTest();
   const before = idsOf(await readAll(jobPages(own), [100]));
   const arrived: string[] = [];
@@ -95,20 +90,16 @@ covers("4.2/next-cursor", "jobs that existed before are listed exactly once whil
   expect([...after].sort()).toEqual([...before, ...arrived].sort());
 });
 
-covers(
-  ["4.2/recipes-cursor", "4.2/next-cursor", "4.2/has-more"],
-  "recipes are listed one by one, with cursors of 43 characters",
-  async () => {
-    for (const sort of [{}, { sort: "versionId" }]) {
-      const pages = await readAll(recipePages(service(), sort), [1]);
-      expect(idsOf(pages)).toEqual(idsOf(await readAll(recipePages(service(), sort), [100])));
-      expect([...idsOf(pages)].sort()).toEqual([...service().emulator.recipeVersionIds].sort());
-      for (const { nextCursor } of pages.slice(0, -1)) expect(nextCursor).toMatch(/^[A-Za-z0-9_-]{43}$/);
-      const withDefault = await readAll(recipePages(service(), sort), []);
-      expect(idsOf(withDefault)).toEqual(idsOf(pages));
-    }
-  },
-);
+test("recipes are listed one by one, with cursors of 43 characters [4.2/recipes-cursor, 4.2/next-cursor, 4.2/has-more]", async () => {
+  for (const sort of [{}, { sort: "versionId" }]) {
+    const pages = await readAll(recipePages(service(), sort), [1]);
+    expect(idsOf(pages)).toEqual(idsOf(await readAll(recipePages(service(), sort), [100])));
+    expect([...idsOf(pages)].sort()).toEqual([...service().emulator.recipeVersionIds].sort());
+    for (const { nextCursor } of pages.slice(0, -1)) expect(nextCursor).toMatch(/^[A-Za-z0-9_-]{43}$/);
+    const withDefault = await readAll(recipePages(service(), sort), []);
+    expect(idsOf(withDefault)).toEqual(idsOf(pages));
+  }
+});
 
 test("a cursor of one list is refused by the other", async () => {
   const { nextCursor: jobs } = await jobPages(service())({ limit: 1 });

@@ -1,7 +1,6 @@
 // Tests the geography playground, docs/contract.md, 2.1, 4.1 and 7.1.
 import fc from "fast-check";
 import { expect, test } from "vitest";
-import { covers } from "../covers.ts";
 import { operations, playgroundOperations } from "../operations.ts";
 import { expectPlaygroundError } from "./http.ts";
 import { serviceForFile, serviceForTest } from "./service.ts";
@@ -54,12 +53,12 @@ test("the catalog has the figures of an analyst's questions", async () => {
   ]);
 });
 
-covers("4.1/state-uppercased", "a state code in lowercase or mixed case is the same state", async () => {
+test("a state code in lowercase or mixed case is the same state [4.1/state-uppercased]", async () => {
   const expected = await listDistricts("TG");
   for (const state of ["tg", "Tg", "tG"]) expect(await listDistricts(state)).toEqual(expected);
 });
 
-covers("4.1/state-required", "a state code has exactly two ASCII letters", async () => {
+test("a state code has exactly two ASCII letters [4.1/state-required]", async () => {
   const known = new Set((await service().ok(operations.listPlaygroundStates)).states.map(({ code }) => code));
   await fc.assert(
     fc.asyncProperty(
@@ -79,7 +78,7 @@ covers("4.1/state-required", "a state code has exactly two ASCII letters", async
   );
 });
 
-covers("7.1/invalid-request", "a body is refused", async () => {
+test("a body is refused [7.1/invalid-request]", async () => {
   for (const { path } of playgroundOperations) {
     const query = path.endsWith("districts") ? "?state=TG" : "";
     const body = { headers: { "content-type": "application/json" }, body: "{}" };
@@ -87,7 +86,7 @@ covers("7.1/invalid-request", "a body is refused", async () => {
   }
 });
 
-covers("5/playground-anonymous", "credentials make no difference", async () => {
+test("credentials make no difference [5/playground-anonymous]", async () => {
   const plain = await getPath("/geo/states");
   for (const authorization of ["Bearer nonsense", "Basic !!!", ""]) {
     const answer = await service().send({ path: `${base}/geo/states`, headers: { authorization } });
@@ -95,26 +94,22 @@ covers("5/playground-anonymous", "credentials make no difference", async () => {
   }
 });
 
-covers(
-  ["4.1/error-statuses", "7.1/denied", "7.1/upstream-unavailable", "7.1/upstream-status-preserved", "7.1/body"],
-  "each endpoint's errors have the body of section 7.1",
-  async () => {
-    const own = await serviceForTest();
-    const rows = [
-      [403, "PLAYGROUND_REQUEST_DENIED"],
-      [502, "PLAYGROUND_UPSTREAM_UNAVAILABLE"],
-      [503, "PLAYGROUND_UPSTREAM_UNAVAILABLE"],
-      [500, "PLAYGROUND_UPSTREAM_UNAVAILABLE"],
-      [404, "PLAYGROUND_UPSTREAM_UNAVAILABLE"],
-    ] as const;
-    for (const [status, value] of rows) {
-      for (const operation of [operations.listPlaygroundStates, operations.listPlaygroundDistricts]) {
-        await own.injectFault({ kind: "status", status }, { operationId: operation.id, times: 1 });
-        const answer = await own.call(operation, operation.id.endsWith("Districts") ? { query: { state: "TG" } } : {});
-        expectPlaygroundError(answer, status, value);
-      }
+test("each endpoint's errors have the body of section 7.1 [4.1/error-statuses, 7.1/denied, 7.1/upstream-unavailable, 7.1/upstream-status-preserved, 7.1/body]", async () => {
+  const own = await serviceForTest();
+  const rows = [
+    [403, "PLAYGROUND_REQUEST_DENIED"],
+    [502, "PLAYGROUND_UPSTREAM_UNAVAILABLE"],
+    [503, "PLAYGROUND_UPSTREAM_UNAVAILABLE"],
+    [500, "PLAYGROUND_UPSTREAM_UNAVAILABLE"],
+    [404, "PLAYGROUND_UPSTREAM_UNAVAILABLE"],
+  ] as const;
+  for (const [status, value] of rows) {
+    for (const operation of [operations.listPlaygroundStates, operations.listPlaygroundDistricts]) {
+      await own.injectFault({ kind: "status", status }, { operationId: operation.id, times: 1 });
+      const answer = await own.call(operation, operation.id.endsWith("Districts") ? { query: { state: "TG" } } : {});
+      expectPlaygroundError(answer, status, value);
     }
-    await own.injectFault({ kind: "status", status: 403 }, { operationId: "getPlaygroundOpenApi", times: 1 });
-    expectPlaygroundError(await own.call(operations.getPlaygroundOpenApi), 403, "PLAYGROUND_REQUEST_DENIED");
-  },
-);
+  }
+  await own.injectFault({ kind: "status", status: 403 }, { operationId: "getPlaygroundOpenApi", times: 1 });
+  expectPlaygroundError(await own.call(operations.getPlaygroundOpenApi), 403, "PLAYGROUND_REQUEST_DENIED");
+});

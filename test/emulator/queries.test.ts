@@ -1,7 +1,6 @@
 // Tests the effect and the parsing of query parameters of the job-processing API, docs/contract.md, 4.2. fields.test.ts tests
 // their values.
-import { expect } from "vitest";
-import { covers } from "../covers.ts";
+import { expect, test } from "vitest";
 import { type OperationRow, operations } from "../operations.ts";
 import { expectProblem, parseJson, valueAt } from "./http.ts";
 import { serviceForFile } from "./service.ts";
@@ -24,7 +23,7 @@ const expectAccepted = async (operation: OperationRow, query: string) => {
   return parseJson(answer.text);
 };
 
-covers("4.2/recipes-sort", "recipes are ordered by versionId with sort=versionId", async () => {
+test("recipes are ordered by versionId with sort=versionId [4.2/recipes-sort]", async () => {
   const page = operations.listMicExecutableRecipes.answer.parse(
     await expectAccepted(listMicExecutableRecipes, `${workspace()}&sort=versionId&limit=100`),
   );
@@ -33,20 +32,16 @@ covers("4.2/recipes-sort", "recipes are ordered by versionId with sort=versionId
   expect(ids).toHaveLength(service().emulator.recipeVersionIds.length);
 });
 
-covers(
-  ["4.2/usage-window", "2.2/usage-window"],
-  "usage has the windows DAY and ENTITLEMENT, and MONTH is refused",
-  async () => {
-    for (const window of ["DAY", "ENTITLEMENT"]) {
-      const usage = await expectAccepted(getMicPublicUsage, `${workspace()}&window=${window}`);
-      expect(valueAt(usage, "data", "window")).toBe(window);
-    }
-    const month = await service().call(getMicPublicUsage, { query: `${workspace()}&window=MONTH` });
-    expect(JSON.stringify(expectProblem(month, 422))).toContain("MONTH");
-  },
-);
+test("usage has the windows DAY and ENTITLEMENT, and MONTH is refused [4.2/usage-window, 2.2/usage-window]", async () => {
+  for (const window of ["DAY", "ENTITLEMENT"]) {
+    const usage = await expectAccepted(getMicPublicUsage, `${workspace()}&window=${window}`);
+    expect(valueAt(usage, "data", "window")).toBe(window);
+  }
+  const month = await service().call(getMicPublicUsage, { query: `${workspace()}&window=MONTH` });
+  expect(JSON.stringify(expectProblem(month, 422))).toContain("MONTH");
+});
 
-covers("4.2/closed-query", "a query that is not percent-encoded UTF-8 is refused", async () => {
+test("a query that is not percent-encoded UTF-8 is refused [4.2/closed-query]", async () => {
   for (const query of ["%", "%zz=1", `${workspace()}&cursor=%ff`, `${workspace()}&cursor=%c3%28`])
     await expectRefusal(listMicJobs, query);
 });

@@ -2,7 +2,6 @@
 import fc from "fast-check";
 import { expect, test } from "vitest";
 import { MAX_OFFER_BYTES, type RecipeOffer } from "../../src/contract/recipes.ts";
-import { covers } from "../covers.ts";
 import { operations } from "../operations.ts";
 import { expectProblem, valueAt } from "./http.ts";
 import { compileValidator, createValue, requiredNames } from "./parameters.ts";
@@ -34,25 +33,19 @@ async function listRunnableOffers(): Promise<readonly RecipeOffer[]> {
 
 const entries = (value: unknown): readonly (readonly [string, unknown])[] => Object.entries(Object(value));
 
-covers(
-  ["2.2/offer-projection-size", "2.2/recipe-parameters-references"],
-  "at least three recipes are offered, each within the size limit",
-  async () => {
-    const offers = await listOffers(service());
-    expect(offers.length).toBeGreaterThanOrEqual(3);
-    expect(offers.map(({ recipe }) => recipe.versionId).sort()).toEqual(
-      [...service().emulator.recipeVersionIds].sort(),
-    );
-    for (const offer of offers) expect(Buffer.byteLength(JSON.stringify(offer))).toBeLessThanOrEqual(MAX_OFFER_BYTES);
-    const nested = offers.filter(({ recipe }) => {
-      const properties = entries(valueAt(recipe.parameters.definition, "properties"));
-      return Object.keys(recipe.parameters.references).length > 0 && JSON.stringify(properties).includes("$ref");
-    });
-    expect(nested.length).toBeGreaterThan(0);
-  },
-);
+test("at least three recipes are offered, each within the size limit [2.2/offer-projection-size, 2.2/recipe-parameters-references]", async () => {
+  const offers = await listOffers(service());
+  expect(offers.length).toBeGreaterThanOrEqual(3);
+  expect(offers.map(({ recipe }) => recipe.versionId).sort()).toEqual([...service().emulator.recipeVersionIds].sort());
+  for (const offer of offers) expect(Buffer.byteLength(JSON.stringify(offer))).toBeLessThanOrEqual(MAX_OFFER_BYTES);
+  const nested = offers.filter(({ recipe }) => {
+    const properties = entries(valueAt(recipe.parameters.definition, "properties"));
+    return Object.keys(recipe.parameters.references).length > 0 && JSON.stringify(properties).includes("$ref");
+  });
+  expect(nested.length).toBeGreaterThan(0);
+});
 
-covers("9/recipe-version-identity", "each recipe version has a unique id and hash", async () => {
+test("each recipe version has a unique id and hash [9/recipe-version-identity]", async () => {
   const recipes = (await listOffers(service())).map(({ recipe }) => recipe);
   for (const name of ["versionId", "versionHash"] as const)
     expect(new Set(recipes.map((recipe) => recipe[name])).size).toBe(recipes.length);
@@ -75,7 +68,7 @@ test("an offer is valid for at least one more day", async () => {
   }
 });
 
-covers("4.2/job-parameter-values", "each offer accepts values that its published schema allows", async () => {
+test("each offer accepts values that its published schema allows [4.2/job-parameter-values]", async () => {
   expect((await listRunnableOffers()).length).toBeGreaterThanOrEqual(3);
   for (const offer of await listRunnableOffers()) {
     const values = createValue(offer.recipe.parameters);
@@ -105,7 +98,7 @@ function* invalidVariants(value: unknown): Generator<unknown> {
   } else if (typeof value === "boolean") yield* [String(value), Number(value)];
 }
 
-covers(["4.2/job-parameter-values", "7.2/bounds-refused"], "the service and ajv agree on derived values", async () => {
+test("the service and ajv agree on derived values [4.2/job-parameter-values, 7.2/bounds-refused]", async () => {
   for (const offer of await listRunnableOffers()) {
     const isValid = compileValidator(offer.recipe.parameters);
     let refused = 0;
@@ -132,26 +125,22 @@ covers(["4.2/job-parameter-values", "7.2/bounds-refused"], "the service and ajv 
   }
 });
 
-covers(
-  "4.2/job-no-defaults-no-plan",
-  "a missing parameter is not filled in, and an unknown one is refused",
-  async () => {
-    for (const offer of await listRunnableOffers()) {
-      const values = createValue(offer.recipe.parameters);
-      for (const name of requiredNames(offer.recipe.parameters.definition)) {
-        const remainingValues = Object.fromEntries(entries(values).filter(([other]) => other !== name));
-        const { fieldErrors } = expectProblem(await submit(offer, remainingValues), 422);
-        expect(JSON.stringify(fieldErrors)).toContain(name);
-      }
-      for (const extra of ["plan", "stages", "__proto__"]) {
-        const text = JSON.stringify(values).replace("{", `{"${extra}":{"a":1}${entries(values).length > 0 ? "," : ""}`);
-        expectProblem(await submit(offer, JSON.parse(text)), 422);
-      }
+test("a missing parameter is not filled in, and an unknown one is refused [4.2/job-no-defaults-no-plan]", async () => {
+  for (const offer of await listRunnableOffers()) {
+    const values = createValue(offer.recipe.parameters);
+    for (const name of requiredNames(offer.recipe.parameters.definition)) {
+      const remainingValues = Object.fromEntries(entries(values).filter(([other]) => other !== name));
+      const { fieldErrors } = expectProblem(await submit(offer, remainingValues), 422);
+      expect(JSON.stringify(fieldErrors)).toContain(name);
     }
-  },
-);
+    for (const extra of ["plan", "stages", "__proto__"]) {
+      const text = JSON.stringify(values).replace("{", `{"${extra}":{"a":1}${entries(values).length > 0 ? "," : ""}`);
+      expectProblem(await submit(offer, JSON.parse(text)), 422);
+    }
+  }
+});
 
-covers("4.2/job-parameter-values", "the service and ajv agree on random values", async () => {
+test("the service and ajv agree on random values [4.2/job-parameter-values]", async () => {
   const [offer] = await listRunnableOffers();
   if (offer === undefined) throw new Error("no offers");
   const names = Object.keys(Object(valueAt(offer.recipe.parameters.definition, "properties")));
@@ -166,7 +155,7 @@ covers("4.2/job-parameter-values", "the service and ajv agree on random values",
   );
 });
 
-covers("4.2/job-input-bindings", "a missing, unknown or additional input port is refused", async () => {
+test("a missing, unknown or additional input port is refused [4.2/job-input-bindings]", async () => {
   const extra = await registerInput(service(), FILE.succeeds);
   for (const offer of await listRunnableOffers()) {
     const body = createJobBody(service(), offer, ...(await inputsOf(offer)));
@@ -204,7 +193,7 @@ test("a job with an input that is not ready is refused", async () => {
   }
 });
 
-covers("8/workspace-limits-as-data", "an input beyond a capability's limits is refused", async () => {
+test("an input beyond a capability's limits is refused [8/workspace-limits-as-data]", async () => {
   const { workspaceId } = service().emulator;
   const { data } = await service().ok(operations.getMicPublicCapabilities, { query: { workspaceId } });
   // The table of districts has 784 rows; the file of the other tests has four.

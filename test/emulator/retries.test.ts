@@ -1,7 +1,6 @@
 // Tests retrying a job, docs/contract.md, 3 and 4.2.
 import { expect, test } from "vitest";
 import type { Job } from "../../src/contract/jobs.ts";
-import { covers } from "../covers.ts";
 import { operations } from "../operations.ts";
 import { expectProblem } from "./http.ts";
 import { type Service, serviceForTest } from "./service.ts";
@@ -22,28 +21,24 @@ async function retrySuccessfully(service: Service, jobId: string, retryMode: str
   return data;
 }
 
-covers(
-  ["3/retry-carries-earlier-job", "4.2/retry-job"],
-  "SAFE_RESUME keeps the finished stages and succeeds",
-  async () => {
-    const service = await serviceForTest();
-    const failed = await createRetryableJob(service);
-    const job = await retrySuccessfully(service, failed.id, "SAFE_RESUME");
-    expect(job.id).not.toBe(failed.id);
-    expect(job).toMatchObject({ retryOfBatchId: failed.id, recipeVersionId: failed.recipeVersionId, failure: null });
-    for (const name of stagesBefore) {
-      expect(statesOf(job)[name]).toBe("SUCCEEDED");
-      expect(job.stages.find(({ stage }) => stage === name)?.completedUnits).toBeGreaterThan(0);
-    }
-    expect(statesOf(job)["CHURN"]).not.toBe("SUCCEEDED");
-    const readings = await watchJob(service, job.id);
-    for (const reading of readings) for (const name of stagesBefore) expect(statesOf(reading)[name]).toBe("SUCCEEDED");
-    expect(last(readings)).toMatchObject({ state: "SUCCEEDED", retryOfBatchId: failed.id });
-    expect(await readJob(service, failed.id)).toEqual(failed);
-  },
-);
+test("SAFE_RESUME keeps the finished stages and succeeds [3/retry-carries-earlier-job, 4.2/retry-job]", async () => {
+  const service = await serviceForTest();
+  const failed = await createRetryableJob(service);
+  const job = await retrySuccessfully(service, failed.id, "SAFE_RESUME");
+  expect(job.id).not.toBe(failed.id);
+  expect(job).toMatchObject({ retryOfBatchId: failed.id, recipeVersionId: failed.recipeVersionId, failure: null });
+  for (const name of stagesBefore) {
+    expect(statesOf(job)[name]).toBe("SUCCEEDED");
+    expect(job.stages.find(({ stage }) => stage === name)?.completedUnits).toBeGreaterThan(0);
+  }
+  expect(statesOf(job)["CHURN"]).not.toBe("SUCCEEDED");
+  const readings = await watchJob(service, job.id);
+  for (const reading of readings) for (const name of stagesBefore) expect(statesOf(reading)[name]).toBe("SUCCEEDED");
+  expect(last(readings)).toMatchObject({ state: "SUCCEEDED", retryOfBatchId: failed.id });
+  expect(await readJob(service, failed.id)).toEqual(failed);
+});
 
-covers("3/retry-carries-earlier-job", "RESTART keeps no stage and succeeds", async () => {
+test("RESTART keeps no stage and succeeds [3/retry-carries-earlier-job]", async () => {
   const service = await serviceForTest();
   const failed = await createRetryableJob(service);
   const job = await retrySuccessfully(service, failed.id, "RESTART");

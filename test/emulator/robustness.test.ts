@@ -2,7 +2,6 @@
 // no harm.
 import { connect } from "node:net";
 import { afterEach, expect, test } from "vitest";
-import { covers } from "../covers.ts";
 import { operations } from "../operations.ts";
 import { createRequest, exampleDataForFile } from "./example.ts";
 import { exchangeBytes, expectPlaygroundError, expectProblem } from "./http.ts";
@@ -20,7 +19,7 @@ afterEach(async () => {
   expect(answer.status, "the emulator lives on").toBe(200);
 });
 
-covers("7.2/problem", "malformed JSON gets a Problem", async () => {
+test("malformed JSON gets a Problem [7.2/problem]", async () => {
   const malformed = [
     "",
     " ",
@@ -40,7 +39,7 @@ covers("7.2/problem", "malformed JSON gets a Problem", async () => {
   for (const text of malformed) expectProblem(await submit(text), 400);
 });
 
-covers("7.2/problem", "bytes that are not UTF-8 get a Problem", async () => {
+test("bytes that are not UTF-8 get a Problem [7.2/problem]", async () => {
   for (const bytes of [
     [0x7b, 0xff, 0x7d],
     [0x22, 0xc3, 0x28, 0x22],

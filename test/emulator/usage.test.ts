@@ -1,6 +1,5 @@
 // Tests usage and capabilities, docs/contract.md, 2.2 and 8.
 import { expect, test } from "vitest";
-import { covers } from "../covers.ts";
 import { operations } from "../operations.ts";
 import { type Service, serviceForTest } from "./service.ts";
 import { FILE, registerInput, runJobToEnd, submitJob } from "./work.ts";
@@ -28,7 +27,7 @@ async function usageGrowth(service: Service, work: () => Promise<unknown>, windo
   });
 }
 
-covers("8/workspace-limits-as-data", "the granted amount is the sum of used, reserved and remaining", async () => {
+test("the granted amount is the sum of used, reserved and remaining [8/workspace-limits-as-data]", async () => {
   const service = await serviceForTest();
   for (const window of ["DAY", "ENTITLEMENT"]) {
     const { buckets, observedAt, activatedAt, expiresAt } = await readUsage(service, window);
@@ -85,17 +84,12 @@ test("a new day starts a new DAY window, and the ENTITLEMENT window continues", 
   expect([...(await readUsedByMetric(service, "DAY")).values()].some((used) => used > 0n)).toBe(false);
 });
 
-covers(
-  ["8/workspace-limits-as-data", "2.2/capability-max-bytes-and-rows"],
-  "each capability is enabled or names its prerequisite",
-  async () => {
-    const service = await serviceForTest();
-    const { capabilities: list, limits, workspaceId } = await readCapabilities(service);
-    expect(workspaceId).toBe(service.emulator.workspaceId);
-    expect(list.some(({ enabled }) => enabled)).toBe(true);
-    for (const { enabled, prerequisite } of list) if (!enabled) expect(prerequisite).not.toBeNull();
-    expect(limits.length).toBeGreaterThan(0);
-    for (const { windowStart, windowEnd } of limits)
-      expect(Date.parse(windowStart)).toBeLessThan(Date.parse(windowEnd));
-  },
-);
+test("each capability is enabled or names its prerequisite [8/workspace-limits-as-data, 2.2/capability-max-bytes-and-rows]", async () => {
+  const service = await serviceForTest();
+  const { capabilities: list, limits, workspaceId } = await readCapabilities(service);
+  expect(workspaceId).toBe(service.emulator.workspaceId);
+  expect(list.some(({ enabled }) => enabled)).toBe(true);
+  for (const { enabled, prerequisite } of list) if (!enabled) expect(prerequisite).not.toBeNull();
+  expect(limits.length).toBeGreaterThan(0);
+  for (const { windowStart, windowEnd } of limits) expect(Date.parse(windowStart)).toBeLessThan(Date.parse(windowEnd));
+});

@@ -20,7 +20,6 @@ import {
 import { Failure, type FailureFacts } from "../../src/core/failure.ts";
 import { createIdentity } from "../../src/credentials/identity.ts";
 import { createRedactor } from "../../src/credentials/redaction.ts";
-import { noTokenStore } from "../../src/credentials/token-store.ts";
 import { createTokens } from "../../src/credentials/tokens.ts";
 import type { Emulator } from "../../src/emulator/index.ts";
 import { createGeography } from "../../src/geography/geography.ts";
@@ -194,10 +193,9 @@ export class SimulatedServer {
         clock.advance(ms);
       },
     };
-    this.#journal = openJournal(world.database, {
-      owner: this.owner,
-      now: clock.now,
-    }).then((real) => this.#withFailures(real));
+    this.#journal = openJournal(world.database, { owner: this.owner, now: clock.now }).then((real) =>
+      this.#withFailures(real),
+    );
     this.#actions = createActions({
       journal: () => this.#journal,
       timing: this.#timing,
@@ -208,7 +206,6 @@ export class SimulatedServer {
     });
     this.#tokens = createTokens({
       identity: world.service,
-      store: noTokenStore,
       transport: world.transport,
       timing: this.#timing,
       redactor: createRedactor(),
@@ -299,11 +296,7 @@ export class SimulatedServer {
       timing: this.#timing,
     });
     const serviceName = async () => script.owner;
-    const actions = createServiceActions({
-      actions: this.#actions,
-      journal: () => this.#journal,
-      serviceName,
-    });
+    const actions = createServiceActions({ actions: this.#actions, journal: () => this.#journal, serviceName });
     const ports: Ports = {
       service,
       actions,

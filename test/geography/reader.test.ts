@@ -74,9 +74,7 @@ test("no request is sent during a 429's Retry-After, whichever call needs one", 
   const before = fake.requests.length;
   expect(coverageFor(first).missing[0]?.reason).toContain("429");
   await expect(time.runUntil(geography.openApi({ ...context(), deadlineAt: time.now() + 5000 }))).rejects.toMatchObject(
-    {
-      facts: { kind: "rate_limited" },
-    },
+    { facts: { kind: "rate_limited" } },
   );
   expect(fake.requests).toHaveLength(before);
   await time.runUntil(readAll(CALL_MS));

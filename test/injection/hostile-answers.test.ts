@@ -15,11 +15,12 @@ import {
 } from "../../src/contract/endpoints/job-processing.ts";
 import * as samples from "../contract/samples.ts";
 import { sampleOf } from "../fields.ts";
-import { run } from "../mcp/stdio/child.ts";
 import { jobOperations, type OperationRow } from "../operations.ts";
-import { connectionForFile, connectionForTest } from "../support/mcp.ts";
+import { runInProcess as run } from "../support/command.ts";
+import { connectInProcess, connectionForFile, inProcessClientForTest } from "../support/mcp.ts";
 import type { CallResult } from "../support/results.ts";
 import { answer, neverAnswer, type RecordedRequest, type Step, stubForFile } from "../support/stub.ts";
+import { folderForTest } from "../support/temporary-folder.ts";
 import { runCount } from "../support/thorough.ts";
 import {
   attacks,
@@ -142,9 +143,7 @@ const JobIds = z.looseObject({ data: z.array(z.looseObject({ id: z.string() })) 
 
 const Enveloped = z.looseObject({ meta: z.looseObject({ requestId: z.string() }) });
 
-const Resolved = z.looseObject({
-  results: z.array(z.looseObject({ outcome: z.string(), finding: z.string() })),
-});
+const Resolved = z.looseObject({ results: z.array(z.looseObject({ outcome: z.string(), finding: z.string() })) });
 
 const StructuredTexts = z.looseObject({
   summary: z.string().optional(),
@@ -366,7 +365,7 @@ describe("hostile text of the API", () => {
   test("no row of a geography tool or of catalogue.tsv contains an unquoted line of the server", async () => {
     for (let times = 0; times < 5; times++) {
       startRound(undefined, sampleScenario());
-      const client = await connectionForTest("v2-modern", { env: environmentOf("hostile") });
+      const client = await inProcessClientForTest("v2-modern", environmentOf("hostile"));
       for (const [tool, args] of Object.entries(geographyTools)) {
         const { isError, text } = await client.callTool(tool, argsFor(args)("hostile"));
         expect(isError, text).toBe(false);
@@ -387,7 +386,7 @@ describe("hostile text of the API", () => {
     const env = { ...environmentOf("hostile"), MIC_APPS: "always", MIC_WORKSPACE_ID: workspaceId };
     for (let times = 0; times < 4; times++) {
       startRound(undefined, { ...sampleScenario(), jobState: "FAILED" });
-      const client = await connectionForTest("v2-modern", { env });
+      const client = await inProcessClientForTest("v2-modern", env);
       await client.callTool("submit_job", samples.createJob);
       for (const [tool, args] of [
         ["show_job", { jobId: asArgument(texts.hostile)("a job's id") }],
@@ -581,7 +580,8 @@ describe("terminal output", () => {
   }, 60_000);
 
   test("actions prints ids that the API chose in quotes, and lines to copy without invisible characters", async () => {
-    const client = await connectionForTest("v2-modern", { env: environmentOf("hostile") });
+    const env = { ...environmentOf("hostile"), MIC_STATE_DIR: await folderForTest() };
+    const client = await connectInProcess("v2-modern", { env });
     for (let times = 0; times < 13; times++) {
       startRound(undefined, sampleScenario());
       await client.callTool("submit_job", { ...samples.createJob, idempotencyKey: `submitted-${times}` });
@@ -591,7 +591,7 @@ describe("terminal output", () => {
     const unanswered = client
       .callTool("submit_job", { ...samples.createJob, idempotencyKey: key })
       .catch(() => undefined);
-    const list = () => run(["actions"], { env: { ...environmentOf("hostile"), HOME: client.home } });
+    const list = () => run(["actions"], { env });
     await expect.poll(async () => (await list()).stdout, { timeout: 10_000 }).toContain("\nmic-mcp resolve '");
     const { stdout } = await list();
     expect(stdout).toContain("submitted-12");

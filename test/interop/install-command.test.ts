@@ -8,7 +8,7 @@ import { describe, expect, test } from "vitest";
 import * as z from "zod/v4";
 import { INSTALL_CLIENTS } from "../../src/cli/commands.ts";
 import { configurationPath } from "../../src/cli/install.ts";
-import { run } from "../mcp/stdio/child.ts";
+import { runInProcess as run } from "../support/command.ts";
 import { bareEnvironment } from "../support/mcp.ts";
 import { folderForTest } from "../support/temporary-folder.ts";
 import { TOOL_NAMES } from "../tools/catalogue.ts";

@@ -1,7 +1,6 @@
 // Tests the effects of the configuration: the default workspace, read-only mode, toolsets, and missing settings.
 import { describe, expect, test } from "vitest";
 import * as z from "zod/v4";
-import { covers } from "../covers.ts";
 import { serviceForFile } from "../emulator/service.ts";
 import { operations } from "../operations.ts";
 import {
@@ -34,48 +33,44 @@ async function callError(connection: TestClient, name: string): Promise<string> 
 }
 
 describe.each(testedRevisions)("%s", (revision) => {
-  covers(
-    ["4.2/query-workspace-id", "1/workspace-id-prefix"],
-    "tools use the default workspace if no workspaceId is given",
-    async () => {
-      const { workspaceId } = service().emulator;
-      const connection = await serve(revision, { MIC_WORKSPACE_ID: workspaceId });
-      for (const { name, inputSchema } of await connection.listTools()) {
-        const { properties, required = [] } = z
-          .looseObject({ properties: z.record(z.string(), z.unknown()), required: z.array(z.string()).optional() })
-          .parse(inputSchema);
-        expect(required, name).not.toContain("workspaceId");
-        const workspaceTools = [
-          "get_capabilities",
-          "register_input",
-          "list_recipes",
-          "submit_job",
-          "list_jobs",
-          "get_usage",
-          "request_file_processing",
-          "run_job",
-          "run_jobs",
-          "retry_jobs",
-        ];
-        expect("workspaceId" in properties, name).toBe(workspaceTools.includes(name));
-      }
-      expect(connection.instructions()).toContain(workspaceId);
-      const jobs = await connection.callTool("list_jobs", { limit: 1 });
-      expect(jobs.isError, jobs.text).toBe(false);
-      expect((await connection.callTool("get_capabilities", { view: "full" })).structured).toMatchObject({
-        data: { workspaceId },
-      });
-      const registered = await connection.callTool("register_input", {
-        inputKind: "M4_FILE",
-        referenceId: service().emulator.fileIds[0],
-      });
-      expect(registered.structured).toMatchObject({ data: { state: "READY" } });
-      const other = await connection.callTool("list_jobs", { workspaceId: "micws_other" });
-      expect(other.error).toMatchObject({ kind: "forbidden" });
-      const wrong = await connection.callTool("list_jobs", { workspaceId: "" });
-      expect(wrong.error).toMatchObject({ kind: "invalid_arguments", fieldErrors: [{ pointer: "/workspaceId" }] });
-    },
-  );
+  test("tools use the default workspace if no workspaceId is given [4.2/query-workspace-id, 1/workspace-id-prefix]", async () => {
+    const { workspaceId } = service().emulator;
+    const connection = await serve(revision, { MIC_WORKSPACE_ID: workspaceId });
+    for (const { name, inputSchema } of await connection.listTools()) {
+      const { properties, required = [] } = z
+        .looseObject({ properties: z.record(z.string(), z.unknown()), required: z.array(z.string()).optional() })
+        .parse(inputSchema);
+      expect(required, name).not.toContain("workspaceId");
+      const workspaceTools = [
+        "get_capabilities",
+        "register_input",
+        "list_recipes",
+        "submit_job",
+        "list_jobs",
+        "get_usage",
+        "request_file_processing",
+        "run_job",
+        "run_jobs",
+        "retry_jobs",
+      ];
+      expect("workspaceId" in properties, name).toBe(workspaceTools.includes(name));
+    }
+    expect(connection.instructions()).toContain(workspaceId);
+    const jobs = await connection.callTool("list_jobs", { limit: 1 });
+    expect(jobs.isError, jobs.text).toBe(false);
+    expect((await connection.callTool("get_capabilities", { view: "full" })).structured).toMatchObject({
+      data: { workspaceId },
+    });
+    const registered = await connection.callTool("register_input", {
+      inputKind: "M4_FILE",
+      referenceId: service().emulator.fileIds[0],
+    });
+    expect(registered.structured).toMatchObject({ data: { state: "READY" } });
+    const other = await connection.callTool("list_jobs", { workspaceId: "micws_other" });
+    expect(other.error).toMatchObject({ kind: "forbidden" });
+    const wrong = await connection.callTool("list_jobs", { workspaceId: "" });
+    expect(wrong.error).toMatchObject({ kind: "invalid_arguments", fieldErrors: [{ pointer: "/workspaceId" }] });
+  });
 
   test("tools require a workspaceId if there is no default workspace", async () => {
     const connection = await serve(revision);
@@ -124,33 +119,29 @@ describe.each(testedRevisions)("%s", (revision) => {
     }
   });
 
-  covers(
-    "5/playground-anonymous",
-    "tools report the settings to set if the base URL or the credentials are missing",
-    async () => {
-      const unconfigured = await inProcessClientForTest(revision, {});
-      expect(await namesOf(unconfigured)).toEqual(TOOL_NAMES);
-      for (const name of ["list_states", "get_job"]) {
-        const { error } = await unconfigured.callTool(name, name === "get_job" ? { jobId: "j" } : {});
-        expect(error).toMatchObject({ kind: "not_configured", retryable: false, sideEffect: "none" });
-        expect(error?.next).toMatch(/MIC_BASE_URL.*--emulator/);
-      }
-      const anonymous = await inProcessClientForTest(revision, { MIC_BASE_URL: `${service().emulator.baseUrl}/` });
-      expect((await anonymous.callTool("list_states")).isError).toBe(false);
-      const { error } = await anonymous.callTool("get_job", { jobId: "j" });
-      expect(error).toMatchObject({ kind: "not_configured", sideEffect: "none" });
-      expect(error?.next).toMatch(/MIC_CLIENT_ID.*MIC_CLIENT_SECRET/);
-      const denied = await serve(revision, { MIC_CLIENT_SECRET: "not-the-secret" });
-      const failed = await denied.callTool("get_job", { jobId: "j" });
-      expect(failed.error).toMatchObject({
-        kind: "unauthorized",
-        status: 401,
-        code: "invalid_client",
-        sideEffect: "none",
-      });
-      expect(failed.error?.next).toContain("MIC_CLIENT_SECRET");
-    },
-  );
+  test("tools report the settings to set if the base URL or the credentials are missing [5/playground-anonymous]", async () => {
+    const unconfigured = await inProcessClientForTest(revision, {});
+    expect(await namesOf(unconfigured)).toEqual(TOOL_NAMES);
+    for (const name of ["list_states", "get_job"]) {
+      const { error } = await unconfigured.callTool(name, name === "get_job" ? { jobId: "j" } : {});
+      expect(error).toMatchObject({ kind: "not_configured", retryable: false, sideEffect: "none" });
+      expect(error?.next).toMatch(/MIC_BASE_URL.*--emulator/);
+    }
+    const anonymous = await inProcessClientForTest(revision, { MIC_BASE_URL: `${service().emulator.baseUrl}/` });
+    expect((await anonymous.callTool("list_states")).isError).toBe(false);
+    const { error } = await anonymous.callTool("get_job", { jobId: "j" });
+    expect(error).toMatchObject({ kind: "not_configured", sideEffect: "none" });
+    expect(error?.next).toMatch(/MIC_CLIENT_ID.*MIC_CLIENT_SECRET/);
+    const denied = await serve(revision, { MIC_CLIENT_SECRET: "not-the-secret" });
+    const failed = await denied.callTool("get_job", { jobId: "j" });
+    expect(failed.error).toMatchObject({
+      kind: "unauthorized",
+      status: 401,
+      code: "invalid_client",
+      sideEffect: "none",
+    });
+    expect(failed.error?.next).toContain("MIC_CLIENT_SECRET");
+  });
 
   test("every tool reports a missing configuration before it checks arguments", async () => {
     const unconfigured = await inProcessClientForTest(revision, { MIC_KEYCHAIN: "off" });

@@ -1,6 +1,5 @@
 // Tests that no secret leaves the server: the API of these tests echoes everything it receives, in each possible place.
 import { expect, test } from "vitest";
-import { covers } from "../covers.ts";
 import { type ClientRevision, type Connection, connectionForTest } from "../support/mcp.ts";
 import { answer, type RecordedRequest, type Step, stubForTest } from "../support/stub.ts";
 
@@ -81,7 +80,7 @@ const echoingSteps: readonly ((echo: string, status: number) => Step)[] = [
   (echo) => answer(302, "", { location: `https://example.invalid/?${encodeURIComponent(echo)}` }),
 ];
 
-covers("5/secret-stays-in-server", "secrets in any answer of the API are redacted", async () => {
+test("secrets in any answer of the API are redacted [5/secret-stays-in-server]", async () => {
   const stub = await stubForTest();
   stub.respondToToken(() => answer(200, { access_token: TOKEN, token_type: "Bearer" }));
   stub.respond((request) => {
@@ -107,7 +106,7 @@ covers("5/secret-stays-in-server", "secrets in any answer of the API are redacte
 });
 
 // One revision is enough, because all revisions share one redaction of output.
-covers("5/secret-stays-in-server", "a token endpoint that echoes its request reveals no secret", async () => {
+test("a token endpoint that echoes its request reveals no secret [5/secret-stays-in-server]", async () => {
   const stub = await stubForTest();
   stub.respondToToken((request) =>
     answer(401, { error: "invalid_client", error_description: secretsOf(request), extra: SECRET }),

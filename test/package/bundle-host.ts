@@ -32,7 +32,7 @@ interface Installation {
   /** The folder of the unpacked bundle. */
   readonly folder: string;
   readonly home: string;
-  /** What the user entered; a variable without an answer and without a default stays as it is. */
+  /** The values that the user entered; a variable without an answer and without a default stays as it is. */
   readonly answers: Readonly<Record<string, string>>;
 }
 

@@ -4,7 +4,7 @@ import { join } from "node:path";
 import { expect, test } from "vitest";
 
 const BLOCK_BYTES = 4_096;
-/** What `du` reports on a file system with 4 KiB blocks, in MiB. */
+/** The limit for the size that `du` reports on a file system with 4 KiB blocks, in MiB. */
 const LIMIT_MIB = 300;
 
 /** Adds up the blocks of a folder without nested packages; a file with several names counts once. */

@@ -33,11 +33,7 @@ interface Node {
 }
 
 const currentNode: Node = { name: `Node ${process.versions.node}`, path: process.execPath, missing: undefined };
-const toNode = (name: NodeName): Node => ({
-  name,
-  path: nodeOf(name),
-  missing: missingReason(name),
-});
+const toNode = (name: NodeName): Node => ({ name, path: nodeOf(name), missing: missingReason(name) });
 const nodes: readonly Node[] = [currentNode, ...nodeNames.map(toNode)];
 /** The current Node and the newest one are always tested. */
 const isLeftToCi = (node: Node): boolean => !isThorough && node !== currentNode && node !== nodes.at(-1);

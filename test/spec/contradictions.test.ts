@@ -14,7 +14,6 @@ import {
   retryJob,
   stage,
 } from "../contract/samples.ts";
-import { covers } from "../covers.ts";
 import { answer } from "../support/stub.ts";
 import { type Session, sessionForTest } from "../unspecified/session.ts";
 
@@ -37,7 +36,7 @@ const failures = [
   ["CANCELLED", problem, false],
 ] as const;
 
-covers("7.2/failure-when-failed", "reports a missing failure and an unexpected one as drift", async () => {
+test("reports a missing failure and an unexpected one as drift [7.2/failure-when-failed]", async () => {
   const session = await sessionForTest();
   for (const [tool, args, resource] of [
     ["get_job", { jobId: job.id, view: "full" }, job],
@@ -59,48 +58,40 @@ covers("7.2/failure-when-failed", "reports a missing failure and an unexpected o
     }
 });
 
-covers(
-  "7.2/failure-when-failed",
-  "reports an unexpected failure in a list with the item, in a resource as in its tool",
-  async () => {
-    const session = await sessionForTest();
-    const data = [
-      job,
-      { ...job, failure: problem },
-      { ...job, state: "FAILED" },
-      { ...job, state: "FAILED", failure: problem },
-    ];
-    const { drift, structured } = await expectSuccess(session, { ...jobList, data }, "list_jobs", {
-      workspaceId: "micws_1",
-    });
-    expect(drift).toEqual([
-      "/data/1/failure: a Problem, though the state is RUNNING",
-      "/data/2/failure: null, though the state is FAILED",
-    ]);
-    expect(structured?.["data"]).toHaveLength(4);
-    session.stub.expect(answer(200, enveloped(data[1])));
-    const resource = await session.connection.readResource("mic://jobs/job-1");
-    expect(resource.meta).toEqual({ "mic-mcp/drift": ["/data/failure: a Problem, though the state is RUNNING"] });
-  },
-);
+test("reports an unexpected failure in a list with the item, in a resource as in its tool [7.2/failure-when-failed]", async () => {
+  const session = await sessionForTest();
+  const data = [
+    job,
+    { ...job, failure: problem },
+    { ...job, state: "FAILED" },
+    { ...job, state: "FAILED", failure: problem },
+  ];
+  const { drift, structured } = await expectSuccess(session, { ...jobList, data }, "list_jobs", {
+    workspaceId: "micws_1",
+  });
+  expect(drift).toEqual([
+    "/data/1/failure: a Problem, though the state is RUNNING",
+    "/data/2/failure: null, though the state is FAILED",
+  ]);
+  expect(structured?.["data"]).toHaveLength(4);
+  session.stub.expect(answer(200, enveloped(data[1])));
+  const resource = await session.connection.readResource("mic://jobs/job-1");
+  expect(resource.meta).toEqual({ "mic-mcp/drift": ["/data/failure: a Problem, though the state is RUNNING"] });
+});
 
-covers(
-  ["7.2/failure-when-failed", "4.2/key-names-one-command"],
-  "reports the drift of an action again when its answer is replayed",
-  async () => {
-    const session = await sessionForTest();
-    const args = { jobId: job.id, ...retryJob, idempotencyKey: "letter-key-1" };
-    const made = enveloped({ ...job, retryOfBatchId: job.id, failure: problem });
-    const first = await expectSuccess(session, made, "retry_job", args, 202);
-    expect(first.drift).toEqual(["/data/failure: a Problem, though the state is RUNNING"]);
-    session.stub.expect(answer(200, made));
-    const again = await session.connection.callTool("retry_job", args);
-    expect(again.structured).toMatchObject({ action: { replayed: true }, data: { failure: { code: problem.code } } });
-    expect(again.meta["mic-mcp/drift"]).toEqual(first.drift);
-  },
-);
+test("reports the drift of an action again when its answer is replayed [7.2/failure-when-failed, 4.2/key-names-one-command]", async () => {
+  const session = await sessionForTest();
+  const args = { jobId: job.id, ...retryJob, idempotencyKey: "letter-key-1" };
+  const made = enveloped({ ...job, retryOfBatchId: job.id, failure: problem });
+  const first = await expectSuccess(session, made, "retry_job", args, 202);
+  expect(first.drift).toEqual(["/data/failure: a Problem, though the state is RUNNING"]);
+  session.stub.expect(answer(200, made));
+  const again = await session.connection.callTool("retry_job", args);
+  expect(again.structured).toMatchObject({ action: { replayed: true }, data: { failure: { code: problem.code } } });
+  expect(again.meta["mic-mcp/drift"]).toEqual(first.drift);
+});
 
-covers("1/nine-stages-in-order", "reports stages that are out of the contract's order or duplicated", async () => {
+test("reports stages that are out of the contract's order or duplicated [1/nine-stages-in-order]", async () => {
   const session = await sessionForTest();
   const inOrder = [[], ["SERVE"], ["GATHER", "SERVE"], ["SIFT", "CHURN", "TASTE"], STAGES];
   const outOfOrder = [
@@ -123,7 +114,7 @@ covers("1/nine-stages-in-order", "reports stages that are out of the contract's 
   }
 });
 
-covers("4.2/has-more", "hasMore shows whether more items remain; a contradicting cursor is reported too", async () => {
+test("hasMore shows whether more items remain; a contradicting cursor is reported too [4.2/has-more]", async () => {
   const session = await sessionForTest();
   for (const [tool, list] of [
     ["list_jobs", jobList],
@@ -151,7 +142,7 @@ covers("4.2/has-more", "hasMore shows whether more items remain; a contradicting
   }
 });
 
-covers("9/playground-document-version", "reports a document of another version than the contract's", async () => {
+test("reports a document of another version than the contract's [9/playground-document-version]", async () => {
   const session = await sessionForTest();
   const named = ["/info/version: not 1.0.0, the contract's document version"];
   for (const [info, drift] of [
@@ -168,7 +159,7 @@ covers("9/playground-document-version", "reports a document of another version t
   }
 });
 
-covers("3/retry-carries-earlier-job", "does not accept an answer that is not a retry of this job", async () => {
+test("does not accept an answer that is not a retry of this job [3/retry-carries-earlier-job]", async () => {
   const session = await sessionForTest();
   const { stub, connection } = session;
   for (const [index, earlier] of [null, "another", "ZZ1", "zz1 "].entries()) {

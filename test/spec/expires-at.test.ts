@@ -1,8 +1,7 @@
 // Tests expiresAt of a processing request: an instant that has certainly passed is never sent, and a request that was sent in
 // time is resumed later.
-import { expect, onTestFinished, vi } from "vitest";
+import { expect, onTestFinished, test, vi } from "vitest";
 import { createProcessingRequest, micEnveloped, processingRequest } from "../contract/samples.ts";
-import { covers } from "../covers.ts";
 import { answer, resetAfterReading } from "../support/stub.ts";
 import { sessionForTest } from "../unspecified/session.ts";
 
@@ -11,68 +10,57 @@ const inMs = (ms: number): string => new Date(Date.now() + ms).toISOString();
 const accepted = answer(201, micEnveloped(processingRequest));
 const readBack = answer(200, micEnveloped(processingRequest));
 
-covers(
-  "4.2/processing-request-expires-in-future",
-  "refuses an instant that passed by more than the clock tolerance without sending, and leaves any other to the API",
-  async () => {
-    const { stub, connection } = await sessionForTest();
-    const requestProcessing = (expiresAt: string, purpose = createProcessingRequest.purpose) =>
-      connection.callTool("request_file_processing", { ...createProcessingRequest, expiresAt, purpose });
-    const past = [
-      "2020-01-01T00:00:00Z",
-      "1970-01-01T00:00:00.000001Z",
-      inMs(-SLACK_MS - 1000),
-      inMs(-SLACK_MS - 1).replace("Z", "999Z"),
-    ];
-    for (const expiresAt of past) {
-      const { error, text } = await requestProcessing(expiresAt);
-      expect(error, text).toMatchObject({
-        kind: "invalid_arguments",
-        sideEffect: "none",
-        retryable: false,
-        fieldErrors: [{ pointer: "/expiresAt", code: "IN_THE_PAST" }],
-      });
-      expect(text).toContain("Nothing was changed");
-    }
-    expect(stub.requests).toHaveLength(0);
-    expect(stub.tokenRequests).toHaveLength(0);
-    // 60 s of tolerance for a slow machine.
-    for (const expiresAt of [inMs(-SLACK_MS + 60_000), inMs(0), inMs(60_000), "9999-12-31T23:59:59.999999Z"]) {
-      stub.expect(accepted);
-      // With another purpose, because the expiry is a note: the same request would be a replay.
-      expect((await requestProcessing(expiresAt, `Purpose until ${expiresAt}`)).isError, expiresAt).toBe(false);
-      expect(stub.requests.at(-1)?.body.toString()).toContain(`"expiresAt":"${expiresAt}"`);
-    }
-  },
-);
-
-covers(
-  ["4.2/processing-request-expires-in-future", "4.2/key-names-one-command"],
-  "resumes and replays an action after the expiry if it was sent in time",
-  async () => {
-    const { stub, connection } = await sessionForTest();
-    const passesAt = Date.now() + 60_000;
-    const expiresAt = new Date(passesAt - SLACK_MS).toISOString();
-    const args = { ...createProcessingRequest, expiresAt, idempotencyKey: "letter-expires-1" };
-    stub.expect(resetAfterReading, answer(503, undefined, { "retry-after": "600" }));
-    const lost = await connection.callTool("request_file_processing", args);
-    expect(lost.error, lost.text).toMatchObject({ kind: "outcome_unknown", sideEffect: "unknown" });
-    vi.setSystemTime(passesAt + 50);
-    onTestFinished(() => void vi.useRealTimers());
-
-    const tooLate = await connection.callTool("request_file_processing", {
-      ...args,
-      idempotencyKey: "letter-expires-2",
+test("refuses an instant that passed by more than the clock tolerance without sending, and leaves any other to the API [4.2/processing-request-expires-in-future]", async () => {
+  const { stub, connection } = await sessionForTest();
+  const requestProcessing = (expiresAt: string, purpose = createProcessingRequest.purpose) =>
+    connection.callTool("request_file_processing", { ...createProcessingRequest, expiresAt, purpose });
+  const past = [
+    "2020-01-01T00:00:00Z",
+    "1970-01-01T00:00:00.000001Z",
+    inMs(-SLACK_MS - 1000),
+    inMs(-SLACK_MS - 1).replace("Z", "999Z"),
+  ];
+  for (const expiresAt of past) {
+    const { error, text } = await requestProcessing(expiresAt);
+    expect(error, text).toMatchObject({
+      kind: "invalid_arguments",
+      sideEffect: "none",
+      retryable: false,
+      fieldErrors: [{ pointer: "/expiresAt", code: "IN_THE_PAST" }],
     });
-    expect(tooLate.error).toMatchObject({ kind: "invalid_arguments", fieldErrors: [{ pointer: "/expiresAt" }] });
+    expect(text).toContain("Nothing was changed");
+  }
+  expect(stub.requests).toHaveLength(0);
+  expect(stub.tokenRequests).toHaveLength(0);
+  // 60 s of tolerance for a slow machine.
+  for (const expiresAt of [inMs(-SLACK_MS + 60_000), inMs(0), inMs(60_000), "9999-12-31T23:59:59.999999Z"]) {
+    stub.expect(accepted);
+    // With another purpose, because the expiry is a note: the same request would be a replay.
+    expect((await requestProcessing(expiresAt, `Purpose until ${expiresAt}`)).isError, expiresAt).toBe(false);
+    expect(stub.requests.at(-1)?.body.toString()).toContain(`"expiresAt":"${expiresAt}"`);
+  }
+});
 
-    stub.expect(accepted, readBack, readBack);
-    const resumed = await connection.callTool("request_file_processing", args);
-    expect(resumed.structured, resumed.text).toMatchObject({ action: { idempotencyKey: args.idempotencyKey } });
-    const again = await connection.callTool("request_file_processing", args);
-    expect(again.structured).toMatchObject({ action: { replayed: true } });
-    const bodies = stub.requests.filter(({ method }) => method === "POST").map(({ body }) => body.toString());
-    expect(bodies).toHaveLength(3);
-    expect(new Set(bodies).size).toBe(1);
-  },
-);
+test("resumes and replays an action after the expiry if it was sent in time [4.2/processing-request-expires-in-future, 4.2/key-names-one-command]", async () => {
+  const { stub, connection } = await sessionForTest();
+  const passesAt = Date.now() + 60_000;
+  const expiresAt = new Date(passesAt - SLACK_MS).toISOString();
+  const args = { ...createProcessingRequest, expiresAt, idempotencyKey: "letter-expires-1" };
+  stub.expect(resetAfterReading, answer(503, undefined, { "retry-after": "600" }));
+  const lost = await connection.callTool("request_file_processing", args);
+  expect(lost.error, lost.text).toMatchObject({ kind: "outcome_unknown", sideEffect: "unknown" });
+  vi.setSystemTime(passesAt + 50);
+  onTestFinished(() => void vi.useRealTimers());
+
+  const tooLate = await connection.callTool("request_file_processing", { ...args, idempotencyKey: "letter-expires-2" });
+  expect(tooLate.error).toMatchObject({ kind: "invalid_arguments", fieldErrors: [{ pointer: "/expiresAt" }] });
+
+  stub.expect(accepted, readBack, readBack);
+  const resumed = await connection.callTool("request_file_processing", args);
+  expect(resumed.structured, resumed.text).toMatchObject({ action: { idempotencyKey: args.idempotencyKey } });
+  const again = await connection.callTool("request_file_processing", args);
+  expect(again.structured).toMatchObject({ action: { replayed: true } });
+  const bodies = stub.requests.filter(({ method }) => method === "POST").map(({ body }) => body.toString());
+  expect(bodies).toHaveLength(3);
+  expect(new Set(bodies).size).toBe(1);
+});

@@ -1,7 +1,6 @@
 // Tests edge cases of geography: the meaning of an error status and of an empty list, and unusual but valid URIs and instants.
 import { expect, test } from "vitest";
 import { catalogMetadata, districtsResponse, statesResponse } from "../contract/samples.ts";
-import { covers } from "../covers.ts";
 import { answer, type RecordedRequest, type Step, type Stub } from "../support/stub.ts";
 import { sessionForTest } from "../unspecified/session.ts";
 
@@ -17,30 +16,26 @@ const createUpstreamError = (status: number): Step =>
   answer(status, { status: "PLAYGROUND_UPSTREAM_UNAVAILABLE" }, { "retry-after": "600" });
 const emptyList = answer(200, { ...catalogMetadata, state: "Telangana", districts: [] });
 
-covers(
-  "7.1/upstream-status-preserved",
-  "reports an upstream error other than 404 as such, whatever its status",
-  async () => {
-    const { stub, connection } = await sessionForTest();
-    for (const status of [400, 410, 502]) {
-      answerDistricts(stub, createUpstreamError(status));
-      // The error is caused neither by a state in the list nor by an unlisted one.
-      for (const state of ["TG", "ZZ"]) {
-        const { error, text } = await connection.callTool("list_districts", { state });
-        expect(error, text).toMatchObject({
-          kind: "upstream_unavailable",
-          status,
-          code: "PLAYGROUND_UPSTREAM_UNAVAILABLE",
-          retryable: true,
-          sideEffect: "none",
-        });
-        expect(text).not.toMatch(/no such state/i);
-        const uri = `mic://geography/states/${state}/districts`;
-        await expect(connection.readResource(uri)).rejects.toThrow(/PLAYGROUND_UPSTREAM_UNAVAILABLE/);
-      }
+test("reports an upstream error other than 404 as such, whatever its status [7.1/upstream-status-preserved]", async () => {
+  const { stub, connection } = await sessionForTest();
+  for (const status of [400, 410, 502]) {
+    answerDistricts(stub, createUpstreamError(status));
+    // The error is caused neither by a state in the list nor by an unlisted one.
+    for (const state of ["TG", "ZZ"]) {
+      const { error, text } = await connection.callTool("list_districts", { state });
+      expect(error, text).toMatchObject({
+        kind: "upstream_unavailable",
+        status,
+        code: "PLAYGROUND_UPSTREAM_UNAVAILABLE",
+        retryable: true,
+        sideEffect: "none",
+      });
+      expect(text).not.toMatch(/no such state/i);
+      const uri = `mic://geography/states/${state}/districts`;
+      await expect(connection.readResource(uri)).rejects.toThrow(/PLAYGROUND_UPSTREAM_UNAVAILABLE/);
     }
-  },
-);
+  }
+});
 
 const { contract } = statesResponse;
 const unknownStateAnswers: readonly (readonly [string, Step])[] = [
@@ -55,41 +50,33 @@ const unknownStateAnswers: readonly (readonly [string, Step])[] = [
   ["an empty list of the code's name", answer(200, { contract, state: "ZZ", districts: [] })],
 ];
 
-covers(
-  ["4.1/state-required", "4.1/assumes-no-answer-to-unknown-state"],
-  "reports an unknown state only for a code that the states list does not have, whatever the answer",
-  async () => {
-    for (const [what, step] of unknownStateAnswers) {
-      const { stub, connection } = await sessionForTest();
-      answerDistricts(stub, step);
-      const unknown = await connection.callTool("list_districts", { state: "ZZ" });
-      const next = expect.stringContaining("list_states");
-      expect(unknown.error, what).toMatchObject({ kind: "not_found", retryable: false, sideEffect: "none", next });
-      expect(unknown.text).toContain('No such state: "ZZ"');
-      expect(stub.requests.some(({ target }) => target.endsWith("state=ZZ"))).toBe(true);
-      const knownState = await connection.callTool("list_districts", { state: "tg" });
-      expect(knownState.text, what).not.toMatch(/no such state/i);
-      if (what.startsWith("an empty list")) continue;
-      expect(knownState.error).toMatchObject({ status: Number(what.slice(0, 3)), sideEffect: "none" });
-    }
-  },
-);
-
-covers(
-  ["2.1/districts-response-districts", "2.1/state-counts"],
-  "returns an empty list for a state without districts",
-  async () => {
+test("reports an unknown state only for a code that the states list does not have, whatever the answer [4.1/state-required, 4.1/assumes-no-answer-to-unknown-state]", async () => {
+  for (const [what, step] of unknownStateAnswers) {
     const { stub, connection } = await sessionForTest();
-    const none = { ...statesResponse, states: [{ ...statesResponse.states[0], districtCount: 0, mandalCount: 0 }] };
-    answerDistricts(stub, emptyList, answer(200, none));
-    const { isError, structured, text } = await connection.callTool("list_districts", { state: "TG" });
-    expect(isError, text).toBe(false);
-    expect(structured).toMatchObject({ state: "Telangana", districts: [] });
-    expect(text).toContain("Telangana (TG): 0 districts");
-    const { text: read } = await connection.readResource("mic://geography/states/TG/districts");
-    expect(JSON.parse(read)).toMatchObject({ districts: [] });
-  },
-);
+    answerDistricts(stub, step);
+    const unknown = await connection.callTool("list_districts", { state: "ZZ" });
+    const next = expect.stringContaining("list_states");
+    expect(unknown.error, what).toMatchObject({ kind: "not_found", retryable: false, sideEffect: "none", next });
+    expect(unknown.text).toContain('No such state: "ZZ"');
+    expect(stub.requests.some(({ target }) => target.endsWith("state=ZZ"))).toBe(true);
+    const knownState = await connection.callTool("list_districts", { state: "tg" });
+    expect(knownState.text, what).not.toMatch(/no such state/i);
+    if (what.startsWith("an empty list")) continue;
+    expect(knownState.error).toMatchObject({ status: Number(what.slice(0, 3)), sideEffect: "none" });
+  }
+});
+
+test("returns an empty list for a state without districts [2.1/districts-response-districts, 2.1/state-counts]", async () => {
+  const { stub, connection } = await sessionForTest();
+  const none = { ...statesResponse, states: [{ ...statesResponse.states[0], districtCount: 0, mandalCount: 0 }] };
+  answerDistricts(stub, emptyList, answer(200, none));
+  const { isError, structured, text } = await connection.callTool("list_districts", { state: "TG" });
+  expect(isError, text).toBe(false);
+  expect(structured).toMatchObject({ state: "Telangana", districts: [] });
+  expect(text).toContain("Telangana (TG): 0 districts");
+  const { text: read } = await connection.readResource("mic://geography/states/TG/districts");
+  expect(JSON.parse(read)).toMatchObject({ districts: [] });
+});
 
 test("returns an empty list if the states cannot be read", async () => {
   const { stub, connection } = await sessionForTest();
@@ -99,7 +86,7 @@ test("returns an empty list if the states cannot be read", async () => {
   expect(structured).toMatchObject({ districts: [] });
 });
 
-covers("4.1/districts", "sends no second request if the list is not empty", async () => {
+test("sends no second request if the list is not empty [4.1/districts]", async () => {
   const { stub, connection } = await sessionForTest();
   stub.expect(answer(200, districtsResponse));
   const { structured } = await connection.callTool("list_districts", { state: "TG" });

@@ -4,7 +4,6 @@ import { expect, test } from "vitest";
 import * as z from "zod/v4";
 import { stubEnv } from "../api-client/client.ts";
 import { createJob, enveloped, job, micEnveloped, openApiDocument, recipeOffer } from "../contract/samples.ts";
-import { covers } from "../covers.ts";
 import { callMessage, initialize, start } from "../mcp/stdio/child.ts";
 import { answer, stubForTest } from "../support/stub.ts";
 import { folderForTest } from "../support/temporary-folder.ts";
@@ -12,7 +11,7 @@ import { sessionForTest } from "../unspecified/session.ts";
 
 const MAX_INT64 = "9223372036854775807";
 
-covers("4.1/openapi", "returns an OpenAPI document with int64 bounds with exact numbers", async () => {
+test("returns an OpenAPI document with int64 bounds with exact numbers [4.1/openapi]", async () => {
   const { stub, connection } = await sessionForTest();
   const schema = { type: "integer", minimum: 0, maximum: "MAX", example: 9007199254740991 };
   const document = {
@@ -34,78 +33,67 @@ covers("4.1/openapi", "returns an OpenAPI document with int64 bounds with exact 
   expect(JSON.parse(rest)).toEqual(shown);
 });
 
-covers(
-  "2.2/recipe-parameters-definition",
-  "never shows numbers of a recipe as null or as different numbers",
-  async () => {
-    const { stub, connection } = await sessionForTest();
-    const offer = JSON.stringify(micEnveloped(recipeOffer));
-    for (const [sent, shown] of [
-      ["1e308", 1e308],
-      ["9007199254740991", 9007199254740991],
-      ["9007199254740993", "9007199254740993"],
-      ["1e400", `more than ${Number.MAX_VALUE}`],
-      ["-1e400", `less than -${Number.MAX_VALUE}`],
-    ] as const) {
-      stub.expect(answer(200, offer.replaceAll('"maximum":2026', `"maximum":${sent}`)));
-      const { structured, text } = await connection.callTool("get_recipe", { versionId: recipeOffer.recipe.versionId });
-      const { parameters } = z
-        .looseObject({ data: z.looseObject({ recipe: z.looseObject({ parameters: z.unknown() }) }) })
-        .parse(structured).data.recipe;
-      expect(parameters, sent).toMatchObject({ references: { year: { maximum: shown } } });
-      expect(text).toContain(`"maximum":${JSON.stringify(shown)}`);
-    }
-  },
-);
+test("never shows numbers of a recipe as null or as different numbers [2.2/recipe-parameters-definition]", async () => {
+  const { stub, connection } = await sessionForTest();
+  const offer = JSON.stringify(micEnveloped(recipeOffer));
+  for (const [sent, shown] of [
+    ["1e308", 1e308],
+    ["9007199254740991", 9007199254740991],
+    ["9007199254740993", "9007199254740993"],
+    ["1e400", `more than ${Number.MAX_VALUE}`],
+    ["-1e400", `less than -${Number.MAX_VALUE}`],
+  ] as const) {
+    stub.expect(answer(200, offer.replaceAll('"maximum":2026', `"maximum":${sent}`)));
+    const { structured, text } = await connection.callTool("get_recipe", { versionId: recipeOffer.recipe.versionId });
+    const { parameters } = z
+      .looseObject({ data: z.looseObject({ recipe: z.looseObject({ parameters: z.unknown() }) }) })
+      .parse(structured).data.recipe;
+    expect(parameters, sent).toMatchObject({ references: { year: { maximum: shown } } });
+    expect(text).toContain(`"maximum":${JSON.stringify(shown)}`);
+  }
+});
 
 const Refused = z.looseObject({
   result: z.looseObject({ isError: z.boolean().optional(), _meta: z.looseObject({}).optional() }),
 });
 
-covers(
-  ["4.2/job-parameter-values", "4.2/job-no-defaults-no-plan"],
-  "refuses a number that cannot be sent exactly, with its pointer at any depth, and sends all others exactly",
-  async () => {
-    const stub = await stubForTest();
-    const stateDir = await folderForTest();
-    const env = {
-      ...stubEnv(stub),
-      MIC_STATE_DIR: stateDir,
-    };
-    stub.respond(() => answer(202, enveloped({ ...job, retryOfBatchId: null })));
-    const program = start(["serve"], { env });
-    await initialize(program);
-    // Written as text, because JSON.stringify of a client would convert most of these to null.
-    let id = 10;
-    const submit = async (parameterValues: string) => {
-      id += 1;
-      const message = JSON.stringify(callMessage(id, "submit_job", { ...createJob, parameterValues: "HERE" }));
-      program.process.stdin.write(`${message.replace('"HERE"', parameterValues)}\n`);
-      return Refused.parse((await program.answersTo([id])).get(id)).result;
-    };
-    for (const [values, pointer] of [
-      ['{"q":1e400}', "/parameterValues/q"],
-      ['{"q":-1e400}', "/parameterValues/q"],
-      ['{"q":1e300}', "/parameterValues/q"],
-      ['{"a":[{"b":1},{"b":1e999}]}', "/parameterValues/a/1/b"],
-      ['{"q":9007199254740992}', "/parameterValues/q"],
-    ] as const) {
-      const refused = await submit(values);
-      expect(refused.isError, values).toBe(true);
-      expect(refused._meta?.["mic-mcp/error"]).toMatchObject({
-        kind: "invalid_arguments",
-        sideEffect: "none",
-        fieldErrors: [{ pointer, code: "NOT_EXACT" }],
-      });
-    }
-    expect(stub.requests).toHaveLength(0);
-    expect(stub.tokenRequests).toHaveLength(0);
-    for (const values of ['{"q":9007199254740991}', '{"q":-9007199254740991}', '{"q":-0.5,"r":1e-7}']) {
-      expect((await submit(values)).isError, values).not.toBe(true);
-      expect(stub.requests.at(-1)?.body.toString()).toContain(`"parameterValues":${values}`);
-    }
-  },
-);
+test("refuses a number that cannot be sent exactly, with its pointer at any depth, and sends all others exactly [4.2/job-parameter-values, 4.2/job-no-defaults-no-plan]", async () => {
+  const stub = await stubForTest();
+  const stateDir = await folderForTest();
+  const env = { ...stubEnv(stub), MIC_STATE_DIR: stateDir };
+  stub.respond(() => answer(202, enveloped({ ...job, retryOfBatchId: null })));
+  const program = start(["serve"], { env });
+  await initialize(program);
+  // Written as text, because JSON.stringify of a client would convert most of these to null.
+  let id = 10;
+  const submit = async (parameterValues: string) => {
+    id += 1;
+    const message = JSON.stringify(callMessage(id, "submit_job", { ...createJob, parameterValues: "HERE" }));
+    program.process.stdin.write(`${message.replace('"HERE"', parameterValues)}\n`);
+    return Refused.parse((await program.answersTo([id])).get(id)).result;
+  };
+  for (const [values, pointer] of [
+    ['{"q":1e400}', "/parameterValues/q"],
+    ['{"q":-1e400}', "/parameterValues/q"],
+    ['{"q":1e300}', "/parameterValues/q"],
+    ['{"a":[{"b":1},{"b":1e999}]}', "/parameterValues/a/1/b"],
+    ['{"q":9007199254740992}', "/parameterValues/q"],
+  ] as const) {
+    const refused = await submit(values);
+    expect(refused.isError, values).toBe(true);
+    expect(refused._meta?.["mic-mcp/error"]).toMatchObject({
+      kind: "invalid_arguments",
+      sideEffect: "none",
+      fieldErrors: [{ pointer, code: "NOT_EXACT" }],
+    });
+  }
+  expect(stub.requests).toHaveLength(0);
+  expect(stub.tokenRequests).toHaveLength(0);
+  for (const values of ['{"q":9007199254740991}', '{"q":-9007199254740991}', '{"q":-0.5,"r":1e-7}']) {
+    expect((await submit(values)).isError, values).not.toBe(true);
+    expect(stub.requests.at(-1)?.body.toString()).toContain(`"parameterValues":${values}`);
+  }
+});
 
 test("returns an id with a lone surrogate, and links no resource", async () => {
   const { stub, connection } = await sessionForTest();

@@ -2,7 +2,6 @@
 // violations; for a page, the error advises a smaller limit.
 import { expect, onTestFinished, test, vi } from "vitest";
 import { createJob, enveloped, job, jobList, problem } from "../contract/samples.ts";
-import { covers } from "../covers.ts";
 import { answer, flood } from "../support/stub.ts";
 import { sessionForTest } from "../unspecified/session.ts";
 
@@ -24,22 +23,18 @@ const largeJob = {
 };
 const createPage = (count: number) => ({ ...jobList, data: Array.from({ length: count }, () => largeJob) });
 
-covers(
-  ["2.2/job-list", "2.2/problem-field-errors"],
-  "reads a page that was too large with a smaller limit",
-  async () => {
-    const { stub, connection } = await sessionForTest();
-    expect(Buffer.byteLength(JSON.stringify(createPage(50)))).toBeGreaterThan(MAX_BYTES);
-    stub.expect(answer(200, createPage(50)), answer(200, createPage(10)));
-    const failed = await connection.callTool("list_jobs", { workspaceId: "micws_1", limit: 50 });
-    expect(failed.error, failed.text).toMatchObject(TOO_LARGE);
-    expect(failed.text).toContain(`larger than ${MAX_BYTES} bytes`);
-    expect(failed.text).not.toMatch(/breaks (the|its) contract/);
-    expect(failed.error?.next).toMatch(/smaller limit/);
-    const result = await connection.callTool("list_jobs", { workspaceId: "micws_1", limit: 10 });
-    expect(result.structured).toMatchObject({ data: Array.from({ length: 10 }, () => ({ state: "FAILED" })) });
-  },
-);
+test("reads a page that was too large with a smaller limit [2.2/job-list, 2.2/problem-field-errors]", async () => {
+  const { stub, connection } = await sessionForTest();
+  expect(Buffer.byteLength(JSON.stringify(createPage(50)))).toBeGreaterThan(MAX_BYTES);
+  stub.expect(answer(200, createPage(50)), answer(200, createPage(10)));
+  const failed = await connection.callTool("list_jobs", { workspaceId: "micws_1", limit: 50 });
+  expect(failed.error, failed.text).toMatchObject(TOO_LARGE);
+  expect(failed.text).toContain(`larger than ${MAX_BYTES} bytes`);
+  expect(failed.text).not.toMatch(/breaks (the|its) contract/);
+  expect(failed.error?.next).toMatch(/smaller limit/);
+  const result = await connection.callTool("list_jobs", { workspaceId: "micws_1", limit: 10 });
+  expect(result.structured).toMatchObject({ data: Array.from({ length: 10 }, () => ({ state: "FAILED" })) });
+});
 
 test("reads answers of up to 16 MiB, and not one byte more", async () => {
   const { stub, connection } = await sessionForTest();
@@ -73,24 +68,20 @@ test("reports an endless answer as a contract violation, and advises a smaller l
   );
 });
 
-covers(
-  "4.2/key-names-one-command",
-  "reports an unknown outcome for an action whose answer is too large to be read",
-  async () => {
-    const { stub, connection } = await sessionForTest();
-    // No delay between the attempts.
-    const random = vi.spyOn(Math, "random").mockReturnValue(0);
-    onTestFinished(() => random.mockRestore());
-    const accepted = enveloped({ ...job, retryOfBatchId: null });
-    stub.respond(() => answer(202, padJson(accepted, MAX_BYTES + 1)));
-    const args = { ...createJob, idempotencyKey: "letter-size-1" };
-    const { error, text } = await connection.callTool("submit_job", args);
-    expect(error, text).toMatchObject({ sideEffect: "unknown", idempotencyKey: args.idempotencyKey, retryable: true });
-    // With its key the action is sent again, and returned once its answer can be read.
-    stub.respond(({ method }) => answer(method === "POST" ? 202 : 200, accepted));
-    const { structured } = await connection.callTool("submit_job", args);
-    expect(structured).toMatchObject({ data: { id: job.id }, action: { idempotencyKey: args.idempotencyKey } });
-    const posts = stub.requests.filter(({ method }) => method === "POST");
-    expect(new Set(posts.map(({ headers }) => headers["idempotency-key"]))).toEqual(new Set([args.idempotencyKey]));
-  },
-);
+test("reports an unknown outcome for an action whose answer is too large to be read [4.2/key-names-one-command]", async () => {
+  const { stub, connection } = await sessionForTest();
+  // No delay between the attempts.
+  const random = vi.spyOn(Math, "random").mockReturnValue(0);
+  onTestFinished(() => random.mockRestore());
+  const accepted = enveloped({ ...job, retryOfBatchId: null });
+  stub.respond(() => answer(202, padJson(accepted, MAX_BYTES + 1)));
+  const args = { ...createJob, idempotencyKey: "letter-size-1" };
+  const { error, text } = await connection.callTool("submit_job", args);
+  expect(error, text).toMatchObject({ sideEffect: "unknown", idempotencyKey: args.idempotencyKey, retryable: true });
+  // With its key the action is sent again, and returned once its answer can be read.
+  stub.respond(({ method }) => answer(method === "POST" ? 202 : 200, accepted));
+  const { structured } = await connection.callTool("submit_job", args);
+  expect(structured).toMatchObject({ data: { id: job.id }, action: { idempotencyKey: args.idempotencyKey } });
+  const posts = stub.requests.filter(({ method }) => method === "POST");
+  expect(new Set(posts.map(({ headers }) => headers["idempotency-key"]))).toEqual(new Set([args.idempotencyKey]));
+});

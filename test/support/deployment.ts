@@ -1,17 +1,14 @@
 // Starts a deployment for teams on this machine: PostgreSQL, an emulator with one client per team, an identity provider,
 // instances, and a balancer.
-import { execFile } from "node:child_process";
 import { randomBytes } from "node:crypto";
-import { mkdtempSync, rmSync } from "node:fs";
-import { tmpdir } from "node:os";
-import { join } from "node:path";
 import { type ClientFacts, type Emulator, type EmulatorOptions, startEmulator } from "../../src/emulator/index.ts";
 import { type Balancer, haproxyMissing, startHaproxy } from "./balancers.ts";
-import { type Fleet, type FleetOptions, startFleet } from "./fleet.ts";
+import { runInProcess } from "./command.ts";
+import { type Fleet, startFleet } from "./fleet.ts";
 import { freePort } from "./free-port.ts";
 import { type IdentityProvider, type IdentityProviderOptions, startIdentityProvider } from "./identity-provider.ts";
 import type { Caller } from "./load.ts";
-import { bareEnvironment, type ClientRevision, entryArguments } from "./mcp.ts";
+import type { ClientRevision } from "./mcp.ts";
 import { type PostgresServer, postgresMissing, startPostgres } from "./postgres.ts";
 
 /** Reason why there can be no deployment; undefined if there can be one. */
@@ -58,7 +55,6 @@ export interface DeploymentOptions {
   readonly service?: string;
   /** Value of MIC_DATABASE_URL (default: a separate server without replicas). */
   readonly databaseUrl?: string;
-  readonly entry?: FleetOptions["entry"];
 }
 
 /** No test here concerns the disk after a power failure. The semantics of commits are unchanged. */
@@ -94,9 +90,6 @@ export async function startDeployment(options: DeploymentOptions): Promise<Deplo
       (it) => it.close(),
     );
     const provider = withCleanup(await startIdentityProvider(options.provider), (it) => it.stop());
-    const home = withCleanup(mkdtempSync(join(tmpdir(), "mic-mcp-deployment-")), (it) =>
-      rmSync(it, { recursive: true, force: true }),
-    );
     const port = options.port ?? (await freePort());
     const origin = `http://127.0.0.1:${port}`;
     const env = {
@@ -112,17 +105,11 @@ export async function startDeployment(options: DeploymentOptions): Promise<Deplo
       ...(postgres && LOCAL_DURABILITY),
       ...options.env,
     };
-    const runCommand: Deployment["runCommand"] = (args, input = "") =>
-      new Promise((resolve, reject) => {
-        const commandArguments = [...(options.entry ?? entryArguments()), ...args];
-        const child = execFile(
-          process.execPath,
-          commandArguments,
-          { env: { ...bareEnvironment(home), ...env } },
-          (error, stdout, stderr) => (error ? reject(new Error(`mic-mcp ${args[0]}: ${stderr}`)) : resolve(stdout)),
-        );
-        child.stdin?.end(input);
-      });
+    const runCommand: Deployment["runCommand"] = async (args, input = "") => {
+      const { code, stdout, stderr } = await runInProcess(args, { env, input });
+      if (code !== 0) throw new Error(`mic-mcp ${args[0]}: ${stderr}`);
+      return stdout;
+    };
     const teams = emulator.clients.map((client, index) => ({
       name: `team-${index + 1}`,
       claim: `group-${index + 1}`,
@@ -135,10 +122,8 @@ export async function startDeployment(options: DeploymentOptions): Promise<Deplo
         client.clientSecret,
       );
     }
-    const { instances, isolated = false, entry } = options;
-    const fleet = withCleanup(await startFleet({ instances, env, isolated, ...(entry && { entry }) }), (it) =>
-      it.stop(),
-    );
+    const { instances, isolated = false } = options;
+    const fleet = withCleanup(await startFleet({ instances, env, isolated }), (it) => it.stop());
     const urls = fleet.instances.map(({ url }) => url);
     const balancer = withCleanup(await startHaproxy(urls, { port }), (it) => it.stop());
     const url = `${origin}/mcp`;

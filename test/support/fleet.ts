@@ -31,7 +31,7 @@ export interface Instance {
   kill(): Promise<void>;
   /** Sends SIGTERM; resolves when the process has ended. */
   terminate(): Promise<void>;
-  /** Resolves when the instance is ready. `entry`: the entry point of another version, as in FleetOptions. */
+  /** Resolves when the instance is ready. `entry`: the entry point of another version (default: the built program). */
   start(entry?: readonly string[]): Promise<void>;
   signal(name: NodeJS.Signals): void;
   isReady(): Promise<boolean>;
@@ -52,8 +52,6 @@ export interface FleetOptions {
   readonly args?: readonly string[];
   /** Runs each instance in a separate PID namespace, if this machine can. */
   readonly isolated?: boolean;
-  /** Entry point of another version (default: the built program). */
-  readonly entry?: readonly string[];
 }
 
 const PID_NAMESPACE_COMMAND = ["unshare", "--pid", "--fork", "--kill-child"];
@@ -79,7 +77,7 @@ async function isReadyAt(url: string): Promise<boolean> {
 }
 
 function createInstance(port: number, index: number, home: string, options: FleetOptions): Instance {
-  const { env, args = ["serve", "--teams"], entry = entryArguments() } = options;
+  const { env, args = ["serve", "--teams"] } = options;
   const isWrapped = options.isolated === true && namespacesMissing === undefined;
   const url = `http://127.0.0.1:${port}`;
   let running: RunningProcess | undefined;
@@ -99,8 +97,8 @@ function createInstance(port: number, index: number, home: string, options: Flee
       await running?.kill("SIGTERM");
       recordExit();
     },
-    async start(another) {
-      const command = [process.execPath, ...(another ?? entry), ...args, "--port", String(port)];
+    async start(entry) {
+      const command = [process.execPath, ...(entry ?? entryArguments()), ...args, "--port", String(port)];
       const started = launchProcess(isWrapped ? [...PID_NAMESPACE_COMMAND, ...command] : command, {
         env: { ...bareEnvironment(home), ...env },
         isWrapped,

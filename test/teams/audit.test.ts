@@ -4,7 +4,6 @@ import { expect, onTestFinished, test, vi } from "vitest";
 import { openPostgres } from "../../src/actions/store/postgres.ts";
 import { loadTelemetry } from "../../src/cli/telemetry.ts";
 import { type Caller, callerId } from "../../src/teams/caller.ts";
-import { toAuditRow } from "../../src/teams/downloads/downloads.ts";
 import { createEncryption, readSecretKeys } from "../../src/teams/encryption.ts";
 import { Service } from "../emulator/service.ts";
 import { createJobBodyForFile, FILE } from "../emulator/work.ts";
@@ -133,18 +132,6 @@ describeWithPostgres("the audit of callers", (postgres) => {
       ["submit_job", traceOf("tools/call submit_job")],
     ]);
   });
-});
-
-test("the audit records a download as complete, interrupted or with its HTTP status", () => {
-  const finishedDownload = {
-    ...{ caller: "ann", team: undefined, client: "agent", traceId: undefined, bytes: 1 },
-    source: "it",
-  };
-  const outcomeOf = (kind: "asset" | "rows", status: number, isComplete: boolean) =>
-    toAuditRow({ ...finishedDownload, kind, status, isComplete });
-  expect(outcomeOf("asset", 200, true)[1]).toEqual({ event: "download", outcome: "complete", resourceId: "it" });
-  expect(outcomeOf("rows", 200, false)[1]).toEqual({ event: "download", outcome: "interrupted", tool: "it" });
-  expect(outcomeOf("rows", 502, false)).toMatchObject([{ caller: "ann", team: "" }, { outcome: "HTTP 502" }]);
 });
 
 const OPTIONS = { instances: 1, teams: 1, env: { MIC_LOG_LEVEL: "warn" } };

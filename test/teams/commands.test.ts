@@ -1,10 +1,10 @@
-// Tests `mic-mcp teams`, `migrate` and `doctor --teams` as programs: their output and refusals, and that neither contains a
+// Tests `mic-mcp teams`, `migrate` and `doctor --teams`: their output and refusals, and that neither contains a
 // secret.
 import { writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { type Emulator, startEmulator } from "../../src/emulator/index.ts";
-import { run } from "../mcp/stdio/child.ts";
+import { runInProcess as run } from "../support/command.ts";
 import type { TokenOptions } from "../support/identity-provider.ts";
 import { folderForTest } from "../support/temporary-folder.ts";
 import { createCaller, createKeyLine, ISSUER, instanceForTest } from "./deployment.ts";

@@ -70,12 +70,7 @@ describe("assets", () => {
     const { structured, text: summaryText, raw } = await client.callTool("download_asset", { assetId: "a" });
     const { url } = LinkResult.parse(structured);
     const facts = { fileName: "n.csv", contentType: "text/csv", bytes: Buffer.byteLength(text), sha256: sha256(text) };
-    expect(structured).toEqual({
-      summary: "n.csv is in this answer.",
-      ...facts,
-      url,
-      expiresAt: expect.any(String),
-    });
+    expect(structured).toEqual({ summary: "n.csv is in this answer.", ...facts, url, expiresAt: expect.any(String) });
     expect(summaryText).toContain(facts.sha256);
     expect(contentBlocks(raw)[1]).toEqual({ type: "resource", resource: { uri: url, mimeType: "text/csv", text } });
     // A client that shows only structuredContent gets the text by the link.
@@ -122,18 +117,8 @@ describe("assets", () => {
       "content-security-policy": "default-src 'none'; sandbox",
       "cache-control": "no-store",
     });
-    expect(fileServer.ended).toEqual([
-      {
-        caller: ANN,
-        team: TEAM,
-        client: CLIENT,
-        kind: "asset",
-        source: "b",
-        status: 200,
-        bytes: bytes.length,
-        isComplete: true,
-      },
-    ]);
+    const row = { caller: ANN, team: TEAM, client: CLIENT, event: "download", resourceId: "b" };
+    expect(fileServer.recorded).toEqual([{ ...row, outcome: "complete" }]);
   });
 
   test("a preview of an asset returns its first lines and reads no more of it", async () => {
@@ -219,7 +204,7 @@ describe("download links", () => {
     const url = await createLink(fileServer);
     fileServer.remove(TEAM);
     expect((await download(url)).status).toBe(404);
-    expect(fileServer.ended).toMatchObject([{ status: 404, isComplete: false }]);
+    expect(fileServer.recorded).toMatchObject([{ event: "download", outcome: "HTTP 404" }]);
   });
 
   test("a link answers 503 while the database is unreachable", async () => {
@@ -269,7 +254,7 @@ describe("download links", () => {
     const response = await download(await createLink(fileServer));
     expect(response.status).toBe(200);
     expect(await readBody(response)).toBeUndefined();
-    await expect.poll(() => fileServer.ended).toMatchObject([{ status: 200, isComplete: false }]);
+    await expect.poll(() => fileServer.recorded).toMatchObject([{ outcome: "interrupted" }]);
   });
 
   test("an interrupted download without a length resets the connection of an HTTP/1.0 client", async () => {
@@ -290,7 +275,7 @@ describe("download links", () => {
     const refused = await download(url);
     expect([refused.status, refused.headers.get("retry-after")]).toEqual([503, "5"]);
     for (const response of running) expect((await readBody(response))?.length).toBe(20_000_000);
-    await expect.poll(() => fileServer.ended.filter(({ isComplete }) => isComplete).length).toBe(2);
+    await expect.poll(() => fileServer.recorded).toMatchObject([{ outcome: "complete" }, { outcome: "complete" }]);
     expect((await readBody(await download(url)))?.length).toBe(20_000_000);
   });
 

@@ -2,7 +2,7 @@
 import { randomBytes } from "node:crypto";
 import { onTestFinished } from "vitest";
 import type { Runtime } from "../../src/mcp/runtime.ts";
-import { createDownloads, type DownloadOptions, type FinishedDownload } from "../../src/teams/downloads/downloads.ts";
+import { createDownloads, type DownloadOptions } from "../../src/teams/downloads/downloads.ts";
 import type { Holder } from "../../src/teams/downloads/links.ts";
 import { createLinkedFiles } from "../../src/teams/downloads/links.ts";
 import { createEncryption, type Encryption, readSecretKeys } from "../../src/teams/encryption.ts";
@@ -47,7 +47,7 @@ export async function startFileServer({
 }: FileServerOptions) {
   const encryption = createEncryption(readSecretKeys(keys));
   const compositions = new Map(Object.entries(teams).map(([team, env]) => [team, composeForTest(env)] as const));
-  const endedDownloads: FinishedDownload[] = [];
+  const recorded: object[] = [];
   const logged: string[] = [];
   const write = (facts: object, message: string) => void logged.push(JSON.stringify({ ...facts, message }));
   const log = { debug: write, info: write, warn: write, error: write };
@@ -70,7 +70,8 @@ export async function startFileServer({
     runtimeOf,
     links,
     log,
-    onFinished: (download) => endedDownloads.push(download),
+    record: ({ caller, team, client }, event) => recorded.push({ caller, team, client, ...event }),
+    traceId: () => undefined,
     ...(limits && { limits }),
   });
   const server = await startServer(
@@ -98,7 +99,8 @@ export async function startFileServer({
   return {
     url,
     encryption,
-    ended: endedDownloads,
+    /** The audit rows of the downloads that have ended. */
+    recorded,
     /** All lines of the log. */
     logged,
     /** Removes a team, as `teams remove` does. */

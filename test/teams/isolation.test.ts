@@ -164,7 +164,10 @@ describeWithPostgres("isolation", (postgres) => {
         name.chain((each) =>
           fc.nat(each.length).map((length) => ({
             method: "completion/complete",
-            params: { ref: { type: "ref/resource", uri }, argument: { name: variable, value: each.slice(0, length) } },
+            params: {
+              ref: { type: "ref/resource", uri },
+              argument: { name: variable, value: each.slice(0, length) },
+            },
           })),
         ),
       ),

@@ -57,12 +57,7 @@ test("a refused token is logged with its audience, groups and scopes and with th
       count: 1,
       address: "127.0.0.1",
       reason: "The token was issued for another server.",
-      token: {
-        issuer: [provider.issuer],
-        audiences: ["https://other.example"],
-        scopes: ["email"],
-        groups: ["greens"],
-      },
+      token: { issuer: [provider.issuer], audiences: ["https://other.example"], scopes: ["email"], groups: ["greens"] },
       required: { audiences: [resource], scopes: ["mic:read", "mic:act"], groupsClaim: "groups" },
     },
   ]);

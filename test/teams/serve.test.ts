@@ -2,7 +2,7 @@
 // settings.
 import { describe, expect, test } from "vitest";
 import { createModernClient, resultOf } from "../mcp/http/raw-client.ts";
-import { run } from "../mcp/stdio/child.ts";
+import { runInProcess as run } from "../support/command.ts";
 import { type ClientRevision, clientRevisions, connectHttp } from "../support/mcp.ts";
 import { describeWithDeployment } from "./services.ts";
 

@@ -3,7 +3,7 @@ import { context, trace } from "@opentelemetry/api";
 import { BasicTracerProvider, InMemorySpanExporter, SimpleSpanProcessor } from "@opentelemetry/sdk-trace-base";
 import { expect, onTestFinished, test, vi } from "vitest";
 import { createTelemetry, readTelemetrySettings } from "../../src/telemetry/otel.ts";
-import type { Operation, Telemetry } from "../../src/telemetry/port.ts";
+import type { Operation, Telemetry, TelemetryIdentity } from "../../src/telemetry/port.ts";
 import { type Receiver, receiverForTest } from "./receiver.ts";
 
 const operation: Operation = {
@@ -21,13 +21,7 @@ function createTestTelemetry(environment: NodeJS.ProcessEnv): Telemetry {
   const { settings } = readTelemetrySettings(environment, { hasPort: false });
   if (!settings) throw new Error("the settings are wrong");
   const noop = () => undefined;
-  return createTelemetry({
-    settings,
-    version: "0",
-    redact: (text) => text,
-    onError: noop,
-    onListening: noop,
-  });
+  return createTelemetry({ settings, version: "0", redact: (text) => text, onError: noop, onListening: noop });
 }
 
 const createReceiver = async (): Promise<{ receiver: Receiver; telemetry: Telemetry }> => {
@@ -66,16 +60,16 @@ test("spans and log lines have caller, team and client, and metrics have only th
   }
 });
 
-test("the client of an HTTP request is on the spans of that request only", async () => {
+test("the client of an operation is on the spans of that operation only", async () => {
   const { receiver, telemetry } = await createReceiver();
-  const recordOperation = () =>
-    telemetry.forIdentity({ caller: "c-1" }).traceOperation(
+  const recordOperation = (identity: TelemetryIdentity) =>
+    telemetry.forIdentity(identity).traceOperation(
       operation,
       () => recordExchange(telemetry),
       () => undefined,
     );
-  await telemetry.runHttpRequest({}, () => telemetry.runAsIdentity({ client: "app-1" }, recordOperation));
-  await telemetry.runHttpRequest({}, recordOperation);
+  await recordOperation({ caller: "c-1", client: "app-1" });
+  await recordOperation({ caller: "c-1" });
   await telemetry.close();
   expect(receiver.spans().map(({ attributes }) => [attributes["mic.caller"], attributes["mic.client"]])).toEqual([
     ["c-1", "app-1"],

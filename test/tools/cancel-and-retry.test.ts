@@ -1,6 +1,5 @@
 // Tests cancel_job and retry_job: versions, conflicts, and jobs that cannot be canceled or retried.
 import { expect, test } from "vitest";
-import { covers } from "../covers.ts";
 import { FILE, readJob, runJobToEnd, submitJob, watchJob } from "../emulator/work.ts";
 import type { Bench } from "./bench.ts";
 import { describeLatestRevision } from "./revisions.ts";
@@ -11,24 +10,20 @@ const ifMatches = async (bench: Bench): Promise<readonly (string | undefined)[]>
   (await bench.requests("cancelMicJob")).map(({ headers }) => headers["if-match"]);
 
 describeLatestRevision((bench) => {
-  covers(
-    ["4.2/if-match-required", "4.2/if-match-form", "9/if-match-current", "4.2/cancel-job"],
-    "cancel_job reads the version if none is given",
-    async () => {
-      const { id } = await submitJob(bench().service, FILE.succeeds);
-      bench().clock.advance(1300);
-      const { resourceVersion } = await readJob(bench().service, id);
-      const sent = await bench().captureRequests(async () => {
-        const { structured } = await bench().ok("cancel_job", { jobId: id, reason, waitSeconds: 0 });
-        expect(structured["data"]).toMatchObject({ originatingResourceId: id, operationType: "JOB_CANCELLATION" });
-        expect(structured["nextStep"]).toMatchObject({ tool: "get_operation" });
-      });
-      expect(sent.map(({ operationId }) => operationId)).toEqual(["getMicJob", "cancelMicJob"]);
-      expect(sent[1]?.headers["if-match"]).toBe(`"${resourceVersion}"`);
-      bench().clock.advance(60_000);
-      expect((await bench().ok("get_job", { jobId: id })).structured["summary"]).toMatch(/CANCELLED/);
-    },
-  );
+  test("cancel_job reads the version if none is given [4.2/if-match-required, 4.2/if-match-form, 9/if-match-current, 4.2/cancel-job]", async () => {
+    const { id } = await submitJob(bench().service, FILE.succeeds);
+    bench().clock.advance(1300);
+    const { resourceVersion } = await readJob(bench().service, id);
+    const sent = await bench().captureRequests(async () => {
+      const { structured } = await bench().ok("cancel_job", { jobId: id, reason, waitSeconds: 0 });
+      expect(structured["data"]).toMatchObject({ originatingResourceId: id, operationType: "JOB_CANCELLATION" });
+      expect(structured["nextStep"]).toMatchObject({ tool: "get_operation" });
+    });
+    expect(sent.map(({ operationId }) => operationId)).toEqual(["getMicJob", "cancelMicJob"]);
+    expect(sent[1]?.headers["if-match"]).toBe(`"${resourceVersion}"`);
+    bench().clock.advance(60_000);
+    expect((await bench().ok("get_job", { jobId: id })).structured["summary"]).toMatch(/CANCELLED/);
+  });
 
   test("cancel_job waits until the cancellation has ended, and returns the job", async () => {
     const { id } = await submitJob(bench().service, FILE.succeeds);
@@ -59,55 +54,43 @@ describeLatestRevision((bench) => {
     await bench().service.admin("DELETE", "faults");
   });
 
-  covers(
-    ["4.2/if-match-form", "9/if-match-current"],
-    "cancel_job uses a given version unchanged, and reads nothing before",
-    async () => {
-      const { id, resourceVersion } = await submitJob(bench().service, FILE.succeeds);
-      const sent = await bench().captureRequests(() =>
-        bench().ok("cancel_job", { jobId: id, reason, resourceVersion, waitSeconds: 0 }),
-      );
-      expect(sent.map(({ operationId }) => operationId)).toEqual(["cancelMicJob"]);
-      expect(sent[0]?.headers["if-match"]).toBe(`"${resourceVersion}"`);
-    },
-  );
+  test("cancel_job uses a given version unchanged, and reads nothing before [4.2/if-match-form, 9/if-match-current]", async () => {
+    const { id, resourceVersion } = await submitJob(bench().service, FILE.succeeds);
+    const sent = await bench().captureRequests(() =>
+      bench().ok("cancel_job", { jobId: id, reason, resourceVersion, waitSeconds: 0 }),
+    );
+    expect(sent.map(({ operationId }) => operationId)).toEqual(["cancelMicJob"]);
+    expect(sent[0]?.headers["if-match"]).toBe(`"${resourceVersion}"`);
+  });
 
-  covers(
-    "9/if-match-current",
-    "an outdated version given to cancel_job is explained, and nothing is canceled",
-    async () => {
-      const { id, resourceVersion } = await submitJob(bench().service, FILE.succeeds);
-      bench().clock.advance(1300);
-      const job = await readJob(bench().service, id);
-      const failed = await bench().fails("cancel_job", { jobId: id, reason, resourceVersion }, "precondition_failed");
-      expect(failed).toMatchObject({ status: 412, sideEffect: "none", retryable: false });
-      for (const fact of [id, resourceVersion, job.resourceVersion, job.state])
-        expect(failed.text).toContain(String(fact));
-      expect(failed.next).toContain(`resourceVersion ${job.resourceVersion}`);
-      expect((await readJob(bench().service, id)).state).toBe(job.state);
-      await bench().ok("cancel_job", { jobId: id, reason, resourceVersion: job.resourceVersion, waitSeconds: 0 });
-    },
-  );
+  test("an outdated version given to cancel_job is explained, and nothing is canceled [9/if-match-current]", async () => {
+    const { id, resourceVersion } = await submitJob(bench().service, FILE.succeeds);
+    bench().clock.advance(1300);
+    const job = await readJob(bench().service, id);
+    const failed = await bench().fails("cancel_job", { jobId: id, reason, resourceVersion }, "precondition_failed");
+    expect(failed).toMatchObject({ status: 412, sideEffect: "none", retryable: false });
+    for (const fact of [id, resourceVersion, job.resourceVersion, job.state])
+      expect(failed.text).toContain(String(fact));
+    expect(failed.next).toContain(`resourceVersion ${job.resourceVersion}`);
+    expect((await readJob(bench().service, id)).state).toBe(job.state);
+    await bench().ok("cancel_job", { jobId: id, reason, resourceVersion: job.resourceVersion, waitSeconds: 0 });
+  });
 
-  covers(
-    ["9/if-match-current", "4.2/key-names-one-command"],
-    "a job that changes between the read and the cancellation is canceled in its new version",
-    async () => {
-      const { id } = await submitJob(bench().service, FILE.succeeds);
-      const stale = { kind: "status", status: 412, code: "VERSION_CONFLICT", retryable: false };
-      await bench().service.injectFault(stale, { operationId: "cancelMicJob" });
-      const sent = await bench().captureRequests(() => bench().ok("cancel_job", { jobId: id, reason, waitSeconds: 0 }));
-      expect(sent.map(({ operationId }) => operationId)).toEqual([
-        "getMicJob",
-        "cancelMicJob",
-        "getMicJob",
-        "cancelMicJob",
-      ]);
-      // Another version is another action, so it gets another key.
-      const keys = sent.flatMap(({ idempotencyKey = [] }) => idempotencyKey);
-      expect(new Set(keys).size).toBe(2);
-    },
-  );
+  test("a job that changes between the read and the cancellation is canceled in its new version [9/if-match-current, 4.2/key-names-one-command]", async () => {
+    const { id } = await submitJob(bench().service, FILE.succeeds);
+    const stale = { kind: "status", status: 412, code: "VERSION_CONFLICT", retryable: false };
+    await bench().service.injectFault(stale, { operationId: "cancelMicJob" });
+    const sent = await bench().captureRequests(() => bench().ok("cancel_job", { jobId: id, reason, waitSeconds: 0 }));
+    expect(sent.map(({ operationId }) => operationId)).toEqual([
+      "getMicJob",
+      "cancelMicJob",
+      "getMicJob",
+      "cancelMicJob",
+    ]);
+    // Another version is another action, so it gets another key.
+    const keys = sent.flatMap(({ idempotencyKey = [] }) => idempotencyKey);
+    expect(new Set(keys).size).toBe(2);
+  });
 
   test("with an explicit key a version conflict is reported, because a key stands for one exact action", async () => {
     const { id } = await submitJob(bench().service, FILE.succeeds);
@@ -165,25 +148,21 @@ describeLatestRevision((bench) => {
     expect(failed).toMatchObject({ code: "CANCELLATION_IN_PROGRESS", sideEffect: "none" });
   });
 
-  covers(
-    ["4.2/retry-job", "3/retry-carries-earlier-job", "4.2/retry-mode"],
-    "retry_job carries the earlier job's id and runs to success",
-    async () => {
-      for (const retryMode of ["SAFE_RESUME", "RESTART"]) {
-        const failed = await runJobToEnd(bench().service, FILE.failsRetryably);
-        const result = await bench().ok("get_job", { jobId: failed.id });
-        expect(result.structured["nextStep"]).toMatchObject({ tool: "retry_job", arguments: { jobId: failed.id } });
-        const { structured } = await bench().ok("retry_job", { jobId: failed.id, retryMode, reason });
-        expect(structured["data"]).toMatchObject({ retryOfBatchId: failed.id });
-        expect(structured["summary"]).toContain(failed.id);
-        const jobId = String(Object(structured["data"]).id);
-        const kept = (await readJob(bench().service, jobId)).stages.filter(({ state }) => state === "SUCCEEDED");
-        expect(kept.length > 0).toBe(retryMode === "SAFE_RESUME");
-        await watchJob(bench().service, jobId, undefined, { stepMs: 1000 });
-        expect((await bench().ok("get_job", { jobId })).structured["data"]).toMatchObject({ state: "SUCCEEDED" });
-      }
-    },
-  );
+  test("retry_job carries the earlier job's id and runs to success [4.2/retry-job, 3/retry-carries-earlier-job, 4.2/retry-mode]", async () => {
+    for (const retryMode of ["SAFE_RESUME", "RESTART"]) {
+      const failed = await runJobToEnd(bench().service, FILE.failsRetryably);
+      const result = await bench().ok("get_job", { jobId: failed.id });
+      expect(result.structured["nextStep"]).toMatchObject({ tool: "retry_job", arguments: { jobId: failed.id } });
+      const { structured } = await bench().ok("retry_job", { jobId: failed.id, retryMode, reason });
+      expect(structured["data"]).toMatchObject({ retryOfBatchId: failed.id });
+      expect(structured["summary"]).toContain(failed.id);
+      const jobId = String(Object(structured["data"]).id);
+      const kept = (await readJob(bench().service, jobId)).stages.filter(({ state }) => state === "SUCCEEDED");
+      expect(kept.length > 0).toBe(retryMode === "SAFE_RESUME");
+      await watchJob(bench().service, jobId, undefined, { stepMs: 1000 });
+      expect((await bench().ok("get_job", { jobId })).structured["data"]).toMatchObject({ state: "SUCCEEDED" });
+    }
+  });
 
   test("retry_job refuses jobs that cannot be retried", async () => {
     const succeeded = await runJobToEnd(bench().service, FILE.succeeds);

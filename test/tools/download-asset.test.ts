@@ -4,7 +4,6 @@ import { readdir, readFile, stat } from "node:fs/promises";
 import { join } from "node:path";
 import { afterEach, expect, test } from "vitest";
 import { credentials } from "../api-client/client.ts";
-import { covers } from "../covers.ts";
 import { operations } from "../operations.ts";
 import { answer } from "../support/stub.ts";
 import { sessionForTest } from "../unspecified/session.ts";
@@ -29,7 +28,7 @@ describeLatestRevision((bench) => {
     expect((await files(bench())).filter((name) => name.startsWith(".mic-mcp"))).toEqual([]);
   });
 
-  covers("4.2/get-asset-content", "every asset is saved byte for byte, under its own name", async () => {
+  test("every asset is saved byte for byte, under its own name [4.2/get-asset-content]", async () => {
     for (const assetId of assetIds(bench())) {
       const { structured } = await bench().ok(TOOL, { assetId });
       const bytes = await fetchOriginal(bench(), assetId);
@@ -69,7 +68,7 @@ describeLatestRevision((bench) => {
   test("the error for an unknown asset id points to get_input if it is the id of an input", async () => {
     const [inputId = ""] = bench().service.emulator.inputIds;
     const failed = await bench().fails(TOOL, { assetId: inputId }, "not_found");
-    expect(failed.next).toMatch(/referenceId is the asset.*get_input/);
+    expect(failed.next).toMatch(/the input's referenceId, which get_input shows/);
     expect((await bench().fails(TOOL, { assetId: "devfile_none" }, "not_found")).next).not.toContain("get_input");
   });
 
@@ -115,44 +114,40 @@ describeLatestRevision((bench) => {
   });
 });
 
-covers(
-  "4.2/assumes-no-asset-headers",
-  "the bytes of an asset decide whether it is text, unless its type excludes that",
-  async () => {
-    const { stub, connection } = await sessionForTest();
-    const long = `head,er\r\n${"x".repeat(3_000)}`;
-    const minified = JSON.stringify({ rows: Array.from({ length: 400 }, (_, index) => ({ ज़िला: index })) });
-    const none = "no preview: not text";
-    const cases: readonly (readonly [type: string | undefined, content: string | Buffer, preview: string])[] = [
-      [undefined, "a,b\n1,2", "a,b\n1,2"],
-      ["text/csv; charset=utf-8", "\ufeffa,b\n", "a,b\n"],
-      ["application/json", '{"a":1}', '{"a":1}'],
-      ["application/geo+json", "{}", "{}"],
-      ["application/octet-stream", "", ""],
-      ["TEXT/PLAIN", "plain", "plain"],
-      ["text/csv", long, "head,er\r\n"],
-      ["text/plain", `${"क".repeat(2_000)}`, ""],
-      ["application/pdf", "%PDF-1.7 text", none],
-      ["image/svg+xml", "<svg/>", none],
-      ["text/csv", Buffer.from("a\u0000b"), none],
-      ["text/csv", Buffer.from([0x61, 0xe4, 0x62, 0x0a]), none],
-      [undefined, Buffer.from("\u001b[31mred"), none],
-    ];
-    for (const [index, [type, content, preview]] of cases.entries()) {
-      stub.expect(answer(200, Buffer.from(content), type === undefined ? {} : { "content-type": type }));
-      const { structured, text } = await connection.callTool(TOOL, { assetId: `asset-${index}`, preview: true });
-      expect(structured?.["preview"], text).toBe(preview);
-    }
-    stub.expect(answer(200, minified, { "content-type": "application/json" }));
-    const { structured } = await connection.callTool(TOOL, { assetId: "minified", preview: true });
-    const preview = String(structured?.["preview"]);
-    // The preview ends after a complete value, not within a character.
-    expect(minified.startsWith(preview)).toBe(true);
-    expect(preview).toMatch(/[,:{}]$/);
-    expect(Buffer.byteLength(preview)).toBeLessThanOrEqual(2_048);
-    expect(Buffer.byteLength(preview)).toBeGreaterThan(2_000);
-  },
-);
+test("the bytes of an asset decide whether it is text, unless its type excludes that [4.2/assumes-no-asset-headers]", async () => {
+  const { stub, connection } = await sessionForTest();
+  const long = `head,er\r\n${"x".repeat(3_000)}`;
+  const minified = JSON.stringify({ rows: Array.from({ length: 400 }, (_, index) => ({ ज़िला: index })) });
+  const none = "no preview: not text";
+  const cases: readonly (readonly [type: string | undefined, content: string | Buffer, preview: string])[] = [
+    [undefined, "a,b\n1,2", "a,b\n1,2"],
+    ["text/csv; charset=utf-8", "\ufeffa,b\n", "a,b\n"],
+    ["application/json", '{"a":1}', '{"a":1}'],
+    ["application/geo+json", "{}", "{}"],
+    ["application/octet-stream", "", ""],
+    ["TEXT/PLAIN", "plain", "plain"],
+    ["text/csv", long, "head,er\r\n"],
+    ["text/plain", `${"क".repeat(2_000)}`, ""],
+    ["application/pdf", "%PDF-1.7 text", none],
+    ["image/svg+xml", "<svg/>", none],
+    ["text/csv", Buffer.from("a\u0000b"), none],
+    ["text/csv", Buffer.from([0x61, 0xe4, 0x62, 0x0a]), none],
+    [undefined, Buffer.from("\u001b[31mred"), none],
+  ];
+  for (const [index, [type, content, preview]] of cases.entries()) {
+    stub.expect(answer(200, Buffer.from(content), type === undefined ? {} : { "content-type": type }));
+    const { structured, text } = await connection.callTool(TOOL, { assetId: `asset-${index}`, preview: true });
+    expect(structured?.["preview"], text).toBe(preview);
+  }
+  stub.expect(answer(200, minified, { "content-type": "application/json" }));
+  const { structured } = await connection.callTool(TOOL, { assetId: "minified", preview: true });
+  const preview = String(structured?.["preview"]);
+  // The preview ends after a complete value, not within a character.
+  expect(minified.startsWith(preview)).toBe(true);
+  expect(preview).toMatch(/[,:{}]$/);
+  expect(Buffer.byteLength(preview)).toBeLessThanOrEqual(2_048);
+  expect(Buffer.byteLength(preview)).toBeGreaterThan(2_000);
+});
 
 test("a preview contains no part of a secret", async () => {
   const { stub, connection } = await sessionForTest();

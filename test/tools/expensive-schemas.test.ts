@@ -14,7 +14,6 @@ import {
   recipeOffer,
   recipeParameters,
 } from "../contract/samples.ts";
-import { covers } from "../covers.ts";
 import { peakMissing, peakOf } from "../mcp/stdio/memory.ts";
 import { type Server, startServer } from "../support/server.ts";
 import { answer, type RecordedRequest, type Stub, stubForTest } from "../support/stub.ts";
@@ -140,7 +139,7 @@ const PROMPTLY_MS = 3_000;
 const MAX_BYTES = 64_000_000;
 
 for (const [what, definition, parameterValues] of expensive)
-  covers("4.2/job-parameter-values", `${what}: pings are answered, memory is bounded, the API validates`, async () => {
+  test(`${what}: pings are answered, memory is bounded, the API validates [4.2/job-parameter-values]`, async () => {
     const stub = await stubForTest();
     respondWithOffers(stub, definition);
     const server = await startWithRecipe(stub, parameterValues);

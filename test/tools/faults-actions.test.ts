@@ -1,6 +1,5 @@
 // Tests faults while a tool acts: the action takes effect at most once, and the agent gets the known facts.
 import { expect, test } from "vitest";
-import { covers } from "../covers.ts";
 import { operations, type PostId, postIds } from "../operations.ts";
 import type { Args, Bench, SentRequest } from "./bench.ts";
 import { describeLatestRevision } from "./revisions.ts";
@@ -32,25 +31,21 @@ describeLatestRevision((bench) => {
   for (const id of postIds) {
     const { tool } = operations[id];
 
-    covers(
-      "4.2/key-names-one-command",
-      `${tool}: after a lost answer the same key and bytes are sent again`,
-      async () => {
-        for (const fault of [
-          { kind: "drop-after" },
-          { kind: "truncate" },
-          { kind: "status", status: 500, afterCommit: true },
-        ]) {
-          const { result, requests } = await callWithFaults(bench(), id, await bench().newAction(id), fault);
-          expect(result.isError, result.text).toBe(false);
-          const key = expectSameCommand(requests, 2);
-          expect(result.structured).toMatchObject({ action: { idempotencyKey: key, attempts: 2 } });
-          expect(await bench().service.countExecutions(key)).toBe(1);
-        }
-      },
-    );
+    test(`${tool}: after a lost answer the same key and bytes are sent again [4.2/key-names-one-command]`, async () => {
+      for (const fault of [
+        { kind: "drop-after" },
+        { kind: "truncate" },
+        { kind: "status", status: 500, afterCommit: true },
+      ]) {
+        const { result, requests } = await callWithFaults(bench(), id, await bench().newAction(id), fault);
+        expect(result.isError, result.text).toBe(false);
+        const key = expectSameCommand(requests, 2);
+        expect(result.structured).toMatchObject({ action: { idempotencyKey: key, attempts: 2 } });
+        expect(await bench().service.countExecutions(key)).toBe(1);
+      }
+    });
 
-    covers("4.2/key-names-one-command", `${tool}: a request that never arrived is sent again`, async () => {
+    test(`${tool}: a request that never arrived is sent again [4.2/key-names-one-command]`, async () => {
       const { result, requests } = await callWithFaults(bench(), id, await bench().newAction(id), {
         kind: "drop-before",
       });
@@ -58,30 +53,26 @@ describeLatestRevision((bench) => {
       expect(await bench().service.countExecutions(expectSameCommand(requests, 2))).toBe(1);
     });
 
-    covers(
-      "4.2/key-names-one-command",
-      `${tool}: an unknown outcome is reported, and a call with its key resolves it`,
-      async () => {
-        const args = await bench().newAction(id);
-        const { result, requests } = await callWithFaults(bench(), id, args, { kind: "drop-after" }, RETRY_LATER);
-        const failed = bench().expectFailure(result, "outcome_unknown");
-        const key = expectSameCommand(requests, 2);
-        expect(failed).toMatchObject({
-          sideEffect: "unknown",
-          retryable: true,
-          idempotencyKey: key,
-          retryAfterSeconds: 60,
-        });
-        expect(failed.text).toMatch(/may or may not/);
-        expect(failed.next).toContain(key);
-        expect(await bench().service.countExecutions(key)).toBe(1);
-        const again = await callWithFaults(bench(), id, { ...args, idempotencyKey: key });
-        expect(again.result.structured, again.result.text).toMatchObject({
-          action: { idempotencyKey: key, replayed: true, attempts: 3 },
-        });
-        expect(await bench().service.countExecutions(key)).toBe(1);
-      },
-    );
+    test(`${tool}: an unknown outcome is reported, and a call with its key resolves it [4.2/key-names-one-command]`, async () => {
+      const args = await bench().newAction(id);
+      const { result, requests } = await callWithFaults(bench(), id, args, { kind: "drop-after" }, RETRY_LATER);
+      const failed = bench().expectFailure(result, "outcome_unknown");
+      const key = expectSameCommand(requests, 2);
+      expect(failed).toMatchObject({
+        sideEffect: "unknown",
+        retryable: true,
+        idempotencyKey: key,
+        retryAfterSeconds: 60,
+      });
+      expect(failed.text).toMatch(/may or may not/);
+      expect(failed.next).toContain(key);
+      expect(await bench().service.countExecutions(key)).toBe(1);
+      const again = await callWithFaults(bench(), id, { ...args, idempotencyKey: key });
+      expect(again.result.structured, again.result.text).toMatchObject({
+        action: { idempotencyKey: key, replayed: true, attempts: 3 },
+      });
+      expect(await bench().service.countExecutions(key)).toBe(1);
+    });
 
     test(`${tool}: a server error at the last attempt leaves the outcome unknown`, async () => {
       const { result, requests } = await callWithFaults(bench(), id, await bench().newAction(id), RETRY_LATER);
@@ -100,7 +91,7 @@ describeLatestRevision((bench) => {
       expect(failed.idempotencyKey).toBe(expectSameCommand(requests, 1));
     });
 
-    covers("7.2/problem", `${tool}: a definite refusal ends the action without effect`, async () => {
+    test(`${tool}: a definite refusal ends the action without effect [7.2/problem]`, async () => {
       for (const [status, kind] of [
         [400, "rejected"],
         [403, "forbidden"],
@@ -138,7 +129,7 @@ describeLatestRevision((bench) => {
       }
     });
 
-    covers("2.2/closed-objects", `${tool}: an unknown field is dropped and reported`, async () => {
+    test(`${tool}: an unknown field is dropped and reported [2.2/closed-objects]`, async () => {
       const { result } = await callWithFaults(bench(), id, await bench().newAction(id), { kind: "extra-field" });
       expect(result.isError, result.text).toBe(false);
       expect(result.meta["mic-mcp/drift"]).toEqual(["/data/emulatorExtraField"]);
@@ -169,18 +160,14 @@ describeLatestRevision((bench) => {
 
   // These tests are last because they expire the tokens of all other scopes, too.
   for (const id of postIds)
-    covers(
-      "5/token-renewed",
-      `${operations[id].tool}: an expired token is renewed, and the same bytes are sent again`,
-      async () => {
-        await bench().ok(operations[id].tool, await bench().newAction(id));
-        const { result, requests } = await callWithFaults(bench(), id, await bench().newAction(id), {
-          kind: "expire-token",
-        });
-        bench().service.forgetTokens();
-        expect(result.isError, result.text).toBe(false);
-        expect(requests.map(({ status }) => status)).toEqual([401, operations[id].success]);
-        expect(await bench().service.countExecutions(expectSameCommand(requests, 2))).toBe(1);
-      },
-    );
+    test(`${operations[id].tool}: an expired token is renewed, and the same bytes are sent again [5/token-renewed]`, async () => {
+      await bench().ok(operations[id].tool, await bench().newAction(id));
+      const { result, requests } = await callWithFaults(bench(), id, await bench().newAction(id), {
+        kind: "expire-token",
+      });
+      bench().service.forgetTokens();
+      expect(result.isError, result.text).toBe(false);
+      expect(requests.map(({ status }) => status)).toEqual([401, operations[id].success]);
+      expect(await bench().service.countExecutions(expectSameCommand(requests, 2))).toBe(1);
+    });
 });

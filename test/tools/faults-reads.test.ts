@@ -1,7 +1,6 @@
 // Tests errors of the API and of the network while a tool reads: they are retried if that is safe, and otherwise reported
 // exactly.
 import { expect, test } from "vitest";
-import { covers } from "../covers.ts";
 import { type OperationId, type OperationRow, operations } from "../operations.ts";
 import type { Facts } from "../support/results.ts";
 import type { Bench } from "./bench.ts";
@@ -109,16 +108,12 @@ describeLatestRevision((bench, revision) => {
 
     // The OpenAPI document is free-form except for three fields, so none of its fields is unknown.
     if (row.id !== "getPlaygroundOpenApi")
-      covers(
-        ["2.1/closed-objects", "2.2/closed-objects"],
-        `${tool} drops an unknown field and reports it`,
-        async () => {
-          const { result } = await callWithFaults(await cold(row), row, { kind: "extra-field" });
-          expect(result.isError, result.text).toBe(false);
-          expect(result.meta["mic-mcp/drift"]).toEqual([expect.stringMatching(/\/emulatorExtraField$/)]);
-          expect(JSON.stringify(result.structured) + result.text).not.toContain("emulatorExtraField");
-        },
-      );
+      test(`${tool} drops an unknown field and reports it [2.1/closed-objects, 2.2/closed-objects]`, async () => {
+        const { result } = await callWithFaults(await cold(row), row, { kind: "extra-field" });
+        expect(result.isError, result.text).toBe(false);
+        expect(result.meta["mic-mcp/drift"]).toEqual([expect.stringMatching(/\/emulatorExtraField$/)]);
+        expect(JSON.stringify(result.structured) + result.text).not.toContain("emulatorExtraField");
+      });
   }
 
   for (const [id, path, part] of broken) {
@@ -149,7 +144,7 @@ describeLatestRevision((bench, revision) => {
     [418, "rejected"],
     [422, "rejected"],
   ];
-  covers("7.2/problem", "a refusal is reported with its kind and the facts of the Problem", async () => {
+  test("a refusal is reported with its kind and the facts of the Problem [7.2/problem]", async () => {
     for (const [status, kind] of kinds) {
       const fault = { kind: "status", status, code: `CODE_${status}`, retryable: false };
       const { result, statuses } = await callWithFaults(bench(), operations.getMicJob, fault);
@@ -170,7 +165,7 @@ describeLatestRevision((bench, revision) => {
   });
 
   for (const row of jobReads)
-    covers("5/token-renewed", `${row.tool} continues with a new token if its token has expired`, async () => {
+    test(`${row.tool} continues with a new token if its token has expired [5/token-renewed]`, async () => {
       await bench().ok(row.tool, await bench().argumentsFor(row.id));
       const { result, statuses } = await callWithFaults(await cold(row), row, { kind: "expire-token" });
       bench().service.forgetTokens();

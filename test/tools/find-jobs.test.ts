@@ -6,7 +6,6 @@ import { join } from "node:path";
 import { expect, test } from "vitest";
 import * as z from "zod/v4";
 import { job, problem } from "../contract/samples.ts";
-import { covers } from "../covers.ts";
 import { createRetryableJob } from "../emulator/work.ts";
 import { operations } from "../operations.ts";
 import { countTokens } from "../support/count-tokens.ts";
@@ -64,7 +63,7 @@ async function followPages(bench: Bench, args: Args) {
 }
 
 describeLatestRevision((bench) => {
-  covers(["4.2/list-jobs", "4.2/next-cursor"], "a filter by states returns all matching jobs in one call", async () => {
+  test("a filter by states returns all matching jobs in one call [4.2/list-jobs, 4.2/next-cursor]", async () => {
     const { workspaceId } = bench();
     const jobs = await listEveryJob(bench());
     const [sent, all] = await (async () => {
@@ -89,7 +88,7 @@ describeLatestRevision((bench) => {
     expect(sent.map(({ path }) => new URLSearchParams(path.split("?")[1]).get("limit"))).toEqual(["100", "100"]);
   });
 
-  covers("4.2/next-cursor", "with a low limit, each next call continues exactly after the last row", async () => {
+  test("with a low limit, each next call continues exactly after the last row [4.2/next-cursor]", async () => {
     const { workspaceId } = bench();
     const jobs = await listEveryJob(bench());
     for (const args of [
@@ -230,36 +229,31 @@ test("jobs that are created while a page is read again are neither lost nor repe
   expect(first.page.nextCursor).toBe("at 10");
 });
 
-covers(
-  "4.2/list-limit",
-  "the full view has as many jobs as one answer holds, and the cursor continues after the last",
-  async () => {
-    const { stub, connection } = await sessionForTest();
-    // The tokenizer is slow for long words.
-    const long = {
-      ...problem,
-      fieldErrors: Array.from({ length: 20 }, () => ({ pointer: "/a", code: "c", message: "ज़ज़ज़ज़ज़ ".repeat(12) })),
-    };
-    const jobs = hourlyJobs(30, () => ({ ...failed, failure: { ...long, retryable: true } }));
-    const requestedPages = serveJobs(stub, () => jobs);
-    for (const filter of [{}, { states: ["FAILED"] }]) {
-      const ids: string[] = [];
-      for (let next: Args | undefined = { ...args, ...filter, view: "full" }; next; ) {
-        const { structured, text, isError } = await connection.callTool("list_jobs", next);
-        expect(isError, text).toBe(false);
-        const json = JSON.stringify(structured);
-        expect(json.length).toBeLessThan(50_000);
-        expect(countTokens(json)).toBeLessThan(25_000);
-        const page = Found.partial({ counts: true, read: true }).parse(structured);
-        ids.push(...idsOf(page.data));
-        if (page.page.hasMore) expect(page.summary).toContain("One answer holds no more items.");
-        next = page.nextStep?.arguments;
-      }
-      expect(ids).toEqual(jobs.map(({ id }) => id));
+test("the full view has as many jobs as one answer holds, and the cursor continues after the last [4.2/list-limit]", async () => {
+  const { stub, connection } = await sessionForTest();
+  const long = {
+    ...problem,
+    fieldErrors: Array.from({ length: 20 }, () => ({ pointer: "/a", code: "c", message: "ज़ज़ज़ज़ज़ ".repeat(12) })),
+  };
+  const jobs = hourlyJobs(30, () => ({ ...failed, failure: { ...long, retryable: true } }));
+  const requestedPages = serveJobs(stub, () => jobs);
+  for (const filter of [{}, { states: ["FAILED"] }]) {
+    const ids: string[] = [];
+    for (let next: Args | undefined = { ...args, ...filter, view: "full" }; next; ) {
+      const { structured, text, isError } = await connection.callTool("list_jobs", next);
+      expect(isError, text).toBe(false);
+      const json = JSON.stringify(structured);
+      expect(json.length).toBeLessThan(50_000);
+      expect(countTokens(json)).toBeLessThan(25_000);
+      const page = Found.partial({ counts: true, read: true }).parse(structured);
+      ids.push(...idsOf(page.data));
+      if (page.page.hasMore) expect(page.summary).toContain("This answer has reached its size limit.");
+      next = page.nextStep?.arguments;
     }
-    expect(requestedPages.length).toBeGreaterThan(4);
-  },
-);
+    expect(ids).toEqual(jobs.map(({ id }) => id));
+  }
+  expect(requestedPages.length).toBeGreaterThan(4);
+});
 
 test("one job that exceeds the size of an answer is returned anyway", async () => {
   const { stub, connection } = await sessionForTest();

@@ -248,8 +248,8 @@ describeLatestRevision((bench, revision) => {
       districts: { ...catalogue.districts, GA: { ...metadata, state: "Goa", districts } },
     });
     for (const name of odd) {
-      const { matches } = (await own.call("find_district", { name, state: "GA" })).structured ?? {};
-      expect(matches, name).toMatchObject([{ name, match: "exact" }]);
+      const { structured } = await own.call("find_district", { name, state: "GA" });
+      expect(structured, name).toMatchObject({ matches: [{ name }], certainty: "exact" });
     }
     const { structured } = await own.ok("rank_divisions", {
       level: "district",

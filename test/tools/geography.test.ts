@@ -1,7 +1,6 @@
 // Tests the geography tools: the catalog as the API returns it, and each error of section 7.1 as an agent gets it.
 import { expect, test } from "vitest";
 import { PLAYGROUND_CONTRACT } from "../../src/contract/playground.ts";
-import { covers } from "../covers.ts";
 import { operations } from "../operations.ts";
 import { createFreshBench } from "./fresh-bench.ts";
 import { describeLatestRevision } from "./revisions.ts";
@@ -11,46 +10,34 @@ const catalogue = (facts: object) => JSON.stringify({ contract: PLAYGROUND_CONTR
 describeLatestRevision((bench, revision) => {
   const fresh = () => createFreshBench(bench(), revision);
 
-  covers(
-    ["4.1/states", "1/playground-no-side-effects"],
-    "list_states returns the same list as the API, call after call",
-    async () => {
-      const { structured, text } = await bench().ok("list_states");
-      const { summary, ...body } = structured;
-      expect(body).toEqual(await bench().service.ok(operations.listPlaygroundStates));
-      expect(summary).toBe("The catalog has 36 states and union territories: 784 districts, 7,086 mandals.");
-      expect(structured["states"]).toHaveLength(36);
-      expect(text).toContain("36 states");
-      expect((await bench().ok("list_states")).structured).toEqual(structured);
-    },
-  );
+  test("list_states returns the same list as the API, call after call [4.1/states, 1/playground-no-side-effects]", async () => {
+    const { structured, text } = await bench().ok("list_states");
+    const { summary, ...body } = structured;
+    expect(body).toEqual(await bench().service.ok(operations.listPlaygroundStates));
+    expect(summary).toBe("The catalog has 36 states and union territories: 784 districts, 7,086 mandals.");
+    expect(structured["states"]).toHaveLength(36);
+    expect(text).toContain("36 states");
+    expect((await bench().ok("list_states")).structured).toEqual(structured);
+  });
 
-  covers(
-    ["4.1/districts", "4.1/state-uppercased"],
-    "list_districts accepts a code in upper or lower case",
-    async () => {
-      const upper = await bench().ok("list_districts", { state: "TG" });
-      const { summary, ...body } = upper.structured;
-      expect(body).toEqual(await bench().service.ok(operations.listPlaygroundDistricts, { query: { state: "TG" } }));
-      expect(summary).toBe("Telangana (TG): 33 districts, 621 mandals.");
-      expect(upper.structured["state"]).toBe("Telangana");
-      expect(await bench().ok("list_districts", { state: "tG" })).toEqual(upper);
-    },
-  );
+  test("list_districts accepts a code in upper or lower case [4.1/districts, 4.1/state-uppercased]", async () => {
+    const upper = await bench().ok("list_districts", { state: "TG" });
+    const { summary, ...body } = upper.structured;
+    expect(body).toEqual(await bench().service.ok(operations.listPlaygroundDistricts, { query: { state: "TG" } }));
+    expect(summary).toBe("Telangana (TG): 33 districts, 621 mandals.");
+    expect(upper.structured["state"]).toBe("Telangana");
+    expect(await bench().ok("list_districts", { state: "tG" })).toEqual(upper);
+  });
 
-  covers(
-    ["4.1/openapi", "9/playground-document-version"],
-    "get_geography_openapi returns the complete document",
-    async () => {
-      const { structured } = await bench().ok("get_geography_openapi");
-      const { summary, ...document } = structured;
-      expect(document).toEqual(await bench().service.ok(operations.getPlaygroundOpenApi));
-      expect(summary).toBe("OpenAPI 3.1.1: 3 paths.");
-      expect(structured).toMatchObject({ openapi: "3.1.1", info: { version: "1.0.0" } });
-    },
-  );
+  test("get_geography_openapi returns the complete document [4.1/openapi, 9/playground-document-version]", async () => {
+    const { structured } = await bench().ok("get_geography_openapi");
+    const { summary, ...document } = structured;
+    expect(document).toEqual(await bench().service.ok(operations.getPlaygroundOpenApi));
+    expect(summary).toBe("OpenAPI 3.1.1: 3 paths.");
+    expect(structured).toMatchObject({ openapi: "3.1.1", info: { version: "1.0.0" } });
+  });
 
-  covers("1/catalogue-may-change", "a changed catalog is returned as it is, without built-in states", async () => {
+  test("a changed catalog is returned as it is, without built-in states [1/catalogue-may-change]", async () => {
     const before = await (await fresh()).ok("list_states");
     const states = [{ code: "QX", name: "A state of tomorrow", districtCount: 0, mandalCount: 9_007_199_254_740_991 }];
     const body = catalogue({ states });
@@ -76,7 +63,7 @@ describeLatestRevision((bench, revision) => {
     expect((await (await fresh()).ok("list_states")).text).toMatch(/2020-01-01.*fallbackUsed true/);
   });
 
-  covers("7.1/upstream-status-preserved", "the upstream status is kept, whatever it is", async () => {
+  test("the upstream status is kept, whatever it is [7.1/upstream-status-preserved]", async () => {
     const body = JSON.stringify({ status: "PLAYGROUND_UPSTREAM_UNAVAILABLE" });
     for (const status of [404, 418]) {
       await bench().service.injectFault({ kind: "body", status, body }, { operationId: "listPlaygroundStates" });
@@ -92,7 +79,7 @@ describeLatestRevision((bench, revision) => {
     expect(failed).toMatchObject({ status: 503, retryAfterSeconds: 3600, retryable: true, sideEffect: "none" });
   });
 
-  covers("7.1/upstream-status-preserved", "an upstream 404 for a state's districts is not retried", async () => {
+  test("an upstream 404 for a state's districts is not retried [7.1/upstream-status-preserved]", async () => {
     const body = JSON.stringify({ status: "PLAYGROUND_UPSTREAM_UNAVAILABLE" });
     const faults = { operationId: "listPlaygroundDistricts", times: 2 };
     await bench().service.injectFault({ kind: "body", status: 404, body }, faults);
@@ -106,22 +93,18 @@ describeLatestRevision((bench, revision) => {
     expect(former.map(({ status }) => status)).toEqual([404, 200]);
   });
 
-  covers(
-    ["2.1/states-response", "2.1/districts-response-districts"],
-    "an answer beyond the array limits violates the contract",
-    async () => {
-      const state = { code: "TG", name: "Telangana", districtCount: 33, mandalCount: 621 };
-      const states = Array.from({ length: 65 }, () => state);
-      await bench().service.injectFault(
-        { kind: "body", body: catalogue({ states }) },
-        { operationId: "listPlaygroundStates" },
-      );
-      expect((await (await fresh()).fails("list_states", {}, "contract_violation")).message).toContain("/states");
-      const districts = Array.from({ length: 257 }, (_, code) => ({ code: String(code), name: "D", mandalCount: 0 }));
-      const body = catalogue({ state: "Telangana", districts });
-      await bench().service.injectFault({ kind: "body", body }, { operationId: "listPlaygroundDistricts" });
-      const failed = await (await fresh()).fails("list_districts", { state: "TG" }, "contract_violation");
-      expect(failed.message).toContain("/districts");
-    },
-  );
+  test("an answer beyond the array limits violates the contract [2.1/states-response, 2.1/districts-response-districts]", async () => {
+    const state = { code: "TG", name: "Telangana", districtCount: 33, mandalCount: 621 };
+    const states = Array.from({ length: 65 }, () => state);
+    await bench().service.injectFault(
+      { kind: "body", body: catalogue({ states }) },
+      { operationId: "listPlaygroundStates" },
+    );
+    expect((await (await fresh()).fails("list_states", {}, "contract_violation")).message).toContain("/states");
+    const districts = Array.from({ length: 257 }, (_, code) => ({ code: String(code), name: "D", mandalCount: 0 }));
+    const body = catalogue({ state: "Telangana", districts });
+    await bench().service.injectFault({ kind: "body", body }, { operationId: "listPlaygroundDistricts" });
+    const failed = await (await fresh()).fails("list_districts", { state: "TG" }, "contract_violation");
+    expect(failed.message).toContain("/districts");
+  });
 });

@@ -1,7 +1,6 @@
 // Tests idempotency keys: the server creates one if none is given and otherwise uses the given one; each key stands for one
 // action.
 import { expect, test } from "vitest";
-import { covers } from "../covers.ts";
 import { operations, type PostId, postIds } from "../operations.ts";
 import type { Bench, ToolSuccess } from "./bench.ts";
 import { describeLatestRevision } from "./revisions.ts";
@@ -19,40 +18,30 @@ describeLatestRevision((bench) => {
   for (const id of postIds) {
     const { tool } = operations[id];
 
-    covers(
-      [
-        "4.2/idempotency-key-required",
-        "4.2/job-key-length",
-        "4.2/job-key-characters",
-        "4.2/input-key",
-        "4.2/processing-request-key",
-      ],
-      `${tool} creates an unpredictable key that matches all three grammars`,
-      async () => {
-        const keys: string[] = [];
-        const args = await bench().argumentsFor(id);
-        // After a rejection the same call is a new action.
-        for (let call = 0; call < 3; call += 1) {
-          await bench().service.injectFault(
-            { kind: "status", status: 422, code: "NO", retryable: false },
-            { operationId: id },
-          );
-          keys.push((await bench().fails(tool, args, "rejected")).idempotencyKey ?? "");
-          expect((await keysSent(bench(), id)).at(-1)).toBe(keys.at(-1));
-        }
-        const made = await bench().ok(tool, args);
-        expect((await keysSent(bench(), id)).at(-1)).toBe(keyOf(made));
-        keys.push(keyOf(made));
-        for (const key of keys) for (const grammar of GRAMMARS) expect(key).toMatch(grammar);
-        expect(new Set(keys).size).toBe(keys.length);
-        // 128 random bits are 32 hexadecimal digits; two keys have no more digits in common than chance explains.
-        const [one = "", other = ""] = keys.map((key) => /[0-9a-f]{32}$/.exec(key)?.[0] ?? "");
-        expect(one).toHaveLength(32);
-        expect([...one].filter((digit, at) => digit === other[at]).length).toBeLessThan(16);
-      },
-    );
+    test(`${tool} creates an unpredictable key that matches all three grammars [4.2/idempotency-key-required, 4.2/job-key-length, 4.2/job-key-characters, 4.2/input-key, 4.2/processing-request-key]`, async () => {
+      const keys: string[] = [];
+      const args = await bench().argumentsFor(id);
+      // After a rejection the same call is a new action.
+      for (let call = 0; call < 3; call += 1) {
+        await bench().service.injectFault(
+          { kind: "status", status: 422, code: "NO", retryable: false },
+          { operationId: id },
+        );
+        keys.push((await bench().fails(tool, args, "rejected")).idempotencyKey ?? "");
+        expect((await keysSent(bench(), id)).at(-1)).toBe(keys.at(-1));
+      }
+      const made = await bench().ok(tool, args);
+      expect((await keysSent(bench(), id)).at(-1)).toBe(keyOf(made));
+      keys.push(keyOf(made));
+      for (const key of keys) for (const grammar of GRAMMARS) expect(key).toMatch(grammar);
+      expect(new Set(keys).size).toBe(keys.length);
+      // 128 random bits are 32 hexadecimal digits; two keys have no more digits in common than chance explains.
+      const [one = "", other = ""] = keys.map((key) => /[0-9a-f]{32}$/.exec(key)?.[0] ?? "");
+      expect(one).toHaveLength(32);
+      expect([...one].filter((digit, at) => digit === other[at]).length).toBeLessThan(16);
+    });
 
-    covers("4.2/key-names-one-command", `${tool} uses a given key unchanged and repeats no work under it`, async () => {
+    test(`${tool} uses a given key unchanged and repeats no work under it [4.2/key-names-one-command]`, async () => {
       const args = { ...(await bench().argumentsFor(id)), idempotencyKey: `given.${tool}:1` };
       const first = await bench().ok(tool, args);
       expect(keyOf(first)).toBe(args.idempotencyKey);
@@ -69,7 +58,7 @@ describeLatestRevision((bench) => {
       expect(await bench().service.countExecutions(args.idempotencyKey)).toBe(1);
     });
 
-    covers("4.2/key-names-one-command", `${tool} never runs another action under the same key`, async () => {
+    test(`${tool} never runs another action under the same key [4.2/key-names-one-command]`, async () => {
       const idempotencyKey = `reused.${tool}:1`;
       await bench().ok(tool, { ...(await bench().argumentsFor(id)), idempotencyKey });
       const other = { ...(await bench().argumentsFor(id)), idempotencyKey, ...operations[id].variation };

@@ -4,7 +4,6 @@ import { expect, test } from "vitest";
 import * as z from "zod/v4";
 import { Job } from "../../src/contract/jobs.ts";
 import { RecipeOffer } from "../../src/contract/recipes.ts";
-import { covers } from "../covers.ts";
 import { operations } from "../operations.ts";
 import { countTokens } from "../support/count-tokens.ts";
 import type { Args, Bench } from "./bench.ts";
@@ -43,34 +42,26 @@ const jobSummaryFields = [
 const MOVING = ["PREPARING", "QUEUED", "RUNNING"];
 
 describeLatestRevision((bench) => {
-  covers(
-    ["4.2/next-cursor", "4.2/has-more", "4.2/list-jobs"],
-    "list_jobs returns each job once over all pages",
-    async () => {
-      const { workspaceId } = bench();
-      const all = await pages(bench(), "list_jobs", { workspaceId, limit: 20, view: "full" });
-      const { data } = await bench().service.ok(operations.listMicJobs, { query: { workspaceId, limit: 100 } });
-      const ids = all.flatMap((page) => page.data.map(({ id }) => id));
-      expect(ids.length).toBeGreaterThanOrEqual(130);
-      expect(new Set(ids).size).toBe(ids.length);
-      expect(ids.slice(0, 100)).toEqual(data.map(({ id }) => id));
-      expect(all.slice(0, -1).every((page) => page.data.length === 20)).toBe(true);
-    },
-  );
+  test("list_jobs returns each job once over all pages [4.2/next-cursor, 4.2/has-more, 4.2/list-jobs]", async () => {
+    const { workspaceId } = bench();
+    const all = await pages(bench(), "list_jobs", { workspaceId, limit: 20, view: "full" });
+    const { data } = await bench().service.ok(operations.listMicJobs, { query: { workspaceId, limit: 100 } });
+    const ids = all.flatMap((page) => page.data.map(({ id }) => id));
+    expect(ids.length).toBeGreaterThanOrEqual(130);
+    expect(new Set(ids).size).toBe(ids.length);
+    expect(ids.slice(0, 100)).toEqual(data.map(({ id }) => id));
+    expect(all.slice(0, -1).every((page) => page.data.length === 20)).toBe(true);
+  });
 
-  covers(
-    ["4.2/next-cursor", "4.2/has-more", "4.2/list-recipes"],
-    "list_recipes returns each offer once over all pages",
-    async () => {
-      const { workspaceId, service } = bench();
-      const all = await pages(bench(), "list_recipes", { workspaceId, limit: 2, sort: "versionId" });
-      const ids = all.flatMap((page) => page.data.map(({ versionId }) => versionId));
-      expect([...ids].sort()).toEqual([...service.emulator.recipeVersionIds].sort());
-      expect(ids).toEqual([...ids].sort());
-    },
-  );
+  test("list_recipes returns each offer once over all pages [4.2/next-cursor, 4.2/has-more, 4.2/list-recipes]", async () => {
+    const { workspaceId, service } = bench();
+    const all = await pages(bench(), "list_recipes", { workspaceId, limit: 2, sort: "versionId" });
+    const ids = all.flatMap((page) => page.data.map(({ versionId }) => versionId));
+    expect([...ids].sort()).toEqual([...service.emulator.recipeVersionIds].sort());
+    expect(ids).toEqual([...ids].sort());
+  });
 
-  covers(["4.2/jobs-limit-default", "4.2/closed-query"], "omitted arguments are not sent to the API", async () => {
+  test("omitted arguments are not sent to the API [4.2/jobs-limit-default, 4.2/closed-query]", async () => {
     const { workspaceId } = bench();
     const [request] = await bench().captureRequests(async () => {
       const { structured } = await bench().ok("list_jobs", { workspaceId });
@@ -79,7 +70,7 @@ describeLatestRevision((bench) => {
     expect(request?.path).toBe(`/sandbox/v1/mic/jobs?workspaceId=${workspaceId}`);
   });
 
-  covers("2.2/all-fields-required", "the full view returns the contract's items, including nulls", async () => {
+  test("the full view returns the contract's items, including nulls [2.2/all-fields-required]", async () => {
     const { workspaceId } = bench();
     const query = { workspaceId, limit: 25 };
     const jobs = await bench().ok("list_jobs", { ...query, view: "full" });

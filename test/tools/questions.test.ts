@@ -22,9 +22,10 @@ const Found = z.object({
       name: z.string(),
       stateCode: z.string(),
       mandalCount: z.int(),
-      match: z.enum(["exact", "alias"]),
+      match: z.enum(["exact", "alias"]).optional(),
     }),
   ),
+  certainty: z.enum(["exact", "known"]),
   ambiguous: z.literal(true).optional(),
 });
 const Ranked = <R extends z.ZodRawShape>(row: R) =>

@@ -1,6 +1,5 @@
 // Tests the advice after a refusal: only calls that can help, and never one that cannot.
 import { expect, test } from "vitest";
-import { covers } from "../covers.ts";
 import {
   createInputs,
   createJobBody,
@@ -74,7 +73,7 @@ describeLatestRevision((bench) => {
     expect(codes).toContain("CAPABILITY_DISABLED");
   });
 
-  covers("2.2/problem-field-error", "the error advises to correct fields if the API names fields", async () => {
+  test("the error advises to correct fields if the API names fields [2.2/problem-field-error]", async () => {
     const registration = { workspaceId: bench().workspaceId, inputKind: "M4_FILE", referenceId: "devfile_none" };
     await refused("register_input", registration, "rejected", CORRECT, "REFERENCE_NOT_FOUND");
     const bindings = [{ port: "p", inputId: "micinput_none" }];
@@ -101,7 +100,7 @@ describeLatestRevision((bench) => {
       "get_job",
       { jobId: "micjob_1" },
       "forbidden",
-      /^Ask the user to ask the application's owner grant it the scope/,
+      /^Ask the user to ask the application's owner for the missing scope/,
     );
     await bench().service.injectFault({ kind: "status", status: 403, code: "X" }, { operationId: "createMicJob" });
     await refused("submit_job", await jobArguments(bench(), {}), "forbidden", /APPROVED.*request_file_processing/);

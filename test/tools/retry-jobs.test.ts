@@ -3,7 +3,6 @@
 import { expect, test } from "vitest";
 import * as z from "zod/v4";
 import { job, problem, stage } from "../contract/samples.ts";
-import { covers } from "../covers.ts";
 import type { Service } from "../emulator/service.ts";
 import { createJobBodyForFile, createRetryableJob, FILE, runJobToEnd } from "../emulator/work.ts";
 import { operations } from "../operations.ts";
@@ -44,7 +43,7 @@ const captureRetries = async (bench: Bench, run: () => Promise<unknown>) =>
   (await bench.captureRequests(run)).filter(({ operationId }) => operationId === "retryMicJob");
 
 describeLatestRevision((bench) => {
-  covers("4.2/retry-job", "12 failed jobs are retried and waited for, with few tokens", async () => {
+  test("12 failed jobs are retried and waited for, with few tokens [4.2/retry-job]", async () => {
     const jobIds = await createFailedJobs(bench().service, 12);
     const ticks: Progress[] = [];
     let tokens = 0;
@@ -126,7 +125,7 @@ describeLatestRevision((bench) => {
     expect(sent.map(({ path }) => path.includes(unseen))).toEqual([true]);
   });
 
-  covers("4.2/key-names-one-command", "an unknown outcome has a key, and the next step resolves it", async () => {
+  test("an unknown outcome has a key, and the next step resolves it [4.2/key-names-one-command]", async () => {
     const [lost = "", fine = ""] = await createFailedJobs(bench().service, 2);
     // All attempts for the first job fail; the second job has its own attempts after that.
     await bench().service.injectFault(

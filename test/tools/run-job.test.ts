@@ -2,7 +2,6 @@
 import { expect, test } from "vitest";
 import * as z from "zod/v4";
 import type { RecipeOffer } from "../../src/contract/recipes.ts";
-import { covers } from "../covers.ts";
 import { createValue } from "../emulator/parameters.ts";
 import { FILE, fileId, findOneInputOffer, listOffers, registerInput } from "../emulator/work.ts";
 import type { Progress } from "../support/mcp.ts";
@@ -34,7 +33,7 @@ async function argsFor(bench: Bench, file: number, more: Args = {}): Promise<Arg
 }
 
 describeLatestRevision((bench, revision) => {
-  covers(["4.2/create-input", "4.2/create-job"], "run_job registers, submits and waits for the result", async () => {
+  test("run_job registers, submits and waits for the result [4.2/create-input, 4.2/create-job]", async () => {
     const ticks: Progress[] = [];
     const args = await argsFor(bench(), FILE.succeeds);
     const sent = await bench().captureRequests(async () => {
@@ -130,7 +129,7 @@ describeLatestRevision((bench, revision) => {
     const stopped = Result.parse(first.structured);
     expect(stopped.data.state).toBe("WAITING_SCAN");
     expect(stopped.action).toBeUndefined();
-    expect(stopped.summary).toMatch(/^No job was submitted, because of port /);
+    expect(stopped.summary).toMatch(/^No job was submitted\. Port /);
     expect(Object(first.structured["nextStep"])).toMatchObject({ tool: "run_job" });
     // Without waitSeconds, the call waits as long as it may.
     expect(Object(first.structured["nextStep"]).arguments).toEqual(args);
@@ -252,24 +251,20 @@ describeLatestRevision((bench, revision) => {
     },
   );
 
-  covers(
-    ["4.2/job-input-binding-port", "4.2/job-parameter-values"],
-    "ports and parameters that do not fit the recipe are named before anything is sent",
-    async () => {
-      const args = await argsFor(bench(), FILE.succeeds);
-      const [input] = z.array(z.looseObject({})).parse(args["inputs"]);
-      const sent = await bench().captureRequests(async () => {
-        const unknown = { ...args, inputs: [{ ...input, port: "nowhere" }], parameterValues: { bogus: 1 } };
-        const { fieldErrors, text } = await bench().refuses("run_job", unknown, "/inputs/0/port", "/inputs");
-        expect(fieldErrors?.some(({ pointer }) => pointer.startsWith("/parameterValues"))).toBe(true);
-        expect(text).toContain("Nothing was changed.");
-        const two = (await listOffers(bench().service)).find(({ recipe }) => recipe.inputs.length === 2);
-        if (!two) throw new Error("no offer has two inputs");
-        await bench().refuses("run_job", argsOf(bench(), two, { ...input }), "/inputs");
-      });
-      expect(posts(sent)).toEqual([]);
-    },
-  );
+  test("ports and parameters that do not fit the recipe are named before anything is sent [4.2/job-input-binding-port, 4.2/job-parameter-values]", async () => {
+    const args = await argsFor(bench(), FILE.succeeds);
+    const [input] = z.array(z.looseObject({})).parse(args["inputs"]);
+    const sent = await bench().captureRequests(async () => {
+      const unknown = { ...args, inputs: [{ ...input, port: "nowhere" }], parameterValues: { bogus: 1 } };
+      const { fieldErrors, text } = await bench().refuses("run_job", unknown, "/inputs/0/port", "/inputs");
+      expect(fieldErrors?.some(({ pointer }) => pointer.startsWith("/parameterValues"))).toBe(true);
+      expect(text).toContain("Nothing was changed.");
+      const two = (await listOffers(bench().service)).find(({ recipe }) => recipe.inputs.length === 2);
+      if (!two) throw new Error("no offer has two inputs");
+      await bench().refuses("run_job", argsOf(bench(), two, { ...input }), "/inputs");
+    });
+    expect(posts(sent)).toEqual([]);
+  });
 
   test("a refused submission states which inputs were registered, and the same call reuses them", async () => {
     const args = await argsFor(bench(), FILE.succeeds);
@@ -289,7 +284,7 @@ describeLatestRevision((bench, revision) => {
     expect(posts(sent)).toEqual(["createMicJob"]);
   });
 
-  covers("4.2/key-names-one-command", "idempotencyKey is the key of the submission", async () => {
+  test("idempotencyKey is the key of the submission [4.2/key-names-one-command]", async () => {
     const args = await argsFor(bench(), FILE.succeeds, { idempotencyKey: "the submission's own" });
     const { data, action } = Result.parse((await bench().ok("run_job", args, bench().withAdvancingClock())).structured);
     expect(action).toMatchObject({ idempotencyKey: args["idempotencyKey"] });

@@ -1,6 +1,5 @@
 // Tests submit_job: the check against an offer that was read before, and refusals of the API as an agent gets them.
 import { expect, test } from "vitest";
-import { covers } from "../covers.ts";
 import { createValue } from "../emulator/parameters.ts";
 import { FILE, registerInput } from "../emulator/work.ts";
 import { operations } from "../operations.ts";
@@ -43,37 +42,33 @@ const mismatches: readonly (readonly [string, Args, string])[] = [
 ];
 
 describeLatestRevision((bench, revision) => {
-  covers(
-    ["4.2/job-parameter-values", "4.2/job-no-defaults-no-plan", "2.2/recipe-parameters-no-remote-fetch"],
-    "a job is checked against an offer that was read before, and nothing is sent if it does not fit",
-    async () => {
-      const { versionId, args, values } = await nestedJob(bench());
-      await bench().ok("get_recipe", { versionId });
-      await bench().expectNothingSent(async () => {
-        for (const [what, mismatch, pointer] of mismatches) {
-          const parameterValues = { ...values, ...mismatch };
-          const failed = await bench().refuses("submit_job", { ...args, parameterValues }, pointer);
-          expect(failed.next, what).toContain("get_recipe");
-        }
-        const { unmatched: _, ...incomplete } = values;
-        const missing = await bench().refuses("submit_job", { ...args, parameterValues: incomplete });
-        expect(missing.text).toContain("unmatched");
-        const plan = await bench().refuses("submit_job", { ...args, parameterValues: { ...values, plan: ["SIFT"] } });
-        expect(plan.text).toContain("plan");
-        const other = [{ port: "other", inputId: "a" }];
-        await bench().refuses(
-          "submit_job",
-          { ...args, parameterValues: values, inputBindings: other },
-          "/inputBindings/0/port",
-          "/inputBindings",
-        );
-      });
-      const sent = await bench().captureRequests(() => bench().ok("submit_job", { ...args, parameterValues: values }));
-      expect(sent.map(({ operationId }) => operationId)).toEqual(["createMicJob"]);
-    },
-  );
+  test("a job is checked against an offer that was read before, and nothing is sent if it does not fit [4.2/job-parameter-values, 4.2/job-no-defaults-no-plan, 2.2/recipe-parameters-no-remote-fetch]", async () => {
+    const { versionId, args, values } = await nestedJob(bench());
+    await bench().ok("get_recipe", { versionId });
+    await bench().expectNothingSent(async () => {
+      for (const [what, mismatch, pointer] of mismatches) {
+        const parameterValues = { ...values, ...mismatch };
+        const failed = await bench().refuses("submit_job", { ...args, parameterValues }, pointer);
+        expect(failed.next, what).toContain("get_recipe");
+      }
+      const { unmatched: _, ...incomplete } = values;
+      const missing = await bench().refuses("submit_job", { ...args, parameterValues: incomplete });
+      expect(missing.text).toContain("unmatched");
+      const plan = await bench().refuses("submit_job", { ...args, parameterValues: { ...values, plan: ["SIFT"] } });
+      expect(plan.text).toContain("plan");
+      const other = [{ port: "other", inputId: "a" }];
+      await bench().refuses(
+        "submit_job",
+        { ...args, parameterValues: values, inputBindings: other },
+        "/inputBindings/0/port",
+        "/inputBindings",
+      );
+    });
+    const sent = await bench().captureRequests(() => bench().ok("submit_job", { ...args, parameterValues: values }));
+    expect(sent.map(({ operationId }) => operationId)).toEqual(["createMicJob"]);
+  });
 
-  covers("4.2/job-parameter-values", "parameterValues as a JSON string are the same as the object in it", async () => {
+  test("parameterValues as a JSON string are the same as the object in it [4.2/job-parameter-values]", async () => {
     const { args, values } = await nestedJob(bench());
     const text = JSON.stringify(values);
     const idempotencyKey = "values-as-text-1";
@@ -120,7 +115,7 @@ describeLatestRevision((bench, revision) => {
     expect(sent.map(({ operationId }) => operationId)).toEqual(["createMicJob"]);
   });
 
-  covers("4.2/job-input-binding-owned", "an input that cannot be bound is reported with its pointer", async () => {
+  test("an input that cannot be bound is reported with its pointer [4.2/job-input-binding-owned]", async () => {
     const args = await bench().argumentsFor("createMicJob");
     const waiting = await registerInput(bench().service, FILE.waitsForScan);
     const broken = bench().service.emulator.inputIds[FILE.quarantined];
@@ -143,30 +138,26 @@ describeLatestRevision((bench, revision) => {
     expect(structured["nextStep"]).toMatchObject({ tool: "get_job" });
   });
 
-  covers(
-    ["4.2/create-job", "1/nine-stages-in-order"],
-    "a submitted job is returned with its key and the next call",
-    async () => {
-      const args = { ...(await bench().argumentsFor("createMicJob")), clientReference: "run 7 \u{1F600}" };
-      const { structured, text } = await bench().ok("submit_job", args);
-      const { data } = await bench().service.ok(operations.getMicJob, {
-        path: { jobId: Object(structured["data"]).id },
-      });
-      const { id, state, recipeVersionId } = data;
-      expect(structured["data"]).toMatchObject({ id, state, recipeVersionId });
-      expect(data.stages.map(({ stage }) => stage)).toEqual([
-        "GATHER",
-        "SIFT",
-        "REFINE",
-        "BLEND",
-        "CHURN",
-        "TASTE",
-        "FREEZE",
-        "SCOOP",
-        "SERVE",
-      ]);
-      expect(structured["nextStep"]).toMatchObject({ tool: "get_job", arguments: { jobId: data.id } });
-      expect(text).toContain(Object(structured["action"]).idempotencyKey);
-    },
-  );
+  test("a submitted job is returned with its key and the next call [4.2/create-job, 1/nine-stages-in-order]", async () => {
+    const args = { ...(await bench().argumentsFor("createMicJob")), clientReference: "run 7 \u{1F600}" };
+    const { structured, text } = await bench().ok("submit_job", args);
+    const { data } = await bench().service.ok(operations.getMicJob, {
+      path: { jobId: Object(structured["data"]).id },
+    });
+    const { id, state, recipeVersionId } = data;
+    expect(structured["data"]).toMatchObject({ id, state, recipeVersionId });
+    expect(data.stages.map(({ stage }) => stage)).toEqual([
+      "GATHER",
+      "SIFT",
+      "REFINE",
+      "BLEND",
+      "CHURN",
+      "TASTE",
+      "FREEZE",
+      "SCOOP",
+      "SERVE",
+    ]);
+    expect(structured["nextStep"]).toMatchObject({ tool: "get_job", arguments: { jobId: data.id } });
+    expect(text).toContain(Object(structured["action"]).idempotencyKey);
+  });
 });

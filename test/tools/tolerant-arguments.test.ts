@@ -280,7 +280,7 @@ describeLatestRevision((bench) => {
       /known: port, inputId, referenceId, inputKind$/,
     ],
     ["run_job", { inputs: [{ port: "p", inputId: "a", referenceId: "devfile_b" }] }, "/inputs/0", /give one of them$/],
-    ["run_job", { inputs: "none" }, "/inputs", /expected array, received string$/],
+    ["run_job", { inputs: "none" }, "/inputs", /^must be a list, not a string$/],
     ["register_input", { assetId: "devfile_a", referenceId: "devfile_b" }, "/assetId", /^unknown argument; known: /],
   ];
   test.each(refusals)("%s %j: the refusal of %s is explained", async (tool, args, pointer, message) => {

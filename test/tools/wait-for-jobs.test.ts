@@ -1,7 +1,6 @@
 // Tests wait_for_jobs: it reads many jobs together until all or any have stopped.
 import { expect, test } from "vitest";
 import * as z from "zod/v4";
-import { covers } from "../covers.ts";
 import { createValue } from "../emulator/parameters.ts";
 import { FILE, fileId, findOneInputOffer, runJobToEnd, submitJob } from "../emulator/work.ts";
 import type { Progress } from "../support/mcp.ts";
@@ -11,7 +10,7 @@ const Rows = z.array(z.looseObject({ id: z.string(), state: z.string().optional(
 const rowsOf = (structured: Readonly<Record<string, unknown>>) => Rows.parse(structured["jobs"]);
 
 describeLatestRevision((bench) => {
-  covers("6/progress-by-reading", "wait_for_jobs waits until all jobs have stopped, and reports progress", async () => {
+  test("wait_for_jobs waits until all jobs have stopped, and reports progress [6/progress-by-reading]", async () => {
     const jobs = await Promise.all(
       [FILE.succeeds, FILE.failsForGood, FILE.pauses].map((file) => submitJob(bench().service, file)),
     );

@@ -67,4 +67,32 @@ describeLatestRevision((bench) => {
       const again = await bench().ok(step.tool, step.arguments, bench().withAdvancingClock());
       expect(again.structured["results"]).toMatchObject([{ state: "SUCCEEDED" }]);
     });
+
+  test(
+    "an action in flight at the end of the call continues, and its outcome is recorded without another call",
+    LIMIT,
+    async () => {
+      const { recipe } = await findOneInputOffer(bench().service);
+      const args = {
+        ...{ workspaceId: bench().workspaceId, recipeVersionId: recipe.versionId, waitSeconds: 1 },
+        inputs: [{ port: recipe.inputs[0]?.name, referenceId: fileId(bench().service, FILE.succeeds) }],
+        parameterValues: createValue(recipe.parameters),
+        idempotencyKey: "an action that takes longer than its call",
+      };
+      await bench().service.injectFault({ kind: "delay", delayMs: 3_000 }, { operationId: "createMicJob" });
+      const before = (await bench().requests("createMicJob")).length;
+      const failed = await bench().fails("run_job", args, "timeout");
+      expect(failed).toMatchObject({ code: "IN_PROGRESS", retryable: true, sideEffect: "unknown" });
+      const readState = async () => {
+        const { structured } = await bench().call("list_actions");
+        return JSON.stringify(structured?.["actions"]).match(/"submit_job"[^}]*?"state":"(\w+)"/)?.[1];
+      };
+      expect(await readState()).toBe("in_progress");
+      await expect.poll(readState, { timeout: 15_000 }).toBe("succeeded");
+      expect((await bench().ok("run_job", { ...args, waitSeconds: 0 })).structured["action"]).toMatchObject({
+        replayed: true,
+      });
+      expect(await bench().requests("createMicJob")).toHaveLength(before + 1);
+    },
+  );
 });

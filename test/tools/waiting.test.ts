@@ -2,7 +2,6 @@
 import { expect, test } from "vitest";
 import { systemTiming } from "../../src/api-client/attempts.ts";
 import { poll } from "../../src/toolkit/polling.ts";
-import { covers } from "../covers.ts";
 import { FILE, registerInput, submitJob } from "../emulator/work.ts";
 import type { Progress } from "../support/mcp.ts";
 import { describeLatestRevision } from "./revisions.ts";
@@ -10,7 +9,7 @@ import { describeLatestRevision } from "./revisions.ts";
 const STAGE_MS = 500;
 
 describeLatestRevision((bench) => {
-  covers("6/progress-by-reading", "get_job waits for the end and reports the stages", async () => {
+  test("get_job waits for the end and reports the stages [6/progress-by-reading]", async () => {
     const { id } = await submitJob(bench().service, FILE.succeeds);
     bench().clock.advance(2 * STAGE_MS);
     const ticks: Progress[] = [];

@@ -1,7 +1,7 @@
 // Tests parts of the job API's answers that the contract leaves open: headers, statuses, codes, keys, rates, body forms.
 import { createHash } from "node:crypto";
 import { readFile } from "node:fs/promises";
-import { expect } from "vitest";
+import { expect, test } from "vitest";
 import {
   createInput,
   createJob,
@@ -14,7 +14,6 @@ import {
   problem,
   processingRequest,
 } from "../contract/samples.ts";
-import { covers } from "../covers.ts";
 import { answer, hangUp } from "../support/stub.ts";
 import { sessionForFile, sessionForTest } from "./session.ts";
 
@@ -32,7 +31,7 @@ const oddHeaders: readonly Readonly<Record<string, string>>[] = [
   { "content-type": "application/vnd.mic.v1+json; charset=latin1" },
 ];
 for (const [at, headers] of oddHeaders.entries())
-  covers("4.2/assumes-no-response-headers", `returns a job as in its body, with headers ${at}`, async () => {
+  test(`returns a job as in its body, with headers ${at} [4.2/assumes-no-response-headers]`, async () => {
     const { stub, connection } = session();
     // As bytes, so that the stub adds no header of its own.
     const bytes = (value: unknown) => Buffer.from(JSON.stringify(value));
@@ -55,23 +54,19 @@ for (const [at, headers] of oddHeaders.entries())
   });
 
 for (const replayed of [undefined, "yes", "1", "false"])
-  covers(
-    ["4.2/assumes-no-response-headers", "4.2/key-names-one-command"],
-    `accepts a stored answer if Idempotent-Replayed is ${replayed ?? "absent"}`,
-    async () => {
-      const { stub, connection } = session();
-      const headers = replayed === undefined ? {} : { "idempotent-replayed": replayed };
-      stub.expect(hangUp, answer(202, enveloped(running), headers));
-      const { structured, isError, text } = await connection.callTool("submit_job", {
-        ...createJob,
-        clientReference: `replayed ${replayed}`,
-      });
-      expect(isError, text).toBe(false);
-      expect(structured).toMatchObject({ data: { id: job.id }, action: { attempts: 2 } });
-      const [first, second] = stub.requests;
-      expect(second?.headers["idempotency-key"]).toBe(first?.headers["idempotency-key"]);
-    },
-  );
+  test(`accepts a stored answer if Idempotent-Replayed is ${replayed ?? "absent"} [4.2/assumes-no-response-headers, 4.2/key-names-one-command]`, async () => {
+    const { stub, connection } = session();
+    const headers = replayed === undefined ? {} : { "idempotent-replayed": replayed };
+    stub.expect(hangUp, answer(202, enveloped(running), headers));
+    const { structured, isError, text } = await connection.callTool("submit_job", {
+      ...createJob,
+      clientReference: `replayed ${replayed}`,
+    });
+    expect(isError, text).toBe(false);
+    expect(structured).toMatchObject({ data: { id: job.id }, action: { attempts: 2 } });
+    const [first, second] = stub.requests;
+    expect(second?.headers["idempotency-key"]).toBe(first?.headers["idempotency-key"]);
+  });
 
 const files: readonly (readonly [string, Readonly<Record<string, string>>])[] = [
   ["none", {}],
@@ -82,7 +77,7 @@ const files: readonly (readonly [string, Readonly<Record<string, string>>])[] = 
   ["an ETag of something else", { etag: '"not-a-hash"', "accept-ranges": "bytes" }],
 ];
 for (const [what, headers] of files)
-  covers("4.2/assumes-no-asset-headers", `saves a file with these headers: ${what}`, async () => {
+  test(`saves a file with these headers: ${what} [4.2/assumes-no-asset-headers]`, async () => {
     const { stub, connection } = session();
     const bytes = Buffer.from('{"not": "judged by its type"');
     stub.expect(answer(200, bytes, headers));
@@ -93,7 +88,7 @@ for (const [what, headers] of files)
     expect(await readFile(String(structured?.["path"]))).toEqual(bytes);
   });
 
-covers("7.2/assumes-no-statuses-or-codes", "reports a refusal as it came, whatever its status and code", async () => {
+test("reports a refusal as it came, whatever its status and code [7.2/assumes-no-statuses-or-codes]", async () => {
   const { stub, connection } = session();
   const codes = ["¡no!", "IDEMPOTENCY_KEY_REUSED", "NOT_FOUND", "VERSION_CONFLICT", "RATE_LIMITED", "SUCCESS"];
   for (const status of [400, 402, 404, 405, 409, 410, 418, 422, 423, 425, 451, 499]) {
@@ -109,7 +104,7 @@ covers("7.2/assumes-no-statuses-or-codes", "reports a refusal as it came, whatev
   }
 });
 
-covers("7.2/assumes-no-answer-to-key-reuse", "never sends a used key with another body", async () => {
+test("never sends a used key with another body [7.2/assumes-no-answer-to-key-reuse]", async () => {
   const { stub, connection } = session();
   const steps = [answer(202, enveloped(running)), answer(422, problem), answer(409, { ...problem, retryable: false })];
   for (const [at, step] of steps.entries()) {
@@ -134,27 +129,23 @@ covers("7.2/assumes-no-answer-to-key-reuse", "never sends a used key with anothe
   }
 });
 
-covers(
-  "8/assumes-no-job-rate",
-  "does not wait for a limit that no answer has stated, and obeys a stated one",
-  async () => {
-    const { stub, connection } = session();
-    const read = () => connection.callTool("get_job", { jobId: job.id });
-    stub.respond(() => answer(200, enveloped(running)));
-    const many = await Promise.all(Array.from({ length: 200 }, read));
-    expect(many.filter(({ isError }) => isError)).toEqual([]);
-    expect(stub.requests).toHaveLength(200);
-    // A 429 with Retry-After is returned to the agent; one without it is retried.
-    stub.expect(answer(429, problem, { "retry-after": "600" }));
-    expect((await read()).error).toMatchObject({ kind: "rate_limited", retryable: true, retryAfterSeconds: 600 });
-    stub.expect(answer(429), answer(429, "<html>slow down</html>"));
-    expect(await read()).toMatchObject({ isError: false });
-    expect(stub.requests).toHaveLength(204);
-  },
-);
+test("does not wait for a limit that no answer has stated, and obeys a stated one [8/assumes-no-job-rate]", async () => {
+  const { stub, connection } = session();
+  const read = () => connection.callTool("get_job", { jobId: job.id });
+  stub.respond(() => answer(200, enveloped(running)));
+  const many = await Promise.all(Array.from({ length: 200 }, read));
+  expect(many.filter(({ isError }) => isError)).toEqual([]);
+  expect(stub.requests).toHaveLength(200);
+  // A 429 with Retry-After is returned to the agent; one without it is retried.
+  stub.expect(answer(429, problem, { "retry-after": "600" }));
+  expect((await read()).error).toMatchObject({ kind: "rate_limited", retryable: true, retryAfterSeconds: 600 });
+  stub.expect(answer(429), answer(429, "<html>slow down</html>"));
+  expect(await read()).toMatchObject({ isError: false });
+  expect(stub.requests).toHaveLength(204);
+});
 
 const envelopes = { register_input: enveloped(input), request_file_processing: micEnveloped(processingRequest) };
-covers("1/json-bodies", "sends every body as JSON, except the token request", async () => {
+test("sends every body as JSON, except the token request [1/json-bodies]", async () => {
   const { stub, connection } = await sessionForTest();
   const cancelJob = { jobId: "job-json", reason: "„Nein“ – \u2028 🧭", resourceVersion: 3 };
   const calls = [

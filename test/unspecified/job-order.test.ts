@@ -1,7 +1,6 @@
 // Tests that filters of the job list work with any order of the list.
-import { expect } from "vitest";
+import { expect, test } from "vitest";
 import * as z from "zod/v4";
-import { covers } from "../covers.ts";
 import { hourlyJobs, serveJobs } from "../support/job-list.ts";
 import { sessionForTest } from "./session.ts";
 
@@ -18,7 +17,7 @@ const createdSince = "2026-11-19T06:00:00Z";
 const young = newestFirst.slice(0, 31).map(({ id }) => id);
 const args = { workspaceId: "micws_1", createdSince, limit: 100 };
 
-covers("4.2/assumes-no-job-order", "finds jobs created since a time in a list of any order", async () => {
+test("finds jobs created since a time in a list of any order [4.2/assumes-no-job-order]", async () => {
   const oldestFirst = newestFirst.toReversed();
   const mixed = newestFirst.map((_, index) => newestFirst[(index * 137) % newestFirst.length] ?? { id: "none" });
   for (const jobs of [oldestFirst, mixed]) {
@@ -31,7 +30,7 @@ covers("4.2/assumes-no-job-order", "finds jobs created since a time in a list of
   }
 });
 
-covers("4.2/assumes-no-job-order", "stops at the first older job if the newest come first, and says so", async () => {
+test("stops at the first older job if the newest come first, and says so [4.2/assumes-no-job-order]", async () => {
   const { stub, connection } = await sessionForTest();
   const requestedPages = serveJobs(stub, () => newestFirst);
   const { structured } = await connection.callTool("list_jobs", args);

@@ -1,13 +1,12 @@
 // Tests parts of the playground that the contract leaves open: the answer to an unknown state, and the conditions of a 403.
-import { expect } from "vitest";
+import { expect, test } from "vitest";
 import { districtsResponse, openApiDocument, state, statesResponse } from "../contract/samples.ts";
-import { covers } from "../covers.ts";
 import { answer } from "../support/stub.ts";
 import { sessionForTest } from "./session.ts";
 
 const denied = answer(403, { status: "PLAYGROUND_REQUEST_DENIED" });
 
-covers("7.1/assumes-no-condition-of-403", "reports a 403 as it came, and the next call asks again", async () => {
+test("reports a 403 as it came, and the next call asks again [7.1/assumes-no-condition-of-403]", async () => {
   const { stub, connection } = await sessionForTest();
   for (const [tool, args, body] of [
     ["list_states", {}, statesResponse],
@@ -26,7 +25,7 @@ covers("7.1/assumes-no-condition-of-403", "reports a 403 as it came, and the nex
   }
 });
 
-covers("7.1/assumes-no-condition-of-403", "a 403 for one state has no effect on the other states", async () => {
+test("a 403 for one state has no effect on the other states [7.1/assumes-no-condition-of-403]", async () => {
   const { stub, connection } = await sessionForTest();
   const states = ["AA", "BB", "CC"].map((code) => ({ ...state, code, name: `State ${code}`, districtCount: 1 }));
   stub.respond(({ target }) => {

@@ -1,5 +1,5 @@
 // Tests parts of recipes that the contract leaves open: the names of ports, and the schema language of parameters.
-import { expect } from "vitest";
+import { expect, test } from "vitest";
 import * as z from "zod/v4";
 import {
   createJob,
@@ -11,7 +11,6 @@ import {
   recipeOffer,
   recipeParameters,
 } from "../contract/samples.ts";
-import { covers } from "../covers.ts";
 import { answer } from "../support/stub.ts";
 import { type Session, sessionForTest } from "./session.ts";
 
@@ -52,7 +51,7 @@ const otherNames: readonly (readonly [what: string, inputs: readonly string[], p
 ];
 
 for (const [what, inputs, ports] of otherNames)
-  covers("4.2/assumes-no-port-names", `${what}: sends the job as the agent wrote it`, async () => {
+  test(`${what}: sends the job as the agent wrote it [4.2/assumes-no-port-names]`, async () => {
     const session = await sessionForTest();
     session.stub.respond(() => submitted);
     const inputBindings = bindingsTo(ports);
@@ -61,20 +60,16 @@ for (const [what, inputs, ports] of otherNames)
     expect(bodies).toMatchObject([{ inputBindings }]);
   });
 
-covers(
-  ["4.2/assumes-no-port-names", "4.2/job-input-binding-port"],
-  "refuses an unknown or missing port before sending if all input names are possible ports and all can be bound",
-  async () => {
-    const session = await sessionForTest();
-    for (const inputs of [["left", "right"], numbered(32), ["n".repeat(80)]]) {
-      const missing = { inputBindings: bindingsTo([...inputs.slice(1), "other"]) };
-      const { result, bodies } = await submitAfterReading(session, recipeOf(inputs), missing);
-      expect(result.error).toMatchObject({ kind: "invalid_arguments", sideEffect: "none" });
-      expect(result.error?.fieldErrors?.map(({ code }) => code)).toEqual(["UNKNOWN_PORT", "MISSING_PORT"]);
-      expect(bodies).toEqual([]);
-    }
-  },
-);
+test("refuses an unknown or missing port before sending if all input names are possible ports and all can be bound [4.2/assumes-no-port-names, 4.2/job-input-binding-port]", async () => {
+  const session = await sessionForTest();
+  for (const inputs of [["left", "right"], numbered(32), ["n".repeat(80)]]) {
+    const missing = { inputBindings: bindingsTo([...inputs.slice(1), "other"]) };
+    const { result, bodies } = await submitAfterReading(session, recipeOf(inputs), missing);
+    expect(result.error).toMatchObject({ kind: "invalid_arguments", sideEffect: "none" });
+    expect(result.error?.fieldErrors?.map(({ code }) => code)).toEqual(["UNKNOWN_PORT", "MISSING_PORT"]);
+    expect(bodies).toEqual([]);
+  }
+});
 
 const DRAFT = "http://json-schema.org/draft-07/schema#";
 const DIALECT = "https://json-schema.org/draft/2020-12/schema";
@@ -116,7 +111,7 @@ const otherLanguages: readonly (readonly [what: string, parameters: Json, values
 ];
 
 for (const [what, parameters, parameterValues] of otherLanguages)
-  covers("2.2/assumes-no-schema-language", `${what}: leaves the check to the API`, async () => {
+  test(`${what}: leaves the check to the API [2.2/assumes-no-schema-language]`, async () => {
     const session = await sessionForTest();
     session.stub.respond(() => submitted);
     const recipe = { parameters: { ...recipeParameters, references: {}, ...parameters } };
@@ -125,18 +120,14 @@ for (const [what, parameters, parameterValues] of otherLanguages)
     expect(bodies).toMatchObject([{ parameterValues }]);
   });
 
-covers(
-  ["2.2/assumes-no-schema-language", "4.2/job-parameter-values"],
-  "checks values before sending if the definition names JSON Schema 2020-12 or no language",
-  async () => {
-    const session = await sessionForTest();
-    const schema = { properties: { name: { $ref: "#/$defs/s", minLength: 5 } }, $defs: { s: { type: "string" } } };
-    for (const named of [{}, { $schema: DIALECT }, { $schema: `${DIALECT}#` }]) {
-      const recipe = { parameters: { ...recipeParameters, definition: { ...named, ...schema }, references: {} } };
-      const { result, bodies } = await submitAfterReading(session, recipe, { parameterValues: { name: "ab" } });
-      expect(result.error).toMatchObject({ kind: "invalid_arguments", sideEffect: "none" });
-      expect(result.error?.fieldErrors).toMatchObject([{ pointer: "/parameterValues/name", code: "MINLENGTH" }]);
-      expect(bodies).toEqual([]);
-    }
-  },
-);
+test("checks values before sending if the definition names JSON Schema 2020-12 or no language [2.2/assumes-no-schema-language, 4.2/job-parameter-values]", async () => {
+  const session = await sessionForTest();
+  const schema = { properties: { name: { $ref: "#/$defs/s", minLength: 5 } }, $defs: { s: { type: "string" } } };
+  for (const named of [{}, { $schema: DIALECT }, { $schema: `${DIALECT}#` }]) {
+    const recipe = { parameters: { ...recipeParameters, definition: { ...named, ...schema }, references: {} } };
+    const { result, bodies } = await submitAfterReading(session, recipe, { parameterValues: { name: "ab" } });
+    expect(result.error).toMatchObject({ kind: "invalid_arguments", sideEffect: "none" });
+    expect(result.error?.fieldErrors).toMatchObject([{ pointer: "/parameterValues/name", code: "MINLENGTH" }]);
+    expect(bodies).toEqual([]);
+  }
+});

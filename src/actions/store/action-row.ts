@@ -11,7 +11,7 @@ const AS_JSON = "\u001a";
 export const toStoredId = (id: string): string =>
   id.startsWith(AS_JSON) || /[\0\p{Surrogate}]/u.test(id) ? AS_JSON + JSON.stringify(id) : id;
 
-const StoredId = z
+export const StoredId = z
   .string()
   .transform((stored) => (stored.startsWith(AS_JSON) ? String(JSON.parse(stored.slice(1))) : stored));
 

@@ -59,15 +59,7 @@ export interface ConnectionOptions {
   readonly onNotice?: (channel: string, text: string) => void;
 }
 
-/** A connection that its first statement opens, and that is never reopened. */
-export interface Connection {
-  /** Runs a statement. Throws the errors of the server and of the socket. The state of the connection is then unknown, so close it. */
-  run(sql: string, values?: readonly SqlValue[], timeoutMs?: number): Promise<readonly DatabaseRow[]>;
-  /** Marks the connection as idle or not. An idle connection does not keep the process alive. */
-  setIdle(isIdle: boolean): void;
-  /** Closes the connection without waiting, because the server may be stuck. */
-  close(): void;
-}
+export type Connection = ReturnType<typeof createConnection>;
 
 const TLS_FILES = { sslrootcert: "ca", sslcert: "cert", sslkey: "key" };
 
@@ -93,7 +85,8 @@ interface SocketAddress {
   readonly path: string | false;
 }
 
-export function createConnection({ url, name, timeoutMs, onLost, onNotice }: ConnectionOptions): Connection {
+/** Creates a connection that its first statement opens, and that is never reopened. */
+export function createConnection({ url, name, timeoutMs, onLost, onNotice }: ConnectionOptions) {
   const target = new URL(url);
   const ssl = extractTlsOptions(target);
   let isClosed = false;
@@ -135,7 +128,8 @@ export function createConnection({ url, name, timeoutMs, onLost, onNotice }: Con
   }
 
   return {
-    async run(text, values = [], statementTimeoutMs = timeoutMs) {
+    /** Runs a statement. Throws the errors of the server and of the socket. The state of the connection is then unknown, so close it. */
+    async run(text: string, values: readonly SqlValue[] = [], statementTimeoutMs = timeoutMs) {
       let timer: NodeJS.Timeout | undefined;
       const timeout = new Promise<never>((_, reject) => {
         const fail = () => reject(new Error(socket?.connecting === false ? "Query read timeout" : "timeout expired"));
@@ -147,8 +141,10 @@ export function createConnection({ url, name, timeoutMs, onLost, onNotice }: Con
         clearTimeout(timer);
       }
     },
-    setIdle: (isIdle) => void (isIdle ? socket?.unref() : socket?.ref()),
-    close() {
+    /** Marks the connection as idle or not. An idle connection does not keep the process alive. */
+    setIdle: (isIdle: boolean): void => void (isIdle ? socket?.unref() : socket?.ref()),
+    /** Closes the connection without waiting, because the server may be stuck. */
+    close(): void {
       isClosed = true;
       void sql
         .end({ timeout: 0 })

@@ -18,6 +18,9 @@ export interface Database {
   close(): Promise<void>;
 }
 
+/** The clock of PostgreSQL: the time when it received the statement. */
+export const POSTGRES_CLOCK = "CAST(EXTRACT(EPOCH FROM statement_timestamp()) * 1000 AS BIGINT)";
+
 /** Converts an engine's error into the error that is thrown. */
 export type MapError = (error: unknown) => unknown;
 

@@ -11,7 +11,7 @@ import {
   isTooManyConnections,
   NoPrimary,
 } from "./connection.ts";
-import { type Database, type MapError, ResponseLost, type SqlValue } from "./database.ts";
+import { type Database, type MapError, POSTGRES_CLOCK, ResponseLost, type SqlValue } from "./database.ts";
 import { createPrimaryFinder, FIND_TIMEOUT_MS } from "./primary.ts";
 
 const CONNECT_MS = 5_000;
@@ -241,7 +241,7 @@ export async function openPostgres(urls: string, options: PostgresOptions = {}):
         .catch((error: unknown) => (hasBegun ? Promise.reject(error) : throwMapped(error)));
     },
     // This time is constant within a statement, so the times that it writes into a row are equal.
-    clock: "CAST(EXTRACT(EPOCH FROM statement_timestamp()) * 1000 AS BIGINT)",
+    clock: POSTGRES_CLOCK,
     waitingCount: pool.waitingCount,
     close: async () => pool.close(),
   };

@@ -21,14 +21,7 @@ function reasonWithoutAddress(error: unknown): string {
   return code.startsWith("E") ? code : errorMessage(error) || "no answer";
 }
 
-export interface PrimaryFinder {
-  /** Returns the URL of the primary. Throws NoPrimary after FIND_TIMEOUT_MS. */
-  find(): Promise<string>;
-  /** Throws NoPrimary if the server behind a connection is not the primary. */
-  check(connection: Connection): Promise<void>;
-}
-
-export function createPrimaryFinder(urls: readonly string[]): PrimaryFinder {
+export function createPrimaryFinder(urls: readonly string[]) {
   /** The latest timeline so far. A server on an older one is a former primary. */
   let latestTimeline = 1;
 
@@ -65,7 +58,8 @@ export function createPrimaryFinder(urls: readonly string[]): PrimaryFinder {
   }
 
   return {
-    async find() {
+    /** Returns the URL of the primary. Throws NoPrimary after FIND_TIMEOUT_MS. */
+    async find(): Promise<string> {
       const endsAt = performance.now() + FIND_TIMEOUT_MS;
       for (;;) {
         const { best, reasons } = await queryAllServers();
@@ -74,7 +68,8 @@ export function createPrimaryFinder(urls: readonly string[]): PrimaryFinder {
         await sleep(PAUSE_MS);
       }
     },
-    async check(connection) {
+    /** Throws NoPrimary if the server behind a connection is not the primary. */
+    async check(connection: Connection): Promise<void> {
       latestTimeline = Math.max(latestTimeline, await readTimeline(connection));
     },
   };

@@ -49,18 +49,6 @@ export class KeychainError extends Error {
   }
 }
 
-/** Accesses the keychain entries of this program. Every method except `close` throws KeychainError. */
-export interface Keychain {
-  getPassword(account: string): Promise<string | undefined>;
-  setPassword(account: string, password: string): Promise<void>;
-  /** Returns false if the entry did not exist. */
-  deletePassword(account: string): Promise<boolean>;
-  /** Returns the accounts of all entries of this program. */
-  listAccounts(): Promise<readonly string[]>;
-  /** Ends the keychain's process. */
-  close(): void;
-}
-
 /** Longest time that a call to a server waits for the keychain. */
 export const SERVER_LIMIT_MS = 4_500;
 /** Longest time that a command waits, because the user may have to type the keychain's own password. */
@@ -141,7 +129,10 @@ interface KeychainOptions {
   readonly environment?: NodeJS.ProcessEnv;
 }
 
-export function openKeychain(limitMs: number, options: KeychainOptions = {}): Keychain {
+export type Keychain = ReturnType<typeof openKeychain>;
+
+/** Accesses the keychain entries of this program. Every method except `close` throws KeychainError. */
+export function openKeychain(limitMs: number, options: KeychainOptions = {}) {
   const { idleMs = IDLE_MS, environment = process.env } = options;
   let worker: ChildProcess | undefined;
   let idleTimer: NodeJS.Timeout | undefined;
@@ -210,14 +201,17 @@ export function openKeychain(limitMs: number, options: KeychainOptions = {}): Ke
   }
 
   return {
-    getPassword: async (account) => (await sendRequest({ operation: "get", account })).password,
-    async setPassword(account, password) {
+    getPassword: async (account: string) => (await sendRequest({ operation: "get", account })).password,
+    async setPassword(account: string, password: string): Promise<void> {
       if (!fitsKeychain(password))
         throw new KeychainError("failed", `a keychain entry holds at most ${maxBytes(process.platform)} bytes`);
       await sendRequest({ operation: "set", account, password });
     },
-    deletePassword: async (account) => (await sendRequest({ operation: "delete", account })).existed ?? false,
-    listAccounts: async () => (await sendRequest({ operation: "list" })).accounts ?? [],
-    close: () => stop("failed", "closed"),
+    /** Returns false if the entry did not exist. */
+    deletePassword: async (account: string) => (await sendRequest({ operation: "delete", account })).existed ?? false,
+    /** Returns the accounts of all entries of this program. */
+    listAccounts: async (): Promise<readonly string[]> => (await sendRequest({ operation: "list" })).accounts ?? [],
+    /** Ends the keychain's process. */
+    close: (): void => stop("failed", "closed"),
   };
 }

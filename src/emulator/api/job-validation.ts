@@ -1,14 +1,14 @@
-// Validates a job submission: recipe, ports, inputs, capability, permission, parameters and quota, in this order.
+// Validates a job submission: recipe, ports, inputs, capability, permission and parameters, in this order.
 import type { createMicJob } from "../../contract/endpoints/job-processing.ts";
 import type { ProblemCode } from "../assumptions.ts";
-import { createFieldProblem, ProblemError } from "../problems.ts";
+import { ProblemError } from "../problems.ts";
 import { checkCapability } from "../world/capabilities.ts";
 import { type InputRecord, inputAt } from "../world/inputs.ts";
 import { processingRequestAt } from "../world/processing-requests.ts";
 import type { Recipe } from "../world/recipes.ts";
 import type { World } from "../world/world.ts";
 import type { ActionRequest } from "./operation.ts";
-import { findOfferedRecipe } from "./workspace.ts";
+import { requireOfferedRecipe } from "./workspace.ts";
 
 type JobSubmission = ActionRequest<typeof createMicJob>["body"];
 
@@ -100,9 +100,7 @@ export interface ValidatedSubmission {
 }
 
 export function validateJobSubmission(submission: JobSubmission, world: World): ValidatedSubmission {
-  const recipe = findOfferedRecipe(world, submission.recipeVersionId);
-  if (recipe === undefined)
-    throw createFieldProblem("RECIPE_NOT_OFFERED", "/recipeVersionId", "List the recipes to see which are offered.");
+  const recipe = requireOfferedRecipe(world, submission.recipeVersionId);
   checkPorts(submission, recipe);
   const bound = findInputs(submission, world);
   checkReady(bound, world);
@@ -111,12 +109,5 @@ export function validateJobSubmission(submission: JobSubmission, world: World): 
   checkPermission(bound, recipe, world);
   const fieldErrors = recipe.parameterErrors(submission.parameterValues);
   if (fieldErrors.length > 0) throw new ProblemError("PARAMETERS_INVALID", { fieldErrors });
-  checkQuota(world);
   return { recipe, inputs: bound.map(({ input }) => input) };
-}
-
-export function checkQuota({ usage, clock }: World): void {
-  const now = clock.now();
-  if (usage.isExhausted("JOBS_SUBMITTED", now))
-    throw new ProblemError("QUOTA_EXCEEDED", { headers: { "Retry-After": String(usage.secondsToReset(now)) } });
 }

@@ -17,7 +17,7 @@ import { type JobRecord, operationAt } from "../world/jobs.ts";
 import { isTerminal, planJob } from "../world/lifecycle.ts";
 import type { Recipe } from "../world/recipes.ts";
 import type { World } from "../world/world.ts";
-import { checkQuota, validateJobSubmission } from "./job-validation.ts";
+import { validateJobSubmission } from "./job-validation.ts";
 import {
   checkWorkspace,
   defineAction,
@@ -56,26 +56,20 @@ const createJob = defineAction(createMicJob, ({ body }, context) => {
   return jobResponse(202, initial, context, locationHeader(`/jobs/${initial.id}`));
 });
 
-const POSITION_BYTES = 8;
-
 const listJobs = defineRead(listMicJobs, ({ query }, context) => {
   checkWorkspace(query.workspaceId, context, "/query/workspaceId");
   const { world, requestId } = context;
   const { limit = DEFAULT_JOB_PAGE, cursor } = query;
   const list = `jobs of ${world.workspaceId}, newest first`;
   const beforeSequence =
-    cursor === undefined ? Number.MAX_SAFE_INTEGER : Number(world.cursors.decode(list, cursor).readBigUInt64BE());
+    cursor === undefined ? Number.MAX_SAFE_INTEGER : Number(world.cursors.decode(list, cursor).toString());
   // One job more than requested shows whether there is another page.
   const found = world.jobs.page(beforeSequence, limit + 1);
   const page = found.slice(0, limit);
   const hasMore = found.length > limit;
   const last = page.at(-1);
-  let nextCursor: string | null = null;
-  if (hasMore && last !== undefined) {
-    const position = Buffer.alloc(POSITION_BYTES);
-    position.writeBigUInt64BE(BigInt(last.sequence));
-    nextCursor = world.cursors.encode(list, position);
-  }
+  const nextCursor =
+    hasMore && last !== undefined ? world.cursors.encode(list, Buffer.from(String(last.sequence))) : null;
   return jsonResponse(200, {
     data: page.map((record) => world.jobs.jobAt(record, world.clock.now())),
     meta: { requestId },
@@ -103,7 +97,7 @@ const cancelJob = defineAction(cancelMicJob, ({ path, ifMatch }, context) => {
   const now = world.clock.now();
   const cancellation = { requestedAt: now, doneAt: now + world.stageMs };
   const operation = { ...cancellation, id: world.ids.next(ID_PREFIX.operation), jobId: path.jobId };
-  world.jobs.cancel(record, cancellation);
+  record.cancellation = cancellation;
   world.operations.add(operation);
   world.usage.count("JOBS_CANCELLED", now);
   const body = operationAt(operation, world.workspaceId, now);
@@ -126,7 +120,6 @@ const retryJob = defineAction(retryMicJob, ({ path, body }, context) => {
   const recipe = findOfferedRecipe(world, job.recipeVersionId);
   if (recipe === undefined)
     throw createFieldProblem("RECIPE_NOT_OFFERED", "/path/jobId", "The job's recipe version is no longer offered.");
-  checkQuota(world);
   const kept = body.retryMode === "SAFE_RESUME" ? job.stages : [];
   const retry = startJob({ recipe, outcome: record.retryOutcome, kept, retryOf: job.id }, context);
   record.latestRetry = retry;

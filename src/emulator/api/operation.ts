@@ -11,7 +11,6 @@ import { createFieldProblem } from "../problems.ts";
 import type { World } from "../world/world.ts";
 import { checkNoBody, readBody, readIdempotencyKey, readIfMatch, readPath, readQuery } from "./validate.ts";
 
-/** The context in which an operation is executed. */
 export interface OperationContext {
   readonly world: World;
   readonly requestId: string;
@@ -39,7 +38,6 @@ export interface ReadRequest<E extends Endpoint> {
   readonly query: z.output<E["query"]>;
 }
 
-/** Defines the operation of a GET endpoint. */
 export const defineRead = <E extends Endpoint>(
   endpoint: E,
   respond: (reading: ReadRequest<E>, context: OperationContext) => HttpResponse,
@@ -85,7 +83,6 @@ export const defineAction = <E extends ActionEndpoint>(
   },
 });
 
-/** Hashes the method, the path, If-Match and the exact bytes of the body. */
 function computeFingerprint(
   { method, path }: Endpoint,
   parameters: Readonly<Record<string, string>>,

@@ -18,7 +18,7 @@ import {
   type OperationHandler,
   requireResource,
 } from "./operation.ts";
-import { findOfferedRecipe } from "./workspace.ts";
+import { requireOfferedRecipe } from "./workspace.ts";
 
 const createProcessingRequest = defineAction(requestMicSharedFileProcessing, ({ body }, context) => {
   checkWorkspace(body.workspaceId, context, "/workspaceId");
@@ -26,9 +26,7 @@ const createProcessingRequest = defineAction(requestMicSharedFileProcessing, ({ 
   const now = world.clock.now();
   const input = world.inputs.find(body.inputId);
   if (input === undefined) throw createFieldProblem("INPUT_NOT_FOUND", "/inputId", "There is no such input.");
-  const recipe = findOfferedRecipe(world, body.recipeVersionId);
-  if (recipe === undefined)
-    throw createFieldProblem("RECIPE_NOT_OFFERED", "/recipeVersionId", "List the recipes to see which are offered.");
+  const recipe = requireOfferedRecipe(world, body.recipeVersionId);
   if (body.recipeVersionHash !== recipe.definition.versionHash)
     throw createFieldProblem(
       "RECIPE_HASH_NOT_CURRENT",

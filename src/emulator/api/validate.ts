@@ -2,7 +2,7 @@
 import * as z from "zod/v4";
 import type { Endpoint, KeyGrammar } from "../../contract/endpoints/endpoint.ts";
 import { JobETag } from "../../contract/jobs.ts";
-import { jsonPointer } from "../../contract/json-pointer.ts";
+import { jsonPointer } from "../../contract/json.ts";
 import type { FieldError } from "../../contract/problem.ts";
 import { inputKey, processingKey, textKey } from "../../contract/text.ts";
 import { type HttpRequest, isMediaType, JsonError, parseJson } from "../http/request.ts";

@@ -19,6 +19,13 @@ const getVersionId = ({ definition }: Recipe): string => definition.versionId;
 export const findOfferedRecipe = ({ recipes, clock }: World, versionId: string): Recipe | undefined =>
   recipes.find((recipe) => getVersionId(recipe) === versionId && recipe.isOfferedAt(clock.now()));
 
+/** Returns the recipe that a request body names. Throws ProblemError if it is not offered. */
+export function requireOfferedRecipe(world: World, versionId: string): Recipe {
+  const recipe = findOfferedRecipe(world, versionId);
+  if (recipe !== undefined) return recipe;
+  throw createFieldProblem("RECIPE_NOT_OFFERED", "/recipeVersionId", "List the recipes to see which are offered.");
+}
+
 /** Encodes the position of a cursor: the 32 hexadecimal digits of the last versionId as 16 bytes. */
 const encodePosition = (versionId: string): Buffer =>
   Buffer.from(versionId.slice(ID_PREFIX.recipeVersion.length), "hex");

@@ -1,7 +1,7 @@
 // Reads the tables of states and districts, and builds the playground's answers from them. The bundle contains the tables next to the
 // chunk, so their relative URL is the same.
-import { readFileSync } from "node:fs";
 import { type DistrictsResponse, PLAYGROUND_CONTRACT, type StatesResponse } from "../../contract/playground.ts";
+import { readTable } from "../../core/package-files.ts";
 
 export interface StateFacts {
   readonly code: string;
@@ -14,12 +14,6 @@ export interface DistrictFacts {
   readonly code: string;
   readonly name: string;
   readonly mandalCount: number;
-}
-
-/** Returns the rows of a table without its header line. */
-function readTable(url: URL): readonly (readonly string[])[] {
-  const lines = readFileSync(url, "utf8").split("\n");
-  return lines.slice(1).flatMap((line) => (line === "" ? [] : [line.split("\t")]));
 }
 
 export const readStates = (): readonly StateFacts[] =>

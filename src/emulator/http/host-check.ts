@@ -2,7 +2,7 @@
 // (DNS rebinding) or across origins. Therefore Host must be a name that a foreign page cannot have.
 import type { IncomingMessage } from "node:http";
 import { isIP } from "node:net";
-import { isLoopback, LOOPBACK_NAMES, toUrlHost } from "../../core/loopback.ts";
+import { hostOfOrigin, isLoopback, LOOPBACK_NAMES, parseHostHeader, toUrlHost } from "../../core/loopback.ts";
 
 /** Returns why a request is denied and which header caused it, or undefined if it is allowed. */
 export type HostCheck = (request: Pick<IncomingMessage, "headersDistinct">) => Denial | undefined;
@@ -20,19 +20,11 @@ export interface HostCheckOptions {
   readonly port: number;
 }
 
-const HOST = /^(?<name>\[[^\]]*\]|[^:]*)(?::(?<port>\d{1,5}))?$/;
-const ORIGIN = /^https?:\/\/(?<host>.*)$/;
-
 /** Names that do not exist in the public DNS: names with one label, as containers have them, and names reserved for local networks. */
 const LOCAL_NAME = /^[a-z0-9_-]+$|\.(?:localhost|local|internal|home\.arpa)$/;
 
 /** Accepts an address as a socket reports it: a dual-stack socket reports an IPv4 address as an IPv6 address. */
 export const isThisMachine = (address: string): boolean => isLoopback(address.replace(/^::ffff:/, ""));
-
-function parseHost(text: string) {
-  const { name = "", port } = HOST.exec(text.toLowerCase())?.groups ?? {};
-  return { name, port: port === undefined ? undefined : Number(port) };
-}
 
 /**
  * On loopback, Host must name the machine itself and, if any, the emulator's port. On other addresses, Host may be an IP address (never
@@ -43,7 +35,7 @@ export function createHostCheck({ host: requestedHost, address, port }: HostChec
   const isLocal = isThisMachine(address);
 
   function isOwnHost(text: string): boolean {
-    const requested = parseHost(text);
+    const requested = parseHostHeader(text);
     if (isLocal) return ownNames.has(requested.name) && (requested.port === undefined || requested.port === port);
     const isAddress = isIP(requested.name.replace(/^\[(.*)\]$/, "$1")) !== 0;
     return isAddress || ownNames.has(requested.name) || LOCAL_NAME.test(requested.name);
@@ -57,8 +49,8 @@ export function createHostCheck({ host: requestedHost, address, port }: HostChec
         reason: `Host must name the emulator: ${[...ownNames].join(", ")}${isLocal ? "" : ", …"}.`,
       };
     const isLocalOrigin = (origin: string): boolean => {
-      const host = ORIGIN.exec(origin.toLowerCase())?.groups?.["host"] ?? "";
-      return hosts.some((each) => each.toLowerCase() === host) || LOOPBACK_NAMES.includes(parseHost(host).name);
+      const host = hostOfOrigin(origin);
+      return hosts.some((each) => each.toLowerCase() === host) || LOOPBACK_NAMES.includes(parseHostHeader(host).name);
     };
     if (!origins.every(isLocalOrigin))
       return { header: "Origin", reason: "Origin must be absent, or name this machine." };

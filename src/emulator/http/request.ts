@@ -2,6 +2,7 @@
 // so that "..", %2F and broken escapes stay visible.
 import type { IncomingMessage } from "node:http";
 import { parse } from "lossless-json";
+import { readBody } from "../../core/read-body.ts";
 import { MAX_BODY_BYTES } from "../assumptions.ts";
 
 export interface RequestTarget {
@@ -14,7 +15,7 @@ export interface RequestTarget {
 }
 
 /** Returns undefined unless two hexadecimal digits follow each % (RFC 3986, 2.1) and the decoded bytes are UTF-8. */
-function percentDecode(text: string): string | undefined {
+export function percentDecode(text: string): string | undefined {
   try {
     return decodeURIComponent(text);
   } catch {
@@ -31,7 +32,8 @@ function decodePath(rawPath: string): readonly string[] | undefined {
     : undefined;
 }
 
-function parseQuery(raw: string): readonly (readonly [string, string])[] | undefined {
+/** Parses pairs of `application/x-www-form-urlencoded`; undefined if an escape is malformed. */
+export function parsePairs(raw: string): readonly (readonly [string, string])[] | undefined {
   const pairs: (readonly [string, string])[] = [];
   for (const part of raw.split("&")) {
     if (part === "") continue;
@@ -57,7 +59,7 @@ export function parseTarget(url: string): RequestTarget {
   return {
     rawPath,
     segments: isReadable ? decodePath(rawPath) : undefined,
-    query: isReadable ? parseQuery(queryStart < 0 ? "" : target.slice(queryStart + 1)) : undefined,
+    query: isReadable ? parsePairs(queryStart < 0 ? "" : target.slice(queryStart + 1)) : undefined,
   };
 }
 
@@ -97,32 +99,9 @@ function readHeaders(rawHeaders: readonly string[]): ReadonlyMap<string, readonl
   return headers;
 }
 
-/** Returns the bytes of the body, "too large" as soon as that is certain, or undefined if the client has disconnected. */
-function readBody(incoming: IncomingMessage): Promise<Uint8Array | "too large" | undefined> {
-  if (Number(incoming.headers["content-length"] ?? 0) > MAX_BODY_BYTES) return Promise.resolve("too large");
-  return new Promise((resolve) => {
-    const chunks: Buffer[] = [];
-    let size = 0;
-    const onData = (chunk: Buffer): void => {
-      size += chunk.length;
-      if (size <= MAX_BODY_BYTES) {
-        chunks.push(chunk);
-        return;
-      }
-      incoming.off("data", onData);
-      incoming.pause();
-      resolve("too large");
-    };
-    incoming.on("data", onData);
-    incoming.once("end", () => resolve(Buffer.concat(chunks)));
-    incoming.once("close", () => resolve(undefined));
-    incoming.once("error", () => resolve(undefined));
-  });
-}
-
 export async function readRequest(incoming: IncomingMessage): Promise<HttpRequest | undefined> {
   const headers = readHeaders(incoming.rawHeaders);
-  const body = await readBody(incoming);
+  const body = await readBody(incoming, MAX_BODY_BYTES);
   if (body === undefined) return undefined;
   return {
     method: incoming.method ?? "",

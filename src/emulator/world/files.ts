@@ -22,25 +22,17 @@ export interface StoredFile {
   readonly outcome: JobOutcome;
 }
 
-type Cells = readonly (readonly (string | number)[])[];
-
-const quoteCsvField = (value: string | number): string => {
-  const text = String(value);
-  return /[",\r\n]/.test(text) ? `"${text.replaceAll('"', '""')}"` : text;
-};
-
-/** Returns CSV as in RFC 4180. */
-const toCsv = (rows: Cells): string => rows.map((row) => `${row.map(quoteCsvField).join(",")}\r\n`).join("");
-
 const DISTRICTS_FILE = "lgd-districts.csv";
-const districtCells = (): Cells => [
-  ["stateCode", "lgdDistrictCode", "name", "mandalCount"],
-  ...readDistricts().map(({ stateCode, code, name, mandalCount }) => [stateCode, code, name, mandalCount]),
+
+/** Lines of CSV (RFC 4180). No name of a state or district contains a comma or a quotation mark. */
+const districtLines = (): readonly string[] => [
+  "stateCode,lgdDistrictCode,name,mandalCount",
+  ...readDistricts().map(({ stateCode, code, name, mandalCount }) => [stateCode, code, name, mandalCount].join(",")),
 ];
 
-const stateCells = (): Cells => [
-  ["code", "lgdCode", "name"],
-  ...readStates().map(({ code, lgdCode, name }) => [code, lgdCode, name]),
+const stateLines = (): readonly string[] => [
+  "code,lgdCode,name",
+  ...readStates().map(({ code, lgdCode, name }) => [code, lgdCode, name].join(",")),
 ];
 
 const BINARY_BYTES = 300 * 1024;
@@ -49,70 +41,47 @@ const BINARY_BYTES = 300 * 1024;
 const createIncompressibleBytes = (seed: string): Uint8Array =>
   createHash("shake256", { outputLength: BINARY_BYTES }).update(seed).digest();
 
-type FileRow = readonly [name: string, outcome: JobOutcome, scan: StoredFile["scan"], content: Cells | Uint8Array];
+type FileRow = readonly [
+  name: string,
+  outcome: JobOutcome,
+  scan: StoredFile["scan"],
+  /** The lines of a CSV file, or bytes. */
+  content: readonly string[] | Uint8Array,
+];
 
 /** In the order of `fileIds`. The first seven have the outcomes that docs/use/emulator.md lists. */
 const createFileRows = (ids: IdGenerator): readonly FileRow[] => [
-  [DISTRICTS_FILE, "succeeds", "clean", districtCells()],
+  [DISTRICTS_FILE, "succeeds", "clean", districtLines()],
   [
     "survey-overloaded.csv",
     "fails at CHURN, retryably",
     "clean",
-    [
-      ["district", "surveyed", "households"],
-      ["Nizamabad", "2026-03-04", 1180],
-      ["Adilabad", "2026-03-05", 940],
-      ["Medak", "2026-03-09", 1322],
-    ],
+    ["district,surveyed,households", "Nizamabad,2026-03-04,1180", "Adilabad,2026-03-05,940", "Medak,2026-03-09,1322"],
   ],
   // Each row violates the schema of the divisions recipes; lifecycle.ts contains the errors.
   [
     "divisions-broken.csv",
     "fails at SIFT",
     "clean",
-    [
-      ["code", "name", "mandalCount"],
-      ["501", "Nizamabad", "thirty-three"],
-      ["", "Adilabad", -21],
-    ],
+    ["code,name,mandalCount", "501,Nizamabad,thirty-three", ",Adilabad,-21"],
   ],
   [
     "जिले-for-review.csv",
     "waits for review",
     "clean",
-    [
-      ["जिला", "राज्य", "note"],
-      ["वाराणसी", "उत्तर प्रदेश", "renamed, see gazette"],
-      ["प्रयागराज", "उत्तर प्रदेश", "renamed, see gazette"],
-    ],
+    ["जिला,राज्य,note", 'वाराणसी,उत्तर प्रदेश,"renamed, see gazette"', 'प्रयागराज,उत्तर प्रदेश,"renamed, see gazette"'],
   ],
-  [
-    "survey-held.csv",
-    "pauses",
-    "clean",
-    [
-      ["district", "surveyed"],
-      ["Kolkata", "2026-04-01"],
-    ],
-  ],
-  [
-    "upload-not-scanned.csv",
-    "succeeds",
-    "pending",
-    [
-      ["district", "mandals"],
-      ["Mahe", 1],
-    ],
-  ],
-  ["upload-infected.csv", "succeeds", "infected", [["stands for an infected file"]]],
-  ["lgd-states.csv", "succeeds", "clean", stateCells()],
+  ["survey-held.csv", "pauses", "clean", ["district,surveyed", "Kolkata,2026-04-01"]],
+  ["upload-not-scanned.csv", "succeeds", "pending", ["district,mandals", "Mahe,1"]],
+  ["upload-infected.csv", "succeeds", "infected", ["stands for an infected file"]],
+  ["lgd-states.csv", "succeeds", "clean", stateLines()],
   ["signed-archive.bin", "succeeds", "clean", createIncompressibleBytes(ids.hashFor("archive"))],
 ];
 
 export const createFiles = (ids: IdGenerator): readonly StoredFile[] =>
   createFileRows(ids).map(([name, outcome, scan, content]) => {
     const isText = !(content instanceof Uint8Array);
-    const bytes = isText ? encodeUtf8(toCsv(content)) : content;
+    const bytes = isText ? encodeUtf8(content.map((line) => `${line}\r\n`).join("")) : content;
     return {
       name,
       outcome,

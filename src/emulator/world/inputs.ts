@@ -46,7 +46,6 @@ const INITIAL_STATES = {
   "not applicable": { state: "READY", scanState: "NOT_APPLICABLE" },
 } as const;
 
-/** Returns all state changes of the input, in order. */
 function inputChanges({
   createdAt,
   scan,

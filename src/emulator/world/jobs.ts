@@ -14,7 +14,6 @@ export interface JobRecord {
   /** Undefined for seeded jobs that do not change. */
   readonly plan: JobPlan | undefined;
   readonly recipe: Recipe;
-  /** The outcome of a retry of this job. */
   readonly retryOutcome: JobPlan["outcome"];
   cancellation?: Cancellation;
   latestRetry?: JobRecord;
@@ -50,10 +49,6 @@ export class Jobs {
     return jobAt(record.initial, record.plan, record.cancellation, now);
   }
 
-  cancel(record: JobRecord, cancellation: Cancellation): void {
-    record.cancellation = cancellation;
-  }
-
   /** Returns whether a retry of this job is still active or has succeeded. */
   hasActiveRetry(record: JobRecord, now: number): boolean {
     if (record.latestRetry === undefined) return false;
@@ -61,7 +56,6 @@ export class Jobs {
     return !isTerminal(state) || state === "SUCCEEDED";
   }
 
-  /** Returns whether a job has produced this dataset version. */
   hasOutput(datasetVersionId: string, now: number): boolean {
     const producer = this.#list.find(
       ({ initial, plan }) => (plan?.outputDatasetVersionId ?? initial.outputDatasetVersionId) === datasetVersionId,
@@ -76,7 +70,6 @@ export class Jobs {
   }
 }
 
-/** The record of a cancellation. */
 export interface OperationRecord extends Cancellation {
   readonly id: string;
   readonly jobId: string;

@@ -16,7 +16,6 @@ import type { IdGenerator } from "../ids.ts";
 import { createProblem } from "../problems.ts";
 import type { JobOutcome } from "./files.ts";
 
-/** The planned course of a job. */
 export interface JobPlan {
   readonly startsAt: number;
   readonly stageMs: number;
@@ -156,7 +155,6 @@ function applyChange(job: Job, change: JobChange): void {
   job.updatedAt = toInstant(change.at);
 }
 
-/** Returns the job as it is at `now`. */
 export function jobAt(initial: Job, plan: JobPlan | undefined, cancel: Cancellation | undefined, now: number): Job {
   const attempts = initial.stages.map(({ attemptCount }) => attemptCount);
   const end = cancel?.requestedAt ?? Number.POSITIVE_INFINITY;
@@ -197,7 +195,6 @@ interface NewJob {
   readonly retryOf?: string;
 }
 
-/** Creates a job in its initial state, and its plan. */
 export function planJob(
   { ids, workspaceId }: { readonly ids: IdGenerator; readonly workspaceId: string },
   { recipe, createdAt, stageMs, outcome, requestId, kept = [], retryOf }: NewJob,

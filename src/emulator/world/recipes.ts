@@ -1,6 +1,6 @@
 // Creates recipe offers, and validates parameterValues against their published schemas.
 import { Ajv2020, type ErrorObject, type ValidateFunction } from "ajv/dist/2020.js";
-import { jsonPointer } from "../../contract/json-pointer.ts";
+import { jsonPointer } from "../../contract/json.ts";
 import type { FieldError } from "../../contract/problem.ts";
 import type { RecipeDefinition, RecipeOffer, RecipeParameters } from "../../contract/recipes.ts";
 import { ID_PREFIX } from "../assumptions.ts";
@@ -101,7 +101,6 @@ function createOffer(
   };
 }
 
-/** Creates the recipes in the order of RECIPE_FIXTURES. */
 export const createRecipes = (ids: IdGenerator, workspaceId: string, startedAt: number): readonly Recipe[] =>
   RECIPE_FIXTURES.map(
     (text, index) => new Recipe(createOffer(ids, workspaceId, text, index, startedAt), text.capability),

@@ -11,36 +11,24 @@ interface Metric {
   readonly seeded: bigint;
 }
 
-const defineMetric = (
-  unit: Metric["unit"],
-  grantedPerDay: bigint,
-  granted: bigint,
-  seededDay: bigint,
-  seeded: bigint,
-) => ({
-  unit,
-  grantedPerDay,
-  granted,
-  seededDay,
-  seeded,
-});
+const COUNT = { unit: "COUNT", grantedPerDay: 1_000_000n, granted: 100_000_000n } as const;
 
 const METRICS = {
-  JOBS_SUBMITTED: defineMetric("COUNT", 1_000_000n, 100_000_000n, 4n, 130n),
-  JOBS_RETRIED: defineMetric("COUNT", 1_000_000n, 100_000_000n, 1n, 9n),
-  JOBS_CANCELLED: defineMetric("COUNT", 1_000_000n, 100_000_000n, 0n, 12n),
-  INPUTS_REGISTERED: defineMetric("COUNT", 1_000_000n, 100_000_000n, 2n, 13n),
-  PROCESSING_REQUESTS: defineMetric("COUNT", 1_000_000n, 100_000_000n, 1n, 4n),
-  ASSET_DOWNLOADS: defineMetric("COUNT", 10_000_000n, 1_000_000_000n, 3n, 57n),
-  ASSET_BYTES: defineMetric(
-    "BYTE",
-    1_099_511_627_776n,
-    9_223_372_036_854_775_807n,
-    442_381_676_698n,
-    9_007_199_254_740_993n,
-  ),
+  JOBS_SUBMITTED: { ...COUNT, seededDay: 4n, seeded: 130n },
+  JOBS_RETRIED: { ...COUNT, seededDay: 1n, seeded: 9n },
+  JOBS_CANCELLED: { ...COUNT, seededDay: 0n, seeded: 12n },
+  INPUTS_REGISTERED: { ...COUNT, seededDay: 2n, seeded: 13n },
+  PROCESSING_REQUESTS: { ...COUNT, seededDay: 1n, seeded: 4n },
+  ASSET_DOWNLOADS: { ...COUNT, grantedPerDay: 10_000_000n, granted: 1_000_000_000n, seededDay: 3n, seeded: 57n },
+  ASSET_BYTES: {
+    unit: "BYTE",
+    grantedPerDay: 1_099_511_627_776n,
+    granted: 9_223_372_036_854_775_807n,
+    seededDay: 442_381_676_698n,
+    seeded: 9_007_199_254_740_993n,
+  },
   // The contract between the parties has not defined a compute unit yet.
-  COMPUTE_UNITS: defineMetric(null, 0n, 0n, 0n, 0n),
+  COMPUTE_UNITS: { unit: null, grantedPerDay: 0n, granted: 0n, seededDay: 0n, seeded: 0n },
 } as const satisfies Record<string, Metric>;
 
 export type MetricName = keyof typeof METRICS;
@@ -66,16 +54,6 @@ export class Usage {
   count(name: MetricName, now: number, amount = 1): void {
     this.#startNewDay(now);
     for (const counts of [this.#today, this.#total]) counts.set(name, (counts.get(name) ?? 0n) + BigInt(amount));
-  }
-
-  /** Returns whether today's grant of this metric is used up. */
-  isExhausted(name: MetricName, now: number): boolean {
-    this.#startNewDay(now);
-    return METRICS[name].grantedPerDay <= this.#usedAmount(name, METRICS[name], "DAY");
-  }
-
-  secondsToReset(now: number): number {
-    return Math.ceil((startOfDay(now) + DAY - now) / 1000);
   }
 
   summary(workspaceId: string, window: UsageSummary["window"], now: number): UsageSummary {

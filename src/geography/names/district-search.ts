@@ -43,9 +43,7 @@ export interface FoundDistrict extends DistrictRow {
 }
 
 export interface SearchResult {
-  /** The matches, best first. */
   readonly found: readonly FoundDistrict[];
-  /** Whether several districts have the name. */
   readonly ambiguous: boolean;
 }
 
@@ -61,7 +59,6 @@ export type UnlistedPlace = { readonly state: State } & (
 /** Names by the ways to find them. */
 interface NameLookup {
   readonly byKey: ReadonlyMap<string, readonly KnownName[]>;
-  /** Names by pair of letters. */
   readonly byPair: ReadonlyMap<string, readonly KnownName[]>;
 }
 
@@ -125,7 +122,6 @@ const latestChanges = (state: State): readonly NewDistrict[] => [
   ...new Map(recordedChanges(state).map((change) => [change.name, change])).values(),
 ];
 
-/** Finds the listed districts that were created. */
 function findCreations(latest: readonly NewDistrict[], names: readonly KnownName[]): ReadonlyMap<string, NewDistrict> {
   const candidates = names.filter(
     ({ match, kind, isGenerated }) => match !== "headquarters" && kind !== "short" && isGenerated !== true,
@@ -141,7 +137,6 @@ function findCreations(latest: readonly NewDistrict[], names: readonly KnownName
   );
 }
 
-/** Caches the index of each list. */
 const indexes = new WeakMap<DistrictsResponse, NameIndex>();
 
 function getCachedIndex({ code, name }: State, { lists }: Country): NameIndex | undefined {
@@ -178,13 +173,14 @@ export const hasCreations = (state: State, since: number): boolean =>
 
 /** Returns the districts that were abolished or announced in this year or later and are not in the lists of these states. */
 export function findUnlistedChanges(states: readonly State[], since: number, country: Country): readonly string[] {
-  return states.flatMap((state) => {
+  const unlisted = states.flatMap((state) => {
     const changes = latestChanges(state).filter(({ year }) => year >= since);
     const index = changes.length > 0 ? getIndex(state, country) : undefined;
-    return changes
-      .filter((change) => index !== undefined && !isListed(change, index))
-      .map(({ name, status, year }) => `${name} (${state.code}) ${status} ${year}`);
+    return changes.flatMap((change) => (index !== undefined && !isListed(change, index) ? { ...change, state } : []));
   });
+  return unlisted
+    .sort((one, other) => other.year - one.year)
+    .map(({ name, state, status, year }) => `${name} (${state.code}) ${status} ${year}`);
 }
 
 /** First and last year of the public record of created, abolished and announced districts. */
@@ -198,7 +194,6 @@ interface ScoredName {
   readonly score: number;
 }
 
-/** Selects the best match of each district. */
 function selectBestPerDistrict(matches: readonly ScoredName[]): readonly ScoredName[] {
   const best = new Map<DistrictRow, ScoredName>();
   for (const match of matches)
@@ -278,7 +273,6 @@ export class DistrictSearch {
     return this.#findByName(toQueryForms(text), state).length > 0;
   }
 
-  /** Whether both names refer to the same district. */
   isSameDistrict(text: string, other: string): boolean {
     const rows = new Set(this.#findByName(toQueryForms(other)).map(({ name }) => name.row));
     return this.#findByName(toQueryForms(text)).filter(({ name }) => rows.has(name.row)).length === 1;

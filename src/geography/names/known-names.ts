@@ -124,7 +124,6 @@ function abbreviateModifier({ ownWords }: NameForms): readonly string[] {
   return modifierInitials(ownWords[at] ?? "").map((letter) => ownWords.with(at, letter).join(" "));
 }
 
-/** Generates the short forms of a name. */
 const createShortForms = ({ row, forms, kind = "short" }: KnownName): readonly KnownName[] =>
   [...toInitials(forms), ...abbreviateModifier(forms)].map((name) => {
     return { row, name, forms: toNameForms(name), match: "alias", kind, isGenerated: true };

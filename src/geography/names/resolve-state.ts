@@ -84,7 +84,6 @@ function createIndex(states: readonly State[]): StateIndex {
   return { lookups: lookups.map(groupByKey), names };
 }
 
-/** Caches the index of each list. */
 const indexes = new WeakMap<readonly State[], StateIndex>();
 
 function getIndex(states: readonly State[]): StateIndex {
@@ -93,7 +92,6 @@ function getIndex(states: readonly State[]): StateIndex {
   return index;
 }
 
-/** Finds the states that have this code or name. */
 function findExactStates(text: string, states: readonly State[]): readonly State[] {
   const lgdKey = toLgdKey(text);
   if (lgdKey !== undefined) return getIndex(states).lookups.flatMap((lookup) => lookup.get(lgdKey) ?? []);

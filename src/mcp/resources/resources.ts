@@ -14,24 +14,15 @@ import { errorMessage, type FailureFacts } from "../../core/failure.ts";
 import { formatToken } from "../../core/untrusted-text.ts";
 import type { Resource } from "../../toolkit/resources/resource.ts";
 import { expand, matchTemplate, type UriVariables, variableNames } from "../../toolkit/uri.ts";
+import { APP_HTML, VIEW_NAMES, viewUri } from "../../toolkit/views.ts";
 import type { Runtime } from "../runtime.ts";
 import { MARKDOWN, skillCacheHints } from "../skills/skills.ts";
 import { factsOf, failureText, fieldTexts } from "../tools/failure-text.ts";
-import { isOfferedTool } from "../tools/offered-tools.ts";
 import { resultMeta } from "../tools/result.ts";
 import { createReadOnlyToolRunner } from "../tools/tool-call.ts";
-import { readView } from "./views.ts";
 
-/** The list is cached: the configuration never changes while the process runs, and every result with a link needs the list. */
-const offeredResourcesCache = new WeakMap<Runtime, readonly Resource[]>();
-
-export function offeredResources(runtime: Runtime): readonly Resource[] {
-  const { resources, tools, config } = runtime;
-  const offered =
-    offeredResourcesCache.get(runtime) ?? resources.filter(({ tool }) => isOfferedTool(tool, tools, config));
-  offeredResourcesCache.set(runtime, offered);
-  return offered;
-}
+export const offeredResources = ({ resources, offered }: Runtime): readonly Resource[] =>
+  resources.filter(({ tool }) => offered.has(tool));
 
 export interface ResourceMatch {
   readonly resource: Resource;
@@ -79,6 +70,27 @@ function listResource(resource: Resource, workspaceId: string | undefined) {
   if (names.length === 0) return [{ uri: resource.uri, ...toResourceMetadata(resource) }];
   if (workspaceId === undefined || names.join() !== "workspaceId") return [];
   return [{ uri: expand(resource.uri, { workspaceId }), ...toResourceMetadata(resource) }];
+}
+
+const HOUR_MS = 3_600_000;
+
+/**
+ * Returns the view with this URI, which a host reads before it shows it; undefined if there is none, or its tool is not offered. Hosts
+ * expect that resources/list does not contain views.
+ */
+async function readView(
+  uri: string,
+  { offered, readView: read }: Runtime,
+  protocolEra: ProtocolEra,
+): Promise<ReadResourceResult | undefined> {
+  const name = VIEW_NAMES.find((each) => viewUri(each) === uri);
+  if (name === undefined || ![...offered.values()].some(({ view }) => view === name)) return undefined;
+  // The empty CSP denies all network access: a view needs no origin except its own frame.
+  const _meta = { ui: { csp: {}, prefersBorder: true } };
+  return {
+    contents: [{ uri, mimeType: APP_HTML, text: await read(name), _meta }],
+    ...(protocolEra === "modern" && { ttlMs: HOUR_MS, cacheScope: "public" }),
+  };
 }
 
 export async function readResource(

@@ -17,29 +17,11 @@ import { findResource, noSuchUri, offeredResources, resourceNotFound } from "./r
 export type Subscriber = RequestId;
 const CONNECTION = "connection";
 
-interface Entry {
-  readonly watch: Watch;
-  readonly subscribers: Set<Subscriber>;
-}
+export type Subscriptions = ReturnType<typeof createSubscriptions>;
 
-export interface Subscriptions {
-  /** Sends all later updates to `deliver`. */
-  setUpdateHandler(deliver: (uri: string) => void): void;
-  canWatch(uri: string): boolean;
-  /**
-   * Starts to watch a resource. Resolves when no change can be missed: false if there is no such resource. Throws Failure synchronously
-   * if too many resources are watched.
-   */
-  subscribe(uri: string, subscriber: Subscriber): Promise<boolean>;
-  unsubscribe(uri: string, subscriber: Subscriber): void;
-  /** Ends all subscriptions of this subscriber. */
-  unsubscribeAll(subscriber: Subscriber): void;
-  close(): void;
-}
-
-export function createSubscriptions(runtime: Runtime): Subscriptions {
+export function createSubscriptions(runtime: Runtime) {
   const { resourceWatcher, ports } = runtime;
-  const entries = new Map<string, Entry>();
+  const entries = new Map<string, { readonly watch: Watch; readonly subscribers: Set<Subscriber> }>();
   let send: (uri: string) => void = () => undefined;
 
   function watch(uri: string): Watch | undefined {
@@ -64,13 +46,19 @@ export function createSubscriptions(runtime: Runtime): Subscriptions {
   }
 
   return {
-    setUpdateHandler(deliver) {
+    /** Sends all later updates to `deliver`. */
+    setUpdateHandler(deliver: (uri: string) => void): void {
       send = deliver;
     },
 
-    canWatch: (uri) => findResource(offeredResources(runtime), uri)?.resource.readVersion !== undefined,
+    canWatch: (uri: string): boolean =>
+      findResource(offeredResources(runtime), uri)?.resource.readVersion !== undefined,
 
-    subscribe(uri, subscriber) {
+    /**
+     * Starts to watch a resource. Resolves when no change can be missed: false if there is no such resource. Throws Failure synchronously
+     * if too many resources are watched.
+     */
+    subscribe(uri: string, subscriber: Subscriber): Promise<boolean> {
       let entry = entries.get(uri);
       if (!entry) {
         const newWatch = watch(uri);
@@ -87,11 +75,12 @@ export function createSubscriptions(runtime: Runtime): Subscriptions {
 
     unsubscribe,
 
-    unsubscribeAll(subscriber) {
+    /** Ends all subscriptions of this subscriber. */
+    unsubscribeAll(subscriber: Subscriber): void {
       for (const uri of [...entries.keys()]) unsubscribe(uri, subscriber);
     },
 
-    close() {
+    close(): void {
       for (const { watch } of entries.values()) watch.stop();
       entries.clear();
     },
@@ -101,14 +90,6 @@ export function createSubscriptions(runtime: Runtime): Subscriptions {
 /** Returns the message of an error that prevented watching, with its next step. */
 export const watchErrorText = (thrown: unknown): string =>
   thrown instanceof Failure ? `${thrown.message} ${thrown.facts.next ?? ""}`.trim() : escapeText(errorMessage(thrown));
-
-async function subscribeOrThrow(subscribe: () => Promise<boolean>): Promise<boolean> {
-  try {
-    return await subscribe();
-  } catch (error) {
-    throw new ProtocolError(ProtocolErrorCode.InternalError, watchErrorText(error));
-  }
-}
 
 /** Serves the requests of the older revisions. In 2026-07-28, the transports serve subscriptions/listen by the rules of listen.ts. */
 export function serveSubscriptions(
@@ -134,8 +115,11 @@ export function serveSubscriptions(
         `${formatToken(uri)} sends no updates; these do: ${updatableUris.join(", ")}.`,
       );
     }
-    if (!(await subscribeOrThrow(() => subscriptions.subscribe(uri, CONNECTION))))
-      throw resourceNotFound(uri, "The service has nothing at this id.");
+    const subscribe = async () => await subscriptions.subscribe(uri, CONNECTION);
+    const exists = await subscribe().catch((error: unknown) => {
+      throw new ProtocolError(ProtocolErrorCode.InternalError, watchErrorText(error));
+    });
+    if (!exists) throw resourceNotFound(uri, "The service has nothing at this id.");
     return {};
   });
   server.setRequestHandler("resources/unsubscribe", async ({ params: { uri } }) => {

@@ -16,24 +16,7 @@ export const skillCacheHints = (protocolEra: ProtocolEra) =>
 /** The text of each file, by path: `name/SKILL.md`, and the other files in the skill's folder. */
 export type SkillFiles = Readonly<Record<string, string>>;
 
-/** One skill as an entry of resources/list. */
-export interface SkillResource {
-  readonly uri: string;
-  readonly name: string;
-  readonly title: string;
-  readonly description: string;
-  readonly mimeType: typeof MARKDOWN;
-}
-
-export interface Skills {
-  /** Returns the offered skills, sorted by name. */
-  entries(): Promise<readonly Skill[]>;
-  resources(): Promise<readonly SkillResource[]>;
-  /** Returns the text of the file with this URI; undefined if there is none. */
-  read(uri: string): Promise<string | undefined>;
-  /** Returns the text of the skill with this name, without the frontmatter; undefined if the skill is not offered. */
-  instructions(name: string): Promise<string | undefined>;
-}
+export type Skills = ReturnType<typeof createSkills>;
 
 const Metadata = z.object({ metadata: z.object({ tools: z.string() }) });
 
@@ -41,12 +24,7 @@ const Metadata = z.object({ metadata: z.object({ tools: z.string() }) });
 export const toolsOf = ({ frontmatter }: Skill): readonly string[] =>
   Metadata.safeParse(frontmatter).data?.metadata.tools.split(" ") ?? [];
 
-interface LoadedSkills {
-  readonly entries: readonly Skill[];
-  readonly texts: ReadonlyMap<string, string>;
-}
-
-async function loadSkills(files: SkillFiles, isOffered: (tool: string) => boolean): Promise<LoadedSkills> {
+async function loadSkills(files: SkillFiles, isOffered: (tool: string) => boolean) {
   const { SkillCatalog, memorySkillFiles } = await import("@modelcontextprotocol/server/ext/skills");
   const { entries } = await SkillCatalog.load(memorySkillFiles({ ...files }), { strict: true });
   const offered = entries.filter((skill) => toolsOf(skill).every(isOffered));
@@ -59,11 +37,13 @@ async function loadSkills(files: SkillFiles, isOffered: (tool: string) => boolea
 const titleOf = (text: string): string | undefined => /^# (.+)$/m.exec(text)?.[1];
 
 /** Creates the set of skills. A skill is offered only if all its tools are offered. */
-export function createSkills(files: () => Promise<SkillFiles>, isOffered: (tool: string) => boolean): Skills {
+export function createSkills(files: () => Promise<SkillFiles>, isOffered: (tool: string) => boolean) {
   const loaded = memoizeUntilFailure(async () => await loadSkills(await files(), isOffered));
 
   return {
-    entries: async () => (await loaded.get()).entries,
+    /** Returns the offered skills, sorted by name. */
+    entries: async (): Promise<readonly Skill[]> => (await loaded.get()).entries,
+    /** Returns the skills as entries of resources/list. */
     async resources() {
       const { entries, texts } = await loaded.get();
       return entries.map(({ uri, frontmatter: { name, description } }) => ({
@@ -74,8 +54,10 @@ export function createSkills(files: () => Promise<SkillFiles>, isOffered: (tool:
         mimeType: MARKDOWN,
       }));
     },
-    read: async (uri) => (await loaded.get()).texts.get(uri),
-    async instructions(name) {
+    /** Returns the text of the file with this URI; undefined if there is none. */
+    read: async (uri: string): Promise<string | undefined> => (await loaded.get()).texts.get(uri),
+    /** Returns the text of the skill with this name, without the frontmatter; undefined if the skill is not offered. */
+    async instructions(name: string): Promise<string | undefined> {
       const text = (await loaded.get()).texts.get(`${SCHEME}${name}/SKILL.md`);
       return text?.replace(/^---\n.*?\n---\s+/s, "").trimEnd();
     },

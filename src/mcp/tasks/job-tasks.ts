@@ -20,7 +20,6 @@ import type { ToolName } from "../../toolkit/tool-names.ts";
 import type { Runtime } from "../runtime.ts";
 import { factsOf, failureText } from "../tools/failure-text.ts";
 import { withJournalNotice } from "../tools/journal-notice.ts";
-import { isOfferedTool } from "../tools/offered-tools.ts";
 import { type ResourceLinkFactory, resultMeta, toCallToolResult } from "../tools/result.ts";
 import { createToolCall } from "../tools/tool-call.ts";
 import { toCreateTaskResult } from "./serve.ts";
@@ -38,7 +37,7 @@ const internalError = (text: string, data?: unknown): ProtocolError =>
   new ProtocolError(ProtocolErrorCode.InternalError, text, data);
 
 export function createJobTasks(runtime: Runtime, linkOf: ResourceLinkFactory): JobTasks {
-  const { ports, tools, config, log, taskIds: ids } = runtime;
+  const { ports, offered, log, taskIds: ids } = runtime;
 
   function toTask(taskId: string, tool: ToolName, taskState: JobTaskState): Task {
     const { summary, createdAt, lastUpdatedAt } = taskState;
@@ -106,8 +105,8 @@ export function createJobTasks(runtime: Runtime, linkOf: ResourceLinkFactory): J
         taskId,
         context,
         async (started, call) => {
-          if (!isOfferedTool(CANCEL, tools, config))
-            throw internalError("Nothing was cancelled: this server is read-only (MIC_READ_ONLY=1).");
+          if (!offered.has(CANCEL))
+            throw internalError("Nothing was canceled: this server is read-only (MIC_READ_ONLY=1).");
           await cancelStartedJob(started, call, ports);
           return true;
         },

@@ -19,7 +19,6 @@ import { createCallLog, type RequestSource } from "./call-log.ts";
 import type { Consent } from "./confirmation.ts";
 import { factsOf, failureText } from "./failure-text.ts";
 import { withJournalNotice } from "./journal-notice.ts";
-import { isOfferedTool } from "./offered-tools.ts";
 import { type ResourceLinkFactory, toCallToolResult } from "./result.ts";
 import { createToolCall } from "./tool-call.ts";
 
@@ -51,7 +50,7 @@ export function createProgressReporter(context: ServerContext): CallRequest["rep
 
 const canceledFacts: FailureFacts = {
   kind: "cancelled",
-  message: "The call was cancelled by the client.",
+  message: "The call was canceled by the client.",
   retryable: true,
   sideEffect: "none",
 };
@@ -92,12 +91,16 @@ async function defaultWorkspace(
   return toolsets.includes("jobs") ? await workspaceId().catch(() => undefined) : undefined;
 }
 
-/** Omits the sentences of the advice that mention tools that are not offered. */
-function withOfferedAdvice(facts: FailureFacts, { tools, config }: Runtime): FailureFacts {
-  const { next, ...others } = facts;
-  if (next === undefined) return facts;
-  const advice = omitUnofferedTools(next, (name) => isOfferedTool(name, tools, config));
-  return advice === "" ? others : { ...facts, next: advice };
+/** Omits the parts of the advice that mention tools that are not offered. */
+function withOfferedAdvice(facts: FailureFacts, { offered }: Runtime): FailureFacts {
+  const adapt = (text: string): string => omitUnofferedTools(text, (name) => offered.has(name));
+  const { next, fieldErrors, ...others } = facts;
+  const advice = next === undefined ? "" : adapt(next);
+  return {
+    ...others,
+    ...(fieldErrors && { fieldErrors: fieldErrors.map((each) => ({ ...each, message: adapt(each.message) })) }),
+    ...(advice !== "" && { next: advice }),
+  };
 }
 
 /** These tools need no configuration, because they read only the journal. */
@@ -130,31 +133,21 @@ export interface CallEnvironment {
   readonly createTask: ((tool: ToolName, result: ToolResult) => Promise<CallToolResult | undefined>) | undefined;
 }
 
-/** If no task can be created, even a client that supports tasks gets the result itself. */
-async function tryCreateTask(
-  tool: ToolName,
-  result: ToolResult,
-  { createTask, runtime }: CallEnvironment,
-): Promise<CallToolResult | undefined> {
-  try {
-    return await createTask?.(tool, result);
-  } catch (error) {
-    runtime.log.warn({ tool, reason: errorMessage(error) }, "no task could be made of this call");
-    return undefined;
-  }
-}
-
 /** Returns the tool's result, or the task for its job if the client supports tasks. */
 async function invokeTool(
   tool: Tool,
   args: Arguments,
   call: ToolCall,
-  environment: CallEnvironment,
+  { linkOf, createTask, runtime }: CallEnvironment,
 ): Promise<CallToolResult> {
-  const { linkOf, runtime } = environment;
   const result = await tool.invoke(args, call);
   runtime.completions.recordResult(result);
-  return (result.job && (await tryCreateTask(tool.name, result, environment))) ?? toCallToolResult(result, linkOf);
+  const task = result.job && createTask?.(tool.name, result);
+  // If no task can be created, even a client that supports tasks gets the result itself.
+  const created = await task?.catch((error: unknown) =>
+    runtime.log.warn({ tool: tool.name, reason: errorMessage(error) }, "no task could be made of this call"),
+  );
+  return created ?? toCallToolResult(result, linkOf);
 }
 
 /**

@@ -1,13 +1,31 @@
 // Decides which tools a configuration offers, and how tools/list shows them.
-import type { Tool as ListedTool } from "@modelcontextprotocol/server";
+import type { Tool as ListedTool, ToolAnnotations } from "@modelcontextprotocol/server";
 import { type JsonSchema, schemaOf } from "../../contract/json-schema.ts";
 import { type Config, UsageError } from "../../core/config.ts";
-import type { Tool } from "../../toolkit/define-tool.ts";
+import type { Effect, Tool } from "../../toolkit/define-tool.ts";
 import { omitUnofferedTools } from "../../toolkit/offered-text.ts";
-import { TOOL_NAMES } from "../../toolkit/tool-names.ts";
+import { TOOL_NAMES, type ToolName } from "../../toolkit/tool-names.ts";
 import { showsViews, viewUri } from "../../toolkit/views.ts";
-import { annotationsOf } from "./annotations.ts";
-import { ESSENTIAL_TOOLS } from "./essential-tools.ts";
+
+/** The tools of the toolset `essentials`: those that run jobs and answer geography questions in the fewest calls. */
+const ESSENTIAL_TOOLS: ReadonlySet<ToolName> = new Set<ToolName>([
+  "list_districts",
+  "download_asset",
+  "list_recipes",
+  "get_recipe",
+  "list_jobs",
+  "get_job",
+  "cancel_job",
+  "get_usage",
+  "find_district",
+  "rank_divisions",
+  "list_actions",
+  "resolve_actions",
+  "run_job",
+  "run_jobs",
+  "retry_jobs",
+  "wait_for_jobs",
+]);
 
 export type OfferableTool = Pick<Tool, "name" | "toolsets" | "effect" | "view">;
 
@@ -29,11 +47,6 @@ export function checkToolNames({ tools, excludedTools }: Config): void {
     );
 }
 
-const isOffered = (tool: OfferableTool, config: Config): boolean =>
-  isSelected(tool, config) &&
-  (!config.readOnly || tool.effect === "read") &&
-  (config.apps !== "never" || hasNoView(tool));
-
 /** Returns why a tool is not offered, for an agent that calls it anyway. */
 export function reasonNotOffered(tool: OfferableTool, config: Config): string {
   if (config.excludedTools.includes(tool.name)) return "it is excluded (MIC_EXCLUDE_TOOLS)";
@@ -44,10 +57,12 @@ export function reasonNotOffered(tool: OfferableTool, config: Config): string {
 }
 
 export const offeredTools = <T extends OfferableTool>(tools: readonly T[], config: Config): readonly T[] =>
-  tools.filter((tool) => isOffered(tool, config));
-
-export const isOfferedTool = (name: string, tools: readonly OfferableTool[], config: Config): boolean =>
-  tools.some((tool) => tool.name === name && isOffered(tool, config));
+  tools.filter(
+    (tool) =>
+      isSelected(tool, config) &&
+      (!config.readOnly || tool.effect === "read") &&
+      (config.apps !== "never" || hasNoView(tool)),
+  );
 
 /** Returns the tools that a client lists. A tool with a view is left out, and costs no tokens, if the client shows no views. */
 export const filterVisibleTools = <T extends OfferableTool>(
@@ -55,10 +70,6 @@ export const filterVisibleTools = <T extends OfferableTool>(
   { apps }: Pick<Config, "apps">,
   capabilities: unknown,
 ): readonly T[] => (showsViews(apps, capabilities) ? offered : offered.filter(hasNoView));
-
-/** Whether the server can serve jobs as tasks, which requires get_job. Only revision 2026-07-28 has tasks. */
-export const serverSupportsTasks = (tools: readonly OfferableTool[], config: Config): boolean =>
-  isOfferedTool("get_job", tools, config);
 
 const isNameList = (value: unknown): value is readonly string[] => Array.isArray(value);
 
@@ -69,12 +80,21 @@ function withOptionalWorkspace(schema: JsonSchema, workspaceId: string | undefin
   return { ...schema, required: required.filter((name) => name !== "workspaceId") };
 }
 
-/** An argument that names a tool lists only tools that are offered. */
-function withOfferedChoices(schema: JsonSchema, isOffered: (name: string) => boolean): JsonSchema {
-  const { source, ...others } = schemaOf(schema["properties"]);
-  const choices = schemaOf(source)["enum"];
-  if (!isNameList(choices)) return schema;
-  return { ...schema, properties: { source: { ...schemaOf(source), enum: choices.filter(isOffered) }, ...others } };
+/** Arguments mention only tools that are offered, in their descriptions and as values of `source`. */
+function withOfferedArguments(schema: JsonSchema, isOffered: (name: string) => boolean): JsonSchema {
+  const adapt = (name: string, keyword: string, value: unknown): unknown => {
+    if (keyword === "description" && typeof value === "string")
+      return omitUnofferedTools(value, isOffered) || undefined;
+    return name === "source" && keyword === "enum" && isNameList(value) ? value.filter(isOffered) : value;
+  };
+  const properties = Object.entries(schemaOf(schema["properties"])).map(([name, property]) => {
+    const keywords = Object.entries(schemaOf(property)).map(([keyword, value]) => [
+      keyword,
+      adapt(name, keyword, value),
+    ]);
+    return [name, Object.fromEntries(keywords.filter(([, value]) => value !== undefined))];
+  });
+  return { ...schema, properties: Object.fromEntries(properties) };
 }
 
 const hasMeta = ({ view, searchHint, alwaysLoad }: Tool): boolean =>
@@ -87,6 +107,16 @@ const listedMeta = ({ view, searchHint, alwaysLoad }: Tool) => ({
   ...(alwaysLoad && { "anthropic/alwaysLoad": true }),
 });
 
+/** Annotations follow from `effect`, so that they cannot contradict each other. */
+const HINTS: Readonly<Record<Effect, Omit<ToolAnnotations, "title">>> = {
+  read: { readOnlyHint: true, destructiveHint: false, idempotentHint: true },
+  save: { readOnlyHint: false, destructiveHint: false, idempotentHint: false },
+  create: { readOnlyHint: false, destructiveHint: false, idempotentHint: false },
+  cancel: { readOnlyHint: false, destructiveHint: true, idempotentHint: false },
+  // RESTART discards finished stages.
+  retry: { readOnlyHint: false, destructiveHint: true, idempotentHint: false },
+};
+
 /** `isOffered`: whether a text may mention the tool. */
 export const toListedTool = (
   tool: Tool,
@@ -97,10 +127,10 @@ export const toListedTool = (
   title: tool.title,
   description: omitUnofferedTools(tool.description, isOffered),
   inputSchema: {
-    ...withOfferedChoices(withOptionalWorkspace(tool.inputSchema(), workspaceId), isOffered),
+    ...withOfferedArguments(withOptionalWorkspace(tool.inputSchema(), workspaceId), isOffered),
     type: "object",
   },
   outputSchema: { ...tool.outputSchema, type: "object" },
-  annotations: annotationsOf(tool.effect),
+  annotations: { ...HINTS[tool.effect], openWorldHint: true },
   ...(hasMeta(tool) && { _meta: listedMeta(tool) }),
 });

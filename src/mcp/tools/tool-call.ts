@@ -1,45 +1,33 @@
 // Creates the context of one use of a tool: for tools/call, resources/read, a completion or a task.
 import type { CallContext } from "../../api-client/attempts.ts";
 import type { UseTool } from "../../toolkit/resources/resource.ts";
-import type { Progress, ToolCall } from "../../toolkit/tool-call.ts";
+import type { ToolCall } from "../../toolkit/tool-call.ts";
 import type { ToolName } from "../../toolkit/tool-names.ts";
 import type { Runtime } from "../runtime.ts";
 import { toolNotFound } from "./failure-text.ts";
-import { isOfferedTool, offeredTools } from "./offered-tools.ts";
-
-interface ToolCallOptions {
-  readonly report?: (progress: Progress) => void;
-  readonly proposedKey?: string | undefined;
-  readonly shownVersion?: number | undefined;
-  readonly followsTasks?: boolean;
-  readonly workspaceId?: string | undefined;
-}
 
 export const createToolCall = (
   runtime: Runtime,
   tool: ToolName,
   context: CallContext,
-  options: ToolCallOptions = {},
+  options: Partial<Omit<ToolCall, "tool" | "context" | "isOffered" | "callActionTool">> = {},
 ): ToolCall => ({
+  report: () => undefined,
+  ...options,
   tool,
   context,
-  workspaceId: options.workspaceId,
-  proposedKey: options.proposedKey,
-  shownVersion: options.shownVersion,
-  followsTasks: options.followsTasks ?? false,
-  isOffered: (name) => isOfferedTool(name, runtime.tools, runtime.config),
+  isOffered: (name) => runtime.offered.has(name),
   async callActionTool(name, args, actContext) {
     const tool = runtime.tools.find((each) => each.name === name);
     return tool?.traits ? await tool.invoke(args, createToolCall(runtime, tool.name, actContext)) : undefined;
   },
-  report: options.report ?? (() => undefined),
 });
 
 /** Runs offered tools for a resource or a completion, which may only read. Throws Failure. */
 export const createReadOnlyToolRunner =
   (runtime: Runtime, context: CallContext): UseTool =>
   async (name, args) => {
-    const tool = offeredTools(runtime.tools, runtime.config).find((each) => each.name === name);
+    const tool = runtime.offered.get(name);
     if (tool?.effect !== "read") throw toolNotFound(name);
     return await tool.invoke(args, createToolCall(runtime, name, context));
   };

@@ -1,10 +1,9 @@
 // Implements `mic-mcp doctor --teams`: checks the settings, the database, the identity provider and the teams of a deployment.
 import { readFile } from "node:fs/promises";
 import { createTransport } from "../../api-client/transport.ts";
-import { type Check, checkNode, checkProxy, checkWarnings } from "../../cli/checks.ts";
-import { rephraseFailureForUser } from "../../cli/errors.ts";
+import { type Check, checkNode, checkProxy, checkWarnings, passedCheck } from "../../cli/checks.ts";
 import { UsageError } from "../../core/config.ts";
-import { errorMessage, Failure } from "../../core/failure.ts";
+import { errorMessage } from "../../core/failure.ts";
 import { escapeText, quote } from "../../core/untrusted-text.ts";
 import { createRedactor } from "../../credentials/redaction.ts";
 import { type DeploymentDatabase, openDatabase } from "../database.ts";
@@ -14,36 +13,19 @@ import { type AccessTokens, createAccessTokens, readUnverifiedFacts } from "../o
 import { readTeamsSettings, type TeamsSettings } from "../settings.ts";
 import { createSecrets } from "../tenancy/secrets.ts";
 import { createTeams } from "../tenancy/teams.ts";
-import { checkTeam } from "./teams.ts";
-
-const passedCheck = (name: string, detail: string): Check => ({ name, ok: true, detail });
+import { checkTeam, describeError } from "./teams.ts";
 
 function failedCheck(name: string, error: unknown, fix: string): Check {
-  const next = error instanceof Failure ? rephraseFailureForUser(error.facts).next : undefined;
-  return { name, ok: false, detail: errorMessage(error), fix: next ?? fix };
+  const { message, next = fix } = describeError(error);
+  return { name, ok: false, detail: message, fix: next };
 }
 
-async function checkDatabase({ check }: DeploymentDatabase): Promise<Check> {
-  try {
-    await check();
-    return passedCheck("database", "a durable write succeeded");
-  } catch (error) {
-    return failedCheck("database", error, "Check MIC_DATABASE_URL and its PostgreSQL servers.");
-  }
-}
-
-async function checkProvider({ signIn }: TeamsSettings, tokens: AccessTokens): Promise<Check> {
-  try {
-    await tokens.ready();
-    return passedCheck("sign-in", `${signIn.issuer} is reachable, and its tokens can be verified`);
-  } catch (error) {
-    return failedCheck(
-      "sign-in",
-      error,
-      "Check MIC_AUTH_ISSUER: it must be identical to the iss claim of the access tokens.",
-    );
-  }
-}
+/** Returns a check that passes with `detail` if `run` resolves. */
+const runCheck = (run: () => Promise<unknown>, name: string, detail: string, fix: string): Promise<Check> =>
+  run().then(
+    () => passedCheck(name, detail),
+    (error: unknown) => failedCheck(name, error, fix),
+  );
 
 const list = (values: readonly string[]): string =>
   values.length === 0 ? "none" : values.map((value) => quote(value)).join(", ");
@@ -57,25 +39,20 @@ async function checkAccessToken(
 ): Promise<Check> {
   try {
     const token = (await readFile(file, "utf8")).trim();
-    const verified = await tokens.verify(token).catch((error: unknown) => errorMessage(error));
-    const facts = typeof verified === "string" ? readUnverifiedFacts(token, signIn.teamClaim) : verified.facts;
+    const problems: string[] = [];
+    const accepted = await tokens.verify(token).catch((error: unknown) => void problems.push(errorMessage(error)));
+    const { caller, facts = readUnverifiedFacts(token, signIn.teamClaim) } = accepted ?? {};
     const isForThisServer = facts?.audiences.some(
       (each) =>
         each === signIn.audience ||
         (each.startsWith(publicOrigin) && resourceAt(publicOrigin, each.slice(publicOrigin.length))),
     );
-    const memberships =
-      typeof verified === "string"
-        ? []
-        : await createTeams(database).findByCaller(verified.caller, verified.caller.groups);
+    const memberships = caller ? await createTeams(database).findByCaller(caller, caller.groups) : [];
     const teams = memberships.map(({ name }) => name);
-    const rights = typeof verified === "string" ? [] : [...verified.caller.rights];
-    const problems = [
-      ...(typeof verified === "string" ? [verified] : []),
-      ...(facts && !isForThisServer ? ["The token was issued for another server."] : []),
-      ...(typeof verified !== "string" && rights.length === 0 ? ["It has none of the required scopes."] : []),
-      ...(typeof verified !== "string" && teams.length === 0 ? ["Its user is in no team."] : []),
-    ];
+    const rights = [...(caller?.rights ?? [])];
+    if (facts && !isForThisServer) problems.push("The token was issued for another server.");
+    if (caller && rights.length === 0) problems.push("It has none of the required scopes.");
+    if (caller && teams.length === 0) problems.push("Its user is in no team.");
     const values = facts
       ? `issuer ${quote(facts.issuer)}; audiences ${list(facts.audiences)}; scopes ${list(facts.scopes)}; groups (${signIn.teamClaim}) ${list(facts.groups)}; teams ${list(teams)}; rights ${list(rights)}`
       : "it is not a JWT, so its values are unknown";
@@ -100,7 +77,7 @@ async function checkTeams({ secretKeys }: TeamsSettings, { database }: Deploymen
       return [{ name: "teams", ok: false, detail: "no teams exist", fix: "Run mic-mcp teams add to create one." }];
     const secrets = createSecrets({ encryption: createEncryption(secretKeys), now: Date.now });
     const checks = await Promise.all(all.map((team) => checkTeam(team, { secrets }, true)));
-    return checks.map(({ team, ...check }) => ({ ...check, name: `team ${team}` }));
+    return checks.map((check) => ({ ...check, name: `team ${check.name}` }));
   } catch (error) {
     return [failedCheck("teams", error, "Check MIC_DATABASE_URL.")];
   }
@@ -125,8 +102,18 @@ export async function examineTeams(environment: NodeJS.ProcessEnv, tokenFile?: s
     const checks = [
       checkNode(),
       checkWarnings(settings.config),
-      await checkDatabase(deployment),
-      await checkProvider(settings, tokens),
+      await runCheck(
+        deployment.check,
+        "database",
+        "a durable write succeeded",
+        "Check MIC_DATABASE_URL and its PostgreSQL servers.",
+      ),
+      await runCheck(
+        tokens.ready,
+        "sign-in",
+        `${settings.signIn.issuer} is reachable, and its tokens can be verified`,
+        "Check MIC_AUTH_ISSUER: it must be identical to the iss claim of the access tokens.",
+      ),
       ...(await checkTeams(settings, deployment)),
       ...(tokenFile === undefined ? [] : [await checkAccessToken(tokenFile, settings, tokens, deployment)]),
       checkProxy(environment),

@@ -10,7 +10,7 @@ import { loopbackAddress } from "../../transports/http/loopback.ts";
 import { createHttpService } from "../../transports/http/serve.ts";
 import { createRefusalRecorder } from "../audit.ts";
 import { composeTeams } from "../compose.ts";
-import { createDownloads, toAuditRow } from "../downloads/downloads.ts";
+import { createDownloads } from "../downloads/downloads.ts";
 import { type CallerService, startPublicServer } from "../frontend/frontend.ts";
 import { createAccessTokens } from "../oauth/access-tokens.ts";
 import { readTeamsSettings } from "../settings.ts";
@@ -75,12 +75,12 @@ export async function serveTeams(
           const service = services.get(runtime);
           if (service) listener(service);
         }),
-      extraRoutes: createDownloads({
+      serveDownload: createDownloads({
         encryption: composed.encryption,
         runtimeOf: composed.runtimeForLink,
         links: settings.downloadLinks,
         log,
-        onFinished: (download) => audit.write(...toAuditRow(download)),
+        record: audit.write,
         traceId,
       }),
       tokens: createAccessTokens({ ...settings.signIn, transport: composed.transport, now: Date.now, monotonicMs }),

@@ -2,6 +2,7 @@
 // notified of each change.
 import { isAbsolute } from "node:path";
 import { parseArgs } from "node:util";
+import type { Check } from "../../cli/checks.ts";
 import { COMMANDS, TEAM_ACTIONS } from "../../cli/commands.ts";
 import { parseChoice, rephraseFailureForUser } from "../../cli/errors.ts";
 import { verifyCredentials } from "../../cli/login.ts";
@@ -11,7 +12,7 @@ import { checkBaseUrl, checkCredential, checkWorkspaceId, UsageError } from "../
 import { errorMessage, Failure } from "../../core/failure.ts";
 import { formatOperatorTable } from "../../core/table.ts";
 import { formatJson as inJson, quote } from "../../core/untrusted-text.ts";
-import { createAudit, createOperatorAuditor } from "../audit.ts";
+import { createAudit } from "../audit.ts";
 import { callerId } from "../caller.ts";
 import { openDatabase } from "../database.ts";
 import { createEncryption, DecryptionError } from "../encryption.ts";
@@ -26,31 +27,21 @@ import {
   type TeamWithMembers,
 } from "../tenancy/teams.ts";
 
-interface TeamFlags {
-  readonly "base-url"?: string | undefined;
-  readonly "client-id"?: string | undefined;
-  readonly "workspace-id"?: string | undefined;
-  readonly claim?: string | undefined;
-  readonly member?: readonly string[] | undefined;
-  readonly "secret-stdin"?: boolean | undefined;
-  readonly "secret-file"?: string | undefined;
-  readonly "skip-verify"?: boolean | undefined;
-  readonly json?: boolean | undefined;
-}
+const parseTeamArguments = (args: readonly string[]) =>
+  parseArgs({ args: [...args], options: COMMANDS.teams.flags, allowPositionals: true });
 
-/** The dependencies of the subcommands. */
+type TeamFlags = ReturnType<typeof parseTeamArguments>["values"];
+
 export interface Manager {
   readonly teams: Teams;
   readonly secrets: Secrets;
   /** The id of the key that encrypts. */
   readonly firstKey: string;
-  /** The value of MIC_BASE_URL. */
   readonly baseUrl: string | undefined;
   /** The value of MIC_AUTH_ISSUER. */
   readonly issuer: string | undefined;
   /** Records in the audit that the operator changed a team. `member`: the member who was added or removed. */
   recordChange(team: string, what: string, member?: Member): void;
-  /** Writes a line to stdout. */
   print(text: string): void;
 }
 
@@ -103,20 +94,21 @@ async function readNewSecret(
   return { text, stored: { encrypted: await secrets.encrypt(name, text) } };
 }
 
-const conflictFailure = (name: string, existing: string): Failure =>
-  new Failure({
-    kind: "conflict",
-    message:
-      name === existing
-        ? `Team ${quote(name)} already exists. Nothing was changed.`
-        : `Team ${quote(existing)} already uses this client. Each client can belong to only one team, because its credentials give access to everything that was created with them. Nothing was changed.`,
-    retryable: false,
-    sideEffect: "none",
-    next:
-      name === existing
-        ? "Run mic-mcp teams rotate-secret to replace its secret."
-        : `Add members to ${quote(existing)}, or use another client.`,
-  });
+const conflictFailure = (name: string, existing: string): Failure => {
+  const [message, next] =
+    name === existing
+      ? [`Team ${quote(name)} already exists.`, "Run mic-mcp teams rotate-secret to replace its secret."]
+      : [
+          `Team ${quote(existing)} already uses this client. Each client can belong to only one team, because its credentials give access to everything that was created with them.`,
+          `Add members to ${quote(existing)}, or use another client.`,
+        ];
+  const facts = { message: `${message} Nothing was changed.`, retryable: false, sideEffect: "none" } as const;
+  return new Failure({ kind: "conflict", ...facts, next });
+};
+
+/** Completes "its secret": where each instance gets it from. */
+const describeSource = (secret: StoredSecret, { firstKey }: Manager): string =>
+  "file" in secret ? `is read from ${secret.file}` : `is encrypted with the key ${firstKey}`;
 
 /** Throws UsageError. */
 function parseClaim({ claim }: TeamFlags): string | undefined {
@@ -148,16 +140,12 @@ async function createNewTeam(name: string, flags: TeamFlags, manager: Manager): 
   if (existing !== undefined) throw conflictFailure(name, existing);
   manager.recordChange(name, "added");
   await addMembers(name, members, manager);
-  const how =
-    "file" in stored
-      ? `its secret is read from ${stored.file}`
-      : `its secret is encrypted with the key ${manager.firstKey}`;
   const memberTexts = [
     ...(claim === undefined ? [] : [`users with the claim ${quote(claim)}`]),
     ...members.map(({ subject }) => quote(subject)),
   ];
   manager.print(
-    `Added team ${name}: ${clientId} at ${baseUrl}, workspace ${workspaceId}; ${how}. Members: ${memberTexts.length === 0 ? "none yet" : memberTexts.join(", ")}.`,
+    `Added team ${name}: ${clientId} at ${baseUrl}, workspace ${workspaceId}; its secret ${describeSource(stored, manager)}. Members: ${memberTexts.length === 0 ? "none yet" : memberTexts.join(", ")}.`,
   );
 }
 
@@ -197,16 +185,18 @@ async function removeTeam(name: string, flags: TeamFlags, manager: Manager): Pro
   for (const member of members) {
     const wasListed = await teams.removeMember(name, member);
     if (wasListed) recordChange(name, "member removed", member);
-    const more = wasListed
-      ? ""
-      : " was not listed as a member. A claim may still grant membership, or the subject has another issuer";
-    print(wasListed ? `Removed ${quote(member.subject)} from team ${name}.` : `${quote(member.subject)}${more}.`);
+    const subject = quote(member.subject);
+    print(
+      wasListed
+        ? `Removed ${subject} from team ${name}.`
+        : `${subject} was not listed as a member. A claim may still grant membership, or the subject has another issuer.`,
+    );
   }
   return 0;
 }
 
 async function rotateSecret(name: string, flags: TeamFlags, manager: Manager): Promise<number> {
-  const { teams, recordChange, print, firstKey } = manager;
+  const { teams, recordChange, print } = manager;
   const team = await teams.find(name);
   if (!team) throw noSuchTeam(name);
   const { text: clientSecret, stored } = await readNewSecret(name, flags, manager);
@@ -214,16 +204,14 @@ async function rotateSecret(name: string, flags: TeamFlags, manager: Manager): P
   if (!flags["skip-verify"]) await verifyCredentials({ baseUrl, clientId, clientSecret, workspaceId }, true);
   if (!(await teams.replaceSecret(name, stored))) throw noSuchTeam(name);
   recordChange(name, "secret replaced");
-  const how = "file" in stored ? `is read from ${stored.file}` : `is encrypted with the key ${firstKey}`;
-  print(`Replaced the secret of team ${name}. The new secret ${how}, and is used from the next token request on.`);
+  const source = describeSource(stored, manager);
+  print(`Replaced the secret of team ${name}. The new secret ${source}, and is used from the next token request on.`);
   return 0;
 }
 
-interface TeamCheck {
-  readonly team: string;
-  readonly ok: boolean;
-  readonly detail: string;
-  readonly fix?: string;
+/** `next`: the next step of a Failure, if it has one. */
+export function describeError(error: unknown): { readonly message: string; readonly next?: string | undefined } {
+  return error instanceof Failure ? rephraseFailureForUser(error.facts) : { message: errorMessage(error) };
 }
 
 /** Checks the secret and the members of a team. Errors are part of the result. `shouldVerify`: requests a token from the API. */
@@ -231,27 +219,22 @@ export async function checkTeam(
   team: TeamWithMembers,
   { secrets }: Pick<Manager, "secrets">,
   shouldVerify: boolean,
-): Promise<TeamCheck> {
+): Promise<Check> {
   const { name, baseUrl, clientId, workspaceId, claim, members } = team;
   try {
     const clientSecret = await secrets.read(team);
     if (shouldVerify) await verifyCredentials({ baseUrl, clientId, clientSecret, workspaceId }, true);
   } catch (error) {
-    if (!(error instanceof Failure)) return { team: name, ok: false, detail: errorMessage(error) };
-    const { message, next } = rephraseFailureForUser(error.facts);
-    return {
-      team: name,
-      ok: false,
-      detail: message.replace(" Nothing was stored.", ""),
-      ...(next !== undefined && { fix: next }),
-    };
+    const { message, next } = describeError(error);
+    const detail = message.replace(" Nothing was stored.", "");
+    return { name, ok: false, detail, ...(next !== undefined && { fix: next }) };
   }
   const opened = shouldVerify
     ? "its secret can be read, and the API accepts it for its workspace"
     : "its secret can be read";
-  if (claim !== undefined || members.length > 0) return { team: name, ok: true, detail: opened };
+  if (claim !== undefined || members.length > 0) return { name, ok: true, detail: opened };
   const fix = `Run mic-mcp teams add ${name} with --claim VALUE or --member SUBJECT.`;
-  return { team: name, ok: false, detail: `${opened}, but it has no members`, fix };
+  return { name, ok: false, detail: `${opened}, but it has no members`, fix };
 }
 
 /** `name`: empty for all teams. */
@@ -264,10 +247,10 @@ async function checkTeams(
   if (name !== "" && wanted.length === 0) throw noSuchTeam(name);
   const checks = await Promise.all(wanted.map((team) => checkTeam(team, manager, !skipVerify)));
   const ok = checks.every((check) => check.ok);
-  if (json) manager.print(inJson({ ok, teams: checks }));
+  if (json) manager.print(inJson({ ok, teams: checks.map(({ name: team, ...check }) => ({ team, ...check })) }));
   else if (checks.length === 0) manager.print("No teams exist. Run mic-mcp teams add to create one.");
   else
-    for (const { team, ok: isOk, detail, fix } of checks)
+    for (const { name: team, ok: isOk, detail, fix } of checks)
       manager.print(`${isOk ? "ok   " : "WRONG"} ${team}: ${detail}${fix === undefined ? "" : `\n      -> ${fix}`}`);
   return ok ? 0 : 1;
 }
@@ -371,11 +354,7 @@ const SUBCOMMAND_HANDLERS: Readonly<Record<TeamSubcommand, SubcommandHandler>> =
  * credentials are refused.
  */
 export async function teams(args: readonly string[], environment: NodeJS.ProcessEnv): Promise<number> {
-  const { values, positionals } = parseArgs({
-    args: [...args],
-    options: COMMANDS.teams.flags,
-    allowPositionals: true,
-  });
+  const { values, positionals } = parseTeamArguments(args);
   const [argument = "", ...names] = positionals;
   const subcommand = parseChoice("ACTION", argument, TEAM_ACTIONS);
   const settings = readStoreSettings(environment);
@@ -390,12 +369,10 @@ export async function teams(args: readonly string[], environment: NodeJS.Process
     baseUrl: settings.config.baseUrl,
     issuer: environment["MIC_AUTH_ISSUER"] || undefined,
     recordChange(team, what, member) {
-      const resourceId = member && callerId(member.issuer, member.subject);
-      audit.write(createOperatorAuditor(team), {
-        event: "team",
-        outcome: what,
-        ...(resourceId !== undefined && { resourceId }),
-      });
+      // A process that has the database and the keys may change teams without a sign-in.
+      const auditor = { caller: "operator", team, client: "mic-mcp" };
+      const resource = member && { resourceId: callerId(member.issuer, member.subject) };
+      audit.write(auditor, { event: "team", outcome: what, ...resource });
     },
     print: (text) => void process.stdout.write(`${text}\n`),
   };

@@ -1,46 +1,19 @@
 // Serves links to files: GET /downloads/{ticket} streams an asset from the API with a token of the team, or generates rows again. Nothing
 // is stored. The path is never logged, because it may be sufficient to read the file.
-import type { AuditEvent } from "../../actions/audit.ts";
 import { contentLengthOf, contentTypeOf, withAssetStream } from "../../api-client/asset-stream.ts";
 import { CALL_LIMIT_MS } from "../../api-client/attempts.ts";
 import { getMicPublicAssetContent } from "../../contract/endpoints/job-processing.ts";
 import { errorMessage, Failure, type FailureKind } from "../../core/failure.ts";
-import type { Auditor } from "../../core/hooks.ts";
 import type { Log, Runtime } from "../../mcp/runtime.ts";
 import { createToolCall } from "../../mcp/tools/tool-call.ts";
 import { toCsv } from "../../toolkit/save-rows.ts";
 import type { Exchange } from "../../transports/http/exchange.ts";
+import type { Audit } from "../audit.ts";
 import type { Encryption } from "../encryption.ts";
 import { SECURITY_HEADERS } from "../frontend/edge.ts";
+import type { ServeDownload } from "../frontend/frontend.ts";
 import type { CallerClaims } from "../tenancy/runtimes.ts";
 import { CSV_TYPE, DOWNLOADS_PATH, Ticket, toValidMediaType } from "./links.ts";
-
-/** A download that has ended, for the audit. */
-export interface FinishedDownload {
-  readonly caller: string;
-  readonly team: string | undefined;
-  /** The OAuth client that the link was made for. */
-  readonly client: string;
-  readonly kind: Ticket["kind"];
-  /** The asset's id, or the name of the tool that generated the rows. */
-  readonly source: string;
-  /** The trace id of the request. */
-  readonly traceId: string | undefined;
-  readonly status: number;
-  readonly bytes: number;
-  /** All bytes were written to the client's connection. */
-  readonly isComplete: boolean;
-}
-
-/** Returns the row of the audit. Its outcome is `complete` or `interrupted`, or the HTTP status of a refusal. */
-export function toAuditRow(download: FinishedDownload): readonly [Auditor, AuditEvent] {
-  const { caller, team = "", client, kind, source, status, isComplete, traceId } = download;
-  const outcome = status === 200 ? (isComplete ? "complete" : "interrupted") : `HTTP ${status}`;
-  return [
-    { caller, team, client, traceId: () => traceId },
-    { event: "download", outcome, ...(kind === "asset" ? { resourceId: source } : { tool: source }) },
-  ];
-}
 
 export interface DownloadOptions {
   readonly encryption: Pick<Encryption, "decryptForAny">;
@@ -49,9 +22,10 @@ export interface DownloadOptions {
   /** "ticket": the link is sufficient. "bearer": the request also needs a token of the caller for whom the link was made. */
   readonly links: "ticket" | "bearer";
   readonly log: Log;
-  readonly onFinished?: (download: FinishedDownload) => void;
-  /** The trace id of the current request. */
-  readonly traceId?: () => string | undefined;
+  /** Receives the audit row of each download that has ended. Its outcome is `complete` or `interrupted`, or the status of a refusal. */
+  readonly record: Audit["write"];
+  /** Returns the trace id of the current request. */
+  readonly traceId: () => string | undefined;
   readonly limits?: DownloadLimits;
 }
 
@@ -66,7 +40,6 @@ const RETRY_AFTER_SECONDS = 5;
 
 const HEADERS = { ...SECURITY_HEADERS, "content-security-policy": "default-src 'none'; sandbox" };
 
-/** Thrown to refuse a download with this status and text. */
 class DownloadRefused extends Error {
   override readonly name = "Refused";
   readonly status: number;
@@ -156,17 +129,8 @@ async function regenerateRows(
   };
 }
 
-/**
- * Resolves with a response to send, true if it has sent the file, or false if the path is not a link. `callerOf`: resolves with the caller
- * of the request's access token, or with the refusal of the token.
- */
-type ServeDownload = (
-  exchange: Exchange,
-  callerOf: () => Promise<CallerClaims | Response>,
-) => Promise<Response | boolean>;
-
 export function createDownloads(options: DownloadOptions): ServeDownload {
-  const { encryption, runtimeOf, links, log, onFinished, traceId, limits = LIMITS } = options;
+  const { encryption, runtimeOf, links, log, record, traceId, limits = LIMITS } = options;
   const running = new Map<string, number>();
   let total = 0;
 
@@ -184,14 +148,11 @@ export function createDownloads(options: DownloadOptions): ServeDownload {
     };
   }
 
-  async function open(ticket: Ticket, runtime: Runtime, signal: AbortSignal): Promise<OpenedFile> {
-    if (ticket.kind === "asset") return await openAsset(ticket.assetId, runtime, signal);
-    return await regenerateRows(ticket, runtime, signal);
-  }
-
-  /** Sends the file. If the file ends early, the connection is reset, so that a part does not look like the complete file. */
+  /**
+   * Sends the file; true if all of it was sent. If the file ends early, the connection is reset, so that a part does not look like the
+   * complete file.
+   */
   async function sendFile({ contentType, length, chunks }: OpenedFile, fileName: string, exchange: Exchange) {
-    let bytes = 0;
     exchange.startStream(200, {
       ...HEADERS,
       "content-type": contentType,
@@ -201,7 +162,6 @@ export function createDownloads(options: DownloadOptions): ServeDownload {
     try {
       for await (const chunk of chunks) {
         exchange.signal.throwIfAborted();
-        bytes += chunk.length;
         exchange.write(chunk);
         await exchange.waitForDrain();
       }
@@ -209,32 +169,32 @@ export function createDownloads(options: DownloadOptions): ServeDownload {
     } catch {
       exchange.reset();
     }
-    return { bytes, isComplete: await exchange.finished };
+    return await exchange.finished;
   }
 
   async function sendDownload(ticket: Ticket, recipient: CallerClaims, exchange: Exchange): Promise<void> {
-    const { team, client, kind } = ticket;
-    const source = kind === "asset" ? ticket.assetId : ticket.tool;
     const { id: caller } = recipient;
-    const facts = { caller, team, client, kind, source, traceId: traceId?.() };
-    const releaseSlot = acquireSlot(ticket.team ?? caller);
+    const { team, client } = ticket;
+    const source = ticket.kind === "asset" ? { resourceId: ticket.assetId } : { tool: ticket.tool };
+    const recordOutcome = (outcome: string): void =>
+      record({ caller, team: team ?? "", client, traceId }, { event: "download", outcome, ...source });
+    const releaseSlot = acquireSlot(team ?? caller);
     try {
-      const runtime = await runtimeOf(recipient, ticket.team).catch((error: unknown) => {
+      const runtime = await runtimeOf(recipient, team).catch((error: unknown) => {
         log.error({ reason: errorMessage(error) }, "resolving the team of a download link failed");
         throw temporarilyUnavailable("The download link could not be resolved.");
       });
       if (!runtime) throw noSuchFile();
-      const file = await open(ticket, runtime, exchange.signal).catch((error: unknown) => {
+      const opening =
+        ticket.kind === "asset"
+          ? openAsset(ticket.assetId, runtime, exchange.signal)
+          : regenerateRows(ticket, runtime, exchange.signal);
+      const file = await opening.catch((error: unknown) => {
         throw toRefusal(error, runtime);
       });
-      onFinished?.({ ...facts, status: 200, ...(await sendFile(file, ticket.fileName, exchange)) });
+      recordOutcome((await sendFile(file, ticket.fileName, exchange)) ? "complete" : "interrupted");
     } catch (error) {
-      onFinished?.({
-        ...facts,
-        status: error instanceof DownloadRefused ? error.status : 500,
-        bytes: 0,
-        isComplete: false,
-      });
+      recordOutcome(`HTTP ${error instanceof DownloadRefused ? error.status : 500}`);
       throw error;
     } finally {
       releaseSlot();

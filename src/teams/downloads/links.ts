@@ -46,7 +46,6 @@ interface LinkOptions {
   readonly publicUrl: string;
   /** Validity of a link, in seconds. */
   readonly seconds: number;
-  /** The caller for whom links are made. */
   readonly caller: string;
   readonly holder: Holder;
   /** Undefined for a caller in no team. */
@@ -66,7 +65,6 @@ const tooLong = (): Failure =>
     next: "Request less in one call, such as fewer states, or use a shorter file name.",
   });
 
-/** The file of a link. */
 type LinkTarget =
   | { readonly kind: "asset"; readonly fileName: string; readonly assetId: string }
   | {

@@ -5,7 +5,6 @@ import { isJsonObject } from "../../contract/json.ts";
 import { errorMessage } from "../../core/failure.ts";
 import type { Refusal } from "../../core/hooks.ts";
 import type { Redact } from "../../mcp/messages/redact.ts";
-import type { Log } from "../../mcp/runtime.ts";
 import type { Telemetry } from "../../telemetry/port.ts";
 import { createEndpoint, type McpEndpoint } from "../../transports/http/endpoint.ts";
 import type { Exchange } from "../../transports/http/exchange.ts";
@@ -30,9 +29,9 @@ import {
 } from "../../transports/http/responses.ts";
 import type { CallerTrace } from "../audit.ts";
 import type { Caller, Right } from "../caller.ts";
-import type { AccessTokens } from "../oauth/access-tokens.ts";
 import { ProviderUnavailable } from "../oauth/provider.ts";
 import { checkAll, createHealthCheck, type HealthCheck } from "../readiness.ts";
+import type { CallerClaims } from "../tenancy/runtimes.ts";
 import { createEdge, type EdgeOptions } from "./edge.ts";
 import { type AcquireResult, type CallerLimits, createCallerLimits, type LimitExceeded } from "./limits.ts";
 import { createRefusals } from "./refusals.ts";
@@ -43,29 +42,28 @@ import {
   type Resource,
   resourceAt,
   rootResource,
+  type SignInOptions,
 } from "./sign-in.ts";
 import { createStatelessClients } from "./stateless.ts";
 
-/** The MCP service for the clients of one caller. */
 export interface CallerService extends HttpService {
   /** False if the caller belongs to no team, so only geography works. */
   readonly hasTeam?: boolean;
-  /** The right that a message requires. */
   rightFor(message: RequestOrNotification): Right;
   /** Called when a message requires a right that the caller does not have. */
   onRefusal?(refusal: Refusal): void;
 }
 
 /**
- * Serves paths other than /mcp. Resolves with a response to send, true if it has sent one, or false if it does not serve the path.
- * `callerOf`: checks the token of the request, and resolves with its caller or a refusal.
+ * Serves links to files. Resolves with a response to send, true if it has sent one, or false if the path is not a link. `callerOf`: resolves
+ * with the caller of the request's access token, or with the refusal of the token.
  */
-export type ExtraRoutes = (
+export type ServeDownload = (
   exchange: Exchange,
-  callerOf: () => Promise<Caller | Response>,
+  callerOf: () => Promise<CallerClaims | Response>,
 ) => Promise<Response | boolean>;
 
-export interface FrontendOptions extends EdgeOptions {
+export interface FrontendOptions extends EdgeOptions, Omit<SignInOptions, "recordRefusal"> {
   /**
    * Resolves with the service of this caller at /mcp or /mcp/{team}: the same object while nothing has changed. Called for each request.
    * Undefined if the path does not exist for this caller. Rejects if that cannot be decided now.
@@ -73,20 +71,11 @@ export interface FrontendOptions extends EdgeOptions {
   serviceOf(caller: Caller, team: string | undefined): Promise<CallerService | undefined>;
   /** Calls `listener` with each service that was replaced: its streams end, and their clients connect again. */
   onRetired?(listener: (service: CallerService) => void): void;
-  readonly extraRoutes?: ExtraRoutes;
-  readonly tokens: AccessTokens;
-  /** An audience that is accepted at every path, in addition to the path's own URL. */
-  readonly audience: string;
-  readonly scopes: Readonly<Record<Right, string>>;
-  /** The scopes that clients request at sign-in. */
-  readonly signInScopes: readonly string[];
-  /** The claim that contains a caller's groups. */
-  readonly teamClaim: string;
+  readonly serveDownload?: ServeDownload;
   readonly callerLimits: CallerLimits;
   /** The check of the database, for /readyz. */
   readonly databaseCheck: HealthCheck;
   readonly redact: Redact;
-  readonly log: Log;
   readonly telemetry?: Telemetry | undefined;
   readonly trace?: CallerTrace;
   /** Called when a caller does not have the right to read. `team`: the team in the path. */
@@ -95,12 +84,6 @@ export interface FrontendOptions extends EdgeOptions {
 }
 
 const RETRY_AFTER_SECONDS = 5;
-
-const createLimitExceeded = ({ why, retryAfterSeconds: seconds }: LimitExceeded, message: unknown): Response =>
-  errorResponse(429, `Limit exceeded: ${why}. Try again in ${seconds} s.`, {
-    message,
-    headers: { "retry-after": String(seconds) },
-  });
 
 /**
  * Counts the calls in a body, or detects that it opens a stream. `notes`: the number of notifications, except cancellations, which are
@@ -150,7 +133,6 @@ function createEndpoints() {
   };
 }
 
-/** A request whose caller was authenticated. */
 interface AuthenticatedRequest {
   readonly caller: Caller;
   readonly resource: Resource;
@@ -174,9 +156,10 @@ function createFrontend(options: FrontendOptions): HttpFrontEnd {
   const supportedScopes = [...new Set([...signInScopes, ...Object.values(scopes)])];
   const wellKnown = createWellKnown({ tokens, scopes: supportedScopes, publicOrigin });
 
-  function limitExceeded(exceeded: LimitExceeded, caller: string, message?: unknown): Response {
-    recordRefusal("rate_limited", { caller, reason: exceeded.why });
-    return createLimitExceeded(exceeded, message);
+  function limitExceeded({ why, retryAfterSeconds }: LimitExceeded, caller: string, message?: unknown): Response {
+    recordRefusal("rate_limited", { caller, reason: why });
+    const headers = { "retry-after": String(retryAfterSeconds) };
+    return errorResponse(429, `Limit exceeded: ${why}. Try again in ${retryAfterSeconds} s.`, { message, headers });
   }
 
   options.onRetired?.((service) => {
@@ -195,13 +178,13 @@ function createFrontend(options: FrontendOptions): HttpFrontEnd {
     }
   }
 
-  async function serveExtraRoute(exchange: Exchange, address: string): Promise<Response | boolean | undefined> {
+  async function serveDownload(exchange: Exchange, address: string): Promise<Response | boolean | undefined> {
     if (exchange.phase() === "shutting_down") return shuttingDown();
     // A token for any resource is accepted, because the link contains its team.
     const resource = rootResource(publicOrigin);
     const callerOf = async () =>
       requireReader(await signIn.callerForAnyResource(exchange.request, address, resource), resource);
-    return await options.extraRoutes?.(exchange, callerOf);
+    return await options.serveDownload?.(exchange, callerOf);
   }
 
   const checks = {
@@ -225,7 +208,6 @@ function createFrontend(options: FrontendOptions): HttpFrontEnd {
     return refused;
   }
 
-  /** Refuses a caller without the right to read. */
   function requireReader(caller: Caller | Response, resource: Resource): Caller | Response {
     if (caller instanceof Response) return caller;
     const refused = signIn.refusalFor(caller, "read", resource);
@@ -294,9 +276,7 @@ function createFrontend(options: FrontendOptions): HttpFrontEnd {
     }
     if (!service) return errorResponse(404, "The team does not exist, or you are not a member of it.");
     if (service.hasTeam === false) signIn.recordNoTeam(caller, resource);
-    const authenticated = { caller, resource, service };
-    const serve = () => dispatch(exchange, authenticated);
-    return await (telemetry?.runAsIdentity({ client: caller.clientId }, serve) ?? serve());
+    return await dispatch(exchange, { caller, resource, service });
   }
 
   async function routeRequest(exchange: Exchange): Promise<Response | undefined> {
@@ -319,7 +299,7 @@ function createFrontend(options: FrontendOptions): HttpFrontEnd {
     if (resource) return await authenticate(exchange, resource, address);
     const found = await serveMetadata(exchange);
     if (found) return found;
-    const handled = await serveExtraRoute(exchange, address);
+    const handled = await serveDownload(exchange, address);
     if (handled instanceof Response) return handled;
     return handled ? undefined : noSuchPath();
   }

@@ -2,9 +2,7 @@
 import { LRUCache } from "lru-cache";
 
 export interface CallerLimits {
-  /** Maximum calls per minute. */
   readonly rate: number;
-  /** Maximum concurrent calls. */
   readonly calls: number;
 }
 
@@ -40,7 +38,6 @@ export function createCallerLimits({ rate, calls }: CallerLimits, monotonicMs: (
     return usage;
   }
 
-  /** Occupies slots until `release` is called. */
   function acquire(usage: Usage, kind: "calls" | "streams", count: number): AcquireResult {
     usage[kind] += count;
     return {

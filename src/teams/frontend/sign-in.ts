@@ -14,6 +14,7 @@ import { errorResponse, MCP_PATH } from "../../transports/http/responses.ts";
 import { type Caller, RIGHTS, type Right } from "../caller.ts";
 import { type AccessTokens, readUnverifiedFacts, type TokenFacts } from "../oauth/access-tokens.ts";
 import { ProviderUnavailable, SigningKeyUnknown, TokenRefused } from "../oauth/provider.ts";
+import type { SignInSettings } from "../settings.ts";
 import { TEAM_NAME } from "../tenancy/teams.ts";
 import type { RecordRefusal } from "./refusals.ts";
 
@@ -38,15 +39,8 @@ export function resourceAt(publicOrigin: string, path: string): Resource | undef
   return TEAM_NAME.test(team) ? createResource(publicOrigin, path, team) : undefined;
 }
 
-export interface SignInOptions {
+export interface SignInOptions extends Pick<SignInSettings, "audience" | "scopes" | "signInScopes" | "teamClaim"> {
   readonly tokens: AccessTokens;
-  /** An audience that is accepted at every path, in addition to the path's own URL. */
-  readonly audience: string;
-  readonly scopes: Readonly<Record<Right, string>>;
-  /** The scopes that clients request at sign-in. */
-  readonly signInScopes: readonly string[];
-  /** The claim that contains a caller's groups. */
-  readonly teamClaim: string;
   readonly recordRefusal: RecordRefusal;
   readonly log: Log;
 }
@@ -109,11 +103,9 @@ export function createSignIn(options: SignInOptions) {
   /** `isOurs`: whether a token for this audience is accepted. */
   async function authenticate(
     request: IncomingMessage,
-    {
-      address,
-      resource,
-      isOurs: isAcceptedAudience,
-    }: { address: string; resource: Resource; isOurs: (audience: string) => boolean },
+    address: string,
+    resource: Resource,
+    isOurs: (audience: string) => boolean,
   ): Promise<Caller | Response> {
     const token = bearerTokenOf(request);
     if (token === undefined) {
@@ -124,7 +116,7 @@ export function createSignIn(options: SignInOptions) {
     try {
       const accepted = await tokens.verify(token);
       facts = accepted.facts;
-      if (facts.audiences.some((each) => each === audience || isAcceptedAudience(each))) return accepted.caller;
+      if (facts.audiences.some((each) => each === audience || isOurs(each))) return accepted.caller;
       throw new TokenRefused("The token was issued for another server.", "wrong_audience");
     } catch (error) {
       if (error instanceof SigningKeyUnknown) {
@@ -146,17 +138,13 @@ export function createSignIn(options: SignInOptions) {
   return {
     /** Resolves with the caller, without a check of rights, or with a refusal of the token. */
     callerOf: (request: IncomingMessage, address: string, resource: Resource) =>
-      authenticate(request, { address, resource, isOurs: (each) => each === resource.url.href }),
+      authenticate(request, address, resource, (each) => each === resource.url.href),
 
     /** Like `callerOf`, and accepts a token for any resource of this deployment. */
     callerForAnyResource: (request: IncomingMessage, address: string, resource: Resource) =>
-      authenticate(request, {
-        address,
-        resource,
-        isOurs: (each) => {
-          const { origin, pathname } = URL.canParse(each) ? new URL(each) : { origin: "", pathname: "" };
-          return origin === resource.url.origin && resourceAt(origin, pathname) !== undefined;
-        },
+      authenticate(request, address, resource, (each) => {
+        const { origin, pathname } = URL.canParse(each) ? new URL(each) : { origin: "", pathname: "" };
+        return origin === resource.url.origin && resourceAt(origin, pathname) !== undefined;
       }),
 
     /** Undefined if the caller has the right. */
@@ -166,7 +154,6 @@ export function createSignIn(options: SignInOptions) {
       return insufficientScope(resource, needed === "read" ? ["read"] : RIGHTS);
     },
 
-    /** Records a request of a caller who has no team. */
     recordNoTeam: (caller: Caller, resource: Resource): void => record("no_team", caller, resource),
   };
 }

@@ -4,7 +4,8 @@ import { decodeJwt } from "jose";
 import { LRUCache } from "lru-cache";
 import * as z from "zod/v4";
 import type { Transport } from "../../api-client/transport.ts";
-import { type Caller, callerId, RIGHTS, type Right } from "../caller.ts";
+import { type Caller, callerId, RIGHTS } from "../caller.ts";
+import type { SignInSettings } from "../settings.ts";
 import { createProvider, type ProviderMetadata, TokenRefused } from "./provider.ts";
 import { createIntrospection, createJwtVerifier } from "./verifiers.ts";
 
@@ -17,19 +18,12 @@ export interface TokenFacts {
   readonly groups: readonly string[];
 }
 
-/** The result of a successful check. */
 export interface AcceptedToken {
   readonly caller: Caller;
   readonly facts: TokenFacts;
 }
 
-export interface ClaimRules {
-  readonly issuer: string;
-  /** A claim's name, or a path to it with dots (`realm_access.roles`). */
-  readonly teamClaim: string;
-  /** The OAuth scope for each right, as the identity provider names it. */
-  readonly scopes: Readonly<Record<Right, string>>;
-}
+type ClaimRules = Pick<SignInSettings, "issuer" | "teamClaim" | "scopes">;
 
 const textOrList = z.union([z.string(), z.array(z.string())]);
 
@@ -129,10 +123,7 @@ function toAcceptedToken(claims: unknown, { issuer, teamClaim, scopes }: ClaimRu
   };
 }
 
-export interface AccessTokenOptions extends ClaimRules {
-  readonly tokens: "jwt" | "introspection";
-  /** The client of this deployment at its identity provider, for introspection. */
-  readonly client: { readonly id: string; readonly secret: string } | undefined;
+export interface AccessTokenOptions extends ClaimRules, Pick<SignInSettings, "tokens" | "client"> {
   readonly transport: Transport;
   now(): number;
   monotonicMs(): number;

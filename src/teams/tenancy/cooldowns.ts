@@ -1,18 +1,17 @@
 // Shares the cooldown after a 429 with Retry-After between all instances: one row for each team, by the database's clock. A notice
 // announces each new cooldown immediately.
 import * as z from "zod/v4";
-import type { Database } from "../../actions/store/database.ts";
+import { type Database, POSTGRES_CLOCK } from "../../actions/store/database.ts";
 import { withTimeoutFallback } from "../../core/async.ts";
 import type { Cooldown } from "../../core/hooks.ts";
-import type { Notices } from "../../teams/notices.ts";
+import type { Notices } from "../notices.ts";
 
 /** Notices on this channel contain the name of the team whose row has changed. */
-export const COOLDOWN_CHANNEL = "mic_cooldown";
+const COOLDOWN_CHANNEL = "mic_cooldown";
 
 interface Options {
   readonly database: Pick<Database, "query">;
-  /** Without notices, other instances use a cached cooldown for up to REFRESH_MS. */
-  readonly notices?: Pick<Notices, "send" | "on">;
+  readonly notices: Pick<Notices, "on">;
   /** The clock of this instance, in milliseconds since 1970. */
   readonly now: () => number;
 }
@@ -21,7 +20,6 @@ interface Options {
 const REFRESH_MS = 1_000;
 /** A call waits at most this long for the database, and then uses the last known value. */
 const TIMEOUT_MS = 1_000;
-const NOW = "CAST(EXTRACT(EPOCH FROM clock_timestamp()) * 1000 AS BIGINT)";
 
 /** Times are in milliseconds since 1970. */
 export const COOLDOWN_TABLES = { api_cooldowns: "team TEXT PRIMARY KEY, until_at BIGINT NOT NULL" };
@@ -37,7 +35,7 @@ interface CachedCooldown {
 
 export function createCooldowns({ database: { query }, notices, now }: Options) {
   const teams = new Map<string, CachedCooldown>();
-  notices?.on(COOLDOWN_CHANNEL, (team) => {
+  notices.on(COOLDOWN_CHANNEL, (team) => {
     const known = teams.get(team);
     if (known) known.readAt = Number.NEGATIVE_INFINITY;
   });
@@ -52,7 +50,9 @@ export function createCooldowns({ database: { query }, notices, now }: Options) 
     // Set before the read, so that a notice during the read causes another read.
     known.readAt = now();
     try {
-      const [row] = await query(`SELECT until_at - ${NOW} AS left_ms FROM api_cooldowns WHERE team = $1`, [team]);
+      const [row] = await query(`SELECT until_at - ${POSTGRES_CLOCK} AS left_ms FROM api_cooldowns WHERE team = $1`, [
+        team,
+      ]);
       if (row !== undefined) known.untilAt = Math.max(known.untilAt, now() + Row.parse(row).left_ms);
     } catch {
       // Without the database, the last known value applies.
@@ -60,21 +60,20 @@ export function createCooldowns({ database: { query }, notices, now }: Options) 
     known.reading = undefined;
   }
 
-  async function write(team: string, ms: number): Promise<void> {
-    await query(
-      `INSERT INTO api_cooldowns (team, until_at) VALUES ($1, ${NOW} + CAST($2 AS BIGINT))
-       ON CONFLICT (team) DO UPDATE SET until_at = GREATEST(api_cooldowns.until_at, excluded.until_at)`,
+  const write = (team: string, ms: number) =>
+    query(
+      `WITH changed AS (
+         INSERT INTO api_cooldowns (team, until_at) VALUES ($1, ${POSTGRES_CLOCK} + CAST($2 AS BIGINT))
+         ON CONFLICT (team) DO UPDATE SET until_at = GREATEST(api_cooldowns.until_at, excluded.until_at) RETURNING team)
+       SELECT pg_notify('${COOLDOWN_CHANNEL}', team) FROM changed`,
       [team, ms],
     );
-    await notices?.send(COOLDOWN_CHANNEL, team);
-  }
 
   return {
     /** Remaining milliseconds of the longest cooldown of any team that this instance has read or recorded. */
     longestMs: (): number =>
       [...teams.values()].reduce((longest, { untilAt }) => Math.max(longest, untilAt - now()), 0),
 
-    /** The cooldown of one team. */
     forTeam(team: string): Cooldown {
       return {
         async leftMs() {

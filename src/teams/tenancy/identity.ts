@@ -3,7 +3,7 @@
 import type { ServiceActions } from "../../actions/service-actions.ts";
 import type { EncodedRequest } from "../../api-client/encode.ts";
 import { isJsonObject } from "../../contract/json.ts";
-import { errorMessage, Failure } from "../../core/failure.ts";
+import { errorMessage, Failure, forbidden } from "../../core/failure.ts";
 import { quote } from "../../core/untrusted-text.ts";
 import { type Identity, refusePlainHttp } from "../../credentials/identity.ts";
 import type { Redactor } from "../../credentials/redaction.ts";
@@ -23,13 +23,10 @@ interface TeamIdentityOptions {
 }
 
 const removed = (name: string): Failure =>
-  new Failure({
-    kind: "forbidden",
-    message: `Team ${quote(name)} was removed or replaced.`,
-    retryable: false,
-    sideEffect: "none",
-    next: "Ask the user to ask the operator of this server for their team and connect again.",
-  });
+  forbidden(
+    `Team ${quote(name)} was removed or replaced.`,
+    "Ask the user to ask the operator of this server for their team and connect again.",
+  );
 
 const unreadable = (name: string, error: unknown): Failure =>
   new Failure(
@@ -77,13 +74,10 @@ const WORKSPACE_PARAMETER = "workspaceId";
 
 function refuseOtherWorkspace(given: unknown, ownWorkspaceId: string): void {
   if (given === undefined || given === null || given === ownWorkspaceId) return;
-  throw new Failure({
-    kind: "forbidden",
-    message: `Your team can use only the workspace ${quote(ownWorkspaceId)}. No request was sent for ${quote(String(given))}.`,
-    retryable: false,
-    sideEffect: "none",
-    next: `Omit ${WORKSPACE_PARAMETER}, or ask the user to connect as a member of the team that has that workspace.`,
-  });
+  throw forbidden(
+    `Your team can use only the workspace ${quote(ownWorkspaceId)}. No request was sent for ${quote(String(given))}.`,
+    `Omit ${WORKSPACE_PARAMETER}, or ask the user to connect as a member of the team that has that workspace.`,
+  );
 }
 
 /** Returns a check that throws Failure `forbidden` for a request whose query or body names another workspace. */

@@ -2,7 +2,7 @@
 // with the next step.
 import type { ServiceActions } from "../../actions/service-actions.ts";
 import type { TokenSource } from "../../api-client/client.ts";
-import { Failure } from "../../core/failure.ts";
+import { type Failure, forbidden } from "../../core/failure.ts";
 import { formatToken, quote } from "../../core/untrusted-text.ts";
 import type { Identity } from "../../credentials/identity.ts";
 import type { NoTeamReason } from "./runtimes.ts";
@@ -10,9 +10,6 @@ import type { Member } from "./teams.ts";
 
 /** Maximum number of paths in the error. */
 const MAX_PATHS = 20;
-
-const forbidden = (message: string, next: string): Failure =>
-  new Failure({ kind: "forbidden", message, retryable: false, sideEffect: "none", next });
 
 function joinTeamStep({ issuer, subject }: Partial<Member>): string {
   const asSubject =
@@ -69,7 +66,6 @@ export const createFailingTokenSource = (failure: Failure): TokenSource => ({
   discard: () => undefined,
 });
 
-/** Refuses every action. */
 export function createFailingActions(failure: Failure): ServiceActions {
   const refuse = async (): Promise<never> => {
     throw failure;

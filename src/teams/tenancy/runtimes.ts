@@ -29,8 +29,6 @@ export interface RuntimeFactory<P, R> {
   revokeTeam(parts: P): void;
   createTeamRuntime(parts: P, caller: RuntimeCaller): R;
   createRuntimeWithoutTeam(caller: RuntimeCaller, why: NoTeamReason): R;
-  /** Called with a runtime that is not used for new requests any more, because its team has changed. */
-  onRetired(runtime: R): void;
 }
 
 interface Options<P, R> {
@@ -62,6 +60,8 @@ export function createRuntimes<P, R>({ teams, now, maxTeams, factory }: Options<
   });
   const teamCache = new LRUCache<string, CachedTeam<P>>({ max: maxTeams });
   const runtimes = new LRUCache<string, { readonly parts: P | undefined; readonly runtime: R }>({ max: MAX_RUNTIMES });
+
+  const retiredListeners = new Set<(runtime: R) => void>();
 
   /** Rejects with the errors of the database; the next call tries again. */
   function findMemberships(caller: CallerClaims): Promise<readonly Membership[]> {
@@ -170,12 +170,14 @@ export function createRuntimes<P, R>({ teams, now, maxTeams, factory }: Options<
       for (const [key, { parts, runtime }] of [...runtimes.entries()]) {
         if (parts !== old.parts) continue;
         runtimes.delete(key);
-        factory.onRetired(runtime);
+        for (const listener of retiredListeners) listener(runtime);
       }
       if (!(await teams.find(name))) factory.revokeTeam(old.parts);
     },
 
-    /** The parts of the cached teams. */
+    /** Calls `listener` with each runtime that is not used for new requests any more, because its team has changed. */
+    onRetired: (listener: (runtime: R) => void) => void retiredListeners.add(listener),
+
     getCachedTeams: (): readonly P[] =>
       [...teamCache.values()].flatMap(({ parts }) => (parts === undefined ? [] : [parts])),
   };

@@ -1,7 +1,7 @@
 // Stores teams in the database: each has the client credentials of one workspace, and members. Changes only add to the tables, with
 // statements that check what exists, so an older version can run at the same time.
 import * as z from "zod/v4";
-import type { Database, SqlValue } from "../../actions/store/database.ts";
+import { type Database, POSTGRES_CLOCK, type SqlValue } from "../../actions/store/database.ts";
 
 /** Each change sends the team's name on this channel to all instances. */
 export const TEAMS_CHANNEL = "mic_teams";
@@ -60,33 +60,26 @@ export const prepareTables = (database: Database): Promise<void> =>
     for (const table of TABLES) await query(table);
   });
 
+const COLUMNS = `name, base_url AS "baseUrl", client_id AS "clientId", workspace_id AS "workspaceId", claim,
+  encrypted_secret AS encrypted, secret_file AS file, changed_at AS "changedAt"`;
 const Row = z
   .object({
     name: z.string(),
-    base_url: z.string(),
-    client_id: z.string(),
-    workspace_id: z.string(),
+    baseUrl: z.string(),
+    clientId: z.string(),
+    workspaceId: z.string(),
     claim: z.string().nullable(),
-    encrypted_secret: z.string().nullable(),
-    secret_file: z.string().nullable(),
-    changed_at: z.int(),
+    encrypted: z.string().nullable(),
+    file: z.string().nullable(),
+    changedAt: z.int(),
   })
-  .transform(
-    (row): Team => ({
-      name: row.name,
-      baseUrl: row.base_url,
-      clientId: row.client_id,
-      workspaceId: row.workspace_id,
-      claim: row.claim ?? undefined,
-      secret: row.encrypted_secret === null ? { file: row.secret_file ?? "" } : { encrypted: row.encrypted_secret },
-      changedAt: row.changed_at,
-    }),
-  );
+  .transform(({ claim, encrypted, file, ...team }): Team => {
+    return { ...team, claim: claim ?? undefined, secret: encrypted === null ? { file: file ?? "" } : { encrypted } };
+  });
 
 const MemberRow = z.object({ team: z.string(), issuer: z.string(), subject: z.string() });
 const MembershipRow = z.object({ name: z.string(), changed_at: z.int(), claim: z.string().nullable() });
 
-const NOW = "CAST(EXTRACT(EPOCH FROM clock_timestamp()) * 1000 AS BIGINT)";
 /** Completes a statement whose CTE is named `changed`: returns the names of the changed teams, and notifies every instance. */
 const NOTIFY = `SELECT name, pg_notify('${TEAMS_CHANNEL}', name) FROM changed`;
 
@@ -101,7 +94,7 @@ export function createTeams({ query }: Pick<Database, "query">) {
     (await query(`WITH changed AS (${sql}) ${NOTIFY}`, values)).length > 0;
 
   async function find(name: string): Promise<Team | undefined> {
-    const [row] = await query("SELECT * FROM teams WHERE name = $1", [name]);
+    const [row] = await query(`SELECT ${COLUMNS} FROM teams WHERE name = $1`, [name]);
     return row && Row.parse(row);
   }
 
@@ -113,13 +106,13 @@ export function createTeams({ query }: Pick<Database, "query">) {
       const members = (await query("SELECT * FROM team_members ORDER BY issuer, subject")).map((row) =>
         MemberRow.parse(row),
       );
-      const teams = (await query("SELECT * FROM teams ORDER BY name")).map((row) => Row.parse(row));
+      const teams = (await query(`SELECT ${COLUMNS} FROM teams ORDER BY name`)).map((row) => Row.parse(row));
       return teams.map((team) => ({ ...team, members: members.filter((member) => member.team === team.name) }));
     },
 
     /** The base URL of the oldest team. Most deployments use only one API. */
     async findFirstBaseUrl(): Promise<string | undefined> {
-      const [row] = await query("SELECT * FROM teams ORDER BY created_at, name LIMIT 1");
+      const [row] = await query(`SELECT ${COLUMNS} FROM teams ORDER BY created_at, name LIMIT 1`);
       return row && Row.parse(row).baseUrl;
     },
 
@@ -143,21 +136,21 @@ export function createTeams({ query }: Pick<Database, "query">) {
       const { name, baseUrl, clientId, workspaceId, claim, secret } = team;
       const isAdded = await executeChange(
         `INSERT INTO teams (name, base_url, client_id, workspace_id, claim, encrypted_secret, secret_file, created_at, changed_at)
-         VALUES ($1, $2, $3, $4, $5, $6, $7, ${NOW}, ${NOW}) ON CONFLICT DO NOTHING RETURNING name`,
+         VALUES ($1, $2, $3, $4, $5, $6, $7, ${POSTGRES_CLOCK}, ${POSTGRES_CLOCK}) ON CONFLICT DO NOTHING RETURNING name`,
         [name, baseUrl, clientId, workspaceId, claim ?? null, encryptedTextOf(secret), filePathOf(secret)],
       );
       if (isAdded) return undefined;
-      const [row] = await query("SELECT * FROM teams WHERE name = $1 OR (base_url = $2 AND client_id = $3)", [
-        name,
-        baseUrl,
-        clientId,
-      ]);
-      return row ? Row.parse(row).name : name;
+      const sql = "SELECT name FROM teams WHERE name = $1 OR (base_url = $2 AND client_id = $3)";
+      const [existing] = await query(sql, [name, baseUrl, clientId]);
+      return existing ? String(existing["name"]) : name;
     },
 
     /** False if the team does not exist. */
     setClaim: (name: string, claim: string): Promise<boolean> =>
-      executeChange(`UPDATE teams SET claim = $2, changed_at = ${NOW} WHERE name = $1 RETURNING name`, [name, claim]),
+      executeChange(`UPDATE teams SET claim = $2, changed_at = ${POSTGRES_CLOCK} WHERE name = $1 RETURNING name`, [
+        name,
+        claim,
+      ]),
 
     /** Returns the members who were not listed before. */
     async addMembers(name: string, members: readonly Member[]): Promise<readonly Member[]> {
@@ -186,7 +179,7 @@ export function createTeams({ query }: Pick<Database, "query">) {
     /** False if the team does not exist. */
     replaceSecret: (name: string, secret: StoredSecret): Promise<boolean> =>
       executeChange(
-        `UPDATE teams SET encrypted_secret = $2, secret_file = $3, changed_at = ${NOW} WHERE name = $1 RETURNING name`,
+        `UPDATE teams SET encrypted_secret = $2, secret_file = $3, changed_at = ${POSTGRES_CLOCK} WHERE name = $1 RETURNING name`,
         [name, encryptedTextOf(secret), filePathOf(secret)],
       ),
 

@@ -10,7 +10,7 @@ export const ENDED: ReadonlySet<string> = new Set(["SUCCEEDED", "FAILED", "CANCE
 /** Facts about a job that its own fields do not contain. */
 export interface JobHistory {
   /** An action on the job with an unknown outcome. */
-  readonly unresolved?: ResourceAction | undefined;
+  readonly unresolved?: Pick<ResourceAction, "tool" | "idempotencyKey" | "createdAt"> | undefined;
   /** The job's retry; its `id` is undefined if the API's response could not be read. */
   readonly retry?: { readonly id: string | undefined } | undefined;
   /** True if a RESTART in the journal created the job. */

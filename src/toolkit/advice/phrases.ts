@@ -57,7 +57,7 @@ export const JOB = {
   // The outcome of an earlier action on a job must be resolved before a new action.
   unresolved: {
     summary: ({ what, state, place, unresolved }) =>
-      `${what} is ${state}${place}; a ${unresolved?.tool} call about it, sent at ${unresolved?.sentAt}, has an unknown outcome.`,
+      `${what} is ${state}${place}; a ${unresolved?.tool} call about it, sent at ${unresolved?.createdAt}, has an unknown outcome.`,
     nextStep: ({ unresolved }) =>
       unresolved && {
         tool: "resolve_actions",
@@ -76,7 +76,7 @@ export const JOB = {
   },
   stalled: {
     summary: ({ what, state, place, still }) =>
-      `${what} is ${state}${place}.${still} Ask the user whether to contact its operator or to cancel it; waiting longer may not help.`,
+      `${what} is ${state}${place}.${still} Ask the user whether to contact the API's operator or to cancel it; waiting longer may not help.`,
   },
   "waiting for review": {
     summary: ({ what, where, still }) => `${what} waits for its review (${where}). Tell the user.${still}`,
@@ -102,7 +102,7 @@ export const JOB = {
   },
   "failed, unexplained": {
     summary: ({ what, place }) =>
-      `${what} FAILED${place}; the API gives no reason. Ask the user to contact its operator before another try.`,
+      `${what} FAILED${place}; the API gives no reason. Ask the user to contact the API's operator before another try.`,
   },
   "failed, worth resuming": {
     summary: ({ what, place, failure }) => `${what} FAILED${place}: ${failure}. It may be retried.`,
@@ -186,7 +186,7 @@ export const INPUT = {
   },
   "scan stuck": {
     summary: ({ scanState }) =>
-      `The input waits for a scan that is ${scanState}; a job needs it READY. If that does not change, ask the user to contact its operator.`,
+      `The input waits for a scan that is ${scanState}; a job needs it READY. If that does not change, ask the user to contact the API's operator.`,
     nextStep: (input) => waitForScanStep(input, "waits for the scan; if it does not change, try again in some minutes"),
   },
   ready: {
@@ -209,6 +209,9 @@ export const INPUT = {
   withdrawn: { summary: () => "The input was WITHDRAWN and cannot be used. Ask the user for another file." },
 } satisfies Phrases<Input>;
 
+/** `port`: the recipe's only port, if the recipe is known. */
+type RequestFacts = ProcessingRequest & { readonly port?: string | undefined };
+
 const reasonOf = ({ reasonCode }: ProcessingRequest): string => (reasonCode === null ? "" : ` (${reasonCode})`);
 
 export const PROCESSING_REQUEST = {
@@ -224,11 +227,14 @@ export const PROCESSING_REQUEST = {
   approved: {
     summary: (request) =>
       `The request is APPROVED${reasonOf(request)} until ${request.expiresAt}: input ${request.inputId} may be processed with ${request.recipeVersionId}.`,
-    nextStep: ({ recipeVersionId }) => ({
-      tool: "get_recipe",
-      arguments: { versionId: recipeVersionId },
-      why: "shows its ports and parameters",
-    }),
+    nextStep: ({ workspaceId, recipeVersionId, inputId, port }) =>
+      port === undefined
+        ? { tool: "get_recipe", arguments: { versionId: recipeVersionId }, why: "shows its ports and parameters" }
+        : {
+            tool: "run_job",
+            arguments: { workspaceId, recipeVersionId, inputs: [{ port, inputId }], parameterValues: {} },
+            why: "runs it; first fill in parameterValues, as get_recipe shows them",
+          },
   },
   rejected: {
     summary: (request) =>
@@ -247,4 +253,4 @@ export const PROCESSING_REQUEST = {
     summary: (request) =>
       `The request was REVOKED${reasonOf(request)}; the file may no longer be processed. Do not ask again unless the user wants it.`,
   },
-} satisfies Phrases<ProcessingRequest>;
+} satisfies Phrases<RequestFacts>;

@@ -14,6 +14,7 @@ import {
   toSummaryFields,
   unexpectedFailureText,
 } from "../summary-view.ts";
+import type { Ports } from "../tool-call.ts";
 import { uris } from "../uri.ts";
 import { ENDED } from "./job-facts.ts";
 import { INPUT, OPERATION, PROCESSING_REQUEST, toAdvice } from "./phrases.ts";
@@ -81,15 +82,21 @@ function requestCase({ state, reasonCode }: ProcessingRequest): keyof typeof PRO
 
 const REQUEST_FIELDS = ["id", "state", "inputId", "recipeVersionId", "reasonCode", "expiresAt"];
 
-export const processingRequestPresenter = {
+export const createRequestPresenter = ({
+  offers,
+}: Pick<Ports, "offers">): PollableResourcePresenter<ProcessingRequest> => ({
   version: ({ revision }) => revision,
   isMoving: ({ state }) => state === "SUBMITTED" || state === "REVIEWABLE",
   progressSnapshot: ({ state }) => ({ state }),
   state: ({ state }) => state,
   uri: ({ id }) => uris.processingRequest(id),
-  advise: (request) => toAdvice(PROCESSING_REQUEST[requestCase(request)], request),
+  advise(request) {
+    const [only, ...others] = offers.get(request.recipeVersionId)?.recipe.inputs ?? [];
+    const port = others.length === 0 ? only?.name : undefined;
+    return toAdvice(PROCESSING_REQUEST[requestCase(request)], { ...request, port });
+  },
   toSummary: (request) => pickSummaryFields(request, REQUEST_FIELDS),
-} satisfies PollableResourcePresenter<ProcessingRequest>;
+});
 
 const portsOf = (inputs: RecipeDefinition["inputs"]): string => inputs.map(({ name }) => name).join(", ");
 
@@ -110,7 +117,7 @@ const schemaOf = ({ definition, references }: RecipeParameters) => ({
 export const recipeOfferPresenter: ResourcePresenter<RecipeOffer> = {
   uri: ({ recipe }) => uris.recipe(recipe.versionId),
   advise: ({ recipe: { name, inputs } }) => ({
-    summary: `Recipe ${quote(name)}: bind ${portsOf(inputs)}; give parameterValues as recipe.parameters.definition asks.`,
+    summary: `Recipe ${quote(name)}: bind ${portsOf(inputs)}; give parameterValues as recipe.parameters.definition requires.`,
   }),
   toSummary({ recipe, expiresAt }) {
     const { versionId, versionHash, name, inputs, parameters, requiredPermissions, stopAfterStage } = recipe;

@@ -42,14 +42,22 @@ export async function stateSuffix(
   }
 }
 
-/** Minimum time for the requests of a call in seconds, so that a call that does not wait can send them too. */
-const MIN_REQUEST_SECONDS = 5;
+/** Time for the requests of a call that does not wait, in seconds. */
+const REQUEST_SECONDS = 5;
 
-/** Limits the requests of a call to `waitSeconds` from now (at least 5 s), even if one of them receives no response. */
-export function withWaitLimit(context: CallContext, waitSeconds: number, timing: Timing): CallContext {
-  const limitMs = Math.max(waitSeconds, MIN_REQUEST_SECONDS) * 1_000;
-  const answerMs = Math.min(ANSWER_MS, limitMs / 10);
-  return { ...context, deadlineAt: Math.min(context.deadlineAt, timing.now() + limitMs - answerMs) };
+/**
+ * Limits a call to `waitSeconds` from now (5 s if it is 0), even if one of its requests receives no response. An action that is in flight
+ * then continues in the background, within the limit of the original call.
+ */
+export function withWaitLimit(call: ToolCall, waitSeconds: number, timing: Timing): ToolCall {
+  const { context } = call;
+  const limitMs = (waitSeconds === 0 ? REQUEST_SECONDS : waitSeconds) * 1_000;
+  const deadlineAt = Math.min(context.deadlineAt, timing.now() + limitMs - Math.min(ANSWER_MS, limitMs / 10));
+  return {
+    ...call,
+    context: { ...context, deadlineAt },
+    actionDeadlineAt: call.actionDeadlineAt ?? context.deadlineAt,
+  };
 }
 
 /** Time that is reserved at the end of a call for its response. */

@@ -73,7 +73,7 @@ export function rejectEndedJob({ id, state }: Job): void {
   if (!ENDED.has(state)) return;
   throw new Failure({
     kind: "conflict",
-    message: `Job ${formatToken(id)} was not cancelled: it is ${state} already; nothing was sent.`,
+    message: `Job ${formatToken(id)} was not canceled: it is ${state} already; nothing was sent.`,
     retryable: false,
     sideEffect: "none",
     next: NOTHING_LEFT,
@@ -83,11 +83,11 @@ export function rejectEndedJob({ id, state }: Job): void {
 function explainStaleVersion(conflict: Failure, tried: number | undefined, job: Job): Failure {
   const moved = job.resourceVersion === tried ? "" : `at version ${job.resourceVersion} and `;
   return conflict.with({
-    message: `Job ${formatToken(job.id)} was not cancelled: the API refused ${tried === undefined ? "its version" : `version ${tried}`} as stale; the job is now ${moved}in state ${job.state}.`,
+    message: `Job ${formatToken(job.id)} was not canceled: the API refused ${tried === undefined ? "its version" : `version ${tried}`} as stale. The job is now ${moved}in state ${job.state}.`,
     retryable: false,
     next: ENDED.has(job.state)
       ? NOTHING_LEFT
-      : `If it should still be cancelled, call cancel_job again with resourceVersion ${job.resourceVersion}, or without one, and without idempotencyKey.`,
+      : `If it should still be canceled, call cancel_job again with resourceVersion ${job.resourceVersion}, or without one, and without idempotencyKey.`,
   });
 }
 
@@ -100,7 +100,7 @@ function explainUnknownOutcome(conflict: Failure, jobId: string, job: Job | unde
     next:
       job && ENDED.has(job.state)
         ? NOTHING_LEFT
-        : `${getJobCall} shows whether it ends as CANCELLED; repeating this call does not. If the job continues, call cancel_job with a new idempotencyKey.`,
+        : `${getJobCall} shows whether it ends as CANCELLED, which repeating this call does not. If the job continues, call cancel_job with a new idempotencyKey.`,
   });
 }
 
@@ -187,7 +187,7 @@ export async function cancelJob(
     return { ...result, resourceId };
   } catch (error) {
     toStepFailure(error, call);
-    // The job was cancelled, even if it cannot be read.
+    // The job was canceled, even if it cannot be read.
     return requested;
   }
 }

@@ -170,11 +170,16 @@ function outcomeOf({ sideEffect, status = 0 }: FailureFacts): RetryRow["outcome"
   return status >= 400 && status < 500 && status !== 408 && status !== 429 ? "rejected" : "not sent";
 }
 
-async function toFailedResult(jobId: string, { facts }: Failure, ports: JobPorts): Promise<RetryResult> {
+async function toFailedResult(
+  jobId: string,
+  { facts }: Failure,
+  call: ToolCall,
+  ports: JobPorts,
+): Promise<RetryResult> {
   const outcome = outcomeOf(facts);
   const isUnresolved = outcome === "unknown" || outcome === "not sent";
   const retry = facts.status === 409 ? (await findKnownRetry(jobId, ports))?.id : undefined;
-  const note = missingIdNote(facts, { jobId });
+  const note = missingIdNote(facts, { jobId }, call);
   const row: RetryRow = {
     jobId,
     outcome,
@@ -278,7 +283,7 @@ async function retryEach(
       const row = { jobId, outcome: "retried", newJobId: data.id, state: data.state } as const;
       return { row, isReplay: replay !== undefined };
     } catch (error) {
-      return await toFailedResult(jobId, toStepFailure(error, { context }), ports);
+      return await toFailedResult(jobId, toStepFailure(error, { context }), call, ports);
     }
   }
 
@@ -306,7 +311,7 @@ async function nextStep(
   const { jobIds: _, waitSeconds: __, ...filter } = args;
   if (again.length > 0) {
     const jobIds = again.map(({ row }) => row.jobId);
-    const why = `${waitFirstText(again)}continues with the rest and resolves what is unknown; none is retried twice`;
+    const why = `${waitFirstText(again)}retries the rest and resolves unknown outcomes, but never retries a job twice`;
     const { retryMode, reason, idempotencyKey } = args;
     const key = idempotencyKey !== undefined && { idempotencyKey };
     return { tool: "retry_jobs", arguments: { jobIds, retryMode, reason, ...key }, why };
@@ -320,13 +325,10 @@ async function nextStep(
   return { tool: "wait_for_jobs", arguments: { jobIds: moving }, why };
 }
 
-const OVERRIDE = "retry_job";
-
 /** "Retried 10 of 12: 10 SUCCEEDED. Other jobs: 2 rejected (JOB_NOT_RETRYABLE)." */
 function summaryOf(
   { all, watched = [], retries, remaining, missingText }: RetriedJobs,
   rows: readonly RetryRow[],
-  call: ToolCall,
 ): string {
   const replayedCount = all.filter(({ isReplay }) => isReplay).length;
   const made = rows.filter(({ outcome }) => outcome === "retried");
@@ -335,7 +337,6 @@ function summaryOf(
   );
   const others = rows.filter(({ outcome }) => outcome !== "retried");
   const rest = others.map(({ outcome, code }) => (code === undefined ? outcome : `${outcome} (${formatToken(code)})`));
-  const override = call.isOffered(OVERRIDE) ? ` ${OVERRIDE} retries one of them anyway.` : "";
   const sentences = [
     rows.length === 0
       ? "No job to retry."
@@ -344,7 +345,7 @@ function summaryOf(
       `Retried before by an identical call: ${replayedCount === made.length ? "all" : replayedCount}.`,
     rest.length > 0 && `Other jobs: ${countsOf(rest)}.`,
     rows.some(({ code }) => code === GIVEN_UP) &&
-      `GIVEN_UP: another retry will most likely fail too; ask the user to contact the operator.${override}`,
+      `GIVEN_UP: another retry will most likely fail too; ask the user to contact the operator retry_job retries one of them anyway.`,
     retries.length > 0 &&
       `Not retried, because they are retries themselves: ${countsOf(retries.map(({ state }) => state))}.`,
     remaining > 0 && `${formatCount(remaining, "more job matches", "more jobs match")}.`,
@@ -376,9 +377,8 @@ export async function retryMany(
   const { timing } = ports.service;
   const startedAt = timing.now();
   const { jobIds, waitSeconds = LONG_WAIT_SECONDS } = args;
-  const context = withWaitLimit(originalCall.context, waitSeconds, timing);
-  const call = { ...originalCall, context };
-  const minActionMs = Math.min(MIN_ACTION_MS, timeLeftMs(context, timing) / 2);
+  const call = withWaitLimit(originalCall, waitSeconds, timing);
+  const minActionMs = Math.min(MIN_ACTION_MS, timeLeftMs(call.context, timing) / 2);
   const selection: Selection = jobIds
     ? { jobs: jobIds.map((id) => ({ id })), givenUp: [], retries: [], remaining: 0, missingText: "" }
     : await selectFailedJobs(args, call, ports);
@@ -395,7 +395,7 @@ export async function retryMany(
     call,
     { results },
     {
-      summary: summaryOf(retried, results, call),
+      summary: summaryOf(retried, results),
       nextStep: await nextStep(retried, args, ports),
       fields: { results, ...(retries.length > 0 && { retries }) },
       lines: [

@@ -111,13 +111,14 @@ async function runFile(
  * Runs the files in their order, so that a repeated call meets the jobs in progress first. A worker whose file is not finished when its
  * time is up starts no other, since the job remains in progress.
  */
-async function runEach(args: RunManyArguments, call: ToolCall, ports: JobPorts): Promise<readonly FileResult[]> {
+async function runEach(args: RunManyArguments, toolCall: ToolCall, ports: JobPorts): Promise<readonly FileResult[]> {
   const { files, waitSeconds = LONG_WAIT_SECONDS } = args;
   const { timing } = ports.service;
   const startedAt = timing.now();
-  const context = withWaitLimit(call.context, waitSeconds, timing);
+  const call = withWaitLimit(toolCall, waitSeconds, timing);
+  const { context } = call;
   const minActionMs = Math.min(MIN_ACTION_MS, timeLeftMs(context, timing) / 2);
-  const port = await findPort(args, { ...call, context }, ports);
+  const port = await findPort(args, call, ports);
   const results = new Map<string, FileResult>();
   const report = (file: string, message: string): void =>
     call.report({ progress: results.size, total: files.length, message: `${formatToken(file)}: ${message}` });
@@ -128,7 +129,7 @@ async function runEach(args: RunManyArguments, call: ToolCall, ports: JobPorts):
       if (results.size > 0 && timeLeftMs(context, timing) < minActionMs) return;
       const fileCall: ToolCall = {
         ...call,
-        ...{ tool: "run_job", context, proposedKey: undefined, followsTasks: false },
+        ...{ tool: "run_job", proposedKey: undefined, followsTasks: false },
         report: ({ message }) => report(file, message),
       };
       const seconds = Math.max(0, secondsLeft(waitSeconds, startedAt, timing));

@@ -175,7 +175,7 @@ async function inputNotReady({ call, ports, again }: JobRun, { port, inputId }: 
   function advise(input: Input, readAt?: number): Advice {
     const { summary, nextStep } = inputPresenter.advise(input, readAt);
     return {
-      summary: `No job was submitted, because of port ${port}: ${summary}`,
+      summary: `No job was submitted. Port ${port}: ${summary}`,
       nextStep: inputPresenter.isMoving(input)
         ? { ...again, why: "waits for the scan, then submits the job" }
         : nextStep,
@@ -258,7 +258,7 @@ export async function runJob(
   const { timing } = ports.service;
   const startedAt = timing.now();
   const { waitSeconds } = options;
-  const call = { ...toolCall, context: withWaitLimit(toolCall.context, waitSeconds, timing) };
+  const call = withWaitLimit(toolCall, waitSeconds, timing);
   const own: JobRun = {
     ...{ args, call, ports, ...options, registered: [], isSubmitted: false },
     secondsLeft: () => secondsLeft(waitSeconds, startedAt, timing),

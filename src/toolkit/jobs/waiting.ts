@@ -161,13 +161,13 @@ export const jobOutcome = ({ outputDatasetVersionId, failure }: Job) => ({
 });
 
 /** Returns the rows: as in list_jobs, with output and failure. `error`: the code of the last read's error, if it failed. */
-async function rowsOf(watched: readonly WatchedJob[], ports: JobPorts) {
+async function rowsOf(watched: readonly WatchedJob[], call: ToolCall, ports: JobPorts) {
   const origins = await readOrigins(
     watched.map(({ id }) => id),
     ports,
   );
   return watched.map(({ id, job, failure }) => {
-    const note = failure && missingIdNote(failure, { jobId: id });
+    const note = failure && missingIdNote(failure, { jobId: id }, call);
     return {
       ...(job ? { ...summarizeJob(job, ports.retries.get(id)), ...jobOutcome(job) } : { id }),
       ...origins.get(id),
@@ -179,13 +179,13 @@ async function rowsOf(watched: readonly WatchedJob[], ports: JobPorts) {
 
 export async function waitForMany(
   { jobIds, until, waitSeconds = LONG_WAIT_SECONDS }: WaitArguments,
-  call: ToolCall,
+  toolCall: ToolCall,
   ports: JobPorts,
 ): Promise<ToolResult<{ readonly jobs: Awaited<ReturnType<typeof rowsOf>>; readonly moving: number }>> {
-  const context = withWaitLimit(call.context, waitSeconds, ports.service.timing);
+  const call = withWaitLimit(toolCall, waitSeconds, ports.service.timing);
   const options = { until: until ?? "all", seconds: waitSeconds };
-  const watched = await watchJobs(jobIds, options, { ...call, context }, ports);
-  const data = { jobs: await rowsOf(watched, ports), moving: movingIds(watched).length };
+  const watched = await watchJobs(jobIds, options, call, ports);
+  const data = { jobs: await rowsOf(watched, call, ports), moving: movingIds(watched).length };
   return toolResult(call, data, {
     summary: `${countsOf(watched.map(stateOf))}.${operatorNeededText(watched.map(({ job }) => job))}`,
     nextStep: await nextStep(watched, until, ports),

@@ -5,15 +5,12 @@ import { readFileSync } from "node:fs";
 import type { IncomingMessage } from "node:http";
 import { isIPv4, type Socket } from "node:net";
 import { endianness } from "node:os";
-import { LOOPBACK_NAMES, toUrlHost } from "../../core/loopback.ts";
+import { hostOfOrigin, LOOPBACK_NAMES, parseHostHeader, toUrlHost } from "../../core/loopback.ts";
 import type { Log } from "../../mcp/runtime.ts";
 import { errorResponse } from "./responses.ts";
 
 /** Returns the refusal of a request that is not allowed; undefined if it is allowed. */
 export type AccessCheck = (request: IncomingMessage) => Response | undefined;
-
-const HOST = /^(?<name>\[[^\]]*\]|[^:]*)(?::(?<port>\d{1,5}))?$/;
-const ORIGIN = /^https?:\/\/(?<host>.*)$/;
 
 /**
  * Refuses DNS rebinding: a web page can make a browser send requests here under a host name that its owner points at this machine.
@@ -21,15 +18,13 @@ const ORIGIN = /^https?:\/\/(?<host>.*)$/;
  */
 export function checkHost({ headersDistinct, socket }: IncomingMessage): Response | undefined {
   const names = [...LOOPBACK_NAMES, toUrlHost(socket.localAddress ?? "")];
-  const parseHost = (host: string) => HOST.exec(host)?.groups ?? {};
-  const isOwn = (name: string | undefined) => name !== undefined && names.includes(name.toLowerCase());
-  const { host: [host, ...more] = [], origin: origins = [] } = headersDistinct;
-  const { name, port } = host === undefined || more.length > 0 ? {} : parseHost(host);
-  if (!isOwn(name))
+  const { host: [host = "", ...more] = [], origin: origins = [] } = headersDistinct;
+  const { name, port } = parseHostHeader(host);
+  if (more.length > 0 || name === "" || !names.includes(name))
     return errorResponse(403, `The Host header must name this machine: ${[...new Set(names)].join(", ")}.`);
-  if (port && Number(port) !== socket.localPort)
+  if (port !== undefined && port !== socket.localPort)
     return errorResponse(403, `The port in the Host header must be ${socket.localPort}.`);
-  if (!origins.every((origin) => isOwn(parseHost(ORIGIN.exec(origin)?.groups?.["host"] ?? "")["name"])))
+  if (!origins.every((origin) => names.includes(parseHostHeader(hostOfOrigin(origin)).name)))
     return errorResponse(403, "The Origin header must be absent or name this machine.");
   return undefined;
 }

@@ -2,6 +2,7 @@
 import { once } from "node:events";
 import type { IncomingMessage, ServerResponse } from "node:http";
 import { isJsonContentType, ProtocolErrorCode } from "@modelcontextprotocol/server";
+import { readBody } from "../../core/read-body.ts";
 import { findExceededLimit } from "../../mcp/messages/bounds.ts";
 import { type Redact, redactEvents } from "../../mcp/messages/redact.ts";
 import { errorResponse, type Phase } from "./responses.ts";
@@ -39,7 +40,6 @@ export class Exchange {
   readonly signal: AbortSignal;
   /** Resolves at the end of the response: true if all of it was written to the client's connection. */
   readonly finished: Promise<boolean>;
-  /** Redacts secrets in the response. */
   redact: Redact;
   /** Whether the response is a stream on which the client only listens. */
   isStream = false;
@@ -80,9 +80,9 @@ export class Exchange {
     const { "content-type": type, "content-encoding": encoding = "identity" } = this.request.headers;
     if (!isJsonContentType(type ?? null)) return errorResponse(415, "The Content-Type must be application/json.");
     if (encoding !== "identity") return errorResponse(415, "The body must not have a Content-Encoding.");
-    const bytes = await this.#readBody();
-    if (bytes === "too long") return errorResponse(413, `The body must not be longer than ${MAX_BODY_BYTES} bytes.`);
-    if (bytes === "broken off") return errorResponse(400, "The body is incomplete.");
+    const bytes = await readBody(this.request, MAX_BODY_BYTES);
+    if (bytes === "too large") return errorResponse(413, `The body must not be longer than ${MAX_BODY_BYTES} bytes.`);
+    if (bytes === undefined) return errorResponse(400, "The body is incomplete.");
     try {
       const text = utf8.decode(bytes);
       const exceeded = findExceededLimit(text);
@@ -93,27 +93,6 @@ export class Exchange {
         code: ProtocolErrorCode.ParseError,
       });
     }
-  }
-
-  /** Stores at most MAX_BODY_BYTES. */
-  #readBody(): Promise<Buffer | "too long" | "broken off"> {
-    const { request } = this;
-    if (Number(request.headers["content-length"]) > MAX_BODY_BYTES) return Promise.resolve("too long");
-    return new Promise((resolve) => {
-      const chunks: Buffer[] = [];
-      let bytes = 0;
-      request.on("data", (chunk: Buffer) => {
-        bytes += chunk.length;
-        if (bytes <= MAX_BODY_BYTES) chunks.push(chunk);
-        else {
-          request.pause().removeAllListeners("data");
-          resolve("too long");
-        }
-      });
-      request.once("end", () => resolve(Buffer.concat(chunks)));
-      // Reading fails only if the connection fails.
-      request.once("error", () => resolve("broken off")).once("close", () => resolve("broken off"));
-    });
   }
 
   #writeHead(status: number, headers: Headers, isStream: boolean): void {

@@ -11,8 +11,7 @@ import {
   type Transport,
 } from "@modelcontextprotocol/server";
 import { formatJson } from "../../core/untrusted-text.ts";
-import { canceledId } from "../../mcp/messages/cancelled.ts";
-import { withLegacyCode } from "../../mcp/messages/legacy-codes.ts";
+import { canceledId, withLegacyCode } from "../../mcp/messages/json-rpc.ts";
 import type { Exchange } from "./exchange.ts";
 import { errorResponse } from "./responses.ts";
 

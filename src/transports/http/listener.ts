@@ -5,10 +5,10 @@ import type { Socket } from "node:net";
 import { setTimeout as sleep } from "node:timers/promises";
 import { errorMessage } from "../../core/failure.ts";
 import { toUrlHost } from "../../core/loopback.ts";
-import type { Redact } from "../../mcp/messages/redact.ts";
 import type { Log } from "../../mcp/runtime.ts";
-import type { Telemetry } from "../../telemetry/port.ts";
+import type { McpEndpoint } from "./endpoint.ts";
 import { Exchange, type ExchangeOptions } from "./exchange.ts";
+import type { HttpService } from "./port.ts";
 import { errorResponse, MCP_PATH, type Phase } from "./responses.ts";
 
 export interface ListenerLimits {
@@ -38,22 +38,12 @@ const MAX_HEADERS = 100;
 const ABORT_GRACE_MS = 250;
 
 /** Checks access to the server and serves the requests that are allowed. */
-export interface HttpFrontEnd {
+export interface HttpFrontEnd
+  extends Pick<McpEndpoint, "endStreams" | "close">,
+    Pick<HttpService, "redact" | "log" | "telemetry">,
+    Partial<Pick<ExchangeOptions, "headers" | "closesConnection">> {
   /** Resolves with undefined after the response was sent, or with a response that the caller sends. */
   serve(exchange: Exchange): Promise<Response | undefined>;
-  /** Headers for every response. The response's own headers take precedence. */
-  headers?: ExchangeOptions["headers"];
-  /** Whether a response with this status is the last on its connection (default false). */
-  closesConnection?: ExchangeOptions["closesConnection"];
-  /** Ends the streams on which clients only listen. */
-  endStreams(): Promise<void>;
-  /** Aborts calls in flight. */
-  close(): Promise<void>;
-  /** Redacts secrets in the responses of exchanges that set no other redaction. */
-  readonly redact: Redact;
-  readonly log: Log;
-  /** Absent if telemetry is off. */
-  readonly telemetry?: Telemetry | undefined;
 }
 
 export interface ListenOptions {

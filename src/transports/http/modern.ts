@@ -29,8 +29,8 @@ function toWebRequest({ request, signal }: Exchange): Request {
   return new Request(`http://localhost${MCP_PATH}`, { method: request.method ?? "", headers, signal });
 }
 
-/** Creates the event bus of one subscriptions/listen stream: updates of its own resources, and events for all streams. */
-function createStreamBus(subscriptions: Subscriptions, shared: ServerEventBus | undefined): ServerEventBus {
+/** Creates the event bus of one subscriptions/listen stream, with the updates of its resources. */
+function createStreamBus(subscriptions: Subscriptions): ServerEventBus {
   // Changes between the first read and the acknowledgment are sent after the acknowledgment.
   const pendingEvents: ServerEvent[] = [];
   let publish = (event: ServerEvent): void => void pendingEvents.push(event);
@@ -40,7 +40,7 @@ function createStreamBus(subscriptions: Subscriptions, shared: ServerEventBus | 
     subscribe(listener) {
       publish = listener;
       for (const event of pendingEvents.splice(0)) listener(event);
-      return shared?.subscribe(listener) ?? (() => undefined);
+      return () => undefined;
     },
   };
 }
@@ -75,7 +75,7 @@ export function createModernHandler(service: HttpService) {
     const refused = checkListenRequest(message);
     if (refused) return toErrorResponse(400, refused, message);
     const subscriptions = service.createSubscriptions();
-    const handler = createHandler(createStreamBus(subscriptions, service.bus));
+    const handler = createHandler(createStreamBus(subscriptions));
     try {
       const parsedBody = await watchRequestedResources(message, subscriptions);
       if (exchange.phase() === "shutting_down") return shuttingDown(message);

@@ -1,6 +1,6 @@
 // Defines the interface between the HTTP transport and the MCP servers behind it. The product has one implementation (serve.ts).
 // Tests and the conformance fixture pass another one to startHttpServer; sessions, subscriptions and limits are handled the same way.
-import type { JSONRPCMessage, McpServerFactory, ProtocolEra, ServerEventBus } from "@modelcontextprotocol/server";
+import type { JSONRPCMessage, McpServerFactory, ProtocolEra } from "@modelcontextprotocol/server";
 import { isJsonObject } from "../../contract/json.ts";
 import type { Redact } from "../../mcp/messages/redact.ts";
 import type { Subscriptions } from "../../mcp/resources/subscriptions.ts";
@@ -32,8 +32,6 @@ export interface HttpService {
   createSubscriptions(): Subscriptions;
   /** Returns the state of the dependencies of calls, for /readyz. Rejects with the reason if calls cannot be served. */
   readonly readiness?: () => Promise<object>;
-  /** Delivers other events, such as list changes, to all subscriptions/listen streams. */
-  readonly bus?: ServerEventBus;
   /** Redacts secrets in every outgoing message. */
   readonly redact: Redact;
   readonly log: Log;

@@ -29,7 +29,6 @@ import { createSessions, type SessionLimits } from "./sessions.ts";
 
 const MINUTE_MS = 60_000;
 
-/** Creates the HTTP service for the clients of one runtime. */
 export function createHttpService(runtime: Runtime): HttpService {
   const confirmation = createConfirmation(runtime);
   return {

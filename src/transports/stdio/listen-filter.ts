@@ -1,7 +1,7 @@
 // Filters subscriptions/listen requests (2026-07-28) on stdio. The SDK serves them above the transport and immediately acknowledges every
 // requested resource. So this filter passes a request on when no change can be missed, with only the watched resources.
 import type { JSONRPCMessage, RequestId } from "@modelcontextprotocol/server";
-import { canceledId } from "../../mcp/messages/cancelled.ts";
+import { canceledId } from "../../mcp/messages/json-rpc.ts";
 import {
   checkListenRequest,
   type ListenError,

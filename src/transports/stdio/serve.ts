@@ -3,7 +3,7 @@ import type { Readable, Writable } from "node:stream";
 import type { McpRequestContext, ProtocolEra } from "@modelcontextprotocol/server";
 import { serveStdio } from "@modelcontextprotocol/server/stdio";
 import { errorMessage } from "../../core/failure.ts";
-import { withLegacyCode } from "../../mcp/messages/legacy-codes.ts";
+import { withLegacyCode } from "../../mcp/messages/json-rpc.ts";
 import { createRedact } from "../../mcp/messages/redact.ts";
 import { createSubscriptions } from "../../mcp/resources/subscriptions.ts";
 import type { Runtime } from "../../mcp/runtime.ts";

@@ -4,7 +4,7 @@
 import type { Readable, Writable } from "node:stream";
 import { type JSONRPCMessage, ProtocolErrorCode, type RequestId, type Transport } from "@modelcontextprotocol/server";
 import { errorCode } from "../../core/failure.ts";
-import { canceledId } from "../../mcp/messages/cancelled.ts";
+import { canceledId } from "../../mcp/messages/json-rpc.ts";
 import type { Redact } from "../../mcp/messages/redact.ts";
 import { createLineSplitter } from "./line-splitter.ts";
 import { createErrorMessage, parseLine } from "./parse-line.ts";
@@ -29,7 +29,6 @@ const isRequest = (message: JSONRPCMessage) => "method" in message && "id" in me
 export interface MessageFilter {
   /** Passes the message on with `pass`, immediately or later, or returns the answer that refuses it. */
   inbound(message: JSONRPCMessage, pass: (message: JSONRPCMessage) => void): JSONRPCMessage | undefined;
-  /** Returns the message to write. */
   outbound(message: JSONRPCMessage): JSONRPCMessage;
 }
 

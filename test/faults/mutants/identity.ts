@@ -84,7 +84,7 @@ export const identityMutants: readonly Mutant[] = [
   },
   {
     what: "an action with an unknown outcome is not live",
-    code: "OR (${row}.state = 'unknown' AND NOT ${supersededSql(row)}) OR",
+    code: "OR (${row}.state = 'unknown' AND NOT EXISTS (SELECT 1 ${laterSuccessesSql(row)}))\n     OR",
     replacement: "OR",
     killedBy: journal(
       "a call without a key is the same action while that action is unknown, and no second one is inserted",
@@ -92,7 +92,7 @@ export const identityMutants: readonly Mutant[] = [
   },
   {
     what: "an unknown action stays live after an identical success",
-    code: "OR (${row}.state = 'unknown' AND NOT ${supersededSql(row)}) OR",
+    code: "OR (${row}.state = 'unknown' AND NOT EXISTS (SELECT 1 ${laterSuccessesSql(row)}))\n     OR",
     replacement: "OR ${row}.state = 'unknown' OR",
     killedBy: journal("a later identical success supersedes an action that stayed unknown"),
   },

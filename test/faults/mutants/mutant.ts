@@ -11,7 +11,7 @@ export interface TestName {
 }
 
 export interface Mutant {
-  /** Behavior without the safeguard, as in the README table. */
+  /** Behavior without the safeguard. */
   readonly what: string;
   /** Code that occurs exactly once in src/. */
   readonly code: string;

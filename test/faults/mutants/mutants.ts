@@ -1,4 +1,4 @@
-// Lists all mutants, in the order of the README table.
+// Lists all mutants.
 import { claimMutants } from "./claims.ts";
 import { identityMutants } from "./identity.ts";
 import { multiStepMutants } from "./multi-step-tools.ts";

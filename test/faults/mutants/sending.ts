@@ -173,8 +173,8 @@ export const sendingMutants: readonly Mutant[] = [
   },
   {
     what: "a request without an answer in its time counts as not sent",
-    code: "new TransportError(message, { sent: controller !== undefined, timedOut })",
-    replacement: "new TransportError(message, { sent: false, timedOut })",
+    code: "new TransportError(message, { sent: controller !== undefined, timedOut, proxy })",
+    replacement: "new TransportError(message, { sent: false, timedOut, proxy })",
     killedBy: outcomes("a request that times out may have taken effect"),
   },
   {

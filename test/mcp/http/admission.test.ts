@@ -9,9 +9,10 @@ import { afterAll, beforeAll, describe, expect, onTestFinished, test } from "vit
 import * as z from "zod/v4";
 import { stubEnv } from "../../api-client/client.ts";
 import { capabilitySet, enveloped, job } from "../../contract/samples.ts";
+import { runInProcess as run } from "../../support/command.ts";
 import { clientRevisions, connectHttp } from "../../support/mcp.ts";
 import { answer, stubForTest } from "../../support/stub.ts";
-import { run, start } from "../stdio/child.ts";
+import { start } from "../stdio/child.ts";
 import {
   ACCEPT,
   clientFactories,

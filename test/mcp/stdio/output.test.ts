@@ -16,10 +16,7 @@ const ANSWER_COUNT = 5_000;
 /** Answers that fit into a pipe, and requests that the server may have started in addition. */
 const MAX_BEGUN = 800;
 
-const environmentFor = (stub: Stub, more: Readonly<Record<string, string>> = {}) => ({
-  ...stubEnv(stub),
-  ...more,
-});
+const environmentFor = (stub: Stub, more: Readonly<Record<string, string>> = {}) => ({ ...stubEnv(stub), ...more });
 
 const idRange = (from: number, count: number): readonly number[] => Array.from({ length: count }, (_, n) => from + n);
 

@@ -23,12 +23,7 @@ async function setUp() {
 async function startSession({ baseUrl }: Stub, folder: string): Promise<Program> {
   const { clientId, clientSecret } = credentials;
   const program = start(["serve"], {
-    env: {
-      MIC_BASE_URL: baseUrl,
-      MIC_CLIENT_ID: clientId,
-      MIC_CLIENT_SECRET: clientSecret,
-      MIC_DOWNLOAD_DIR: folder,
-    },
+    env: { MIC_BASE_URL: baseUrl, MIC_CLIENT_ID: clientId, MIC_CLIENT_SECRET: clientSecret, MIC_DOWNLOAD_DIR: folder },
   });
   await initialize(program);
   return program;

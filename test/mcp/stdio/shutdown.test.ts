@@ -8,14 +8,10 @@ import { answer, answerSlowly, neverAnswer, type Stub, stubForTest } from "../..
 import { callMessage, initialize, type Program, start } from "./child.ts";
 
 const Jobs = z.object({
-  result: z.object({
-    structuredContent: z.object({ data: z.array(z.object({ id: z.string(), state: z.string() })) }),
-  }),
+  result: z.object({ structuredContent: z.object({ data: z.array(z.object({ id: z.string(), state: z.string() })) }) }),
 });
 
-const environment = (stub: Stub) => ({
-  ...stubEnv(stub),
-});
+const environment = (stub: Stub) => ({ ...stubEnv(stub) });
 
 const endings: readonly (readonly [string, (program: Program) => void])[] = [
   ["stdin ends", ({ process }) => void process.stdin.end()],

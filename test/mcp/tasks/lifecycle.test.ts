@@ -285,10 +285,7 @@ test("RESTART asks the user before a task exists, and the confirmed call returns
       )
     ).result;
   const before = await countExecutions(service(), "retryMicJob");
-  expect(await answered("decline")).toMatchObject({
-    resultType: "complete",
-    structuredContent: { declined: true },
-  });
+  expect(await answered("decline")).toMatchObject({ resultType: "complete", structuredContent: { declined: true } });
   expect(await countExecutions(service(), "retryMicJob")).toBe(before);
   const task = await answered("accept");
   expect(task).toMatchObject({ resultType: "task", status: "working" });

@@ -8,11 +8,8 @@ import { ProcessingRequest, ProcessingRequestState, ReasonCode } from "../../../
 import { jobAdvice } from "../../../src/toolkit/advice/job.ts";
 import type { JobHistory } from "../../../src/toolkit/advice/job-facts.ts";
 import { INPUT, JOB, OPERATION, PROCESSING_REQUEST } from "../../../src/toolkit/advice/phrases.ts";
-import {
-  inputPresenter,
-  operationPresenter,
-  processingRequestPresenter,
-} from "../../../src/toolkit/advice/presenters.ts";
+import { createRequestPresenter, inputPresenter, operationPresenter } from "../../../src/toolkit/advice/presenters.ts";
+import { createRecipeOfferCache } from "../../../src/toolkit/caches.ts";
 import type { Advice, NextStep } from "../../../src/toolkit/results.ts";
 import { tools } from "../../../tools/index.ts";
 import * as samples from "../../contract/samples.ts";
@@ -46,11 +43,8 @@ const failed = (failure: Partial<Problem>, attemptCount = 1, change: Partial<Job
 const retriedAs = (id: string | undefined): JobHistory => ({ retry: { id } });
 const unresolved: JobHistory["unresolved"] = {
   tool: "cancel_job",
-  state: "unknown",
-  isRefused: false,
   idempotencyKey: "mic-key-0001",
-  arguments: { jobId: "job-1", reason: "wrong file" },
-  sentAt: AT,
+  createdAt: AT,
 };
 const pointers = (...places: readonly string[]) => places.map((pointer) => ({ pointer, code: "WRONG", message: "no" }));
 
@@ -265,8 +259,8 @@ describe("advice table", () => {
   for (const [row, of, patterns, step] of INPUTS)
     test(`advice on an input: ${row}`, () => expectAdvice(inputPresenter.advise(of), [patterns], step));
   for (const [row, of, patterns, step] of REQUESTS)
-    test(`advice on a processing request: ${row}`, () =>
-      expectAdvice(processingRequestPresenter.advise(of), [patterns], step));
+    test(`advice on a processing request: ${row}`, async () =>
+      expectAdvice(await createRequestPresenter({ offers: createRecipeOfferCache() }).advise(of), [patterns], step));
 
   test.each([
     ["jobs", JOBS, JOB, JobState.options],

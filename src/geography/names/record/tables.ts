@@ -1,6 +1,6 @@
 // Reads the tables of the public record, which README.md in this folder describes. Each table is read at its first use and
 // prepared for comparing names. In the bundle, the tables are in the program's folder, so the relative URL is the same.
-import { readFileSync } from "node:fs";
+import { readTable } from "../../../core/package-files.ts";
 import { groupByKey } from "../../group-by-key.ts";
 import { type NameForms, toNameForms } from "../name-forms.ts";
 
@@ -56,11 +56,7 @@ export function once<T>(create: () => T): () => T {
   };
 }
 
-/** Reads a table's cells, row by row, without its header line. */
-function readTable(file: string): readonly (readonly string[])[] {
-  const lines = readFileSync(new URL(`./${file}.tsv`, import.meta.url), "utf8").split("\n");
-  return lines.slice(1).flatMap((line) => (line === "" ? [] : [line.split("\t")]));
-}
+const readRecord = (name: string) => readTable(new URL(`./${name}.tsv`, import.meta.url));
 
 const toNameWithForms = (name: string): NameWithForms => ({ name, forms: toNameForms(name) });
 
@@ -75,13 +71,13 @@ export const loadRecordedDistricts = once((): ReadonlyMap<string, readonly Recor
     districts.set(key, existing);
     return existing;
   };
-  for (const [district, state, name = "", kind = "", since = ""] of readTable("other-names"))
+  for (const [district, state, name = "", kind = "", since = ""] of readRecord("other-names"))
     getOrCreateDistrict(district, state).names.push({
       ...toNameWithForms(name),
       kind: toNameKind(kind),
       ...(since !== "" && { since: Number(since) }),
     });
-  for (const [district, state, name = "", kind] of readTable("headquarters"))
+  for (const [district, state, name = "", kind] of readRecord("headquarters"))
     getOrCreateDistrict(district, state).towns.push({
       ...toNameWithForms(name),
       isHeadquarters: kind === "headquarters",
@@ -92,7 +88,7 @@ export const loadRecordedDistricts = once((): ReadonlyMap<string, readonly Recor
 /** Districts and their names in Indian scripts ("hi नाम + te పేరు"), by the current name of their state. */
 const loadLocalNames = once(() =>
   groupByKey(
-    readTable("local-names").map(([district = "", state = "", names = ""]) => [
+    readRecord("local-names").map(([district = "", state = "", names = ""]) => [
       state,
       { district, names: names.split(" + ").map((name) => name.slice(name.indexOf(" ") + 1)) },
     ]),
@@ -112,7 +108,7 @@ export function loadLocallyNamedDistricts(state: string): readonly LocallyNamedD
 export const loadNewDistricts = once(
   (): ReadonlyMap<string, readonly NewDistrict[]> =>
     groupByKey(
-      readTable("new-districts").map(([district = "", state = "", status = "", year = "", partOf = ""]) => [
+      readRecord("new-districts").map(([district = "", state = "", status = "", year = "", partOf = ""]) => [
         state,
         {
           ...toNameWithForms(district),
@@ -126,7 +122,7 @@ export const loadNewDistricts = once(
 );
 
 export const loadRecordedStates = once((): readonly RecordedState[] =>
-  [...groupByKey(readTable("states").map(([state = "", ...row]) => [state, row]))].map(([state, rows]) => ({
+  [...groupByKey(readRecord("states").map(([state = "", ...row]) => [state, row]))].map(([state, rows]) => ({
     ...toNameWithForms(state),
     otherNames: rows.map(([other = "", kind]) => ({ ...toNameWithForms(other), isCode: kind === "code" })),
   })),
