@@ -29,7 +29,7 @@ function checkSecret(bytes: Buffer, variable: string): string {
 async function readSecretFile(path: string): Promise<string> {
   const variable = "MIC_CLIENT_SECRET_FILE";
   try {
-    // Without O_NONBLOCK, a named pipe that nobody writes to would block a thread, and the process could not end.
+    // Without O_NONBLOCK, a named pipe without a writer would block a thread, and the process could not end.
     const file = await open(path, constants.O_RDONLY | (constants.O_NONBLOCK ?? 0));
     try {
       const stats = await file.stat();

@@ -19,7 +19,7 @@ function readRanks(): ReadonlyMap<string, number> {
 }
 const ranks = readRanks();
 
-/** Merges the pair of neighbors with the lowest rank as long as a pair is a token. */
+/** Merges the adjacent pair with the lowest rank as long as a pair is a token. */
 function countInPiece(piece: string): number {
   const bytes = Buffer.from(piece).toString("latin1");
   if (ranks.has(bytes)) return 1;
