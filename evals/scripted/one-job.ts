@@ -5,7 +5,8 @@ import { findFile, findId, findIds, followAndSummarize, followSteps, getData, su
 import type { Script } from "./script.ts";
 
 /** Tools that a script may follow as a next step, because they only read, wait or continue the requested job. */
-export const WAIT_TOOLS = ["get_job", "run_job", "wait_for_jobs", "get_input", "get_file_processing_request"];
+export const REVIEW_TOOL = "get_file_processing_request";
+export const WAIT_TOOLS = ["get_job", "run_job", "wait_for_jobs", "get_input", REVIEW_TOOL];
 
 const processDescribedFile: Script = async (request, client) => {
   const recipe = await findRecipe(client, "normalize");
@@ -74,7 +75,7 @@ const requestPermission: Script = async (request, client) => {
     purpose,
     expiresAt,
   };
-  return await followAndSummarize(client, await client.call("request_file_processing", args), WAIT_TOOLS);
+  return await followAndSummarize(client, await client.call("request_file_processing", args), [REVIEW_TOOL]);
 };
 
 const runTwice: Script = async (request, client) => {

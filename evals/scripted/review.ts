@@ -2,7 +2,7 @@
 import { setTimeout as sleep } from "node:timers/promises";
 import * as z from "zod/v4";
 import type { AgentClient, ToolArguments, VisibleResult } from "../agent.ts";
-import { WAIT_TOOLS } from "./one-job.ts";
+import { REVIEW_TOOL, WAIT_TOOLS } from "./one-job.ts";
 import { readRecipe } from "./recipes.ts";
 import { findId, findIds, followAndSummarize, followSteps, getData, summarize } from "./results.ts";
 import type { Script } from "./script.ts";
@@ -56,13 +56,14 @@ const readMonthlyQuota: Script = async (_request, client) =>
   summarize(await client.call("get_usage", { window: "MONTH" }));
 
 const askAndRun: Script = async (request, client) => {
-  const { versionId, versionHash, inputs } = await readRecipe(client, findId(request, "micrecipev"));
+  const { versionId, versionHash } = await readRecipe(client, findId(request, "micrecipev"));
   const [, expiresAt, purpose] = /until (\S+), to ([^.]+)\./.exec(request) ?? [];
   const inputId = findId(request, "micinput");
   const args = { inputId, recipeVersionId: versionId, recipeVersionHash: versionHash, purpose, expiresAt };
-  const decision = await followAndSummarize(client, await client.call("request_file_processing", args), WAIT_TOOLS);
-  const job = { recipeVersionId: versionId, inputs: [{ port: inputs[0]?.name, inputId }], parameterValues: {} };
-  return `${decision}\n${await followAndSummarize(client, await client.call("run_job", job), WAIT_TOOLS)}`;
+  const results = await followSteps(client, await client.call("request_file_processing", args), [REVIEW_TOOL]);
+  const decision = results.at(-1) ?? results[0];
+  // The recipe needs no parameters, so the next step is complete.
+  return [decision, ...(await followSteps(client, decision, WAIT_TOOLS)).slice(-1)].map(summarize).join("\n");
 };
 
 /** The request is to find out, so list_actions is not called first. */

@@ -21,7 +21,8 @@ interface RankingArguments {
   readonly waitSeconds?: number | undefined;
 }
 
-interface RankingFigures extends Pick<Ranking<DivisionRow>, "totalRows" | "totals" | "exact" | "unlisted"> {
+interface RankingFigures
+  extends Pick<Ranking<DivisionRow>, "totalRows" | "totals" | "exact" | "unlisted" | "unlistedCount"> {
   readonly consistency: readonly string[];
 }
 
@@ -46,9 +47,9 @@ export async function queryRanking(
   const ranking: Ranking<DivisionRow> = isState
     ? rankStates(states, query)
     : await rankDistricts(states, country, query);
-  const { rows, totalRows, totals, exact, unlisted } = ranking;
+  const { rows, totalRows, totals, exact, unlisted, unlistedCount } = ranking;
   const consistency = findDifferencesInStates(states, country);
-  const figures = { totalRows, totals, exact, consistency, ...(unlisted && { unlisted }) };
+  const figures = { totalRows, totals, exact, consistency, ...(unlisted && { unlisted, unlistedCount }) };
   // The answer names the selected states.
   const selectedCodes =
     requestedStates !== undefined && requestedStates.length > 0 ? states.map(({ code }) => code) : undefined;

@@ -174,6 +174,17 @@ describeLatestRevision(
       },
     );
 
+    test("rank_divisions lists as many recorded changes as rows, the latest first, and counts the others", async () => {
+      const args = { level: "district", by: "mandalCount", createdSince: 2015 };
+      const { structured } = await bench().ok("rank_divisions", { ...args, limit: 3 });
+      const all = Object((await bench().ok("rank_divisions", { ...args, limit: 100 })).structured);
+      expect(all.unlisted.length).toBeGreaterThan(20);
+      expect(structured).toMatchObject({ unlisted: all.unlisted.slice(0, 3), unlistedCount: all.unlisted.length });
+      expect(structured["summary"]).toContain(" districts (3 shown; a larger limit shows more).");
+      const years = all.unlisted.map((text: string) => Number(text.slice(-4)));
+      expect(years).toEqual(years.toSorted((one: number, other: number) => other - one));
+    });
+
     /**
      * All names of the list and of the public record. A name in another script, and a name with its state, are answered like the name in
      * the list, and misspelled names alike: a tenth of them is enough.

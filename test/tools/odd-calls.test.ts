@@ -27,6 +27,7 @@ const accepted: Accepted = ({ workspaceId, jobId, inputId, operationId, versionI
     })),
     ...["FULL", "Summary"].map((view) => ({ workspaceId, view })),
     { workspaceId: ` ${workspaceId}\n` },
+    { workspaceId, state: "FAILED" },
   ],
   get_job: [
     ...[` ${jobId} `, `${jobId}\n`, `mic://jobs/${jobId}`, `https://api.example.org/v1/mic/jobs/${jobId}`].map(
@@ -124,12 +125,6 @@ const refused = ({ workspaceId, jobId, versionId }: Known): readonly Refused[] =
     { workspaceId, states: ["FAILED"] },
   ],
   ["list_jobs", { workspaceId, view: "short" }, /^\/view: must be summary or full$/, { workspaceId, view: "summary" }],
-  [
-    "list_jobs",
-    { workspaceId, state: "FAILED" },
-    /^\/state: unknown argument; it takes: .*states/,
-    { workspaceId, states: "FAILED" },
-  ],
   ...["2026-11-22T00:00:00", "2026-11-22 00:00"].map(
     (createdSince): Refused => [
       "list_jobs",
@@ -181,7 +176,7 @@ const refused = ({ workspaceId, jobId, versionId }: Known): readonly Refused[] =
   ["find_district", { name: "P" }, /^\/name: must be at least 2 characters long$/, { name: "Pune" }],
   ["find_district", { name: "P".repeat(81) }, /^\/name: must be at most 80 characters long$/, { name: "Pune" }],
   ["find_district", { names: [] }, /^\/names: must have at least 1 item$/, { names: ["Pune"] }],
-  ["find_district", { query: "Pune" }, /^\/query: unknown argument; it takes: name, names/, { name: "Pune" }],
+  ["find_district", { query: "Pune" }, /^\/name: give name, or names for several$/, { name: "Pune" }],
   [
     "rank_divisions",
     { level: "district", by: "population" },
@@ -204,7 +199,7 @@ const refused = ({ workspaceId, jobId, versionId }: Known): readonly Refused[] =
     "save_table",
     { source: "list_states", arguments: {} },
     /^\/source: must be list_jobs, list_districts or rank_divisions$/,
-    { source: "list_districts", arguments: { state: "GA" } },
+    { source: "list_districts", arguments: { state: "GA" }, fileName: "districts.csv" },
   ],
 ];
 

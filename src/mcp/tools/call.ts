@@ -94,13 +94,11 @@ async function defaultWorkspace(
 /** Omits the parts of the advice that mention tools that are not offered. */
 function withOfferedAdvice(facts: FailureFacts, { offered }: Runtime): FailureFacts {
   const adapt = (text: string): string => omitUnofferedTools(text, (name) => offered.has(name));
-  const { next, fieldErrors, ...others } = facts;
+  const { fieldErrors } = facts;
+  const named = fieldErrors?.map((each) => ({ ...each, message: adapt(each.message) }));
+  const { next, ...others } = named ? { ...facts, fieldErrors: named } : facts;
   const advice = next === undefined ? "" : adapt(next);
-  return {
-    ...others,
-    ...(fieldErrors && { fieldErrors: fieldErrors.map((each) => ({ ...each, message: adapt(each.message) })) }),
-    ...(advice !== "" && { next: advice }),
-  };
+  return advice === "" ? others : { ...facts, ...others, next: advice };
 }
 
 /** These tools need no configuration, because they read only the journal. */

@@ -226,7 +226,7 @@ export const PROCESSING_REQUEST = {
   },
   approved: {
     summary: (request) =>
-      `The request is APPROVED${reasonOf(request)} until ${request.expiresAt}: input ${request.inputId} may be processed with ${request.recipeVersionId}.`,
+      `The request is APPROVED${reasonOf(request)} until ${request.expiresAt}: the recipe may process the input.`,
     nextStep: ({ workspaceId, recipeVersionId, inputId, port }) =>
       port === undefined
         ? { tool: "get_recipe", arguments: { versionId: recipeVersionId }, why: "shows its ports and parameters" }

@@ -5,6 +5,7 @@ import { Job, JobState, STAGES } from "../../../src/contract/jobs.ts";
 import { Operation, OperationState } from "../../../src/contract/operation.ts";
 import type { Problem } from "../../../src/contract/problem.ts";
 import { ProcessingRequest, ProcessingRequestState, ReasonCode } from "../../../src/contract/processing-requests.ts";
+import { RecipeOffer } from "../../../src/contract/recipes.ts";
 import { jobAdvice } from "../../../src/toolkit/advice/job.ts";
 import type { JobHistory } from "../../../src/toolkit/advice/job-facts.ts";
 import { INPUT, JOB, OPERATION, PROCESSING_REQUEST } from "../../../src/toolkit/advice/phrases.ts";
@@ -261,6 +262,21 @@ describe("advice table", () => {
   for (const [row, of, patterns, step] of REQUESTS)
     test(`advice on a processing request: ${row}`, async () =>
       expectAdvice(await createRequestPresenter({ offers: createRecipeOfferCache() }).advise(of), [patterns], step));
+
+  test("after the approval of a request, the next call runs a job on the only port of a recipe that was read", async () => {
+    const offers = createRecipeOfferCache();
+    const offer = RecipeOffer.parse(samples.recipeOffer);
+    const [port] = offer.recipe.inputs;
+    offers.remember([{ ...offer, recipe: { ...offer.recipe, inputs: port ? [port] : [] } }]);
+    const approved = { ...request("APPROVED", null), recipeVersionId: offer.recipe.versionId };
+    const { nextStep } = await createRequestPresenter({ offers }).advise(approved);
+    const { workspaceId, recipeVersionId, inputId } = approved;
+    const inputs = [{ port: port?.name, inputId }];
+    expect(nextStep).toMatchObject({
+      tool: "run_job",
+      arguments: { workspaceId, recipeVersionId, inputs, parameterValues: {} },
+    });
+  });
 
   test.each([
     ["jobs", JOBS, JOB, JobState.options],

@@ -1,0 +1,73 @@
+// Tests that no text of a server mentions a tool that it does not offer: lists, instructions, prompts, results and errors.
+import { expect, test } from "vitest";
+import { rows } from "../operations.ts";
+import type { Args } from "./bench.ts";
+import { TOOL_NAMES } from "./catalogue.ts";
+import { describeLatestRevision } from "./revisions.ts";
+
+const CONFIGURATIONS: readonly Readonly<Record<string, string>>[] = [
+  { MIC_READ_ONLY: "1" },
+  { MIC_TOOLSETS: "geography" },
+  { MIC_EXCLUDE_TOOLS: "get_recipe,list_recipes,list_jobs,retry_job,list_actions,resolve_actions,get_input" },
+  { MIC_TOOLSETS: "essentials" },
+  { MIC_TOOLS: "run_job,submit_job,cancel_job" },
+];
+
+const TOOL_NAME = new RegExp(`\\b(?:${TOOL_NAMES.join("|")})\\b`, "g");
+
+/** Answers that lead to advice: an unknown id, a refusal, a conflict and a lost answer. */
+const FAULTS = [
+  { kind: "status", status: 404, code: "NO" },
+  { kind: "status", status: 403, code: "NO" },
+  { kind: "status", status: 409, code: "NO", retryable: false },
+  { kind: "status", status: 422, code: "NO" },
+] as const;
+
+for (const env of CONFIGURATIONS)
+  describeLatestRevision(
+    (bench) => {
+      test(`no text mentions a tool that is not offered: ${JSON.stringify(env)}`, { timeout: 60_000 }, async () => {
+        const { connection, service } = bench();
+        const tools = await connection.listTools();
+        const offered: ReadonlySet<string> = new Set(tools.map(({ name }) => name));
+        const texts: [what: string, text: string][] = [
+          ["instructions", connection.instructions() ?? ""],
+          ["tools/list", JSON.stringify(tools)],
+          ["resources", JSON.stringify([await connection.listResources(), await connection.listTemplates()])],
+        ];
+        for (const { name, arguments: args = [] } of await connection.listPrompts()) {
+          const values = Object.fromEntries(args.map((each) => [each.name, "1"]));
+          texts.push([`prompt ${name}`, await connection.getPrompt(name, values)]);
+        }
+        async function call(tool: string, args: Args, what: string): Promise<void> {
+          const { raw } = await bench().call(tool, args);
+          texts.push([`${tool} ${what}`, raw]);
+        }
+        for (const { id, tool } of rows) {
+          if (!offered.has(tool)) continue;
+          const args = await bench().argumentsFor(id);
+          await call(tool, args, "as it is");
+          await call(tool, { ...args, bogus: 1, idempotencyKey: "\n" }, "with wrong arguments");
+          for (const [at, fault] of FAULTS.entries()) {
+            await service.injectFault(fault, { operationId: id });
+            const idempotencyKey = "idempotencyKey" in args ? { idempotencyKey: `unoffered-${at}` } : {};
+            await call(tool, { ...args, ...idempotencyKey }, `after ${fault.status}`);
+            await service.admin("DELETE", "faults");
+          }
+        }
+        if (offered.has("find_district"))
+          await call("find_district", { name: "Nowhereville", state: "Atlantis" }, "nowhere");
+        if (offered.has("wait_for_jobs"))
+          await call("wait_for_jobs", { jobIds: ["micinput_1"], waitSeconds: 0 }, "of an input");
+        const wrong = texts.flatMap(([what, text]) =>
+          (text.match(TOOL_NAME) ?? []).flatMap((name) =>
+            offered.has(name)
+              ? []
+              : `${what}: ${name}: ${text.slice(Math.max(0, text.indexOf(name) - 80), text.indexOf(name) + 60)}`,
+          ),
+        );
+        expect([...new Set(wrong)]).toEqual([]);
+      });
+    },
+    { env },
+  );
