@@ -26,9 +26,7 @@ async function runExample(
 }
 
 describe("programs", () => {
-  test("retry-failed-jobs retries each failed job, and starts no second job on the same day", {
-    timeout: 120_000,
-  }, async () => {
+  test("retry-failed-jobs retries each failed job, and starts no second job on the same day", async () => {
     const user = await userForTest();
     const failed = await user.job(FILE.failsRetryably);
     expect(await user.type("watch", failed)).toMatchObject({ code: 1 });
@@ -43,7 +41,7 @@ describe("programs", () => {
     expect(await run()).toContain("0 failed jobs on 2026-11-23");
     const executions = await user.executions("retryMicJob");
     expect(executions).toEqual(new Map([...jobs].map((job) => [`nightly-2026-11-23-${job}`, 1])));
-  });
+  }, 120_000);
 
   test("ask-model answers a question with the tools", async () => {
     const model = await startModel([{ tool: "list_states", arguments: {} }]);

@@ -154,7 +154,7 @@ const refused = ({ workspaceId, jobId, versionId }: Known): readonly Refused[] =
     { workspaceId, window: "DAY" },
   ],
   ["get_job", {}, /^\/jobId: is missing$/, { jobId }],
-  ["get_job", { id: jobId }, /^\/id: unknown argument; it takes: jobId/, { jobId }],
+  ["get_job", { id: jobId }, /^\/id: unknown argument; known: jobId/, { jobId }],
   ["get_job", { jobId: 5 }, /^\/jobId: must be a string, not a number$/, { jobId }],
   ["get_job", { jobId, waitSeconds: -5 }, /^\/waitSeconds: must be at least 0$/, { jobId, waitSeconds: 0 }],
   ["get_recipe", {}, /^\/versionId: is missing$/, { versionId }],

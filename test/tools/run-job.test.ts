@@ -239,7 +239,7 @@ describeLatestRevision((bench, revision) => {
       const args = await argsFor(own, file, { idempotencyKey: key });
       if (operationId === "getMicPublicInput") await own.ok("run_job", { ...args, idempotencyKey: `${key} before` });
       await own.service.injectFault({ kind: "hang", afterCommit: true }, { operationId });
-      const stopped = await own.call("run_job", { ...args, waitSeconds: 1 });
+      const stopped = await own.call("run_job", { ...args, waitSeconds: 3 });
       // A call with more time would send the request again, and succeed.
       const isAction = operationId.startsWith("create");
       if (operationId === "getMicJob") expect(stopped.structured?.["nextStep"]).toMatchObject({ tool: "get_job" });
