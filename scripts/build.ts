@@ -5,6 +5,7 @@ import { basename, resolve } from "node:path";
 import { build, type Plugin } from "esbuild";
 import { buildViews, MAX_VIEW_KIB } from "./build-views.ts";
 import { createBillOfMaterials, formatLicenses, readBundledPackages } from "./bundled-packages.ts";
+import { formatManPage } from "./man-page.ts";
 
 const OUTPUT_FOLDER = "dist";
 const RECORD_FOLDER = "src/geography/names/record";
@@ -125,5 +126,6 @@ if (!process.argv.includes("--check")) {
   const packages = await readBundledPackages([...bundles, ...views].flatMap(({ inputs }) => inputs));
   await writeFile(`${OUTPUT_FOLDER}/licenses.txt`, formatLicenses(packages, sources));
   const product = JSON.parse(await readFile("package.json", "utf8"));
+  await writeFile(`${OUTPUT_FOLDER}/mic-mcp.1`, formatManPage(product));
   await writeFile(`${OUTPUT_FOLDER}/sbom.cdx.json`, createBillOfMaterials(product, packages));
 }

@@ -93,8 +93,14 @@ export const checkToken = (identity: Identity, tokens: Tokens): Promise<Check> =
 
 export const checkPlayground = (service: ApiClient): Promise<Check> =>
   runCheck("geography API", async () => {
-    const { value } = await service.call(listPlaygroundStates, {}, createCallContext());
-    return `reachable, returned ${value.states.length} states`;
+    try {
+      const { value } = await service.call(listPlaygroundStates, {}, createCallContext());
+      return `reachable, returned ${value.states.length} states`;
+    } catch (error) {
+      // Calls wait until the rate limit allows another request.
+      if (!(error instanceof Failure) || error.facts.kind !== "rate_limited") throw error;
+      return `reachable; its rate limit allows the next request in ${error.facts.retryAfterSeconds ?? 60} s`;
+    }
   });
 
 /**

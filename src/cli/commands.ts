@@ -214,7 +214,7 @@ export const COMMANDS = {
       "At the API's rate limit of 30 requests per minute, this takes about 70 s. Servers on this machine use the lists for 6 hours.",
       "The exit code is 0 only if all lists are loaded. Run it again to load the rest.",
     ],
-    flags: {},
+    flags: { json: JSON_FLAG, emulator: EMULATOR_FLAG },
     examples: [{ commandLine: "mic-mcp geography warm", description: "before the first question about districts" }],
   },
   demo: {
@@ -235,6 +235,7 @@ export const COMMANDS = {
       emulator: { type: "boolean", about: "the server uses an emulator of the MIC API" },
       profile: { type: "string", value: "NAME", about: "the server uses this profile; the entry is called mic-NAME" },
       print: { type: "boolean", about: "print the entry; change no file" },
+      json: JSON_FLAG,
     },
     examples: [
       { commandLine: "mic-mcp install claude --emulator", description: "Claude Code, without an account" },
@@ -251,6 +252,7 @@ export const COMMANDS = {
       "workspace-id": { type: "string", value: "ID", about: "default workspace" },
       "secret-stdin": { type: "boolean", about: "read the client secret from stdin (for scripts)" },
       profile: PROFILE_FLAG,
+      json: JSON_FLAG,
     },
     examples: [
       { commandLine: "mic-mcp login", description: "prompt for all values" },
@@ -264,7 +266,7 @@ export const COMMANDS = {
   logout: {
     name: "logout",
     summary: "Remove the stored credentials and their tokens; other profiles keep theirs",
-    flags: { profile: PROFILE_FLAG },
+    flags: { profile: PROFILE_FLAG, json: JSON_FLAG },
     examples: [{ commandLine: "mic-mcp logout", description: "running servers detect it within 3 s" }],
   },
   status: {
@@ -339,7 +341,7 @@ export const COMMANDS = {
     notes: [
       "serve --teams does this at startup unless MIC_MIGRATE=off. The command requires MIC_DATABASE_URL and MIC_SECRET_KEYS_FILE (or MIC_SECRET_KEYS).",
     ],
-    flags: {},
+    flags: { json: JSON_FLAG },
     examples: [{ commandLine: "mic-mcp migrate", description: "before starting instances of a new version" }],
   },
   emulator: {

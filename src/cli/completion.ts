@@ -2,6 +2,7 @@
 import { parseArgs } from "node:util";
 import { tools } from "../../tools/index.ts";
 import { readConfig } from "../core/config.ts";
+import { VIEW_NAMES } from "../toolkit/views.ts";
 import { COMMANDS, type Command, INSTALL_CLIENTS, SHELLS, TEAM_ACTIONS } from "./commands.ts";
 import { parseChoice } from "./errors.ts";
 import { readRecentJobs } from "./journal.ts";
@@ -28,6 +29,8 @@ const POSITIONAL_WORDS: Readonly<Record<string, readonly CompletionWord[]>> = {
   call: tools.filter(({ view }) => view === undefined).map(({ name, title }) => ({ text: name, about: title })),
   completion: SHELLS.map(toWord),
   install: INSTALL_CLIENTS.map(toWord),
+  geography: [toWord("warm")],
+  show: VIEW_NAMES.map(toWord),
   teams: TEAM_ACTIONS.map(toWord),
 };
 

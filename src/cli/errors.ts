@@ -59,13 +59,14 @@ export const rephraseForUser = (text: string): string =>
     .replace(/\bask the user to /g, "");
 
 /** The advice of a failure is written for an agent, and about a server. A command addresses the user directly. */
-export function rephraseFailureForUser(facts: FailureFacts, hasEmulatorFlag = true): FailureFacts {
+export function rephraseFailureForUser(facts: FailureFacts): FailureFacts {
   const next = facts.next === undefined ? undefined : rephraseForUser(facts.next);
-  const advice = hasEmulatorFlag ? "add --emulator to try it without an account" : "try mic-mcp demo";
   return {
     ...facts,
     message: rephraseForUser(facts.message),
-    ...(next !== undefined && { next: next.replace("start the server with --emulator", advice) }),
+    ...(next !== undefined && {
+      next: next.replace("start the server with --emulator", "add --emulator to try it without an account"),
+    }),
   };
 }
 

@@ -2,18 +2,18 @@
 import { parseArgs } from "node:util";
 import { CALL_LIMIT_MS } from "../api-client/attempts.ts";
 import { UsageError } from "../core/config.ts";
-import { Failure } from "../core/failure.ts";
 import { computeCoverage } from "../geography/country.ts";
 import { requiredListsForAll } from "../geography/districts.ts";
 import { formatCoverage, formatListCount } from "../geography/format.ts";
 import { summarizeVintage } from "../geography/vintage.ts";
-import { factsOf, failureText } from "../mcp/tools/failure-text.ts";
+import { factsOf } from "../mcp/tools/failure-text.ts";
 import { type CommandContext, withRuntime } from "./backend.ts";
+import { writeFailure, writeJson } from "./call.ts";
 import { COMMANDS } from "./commands.ts";
-import { exitCodeOf, rephraseFailureForUser } from "./errors.ts";
 import { createProgressDisplay } from "./terminal.ts";
 
-async function warm({ runtime, signal }: CommandContext): Promise<number> {
+async function warm(isJson: boolean, context: CommandContext): Promise<number> {
+  const { runtime, signal } = context;
   const { geography, service } = runtime.ports;
   const { redact } = runtime.redactor;
   const display = createProgressDisplay(process.stderr);
@@ -37,23 +37,21 @@ async function warm({ runtime, signal }: CommandContext): Promise<number> {
       states.map(({ code }) => code),
     );
     const loaded = `${formatListCount(coverage.statesRead, coverage)} loaded.`;
-    process.stdout.write(`${redact(`${loaded} ${formatCoverage(coverage, vintage)}`)}\n`);
+    if (isJson) await writeJson({ coverage, vintage }, context);
+    else process.stdout.write(`${redact(`${loaded} ${formatCoverage(coverage, vintage)}`)}\n`);
     return coverage.complete ? 0 : 1;
   } catch (error) {
     display.end();
-    if (!signal.aborted && !(error instanceof Failure)) throw error;
-    const facts = factsOf(error);
-    const text = signal.aborted
-      ? "Stopped. The lists that were loaded stay in the cache."
-      : failureText("geography warm", rephraseFailureForUser(facts, false));
-    process.stderr.write(`${redact(text)}\n`);
-    return signal.aborted ? 1 : exitCodeOf(facts);
+    if (!signal.aborted) return await writeFailure("geography warm", factsOf(error), isJson, context);
+    process.stderr.write("Stopped. The lists that were loaded stay in the cache.\n");
+    return 1;
   }
 }
 
 /** Returns exit code 0 only if all lists are loaded. Throws UsageError. */
 export async function geography(args: readonly string[], environment: NodeJS.ProcessEnv): Promise<number> {
-  const { positionals } = parseArgs({ args: [...args], options: COMMANDS.geography.flags, allowPositionals: true });
+  const { flags: options } = COMMANDS.geography;
+  const { values, positionals } = parseArgs({ args: [...args], options, allowPositionals: true });
   if (positionals.join(" ") !== "warm") throw new UsageError("Run mic-mcp geography warm.");
-  return await withRuntime(environment, {}, warm);
+  return await withRuntime(environment, values, async (context) => await warm(values.json ?? false, context));
 }

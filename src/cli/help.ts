@@ -2,7 +2,7 @@
 import { COMMANDS, type Command, type Flag, INSTALL_CLIENTS } from "./commands.ts";
 import { version } from "./version.ts";
 
-const EXIT_CODES =
+export const EXIT_CODES =
   "Exit codes: 0 success, 1 failure, 2 invalid usage or setting, 3 identical call ran before (call), 4 not configured.";
 
 /** Formats rows as two columns, with the second one aligned. */

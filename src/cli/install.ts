@@ -10,6 +10,7 @@ import { programFile } from "../core/package-files.ts";
 import { writeFileAtomically } from "./atomic-file.ts";
 import { COMMANDS, INSTALL_CLIENTS } from "./commands.ts";
 import { parseChoice } from "./errors.ts";
+import { printOutcome } from "./terminal.ts";
 
 /** The machine and the user for whom the paths are built. */
 interface Machine {
@@ -191,25 +192,27 @@ export async function install(args: readonly string[], environment: NodeJS.Proce
     process.stderr.write(
       "mic-mcp runs from the cache of npx, which npm may delete. Install it first: npm install -g mic-mcp\n",
     );
+  const outcome = { client: clientName, name, entry };
   if (values.print) {
-    process.stdout.write(`${shown}\n`);
+    printOutcome(values.json, shown, outcome);
     return 0;
   }
   const path = configurationPath(clientName, { platform: process.platform, home: homedir(), environment });
   try {
     const before = await readIfExists(path);
     const after = (client.syntax === "TOML" ? editToml : editJson)(before, name, entry, client.key);
-    if (after === before) process.stdout.write(`${client.title} already has this entry ${name} in ${path}.\n`);
-    else {
-      // A link stays a link.
-      await writeFileAtomically(await realpath(path).catch(() => path), after);
-      process.stdout.write(`Wrote the entry ${name} to ${path}. Restart ${client.title} to use it.\n`);
-    }
+    const isChanged = after !== before;
+    // A link stays a link.
+    if (isChanged) await writeFileAtomically(await realpath(path).catch(() => path), after);
+    const sentence = isChanged
+      ? `Wrote the entry ${name} to ${path}. Restart ${client.title} to use it.`
+      : `${client.title} already has this entry ${name} in ${path}.`;
+    printOutcome(values.json, sentence, { ...outcome, path, changed: isChanged });
     return 0;
   } catch (error) {
     if (!(error instanceof CannotEdit)) throw error;
     process.stderr.write(`mic-mcp: ${path} was not changed: ${error.message}. Add this entry yourself:\n`);
-    process.stdout.write(`${shown}\n`);
+    printOutcome(values.json, shown, { ...outcome, path, changed: false });
     return 1;
   }
 }

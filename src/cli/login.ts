@@ -30,6 +30,7 @@ import { createTokens } from "../credentials/tokens.ts";
 import { COMMANDS } from "./commands.ts";
 import { warnOfOtherClientsActions } from "./journal.ts";
 import { isInteractive, openPrompter, type Prompter, readSecretFromStdin } from "./prompt.ts";
+import { printOutcome } from "./terminal.ts";
 
 /**
  * Verifies credentials by requesting a token, and with `verifiesWorkspace` the workspace by reading its capabilities; the error
@@ -80,6 +81,7 @@ function readFlags(args: readonly string[]) {
     workspaceId: workspaceId === undefined ? undefined : checkWorkspaceId(workspaceId),
     secretOnStdin,
     profile: values.profile,
+    isJson: values.json,
   };
 }
 
@@ -188,8 +190,10 @@ export async function login(args: readonly string[], environment: NodeJS.Process
     for (const warning of await warnOfOtherClientsActions(config, entered))
       process.stderr.write(`${escapeText(warning)}\n`);
     const workspace = workspaceId === undefined ? "no default workspace" : `default workspace ${workspaceId}`;
-    process.stdout.write(
-      `Logged in to ${baseUrl} as ${clientId}, ${workspace}. The credentials are stored in the OS keychain.${profile === undefined ? "" : ` Set MIC_PROFILE=${profile} to use them.`}\n`,
+    printOutcome(
+      flags.isJson,
+      `Logged in to ${baseUrl} as ${clientId}, ${workspace}. The credentials are stored in the OS keychain.${profile === undefined ? "" : ` Set MIC_PROFILE=${profile} to use them.`}`,
+      { baseUrl, clientId, workspaceId, profile: profile ?? "default" },
     );
     return 0;
   });
@@ -206,10 +210,12 @@ export async function logout(args: readonly string[], environment: NodeJS.Proces
       ...(removed.login ? ["credentials"] : []),
       ...(removed.tokens > 0 ? [`tokens: ${removed.tokens}`] : []),
     ];
-    process.stdout.write(
+    printOutcome(
+      values.json,
       parts.length === 0
-        ? "Nothing was stored.\n"
-        : `Logged out${origin}. Removed from the OS keychain: ${parts.join(", ")}.\n`,
+        ? "Nothing was stored."
+        : `Logged out${origin}. Removed from the OS keychain: ${parts.join(", ")}.`,
+      { baseUrl: stored?.baseUrl, profile: config.profile ?? "default", removed },
     );
     return 0;
   });

@@ -1,5 +1,6 @@
 // Formats output that only a terminal can show: colors, redrawn lines, aligned columns and a progress bar.
 import { styleText } from "node:util";
+import { escapeJson } from "../core/untrusted-text.ts";
 import type { Progress } from "../toolkit/tool-call.ts";
 
 /** An output stream of a command: process.stdout or process.stderr. */
@@ -20,6 +21,10 @@ const hasColors = (): boolean => !process.env["NO_COLOR"] && !process.env["NODE_
 /** Styles text on a terminal, unless NO_COLOR or NODE_DISABLE_COLORS is set. */
 export const applyStyle = (style: Style, text: string, stream: Pick<Screen, "isTTY">): string =>
   isTerminal(stream) && hasColors() ? styleText(style, text, { validateStream: false }) : text;
+
+/** Prints what a command did: a sentence, or with --json one line of JSON. */
+export const printOutcome = (isJson: boolean | undefined, sentence: string, outcome: object): void =>
+  void process.stdout.write(`${isJson ? escapeJson(JSON.stringify(outcome)) : sentence}\n`);
 
 /** Aligns adjacent tab-separated lines as columns, and leaves other lines unchanged. */
 export function alignColumns(text: string): string {

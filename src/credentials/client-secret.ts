@@ -1,6 +1,7 @@
 // Reads the client secret from a file (MIC_CLIENT_SECRET_FILE) or from another program (MIC_CLIENT_SECRET_COMMAND), so that no client's
 // configuration contains it.
 import { spawn } from "node:child_process";
+import { constants } from "node:fs";
 import { open } from "node:fs/promises";
 import type { SecretSource } from "../core/config.ts";
 import { withoutMicVariables } from "../core/environment-variables.ts";
@@ -28,10 +29,12 @@ function checkSecret(bytes: Buffer, variable: string): string {
 async function readSecretFile(path: string): Promise<string> {
   const variable = "MIC_CLIENT_SECRET_FILE";
   try {
-    const file = await open(path);
+    // Without O_NONBLOCK, a named pipe without a writer would block a thread, and the process could not end.
+    const file = await open(path, constants.O_RDONLY | (constants.O_NONBLOCK ?? 0));
     try {
-      const { mode } = await file.stat();
-      if (process.platform !== "win32" && (mode & 0o077) !== 0)
+      const stats = await file.stat();
+      if (!stats.isFile()) throw unreadable(variable, `${quote(path)} is not a file`, `correct ${variable}`);
+      if (process.platform !== "win32" && (stats.mode & 0o077) !== 0)
         throw unreadable(variable, `other users can read ${quote(path)}`, `run chmod 600 ${quote(path)}`);
       const { buffer, bytesRead } = await file.read({ buffer: Buffer.alloc(MAX_BYTES + 1) });
       return checkSecret(buffer.subarray(0, bytesRead), variable);

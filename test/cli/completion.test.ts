@@ -38,6 +38,8 @@ describe(shellTitle("bash"), () => {
     ["mic-mcp serve --log-level w", ["warn"]],
     ["mic-mcp serve --base-url ", []],
     ["mic-mcp help do", ["doctor"]],
+    ["mic-mcp show di", ["divisions"]],
+    ["mic-mcp geography w", ["warm"]],
     ["mic-mcp watch --t", ["--timeout"]],
   ] as const;
 

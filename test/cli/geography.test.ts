@@ -40,6 +40,8 @@ test("geography warm exits with 1 and names the lists that cannot be read, and t
     code: 1,
     stdout: expect.stringMatching(/^2 of 3 lists loaded\. .*; 1 missing: KL \(HTTP 400\)\.\n$/),
   });
+  const { stdout: json } = await run(["geography", "warm", "--json"], { env });
+  expect(JSON.parse(json)).toMatchObject({ coverage: { statesTotal: 3, statesRead: 2, complete: false } });
   isBroken = false;
   const { length } = stub.requests;
   expect(await run(["geography", "warm"], { env })).toMatchObject({ code: 0 });

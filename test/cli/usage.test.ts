@@ -1,6 +1,7 @@
 // Tests the command line for users: help, version and usage errors (docs/interface.md, "Program").
 import { spawnSync } from "node:child_process";
 import { describe, expect, test } from "vitest";
+import packageJson from "../../package.json" with { type: "json" };
 import { COMMANDS, commandNames } from "../../src/cli/commands.ts";
 import { formatCallCommand, parseArgumentWords, toShellCommands } from "../../src/cli/tool-arguments.ts";
 import { version } from "../../src/cli/version.ts";
@@ -31,6 +32,26 @@ describe("mic-mcp", () => {
     for (const { commandLine: line } of command.examples) expect(stdout).toContain(line);
     for (const text of [command.summary, EXIT_CODES]) expect(stdout).toContain(text);
     expect(await run(["help", command.name])).toEqual({ code, stdout, stderr });
+  });
+
+  test("each command that reports an outcome has --json", () => {
+    const others = Object.values(COMMANDS).filter(({ flags }) => !("json" in flags));
+    // A server and the emulator print one JSON line; the others print a script and a transcript.
+    expect(others.map(({ name }) => name)).toEqual(["serve", "demo", "emulator", "completion"]);
+  });
+
+  const hasMan = spawnSync("man", ["--version"]).status === 0;
+  test.skipIf(!hasMan)(`the manual page has each command and flag${hasMan ? "" : " (needs man)"}`, () => {
+    const { stdout, stderr } = spawnSync("man", ["--warnings", "-l", packageJson.man], {
+      encoding: "utf8",
+      env: { ...process.env, MANWIDTH: "1000", LC_ALL: "C.UTF-8", MANPAGER: "cat" },
+    });
+    expect(stderr).toBe("");
+    for (const { name, summary, flags, examples } of Object.values(COMMANDS)) {
+      expect(stdout).toMatch(new RegExp(`^ +${name}$`, "m"));
+      for (const text of [summary, ...Object.values(flags).map(({ about }) => about)]) expect(stdout).toContain(text);
+      for (const { commandLine } of examples) expect(stdout).toContain(commandLine.replaceAll("…", "..."));
+    }
   });
 
   test.concurrent.each([[["--version"]], [["-v"]], [["version"]], [["serve", "--version"]], [["demo", "--version"]]])(

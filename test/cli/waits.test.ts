@@ -1,9 +1,11 @@
 // Commands that wait for the API: each ends with a result or an error and its documented exit code, never silently with 0.
 import { fileURLToPath } from "node:url";
 import { describe, expect, test } from "vitest";
+import { commandNames } from "../../src/cli/commands.ts";
 import { PLAYGROUND_CONTRACT } from "../../src/contract/playground.ts";
 import { enveloped, job } from "../contract/samples.ts";
 import { run, start } from "../mcp/stdio/child.ts";
+import { describeWithKeychain, sessionForTest } from "../support/secret-service.ts";
 import { answer, neverAnswer, refusingBaseUrl, type Step, stubForTest } from "../support/stub.ts";
 
 const JOB = `micjob_${"0".repeat(32)}`;
@@ -16,7 +18,7 @@ const GEOGRAPHY = [
   ["geography", "warm"],
   ["show", "divisions"],
   ["show", "divisions", "level=district"],
-  ["geography", "warm"],
+  ["geography", "warm", "--json"],
 ] as const;
 
 const JOBS = [
@@ -32,12 +34,22 @@ interface Case {
 
 const cases = (all: readonly CommandWords[], code: number): readonly Case[] => all.map((words) => ({ words, code }));
 
+const LOCAL = [["actions"], ["status"], ["resolve"], ["resolve", "--dry-run"], ["show", "actions"]] as const;
+
 /** Exit codes without the API: 1 for commands that need it, and 0 for commands that need only this machine. */
 const WITHOUT_API = [
   ...cases([...GEOGRAPHY, ...JOBS], 1),
-  ...cases([["call", "list_jobs"], ["show", "usage"], ["doctor"]], 1),
-  ...cases([["actions"], ["status"], ["resolve"], ["show", "actions"]], 0),
+  ...cases([["call", "list_jobs"], ["call", "get_usage", "DAY"], ["show", "usage"], ["doctor"]], 1),
+  ...cases(LOCAL, 0),
 ];
+
+/** Commands that send nothing to the API of the settings, or that other tests run without an API (`teams`, in test/teams/). */
+const OTHERS = ["serve", "demo", "install", "logout", "teams", "migrate", "emulator", "completion"];
+
+test("each command is run without the API", () => {
+  const tested = [...WITHOUT_API.map(({ words }) => words[0]), "watch", "login"];
+  expect(new Set([...tested, ...OTHERS])).toEqual(new Set(commandNames));
+});
 
 const credentials = {
   MIC_CLIENT_ID: "client",
@@ -98,6 +110,18 @@ describe.each([
     await expectExitCodes(WITHOUT_API, await setting());
   });
 
+  describeWithKeychain("with a keychain", () => {
+    test("login stores nothing and reports the error", { timeout: 60_000 }, async () => {
+      const session = await sessionForTest();
+      const { env, node = [] } = await setting();
+      const flags = ["--base-url", env["MIC_BASE_URL"] ?? "", "--client-id", "client", "--secret-stdin"];
+      const options = { env: session.env, node, input: credentials.MIC_CLIENT_SECRET };
+      const { code, stdout, stderr } = await run(["login", ...flags], options);
+      expect({ code, stdout }).toEqual({ code: 1, stdout: "" });
+      expect(stderr).toContain("Nothing was stored.");
+    });
+  });
+
   test("watch retries until it is stopped", { timeout: 60_000 }, async () => {
     await expectWatchRetries(await setting());
   });
@@ -117,7 +141,7 @@ function answerRequest(target: string): Step {
 test("when the API asks every request to wait a second, each command waits and answers", {
   timeout: 60_000,
 }, async () => {
-  const results = [...GEOGRAPHY, ...JOBS, ["watch", JOB]].map(async (words) => {
+  const results = [...GEOGRAPHY, ...JOBS, ...LOCAL, ["watch", JOB]].map(async (words) => {
     const stub = await stubForTest();
     const requested = new Set<string>();
     stub.respond(({ target }) => {
@@ -128,6 +152,12 @@ test("when the API asks every request to wait a second, each command waits and a
     await expectExitCodes([{ words, code: 0 }], { env: { MIC_BASE_URL: stub.baseUrl } });
   });
   await Promise.all(results);
+});
+
+test("doctor reports an API whose rate limit is used up as reachable", async () => {
+  const { env } = await settingWithStub(answer(429, { status: "PLAYGROUND_RATE_LIMITED" }, { "retry-after": "50" }));
+  const { stdout } = await run(["doctor"], { env: { ...credentials, ...env } });
+  expect(stdout).toMatch(/^ok +geography API +reachable; .* next request in 50 s$/m);
 });
 
 test("a command that ends without a result says so and exits with 1", async () => {

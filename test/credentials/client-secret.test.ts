@@ -1,4 +1,5 @@
 // Tests MIC_CLIENT_SECRET_FILE and MIC_CLIENT_SECRET_COMMAND: the secret that the API receives, and that no output contains it.
+import { execFileSync } from "node:child_process";
 import { chmod, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
@@ -71,6 +72,19 @@ describe("MIC_CLIENT_SECRET_FILE", () => {
       stderr: expect.stringContaining(`${JSON.stringify(path)} cannot be read (ENOENT)`),
     });
   });
+
+  test.skipIf(process.platform === "win32")(
+    "a named pipe without a writer is refused, and the process ends",
+    async ({ stub }) => {
+      const path = join(await folderForTest(), "pipe");
+      execFileSync("mkfifo", ["-m", "600", path]);
+      const { code, stderr } = await callGetJob(stub, { MIC_CLIENT_SECRET_FILE: path });
+      expect({ code, stderr }).toEqual({
+        code: 4,
+        stderr: expect.stringContaining(`${JSON.stringify(path)} is not a file`),
+      });
+    },
+  );
 
   test("a running server reads a replaced file after the API has refused the old secret", async ({ stub }) => {
     const path = await secretFile("old-secret-0123456789");

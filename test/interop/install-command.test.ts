@@ -77,8 +77,14 @@ describe.each(jsonClients)("install %s", (client) => {
     const { code, stdout } = await install(home, client, "--emulator", "--print");
     expect(code).toBe(0);
     await expect(stat(pathOf(client, home))).rejects.toThrow("ENOENT");
-    await install(home, client, "--emulator");
+    const written = await install(home, client, "--emulator", "--json");
     expect(JSON.parse(await readFile(pathOf(client, home), "utf8"))).toEqual(JSON.parse(stdout));
+    expect(JSON.parse(written.stdout)).toMatchObject({
+      client,
+      name: "mic",
+      path: pathOf(client, home),
+      changed: true,
+    });
   });
 });
 

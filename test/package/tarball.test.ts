@@ -51,12 +51,12 @@ test("the package contains only the program and its documents", () => {
   const other = packed.filter(
     (path) =>
       !documents.includes(path) &&
-      !/^(dist\/([\w-]+\.(js|tsv|txt)|package\.json|sbom\.cdx\.json|apps\/[\w-]+\.html)|skills\/[\w-]+\/SKILL\.md)$/.test(
+      !/^(dist\/([\w-]+\.(js|tsv|txt|1)|package\.json|sbom\.cdx\.json|apps\/[\w-]+\.html)|skills\/[\w-]+\/SKILL\.md)$/.test(
         path,
       ),
   );
   expect(other).toEqual([]);
-  expect(packed).toEqual(expect.arrayContaining([...documents, "dist/cli.js", "dist/licenses.txt"]));
+  expect(packed).toEqual(expect.arrayContaining([...documents, "dist/cli.js", "dist/licenses.txt", "dist/mic-mcp.1"]));
   expect(packed.filter((path) => /test|src|\.ts$|\.map$|node_modules/.test(path))).toEqual([]);
 });
 

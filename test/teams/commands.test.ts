@@ -167,6 +167,7 @@ describeWithPostgres("mic-mcp teams", (postgres) => {
     const list = () => command("teams list", undefined, { MIC_MIGRATE: "off" });
     expect((await list()).code).toBe(1);
     expect(await command("migrate")).toMatchObject({ code: 0, stdout: "The tables are up to date.\n" });
+    expect(await command("migrate --json")).toMatchObject({ code: 0, stdout: '{"upToDate":true}\n' });
     expect((await list()).code).toBe(0);
   });
 

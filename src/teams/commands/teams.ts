@@ -7,7 +7,7 @@ import { COMMANDS, TEAM_ACTIONS } from "../../cli/commands.ts";
 import { parseChoice, rephraseFailureForUser } from "../../cli/errors.ts";
 import { verifyCredentials } from "../../cli/login.ts";
 import { isInteractive, openPrompter, readSecretFromStdin } from "../../cli/prompt.ts";
-import { alignColumns, isTerminal } from "../../cli/terminal.ts";
+import { alignColumns, isTerminal, printOutcome } from "../../cli/terminal.ts";
 import { checkBaseUrl, checkCredential, checkWorkspaceId, UsageError } from "../../core/config.ts";
 import { errorMessage, Failure } from "../../core/failure.ts";
 import { formatOperatorTable } from "../../core/table.ts";
@@ -389,13 +389,13 @@ export async function teams(args: readonly string[], environment: NodeJS.Process
  * database cannot be used.
  */
 export async function migrate(args: readonly string[], environment: NodeJS.ProcessEnv): Promise<number> {
-  parseArgs({ args: [...args], options: COMMANDS.migrate.flags });
+  const { values } = parseArgs({ args: [...args], options: COMMANDS.migrate.flags });
   const database = openDatabase(readStoreSettings(environment));
   try {
     await database.migrate();
   } finally {
     await database.close();
   }
-  process.stdout.write("The tables are up to date.\n");
+  printOutcome(values.json, "The tables are up to date.", { upToDate: true });
   return 0;
 }

@@ -30,6 +30,17 @@ describeWithKeychain("login with flags", () => {
     });
   });
 
+  test("login and logout with --json print one line of JSON without the secret", async ({ session, stub }) => {
+    const { baseUrl } = stub;
+    const { clientId, clientSecret } = client;
+    const flags = ["--base-url", baseUrl, "--client-id", clientId, "--secret-stdin", "--profile", "work", "--json"];
+    const { env } = session;
+    const loggedIn = await run(["login", ...flags], { env, input: clientSecret });
+    expect(JSON.parse(loggedIn.stdout)).toEqual({ baseUrl, clientId, profile: "work" });
+    const loggedOut = await run(["logout", "--profile", "work", "--json"], { env });
+    expect(JSON.parse(loggedOut.stdout)).toEqual({ baseUrl, profile: "work", removed: { login: true, tokens: 0 } });
+  });
+
   test.for([
     ["no line break, of all that a shell, a URL and JSON mind", `'"\\$(x)\`%41+=&:/?#{}<>`, ""],
     ["a line break, of 4000 characters", "x".repeat(4000), "\n"],
