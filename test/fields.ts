@@ -1,5 +1,4 @@
-// Describes a field of an operation: the rules of docs/contract.md that apply to it, and the values that tests try
-// (operations.ts).
+// Describes a field of an operation (operations.ts): the rules of docs/contract.md that apply, and values to try.
 import { isDeepStrictEqual } from "node:util";
 import * as rule from "./contract/field-rules.ts";
 import type { OperationRow } from "./operations.ts";

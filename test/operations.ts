@@ -14,6 +14,7 @@ import { CapabilitySet, UsageSummary } from "../src/contract/usage.ts";
 import * as field from "./contract/field-rules.ts";
 import type { ExampleData } from "./emulator/example.ts";
 import { type Fields, independentField, type KeyGrammar, optionalField, requiredField } from "./fields.ts";
+import { words } from "./support/words.ts";
 
 const keyArgument = {
   text: { idempotencyKey: field.textKeyArgument },
@@ -350,16 +351,6 @@ export const playgroundOperations = rows.filter(({ path }) => path.startsWith("/
 export const jobOperations = rows.filter(({ path }) => path.startsWith("/sandbox/"));
 export const postIds: readonly PostId[] = rows.flatMap(({ id }) => (isPost(id) ? [id] : []));
 
-export const allScopes: readonly string[] = [
-  "files:read",
-  "mic.assets:read",
-  "mic.capabilities:read",
-  "mic.inputs:read",
-  "mic.inputs:write",
-  "mic.jobs:cancel",
-  "mic.jobs:read",
-  "mic.jobs:run",
-  "mic.operations:read",
-  "mic.recipes:read",
-  "mic.usage:read",
-];
+export const allScopes: readonly string[] = words(`
+  files:read mic.assets:read mic.capabilities:read mic.inputs:read mic.inputs:write mic.jobs:cancel mic.jobs:read
+  mic.jobs:run mic.operations:read mic.recipes:read mic.usage:read`);

@@ -9,10 +9,10 @@ import { IssuedTokens } from "./authorization.ts";
 import { type ClientFacts, type Credentials, createClients, toClientFacts } from "./clients.ts";
 import { type Clock, createAdjustableClock, systemClock } from "./clock.ts";
 import { FaultQueue } from "./faults.ts";
-import { createHostCheck, type HostCheck, isThisMachine } from "./http/host-check.ts";
+import { createHostCheck, isThisMachine } from "./http/host-check.ts";
 import { createPlayground } from "./playground.ts";
 import { Records } from "./records.ts";
-import { createHttpServer } from "./server.ts";
+import { createHttpServer, createRequestHandler } from "./server.ts";
 
 export { REQUESTS_PER_PEER } from "./assumptions.ts";
 export type { ClientFacts } from "./clients.ts";
@@ -106,15 +106,15 @@ export async function startEmulator(options: EmulatorOptions = {}): Promise<Emul
   const records = new Records(clock, { maxRequestRecords, maxExecutionRecords, includesClientIds: count > 1 });
   const playground = createPlayground(clock, { trustReportedAddress, requestsPerPeer });
   const closing = new AbortController();
-  let hostCheck: HostCheck = () => ({ header: "Host", reason: "The emulator does not listen yet." });
-  const server = createHttpServer({
+  const server = createHttpServer();
+  const listening = await listen(server, host, port);
+  const handleRequest = createRequestHandler({
     app: createApp({ clients, playground, tokens, faults, records }),
     admin: createAdmin({ clock, faults, records, tokens, playground }),
-    hostCheck: () => hostCheck,
+    checkHost: createHostCheck({ host, ...listening }),
     closing: closing.signal,
   });
-  const listening = await listen(server, host, port);
-  hostCheck = createHostCheck({ host, ...listening });
+  server.on("request", handleRequest);
 
   let closed: Promise<void> | undefined;
   return {

@@ -1,5 +1,4 @@
 // Implements POST {base}/sandbox/oauth/token: the client-credentials grant of RFC 6749, section 4.4, authenticated by HTTP Basic.
-import { createHash, timingSafeEqual } from "node:crypto";
 import { endpoints } from "../contract/endpoints/index.ts";
 import { REALM, TOKEN_LIFETIME_SECONDS } from "./assumptions.ts";
 import type { IssuedTokens } from "./authorization.ts";
@@ -23,28 +22,20 @@ const invalidClientResponse = (description: string): HttpResponse =>
     "WWW-Authenticate": `Basic realm="${REALM}", charset="UTF-8"`,
   });
 
-const sha256Digest = (text: string): Buffer => createHash("sha256").update(text).digest();
-
 /** Compares a credential as sent and form-decoded: RFC 6749, 2.3.1, requires encoding, but many clients do not encode. */
-function matchesCredential(sent: string, expected: string): boolean {
-  const expectedDigest = sha256Digest(expected);
-  const raw = timingSafeEqual(sha256Digest(sent), expectedDigest);
-  const decoded = timingSafeEqual(sha256Digest(percentDecode(sent.replaceAll("+", " ")) ?? ""), expectedDigest);
-  return raw || decoded;
-}
+const matchesCredential = (sent: string, expected: string): boolean =>
+  sent === expected || percentDecode(sent.replaceAll("+", " ")) === expected;
 
-/** Returns the client that has these credentials, after a comparison with every client. */
 function findClient(authorization: string, clients: readonly Client[]): Client | undefined {
   const encoded = /^basic +([A-Za-z0-9+/]+={0,2})$/i.exec(authorization)?.[1];
-  if (encoded === undefined) return undefined;
-  const pair = Buffer.from(encoded, "base64").toString("utf8");
+  const pair = Buffer.from(encoded ?? "", "base64").toString("utf8");
   const colon = pair.indexOf(":");
   if (colon < 0) return undefined;
-  const [match] = clients.filter(({ credentials }) => {
-    const idMatches = matchesCredential(pair.slice(0, colon), credentials.clientId);
-    return matchesCredential(pair.slice(colon + 1), credentials.clientSecret) && idMatches;
-  });
-  return match;
+  const [id, secret] = [pair.slice(0, colon), pair.slice(colon + 1)];
+  return clients.find(
+    ({ credentials: { clientId, clientSecret } }) =>
+      matchesCredential(id, clientId) && matchesCredential(secret, clientSecret),
+  );
 }
 
 /** Returns the form's parameters, or undefined if an escape is malformed or a parameter is repeated (RFC 6749, 3.2). */

@@ -1,7 +1,7 @@
 // Serves HTTP directly with node:http. Fetch-style adapters normalize the path (`..`, %2e), answer requests with an unusual Host header
 // themselves, and hide the socket, which faults have to destroy.
 import { once } from "node:events";
-import { createServer, type IncomingMessage, type Server, type ServerResponse } from "node:http";
+import { createServer, type IncomingMessage, type RequestListener, type Server, type ServerResponse } from "node:http";
 import { setTimeout as sleep } from "node:timers/promises";
 import type { Admin } from "./admin.ts";
 import type { App, FaultWaits } from "./app.ts";
@@ -59,17 +59,16 @@ function sendOutcome(incoming: IncomingMessage, response: ServerResponse, outcom
 export interface ServerOptions {
   readonly app: App;
   readonly admin: Admin;
-  /** Returns the current host check; the final one is set after the server listens. */
-  readonly hostCheck: () => HostCheck;
+  readonly checkHost: HostCheck;
   /** Ends the waits of faults when the emulator closes. */
   readonly closing: AbortSignal;
 }
 
-export function createHttpServer({ app, admin, hostCheck, closing }: ServerOptions): Server {
+export function createRequestHandler({ app, admin, checkHost, closing }: ServerOptions): RequestListener {
   const handle = async (incoming: IncomingMessage, response: ServerResponse): Promise<void> => {
     response.on("error", () => response.destroy());
     const { url = "/" } = incoming;
-    const denial = hostCheck()(incoming);
+    const denial = checkHost(incoming);
     if (denial !== undefined) {
       const httpResponse = isAdmin(parseTarget(url).rawPath) ? admin.reject(denial.reason) : app.reject(url, denial);
       sendResponse(incoming, response, httpResponse);
@@ -82,16 +81,12 @@ export function createHttpServer({ app, admin, hostCheck, closing }: ServerOptio
       : await app.handle(request, url, createFaultWaits(response, closing));
     sendOutcome(incoming, response, outcome);
   };
-  const onRequest = (incoming: IncomingMessage, response: ServerResponse): void => {
+  return (incoming, response) => {
     // A rejection means that the emulator closed during a fault's wait; the client cannot receive an answer then.
     handle(incoming, response).catch(() => incoming.socket.destroy());
   };
-  // Node would answer a missing Host itself, without a body; the app refuses it with the API's error body.
-  const options = {
-    requireHostHeader: false,
-    keepAliveTimeout: 30_000,
-    headersTimeout: 30_000,
-    requestTimeout: 60_000,
-  };
-  return createServer(options, onRequest);
 }
+
+/** Node would answer a missing Host itself, without a body; the app refuses it with the API's error body. */
+export const createHttpServer = (): Server =>
+  createServer({ requireHostHeader: false, keepAliveTimeout: 30_000, headersTimeout: 30_000, requestTimeout: 60_000 });

@@ -54,7 +54,7 @@ export interface StoreSettings {
 
 /** The settings of a deployment, except HTTP and sign-in. */
 export interface DeploymentSettings extends StoreSettings {
-  /** The origin of the URL that clients call. */
+  /** The origin of the URL that clients call: `https://mic.example.org`. */
   readonly publicOrigin: string;
   /** Maximum number of teams whose parts are cached (default 500). */
   readonly maxCachedTeams: number;
@@ -72,8 +72,9 @@ export interface DeploymentSettings extends StoreSettings {
 
 export interface TeamsSettings extends DeploymentSettings {
   readonly signIn: SignInSettings;
-  /** The balancers whose X-Forwarded-* headers are trusted, by address. */
+  /** The balancers that end TLS, by address: their X-Forwarded-* headers are trusted. */
   readonly isTrustedProxy: ((address: string) => boolean) | undefined;
+  /** Origins of web pages whose scripts may call this server. */
   readonly allowedOrigins: readonly string[];
   /** Maximum calls per minute, for each caller in each instance (default 120). */
   readonly callerRate: number;

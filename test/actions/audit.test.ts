@@ -1,5 +1,4 @@
-// Tests the audit of a team deployment: one row for each end of an action, in the same transaction. It has the caller, but no
-// content.
+// Tests the audit of a deployment: one row for each end of an action, in the same transaction, without content.
 import { expect, onTestFinished, test } from "vitest";
 import { buildAuditedResolution } from "../../src/actions/audit.ts";
 import { openJournal, type Resolution } from "../../src/actions/journal.ts";

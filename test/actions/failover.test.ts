@@ -1,5 +1,4 @@
-// Tests the journal of a deployment whose PostgreSQL primary dies: confirmed writes are kept, unconfirmed writes run once, and a
-// former primary that returns receives no statements.
+// Tests the journal while the PostgreSQL primary dies: confirmed writes are kept, and unconfirmed writes run once.
 import { setTimeout as sleep } from "node:timers/promises";
 import { afterAll, beforeAll, beforeEach, describe, expect, onTestFinished, test } from "vitest";
 import { type Journal, openJournal } from "../../src/actions/journal.ts";

@@ -1,5 +1,4 @@
-// Tests a resource's history in the journal, on both databases: the actions about it and the action that created it, each found
-// by an index.
+// Tests a resource's history in the journal, on both databases: the actions about it and the one that created it.
 import { expect, test } from "vitest";
 import { parseCanonicalArguments } from "../../src/actions/canonical-json.ts";
 import { type Journal, type NewAction, openJournal, type Resolution } from "../../src/actions/journal.ts";

@@ -1,5 +1,4 @@
-// Tests connections that break after a write was made but before its answer arrives: the write is repeated, and the journal
-// detects that it was already made.
+// Tests connections that break between a write and its answer: the journal detects that the write was already made.
 import { expect, onTestFinished, test } from "vitest";
 import { type Journal, openJournal } from "../../src/actions/journal.ts";
 import { type Database, ResponseLost } from "../../src/actions/store/database.ts";

@@ -1,5 +1,4 @@
-// Tests the journal on a PostgreSQL server that is frozen, stuck, configured without synchronous commits, killed, or behind a
-// pooler.
+// Tests the journal on a PostgreSQL server that is frozen, stuck, killed, behind a pooler, or commits asynchronously.
 import { execFileSync } from "node:child_process";
 import { once } from "node:events";
 import { chownSync } from "node:fs";

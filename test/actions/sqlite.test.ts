@@ -1,5 +1,4 @@
-// Tests the journal file under a running server: once moved, removed or replaced, it rejects actions until a restart. Every write
-// is on disk before the next step.
+// Tests the journal file under a running server: once moved, removed or replaced, it rejects actions until a restart.
 import { copyFile, rename, rm } from "node:fs/promises";
 import { dirname, join } from "node:path";
 import { describe, expect, onTestFinished, test } from "vitest";

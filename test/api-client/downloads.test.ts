@@ -1,5 +1,4 @@
-// Tests that a download writes the right bytes under the right name, or no file, whatever the stream, the folder or the client
-// does.
+// Tests that a download writes the right bytes under the right name, or no file, whatever fails.
 import { createHash } from "node:crypto";
 import { mkdir, readdir, readFile, symlink, writeFile } from "node:fs/promises";
 import { join } from "node:path";

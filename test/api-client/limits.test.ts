@@ -1,5 +1,4 @@
-// Tests the time limits of a call: 45 s in total, 20 s for one attempt, and an immediate end if the client cancels. No test waits
-// that long.
+// Tests the time limits of a call: 45 s in total, 20 s for one attempt, and an immediate end if the client cancels.
 import { describe, expect, onTestFinished, vi } from "vitest";
 import { CALL_LIMIT_MS } from "../../src/api-client/attempts.ts";
 import { CONNECTIONS, createTransport, type Transport } from "../../src/api-client/transport.ts";

@@ -1,5 +1,4 @@
-// The scenarios of the official suite that hold for any server, because they need none of the suite's own tools, and their
-// results.
+// The scenarios of the official suite that hold for any server, because they need none of the suite's own tools.
 import { type Check, runSuite, type Verdict } from "./suite.ts";
 
 const PASSING_STATUSES = ["SUCCESS", "INFO"];

@@ -1,5 +1,4 @@
-// A server with the tasks that the suite calls, on the product's serving code. The product's own tasks are jobs, which the suite
-// cannot start.
+// A server with the tasks that the suite calls, on the product's serving code. The suite cannot start the product's own.
 import { randomUUID } from "node:crypto";
 import { setTimeout as sleep } from "node:timers/promises";
 import {

@@ -1,5 +1,4 @@
-// Tests the contract's endpoints against the tables of docs/contract.md, 4 and 5, as copied in operations.ts. fields.test.ts
-// tests their fields.
+// Tests the contract's endpoints against the tables of docs/contract.md, 4 and 5, as copied in operations.ts.
 import { expect, test } from "vitest";
 import type * as z from "zod/v4";
 import { API_PREFIX, type Endpoint, TOKEN_PATH } from "../../src/contract/endpoints/endpoint.ts";

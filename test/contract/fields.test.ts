@@ -1,5 +1,4 @@
-// Tests the grammar of requests (docs/contract.md, 4): the schemas of each endpoint's path, query and body against the rows in
-// operations.ts.
+// Tests the grammar of requests (docs/contract.md, 4): each endpoint's schemas against the rows in operations.ts.
 import { describe, expect, test } from "vitest";
 import { CreateInput } from "../../src/contract/endpoints/bodies.ts";
 import { endpoints } from "../../src/contract/endpoints/index.ts";

@@ -1,5 +1,4 @@
-// Implements date-times and URIs as plain predicates, written from the contract and RFC 3986. Tests compare the schemas with
-// them.
+// Implements date-times and URIs as plain predicates, written from the contract and RFC 3986, to compare with the schemas.
 
 const digits = "0123456789";
 const lower = "abcdefghijklmnopqrstuvwxyz";

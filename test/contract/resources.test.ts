@@ -1,5 +1,4 @@
-// Tests the schemas of the resources, envelopes, lists and errors in docs/contract.md, 2 and 7, against the rules of their
-// fields.
+// Tests the schemas of resources, envelopes, lists and errors (docs/contract.md, 2 and 7) against the rules of their fields.
 
 import { describe, expect, test } from "vitest";
 import { DEFAULT_JOB_PAGE, envelope, jobPage, MAX_PAGE, micEnvelope, recipePage } from "../../src/contract/envelope.ts";
@@ -11,6 +10,7 @@ import { FieldError, Problem } from "../../src/contract/problem.ts";
 import { ProcessingRequest } from "../../src/contract/processing-requests.ts";
 import { InputRequirement, RecipeDefinition, RecipeOffer, RecipeParameters } from "../../src/contract/recipes.ts";
 import { Capability, CapabilitySet, QuotaBucket, UsageBucket, UsageSummary } from "../../src/contract/usage.ts";
+import { words } from "../support/words.ts";
 import {
   alphanumeric,
   anyText,
@@ -499,17 +499,9 @@ const sourceRef = {
     "1https://catalogue.example",
     ...anyText.refuses,
   ],
-  refusesBeyondJsonSchema: [
-    "https://",
-    "http:catalogue",
-    "http://[::1",
-    "http://[::1]x/",
-    "https://catalogue.example:port/",
-    "https://catalogue.example/%zz",
-    "https://catalogue.example/%4",
-    "https://catalogue.example/a[1]",
-    "https://catalogue.example/#a#b",
-  ],
+  refusesBeyondJsonSchema: words(`
+    https:// http:catalogue http://[::1 http://[::1]x/ https://catalogue.example:port/ https://catalogue.example/%zz
+    https://catalogue.example/%4 https://catalogue.example/a[1] https://catalogue.example/#a#b`),
 };
 
 describe("StatesResponse", () => {

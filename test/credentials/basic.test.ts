@@ -1,5 +1,4 @@
-// Tests that the Basic header carries any client id and secret: the token endpoint reads the configured pair, with or without
-// form decoding.
+// Tests that the Basic header carries any client id and secret, for token endpoints with and without form decoding.
 import fc from "fast-check";
 import { expect } from "vitest";
 import type { ApiClient } from "../../src/api-client/client.ts";

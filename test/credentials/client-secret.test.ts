@@ -5,9 +5,10 @@ import { fileURLToPath } from "node:url";
 import { describe, expect } from "vitest";
 import { basicHeader } from "../../src/credentials/oauth.ts";
 import { enveloped, job } from "../contract/samples.ts";
-import { run } from "../mcp/stdio/child.ts";
+import { run as runProcess } from "../mcp/stdio/child.ts";
+import { runInProcess as run } from "../support/command.ts";
 import { test } from "../support/fixtures.ts";
-import { connectionForTest } from "../support/mcp.ts";
+import { inProcessClientForTest } from "../support/mcp.ts";
 import { answer, type Stub } from "../support/stub.ts";
 import { folderForTest } from "../support/temporary-folder.ts";
 
@@ -32,12 +33,11 @@ async function secretFile(text: string, mode = 0o600): Promise<string> {
 /** A program that runs this script. */
 const commandOf = (script: string): string => JSON.stringify([process.execPath, "-e", script]);
 
-async function callGetJob(stub: Stub, env: Readonly<Record<string, string>>, node: readonly string[] = []) {
+async function callGetJob(stub: Stub, env: Readonly<Record<string, string>>, node?: readonly string[]) {
   stub.respond(() => answer(200, enveloped(job)));
-  const result = await run(["call", "get_job", job.id], {
-    env: { MIC_LOG_LEVEL: "debug", ...settings(stub, env) },
-    node,
-  });
+  const options = { env: { MIC_LOG_LEVEL: "debug", ...settings(stub, env) } };
+  const args = ["call", "get_job", job.id];
+  const result = await (node ? runProcess(args, { ...options, node }) : run(args, options));
   expect(result.stdout + result.stderr).not.toContain(SECRET);
   return result;
 }
@@ -80,7 +80,7 @@ describe("MIC_CLIENT_SECRET_FILE", () => {
       isNew(request) ? answer(200, { access_token: "token" }) : answer(401, { error: "invalid_client" }),
     );
     stub.respond(() => answer(200, enveloped(job)));
-    const connection = await connectionForTest("v2-modern", { env: settings(stub, { MIC_CLIENT_SECRET_FILE: path }) });
+    const connection = await inProcessClientForTest("v2-modern", settings(stub, { MIC_CLIENT_SECRET_FILE: path }));
     expect(await connection.callTool("get_job", { jobId: job.id })).toMatchObject({ isError: true });
     await writeFile(path, SECRET);
     expect(await connection.callTool("get_job", { jobId: job.id })).toMatchObject({ isError: false });

@@ -1,5 +1,4 @@
-// Tests the contents of keychain entries: which values fit, and how entries of other programs are read. The tests in keychain/
-// cover the keychain itself.
+// Tests the contents of keychain entries: which values fit, and how entries of other programs are read.
 import { expect, test } from "vitest";
 import { fitsKeychain, type Keychain } from "../../src/credentials/keychain/keychain.ts";
 import { readLogin } from "../../src/credentials/login.ts";

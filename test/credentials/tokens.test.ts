@@ -1,5 +1,4 @@
-// Tests the lifecycle of a token: fetched once for all calls, renewed before it expires or when it is refused, and never trusted
-// blindly.
+// Tests the lifecycle of a token: fetched once for all calls, renewed when it expires or is refused, never trusted blindly.
 import { describe, expect } from "vitest";
 import {
   clientForTest,

@@ -1,5 +1,4 @@
-// Tests idempotency: one key names one command with one effect, docs/contract.md, 4.2. Status codes and the replay header follow
-// the IETF draft.
+// Tests idempotency: one key names one command with one effect, docs/contract.md, 4.2, and the IETF draft.
 import { expect, test } from "vitest";
 import { jobOperations, operations } from "../operations.ts";
 import { createRequest, exampleDataForFile } from "./example.ts";

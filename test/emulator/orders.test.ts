@@ -1,5 +1,4 @@
-// Tests bodies that are well-formed, docs/contract.md, 4.2, but conflict with the service's data. fields.test.ts tests their
-// form.
+// Tests bodies that are well-formed, docs/contract.md, 4.2, but conflict with the service's data.
 import { expect, test } from "vitest";
 import { operations, type PostId } from "../operations.ts";
 import { createRequest, exampleDataForFile } from "./example.ts";

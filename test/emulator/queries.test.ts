@@ -1,5 +1,4 @@
-// Tests the effect and the parsing of query parameters of the job-processing API, docs/contract.md, 4.2. fields.test.ts tests
-// their values.
+// Tests the effect and the parsing of query parameters of the job-processing API, docs/contract.md, 4.2.
 import { expect, test } from "vitest";
 import { type OperationRow, operations } from "../operations.ts";
 import { expectProblem, parseJson, valueAt } from "./http.ts";

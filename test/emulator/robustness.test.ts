@@ -1,5 +1,4 @@
-// Tests requests that no well-behaved client sends (malformed, deep, huge, slow, crowded): each gets a proper response and does
-// no harm.
+// Tests requests that no well-behaved client sends: malformed, deep, huge, slow or crowded.
 import { connect } from "node:net";
 import { afterEach, expect, test } from "vitest";
 import { operations } from "../operations.ts";

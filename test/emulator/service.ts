@@ -1,5 +1,4 @@
-// The service from the view of an authenticated caller: each call is well-formed by default, and a test can change any part of
-// it.
+// The service from the view of an authenticated caller, whose calls are well-formed unless a test changes a part.
 import { expect } from "vitest";
 import * as z from "zod/v4";
 import type { Emulator, EmulatorOptions } from "../../src/emulator/index.ts";

@@ -1,5 +1,4 @@
-// Tests tools of several actions that are killed while they run: the same call on the next server continues, and no action runs
-// twice.
+// Tests tools of several actions that are killed while they run: the same call on the next server continues.
 import { setTimeout as sleep } from "node:timers/promises";
 import { expect, test } from "vitest";
 import * as z from "zod/v4";
@@ -13,8 +12,6 @@ import { inProcessServerForTest, type Server, startServer } from "../support/ser
 import { folderForTest } from "../support/temporary-folder.ts";
 import { isThorough } from "../support/thorough.ts";
 import { runArguments } from "./run-arguments.ts";
-
-const longTimeout = { timeout: 120_000 };
 
 /** Starts an API and servers on one journal: a process that the test kills, and others in this process. */
 async function createBench() {
@@ -41,7 +38,7 @@ const countExecuted = (operationId: string) => (service: Service) => countExecut
 
 const Rows = z.array(z.looseObject({ jobId: z.string(), outcome: z.string(), newJobId: z.string().optional() }));
 
-test("each of 50 jobs is retried once although the server is killed in the middle", longTimeout, async () => {
+test("each of 50 jobs is retried once although the server is killed in the middle", async () => {
   const { service, startProcess, startInProcess } = await createBench();
   const body = await createJobBodyForFile(service, FILE.failsRetryably);
   const jobIds: string[] = [];
@@ -68,9 +65,9 @@ test("each of 50 jobs is retried once although the server is killed in the middl
   expect(new Set((await requestsFor(service, "retryMicJob")).map(({ idempotencyKey }) => idempotencyKey)).size).toBe(
     50,
   );
-});
+}, 120_000);
 
-test("one call has at most eight requests in flight", longTimeout, async () => {
+test("one call has at most eight requests in flight", async () => {
   const { service, startInProcess } = await createBench();
   const jobIds = Array.from({ length: 20 }, (_, at) => `micjob_${at}`);
   for (const [tool, operationId, args] of [
@@ -87,7 +84,7 @@ test("one call has at most eight requests in flight", longTimeout, async () => {
     server.cancel(1);
     await service.admin("DELETE", "faults");
   }
-});
+}, 120_000);
 
 /** Moments of the kill: how to prepare each, and how to detect it. */
 const moments: readonly {
@@ -118,29 +115,25 @@ const moments: readonly {
 
 for (const { name, file = FILE.succeeds, prepare, reached, withKey = isThorough } of moments)
   for (const own of withKey ? [{}, { idempotencyKey: "a key of the agent's own" }] : [{}])
-    test(
-      `run_job killed ${name}${"idempotencyKey" in own ? ", with a key" : ""} is completed by the same call`,
-      longTimeout,
-      async () => {
-        const { service, startProcess, startInProcess } = await createBench();
-        const args = { ...(await runArguments(service, file)), ...own };
-        const first = await startProcess();
-        await prepare?.(service);
-        await killDuring(first, "run_job", args, () => reached(service));
-        await service.admin("DELETE", "faults");
-        service.clock.advance(60_000);
+    test(`run_job killed ${name}${"idempotencyKey" in own ? ", with a key" : ""} is completed by the same call`, async () => {
+      const { service, startProcess, startInProcess } = await createBench();
+      const args = { ...(await runArguments(service, file)), ...own };
+      const first = await startProcess();
+      await prepare?.(service);
+      await killDuring(first, "run_job", args, () => reached(service));
+      await service.admin("DELETE", "faults");
+      service.clock.advance(60_000);
 
-        const second = await startInProcess();
-        const result = await second.call("run_job", { ...args, waitSeconds: 0 });
-        expect(result.error, result.text).toBeUndefined();
-        const { id } = z.looseObject({ id: z.string().startsWith("micjob_") }).parse(result.structured?.["data"]);
-        expect([await countExecutions(service, REGISTER), await countExecutions(service, SUBMIT)]).toEqual([1, 1]);
-        // No action remains that needs to be resolved.
-        for (const state of ["in_progress", "unknown"])
-          expect((await second.call("list_actions", { state })).structured).toMatchObject({ actions: [] });
-        expect((await second.call("get_job", { jobId: id })).error).toBeUndefined();
-      },
-    );
+      const second = await startInProcess();
+      const result = await second.call("run_job", { ...args, waitSeconds: 0 });
+      expect(result.error, result.text).toBeUndefined();
+      const { id } = z.looseObject({ id: z.string().startsWith("micjob_") }).parse(result.structured?.["data"]);
+      expect([await countExecutions(service, REGISTER), await countExecutions(service, SUBMIT)]).toEqual([1, 1]);
+      // No action remains that needs to be resolved.
+      for (const state of ["in_progress", "unknown"])
+        expect((await second.call("list_actions", { state })).structured).toMatchObject({ actions: [] });
+      expect((await second.call("get_job", { jobId: id })).error).toBeUndefined();
+    }, 120_000);
 
 /** Creates a job and kills its server before the server receives the answer. */
 async function killAfterSubmitting() {
@@ -152,7 +145,7 @@ async function killAfterSubmitting() {
   return { service, args, second: await startInProcess() };
 }
 
-test("run_job submits no second job if the file has been registered again since", longTimeout, async () => {
+test("run_job submits no second job if the file has been registered again since", async () => {
   const { service, args, second } = await killAfterSubmitting();
   const [input] = args.inputs;
   const { workspaceId } = args;
@@ -166,9 +159,9 @@ test("run_job submits no second job if the file has been registered again since"
   const result = await second.call("run_job", { ...args, waitSeconds: 0 });
   expect(result.error, result.text).toBeUndefined();
   expect([await countExecutions(service, REGISTER), await countExecutions(service, SUBMIT)]).toEqual([2, 1]);
-});
+}, 120_000);
 
-test("the next step of an unknown action resolves a killed run_job", longTimeout, async () => {
+test("the next step of an unknown action resolves a killed run_job", async () => {
   const { service, second } = await killAfterSubmitting();
   const { actions } = Object((await second.call("list_actions", { state: "unknown" })).structured);
   const [{ tool, nextStep }] = actions;
@@ -176,9 +169,9 @@ test("the next step of an unknown action resolves a killed run_job", longTimeout
   const resolved = await second.call(nextStep.tool, nextStep.arguments);
   expect(resolved.error, resolved.text).toBeUndefined();
   expect(await countExecutions(service, SUBMIT)).toBe(1);
-});
+}, 120_000);
 
-test("simultaneous identical run_job calls in two processes run once", longTimeout, async () => {
+test("simultaneous identical run_job calls in two processes run once", async () => {
   const { service, startProcess, startInProcess } = await createBench();
   const args = { ...(await runArguments(service, FILE.succeeds)), waitSeconds: 0 };
   await service.injectFault({ kind: "delay", delayMs: 300 }, { operationId: REGISTER });
@@ -189,4 +182,4 @@ test("simultaneous identical run_job calls in two processes run once", longTimeo
   const ids = answers.map(({ structured, text }) => Object(structured?.["data"]).id ?? text);
   expect(new Set(ids).size, ids.join("\n")).toBe(1);
   expect([await countExecutions(service, REGISTER), await countExecutions(service, SUBMIT)]).toEqual([1, 1]);
-});
+}, 120_000);

@@ -91,32 +91,26 @@ function createRandom(seed: number): () => number {
 }
 
 const TOOL = "register_input";
-const longTimeout = { timeout: 120_000 };
-
-test(
-  `the next process resolves the action after kills at ${KILLS} random moments (seed ${SEED})`,
-  longTimeout,
-  async () => {
-    const random = createRandom(SEED);
-    for (let n = 0; n < KILLS; n++) {
-      const env = { MIC_STATE_DIR: await folderForTest() };
-      const [intent, server] = [new Intent(), await startServerWith(env)];
-      await server.call("list_jobs", { workspaceId: emulator.workspaceId });
-      const waitMs = Math.floor(random() * 60);
-      await fault(delay(Math.floor(random() * 30)));
-      server.send(TOOL, intent.arguments, n);
-      await sleep(waitMs);
-      await server.kill();
-      const before = server.received(n);
-      const next = await startInProcessServer(env);
-      const result = await next.call(TOOL, n % 2 === 0 ? intent.arguments : intent.reordered);
-      const { key, replayed } = await intent.expectDone(result);
-      if (before) expect({ key: before.action?.idempotencyKey, replayed }).toEqual({ key, replayed: true });
-      const another = await next.call(TOOL, intent.arguments);
-      expect(await intent.expectDone(another), `killed after ${waitMs} ms`).toEqual({ key, replayed: true });
-    }
-  },
-);
+test(`the next process resolves the action after kills at ${KILLS} random moments (seed ${SEED})`, async () => {
+  const random = createRandom(SEED);
+  for (let n = 0; n < KILLS; n++) {
+    const env = { MIC_STATE_DIR: await folderForTest() };
+    const [intent, server] = [new Intent(), await startServerWith(env)];
+    await server.call("list_jobs", { workspaceId: emulator.workspaceId });
+    const waitMs = Math.floor(random() * 60);
+    await fault(delay(Math.floor(random() * 30)));
+    server.send(TOOL, intent.arguments, n);
+    await sleep(waitMs);
+    await server.kill();
+    const before = server.received(n);
+    const next = await startInProcessServer(env);
+    const result = await next.call(TOOL, n % 2 === 0 ? intent.arguments : intent.reordered);
+    const { key, replayed } = await intent.expectDone(result);
+    if (before) expect({ key: before.action?.idempotencyKey, replayed }).toEqual({ key, replayed: true });
+    const another = await next.call(TOOL, intent.arguments);
+    expect(await intent.expectDone(another), `killed after ${waitMs} ms`).toEqual({ key, replayed: true });
+  }
+}, 120_000);
 
 const interruptions: readonly {
   readonly name: string;
@@ -162,7 +156,7 @@ const interruptions: readonly {
 ];
 
 for (const { name, fault: what, until, interrupt, isReplayed } of interruptions)
-  test(name, longTimeout, async () => {
+  test(name, async () => {
     const env = { MIC_STATE_DIR: await folderForTest() };
     const [intent, server] = [new Intent(), await startServerWith(env)];
     await fault(what);
@@ -176,9 +170,9 @@ for (const { name, fault: what, until, interrupt, isReplayed } of interruptions)
     }
     const outcome = await intent.expectDone(await next.call(TOOL, intent.reordered));
     if (isReplayed) expect(outcome.replayed).toBe(true);
-  });
+  }, 120_000);
 
-test("an action whose process is killed between the answer and the journal write runs once", longTimeout, async () => {
+test("an action whose process is killed between the answer and the journal write runs once", async () => {
   const stateDir = await folderForTest();
   const [intent, server] = [new Intent(), await startServerWith({ MIC_STATE_DIR: stateDir })];
   await fault(delay(300));
@@ -193,9 +187,9 @@ test("an action whose process is killed between the answer and the journal write
   await database.close();
   const result = await (await startInProcessServer({ MIC_STATE_DIR: stateDir })).call(TOOL, intent.arguments);
   expect(await intent.expectDone(result)).toMatchObject({ replayed: true });
-});
+}, 120_000);
 
-test("a repeated call after a cancellation is the same action", longTimeout, async () => {
+test("a repeated call after a cancellation is the same action", async () => {
   const [intent, server] = [new Intent(), await startInProcessServer({ MIC_STATE_DIR: await folderForTest() })];
   await fault(hang);
   server.send(TOOL, intent.arguments, 1);
@@ -205,9 +199,9 @@ test("a repeated call after a cancellation is the same action", longTimeout, asy
   const { key } = await intent.expectDone(await server.call(TOOL, intent.reordered));
   const another = await server.call(TOOL, intent.arguments);
   expect(await intent.expectDone(another)).toEqual({ key, replayed: true });
-});
+}, 120_000);
 
-test("the same protocol request, sent again, is the same action", longTimeout, async () => {
+test("the same protocol request, sent again, is the same action", async () => {
   const env = { MIC_STATE_DIR: await folderForTest() };
   const [intent, server] = [new Intent(), await startInProcessServer(env)];
   await fault(delay(200));
@@ -215,11 +209,11 @@ test("the same protocol request, sent again, is the same action", longTimeout, a
   const first = await intent.expectDone(await server.call(TOOL, intent.arguments, 7));
   const again = await intent.expectDone(await server.call(TOOL, intent.arguments, 7));
   expect(again).toEqual({ key: first.key, replayed: true });
-});
+}, 120_000);
 
 /** Tests of any journal that two servers share. */
 function testSharedJournal(environment: () => Promise<Readonly<Record<string, string>>>): void {
-  test("two servers with the same call at the same moment run it once", longTimeout, async () => {
+  test("two servers with the same call at the same moment run it once", async () => {
     const env = await environment();
     const [one, other] = await Promise.all([startServerWith(env), startInProcessServer(env)]);
     for (const each of [one, other]) await each.call("list_actions", {});
@@ -233,24 +227,20 @@ function testSharedJournal(environment: () => Promise<Readonly<Record<string, st
       expect([first.replayed, second.replayed].sort()).toEqual([false, true]);
       expect(await intent.requests()).toHaveLength(1);
     }
-  });
+  }, 120_000);
 
-  test(
-    "the other server completes a call when one of the two servers that have it is killed",
-    longTimeout,
-    async () => {
-      const env = await environment();
-      const [one, other] = await Promise.all([startServerWith(env), startInProcessServer(env)]);
-      const intent = new Intent();
-      await fault(hang);
-      one.send(TOOL, intent.arguments, 1);
-      await intent.committed();
-      const waiting = other.call(TOOL, intent.reordered);
-      await sleep(300);
-      await one.kill();
-      expect(await intent.expectDone(await waiting)).toMatchObject({ replayed: true });
-    },
-  );
+  test("the other server completes a call when one of the two servers that have it is killed", async () => {
+    const env = await environment();
+    const [one, other] = await Promise.all([startServerWith(env), startInProcessServer(env)]);
+    const intent = new Intent();
+    await fault(hang);
+    one.send(TOOL, intent.arguments, 1);
+    await intent.committed();
+    const waiting = other.call(TOOL, intent.reordered);
+    await sleep(300);
+    await one.kill();
+    expect(await intent.expectDone(await waiting)).toMatchObject({ replayed: true });
+  }, 120_000);
 }
 
 describe("on one file", () => testSharedJournal(async () => ({ MIC_STATE_DIR: await folderForTest() })));
@@ -262,7 +252,7 @@ describeWithPostgres("on PostgreSQL", (postgres) => {
   });
   testSharedJournal(environment);
 
-  test("actions run at most once when database connections are cut while they are in flight", longTimeout, async () => {
+  test("actions run at most once when database connections are cut while they are in flight", async () => {
     const env = await environment();
     const server = await startInProcessServer(env);
     const random = createRandom(SEED);
@@ -281,5 +271,5 @@ describeWithPostgres("on PostgreSQL", (postgres) => {
         await intent.expectDone(await server.call(TOOL, intent.reordered));
       } else await intent.expectDone(first);
     }
-  });
+  }, 120_000);
 });

@@ -1,5 +1,4 @@
-// Tests that a process without state completes what a killed one left, using only list_actions and its nextStep, for each of the
-// five actions.
+// Tests that list_actions and its nextStep suffice to complete what a killed process left, for each of the five actions.
 import { afterAll, beforeAll, expect, test } from "vitest";
 import * as z from "zod/v4";
 import { type Emulator, startEmulator } from "../../src/emulator/index.ts";

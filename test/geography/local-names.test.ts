@@ -1,5 +1,4 @@
-// Tests that each district is found by its name in the script of its state and in Hindi, and that a name in an Indian script is
-// never denied.
+// Tests that each district is found by its name in the script of its state and in Hindi.
 import { expect, test } from "vitest";
 import { describeFinding, findDistrict } from "../../src/geography/find-districts.ts";
 import { DistrictSearch } from "../../src/geography/names/district-search.ts";

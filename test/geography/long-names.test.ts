@@ -1,5 +1,4 @@
-// Tests lists whose names are far longer than any district's, because the contract sets no maximum. The server must stay
-// responsive.
+// Tests that the server stays responsive with names far longer than any district's, because the contract sets no maximum.
 import { readFileSync } from "node:fs";
 import { setTimeout as sleep } from "node:timers/promises";
 import { expect, test } from "vitest";
@@ -126,10 +125,10 @@ test("a list with a long name stays usable: the name is cut at the end of a word
   expect(text).toContain('…","mandalCount":1');
 });
 
-test("a query for a name that repeats its state many times is answered", { timeout: 60_000 }, async () => {
+test("a query for a name that repeats its state many times is answered", async () => {
   const stub = await stubForTest();
   serveLongNames(stub, [20]);
   const server = await startServer({ env: { MIC_BASE_URL: stub.baseUrl, MIC_GEOGRAPHY_RATE: "600" } });
   const { isError } = await server.call("find_district", { name: Array(26).fill("ak").join(" ") });
   expect(isError).toBeFalsy();
-});
+}, 60_000);

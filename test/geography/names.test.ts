@@ -1,5 +1,4 @@
 // Tests the parsing of queries, the kinds of names that match a district, names that must not match, and names of states.
-// names/rates.test.ts has the rates.
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
 import type { State } from "../../src/contract/playground.ts";

@@ -1,5 +1,4 @@
-// Tests rankings from a part of the lists: for any catalog, they equal the ranking from all lists or report that they are not
-// exact.
+// Tests rankings from a part of the lists: they equal the ranking from all lists or report that they are not exact.
 import { readFileSync } from "node:fs";
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";

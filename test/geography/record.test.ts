@@ -1,5 +1,4 @@
-// Tests the public record of names: its tables are well-formed, agree with each other and with the list of districts, and cite
-// their sources.
+// Tests the public record of names: its tables are well-formed, consistent, and cite their sources.
 import { readFileSync } from "node:fs";
 import { describe, expect, test } from "vitest";
 import { readDistricts, readStates } from "../../src/emulator/geography/catalogue.ts";

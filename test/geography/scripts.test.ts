@@ -1,5 +1,4 @@
-// Tests the transliteration of Indian scripts to Latin letters. names/questions/scripts.tsv has the districts that such names
-// match.
+// Tests the transliteration of Indian scripts to Latin letters.
 import fc from "fast-check";
 import { expect, test } from "vitest";
 import { isIndianScript, isUnsupportedScript, toLatin } from "../../src/geography/names/transliteration.ts";

@@ -1,14 +1,13 @@
 // Tests real clients against the built server, on a new machine. The recorded traffic shows that each client connects, lists
 // every tool, and calls tools if it can without a login.
-import { mkdtemp, rm } from "node:fs/promises";
-import { tmpdir } from "node:os";
-import { join } from "node:path";
-import { describe, expect, onTestFinished, test } from "vitest";
+import { describe, expect, onTestFinished } from "vitest";
 import * as z from "zod/v4";
 import { startHttp } from "../mcp/http/server.ts";
+import { folderForTest } from "../support/temporary-folder.ts";
 import { isThorough } from "../support/thorough.ts";
 import { TOOL_NAMES } from "../tools/catalogue.ts";
 import { type Client, clients } from "./clients.ts";
+import { testUnless } from "./run.ts";
 import { createTappedServer, type Exchange } from "./wire.ts";
 import { startHttpTap } from "./wire-http.ts";
 
@@ -54,15 +53,8 @@ function expectUse({ firstMethod, uses }: Client, exchanges: readonly Exchange[]
   if (uses.includes("reads")) expectRead(exchanges);
 }
 
-async function newHome(): Promise<string> {
-  const home = await mkdtemp(join(tmpdir(), "mic-mcp-interop-"));
-  // A client may still write to its folder, so the removal retries.
-  onTestFinished(() => rm(home, { recursive: true, force: true, maxRetries: 5 }));
-  return home;
-}
-
 async function useOverHttp(client: Client, token?: string): Promise<void> {
-  const home = await newHome();
+  const home = await folderForTest();
   const server = await startHttp({ args: ["--emulator"], env: token === undefined ? {} : { MIC_HTTP_TOKEN: token } });
   const tap = await startHttpTap(server.url);
   onTestFinished(() => tap.close());
@@ -76,7 +68,7 @@ async function useOverHttp(client: Client, token?: string): Promise<void> {
 /** How each transport is served, and the checks after the client is done. */
 const transports: Readonly<Record<string, (client: Client) => Promise<void>>> = {
   async stdio(client) {
-    const home = await newHome();
+    const home = await folderForTest();
     const server = createTappedServer(home, ["serve", "--emulator"]);
     await client.use({ kind: "stdio", command: server.command, args: server.args }, home);
     await expect.poll(() => server.readCapture().pids.filter(isAlive), { timeout: 5_000 }).toEqual([]);
@@ -101,8 +93,8 @@ describe.each(Object.entries(transports))("over %s", (transport, verifyClient) =
   for (const client of clients) {
     const { name, uses } = client;
     const missing = client.missing ?? (isLeftToCi(transport, client) ? "MIC_TEST_ALL is not 1" : undefined);
-    const title = `${name} ${["connects", ...uses].join(", ")}${missing ? ` (skipped: ${missing})` : ""}`;
     // These programs are not ours, so a failed run is retried once.
-    test.skipIf(missing !== undefined)(title, { timeout: 30_000, retry: 1 }, () => verifyClient(client));
+    const options = { timeout: 30_000, retry: 1 };
+    testUnless(missing, `${name} ${["connects", ...uses].join(", ")}`, options, () => verifyClient(client));
   }
 });

@@ -1,18 +1,18 @@
 // Runs the lines of the README and of docs/use/clients.md that connect a client, on a machine with an empty HOME. Only the server's
 // path and the client's program name are replaced.
 import { readFileSync } from "node:fs";
-import { mkdir, mkdtemp, rm, writeFile } from "node:fs/promises";
-import { tmpdir } from "node:os";
+import { mkdir, writeFile } from "node:fs/promises";
 import { join, resolve } from "node:path";
 import { Client } from "@modelcontextprotocol/sdk/client/index.js";
 import { StdioClientTransport } from "@modelcontextprotocol/sdk/client/stdio.js";
-import { describe, expect, onTestFinished, test } from "vitest";
+import { describe, expect, test } from "vitest";
 import * as z from "zod/v4";
 import { serveHttpInProcess } from "../support/in-process.ts";
 import { bareEnvironment } from "../support/mcp.ts";
+import { folderForTest } from "../support/temporary-folder.ts";
 import { TOOL_NAMES } from "../tools/catalogue.ts";
 import { type ClientName, programOf, skipReasonFor } from "./packages.ts";
-import { run } from "./run.ts";
+import { run, testUnless } from "./run.ts";
 
 const SERVER = resolve("dist", "cli.js");
 const DOCUMENTED_PATH = "/path/to/mic-mcp/dist/cli.js";
@@ -41,8 +41,7 @@ const clients: readonly (readonly [ClientName, string, RegExp])[] = [
 ];
 
 async function createHome(): Promise<string> {
-  const home = await mkdtemp(join(tmpdir(), "mic-mcp-home-"));
-  onTestFinished(() => rm(home, { recursive: true, force: true, maxRetries: 5 }));
+  const home = await folderForTest();
   // Only the user can trust a folder. docs/use/clients.md describes the effect without trust.
   await mkdir(join(home, ".gemini"));
   const settings = { security: { folderTrust: { enabled: false } }, privacy: { usageStatisticsEnabled: false } };
@@ -52,27 +51,24 @@ async function createHome(): Promise<string> {
 
 describe("documented commands", () => {
   for (const [client, program, connected] of clients) {
-    const skipReason = skipReasonFor(client);
-    test.skipIf(skipReason !== undefined)(
-      `the documented commands connect ${client}${skipReason === undefined ? "" : ` (skipped: ${skipReason})`}`,
-      async () => {
-        const [readme = [], guide = []] = pages.map((page) =>
-          commandLines(page, program).filter((line) => !line.includes("TOKEN")),
-        );
-        expect(readme).not.toEqual([]);
-        expect(guide.length).toBeGreaterThanOrEqual(2);
-        // A line on both pages runs once.
-        for (const line of new Set([...readme, ...guide])) {
-          const home = await createHome();
-          const url = line.includes(HTTP_URL) ? await serveHttpInProcess({}) : HTTP_URL;
-          const [, ...words] = splitWords(line.replace(DOCUMENTED_PATH, SERVER).replace(HTTP_URL, url));
-          const added = await run(home, ...programOf(client), ...words);
-          expect(added.code, `${line}: ${added.stdout}${added.stderr}`).toBe(0);
-          const { stdout, stderr } = await run(home, ...programOf(client), "mcp", "list");
-          expect(stdout + stderr, line).toMatch(connected);
-        }
-      },
-    );
+    testUnless(skipReasonFor(client), `the documented commands connect ${client}`, { timeout: 120_000 }, async () => {
+      const [readme = [], guide = []] = pages.map((page) =>
+        commandLines(page, program).filter((line) => !line.includes("TOKEN")),
+      );
+      expect(readme).not.toEqual([]);
+      expect(guide.length).toBeGreaterThanOrEqual(2);
+      // A line on both pages runs once.
+      const lines = [...new Set([...readme, ...guide])].map(async (line) => {
+        const home = await createHome();
+        const url = line.includes(HTTP_URL) ? await serveHttpInProcess({}) : HTTP_URL;
+        const [, ...words] = splitWords(line.replace(DOCUMENTED_PATH, SERVER).replace(HTTP_URL, url));
+        const added = await run(home, ...programOf(client), ...words);
+        expect(added.code, `${line}: ${added.stdout}${added.stderr}`).toBe(0);
+        const { stdout, stderr } = await run(home, ...programOf(client), "mcp", "list");
+        expect(stdout + stderr, line).toMatch(connected);
+      });
+      await Promise.all(lines);
+    });
   }
 });
 

@@ -1,16 +1,33 @@
-// The hosts that run a whole prompt unattended: how each one is connected to a server and to a model, and started.
-import { mkdir, writeFile } from "node:fs/promises";
+// The hosts that run a whole prompt unattended, clients and libraries: how each one is connected to a server and to a model, and started.
+import { cp, mkdir, symlink, writeFile } from "node:fs/promises";
 import { join } from "node:path";
-import { type ClientName, commandOf } from "./packages.ts";
+import { type ClientName, commandOf, folderOf, LIBRARIES, missingReason, nodeOf, packages } from "./packages.ts";
 import { type CommandResult, runCommand } from "./run.ts";
 
-interface ServerCommand {
+export interface ServerCommand {
   readonly command: string;
   readonly args: readonly string[];
 }
 
-interface Host {
-  readonly name: ClientName;
+/** A program as it is installed. */
+export interface Program {
+  readonly name: string;
+  readonly version: string;
+  /** Why it cannot run here; undefined if it can. */
+  readonly missing: string | undefined;
+  readonly command: readonly [string, ...string[]];
+}
+
+export const programNamed = (name: ClientName): Program => ({
+  name,
+  version: packages[name].version,
+  missing: missingReason(name),
+  command: commandOf(name),
+});
+
+interface Host extends Program {
+  /** Whether the first request to the model already contains the tools. */
+  readonly offers: "at once" | "after a search";
   /** Whether it calls tools with `readOnlyHint: true` without `unattended`. */
   readonly readsWithoutApproval: boolean;
   /** The documented arguments that let it call every tool of the server (docs/use/clients.md, "Measured hosts"). */
@@ -18,20 +35,42 @@ interface Host {
   /** Writes the configuration files for a model at this URL and, unless a plugin brings it, for a server. */
   configure(home: string, modelUrl: string, server: ServerCommand | undefined): Promise<void>;
   readonly prompt: readonly string[];
-  /** Environment for a model at this URL. */
-  environment(modelUrl: string): Readonly<Record<string, string>>;
+  /** Environment for a model at this URL, and for a server that has no configuration file. */
+  environment(modelUrl: string, server: ServerCommand | undefined): Readonly<Record<string, string>>;
 }
 
-async function write(home: string, path: string, content: object | string): Promise<void> {
+export async function write(home: string, path: string, content: object | string): Promise<void> {
   await mkdir(join(home, path, ".."), { recursive: true });
   await writeFile(join(home, path), typeof content === "string" ? content : JSON.stringify(content));
 }
 
 const serversOf = (server: object | undefined): object => (server === undefined ? {} : { mic: server });
 
+/** A library, with the program of examples/agents/ that uses it. */
+const libraryHost = (name: keyof typeof LIBRARIES, file: string): Host => ({
+  name,
+  version: Object.values(LIBRARIES[name])[0] ?? "",
+  missing: missingReason("agent libraries"),
+  command: [nodeOf("Node 24")],
+  offers: "at once",
+  readsWithoutApproval: true,
+  unattended: [],
+  async configure(home) {
+    await cp(join("examples", "agents", file), join(home, file));
+    await symlink(join(folderOf("agent libraries"), "node_modules"), join(home, "node_modules"));
+  },
+  prompt: [file, "hello"],
+  environment: (url, server) => ({
+    MCP_SERVER_COMMAND: server ? [server.command, ...server.args].join(" ") : "",
+    ...{ OPENAI_BASE_URL: `${url}/v1`, OPENAI_API_KEY: "x", OPENAI_MODEL: "fake", OPENAI_AGENTS_DISABLE_TRACING: "1" },
+    ...{ GOOGLE_GEMINI_BASE_URL: url, GEMINI_API_KEY: "x", GEMINI_MODEL: "fake" },
+  }),
+});
+
 export const hosts: readonly Host[] = [
   {
-    name: "Claude Code",
+    ...programNamed("Claude Code"),
+    offers: "after a search",
     readsWithoutApproval: false,
     unattended: ["--allowedTools", "mcp__mic"],
     configure: (home, _, server) => write(home, ".claude.json", { mcpServers: serversOf(server) }),
@@ -39,7 +78,8 @@ export const hosts: readonly Host[] = [
     environment: (url) => ({ ANTHROPIC_BASE_URL: url, ANTHROPIC_API_KEY: "x" }),
   },
   {
-    name: "Codex",
+    ...programNamed("Codex"),
+    offers: "after a search",
     readsWithoutApproval: true,
     unattended: ["-c", 'mcp_servers.mic.default_tools_approval_mode="approve"'],
     async configure(home, url, server) {
@@ -58,9 +98,10 @@ export const hosts: readonly Host[] = [
     environment: () => ({}),
   },
   {
-    name: "Gemini CLI",
+    ...programNamed("Gemini CLI"),
+    offers: "at once",
     readsWithoutApproval: false,
-    unattended: ["--yolo"],
+    unattended: ["--allowed-mcp-server-names", "mic"],
     configure: (home, _, server) =>
       write(home, ".gemini/settings.json", {
         security: { folderTrust: { enabled: false }, auth: { selectedType: "gemini-api-key" } },
@@ -71,7 +112,8 @@ export const hosts: readonly Host[] = [
     environment: (url) => ({ GEMINI_API_KEY: "x", GOOGLE_GEMINI_BASE_URL: url }),
   },
   {
-    name: "Copilot CLI",
+    ...programNamed("Copilot CLI"),
+    offers: "at once",
     readsWithoutApproval: true,
     unattended: ["--allow-tool=mic"],
     configure: (home, _, server) =>
@@ -87,7 +129,8 @@ export const hosts: readonly Host[] = [
     }),
   },
   {
-    name: "OpenCode",
+    ...programNamed("OpenCode"),
+    offers: "at once",
     readsWithoutApproval: true,
     unattended: [],
     configure: (home, url, server) =>
@@ -105,6 +148,86 @@ export const hosts: readonly Host[] = [
     prompt: ["run", "hello"],
     environment: () => ({ OPENCODE_DISABLE_MODELS_FETCH: "1", OPENCODE_DISABLE_AUTOUPDATE: "1" }),
   },
+  {
+    ...programNamed("Continue CLI"),
+    offers: "at once",
+    readsWithoutApproval: true,
+    unattended: [],
+    // JSON is also valid YAML.
+    configure: (home, url, server) =>
+      write(home, ".continue/config.yaml", {
+        ...{ name: "mic", version: "1.0.0", schema: "v1" },
+        models: [
+          {
+            ...{ name: "fake", provider: "openai", model: "fake", apiKey: "x", apiBase: `${url}/v1` },
+            ...{ roles: ["chat"], capabilities: ["tool_use"] },
+          },
+        ],
+        mcpServers: server ? [{ name: "mic", ...server }] : [],
+      }),
+    prompt: ["-p", "hello"],
+    environment: () => ({}),
+  },
+  {
+    ...programNamed("Qwen Code"),
+    offers: "after a search",
+    readsWithoutApproval: false,
+    unattended: ["--allowed-tools", "mcp__mic"],
+    configure: (home, _, server) =>
+      write(home, ".qwen/settings.json", {
+        privacy: { usageStatisticsEnabled: false },
+        mcpServers: serversOf(server),
+      }),
+    prompt: ["--auth-type", "openai", "-m", "fake", "-p", "hello"],
+    environment: (url) => ({ OPENAI_BASE_URL: `${url}/v1`, OPENAI_API_KEY: "x" }),
+  },
+  libraryHost("AI SDK", "ai-sdk.mjs"),
+  libraryHost("LangChain", "langchain.mjs"),
+  libraryHost("LlamaIndex", "llamaindex.mjs"),
+  libraryHost("Mastra", "mastra.mjs"),
+  libraryHost("OpenAI Agents SDK", "openai-agents.mjs"),
+  libraryHost("Google Gen AI SDK", "google-genai.mjs"),
+  libraryHost("Strands Agents", "strands.mjs"),
+];
+
+/** A client that calls tools by commands, without a model. */
+interface CommandClient extends Program {
+  configure(home: string, server: ServerCommand): Promise<void>;
+  /** Commands before the first call and after the last one. */
+  readonly open?: readonly string[];
+  readonly close?: readonly string[];
+  list(server: ServerCommand): readonly string[];
+  call(tool: string, args: readonly (readonly [string, string])[], server: ServerCommand): readonly string[];
+}
+
+const pairs = (args: readonly (readonly [string, string])[], separator: string) =>
+  args.map(([name, value]) => `${name}${separator}${value}`);
+const inspect = ({ command, args }: ServerCommand) => ["--cli", command, ...args, "--method"];
+
+export const commandClients: readonly CommandClient[] = [
+  {
+    ...programNamed("MCP Inspector"),
+    configure: async () => undefined,
+    list: (server) => [...inspect(server), "tools/list"],
+    call: (tool, args, server) => [
+      ...[...inspect(server), "tools/call", "--tool-name", tool],
+      ...pairs(args, "=").flatMap((pair) => ["--tool-arg", pair]),
+    ],
+  },
+  {
+    ...programNamed("mcporter"),
+    configure: (home, server) => write(home, "config/mcporter.json", { mcpServers: { mic: server } }),
+    list: () => ["list", "mic", "--json"],
+    call: (tool, args) => ["call", `mic.${tool}`, ...pairs(args, "=")],
+  },
+  {
+    ...programNamed("mcpc"),
+    configure: (home, server) => write(home, "mcp.json", { mcpServers: { mic: server } }),
+    open: ["connect", "mcp.json:mic", "@mic"],
+    list: () => ["@mic", "tools-list"],
+    call: (tool, args) => ["@mic", "tools-call", tool, ...pairs(args, ":=")],
+    close: ["close", "@mic"],
+  },
 ];
 
 export const hostOf = (name: ClientName): Host => {
@@ -113,15 +236,17 @@ export const hostOf = (name: ClientName): Host => {
   return host;
 };
 
-/** Runs one prompt with more arguments and variables. Codex expects its arguments after `exec`, so they precede the prompt. */
+interface PromptRun {
+  readonly home: string;
+  readonly modelUrl: string;
+  readonly server?: ServerCommand;
+  readonly args: readonly string[];
+  readonly variables?: Readonly<Record<string, string>>;
+}
+
+/** Runs one prompt with more arguments and variables. Codex expects its arguments after `exec`, so they are last. */
 export const runPrompt = (
-  { name, prompt, environment }: Host,
-  home: string,
-  modelUrl: string,
-  args: readonly string[],
-  more: Readonly<Record<string, string>> = {},
+  { command, prompt, environment }: Host,
+  { home, modelUrl, server, args, variables = {} }: PromptRun,
 ): Promise<CommandResult> =>
-  runCommand(home, [...commandOf(name), ...prompt.slice(0, -1), prompt.at(-1) ?? "", ...args], {
-    ...environment(modelUrl),
-    ...more,
-  });
+  runCommand(home, [...command, ...prompt, ...args], { ...environment(modelUrl, server), ...variables });

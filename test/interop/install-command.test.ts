@@ -13,7 +13,7 @@ import { bareEnvironment } from "../support/mcp.ts";
 import { folderForTest } from "../support/temporary-folder.ts";
 import { TOOL_NAMES } from "../tools/catalogue.ts";
 import { type ClientName, programOf, skipReasonFor } from "./packages.ts";
-import { run as runClient } from "./run.ts";
+import { run as runClient, testUnless } from "./run.ts";
 
 const SERVER = resolve("dist", "cli.js");
 type InstallClient = (typeof INSTALL_CLIENTS)[number];
@@ -208,9 +208,7 @@ const realClients: readonly (readonly [ClientName, InstallClient, RegExp])[] = [
 
 describe("the real client", () => {
   for (const [name, client, connected] of realClients) {
-    const skipReason = skipReasonFor(name);
-    const title = `${name} lists the installed server${skipReason === undefined ? "" : ` (skipped: ${skipReason})`}`;
-    test.skipIf(skipReason !== undefined)(title, { timeout: 60_000, retry: 1 }, async () => {
+    testUnless(skipReasonFor(name), `${name} lists the installed server`, { timeout: 60_000, retry: 1 }, async () => {
       const home = await folderForTest();
       // Only the user can trust a folder.
       const settings = { security: { folderTrust: { enabled: false } }, privacy: { usageStatisticsEnabled: false } };

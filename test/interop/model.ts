@@ -15,6 +15,8 @@ export interface FakeModel {
   readonly url: string;
   /** The results of the tool calls that the host sent to the model, as JSON text. */
   toolResults(): readonly string[];
+  /** Whether the first request with tools had all of these. */
+  offeredAtOnce(tools: readonly string[]): boolean;
 }
 
 const Named = z.looseObject({ name: z.string() });
@@ -30,7 +32,7 @@ const ToolEntry = z.looseObject({
 const Body = z.looseObject({
   stream: z.boolean().default(false),
   tools: list(ToolEntry),
-  messages: list(z.looseObject({ role: z.string(), content: z.unknown() })),
+  messages: list(z.looseObject({ role: z.string(), content: z.unknown(), tool_call_id: z.string().optional() })),
   /** `tools`: those that a search found. */
   input: z
     .union([z.string(), z.array(z.looseObject({ type: z.string().optional(), tools: z.unknown().optional() }))])
@@ -42,14 +44,20 @@ type Body = z.infer<typeof Body>;
 interface OfferedTool {
   readonly name: string;
   readonly namespace?: string;
+  /** The tool that calls this one by its name. */
+  readonly caller?: string;
 }
 
-/** A host that loads tools on demand offers a search: Claude Code as a tool of this name, Codex as an entry of this type. */
+/** A host that loads tools on demand offers a search: Claude Code and Qwen Code as a tool of this name, Codex as an entry of this type. */
 const SEARCHES = ["ToolSearch", "tool_search"];
+/** Qwen Code does not offer a found tool, but a tool that calls it. */
+const CALLER = "tool_call";
+/** Calls of a search have this prefix in their id. */
+const SEARCH_ID = "search_";
 
-function findOfferedTools({ tools, input }: Body): readonly OfferedTool[] {
+function findOfferedTools({ tools, messages, input }: Body): readonly OfferedTool[] {
   const found = typeof input === "string" ? [] : input.flatMap((item) => list(ToolEntry).catch([]).parse(item.tools));
-  return [...tools, ...found].flatMap(
+  const offered = [...tools, ...found].flatMap(
     ({ type = "", name, function: chat, tools: inNamespace, functionDeclarations }) => [
       ...inNamespace.map((tool) => ({ name: tool.name, namespace: name ?? "" })),
       ...[chat ?? [], functionDeclarations].flat().map((tool) => ({ name: tool.name })),
@@ -57,17 +65,19 @@ function findOfferedTools({ tools, input }: Body): readonly OfferedTool[] {
       ...(SEARCHES.includes(type) ? [{ name: type }] : []),
     ],
   );
+  if (!offered.some(({ name }) => name === CALLER)) return offered;
+  const searches = messages.filter(({ tool_call_id = "" }) => tool_call_id.startsWith(SEARCH_ID));
+  const names = JSON.stringify(searches).matchAll(/mcp__\w+/g);
+  return [...offered, ...[...names].map(([name]) => ({ name, caller: CALLER }))];
 }
 
-/** Calls of a search have this prefix in their id. */
-const SEARCH_ID = "search_";
 const ToolResult = z.looseObject({ type: z.literal("tool_result") });
 /** The conversation's tool results so far, in order. */
 const findToolResults = ({ messages, input, contents }: Body): readonly string[] =>
   [
-    ...messages.flatMap(({ role, content }) =>
+    ...messages.flatMap(({ role, content, tool_call_id }) =>
       role === "tool"
-        ? [content]
+        ? [{ tool_call_id, content }]
         : Array.isArray(content)
           ? content.filter((part) => ToolResult.safeParse(part).success)
           : [],
@@ -81,8 +91,11 @@ const findToolResults = ({ messages, input, contents }: Body): readonly string[]
 /** The answer of the model: a tool call, or "done" if undefined. */
 type ModelAnswer = { readonly call: OfferedTool; readonly args: string; readonly id: string } | undefined;
 
+/** Hosts treat two messages with the same id as one. */
+const messageId = (reply: ModelAnswer): string => `msg_${reply?.id ?? "last"}`;
+
 const messageOf = (reply: ModelAnswer) => ({
-  id: "msg_1",
+  id: messageId(reply),
   type: "message",
   role: "assistant",
   model: "fake",
@@ -118,55 +131,55 @@ function anthropicEvents(reply: ModelAnswer): readonly object[] {
   ];
 }
 
-function responsesEvents(reply: ModelAnswer): readonly object[] {
-  const item =
-    reply === undefined
-      ? {
-          type: "message",
-          id: "msg_1",
-          role: "assistant",
-          status: "completed",
-          content: [{ type: "output_text", text: "done", annotations: [] }],
-        }
-      : reply.call.name === "tool_search"
-        ? {
-            type: "tool_search_call",
-            call_id: reply.id,
-            execution: "client",
-            status: "completed",
-            arguments: JSON.parse(reply.args),
-          }
-        : {
-            type: "function_call",
-            id: "fc_1",
-            call_id: reply.id,
-            ...reply.call,
-            arguments: reply.args,
-            status: "completed",
-          };
-  const usage = {
+/** Wraps the output of the model in a response of the Responses API. */
+const responseOf = (...output: readonly object[]) => ({
+  id: "resp_1",
+  object: "response",
+  created_at: 0,
+  model: "fake",
+  status: "completed",
+  output,
+  usage: {
     input_tokens: 1,
     input_tokens_details: null,
     output_tokens: 1,
     output_tokens_details: null,
     total_tokens: 2,
-  };
-  const response = {
-    id: "resp_1",
-    object: "response",
-    created_at: 0,
-    model: "fake",
-    status: "completed",
-    output: [item],
-    usage,
-  };
-  return [
-    { type: "response.created", response: { ...response, status: "in_progress", output: [] } },
-    { type: "response.output_item.added", output_index: 0, item },
-    { type: "response.output_item.done", output_index: 0, item },
-    { type: "response.completed", response },
-  ];
-}
+  },
+});
+
+const outputItemOf = (reply: ModelAnswer): object =>
+  reply === undefined
+    ? {
+        type: "message",
+        id: messageId(reply),
+        role: "assistant",
+        status: "completed",
+        content: [{ type: "output_text", text: "done", annotations: [] }],
+      }
+    : reply.call.name === "tool_search"
+      ? {
+          type: "tool_search_call",
+          call_id: reply.id,
+          execution: "client",
+          status: "completed",
+          arguments: JSON.parse(reply.args),
+        }
+      : {
+          type: "function_call",
+          id: `fc_${reply.id}`,
+          call_id: reply.id,
+          ...reply.call,
+          arguments: reply.args,
+          status: "completed",
+        };
+
+const responsesEvents = (item: object): readonly object[] => [
+  { type: "response.created", response: { ...responseOf(), status: "in_progress" } },
+  { type: "response.output_item.added", output_index: 0, item },
+  { type: "response.output_item.done", output_index: 0, item },
+  { type: "response.completed", response: responseOf(item) },
+];
 
 const chatCallsOf = ({ id, call, args }: NonNullable<ModelAnswer>) => [
   { index: 0, id, type: "function", function: { name: call.name, arguments: args } },
@@ -179,7 +192,7 @@ const chatMessage = (reply: ModelAnswer) => ({
 
 function chatEvents(reply: ModelAnswer): readonly object[] {
   const chunk = (delta: object, finish_reason: string | null) => ({
-    id: "chat_1",
+    id: messageId(reply),
     object: "chat.completion.chunk",
     created: 0,
     model: "fake",
@@ -223,12 +236,13 @@ function answer(path: string, { stream }: Body, reply: ModelAnswer, response: Se
   else if (path.includes(":countTokens")) json({ totalTokens: 1 });
   else if (path.endsWith("/messages"))
     stream ? sendEvents(response, anthropicEvents(reply), true) : json(messageOf(reply));
-  else if (path.endsWith("/responses")) sendEvents(response, responsesEvents(reply), true);
+  else if (path.endsWith("/responses"))
+    stream ? sendEvents(response, responsesEvents(outputItemOf(reply)), true) : json(responseOf(outputItemOf(reply)));
   else if (path.endsWith("/chat/completions")) {
     if (stream) sendEvents(response, chatEvents(reply), false, "data: [DONE]\n\n");
     else
       json({
-        id: "chat_1",
+        id: messageId(reply),
         object: "chat.completion",
         model: "fake",
         choices: [
@@ -249,7 +263,10 @@ function createAnswerChooser() {
   let searches = 0;
   return async (next: ToolRequest, index: number, tools: readonly OfferedTool[]): Promise<ModelAnswer> => {
     const call = tools.find(({ name }) => name.endsWith(next.tool));
-    if (call) return { call, args: JSON.stringify(next.arguments), id: `call_${index}` };
+    const id = `call_${index}`;
+    if (call?.caller !== undefined)
+      return { call: { name: call.caller }, args: JSON.stringify({ name: call.name, arguments: next.arguments }), id };
+    if (call) return { call, args: JSON.stringify(next.arguments), id };
     const search = tools.find(({ name }) => SEARCHES.includes(name));
     if (!search || searches >= MAX_SEARCHES) return undefined;
     if (searches > 0) await sleep(SEARCH_PAUSE_MS);
@@ -266,12 +283,14 @@ function createAnswerChooser() {
 export async function startModel(calls: readonly ToolRequest[]): Promise<FakeModel> {
   const chooseAnswer = createAnswerChooser();
   let results: readonly string[] = [];
+  let firstOffer: readonly OfferedTool[] = [];
   async function respond(request: IncomingMessage, response: ServerResponse): Promise<void> {
     const chunks: Buffer[] = [];
     for await (const chunk of request) chunks.push(chunk);
     const { pathname } = new URL(request.url ?? "/", "http://model");
     const body = Body.parse(JSON.parse(Buffer.concat(chunks).toString() || "{}"));
     const tools = findOfferedTools(body);
+    if (firstOffer.length === 0) firstOffer = tools;
     const found = findToolResults(body);
     if (found.length > results.length) results = found;
     const next = body.tools.length === 0 ? undefined : calls[found.length];
@@ -284,5 +303,6 @@ export async function startModel(calls: readonly ToolRequest[]): Promise<FakeMod
   return {
     url,
     toolResults: () => results,
+    offeredAtOnce: (names) => names.every((tool) => firstOffer.some(({ name }) => name.endsWith(tool))),
   };
 }

@@ -1,15 +1,15 @@
 // Tests the repository's plugin and extension in the real clients on a new machine: they pass each client's validation, install with
-// their settings, and a prompt calls a tool. `npx` gets the package from a local registry.
-import { cp, mkdtemp, rm } from "node:fs/promises";
-import { tmpdir } from "node:os";
+// their settings, and a prompt calls tools. `npx` gets the package from a local registry.
+import { cp } from "node:fs/promises";
 import { join } from "node:path";
-import { describe, expect, onTestFinished, test } from "vitest";
+import { describe, expect } from "vitest";
 import { releaseForFile } from "../package/release-fixture.ts";
+import { folderForTest } from "../support/temporary-folder.ts";
 import { hostOf, runPrompt } from "./hosts.ts";
 import { startModel } from "./model.ts";
 import { type ClientName, commandOf, skipReasonFor } from "./packages.ts";
 import { useLocalRegistry } from "./registry.ts";
-import { type CommandResult, runCommand } from "./run.ts";
+import { type CommandResult, runCommand, testUnless } from "./run.ts";
 
 const { releasePath, siblingPath } = releaseForFile();
 
@@ -23,53 +23,57 @@ async function copyRepository(): Promise<string> {
 
 /** A client on a new machine. Each of its commands must exit with 0. */
 async function setUpClient(name: ClientName) {
-  const home = await mkdtemp(join(tmpdir(), "mic-mcp-home-"));
-  onTestFinished(() => rm(home, { recursive: true, force: true, maxRetries: 5 }));
+  const home = await folderForTest();
   await useLocalRegistry(home, releasePath("npm"));
-  const model = await startModel([{ tool: "list_states", arguments: {} }]);
+  const table = { source: "list_districts", arguments: { state: "Goa" }, fileName: "goa.csv" };
+  const model = await startModel([
+    { tool: "list_states", arguments: {} },
+    { tool: "save_table", arguments: table },
+  ]);
   await hostOf(name).configure(home, model.url, undefined);
   async function runClient(...args: readonly string[]): Promise<string> {
     const { code, stdout, stderr }: CommandResult = await runCommand(home, [...commandOf(name), ...args], {});
     expect(code, `${args.join(" ")}: ${stdout}${stderr}`).toBe(0);
     return stdout + stderr;
   }
-  /** Runs a prompt whose model calls list_districts. */
-  async function expectCall(args: readonly string[], variables: Readonly<Record<string, string>>): Promise<void> {
-    const { stdout, stderr } = await runPrompt(hostOf(name), home, model.url, args, variables);
-    expect(model.toolResults().join("\n"), stdout + stderr).toContain("Karnataka");
+  /** Runs a prompt whose model calls a read, and a tool that needs approval and no journal. */
+  async function expectCalls(args: readonly string[], variables: Readonly<Record<string, string>>): Promise<void> {
+    const { stdout, stderr } = await runPrompt(hostOf(name), { home, modelUrl: model.url, args, variables });
+    expect(model.toolResults().join("\n"), stdout + stderr).toMatch(/Karnataka.*Saved 3 rows/s);
   }
-  return { runClient, expectCall, repository: await copyRepository() };
+  return { runClient, expectCalls, repository: await copyRepository() };
 }
 
-function testInClient(client: ClientName, body: () => Promise<void>): void {
-  const skipReason = skipReasonFor(client);
-  test.skipIf(skipReason !== undefined)(
-    `installs in ${client} and calls a tool${skipReason === undefined ? "" : ` (skipped: ${skipReason})`}`,
+const testInClient = (client: ClientName, body: () => Promise<void>): void =>
+  testUnless(
+    skipReasonFor(client),
+    `installs in ${client} and calls tools with the documented setting`,
     { timeout: 240_000 },
     body,
   );
-}
 
 describe("the plugin", () => {
   testInClient("Claude Code", async () => {
-    const { runClient, expectCall, repository } = await setUpClient("Claude Code");
+    const { runClient, expectCalls, repository } = await setUpClient("Claude Code");
     expect(await runClient("plugin", "validate", repository)).toMatch(/Validation passed$/m);
     await runClient("plugin", "marketplace", "add", repository);
     await runClient("plugin", "install", "mic@mic-mcp", "--config", "emulator=true");
-    await expectCall(["--allowedTools", "mcp__plugin_mic_mic"], {});
+    await expectCalls(["--allowedTools", "mcp__plugin_mic_mic"], {});
   });
 
   testInClient("Codex", async () => {
-    const { runClient, expectCall, repository } = await setUpClient("Codex");
+    const { runClient, expectCalls, repository } = await setUpClient("Codex");
     await runClient("plugin", "marketplace", "add", repository);
     await runClient("plugin", "add", "mic@mic-mcp");
-    await expectCall([], { MIC_EMULATOR: "1" });
+    await expectCalls(["-c", 'plugins.mic@mic-mcp.mcp_servers.mic.default_tools_approval_mode="approve"'], {
+      MIC_EMULATOR: "1",
+    });
   });
 
   testInClient("Gemini CLI", async () => {
-    const { runClient, expectCall, repository } = await setUpClient("Gemini CLI");
+    const { runClient, expectCalls, repository } = await setUpClient("Gemini CLI");
     await runClient("extensions", "validate", repository);
     await runClient("extensions", "install", repository, "--consent", "--skip-settings");
-    await expectCall(["--yolo"], { MIC_EMULATOR: "1" });
+    await expectCalls(["--allowed-mcp-server-names", "mic"], { MIC_EMULATOR: "1" });
   });
 });

@@ -1,5 +1,6 @@
-// Runs a client's program as on a new machine: with an empty HOME, and with access only to this machine.
+// Runs a client's program as on a new machine, with an empty HOME and with access only to this machine, and defines tests of it.
 import { type ChildProcessWithoutNullStreams, spawn } from "node:child_process";
+import { type TestOptions, test } from "vitest";
 
 /** Nothing listens on port 9 ("discard"), so a request to another machine is refused immediately. */
 export const NO_NETWORK = {
@@ -44,3 +45,11 @@ export const runCommand = (
   environment: Readonly<Record<string, string>>,
 ): Promise<CommandResult> =>
   waitForExit(spawn(program, args, { cwd: home, env: { ...cleanEnvironment(home), ...NO_NETWORK, ...environment } }));
+
+/** Defines a test that is skipped if there is a reason. */
+export const testUnless = (
+  reason: string | undefined,
+  title: string,
+  options: TestOptions,
+  body: () => Promise<void>,
+) => test.skipIf(reason !== undefined)(reason === undefined ? title : `${title} (skipped: ${reason})`, options, body);

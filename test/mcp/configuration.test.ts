@@ -10,6 +10,7 @@ import {
   inProcessClientForTest,
   type TestClient,
 } from "../support/mcp.ts";
+import { words } from "../support/words.ts";
 import { GEOGRAPHY_TOOLS, POST_TOOLS, TOOL_NAMES } from "../tools/catalogue.ts";
 
 const service = serviceForFile();
@@ -41,18 +42,9 @@ describe.each(testedRevisions)("%s", (revision) => {
         .looseObject({ properties: z.record(z.string(), z.unknown()), required: z.array(z.string()).optional() })
         .parse(inputSchema);
       expect(required, name).not.toContain("workspaceId");
-      const workspaceTools = [
-        "get_capabilities",
-        "register_input",
-        "list_recipes",
-        "submit_job",
-        "list_jobs",
-        "get_usage",
-        "request_file_processing",
-        "run_job",
-        "run_jobs",
-        "retry_jobs",
-      ];
+      const workspaceTools = words(`
+        get_capabilities register_input list_recipes submit_job list_jobs get_usage request_file_processing run_job
+        run_jobs retry_jobs`);
       expect("workspaceId" in properties, name).toBe(workspaceTools.includes(name));
     }
     expect(connection.instructions()).toContain(workspaceId);

@@ -49,7 +49,7 @@ export function normalizer({ baseUrl, downloads }: VariablePaths): (text: string
       .replaceAll(baseUrl, "https://service.example")
       .replace(/(?<=mic-)[0-9a-f]{32}/g, keys)
       .replace(/(?<=again-)[0-9a-f]{16}/g, derivedKeys)
-      .replace(/(?<=ursor\\*":\\*")[\w-]{32,}/g, cursors)
+      .replace(/(?<=ursor\\*":\\*")[\w-]{23,}/g, cursors)
       .replace(/\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(?:\.\d{3})?Z/g, (instant) => normalizeInstant(instant, startedAt))
       // Merges two instants that have become equal.
       .replace(/(\d{4}-\d\d-\d\dT[\d:.]+Z) to \1/g, "$1")

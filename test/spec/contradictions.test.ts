@@ -1,5 +1,4 @@
-// Tests answers whose fields are valid but contradict the contract: the answer is returned unchanged, and the contradiction is
-// reported as drift.
+// Tests answers whose fields are valid but contradict the contract: they are returned unchanged, with drift reported.
 import { expect, test } from "vitest";
 import {
   enveloped,

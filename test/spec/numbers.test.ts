@@ -1,5 +1,4 @@
-// Tests numbers that a double cannot represent: they are never sent or shown as a different number, and never cause an internal
-// error.
+// Tests numbers that a double cannot represent: they are never sent or shown as a different number.
 import { expect, test } from "vitest";
 import * as z from "zod/v4";
 import { stubEnv } from "../api-client/client.ts";

@@ -1,5 +1,4 @@
-// Tests the size of an answer, which the contract does not limit. Answers larger than anything it describes are reported as
-// violations; for a page, the error advises a smaller limit.
+// Tests the size of an answer, which the contract does not limit: answers larger than anything it describes are violations.
 import { expect, onTestFinished, test, vi } from "vitest";
 import { createJob, enveloped, job, jobList, problem } from "../contract/samples.ts";
 import { answer, flood } from "../support/stub.ts";

@@ -1,9 +1,11 @@
-// Runs commands in the test's own process, which takes much less time than to start the program. Tests about processes, signals,
+// Runs commands of the built program in the test's own process, which takes much less time than to start it. Tests about processes, signals,
 // pipes and terminals start the built program instead (test/mcp/stdio/child.ts).
+import { createRequire } from "node:module";
 import { Readable } from "node:stream";
-import { main } from "../../src/cli/main.ts";
 import { createEmptyHome } from "./empty-home.ts";
 import { bareEnvironment } from "./mcp.ts";
+
+const require = createRequire(import.meta.url);
 
 interface Options {
   readonly env?: Readonly<Record<string, string>>;
@@ -12,6 +14,7 @@ interface Options {
 }
 
 async function execute(args: readonly string[], { env = {}, input = "" }: Options) {
+  const { main }: typeof import("../../src/cli/main.ts") = require("../../dist/main.js");
   const home = createEmptyHome();
   const environment = { ...bareEnvironment(home.path), ...env };
   const output = { stdout: "", stderr: "" };
@@ -27,11 +30,15 @@ async function execute(args: readonly string[], { env = {}, input = "" }: Option
   const stdin = Object.getOwnPropertyDescriptor(process, "stdin") ?? {};
   Object.defineProperty(process, "stdin", { configurable: true, value: Readable.from([Buffer.from(input)]) });
   const { env: previousEnvironment } = process;
+  // homedir() reads only the environment of the process, so a command would otherwise write to the user's own home folder.
+  const { HOME: previousHome } = previousEnvironment;
+  previousEnvironment["HOME"] = environment.HOME;
   process.env = environment;
   try {
     return { code: await main(args, environment), ...output };
   } finally {
     process.env = previousEnvironment;
+    if (previousHome !== undefined) previousEnvironment["HOME"] = previousHome;
     Object.defineProperty(process, "stdin", stdin);
     for (const { name, write } of streams) process[name].write = write;
     home.remove();

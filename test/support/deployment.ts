@@ -1,5 +1,4 @@
-// Starts a deployment for teams on this machine: PostgreSQL, an emulator with one client per team, an identity provider,
-// instances, and a balancer.
+// Starts a deployment for teams: PostgreSQL, an emulator, an identity provider, instances, and a balancer.
 import { randomBytes } from "node:crypto";
 import { type ClientFacts, type Emulator, type EmulatorOptions, startEmulator } from "../../src/emulator/index.ts";
 import { type Balancer, haproxyMissing, startHaproxy } from "./balancers.ts";

@@ -1,5 +1,4 @@
-// A balancer without sticky sessions: each request goes to the next server, so that consecutive messages of a client reach
-// different servers.
+// A balancer without sticky sessions: consecutive requests of a client reach different servers.
 import { createServer, type IncomingMessage, request as outgoingRequest, type ServerResponse } from "node:http";
 
 const isRefused = (error: NodeJS.ErrnoException): boolean => error.code === "ECONNREFUSED";

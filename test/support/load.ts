@@ -1,5 +1,4 @@
-// Simulates callers of a deployment: each makes one action after another and repeats it until it succeeds. The emulator's records
-// show how often each action ran.
+// Simulates callers of a deployment: each makes one action after another and repeats it until it succeeds.
 import { setTimeout as sleep } from "node:timers/promises";
 import * as z from "zod/v4";
 import { type ClientRevision, connectHttp, type TestClient } from "./mcp.ts";

@@ -1,5 +1,4 @@
-// Listens on one address for several servers. Each new connection goes to the next server, as with a name that has several
-// addresses.
+// Listens on one address for several servers: each new connection goes to the next server.
 import { connect, createServer, type Socket } from "node:net";
 
 /** If a server refuses the connection, the next one gets it. */

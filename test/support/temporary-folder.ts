@@ -7,6 +7,7 @@ import { onTestFinished } from "vitest";
 /** Creates a folder for the running test only. */
 export async function folderForTest(root = tmpdir()): Promise<string> {
   const path = await mkdtemp(join(root, "mic-mcp-test-"));
-  onTestFinished(() => rm(path, { recursive: true, force: true }));
+  // A program of the test may still write to the folder.
+  onTestFinished(() => rm(path, { recursive: true, force: true, maxRetries: 5 }));
   return path;
 }

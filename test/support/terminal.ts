@@ -1,5 +1,4 @@
-// Runs the built program on a real terminal, with the script command of util-linux: 100 columns wide, with typed keys and
-// recorded output.
+// Runs the built program on a real terminal of 100 columns, with typed keys and recorded output (script of util-linux).
 import { spawn } from "node:child_process";
 import { accessSync } from "node:fs";
 import { expect, onTestFinished } from "vitest";

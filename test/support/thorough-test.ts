@@ -1,5 +1,4 @@
-// Defines a test that only the thorough run includes; its name gives the reason if it is skipped. A smaller version of it always
-// runs.
+// Defines a test that only the thorough run includes; its name gives the reason if it is skipped.
 import { test } from "vitest";
 import { isThorough } from "./thorough.ts";
 

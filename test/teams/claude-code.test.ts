@@ -1,5 +1,4 @@
-// Claude Code signs in at a real identity provider as a user does on a terminal, and connects. It calls no tool, because that
-// needs a login at Anthropic.
+// Tests that Claude Code signs in at a real identity provider as a user does on a terminal, and connects.
 import { describe, expect, test } from "vitest";
 import { missingReason, programOf } from "../interop/packages.ts";
 import { cleanEnvironment, NO_NETWORK, run } from "../interop/run.ts";

@@ -1,5 +1,4 @@
-// Tests `mic-mcp teams`, `migrate` and `doctor --teams`: their output and refusals, and that neither contains a
-// secret.
+// Tests `mic-mcp teams`, `migrate` and `doctor --teams`: their output and refusals, without any secret.
 import { writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { afterAll, beforeAll, expect, test } from "vitest";

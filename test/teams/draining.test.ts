@@ -1,5 +1,4 @@
-// Tests the shutdown of an instance: it first reports not ready and keeps serving, so that the balancer sends requests elsewhere.
-// Then it drains.
+// Tests the shutdown of an instance: it first reports not ready and keeps serving, and then drains.
 import { setTimeout as sleep } from "node:timers/promises";
 import { expect, test } from "vitest";
 import { get, resultOf } from "../mcp/http/raw-client.ts";

@@ -1,5 +1,4 @@
-// Tests the checks of each request to a public address (Host, Origin, proxies), the metadata documents, and the headers of each
-// response.
+// Tests the checks of each request to a public address (Host, Origin, proxies), metadata documents and response headers.
 import { describe, expect, test } from "vitest";
 import { ACCEPT, exchangeBytes, get, initializeMessage, post, send } from "../mcp/http/raw-client.ts";
 import { deploymentForTest, TEAM } from "./in-process-deployment.ts";
@@ -148,14 +147,7 @@ describe("metadata documents", () => {
 
   test("no other path has a document, and no document depends on which teams exist", async () => {
     const { url } = await deploy();
-    const UNKNOWN_PATHS = [
-      "/",
-      "/mcp/",
-      "/mcp/Red",
-      "/mcp/red/more",
-      "/.well-known/openid-configuration",
-      "/downloads/x",
-    ];
+    const UNKNOWN_PATHS = "/ /mcp/ /mcp/Red /mcp/red/more /.well-known/openid-configuration /downloads/x".split(" ");
     for (const path of UNKNOWN_PATHS) expect((await read(url, path)).status, path).toBe(404);
     for (const path of [`/mcp/${TEAM}`, "/mcp/nobody"]) expect((await read(url, path)).status, path).toBe(401);
   });

@@ -62,7 +62,8 @@ export async function startFileServer({
     const holder = { issuer, subject, groups: [] };
     const linkOptions = { encryption, publicUrl: url, seconds, caller, holder, team, client: CLIENT, now: Date.now };
     const ports = { ...runtime.ports, files: createLinkedFiles({ ...linkOptions, service, inlineBytes }) };
-    return { ...runtime, ports, tools: tools.map((tool) => tool.create(ports)) };
+    const own = tools.map((tool) => tool.create(ports));
+    return { ...runtime, ports, tools: own, offered: new Map(own.map((tool) => [tool.name, tool])) };
   }
 
   const serve = createDownloads({

@@ -1,5 +1,4 @@
-// Starts a deployment in this process: an identity provider, and small tools behind the product's HTTP front end. It records the
-// tool calls.
+// Starts an identity provider and small tools behind the product's HTTP front end in this process, and records calls.
 import { McpServer } from "@modelcontextprotocol/server";
 import { onTestFinished } from "vitest";
 import * as z from "zod/v4";

@@ -1,5 +1,4 @@
-// Tests an outcome that was returned to the caller while the database could not record it: it is recorded when the database is available
-// again, with its audit row.
+// Tests that an outcome that the database could not record is recorded, with its audit row, when the database is back.
 import { expect, onTestFinished, test } from "vitest";
 import { openPostgres } from "../../src/actions/store/postgres.ts";
 import { emulatorForTest } from "../support/emulator.ts";

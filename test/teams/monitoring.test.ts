@@ -119,16 +119,16 @@ describe.skipIf(missing !== undefined)(`monitoring${missing === undefined ? "" :
     await expect.poll(readyStatus, { timeout: 15_000 }).toBe("ok");
   }
 
-  test("errors of the API fire MicApiErrors", { timeout: 120_000 }, async () => {
+  test("errors of the API fire MicApiErrors", async () => {
     const { call, injectFault } = setUp();
     await call("list_jobs");
     await expectAlert("MicApiErrors", /"kind":"upstream_unavailable","status":500.*"tool call failed"/, async () => {
       await injectFault("listMicJobs", 18);
       for (const { isError } of await call("list_jobs", 3)) expect(isError).toBe(true);
     });
-  });
+  }, 120_000);
 
-  test("a token endpoint that is down fires MicTokenEndpointErrors", { timeout: 120_000 }, async () => {
+  test("a token endpoint that is down fires MicTokenEndpointErrors", async () => {
     const { injectFault, call, execute } = setUp();
     // Every team gets new tokens when it changes.
     await expectAlert("MicTokenEndpointErrors", /"tool call failed"/, async () => {
@@ -137,29 +137,25 @@ describe.skipIf(missing !== undefined)(`monitoring${missing === undefined ? "" :
       await injectFault("token", 6);
       await call("list_jobs");
     });
-  });
+  }, 120_000);
 
-  test("a slow database is degraded and fires MicDatabaseDegraded", { timeout: 60_000 }, async () => {
+  test("a slow database is degraded and fires MicDatabaseDegraded", async () => {
     await expectAlertOnCommit(
       "PERFORM pg_sleep(0.7); RETURN NEW;",
       "degraded",
       /"dependency":"database","status":"degraded".*"reason":"slow"/,
     );
-  });
+  }, 60_000);
 
-  test("a full disk of the database fires MicDatabaseDegraded, and the instance is not ready", {
-    timeout: 60_000,
-  }, async () => {
+  test("a full disk of the database fires MicDatabaseDegraded, and the instance is not ready", async () => {
     await expectAlertOnCommit(
       "RAISE EXCEPTION USING MESSAGE = ''could not extend file: No space left on device'', ERRCODE = ''53100'';",
       "not ready",
       /"status":"failed".*No space left on device/,
     );
-  });
+  }, 60_000);
 
-  test("keys of the identity provider that are rotated twice fire MicSignInUnavailable", {
-    timeout: 60_000,
-  }, async () => {
+  test("keys of the identity provider that are rotated twice fire MicSignInUnavailable", async () => {
     const { provider, status } = setUp();
     await expectAlert("MicSignInUnavailable", /"refusal":"signing_key_unknown"/, async () => {
       for (let rotation = 0; rotation < 2; rotation++) {
@@ -168,5 +164,5 @@ describe.skipIf(missing !== undefined)(`monitoring${missing === undefined ? "" :
       }
       await expect.poll(status).toBe(503);
     });
-  });
+  }, 60_000);
 });

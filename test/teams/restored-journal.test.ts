@@ -1,5 +1,4 @@
-// Tests a journal restored from a backup, which lacks some actions: lists of actions and results of new actions report the
-// missing time span.
+// Tests a journal restored from a backup: lists of actions and new results report the missing time span.
 import { describe, expect, onTestFinished, test, vi } from "vitest";
 import { openPostgres } from "../../src/actions/store/postgres.ts";
 import type { ComposedTeams } from "../../src/teams/compose.ts";

@@ -1,5 +1,4 @@
-// Tests the rights of a caller, which depend on the token's scopes. A call that needs more is refused before it has any effect,
-// and the client learns which scopes to request.
+// Tests a caller's rights, which the token's scopes give: a call that needs more is refused and names the scopes.
 import { describe, expect, onTestFinished, test } from "vitest";
 import { createCallerService } from "../../src/teams/commands/serve.ts";
 import { connectLegacyClient, createModernClient, post, resultOf } from "../mcp/http/raw-client.ts";

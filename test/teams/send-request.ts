@@ -1,5 +1,4 @@
-// Sends raw requests of revision 2026-07-28, each with the client's capabilities, including requests that no SDK client would
-// send.
+// Sends raw requests of revision 2026-07-28, including requests that no SDK client would send.
 
 import { ACCEPT, type Message, send } from "../mcp/http/raw-client.ts";
 import { TASKS } from "../mcp/tasks/client.ts";

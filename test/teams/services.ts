@@ -1,5 +1,4 @@
-// Starts a service for all tests of a block. If the programs it needs are missing, the tests are skipped and their title has the
-// reason.
+// Starts a service for all tests of a block, or skips them with the reason if its programs are missing.
 import { afterAll, beforeAll, describe } from "vitest";
 import { type Deployment, type DeploymentOptions, deploymentMissing, startDeployment } from "../support/deployment.ts";
 import { type PostgresServer, postgresMissing, startPostgres } from "../support/postgres.ts";

@@ -1,5 +1,4 @@
-// Tests the settings of a deployment for teams: all errors are reported together, each with its fix and never with the setting's
-// value.
+// Tests the settings of a deployment: all errors are reported together, each with its fix and without its value.
 import { writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { describe, expect, test } from "vitest";

@@ -1,5 +1,4 @@
-// Tests that a deployment serves revisions before 2026-07-28 statelessly: any instance answers each POST independently, without
-// streams or sessions.
+// Tests that a deployment serves revisions before 2026-07-28 statelessly: any instance answers each POST.
 import { describe, expect, test } from "vitest";
 import { stubEnv } from "../api-client/client.ts";
 import { enveloped, job } from "../contract/samples.ts";

@@ -1,5 +1,4 @@
-// Starts the built server with telemetry, and sends raw requests that may have trace context: on stdio and HTTP, in older and
-// newer revisions.
+// Starts the built server with telemetry, and sends raw requests with trace context, over stdio and HTTP.
 import {
   CLIENT_CAPABILITIES_META_KEY,
   CLIENT_INFO_META_KEY,

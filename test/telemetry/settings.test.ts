@@ -1,5 +1,4 @@
-// Tests which variables turn telemetry on. An invalid value causes a warning on stderr and turns telemetry off, and the server
-// still serves.
+// Tests which variables turn telemetry on; an invalid value turns it off with a warning on stderr.
 import { describe, expect, test } from "vitest";
 import { isTelemetryRequested } from "../../src/telemetry/port.ts";
 import { readTelemetrySettings } from "../../src/telemetry/settings.ts";

@@ -1,5 +1,4 @@
-// Tests traces that the built server sends to a collector: spans of calls, actions and API requests, in the client's trace if it
-// names one.
+// Tests spans of calls, actions and API requests that the built server exports, in the client's trace if it names one.
 import { describe, expect, test } from "vitest";
 import { job as sample } from "../contract/samples.ts";
 import { initialize, start } from "../mcp/stdio/child.ts";

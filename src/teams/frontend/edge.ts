@@ -3,14 +3,9 @@ import type { IncomingMessage } from "node:http";
 import { isIP } from "node:net";
 import { isLoopback } from "../../core/loopback.ts";
 import { errorResponse } from "../../transports/http/responses.ts";
+import type { TeamsSettings } from "../settings.ts";
 
-export interface EdgeOptions {
-  /** The origin of the URL that clients call: `https://mic.example.org`. */
-  readonly publicOrigin: string;
-  /** Origins of web pages whose scripts may call this server. */
-  readonly allowedOrigins: readonly string[];
-  /** The balancers that end TLS, by address: their X-Forwarded-* headers are trusted. */
-  readonly isTrustedProxy: ((address: string) => boolean) | undefined;
+export interface EdgeOptions extends Pick<TeamsSettings, "publicOrigin" | "allowedOrigins" | "isTrustedProxy"> {
   /** Called once, with the first peer that sends X-Forwarded-For and is not trusted. */
   readonly onUntrustedProxy?: (peer: string) => void;
 }

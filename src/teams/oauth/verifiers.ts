@@ -4,6 +4,7 @@ import { LRUCache } from "lru-cache";
 import * as oauth from "oauth4webapi";
 import * as z from "zod/v4";
 import { errorCode, errorMessage } from "../../core/failure.ts";
+import type { SignInSettings } from "../settings.ts";
 import { type Provider, ProviderUnavailable, SigningKeyUnknown, TokenRefused } from "./provider.ts";
 
 /** Asymmetric signatures only: any attacker could make a token with `none`, or with the public key as an HMAC key. */
@@ -174,8 +175,7 @@ export function createJwtVerifier(provider: Provider, monotonicMs: () => number)
 }
 
 export interface IntrospectionOptions {
-  /** The client of this deployment at its identity provider. */
-  readonly client: { readonly id: string; readonly secret: string };
+  readonly client: NonNullable<SignInSettings["client"]>;
   /** Validity, in milliseconds, of a token whose introspection response has no `exp`. */
   readonly cacheMs: number;
   now(): number;

@@ -4,7 +4,7 @@ import { join } from "node:path";
 import { expect } from "vitest";
 import * as z from "zod/v4";
 import { capabilitySet, enveloped, problem, statesResponse } from "../../contract/samples.ts";
-import { run } from "../../mcp/stdio/child.ts";
+import { runInProcess as run } from "../../support/command.ts";
 import { emulatorEnv } from "../../support/mcp.ts";
 import { describeWithKeychain, sessionForTest } from "../../support/secret-service.ts";
 import { answer, refusingBaseUrl, type Stub, stubForTest } from "../../support/stub.ts";

@@ -1,16 +1,13 @@
 // Tests profiles: several logins in one keychain, which MIC_PROFILE or --profile selects.
 import { expect } from "vitest";
 import { enveloped, job } from "../../contract/samples.ts";
-import { run } from "../../mcp/stdio/child.ts";
+import { runInProcess as run } from "../../support/command.ts";
 import { describeWithKeychain } from "../../support/secret-service.ts";
 import { answer } from "../../support/stub.ts";
 import { expectLogin, nothing, readStatus, test } from "./session.ts";
 
 describeWithKeychain("profiles", () => {
-  test("each profile has its own login and tokens, and a logout keeps the others", { timeout: 120_000 }, async ({
-    session,
-    stub,
-  }) => {
+  test("each profile has its own login and tokens, and a logout keeps the others", async ({ session, stub }) => {
     const { baseUrl } = stub;
     await expectLogin(session, { baseUrl, clientId: "personal" });
     await expectLogin(session, { baseUrl, clientId: "work", profile: "work" });
@@ -35,7 +32,7 @@ describeWithKeychain("profiles", () => {
     expect({ clientId: left.clientId.value, tokens: left.tokens.length }).toEqual({ clientId: "work", tokens: 1 });
     await run(["logout", "--profile", "work"], { env: session.env });
     expect(await readStatus(session, work)).toMatchObject({ ...nothing, profiles: [] });
-  });
+  }, 120_000);
 
   test("a login replaces only the login of its profile", async ({ session, stub }) => {
     const { baseUrl } = stub;

@@ -1,11 +1,10 @@
-// Tests a server without credentials in its environment: all settings come from the login, and go only to the API that it was
-// stored for.
+// Tests a server without credentials in its environment: all settings come from the login, and go only to its API.
 import { setTimeout as sleep } from "node:timers/promises";
 import { expect } from "vitest";
 import { LOGIN_CACHE_MS } from "../../../src/credentials/identity.ts";
 import { basicHeader } from "../../../src/credentials/oauth.ts";
 import { jobList, statesResponse } from "../../contract/samples.ts";
-import { run } from "../../mcp/stdio/child.ts";
+import { runInProcess as run } from "../../support/command.ts";
 import { createLatch } from "../../support/latch.ts";
 import { type Connection, connectionForTest } from "../../support/mcp.ts";
 import { describeWithKeychain, sessionForTest } from "../../support/secret-service.ts";

@@ -5,7 +5,7 @@ import { createRequire } from "node:module";
 import { promisify } from "node:util";
 import { expect } from "vitest";
 import * as z from "zod/v4";
-import { run } from "../../mcp/stdio/child.ts";
+import { runInProcess as run } from "../../support/command.ts";
 import { emulatorForTest } from "../../support/emulator.ts";
 import { test as base } from "../../support/fixtures.ts";
 import { type Session, sessionForTest } from "../../support/secret-service.ts";

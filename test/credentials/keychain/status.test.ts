@@ -1,8 +1,7 @@
-// Tests `mic-mcp status` and `mic-mcp logout`: status shows the settings and their sources, never a secret; logout leaves nothing
-// stored.
+// Tests `mic-mcp status`, which shows the settings and their sources but no secret, and `mic-mcp logout`.
 import { expect } from "vitest";
 import { enveloped, job, jobList } from "../../contract/samples.ts";
-import { run } from "../../mcp/stdio/child.ts";
+import { runInProcess as run } from "../../support/command.ts";
 import { connectionForTest } from "../../support/mcp.ts";
 import { describeWithKeychain, type Session, sessionForTest } from "../../support/secret-service.ts";
 import { answer, type Stub, stubForTest } from "../../support/stub.ts";

@@ -1,5 +1,4 @@
-// Tests admission over HTTP: with MIC_HTTP_TOKEN only requests with the token are served; without it, on Linux, only those of the
-// server's own user.
+// Tests admission over HTTP: requests with the MIC_HTTP_TOKEN or, without one, those of the server's own user on Linux.
 import { execFile, spawnSync } from "node:child_process";
 import { mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";

@@ -1,5 +1,4 @@
-// Tests cancellation over HTTP: a call that its client cancels aborts its API request, and a confirmation is valid only for the
-// client that was asked.
+// Tests cancellation over HTTP: it aborts the API request. A confirmation is valid only for the client that was asked.
 import { expect, test } from "vitest";
 import { stubEnv } from "../../api-client/client.ts";
 import { enveloped, job, micEnveloped, operation } from "../../contract/samples.ts";

@@ -1,5 +1,4 @@
-// Tests the limits of bodies, headers, time and connections: a request beyond a limit is refused with a reason, and the server
-// keeps running.
+// Tests the limits of bodies, headers, time and connections: a request beyond a limit is refused with a reason.
 
 import { once } from "node:events";
 import { readFile } from "node:fs/promises";

@@ -1,5 +1,4 @@
-// A low-level MCP client over HTTP: requests of both protocol generations whose connection a test may cut at any time, and raw
-// bytes on a socket.
+// A low-level MCP client over HTTP: requests of both protocol generations that a test may cut, and raw bytes on a socket.
 import { type ClientRequest, type IncomingHttpHeaders, request } from "node:http";
 import { connect } from "node:net";
 import { setTimeout as sleep } from "node:timers/promises";

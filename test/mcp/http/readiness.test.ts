@@ -1,5 +1,4 @@
-// Tests /readyz, which reports whether calls can be served; /healthz does not report this (docs/operate/operations.md, "Serving over
-// HTTP").
+// Tests /readyz, which reports whether calls can be served (docs/operate/operations.md, "Serving over HTTP").
 import { writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { expect, test } from "vitest";

@@ -8,20 +8,15 @@ import { tools } from "../../../tools/index.ts";
 import { FILE, registerInput, submitJob } from "../../emulator/work.ts";
 import { operations } from "../../operations.ts";
 import { emulatorEnv, inProcessClientForTest } from "../../support/mcp.ts";
+import { words } from "../../support/words.ts";
 import type { Bench } from "../../tools/bench.ts";
 import { describeEachRevisionInProcess } from "../../tools/revisions.ts";
 
 // The list of docs/interface.md, "Resources".
-const TEMPLATES = [
-  "mic://geography/states/{code}/districts",
-  "mic://workspaces/{workspaceId}/jobs",
-  "mic://workspaces/{workspaceId}/recipes",
-  "mic://jobs/{jobId}",
-  "mic://recipes/{versionId}",
-  "mic://inputs/{inputId}",
-  "mic://operations/{operationId}",
-  "mic://processing-requests/{requestId}",
-];
+const TEMPLATES = words(`
+  mic://geography/states/{code}/districts mic://workspaces/{workspaceId}/jobs mic://workspaces/{workspaceId}/recipes
+  mic://jobs/{jobId} mic://recipes/{versionId} mic://inputs/{inputId} mic://operations/{operationId}
+  mic://processing-requests/{requestId}`);
 const CATALOG_URI = "mic://geography/catalogue.tsv";
 const STATIC = ["mic://geography/states", CATALOG_URI, "mic://actions"];
 

@@ -1,10 +1,9 @@
 // Connects the SDK's client with its host side of the Skills extension, which verifies each file against its entry.
 import { Client } from "@modelcontextprotocol/client";
 import { SkillsClient } from "@modelcontextprotocol/client/ext/skills";
-import { StdioClientTransport } from "@modelcontextprotocol/client/stdio";
+import { StdioServerTransport } from "@modelcontextprotocol/server/stdio";
 import { onTestFinished } from "vitest";
-import { createEmptyHome } from "../../support/empty-home.ts";
-import { bareEnvironment, entryArguments } from "../../support/mcp.ts";
+import { serveInProcess } from "../../support/in-process.ts";
 
 export const REVISIONS = ["2025-11-25", "2026-07-28"] as const;
 export type Revision = (typeof REVISIONS)[number];
@@ -20,14 +19,12 @@ export async function connectSkills(
 ): Promise<SkillsConnection> {
   const mode = revision === "2026-07-28" ? { pin: revision } : ("legacy" as const);
   const client = new Client({ name: "skills", version: "1" }, { versionNegotiation: { mode } });
-  const home = createEmptyHome();
+  const { stdin, stdout, close } = serveInProcess(env);
   onTestFinished(async () => {
     await client.close();
-    home.remove();
+    await close();
   });
-  const args = [...entryArguments(), "serve"];
-  await client.connect(
-    new StdioClientTransport({ command: process.execPath, args, env: { ...bareEnvironment(home.path), ...env } }),
-  );
+  // The first parameter is the stream that the client reads.
+  await client.connect(new StdioServerTransport(stdout, stdin));
   return { client, skills: new SkillsClient(client) };
 }

@@ -6,6 +6,7 @@ import { InputState } from "../../../src/contract/inputs.ts";
 import { JobState } from "../../../src/contract/jobs.ts";
 import { tools } from "../../../tools/index.ts";
 import { createRetryableJob, FILE } from "../../emulator/work.ts";
+import { words } from "../../support/words.ts";
 import { describeLatestRevision } from "../../tools/revisions.ts";
 
 const names = readdirSync("skills");
@@ -24,34 +25,10 @@ const FAILURES = ["invalid_arguments", "rejected", "outcome_unknown"];
 const OTHER_CAPITALS = ["M4_FILE", "SAFE_RESUME", "RESTART", "SKILL", "JSON", "UP", "TN", "KL", "READY", "UT"];
 
 /** Fields of results that the skills name. */
-const FIELDS = [
-  "nextStep",
-  "summary",
-  "action.replayed",
-  "resourceId",
-  "retriedBy",
-  "retryable",
-  "totalRows",
-  "totals",
-  "exact",
-  "ambiguous",
-  "matches",
-  "consistency",
-  "certainty",
-  "vintage",
-  "made",
-  "partOf",
-  "unlisted",
-  "mandalCount",
-  "kind",
-  "since",
-  "via",
-  "data.id",
-  "data.state",
-  "data.outputDatasetVersionId",
-  "data.recipe.inputs[].name",
-  "data.recipe.parameters.definition",
-];
+const FIELDS = words(`
+  nextStep summary action.replayed resourceId retriedBy retryable totalRows totals exact ambiguous matches consistency
+  certainty vintage made partOf unlisted mandalCount kind since via data.id data.state data.outputDatasetVersionId
+  data.recipe.inputs[].name data.recipe.parameters.definition`);
 
 /** Fields of answers without all lists (test/tools/geography-coverage.test.ts). */
 const INCOMPLETE_FIELDS = ["coverage", "coverage.missing"];

@@ -1,7 +1,7 @@
 // Tests how skills are served: with the extension's methods in two revisions and as resources, limited by the configuration.
 import { readFileSync } from "node:fs";
 import { describe, expect, test } from "vitest";
-import { connectionForTest } from "../../support/mcp.ts";
+import { inProcessClientForTest } from "../../support/mcp.ts";
 import { connectSkills, REVISIONS } from "./client.ts";
 
 const NAMES = ["answer-geography", "retry-safely", "run-a-job"];
@@ -70,7 +70,7 @@ describe.each(REVISIONS)("%s", (revision) => {
 });
 
 test("a client of the first SDK reads skills as resources", async () => {
-  const connection = await connectionForTest("v1-client");
+  const connection = await inProcessClientForTest("v1-client", {});
   const listed = (await connection.listResources()).filter(({ uri }) => uri.startsWith("skill:"));
   expect(listed.map(({ name }) => name)).toEqual(NAMES);
   for (const { uri, name } of listed)

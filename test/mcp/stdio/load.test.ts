@@ -26,7 +26,7 @@ const mixedMessage = (id: number): object =>
     { jsonrpc: "2.0", id, method: "resources/read", params: { uri: "mic://geography/states" } },
   ][id % 5] ?? {};
 
-test("thousands of calls do not leak memory", long, async () => {
+test("thousands of calls do not leak memory", async () => {
   const program = await startSession(reportsHeap);
   const count = runCount(4_000, 10_000);
   async function callAll(from: number): Promise<number> {
@@ -45,16 +45,16 @@ test("thousands of calls do not leak memory", long, async () => {
   const after = await callAll(2 + count);
   // At most 50 bytes per call, or 0.4 MB in total, because the size of the heap varies.
   expect(after - before).toBeLessThan(Math.max(0.4 * MB, 50 * count));
-});
+}, 60_000);
 
-test("10,000 concurrent requests are each answered once, with ids that are numbers or strings", long, async () => {
+test("10,000 concurrent requests are each answered once, with ids that are numbers or strings", async () => {
   const program = await startSession(smallHeap);
   const all = [...idRange(2, 9_000), ...idRange(1, 1_000).map((n) => `id ${n}`)];
   program.process.stdin.write(all.map((id, n) => toLine({ ...mixedMessage(n), id })).join(""));
   await program.answersTo(all);
   program.send({ jsonrpc: "2.0", id: "last", method: "ping" });
   expect(await program.next()).toMatchObject({ id: "last", result: {} });
-});
+}, 60_000);
 
 const megabyte = Buffer.alloc(MB, "x");
 
@@ -83,7 +83,7 @@ test.each([
   },
 );
 
-test("100 MB without a line ending are refused without an id, and the server exits when stdin ends", long, async () => {
+test("100 MB without a line ending are refused without an id, and the server exits when stdin ends", async () => {
   const program = await startSession();
   await write(program, ...Array.from({ length: 100 }, () => megabyte), "\n");
   const refusal = await program.next();
@@ -92,4 +92,4 @@ test("100 MB without a line ending are refused without an id, and the server exi
   await write(program, ...Array.from({ length: 20 }, () => megabyte));
   program.process.stdin.end();
   expect(await program.exit).toMatchObject({ code: 0 });
-});
+}, 60_000);

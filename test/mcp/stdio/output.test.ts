@@ -7,7 +7,6 @@ import { answer, type Stub, stubForTest } from "../../support/stub.ts";
 import { callMessage, initialize, type Program, start } from "./child.ts";
 import { smallHeap } from "./memory.ts";
 
-const long = { timeout: 60_000 };
 const pollOptions = { timeout: 20_000 };
 
 /** With 13 KB per answer, as much as the small heap holds. */
@@ -41,25 +40,21 @@ async function startStalledSession(stub: Stub, count: number): Promise<Program> 
 }
 
 describe("a client that does not read stdout", () => {
-  test(
-    "a client that does not read has few of its requests started; when it reads again, it gets each answer once",
-    long,
-    async () => {
-      const stub = await stubForTest();
-      const program = await startStalledSession(stub, 1_000);
-      const countBegun = async (): Promise<number> => {
-        const { length } = stub.requests;
-        await new Promise((resolve) => setTimeout(resolve, 200));
-        return stub.requests.length === length ? length : await countBegun();
-      };
-      expect(await countBegun()).toBeLessThan(MAX_BEGUN);
-      program.process.stdout.resume();
-      await program.answersTo(idRange(2, 1_000));
-      expect(stub.requests).toHaveLength(1_000);
-    },
-  );
+  test("a client that does not read has few of its requests started; when it reads again, it gets each answer once", async () => {
+    const stub = await stubForTest();
+    const program = await startStalledSession(stub, 1_000);
+    const countBegun = async (): Promise<number> => {
+      const { length } = stub.requests;
+      await new Promise((resolve) => setTimeout(resolve, 200));
+      return stub.requests.length === length ? length : await countBegun();
+    };
+    expect(await countBegun()).toBeLessThan(MAX_BEGUN);
+    program.process.stdout.resume();
+    await program.answersTo(idRange(2, 1_000));
+    expect(stub.requests).toHaveLength(1_000);
+  }, 60_000);
 
-  test("answers that are not read do not use memory, however many are requested", long, async () => {
+  test("answers that are not read do not use memory, however many are requested", async () => {
     const program = start(["serve", "--emulator"], { node: smallHeap });
     await initialize(program);
     program.process.stdout.pause();
@@ -70,7 +65,7 @@ describe("a client that does not read stdout", () => {
     program.send({ jsonrpc: "2.0", method: "notifications/cancelled", params: { requestId: ANSWER_COUNT + 1 } });
     program.process.stdout.resume();
     await program.answersTo(idRange(2, ANSWER_COUNT - 1));
-  });
+  }, 60_000);
 
   test.each<readonly [string, (program: Program) => void]>([
     ["stdin ends", ({ process }) => void process.stdin.end()],

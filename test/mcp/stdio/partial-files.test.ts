@@ -1,5 +1,4 @@
-// Tests the partial files of downloads: they are removed however the server ends. A killed server leaves them; downloads remove
-// them after a day.
+// Tests that partial files of downloads are removed however the server ends; after a kill, by a later download.
 import { lutimes, mkdir, readdir, symlink, utimes, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { expect, test } from "vitest";
@@ -65,7 +64,7 @@ test.each(endings)("%s during downloads leaves no partial files", long, async (_
   }
 });
 
-test("a call that is canceled just before the exit leaves no partial file", long, async () => {
+test("a call that is canceled just before the exit leaves no partial file", async () => {
   const { stub, folder, files } = await setUp();
   for (let round = 0; round < runCount(1, 3); round++) {
     const program = await startSession(stub, folder);
@@ -76,35 +75,31 @@ test("a call that is canceled just before the exit leaves no partial file", long
     await program.exit;
     expect(await files()).toEqual([]);
   }
-});
+}, 60_000);
 
-test(
-  "a partial file that no process has written to for a day is removed by the next download, and nothing else is",
-  long,
-  async () => {
-    const { stub, folder, files } = await setUp();
-    const twoDaysAgo = new Date(Date.now() - 2 * 86_400_000);
-    const killed = await startSession(stub, folder);
-    killed.send(downloadMessage(2, "old"));
-    await expect.poll(files).toHaveLength(1);
-    const [old = ""] = await files();
-    killed.send(downloadMessage(3, "recent"));
-    await expect.poll(files).toHaveLength(2);
-    const recent = (await files()).find((name) => name !== old) ?? "";
-    await expect.poll(async () => (await readdir(join(folder, old))).length).toBe(1);
-    killed.process.kill("SIGKILL");
-    await killed.exit;
-    await utimes(join(folder, old, "part"), twoDaysAgo, twoDaysAgo);
+test("a partial file that no process has written to for a day is removed by the next download, and nothing else is", async () => {
+  const { stub, folder, files } = await setUp();
+  const twoDaysAgo = new Date(Date.now() - 2 * 86_400_000);
+  const killed = await startSession(stub, folder);
+  killed.send(downloadMessage(2, "old"));
+  await expect.poll(files).toHaveLength(1);
+  const [old = ""] = await files();
+  killed.send(downloadMessage(3, "recent"));
+  await expect.poll(files).toHaveLength(2);
+  const recent = (await files()).find((name) => name !== old) ?? "";
+  await expect.poll(async () => (await readdir(join(folder, old))).length).toBe(1);
+  killed.process.kill("SIGKILL");
+  await killed.exit;
+  await utimes(join(folder, old, "part"), twoDaysAgo, twoDaysAgo);
 
-    // Similar names: a file, a link, a folder with another prefix.
-    const similar = [".mic-mcp-part-file", ".mic-mcp-part-link", ".mic-mcp-other", "report.part"];
-    await writeFile(join(folder, ".mic-mcp-part-file"), "mine");
-    await writeFile(join(folder, "report.part"), "mine");
-    await mkdir(join(folder, ".mic-mcp-other"));
-    await symlink(join(folder, ".mic-mcp-other"), join(folder, ".mic-mcp-part-link"));
-    for (const name of similar) await lutimes(join(folder, name), twoDaysAgo, twoDaysAgo);
+  // Similar names: a file, a link, a folder with another prefix.
+  const similar = [".mic-mcp-part-file", ".mic-mcp-part-link", ".mic-mcp-other", "report.part"];
+  await writeFile(join(folder, ".mic-mcp-part-file"), "mine");
+  await writeFile(join(folder, "report.part"), "mine");
+  await mkdir(join(folder, ".mic-mcp-other"));
+  await symlink(join(folder, ".mic-mcp-other"), join(folder, ".mic-mcp-part-link"));
+  for (const name of similar) await lutimes(join(folder, name), twoDaysAgo, twoDaysAgo);
 
-    await downloadFully(await startSession(stub, folder), 2, "next");
-    expect(await files()).toEqual([recent, ...similar, "quick-next.bin"].sort());
-  },
-);
+  await downloadFully(await startSession(stub, folder), 2, "next");
+  expect(await files()).toEqual([recent, ...similar, "quick-next.bin"].sort());
+}, 60_000);

@@ -1,5 +1,4 @@
-// Tests the public surface: the result of tools/list in each protocol revision. Reviewers read it in
-// __snapshots__/tools-list.json.
+// Tests the public surface: the result of tools/list in each protocol revision (__snapshots__/tools-list.json).
 
 import { describe, expect, test } from "vitest";
 import * as z from "zod/v4";

@@ -1,5 +1,4 @@
-// Tests that hosts that load tools by search find the right one: 30 plain queries through a BM25 search over names, titles, descriptions
-// and arguments.
+// Tests that hosts that load tools by search find the right one: 30 plain queries through a BM25 search.
 import { expect, test } from "vitest";
 import { connectInProcess, type ListedTool } from "../../support/mcp.ts";
 
