@@ -6,6 +6,7 @@ import {
   type NextStep,
   type ResultContext,
   type ToolResult,
+  toOfferedStep,
   toolResult,
   type View,
   withExactNumbers,
@@ -115,12 +116,12 @@ export function pageResult<T>(
   const items = isFull ? data.map(withExactNumbers) : summaries;
   const { nextCursor, hasMore } = page;
   const again = { ...query, ...(isFull && { view }), cursor: nextCursor };
-  const nextPage: NextStep | undefined =
-    nextCursor === null ? undefined : { tool: call.tool, arguments: again, why: "the next page" };
+  const nextPage =
+    nextCursor === null ? undefined : toOfferedStep({ tool: call.tool, arguments: again, why: "the next page" }, call);
   const truncationNote = isCut ? ["This answer has reached its size limit."] : [];
   const nextStep = hasMore && end === undefined ? nextPage : undefined;
   return toolResult(call, data, {
-    summary: [options.summary, ...truncationNote, end ?? restText(hasMore, nextPage !== undefined)].join(" "),
+    summary: [options.summary, ...truncationNote, end ?? restText(hasMore, nextCursor !== null)].join(" "),
     nextStep: options.nextStep ?? nextStep,
     fields: { ...facts, data: items, page },
     requestId: meta.requestId,

@@ -192,7 +192,7 @@ export type ResultContext = Pick<ToolCall, "isOffered" | "workspaceId">;
  * Returns the step as a call that is offered here, without the default workspace: retry_jobs can do what retry_job does. Undefined if no
  * offered tool can do it.
  */
-function toOfferedStep(
+export function toOfferedStep(
   step: NextStep | undefined,
   { isOffered, workspaceId: own }: ResultContext,
 ): NextStep | undefined {
