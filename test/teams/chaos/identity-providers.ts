@@ -182,6 +182,8 @@ const createLemonldapConfiguration = (origin: string, resource: string, folder: 
     ...{ macros: { _whatToTrace: "lc($_user)" }, whatToTrace: "_whatToTrace" },
     ...{ globalStorage: "Apache::Session::File", globalStorageOptions: store("sessions") },
     ...{ persistentStorage: "Apache::Session::File", persistentStorageOptions: store("persistent") },
+    // The default folder of this cache is writable only for root.
+    ...{ localSessionStorage: "Cache::FileCache", localSessionStorageOptions: { cache_root: join(folder, "cache") } },
     demoExportedVars: { cn: "cn", mail: "mail", uid: "uid" },
     locationRules: { "127.0.0.1": { default: "accept" } },
     groups: Object.fromEntries(GROUPS.map((group) => [group, "1"])),
