@@ -319,7 +319,7 @@ export const COMMANDS = {
       "secret-file": {
         type: "string",
         value: "PATH",
-        about: "file with the client secret, on every instance; only its path is stored",
+        about: "file with the client secret, present on every instance; only its path is stored",
       },
       "skip-verify": { type: "boolean", about: "do not verify the credentials" },
       json: JSON_FLAG,

@@ -16,7 +16,7 @@ export const DEFAULT_JOB_PAGE = 25;
 export const jobCursor = chars(1, 4096);
 export const recipeCursor = z
   .string()
-  .regex(/^[A-Za-z0-9_-]{43}$/, { error: "must be 43 characters of letters, digits, _ -" });
+  .regex(/^[A-Za-z0-9_-]{43}$/, { error: "must be 43 characters of letters, digits, _ or -" });
 
 export const jobPage = <T extends z.ZodType>(item: T) =>
   z.strictObject({

@@ -50,7 +50,7 @@ const hasNoConsecutiveDots = (text: string): boolean => !text.includes("..");
 export const workspaceStyleId = z
   .string()
   .regex(WORKSPACE_STYLE_ID, {
-    error: "must be 1-128 characters: a letter or digit, then letters, digits, _ . : -",
+    error: "must be 1-128 characters: a letter or digit, then letters, digits, _ . : or -",
   })
   .refine(hasNoConsecutiveDots, { error: "must not contain two consecutive dots" });
 
@@ -76,6 +76,6 @@ export const inputKey = z.string().regex(/^[A-Za-z0-9._:/-]{1,128}$/, {
 export const processingKey = z
   .string()
   .regex(/^[A-Za-z0-9][A-Za-z0-9_.:-]{7,127}$/, {
-    error: "must be 8-128 characters: a letter or digit, then letters, digits, _ . : -",
+    error: "must be 8-128 characters: a letter or digit, then letters, digits, _ . : or -",
   })
   .refine(hasNoConsecutiveDots, { error: "must not contain two consecutive dots" });

@@ -7,7 +7,7 @@ import { chars, workspaceStyleId } from "./text.ts";
 
 export const UsageBucket = z.strictObject({
   metric: z.string().regex(/^[A-Z][A-Z0-9_]{0,79}$/, {
-    error: "must be 1-80 characters: an uppercase letter, then uppercase letters, digits, _",
+    error: "must be 1-80 characters: an uppercase letter, then uppercase letters, digits or _",
   }),
   unit: z.enum(["COUNT", "BYTE"]).nullable(),
   unitDefinitionState: z.enum(["DEFINED", "NOT_CONFIGURED"]),

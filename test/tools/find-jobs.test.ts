@@ -134,7 +134,7 @@ describeLatestRevision((bench) => {
     const found = Found.parse(structured);
     expect(foundIds(found)).toEqual(sortedIds(jobs.slice(0, 41)));
     expect(sum(found.counts)).toBe(41);
-    expect(found.summary).toContain(`No more since ${since}, because the list is newest first.`);
+    expect(found.summary).toContain(`All remaining jobs are older than ${since}: the list is newest first.`);
     expect(found.nextStep).toBeUndefined();
   });
 

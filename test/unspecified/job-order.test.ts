@@ -38,7 +38,7 @@ test("stops at the first older job if the newest come first, and says so [4.2/as
   expect(data.map(({ id }) => id)).toEqual(young);
   expect(requestedPages).toHaveLength(1);
   expect(read).toEqual({ jobs: 100, complete: false });
-  expect(summary).toContain(`No more since ${createdSince}, because the list is newest first.`);
+  expect(summary).toContain(`All remaining jobs are older than ${createdSince}: the list is newest first.`);
   expect(nextStep).toBeUndefined();
   expect(structured).toMatchObject({ page: { nextCursor: "at 100", hasMore: true } });
 });

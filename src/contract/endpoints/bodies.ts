@@ -7,7 +7,7 @@ import { RecipeVersionId } from "../recipes.ts";
 import { chars, hex64, plainText, scalarText, workspaceStyleId } from "../text.ts";
 
 export const Port = z.string().regex(/^[A-Za-z][A-Za-z0-9_-]{0,79}$/, {
-  error: "must be 1-80 characters: a letter, then letters, digits, _ -",
+  error: "must be 1-80 characters: a letter, then letters, digits, _ or -",
 });
 
 export const InputBinding = z.strictObject({ port: Port, inputId: workspaceStyleId });

@@ -251,6 +251,6 @@ export const PROCESSING_REQUEST = {
   },
   "revoked, security": {
     summary: (request) =>
-      `The request was REVOKED${reasonOf(request)}; the file may no longer be processed. Do not ask again unless the user wants it.`,
+      `The request was REVOKED${reasonOf(request)}; the file may no longer be processed. Do not request permission again unless the user wants it.`,
   },
 } satisfies Phrases<RequestFacts>;

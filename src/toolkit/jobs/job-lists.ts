@@ -124,7 +124,7 @@ function findingText({ data, givenUp, read, ended }: FoundJobs): string {
 
 /** The list is newest first, so far as it was read, and the contract does not promise more. */
 const endText = ({ isRestOld }: FoundJobs, { createdSince = "" }: JobFilter): string | undefined =>
-  isRestOld ? `No more since ${createdSince}, because the list is newest first.` : undefined;
+  isRestOld ? `All remaining jobs are older than ${createdSince}: the list is newest first.` : undefined;
 
 async function listFilteredJobs(args: ListArguments, call: ToolCall, ports: JobPorts): Promise<JobList> {
   const { cursor, view, ...query } = args;

@@ -244,7 +244,7 @@ const REQUESTS: readonly Row<keyof typeof PROCESSING_REQUEST, ProcessingRequest>
   ["rejected, purpose", request("REJECTED", "PURPOSE_NOT_ALLOWED"), /needs another purpose\.$/],
   ["rejected, source", request("REJECTED", "SOURCE_NOT_ELIGIBLE"), /needs another file\.$/],
   ["revoked", request("REVOKED", "ACCESS_NO_LONGER_REQUIRED"), /no longer be processed\.$/],
-  ["revoked, security", request("REVOKED", "SECURITY_REVOKED"), /Do not ask again/],
+  ["revoked, security", request("REVOKED", "SECURITY_REVOKED"), /Do not request permission again/],
 ];
 
 describe("advice table", () => {
