@@ -168,6 +168,11 @@ async function waitUntilReady(port: number): Promise<void> {
     .toBe(200);
 }
 
+/** HAProxy answers 503 until its health check has found an instance. */
+async function waitUntilBalanced(origin: string): Promise<void> {
+  await expect.poll(() => fetch(`${origin}/mcp`).then(({ status }) => status), { timeout: 60_000 }).not.toBe(503);
+}
+
 const skipped = missing === undefined ? "" : ` (skipped: ${missing})`;
 test.skipIf(missing !== undefined)(
   `the commands of the page lead from an empty machine to two instances and a restored backup${skipped}`,
@@ -196,6 +201,7 @@ test.skipIf(missing !== undefined)(
     const instances = ports.map((port) => `http://127.0.0.1:${port}`);
     const balancer = await startHaproxy(instances, { port: Number(new URL(origin).port) });
     onTestFinished(() => balancer.stop());
+    await waitUntilBalanced(origin);
     const token = await provider.issueToken(`${origin}/mcp`, { seconds: 3_600 });
     const client = await connectHttp("v2-modern", `${origin}/mcp`, { token });
     onTestFinished(() => client.close());
@@ -219,6 +225,7 @@ test.skipIf(missing !== undefined)(
       readiness = await type(step, { RESTORED_DATABASE_URL: restoredUrl });
     }
     expect(JSON.parse(readiness)).toMatchObject({ checks: { database: { restoredAt: expect.anything() } } });
+    await waitUntilBalanced(origin);
     // The restored instance does not know the second action, and says so.
     const listed = await client.callTool("list_actions", {});
     expect(listed.text).toMatch(/restored/);
