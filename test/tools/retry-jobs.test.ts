@@ -307,7 +307,7 @@ test("a job that fails for ever is resumed, restarted and then given up, and no 
       note: "CHURN failed after a RESTART too",
     },
   ]);
-  expect(given["summary"]).toContain("retry_job retries one of them anyway.");
+  expect(given["summary"]).toContain("contact the operator. retry_job retries one of them anyway.");
   const unretried = await call("list_jobs", { workspaceId: "micws_1", unretried: true });
   expect(unretried).toMatchObject({ data: [], givenUp: 1 });
   expect(unretried["nextStep"]).toBeUndefined();

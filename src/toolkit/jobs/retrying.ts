@@ -345,7 +345,7 @@ function summaryOf(
       `Retried before by an identical call: ${replayedCount === made.length ? "all" : replayedCount}.`,
     rest.length > 0 && `Other jobs: ${countsOf(rest)}.`,
     rows.some(({ code }) => code === GIVEN_UP) &&
-      `GIVEN_UP: another retry will most likely fail too; ask the user to contact the operator retry_job retries one of them anyway.`,
+      "GIVEN_UP: another retry will most likely fail too; ask the user to contact the operator. retry_job retries one of them anyway.",
     retries.length > 0 &&
       `Not retried, because they are retries themselves: ${countsOf(retries.map(({ state }) => state))}.`,
     remaining > 0 && `${formatCount(remaining, "more job matches", "more jobs match")}.`,
