@@ -94,11 +94,14 @@ async function defaultWorkspace(
 /** Omits the parts of the advice that mention tools that are not offered. */
 function withOfferedAdvice(facts: FailureFacts, { offered }: Runtime): FailureFacts {
   const adapt = (text: string): string => omitUnofferedTools(text, (name) => offered.has(name));
-  const { fieldErrors } = facts;
-  const named = fieldErrors?.map((each) => ({ ...each, message: adapt(each.message) }));
-  const { next, ...others } = named ? { ...facts, fieldErrors: named } : facts;
-  const advice = next === undefined ? "" : adapt(next);
-  return advice === "" ? others : { ...facts, ...others, next: advice };
+  const { fieldErrors, next } = facts;
+  const adapted: FailureFacts = {
+    ...facts,
+    ...(fieldErrors && { fieldErrors: fieldErrors.map((each) => ({ ...each, message: adapt(each.message) })) }),
+    ...(next !== undefined && { next: adapt(next) }),
+  };
+  const { next: advice, ...others } = adapted;
+  return advice === "" ? others : adapted;
 }
 
 /** These tools need no configuration, because they read only the journal. */
