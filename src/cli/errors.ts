@@ -55,9 +55,6 @@ function toUsageError(error: unknown, { name, flags }: Command): unknown {
 /** Addresses the user instead of an agent. */
 export const rephraseForUser = (text: string): string =>
   text
-    // "Ask the user to set A, or to start B." becomes "Set A, or start B."
-    .replace(/\bAsk the user to [^.:]*(?=,? or to )/g, (request) => request.replaceAll(", to ", ", "))
-    .replace(/(\bAsk the user to .*?),? or to /g, "$1, or ")
     .replace(/(^|[.:] )Ask the user to (.)/g, (_, start: string, letter: string) => start + letter.toUpperCase())
     .replace(/\bask the user to /g, "");
 

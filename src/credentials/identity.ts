@@ -166,11 +166,11 @@ export function createIdentity(options: IdentityOptions): Identity {
     return noKeychainReason === undefined
       ? notConfigured(
           `${what}${of}.`,
-          `Ask the user to run mic-mcp login${flag}, to set ${variables}, or to start the server with --emulator.`,
+          `Ask the user to run mic-mcp login${flag}, set ${variables}, or start the server with --emulator.`,
         )
       : notConfigured(
           `${what}, and ${noKeychainReason}.`,
-          `Ask the user to set ${variables} or to start the server with --emulator.`,
+          `Ask the user to set ${variables}, or start the server with --emulator.`,
         );
   }
 
