@@ -504,27 +504,27 @@ const sourceRef = {
     https://catalogue.example/%4 https://catalogue.example/a[1] https://catalogue.example/#a#b`),
 };
 
-describe("StatesResponse", () => {
-  const testFields = createObjectTests(playground.StatesResponse, samples.statesResponse, {
-    optional: [...metadata, "states.*.lgdCode"],
-  });
-  testFields("has exactly its fields, and so have its states [2.1/closed-objects]");
+function testMetadata(testFields: ReturnType<typeof createObjectTests>): void {
   testFields("[2.1/catalog-contract]", { contract });
   testFields("[2.1/catalog-source]", { source: anyText });
   testFields("[2.1/catalog-source-ref]", { sourceRef });
   testFields("[2.1/catalog-source-updated-at]", { sourceUpdatedAt: anyText });
   testFields("[2.1/catalog-fallback-used]", { fallbackUsed: boolean });
+}
+
+describe("StatesResponse", () => {
+  const testFields = createObjectTests(playground.StatesResponse, samples.statesResponse, {
+    optional: [...metadata, "states.*.lgdCode"],
+  });
+  testFields("has exactly its fields, and so have its states [2.1/closed-objects]");
+  testMetadata(testFields);
   testFields("[2.1/states-response]", { states: list(0, 64, () => samples.state) });
 });
 
 describe("DistrictsResponse", () => {
   const testFields = createObjectTests(playground.DistrictsResponse, samples.districtsResponse, { optional: metadata });
   testFields("has exactly its fields, and so have its districts [2.1/closed-objects]");
-  testFields("[2.1/catalog-contract]", { contract });
-  testFields("[2.1/catalog-source]", { source: anyText });
-  testFields("[2.1/catalog-source-ref]", { sourceRef });
-  testFields("[2.1/catalog-source-updated-at]", { sourceUpdatedAt: anyText });
-  testFields("[2.1/catalog-fallback-used]", { fallbackUsed: boolean });
+  testMetadata(testFields);
   testFields("[2.1/districts-response-state]", { state: anyText });
   testFields("[2.1/districts-response-districts]", { districts: list(0, 256, () => samples.district) });
 });
