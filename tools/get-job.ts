@@ -2,10 +2,11 @@
 import * as z from "zod/v4";
 import { getMicJob } from "../src/contract/endpoints/job-processing.ts";
 import type { Job } from "../src/contract/jobs.ts";
+import { memoizeUntilFailure } from "../src/core/async.ts";
 import { createJobPresenter } from "../src/toolkit/advice/job.ts";
 import { view, waitSeconds } from "../src/toolkit/arguments.ts";
 import { defineTool } from "../src/toolkit/define-tool.ts";
-import { readOrigins } from "../src/toolkit/jobs/origins.ts";
+import { readOrigin } from "../src/toolkit/jobs/origins.ts";
 import { outputs } from "../src/toolkit/outputs.ts";
 import { readResource } from "../src/toolkit/polling.ts";
 
@@ -19,10 +20,12 @@ export const getJob = defineTool({
   input: z.strictObject({ ...getMicJob.pathParameters.shape, waitSeconds, view }),
   output: outputs.advised<Job>(),
   run({ jobId, ...how }, call, ports) {
-    const presenter = createJobPresenter(ports);
+    // One lookup in the journal serves the advice and the origin.
+    const readHistory = memoizeUntilFailure(() => ports.actions.readHistory(jobId)).get;
+    const presenter = createJobPresenter({ ...ports, actions: { readHistory } });
     const toSummary = async (job: Job) => ({
       ...(await presenter.toSummary(job)),
-      ...(await readOrigins([jobId], ports)).get(jobId),
+      ...(await readOrigin(jobId, readHistory(), ports)),
     });
     const reading = { endpoint: getMicJob, path: { jobId }, presenter: { ...presenter, toSummary }, ...how };
     return readResource(reading, call, ports);

@@ -36,6 +36,16 @@ function toResourceAction(stored: StoredAction): ResourceAction {
   return { ...toListedAction(stored), isRefused: kind === "precondition_failed" || kind === "conflict" };
 }
 
+/** What the journal contains about a resource. */
+export interface ResourceHistory {
+  /** Up to 50 actions on the resource: unresolved, then succeeded, then rejected ones, each group latest first. */
+  readonly actions: readonly ResourceAction[];
+  /** The arguments of the action that created it; of the first one, if several responses named it. */
+  readonly creationArguments?: Arguments | undefined;
+}
+
+const rankOf = ({ state }: StoredAction): number => (state === "rejected" ? 2 : state === "succeeded" ? 1 : 0);
+
 /** The description of an action in a call, without the service. */
 export type CallerActionDescriptor = Omit<ActionDescriptor, "service">;
 
@@ -106,19 +116,23 @@ export function createServiceActions({ actions, journal, serviceName, hooks, red
     find: async (key: string) => await findAction(await journal(), await callerServiceName(), key),
     /** Counts the unresolved actions of all callers. */
     countUnresolved: async () => await countUnresolved(await journal()),
-    /** Returns up to 50 actions on a resource: unresolved, then succeeded, then rejected ones, each group latest first. */
-    async listByResource(id: string): Promise<readonly ResourceAction[]> {
+    async readHistory(id: string): Promise<ResourceHistory> {
       const { query, columns, read } = await journal();
-      // Sorted here: sorting in SQLite takes longer than the rest of the query, and nearly every read of a job finds no row.
-      const sql = `SELECT ${columns} FROM actions WHERE service = $1 AND about = $2 LIMIT ${MAX_ROWS}`;
+      // Two lookups in one statement, because SQLite uses no index for OR. Sorted here: sorting in SQLite takes longer than the rest
+      // of the query, and nearly every read of a job finds no row.
+      const sql = `SELECT ${columns} FROM actions WHERE service = $1 AND about = $2
+         UNION ALL SELECT ${columns} FROM actions WHERE service = $1 AND resource_id = $2 AND about <> $2 LIMIT ${MAX_ROWS}`;
       const rows = (await query(sql, [await callerServiceName(), toStoredId(id)])).map(read);
-      const rankOf = ({ state }: StoredAction): number => (state === "rejected" ? 2 : state === "succeeded" ? 1 : 0);
-      return rows
-        .sort((one, other) => rankOf(one) - rankOf(other) || other.created_at - one.created_at)
-        .slice(0, MAX_ACTIONS_PER_RESOURCE)
-        .map(toResourceAction);
+      rows.sort((one, other) => rankOf(one) - rankOf(other) || other.created_at - one.created_at);
+      const creation = rows.findLast(({ resource_id }) => resource_id === id);
+      return {
+        actions: rows
+          .filter(({ about }) => about === id)
+          .slice(0, MAX_ACTIONS_PER_RESOURCE)
+          .map(toResourceAction),
+        creationArguments: creation && parseCanonicalArguments(creation.arguments),
+      };
     },
-    findCreationArguments: async (id: string) => (await findManyCreationArguments([id])).get(id),
     findManyCreationArguments,
   };
 }

@@ -7,9 +7,12 @@ const TOOL_NAME = new RegExp(`\\b(?:${TOOL_NAMES.join("|")})\\b`, "g");
  * Omits each sentence, and each part of a sentence after a semicolon, that mentions a tool that is not offered. The first sentence of a
  * description or an error mentions no other tool.
  */
-export const omitUnofferedTools = (text: string, isOffered: (name: string) => boolean): string =>
-  text
+export function omitUnofferedTools(text: string, isOffered: (name: string) => boolean): string {
+  const mentionsOnlyOffered = (part: string): boolean => (part.match(TOOL_NAME) ?? []).every(isOffered);
+  if (mentionsOnlyOffered(text)) return text;
+  return text
     .split(/(?<=[.;]) /)
-    .filter((part) => (part.match(TOOL_NAME) ?? []).every(isOffered))
+    .filter(mentionsOnlyOffered)
     .join(" ")
     .replace(/;$/, ".");
+}

@@ -49,9 +49,9 @@ test("a caller sees no actions of other callers", async () => {
   );
   expect(await bob.actions.findArguments("submit_job", KEY)).toBeUndefined();
   expect(await ann.actions.findArguments("submit_job", KEY)).toEqual({ recipeVersionId: "recipe-1" });
-  expect(await bob.actions.listByResource("recipe-1")).toEqual([]);
-  expect(await bob.actions.findCreationArguments("job-1")).toBeUndefined();
-  expect(await ann.actions.findCreationArguments("job-1")).toEqual({ recipeVersionId: "recipe-1" });
+  expect(await bob.actions.readHistory("recipe-1")).toEqual({ actions: [] });
+  expect(await bob.actions.readHistory("job-1")).toEqual({ actions: [] });
+  expect((await ann.actions.readHistory("job-1")).creationArguments).toEqual({ recipeVersionId: "recipe-1" });
   expect(await bob.submit("recipe-1", made), "a key of the server's own form is nobody's to guess").toMatchObject({
     kind: "conflict",
     sideEffect: "none",

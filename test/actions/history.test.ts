@@ -86,7 +86,7 @@ describeEachDriver((driver) => {
       createResolution("succeeded", "job-12"),
     );
     await insertAction(journal, { key: "a submission" }, createResolution("succeeded", "job-1"));
-    const found = await createServiceActionsFor(journal).listByResource("job-1");
+    const { actions: found, creationArguments } = await createServiceActionsFor(journal).readHistory("job-1");
     expect(found.map(({ idempotencyKey }) => idempotencyKey)).toEqual(["unknown", "second", "first", "refused"]);
     expect(found[0]).toEqual({
       tool: "retry_job",
@@ -100,14 +100,15 @@ describeEachDriver((driver) => {
       isRefused: true,
     });
     expect(found[1]).toMatchObject({ resourceId: "job-3", isRefused: false });
-    expect(await createServiceActionsFor(journal).listByResource("job-2")).toEqual([]);
+    expect(creationArguments).toEqual(parseCanonicalArguments(newAction().arguments));
+    expect((await createServiceActionsFor(journal).readHistory("job-2")).actions).toEqual([]);
   });
 
   test("a job is found by its id, whatever characters the id has", async () => {
     const { journal } = await openRecordedJournal(driver, await driver.createLocation());
     for (const jobId of ["a:b", "job/1 %25", "é🍨", "%", "retries"]) {
       await insertAction(journal, { key: jobId, path: pathOf(jobId, "cancellations"), arguments: args(jobId) });
-      const found = await createServiceActionsFor(journal).listByResource(jobId);
+      const { actions: found } = await createServiceActionsFor(journal).readHistory(jobId);
       expect(found.map(({ arguments: { jobId: id } }) => id)).toEqual([jobId]);
       expect(await journal.find("service", jobId)).toMatchObject({ about: jobId });
     }
@@ -122,18 +123,19 @@ describeEachDriver((driver) => {
       createResolution("succeeded", "job-2"),
     );
     await insertManyActions(database, LATER);
-    expect(await createServiceActionsFor(journal).findCreationArguments("job-2")).toEqual({ retryMode: "RESTART" });
-    expect(await createServiceActionsFor(journal, "another").findCreationArguments("job-2")).toBeUndefined();
-    expect(await createServiceActionsFor(journal).findCreationArguments("job-1")).toBeUndefined();
+    const { readHistory } = createServiceActionsFor(journal);
+    expect((await readHistory("job-2")).creationArguments).toEqual({ retryMode: "RESTART" });
+    expect((await readHistory("job-1")).creationArguments).toBeUndefined();
+    const another = createServiceActionsFor(journal, "another");
+    expect((await another.readHistory("job-2")).creationArguments).toBeUndefined();
   });
 
   test.each<[string, readonly string[], (journal: Journal) => Promise<unknown>]>([
     [
-      "what was done about a job",
-      ["actions_about"],
-      (journal) => createServiceActionsFor(journal).listByResource("about-7"),
+      "the history of a job",
+      ["actions_about", "actions_made"],
+      (journal) => createServiceActionsFor(journal).readHistory("about-7"),
     ],
-    ["what made it", ["actions_made"], (journal) => createServiceActionsFor(journal).findCreationArguments("made-7")],
     [
       "the latest action with a fingerprint",
       ["actions_(?:by_fingerprint|slot)"],

@@ -105,9 +105,9 @@ describeEachDriver((driver) => {
       const written = await insertAction(journal, "a", { about: id });
       expect(written.about).toBe(id);
       expect((await journal.resolve(written, { ...SUCCEEDED, resourceId: id }))?.resource_id).toBe(id);
-      expect(await createServiceActionsFor(journal).findCreationArguments(id)).toEqual({});
+      expect((await createServiceActionsFor(journal).readHistory(id)).creationArguments).toEqual({});
       expect(
-        (await createServiceActionsFor(journal).listByResource(id)).map(({ idempotencyKey }) => idempotencyKey),
+        (await createServiceActionsFor(journal).readHistory(id)).actions.map(({ idempotencyKey }) => idempotencyKey),
       ).toEqual(["a"]);
     },
   );

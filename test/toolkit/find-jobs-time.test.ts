@@ -26,7 +26,7 @@ test("a filtered read takes at most 20 s", async () => {
   const ports = {
     service,
     retries: createRetryCache(),
-    actions: { listByResource: async () => [], findCreationArguments: async () => undefined },
+    actions: { readHistory: async () => ({ actions: [] }) },
   };
   const found = await findJobs(wish, { context, report: () => undefined }, ports);
   expect(requestedPages).toHaveLength(3);

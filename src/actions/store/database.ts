@@ -21,6 +21,9 @@ export interface Database {
 /** The clock of PostgreSQL: the time when it received the statement. */
 export const POSTGRES_CLOCK = "CAST(EXTRACT(EPOCH FROM statement_timestamp()) * 1000 AS BIGINT)";
 
+/** Whether the statement only reads. */
+export const isSelect = (sql: string): boolean => /^\s*SELECT/i.test(sql);
+
 /** Converts an engine's error into the error that is thrown. */
 export type MapError = (error: unknown) => unknown;
 

@@ -11,7 +11,7 @@ import {
   isTooManyConnections,
   NoPrimary,
 } from "./connection.ts";
-import { type Database, type MapError, POSTGRES_CLOCK, ResponseLost, type SqlValue } from "./database.ts";
+import { type Database, isSelect, type MapError, POSTGRES_CLOCK, ResponseLost, type SqlValue } from "./database.ts";
 import { createPrimaryFinder, FIND_TIMEOUT_MS } from "./primary.ts";
 
 const CONNECT_MS = 5_000;
@@ -30,8 +30,6 @@ const DEFAULT_CONNECTIONS = 4;
  * synchronous ones. They are not startup options of the connection, because poolers such as pgbouncer refuse those.
  */
 const SETTINGS = `SET synchronous_commit = on; SET statement_timeout = ${STATEMENT_MS}`;
-
-const isSelect = (sql: string): boolean => /^\s*SELECT/i.test(sql);
 
 export interface PostgresOptions {
   /** Maximum number of connections (default 4). */

@@ -5,7 +5,7 @@ import { chmod, mkdir, open } from "node:fs/promises";
 import { join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
 import { errorMessage } from "../../core/failure.ts";
-import type { Database, DatabaseRow, MapError, SqlValue } from "./database.ts";
+import { type Database, type DatabaseRow, isSelect, type MapError, type SqlValue } from "./database.ts";
 
 /**
  * Total time that a statement waits for another process's write. Each try blocks for BLOCKING_BUSY_MS; the event loop is free in
@@ -114,7 +114,7 @@ export async function openSqlite(
   const walIdentity = fileIdentity(wal);
   const prepared = new Map<string, Statement>();
 
-  /** Throws if the file was replaced or deleted: an action that other servers do not see might run twice. */
+  /** Throws if the file was replaced or deleted: an action that other servers do not see might run twice. Called before each write. */
   function assertInPlace(): void {
     // On Windows, an open file cannot be moved or deleted.
     if (process.platform === "win32" || (fileIdentity(path) === identity && fileIdentity(wal) === walIdentity)) return;
@@ -122,7 +122,7 @@ export async function openSqlite(
   }
 
   function run(sql: string, values: readonly SqlValue[] | undefined): readonly DatabaseRow[] {
-    assertInPlace();
+    if (!isSelect(sql)) assertInPlace();
     const statement = prepared.get(sql) ?? engine.prepare(sql);
     prepared.set(sql, statement);
     return statement.all(toNamedParameters(values)).filter(isRow);

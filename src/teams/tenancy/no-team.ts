@@ -79,8 +79,7 @@ export function createFailingActions(failure: Failure): ServiceActions {
     listUnresolved: refuse,
     find: refuse,
     countUnresolved: refuse,
-    listByResource: refuse,
-    findCreationArguments: refuse,
+    readHistory: refuse,
     findManyCreationArguments: refuse,
   };
 }

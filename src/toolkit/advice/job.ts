@@ -1,6 +1,6 @@
 // This module presents jobs: it selects the phrase, reads the job's history, and builds the summary view.
 import { formatDuration } from "../../actions/deduplication-window.ts";
-import type { ResourceAction } from "../../actions/service-actions.ts";
+import type { ResourceAction, ResourceHistory } from "../../actions/service-actions.ts";
 import type { Job, Stage } from "../../contract/jobs.ts";
 import { withTimeoutFallback } from "../../core/async.ts";
 import { quote } from "../../core/untrusted-text.ts";
@@ -44,14 +44,14 @@ const CANCEL: ToolName = "cancel_job";
 
 /** The sources of a job's history: the journal first, then other jobs that this process has read. */
 export type HistoryPorts = Pick<Ports, "retries"> & {
-  readonly actions: Pick<Ports["actions"], "listByResource" | "findCreationArguments">;
+  readonly actions: Pick<Ports["actions"], "readHistory">;
 };
 
 const HISTORY_LIMIT_MS = 1_000;
 
-/** Returns `otherwise` if the journal fails or takes more than 1 s. Then the advice is less precise, but the read succeeds in time. */
-const withHistoryTimeout = <T>(reading: Promise<T>, otherwise: T): Promise<T> =>
-  withTimeoutFallback(reading, otherwise, HISTORY_LIMIT_MS);
+/** Returns no actions if the journal fails or takes more than 1 s. Then the advice is less precise, but the read succeeds in time. */
+const readActions = (jobId: string, { actions }: HistoryPorts): Promise<ResourceHistory> =>
+  withTimeoutFallback(actions.readHistory(jobId), { actions: [] }, HISTORY_LIMIT_MS);
 
 function findRetry(actions: readonly ResourceAction[], jobId: string, { retries }: HistoryPorts): JobHistory["retry"] {
   const made = actions.find(({ tool, state }) => tool === RETRY && state === "succeeded");
@@ -61,20 +61,16 @@ function findRetry(actions: readonly ResourceAction[], jobId: string, { retries 
 
 /** Returns the job's retry, if it is known. */
 export const findKnownRetry = async (jobId: string, ports: HistoryPorts): Promise<JobHistory["retry"]> =>
-  findRetry(await withHistoryTimeout(ports.actions.listByResource(jobId), []), jobId, ports);
+  findRetry((await readActions(jobId, ports)).actions, jobId, ports);
 
 export async function readJobHistory(job: Job, ports: HistoryPorts): Promise<JobHistory> {
-  const madeBy = job.state === "FAILED" && job.retryOfBatchId !== null && ports.actions.findCreationArguments(job.id);
-  const [actions, made] = await Promise.all([
-    withHistoryTimeout(ports.actions.listByResource(job.id), []),
-    madeBy ? withHistoryTimeout(madeBy, undefined) : undefined,
-  ]);
+  const { actions, creationArguments } = await readActions(job.id, ports);
   const retry = findRetry(actions, job.id, ports);
   /** An unresolved cancellation is moot if the job has ended. An unresolved, rejected retry is moot if the job's retry is known. */
   const isMoot = ({ tool, isRefused }: ResourceAction): boolean =>
     tool === CANCEL ? ENDED.has(job.state) : isRefused && retry?.id !== undefined;
   const unresolved = actions.find((action) => action.state === "unknown" && !isMoot(action));
-  return { unresolved, retry, restarted: made?.["retryMode"] === "RESTART" };
+  return { unresolved, retry, restarted: creationArguments?.["retryMode"] === "RESTART" };
 }
 
 /** After this many attempts of a stage, another retry is not advised. */
@@ -188,7 +184,7 @@ export function jobProgress(job: Job) {
   return { progress: job.stages.filter(isDone).length, total: job.stages.length, message: `${job.state}${units}` };
 }
 
-export const createJobPresenter = (ports: Pick<Ports, "actions" | "retries">): PollableResourcePresenter<Job> => ({
+export const createJobPresenter = (ports: HistoryPorts): PollableResourcePresenter<Job> => ({
   version: ({ resourceVersion }) => resourceVersion,
   isMoving: isJobMoving,
   progressSnapshot,
@@ -206,7 +202,7 @@ export const createJobPresenter = (ports: Pick<Ports, "actions" | "retries">): P
 });
 
 /** Presents a job to the agent that has just named its recipe, and that reads its publication in the summary. */
-export function createRunPresenter(ports: Pick<Ports, "actions" | "retries">): PollableResourcePresenter<Job> {
+export function createRunPresenter(ports: HistoryPorts): PollableResourcePresenter<Job> {
   const presenter = createJobPresenter(ports);
   const omitted = ["recipeVersionId", "createdAt", "publicationState"];
   const toSummary = (job: Job) =>

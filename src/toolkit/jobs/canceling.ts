@@ -15,7 +15,7 @@ import { type ActionResult, type Advice, callText, resourceResult, type ToolResu
 import { runAction } from "../run-action.ts";
 import { type ActionPorts, type JobPorts, type ToolCall, toStepFailure } from "../tool-call.ts";
 import { readJob, readOffer } from "./batch.ts";
-import { readOrigins } from "./origins.ts";
+import { readOrigin } from "./origins.ts";
 
 interface JobConfirmation {
   readonly jobId: string;
@@ -42,7 +42,7 @@ export async function prepareJobConfirmation(
   const job = answer?.value.data;
   if (job) check?.(job);
   const retry = (await findKnownRetry(jobId, ports))?.id;
-  const origin = (await readOrigins([jobId], ports)).get(jobId);
+  const origin = await readOrigin(jobId, ports.actions.readHistory(jobId), ports);
   const offer = job && (await readOffer(job.recipeVersionId, call, ports).catch(() => undefined));
   const sentences = [
     question,

@@ -84,7 +84,7 @@ export async function findOrRegisterInput(
 ): Promise<PortInput> {
   if (inputId !== undefined) return await readInput(port, inputId, call, ports);
   /** Registrations in the journal that may have created an input for `referenceId`. Successful ones come first, the latest first. */
-  const registrations = (await ports.actions.listByResource(referenceId))
+  const registrations = (await ports.actions.readHistory(referenceId)).actions
     .filter(
       ({ tool, state, resourceId, arguments: args }) =>
         tool === REGISTER &&

@@ -1,4 +1,6 @@
 // This module finds in the journal what jobs were submitted with, so that a job can be recognized.
+import type { Arguments } from "../../actions/fingerprint.ts";
+import type { ResourceHistory } from "../../actions/service-actions.ts";
 import { isJsonObject } from "../../contract/json.ts";
 import { withTimeoutFallback } from "../../core/async.ts";
 import type { Ports } from "../tool-call.ts";
@@ -14,15 +16,21 @@ export interface JobOrigin {
 const MAX_RETRIES = 5;
 const LIMIT_MS = 1_000;
 
+interface OriginPorts {
+  readonly actions: Pick<Ports["actions"], "findManyCreationArguments">;
+}
+
+/** `created`: the arguments of the actions that created these jobs, by job id. */
 async function findOrigins(
   jobIds: readonly string[],
-  actions: Pick<Ports["actions"], "findManyCreationArguments">,
+  created: ReadonlyMap<string, Arguments>,
+  { actions }: OriginPorts,
 ): Promise<ReadonlyMap<string, JobOrigin>> {
   const submissions = new Map<string, { readonly clientReference: unknown; readonly inputIds: readonly string[] }>();
   /** The requested jobs by the id of the job that they retry, or their own id. */
   let pending = new Map(jobIds.map((id) => [id, [id]]));
   for (let round = 0; round <= MAX_RETRIES && pending.size > 0; round++) {
-    const found = await actions.findManyCreationArguments([...pending.keys()]);
+    const found = round === 0 ? created : await actions.findManyCreationArguments([...pending.keys()]);
     const earlier = new Map<string, string[]>();
     for (const [id, requested] of pending) {
       const { jobId, clientReference, inputBindings } = found.get(id) ?? {};
@@ -50,9 +58,21 @@ async function findOrigins(
   );
 }
 
+const withLimit = (origins: Promise<ReadonlyMap<string, JobOrigin>>): Promise<ReadonlyMap<string, JobOrigin>> =>
+  withTimeoutFallback(origins, new Map<string, JobOrigin>(), LIMIT_MS);
+
 /** Returns the origins by job id. Returns none if the journal fails or takes more than 1 s, because rows are useful without them. */
-export const readOrigins = (
-  jobIds: readonly string[],
-  { actions }: { readonly actions: Pick<Ports["actions"], "findManyCreationArguments"> },
-): Promise<ReadonlyMap<string, JobOrigin>> =>
-  withTimeoutFallback(findOrigins(jobIds, actions), new Map<string, JobOrigin>(), LIMIT_MS);
+export const readOrigins = (jobIds: readonly string[], ports: OriginPorts): Promise<ReadonlyMap<string, JobOrigin>> =>
+  withLimit(ports.actions.findManyCreationArguments(jobIds).then((created) => findOrigins(jobIds, created, ports)));
+
+/** Like `readOrigins` for one job, whose history was already requested. */
+export async function readOrigin(
+  jobId: string,
+  history: Promise<ResourceHistory>,
+  ports: OriginPorts,
+): Promise<JobOrigin | undefined> {
+  const reading = history.then(({ creationArguments: args }) =>
+    findOrigins([jobId], new Map(args && [[jobId, args]]), ports),
+  );
+  return (await withLimit(reading)).get(jobId);
+}

@@ -149,7 +149,7 @@ async function readRetry(action: ActionStatus, call: ToolCall, ports: JobPorts):
     .sort((one, other) => (one.createdAt < other.createdAt ? -1 : 1));
   for (const job of retries) {
     // Another action in the journal created this job.
-    if (await ports.actions.findCreationArguments(job.id)) continue;
+    if ((await ports.actions.readHistory(job.id)).creationArguments) continue;
     const finding = `Resolved: the action ran once. Job ${formatToken(about)} was retried as job ${formatToken(job.id)}.`;
     const outcome = { value: { data: job, meta: found.meta }, resourceId: job.id };
     return await recordOutcome(action, ports, outcome, { outcome: "resolved", resourceId: job.id, finding });
