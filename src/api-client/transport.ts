@@ -164,31 +164,54 @@ function flattenHeaders(headers: Record<string, string | string[] | undefined>):
 /** A body that receives no bytes for this time is aborted. */
 const STALL_MS = 30_000;
 
+type ResponseHead = Omit<StreamedResponse, "body">;
+
+/** Receives the body of a response. */
+interface BodyReceiver {
+  /** Returns false if the rest must wait until the body is read. */
+  push(chunk: Buffer): boolean;
+  end(): void;
+  fail(error: Error): void;
+}
+
+/** Ends one exchange. */
+interface ExchangeEnd<T> {
+  readonly controller: Dispatcher.DispatchController;
+  succeed(value: T): void;
+  fail(error: unknown): void;
+  /** Called when the body is complete or no longer wanted: from then on, the signal does not abort it. */
+  release(): void;
+}
+
 /** Sends once. A request that is aborted while it waits for a free connection is not sent. */
 async function send<T>(
   dispatcher: Dispatcher,
   { method, origin, path, headers, body: content }: WireRequest,
   { timeoutMs, signal, proxyFor }: SendLimits & Pick<Transport, "proxyFor">,
-  read: (response: StreamedResponse) => Promise<T>,
+  receive: (head: ResponseHead, end: ExchangeEnd<T>) => BodyReceiver,
 ): Promise<T> {
   signal.throwIfAborted();
   try {
     return await new Promise<T>((resolve, reject) => {
       let controller: Dispatcher.DispatchController | undefined;
-      let body: Readable | undefined;
-      let isComplete = false;
+      let receiver: BodyReceiver | undefined;
       let broken: TransportError | undefined;
 
-      function failWith(error: unknown): void {
+      const release = () => signal.removeEventListener("abort", onAbort);
+      function succeed(value: T): void {
         clearTimeout(timer);
-        signal.removeEventListener("abort", onAbort);
+        resolve(value);
+      }
+      function fail(error: unknown): void {
+        clearTimeout(timer);
+        release();
         reject(error);
       }
       function giveUp(message: string, timedOut: boolean): void {
         // The request starts when the proxy has connected to the API.
         const proxy = timedOut && controller === undefined ? proxyFor(origin) : undefined;
         broken = new TransportError(message, { sent: controller !== undefined, timedOut, proxy });
-        failWith(broken);
+        fail(broken);
         controller?.abort(broken);
       }
       const onAbort = () => giveUp("it was given up", false);
@@ -205,31 +228,18 @@ async function send<T>(
           },
           onResponseStart(started, status, fields) {
             if (status < 200) return;
-            const bodyStream = new Readable({
-              read: () => started.resume(),
-              destroy(error, done) {
-                if (!isComplete) started.abort(error ?? new Error("the rest is not wanted"));
-                done(error);
-              },
-            });
-            // A reader receives the error. This listener is for an error that occurs before there is a reader.
-            bodyStream.on("error", () => undefined);
-            bodyStream.once("close", () => signal.removeEventListener("abort", onAbort));
-            body = bodyStream;
-            read({ status, headers: flattenHeaders(fields), body: bodyStream })
-              .then(resolve, failWith)
-              .finally(() => clearTimeout(timer));
+            receiver = receive(
+              { status, headers: flattenHeaders(fields) },
+              { controller: started, succeed, fail, release },
+            );
           },
           onResponseData(started, chunk) {
-            if (body?.push(chunk) === false) started.pause();
+            if (receiver?.push(chunk) === false) started.pause();
           },
-          onResponseEnd() {
-            isComplete = true;
-            body?.push(null);
-          },
+          onResponseEnd: () => receiver?.end(),
           onResponseError(_, error) {
-            if (body) body.destroy(toTransportError(error));
-            else failWith(error);
+            if (receiver) receiver.fail(toTransportError(error));
+            else fail(error);
           },
         },
       );
@@ -240,18 +250,54 @@ async function send<T>(
   }
 }
 
-const bufferResponse =
+/** Resolves with the complete body, and rejects one that is too large. */
+const receiveBuffer =
   (maxBytes: number) =>
-  async ({ status, headers, body }: StreamedResponse): Promise<WireResponse> => {
+  (head: ResponseHead, { controller, succeed, fail, release }: ExchangeEnd<WireResponse>): BodyReceiver => {
     const chunks: Buffer[] = [];
     let bytes = 0;
-    for await (const chunk of body) {
-      bytes += chunk.length;
-      if (bytes > maxBytes) throw new ResponseTooLarge(maxBytes, { status, headers });
-      chunks.push(chunk);
-    }
-    return { status, headers, body: Buffer.concat(chunks, bytes) };
+    return {
+      push(chunk) {
+        bytes += chunk.length;
+        if (bytes <= maxBytes) chunks.push(chunk);
+        else {
+          const tooLarge = new ResponseTooLarge(maxBytes, head);
+          fail(tooLarge);
+          controller.abort(tooLarge);
+        }
+        return true;
+      },
+      end() {
+        release();
+        succeed({ ...head, body: Buffer.concat(chunks, bytes) });
+      },
+      fail,
+    };
   };
+
+/** Resolves with the head, and a stream of the body. */
+function receiveStream(head: ResponseHead, { controller, succeed, release }: ExchangeEnd<StreamedResponse>) {
+  let isComplete = false;
+  const body = new Readable({
+    read: () => controller.resume(),
+    destroy(error, done) {
+      if (!isComplete) controller.abort(error ?? new Error("the rest is not wanted"));
+      done(error);
+    },
+  });
+  // A reader receives the error. This listener is for an error that occurs before there is a reader.
+  body.on("error", () => undefined);
+  body.once("close", release);
+  succeed({ ...head, body });
+  return {
+    push: (chunk: Buffer) => body.push(chunk),
+    end() {
+      isComplete = true;
+      body.push(null);
+    },
+    fail: (error: Error) => void body.destroy(error),
+  };
+}
 
 /** Reads the same variables as undici, which checks at each request whether a proxy applies. */
 const hasProxy = (): boolean => PROXY_VARIABLES.some((name) => Boolean(process.env[name]));
@@ -283,9 +329,9 @@ export function createTransport(
 
   return {
     exchange: async (request, limits) =>
-      await send(await calls.get(), request, { ...limits, proxyFor }, bufferResponse(limits.maxBytes)),
+      await send(await calls.get(), request, { ...limits, proxyFor }, receiveBuffer(limits.maxBytes)),
     openStream: async (request, limits) =>
-      await send(await files.get(), request, { ...limits, proxyFor }, async (response) => response),
+      await send(await files.get(), request, { ...limits, proxyFor }, receiveStream),
     proxyFor,
     async close() {
       for (const started of [calls.ifStarted(), files.ifStarted()]) await (await started)?.destroy();
