@@ -74,7 +74,7 @@ function incompleteFailure(coverage: Coverage): Failure {
   const seconds = secondsUntilComplete(coverage);
   return new Failure({
     kind: seconds === undefined ? "upstream_unavailable" : "rate_limited",
-    message: `Nothing was saved, because lists are missing: ${formatMissingReasons(coverage)}.`,
+    message: `Nothing was saved, because the table would be incomplete: ${formatMissingReasons(coverage)}.`,
     retryable: true,
     sideEffect: "none",
     ...(seconds !== undefined && { retryAfterSeconds: seconds }),
