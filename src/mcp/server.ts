@@ -62,8 +62,18 @@ export interface Connection {
   readonly confirmation: Confirmation;
   /** The transport of the connection, as telemetry names it. */
   readonly network: Network;
-  /** Whether `initialize` or `server/discover` may ask this server for its instructions (default false). */
+  /** Whether `initialize` or `server/discover` may ask this server for its instructions (default false: it has none). */
   readonly isFirst?: boolean;
+}
+
+/** Returns the instructions, with the number of unresolved actions at this time. */
+async function writeInstructions(runtime: Runtime): Promise<string> {
+  const { offered, notes } = runtime;
+  const [workspaceId, unresolved] = await Promise.all([
+    workspaceWithTimeout(runtime),
+    offered.has("resolve_actions") ? withTimeoutFallback(runtime.countUnresolved(), 0, JOURNAL_WAIT_MS) : 0,
+  ]);
+  return buildInstructions([...offered.values()], workspaceId, [...unresolvedNotes(unresolved), ...notes]);
 }
 
 export async function createServer(
@@ -72,12 +82,7 @@ export async function createServer(
   protocolEra: ProtocolEra,
 ): Promise<Server> {
   const { subscriptions, confirmation } = connection;
-  const { tools, offered, config, notes, version, telemetry } = runtime;
-  const mayResolve = connection.isFirst === true && offered.has("resolve_actions");
-  const [workspaceId, unresolved] = await Promise.all([
-    workspaceWithTimeout(runtime),
-    mayResolve ? withTimeoutFallback(runtime.countUnresolved(), 0, JOURNAL_WAIT_MS) : 0,
-  ]);
+  const { tools, offered, config, version, telemetry } = runtime;
   const linkOf = (uri: string) => resourceLink(uri, runtime);
   const info = serverInfo(version);
   const tasks =
@@ -91,7 +96,7 @@ export async function createServer(
       views: config.apps !== "never",
     }),
     requestState: { verify: confirmation.verify },
-    instructions: buildInstructions([...offered.values()], workspaceId, [...unresolvedNotes(unresolved), ...notes]),
+    ...(connection.isFirst === true && { instructions: await writeInstructions(runtime) }),
     cacheHints: CACHE_HINTS,
   };
   const server = telemetry
@@ -102,9 +107,9 @@ export async function createServer(
   const visibleTools = (context: ServerContext): readonly Tool[] =>
     filterVisibleTools([...offered.values()], config, capabilitiesOf(context));
   server.setRequestHandler("tools/list", async (_, context) => {
-    const currentWorkspaceId = workspaceId ?? (await workspaceWithTimeout(runtime));
+    const workspaceId = await workspaceWithTimeout(runtime);
     return {
-      tools: visibleTools(context).map((tool) => toListedTool(tool, currentWorkspaceId, (name) => offered.has(name))),
+      tools: visibleTools(context).map((tool) => toListedTool(tool, workspaceId, (name) => offered.has(name))),
     };
   });
   const supportsLinks = (): boolean =>

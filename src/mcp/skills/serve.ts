@@ -4,15 +4,16 @@ import { type ProtocolEra, ProtocolError, ProtocolErrorCode, type Server } from 
 import * as z from "zod/v4";
 import { type Skills, skillCacheHints } from "./skills.ts";
 
+const ListParams = z.object({ cursor: z.string().optional() });
+const GetParams = z.object({ uri: z.string() });
+
 const invalidParams = (message: string): ProtocolError => new ProtocolError(ProtocolErrorCode.InvalidParams, message);
 
 export function serveSkills(server: Server, skills: Skills, protocolEra: ProtocolEra): void {
-  const ListParams = z.object({ cursor: z.string().optional() });
   server.setRequestHandler("skills/list", { params: ListParams }, async ({ cursor }) => {
     if (cursor !== undefined) throw invalidParams("Invalid cursor: all skills are on one page.");
     return { skills: [...(await skills.entries())], ...skillCacheHints(protocolEra) };
   });
-  const GetParams = z.object({ uri: z.string() });
   server.setRequestHandler("skills/get", { params: GetParams }, async ({ uri }) => {
     const entries = await skills.entries();
     const skill = entries.find((entry) => entry.uri === uri);
