@@ -36,11 +36,11 @@ function toResourceAction(stored: StoredAction): ResourceAction {
   return { ...toListedAction(stored), isRefused: kind === "precondition_failed" || kind === "conflict" };
 }
 
-/** What the journal contains about a resource. */
+/** The actions in the journal that concern a resource. */
 export interface ResourceHistory {
   /** Up to 50 actions on the resource: unresolved, then succeeded, then rejected ones, each group latest first. */
   readonly actions: readonly ResourceAction[];
-  /** The arguments of the action that created it; of the first one, if several responses named it. */
+  /** The arguments of the action that created it. If several responses named it, the first action counts. */
   readonly creationArguments?: Arguments | undefined;
 }
 
