@@ -148,15 +148,14 @@ describeWithKeychain("a keychain that is locked, mute, on a frozen bus or absent
       program.send(callMessage(10, "list_jobs", { workspaceId: "micws_1" }));
       program.send(callMessage(11, "list_states"));
       program.send({ jsonrpc: "2.0", id: 12, method: "tools/list" });
-      for (let id = 100; !answered.includes(10); id++) {
+      for (let id = 100; !answered.includes(10) || !answered.includes(12); id++) {
         program.send({ jsonrpc: "2.0", id, method: "ping" });
         while (!answered.includes(id)) answered.push(Answer.parse(await program.next()).id);
         await new Promise((resolve) => setTimeout(resolve, 50));
       }
       // A server that is blocked by the keychain would answer the first of them only when it is unblocked.
       expect(answered.indexOf(10), what).toBeGreaterThan(5);
-      const others = answered.filter((id) => id < 100);
-      expect([others.slice(0, 2).sort(), others.at(-1)], what).toEqual([[11, 12], 10]);
+      expect(answered.indexOf(11), what).toBeLessThan(answered.indexOf(10));
     });
   });
 });
