@@ -31,8 +31,11 @@ export interface Advice {
 /** Presents a kind of resource: its URI, the advice on its state, and its summary view. */
 export interface ResourcePresenter<T> {
   readonly uri: (resource: T) => string | undefined;
-  /** `readAt`: the time of the API's response, in milliseconds since 1970; undefined if it is unknown. */
-  readonly advise: (resource: T, readAt?: number) => Advice | Promise<Advice>;
+  /**
+   * `readAt`: the time of the API's response, in milliseconds since 1970; undefined if it is unknown. `isNew`: an action has just created
+   * the resource, so the journal contains no other action on it (default false).
+   */
+  readonly advise: (resource: T, readAt?: number, isNew?: boolean) => Advice | Promise<Advice>;
   /** Returns the fields of the summary view. */
   readonly toSummary: (resource: T) => object | Promise<object>;
   /** Returns true if the resource will not change anymore. */
@@ -234,6 +237,8 @@ export interface ReadAnswer<T> extends DecodedBody<Envelope<T>> {
 
 interface PresentationOptions extends Pick<ResultFacts, "action" | "notice" | "replay"> {
   readonly view?: View | undefined;
+  /** True if this call has just created the resource (default false). */
+  readonly isNew?: boolean;
 }
 
 /** Builds the result for one resource: its state, the next step and, after an action, the key and the attempts. */
@@ -241,11 +246,11 @@ export async function resourceResult<T extends object>(
   { value: { data, meta }, respondedAt, drift }: ReadAnswer<T>,
   presenter: ResourcePresenter<T>,
   call: ResultContext,
-  { view, ...facts }: PresentationOptions = {},
+  { view, isNew, ...facts }: PresentationOptions = {},
 ): Promise<ToolResult<T>> {
   const { action, notice, replay } = facts;
   const [advice, summary] = await Promise.all([
-    presenter.advise(data, respondedAt),
+    presenter.advise(data, respondedAt, isNew),
     view === "full" ? data : presenter.toSummary(data),
   ]);
   const shown = withExactNumbers(summary);

@@ -203,6 +203,7 @@ export async function runAction<T extends object>(
   }
   const mayOffer = presenter.mayRunAgain?.(shown.value.data) ?? true;
   const notice = noticeFor(now && presenter.state(now.value.data), mayOffer);
-  const result = await resourceResult(shown, presenter, call, { action: report, notice, replay });
+  const isNew = origin === "new" && !replayed;
+  const result = await resourceResult(shown, presenter, call, { action: report, notice, replay, isNew });
   return { ...result, action: report, noticeFor, resourceId: resourceId(value), job: presenter.job?.(result.data) };
 }

@@ -195,9 +195,9 @@ export const createJobPresenter = (ports: HistoryPorts): PollableResourcePresent
   uri: ({ id }) => uris.job(id),
   toSummary: toJobSummaryView,
   hasEnded: ({ state }) => ENDED.has(state),
-  async advise(job, readAt) {
+  async advise(job, readAt, isNew = false) {
     ports.retries.remember([job]);
-    return jobAdvice(job, await readJobHistory(job, ports), readAt);
+    return jobAdvice(job, isNew ? {} : await readJobHistory(job, ports), readAt);
   },
 });
 
