@@ -1,10 +1,11 @@
 // This worker thread validates parameterValues against a recipe's published JSON Schema and its references, and fetches nothing
 // (docs/contract.md, 2.2 and 4.2). offer-validation.ts starts it, limits its time and memory, and stops it.
 import { parentPort } from "node:worker_threads";
-import { Ajv2020 } from "ajv/dist/2020.js";
+import { Ajv2020, type ValidateFunction } from "ajv/dist/2020.js";
 import type { JsonObject } from "../../contract/json.ts";
 import type { FieldError } from "../../contract/problem.ts";
 import type { RecipeParameters } from "../../contract/recipes.ts";
+import { BoundedMap } from "../../core/bounded-map.ts";
 import { formatJson, formatToken, quote } from "../../core/untrusted-text.ts";
 
 export interface ParameterCheck {
@@ -44,11 +45,12 @@ const SETTINGS = { strict: false, validateFormats: false, logger: false } as con
 /** Compiles the meta-schema once for all checks. */
 const metaSchema = new Ajv2020(SETTINGS);
 
-/** Returns the violations of the published parameter schema; none if the schema cannot be used. */
-function findParameterErrors({ parameters, values }: ParameterCheck): FieldError[] {
-  const schemas = [parameters.definition, ...Object.values(parameters.references)];
-  if (!schemas.every(hasKnownDialect)) return [];
-  const { $schema: _, ...definition } = parameters.definition;
+/** Throws if the schema cannot be used. */
+function compile({ definition: published, references }: RecipeParameters): ValidateFunction {
+  if (![published, ...Object.values(references)].every(hasKnownDialect)) throw new Error("the dialect is not known");
+  const { $schema: _, ...definition } = published;
+  if (![definition, ...Object.values(references)].every((schema) => metaSchema.validateSchema(schema)))
+    throw new Error("this is not a valid schema");
   const ajv = new Ajv2020({
     ...SETTINGS,
     allErrors: true,
@@ -56,13 +58,30 @@ function findParameterErrors({ parameters, values }: ParameterCheck): FieldError
     validateSchema: false,
     code: { regExp: Object.assign(boundedRegExp, { code: "boundedRegExp" }) },
   });
+  for (const [id, schema] of Object.entries(references)) ajv.addSchema({ ...schema }, id);
+  const validate = ajv.compile(definition);
+  // "$async" is a keyword that only Ajv has; with it, the validation would return a promise.
+  if ("$async" in validate) throw new Error("the schema is asynchronous");
+  return validate;
+}
+
+/** Maximum number of compiled schemas. A schema has at most 64 KiB of text, and the memory of this thread is limited. */
+const MAX_COMPILED = 16;
+/** Compiled schemas by their text. Compiling a schema takes far longer than validating values. */
+const compiledSchemas = new BoundedMap<string, ValidateFunction>(MAX_COMPILED);
+
+function getOrCompile(parameters: RecipeParameters): ValidateFunction {
+  const text = JSON.stringify(parameters);
+  const validate = compiledSchemas.get(text) ?? compile(parameters);
+  compiledSchemas.set(text, validate);
+  return validate;
+}
+
+/** Returns the violations of the published parameter schema; none if the schema cannot be used. */
+function findParameterErrors({ parameters, values }: ParameterCheck): FieldError[] {
   try {
-    if (![definition, ...Object.values(parameters.references)].every((schema) => metaSchema.validateSchema(schema)))
-      return [];
-    for (const [id, schema] of Object.entries(parameters.references)) ajv.addSchema({ ...schema }, id);
-    const validate = ajv.compile(definition);
-    // "$async" is a keyword that only Ajv has; with it, the validation would return a promise.
-    if ("$async" in validate || validate(values)) return [];
+    const validate = getOrCompile(parameters);
+    if (validate(values)) return [];
     return (validate.errors ?? []).slice(0, 100).map(({ instancePath, keyword, message, params }) => {
       const named = "additionalProperty" in params ? `: ${formatToken(String(params["additionalProperty"]))}` : "";
       const allowed = "allowedValues" in params ? `: ${formatJson(params["allowedValues"])}` : "";
