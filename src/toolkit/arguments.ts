@@ -89,6 +89,12 @@ function rejectRoundedNumbers(name: string, value: unknown, path: readonly Prope
     for (const [key, part] of Object.entries(value)) rejectRoundedNumbers(name, part, [...path, key]);
 }
 
+/** Returns the arguments of the named tool if they contain no number that was rounded. Throws Failure (invalid_arguments). */
+export function requireExactNumbers<T>(name: string, args: T): T {
+  rejectRoundedNumbers(name, args, []);
+  return args;
+}
+
 /** Validates the arguments of the named tool, and rejects unknown ones. `listed`: its input schema in tools/list. Throws Failure (invalid_arguments). */
 export function checkArguments<I extends z.ZodRawShape>(
   name: string,
@@ -98,8 +104,7 @@ export function checkArguments<I extends z.ZodRawShape>(
 ) {
   const parsed = input.safeParse(args, { error: describeIssue });
   if (!parsed.success) return throwInvalidArguments(name, listed, args, parsed.error);
-  rejectRoundedNumbers(name, parsed.data, []);
-  return parsed.data;
+  return requireExactNumbers(name, parsed.data);
 }
 
 /** Returns the arguments of a call, which must be an object or absent. Throws Failure (invalid_arguments). */

@@ -5,7 +5,7 @@ import type { CallerActionDescriptor } from "../actions/service-actions.ts";
 import type { Endpoint } from "../contract/endpoints/endpoint.ts";
 import type { JsonSchema } from "../contract/json-schema.ts";
 import type { Toolset } from "../core/config.ts";
-import { checkArguments, toListedSchema } from "./arguments.ts";
+import { checkArguments, requireExactNumbers, toListedSchema } from "./arguments.ts";
 import type { CompletionKind, CompletionValue } from "./completion-value.ts";
 import { explainMissingId } from "./id-hints.ts";
 import type { ToolResult } from "./results.ts";
@@ -206,7 +206,8 @@ export function defineTool<const N extends ToolName, const I extends z.ZodRawSha
       async invoke(args, call) {
         const exact = facts.toExact(args);
         // If a call is refused, the refusal also names the arguments that are unknown: they may be misspelled.
-        const checked = input.safeParse(exact.arguments).success ? check(exact.arguments) : checkStrictly(args);
+        const parsed = input.safeParse(exact.arguments);
+        const checked = parsed.success ? requireExactNumbers(name, parsed.data) : checkStrictly(args);
         try {
           return withNotes(await run(checked, call, ports), exact.notes);
         } catch (error) {
