@@ -219,7 +219,7 @@ describe("pages for users", () => {
       [...read(file).matchAll(/read\w*\(\s*"(MIC_\w+)"/g)].map(([, name = ""]) => name);
     for (const [page, file] of [
       ["docs/use/configuration.md", "src/core/config.ts"],
-      ["docs/operate/configuration.md", "src/teams/variables.ts"],
+      ["docs/operate/configuration.md", "src/teams/settings.ts"],
     ] as const) {
       const variables = variablesIn(file);
       expect(variables.length, file).toBeGreaterThan(10);

@@ -35,45 +35,6 @@ export type LogLevel = (typeof LOG_LEVELS)[number];
 /** Where the client secret is read when it is needed: a file, or the output of a program. */
 export type SecretSource = { readonly file: string } | { readonly command: readonly string[] };
 
-export interface Config {
-  /** Use an emulator of the API in this process (default false). */
-  readonly emulator: boolean;
-  /** The contract's {base_url}, without a trailing slash. */
-  readonly baseUrl: string | undefined;
-  readonly credentials: { readonly clientId: string; readonly clientSecret: string | SecretSource } | undefined;
-  readonly workspaceId: string | undefined;
-  /** The profile whose stored login is used; undefined: the login without a profile. */
-  readonly profile: string | undefined;
-  readonly keychain: "auto" | "require" | "off";
-  readonly downloadDir: string;
-  /** The folder of the action journal. */
-  readonly stateDir: string;
-  /** URL (postgres://…) of a database that contains the journal instead. */
-  readonly journalUrl: string | undefined;
-  /** Actions that have not changed for this many days are deleted (default 30). */
-  readonly actionRetentionDays: number;
-  /** "auto" (default): canceling a job and RESTART ask the user to confirm, if the client supports it. */
-  readonly confirm: "auto" | "never";
-  /** Maximum number of playground requests per minute (default 28; 600 with the emulator). */
-  readonly geographyRate: number;
-  /** The bearer token that requests to serve --http must carry. */
-  readonly httpToken: string | undefined;
-  /** Maximum number of sessions of serve --http (default 100). */
-  readonly httpMaxSessions: number;
-  /** An idle session of serve --http ends after this time (default 30 min). */
-  readonly httpSessionIdleMinutes: number;
-  /** Whether tools with a view are listed. "auto" (default): only for clients that show views. */
-  readonly apps: "auto" | "always" | "never";
-  readonly readOnly: boolean;
-  readonly toolsets: readonly ToolSelection[];
-  /** Tools that are offered in addition to those of the toolsets. */
-  readonly tools: readonly string[];
-  readonly excludedTools: readonly string[];
-  readonly logLevel: LogLevel;
-  /** Warnings for the start, one sentence each. */
-  readonly warnings: readonly string[];
-}
-
 // The API allows 30 per minute for each client address (docs/contract.md, 8). Two are left for other clients at the same address.
 const DEFAULT_GEOGRAPHY_RATE = 28;
 /** An emulator in this process has no other clients, so the whole country may be read at once. */
@@ -122,42 +83,59 @@ export const checkCredential = (what: "client id" | "client secret", text: strin
   checkValue(what, printable, text);
 export const checkWorkspaceId = (text: string): string => checkValue("workspace id", parseWorkspaceId, text);
 
-const parseVariables = (read: ReadVariable) => ({
+/** Reads each setting of `Config` that depends on one variable, and the parts of `credentials`. */
+function readSettings(read: ReadVariable, environment: NodeJS.ProcessEnv) {
   // A host of the bundle sets true or false.
-  MIC_EMULATOR: read("MIC_EMULATOR", oneOf(["0", "1", "true", "false"], "1 or 0")),
-  MIC_BASE_URL: read("MIC_BASE_URL", parseBaseUrl),
-  MIC_CLIENT_ID: read("MIC_CLIENT_ID", printable),
-  MIC_CLIENT_SECRET: read("MIC_CLIENT_SECRET", printable),
-  MIC_CLIENT_SECRET_FILE: read("MIC_CLIENT_SECRET_FILE", absolutePath),
-  MIC_CLIENT_SECRET_COMMAND: read("MIC_CLIENT_SECRET_COMMAND", commandWords),
-  MIC_WORKSPACE_ID: read("MIC_WORKSPACE_ID", parseWorkspaceId),
-  MIC_PROFILE: read("MIC_PROFILE", profileName),
-  MIC_STATE_DIR: read("MIC_STATE_DIR", anyText),
-  MIC_DOWNLOAD_DIR: read("MIC_DOWNLOAD_DIR", anyText),
-  MIC_KEYCHAIN: read("MIC_KEYCHAIN", oneOf(["auto", "require", "off"], "auto, require or off")),
-  MIC_JOURNAL_URL: read("MIC_JOURNAL_URL", postgresUrl),
-  MIC_ACTION_RETENTION_DAYS: read("MIC_ACTION_RETENTION_DAYS", wholeNumber(1, 3650)),
-  MIC_GEOGRAPHY_RATE: read("MIC_GEOGRAPHY_RATE", wholeNumber(1, 600)),
-  MIC_HTTP_TOKEN: read("MIC_HTTP_TOKEN", parseBearerToken),
-  MIC_HTTP_MAX_SESSIONS: read("MIC_HTTP_MAX_SESSIONS", wholeNumber(1, 10_000)),
-  MIC_HTTP_SESSION_IDLE_MINUTES: read("MIC_HTTP_SESSION_IDLE_MINUTES", wholeNumber(1, 1440)),
-  MIC_CONFIRM: read("MIC_CONFIRM", oneOf(["auto", "never"], "auto or never")),
-  MIC_APPS: read("MIC_APPS", oneOf(["auto", "always", "never"], "auto, always or never")),
-  MIC_READ_ONLY: read("MIC_READ_ONLY", oneOf(["0", "1"], "1 or 0")),
-  MIC_TOOLSETS: read("MIC_TOOLSETS", parseToolsets),
-  MIC_TOOLS: read("MIC_TOOLS", parseToolNames),
-  MIC_EXCLUDE_TOOLS: read("MIC_EXCLUDE_TOOLS", parseToolNames),
-  MIC_LOG_LEVEL: read("MIC_LOG_LEVEL", oneOf(LOG_LEVELS, LOG_LEVELS.join(", "))),
-});
-type ParsedVariables = ReturnType<typeof parseVariables>;
+  const emulator = /^(1|true)$/.test(read("MIC_EMULATOR", oneOf(["0", "1", "true", "false"], "1 or 0")) ?? "");
+  const tools = read("MIC_TOOLS", parseToolNames);
+  return {
+    /** Use an emulator of the API in this process (default false). */
+    emulator,
+    /** The contract's {base_url}, without a trailing slash. */
+    baseUrl: read("MIC_BASE_URL", parseBaseUrl),
+    clientId: read("MIC_CLIENT_ID", printable),
+    clientSecrets: [
+      read("MIC_CLIENT_SECRET", printable),
+      read("MIC_CLIENT_SECRET_FILE", (text) => ({ file: absolutePath(text) })),
+      read("MIC_CLIENT_SECRET_COMMAND", (text) => ({ command: commandWords(text) })),
+    ],
+    workspaceId: read("MIC_WORKSPACE_ID", parseWorkspaceId),
+    /** The profile whose stored login is used; undefined: the login without a profile. */
+    profile: read("MIC_PROFILE", profileName),
+    keychain: read("MIC_KEYCHAIN", oneOf(["auto", "require", "off"], "auto, require or off")) ?? "auto",
+    /** The folder of the action journal. */
+    stateDir: stateDirOf(read, environment),
+    /** URL (postgres://…) of a database that contains the journal instead. */
+    journalUrl: read("MIC_JOURNAL_URL", postgresUrl),
+    /** Actions that have not changed for this many days are deleted (default 30). */
+    actionRetentionDays: read("MIC_ACTION_RETENTION_DAYS", wholeNumber(1, 3650)) ?? 30,
+    downloadDir: resolve(read("MIC_DOWNLOAD_DIR", anyText) ?? join(homedir(), "Downloads")),
+    /** "auto" (default): canceling a job and RESTART ask the user to confirm, if the client supports it. */
+    confirm: read("MIC_CONFIRM", oneOf(["auto", "never"], "auto or never")) ?? "auto",
+    /** Maximum number of playground requests per minute (default 28; 600 with the emulator). */
+    geographyRate:
+      read("MIC_GEOGRAPHY_RATE", wholeNumber(1, 600)) ?? (emulator ? EMULATED_GEOGRAPHY_RATE : DEFAULT_GEOGRAPHY_RATE),
+    /** The bearer token that requests to serve --http must carry. */
+    httpToken: read("MIC_HTTP_TOKEN", parseBearerToken),
+    /** Maximum number of sessions of serve --http (default 100). */
+    httpMaxSessions: read("MIC_HTTP_MAX_SESSIONS", wholeNumber(1, 10_000)) ?? 100,
+    /** An idle session of serve --http ends after this time (default 30 min). */
+    httpSessionIdleMinutes: read("MIC_HTTP_SESSION_IDLE_MINUTES", wholeNumber(1, 1440)) ?? 30,
+    /** Whether tools with a view are listed. "auto" (default): only for clients that show views. */
+    apps: read("MIC_APPS", oneOf(["auto", "always", "never"], "auto, always or never")) ?? "auto",
+    readOnly: read("MIC_READ_ONLY", oneOf(["0", "1"], "1 or 0")) === "1",
+    toolsets: read("MIC_TOOLSETS", parseToolsets) ?? (tools === undefined ? TOOLSETS : []),
+    /** Tools that are offered in addition to those of the toolsets. */
+    tools: tools ?? [],
+    excludedTools: read("MIC_EXCLUDE_TOOLS", parseToolNames) ?? [],
+    logLevel: read("MIC_LOG_LEVEL", oneOf(LOG_LEVELS, LOG_LEVELS.join(", "))) ?? "warn",
+  };
+}
 
-function credentialsFrom({
-  MIC_CLIENT_ID: clientId,
-  MIC_CLIENT_SECRET: secret,
-  MIC_CLIENT_SECRET_FILE: file,
-  MIC_CLIENT_SECRET_COMMAND: command,
-}: ParsedVariables): Config["credentials"] {
-  const [clientSecret, ...others] = [secret, file && { file }, command && { command }].filter(
+type Settings = ReturnType<typeof readSettings>;
+
+function credentialsFrom({ clientId, clientSecrets }: Pick<Settings, "clientId" | "clientSecrets">) {
+  const [clientSecret, ...others]: readonly (string | SecretSource)[] = clientSecrets.filter(
     (each) => each !== undefined,
   );
   if (others.length > 0)
@@ -174,40 +152,26 @@ function credentialsFrom({
 const RESTORED_AT_MISPLACED =
   "MIC_RESTORED_AT has an effect only with mic-mcp serve --teams. Unset it: this server cannot warn about actions that are missing from a restored journal.";
 
+const stateDirOf = (read: ReadVariable, environment: NodeJS.ProcessEnv): string =>
+  resolve(read("MIC_STATE_DIR", anyText) ?? stateFolder(environment));
+
 /** Returns the folder of the action journal. */
 export const readStateDir = (environment: NodeJS.ProcessEnv): string =>
-  resolve(pickMicVariables(environment)["MIC_STATE_DIR"] ?? stateFolder(environment));
+  readVariables(pickMicVariables(environment), (read) => stateDirOf(read, environment)).values;
+
+export type Config = Readonly<ReturnType<typeof readConfig>>;
 
 /** Reads MIC_* variables; an empty one counts as unset. Throws UsageError, which names the wrong variables and their valid values. */
-export function readConfig(environment: NodeJS.ProcessEnv): Config {
+export function readConfig(environment: NodeJS.ProcessEnv) {
   const micVariables = pickMicVariables(environment);
-  const { values: env, errors: valueErrors } = readVariables(micVariables, parseVariables);
-  const errors = micVariables["MIC_RESTORED_AT"] === undefined ? valueErrors : [...valueErrors, RESTORED_AT_MISPLACED];
-  if (errors.length > 0) throw new UsageError(errors.join("\n"));
-  const unknown = Object.keys(micVariables).filter((name) => !(name in env));
-  const emulator = env.MIC_EMULATOR === "1" || env.MIC_EMULATOR === "true";
+  const { values, errors, unknown } = readVariables(micVariables, (read) => readSettings(read, environment));
+  const misplaced = micVariables["MIC_RESTORED_AT"] === undefined ? [] : [RESTORED_AT_MISPLACED];
+  if (errors.length + misplaced.length > 0) throw new UsageError([...errors, ...misplaced].join("\n"));
+  const { clientId, clientSecrets, ...settings } = values;
   return {
-    emulator,
-    baseUrl: env.MIC_BASE_URL,
-    credentials: credentialsFrom(env),
-    workspaceId: env.MIC_WORKSPACE_ID,
-    profile: env.MIC_PROFILE,
-    keychain: env.MIC_KEYCHAIN ?? "auto",
-    stateDir: readStateDir(environment),
-    journalUrl: env.MIC_JOURNAL_URL,
-    actionRetentionDays: env.MIC_ACTION_RETENTION_DAYS ?? 30,
-    downloadDir: resolve(env.MIC_DOWNLOAD_DIR ?? join(homedir(), "Downloads")),
-    confirm: env.MIC_CONFIRM ?? "auto",
-    geographyRate: env.MIC_GEOGRAPHY_RATE ?? (emulator ? EMULATED_GEOGRAPHY_RATE : DEFAULT_GEOGRAPHY_RATE),
-    httpToken: env.MIC_HTTP_TOKEN,
-    httpMaxSessions: env.MIC_HTTP_MAX_SESSIONS ?? 100,
-    httpSessionIdleMinutes: env.MIC_HTTP_SESSION_IDLE_MINUTES ?? 30,
-    apps: env.MIC_APPS ?? "auto",
-    readOnly: env.MIC_READ_ONLY === "1",
-    toolsets: env.MIC_TOOLSETS ?? (env.MIC_TOOLS === undefined ? TOOLSETS : []),
-    tools: env.MIC_TOOLS ?? [],
-    excludedTools: env.MIC_EXCLUDE_TOOLS ?? [],
-    logLevel: env.MIC_LOG_LEVEL ?? "warn",
+    ...settings,
+    credentials: credentialsFrom({ clientId, clientSecrets }),
+    /** Warnings for the start, one sentence each. */
     warnings: unknown.map((name) => `${name} is not a variable of mic-mcp and has no effect.`),
   };
 }

@@ -76,13 +76,15 @@ export const commandWords: Reader<readonly string[]> = (text) => {
 /** Returns the value of one variable; undefined if it is unset or invalid. */
 export type ReadVariable = <T>(name: string, reader: Reader<T>) => T | undefined;
 
-/** `errors` has a sentence for each invalid variable, without its value, which might be a misplaced secret. */
-export function readVariables<T>(
-  texts: Variables,
-  variables: (read: ReadVariable) => T,
-): { readonly values: T; readonly errors: readonly string[] } {
+/**
+ * `errors` has a sentence for each invalid variable, without its value, which might be a misplaced secret. `unknown`: the variables that
+ * were not read.
+ */
+export function readVariables<T>(texts: Variables, readAll: (read: ReadVariable) => T) {
   const errors: string[] = [];
-  const values = variables((name, reader) => {
+  const known = new Set<string>();
+  const values = readAll((name, reader) => {
+    known.add(name);
     const text = texts[name];
     try {
       return text === undefined ? undefined : reader(text);
@@ -92,5 +94,5 @@ export function readVariables<T>(
       return undefined;
     }
   });
-  return { values, errors };
+  return { values, errors, unknown: Object.keys(texts).filter((name) => !known.has(name)) };
 }

@@ -1,17 +1,12 @@
-// Reads the variables of a deployment, and finds those of a server for one user, which it refuses (docs/interface.md, "Teams").
+// Parses the values of a deployment's variables, and finds those of a server for one user, which it refuses (docs/interface.md, "Teams").
 import proxyaddr from "proxy-addr";
 import {
-  anyText,
   InvalidValue,
   isHttpUrl,
-  oneOf,
   postgresUrl,
-  printable,
   type Reader,
-  type ReadVariable,
   textMatching,
   type Variables,
-  wholeNumber,
 } from "../core/environment-variables.ts";
 import { isSecureUrl } from "../core/loopback.ts";
 
@@ -22,7 +17,7 @@ function secureUrl(text: string): URL | undefined {
 }
 
 /** The origin of the URL that clients call. */
-const publicOrigin: Reader<string> = (text) => {
+export const publicOrigin: Reader<string> = (text) => {
   const url = secureUrl(text);
   if (url && /^\/(mcp)?$/.test(url.pathname)) return url.origin;
   throw new InvalidValue(
@@ -31,20 +26,20 @@ const publicOrigin: Reader<string> = (text) => {
 };
 
 /** The URL exactly as the identity provider writes it, with or without a slash at its end. */
-const issuerUrl = textMatching(
+export const issuerUrl = textMatching(
   "the https URL of the identity provider, identical to the iss claim of its tokens; http is allowed only for this machine",
   (text) => secureUrl(text) !== undefined,
 );
 
 const entries = (text: string): readonly string[] => text.split(",").map((entry) => entry.trim());
 
-const origins: Reader<readonly string[]> = (text) =>
+export const origins: Reader<readonly string[]> = (text) =>
   entries(text).map((entry) => {
     if (isHttpUrl(entry) && new URL(entry).origin === entry) return entry;
     throw new InvalidValue("a comma-separated list of origins, such as https://app.example.org");
   });
 
-const postgresUrls: Reader<readonly string[]> = (text) => {
+export const postgresUrls: Reader<readonly string[]> = (text) => {
   try {
     return entries(text).map(postgresUrl);
   } catch {
@@ -56,7 +51,7 @@ const postgresUrls: Reader<readonly string[]> = (text) => {
 const RANGE = /^[\da-f:.]+(?:\/\d{1,3})?$/i;
 
 /** Reads addresses and ranges into a function that returns whether an address is among them. */
-const trustedAddresses: Reader<(address: string) => boolean> = (text) => {
+export const trustedAddresses: Reader<(address: string) => boolean> = (text) => {
   const ranges = entries(text);
   try {
     const trust = proxyaddr.compile([...ranges]);
@@ -70,9 +65,9 @@ const trustedAddresses: Reader<(address: string) => boolean> = (text) => {
 };
 
 /** One scope (RFC 6749, 3.3). */
-const scopeToken = textMatching("one scope, without spaces", (text) => /^[\x21\x23-\x5b\x5d-\x7e]+$/.test(text));
+export const scopeToken = textMatching("one scope, without spaces", (text) => /^[\x21\x23-\x5b\x5d-\x7e]+$/.test(text));
 
-const scopeList: Reader<readonly string[]> = (text) => {
+export const scopeList: Reader<readonly string[]> = (text) => {
   if (/^[\x21\x23-\x5b\x5d-\x7e]+(?: [\x21\x23-\x5b\x5d-\x7e]+)*$/.test(text)) return text.split(" ");
   throw new InvalidValue("scopes, separated by single spaces");
 };
@@ -82,47 +77,13 @@ export interface TimeRange {
   readonly to: Date;
 }
 
-const timeRange: Reader<TimeRange> = (text) => {
+export const timeRange: Reader<TimeRange> = (text) => {
   const [from = "", to = "", ...more] = text.split("/");
   const [first, last] = [new Date(from), new Date(to)];
   // A comparison with NaN is false.
   if (more.length === 0 && first.getTime() <= last.getTime()) return { from: first, to: last };
   throw new InvalidValue("two instants, the earlier one first: 2026-07-28T01:00:00Z/2026-07-28T09:30:00Z");
 };
-
-const DAY_SECONDS = 86_400;
-
-export const variables = (read: ReadVariable) => ({
-  MIC_PUBLIC_URL: read("MIC_PUBLIC_URL", publicOrigin),
-  MIC_AUTH_ISSUER: read("MIC_AUTH_ISSUER", issuerUrl),
-  MIC_AUTH_AUDIENCE: read("MIC_AUTH_AUDIENCE", printable),
-  MIC_AUTH_TOKENS: read("MIC_AUTH_TOKENS", oneOf(["jwt", "introspection"], "jwt or introspection")),
-  MIC_AUTH_CLIENT_ID: read("MIC_AUTH_CLIENT_ID", printable),
-  MIC_AUTH_CLIENT_SECRET: read("MIC_AUTH_CLIENT_SECRET", printable),
-  MIC_AUTH_TEAM_CLAIM: read("MIC_AUTH_TEAM_CLAIM", printable),
-  MIC_AUTH_SCOPE_READ: read("MIC_AUTH_SCOPE_READ", scopeToken),
-  MIC_AUTH_SCOPE_ACT: read("MIC_AUTH_SCOPE_ACT", scopeToken),
-  MIC_AUTH_SIGN_IN_SCOPES: read("MIC_AUTH_SIGN_IN_SCOPES", scopeList),
-  MIC_DATABASE_URL: read("MIC_DATABASE_URL", postgresUrls),
-  MIC_DATABASE_POOL: read("MIC_DATABASE_POOL", wholeNumber(2, 1_000)),
-  MIC_DATABASE_DURABILITY: read("MIC_DATABASE_DURABILITY", oneOf(["synchronous", "local"], "synchronous or local")),
-  MIC_MIGRATE: read("MIC_MIGRATE", oneOf(["auto", "off"], "auto or off")),
-  MIC_SECRET_KEYS: read("MIC_SECRET_KEYS", anyText),
-  MIC_SECRET_KEYS_FILE: read("MIC_SECRET_KEYS_FILE", anyText),
-  MIC_TRUST_PROXY: read("MIC_TRUST_PROXY", trustedAddresses),
-  MIC_ALLOWED_ORIGINS: read("MIC_ALLOWED_ORIGINS", origins),
-  MIC_CALLER_RATE: read("MIC_CALLER_RATE", wholeNumber(1, 100_000)),
-  MIC_CALLER_CALLS: read("MIC_CALLER_CALLS", wholeNumber(1, 1_000)),
-  MIC_TEAM_CACHE_SIZE: read("MIC_TEAM_CACHE_SIZE", wholeNumber(1, 100_000)),
-  MIC_GEOGRAPHY_BUDGET: read("MIC_GEOGRAPHY_BUDGET", printable),
-  MIC_AUDIT_DAYS: read("MIC_AUDIT_DAYS", wholeNumber(1, 3650)),
-  MIC_DRAIN_DELAY_SECONDS: read("MIC_DRAIN_DELAY_SECONDS", wholeNumber(0, 300)),
-  MIC_INLINE_BYTES: read("MIC_INLINE_BYTES", wholeNumber(0, 999_999)),
-  MIC_DOWNLOAD_SECONDS: read("MIC_DOWNLOAD_SECONDS", wholeNumber(10, DAY_SECONDS)),
-  MIC_DOWNLOAD_LINKS: read("MIC_DOWNLOAD_LINKS", oneOf(["ticket", "bearer"], "ticket or bearer")),
-  MIC_RESTORED_AT: read("MIC_RESTORED_AT", timeRange),
-});
-export type Values = ReturnType<typeof variables>;
 
 const OF_A_TEAM = "each team has its own (mic-mcp teams add)";
 const IN_THE_DATABASE = "its data is stored in MIC_DATABASE_URL";

@@ -6,8 +6,7 @@ import { join } from "node:path";
 import { describe, expect, test } from "vitest";
 import { parse, parseAllDocuments } from "yaml";
 import * as z from "zod/v4";
-import { readTeamsSettings } from "../../src/teams/settings.ts";
-import { variables } from "../../src/teams/variables.ts";
+import { readDeploymentVariables, readTeamsSettings } from "../../src/teams/settings.ts";
 import { runInProcess as run } from "../support/command.ts";
 import { isInstalled } from "../support/process.ts";
 import { folderForTest } from "../support/temporary-folder.ts";
@@ -202,7 +201,7 @@ describe("teams.env.example", () => {
 
   test("teams.env.example has each variable of a deployment, and serve --teams accepts all values", async () => {
     const names: string[] = [];
-    variables((name) => void names.push(name));
+    readDeploymentVariables((name) => void names.push(name));
     const own = names.filter((name) => name !== "MIC_SECRET_KEYS");
     expect(entries.map(([name]) => name)).toEqual(expect.arrayContaining(own));
     const file = join(await folderForTest(), "secret-keys");
