@@ -5,17 +5,10 @@ import { UsageError } from "../core/config.ts";
 
 export const isInteractive = (): boolean => process.stdin.isTTY === true && process.stderr.isTTY === true;
 
-export interface Prompter {
-  ask(question: string): Promise<string>;
-  /** Does not echo the answer. */
-  askSecret(question: string): Promise<string>;
-  /** Returns whether the user has typed or pasted ahead. */
-  hasPendingInput(): boolean;
-  close(): void;
-}
+export type Prompter = ReturnType<typeof openPrompter>;
 
 /** Uses one reader for all questions, so that input that is typed or pasted ahead is neither lost nor shown. */
-export function openPrompter(): Prompter {
+export function openPrompter() {
   let isEchoing = false;
   let pendingLines = 0;
   const output = new Writable({
@@ -43,18 +36,20 @@ export function openPrompter(): Prompter {
   }
 
   return {
-    async ask(question) {
+    async ask(question: string): Promise<string> {
       isEchoing = true;
       terminal.setPrompt(question);
       terminal.prompt();
       return await readLine();
     },
-    async askSecret(question) {
+    /** Does not echo the answer. */
+    async askSecret(question: string): Promise<string> {
       process.stderr.write(question);
       return await readLine();
     },
-    hasPendingInput: () => pendingLines > 0 || terminal.line !== "",
-    close: () => terminal.close(),
+    /** Returns whether the user has typed or pasted ahead. */
+    hasPendingInput: (): boolean => pendingLines > 0 || terminal.line !== "",
+    close: (): void => terminal.close(),
   };
 }
 

@@ -49,12 +49,6 @@ const UPDATE_INTERVAL_MS = 1_000;
 const BAR_WIDTH = 24;
 export const CLEAR_LINE = "\r\u001b[2K";
 
-export interface ProgressDisplay {
-  report(progress: Progress): void;
-  /** Stops the display and removes it from a terminal. */
-  end(): void;
-}
-
 function formatBar({ progress, total }: Progress): string {
   if (total === undefined || total <= 0) return "";
   const done = Math.round((Math.min(progress, total) / total) * BAR_WIDTH);
@@ -62,7 +56,7 @@ function formatBar({ progress, total }: Progress): string {
 }
 
 /** Shows a bar on a terminal, else plain lines. Shows nothing for work that takes less than 1 s. */
-export function createProgressDisplay(stream: Screen): ProgressDisplay {
+export function createProgressDisplay(stream: Screen) {
   const isOnTerminal = isTerminal(stream);
   let latest: Progress | undefined;
   let isDrawn = false;
@@ -82,11 +76,12 @@ export function createProgressDisplay(stream: Screen): ProgressDisplay {
   // Plain lines are written at most once per second, because a user reads them or a file stores them.
   const timer = setInterval(show, UPDATE_INTERVAL_MS).unref();
   return {
-    report(progress) {
+    report(progress: Progress): void {
       latest = progress;
       if (isDrawn) show();
     },
-    end() {
+    /** Stops the display and removes it from a terminal. */
+    end(): void {
       clearInterval(timer);
       if (isDrawn) stream.write(CLEAR_LINE);
     },

@@ -1,11 +1,6 @@
 // Redacts secrets by value: a registered secret never leaves the process in a result, a log line or an error.
-export interface Redactor {
-  /** Registers a secret. Values shorter than 6 characters are ignored, because their redaction would remove ordinary words. */
-  add(secret: string): void;
-  redact(text: string): string;
-  /** Whether the text contains a registered secret. */
-  hasSecret(text: string): boolean;
-}
+
+export type Redactor = ReturnType<typeof createRedactor>;
 
 const MIN_LENGTH = 6;
 /** Maximum depth of JSON quoting: for example a text in a message in a result in a log line. */
@@ -24,19 +19,21 @@ function formsOf(secret: string): string[] {
 }
 
 /** Creates a redactor. It also redacts the secrets that are registered in `shared`, and registers none there. */
-export function createRedactor(shared?: Omit<Redactor, "add">): Redactor {
+export function createRedactor(shared?: { redact(text: string): string; hasSecret(text: string): boolean }) {
   let forms: readonly string[] = [];
   return {
-    add(secret) {
+    /** Registers a secret. Values shorter than 6 characters are ignored, because their redaction would remove ordinary words. */
+    add(secret: string): void {
       if (secret.length < MIN_LENGTH || forms.includes(secret)) return;
       // Longest first, because a form that contains another one must be replaced as a whole.
       forms = [...new Set([...forms, ...formsOf(secret)])].sort((a, b) => b.length - a.length);
     },
-    redact(text) {
+    redact(text: string): string {
       let clean = shared?.redact(text) ?? text;
       for (const form of forms) if (clean.includes(form)) clean = clean.replaceAll(form, "[redacted]");
       return clean;
     },
-    hasSecret: (text) => shared?.hasSecret(text) === true || forms.some((form) => text.includes(form)),
+    /** Whether the text contains a registered secret. */
+    hasSecret: (text: string): boolean => shared?.hasSecret(text) === true || forms.some((form) => text.includes(form)),
   };
 }

@@ -74,12 +74,9 @@ const timeoutError = (proxy: string | undefined): Failure =>
     next: `Call again in a minute${proxy === undefined ? "" : `; if it keeps failing, ask the user to check ${proxy}`}.`,
   });
 
-export interface Tokens extends TokenSource {
-  /** Waits for pending keychain writes. */
-  close(): Promise<void>;
-}
+export type Tokens = ReturnType<typeof createTokens>;
 
-export function createTokens({ identity, store, transport, timing, redactor }: TokenOptions): Tokens {
+export function createTokens({ identity, store, transport, timing, redactor }: TokenOptions) {
   const cached = new Map<string, StoredToken>();
   const inFlight = new Map<string, Promise<string>>();
   const refused = new BoundedMap<string, true>(MAX_REFUSED);
@@ -195,8 +192,9 @@ export function createTokens({ identity, store, transport, timing, redactor }: T
       if (cached.get(key)?.value === token) cached.delete(key);
       runInBackground(() => removeFromStore(scopes, token));
     },
-    async close() {
+    /** Waits for pending keychain writes. */
+    async close(): Promise<void> {
       await writes;
     },
-  };
+  } satisfies TokenSource & { close(): Promise<void> };
 }

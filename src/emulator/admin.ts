@@ -39,11 +39,7 @@ const withBody =
     }
   };
 
-export interface Admin {
-  handle(request: HttpRequest): HttpResponse;
-  /** Returns the answer to a request that the host check denies. */
-  reject(reason: string): HttpResponse;
-}
+export type Admin = ReturnType<typeof createAdmin>;
 
 export interface AdminOptions {
   readonly clock: AdjustableClock;
@@ -53,7 +49,7 @@ export interface AdminOptions {
   readonly playground: Pick<Playground, "setVariant">;
 }
 
-export function createAdmin({ clock, faults, records, tokens, playground }: AdminOptions): Admin {
+export function createAdmin({ clock, faults, records, tokens, playground }: AdminOptions) {
   const readClock = (): HttpResponse => jsonResponse(200, { now: toInstant(clock.now()) });
   const advanceClock = withBody(AdvanceRequest, ({ advanceMs }) => {
     clock.advance(advanceMs);
@@ -87,8 +83,9 @@ export function createAdmin({ clock, faults, records, tokens, playground }: Admi
   ]);
 
   return {
-    reject: (reason) => errorResponse(403, reason),
-    handle(request) {
+    /** Returns the answer to a request that the host check denies. */
+    reject: (reason: string): HttpResponse => errorResponse(403, reason),
+    handle(request: HttpRequest): HttpResponse {
       if (!isThisMachine(request.peer)) return errorResponse(403, "/__emulator answers to this machine only.");
       const route = routes.get(request.target.rawPath);
       if (route === undefined) return errorResponse(404, `Known paths: ${[...routes.keys()].join(", ")}.`);

@@ -23,11 +23,7 @@ import { createFieldProblem, ProblemError, toProblem } from "./problems.ts";
 import type { Records, RequestRecord } from "./records.ts";
 import { type ApiName, apiOfPath, matchRoute, type RouteMatch } from "./router.ts";
 
-export interface App {
-  /** Returns the answer to a request that the host check denies. The request is neither read nor recorded. */
-  reject(url: string, denial: Denial): HttpResponse;
-  handle(request: HttpRequest, url: string, waits: FaultWaits): Promise<FaultOutcome>;
-}
+export type App = ReturnType<typeof createApp>;
 
 export interface FaultWaits {
   /** Resolves after `delayMs` milliseconds, even if the client has disconnected. Rejects when the emulator closes. */
@@ -59,7 +55,7 @@ const OPERATIONS: ReadonlyMap<string, OperationHandler> = new Map(
     .map((each) => [each.endpoint.id, each]),
 );
 
-export function createApp({ clients, playground, tokens, faults, records }: AppOptions): App {
+export function createApp({ clients, playground, tokens, faults, records }: AppOptions) {
   const { clock, ids } = clients[0].world;
 
   const toErrorResponse = (refusal: ProblemError, api: ApiName, requestId: string): HttpResponse => {
@@ -142,11 +138,12 @@ export function createApp({ clients, playground, tokens, faults, records }: AppO
   };
 
   return {
-    reject(url, { header, reason }) {
+    /** Returns the answer to a request that the host check denies. The request is neither read nor recorded. */
+    reject(url: string, { header, reason }: Denial): HttpResponse {
       const problem = createFieldProblem("REQUEST_DENIED", `/header/${header}`, reason);
       return toErrorResponse(problem, apiOfTarget(parseTarget(url)), ids.next(ID_PREFIX.request));
     },
-    async handle(request, url, waits) {
+    async handle(request: HttpRequest, url: string, waits: FaultWaits): Promise<FaultOutcome> {
       const found = matchRequest(request);
       const record = records.recordRequest(found instanceof ProblemError ? null : found.operationId, url, request);
       const outcome = await processRequest(request, found, record, waits);

@@ -4,23 +4,18 @@ import { createFieldProblem } from "./problems.ts";
 
 const MAC_BYTES = 16;
 
-export interface Cursors {
-  /** Returns the MAC and the position as base64url: 43 characters for a position of 16 bytes. */
-  encode(list: string, position: Uint8Array): string;
-  /** Returns the position. Throws ProblemError if the cursor is not from this list. */
-  decode(list: string, cursor: string): Buffer;
-}
-
 /** The secret is random, so a cursor is valid only until its emulator ends. */
-export function createCursors(): Cursors {
+export function createCursors() {
   const secret = randomBytes(32);
+  /** Returns the MAC and the position as base64url: 43 characters for a position of 16 bytes. */
   function encode(list: string, position: Uint8Array): string {
     const mac = createHmac("sha256", secret).update(`${list}\n`).update(position).digest().subarray(0, MAC_BYTES);
     return Buffer.concat([mac, position]).toString("base64url");
   }
   return {
     encode,
-    decode(list, cursor) {
+    /** Returns the position. Throws ProblemError if the cursor is not from this list. */
+    decode(list: string, cursor: string): Buffer {
       const position = Buffer.from(cursor, "base64url").subarray(MAC_BYTES);
       if (encode(list, position) === cursor) return position;
       throw createFieldProblem("INVALID_CURSOR", "/query/cursor", "Pass page.nextCursor of this list, unchanged.");

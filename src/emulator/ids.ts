@@ -3,21 +3,18 @@ import { createHash } from "node:crypto";
 
 export const sha256 = (data: string | Uint8Array): string => createHash("sha256").update(data).digest("hex");
 
-export interface IdGenerator {
-  /** Returns the next id with this prefix: the prefix and 32 hexadecimal digits. */
-  next(prefix: string): string;
-  /** Returns 64 hexadecimal digits that depend only on the seed and this name. */
-  hashFor(name: string): string;
-}
+export type IdGenerator = ReturnType<typeof createIdGenerator>;
 
-export function createIdGenerator(seed: string): IdGenerator {
+export function createIdGenerator(seed: string) {
   const counts = new Map<string, number>();
   return {
-    next(prefix) {
+    /** Returns the next id with this prefix: the prefix and 32 hexadecimal digits. */
+    next(prefix: string): string {
       const count = counts.get(prefix) ?? 0;
       counts.set(prefix, count + 1);
       return prefix + sha256(`${seed}\n${prefix}\n${count}`).slice(0, 32);
     },
-    hashFor: (name) => sha256(`${seed}\n${name}`),
+    /** Returns 64 hexadecimal digits that depend only on the seed and this name. */
+    hashFor: (name: string): string => sha256(`${seed}\n${name}`),
   };
 }

@@ -48,13 +48,7 @@ export const playgroundErrorResponse = (status: number, headers: Readonly<Record
 export const playgroundRejection = (status: number): HttpResponse =>
   playgroundErrorResponse(status === 403 ? 403 : status < 500 ? 400 : 502);
 
-export interface Playground {
-  /** Returns a 429 if a limit is exceeded; otherwise counts the request. */
-  checkRateLimit(request: HttpRequest): HttpResponse | undefined;
-  handle(operationId: string, request: HttpRequest): HttpResponse;
-  /** Replaces answers from now on; without a variant, restores the original answers. */
-  setVariant(variant?: GeographyVariant): void;
-}
+export type Playground = ReturnType<typeof createPlayground>;
 
 const invalidResponse = (): HttpResponse => playgroundErrorResponse(400);
 
@@ -118,10 +112,7 @@ interface PlaygroundLimits {
   readonly requestsPerPeer: number;
 }
 
-export function createPlayground(
-  clock: Clock,
-  { trustReportedAddress, requestsPerPeer }: PlaygroundLimits,
-): Playground {
+export function createPlayground(clock: Clock, { trustReportedAddress, requestsPerPeer }: PlaygroundLimits) {
   const catalogue = createCatalogue();
   const limits = new RateLimit(clock);
   const defaultStates = jsonResponse(200, catalogue.states);
@@ -140,7 +131,8 @@ export function createPlayground(
   };
 
   return {
-    checkRateLimit(request) {
+    /** Returns a 429 if a limit is exceeded; otherwise counts the request. */
+    checkRateLimit(request: HttpRequest): HttpResponse | undefined {
       const applicableLimits: readonly Limit[] = [
         { address: request.peer, max: requestsPerPeer },
         {
@@ -151,7 +143,7 @@ export function createPlayground(
       const exceeded = limits.admit(applicableLimits);
       return exceeded && playgroundErrorResponse(429, { "Retry-After": String(exceeded.retryAfterSeconds) });
     },
-    handle(operationId, request) {
+    handle(operationId: string, request: HttpRequest): HttpResponse {
       const query = toQueryObject(request);
       if (query === undefined || request.body.length > 0) return invalidResponse();
       if (operationId === endpoints.listPlaygroundDistricts.id) return respondWithDistricts(query);
@@ -160,7 +152,8 @@ export function createPlayground(
       document ??= jsonResponse(200, createOpenApiDocument());
       return document;
     },
-    setVariant(variant) {
+    /** Replaces answers from now on; without a variant, restores the original answers. */
+    setVariant(variant?: GeographyVariant): void {
       if (variant === undefined) {
         states = defaultStates;
         districts = new Map(defaultDistricts);

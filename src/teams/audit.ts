@@ -7,19 +7,14 @@ import { errorMessage } from "../core/failure.ts";
 import type { Auditor, Refusal } from "../core/hooks.ts";
 import type { Log } from "../mcp/runtime.ts";
 
-export interface Audit {
-  /** Never throws. */
-  write(auditor: Auditor, event: AuditEvent): void;
-  /** Resolves when each row was written or has failed. */
-  flush(): Promise<void>;
-}
+export type Audit = ReturnType<typeof createAudit>;
 
 export const createRefusalRecorder =
   ({ write }: Pick<Audit, "write">, auditor: Auditor) =>
   ({ tool, reason }: Refusal): void =>
     write(auditor, { event: "refusal", outcome: reason, ...(tool !== undefined && { tool }) });
 
-export function createAudit(journal: Pick<JournalHandle, "open">, log: Pick<Log, "warn">): Audit {
+export function createAudit(journal: Pick<JournalHandle, "open">, log: Pick<Log, "warn">) {
   const pendingWrites = new Set<Promise<void>>();
 
   async function writeRow(auditor: Auditor, event: AuditEvent): Promise<void> {
@@ -33,13 +28,15 @@ export function createAudit(journal: Pick<JournalHandle, "open">, log: Pick<Log,
   }
 
   return {
-    write(auditor, event) {
+    /** Never throws. */
+    write(auditor: Auditor, event: AuditEvent): void {
       // Read now, because the request may have ended when the row is written.
       const traceId = auditor.traceId?.();
       const row = writeRow({ ...auditor, traceId: () => traceId }, event).finally(() => pendingWrites.delete(row));
       pendingWrites.add(row);
     },
-    async flush() {
+    /** Resolves when each row was written or has failed. */
+    async flush(): Promise<void> {
       await Promise.all(pendingWrites);
     },
   };
@@ -48,22 +45,19 @@ export function createAudit(journal: Pick<JournalHandle, "open">, log: Pick<Log,
 const TRACEPARENT = /^[0-9a-f]{2}-([0-9a-f]{32})-[0-9a-f]{16}-[0-9a-f]{2}(?:-|$)/;
 const NOT_A_TRACE = /^(?:ff|00-0{32})/;
 
-/** The trace that a caller's request names (W3C Trace Context). It needs no telemetry. */
-export interface CallerTrace {
-  /** Runs `serve` in the trace of a request. `traceparent`: as the caller sent it; an invalid one is ignored. */
-  run<R>(traceparent: unknown, serve: () => R): R;
-  /** The trace id of the current request. */
-  id(): string | undefined;
-}
+export type CallerTrace = ReturnType<typeof createCallerTrace>;
 
-export function createCallerTrace(): CallerTrace {
+/** Keeps the trace that a caller's request names (W3C Trace Context). It needs no telemetry. */
+export function createCallerTrace() {
   const current = new AsyncLocalStorage<string>();
   return {
-    run(traceparent, serve) {
+    /** Runs `serve` in the trace of a request. `traceparent`: as the caller sent it; an invalid one is ignored. */
+    run<R>(traceparent: unknown, serve: () => R): R {
       const isTrace = typeof traceparent === "string" && !NOT_A_TRACE.test(traceparent);
       const id = isTrace ? TRACEPARENT.exec(traceparent)?.[1] : undefined;
       return id === undefined ? serve() : current.run(id, serve);
     },
-    id: () => current.getStore(),
+    /** Returns the trace id of the current request. */
+    id: (): string | undefined => current.getStore(),
   };
 }

@@ -12,7 +12,7 @@ import { GEOGRAPHY_TABLES } from "../geography/store.ts";
 import type { Log } from "../mcp/runtime.ts";
 import type { Telemetry } from "../telemetry/port.ts";
 import { checkDurability, createDurableWrite, DEPLOYMENT_TABLES, type Durability } from "./durability.ts";
-import { createNotices, type Notices } from "./notices.ts";
+import { createNotices } from "./notices.ts";
 import type { DatabaseSettings, StoreSettings } from "./settings.ts";
 import { COOLDOWN_TABLES } from "./tenancy/cooldowns.ts";
 import { prepareTables } from "./tenancy/teams.ts";
@@ -54,19 +54,7 @@ export function connectToPrimary(
 /** Tables that instances share, in addition to the journal. Changes only add to them, so an older version can run at the same time. */
 const SHARED_TABLES = { ...GEOGRAPHY_TABLES, ...COOLDOWN_TABLES, ...DEPLOYMENT_TABLES };
 
-export interface DeploymentDatabase {
-  /** Opened at first use, or again after a failure. If MIC_MIGRATE is not off, its tables are brought up to date first. */
-  readonly database: Database;
-  readonly journal: JournalHandle;
-  readonly notices: Notices;
-  /** Number of statements that now wait for a connection. */
-  waiting(): number;
-  /** Resolves after a durable commit with the time range that was lost in a restore, if any. Rejects if no action can be recorded. */
-  check(): Promise<TimeRange | undefined>;
-  /** Brings all tables up to date. Throws Failure. */
-  migrate(): Promise<void>;
-  close(): Promise<void>;
-}
+export type DeploymentDatabase = ReturnType<typeof openDatabase>;
 
 type Settings = Pick<StoreSettings, "config" | "database"> & { readonly auditDays?: number };
 
@@ -74,7 +62,7 @@ export function openDatabase(
   { config, database: settings, auditDays }: Settings,
   log?: Pick<Log, "warn">,
   telemetry?: Telemetry,
-): DeploymentDatabase {
+) {
   const { urls, migrate: shouldMigrate } = settings;
   const primary = connectToPrimary(settings, telemetry);
   const createJournalWith = (mayMigrate: boolean): JournalHandle =>
@@ -90,6 +78,7 @@ export function openDatabase(
     });
   const journal = createJournalWith(shouldMigrate);
 
+  /** Brings all tables up to date. Throws Failure. */
   async function migrate(): Promise<void> {
     const migrating = shouldMigrate ? journal : createJournalWith(true);
     await migrating.open();
@@ -115,24 +104,29 @@ export function openDatabase(
     onError: (error) => log?.warn({ reason: errorMessage(error) }, "listening for notices from other instances failed"),
   });
 
+  /** Opened at first use, or again after a failure. If MIC_MIGRATE is not off, its tables are brought up to date first. */
+  const database: Database = {
+    query,
+    withExclusiveTransaction: async (work, lock) => await (await prepared.get()).withExclusiveTransaction(work, lock),
+    clock: POSTGRES_CLOCK,
+    // Its users share it; close() below closes it.
+    close: async () => undefined,
+  };
+
   return {
-    database: {
-      query,
-      withExclusiveTransaction: async (work, lock) => await (await prepared.get()).withExclusiveTransaction(work, lock),
-      clock: POSTGRES_CLOCK,
-      // Its users share it; close() below closes it.
-      close: async () => undefined,
-    },
+    database,
     journal,
     notices,
-    waiting: () => opened?.waitingCount() ?? 0,
-    async check() {
+    /** Number of statements that now wait for a connection. */
+    waiting: (): number => opened?.waitingCount() ?? 0,
+    /** Resolves after a durable commit with the time range that was lost in a restore, if any. Rejects if no action can be recorded. */
+    async check(): Promise<TimeRange | undefined> {
       const found = await primary.durability();
       if (!found.isDurable) throw notConfigured(`${found.error}.`, found.next);
       return await writeDurably();
     },
     migrate,
-    async close() {
+    async close(): Promise<void> {
       await notices.close();
       await journal.close();
       await primary.close();

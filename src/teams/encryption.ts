@@ -8,18 +8,13 @@ import type { IdCodec } from "../credentials/signed-ids.ts";
 const KEY_BYTES = 32;
 const LINE = /^(?<id>[A-Za-z0-9._-]{1,64})\s+(?<key>[A-Za-z0-9+/]{43}=)$/;
 
-export interface SecretKeys {
-  /** The id of the key that encrypts. */
-  readonly first: string;
-  /** Derives a key of 32 bytes for one purpose from the key with this id. Returns undefined if that key does not exist. */
-  derive(id: string, purpose: string): Uint8Array | undefined;
-}
+export type SecretKeys = ReturnType<typeof readSecretKeys>;
 
 /**
  * `text`: lines `id base64-of-32-bytes`; empty lines and comments (#) are ignored. Throws Error with the number of the wrong line; its
  * message quotes nothing from the text.
  */
-export function readSecretKeys(text: string): SecretKeys {
+export function readSecretKeys(text: string) {
   const masters = new Map<string, Buffer>();
   const lines = text.split("\n").map((line, at) => ({ line: line.trim(), at: at + 1 }));
   for (const { line, at } of lines) {
@@ -35,8 +30,10 @@ export function readSecretKeys(text: string): SecretKeys {
   const [first] = masters.keys();
   if (first === undefined) throw new Error("no line has a key");
   return {
+    /** The id of the key that encrypts. */
     first,
-    derive(id, purpose) {
+    /** Derives a key of 32 bytes for one purpose from the key with this id. Returns undefined if that key does not exist. */
+    derive(id: string, purpose: string): Uint8Array | undefined {
       const master = masters.get(id);
       return master && new Uint8Array(hkdfSync("sha256", master, new Uint8Array(0), `mic-mcp ${purpose}`, KEY_BYTES));
     },

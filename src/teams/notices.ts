@@ -11,20 +11,7 @@ const PING_MS = 10_000;
 const PAUSE_MS = 250;
 const CLOSE_MS = 1_000;
 
-/**
- * Receives the notices of all instances, including this one. The statement that changes a table sends the notice (pg_notify), so it is sent
- * if and only if the change is committed. A notice may arrive twice.
- */
-export interface Notices {
-  /**
-   * Calls `receive` with each notice on this channel from now on. `onMissed`: called after the connection was lost, because some notices may
-   * not have arrived. A channel has one listener.
-   */
-  on(channel: string, receive: (text: string) => void, onMissed?: () => void): void;
-  /** Resolves when this instance listens: notices that are sent later arrive. */
-  waitUntilListening(): Promise<void>;
-  close(): Promise<void>;
-}
+export type Notices = ReturnType<typeof createNotices>;
 
 export interface NoticesOptions {
   /** URLs of one database on the primary and its replicas, in any order. */
@@ -38,7 +25,11 @@ interface Listener {
   readonly onMissed: () => void;
 }
 
-export function createNotices({ urls, onError }: NoticesOptions): Notices {
+/**
+ * Receives the notices of all instances, including this one. The statement that changes a table sends the notice (pg_notify), so it is sent
+ * if and only if the change is committed. A notice may arrive twice.
+ */
+export function createNotices({ urls, onError }: NoticesOptions) {
   const primary = createPrimaryFinder(urls);
   /** The names of channels become part of SQL statements. */
   const channels = new Map<string, Listener>();
@@ -88,13 +79,18 @@ export function createNotices({ urls, onError }: NoticesOptions): Notices {
   }
 
   return {
-    on(channel, receive, onMissed = () => undefined) {
+    /**
+     * Calls `receive` with each notice on this channel from now on. `onMissed`: called after the connection was lost, because some notices
+     * may not have arrived. A channel has one listener.
+     */
+    on(channel: string, receive: Listener["receive"], onMissed: Listener["onMissed"] = () => undefined): void {
       channels.set(channel, { receive, onMissed });
       // If this fails, the connection is lost, and the next connection listens to every channel.
       current?.then(({ run }) => run(`LISTEN ${channel}`)).catch(() => undefined);
       connectionLoop ??= keepConnected();
     },
-    async waitUntilListening() {
+    /** Resolves when this instance listens: notices that are sent later arrive. */
+    async waitUntilListening(): Promise<void> {
       while (!closing.signal.aborted) {
         // This statement runs after every LISTEN that was sent before.
         const answered = current?.then(({ run }) => run("SELECT 1")).then(() => true);
@@ -102,7 +98,7 @@ export function createNotices({ urls, onError }: NoticesOptions): Notices {
         await pause(PAUSE_MS);
       }
     },
-    async close() {
+    async close(): Promise<void> {
       closing.abort();
       // The loop may be searching for the primary, which can take several seconds.
       if (connectionLoop) await withTimeoutFallback(connectionLoop, undefined, CLOSE_MS);

@@ -1,6 +1,6 @@
 // Reads the tables of states and districts, and builds the playground's answers from them. The bundle contains the tables next to the
 // chunk, so their relative URL is the same.
-import { type DistrictsResponse, PLAYGROUND_CONTRACT, type StatesResponse } from "../../contract/playground.ts";
+import { type DistrictsResponse, PLAYGROUND_CONTRACT } from "../../contract/playground.ts";
 import { readTable } from "../../core/package-files.ts";
 
 export interface StateFacts {
@@ -44,13 +44,7 @@ const METADATA = {
   fallbackUsed: false,
 } as const;
 
-export interface Catalogue {
-  readonly states: StatesResponse;
-  /** Keyed by uppercase state code. */
-  readonly districts: ReadonlyMap<string, DistrictsResponse>;
-}
-
-export function createCatalogue(): Catalogue {
+export function createCatalogue() {
   const states = readStates();
   const allDistricts = readDistricts();
   const districts = new Map<string, DistrictsResponse>();
@@ -71,6 +65,7 @@ export function createCatalogue(): Catalogue {
         return { code, lgdCode, name, districtCount: ownDistricts.length, mandalCount };
       }),
     },
+    /** Keyed by uppercase state code. */
     districts,
   };
 }

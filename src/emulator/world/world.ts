@@ -2,13 +2,13 @@
 import { BoundedMap } from "../../core/bounded-map.ts";
 import { ID_PREFIX, MAX_ENTRIES } from "../assumptions.ts";
 import type { Clock } from "../clock.ts";
-import { type Cursors, createCursors } from "../cursors.ts";
+import { createCursors } from "../cursors.ts";
 import type { IdGenerator } from "../ids.ts";
-import { createFiles, type StoredFile } from "./files.ts";
+import { createFiles } from "./files.ts";
 import type { InputRecord } from "./inputs.ts";
 import { Jobs, type OperationRecord } from "./jobs.ts";
 import type { ProcessingRequestRecord } from "./processing-requests.ts";
-import { createRecipes, type Recipe } from "./recipes.ts";
+import { createRecipes } from "./recipes.ts";
 import { Usage } from "./usage.ts";
 
 /** Stores resources by id. Seeded resources are kept forever, and the latest MAX_ENTRIES.others of the added ones. */
@@ -35,26 +35,10 @@ export class Collection<T extends { readonly id: string }> {
   }
 }
 
-export interface World {
-  readonly clock: Clock;
-  readonly ids: IdGenerator;
-  readonly cursors: Cursors;
-  readonly stageMs: number;
-  readonly workspaceId: string;
-  readonly files: readonly StoredFile[];
-  /** In the order of `recipeVersionIds`, with expired recipes at the end. */
-  readonly recipes: readonly Recipe[];
-  readonly inputs: Collection<InputRecord>;
-  readonly jobs: Jobs;
-  readonly operations: Collection<OperationRecord>;
-  readonly processingRequests: Collection<ProcessingRequestRecord>;
-  /** The latest processing request for each `<inputId> <recipeVersionId>`. */
-  readonly permissions: BoundedMap<string, ProcessingRequestRecord>;
-  readonly usage: Usage;
-}
+export type World = ReturnType<typeof createWorld>;
 
 /** Creates a world that has files and recipes, but no inputs, jobs or requests yet. */
-export function createWorld(clock: Clock, ids: IdGenerator, stageMs: number): World {
+export function createWorld(clock: Clock, ids: IdGenerator, stageMs: number) {
   const startedAt = clock.now();
   const workspaceId = ids.next(ID_PREFIX.workspace);
   return {
@@ -64,12 +48,14 @@ export function createWorld(clock: Clock, ids: IdGenerator, stageMs: number): Wo
     stageMs,
     workspaceId,
     files: createFiles(ids),
+    /** In the order of `recipeVersionIds`, with expired recipes at the end. */
     recipes: createRecipes(ids, workspaceId, startedAt),
-    inputs: new Collection(),
+    inputs: new Collection<InputRecord>(),
     jobs: new Jobs(),
-    operations: new Collection(),
-    processingRequests: new Collection(),
-    permissions: new BoundedMap(MAX_ENTRIES.others),
+    operations: new Collection<OperationRecord>(),
+    processingRequests: new Collection<ProcessingRequestRecord>(),
+    /** The latest processing request for each `<inputId> <recipeVersionId>`. */
+    permissions: new BoundedMap<string, ProcessingRequestRecord>(MAX_ENTRIES.others),
     usage: new Usage(startedAt),
   };
 }

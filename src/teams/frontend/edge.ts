@@ -13,12 +13,6 @@ export interface EdgeOptions extends Pick<TeamsSettings, "publicOrigin" | "allow
 /** `refused`: the response to send. `address`: the client's address, as far as trusted balancers report it. */
 export type RequestCheck = { readonly refused: Response; readonly reason?: string } | { readonly address: string };
 
-export interface Edge {
-  check(request: IncomingMessage): RequestCheck;
-  /** The headers of every response. */
-  headers(request: IncomingMessage, isStream: boolean): Readonly<Record<string, string>>;
-}
-
 const ALLOWED_HEADERS = "authorization, content-type, accept, mcp-protocol-version, mcp-method, mcp-name, traceparent";
 const EXPOSED_HEADERS = "www-authenticate";
 const PREFLIGHT_SECONDS = 600;
@@ -44,7 +38,7 @@ function parseAddress(entry: string): string | undefined {
 const splitList = (headers: readonly string[] | undefined): readonly string[] =>
   (headers ?? []).flatMap((header) => header.split(",").map((entry) => entry.trim()));
 
-export function createEdge(options: EdgeOptions): Edge {
+export function createEdge(options: EdgeOptions) {
   const { publicOrigin, allowedOrigins, isTrustedProxy = () => false, onUntrustedProxy } = options;
   const { host: ownHost, protocol } = new URL(publicOrigin);
   const isTls = protocol === "https:";
@@ -84,7 +78,7 @@ export function createEdge(options: EdgeOptions): Edge {
   }
 
   return {
-    check(request) {
+    check(request: IncomingMessage): RequestCheck {
       const peer = normalizeAddress(request.socket.remoteAddress ?? "");
       if (!hasReportedProxy && "x-forwarded-for" in request.headers && !isTrustedProxy(peer)) {
         hasReportedProxy = true;
@@ -107,7 +101,8 @@ export function createEdge(options: EdgeOptions): Edge {
       return { address: clientAddress(peer, splitList(request.headersDistinct["x-forwarded-for"])) };
     },
 
-    headers(request, isStream) {
+    /** Returns the headers of every response. */
+    headers(request: IncomingMessage, isStream: boolean): Readonly<Record<string, string>> {
       const origin = allowedOriginOf(request);
       return {
         ...SECURITY_HEADERS,

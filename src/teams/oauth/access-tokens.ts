@@ -6,7 +6,7 @@ import * as z from "zod/v4";
 import type { Transport } from "../../api-client/transport.ts";
 import { type Caller, callerId, RIGHTS } from "../caller.ts";
 import type { SignInSettings } from "../settings.ts";
-import { createProvider, type ProviderMetadata, TokenRefused } from "./provider.ts";
+import { createProvider, TokenRefused } from "./provider.ts";
 import { createIntrospection, createJwtVerifier } from "./verifiers.ts";
 
 /** The values of a token that decide about access, as operators need them to find the cause of a refusal. */
@@ -129,14 +129,7 @@ export interface AccessTokenOptions extends ClaimRules, Pick<SignInSettings, "to
   monotonicMs(): number;
 }
 
-export interface AccessTokens {
-  /** Throws TokenRefused, or ProviderUnavailable if the token cannot be checked. The audience is not checked here. */
-  verify(token: string): Promise<AcceptedToken>;
-  /** The metadata document of the identity provider. Throws ProviderUnavailable. */
-  metadata(): Promise<ProviderMetadata>;
-  /** Resolves when tokens can be checked. Throws ProviderUnavailable. */
-  ready(): Promise<void>;
-}
+export type AccessTokens = ReturnType<typeof createAccessTokens>;
 
 const MAX_CACHED_TOKENS = 10_000;
 const JWT_CACHE_MS = 60_000;
@@ -149,7 +142,7 @@ const MAX_TOKEN_CHARS = 24_576;
 const hashToken = (token: string): string => createHash("sha256").update(token).digest("base64");
 
 /** `now`: milliseconds since 1970. Introspection needs `client`; without it, tokens are checked as JWTs. */
-export function createAccessTokens(options: AccessTokenOptions): AccessTokens {
+export function createAccessTokens(options: AccessTokenOptions) {
   const { tokens, client, now, monotonicMs } = options;
   const provider = createProvider(options);
   const cacheMs = tokens === "jwt" ? JWT_CACHE_MS : INTROSPECTION_CACHE_MS;
@@ -185,9 +178,12 @@ export function createAccessTokens(options: AccessTokenOptions): AccessTokens {
   }
 
   return {
+    /** The metadata document of the identity provider. Throws ProviderUnavailable. */
     metadata: provider.metadata,
+    /** Resolves when tokens can be checked. Throws ProviderUnavailable. */
     ready: verifier.ready,
-    async verify(token) {
+    /** Throws TokenRefused, or ProviderUnavailable if the token cannot be checked. The audience is not checked here. */
+    async verify(token: string): Promise<AcceptedToken> {
       if (token.length > MAX_TOKEN_CHARS) throw new TokenRefused("The token is too long.");
       const hash = hashToken(token);
       const known = cache.get(hash);

@@ -50,13 +50,7 @@ const Metadata = z.looseObject({
 });
 export type ProviderMetadata = z.infer<typeof Metadata>;
 
-export interface Provider {
-  readonly issuer: string;
-  /** Cached after the first successful read. Throws ProviderUnavailable. */
-  metadata(): Promise<ProviderMetadata>;
-  /** Like the global `fetch`, through this program's transport: with proxies, a timeout of 5 s and a limit of 1 MiB. */
-  fetch(this: void, url: string, init?: RequestInit): Promise<Response>;
-}
+export type Provider = ReturnType<typeof createProvider>;
 
 export interface ProviderOptions {
   readonly issuer: string;
@@ -80,10 +74,11 @@ function toBodyBuffer(body: RequestInit["body"]): Buffer | undefined {
   throw new TypeError("the body of a request to the identity provider must be text or absent");
 }
 
-export function createProvider({ issuer, transport, monotonicMs }: ProviderOptions): Provider {
+export function createProvider({ issuer, transport, monotonicMs }: ProviderOptions) {
   let readAtMs = 0;
   let cachedMetadata: ProviderMetadata | undefined;
 
+  /** Like the global `fetch`, through this program's transport: with proxies, a timeout of 5 s and a limit of 1 MiB. */
   async function fetch(target: string, init: RequestInit = {}): Promise<Response> {
     const { origin, pathname, search } = new URL(target);
     const body = toBodyBuffer(init.body);
@@ -143,7 +138,8 @@ export function createProvider({ issuer, transport, monotonicMs }: ProviderOptio
   return {
     issuer,
     fetch,
-    async metadata() {
+    /** Cached after the first successful read. Throws ProviderUnavailable. */
+    async metadata(): Promise<ProviderMetadata> {
       if (cachedMetadata === undefined) return await pendingMetadata.get();
       if (monotonicMs() - readAtMs > METADATA_REFRESH_MS) {
         // Refreshed in the background: the cached metadata stays valid if this fails.

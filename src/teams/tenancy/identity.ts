@@ -10,10 +10,7 @@ import type { Redactor } from "../../credentials/redaction.ts";
 import type { Secrets } from "./secrets.ts";
 import type { Team, Teams } from "./teams.ts";
 
-export interface TeamIdentity extends Identity {
-  /** Call this when the team was removed: its credentials and cached tokens are refused from now on. */
-  revoke(): void;
-}
+export type TeamIdentity = ReturnType<typeof createTeamIdentity>;
 
 interface TeamIdentityOptions {
   readonly team: Team;
@@ -40,7 +37,7 @@ const unreadable = (name: string, error: unknown): Failure =>
     { cause: error },
   );
 
-export function createTeamIdentity({ team, find, secrets, redactor }: TeamIdentityOptions): TeamIdentity {
+export function createTeamIdentity({ team, find, secrets, redactor }: TeamIdentityOptions) {
   const { name, baseUrl, clientId, workspaceId } = team;
   let isRevoked = false;
 
@@ -64,10 +61,11 @@ export function createTeamIdentity({ team, find, secrets, redactor }: TeamIdenti
     },
     verifyLogin: () => (isRevoked ? Promise.reject(removed(name)) : undefined),
     invalidateCachedLogin: () => undefined,
-    revoke() {
+    /** Call this when the team was removed: its credentials and cached tokens are refused from now on. */
+    revoke(): void {
       isRevoked = true;
     },
-  };
+  } satisfies Identity & { revoke(): void };
 }
 
 const WORKSPACE_PARAMETER = "workspaceId";
