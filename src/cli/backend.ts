@@ -1,14 +1,20 @@
-// Opens the API that a command uses (configured, or emulated in this process) and the runtime of commands that call tools.
-
-import { type Config, EMULATED_GEOGRAPHY_RATE, readConfig } from "../core/config.ts";
+// Opens the API that a command uses (configured, or emulated in this process) and the runtime of commands that call tools. Writes the
+// output of such commands.
+import { type Config, EMULATED_GEOGRAPHY_RATE, readConfig, UsageError } from "../core/config.ts";
+import { Failure, type FailureFacts } from "../core/failure.ts";
+import { escapeJson } from "../core/untrusted-text.ts";
 import { COMMAND_LIMIT_MS } from "../credentials/keychain/keychain.ts";
 import type { Emulator } from "../emulator/index.ts";
 import type { Note } from "../mcp/instructions.ts";
 import type { Runtime } from "../mcp/runtime.ts";
+import { factsOf, failureText } from "../mcp/tools/failure-text.ts";
 import type { CompletionValue } from "../toolkit/completion-value.ts";
 import { compose } from "./compose.ts";
+import { exitCodeOf, rephraseFailureForUser } from "./errors.ts";
 import { findRunningEmulator } from "./running-emulator.ts";
 import { SIGNALS } from "./signals.ts";
+import { isTerminal } from "./terminal.ts";
+import { toShellCommands } from "./tool-arguments.ts";
 
 export interface Backend {
   readonly config: Config;
@@ -65,14 +71,51 @@ export interface CommandContext {
   readonly flags: readonly string[];
   /** True if the API is an emulator in this process, which ends with the command. */
   readonly inProcess: boolean;
+  /** True if --json was given. */
+  readonly isJson: boolean;
   /** Aborted by the first Ctrl-C; a second one ends the process. */
   readonly signal: AbortSignal;
 }
 
-/** Runs a command with the same tools as a server. Throws UsageError if a setting is invalid. */
+/** Resolves when the text is written, or when the reader has closed the stream. */
+export const writeLine = (stream: NodeJS.WriteStream, text: string): Promise<void> =>
+  new Promise((resolve) => stream.write(`${text}\n`, () => resolve()));
+
+/** Writes JSON to stdout, for a user on several lines. */
+export const writeJson = (value: unknown, { runtime }: Pick<CommandContext, "runtime">): Promise<void> =>
+  writeLine(
+    process.stdout,
+    escapeJson(runtime.redactor.redact(JSON.stringify(value, null, isTerminal(process.stdout) ? 2 : 0))),
+  );
+
+export const TEMPORARY_EMULATOR =
+  "This emulator ends with the command. To keep its jobs, run mic-mcp emulator in another terminal.";
+
+const STOPPED_FACTS: FailureFacts = {
+  kind: "cancelled",
+  message: "The call was canceled.",
+  retryable: true,
+  sideEffect: "none",
+};
+
+/** Writes the failure of a tool or a command to stderr, and with --json also to stdout. Returns the exit code. */
+async function writeFailure(name: string, facts: FailureFacts, context: CommandContext): Promise<number> {
+  const { runtime, flags, inProcess, isJson } = context;
+  const shown = rephraseFailureForUser(facts);
+  await writeLine(process.stderr, runtime.redactor.redact(toShellCommands(failureText(name, shown), flags)));
+  if (inProcess && facts.kind === "not_found") await writeLine(process.stderr, TEMPORARY_EMULATOR);
+  if (isJson) await writeJson({ error: shown }, context);
+  return exitCodeOf(facts);
+}
+
+/**
+ * Runs a command with the same tools as a server, and reports its failure under `name`: a tool or a command. Throws UsageError, also if a
+ * setting is invalid.
+ */
 export async function withRuntime(
+  name: string,
   environment: NodeJS.ProcessEnv,
-  { emulator = false }: { readonly emulator?: boolean | undefined },
+  { emulator = false, json: isJson = false }: { readonly emulator?: boolean; readonly json?: boolean },
   work: (context: CommandContext) => Promise<number>,
 ): Promise<number> {
   const given = emulator ? { ...environment, MIC_EMULATOR: "1" } : environment;
@@ -88,15 +131,21 @@ export async function withRuntime(
     keychainLimitMs: COMMAND_LIMIT_MS,
   });
   const stopped = new AbortController();
+  const { signal } = stopped;
   const stop = () => {
-    if (stopped.signal.aborted) process.exit(1);
+    if (signal.aborted) process.exit(1);
     stopped.abort();
   };
-  for (const signal of SIGNALS) process.on(signal, stop);
+  const context = { runtime, signal, flags: emulator ? ["--emulator"] : [], inProcess, isJson };
+  for (const each of SIGNALS) process.on(each, stop);
   try {
-    return await work({ runtime, signal: stopped.signal, flags: emulator ? ["--emulator"] : [], inProcess });
+    return await work(context);
+  } catch (error) {
+    if (error instanceof UsageError) throw error;
+    const isStop = signal.aborted && !(error instanceof Failure);
+    return await writeFailure(name, isStop ? STOPPED_FACTS : factsOf(error), context);
   } finally {
-    for (const signal of SIGNALS) process.off(signal, stop);
+    for (const each of SIGNALS) process.off(each, stop);
     await close();
     await backend.close();
   }

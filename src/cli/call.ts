@@ -1,21 +1,19 @@
 // Implements `mic-mcp call`, which calls one tool in this process with the same journal and keys as an agent's call.
-import { parseArgs } from "node:util";
 import { tools } from "../../tools/index.ts";
 import type { Arguments } from "../actions/fingerprint.ts";
 import { CALL_LIMIT_MS } from "../api-client/attempts.ts";
 import { type Config, readConfig, UsageError } from "../core/config.ts";
-import { Failure, type FailureFacts, type FailureKind } from "../core/failure.ts";
-import { escapeJson, escapeText } from "../core/untrusted-text.ts";
+import { Failure, type FailureKind } from "../core/failure.ts";
+import { escapeText } from "../core/untrusted-text.ts";
 import type { Runtime } from "../mcp/runtime.ts";
 import { completeArguments } from "../mcp/tools/call.ts";
-import { factsOf, failureText } from "../mcp/tools/failure-text.ts";
 import { filterVisibleTools, type OfferableTool, offeredTools, reasonNotOffered } from "../mcp/tools/offered-tools.ts";
 import { createToolCall } from "../mcp/tools/tool-call.ts";
 import type { Tool } from "../toolkit/define-tool.ts";
 import type { ToolCall } from "../toolkit/tool-call.ts";
-import { type CommandContext, withRuntime } from "./backend.ts";
-import { COMMANDS } from "./commands.ts";
-import { didYouMean, exitCodeOf, rephraseFailureForUser } from "./errors.ts";
+import { type CommandContext, TEMPORARY_EMULATOR, withRuntime, writeJson, writeLine } from "./backend.ts";
+import { COMMANDS, parseArguments } from "./commands.ts";
+import { didYouMean } from "./errors.ts";
 import { isInteractive, openPrompter } from "./prompt.ts";
 import { alignColumns, createProgressDisplay, isTerminal } from "./terminal.ts";
 import {
@@ -48,44 +46,12 @@ export async function formatHelpOfTool(name: string, environment: NodeJS.Process
   return formatToolHelp(findOfferedTool(name, tools, config), config.workspaceId !== undefined);
 }
 
-/** Resolves when the text is written, or when the reader has closed the stream. */
-const writeLine = (stream: NodeJS.WriteStream, text: string): Promise<void> =>
-  new Promise((resolve) => stream.write(`${text}\n`, () => resolve()));
-
-const TEMPORARY_EMULATOR =
-  "This emulator ends with the command. To keep its jobs, run mic-mcp emulator in another terminal.";
-
-type OutputContext = Pick<CommandContext, "runtime" | "flags" | "inProcess">;
-
-/** Writes JSON to stdout, for a user on several lines. */
-export const writeJson = (value: unknown, { runtime }: Pick<OutputContext, "runtime">): Promise<void> =>
-  writeLine(
-    process.stdout,
-    escapeJson(runtime.redactor.redact(JSON.stringify(value, null, isTerminal(process.stdout) ? 2 : 0))),
-  );
-
-/** Writes a failure to stderr, and with --json also to stdout. Returns the exit code. */
-export async function writeFailure(
-  tool: string,
-  facts: FailureFacts,
-  isJson: boolean,
-  context: OutputContext,
-): Promise<number> {
-  const { runtime, flags, inProcess } = context;
-  const shown = rephraseFailureForUser(facts);
-  await writeLine(process.stderr, runtime.redactor.redact(toShellCommands(failureText(tool, shown), flags)));
-  if (inProcess && facts.kind === "not_found") await writeLine(process.stderr, TEMPORARY_EMULATOR);
-  if (isJson) await writeJson({ error: shown }, context);
-  return exitCodeOf(facts);
-}
-
 async function writeResult(
   tool: Tool,
   { text, structured, drift, isReplay = false }: Awaited<ReturnType<Tool["invoke"]>>,
-  isJson: boolean,
-  context: OutputContext,
+  context: CommandContext,
 ): Promise<number> {
-  const { runtime, flags, inProcess } = context;
+  const { runtime, flags, inProcess, isJson } = context;
   const { redact } = runtime.redactor;
   const { stdout, stderr } = process;
   if (drift.length > 0)
@@ -142,28 +108,19 @@ async function confirmCall(tool: Tool, args: Arguments, call: ToolCall, { config
   return { proposedKey: question.idempotencyKey, shownVersion: prepared.resourceVersion };
 }
 
-const STOPPED_FACTS: FailureFacts = {
-  kind: "cancelled",
-  message: "The call was canceled.",
-  retryable: true,
-  sideEffect: "none",
-};
-
 interface CallOptions {
   readonly name: string;
   /** Arguments as words of the command line. */
   readonly words: readonly string[];
   /** Arguments as a JSON object. */
   readonly input?: string | undefined;
-  /** True if --json was given. */
-  readonly isJson: boolean;
   /** True if --yes was given. */
   readonly isConfirmed: boolean;
 }
 
 /** Calls one tool and writes its result. Returns the exit code. Throws UsageError. */
 export async function runToolCall(
-  { name, words, input, isJson, isConfirmed }: CallOptions,
+  { name, words, input, isConfirmed }: CallOptions,
   context: CommandContext,
 ): Promise<number> {
   const { runtime, signal } = context;
@@ -172,12 +129,13 @@ export async function runToolCall(
   const { redact } = runtime.redactor;
   const progress = createProgressDisplay(process.stderr);
   const limits = () => ({ signal, deadlineAt: Date.now() + CALL_LIMIT_MS });
+  let result: Awaited<ReturnType<Tool["invoke"]>>;
   try {
     const { args, workspaceId } = await completeArguments(tool, typed, runtime);
     const confirmed = isConfirmed
       ? {}
       : await confirmCall(tool, args, createToolCall(runtime, tool.name, limits()), runtime);
-    const result = await tool.invoke(
+    result = await tool.invoke(
       args,
       createToolCall(runtime, tool.name, limits(), {
         workspaceId,
@@ -185,27 +143,23 @@ export async function runToolCall(
         report: ({ message, ...rest }) => progress.report({ ...rest, message: escapeText(redact(message)) }),
       }),
     );
+  } finally {
     progress.end();
-    return await writeResult(tool, result, isJson, context);
-  } catch (error) {
-    progress.end();
-    const facts = signal.aborted && !(error instanceof Failure) ? STOPPED_FACTS : factsOf(error);
-    return await writeFailure(tool.name, facts, isJson, context);
   }
+  return await writeResult(tool, result, context);
 }
 
 /** Returns the exit code, 3 for a replay. Throws UsageError. */
 export async function call(args: readonly string[], environment: NodeJS.ProcessEnv): Promise<number> {
-  const { values, positionals } = parseArgs({ args: [...args], options: COMMANDS.call.flags, allowPositionals: true });
+  const { values, positionals } = parseArguments(COMMANDS.call, args);
   const [name, ...words] = positionals;
-  const { json: isJson = false, input } = values;
   if (name === undefined) {
     // A terminal cannot show views; `mic-mcp show` writes them as pages.
     const listed = filterVisibleTools(offeredTools(tools, readConfig(environment)), { apps: "never" }, undefined);
     const rows = listed.map(({ name: tool, title, description }) => ({ name: tool, title, description }));
-    process.stdout.write(`${isJson ? JSON.stringify({ tools: rows }) : formatToolList(listed)}\n`);
+    process.stdout.write(`${values.json ? JSON.stringify({ tools: rows }) : formatToolList(listed)}\n`);
     return 0;
   }
-  const options = { name, words, input, isJson, isConfirmed: values.yes ?? false };
-  return await withRuntime(environment, values, async (context) => await runToolCall(options, context));
+  const options = { name, words, input: values.input, isConfirmed: values.yes ?? false };
+  return await withRuntime(name, environment, values, async (context) => await runToolCall(options, context));
 }

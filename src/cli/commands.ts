@@ -1,4 +1,5 @@
 // Defines the table of commands, from which help, completion, parsing and docs/use/commands.md are derived.
+import { parseArgs } from "node:util";
 import { UsageError } from "../core/config.ts";
 
 export interface Flag {
@@ -382,6 +383,14 @@ export type CommandName = keyof typeof COMMANDS;
 export const commandNames: readonly string[] = Object.keys(COMMANDS);
 
 export const isCommandName = (name: string): name is CommandName => Object.hasOwn(COMMANDS, name);
+
+/** Parses the arguments of a command. Throws the errors of parseArgs, which `reportError` converts to a UsageError. */
+export const parseArguments = <C extends Command>({ argumentsUsage, flags }: C, args: readonly string[]) =>
+  parseArgs<{ args: string[]; options: C["flags"]; allowPositionals: boolean }>({
+    args: [...args],
+    options: flags,
+    allowPositionals: argumentsUsage !== undefined,
+  });
 
 /** Parses the value of a flag that takes a whole number from 0 to `max`. Throws UsageError. */
 export function parseIntegerFlag(flag: string, text: string | undefined, max: number): number | undefined {

@@ -1,9 +1,8 @@
 // Implements `mic-mcp completion SHELL`, which prints a shell script that completes commands, flags, tools and tool arguments.
-import { parseArgs } from "node:util";
 import { tools } from "../../tools/index.ts";
 import { readConfig } from "../core/config.ts";
 import { VIEW_NAMES } from "../toolkit/views.ts";
-import { COMMANDS, type Command, INSTALL_CLIENTS, SHELLS, TEAM_ACTIONS } from "./commands.ts";
+import { COMMANDS, type Command, INSTALL_CLIENTS, parseArguments, SHELLS, TEAM_ACTIONS } from "./commands.ts";
 import { parseChoice } from "./errors.ts";
 import { readRecentJobs } from "./journal.ts";
 import { enumValuesOf, listArguments, mainArgumentOf } from "./tool-arguments.ts";
@@ -157,11 +156,7 @@ const isSafeWord = (id: string): boolean => /^[\w.:-]+$/.test(id);
 
 /** Prints the completion script of a shell, or recent job ids, and returns exit code 0. Throws UsageError. */
 export async function completion(args: readonly string[], environment: NodeJS.ProcessEnv): Promise<number> {
-  const { values, positionals } = parseArgs({
-    args: [...args],
-    options: COMMANDS.completion.flags,
-    allowPositionals: true,
-  });
+  const { values, positionals } = parseArguments(COMMANDS.completion, args);
   if (values.jobs) {
     for (const id of (await readRecentJobs(readConfig(environment))).filter(isSafeWord))
       process.stdout.write(`${id}\n`);

@@ -1,5 +1,4 @@
 // Implements `mic-mcp doctor`, which checks everything that a call depends on and prints how to fix each problem.
-import { parseArgs } from "node:util";
 import { systemTiming } from "../api-client/attempts.ts";
 import { readConfig, UsageError } from "../core/config.ts";
 import { escapeText } from "../core/untrusted-text.ts";
@@ -20,7 +19,7 @@ import {
   checkToken,
   checkWarnings,
 } from "./checks.ts";
-import { COMMANDS } from "./commands.ts";
+import { COMMANDS, parseArguments } from "./commands.ts";
 import { compose } from "./compose.ts";
 import { applyStyle } from "./terminal.ts";
 
@@ -75,7 +74,7 @@ async function runChecks(environment: NodeJS.ProcessEnv, withEmulator: boolean):
 }
 
 export async function doctor(args: readonly string[], environment: NodeJS.ProcessEnv): Promise<number> {
-  const { values } = parseArgs({ args: [...args], options: COMMANDS.doctor.flags });
+  const { values } = parseArguments(COMMANDS.doctor, args);
   if (values.teams && values.emulator) throw new UsageError("--teams and --emulator cannot be combined.");
   if (values.token !== undefined && !values.teams) throw new UsageError("--token requires --teams.");
   const checks = values.teams

@@ -1,8 +1,7 @@
 // Implements `mic-mcp emulator`, which runs the emulated API without an MCP server until a signal stops it.
-import { parseArgs } from "node:util";
 import { EMULATED_GEOGRAPHY_RATE, readStateDir, UsageError } from "../core/config.ts";
 import { errorMessage } from "../core/failure.ts";
-import { COMMANDS, parseIntegerFlag } from "./commands.ts";
+import { COMMANDS, parseArguments, parseIntegerFlag } from "./commands.ts";
 import { recordEmulator } from "./running-emulator.ts";
 import { SIGNALS } from "./signals.ts";
 
@@ -10,7 +9,7 @@ import { SIGNALS } from "./signals.ts";
 const MAX_CLIENTS = 100;
 
 export async function emulator(args: readonly string[], environment: NodeJS.ProcessEnv): Promise<number> {
-  const { values } = parseArgs({ args: [...args], options: COMMANDS.emulator.flags });
+  const { values } = parseArguments(COMMANDS.emulator, args);
   const port = parseIntegerFlag("port", values.port, 65535);
   const stageMs = parseIntegerFlag("stage-ms", values["stage-ms"], 86_400_000);
   const requestsPerPeer = parseIntegerFlag("requests-per-minute", values["requests-per-minute"], 1_000_000);

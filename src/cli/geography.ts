@@ -1,19 +1,16 @@
 // Implements `mic-mcp geography warm`, which loads all districts lists into the cache that the servers of this machine share.
-import { parseArgs } from "node:util";
 import { CALL_LIMIT_MS } from "../api-client/attempts.ts";
 import { UsageError } from "../core/config.ts";
 import { computeCoverage } from "../geography/country.ts";
 import { requiredListsForAll } from "../geography/districts.ts";
 import { formatCoverage, formatListCount } from "../geography/format.ts";
 import { summarizeVintage } from "../geography/vintage.ts";
-import { factsOf } from "../mcp/tools/failure-text.ts";
-import { type CommandContext, withRuntime } from "./backend.ts";
-import { writeFailure, writeJson } from "./call.ts";
-import { COMMANDS } from "./commands.ts";
+import { type CommandContext, withRuntime, writeJson } from "./backend.ts";
+import { COMMANDS, parseArguments } from "./commands.ts";
 import { createProgressDisplay } from "./terminal.ts";
 
-async function warm(isJson: boolean, context: CommandContext): Promise<number> {
-  const { runtime, signal } = context;
+async function warm(context: CommandContext): Promise<number> {
+  const { runtime, signal, isJson } = context;
   const { geography, service } = runtime.ports;
   const { redact } = runtime.redactor;
   const display = createProgressDisplay(process.stderr);
@@ -42,7 +39,7 @@ async function warm(isJson: boolean, context: CommandContext): Promise<number> {
     return coverage.complete ? 0 : 1;
   } catch (error) {
     display.end();
-    if (!signal.aborted) return await writeFailure("geography warm", factsOf(error), isJson, context);
+    if (!signal.aborted) throw error;
     process.stderr.write("Stopped. The lists that were loaded stay in the cache.\n");
     return 1;
   }
@@ -50,8 +47,7 @@ async function warm(isJson: boolean, context: CommandContext): Promise<number> {
 
 /** Returns exit code 0 only if all lists are loaded. Throws UsageError. */
 export async function geography(args: readonly string[], environment: NodeJS.ProcessEnv): Promise<number> {
-  const { flags: options } = COMMANDS.geography;
-  const { values, positionals } = parseArgs({ args: [...args], options, allowPositionals: true });
+  const { values, positionals } = parseArguments(COMMANDS.geography, args);
   if (positionals.join(" ") !== "warm") throw new UsageError("Run mic-mcp geography warm.");
-  return await withRuntime(environment, values, async (context) => await warm(values.json ?? false, context));
+  return await withRuntime("geography warm", environment, values, warm);
 }

@@ -2,13 +2,13 @@
 import { readFile, realpath } from "node:fs/promises";
 import { homedir } from "node:os";
 import { posix, win32 } from "node:path";
-import { isDeepStrictEqual, parseArgs } from "node:util";
+import { isDeepStrictEqual } from "node:util";
 import { isJsonObject } from "../contract/json.ts";
 import { readConfig } from "../core/config.ts";
 import { errorCode } from "../core/failure.ts";
 import { programFile } from "../core/package-files.ts";
 import { writeFileAtomically } from "./atomic-file.ts";
-import { COMMANDS, INSTALL_CLIENTS } from "./commands.ts";
+import { COMMANDS, INSTALL_CLIENTS, parseArguments } from "./commands.ts";
 import { parseChoice } from "./errors.ts";
 import { printOutcome } from "./terminal.ts";
 
@@ -173,11 +173,7 @@ async function readIfExists(path: string): Promise<string> {
 
 /** Writes or prints the entry. Returns exit code 0, or 1 if the configuration could not be changed. Throws UsageError. */
 export async function install(args: readonly string[], environment: NodeJS.ProcessEnv): Promise<number> {
-  const { values, positionals } = parseArgs({
-    args: [...args],
-    options: COMMANDS.install.flags,
-    allowPositionals: true,
-  });
+  const { values, positionals } = parseArguments(COMMANDS.install, args);
   const clientName = parseChoice("CLIENT", positionals.join(" "), INSTALL_CLIENTS);
   const client = CLIENTS[clientName];
   // The server checks the profile's name by the same rule.

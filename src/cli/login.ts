@@ -1,6 +1,5 @@
 // Implements `mic-mcp login`, which verifies client credentials and stores them in the OS keychain, and `mic-mcp logout`, which removes
 // them.
-import { parseArgs } from "node:util";
 import { CALL_LIMIT_MS, systemTiming } from "../api-client/attempts.ts";
 import { createApiClient } from "../api-client/client.ts";
 import { createTransport } from "../api-client/transport.ts";
@@ -27,7 +26,7 @@ import {
 } from "../credentials/login.ts";
 import { createRedactor } from "../credentials/redaction.ts";
 import { createTokens } from "../credentials/tokens.ts";
-import { COMMANDS } from "./commands.ts";
+import { COMMANDS, parseArguments } from "./commands.ts";
 import { warnOfOtherClientsActions } from "./journal.ts";
 import { isInteractive, openPrompter, type Prompter, readSecretFromStdin } from "./prompt.ts";
 import { printOutcome } from "./terminal.ts";
@@ -65,7 +64,7 @@ const FLAGS = "mic-mcp login --base-url U --client-id I [--workspace-id W] --sec
 
 /** Throws UsageError if a flag is invalid, or if a flag is missing and there is no terminal to ask on. */
 function readFlags(args: readonly string[]) {
-  const { values } = parseArgs({ args: [...args], options: COMMANDS.login.flags });
+  const { values } = parseArguments(COMMANDS.login, args);
   const { "base-url": baseUrl, "client-id": clientId, "workspace-id": workspaceId } = values;
   const secretOnStdin = values["secret-stdin"] === true && process.stdin.isTTY !== true;
   const missing = [
@@ -200,7 +199,7 @@ export async function login(args: readonly string[], environment: NodeJS.Process
 }
 
 export async function logout(args: readonly string[], environment: NodeJS.ProcessEnv): Promise<number> {
-  const { values } = parseArgs({ args: [...args], options: COMMANDS.logout.flags });
+  const { values } = parseArguments(COMMANDS.logout, args);
   const config = readProfileConfig(environment, values.profile);
   return await withKeychain(config, "the keychain is off, so nothing can be removed from it.", async (keychain) => {
     const stored = await readLogin(keychain, config.profile);

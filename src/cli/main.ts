@@ -1,5 +1,4 @@
 // Runs one command line: selects the command, shows help, and returns the exit code (docs/interface.md, "Program").
-import { parseArgs } from "node:util";
 import { UsageError } from "../core/config.ts";
 import {
   COMMANDS,
@@ -7,6 +6,7 @@ import {
   commandNames,
   type HttpFlags,
   isCommandName,
+  parseArguments,
   parseIntegerFlag,
 } from "./commands.ts";
 import { didYouMean, reportError } from "./errors.ts";
@@ -15,7 +15,7 @@ import { version } from "./version.ts";
 
 /** Each flag takes precedence over the variable of the same name. Throws UsageError. */
 async function runServe(args: readonly string[], environment: NodeJS.ProcessEnv): Promise<number> {
-  const { values } = parseArgs({ args: [...args], options: COMMANDS.serve.flags });
+  const { values } = parseArguments(COMMANDS.serve, args);
   const { http: isHttp = false, teams: isTeams = false, host, port, ...flags } = values;
   if (isHttp && isTeams)
     throw new UsageError("--http (for one user) and --teams (for an organization) cannot be combined.");
@@ -43,7 +43,7 @@ const LOADERS: Readonly<Record<CommandName, () => Promise<RunCommand>>> = {
   resolve: async () => (await import("./actions.ts")).resolve,
   geography: async () => (await import("./geography.ts")).geography,
   demo: async () => async (args) => {
-    parseArgs({ args: [...args], options: COMMANDS.demo.flags });
+    parseArguments(COMMANDS.demo, args);
     return await (await import("../demo/demo.ts")).runDemo();
   },
   install: async () => (await import("./install.ts")).install,

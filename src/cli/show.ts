@@ -3,17 +3,13 @@ import { spawn } from "node:child_process";
 import { mkdtemp, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { parseArgs } from "node:util";
 import { CALL_LIMIT_MS } from "../api-client/attempts.ts";
-import { UsageError } from "../core/config.ts";
 import { completeArguments } from "../mcp/tools/call.ts";
-import { factsOf } from "../mcp/tools/failure-text.ts";
 import { toCallToolResult } from "../mcp/tools/result.ts";
 import { createToolCall } from "../mcp/tools/tool-call.ts";
 import { VIEW_NAMES, type ViewName } from "../toolkit/views.ts";
-import { type CommandContext, withRuntime } from "./backend.ts";
-import { writeFailure, writeJson } from "./call.ts";
-import { COMMANDS } from "./commands.ts";
+import { type CommandContext, withRuntime, writeJson } from "./backend.ts";
+import { COMMANDS, parseArguments } from "./commands.ts";
 import { parseChoice } from "./errors.ts";
 import { parseArgumentWords } from "./tool-arguments.ts";
 
@@ -61,33 +57,29 @@ const DEFAULTS: Readonly<Partial<Record<ViewName, Readonly<Record<string, string
 async function showView(
   view: ViewName,
   words: readonly string[],
-  { open: opensPage = false, json: isJson = false }: { readonly open?: boolean; readonly json?: boolean },
+  opensPage: boolean,
   context: CommandContext,
 ): Promise<number> {
-  const { runtime, signal } = context;
+  const { runtime, signal, isJson } = context;
   const tool = runtime.tools.find((each) => each.view === view);
-  if (tool === undefined) throw new UsageError(`No tool offers the view ${view}.`);
+  if (tool === undefined) throw new Error(`No tool offers the view ${view}.`);
   const typed = { ...DEFAULTS[view], ...parseArgumentWords(words, tool) };
-  try {
-    const { args } = await completeArguments(tool, typed, runtime);
-    const limits = { signal, deadlineAt: Date.now() + CALL_LIMIT_MS };
-    const result = toCallToolResult(await tool.invoke(args, createToolCall(runtime, tool.name, limits)), undefined);
-    const data = JSON.parse(runtime.redactor.redact(JSON.stringify(result)));
-    const path = await writePage(view, embedData(await runtime.readView(view), data));
-    if (isJson) await writeJson({ path }, context);
-    else process.stdout.write(`${path}\n`);
-    if (opensPage && !(await openPage(path)))
-      process.stderr.write("Could not open a browser. Open the file yourself.\n");
-    return 0;
-  } catch (error) {
-    return await writeFailure(tool.name, factsOf(error), isJson, context);
-  }
+  const { args } = await completeArguments(tool, typed, runtime);
+  const limits = { signal, deadlineAt: Date.now() + CALL_LIMIT_MS };
+  const result = toCallToolResult(await tool.invoke(args, createToolCall(runtime, tool.name, limits)), undefined);
+  const data = JSON.parse(runtime.redactor.redact(JSON.stringify(result)));
+  const path = await writePage(view, embedData(await runtime.readView(view), data));
+  if (isJson) await writeJson({ path }, context);
+  else process.stdout.write(`${path}\n`);
+  if (opensPage && !(await openPage(path))) process.stderr.write("Could not open a browser. Open the file yourself.\n");
+  return 0;
 }
 
 /** Prints the path of the page. Returns the exit code. Throws UsageError. */
 export async function show(args: readonly string[], environment: NodeJS.ProcessEnv): Promise<number> {
-  const { values, positionals } = parseArgs({ args: [...args], options: COMMANDS.show.flags, allowPositionals: true });
+  const { values, positionals } = parseArguments(COMMANDS.show, args);
   const [viewName = "", ...words] = positionals;
   const view = parseChoice("VIEW", viewName, VIEW_NAMES);
-  return await withRuntime(environment, values, async (context) => await showView(view, words, values, context));
+  const opensPage = values.open ?? false;
+  return await withRuntime(`show_${view}`, environment, values, (context) => showView(view, words, opensPage, context));
 }

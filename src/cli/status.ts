@@ -1,12 +1,11 @@
 // Implements `mic-mcp status`, which prints the settings and their sources, the keychain with its tokens, and the journal, but no secrets.
-import { parseArgs } from "node:util";
 import { type Config, readConfig } from "../core/config.ts";
 import { errorMessage } from "../core/failure.ts";
 import { escapeText } from "../core/untrusted-text.ts";
 import { COMMAND_LIMIT_MS, KeychainError, openKeychain } from "../credentials/keychain/keychain.ts";
 import { listProfiles, readLogin, type StoredLogin, scopeSets } from "../credentials/login.ts";
 import { readToken } from "../credentials/token-store.ts";
-import { COMMANDS } from "./commands.ts";
+import { COMMANDS, parseArguments } from "./commands.ts";
 import { createConfiguredJournal, formatJournalStatus, inspectJournal, locateJournal } from "./journal.ts";
 import { createConfigRedactor } from "./log.ts";
 
@@ -143,7 +142,7 @@ function formatStatus({ keychain, journal, ...status }: Awaited<ReturnType<typeo
 }
 
 export async function status(args: readonly string[], environment: NodeJS.ProcessEnv): Promise<number> {
-  const { values } = parseArgs({ args: [...args], options: COMMANDS.status.flags });
+  const { values } = parseArguments(COMMANDS.status, args);
   const config = readConfig(environment);
   const found = await collectStatus(config);
   const { redact } = createConfigRedactor(config);

@@ -1,5 +1,4 @@
 // Implements `mic-mcp watch JOB`, which shows the stages of a job until it has ended, as a drawing on a terminal or as lines.
-import { parseArgs } from "node:util";
 import { ATTEMPT_LIMIT_MS } from "../api-client/attempts.ts";
 import type { ApiClient } from "../api-client/client.ts";
 import { getMicJob } from "../contract/endpoints/job-processing.ts";
@@ -7,14 +6,12 @@ import { type Job, STAGES, type Stage } from "../contract/jobs.ts";
 import { UsageError } from "../core/config.ts";
 import { Failure } from "../core/failure.ts";
 import { escapeText, formatJson } from "../core/untrusted-text.ts";
-import { factsOf } from "../mcp/tools/failure-text.ts";
 import { createJobPresenter, needsUserAction } from "../toolkit/advice/job.ts";
 import { ENDED } from "../toolkit/advice/job-facts.ts";
 import { poll } from "../toolkit/polling.ts";
 import { compactJson } from "../toolkit/results.ts";
 import { type CommandContext, withRuntime } from "./backend.ts";
-import { writeFailure } from "./call.ts";
-import { COMMANDS, parseIntegerFlag } from "./commands.ts";
+import { COMMANDS, parseArguments, parseIntegerFlag } from "./commands.ts";
 import { applyStyle, isTerminal, type Screen } from "./terminal.ts";
 import { formatCallCommand, quoteForShell } from "./tool-arguments.ts";
 
@@ -176,13 +173,12 @@ async function followJob(
 
 interface WatchOptions {
   readonly jobId: string;
-  readonly isJson: boolean;
   /** Undefined if the command watches until the job ends. */
   readonly timeoutSeconds: number | undefined;
 }
 
-async function watchJob({ jobId, isJson, timeoutSeconds }: WatchOptions, context: CommandContext): Promise<number> {
-  const { runtime, signal: stopped, flags } = context;
+async function watchJob({ jobId, timeoutSeconds }: WatchOptions, context: CommandContext): Promise<number> {
+  const { runtime, signal: stopped, flags, isJson } = context;
   const { ports, redactor } = runtime;
   const { redact } = redactor;
   const { stdout, stderr } = process;
@@ -197,7 +193,7 @@ async function watchJob({ jobId, isJson, timeoutSeconds }: WatchOptions, context
     job = await followJob(jobId, { service: ports.service, signal }, view.show, onRetry);
   } catch (error) {
     view.end();
-    if (!signal.aborted) return await writeFailure("watch", factsOf(error), isJson, context);
+    if (!signal.aborted) throw error;
     const again = ["mic-mcp watch", quoteForShell(escapeText(jobId)), ...flags].join(" ");
     const reason = stopped.aborted ? "Stopped watching" : `Stopped watching after ${timeoutSeconds} s`;
     stderr.write(`${redact(`${reason}; the job keeps running. Run ${again} to watch it again.`)}\n`);
@@ -219,12 +215,11 @@ const MAX_TIMEOUT_SECONDS = 2_000_000;
 
 /** Returns exit code 0 only if the job SUCCEEDED. Throws UsageError. */
 export async function watch(args: readonly string[], environment: NodeJS.ProcessEnv): Promise<number> {
-  const { values, positionals } = parseArgs({ args: [...args], options: COMMANDS.watch.flags, allowPositionals: true });
+  const { values, positionals } = parseArguments(COMMANDS.watch, args);
   const [jobId, ...more] = positionals;
   if (jobId === undefined || more.length > 0) throw new UsageError("mic-mcp watch requires one job id.");
   const { success, error } = getMicJob.pathParameters.safeParse({ jobId });
   if (!success) throw new UsageError(`${formatJson(jobId)} is not a job id: ${error.issues[0]?.message}.`);
   const timeoutSeconds = parseIntegerFlag("timeout", values.timeout, MAX_TIMEOUT_SECONDS);
-  const options = { jobId, isJson: values.json ?? false, timeoutSeconds };
-  return await withRuntime(environment, values, async (context) => await watchJob(options, context));
+  return await withRuntime("watch", environment, values, (context) => watchJob({ jobId, timeoutSeconds }, context));
 }

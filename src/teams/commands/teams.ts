@@ -1,9 +1,8 @@
 // Implements `mic-mcp teams` and `mic-mcp migrate`: manages the teams of a deployment, their credentials and members. Running instances are
 // notified of each change.
 import { isAbsolute } from "node:path";
-import { parseArgs } from "node:util";
 import type { Check } from "../../cli/checks.ts";
-import { COMMANDS, TEAM_ACTIONS } from "../../cli/commands.ts";
+import { COMMANDS, parseArguments, TEAM_ACTIONS } from "../../cli/commands.ts";
 import { parseChoice, rephraseFailureForUser } from "../../cli/errors.ts";
 import { verifyCredentials } from "../../cli/login.ts";
 import { isInteractive, openPrompter, readSecretFromStdin } from "../../cli/prompt.ts";
@@ -27,10 +26,7 @@ import {
   type TeamWithMembers,
 } from "../tenancy/teams.ts";
 
-const parseTeamArguments = (args: readonly string[]) =>
-  parseArgs({ args: [...args], options: COMMANDS.teams.flags, allowPositionals: true });
-
-type TeamFlags = ReturnType<typeof parseTeamArguments>["values"];
+type TeamFlags = ReturnType<typeof parseArguments<typeof COMMANDS.teams>>["values"];
 
 export interface Manager {
   readonly teams: Teams;
@@ -354,7 +350,7 @@ const SUBCOMMAND_HANDLERS: Readonly<Record<TeamSubcommand, SubcommandHandler>> =
  * credentials are refused.
  */
 export async function teams(args: readonly string[], environment: NodeJS.ProcessEnv): Promise<number> {
-  const { values, positionals } = parseTeamArguments(args);
+  const { values, positionals } = parseArguments(COMMANDS.teams, args);
   const [argument = "", ...names] = positionals;
   const subcommand = parseChoice("ACTION", argument, TEAM_ACTIONS);
   const settings = readStoreSettings(environment);
@@ -389,7 +385,7 @@ export async function teams(args: readonly string[], environment: NodeJS.Process
  * database cannot be used.
  */
 export async function migrate(args: readonly string[], environment: NodeJS.ProcessEnv): Promise<number> {
-  const { values } = parseArgs({ args: [...args], options: COMMANDS.migrate.flags });
+  const { values } = parseArguments(COMMANDS.migrate, args);
   const database = openDatabase(readStoreSettings(environment));
   try {
     await database.migrate();
