@@ -41,8 +41,14 @@ export function createCallerLog(log: Log, redactor: Redactor, facts: Readonly<Re
   };
 }
 
-export const crashReason = (error: unknown): string =>
-  (error instanceof Error ? error.stack : undefined) ?? errorMessage(error);
+/** Logs crashes with redaction, and exits; Node itself would print them without it. `redact` removes the secrets that `log` does not. */
+export function logCrashes(log: Log, redact = (text: string): string => text): void {
+  process.removeAllListeners("uncaughtException").on("uncaughtException", (error: unknown) => {
+    const reason = (error instanceof Error ? error.stack : undefined) ?? errorMessage(error);
+    log.error({ reason: redact(reason) }, "crash");
+    process.exit(1);
+  });
+}
 
 /** Creates a redactor with the secrets of the configuration; other secrets are added when they are obtained. */
 export function createConfigRedactor({ credentials, journalUrl, httpToken }: Config): Redactor {

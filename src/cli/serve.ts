@@ -1,14 +1,14 @@
 // Implements `mic-mcp serve`: the MCP server on stdio, or over HTTP for many clients on this machine.
 import { readConfig } from "../core/config.ts";
 import { SERVER_LIMIT_MS } from "../credentials/keychain/keychain.ts";
-import type { Log, Runtime } from "../mcp/runtime.ts";
+import type { Runtime } from "../mcp/runtime.ts";
 import { FLUSH_MS } from "../telemetry/port.ts";
 import { serveOnStdio } from "../transports/stdio/serve.ts";
 import { openBackend } from "./backend.ts";
 import type { HttpFlags } from "./commands.ts";
 import { compose } from "./compose.ts";
-import { crashReason, createConfigRedactor, createLog } from "./log.ts";
-import { onSignal } from "./signals.ts";
+import { createConfigRedactor, createLog, logCrashes } from "./log.ts";
+import { onSignal, serveUntilSignal } from "./signals.ts";
 import { loadTelemetry } from "./telemetry.ts";
 
 /** Resolves with a function that closes the protocol when the server should stop. Rejects if the server cannot start. */
@@ -28,19 +28,28 @@ const runOnStdio: ServerRunner = async (runtime) => {
   return closeProtocol;
 };
 
-/** Logs crashes with redaction; Node itself would print them without it. */
-function logCrashes(log: Log): void {
-  process.removeAllListeners("uncaughtException").on("uncaughtException", (error: unknown) => {
-    log.error({ reason: crashReason(error) }, "crash");
-    process.exit(1);
-  });
+const HTTP_DRAIN_MS = 10_000;
+
+/** Time for closing after the protocol has ended. Clients expect the process to exit within 1 s, even if closing hangs. */
+const closeMs = ({ telemetry }: Runtime): number => 800 + (telemetry ? FLUSH_MS : 0);
+
+/** Throws UsageError if the host is not a loopback address. */
+async function createHttpRunner({ host = "127.0.0.1", port = 0 }: HttpFlags): Promise<ServerRunner> {
+  const { loopbackAddress } = await import("../transports/http/loopback.ts");
+  const { serveOnHttp } = await import("../transports/http/serve.ts");
+  const address = await loopbackAddress(host);
+  return async (runtime) => {
+    const server = await serveOnHttp(runtime, address, port);
+    await serveUntilSignal(server, { drainMs: HTTP_DRAIN_MS, closeMs: closeMs(runtime) });
+    return async () => undefined;
+  };
 }
 
 /** Serves on stdio, or over HTTP if `listen` is given. Exits with code 0 after the client disconnects or on a signal. Throws UsageError. */
 export async function serve(environment: NodeJS.ProcessEnv, listen: HttpFlags | undefined): Promise<number> {
   const config = readConfig(environment);
   logCrashes(createLog(config.logLevel, createConfigRedactor(config)));
-  const run = listen ? await (await import("./serve-http.ts")).createHttpRunner(listen) : runOnStdio;
+  const run = listen ? await createHttpRunner(listen) : runOnStdio;
   const backend = await openBackend(config);
   const telemetry = await loadTelemetry(environment, { hasPort: listen !== undefined });
   const { runtime, containerNotice, close } = compose(backend.config, {
@@ -56,8 +65,7 @@ export async function serve(environment: NodeJS.ProcessEnv, listen: HttpFlags | 
 
   try {
     const closeProtocol = await run(runtime);
-    // Clients expect the process to exit within 1 s, even if closing hangs.
-    setTimeout(() => process.exit(0), 800 + (runtime.telemetry ? FLUSH_MS : 0)).unref();
+    setTimeout(() => process.exit(0), closeMs(runtime)).unref();
     await closeProtocol().catch(() => undefined);
   } finally {
     await Promise.all([close(), runtime.telemetry?.close()]);

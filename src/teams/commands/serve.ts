@@ -1,7 +1,7 @@
 // Implements `mic-mcp serve --teams`: runs one instance of a deployment until it receives a signal.
 import type { HttpFlags } from "../../cli/commands.ts";
-import { crashReason } from "../../cli/log.ts";
-import { onSignal } from "../../cli/signals.ts";
+import { logCrashes } from "../../cli/log.ts";
+import { serveUntilSignal } from "../../cli/signals.ts";
 import { loadTelemetry } from "../../cli/telemetry.ts";
 import { isJsonObject } from "../../contract/json.ts";
 import { createRedact } from "../../mcp/messages/redact.ts";
@@ -15,10 +15,8 @@ import { type CallerService, startPublicServer } from "../frontend/frontend.ts";
 import { createAccessTokens } from "../oauth/access-tokens.ts";
 import { readTeamsSettings } from "../settings.ts";
 
-/** Calls in flight that do not end within this time are aborted. Their actions stay in the journal in both cases. */
 const DRAIN_MS = 45_000;
-/** The process exits at most this long after the drain, even if a part hangs. */
-const FORCED_EXIT_MS = 2_000;
+const CLOSE_MS = 2_000;
 
 /** Adds the required rights to the HTTP service of a runtime: tools that write and `tasks/cancel` need `act`, all else needs `read`. */
 export function createCallerService(runtime: Runtime): CallerService {
@@ -48,10 +46,7 @@ export async function serveTeams(
   const { log, audit, telemetry, traceId } = composed;
   const monotonicMs = () => performance.now();
   for (const warning of settings.config.warnings) log.warn({}, warning);
-  process.removeAllListeners("uncaughtException").on("uncaughtException", (error: unknown) => {
-    log.error({ reason: composed.redactAll(crashReason(error)) }, "crash");
-    process.exit(1);
-  });
+  logCrashes(log, composed.redactAll);
 
   const services = new WeakMap<Runtime, CallerService>();
   function serviceOf(runtime: Runtime): CallerService {
@@ -61,7 +56,7 @@ export async function serveTeams(
   }
 
   try {
-    const { url, drain } = await startPublicServer({
+    const server = await startPublicServer({
       ...settings,
       ...settings.signIn,
       address: settings.isTrustedProxy ? host : await loopbackAddress(host),
@@ -94,21 +89,8 @@ export async function serveTeams(
       log,
       monotonicMs,
     });
-    // A closed stdout must not end the server.
-    process.stdout.on("error", () => undefined);
-    process.stdout.write(`${JSON.stringify({ url })}\n`);
-    const abortDrain = new AbortController();
     const delayMs = settings.drainDelaySeconds * 1000;
-    await new Promise<void>((resolve) => {
-      let signals = 0;
-      onSignal(() => {
-        signals += 1;
-        if (signals > 1) abortDrain.abort();
-        setTimeout(() => process.exit(0), FORCED_EXIT_MS + (signals > 1 ? 0 : delayMs + DRAIN_MS)).unref();
-        resolve();
-      });
-    });
-    await drain(DRAIN_MS, abortDrain.signal, delayMs);
+    await serveUntilSignal(server, { delayMs, drainMs: DRAIN_MS, closeMs: CLOSE_MS });
   } finally {
     await composed.close();
     await telemetry?.close();
