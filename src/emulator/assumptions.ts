@@ -2,6 +2,7 @@
 // of it. world/lifecycle.ts defines the transitions of jobs, with the times given here. An "open question" is one of
 // src/contract/open-questions.md.
 
+import { create } from "content-disposition";
 import type { StageName } from "../contract/jobs.ts";
 import type { RecipeDefinition } from "../contract/recipes.ts";
 import { DAY, HOUR, MINUTE, SECOND } from "./clock.ts";
@@ -102,20 +103,11 @@ export const REPLAYED_HEADER = "Idempotent-Replayed";
 // `Accept` is ignored (RFC 9110, 12.4.1, allows that), because each operation has only one representation.
 // If-None-Match and Range are ignored, because the contract has neither 304 nor 206; `Accept-Ranges: none` announces it.
 
-/** Returns an ASCII file name for all clients and the exact name for clients that support it (RFC 6266, RFC 8187). */
-export function contentDisposition(fileName: string): string {
-  const ascii = fileName.replace(/[^\x20-\x7e]/g, "_").replace(/["\\]/g, "_");
-  const encoded = encodeURIComponent(fileName).replace(
-    /['()*]/g,
-    (char) => `%${char.charCodeAt(0).toString(16).toUpperCase()}`,
-  );
-  return `attachment; filename="${ascii}"; filename*=UTF-8''${encoded}`;
-}
-
 /** The type is application/octet-stream, as in the contract's Accept header (4.2); the ETag is the SHA-256 of the bytes. */
 export const assetHeaders = (file: { readonly name: string; readonly sha256: string }) => ({
   "Content-Type": "application/octet-stream",
-  "Content-Disposition": contentDisposition(file.name),
+  // RFC 6266: the exact name, and an ASCII name for clients that do not support it.
+  "Content-Disposition": create(file.name),
   ETag: `"${file.sha256}"`,
   "Accept-Ranges": "none",
   "X-Content-Type-Options": "nosniff",

@@ -112,7 +112,7 @@ describe("assets", () => {
     expect(Object.fromEntries(response.headers)).toMatchObject({
       "content-type": contentType,
       "content-length": String(bytes.length),
-      "content-disposition": `attachment; filename="____.bin"; filename*=UTF-8''${encodeURIComponent("जिले.bin")}`,
+      "content-disposition": `attachment; filename=____.bin; filename*=UTF-8''${encodeURIComponent("जिले.bin")}`,
       "x-content-type-options": "nosniff",
       "content-security-policy": "default-src 'none'; sandbox",
       "cache-control": "no-store",

@@ -1,5 +1,6 @@
 // Serves links to files: GET /downloads/{ticket} streams an asset from the API with a token of the team, or generates rows again. Nothing
 // is stored. The path is never logged, because it may be sufficient to read the file.
+import { create } from "content-disposition";
 import { contentLengthOf, contentTypeOf, withAssetStream } from "../../api-client/asset-stream.ts";
 import { CALL_LIMIT_MS } from "../../api-client/attempts.ts";
 import { getMicPublicAssetContent } from "../../contract/endpoints/job-processing.ts";
@@ -67,13 +68,6 @@ function toRefusal(error: unknown, { redactor }: Runtime): unknown {
   return new DownloadRefused(STATUS[kind] ?? 502, redactor.redact(`The file could not be loaded: ${message}`), after);
 }
 
-/** Returns the header value (RFC 6266). Only `filename*` contains characters outside ASCII (RFC 8187). */
-function contentDisposition(fileName: string): string {
-  const plainName = fileName.replace(/[^\x20-\x7e]/g, "_");
-  const exact = encodeURIComponent(fileName).replace(/['()*]/g, (sign) => `%${sign.charCodeAt(0).toString(16)}`);
-  return `attachment; filename="${plainName}"; filename*=UTF-8''${exact}`;
-}
-
 const toResponse = ({ status, message, headers }: DownloadRefused): Response =>
   new Response(`${message}\n`, {
     status,
@@ -84,19 +78,7 @@ interface OpenedFile {
   readonly contentType: string;
   /** In bytes. Undefined if the API does not report it. */
   readonly length: number | undefined;
-  readonly chunks: AsyncIterable<Buffer>;
-}
-
-/** Throws if the length of the body differs from its header. */
-async function* verifyLength(length: number | undefined, body: AsyncIterable<Buffer>): AsyncGenerator<Buffer> {
-  let bytes = 0;
-  for await (const chunk of body) {
-    bytes += chunk.length;
-    if (length !== undefined && bytes > length) break;
-    yield chunk;
-  }
-  if (length !== undefined && bytes !== length)
-    throw new Error("the length of the file differs from its Content-Length");
+  readonly chunks: AsyncIterable<Buffer> | Iterable<Buffer>;
 }
 
 async function openAsset(assetId: string, { ports }: Runtime, signal: AbortSignal): Promise<OpenedFile> {
@@ -105,7 +87,7 @@ async function openAsset(assetId: string, { ports }: Runtime, signal: AbortSigna
   const request = { path: { assetId } };
   return await withAssetStream(service, getMicPublicAssetContent, request, context, async (answer) => {
     const length = contentLengthOf(answer);
-    return { contentType: toValidMediaType(contentTypeOf(answer)), length, chunks: verifyLength(length, answer.body) };
+    return { contentType: toValidMediaType(contentTypeOf(answer)), length, chunks: answer.body };
   });
 }
 
@@ -120,13 +102,7 @@ async function regenerateRows(
   const deadlineAt = runtime.ports.service.timing.now() + CALL_LIMIT_MS;
   const call = createToolCall(runtime, tool.name, { signal, deadlineAt });
   const csv = toCsv(await tool.tabulate(ticket.arguments, call));
-  return {
-    contentType: CSV_TYPE,
-    length: csv.length,
-    chunks: (async function* () {
-      yield csv;
-    })(),
-  };
+  return { contentType: CSV_TYPE, length: csv.length, chunks: [csv] };
 }
 
 export function createDownloads(options: DownloadOptions): ServeDownload {
@@ -156,7 +132,7 @@ export function createDownloads(options: DownloadOptions): ServeDownload {
     exchange.startStream(200, {
       ...HEADERS,
       "content-type": contentType,
-      "content-disposition": contentDisposition(fileName),
+      "content-disposition": create(fileName, { fallback: fileName.replace(/[^\x20-\x7e]/g, "_") }),
       ...(length !== undefined && { "content-length": length }),
     });
     try {
