@@ -16,19 +16,12 @@ export async function emulator(args: readonly string[], environment: NodeJS.Proc
   const clients = parseIntegerFlag("clients", values.clients, MAX_CLIENTS);
   if (clients === 0) throw new UsageError("--clients must be at least 1.");
   const { startEmulator, REQUESTS_PER_PEER } = await import("../emulator/index.ts");
-  const startedEmulator = await startEmulator({
-    ...(values.host !== undefined && { host: values.host }),
-    ...(port !== undefined && { port }),
-    ...(values.seed !== undefined && { seed: values.seed }),
-    ...(stageMs !== undefined && { stageMs }),
-    ...(requestsPerPeer !== undefined && { requestsPerPeer }),
-    ...(values["trust-forwarded-for"] === true && { trustReportedAddress: true }),
-    ...(clients !== undefined && { clients }),
-  });
-  const { close, isLocal, files: _, clients: all, ...facts } = startedEmulator;
+  const { host, seed, "trust-forwarded-for": trustReportedAddress } = values;
+  const options = { host, port, seed, stageMs, requestsPerPeer, trustReportedAddress, clients };
+  const { close, isLocal, files: _, clients: all, ...facts } = await startEmulator(options);
   if (!isLocal)
     process.stderr.write(
-      `mic-mcp: with --host ${values.host} the emulator accepts requests from every machine that can reach it; /__emulator accepts requests only from this machine.\n`,
+      `mic-mcp: with --host ${host} the emulator accepts requests from every machine that can reach it; /__emulator accepts requests only from this machine.\n`,
     );
   // As with the API, two requests are left for other clients.
   const rate = Math.min(EMULATED_GEOGRAPHY_RATE, Math.max(1, (requestsPerPeer ?? REQUESTS_PER_PEER) - 2));

@@ -18,21 +18,7 @@ export interface Client {
   readonly idempotency: IdempotencyStore;
 }
 
-/** The credentials of a client, and the ids in its workspace at startup. */
-export interface ClientFacts extends Credentials {
-  readonly workspaceId: string;
-  /**
-   * In the order of a job's outcome: it succeeds, fails retryably, fails permanently, waits for review, pauses. Then a file that is not yet
-   * scanned, an infected file, and more files on which jobs succeed.
-   */
-  readonly fileIds: readonly string[];
-  /** The files whose content can be downloaded. */
-  readonly assetIds: readonly string[];
-  /** First one input for each file, in the same order; then an acquisition, a dataset version, an expired input and a withdrawn input. */
-  readonly inputIds: readonly string[];
-  /** The offered versions. The first takes one input and flat parameters, the second nested parameters with references. */
-  readonly recipeVersionIds: readonly string[];
-}
+export type ClientFacts = ReturnType<typeof toClientFacts>;
 
 interface ClientOptions {
   readonly seed: string;
@@ -66,12 +52,20 @@ export function createClients(
   ];
 }
 
-export const toClientFacts = ({ credentials, world }: Client): ClientFacts => ({
+/** Returns the credentials of a client, and the ids in its workspace at startup. */
+export const toClientFacts = ({ credentials, world }: Client) => ({
   ...credentials,
   workspaceId: world.workspaceId,
+  /**
+   * In the order of a job's outcome: it succeeds, fails retryably, fails permanently, waits for review, pauses. Then a file that is not yet
+   * scanned, an infected file, and more files on which jobs succeed.
+   */
   fileIds: world.files.map(({ id }) => id),
+  /** The files whose content can be downloaded. */
   assetIds: world.files.filter(({ scan }) => scan === "clean").map(({ id }) => id),
+  /** First one input for each file, in the same order; then an acquisition, a dataset version, an expired input and a withdrawn input. */
   inputIds: world.inputs.seeded.map(({ id }) => id),
+  /** The offered versions. The first takes one input and flat parameters, the second nested parameters with references. */
   recipeVersionIds: world.recipes
     .filter((recipe) => recipe.isOfferedAt(world.clock.now()))
     .map(({ definition }) => definition.versionId),

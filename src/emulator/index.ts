@@ -6,7 +6,7 @@ import { createAdmin } from "./admin.ts";
 import { createApp } from "./app.ts";
 import { MAX_ENTRIES, REQUESTS_PER_PEER, STAGE_MS } from "./assumptions.ts";
 import { IssuedTokens } from "./authorization.ts";
-import { type ClientFacts, type Credentials, createClients, toClientFacts } from "./clients.ts";
+import { type Credentials, createClients, toClientFacts } from "./clients.ts";
 import { type Clock, createAdjustableClock, systemClock } from "./clock.ts";
 import { FaultQueue } from "./faults.ts";
 import { createHostCheck, isThisMachine } from "./http/host-check.ts";
@@ -20,41 +20,30 @@ export type { Clock } from "./clock.ts";
 
 export interface EmulatorOptions {
   /** Default "127.0.0.1". */
-  readonly host?: string;
+  readonly host?: string | undefined;
   /** Default 0: any free port. */
-  readonly port?: number;
+  readonly port?: number | undefined;
   /** The same seed gives the same ids (default "mic-mcp"). If a seed is given, the client secret is derived from it, too. */
-  readonly seed?: string;
+  readonly seed?: string | undefined;
   /** Default: the system clock. POST /__emulator/clock adds time to it. */
   readonly clock?: Clock;
   /** Duration of a job's stage, in milliseconds (default 500). */
-  readonly stageMs?: number;
+  readonly stageMs?: number | undefined;
   /** A trusted edge supplies X-Forwarded-For (default false). Each reported address may then send 30 playground requests per minute. */
-  readonly trustReportedAddress?: boolean;
+  readonly trustReportedAddress?: boolean | undefined;
   /** Maximum playground requests per minute from one peer (default 600). */
-  readonly requestsPerPeer?: number;
+  readonly requestsPerPeer?: number | undefined;
   /** Default: an id derived from the seed, and a random secret unless a seed is given. */
   readonly credentials?: Credentials;
   /** Number of clients, each with its own workspace (default 1). */
-  readonly clients?: number;
+  readonly clients?: number | undefined;
   /** Number of latest requests that /__emulator/requests returns (default 1000). */
   readonly maxRequestRecords?: number;
   /** Number of latest idempotency keys that /__emulator/executions returns (default 20,000). */
   readonly maxExecutionRecords?: number;
 }
 
-/** A running emulator: its base URL, and the facts of its first client and of all clients. */
-export interface Emulator extends ClientFacts {
-  readonly baseUrl: string;
-  /** The files with their names and, if the name is not enough, a description of their rows. */
-  readonly files: readonly { readonly id: string; readonly name: string; readonly about: string }[];
-  /** All clients, including the first. */
-  readonly clients: readonly ClientFacts[];
-  /** True if other machines cannot reach the emulator. */
-  readonly isLocal: boolean;
-  /** Stops within 100 ms, even with open or hanging connections. */
-  close(): Promise<void>;
-}
+export type Emulator = Awaited<ReturnType<typeof startEmulator>>;
 
 const DEFAULT_SEED = "mic-mcp";
 
@@ -84,7 +73,8 @@ function closeServer(server: Server): Promise<void> {
   });
 }
 
-export async function startEmulator(options: EmulatorOptions = {}): Promise<Emulator> {
+/** Starts an emulator. Returns its base URL, and the facts of its first client and of all clients. */
+export async function startEmulator(options: EmulatorOptions = {}) {
   const {
     host = "127.0.0.1",
     port = 0,
@@ -120,10 +110,14 @@ export async function startEmulator(options: EmulatorOptions = {}): Promise<Emul
   return {
     baseUrl: `http://${toConnectableHost(host)}:${listening.port}`,
     ...toClientFacts(clients[0]),
+    /** The files with their names and, if the name is not enough, a description of their rows. */
     files: world.files.map(({ id, name, about }) => ({ id, name, about })),
+    /** All clients, including the first. */
     clients: clients.map(toClientFacts),
+    /** True if other machines cannot reach the emulator. */
     isLocal: isThisMachine(listening.address),
-    close() {
+    /** Stops within 100 ms, even with open or hanging connections. */
+    close(): Promise<void> {
       closing.abort();
       closed ??= closeServer(server);
       return closed;

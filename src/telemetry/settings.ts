@@ -2,18 +2,7 @@
 
 type Protocol = "http/protobuf" | "http/json";
 
-/** The export protocol of each signal; undefined if the signal is not exported. */
-export interface TelemetrySettings {
-  readonly traces: Protocol | undefined;
-  readonly metrics: Protocol | undefined;
-  readonly logs: Protocol | undefined;
-  /** The address where Prometheus can scrape metrics; undefined if there is none. */
-  readonly prometheus: { readonly host: string; readonly port: number } | undefined;
-  readonly metricIntervalMs: number;
-  /** Whether trace context is read from requests and sent to the API. */
-  readonly propagates: boolean;
-  readonly secrets: readonly string[];
-}
+export type TelemetrySettings = NonNullable<ReturnType<typeof readTelemetrySettings>["settings"]>;
 
 type Validator = (text: string) => boolean;
 const SAMPLERS = ["", "parentbased_"].flatMap((kind) =>
@@ -58,10 +47,7 @@ const PROMETHEUS_ON_STDIO_WARNING =
   "port. Use OTEL_METRICS_EXPORTER=otlp, or serve --http.";
 
 /** `hasPort`: one process serves all clients over HTTP, so it can listen for Prometheus. `settings` is undefined if a value is invalid. */
-export function readTelemetrySettings(
-  environment: NodeJS.ProcessEnv,
-  { hasPort }: { readonly hasPort: boolean },
-): { readonly settings: TelemetrySettings | undefined; readonly warnings: readonly string[] } {
+export function readTelemetrySettings(environment: NodeJS.ProcessEnv, { hasPort }: { readonly hasPort: boolean }) {
   const read = (name: string): string | undefined => environment[name]?.trim() || undefined;
   const invalid = Object.keys(environment).flatMap((name) =>
     RULES.filter(([pattern, fits]) => pattern.test(name) && read(name) !== undefined && !fits(read(name) ?? "")).map(
@@ -80,10 +66,12 @@ export function readTelemetrySettings(
     return protocol === "http/json" ? protocol : "http/protobuf";
   };
   const isScraped = exportersOf("METRICS").includes("prometheus");
-  const settings: TelemetrySettings = {
+  const settings = {
+    // The export protocol of each signal; undefined if the signal is not exported.
     traces: protocolOf("TRACES"),
     metrics: protocolOf("METRICS"),
     logs: protocolOf("LOGS"),
+    /** The address where Prometheus can scrape metrics; undefined if there is none. */
     prometheus:
       isScraped && hasPort
         ? {
@@ -92,6 +80,7 @@ export function readTelemetrySettings(
           }
         : undefined,
     metricIntervalMs: Number(read("OTEL_METRIC_EXPORT_INTERVAL") ?? 60_000),
+    /** Whether trace context is read from requests and sent to the API. */
     propagates: splitList(read("OTEL_PROPAGATORS") ?? "tracecontext").includes("tracecontext"),
     // Each variable contains percent-encoded `key=value` pairs.
     secrets: ["", "TRACES_", "METRICS_", "LOGS_"]

@@ -3,27 +3,16 @@
 import { type DistrictsResponse, PLAYGROUND_CONTRACT } from "../../contract/playground.ts";
 import { readTable } from "../../core/package-files.ts";
 
-export interface StateFacts {
-  readonly code: string;
-  readonly lgdCode: string;
-  readonly name: string;
-}
+export type DistrictFacts = ReturnType<typeof readDistricts>[number];
 
-export interface DistrictFacts {
-  readonly stateCode: string;
-  readonly code: string;
-  readonly name: string;
-  readonly mandalCount: number;
-}
-
-export const readStates = (): readonly StateFacts[] =>
+export const readStates = () =>
   readTable(new URL("./lgd-states.tsv", import.meta.url)).map(([code = "", lgdCode = "", name = ""]) => ({
     code,
     lgdCode,
     name,
   }));
 
-export const readDistricts = (): readonly DistrictFacts[] =>
+export const readDistricts = () =>
   readTable(new URL("./lgd-districts.tsv", import.meta.url)).map(
     ([stateCode = "", code = "", name = "", mandalCount = ""]) => ({
       stateCode,

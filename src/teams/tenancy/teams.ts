@@ -12,17 +12,8 @@ export const TEAM_NAME = /^[a-z0-9][a-z0-9-]{0,62}$/;
 /** The secret of a team: encrypted in the table, or the path of a file that another program writes. */
 export type StoredSecret = { readonly encrypted: string } | { readonly file: string };
 
-export interface Team {
-  readonly name: string;
-  readonly baseUrl: string;
-  readonly clientId: string;
-  readonly workspaceId: string;
-  /** Callers with this value in the claim MIC_AUTH_TEAM_CLAIM are members. */
-  readonly claim: string | undefined;
-  readonly secret: StoredSecret;
-  /** Milliseconds since 1970, by the database's clock. */
-  readonly changedAt: number;
-}
+/** `claim`: callers with this value in the claim MIC_AUTH_TEAM_CLAIM are members. `changedAt`: milliseconds since 1970, by the database's clock. */
+export type Team = z.output<typeof Row>;
 
 export type NewTeam = Omit<Team, "changedAt">;
 
@@ -73,8 +64,9 @@ const Row = z
     file: z.string().nullable(),
     changedAt: z.int(),
   })
-  .transform(({ claim, encrypted, file, ...team }): Team => {
-    return { ...team, claim: claim ?? undefined, secret: encrypted === null ? { file: file ?? "" } : { encrypted } };
+  .transform(({ claim, encrypted, file, ...team }) => {
+    const secret: StoredSecret = encrypted === null ? { file: file ?? "" } : { encrypted };
+    return { ...team, claim: claim ?? undefined, secret };
   });
 
 const MemberRow = z.object({ team: z.string(), issuer: z.string(), subject: z.string() });
