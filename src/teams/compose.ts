@@ -26,6 +26,7 @@ import { createAudit, createCallerTrace, createRefusalRecorder } from "./audit.t
 import { openDatabase } from "./database.ts";
 import { createLinkedFiles } from "./downloads/links.ts";
 import { createEncryptedQuestions, createEncryptedTaskIds, createEncryption, tokenSubjectOf } from "./encryption.ts";
+import { listenForNotices } from "./notices.ts";
 import { createHealthCheck } from "./readiness.ts";
 import type { DeploymentSettings } from "./settings.ts";
 import { createCooldowns } from "./tenancy/cooldowns.ts";
@@ -68,7 +69,7 @@ export function composeTeams(deployment: Deployment) {
   for (const secret of deployment.secrets) redactor.add(secret);
   const transport = createTransport({ proxies: true, connections: CONNECTIONS });
   const { log, telemetry } = createLogging(config, redactor, deployment.startTelemetry);
-  const { database, journal, notices, waiting, check, close } = openDatabase(deployment, log, telemetry);
+  const { database, journal, waiting, check, close } = openDatabase(deployment, telemetry);
   const process = createProcessContext({ config, redactor, transport, journal, log, telemetry });
   const { timing, actions } = process;
   const { now } = timing;
@@ -76,7 +77,7 @@ export function composeTeams(deployment: Deployment) {
   const teams = createTeams(database);
   const encryption = createEncryption(secretKeys);
   const secrets = createSecrets({ encryption, now });
-  const cooldowns = createCooldowns({ database, now, notices });
+  const cooldowns = createCooldowns({ database, now });
   const audit = createAudit(journal, log);
   const trace = createCallerTrace();
   const traceId = (): string | undefined => telemetry?.traceFields()["trace_id"] ?? trace.id();
@@ -222,9 +223,15 @@ export function composeTeams(deployment: Deployment) {
         log.warn({ team: name, reason: errorMessage(error) }, "reading a changed team failed"),
       );
   }
-  // A missed notice may have been about any team.
-  notices.on(TEAMS_CHANNEL, onTeamChanged, () => {
-    for (const { team } of runtimes.getCachedTeams()) onTeamChanged(team.name);
+  const notices = listenForNotices({
+    urls: deployment.database.urls,
+    channel: TEAMS_CHANNEL,
+    onNotice: onTeamChanged,
+    // A missed notice may have been about any team.
+    onMissed: () => {
+      for (const { team } of runtimes.getCachedTeams()) onTeamChanged(team.name);
+    },
+    onError: (error) => log.warn({ reason: errorMessage(error) }, "listening for notices from other instances failed"),
   });
   telemetry?.registerGauge("mic.watched.resources", () =>
     runtimes.getCachedTeams().reduce((sum, { watching }) => sum + watching.count(), 0),
@@ -260,6 +267,7 @@ export function composeTeams(deployment: Deployment) {
       runtimes.getCachedTeams().reduce((clean, team) => team.redactor.redact(clean), redactor.redact(text)),
     async close(): Promise<void> {
       await audit.flush();
+      await notices.close();
       await geography.close();
       await transport.close();
       await close();

@@ -1,5 +1,4 @@
-// Opens the database of a deployment: the connection to the current PostgreSQL primary, the tables, the journal, and the notices between
-// instances.
+// Opens the database of a deployment: the connection to the current PostgreSQL primary, the tables and the journal.
 
 import { createJournalHandle, type JournalHandle } from "../actions/journal-handle.ts";
 import { type Database, POSTGRES_CLOCK, postgresFailure } from "../actions/store/database.ts";
@@ -9,10 +8,8 @@ import { memoizeUntilFailure } from "../core/async.ts";
 import { errorMessage, notConfigured } from "../core/failure.ts";
 import { processOwner } from "../core/owner.ts";
 import { GEOGRAPHY_TABLES } from "../geography/store.ts";
-import type { Log } from "../mcp/runtime.ts";
 import type { Telemetry } from "../telemetry/port.ts";
 import { checkDurability, createDurableWrite, DEPLOYMENT_TABLES, type Durability } from "./durability.ts";
-import { createNotices } from "./notices.ts";
 import type { DatabaseSettings, StoreSettings } from "./settings.ts";
 import { COOLDOWN_TABLES } from "./tenancy/cooldowns.ts";
 import { prepareTables } from "./tenancy/teams.ts";
@@ -58,12 +55,8 @@ export type DeploymentDatabase = ReturnType<typeof openDatabase>;
 
 type Settings = Pick<StoreSettings, "config" | "database"> & { readonly auditDays?: number };
 
-export function openDatabase(
-  { config, database: settings, auditDays }: Settings,
-  log?: Pick<Log, "warn">,
-  telemetry?: Telemetry,
-) {
-  const { urls, migrate: shouldMigrate } = settings;
+export function openDatabase({ config, database: settings, auditDays }: Settings, telemetry?: Telemetry) {
+  const { migrate: shouldMigrate } = settings;
   const primary = connectToPrimary(settings, telemetry);
   const createJournalWith = (mayMigrate: boolean): JournalHandle =>
     createJournalHandle({
@@ -99,11 +92,6 @@ export function openDatabase(
   });
   const query: Database["query"] = async (sql, values) => await (await prepared.get()).query(sql, values);
   const writeDurably = createDurableWrite(query);
-  const notices = createNotices({
-    urls,
-    onError: (error) => log?.warn({ reason: errorMessage(error) }, "listening for notices from other instances failed"),
-  });
-
   /** Opened at first use, or again after a failure. If MIC_MIGRATE is not off, its tables are brought up to date first. */
   const database: Database = {
     query,
@@ -116,7 +104,6 @@ export function openDatabase(
   return {
     database,
     journal,
-    notices,
     /** Number of statements that now wait for a connection. */
     waiting: (): number => opened?.waitingCount() ?? 0,
     /** Resolves after a durable commit with the time range that was lost in a restore, if any. Rejects if no action can be recorded. */
@@ -127,7 +114,6 @@ export function openDatabase(
     },
     migrate,
     async close(): Promise<void> {
-      await notices.close();
       await journal.close();
       await primary.close();
     },

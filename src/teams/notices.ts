@@ -11,32 +11,26 @@ const PING_MS = 10_000;
 const PAUSE_MS = 250;
 const CLOSE_MS = 1_000;
 
-export type Notices = ReturnType<typeof createNotices>;
-
-export interface NoticesOptions {
+interface NoticesOptions {
   /** URLs of one database on the primary and its replicas, in any order. */
   readonly urls: readonly string[];
+  /** The name of the channel becomes part of SQL statements. */
+  readonly channel: string;
+  readonly onNotice: (text: string) => void;
+  /** Called after the connection was lost, because some notices may not have arrived. */
+  readonly onMissed: () => void;
   /** Receives the reason if the connection cannot be made. */
   readonly onError: (error: unknown) => void;
 }
 
-interface Listener {
-  readonly receive: (text: string) => void;
-  readonly onMissed: () => void;
-}
-
 /**
- * Receives the notices of all instances, including this one. The statement that changes a table sends the notice (pg_notify), so it is sent
- * if and only if the change is committed. A notice may arrive twice.
+ * Receives the notices of all instances, including this one, from now on. The statement that changes a table sends the notice (pg_notify), so
+ * it is sent if and only if the change is committed. A notice may arrive twice.
  */
-export function createNotices({ urls, onError }: NoticesOptions) {
+export function listenForNotices({ urls, channel, onNotice, onMissed, onError }: NoticesOptions) {
   const primary = createPrimaryFinder(urls);
-  /** The names of channels become part of SQL statements. */
-  const channels = new Map<string, Listener>();
   const closing = new AbortController();
-  /** The connection that listens to every channel. */
   let current: Promise<Connection> | undefined;
-  let connectionLoop: Promise<void> | undefined;
   const pause = (ms: number, signal = closing.signal): Promise<unknown> =>
     sleep(ms, undefined, { signal, ref: false }).catch(() => undefined);
 
@@ -46,11 +40,10 @@ export function createNotices({ urls, onError }: NoticesOptions) {
       name: "mic-mcp notices",
       timeoutMs: RESPONSE_TIMEOUT_MS,
       onLost: () => lost.abort(),
-      onNotice: (channel, text) => channels.get(channel)?.receive(text),
+      onNotice: (_channel, text) => onNotice(text),
     });
     try {
-      await connection.run("SELECT 1");
-      for (const channel of channels.keys()) await connection.run(`LISTEN ${channel}`);
+      await connection.run(`LISTEN ${channel}`);
       return connection;
     } catch (error) {
       connection.close();
@@ -65,7 +58,7 @@ export function createNotices({ urls, onError }: NoticesOptions) {
       current = connect(lost);
       try {
         const connection = await current;
-        if (!isFirst) for (const { onMissed } of channels.values()) onMissed();
+        if (!isFirst) onMissed();
         isFirst = false;
         while (!signal.aborted) {
           await pause(PING_MS, signal);
@@ -78,30 +71,21 @@ export function createNotices({ urls, onError }: NoticesOptions) {
     }
   }
 
+  const connectionLoop = keepConnected();
+
   return {
-    /**
-     * Calls `receive` with each notice on this channel from now on. `onMissed`: called after the connection was lost, because some notices
-     * may not have arrived. A channel has one listener.
-     */
-    on(channel: string, receive: Listener["receive"], onMissed: Listener["onMissed"] = () => undefined): void {
-      channels.set(channel, { receive, onMissed });
-      // If this fails, the connection is lost, and the next connection listens to every channel.
-      current?.then(({ run }) => run(`LISTEN ${channel}`)).catch(() => undefined);
-      connectionLoop ??= keepConnected();
-    },
     /** Resolves when this instance listens: notices that are sent later arrive. */
     async waitUntilListening(): Promise<void> {
       while (!closing.signal.aborted) {
-        // This statement runs after every LISTEN that was sent before.
-        const answered = current?.then(({ run }) => run("SELECT 1")).then(() => true);
-        if (await answered?.catch(() => false)) return;
+        const isListening = current?.then(() => true);
+        if (await isListening?.catch(() => false)) return;
         await pause(PAUSE_MS);
       }
     },
     async close(): Promise<void> {
       closing.abort();
       // The loop may be searching for the primary, which can take several seconds.
-      if (connectionLoop) await withTimeoutFallback(connectionLoop, undefined, CLOSE_MS);
+      await withTimeoutFallback(connectionLoop, undefined, CLOSE_MS);
     },
   };
 }

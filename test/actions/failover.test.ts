@@ -6,7 +6,7 @@ import { listActions } from "../../src/actions/listing.ts";
 import { isResponseLost } from "../../src/actions/store/database.ts";
 import { openPostgres } from "../../src/actions/store/postgres.ts";
 import { connectToPrimary } from "../../src/teams/database.ts";
-import { createNotices } from "../../src/teams/notices.ts";
+import { listenForNotices } from "../../src/teams/notices.ts";
 import { postgresMissing } from "../support/postgres.ts";
 import { type PostgresPair, startPostgresPair } from "../support/postgres-pair.ts";
 import { newAction, SUCCEEDED } from "./samples.ts";
@@ -237,15 +237,16 @@ describe.skipIf(postgresMissing !== undefined || !isLinux)(`a failover${skipped}
       return await Promise.all(
         Array.from({ length: count }, async () => {
           const { query } = await openForTest(urls);
-          const notices = createNotices({ urls: urls.split(","), onError: () => undefined });
-          onTestFinished(() => notices.close());
           const received: string[] = [];
           const state = { received, missed: 0 };
-          notices.on(
-            "mic_teams",
-            (text) => received.push(text),
-            () => (state.missed += 1),
-          );
+          const notices = listenForNotices({
+            urls: urls.split(","),
+            channel: "mic_teams",
+            onNotice: (text) => received.push(text),
+            onMissed: () => (state.missed += 1),
+            onError: () => undefined,
+          });
+          onTestFinished(() => notices.close());
           await notices.waitUntilListening();
           const send = (channel: string, text: string) => query("SELECT pg_notify($1, $2)", [channel, text]);
           return { state, send };

@@ -5,7 +5,6 @@ import { systemTiming, type Timing } from "../../src/api-client/attempts.ts";
 import { createApiClient } from "../../src/api-client/client.ts";
 import { createTransport } from "../../src/api-client/transport.ts";
 import { getMicJob } from "../../src/contract/endpoints/job-processing.ts";
-import { createNotices, type Notices } from "../../src/teams/notices.ts";
 import { COOLDOWN_TABLES, createCooldowns } from "../../src/teams/tenancy/cooldowns.ts";
 import { recordedTiming } from "../api-client/client.ts";
 import { job, micEnveloped } from "../contract/samples.ts";
@@ -16,7 +15,6 @@ const found = answer(200, micEnveloped(job));
 const rateLimited = answer(429, {}, { "retry-after": "30" });
 const FOUND = { value: { data: { id: job.id } } };
 const LIMITED = { facts: { kind: "rate_limited" } };
-const NO_NOTICES = { on: () => undefined };
 /** The error of a call that is refused before any request is sent. */
 const NOT_SENT = {
   facts: {
@@ -37,8 +35,8 @@ describeWithPostgres("instances that share a database", (postgres) => {
       await database.close();
     });
     /** An instance of this team; its calls read a job once, with a time limit in seconds. */
-    function createInstance(team: string, timing: Timing = systemTiming, notices: Pick<Notices, "on"> = NO_NOTICES) {
-      const cooldowns = createCooldowns({ database, now: timing.now, notices });
+    function createInstance(team: string, timing: Timing = systemTiming) {
+      const cooldowns = createCooldowns({ database, now: timing.now });
       const service = createApiClient({
         baseUrl: async () => stub.baseUrl,
         tokens: { get: async () => "token", mayHaveExpired: () => false, discard: () => undefined },
@@ -51,7 +49,7 @@ describeWithPostgres("instances that share a database", (postgres) => {
         return service.call(getMicJob, { path: { jobId: "job-1" } }, { ...context, maxAttempts: 1 });
       };
     }
-    return { url, stub, database, instance: createInstance };
+    return { stub, database, instance: createInstance };
   }
 
   test("all instances honor a cooldown: a call without enough time sends nothing and reports the seconds to wait", async () => {
@@ -81,26 +79,9 @@ describeWithPostgres("instances that share a database", (postgres) => {
     await expect(createInstance("beta")()).resolves.toMatchObject(FOUND);
   });
 
-  test("an instance that has just read the cooldown row learns of a new cooldown by a notice", async () => {
-    const { url, stub, instance: createInstance } = await setUp();
-    // The clock does not advance, so no row expires and is read again.
-    const at = Date.now();
-    const notices = createNotices({ urls: [url], onError: () => undefined });
-    onTestFinished(() => notices.close());
-    const [one, two] = [NO_NOTICES, notices].map((each) =>
-      createInstance("alpha", { ...systemTiming, now: () => at }, each),
-    );
-    await notices.waitUntilListening();
-    stub.respond(() => found);
-    await two?.();
-    stub.expect(rateLimited);
-    await expect(one?.()).rejects.toMatchObject(LIMITED);
-    await expect.poll(() => two?.().catch((error: unknown) => error)).toMatchObject(LIMITED);
-  });
-
   test("a later, shorter cooldown does not end a longer one", async () => {
     const { database } = await setUp();
-    const cooldown = () => createCooldowns({ database, now: Date.now, notices: NO_NOTICES }).forTeam("alpha");
+    const cooldown = () => createCooldowns({ database, now: Date.now }).forTeam("alpha");
     await cooldown().record(60_000);
     await cooldown().record(1_000);
     expect(await cooldown().leftMs()).toBeGreaterThan(30_000);

@@ -1,17 +1,11 @@
-// Shares the cooldown after a 429 with Retry-After between all instances: one row for each team, by the database's clock. A notice
-// announces each new cooldown immediately.
+// Shares the cooldown after a 429 with Retry-After between all instances: one row for each team, by the database's clock.
 import * as z from "zod/v4";
 import { type Database, POSTGRES_CLOCK } from "../../actions/store/database.ts";
 import { withTimeoutFallback } from "../../core/async.ts";
 import type { Cooldown } from "../../core/hooks.ts";
-import type { Notices } from "../notices.ts";
-
-/** Notices on this channel contain the name of the team whose row has changed. */
-const COOLDOWN_CHANNEL = "mic_cooldown";
 
 interface Options {
   readonly database: Pick<Database, "query">;
-  readonly notices: Pick<Notices, "on">;
   /** The clock of this instance, in milliseconds since 1970. */
   readonly now: () => number;
 }
@@ -33,12 +27,8 @@ interface CachedCooldown {
   reading: Promise<void> | undefined;
 }
 
-export function createCooldowns({ database: { query }, notices, now }: Options) {
+export function createCooldowns({ database: { query }, now }: Options) {
   const teams = new Map<string, CachedCooldown>();
-  notices.on(COOLDOWN_CHANNEL, (team) => {
-    const known = teams.get(team);
-    if (known) known.readAt = Number.NEGATIVE_INFINITY;
-  });
 
   function getOrCreateCached(team: string): CachedCooldown {
     const known = teams.get(team) ?? { untilAt: 0, readAt: Number.NEGATIVE_INFINITY, reading: undefined };
@@ -47,7 +37,6 @@ export function createCooldowns({ database: { query }, notices, now }: Options) 
   }
 
   async function read(team: string, known: CachedCooldown): Promise<void> {
-    // Set before the read, so that a notice during the read causes another read.
     known.readAt = now();
     try {
       const [row] = await query(`SELECT until_at - ${POSTGRES_CLOCK} AS left_ms FROM api_cooldowns WHERE team = $1`, [
@@ -62,10 +51,8 @@ export function createCooldowns({ database: { query }, notices, now }: Options) 
 
   const write = (team: string, ms: number) =>
     query(
-      `WITH changed AS (
-         INSERT INTO api_cooldowns (team, until_at) VALUES ($1, ${POSTGRES_CLOCK} + CAST($2 AS BIGINT))
-         ON CONFLICT (team) DO UPDATE SET until_at = GREATEST(api_cooldowns.until_at, excluded.until_at) RETURNING team)
-       SELECT pg_notify('${COOLDOWN_CHANNEL}', team) FROM changed`,
+      `INSERT INTO api_cooldowns (team, until_at) VALUES ($1, ${POSTGRES_CLOCK} + CAST($2 AS BIGINT))
+       ON CONFLICT (team) DO UPDATE SET until_at = GREATEST(api_cooldowns.until_at, excluded.until_at)`,
       [team, ms],
     );
 
