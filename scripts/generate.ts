@@ -48,7 +48,7 @@ function formatCommand(command: Command): string {
       `| \`${escapeTableCell(formatFlag(flag, definition))}\` | ${escapeTableCell(definition.about)} |`,
   );
   const table = rows.length === 0 ? [] : [`| flag | |\n|---|---|\n${rows.join("\n")}`];
-  const lines = examples.map((example) => `${example.commandLine}    # ${example.description}`);
+  const lines = examples.map(([commandLine, description]) => `${commandLine}    # ${description}`);
   return [
     `## ${name}`,
     `\`${formatSynopsis(command)}\``,

@@ -19,7 +19,7 @@ function formatCommand(command: Command): string {
     `.B ${escapeText(formatSynopsis(command))}`,
     ...[summary + (summary.endsWith(".") ? "" : "."), ...notes].map((line) => `.PP\n${escapeText(line)}`),
     ...Object.entries(flags).map(([flag, definition]) => formatEntry(formatFlag(flag, definition), definition.about)),
-    ...examples.map(({ commandLine, description }) => formatEntry(commandLine, description)),
+    ...examples.map(([commandLine, description]) => formatEntry(commandLine, description)),
   ].join("\n");
 }
 

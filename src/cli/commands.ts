@@ -21,8 +21,8 @@ export interface Command {
   /** Sentences below the summary in the command's own help. */
   readonly notes?: readonly string[];
   readonly flags: Readonly<Record<string, Flag>>;
-  /** Each `commandLine` contains "mic-mcp". */
-  readonly examples: readonly { readonly commandLine: string; readonly description: string }[];
+  /** Each command line contains "mic-mcp". */
+  readonly examples: readonly (readonly [commandLine: string, description: string])[];
 }
 
 const JSON_FLAG = { type: "boolean", about: "print JSON" } as const;
@@ -89,12 +89,9 @@ export const COMMANDS = {
       },
     },
     examples: [
-      {
-        commandLine: "mic-mcp serve --emulator",
-        description: "needs no configuration; sends nothing to other machines",
-      },
-      { commandLine: "mic-mcp serve --http --port 8931", description: "one server for many clients" },
-      { commandLine: "mic-mcp serve --teams --port 8931", description: "for an organization, behind a load balancer" },
+      ["mic-mcp serve --emulator", "needs no configuration; sends nothing to other machines"],
+      ["mic-mcp serve --http --port 8931", "one server for many clients"],
+      ["mic-mcp serve --teams --port 8931", "for an organization, behind a load balancer"],
     ],
   },
   call: {
@@ -116,22 +113,10 @@ export const COMMANDS = {
       yes: { type: "boolean", about: "run cancel_job and RESTART without asking for confirmation" },
     },
     examples: [
-      {
-        commandLine: "mic-mcp call rank_divisions level=district by=mandalCount limit=5",
-        description: "the five districts with the most mandals",
-      },
-      {
-        commandLine: "mic-mcp call find_district Hyderabad --emulator",
-        description: "needs no account",
-      },
-      {
-        commandLine: "mic-mcp call get_job micjob_… --json | jq .data.state",
-        description: "print one field, for scripts",
-      },
-      {
-        commandLine: 'mic-mcp call submit_job --input \'{"recipeVersionId":"…","inputBindings":[…]}\'',
-        description: "start a job",
-      },
+      ["mic-mcp call rank_divisions level=district by=mandalCount limit=5", "the five districts with the most mandals"],
+      ["mic-mcp call find_district Hyderabad --emulator", "needs no account"],
+      ["mic-mcp call get_job micjob_… --json | jq .data.state", "print one field, for scripts"],
+      ['mic-mcp call submit_job --input \'{"recipeVersionId":"…","inputBindings":[…]}\'', "start a job"],
     ],
   },
   watch: {
@@ -151,9 +136,7 @@ export const COMMANDS = {
       json: JSON_FLAG,
       emulator: EMULATOR_FLAG,
     },
-    examples: [
-      { commandLine: "mic-mcp watch micjob_… && echo done", description: "run a second command if the job succeeds" },
-    ],
+    examples: [["mic-mcp watch micjob_… && echo done", "run a second command if the job succeeds"]],
   },
   show: {
     name: "show",
@@ -169,11 +152,8 @@ export const COMMANDS = {
       emulator: EMULATOR_FLAG,
     },
     examples: [
-      {
-        commandLine: "mic-mcp show divisions --open",
-        description: "all states as a table, a bar chart and a tile map",
-      },
-      { commandLine: "mic-mcp show job micjob_… --open", description: "the current state of its stages" },
+      ["mic-mcp show divisions --open", "all states as a table, a bar chart and a tile map"],
+      ["mic-mcp show job micjob_… --open", "the current state of its stages"],
     ],
   },
   actions: {
@@ -189,7 +169,7 @@ export const COMMANDS = {
       json: JSON_FLAG,
       emulator: EMULATOR_FLAG,
     },
-    examples: [{ commandLine: "mic-mcp actions --state unknown", description: "requests that may have taken effect" }],
+    examples: [["mic-mcp actions --state unknown", "requests that may have taken effect"]],
   },
   resolve: {
     name: "resolve",
@@ -205,7 +185,7 @@ export const COMMANDS = {
       emulator: EMULATOR_FLAG,
       yes: { type: "boolean", about: "send cancellations and RESTART again without asking for confirmation" },
     },
-    examples: [{ commandLine: "mic-mcp resolve --dry-run", description: "list the requests that would be sent" }],
+    examples: [["mic-mcp resolve --dry-run", "list the requests that would be sent"]],
   },
   geography: {
     name: "geography",
@@ -216,13 +196,13 @@ export const COMMANDS = {
       "The exit code is 0 only if all lists are loaded. Run it again to load the rest.",
     ],
     flags: { json: JSON_FLAG, emulator: EMULATOR_FLAG },
-    examples: [{ commandLine: "mic-mcp geography warm", description: "before the first question about districts" }],
+    examples: [["mic-mcp geography warm", "before the first question about districts"]],
   },
   demo: {
     name: "demo",
     summary: "Run a job from start to end against an emulator and print a transcript; needs no account",
     flags: {},
-    examples: [{ commandLine: "mic-mcp demo", description: "takes about 20 s" }],
+    examples: [["mic-mcp demo", "takes about 20 s"]],
   },
   install: {
     name: "install",
@@ -239,8 +219,8 @@ export const COMMANDS = {
       json: JSON_FLAG,
     },
     examples: [
-      { commandLine: "mic-mcp install claude --emulator", description: "Claude Code, without an account" },
-      { commandLine: "mic-mcp install vscode --print", description: "print the entry of mcp.json" },
+      ["mic-mcp install claude --emulator", "Claude Code, without an account"],
+      ["mic-mcp install vscode --print", "print the entry of mcp.json"],
     ],
   },
   login: {
@@ -256,27 +236,22 @@ export const COMMANDS = {
       json: JSON_FLAG,
     },
     examples: [
-      { commandLine: "mic-mcp login", description: "prompt for all values" },
-      { commandLine: "mic-mcp login --profile work", description: "a second login; MIC_PROFILE=work selects it" },
-      {
-        commandLine: "pass mic | mic-mcp login --base-url https://service.example --client-id me --secret-stdin",
-        description: "no prompts",
-      },
+      ["mic-mcp login", "prompt for all values"],
+      ["mic-mcp login --profile work", "a second login; MIC_PROFILE=work selects it"],
+      ["pass mic | mic-mcp login --base-url https://service.example --client-id me --secret-stdin", "no prompts"],
     ],
   },
   logout: {
     name: "logout",
     summary: "Remove the stored credentials and their tokens; other profiles keep theirs",
     flags: { profile: PROFILE_FLAG, json: JSON_FLAG },
-    examples: [{ commandLine: "mic-mcp logout", description: "running servers detect it within 3 s" }],
+    examples: [["mic-mcp logout", "running servers detect it within 3 s"]],
   },
   status: {
     name: "status",
     summary: "Show the settings and their sources; secrets are never shown",
     flags: { json: JSON_FLAG },
-    examples: [
-      { commandLine: "mic-mcp status --json | jq .journal", description: "the journal and its unresolved actions" },
-    ],
+    examples: [["mic-mcp status --json | jq .journal", "the journal and its unresolved actions"]],
   },
   doctor: {
     name: "doctor",
@@ -289,8 +264,8 @@ export const COMMANDS = {
       json: JSON_FLAG,
     },
     examples: [
-      { commandLine: "mic-mcp doctor", description: "check the setup of serve" },
-      { commandLine: "mic-mcp doctor --emulator", description: "check the setup of serve --emulator" },
+      ["mic-mcp doctor", "check the setup of serve"],
+      ["mic-mcp doctor --emulator", "check the setup of serve --emulator"],
     ],
   },
   teams: {
@@ -326,14 +301,13 @@ export const COMMANDS = {
       json: JSON_FLAG,
     },
     examples: [
-      {
-        commandLine:
-          "pass mic-red | mic-mcp teams add red --client-id me --workspace-id w1 --claim mic-red --secret-stdin",
-        description: "create a team with members from the identity provider",
-      },
-      { commandLine: "mic-mcp teams add red --member 00u1abc", description: "add a member" },
-      { commandLine: "mic-mcp teams list", description: "list the teams without their secrets" },
-      { commandLine: "mic-mcp teams rotate-keys && mic-mcp teams check", description: "after adding a new first key" },
+      [
+        "pass mic-red | mic-mcp teams add red --client-id me --workspace-id w1 --claim mic-red --secret-stdin",
+        "create a team with members from the identity provider",
+      ],
+      ["mic-mcp teams add red --member 00u1abc", "add a member"],
+      ["mic-mcp teams list", "list the teams without their secrets"],
+      ["mic-mcp teams rotate-keys && mic-mcp teams check", "after adding a new first key"],
     ],
   },
   migrate: {
@@ -343,7 +317,7 @@ export const COMMANDS = {
       "serve --teams does this at startup unless MIC_MIGRATE=off. The command requires MIC_DATABASE_URL and MIC_SECRET_KEYS_FILE (or MIC_SECRET_KEYS).",
     ],
     flags: { json: JSON_FLAG },
-    examples: [{ commandLine: "mic-mcp migrate", description: "before starting instances of a new version" }],
+    examples: [["mic-mcp migrate", "before starting instances of a new version"]],
   },
   emulator: {
     name: "emulator",
@@ -361,7 +335,7 @@ export const COMMANDS = {
       clients: { type: "string", value: "N", about: "number of clients, each with its own workspace (default: 1)" },
       "trust-forwarded-for": { type: "boolean", about: "apply the rate limit per address in X-Forwarded-For" },
     },
-    examples: [{ commandLine: "mic-mcp emulator --port 8940 --seed demo", description: "an API for development" }],
+    examples: [["mic-mcp emulator --port 8940 --seed demo", "an API for development"]],
   },
   completion: {
     name: "completion",
@@ -370,10 +344,10 @@ export const COMMANDS = {
     notes: [`SHELL: ${SHELLS.join(", ")}.`],
     flags: { jobs: { type: "boolean", about: "print the latest job ids of the journal instead; the scripts use it" } },
     examples: [
-      { commandLine: "source <(mic-mcp completion bash)", description: "in ~/.bashrc" },
-      { commandLine: "mic-mcp completion zsh > ~/.zfunc/_mic-mcp", description: "once" },
-      { commandLine: "mic-mcp completion fish > ~/.config/fish/completions/mic-mcp.fish", description: "once" },
-      { commandLine: "mic-mcp completion powershell | Out-String | Invoke-Expression", description: "in $PROFILE" },
+      ["source <(mic-mcp completion bash)", "in ~/.bashrc"],
+      ["mic-mcp completion zsh > ~/.zfunc/_mic-mcp", "once"],
+      ["mic-mcp completion fish > ~/.config/fish/completions/mic-mcp.fish", "once"],
+      ["mic-mcp completion powershell | Out-String | Invoke-Expression", "in $PROFILE"],
     ],
   },
 } as const satisfies Readonly<Record<string, Command>>;

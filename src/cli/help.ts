@@ -21,12 +21,11 @@ export function formatSynopsis({ name, argumentsUsage, flags }: Command): string
 
 export function formatCommandHelp(command: Command): string {
   const flags = Object.entries(command.flags).map(([name, flag]) => [formatFlag(name, flag), flag.about] as const);
-  const examples = command.examples.map(({ commandLine, description }) => [commandLine, description] as const);
   return [
     `${formatSynopsis(command)}\n\n  ${command.summary}`,
     ...(command.notes ? [command.notes.join("\n")] : []),
     formatColumns([...flags, ["--help, --version", ""]]),
-    `Examples:\n${formatColumns(examples)}`,
+    `Examples:\n${formatColumns(command.examples)}`,
     EXIT_CODES,
   ].join("\n\n");
 }

@@ -29,7 +29,7 @@ describe("mic-mcp", () => {
     const { code, stdout, stderr } = await run([command.name, "--help"]);
     expect({ code, stderr }).toEqual({ code: 0, stderr: "" });
     for (const flag of Object.keys(command.flags)) expect(stdout).toContain(`--${flag}`);
-    for (const { commandLine: line } of command.examples) expect(stdout).toContain(line);
+    for (const [line] of command.examples) expect(stdout).toContain(line);
     for (const text of [command.summary, EXIT_CODES]) expect(stdout).toContain(text);
     expect(await run(["help", command.name])).toEqual({ code, stdout, stderr });
   });
@@ -50,7 +50,7 @@ describe("mic-mcp", () => {
     for (const { name, summary, flags, examples } of Object.values(COMMANDS)) {
       expect(stdout).toMatch(new RegExp(`^ +${name}$`, "m"));
       for (const text of [summary, ...Object.values(flags).map(({ about }) => about)]) expect(stdout).toContain(text);
-      for (const { commandLine } of examples) expect(stdout).toContain(commandLine.replaceAll("…", "..."));
+      for (const [commandLine] of examples) expect(stdout).toContain(commandLine.replaceAll("…", "..."));
     }
   });
 
