@@ -87,12 +87,13 @@ class Pipe extends Transform {
 /** Composes the server in this process, with the same notes as `serve --emulator`. */
 async function connectInProcess(options: AgentClientOptions): Promise<Connection> {
   const config = { ...readConfig(createEnvironment(options)), loginFolder: options.folder };
-  const { runtime, close } = compose(config, {
+  const backend = {
+    config,
     notes: emulatorNotes(options.emulator),
     files: options.emulator.files.map(({ id, name }) => ({ value: id, name })),
     inProcess: true,
-    keychainLimitMs: 1_000,
-  });
+  };
+  const { runtime, close } = compose(backend, { keychainLimitMs: 1_000 });
   const [stdin, stdout] = [new PassThrough(), new Pipe()];
   const closeProtocol = serveOnStdio(runtime, { stdin, stdout });
   const client = newClient();

@@ -8,20 +8,14 @@ import type { Emulator } from "../emulator/index.ts";
 import type { Note } from "../mcp/instructions.ts";
 import type { Runtime } from "../mcp/runtime.ts";
 import { factsOf, failureText } from "../mcp/tools/failure-text.ts";
-import type { CompletionValue } from "../toolkit/completion-value.ts";
-import { compose } from "./compose.ts";
+import { type Backend, compose } from "./compose.ts";
 import { exitCodeOf, rephraseFailureForUser } from "./errors.ts";
 import { findRunningEmulator } from "./running-emulator.ts";
 import { SIGNALS } from "./signals.ts";
 import { isTerminal } from "./terminal.ts";
 import { toShellCommands } from "./tool-arguments.ts";
 
-export interface Backend {
-  readonly config: Config;
-  /** True if the API is an emulator in this process, which ends with it. */
-  readonly inProcess: boolean;
-  readonly notes: readonly Note[];
-  readonly files: readonly CompletionValue[];
+interface OpenBackend extends Backend {
   close(): Promise<void>;
 }
 
@@ -37,7 +31,7 @@ export function emulatorNotes({ files }: Pick<Emulator, "files">): readonly Note
 }
 
 /** Returns the backend for an API in another process. */
-const createBackend = (config: Config): Backend => ({
+const createBackend = (config: Config): OpenBackend => ({
   config,
   inProcess: false,
   notes: [],
@@ -45,7 +39,7 @@ const createBackend = (config: Config): Backend => ({
   close: async () => undefined,
 });
 
-export async function openBackend(config: Config): Promise<Backend> {
+export async function openBackend(config: Config): Promise<OpenBackend> {
   if (!config.emulator) return createBackend(config);
   const { startEmulator } = await import("../emulator/index.ts");
   // The emulator's rate limit must be above the server's own.
@@ -122,14 +116,9 @@ export async function withRuntime(
   const config = readConfig(given);
   for (const warning of config.warnings) process.stderr.write(`mic-mcp: ${warning}\n`);
   const running = config.emulator ? await findRunningEmulator(config.stateDir) : undefined;
-  const { inProcess, ...backend } = running
-    ? createBackend(readConfig({ ...given, ...running }))
-    : await openBackend(config);
-  const { runtime, close } = compose(backend.config, {
-    notes: backend.notes,
-    inProcess,
-    keychainLimitMs: COMMAND_LIMIT_MS,
-  });
+  const backend = running ? createBackend(readConfig({ ...given, ...running })) : await openBackend(config);
+  const { inProcess } = backend;
+  const { runtime, close } = compose(backend, { keychainLimitMs: COMMAND_LIMIT_MS });
   const stopped = new AbortController();
   const { signal } = stopped;
   const stop = () => {

@@ -18,13 +18,18 @@ import { createConfigRedactor } from "./log.ts";
 import { createUserSharedGeography } from "./shared-geography.ts";
 import type { StartTelemetry } from "./telemetry.ts";
 
-export interface ComposeOptions {
+/** The API that a server or a command uses. */
+export interface Backend {
+  readonly config: Config;
+  /** True if the API is an emulator in this process, which ends with it. No other process uses it. */
+  readonly inProcess: boolean;
   /** Sentences for the server instructions. */
   readonly notes: readonly Note[];
-  /** The files that can be registered as inputs, as far as they are known (default: none). */
-  readonly files?: readonly CompletionValue[];
-  /** True if the API is emulated in this process, so that no other process uses it. */
-  readonly inProcess: boolean;
+  /** The files that can be registered as inputs, as far as they are known. */
+  readonly files: readonly CompletionValue[];
+}
+
+interface ComposeOptions {
   /** Time limit for the keychain. It is longer for a command, in which the user may have to type the keychain's password. */
   readonly keychainLimitMs: number;
   /** Undefined if telemetry is off. */
@@ -32,8 +37,8 @@ export interface ComposeOptions {
 }
 
 export function compose(
-  config: Config,
-  { notes, files = [], inProcess, keychainLimitMs, telemetry: startTelemetry }: ComposeOptions,
+  { config, inProcess, notes, files }: Backend,
+  { keychainLimitMs, telemetry: startTelemetry }: ComposeOptions,
 ) {
   const redactor = createConfigRedactor(config);
   const transport = createTransport({ proxies: !config.emulator });

@@ -52,13 +52,7 @@ export async function serve(environment: NodeJS.ProcessEnv, listen: HttpFlags | 
   const run = listen ? await createHttpRunner(listen) : runOnStdio;
   const backend = await openBackend(config);
   const telemetry = await loadTelemetry(environment, { hasPort: listen !== undefined });
-  const { runtime, containerNotice, close } = compose(backend.config, {
-    notes: backend.notes,
-    files: backend.files,
-    inProcess: backend.inProcess,
-    keychainLimitMs: SERVER_LIMIT_MS,
-    telemetry,
-  });
+  const { runtime, containerNotice, close } = compose(backend, { keychainLimitMs: SERVER_LIMIT_MS, telemetry });
   for (const warning of config.warnings) runtime.log.warn({}, warning);
   if (containerNotice !== undefined) runtime.log.warn({}, containerNotice);
   logCrashes(runtime.log);

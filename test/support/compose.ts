@@ -15,8 +15,7 @@ export function composeForTest(env: Readonly<Record<string, string>>) {
     MIC_LOG_LEVEL: "silent",
     ...env,
   });
-  const options = { notes: [], inProcess: false, keychainLimitMs: 1_000 };
-  const { runtime, close } = compose(config, options);
+  const { runtime, close } = compose({ config, notes: [], files: [], inProcess: false }, { keychainLimitMs: 1_000 });
   return {
     runtime,
     async close() {
