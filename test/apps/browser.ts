@@ -3,7 +3,7 @@ import { existsSync } from "node:fs";
 import { createServer } from "node:http";
 import type { AddressInfo } from "node:net";
 import { build } from "esbuild";
-import { type Browser, chromium } from "playwright-core";
+import { type Browser, chromium, type Page } from "playwright-core";
 import { afterAll, beforeAll } from "vitest";
 
 const CHROMIUM_PATHS = ["/usr/bin/chromium", "/usr/bin/chromium-browser", "/usr/bin/google-chrome"];
@@ -30,16 +30,16 @@ addEventListener("message", ({ source, data }) => {
 
 export interface Pages {
   readonly browser: Browser;
-  readonly hostUrl: string;
   readonly sandboxUrl: string;
-  /** Paths that were requested from these two origins, except the two pages. */
-  readonly unexpectedRequests: readonly string[];
+  /** Opens the host's page. A released page is used again, because a new one costs more than most tests. */
+  open(): Promise<Page>;
+  /** Ends the view of this page. */
+  release(page: Page): Promise<void>;
   close(): Promise<void>;
 }
 
-async function serve(html: string, headers: Readonly<Record<string, string>>, unexpectedRequests: string[]) {
+async function serve(html: string, headers: Readonly<Record<string, string>> = {}) {
   const server = createServer((request, response) => {
-    if (request.url !== "/") unexpectedRequests.push(request.url ?? "");
     response.writeHead(request.url === "/" ? 200 : 404, { "content-type": "text/html; charset=utf-8", ...headers });
     response.end(request.url === "/" ? html : "");
   });
@@ -48,6 +48,13 @@ async function serve(html: string, headers: Readonly<Record<string, string>>, un
   if (typeof address !== "object" || address === null) throw new Error("the page is served nowhere");
   return { url: `http://127.0.0.1:${address.port}/`, close: () => server.close() };
 }
+
+/** One process for all frames of a page, because starting a process takes long. Their origins still differ. */
+const ONE_PROCESS = [
+  "--renderer-process-limit=1",
+  "--disable-site-isolation-trials",
+  "--disable-features=IsolateSandboxedIframes,IsolateOrigins,site-per-process",
+];
 
 export async function openPages(): Promise<Pages> {
   if (CHROMIUM === undefined) throw new Error("there is no Chromium here");
@@ -60,19 +67,30 @@ export async function openPages(): Promise<Pages> {
     logLevel: "warning",
   });
   const script = (outputFiles[0]?.text ?? "").replaceAll("</script", "<\\/script");
-  const unexpectedRequests: string[] = [];
   const host = await serve(
     `<!doctype html><html lang="en"><link rel="icon" href="data:,"><title>host</title><body style="margin:0"><script>${script}</script></body></html>`,
-    {},
-    unexpectedRequests,
   );
-  const sandbox = await serve(SANDBOX, { "content-security-policy": CSP }, unexpectedRequests);
-  const browser = await chromium.launch({ executablePath: CHROMIUM, args: ["--no-sandbox", "--disable-gpu"] });
+  const sandbox = await serve(SANDBOX, { "content-security-policy": CSP });
+  const browser = await chromium.launch({
+    executablePath: CHROMIUM,
+    args: ["--no-sandbox", "--disable-gpu", ...ONE_PROCESS],
+  });
+  const released: Page[] = [];
   return {
     browser,
-    hostUrl: host.url,
     sandboxUrl: sandbox.url,
-    unexpectedRequests,
+    async open() {
+      const page = released.pop() ?? (await browser.newPage());
+      if (page.url() !== host.url) await page.goto(host.url);
+      return page;
+    },
+    async release(page) {
+      page.removeAllListeners("console");
+      page.removeAllListeners("pageerror");
+      await page.emulateMedia({ reducedMotion: null, forcedColors: null });
+      await page.goto(host.url);
+      released.push(page);
+    },
     async close() {
       await browser.close();
       host.close();

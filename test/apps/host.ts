@@ -109,6 +109,9 @@ export class Host {
   }
 }
 
+/** The host whose view each page shows. */
+const hosts = new WeakMap<Page, Host>();
+
 /** Renders the view of a tool as a host does: with the resource, the arguments and the tool's result. */
 export async function drawView(pages: Pages, options: HostOptions): Promise<Host> {
   const {
@@ -120,10 +123,13 @@ export async function drawView(pages: Pages, options: HostOptions): Promise<Host
     width = 760,
     colorScheme = "light",
   } = options;
-  const page = await pages.browser.newPage({ viewport: { width, height: 900 }, colorScheme });
+  const page = await pages.open();
   const host = new Host(page, options);
-  await page.exposeFunction("answer", (kind: unknown, params: unknown) => host.answer(kind, params));
-  await page.goto(pages.hostUrl);
+  if (!hosts.has(page))
+    await page.exposeFunction("answer", (kind: unknown, params: unknown) => hosts.get(page)?.answer(kind, params));
+  hosts.set(page, host);
+  await page.setViewportSize({ width, height: 900 });
+  await page.emulateMedia({ colorScheme });
   const { mimeType, text: html } = await connection.readResource(viewUri(viewOf(tool)));
   expect(mimeType).toBe(APP_HTML);
   const hostContext = { theme: colorScheme, ...context };

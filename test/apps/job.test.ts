@@ -3,7 +3,7 @@ import { describe, expect, test } from "vitest";
 import { createRetryableJob, FILE, last, runJobToEnd, watchJob } from "../emulator/work.ts";
 import { isThorough } from "../support/thorough.ts";
 import { CHROMIUM, pagesForFile } from "./browser.ts";
-import { ALL_CAPABILITIES, findProblems, measureOverflow } from "./host.ts";
+import { ALL_CAPABILITIES, findProblems, type Host, measureOverflow } from "./host.ts";
 import { expectShown, runningJob, setUpView } from "./view-test.ts";
 
 const REVISIONS = ["v2-legacy", "v2-modern"] as const;
@@ -11,6 +11,10 @@ const REVISIONS = ["v2-legacy", "v2-modern"] as const;
 const DEFAULT_REVISIONS = isThorough ? REVISIONS : (["v2-modern"] as const);
 const pages = pagesForFile();
 const KEY = /^view-[0-9a-f]{32}$/;
+
+/** The idempotency key of the view's first call of this tool. */
+const keySentWith = (host: Host, tool: string): string =>
+  String(host.calls.find(({ name }) => name === tool)?.arguments["idempotencyKey"]);
 
 describe.skipIf(CHROMIUM === undefined)("the view of a job (needs Chromium)", () => {
   describe.each(DEFAULT_REVISIONS)("%s", (revision) => {
@@ -42,7 +46,7 @@ describe.skipIf(CHROMIUM === undefined)("the view of a job (needs Chromium)", ()
       await expectShown(host, "Attempts", /failed at \w+ \(STAGE_UNAVAILABLE\)/, "this job");
       const retries = host.calls.filter(({ name }) => name === "retry_job");
       expect(retries).toHaveLength(1);
-      const key = String(retries[0]?.arguments["idempotencyKey"]);
+      const key = keySentWith(host, "retry_job");
       expect(key).toMatch(KEY);
       expect(await service.countExecutions(key)).toBe(1);
       expect(host.contexts.at(-1)).toContain(key);
@@ -57,9 +61,10 @@ describe.skipIf(CHROMIUM === undefined)("the view of a job (needs Chromium)", ()
       const host = await accepting.draw("show_job", { jobId: job.id });
       await host.button("Cancel the job").click();
       await host.button("Yes, cancel").click();
+      await expect.poll(() => accepting.service.countExecutions(keySentWith(host, "cancel_job"))).toBe(1);
+      accepting.service.clock.advance(60_000);
       await expect.poll(() => host.contexts.length).toBe(1);
       expect(accepting.questions).toHaveLength(1);
-      accepting.service.clock.advance(60_000);
       await expectShown(host, "cancelled", "The job has ended");
 
       const declining = await setUpView(revision, pages(), { action: "decline" });
@@ -68,8 +73,7 @@ describe.skipIf(CHROMIUM === undefined)("the view of a job (needs Chromium)", ()
       await declined.button("Cancel the job").click();
       await declined.button("Yes, cancel").click();
       await expectShown(declined, "The user declined", "nothing was sent");
-      const sent = declined.calls.find(({ name }) => name === "cancel_job");
-      expect(await declining.service.countExecutions(String(sent?.arguments["idempotencyKey"]))).toBe(0);
+      expect(await declining.service.countExecutions(keySentWith(declined, "cancel_job"))).toBe(0);
       expect(declined.contexts.at(-1)).toContain("was not done");
     });
   });

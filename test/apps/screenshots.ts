@@ -94,7 +94,7 @@ for (const { name, tool, args } of views)
       await host.page.waitForTimeout(200);
       const picture = await host.page.screenshot({ path: `${folder ?? FOLDER}/${screenshot}.png` });
       if (name === "job" && width === DOCUMENTED_WIDTH) await drawChat(picture.toString("base64"), colorScheme);
-      await host.page.close();
+      await pages.release(host.page);
     }
 
 await pages.close();

@@ -36,7 +36,7 @@ export async function setUpView(
     questions,
     async draw(tool, args, options = {}) {
       const host = await drawView(pages, { connection, tool, args, ...options });
-      onTestFinished(() => host.page.close());
+      onTestFinished(() => pages.release(host.page));
       return host;
     },
   };

@@ -11,7 +11,7 @@ const LONGEST = words(`
   test/actions/postgres.test.ts test/credentials/keychain/serve.test.ts test/interop/documented-commands.test.ts
   test/package/release.test.ts test/cli/watch.test.ts test/mcp/resources/updates.test.ts
   test/package/add-a-tool.test.ts test/faults/processes.test.ts test/credentials/keychain/sharing.test.ts
-  test/credentials/keychain/unavailable.test.ts test/credentials/keychain/status.test.ts test/apps/divisions.test.ts
+  test/credentials/keychain/unavailable.test.ts test/credentials/keychain/status.test.ts test/apps/views.test.ts
   test/interop/plugins.test.ts test/demo/demo.test.ts test/injection/hostile-answers.test.ts`);
 
 export default class LongestFirst extends BaseSequencer {
