@@ -1,9 +1,9 @@
-// Tests resolve_actions, list_actions and the server's instructions after servers were killed in the middle of actions. Real
-// servers over stdio share one journal, and the emulator counts executions.
+// Tests resolve_actions, list_actions and the server's instructions after a server was killed in the middle of actions.
+// It shares a journal with the servers that run later, in this process. The emulator counts executions.
 import { existsSync } from "node:fs";
 import { writeFile } from "node:fs/promises";
 import { join } from "node:path";
-import { describe, expect, test } from "vitest";
+import { describe, expect, onTestFinished, test } from "vitest";
 import * as z from "zod/v4";
 import { Service } from "../emulator/service.ts";
 import {
@@ -15,12 +15,13 @@ import {
   readJob,
   submitJob,
 } from "../emulator/work.ts";
-import { run, start } from "../mcp/stdio/child.ts";
+import { start } from "../mcp/stdio/child.ts";
+import { runInProcess } from "../support/command.ts";
 import { emulatorForTest } from "../support/emulator.ts";
 import { fakeClockCommand, fakeClockMissing } from "../support/fake-clock.ts";
-import { type ConnectOptions, connectHttp, connectionForTest, emulatorEnv } from "../support/mcp.ts";
+import { type ConnectOptions, connectHttp, connectInProcess, emulatorEnv, type TestClient } from "../support/mcp.ts";
 import type { CallResult } from "../support/results.ts";
-import { startServer } from "../support/server.ts";
+import { inProcessServerForTest, startServer } from "../support/server.ts";
 import { folderForTest } from "../support/temporary-folder.ts";
 
 const patient = { timeout: 120_000 };
@@ -66,8 +67,12 @@ interface KilledCall {
   readonly args: object;
   /** Whether the API executes the request (default true). */
   readonly arrives?: boolean;
-  /** A command that runs the server. */
-  readonly under?: readonly string[];
+}
+
+async function connectForTest(...parameters: Parameters<typeof connectInProcess>): Promise<TestClient> {
+  const client = await connectInProcess(...parameters);
+  onTestFinished(() => client.close());
+  return client;
 }
 
 async function createScene() {
@@ -93,20 +98,22 @@ async function createScene() {
     env,
     sent,
     executions,
-    /** Kills a server after the API has received the call's request and before it answers. */
-    async killDuring({ tool, operationId, args, arrives = true, under = [] }: KilledCall): Promise<void> {
-      const server = await startServer({ env, under });
-      const count = arrives ? executions : sent;
-      const before = await count(operationId);
-      await service.injectFault({ kind: "hang", afterCommit: arrives }, { operationId });
-      server.send(tool, args, 1);
-      await expect.poll(() => count(operationId), { interval: 20, timeout: 20_000 }).toBe(before + 1);
+    /** Kills a server after the API has received the requests of these calls and before it answers them. */
+    async killDuring(calls: readonly KilledCall[], launcher: readonly string[] = []): Promise<void> {
+      const server = await startServer({ env, under: launcher });
+      for (const [at, { tool, operationId, args, arrives = true }] of calls.entries()) {
+        const count = arrives ? executions : sent;
+        const before = await count(operationId);
+        await service.injectFault({ kind: "hang", afterCommit: arrives }, { operationId });
+        server.send(tool, args, at);
+        await expect.poll(() => count(operationId), { interval: 20, timeout: 20_000 }).toBe(before + 1);
+      }
       await server.kill();
     },
-    server: () => startServer({ env }),
-    connect: (options: Omit<ConnectOptions, "env"> = {}) => connectionForTest("v2-legacy", { env, ...options }),
+    server: () => inProcessServerForTest(env),
+    connect: (options: Omit<ConnectOptions, "env"> = {}) => connectForTest("v2-legacy", { env, ...options }),
     /** Runs `mic-mcp ARGS`. */
-    type: (...args: readonly string[]) => run(args, { env }),
+    type: (...args: readonly string[]) => runInProcess(args, { env }),
     registration: (file: number) => ({
       tool: "register_input",
       operationId: "createMicPublicInput",
@@ -140,8 +147,7 @@ async function createJobIn(state: string, service: Service, file: number) {
 describe("after a server was killed in the middle of an action", () => {
   test("a new session's instructions, list_actions and resolve_actions find the outcome", patient, async () => {
     const { killDuring, connect, server, registration, executions } = await createScene();
-    await killDuring(registration(FILE.succeeds));
-    await killDuring({ ...registration(FILE.failsForGood), arrives: false });
+    await killDuring([registration(FILE.succeeds), { ...registration(FILE.failsForGood), arrives: false }]);
 
     const talk = await server();
     const listed = Listed.parse((await talk.call("list_actions", {})).structured);
@@ -199,7 +205,7 @@ describe("after a server was killed in the middle of an action", () => {
     ];
     const before = new Map<string, number>();
     for (const { operationId } of cuts) before.set(operationId, await executions(operationId));
-    for (const each of cuts) await killDuring(each);
+    await killDuring(cuts);
     const talk = await server();
     const { summary, results } = resolvedIn(await talk.call("resolve_actions", {}));
     expect(results.map(({ tool, outcome }) => [tool, outcome])).toEqual(cuts.map(({ tool }) => [tool, "resolved"]));
@@ -210,7 +216,7 @@ describe("after a server was killed in the middle of an action", () => {
 
   test("an unknown action is listed before 20 newer ones, with the counts of the whole journal", patient, async () => {
     const { killDuring, server, service, registration, type } = await createScene();
-    await killDuring(registration(FILE.succeeds));
+    await killDuring([registration(FILE.succeeds)]);
     const talk = await server();
     for (let n = 0; n < 21; n++)
       await talk.call("register_input", {
@@ -236,7 +242,7 @@ describe("after a server was killed in the middle of an action", () => {
 
   test("an action that the API rejects is reported as rejected, and not sent again", patient, async () => {
     const { killDuring, server, service, registration, executions, sent } = await createScene();
-    await killDuring({ ...registration(FILE.succeeds), arrives: false });
+    await killDuring([{ ...registration(FILE.succeeds), arrives: false }]);
     const refused = { kind: "status", status: 422, code: "NO_SUCH_FILE", retryable: false };
     await service.injectFault(refused, { operationId: "createMicPublicInput" });
     const talk = await server();
@@ -252,7 +258,7 @@ describe("after a server was killed in the middle of an action", () => {
   test("an action followed by an identical success is skipped", patient, async () => {
     const { killDuring, server, registration, executions } = await createScene();
     const registered = registration(FILE.succeeds);
-    await killDuring({ ...registered, arrives: false });
+    await killDuring([{ ...registered, arrives: false }]);
     const talk = await server();
     await talk.call(registered.tool, { ...registered.args, idempotencyKey: "my-own-key-1" });
     const { actions, nextStep } = Listed.parse((await talk.call("list_actions", {})).structured);
@@ -264,11 +270,11 @@ describe("after a server was killed in the middle of an action", () => {
     expect(await executions("createMicPublicInput")).toBe(1);
   });
 
-  test("two servers that resolve at the same moment execute each action once", patient, async () => {
-    const { killDuring, server, registration, executions } = await createScene();
+  test("two processes that resolve at the same moment execute each action once", patient, async () => {
+    const { killDuring, env, server, registration, executions } = await createScene();
     const files = [FILE.succeeds, FILE.failsForGood, FILE.pauses];
-    for (const file of files) await killDuring({ ...registration(file), arrives: false });
-    const servers = await Promise.all([server(), server()]);
+    await killDuring(files.map((file) => ({ ...registration(file), arrives: false })));
+    const servers = await Promise.all([server(), startServer({ env })]);
     const answers = await Promise.all(servers.map((each) => each.call("resolve_actions", {})));
     for (const answer of answers)
       for (const { outcome } of resolvedIn(answer).results) expect(["resolved", "in progress"]).toContain(outcome);
@@ -280,7 +286,7 @@ describe("after a server was killed in the middle of an action", () => {
   test("a cancellation that the API refuses to repeat is resolved by reading the job", patient, async () => {
     const { killDuring, server, service, cancellation, executions, pausedJob, isCanceled } = await createScene();
     const { id } = await pausedJob();
-    await killDuring(cancellation(id));
+    await killDuring([cancellation(id)]);
     await isCanceled(id);
     const stale = { kind: "status", status: 412, code: "VERSION_CONFLICT", retryable: false };
     await service.injectFault(stale, { operationId: "cancelMicJob" });
@@ -300,7 +306,7 @@ describe("after a server was killed in the middle of an action", () => {
     const talk = await server();
     for (const arrives of [true, false]) {
       const { id } = await failedJob();
-      await killDuring({ ...retry(id), arrives });
+      await killDuring([{ ...retry(id), arrives }]);
       await service.injectFault(refused, { operationId: "retryMicJob" });
       const { results } = resolvedIn(await talk.call("resolve_actions", {}));
       expect(results).toMatchObject([{ outcome: arrives ? "resolved" : "rejected", about: id }]);
@@ -315,7 +321,7 @@ describe("after a server was killed in the middle of an action", () => {
   test("a refused cancellation stays unknown while the job may still be canceled", patient, async () => {
     const { killDuring, server, service, cancellation, executions, pausedJob } = await createScene();
     const { id } = await pausedJob();
-    await killDuring({ ...cancellation(id), arrives: false });
+    await killDuring([{ ...cancellation(id), arrives: false }]);
     const stale = { kind: "status", status: 412, code: "VERSION_CONFLICT", retryable: false };
     await service.injectFault(stale, { operationId: "cancelMicJob" });
     const talk = await server();
@@ -328,7 +334,7 @@ describe("after a server was killed in the middle of an action", () => {
 
   test("a resolving call that gets no answer stays unknown, and nextStep repeats it", patient, async () => {
     const { killDuring, server, service, registration, executions } = await createScene();
-    await killDuring({ ...registration(FILE.succeeds), arrives: false });
+    await killDuring([{ ...registration(FILE.succeeds), arrives: false }]);
     const later = { kind: "status", status: 503, retryAfterSeconds: 120 };
     await service.injectFault(later, { operationId: "createMicPublicInput" });
     const talk = await server();
@@ -347,9 +353,8 @@ describe("confirmation of resolve_actions", () => {
     const running = await pausedJob();
     const failed = await failedJob();
     const registered = await executions("createMicPublicInput");
-    await killDuring({ ...registration(FILE.failsForGood), arrives: false });
-    await killDuring({ ...cancellation(running.id), arrives: false });
-    await killDuring({ ...retry(failed.id, "RESTART"), arrives: false });
+    const calls = [registration(FILE.failsForGood), cancellation(running.id), retry(failed.id, "RESTART")];
+    await killDuring(calls.map((call) => ({ ...call, arrives: false })));
     const before = [await sent("cancelMicJob"), await sent("createMicPublicInput")];
     const questions: string[] = [];
     let action: "accept" | "decline" = "decline";
@@ -382,14 +387,19 @@ describe.skipIf(fakeClockMissing !== undefined)(`21 h later${note}`, () => {
   test("cancellations and retries are resolved by reading; nothing is sent", patient, async () => {
     const { killDuring, server, cancellation, retry, failedJob, pausedJob, isCanceled, sent, executions } =
       await createScene();
-    const canceled = await pausedJob();
-    await killDuring({ ...cancellation(canceled.id), under });
-    const missed = await pausedJob();
-    await killDuring({ ...cancellation(missed.id), under, arrives: false });
-    const retried = await failedJob();
-    await killDuring({ ...retry(retried.id), under });
-    const left = await failedJob();
-    await killDuring({ ...retry(left.id, "RESTART"), under, arrives: false });
+    const [canceled, missed, retried, left] = [
+      await pausedJob(),
+      await pausedJob(),
+      await failedJob(),
+      await failedJob(),
+    ];
+    const calls = [
+      cancellation(canceled.id),
+      { ...cancellation(missed.id), arrives: false },
+      retry(retried.id),
+      { ...retry(left.id, "RESTART"), arrives: false },
+    ];
+    await killDuring(calls, under);
     await isCanceled(canceled.id);
     const before = [await sent("cancelMicJob"), await sent("retryMicJob")];
 
@@ -415,7 +425,7 @@ describe.skipIf(fakeClockMissing !== undefined)(`21 h later${note}`, () => {
 
   test("other actions stay, marked as not resolvable, and are not mentioned at the start", patient, async () => {
     const { killDuring, server, connect, registration, sent, type } = await createScene();
-    await killDuring({ ...registration(FILE.succeeds), under });
+    await killDuring([registration(FILE.succeeds)], under);
     const before = await sent("createMicPublicInput");
     const talk = await server();
     const { results, nextStep } = resolvedIn(await talk.call("resolve_actions", {}));
@@ -435,19 +445,18 @@ describe("the server's instructions", () => {
     const { killDuring, env, connect, registration } = await createScene();
     expect((await connect()).instructions()).not.toContain("resolve_actions.");
     expect(existsSync(join(env.MIC_STATE_DIR, "actions.sqlite"))).toBe(false);
-    await killDuring(registration(FILE.succeeds));
-    const readOnly = await connectionForTest("v2-legacy", { env: { ...env, MIC_READ_ONLY: "1" } });
+    await killDuring([registration(FILE.succeeds)]);
+    const readOnly = await connectForTest("v2-legacy", { env: { ...env, MIC_READ_ONLY: "1" } });
     expect(readOnly.instructions()).not.toContain("unknown outcome: call resolve_actions");
     for (const revision of ["v1-client", "v2-legacy", "v2-modern"] as const) {
-      const client = await connectionForTest(revision, { env });
+      const client = await connectForTest(revision, { env });
       expect(client.instructions()).toContain("1 action of an earlier session has an unknown outcome");
     }
   });
 
   test("mention unresolved actions over HTTP", patient, async () => {
     const { killDuring, env, registration } = await createScene();
-    await killDuring(registration(FILE.succeeds));
-    await killDuring(registration(FILE.failsForGood));
+    await killDuring([registration(FILE.succeeds), registration(FILE.failsForGood)]);
     const program = start(["serve", "--http"], { env });
     const { url } = z.object({ url: z.string() }).parse(await program.next());
     for (const revision of ["v2-legacy", "v2-modern"] as const) {
@@ -461,7 +470,7 @@ describe("the server's instructions", () => {
 
   test("leave unresolved actions out if the journal cannot be read", patient, async () => {
     const { killDuring, env, connect, registration } = await createScene();
-    await killDuring(registration(FILE.succeeds));
+    await killDuring([registration(FILE.succeeds)]);
     for (const suffix of ["", "-wal", "-shm"])
       await writeFile(join(env.MIC_STATE_DIR, `actions.sqlite${suffix}`), "not a database, and longer than its header");
     const instructions = (await connect()).instructions();
@@ -474,7 +483,7 @@ describe("mic-mcp resolve and call", () => {
   test("resolve --dry-run sends nothing; resolve runs the calls; a replay exits with 3", patient, async () => {
     const { killDuring, registration, executions, sent, type } = await createScene();
     const registered = registration(FILE.succeeds);
-    await killDuring({ ...registered, arrives: false });
+    await killDuring([{ ...registered, arrives: false }]);
     const before = await sent("createMicPublicInput");
     const dry = await type("resolve", "--dry-run");
     expect(dry).toMatchObject({ code: 0, stdout: expect.stringContaining("send again under its key") });
@@ -512,7 +521,7 @@ describe("mic-mcp resolve and call", () => {
   test("resolve asks before it sends a cancellation again, and accepts --yes", patient, async () => {
     const { killDuring, cancellation, executions, sent, type, pausedJob } = await createScene();
     const { id } = await pausedJob();
-    await killDuring({ ...cancellation(id), arrives: false });
+    await killDuring([{ ...cancellation(id), arrives: false }]);
     const before = await sent("cancelMicJob");
     const refused = await type("resolve");
     expect(refused).toMatchObject({ code: 2, stderr: expect.stringContaining("--yes") });
