@@ -1,8 +1,9 @@
 // Tests which clients list the tools with a view, and that the list has no additional bytes for all other clients.
+import { createInterface } from "node:readline";
 import { gzipSync } from "node:zlib";
 import { describe, expect, test } from "vitest";
 import * as z from "zod/v4";
-import { run } from "../mcp/stdio/child.ts";
+import { serveInProcess } from "../support/in-process.ts";
 import { type ClientRevision, clientRevisions, connectInProcess, inProcessClientForTest } from "../support/mcp.ts";
 import { TOOL_NAMES, VIEW_TOOLS } from "../tools/catalogue.ts";
 
@@ -98,14 +99,16 @@ function messagesOf(protocolVersion: (typeof revisions)[number], capabilities: o
 
 const capabilitiesWith = (...mimeTypes: readonly string[]) => ({ extensions: { [UI]: { mimeTypes } } });
 
-/** The line with the tool list of the built program. */
+/** The line with the tool list. */
 async function readToolList(messages: readonly object[], env: Readonly<Record<string, string>> = {}): Promise<string> {
-  const { code, stdout } = await run(["serve"], {
-    env,
-    input: messages.map((message) => `${JSON.stringify(message)}\n`).join(""),
-  });
-  expect(code).toBe(0);
-  return stdout.trim().split("\n").at(-1) ?? "";
+  const { stdin, stdout, close } = serveInProcess(env);
+  for (const message of messages) stdin.write(`${JSON.stringify(message)}\n`);
+  for await (const line of createInterface(stdout))
+    if (JSON.parse(line).id === 2) {
+      await close();
+      return line;
+    }
+  throw new Error("the server has ended without an answer");
 }
 
 test.each(revisions)(
