@@ -145,11 +145,14 @@ describeLatestRevision(
         ["Orissa", "OD"],
         ["OR", "OD"],
         ["ts", "TG"],
+        ["36", "TG"],
+        [36, "TG"],
+        [" Telangana ", "TG"],
         ["J&K", "JK"],
       ]) {
         const { structured, link } = await bench().ok("list_districts", { state });
         const { summary: _summary, ...body } = (await bench().ok("list_districts", { state: code })).structured;
-        expect(structured, state).toMatchObject(body);
+        expect(structured, String(state)).toMatchObject(body);
         expect(link).toBe(`mic://geography/states/${code}/districts`);
       }
       expect((await bench().fails("list_districts", { state: "Atlantis" }, "not_found")).next).toContain("KL");

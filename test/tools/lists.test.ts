@@ -142,11 +142,4 @@ describeLatestRevision((bench) => {
     await bench().service.injectFault({ kind: "body", body: JSON.stringify(long) }, { operationId: "listMicJobs" });
     expect((await bench().fails("list_jobs", { workspaceId }, "contract_violation")).message).toContain("/data");
   });
-
-  test("an unknown cursor is reported with a next step", async () => {
-    const { workspaceId } = bench();
-    const failed = await bench().fails("list_jobs", { workspaceId, cursor: "made-up" }, "rejected");
-    expect(failed).toMatchObject({ status: 400, code: "INVALID_CURSOR", retryable: false, sideEffect: "none" });
-    expect(failed.next).toBeDefined();
-  });
 });

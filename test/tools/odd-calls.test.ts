@@ -90,69 +90,26 @@ const accepted: Accepted = ({ workspaceId, jobId, inputId, operationId, versionI
 /** Wrong arguments, the text of the refusal, and the same call after the change that the text asks for. */
 type Refused = readonly [tool: string, wrong: Args, text: RegExp, right: Args];
 
-const refused = ({ workspaceId, jobId, versionId }: Known): readonly Refused[] => [
-  ...[0, -1, "0"].map(
-    (limit): Refused => [
-      "list_jobs",
-      { workspaceId, limit },
-      /^\/limit: must be at least 1$/,
-      { workspaceId, limit: 1 },
-    ],
-  ),
-  [
-    "list_jobs",
-    { workspaceId, limit: 1.5 },
-    /^\/limit: must be a whole number, not a number$/,
-    { workspaceId, limit: 2 },
-  ],
-  [
-    "list_jobs",
-    { workspaceId, limit: "ten" },
-    /^\/limit: must be a (whole )?number, not a string$/,
-    { workspaceId, limit: 10 },
-  ],
-  [
-    "list_jobs",
-    { workspaceId, limit: [5] },
-    /^\/limit: must be a (whole )?number, not a list$/,
-    { workspaceId, limit: 5 },
-  ],
-  ["list_jobs", { workspaceId, unretried: "maybe" }, /^\/unretried: must be true/, { workspaceId, unretried: true }],
-  [
-    "list_jobs",
-    { workspaceId, states: ["BROKEN"] },
-    /^\/states\/0: must be .*FAILED/,
-    { workspaceId, states: ["FAILED"] },
-  ],
-  ["list_jobs", { workspaceId, view: "short" }, /^\/view: must be summary or full$/, { workspaceId, view: "summary" }],
-  ...["2026-11-22T00:00:00", "2026-11-22 00:00"].map(
-    (createdSince): Refused => [
-      "list_jobs",
-      { workspaceId, createdSince },
-      /^\/createdSince: needs a time zone, for example 2026-11-22T00:00:00Z$/,
-      { workspaceId, createdSince: "2026-11-22T00:00:00Z" },
-    ],
-  ),
+const noTimeZone = /^\/createdSince: needs a time zone, for example 2026-11-22T00:00:00Z$/;
+const noDate = /^\/createdSince: must be a date or a date-time, for example/;
+const noName = /^\/name: give name, or names for several$/;
+
+/** Without the workspace, which `inWorkspace` adds. */
+const refused = ({ jobId, versionId }: Known): readonly Refused[] => [
+  ...[0, -1, "0"].map((limit): Refused => ["list_jobs", { limit }, /^\/limit: must be at least 1$/, { limit: 1 }]),
+  ["list_jobs", { limit: 1.5 }, /^\/limit: must be a whole number, not a number$/, { limit: 2 }],
+  ["list_jobs", { limit: "ten" }, /^\/limit: must be a (whole )?number, not a string$/, { limit: 10 }],
+  ["list_jobs", { limit: [5] }, /^\/limit: must be a (whole )?number, not a list$/, { limit: 5 }],
+  ["list_jobs", { unretried: "maybe" }, /^\/unretried: must be true/, { unretried: true }],
+  ["list_jobs", { states: ["BROKEN"] }, /^\/states\/0: must be .*FAILED/, { states: ["FAILED"] }],
+  ["list_jobs", { view: "short" }, /^\/view: must be summary or full$/, { view: "summary" }],
+  ["list_jobs", { createdSince: "2026-11-22T00:00:00" }, noTimeZone, { createdSince: "2026-11-22T00:00:00Z" }],
+  ["list_jobs", { createdSince: "2026-11-22 00:00" }, noTimeZone, { createdSince: "2026-11-22T00:00:00Z" }],
   ...["today", "22.11.2026", "2026-13-45"].map(
-    (createdSince): Refused => [
-      "list_jobs",
-      { workspaceId, createdSince },
-      /^\/createdSince: must be a date or a date-time, for example/,
-      { workspaceId, createdSince: "2026-11-22" },
-    ],
+    (createdSince): Refused => ["list_jobs", { createdSince }, noDate, { createdSince: "2026-11-22" }],
   ),
-  [
-    "get_usage",
-    { workspaceId },
-    /^\/window: is missing: must be DAY, MONTH or ENTITLEMENT$/,
-    { workspaceId, window: "DAY" },
-  ],
-  [
-    "get_usage",
-    { workspaceId, window: "YEAR" },
-    /^\/window: must be DAY, MONTH or ENTITLEMENT$/,
-    { workspaceId, window: "DAY" },
-  ],
+  ["get_usage", {}, /^\/window: is missing: must be DAY, MONTH or ENTITLEMENT$/, { window: "DAY" }],
+  ["get_usage", { window: "YEAR" }, /^\/window: must be DAY, MONTH or ENTITLEMENT$/, { window: "DAY" }],
   ["get_job", {}, /^\/jobId: is missing$/, { jobId }],
   ["get_job", { id: jobId }, /^\/id: unknown argument; known: jobId/, { jobId }],
   ["get_job", { jobId: 5 }, /^\/jobId: must be a string, not a number$/, { jobId }],
@@ -160,23 +117,13 @@ const refused = ({ workspaceId, jobId, versionId }: Known): readonly Refused[] =
   ["get_recipe", {}, /^\/versionId: is missing$/, { versionId }],
   ["wait_for_jobs", { jobIds: [] }, /^\/jobIds: must name a job$/, { jobIds: [jobId], waitSeconds: 0 }],
   ["wait_for_jobs", { jobIds: [jobId, jobId] }, /^\/jobIds: must be unique$/, { jobIds: [jobId], waitSeconds: 0 }],
-  [
-    "wait_for_jobs",
-    { jobIds: [jobId], until: "some" },
-    /^\/until: must be all or any$/,
-    { jobIds: [jobId], until: "any" },
-  ],
-  ["find_district", {}, /^\/name: give name, or names for several$/, { name: "Pune" }],
-  [
-    "find_district",
-    { name: "Pune", names: ["Goa"] },
-    /^\/name: give name or names, not both$/,
-    { names: ["Pune", "Goa"] },
-  ],
+  ["wait_for_jobs", { jobIds: [jobId], until: "some" }, /^\/until: must be all or any$/, { jobIds: [jobId] }],
+  ["find_district", {}, noName, { name: "Pune" }],
+  ["find_district", { query: "Pune" }, noName, { name: "Pune" }],
+  ["find_district", { name: "Pune", names: ["Goa"] }, /^\/name: give name or names, not both$/, { names: ["Goa"] }],
   ["find_district", { name: "P" }, /^\/name: must be at least 2 characters long$/, { name: "Pune" }],
   ["find_district", { name: "P".repeat(81) }, /^\/name: must be at most 80 characters long$/, { name: "Pune" }],
   ["find_district", { names: [] }, /^\/names: must have at least 1 item$/, { names: ["Pune"] }],
-  ["find_district", { query: "Pune" }, /^\/name: give name, or names for several$/, { name: "Pune" }],
   [
     "rank_divisions",
     { level: "district", by: "population" },
@@ -236,9 +183,12 @@ describeLatestRevision((bench) => {
       }
   });
 
+  const inWorkspace = (tool: string, args: Args): Args =>
+    ["list_jobs", "get_usage"].includes(tool) ? { workspaceId: bench().workspaceId, ...args } : args;
+
   test("each refusal is one plain sentence, and the change that it asks for is enough", async () => {
     for (const [tool, wrong, text, right] of refused(await readKnown())) {
-      const { fieldErrors = [] } = await bench().refuses(tool, wrong);
+      const { fieldErrors = [] } = await bench().refuses(tool, inWorkspace(tool, wrong));
       const texts = fieldErrors.map(({ pointer, message }) => `${pointer}: ${message}`);
       const call = `${tool} ${JSON.stringify(wrong)}`;
       expect(
@@ -249,7 +199,7 @@ describeLatestRevision((bench) => {
         factsIn(texts).filter((each) => /Too |Invalid |expected/.test(each)),
         call,
       ).toEqual([]);
-      const fixed = await bench().call(tool, right, bench().withAdvancingClock());
+      const fixed = await bench().call(tool, inWorkspace(tool, right), bench().withAdvancingClock());
       expect(fixed.isError, `${tool} ${JSON.stringify(right)}: ${fixed.text}`).toBe(false);
     }
   });

@@ -1,12 +1,8 @@
-// Tests that a model reads only the parts of a result that it needs, and no name of a tool that is not offered.
+// Tests that a model reads only the parts of a result that it needs.
 import { readFile } from "node:fs/promises";
 import { expect, test } from "vitest";
-import { TOOL_NAMES } from "../../src/toolkit/tool-names.ts";
-
-import { FILE, runJobToEnd } from "../emulator/work.ts";
 import { countTokens } from "../support/count-tokens.ts";
 import { emulatorEnv, inProcessClientForTest, type TestClient } from "../support/mcp.ts";
-import type { CallResult } from "../support/results.ts";
 import type { Bench } from "./bench.ts";
 import { describeLatestRevision } from "./revisions.ts";
 
@@ -17,10 +13,6 @@ const serve = (bench: Bench, env: Readonly<Record<string, string>>): Promise<Tes
     MIC_GEOGRAPHY_RATE: "600",
     ...env,
   });
-
-/** The parts of a result that a model sees: the structured content of a success, or the text of a failure. */
-const shownTo = ({ isError, text, structured }: CallResult): string =>
-  isError ? text : JSON.stringify(structured) + text;
 
 describeLatestRevision((bench) => {
   test("20 resolved actions take at most 1,700 tokens, and have no arguments", async () => {
@@ -65,31 +57,4 @@ describeLatestRevision((bench) => {
     expect(view).toMatchObject({ totalRows: 36, rows: expect.any(Array) });
     expect(countTokens(text)).toBeLessThan(150);
   });
-
-  test.each(["essentials", "geography", "jobs"])(
-    "no result with MIC_TOOLSETS=%s names another tool",
-    async (toolsets) => {
-      const { workspaceId, service } = bench();
-      const failed = await runJobToEnd(service, FILE.failsForGood);
-      const own = await serve(bench(), { MIC_TOOLSETS: toolsets });
-      const offered = new Set((await own.listTools()).map(({ name }) => name));
-      const calls: readonly (readonly [string, object])[] = [
-        ["get_job", { jobId: failed.id }],
-        ["get_job", { jobId: `micinput_${"0".repeat(32)}` }],
-        ["cancel_job", { jobId: failed.id, reason: "No need" }],
-        ["list_districts", { state: "ZZ" }],
-        ["find_district", { name: "Lucknow", state: "Atlantis" }],
-        ["find_district", { name: "Kerala" }],
-        ["list_jobs", { workspaceId, unretried: true }],
-        ["get_recipe", { versionId: `micrecipev_${"0".repeat(32)}` }],
-        ["get_usage", { workspaceId, window: "MONTH" }],
-        ["run_job", { workspaceId, recipeVersionId: failed.recipeVersionId, inputs: [], parameterValues: {} }],
-      ];
-      for (const [tool, args] of calls.filter(([name]) => offered.has(name))) {
-        const shown = shownTo(await own.callTool(tool, { ...args }));
-        const named = TOOL_NAMES.filter((name) => new RegExp(`\\b${name}\\b`).test(shown));
-        expect(offered, `${tool}: ${shown}`).toEqual(new Set([...offered, ...named]));
-      }
-    },
-  );
 });

@@ -1,5 +1,6 @@
 // Tests that no text of a server mentions a tool that it does not offer: lists, instructions, prompts, results and errors.
 import { expect, test } from "vitest";
+import { FILE, runJobToEnd } from "../emulator/work.ts";
 import { rows } from "../operations.ts";
 import type { Args } from "./bench.ts";
 import { TOOL_NAMES } from "./catalogue.ts";
@@ -8,6 +9,7 @@ import { describeLatestRevision } from "./revisions.ts";
 const CONFIGURATIONS: readonly Readonly<Record<string, string>>[] = [
   { MIC_READ_ONLY: "1" },
   { MIC_TOOLSETS: "geography" },
+  { MIC_TOOLSETS: "jobs" },
   { MIC_EXCLUDE_TOOLS: "get_recipe,list_recipes,list_jobs,retry_job,list_actions,resolve_actions,get_input" },
   { MIC_TOOLSETS: "essentials" },
   { MIC_TOOLS: "run_job,submit_job,cancel_job" },
@@ -55,10 +57,21 @@ for (const env of CONFIGURATIONS)
             await service.admin("DELETE", "faults");
           }
         }
-        if (offered.has("find_district"))
-          await call("find_district", { name: "Nowhereville", state: "Atlantis" }, "nowhere");
-        if (offered.has("wait_for_jobs"))
-          await call("wait_for_jobs", { jobIds: ["micinput_1"], waitSeconds: 0 }, "of an input");
+        const { workspaceId } = bench();
+        const { id: jobId, recipeVersionId } = await runJobToEnd(service, FILE.failsForGood);
+        for (const [tool, args] of [
+          ["find_district", { name: "Nowhereville", state: "Atlantis" }],
+          ["find_district", { name: "Kerala" }],
+          ["list_districts", { state: "ZZ" }],
+          ["wait_for_jobs", { jobIds: ["micinput_1"], waitSeconds: 0 }],
+          ["get_job", { jobId }],
+          ["get_job", { jobId: `micinput_${"0".repeat(32)}` }],
+          ["cancel_job", { jobId, reason: "No need" }],
+          ["list_jobs", { workspaceId, unretried: true }],
+          ["get_usage", { workspaceId, window: "MONTH" }],
+          ["run_job", { workspaceId, recipeVersionId, inputs: [], parameterValues: {} }],
+        ] as const)
+          if (offered.has(tool)) await call(tool, args, JSON.stringify(args));
         const wrong = texts.flatMap(([what, text]) =>
           (text.match(TOOL_NAME) ?? []).flatMap((name) =>
             offered.has(name)
