@@ -29,6 +29,10 @@ const Executions = z.array(
   z.object({ operationId: z.string(), idempotencyKey: z.string().nullable().optional(), executions: z.number() }),
 );
 
+const Requests = z.array(
+  z.looseObject({ operationId: z.string().nullable(), path: z.string(), idempotencyKey: z.string().optional() }),
+);
+
 let keys = 0;
 /** A new key that matches all three key grammars of section 4.2. */
 export const nextKey = (): string => `key-${String(++keys).padStart(8, "0")}`;
@@ -149,6 +153,19 @@ export class Service {
 
   injectFault(fault: Readonly<Record<string, unknown>>, target: { operationId?: string; times?: number } = {}) {
     return this.admin("POST", "faults", { ...target, fault });
+  }
+
+  /** The latest 1,000 requests of this operation, or of all, that the API has received, oldest first. */
+  async requests(operationId?: string): Promise<z.infer<typeof Requests>> {
+    const all = Requests.parse(await this.admin("GET", "requests"));
+    return operationId === undefined ? all : all.filter((each) => each.operationId === operationId);
+  }
+
+  /** Number of times that an operation took effect, under any key. */
+  async countEffects(operationId: string): Promise<number> {
+    return Executions.parse(await this.admin("GET", "executions"))
+      .filter((each) => each.operationId === operationId)
+      .reduce((sum, { executions }) => sum + executions, 0);
   }
 
   /** Number of executions of commands with this key. */

@@ -9,7 +9,6 @@ import { createJob, enveloped, job } from "../contract/samples.ts";
 import { createExampleData, createRequest, type ExampleData } from "../emulator/example.ts";
 import { Service } from "../emulator/service.ts";
 import { createRetryableJob, FILE } from "../emulator/work.ts";
-import { countExecutions } from "../mcp/tasks/fixtures.ts";
 import { createManualClock } from "../support/emulator.ts";
 import { fakeClockCommand, fakeClockMissing } from "../support/fake-clock.ts";
 import { createLatch } from "../support/latch.ts";
@@ -101,10 +100,10 @@ describe("a call that is repeated after its result was used", () => {
     const env = { ...emulatorEnv(emulator), MIC_STATE_DIR: await folderForTest(), ...journal };
     const [first, other] = [await inProcessServerForTest(env), await inProcessServerForTest(env)];
     const wanted = { ...(await args()), ...(tool.startsWith("run") || tool.endsWith("s") ? { waitSeconds: 0 } : {}) };
-    const before = await countExecutions(service, operationId);
+    const before = await service.countEffects(operationId);
     const firstResult = await first.call(tool, wanted);
     expect(firstResult.error, firstResult.text).toBeUndefined();
-    expect(await countExecutions(service, operationId)).toBe(before + 1);
+    expect(await service.countEffects(operationId)).toBe(before + 1);
     const result = about(firstResult.structured ?? {});
     for (const reader of [first, other]) expect((await reader.call(read, result)).error).toBeUndefined();
     for (const server of [first, other, await inProcessServerForTest(env)]) {
@@ -116,7 +115,7 @@ describe("a call that is repeated after its result was used", () => {
         expect(again.action).toMatchObject({ idempotencyKey: firstResult.action.idempotencyKey, replayed: true });
       expect(about(again.structured ?? {})).toEqual(result);
     }
-    expect(await countExecutions(service, operationId)).toBe(before + 1);
+    expect(await service.countEffects(operationId)).toBe(before + 1);
   }
 
   test.each(rows)("%s runs once on SQLite", (...row) => expectExecutedOnce(row, {}));

@@ -14,7 +14,6 @@ import { createExampleData, createRequest } from "../emulator/example.ts";
 import { Service } from "../emulator/service.ts";
 import { ACCEPT, connectLegacyClient, createModernClient, resultOf } from "../mcp/http/raw-client.ts";
 import { callMessage, initializedMessage, initializeMessage, start } from "../mcp/stdio/child.ts";
-import { countExecutions } from "../mcp/tasks/fixtures.ts";
 import { createManualClock } from "../support/emulator.ts";
 import { serveHttpInProcess } from "../support/in-process.ts";
 import { bareEnvironment, emulatorEnv, entryArguments } from "../support/mcp.ts";
@@ -168,7 +167,7 @@ describe.each(journals)("%s", (journalName, openJournal) => {
       const env = { ...emulatorEnv(emulator), ...journal.env };
       const { call, createTask } = await open(env);
       const random = createSeededRandom(SEED);
-      const before = await countExecutions(service, OPERATION);
+      const before = await service.countEffects(OPERATION);
       const counts = { actions: 0, replays: 0 };
 
       const newAction = () => {
@@ -223,7 +222,7 @@ describe.each(journals)("%s", (journalName, openJournal) => {
         await expectReplay(args, first.action?.idempotencyKey);
       }
 
-      const executions = (await countExecutions(service, OPERATION)) - before;
+      const executions = (await service.countEffects(OPERATION)) - before;
       const [row] = await database.query("SELECT COUNT(*) AS count FROM actions");
       console.info(
         `${journalName}, ${transportName}: ${KILLS} clients and ${KILLS} servers killed, ${REPETITIONS} repetitions after use: ` +

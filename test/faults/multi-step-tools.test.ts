@@ -4,7 +4,7 @@ import { expect, test } from "vitest";
 import * as z from "zod/v4";
 import { Service } from "../emulator/service.ts";
 import { createJobBodyForFile, FILE } from "../emulator/work.ts";
-import { countExecutions, pollOptions, requestsFor } from "../mcp/tasks/fixtures.ts";
+import { pollOptions } from "../mcp/tasks/fixtures.ts";
 import { operations } from "../operations.ts";
 import { createManualClock, emulatorForTest } from "../support/emulator.ts";
 import { emulatorEnv } from "../support/mcp.ts";
@@ -32,9 +32,8 @@ const REGISTER = "createMicPublicInput";
 const SUBMIT = "createMicJob";
 const hang = (operationId: string, afterCommit: boolean) => (service: Service) =>
   service.injectFault({ kind: "hang", afterCommit }, { operationId });
-const countArrived = (operationId: string) => async (service: Service) =>
-  (await requestsFor(service, operationId)).length;
-const countExecuted = (operationId: string) => (service: Service) => countExecutions(service, operationId);
+const countArrived = (operationId: string) => async (service: Service) => (await service.requests(operationId)).length;
+const countExecuted = (operationId: string) => (service: Service) => service.countEffects(operationId);
 
 const Rows = z.array(z.looseObject({ jobId: z.string(), outcome: z.string(), newJobId: z.string().optional() }));
 
@@ -45,7 +44,7 @@ test("each of 50 jobs is retried once although the server is killed in the middl
   for (let made = 0; made < 50; made += 1) jobIds.push((await service.ok(operations.createMicJob, { body })).data.id);
   service.clock.advance(60_000);
   const args = { jobIds, retryMode: "SAFE_RESUME", reason: "Once each", waitSeconds: 0 };
-  const retries = () => countExecutions(service, "retryMicJob");
+  const retries = () => service.countEffects("retryMicJob");
 
   const first = await startProcess();
   // Slow enough that the kill finds some retries done, some in flight, some with lost answers, and some not started.
@@ -68,9 +67,7 @@ test("each of 50 jobs is retried once although the server is killed in the middl
   expect(new Set(rows.map(({ outcome }) => outcome))).toEqual(new Set(["retried"]));
   expect(new Set(rows.map(({ newJobId }) => newJobId)).size).toBe(50);
   expect(await retries()).toBe(50);
-  expect(new Set((await requestsFor(service, "retryMicJob")).map(({ idempotencyKey }) => idempotencyKey)).size).toBe(
-    50,
-  );
+  expect(new Set((await service.requests("retryMicJob")).map(({ idempotencyKey }) => idempotencyKey)).size).toBe(50);
 }, 120_000);
 
 test("one call has at most eight requests in flight", async () => {
@@ -134,7 +131,7 @@ for (const { name, file = FILE.succeeds, prepare, reached, withKey = isThorough 
       const result = await second.call("run_job", { ...args, waitSeconds: 0 });
       expect(result.error, result.text).toBeUndefined();
       const { id } = z.looseObject({ id: z.string().startsWith("micjob_") }).parse(result.structured?.["data"]);
-      expect([await countExecutions(service, REGISTER), await countExecutions(service, SUBMIT)]).toEqual([1, 1]);
+      expect([await service.countEffects(REGISTER), await service.countEffects(SUBMIT)]).toEqual([1, 1]);
       // No action remains that needs to be resolved.
       for (const state of ["in_progress", "unknown"])
         expect((await second.call("list_actions", { state })).structured).toMatchObject({ actions: [] });
@@ -147,7 +144,7 @@ async function killAfterSubmitting() {
   const args = await runArguments(service, FILE.succeeds);
   const first = await startProcess();
   await hang(SUBMIT, true)(service);
-  await killDuring(first, "run_job", args, () => countExecutions(service, SUBMIT));
+  await killDuring(first, "run_job", args, () => service.countEffects(SUBMIT));
   return { service, args, second: await startInProcess() };
 }
 
@@ -164,7 +161,7 @@ test("run_job submits no second job if the file has been registered again since"
   expect((await second.call("register_input", repeatedInput)).error).toBeUndefined();
   const result = await second.call("run_job", { ...args, waitSeconds: 0 });
   expect(result.error, result.text).toBeUndefined();
-  expect([await countExecutions(service, REGISTER), await countExecutions(service, SUBMIT)]).toEqual([2, 1]);
+  expect([await service.countEffects(REGISTER), await service.countEffects(SUBMIT)]).toEqual([2, 1]);
 }, 120_000);
 
 test("the next step of an unknown action resolves a killed run_job", async () => {
@@ -174,7 +171,7 @@ test("the next step of an unknown action resolves a killed run_job", async () =>
   expect(tool).toBe("submit_job");
   const resolved = await second.call(nextStep.tool, nextStep.arguments);
   expect(resolved.error, resolved.text).toBeUndefined();
-  expect(await countExecutions(service, SUBMIT)).toBe(1);
+  expect(await service.countEffects(SUBMIT)).toBe(1);
 }, 120_000);
 
 test("simultaneous identical run_job calls in two processes run once", async () => {
@@ -187,5 +184,5 @@ test("simultaneous identical run_job calls in two processes run once", async () 
   const answers = await Promise.all(servers.map((server) => server.call("run_job", args)));
   const ids = answers.map(({ structured, text }) => Object(structured?.["data"]).id ?? text);
   expect(new Set(ids).size, ids.join("\n")).toBe(1);
-  expect([await countExecutions(service, REGISTER), await countExecutions(service, SUBMIT)]).toEqual([1, 1]);
+  expect([await service.countEffects(REGISTER), await service.countEffects(SUBMIT)]).toEqual([1, 1]);
 }, 120_000);

@@ -5,7 +5,6 @@ import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { openSqlite } from "../../src/actions/store/sqlite.ts";
 import { type Emulator, startEmulator } from "../../src/emulator/index.ts";
 import { Service } from "../emulator/service.ts";
-import { requestsFor } from "../mcp/tasks/fixtures.ts";
 import { createManualClock } from "../support/emulator.ts";
 import { emulatorEnv } from "../support/mcp.ts";
 import type { CallResult } from "../support/results.ts";
@@ -34,7 +33,7 @@ let intentCount = 0;
 
 /** One action that an agent wants, and its state at the API. */
 class Intent {
-  readonly #before: Promise<number> = requestsFor(service, OPERATION).then(({ length }) => length);
+  readonly #before: Promise<number> = service.requests(OPERATION).then(({ length }) => length);
   readonly arguments = {
     workspaceId: emulator.workspaceId,
     inputKind: "M4_FILE",
@@ -46,7 +45,7 @@ class Intent {
   readonly reordered = Object.fromEntries(Object.entries(this.arguments).reverse());
 
   async requests() {
-    return (await requestsFor(service, OPERATION)).slice(await this.#before);
+    return (await service.requests(OPERATION)).slice(await this.#before);
   }
 
   async executions(): Promise<number> {

@@ -4,7 +4,6 @@ import * as z from "zod/v4";
 import { type Emulator, startEmulator } from "../../src/emulator/index.ts";
 import { createExampleData, createRequest, type ExampleData } from "../emulator/example.ts";
 import { Service } from "../emulator/service.ts";
-import { requestsFor } from "../mcp/tasks/fixtures.ts";
 import { createManualClock } from "../support/emulator.ts";
 import { emulatorEnv } from "../support/mcp.ts";
 import { inProcessServerForTest, startServer } from "../support/server.ts";
@@ -56,7 +55,7 @@ test.each([
     calls.push({ tool, operationId, args: { ...Object(path), ...Object(body) } });
   }
   for (const [id, { tool, operationId, args }] of calls.entries()) {
-    const countReceived = async () => (await requestsFor(service, operationId)).length;
+    const countReceived = async () => (await service.requests(operationId)).length;
     const before = await countReceived();
     await service.injectFault({ kind: "hang", afterCommit }, { operationId });
     server.send(tool, args, id);

@@ -24,12 +24,12 @@ const namesOf = async (connection: TestClient): Promise<readonly string[]> =>
 
 /** Calls a tool that is not offered and returns the message of the protocol error; asserts that the API receives no request. */
 async function callError(connection: TestClient, name: string): Promise<string> {
-  const before = z.array(z.unknown()).parse(await service().admin("GET", "requests")).length;
+  const before = (await service().requests()).length;
   const error: unknown = await connection.callTool(name, {}).then(
     () => undefined,
     (reason: unknown) => reason,
   );
-  expect(z.array(z.unknown()).parse(await service().admin("GET", "requests"))).toHaveLength(before);
+  expect(await service().requests()).toHaveLength(before);
   return z.object({ code: z.literal(-32602), message: z.string() }).parse(error).message;
 }
 

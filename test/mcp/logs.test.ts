@@ -2,8 +2,7 @@
 // journal and the API (docs/operate/operations.md, "Logs").
 import { describe, expect, test } from "vitest";
 import * as z from "zod/v4";
-import type { Emulator } from "../../src/emulator/index.ts";
-import { emulatorForFile } from "../support/emulator.ts";
+import { serviceForFile } from "../emulator/service.ts";
 import {
   type ClientRevision,
   type Connection,
@@ -14,7 +13,8 @@ import {
 } from "../support/mcp.ts";
 import { start } from "./stdio/child.ts";
 
-const emulator = emulatorForFile({}, (started: Emulator) => started);
+const service = serviceForFile();
+const emulator = () => service().emulator;
 
 const Line = z.looseObject({ msg: z.string(), call: z.int().optional(), requestId: z.string().optional() });
 type Line = z.infer<typeof Line>;
@@ -25,15 +25,8 @@ const linesIn = (stderr: string): readonly Line[] =>
     .filter((line) => line.startsWith("{"))
     .map((line) => Line.parse(JSON.parse(line)));
 
-async function failTwice(): Promise<void> {
-  const fault = { kind: "status", status: 503 };
-  const answer = await fetch(`${emulator().baseUrl}/__emulator/faults`, {
-    method: "POST",
-    headers: { "content-type": "application/json" },
-    body: JSON.stringify({ operationId: "createMicPublicInput", times: 2, fault }),
-  });
-  expect(answer.ok).toBe(true);
-}
+const failTwice = () =>
+  service().injectFault({ kind: "status", status: 503 }, { operationId: "createMicPublicInput", times: 2 });
 
 const RegisterResult = z.looseObject({
   action: z.object({ idempotencyKey: z.string(), attempts: z.int(), replayed: z.boolean() }),

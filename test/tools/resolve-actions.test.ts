@@ -27,7 +27,6 @@ import { folderForTest } from "../support/temporary-folder.ts";
 const patient = { timeout: 120_000 };
 const reason = "No longer needed";
 
-const Executions = z.array(z.looseObject({ operationId: z.string(), executions: z.int() }));
 const Resolved = z.object({
   summary: z.string(),
   nextStep: z.object({ tool: z.string(), arguments: z.record(z.string(), z.unknown()) }).optional(),
@@ -83,15 +82,8 @@ async function createScene() {
     MIC_WORKSPACE_ID: emulator.workspaceId,
     MIC_STATE_DIR: join(await folderForTest(), "state"),
   };
-  const sent = async (operationId: string): Promise<number> => {
-    const requests = z.array(z.looseObject({ operationId: z.string().nullable() }));
-    return requests.parse(await service.admin("GET", "requests")).filter((each) => each.operationId === operationId)
-      .length;
-  };
-  const executions = async (operationId: string): Promise<number> =>
-    Executions.parse(await service.admin("GET", "executions"))
-      .filter((each) => each.operationId === operationId)
-      .reduce((sum, each) => sum + each.executions, 0);
+  const sent = async (operationId: string) => (await service.requests(operationId)).length;
+  const executions = (operationId: string) => service.countEffects(operationId);
 
   return {
     service,

@@ -58,12 +58,8 @@ afterAll(async () => {
 });
 
 /** Number of API requests of one operation whose path contains this id. */
-async function countRequests(operationId: string, id: string): Promise<number> {
-  const response = await fetch(`${setup().service.emulator.baseUrl}/__emulator/requests`);
-  const entries: unknown = await response.json();
-  if (!Array.isArray(entries)) throw new Error("the emulator keeps no log");
-  return entries.filter((entry) => entry.operationId === operationId && entry.path.includes(id)).length;
-}
+const countRequests = async (operationId: string, id: string): Promise<number> =>
+  (await setup().service.requests(operationId)).filter(({ path }) => path.includes(id)).length;
 
 describe.each(clientRevisions)("%s", (revision) => {
   const client = () => setup().clients[revision];

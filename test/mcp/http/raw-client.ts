@@ -169,7 +169,7 @@ export const createModernClient = (url: string, capabilities: object = {}, more:
       "io.modelcontextprotocol/clientCapabilities": capabilities,
       ...Object(params["_meta"]),
     };
-    const name = params["name"] ?? params["uri"];
+    const name = params["taskId"] ?? params["name"] ?? params["uri"];
     const headers = {
       ...more,
       "mcp-protocol-version": "2026-07-28",

@@ -2,7 +2,7 @@
 import { writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { expect, test } from "vitest";
-import { emulatorForTest } from "../../support/emulator.ts";
+import { serviceForTest } from "../../emulator/service.ts";
 import { serveHttpInProcess } from "../../support/in-process.ts";
 import { connectHttp, emulatorEnv } from "../../support/mcp.ts";
 import { folderForTest } from "../../support/temporary-folder.ts";
@@ -13,21 +13,16 @@ async function getProbe(url: string, path: string) {
 }
 
 test("/readyz opens the journal and counts the unresolved actions", async () => {
-  const emulator = await emulatorForTest();
-  const env = { ...emulatorEnv(emulator), MIC_STATE_DIR: await folderForTest() };
-  const url = await serveHttpInProcess(env);
+  const service = await serviceForTest();
+  const url = await serveHttpInProcess(emulatorEnv(service.emulator));
   const journal = { engine: "SQLite", inProgress: 0, unknown: 0 };
   expect(await getProbe(url, "/readyz")).toEqual({ status: 200, body: { status: "ok", journal } });
-  await fetch(`${emulator.baseUrl}/__emulator/faults`, {
-    method: "POST",
-    headers: { "content-type": "application/json" },
-    body: JSON.stringify({ operationId: "createMicPublicInput", times: 20, fault: { kind: "status", status: 500 } }),
-  });
+  await service.injectFault({ kind: "status", status: 500 }, { operationId: "createMicPublicInput", times: 20 });
   const connection = await connectHttp("v2-legacy", url);
   await connection.callTool("register_input", {
-    workspaceId: emulator.workspaceId,
+    workspaceId: service.emulator.workspaceId,
     inputKind: "M4_FILE",
-    referenceId: emulator.fileIds[0] ?? "",
+    referenceId: service.emulator.fileIds[0],
   });
   await connection.close();
   expect(await getProbe(url, "/readyz")).toMatchObject({ body: { journal: { inProgress: 0, unknown: 1 } } });

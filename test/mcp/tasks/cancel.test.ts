@@ -4,15 +4,7 @@ import { serviceForFile } from "../../emulator/service.ts";
 import { FILE } from "../../emulator/work.ts";
 import { folderForTest } from "../../support/temporary-folder.ts";
 import type { TaskClient } from "./client.ts";
-import {
-  clientForFile,
-  countExecutions,
-  jobArguments,
-  pollOptions,
-  requestsFor,
-  startProcessClient,
-  startTaskClient,
-} from "./fixtures.ts";
+import { clientForFile, jobArguments, pollOptions, startProcessClient, startTaskClient } from "./fixtures.ts";
 
 const service = serviceForFile();
 const sharedClient = clientForFile(service);
@@ -20,8 +12,8 @@ const sharedClient = clientForFile(service);
 const beginTask = async (client: TaskClient, file: number = FILE.succeeds): Promise<string> =>
   (await client.begin("submit_job", await jobArguments(service(), file))).taskId;
 
-const cancelRequests = async () => (await requestsFor(service(), "cancelMicJob")).length;
-const countCancels = () => countExecutions(service(), "cancelMicJob");
+const cancelRequests = async () => (await service().requests("cancelMicJob")).length;
+const countCancels = () => service().countEffects("cancelMicJob");
 
 async function expectAcknowledged(client: TaskClient, taskId: string): Promise<void> {
   const { result } = await client.request("tasks/cancel", { taskId });
@@ -63,7 +55,7 @@ test("a lost answer and a killed server do not cause a second cancellation", asy
   const second = await startTaskClient(service(), env);
   await expectAcknowledged(second, taskId);
   expect(await countCancels()).toBe(done + 1);
-  const keys = (await requestsFor(service(), "cancelMicJob")).slice(-2).map(({ idempotencyKey }) => idempotencyKey);
+  const keys = (await service().requests("cancelMicJob")).slice(-2).map(({ idempotencyKey }) => idempotencyKey);
   expect(new Set(keys).size).toBe(1);
   service().clock.advance(60_000);
   expect((await second.get(taskId)).status).toBe("cancelled");

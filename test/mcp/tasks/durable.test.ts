@@ -3,24 +3,16 @@ import { expect, test } from "vitest";
 import { serviceForFile } from "../../emulator/service.ts";
 import { FILE } from "../../emulator/work.ts";
 import { folderForTest } from "../../support/temporary-folder.ts";
-import {
-  clientForFile,
-  countExecutions,
-  jobArguments,
-  pollOptions,
-  requestsFor,
-  startProcessClient,
-  startTaskClient,
-} from "./fixtures.ts";
+import { clientForFile, jobArguments, pollOptions, startProcessClient, startTaskClient } from "./fixtures.ts";
 
 const service = serviceForFile();
 const sharedClient = clientForFile(service);
 
 /** Number of times that `operationId` took effect during `work`. */
 async function countEffects(operationId: string, work: () => Promise<unknown>): Promise<number> {
-  const before = await countExecutions(service(), operationId);
+  const before = await service().countEffects(operationId);
   await work();
-  return (await countExecutions(service(), operationId)) - before;
+  return (await service().countEffects(operationId)) - before;
 }
 
 test("a task is found by the next server, although it has another journal", async () => {
@@ -40,11 +32,11 @@ test("after a kill, an identical call to the next server is the same action and 
   const env = { MIC_STATE_DIR: await folderForTest() };
   const args = await jobArguments(service(), FILE.succeeds);
   const effectCount = await countEffects("createMicJob", async () => {
-    const before = await countExecutions(service(), "createMicJob");
+    const before = await service().countEffects("createMicJob");
     const first = startProcessClient(service(), env);
     await service().injectFault({ kind: "hang", afterCommit: true }, { operationId: "createMicJob" });
     const lost = first.request("tools/call", { name: "submit_job", arguments: args }).catch(() => "gone");
-    await expect.poll(() => countExecutions(service(), "createMicJob"), pollOptions).toBe(before + 1);
+    await expect.poll(() => service().countEffects("createMicJob"), pollOptions).toBe(before + 1);
     await first.kill();
     expect(await lost).toBe("gone");
     const second = await startTaskClient(service(), env);
@@ -52,26 +44,26 @@ test("after a kill, an identical call to the next server is the same action and 
     expect(await second.get(taskId)).toMatchObject({ status: "working" });
   });
   expect(effectCount).toBe(1);
-  const keys = (await requestsFor(service(), "createMicJob")).slice(-2).map(({ idempotencyKey }) => idempotencyKey);
+  const keys = (await service().requests("createMicJob")).slice(-2).map(({ idempotencyKey }) => idempotencyKey);
   expect(new Set(keys).size).toBe(1);
 });
 
 test("an identical call after a canceled one returns the same job and the same task", async () => {
   const client = sharedClient();
   const args = await jobArguments(service(), FILE.succeeds);
-  const before = await countExecutions(service(), "createMicJob");
+  const before = await service().countEffects("createMicJob");
   await service().injectFault({ kind: "delay", delayMs: 2_000 }, { operationId: "createMicJob" });
   const call = { name: "submit_job", arguments: args };
-  const requests = (await requestsFor(service(), "createMicJob")).length;
+  const requests = (await service().requests("createMicJob")).length;
   client.request("tools/call", call, {}, 900).catch(() => undefined);
-  await expect.poll(async () => (await requestsFor(service(), "createMicJob")).length, pollOptions).toBe(requests + 1);
+  await expect.poll(async () => (await service().requests("createMicJob")).length, pollOptions).toBe(requests + 1);
   client.cancelRequest(900);
   const first = await client.begin("submit_job", args);
-  expect(await countExecutions(service(), "createMicJob")).toBe(before + 1);
+  expect(await service().countEffects("createMicJob")).toBe(before + 1);
   // The client has its answer now; an identical call still returns the same job.
   const second = await client.begin("submit_job", args);
   expect(second.taskId).toBe(first.taskId);
-  expect(await countExecutions(service(), "createMicJob")).toBe(before + 1);
+  expect(await service().countEffects("createMicJob")).toBe(before + 1);
 });
 
 test("two clients that submit the same job at once share it, and the second task is a replay", async () => {
@@ -80,12 +72,12 @@ test("two clients that submit the same job at once share it, and the second task
   // Both servers are up, with tokens and an open journal, so that the next calls run concurrently.
   for (const client of clients) await client.request("tools/call", { name: "list_actions", arguments: {} });
   const args = await jobArguments(service(), FILE.succeeds);
-  const before = (await requestsFor(service(), "createMicJob")).length;
+  const before = (await service().requests("createMicJob")).length;
   const effectCount = await countEffects("createMicJob", async () => {
     await service().injectFault({ kind: "delay", delayMs: 3_000 }, { operationId: "createMicJob" });
     const [one, two] = clients;
     const first = one?.begin("submit_job", args);
-    await expect.poll(async () => (await requestsFor(service(), "createMicJob")).length, pollOptions).toBe(before + 1);
+    await expect.poll(async () => (await service().requests("createMicJob")).length, pollOptions).toBe(before + 1);
     const tasks = await Promise.all([first, two?.begin("submit_job", args)]);
     for (const task of tasks)
       for (const client of clients) expect((await client.get(task?.taskId ?? "")).status).toBe("working");

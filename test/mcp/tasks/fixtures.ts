@@ -1,6 +1,5 @@
-// Starts servers and task clients for the tests of tasks, and reads the emulator's counters.
+// Starts servers and task clients for the tests of tasks.
 import { afterAll, beforeAll, onTestFinished } from "vitest";
-import * as z from "zod/v4";
 import type { Service } from "../../emulator/service.ts";
 import { createJobBodyForFile } from "../../emulator/work.ts";
 import { emulatorEnv } from "../../support/mcp.ts";
@@ -42,16 +41,3 @@ export function clientForFile(service: () => Service): () => TaskClient {
 export const jobArguments = async (service: Service, file: number): Promise<object> => ({
   ...(await createJobBodyForFile(service, file)),
 });
-
-const Requests = z.array(z.looseObject({ operationId: z.string().nullable(), idempotencyKey: z.string().optional() }));
-const Executions = z.array(z.looseObject({ operationId: z.string(), executions: z.int() }));
-
-/** The API requests of one operation. */
-export const requestsFor = async (service: Service, operationId: string) =>
-  Requests.parse(await service.admin("GET", "requests")).filter((request) => request.operationId === operationId);
-
-/** Number of times that an operation took effect, under any key. */
-export const countExecutions = async (service: Service, operationId: string): Promise<number> =>
-  Executions.parse(await service.admin("GET", "executions"))
-    .filter((execution) => execution.operationId === operationId)
-    .reduce((sum, { executions }) => sum + executions, 0);

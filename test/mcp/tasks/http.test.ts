@@ -5,38 +5,23 @@ import { serviceForFile } from "../../emulator/service.ts";
 import { FILE } from "../../emulator/work.ts";
 import { emulatorEnv } from "../../support/mcp.ts";
 import { folderForTest } from "../../support/temporary-folder.ts";
+import { createModernClient } from "../http/raw-client.ts";
 import { startHttp } from "../http/server.ts";
 import { TASKS } from "./client.ts";
-import { countExecutions, jobArguments } from "./fixtures.ts";
+import { jobArguments } from "./fixtures.ts";
 
 const service = serviceForFile();
-const META = "io.modelcontextprotocol";
-
 const Answer = z.looseObject({
   result: z.looseObject({}).optional(),
   error: z.looseObject({ code: z.number() }).optional(),
 });
 
+const withTasks = { extensions: { [TASKS]: {} } };
 let lastId = 0;
-async function postRequest(url: string, method: string, params: Readonly<Record<string, unknown>>, tasks = true) {
-  const name = params["taskId"] ?? params["name"];
-  const _meta = {
-    [`${META}/protocolVersion`]: "2026-07-28",
-    [`${META}/clientInfo`]: { name: "http", version: "1" },
-    [`${META}/clientCapabilities`]: tasks ? { extensions: { [TASKS]: {} } } : {},
-  };
-  const response = await fetch(url, {
-    method: "POST",
-    headers: {
-      "content-type": "application/json",
-      accept: "application/json, text/event-stream",
-      "mcp-protocol-version": "2026-07-28",
-      "mcp-method": method,
-      ...(typeof name === "string" && { "mcp-name": name }),
-    },
-    body: JSON.stringify({ jsonrpc: "2.0", id: ++lastId, method, params: { ...params, _meta } }),
-  });
-  return { status: response.status, ...Answer.parse(await response.json()) };
+
+async function postRequest(url: string, method: string, params: object, capabilities: object = withTasks) {
+  const { status, body } = await createModernClient(url, capabilities).request(++lastId, method, { ...params }).answer;
+  return { status, ...Answer.parse(JSON.parse(body)) };
 }
 
 async function startServer(): Promise<string> {
@@ -47,7 +32,7 @@ async function startServer(): Promise<string> {
 test("a task is started on one server, read on another one, and canceled", async () => {
   const [one, two] = [await startServer(), await startServer()];
   const args = await jobArguments(service(), FILE.succeeds);
-  const before = await countExecutions(service(), "createMicJob");
+  const before = await service().countEffects("createMicJob");
   const begun = await postRequest(one, "tools/call", { name: "submit_job", arguments: args });
   expect(begun.result).toMatchObject({ resultType: "task", status: "working" });
   const taskId = z.object({ taskId: z.string() }).parse(begun.result).taskId;
@@ -56,26 +41,26 @@ test("a task is started on one server, read on another one, and canceled", async
   expect(await postRequest(one, "tasks/cancel", { taskId })).toMatchObject({ error: { code: -32603 } });
   service().clock.advance(60_000);
   expect(await postRequest(one, "tasks/get", { taskId })).toMatchObject({ result: { status: "cancelled" } });
-  expect(await countExecutions(service(), "createMicJob")).toBe(before + 1);
+  expect(await service().countEffects("createMicJob")).toBe(before + 1);
   // A canceled job is still the job of this call; another job needs another key.
   const submit = async (more: object) =>
     (await postRequest(one, "tools/call", { name: "submit_job", arguments: { ...args, ...more } })).result;
   expect(await submit({})).toMatchObject({
     structuredContent: { data: { state: "CANCELLED" }, action: { replayed: true } },
   });
-  expect(await countExecutions(service(), "createMicJob")).toBe(before + 1);
+  expect(await service().countEffects("createMicJob")).toBe(before + 1);
   expect(await submit({ idempotencyKey: "another-job" })).toMatchObject({ resultType: "task", status: "working" });
 });
 
 test("a client without tasks gets 400", async () => {
   const url = await startServer();
   for (const method of ["tasks/get", "tasks/update", "tasks/cancel"])
-    expect(await postRequest(url, method, { taskId: "any" }, false)).toMatchObject({
+    expect(await postRequest(url, method, { taskId: "any" }, {})).toMatchObject({
       status: 400,
       error: { code: -32021 },
     });
   const listen = { notifications: { taskIds: ["any"] } };
-  expect(await postRequest(url, "subscriptions/listen", listen, false)).toMatchObject({
+  expect(await postRequest(url, "subscriptions/listen", listen, {})).toMatchObject({
     status: 400,
     error: { code: -32021, data: { requiredCapabilities: { extensions: { [TASKS]: {} } } } },
   });

@@ -16,7 +16,7 @@ import {
 import { operations } from "../../operations.ts";
 import { createManualClock, emulatorForTest } from "../../support/emulator.ts";
 import { TASKS, type TaskClient } from "./client.ts";
-import { clientForFile, countExecutions, jobArguments, requestsFor, startTaskClient } from "./fixtures.ts";
+import { clientForFile, jobArguments, startTaskClient } from "./fixtures.ts";
 
 const service = serviceForFile();
 const sharedClient = clientForFile(service);
@@ -95,7 +95,7 @@ test("a job runs as a task from submission to its result", async () => {
   const read = await client.request("tools/call", { name: "get_job", arguments: { jobId } });
   const { action, ...sharedFields } = result.structuredContent;
   expect(read.result).toMatchObject({ resultType: "complete", structuredContent: sharedFields });
-  const [request] = (await requestsFor(service(), "createMicJob")).slice(-1);
+  const [request] = (await service().requests("createMicJob")).slice(-1);
   expect(action).toEqual({ idempotencyKey: request?.idempotencyKey, replayed: false, attempts: 1 });
 
   // The result does not change.
@@ -116,7 +116,7 @@ test("run_job is a task once it has submitted the job; if it stops before, it re
     inputs: [{ port, referenceId: fileId(service(), file) }],
   });
   const { taskId } = await client.begin("run_job", runArguments(FILE.succeeds));
-  const [request] = (await requestsFor(service(), "createMicJob")).slice(-1);
+  const [request] = (await service().requests("createMicJob")).slice(-1);
   const jobId = await finishNewestJob();
   const task = await client.get(taskId);
   expect(task).toMatchObject({
@@ -217,7 +217,7 @@ test.each([
 test("errors at submission are plain results", async () => {
   const client = sharedClient();
   const args = await jobArguments(service(), FILE.succeeds);
-  const before = await countExecutions(service(), "createMicJob");
+  const before = await service().countEffects("createMicJob");
   const submitTask = async (submitArguments: object) =>
     (await client.request("tools/call", { name: "submit_job", arguments: submitArguments })).result;
   expect(await submitTask({ ...args, nonsense: 1 })).toMatchObject({
@@ -228,7 +228,7 @@ test("errors at submission are plain results", async () => {
   const rejected = await submitTask({ ...args, recipeVersionId: "recipe-that-is-not" });
   expect(rejected).toMatchObject({ resultType: "complete", isError: true });
   expect(Object(rejected)["_meta"]["mic-mcp/error"].sideEffect).toBe("none");
-  expect(await countExecutions(service(), "createMicJob")).toBe(before);
+  expect(await service().countEffects("createMicJob")).toBe(before);
 });
 
 test("a client without tasks gets a plain result and cannot access tasks", async () => {
@@ -284,12 +284,12 @@ test("RESTART asks the user before a task exists, and the confirmed call returns
         both,
       )
     ).result;
-  const before = await countExecutions(service(), "retryMicJob");
+  const before = await service().countEffects("retryMicJob");
   expect(await answered("decline")).toMatchObject({ resultType: "complete", structuredContent: { declined: true } });
-  expect(await countExecutions(service(), "retryMicJob")).toBe(before);
+  expect(await service().countEffects("retryMicJob")).toBe(before);
   const task = await answered("accept");
   expect(task).toMatchObject({ resultType: "task", status: "working" });
   expect(task).not.toHaveProperty("requestState");
   expect(task).not.toHaveProperty("inputRequests");
-  expect(await countExecutions(service(), "retryMicJob")).toBe(before + 1);
+  expect(await service().countEffects("retryMicJob")).toBe(before + 1);
 });

@@ -100,10 +100,7 @@ const recordDownloadAsset: Scenario = async (recorder) => {
 
 async function waitForRequest(recorder: Recorder, operationId: string): Promise<void> {
   for (let tries = 0; tries < 200; tries += 1) {
-    const sent = z
-      .array(z.looseObject({ operationId: z.string().nullable() }))
-      .parse(await recorder.service.admin("GET", "requests"));
-    if (sent.some((request) => request.operationId === operationId)) return;
+    if ((await recorder.service.requests(operationId)).length > 0) return;
     await sleep(25);
   }
   throw new Error(`no ${operationId} was sent`);
