@@ -2,7 +2,6 @@
 import { expect, test } from "vitest";
 import { DISTRICTS_FRESH_MS, STATES_FRESH_MS } from "../../src/geography/cache.ts";
 import { computeCoverage } from "../../src/geography/country.ts";
-import { findDifferencesInStates } from "../../src/geography/districts.ts";
 import { createGeography, type GatherResult } from "../../src/geography/geography.ts";
 import { summarizeVintage } from "../../src/geography/vintage.ts";
 import {
@@ -117,24 +116,6 @@ test("a call whose time is up returns the lists read so far, and the rest is rea
   expect(fake.requests).toHaveLength(37);
 });
 
-test("a 502 is retried once and a 400 never, and the other states are read", async () => {
-  const { time, fake, asked: requestedStates, readAll } = setUp(600);
-  fake.faults.set("AC", [httpFailure(502), httpFailure(502)]);
-  fake.faults.set("AD", [httpFailure(502)]);
-  fake.faults.set("AE", [httpFailure(400)]);
-  const gathered = await time.runUntil(readAll(20_000));
-  expect(coverageFor(gathered)).toMatchObject({
-    statesRead: 34,
-    missing: [
-      { states: ["AC"], reason: "HTTP 502" },
-      { states: ["AE"], reason: "HTTP 400" },
-    ],
-  });
-  expect(requestedStates().filter((state) => state === "AE")).toHaveLength(1);
-  for (const code of ["AC", "AD"]) expect(requestedStates().filter((state) => state === code)).toHaveLength(2);
-  expect(coverageFor(await time.runUntil(readAll(20_000))).complete).toBe(true);
-});
-
 test("a 403 stops the reading", async () => {
   const { time, fake, readAll } = setUp(600);
   fake.faults.set(largest, [httpFailure(403)]);
@@ -197,27 +178,6 @@ test("when the vintage of the states list changes, older district lists are not 
   const second = await time.runUntil(readAll(20_000));
   expect(summarizeVintage(second.country, codes)).toMatchObject({ sourceUpdatedAt: ["B"], mixed: false });
   expect(fake.requests).toHaveLength(74);
-});
-
-test("a district added during the reading is reported as a difference, and nothing is corrected", async () => {
-  const { time, fake, readAll } = setUp(600);
-  const reading = readAll(20_000);
-  await time.advance(500);
-  fake.states = fake.states.map((state) =>
-    state.code === "AA"
-      ? {
-          ...state,
-          statedCounts: { districtCount: 2, mandalCount: 1 },
-          districts: [...state.districts, { code: "new", name: "New", mandalCount: 7 }],
-        }
-      : state,
-  );
-  const { country } = await time.runUntil(reading);
-  expect(country.lists.get("AA")?.value.districts).toHaveLength(3);
-  expect(findDifferencesInStates(country.states.value.states, country)).toEqual([
-    "State AA (AA): the states list says 2 districts, its districts list has 3.",
-    "State AA (AA): the states list says 1 mandal, its districts add up to 8.",
-  ]);
 });
 
 test("a closed reader sends no further requests", async () => {

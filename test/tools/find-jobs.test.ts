@@ -5,13 +5,16 @@ import { readFile } from "node:fs/promises";
 import { join } from "node:path";
 import { expect, test } from "vitest";
 import * as z from "zod/v4";
+import { createRetryCache } from "../../src/toolkit/caches.ts";
+import { findJobs } from "../../src/toolkit/jobs/find-jobs.ts";
+import { clientForTest, eagerTiming } from "../api-client/client.ts";
 import { job, problem } from "../contract/samples.ts";
 import { createRetryableJob } from "../emulator/work.ts";
 import { operations } from "../operations.ts";
 import { countTokens } from "../support/count-tokens.ts";
 import { hourlyJobs, serveJobs } from "../support/job-list.ts";
 import type { CallResult } from "../support/results.ts";
-import { answer } from "../support/stub.ts";
+import { answer, stubForTest } from "../support/stub.ts";
 import { sessionForTest } from "../unspecified/session.ts";
 import type { Args, Bench } from "./bench.ts";
 import { describeLatestRevision } from "./revisions.ts";
@@ -295,4 +298,35 @@ test("unretried leaves out and counts the jobs that get_job gives up on, and the
   expect(found.summary).toContain("60 jobs found: 60 FAILED; 64 were read. Not listed: 4 ");
   const nextStep = { tool: "retry_jobs", arguments: { limit: 50, retryMode: "SAFE_RESUME" } };
   expect(found.nextStep).toMatchObject(nextStep);
+});
+
+const SECONDS_A_PAGE = 9;
+
+test("a filtered read takes at most 20 s", async () => {
+  const stub = await stubForTest();
+  let passedMs = 0;
+  const requestedPages = serveJobs(
+    stub,
+    () => hourlyJobs(900),
+    () => {
+      passedMs += SECONDS_A_PAGE * 1_000;
+      return undefined;
+    },
+  );
+  const now = () => Date.now() + passedMs;
+  const { service } = clientForTest(stub.baseUrl, { timing: { ...eagerTiming, now } });
+  const context = { signal: new AbortController().signal, deadlineAt: now() + 45_000 };
+  const wish = { workspaceId: "micws_1", filter: { states: ["FAILED"] as const }, isFull: false };
+  const ports = {
+    service,
+    retries: createRetryCache(),
+    actions: { readHistory: async () => ({ actions: [] }) },
+  };
+  const found = await findJobs(wish, { context, report: () => undefined }, ports);
+  expect(requestedPages).toHaveLength(3);
+  expect(found).toMatchObject({
+    data: [],
+    read: { jobs: 300, complete: false },
+    page: { nextCursor: "at 300", hasMore: true },
+  });
 });
