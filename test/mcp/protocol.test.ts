@@ -1,9 +1,9 @@
-// Tests the protocol with handwritten lines: older revisions, 2026-07-28, and messages that no SDK client sends.
+// Tests the protocol with handwritten messages: older revisions, 2026-07-28, and calls that no SDK client makes.
 import { createInterface } from "node:readline";
-import { expect, test } from "vitest";
+import { expect, onTestFinished, test } from "vitest";
 import * as z from "zod/v4";
+import { serveInProcess } from "../support/in-process.ts";
 import { TOOL_NAMES } from "../tools/catalogue.ts";
-import { start } from "./stdio/child.ts";
 
 const Message = z.looseObject({
   jsonrpc: z.literal("2.0"),
@@ -14,18 +14,16 @@ const Message = z.looseObject({
 type Message = z.infer<typeof Message>;
 
 function serverForTest() {
-  const program = start(["serve"]);
+  const { stdin, stdout, close } = serveInProcess({});
+  onTestFinished(close);
   const waiting = new Map<number, (message: Message) => void>();
   let lastId = 0;
   // A line that is not a message fails the test, because parse throws.
-  createInterface(program.process.stdout).on("line", (line) => {
+  createInterface(stdout).on("line", (line) => {
     const message = Message.parse(JSON.parse(line));
     if (typeof message.id === "number") waiting.get(message.id)?.(message);
   });
-  const send = (message: object | string): void => {
-    if (typeof message === "string") program.process.stdin.write(`${message}\n`);
-    else program.send({ jsonrpc: "2.0", ...message });
-  };
+  const send = (message: object): void => void stdin.write(`${JSON.stringify({ jsonrpc: "2.0", ...message })}\n`);
   return {
     send,
     request(method: string, params: object = {}): Promise<Message> {
@@ -33,11 +31,6 @@ function serverForTest() {
       const answered = new Promise<Message>((resolve) => waiting.set(id, resolve));
       send({ id, method, params });
       return answered;
-    },
-    /** Ends stdin; resolves to the exit code. */
-    async end(): Promise<number | null> {
-      program.process.stdin.end();
-      return (await program.exit).code;
     },
   };
 }
@@ -70,7 +63,6 @@ test.each(["2024-11-05", "2025-03-26", "2025-06-18", "2025-11-25"])(
     const unknown = await server.request("tools/call", { name: "nope", arguments: {} });
     expect(unknown.error).toMatchObject({ code: -32602, message: expect.stringContaining("nope") });
     expect((await server.request("no/such/method")).error).toMatchObject({ code: -32601 });
-    expect(await server.end()).toBe(0);
   },
 );
 
@@ -98,16 +90,12 @@ test("2026-07-28 works without a handshake: discover, list with cache hints, cal
   expect(listed.result?.["ttlMs"]).toBeGreaterThan(0);
   const called = await server.request("tools/call", { _meta, name: "get_job", arguments: { jobId: 5 } });
   expect(called.result).toMatchObject({ resultType: "complete", isError: true });
-  expect(await server.end()).toBe(0);
 });
 
-test("arguments that are not objects and lines that are not messages do not end the server", async () => {
+test("arguments that are not objects are refused", async () => {
   const server = serverForTest();
   await initialize(server, "2025-06-18");
   server.send({ method: "notifications/initialized" });
-  server.send("this is no JSON");
-  server.send("{}");
-  server.send("[]");
   for (const wrong of [[], "text", 5, null]) {
     const { result, error } = await server.request("tools/call", { name: "list_states", arguments: wrong });
     expect(error?.code ?? Object(result).isError).toBe(error ? -32602 : true);

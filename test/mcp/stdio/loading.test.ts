@@ -11,7 +11,7 @@ import { callMessage, initialize, initializedMessage, initializeMessage, type Pr
 const long = { timeout: 120_000 };
 
 /** Delays from the first call until well after its answer, on fast and slow machines. */
-const DELAYS_MS = [0, 5, 15, 30, 50, 80, 120, 170, 230, 320].filter((_, at) => isThorough || at % 2 === 0);
+const DELAYS_MS = [0, 5, 15, 30, 50, 80, 120, 170, 230, 320].filter((_, at) => isThorough || at % 4 === 0);
 
 async function expectCleanExit(program: Program): Promise<void> {
   expect(await program.exit).toEqual({ code: 0, signal: null });
