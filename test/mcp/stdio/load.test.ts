@@ -2,7 +2,7 @@
 import { expect, test } from "vitest";
 import { runCount } from "../../support/thorough.ts";
 import { callMessage, initialize, type Program, start } from "./child.ts";
-import { heapBytes, peakBytes, peakMissing, reportsHeap, smallHeap } from "./memory.ts";
+import { heapBytes, peakBytes, peakMissing, reportsHeap, smallHeap } from "./measurements.ts";
 
 const MB = 1_000_000;
 const long = { timeout: 60_000 };

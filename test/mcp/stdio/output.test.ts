@@ -5,7 +5,7 @@ import { stubEnv } from "../../api-client/client.ts";
 import { enveloped, job, statesResponse } from "../../contract/samples.ts";
 import { answer, type Stub, stubForTest } from "../../support/stub.ts";
 import { callMessage, initialize, type Program, start } from "./child.ts";
-import { smallHeap } from "./memory.ts";
+import { smallHeap } from "./measurements.ts";
 
 const pollOptions = { timeout: 20_000 };
 
