@@ -3,6 +3,7 @@ import { createInterface } from "node:readline";
 import { gzipSync } from "node:zlib";
 import { describe, expect, test } from "vitest";
 import * as z from "zod/v4";
+import { modernEnvelope } from "../mcp/modern-envelope.ts";
 import { serveInProcess } from "../support/in-process.ts";
 import { type ClientRevision, clientRevisions, connectInProcess, inProcessClientForTest } from "../support/mcp.ts";
 import { TOOL_NAMES, VIEW_TOOLS } from "../tools/catalogue.ts";
@@ -77,7 +78,6 @@ describe.each(clientRevisions)("%s", (clientRevision) => {
 });
 
 const clientInfo = { name: "listing-test", version: "1" };
-const META = "io.modelcontextprotocol";
 const revisions = ["2025-11-25", "2026-07-28"] as const;
 
 /** The messages with which a client lists the tools; the response to the list has id 2. */
@@ -89,12 +89,7 @@ function messagesOf(protocolVersion: (typeof revisions)[number], capabilities: o
       { jsonrpc: "2.0", method: "notifications/initialized" },
       list,
     ];
-  const _meta = {
-    [`${META}/protocolVersion`]: protocolVersion,
-    [`${META}/clientInfo`]: clientInfo,
-    [`${META}/clientCapabilities`]: capabilities,
-  };
-  return [{ ...list, params: { _meta } }];
+  return [{ ...list, params: { _meta: modernEnvelope(capabilities) } }];
 }
 
 const capabilitiesWith = (...mimeTypes: readonly string[]) => ({ extensions: { [UI]: { mimeTypes } } });

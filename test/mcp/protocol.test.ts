@@ -4,6 +4,7 @@ import { expect, onTestFinished, test } from "vitest";
 import * as z from "zod/v4";
 import { serveInProcess } from "../support/in-process.ts";
 import { TOOL_NAMES } from "../tools/catalogue.ts";
+import { modernEnvelope } from "./modern-envelope.ts";
 
 const Message = z.looseObject({
   jsonrpc: z.literal("2.0"),
@@ -73,11 +74,7 @@ test("an unknown revision is answered with the newest one that has a handshake",
 
 test("2026-07-28 works without a handshake: discover, list with cache hints, call", async () => {
   const server = serverForTest();
-  const _meta = {
-    "io.modelcontextprotocol/protocolVersion": "2026-07-28",
-    "io.modelcontextprotocol/clientInfo": clientInfo,
-    "io.modelcontextprotocol/clientCapabilities": {},
-  };
+  const _meta = modernEnvelope();
   const discovered = await server.request("server/discover", { _meta });
   expect(discovered.result).toMatchObject({
     resultType: "complete",

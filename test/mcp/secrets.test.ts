@@ -1,5 +1,6 @@
 // Tests that no secret leaves the server: the API of these tests echoes everything it receives, in each possible place.
 import { expect, test } from "vitest";
+import * as samples from "../contract/samples.ts";
 import { type ClientRevision, type Connection, connectionForTest } from "../support/mcp.ts";
 import { answer, type RecordedRequest, type Step, stubForTest } from "../support/stub.ts";
 
@@ -45,20 +46,12 @@ const problem = (echo: string) => ({
 });
 
 const job = (echo: string) => ({
+  ...samples.job,
   id: echo.slice(-128),
   workspaceId: TOKEN,
-  environment: "SANDBOX",
   state: "FAILED",
-  resourceVersion: 1,
-  createdAt: "2027-01-15T10:00:00Z",
-  updatedAt: "2027-01-15T10:00:00Z",
   recipeVersionId: TOKEN,
-  processingState: "FAILED",
-  publicationState: "NOT_REQUESTED",
   outputDatasetVersionId: SECRET,
-  reviewState: "NOT_REQUIRED",
-  stages: [],
-  retryOfBatchId: null,
   failure: problem(echo),
   [SECRET]: SECRET,
 });

@@ -11,6 +11,7 @@ import { capabilitySet, enveloped, job } from "../../contract/samples.ts";
 import { runInProcess as run } from "../../support/command.ts";
 import { clientRevisions, connectHttp } from "../../support/mcp.ts";
 import { answer, stubForTest } from "../../support/stub.ts";
+import { modernEnvelope } from "../modern-envelope.ts";
 import { start } from "../stdio/child.ts";
 import {
   ACCEPT,
@@ -208,18 +209,7 @@ async function responsesTo(uid: number, url: string, requests: readonly Request[
 }
 
 const json = { "content-type": "application/json", accept: ACCEPT };
-const discover = {
-  jsonrpc: "2.0",
-  id: 1,
-  method: "server/discover",
-  params: {
-    _meta: {
-      "io.modelcontextprotocol/protocolVersion": "2026-07-28",
-      "io.modelcontextprotocol/clientInfo": { name: "raw", version: "1" },
-      "io.modelcontextprotocol/clientCapabilities": {},
-    },
-  },
-};
+const discover = { jsonrpc: "2.0", id: 1, method: "server/discover", params: { _meta: modernEnvelope() } };
 const everyEndpoint: readonly Request[] = [
   ["/mcp", { method: "POST", headers: json, body: JSON.stringify(initializeMessage()) }],
   [

@@ -3,6 +3,7 @@ import { afterAll, beforeAll, beforeEach, describe, expect, test } from "vitest"
 import { type Emulator, startEmulator } from "../../../src/emulator/index.ts";
 import { serveHttpInProcess } from "../../support/in-process.ts";
 import { emulatorEnv } from "../../support/mcp.ts";
+import { modernEnvelope } from "../modern-envelope.ts";
 import { ACCEPT, connectLegacyClient, post } from "./raw-client.ts";
 import { servingModes } from "./serving-modes.ts";
 
@@ -49,12 +50,7 @@ describe("invalid requests", () => {
     url = await serveHttpInProcess(env());
   });
   const read = { jsonrpc: "2.0", id: 1, method: "tools/call", params: { name: "list_states", arguments: {} } };
-  const envelope = {
-    "io.modelcontextprotocol/protocolVersion": "2026-07-28",
-    "io.modelcontextprotocol/clientInfo": { name: "raw", version: "1" },
-    "io.modelcontextprotocol/clientCapabilities": {},
-  };
-  const modern = { ...read, params: { ...read.params, _meta: envelope } };
+  const modern = { ...read, params: { ...read.params, _meta: modernEnvelope() } };
   const version = { "mcp-protocol-version": "2026-07-28" };
   const named = { "mcp-method": "tools/call", "mcp-name": "list_states" };
 

@@ -3,6 +3,7 @@ import { type ClientRequest, type IncomingHttpHeaders, request } from "node:http
 import { connect } from "node:net";
 import { setTimeout as sleep } from "node:timers/promises";
 import * as z from "zod/v4";
+import { modernEnvelope } from "../modern-envelope.ts";
 
 export const ACCEPT = "application/json, text/event-stream";
 
@@ -163,12 +164,7 @@ export async function connectLegacyClient(
 
 export const createModernClient = (url: string, capabilities: object = {}, more: Headers = {}): McpTestClient =>
   toTestClient((id, method, params = {}) => {
-    const _meta = {
-      "io.modelcontextprotocol/protocolVersion": "2026-07-28",
-      "io.modelcontextprotocol/clientInfo": clientInfo,
-      "io.modelcontextprotocol/clientCapabilities": capabilities,
-      ...Object(params["_meta"]),
-    };
+    const _meta = { ...modernEnvelope(capabilities), ...Object(params["_meta"]) };
     const name = params["taskId"] ?? params["name"] ?? params["uri"];
     const headers = {
       ...more,

@@ -7,18 +7,13 @@ import { emulatorEnv, inProcessClientForTest } from "../../support/mcp.ts";
 import { isThorough } from "../../support/thorough.ts";
 import type { Bench } from "../../tools/bench.ts";
 import { describeEachRevisionInProcess } from "../../tools/revisions.ts";
+import { modernEnvelope } from "../modern-envelope.ts";
 import { initialize, start } from "../stdio/child.ts";
 
 const STAGE_MS = 500;
 const pollOptions = { timeout: 8_000, interval: 50 };
 /** Longer than the pause between two reads of a changing resource. */
 const SEVERAL_POLLS_MS = 2_600;
-
-const modernEnvelope = {
-  "io.modelcontextprotocol/protocolVersion": "2026-07-28",
-  "io.modelcontextprotocol/clientInfo": { name: "raw", version: "1" },
-  "io.modelcontextprotocol/clientCapabilities": {},
-};
 
 const countReads = async (bench: Bench, id: string): Promise<number> =>
   [...(await bench.requests("getMicJob")), ...(await bench.requests("getMicPublicOperation"))].filter(({ path }) =>
@@ -135,7 +130,7 @@ describeEachRevisionInProcess((bench, revision) => {
         jsonrpc: "2.0",
         id: 2,
         method: "subscriptions/listen",
-        params: { notifications: { resourceSubscriptions: [uri] }, _meta: modernEnvelope },
+        params: { notifications: { resourceSubscriptions: [uri] }, _meta: modernEnvelope() },
       });
     // The result, or the acknowledgement.
     expect(await program.next()).not.toHaveProperty("error");

@@ -12,9 +12,9 @@ import { CreateTaskResultV2Schema, GetTaskResultV2Schema } from "@modelcontextpr
 import { expect } from "vitest";
 import * as z from "zod/v4";
 import type { ServerChannel } from "../../support/server.ts";
+import { modernEnvelope } from "../modern-envelope.ts";
 
 export const TASKS = "io.modelcontextprotocol/tasks";
-const META = "io.modelcontextprotocol";
 
 const Answer = z.object({
   id: z.union([z.number(), z.string()]),
@@ -49,14 +49,11 @@ export interface TaskClient {
   kill(): Promise<void>;
 }
 
-const envelope = ({ tasks = true, elicitation = false }: DeclaredCapabilities) => ({
-  [`${META}/protocolVersion`]: "2026-07-28",
-  [`${META}/clientInfo`]: { name: "tasks", version: "1" },
-  [`${META}/clientCapabilities`]: {
+const envelope = ({ tasks = true, elicitation = false }: DeclaredCapabilities) =>
+  modernEnvelope({
     ...(tasks && { extensions: { [TASKS]: {} } }),
     ...(elicitation && { elicitation: { form: {} } }),
-  },
-});
+  });
 
 /** Creates the client of a server that was just started. */
 export function createTaskClient({ send, answers, ended, end }: ServerChannel): TaskClient {
