@@ -112,11 +112,9 @@ const SOUND_RULES: readonly (readonly [RegExp, string])[] = [
 export const toSound = (word: string): string =>
   SOUND_RULES.reduce((sound, [pattern, replacement]) => sound.replace(pattern, replacement), word);
 
-/** A word, its sound, and its sound without the vowel that Indian scripts do not write. */
 interface WordForm {
   readonly text: string;
   readonly sound: string;
-  readonly soundWithoutInherentVowel: string;
 }
 
 export interface NameForms {
@@ -133,10 +131,7 @@ export interface NameForms {
   readonly isIndianScript: boolean;
 }
 
-function toWordForm(text: string): WordForm {
-  const sound = toSound(text);
-  return { text, sound, soundWithoutInherentVowel: sound.slice(0, 1) + sound.slice(1).replaceAll("a", "") };
-}
+const toWordForm = (text: string): WordForm => ({ text, sound: toSound(text) });
 
 export function toNameForms(name: string): NameForms {
   const folded = fold(name);
@@ -217,18 +212,13 @@ function similarity(a: string, b: string): number {
 }
 
 /** Similarity of two words, as written or by sound. A prefix of three letters or more also counts. */
-function wordSimilarity(query: WordForm, word: WordForm, isTransliterated: boolean): number {
+function wordSimilarity(query: WordForm, word: WordForm): number {
   if (query.text === word.text) return 1;
   const limit = Math.min(query.text.length, word.text.length) < SHORT_WORD_LETTERS ? SHORT_SOUND_WEIGHT : SOUND_WEIGHT;
-  const comparesWithoutInherentVowel =
-    isTransliterated && Math.min(query.soundWithoutInherentVowel.length, word.soundWithoutInherentVowel.length) > 2;
   return Math.max(
     similarity(query.text, word.text),
     Math.min(limit, SOUND_WEIGHT * similarity(query.sound, word.sound)),
     query.text.length >= 3 && word.text.startsWith(query.text) ? PART_SCORE : 0,
-    comparesWithoutInherentVowel
-      ? SOUND_WEIGHT * SOUND_WEIGHT * similarity(query.soundWithoutInherentVowel, word.soundWithoutInherentVowel)
-      : 0,
   );
 }
 
@@ -238,11 +228,11 @@ const totalLength = (words: readonly WordForm[]): number => words.reduce((sum, {
  * Compares each word of the query with the word that fits best. Remaining words of the name reduce the score by their share of
  * its length.
  */
-function wordListSimilarity(query: readonly WordForm[], words: readonly WordForm[], isTransliterated: boolean): number {
+function wordListSimilarity(query: readonly WordForm[], words: readonly WordForm[]): number {
   const remaining = [...words];
   let matchedLength = 0;
   for (const word of query) {
-    const scores = remaining.map((each) => wordSimilarity(word, each, isTransliterated));
+    const scores = remaining.map((each) => wordSimilarity(word, each));
     const best = Math.max(0, ...scores);
     // Any two short words are about half similar, so such a score does not count.
     if (best < MIN_WORD_SCORE) continue;
@@ -256,6 +246,6 @@ function wordListSimilarity(query: readonly WordForm[], words: readonly WordForm
 
 /** Similarity of a name to the query, from 0 to 0.99. */
 export function nameSimilarity(query: NameForms, name: NameForms): number {
-  const joined = wordSimilarity(query.joined, name.joined, query.isIndianScript);
-  return Math.min(Math.max(joined, wordListSimilarity(query.words, name.words, query.isIndianScript)), MAX_SIMILARITY);
+  const joined = wordSimilarity(query.joined, name.joined);
+  return Math.min(Math.max(joined, wordListSimilarity(query.words, name.words)), MAX_SIMILARITY);
 }
