@@ -1,7 +1,8 @@
 // Serves completion/complete: suggests values for the arguments of resource templates and prompts.
 import { ProtocolError, ProtocolErrorCode, type Server } from "@modelcontextprotocol/server";
 import { formatToken } from "../core/untrusted-text.ts";
-import type { CompletionKind } from "../toolkit/completion-value.ts";
+import { COMPLETION_KINDS, type CompletionKind } from "../toolkit/completion-value.ts";
+import { variableNames } from "../toolkit/uri.ts";
 import { findPrompt } from "./prompts.ts";
 import { offeredResources } from "./resources/resources.ts";
 import type { Runtime } from "./runtime.ts";
@@ -16,16 +17,23 @@ interface Reference {
   readonly name?: string;
 }
 
-function completionKindOf(ref: Reference, argument: string, runtime: Runtime): CompletionKind | undefined {
-  if (ref.name !== undefined)
-    return findPrompt(ref.name, runtime).arguments.find(({ name }) => name === argument)?.completionKind;
+/** Returns the names of the template's variables, or of the prompt's arguments. Throws ProtocolError. */
+function argumentNamesOf(ref: Reference, runtime: Runtime): readonly string[] {
+  if (ref.name !== undefined) return findPrompt(ref.name, runtime).arguments.map(({ name }) => name);
   const resource = offeredResources(runtime).find(({ uri }) => uri === ref.uri);
   if (!resource)
     throw new ProtocolError(
       ProtocolErrorCode.InvalidParams,
       `Nothing to complete: no resource template ${formatToken(ref.uri ?? "")}.`,
     );
-  return resource.variables[argument];
+  return variableNames(resource.uri);
+}
+
+function completionKindOf(ref: Reference, argument: string, runtime: Runtime): CompletionKind | undefined {
+  if (!argumentNamesOf(ref, runtime).includes(argument)) return undefined;
+  // A state is completed by its code.
+  const name = argument === "state" ? "code" : argument;
+  return COMPLETION_KINDS.find((kind) => kind === name);
 }
 
 export function serveCompletion(server: Server, runtime: Runtime): void {

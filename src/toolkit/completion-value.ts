@@ -1,13 +1,18 @@
 // This module defines the values that completion offers for a variable of a URI or an argument of a prompt.
-export type CompletionKind =
-  | "jobId"
-  | "versionId"
-  | "code"
-  | "workspaceId"
-  | "referenceId"
-  | "inputId"
-  | "operationId"
-  | "requestId";
+
+/** The names of the variables and arguments that have completions. */
+export const COMPLETION_KINDS = [
+  "jobId",
+  "versionId",
+  "code",
+  "workspaceId",
+  "referenceId",
+  "inputId",
+  "operationId",
+  "requestId",
+] as const;
+
+export type CompletionKind = (typeof COMPLETION_KINDS)[number];
 
 export interface CompletionValue {
   readonly value: string;

@@ -1,15 +1,12 @@
 // This module defines the prompts: tasks that the user starts with one choice, as instructions to the agent. Arguments are untrusted data,
 // so they are quoted.
 import { formatJson } from "../core/untrusted-text.ts";
-import type { CompletionKind } from "./completion-value.ts";
 import type { ToolName } from "./tool-names.ts";
 
 export interface PromptArgument {
   readonly name: string;
   readonly description: string;
   readonly required: boolean;
-  /** The kind of values that completion offers, if there is one. */
-  readonly completionKind?: CompletionKind;
 }
 
 export interface Prompt {
@@ -42,13 +39,11 @@ export const prompts: readonly Prompt[] = [
         name: "referenceId",
         description: "The file, acquisition or dataset version to process.",
         required: true,
-        completionKind: "referenceId",
       },
       {
         name: "versionId",
         description: "The recipe version (default: search for one that fits).",
         required: false,
-        completionKind: "versionId",
       },
       { name: "goal", description: "Purpose of the job, in the user's words.", required: false },
     ],
@@ -71,7 +66,7 @@ export const prompts: readonly Prompt[] = [
     name: "diagnose_job",
     title: "Diagnose a job",
     description: "Find out how a job ended, why, and what to do next; changes nothing.",
-    arguments: [{ name: "jobId", description: "The job.", required: true, completionKind: "jobId" }],
+    arguments: [{ name: "jobId", description: "The job.", required: true }],
     tools: ["get_job", "get_recipe", "list_actions"],
     text: ({ jobId = "" }) =>
       lines(
@@ -94,7 +89,6 @@ export const prompts: readonly Prompt[] = [
         name: "workspaceId",
         description: "The workspace (default: the configured one).",
         required: false,
-        completionKind: "workspaceId",
       },
       { name: "reason", description: "Reason, stored with the job.", required: false },
     ],
@@ -121,7 +115,6 @@ export const prompts: readonly Prompt[] = [
         name: "state",
         description: "Two-letter code of the state it is about.",
         required: false,
-        completionKind: "code",
       },
     ],
     tools: ["list_states", "list_districts", "find_district", "rank_divisions"],

@@ -5,6 +5,7 @@ import { expect, test } from "vitest";
 import * as z from "zod/v4";
 import { isJsonObject } from "../../src/contract/json.ts";
 import type { JsonSchema } from "../../src/contract/json-schema.ts";
+import { variableNames } from "../../src/toolkit/uri.ts";
 import { serveOnHttp } from "../../src/transports/http/serve.ts";
 import { Service } from "../emulator/service.ts";
 import { createRetryableJob, FILE } from "../emulator/work.ts";
@@ -159,8 +160,8 @@ describeWithPostgres("isolation", (postgres) => {
         params: { uri: uri.replace(/\{\w+\}/g, encodeURIComponent(each)) },
       })),
     );
-    const completions = runtime.resources.flatMap(({ uri, variables }) =>
-      Object.keys(variables).map((variable) =>
+    const completions = runtime.resources.flatMap(({ uri }) =>
+      variableNames(uri).map((variable) =>
         name.chain((each) =>
           fc.nat(each.length).map((length) => ({
             method: "completion/complete",

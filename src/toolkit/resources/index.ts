@@ -29,7 +29,6 @@ export const resources: readonly Resource[] = [
     title: "States of India",
     description: "All states and union territories with their district and mandal counts.",
     tool: "list_states",
-    part: "data",
     cacheScope: "public",
     ttlMs: constantTtl(10 * MINUTE_MS),
   }),
@@ -39,8 +38,6 @@ export const resources: readonly Resource[] = [
     title: "Districts of a state",
     description: "The districts of one state with their mandal counts; {code} is the state's two-letter code.",
     tool: "list_districts",
-    part: "data",
-    variables: { code: "code" },
     cacheScope: "public",
     ttlMs: constantTtl(10 * MINUTE_MS),
   }),
@@ -51,8 +48,6 @@ export const resources: readonly Resource[] = [
     description: "The newest page of a workspace's jobs: id, state, stage and failure.",
     tool: "list_jobs",
     part: "whole",
-    variables: { workspaceId: "workspaceId" },
-    cacheScope: "private",
     ttlMs: constantTtl(SECOND_MS),
   }),
   toolResource({
@@ -64,8 +59,6 @@ export const resources: readonly Resource[] = [
     // The maximum of one page: usually this includes all offers.
     arguments: { limit: 100 },
     part: "whole",
-    variables: { workspaceId: "workspaceId" },
-    cacheScope: "private",
     ttlMs: constantTtl(MINUTE_MS),
   }),
   toolResource({
@@ -74,9 +67,6 @@ export const resources: readonly Resource[] = [
     title: "Job",
     description: "One job with all fields. Subscribe to get an update when its resourceVersion changes.",
     tool: "get_job",
-    part: "data",
-    variables: { jobId: "jobId" },
-    cacheScope: "private",
     ttlMs: ttlByState,
     readVersion: async ({ jobId = "" }, service, context) =>
       versionOf(await service.call(getMicJob, { path: { jobId } }, context)),
@@ -87,9 +77,6 @@ export const resources: readonly Resource[] = [
     title: "Recipe offer",
     description: "One recipe version with all fields: ports, parameter schema, permissions.",
     tool: "get_recipe",
-    part: "data",
-    variables: { versionId: "versionId" },
-    cacheScope: "private",
     ttlMs: constantTtl(5 * MINUTE_MS),
   }),
   toolResource({
@@ -98,9 +85,6 @@ export const resources: readonly Resource[] = [
     title: "Input",
     description: "One registered input: state, scan, sha256.",
     tool: "get_input",
-    part: "data",
-    variables: { inputId: "inputId" },
-    cacheScope: "private",
     ttlMs: constantTtl(SECOND_MS),
   }),
   toolResource({
@@ -109,9 +93,6 @@ export const resources: readonly Resource[] = [
     title: "Operation",
     description: "One asynchronous operation. Subscribe to get an update when its resourceVersion changes.",
     tool: "get_operation",
-    part: "data",
-    variables: { operationId: "operationId" },
-    cacheScope: "private",
     ttlMs: ttlByState,
     readVersion: async ({ operationId = "" }, service, context) =>
       versionOf(await service.call(getMicPublicOperation, { path: { operationId } }, context)),
@@ -122,9 +103,6 @@ export const resources: readonly Resource[] = [
     title: "File-processing request",
     description: "One permission request for a shared file: its state and the reason.",
     tool: "get_file_processing_request",
-    part: "data",
-    variables: { requestId: "requestId" },
-    cacheScope: "private",
     ttlMs: constantTtl(10 * SECOND_MS),
   }),
   {
@@ -136,7 +114,6 @@ export const resources: readonly Resource[] = [
     mimeType: "text/tab-separated-values",
     tool: "rank_divisions",
     cacheScope: "public",
-    variables: {},
     async read(_variables, { geography, context }) {
       const { text, complete, drift } = await renderCatalogTsv(geography, context);
       return { text, drift, ttlMs: complete ? 10 * MINUTE_MS : SECOND_MS };
@@ -149,7 +126,6 @@ export const resources: readonly Resource[] = [
     description: "Unresolved actions, then the latest: tool, key, state, attempts, times. The same as list_actions.",
     tool: "list_actions",
     part: "whole",
-    cacheScope: "private",
     ttlMs: constantTtl(0),
   }),
 ];

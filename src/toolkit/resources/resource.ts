@@ -7,7 +7,6 @@ import { listPlaygroundDistricts } from "../../contract/endpoints/playground.ts"
 import { invalidArguments } from "../../core/failure.ts";
 import { formatJson } from "../../core/untrusted-text.ts";
 import type { Geography } from "../../geography/geography.ts";
-import type { CompletionKind } from "../completion-value.ts";
 import { type ToolResult, withExactNumbers } from "../results.ts";
 import type { ToolName } from "../tool-names.ts";
 import type { UriVariables } from "../uri.ts";
@@ -57,8 +56,6 @@ export interface Resource {
   readonly tool: ToolName;
   /** "public": the content is the same for every client of the API. */
   readonly cacheScope: "public" | "private";
-  /** The kind of values that completion offers for each variable of the template. */
-  readonly variables: Readonly<Record<string, CompletionKind>>;
   /** Throws Failure. */
   read(variables: UriVariables, source: ResourceSource): Promise<ResourceContent>;
   /** Present if clients can subscribe to the resource. Throws Failure. */
@@ -68,21 +65,22 @@ export interface Resource {
 /** Formats the text of a JSON resource. */
 export const jsonText = (content: unknown): string => formatJson(withExactNumbers(content));
 
-interface ToolResourceDefinition extends Omit<Resource, "read" | "mimeType" | "variables"> {
-  readonly variables?: Resource["variables"];
+interface ToolResourceDefinition extends Omit<Resource, "read" | "mimeType" | "cacheScope"> {
+  /** Default: "private". */
+  readonly cacheScope?: Resource["cacheScope"];
   /** Arguments in addition to the template's variables. */
   readonly arguments?: Readonly<Record<string, unknown>>;
-  /** "data": the data in the tool's envelope; "whole": the complete result of the tool. */
-  readonly part: "data" | "whole";
+  /** "data" (default): the data in the tool's envelope; "whole": the complete result of the tool. */
+  readonly part?: "data" | "whole";
   readonly ttlMs: (result: ToolResult) => number;
 }
 
 /** Creates a resource from a read-only tool. The template's variables become the tool's arguments. */
 export function toolResource(definition: ToolResourceDefinition): Resource {
-  const { part, ttlMs, variables = {}, arguments: fixed, ...resource } = definition;
+  const { part = "data", ttlMs, arguments: fixed, ...resource } = definition;
   return {
+    cacheScope: "private",
     ...resource,
-    variables,
     mimeType: "application/json",
     async read(given, { useTool }) {
       const result = await useTool(resource.tool, { ...fixed, ...toolArguments(given) });
