@@ -12,9 +12,7 @@ const RECORD_FOLDER = "src/geography/names/record";
 const DATA_FILES = [
   "src/emulator/geography/lgd-states.tsv",
   "src/emulator/geography/lgd-districts.tsv",
-  ...["other-names", "local-names", "headquarters", "new-districts", "states"].map(
-    (table) => `${RECORD_FOLDER}/${table}.tsv`,
-  ),
+  ...["districts", "new-districts", "states"].map((table) => `${RECORD_FOLDER}/${table}.tsv`),
 ];
 
 /** The parts are CommonJS, because its loader is already available when a program starts; dist/package.json declares this. */

@@ -6,6 +6,10 @@ import { fold } from "../../src/geography/names/name-forms.ts";
 
 type Row = Readonly<Record<string, string>>;
 
+const textOf = (row: Row): string => Object.values(row).join(" | ");
+
+const OPTIONAL_COLUMNS: ReadonlySet<string> = new Set(["otherNames", "towns"]);
+
 function readTable(file: string, columns: readonly string[]): readonly Row[] {
   const url = new URL(`../../src/geography/names/record/${file}`, import.meta.url);
   const [header, ...lines] = readFileSync(url, "utf8").split("\n");
@@ -16,24 +20,33 @@ function readTable(file: string, columns: readonly string[]): readonly Row[] {
     expect(cells.length, line).toBe(columns.length);
     for (const [index, cell] of cells.entries()) {
       expect(cell, line).toBe(cell.normalize("NFC").replace(/\s+/gu, " ").trim());
-      if (columns[index] !== "since") expect(cell, line).not.toBe("");
+      if (!OPTIONAL_COLUMNS.has(columns[index] ?? "")) expect(cell, line).not.toBe("");
     }
     return Object.fromEntries(columns.map((column, index) => [column, cells[index] ?? ""]));
   });
 }
 
-const names = readTable("other-names.tsv", ["district", "state", "name", "kind", "since", "source"]);
+/** Returns one row for each name in a cell: "Cuddapah (former 2005, gazette-ap) + Kadapa (spelling, census-2011)". */
+const toNameRows = (row: Row, cell = ""): readonly Row[] =>
+  (cell === "" ? [] : cell.split(" + ")).map((text) => {
+    const [, name = "", kind = "", since = "", source = ""] =
+      /^(.+) \((\w+)(?: (\d+))?, ([\w-]+)\)$/.exec(text) ?? expect.fail(`${textOf(row)}: ${text}`);
+    const { district = "", state = "" } = row;
+    return { district, state, name, kind, since, source };
+  });
+
+const districts = readTable("districts.tsv", ["district", "state", "otherNames", "towns", "localNames"]);
+const names = districts.flatMap((row) => toNameRows(row, row["otherNames"]));
 /** One row for each name in an Indian script. */
-const localNames: readonly Row[] = readTable("local-names.tsv", ["district", "state", "names"]).flatMap(
-  ({ district = "", state = "", names: text = "" }) =>
-    text.split(" + ").map((part): Row => {
-      const [language = "", ...words] = part.split(" ");
-      return { district, state, name: words.join(" "), language, source: `wikipedia-${language}` };
-    }),
+const localNames: readonly Row[] = districts.flatMap(({ district = "", state = "", localNames: text = "" }) =>
+  text.split(" + ").map((part): Row => {
+    const [language = "", ...words] = part.split(" ");
+    return { district, state, name: words.join(" "), language, source: `wikipedia-${language}` };
+  }),
 );
-const headquarters = readTable("headquarters.tsv", ["district", "state", "town", "kind", "source"]);
+const headquarters = districts.flatMap((row) => toNameRows(row, row["towns"]));
 const changes = readTable("new-districts.tsv", ["district", "state", "status", "year", "partOf", "source"]);
-const states = readTable("states.tsv", ["state", "other", "kind", "source"]);
+const states = readTable("states.tsv", ["state", "otherNames"]).flatMap((row) => toNameRows(row, row["otherNames"]));
 const sources = readTable("sources.tsv", ["id", "title", "publisher", "year", "address"]);
 
 const toKey = (...parts: readonly (string | undefined)[]): string => parts.join("\t");
@@ -69,8 +82,6 @@ const STATE_LANGUAGES: Readonly<Record<string, string>> = {
   WB: "bn",
 };
 
-const textOf = (row: Row): string => Object.values(row).join(" | ");
-
 function expectYear(year: string | undefined, from: number, row: Row): void {
   expect(year, textOf(row)).toMatch(/^\d{4}$/);
   expect(Number(year), textOf(row)).toBeGreaterThanOrEqual(from);
@@ -79,10 +90,10 @@ function expectYear(year: string | undefined, from: number, row: Row): void {
 
 const TABLES: readonly (readonly [string, readonly Row[], readonly string[]])[] = [
   ["names", names, ["state", "district", "name"]],
-  ["headquarters", headquarters, ["state", "district", "town"]],
+  ["headquarters", headquarters, ["state", "district", "name"]],
   ["changes", changes, ["state", "district", "year"]],
-  ["states", states, ["state", "other"]],
-  ["states' other names", states.toSorted((a, b) => ((a["other"] ?? "") < (b["other"] ?? "") ? -1 : 1)), ["other"]],
+  ["states", states, ["state", "name"]],
+  ["states' other names", states.toSorted((a, b) => ((a["name"] ?? "") < (b["name"] ?? "") ? -1 : 1)), ["name"]],
 ];
 
 test.each(TABLES)("the rows of %s are sorted and unique, ignoring case and accents", (title, rows, columns) => {
@@ -109,13 +120,13 @@ test("each source is cited and each cited source exists, with a title, a publish
 });
 
 test.each([
-  ["other names", names, "name", ["former", "spelling", "short"], /^[\p{Script=Latin}\d .&'()/-]+$/u],
-  ["headquarters", headquarters, "town", ["headquarters", "city"], /^[\p{Script=Latin} .'-]+$/u],
+  ["other names", names, ["former", "spelling", "short"], /^[\p{Script=Latin}\d .&'()/-]+$/u],
+  ["headquarters", headquarters, ["headquarters", "city"], /^[\p{Script=Latin} .'-]+$/u],
 ] as const)(
   "%s belong to listed districts, and none is a common word or the name of another district",
-  (_, rows, column, kinds, form) => {
+  (_, rows, kinds, form) => {
     for (const row of rows) {
-      const { district, state, [column]: name = "", kind } = row;
+      const { district, state, name = "", kind } = row;
       expect(currentNames, textOf(row)).toContain(toKey(state, district));
       expect(foldedCurrentNames, textOf(row)).not.toContain(toKey(state, fold(name)));
       expect(kinds, textOf(row)).toContain(kind);
@@ -167,7 +178,7 @@ test("an other name has a year only if an act ended it, and no headquarters town
   }
   const recordedNames = new Set(names.map(({ state, district, name }) => toKey(state, district, fold(name ?? ""))));
   expect(
-    headquarters.filter(({ state, district, town }) => recordedNames.has(toKey(state, district, fold(town ?? "")))),
+    headquarters.filter(({ state, district, name }) => recordedNames.has(toKey(state, district, fold(name ?? "")))),
   ).toEqual([]);
 });
 
@@ -196,9 +207,9 @@ test("recorded states are those of the list, codes have two letters, and no form
   expect(new Set(states.map(({ state }) => state))).toEqual(new Set(stateNames.values()));
   const today = new Set([...stateNames.values()].map(fold));
   for (const row of states) {
-    const { other = "", kind = "" } = row;
+    const { name = "", kind = "" } = row;
     expect(["code", "name", "short"], textOf(row)).toContain(kind);
-    if (kind === "code") expect(other).toMatch(/^[A-Z]{2}$/);
-    expect(today, textOf(row)).not.toContain(fold(other));
+    if (kind === "code") expect(name).toMatch(/^[A-Z]{2}$/);
+    expect(today, textOf(row)).not.toContain(fold(name));
   }
 });

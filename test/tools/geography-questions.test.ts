@@ -1,8 +1,8 @@
 // Tests 50 questions that users ask about India's districts: the first call of each has the answer. The expected facts come from the
 // Local Government Directory and from public records, not from our tables.
-import { readFileSync } from "node:fs";
 import { expect, test } from "vitest";
 import * as z from "zod/v4";
+import { loadNewDistricts, loadRecordedDistricts } from "../../src/geography/names/record/tables.ts";
 import { localNameQuestions } from "../geography/names/question-tables.ts";
 import { countTokens } from "../support/count-tokens.ts";
 import { isThorough } from "../support/thorough.ts";
@@ -17,14 +17,12 @@ const find = (name: string, more: Args = {}) => ["find_district", { name, ...mor
 const rankDistricts = (args: Args) => ["rank_divisions", { level: "district", by: "mandalCount", ...args }] as const;
 const rankStates = (args: Args) => ["rank_divisions", { level: "state", by: "mandalCount", ...args }] as const;
 
-/** Returns the names in a table of the public record. */
-function readColumn(table: string): readonly string[] {
-  const path = new URL(`../../src/geography/names/record/${table}.tsv`, import.meta.url);
-  const [header = "", ...lines] = readFileSync(path, "utf8").trimEnd().split("\n");
-  const at =
-    ["town", "name", "district"].map((name) => header.split("\t").indexOf(name)).find((each) => each >= 0) ?? 0;
-  return lines.map((line) => line.split("\t")[at] ?? "");
-}
+/** Returns the other names, towns and changed districts in the public record. */
+const recordedNames = (): readonly string[] =>
+  [
+    ...[...loadRecordedDistricts().values()].flat().flatMap(({ names, towns }) => [...names, ...towns]),
+    ...[...loadNewDistricts().values()].flat(),
+  ].map(({ name }) => name);
 
 const NORTH_EAST = ["AS", "AR", "MN", "ML", "MZ", "NL", "TR", "SK"];
 const NOT_HERE = /Not in this catalog: towns, blocks, names of mandals, population, area, borders\./;
@@ -197,7 +195,7 @@ describeLatestRevision(
       const isSampled = (_: unknown, at: number): boolean => at % 10 === 0;
       const all = [
         ...listed.map(([, name = ""]) => name),
-        ...["headquarters", "other-names", "new-districts"].flatMap((table) => readColumn(table)),
+        ...recordedNames(),
         ...listed.map(([, name = "", , state = ""]) => `${name}, ${state}`).filter(isSampled),
         ...listed.map(([, name = ""]) => `${name.slice(0, 3)}${name.slice(4)}`).filter(isSampled),
         ...localNameQuestions.map(({ query }) => query).filter(isSampled),

@@ -54,11 +54,11 @@ export const directoryNameQuestions: readonly Question[] = [...new Set(namesByCo
 
 /** One question for each name in an Indian script: in the language of the state, and in Hindi. */
 export const localNameQuestions: readonly Question[] = readTable(
-  "../../../src/geography/names/record/local-names.tsv",
-).flatMap(({ district, state, names = "" }) => {
+  "../../../src/geography/names/record/districts.tsv",
+).flatMap(({ district, state, localNames = "" }) => {
   const stateCode = readStates().find(({ name }) => name === state)?.code;
   const expected = emulatedDistricts.find((each) => each.stateCode === stateCode && each.name === district)?.code ?? "";
-  return names.split(" + ").map((text) => {
+  return localNames.split(" + ").map((text) => {
     return { kind: "local-names", query: text.slice(text.indexOf(" ") + 1), expected, match: "exact" };
   });
 });

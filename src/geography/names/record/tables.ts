@@ -60,46 +60,45 @@ const readRecord = (name: string) => readTable(new URL(`./${name}.tsv`, import.m
 
 const toNameWithForms = (name: string): NameWithForms => ({ name, forms: toNameForms(name) });
 
-const toNameKind = (text: string): OtherNameKind => (text === "former" || text === "short" ? text : "spelling");
+const NAME = /^(.+) \((\w+)(?: (\d{4}))?, [\w-]+\)$/;
 
-/** Returns the recorded districts by the current name of their state. */
-export const loadRecordedDistricts = once((): ReadonlyMap<string, readonly RecordedDistrict[]> => {
-  const districts = new Map<string, RecordedDistrict & { names: OtherName[]; towns: RecordedTown[]; state: string }>();
-  const getOrCreateDistrict = (name = "", state = "") => {
-    const key = `${state}\t${name}`;
-    const existing = districts.get(key) ?? { ...toNameWithForms(name), state, names: [], towns: [] };
-    districts.set(key, existing);
-    return existing;
-  };
-  for (const [district, state, name = "", kind = "", since = ""] of readRecord("other-names"))
-    getOrCreateDistrict(district, state).names.push({
-      ...toNameWithForms(name),
-      kind: toNameKind(kind),
-      ...(since !== "" && { since: Number(since) }),
-    });
-  for (const [district, state, name = "", kind] of readRecord("headquarters"))
-    getOrCreateDistrict(district, state).towns.push({
-      ...toNameWithForms(name),
-      isHeadquarters: kind === "headquarters",
-    });
-  return groupByKey(Array.from(districts.values(), (district) => [district.state, district]));
+/** Parses "Cuddapah (former 2005, gazette-ap) + Kadapa (spelling, census-2011)". The sources are for the readers of the table. */
+const parseNames = (cell = "") =>
+  cell.split(" + ").flatMap((text) => {
+    const [, name, kind = "", year] = NAME.exec(text) ?? [];
+    return name === undefined ? [] : [{ ...toNameWithForms(name), kind, ...(year && { since: Number(year) }) }];
+  });
+
+const toOtherName = ({ kind, ...name }: ReturnType<typeof parseNames>[number]): OtherName => ({
+  ...name,
+  kind: kind === "former" || kind === "short" ? kind : "spelling",
 });
 
-/** Districts and their names in Indian scripts ("hi नाम + te పేరు"), by the current name of their state. */
-const loadLocalNames = once(() =>
-  groupByKey(
-    readRecord("local-names").map(([district = "", state = "", names = ""]) => [
-      state,
-      { district, names: names.split(" + ").map((name) => name.slice(name.indexOf(" ") + 1)) },
-    ]),
-  ),
-);
+const readDistricts = once(() => readRecord("districts"));
 
-/** Returns all districts of a state with their names in Indian scripts. Only queries in these scripts need them. */
+/** Returns the districts that have other names or towns in the record, by the current name of their state. */
+export const loadRecordedDistricts = once((): ReadonlyMap<string, readonly RecordedDistrict[]> => {
+  const named = readDistricts().filter(([, , otherNames, towns]) => otherNames !== "" || towns !== "");
+  return groupByKey(
+    named.map(([name = "", state = "", otherNames, towns]) => {
+      const headquarters = parseNames(towns).map(({ kind, ...town }) => ({
+        ...town,
+        isHeadquarters: kind === "headquarters",
+      }));
+      return [state, { ...toNameWithForms(name), names: parseNames(otherNames).map(toOtherName), towns: headquarters }];
+    }),
+  );
+});
+
+/**
+ * Returns all districts of a state with their names in Indian scripts ("hi नाम + te పేరు"). Only queries in these scripts need them.
+ */
 export function loadLocallyNamedDistricts(state: string): readonly LocallyNamedDistrict[] {
   const recorded = loadRecordedDistricts().get(state) ?? [];
-  return (loadLocalNames().get(state) ?? []).map(({ district: name, names }) => {
+  const districts = readDistricts().filter(([, each]) => each === state);
+  return districts.map(([name = "", , , , localNames = ""]) => {
     const district = recorded.find((each) => each.name === name) ?? { ...toNameWithForms(name), names: [], towns: [] };
+    const names = localNames.split(" + ").map((text) => text.slice(text.indexOf(" ") + 1));
     return { ...district, localNames: names.map(toNameWithForms) };
   });
 }
@@ -122,8 +121,8 @@ export const loadNewDistricts = once(
 );
 
 export const loadRecordedStates = once((): readonly RecordedState[] =>
-  [...groupByKey(readRecord("states").map(([state = "", ...row]) => [state, row]))].map(([state, rows]) => ({
+  readRecord("states").map(([state = "", otherNames]) => ({
     ...toNameWithForms(state),
-    otherNames: rows.map(([other = "", kind]) => ({ ...toNameWithForms(other), isCode: kind === "code" })),
+    otherNames: parseNames(otherNames).map(({ kind, ...name }) => ({ ...name, isCode: kind === "code" })),
   })),
 );
