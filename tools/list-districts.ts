@@ -5,7 +5,7 @@ import type { DistrictsResponse } from "../src/contract/playground.ts";
 import { Failure } from "../src/core/failure.ts";
 import { formatTable } from "../src/core/table.ts";
 import { formatToken } from "../src/core/untrusted-text.ts";
-import { DISTRICT_COLUMNS } from "../src/geography/districts.ts";
+import { DISTRICT_COLUMNS, sumMandals } from "../src/geography/districts.ts";
 import { describeZeroCounts, pluralize } from "../src/geography/format.ts";
 import { resolveState } from "../src/geography/names/resolve-state.ts";
 import { describeCatalog } from "../src/geography/vintage.ts";
@@ -51,8 +51,8 @@ async function readDistricts(text: string, { context }: ToolCall, { geography }:
 }
 
 function countsText({ state, districts }: DistrictsResponse, code: string): string {
-  const mandals = districts.reduce((sum, { mandalCount }) => sum + mandalCount, 0);
-  return `${formatToken(state)} (${code}): ${pluralize(districts.length, "district")}, ${pluralize(mandals, "mandal")}.`;
+  const counts = `${pluralize(districts.length, "district")}, ${pluralize(sumMandals(districts), "mandal")}`;
+  return `${formatToken(state)} (${code}): ${counts}.`;
 }
 
 export const listDistricts = defineTool({

@@ -50,7 +50,7 @@ export function requiredListsForAll(states: readonly State[], country: Country):
 /** Maximum number of repeated codes that are reported individually; further ones are only counted. */
 const MAX_CODES = 5;
 
-const sumMandals = (rows: readonly { readonly mandalCount: number }[]): number =>
+export const sumMandals = (rows: readonly { readonly mandalCount: number }[]): number =>
   rows.reduce((sum, { mandalCount }) => sum + mandalCount, 0);
 
 function compareWithStatesList(state: State, { lists }: Country): readonly string[] {

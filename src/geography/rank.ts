@@ -9,6 +9,7 @@ import {
   type DistrictRow,
   findMissingStates,
   formatDistrict,
+  sumMandals,
   toDistrictRows,
 } from "./districts.ts";
 import {
@@ -174,9 +175,6 @@ function countTiedAfterPage(rows: readonly SortableRow<unknown>[], query: Rankin
   if (last === undefined || query.by === "name") return 0;
   return rows.slice(pageEnd(query)).filter(({ figure }) => figure === last.figure).length;
 }
-
-const sumMandals = (rows: readonly { readonly mandalCount: number }[]): number =>
-  sum(rows.map(({ mandalCount }) => mandalCount));
 
 const sumDistricts = (rows: readonly { readonly districtCount: number }[]): number =>
   sum(rows.map(({ districtCount }) => districtCount));
