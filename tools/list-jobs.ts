@@ -1,23 +1,214 @@
-// This module defines list_jobs, which lists the jobs of a workspace, optionally only those that match a filter.
+// This module defines list_jobs, which lists the jobs of a workspace: one page as the API returns it, or the jobs that match a filter.
 import * as z from "zod/v4";
 import { listMicJobs } from "../src/contract/endpoints/job-processing.ts";
 import { DEFAULT_JOB_PAGE } from "../src/contract/envelope.ts";
 import type { Job } from "../src/contract/jobs.ts";
+import { formatRecordTable } from "../src/core/table.ts";
+import { isSafeRetry, jobAdvice, summarizeJob } from "../src/toolkit/advice/job.ts";
 import { ENDED } from "../src/toolkit/advice/job-facts.ts";
-import { cursorText, view } from "../src/toolkit/arguments.ts";
+import { cursorText, MAX_JOBS, view } from "../src/toolkit/arguments.ts";
 import type { CompletionValue } from "../src/toolkit/completion-value.ts";
 import { defineTool } from "../src/toolkit/define-tool.ts";
-import { jobFilter } from "../src/toolkit/jobs/find-jobs.ts";
-import { listJobs as run, tabulateJobs as tabulate } from "../src/toolkit/jobs/job-lists.ts";
+import { formatCount } from "../src/toolkit/jobs/batch.ts";
+import {
+  countStates,
+  type FoundJobs,
+  findJobs,
+  type JobCounts,
+  type JobFilter,
+  jobFilter,
+  MAX_READ,
+} from "../src/toolkit/jobs/find-jobs.ts";
+import { readOrigins } from "../src/toolkit/jobs/origins.ts";
 import { outputs } from "../src/toolkit/outputs.ts";
+import { pageResult, readPage } from "../src/toolkit/pages.ts";
+import type { NextStep, ToolResult } from "../src/toolkit/results.ts";
+import type { Table } from "../src/toolkit/save-rows.ts";
+import { truncateToSeconds } from "../src/toolkit/summary-view.ts";
+import type { JobPorts, ToolCall } from "../src/toolkit/tool-call.ts";
+import { uris } from "../src/toolkit/uri.ts";
+
+const query = listMicJobs.query.shape;
+
+const input = z.strictObject({
+  ...query,
+  limit: query.limit.describe(`Rows (default ${DEFAULT_JOB_PAGE}).`),
+  cursor: query.cursor.describe(cursorText),
+  ...jobFilter,
+  view,
+});
+
+type ListArguments = z.output<typeof input>;
+type JobList = ToolResult<readonly Job[]>;
+
+/** Formats counts as ": 12 SUCCEEDED, 3 FAILED"; returns an empty string if there are none. */
+function stateCountsText(counts: JobCounts): string {
+  const parts = Object.entries(counts).map(([state, count]) => `${count} ${state}`);
+  return parts.length === 0 ? "" : `: ${parts.join(", ")}`;
+}
+
+/** Returns the function that builds the row of a job, with its note and inputs if the journal contains them. */
+async function createRowBuilder(jobs: readonly Job[], ports: JobPorts) {
+  const origins = await readOrigins(
+    jobs.map(({ id }) => id),
+    ports,
+  );
+  return (job: Job) => ({ ...summarizeJob(job, ports.retries.get(job.id)), ...origins.get(job.id) });
+}
+
+async function listJobPage(args: ListArguments, call: ToolCall, ports: JobPorts): Promise<JobList> {
+  const { view, workspaceId, limit: requestedLimit, cursor } = args;
+  const { answer, isCut } = await readPage((limit = requestedLimit) => {
+    const query = { workspaceId, ...(cursor !== undefined && { cursor }), ...(limit !== undefined && { limit }) };
+    return ports.service.call(listMicJobs, { query }, call.context);
+  }, view);
+  const { data } = answer.value;
+  ports.retries.remember(data);
+  const options = {
+    query: { workspaceId, ...(requestedLimit !== undefined && { limit: requestedLimit }) },
+    summary: `${formatCount(data.length, "job")}${stateCountsText(countStates(data))}.`,
+    link: uris.jobs(workspaceId),
+    summarize: await createRowBuilder(view === "full" ? [] : data, ports),
+  };
+  return pageResult(answer, { ...options, view, isCut }, call);
+}
+
+/**
+ * Returns the call of retry_jobs for the jobs that a safe retry may help, at most as many as it accepts. Retries are not among them, since
+ * a filter of retry_jobs does not select them. On a later page, only ids name the jobs.
+ */
+function retryStep(jobs: readonly Job[], { workspaceId, cursor, createdSince }: ListArguments): NextStep | undefined {
+  const retried = jobs
+    .filter((job) => job.retryOfBatchId === null && isSafeRetry(jobAdvice(job).nextStep))
+    .slice(0, MAX_JOBS);
+  const [oldest] = retried.map(({ createdAt }) => createdAt).sort();
+  if (oldest === undefined) return undefined;
+  const selection =
+    cursor === undefined
+      ? { workspaceId, createdSince: createdSince ?? oldest, limit: retried.length }
+      : { jobIds: retried.map(({ id }) => id) };
+  const how = { retryMode: "SAFE_RESUME", reason: "Retry after a retryable failure" };
+  return { tool: "retry_jobs", arguments: { ...selection, ...how }, why: "retries them; finished stages are kept" };
+}
+
+/** Failed jobs with the same failure at the same stage. */
+interface FailureGroup {
+  readonly stage?: string;
+  readonly failure: string;
+  /** In the API's words. */
+  readonly title: string;
+  readonly retryable: boolean;
+  /** True if the jobs were retried. */
+  readonly retried?: true;
+  /** True if the jobs are retries. */
+  readonly areRetries?: true;
+  readonly count: number;
+  readonly jobIds: readonly string[];
+}
+
+/** Groups two or more jobs that share a failure. `rest`: the other jobs. */
+function groupFailures(jobs: readonly Job[], { retries }: Pick<JobPorts, "retries">) {
+  const groups = new Map<string, { readonly shared: Omit<FailureGroup, "count" | "jobIds">; readonly jobs: Job[] }>();
+  for (const job of jobs) {
+    const { stage, failure, retryable, retryOf, retriedBy } = summarizeJob(job, retries.get(job.id));
+    if (job.state !== "FAILED" || failure === undefined || retryable === undefined) continue;
+    const shared = {
+      ...(stage !== undefined && { stage }),
+      ...{ failure, title: job.failure?.title ?? "", retryable },
+      ...(retriedBy !== undefined && { retried: true as const }),
+      ...(retryOf !== undefined && { areRetries: true as const }),
+    };
+    const key = JSON.stringify(shared);
+    const group = groups.get(key);
+    if (group) group.jobs.push(job);
+    else groups.set(key, { shared, jobs: [job] });
+  }
+  const large = [...groups.values()].filter((group) => group.jobs.length > 1);
+  const grouped = new Set(large.flatMap((group) => group.jobs));
+  const failures: readonly FailureGroup[] = large.map(({ shared, jobs: members }) => ({
+    ...shared,
+    count: members.length,
+    jobIds: members.map(({ id }) => id),
+  }));
+  return { failures, rest: jobs.filter((job) => !grouped.has(job)) };
+}
+
+function findingText({ data, givenUp, read, ended }: FoundJobs): string {
+  const found = `${formatCount(data.length, "job")} found${stateCountsText(countStates(data))}; ${formatCount(read.jobs, "was", "were")} read.`;
+  const leftOut =
+    givenUp.length === 0 ? "" : ` Not listed: ${givenUp.length} that failed too often or in review (given up).`;
+  return found + leftOut + (ended === undefined ? "" : ` Reading ended early: ${ended}`);
+}
+
+/** The list is newest first, so far as it was read, and the contract does not promise more. */
+const endText = ({ isRestOld }: FoundJobs, { createdSince = "" }: JobFilter): string | undefined =>
+  isRestOld ? `All remaining jobs are older than ${createdSince}: the list is newest first.` : undefined;
+
+async function listFilteredJobs(args: ListArguments, call: ToolCall, ports: JobPorts): Promise<JobList> {
+  const { cursor, view, ...query } = args;
+  const { workspaceId, limit, ...filter } = query;
+  const found = await findJobs({ workspaceId, limit, cursor, filter, isFull: view === "full" }, call, ports);
+  const { data, page, meta, drift, givenUp, read, isCut } = found;
+  const { failures, rest } = view === "full" ? { failures: [], rest: [] } : groupFailures(data, ports);
+  const options = {
+    summary: findingText(found),
+    link: uris.jobs(workspaceId),
+    summarize: await createRowBuilder(rest, ports),
+    items: rest,
+    facts: {
+      ...{ counts: countStates(data), read },
+      ...(givenUp.length > 0 && { givenUp: givenUp.length }),
+      ...(failures.length > 0 && { failures }),
+    },
+    lines: [failures.length > 0 ? formatRecordTable(failures.map((group) => ({ ...group }))) : undefined],
+    nextStep: filter.unretried === true ? retryStep(data, args) : undefined,
+    end: endText(found, filter),
+  };
+  return pageResult({ value: { data, page, meta }, drift }, { ...options, query, view, isCut }, call);
+}
+
+/** Columns of the CSV: the fields of a list row, and two that are always taken from the full job (`updatedAt`, `recipeVersionId`). */
+const COLUMNS = [
+  "id",
+  "state",
+  "stage",
+  "failure",
+  "retryable",
+  "retryOf",
+  "retriedBy",
+  "createdAt",
+  "updatedAt",
+  "recipeVersionId",
+];
+
+/** Returns the matching jobs that could be read. `rest` continues where reading ended. Throws Failure. */
+async function tabulate(args: ListArguments, call: ToolCall, ports: JobPorts): Promise<Table> {
+  const { workspaceId, cursor, states, createdSince, unretried } = args;
+  const filter = { states, createdSince, unretried };
+  const found = await findJobs({ workspaceId, limit: MAX_READ, cursor, filter, isFull: false }, call, ports);
+  const { data, page, read, drift } = found;
+  const end = endText(found, filter);
+  const rows = data.map((job) => {
+    const { updatedAt, recipeVersionId } = job;
+    const summary = summarizeJob(job, ports.retries.get(job.id));
+    const cells: Readonly<Record<string, unknown>> = {
+      ...summary,
+      updatedAt: truncateToSeconds(updatedAt),
+      recipeVersionId,
+    };
+    return COLUMNS.map((column) => String(cells[column] ?? ""));
+  });
+  const isMore = page.hasMore && page.nextCursor !== null && end === undefined;
+  const rest = isMore ? { workspaceId, ...filter, cursor: page.nextCursor } : undefined;
+  const summary = [findingText(found), end].filter((text) => text !== undefined).join(" ");
+  return { columns: COLUMNS, rows, fields: { counts: countStates(data), read, page }, summary, lines: [], drift, rest };
+}
 
 const toCompletionValue = ({ id, state, failure }: Job): CompletionValue => ({
   value: id,
   name: `${state} ${failure?.code ?? ""}`,
   isUnresolved: !ENDED.has(state),
 });
-
-const query = listMicJobs.query.shape;
 
 export const listJobs = defineTool({
   endpoint: listMicJobs,
@@ -26,13 +217,7 @@ export const listJobs = defineTool({
   description: "List the workspace's jobs: id, state, stage, failure. A filter reads up to 1,000 jobs per call.",
   searchHint: "failed, running, finished, today",
   effect: "read",
-  input: z.strictObject({
-    ...query,
-    limit: query.limit.describe(`Rows (default ${DEFAULT_JOB_PAGE}).`),
-    cursor: query.cursor.describe(cursorText),
-    ...jobFilter,
-    view,
-  }),
+  input,
   output: outputs.page<Job>({ counts: outputs.object, read: outputs.object }),
   completions: {
     kind: "jobId",
@@ -41,6 +226,9 @@ export const listJobs = defineTool({
     toValues: (jobs) =>
       jobs.toSorted((one, other) => Date.parse(other.createdAt) - Date.parse(one.createdAt)).map(toCompletionValue),
   },
-  run,
+  run: (args, call, ports) =>
+    args.states !== undefined || args.createdSince !== undefined || args.unretried === true
+      ? listFilteredJobs(args, call, ports)
+      : listJobPage(args, call, ports),
   tabulate,
 });
