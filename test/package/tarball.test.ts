@@ -180,7 +180,9 @@ test("the licenses name every data source of the tables in the package", async (
     const [head = "", ...rows] = (await readFile(packageFile(path), "utf8")).trim().split("\n");
     const column = head.split("\t").indexOf("source");
     for (const row of column < 0 ? [] : rows) sources.add(row.split("\t")[column] ?? "");
+    // In a cell of names: "Cuddapah (former 2005, gazette-ap)".
+    for (const [, source = ""] of rows.join("\n").matchAll(/, ([\w-]+)\)(?= \+ |\t|\n|$)/g)) sources.add(source);
   }
-  expect([...sources]).toContain("wikipedia-districts");
+  expect([...sources]).toEqual(expect.arrayContaining(["wikipedia-districts", "gazette-ap", "iso-3166-2"]));
   for (const source of sources) expect(licenses).toContain(`\n${source}: `);
 });
