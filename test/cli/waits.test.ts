@@ -1,15 +1,15 @@
 // Commands that wait for the API: each ends with a result or an error and its documented exit code, never silently with 0.
-import { fileURLToPath } from "node:url";
-import { describe, expect, test } from "vitest";
+import { expect, test } from "vitest";
 import { commandNames } from "../../src/cli/commands.ts";
 import { PLAYGROUND_CONTRACT } from "../../src/contract/playground.ts";
 import { enveloped, job } from "../contract/samples.ts";
-import { run, start } from "../mcp/stdio/child.ts";
+import { run as runProcess } from "../mcp/stdio/child.ts";
+import { runInProcess as run } from "../support/command.ts";
+import { speedUpTimers } from "../support/fast-timers.ts";
 import { describeWithKeychain, sessionForTest } from "../support/secret-service.ts";
 import { answer, neverAnswer, refusingBaseUrl, type Step, stubForTest } from "../support/stub.ts";
 
 const JOB = `micjob_${"0".repeat(32)}`;
-const FAST_TIMERS = ["--import", fileURLToPath(new URL("fast-timers.mjs", import.meta.url))];
 
 const GEOGRAPHY = [
   ["call", "list_states"],
@@ -40,6 +40,7 @@ const LOCAL = [["actions"], ["status"], ["resolve"], ["resolve", "--dry-run"], [
 const WITHOUT_API = [
   ...cases([...GEOGRAPHY, ...JOBS], 1),
   ...cases([["call", "list_jobs"], ["call", "get_usage", "DAY"], ["show", "usage"], ["doctor"]], 1),
+  ...cases([["watch", JOB, "--timeout", "1"]], 1),
   ...cases(LOCAL, 0),
 ];
 
@@ -47,7 +48,7 @@ const WITHOUT_API = [
 const OTHERS = ["serve", "demo", "install", "logout", "teams", "migrate", "emulator", "completion"];
 
 test("each command is run without the API", () => {
-  const tested = [...WITHOUT_API.map(({ words }) => words[0]), "watch", "login"];
+  const tested = [...WITHOUT_API.map(({ words }) => words[0]), "login"];
   expect(new Set([...tested, ...OTHERS])).toEqual(new Set(commandNames));
 });
 
@@ -57,73 +58,44 @@ const credentials = {
   MIC_WORKSPACE_ID: "micws_1",
 };
 
-interface RunOptions {
-  readonly env: Readonly<Record<string, string>>;
-  readonly node?: readonly string[];
+async function expectExitCodes(all: readonly Case[], env: Readonly<Record<string, string>>): Promise<void> {
+  const results = [];
+  for (const { words, code: expectedCode } of all) {
+    const { code, stdout, stderr } = await run(words, { env: { ...credentials, ...env } });
+    const isReported = expectedCode !== 1 || words[0] === "doctor" || /failed \(|Retrying\./.test(stderr);
+    results.push({ words, isSilent: `${stdout}${stderr}`.trim() === "", isReported, code });
+  }
+  expect(results).toEqual(all.map(({ words, code }) => ({ words, isSilent: false, isReported: true, code })));
 }
 
-async function expectExitCodes(all: readonly Case[], { env, node = [] }: RunOptions): Promise<void> {
-  const results = all.map(async ({ words, code }) => {
-    const { stdout, stderr, ...rest } = await run(words, { env: { ...credentials, ...env }, node });
-    const isSilent = `${stdout}${stderr}`.trim() === "";
-    return { words, isSilent, isReported: code !== 1 || words[0] === "doctor" || stderr.includes("failed ("), ...rest };
-  });
-  const expected = all.map(({ words, code }) => ({ words, isSilent: false, isReported: true, code }));
-  expect(await Promise.all(results)).toEqual(expected);
-}
-
-/** `watch` retries until it is stopped. It reports that, and Ctrl-C ends it with 1. */
-async function expectWatchRetries({ env, node = [] }: RunOptions): Promise<void> {
-  const program = start(["watch", JOB], { env: { ...credentials, ...env }, node });
-  const isRetrying = new Promise<void>((resolve) => {
-    program.process.stderr.on("data", () => {
-      if (program.stderr().split("Retrying.").length > 2) resolve();
-    });
-  });
-  await Promise.race([isRetrying, program.exit]);
-  program.process.kill("SIGINT");
-  expect(await program.exit).toEqual({ code: 1, signal: null });
-  expect(program.stderr()).toContain("Stopped watching");
-}
-
-/** Settings with a stub that answers every request with this step, including token requests. */
-async function settingWithStub(step: Step): Promise<RunOptions> {
+/** The base URL of a stub that answers every request with this step, including token requests. */
+async function startStubWith(step: Step): Promise<string> {
   const stub = await stubForTest();
   stub.respond(() => step);
   stub.respondToToken(() => step);
-  return { env: { MIC_BASE_URL: stub.baseUrl } };
+  return stub.baseUrl;
 }
 
-describe.each([
-  [
-    "refuses connections",
-    async (): Promise<RunOptions> => ({ env: { MIC_BASE_URL: await refusingBaseUrl() }, node: FAST_TIMERS }),
-  ],
-  [
-    "has a name that does not resolve",
-    async (): Promise<RunOptions> => ({ env: { MIC_BASE_URL: "https://mic.invalid" }, node: FAST_TIMERS }),
-  ],
-  ["answers 503", async (): Promise<RunOptions> => ({ ...(await settingWithStub(answer(503))), node: FAST_TIMERS })],
-  ["never answers", async (): Promise<RunOptions> => ({ ...(await settingWithStub(neverAnswer)), node: FAST_TIMERS })],
-])("when the API %s", (_, setting) => {
-  test("each command exits with its documented code and reports the error", { timeout: 60_000 }, async () => {
-    await expectExitCodes(WITHOUT_API, await setting());
-  });
+test.each([
+  ["refuses connections", refusingBaseUrl],
+  ["has a name that does not resolve", async () => "https://mic.invalid"],
+  ["answers 503", () => startStubWith(answer(503))],
+  ["never answers", () => startStubWith(neverAnswer)],
+])("when the API %s, each command exits with its documented code and reports the error", async (_, startService) => {
+  speedUpTimers();
+  await expectExitCodes(WITHOUT_API, { MIC_BASE_URL: await startService() });
+});
 
-  describeWithKeychain("with a keychain", () => {
-    test("login stores nothing and reports the error", { timeout: 60_000 }, async () => {
-      const session = await sessionForTest();
-      const { env, node = [] } = await setting();
-      const flags = ["--base-url", env["MIC_BASE_URL"] ?? "", "--client-id", "client", "--secret-stdin"];
-      const options = { env: session.env, node, input: credentials.MIC_CLIENT_SECRET };
-      const { code, stdout, stderr } = await run(["login", ...flags], options);
-      expect({ code, stdout }).toEqual({ code: 1, stdout: "" });
-      expect(stderr).toContain("Nothing was stored.");
-    });
-  });
-
-  test("watch retries until it is stopped", { timeout: 60_000 }, async () => {
-    await expectWatchRetries(await setting());
+describeWithKeychain("with a keychain", () => {
+  // login.test.ts tests the other errors of the API.
+  test("login stores nothing and reports an API that never answers", async () => {
+    const session = await sessionForTest();
+    // The limit of the keychain becomes shorter, too.
+    speedUpTimers(10);
+    const flags = ["--base-url", await startStubWith(neverAnswer), "--client-id", "client", "--secret-stdin"];
+    const { code, stdout, stderr } = await run(["login", ...flags], { env: session.env, input: "the-secret" });
+    expect({ code, stdout }).toEqual({ code: 1, stdout: "" });
+    expect(stderr).toContain("Nothing was stored.");
   });
 });
 
@@ -138,25 +110,34 @@ function answerRequest(target: string): Step {
   return answer(200, { contract, state: code, districts: [{ code: "1", name: "Panaji", mandalCount: 4 }] });
 }
 
-test("when the API asks every request to wait a second, each command waits and answers", {
-  timeout: 60_000,
-}, async () => {
-  const results = [...GEOGRAPHY, ...JOBS, ...LOCAL, ["watch", JOB]].map(async (words) => {
-    const stub = await stubForTest();
-    const requested = new Set<string>();
-    stub.respond(({ target }) => {
-      if (requested.has(target)) return answerRequest(target);
-      requested.add(target);
-      return answer(429, { status: "PLAYGROUND_RATE_LIMITED" }, { "retry-after": "1" });
-    });
-    await expectExitCodes([{ words, code: 0 }], { env: { MIC_BASE_URL: stub.baseUrl } });
+/** Starts a stub that asks every request to wait a second, and then answers it. */
+async function startBusyService(): Promise<string> {
+  const stub = await stubForTest();
+  const requested = new Set<string>();
+  stub.respond(({ target }) => {
+    if (requested.has(target)) return answerRequest(target);
+    requested.add(target);
+    return answer(429, { status: "PLAYGROUND_RATE_LIMITED" }, { "retry-after": "1" });
   });
-  await Promise.all(results);
+  return stub.baseUrl;
+}
+
+test("when the API asks every request to wait a second, each command waits and answers", async () => {
+  speedUpTimers();
+  for (const words of [...GEOGRAPHY, ...JOBS, ...LOCAL, ["watch", JOB]])
+    await expectExitCodes([{ words, code: 0 }], { MIC_BASE_URL: await startBusyService() });
+});
+
+test("a command's process stays alive while the command waits", async () => {
+  const { code, stdout } = await runProcess(["call", "list_states"], {
+    env: { MIC_BASE_URL: await startBusyService() },
+  });
+  expect({ code, stdout }).toEqual({ code: 0, stdout: expect.stringContaining("State GA") });
 });
 
 test("doctor reports an API whose rate limit is used up as reachable", async () => {
-  const { env } = await settingWithStub(answer(429, { status: "PLAYGROUND_RATE_LIMITED" }, { "retry-after": "50" }));
-  const { stdout } = await run(["doctor"], { env: { ...credentials, ...env } });
+  const limited = answer(429, { status: "PLAYGROUND_RATE_LIMITED" }, { "retry-after": "50" });
+  const { stdout } = await run(["doctor"], { env: { ...credentials, MIC_BASE_URL: await startStubWith(limited) } });
   expect(stdout).toMatch(/^ok +geography API +reachable; .* next request in 50 s$/m);
 });
 
@@ -164,7 +145,7 @@ test("a command that ends without a result says so and exits with 1", async () =
   // The timer that keeps the process alive is the only interval, so the preload calls unref() on every interval.
   const unrefTimers = "data:text/javascript,const f=setInterval;globalThis.setInterval=(c,ms)=>f(c,ms).unref()";
   const env = { MIC_BASE_URL: await refusingBaseUrl() };
-  const { code, stdout, stderr } = await run(["call", "list_states"], { env, node: ["--import", unrefTimers] });
+  const { code, stdout, stderr } = await runProcess(["call", "list_states"], { env, node: ["--import", unrefTimers] });
   expect({ code, stdout }).toEqual({ code: 1, stdout: "" });
   expect(stderr).toContain("the command ended without a result");
 });

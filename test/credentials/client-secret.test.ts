@@ -2,19 +2,17 @@
 import { execFileSync } from "node:child_process";
 import { chmod, writeFile } from "node:fs/promises";
 import { join } from "node:path";
-import { fileURLToPath } from "node:url";
 import { describe, expect } from "vitest";
 import { basicHeader } from "../../src/credentials/oauth.ts";
 import { enveloped, job } from "../contract/samples.ts";
-import { run as runProcess } from "../mcp/stdio/child.ts";
 import { runInProcess as run } from "../support/command.ts";
+import { speedUpTimers } from "../support/fast-timers.ts";
 import { test } from "../support/fixtures.ts";
 import { inProcessClientForTest } from "../support/mcp.ts";
 import { answer, type Stub } from "../support/stub.ts";
 import { folderForTest } from "../support/temporary-folder.ts";
 
 const SECRET = "s3cr3t $(touch x) `y`";
-const FAST_TIMERS = ["--import", fileURLToPath(new URL("../cli/fast-timers.mjs", import.meta.url))];
 
 const headerFor = (clientSecret: string) => basicHeader({ clientId: "client", clientSecret });
 
@@ -34,11 +32,9 @@ async function secretFile(text: string, mode = 0o600): Promise<string> {
 /** A program that runs this script. */
 const commandOf = (script: string): string => JSON.stringify([process.execPath, "-e", script]);
 
-async function callGetJob(stub: Stub, env: Readonly<Record<string, string>>, node?: readonly string[]) {
+async function callGetJob(stub: Stub, env: Readonly<Record<string, string>>) {
   stub.respond(() => answer(200, enveloped(job)));
-  const options = { env: { MIC_LOG_LEVEL: "debug", ...settings(stub, env) } };
-  const args = ["call", "get_job", job.id];
-  const result = await (node ? runProcess(args, { ...options, node }) : run(args, options));
+  const result = await run(["call", "get_job", job.id], { env: { MIC_LOG_LEVEL: "debug", ...settings(stub, env) } });
   expect(result.stdout + result.stderr).not.toContain(SECRET);
   return result;
 }
@@ -154,8 +150,9 @@ describe("MIC_CLIENT_SECRET_COMMAND", () => {
   });
 
   test("a program that does not end is stopped, even if its child keeps the pipe open", async ({ stub }) => {
+    speedUpTimers();
     const MIC_CLIENT_SECRET_COMMAND = JSON.stringify(["sh", "-c", "sleep 30 & sleep 30"]);
-    const { code, stderr } = await callGetJob(stub, { MIC_CLIENT_SECRET_COMMAND }, FAST_TIMERS);
+    const { code, stderr } = await callGetJob(stub, { MIC_CLIENT_SECRET_COMMAND });
     expect({ code, stderr }).toEqual({ code: 4, stderr: expect.stringContaining('"sh" did not end within 20 s') });
   });
 });
