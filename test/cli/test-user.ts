@@ -4,7 +4,8 @@ import * as z from "zod/v4";
 import { startEmulator } from "../../src/emulator/index.ts";
 import { Service } from "../emulator/service.ts";
 import { createJobBodyForFile, submitJob } from "../emulator/work.ts";
-import { run, start } from "../mcp/stdio/child.ts";
+import { start } from "../mcp/stdio/child.ts";
+import { runInProcess } from "../support/command.ts";
 import { emulatorEnv } from "../support/mcp.ts";
 import { folderForTest } from "../support/temporary-folder.ts";
 
@@ -29,12 +30,12 @@ export async function userForTest(stageMs = 20) {
     MIC_STATE_DIR: `${folder}/state`,
     MIC_DOWNLOAD_DIR: folder,
   };
-  const runCommand = (...args: readonly string[]) => run(args, { env });
+  const runCommand = (...args: readonly string[]) => runInProcess(args, { env });
 
   return {
     service,
     env,
-    /** Runs `mic-mcp ARGS` until it exits; its stdin is not a terminal. */
+    /** Runs `mic-mcp ARGS` until it ends; its stdin is not a terminal. */
     type: runCommand,
     /** Starts the command without waiting for its exit. */
     startCommand: (...args: readonly string[]) => start(args, { env }),
