@@ -13,11 +13,11 @@ import { createManualClock } from "../support/emulator.ts";
 import { fakeClockCommand, fakeClockMissing } from "../support/fake-clock.ts";
 import { createLatch } from "../support/latch.ts";
 import { emulatorEnv } from "../support/mcp.ts";
-import { type PostgresServer, postgresMissing, startPostgres } from "../support/postgres.ts";
 import { inProcessServerForTest, startServer } from "../support/server.ts";
 import { answer, holdUntil, type Stub } from "../support/stub.ts";
 import { folderForTest } from "../support/temporary-folder.ts";
 import { isThorough } from "../support/thorough.ts";
+import { describeWithPostgres } from "../teams/services.ts";
 import { runArguments } from "./run-arguments.ts";
 
 const HOUR_S = 3_600;
@@ -28,18 +28,13 @@ describe("a call that is repeated after its result was used", () => {
   let service: Service;
   let emulator: Emulator;
   let world: ExampleData;
-  let postgres: PostgresServer | undefined;
   beforeAll(async () => {
     const clock = createManualClock();
     emulator = await startEmulator({ clock });
     service = new Service(emulator, clock);
     world = await createExampleData(service);
-    if (postgresMissing === undefined) postgres = await startPostgres();
   });
-  afterAll(async () => {
-    await emulator.close();
-    await postgres?.stop();
-  });
+  afterAll(() => emulator.close());
 
   const exampleOf = async (id: Parameters<typeof createRequest>[1]): Promise<object> => {
     const { path = {}, body = {} } = await createRequest(world, id);
@@ -120,10 +115,11 @@ describe("a call that is repeated after its result was used", () => {
 
   test.each(rows)("%s runs once on SQLite", (...row) => expectExecutedOnce(row, {}));
 
-  test.skipIf(postgresMissing !== undefined).each(rows)(
-    `%s runs once on PostgreSQL${postgresMissing === undefined ? "" : ` (skipped: ${postgresMissing})`}`,
-    async (...row) => expectExecutedOnce(row, { MIC_JOURNAL_URL: (await postgres?.createDatabase()) ?? "" }),
-  );
+  describeWithPostgres("with PostgreSQL", (postgres) => {
+    test.each(rows)("%s runs once on PostgreSQL", async (...row) =>
+      expectExecutedOnce(row, { MIC_JOURNAL_URL: await postgres().createDatabase() }),
+    );
+  });
 });
 
 const createdJob = (id: string) => answer(202, enveloped({ ...job, id }));

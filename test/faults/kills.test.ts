@@ -17,11 +17,11 @@ import { callMessage, initializedMessage, initializeMessage, start } from "../mc
 import { createManualClock } from "../support/emulator.ts";
 import { serveHttpInProcess } from "../support/in-process.ts";
 import { bareEnvironment, emulatorEnv, entryArguments } from "../support/mcp.ts";
-import { type PostgresServer, postgresMissing, startPostgres } from "../support/postgres.ts";
 import { createSeededRandom } from "../support/random.ts";
 import { type CallResult, readResult } from "../support/results.ts";
 import { inProcessServerForTest, startServer } from "../support/server.ts";
 import { folderForTest } from "../support/temporary-folder.ts";
+import { describeWithPostgres } from "../teams/services.ts";
 
 const SEED = Number(process.env["FAULT_SEED"] ?? 20_261_122);
 const KILLS = Number(process.env["FAULT_KILLS"] ?? 2);
@@ -38,38 +38,13 @@ type Call = (tool: string, args: object) => Promise<CallResult>;
 let emulator: Emulator;
 let service: Service;
 let body: object;
-let postgres: PostgresServer | undefined;
 beforeAll(async () => {
   const clock = createManualClock();
   emulator = await startEmulator({ clock });
   service = new Service(emulator, clock);
   body = Object((await createRequest(await createExampleData(service), OPERATION)).body);
-  if (postgresMissing === undefined) postgres = await startPostgres();
 });
-afterAll(async () => {
-  await emulator.close();
-  await postgres?.stop();
-});
-
-const journals: readonly (readonly [string, () => Promise<{ env: Environment; database: Database }>])[] = [
-  [
-    "SQLite",
-    async () => {
-      const stateDir = await folderForTest();
-      return { env: { MIC_STATE_DIR: stateDir }, database: await openSqlite(stateDir) };
-    },
-  ],
-  [
-    "PostgreSQL",
-    async () => {
-      const url = (await postgres?.createDatabase()) ?? "";
-      return {
-        env: { MIC_STATE_DIR: await folderForTest(), MIC_JOURNAL_URL: url },
-        database: await openPostgres(url, { connections: 1 }),
-      };
-    },
-  ],
-];
+afterAll(() => emulator.close());
 
 /** Arguments of the client that never reads. */
 interface Task {
@@ -153,12 +128,14 @@ const transports: readonly (readonly [string, TransportCase])[] = [
   ["HTTP, 2026-07-28", createHttpCase("modern")],
 ];
 
-describe.each(journals)("%s", (journalName, openJournal) => {
-  const missing = journalName === "PostgreSQL" ? postgresMissing : undefined;
-  const title = `%s: ${KILLS} clients and ${KILLS} servers are killed, ${REPETITIONS} calls are repeated${missing === undefined ? "" : ` (skipped: ${missing})`}`;
+interface OpenedJournal {
+  readonly env: Environment;
+  readonly database: Database;
+}
 
-  test.skipIf(missing !== undefined).each(transports)(
-    title,
+function testKills(journalName: string, openJournal: () => Promise<OpenedJournal>): void {
+  test.each(transports)(
+    `%s: ${KILLS} clients and ${KILLS} servers are killed, ${REPETITIONS} calls are repeated`,
     { timeout: 60_000 + KILLS * 10_000 },
     async (transportName, { open, sendToProcess }) => {
       const journal = await openJournal();
@@ -231,4 +208,19 @@ describe.each(journals)("%s", (journalName, openJournal) => {
       expect([executions, Number(row?.["count"])]).toEqual([counts.actions, counts.actions]);
     },
   );
+}
+
+describe("SQLite", () => {
+  testKills("SQLite", async () => {
+    const stateDir = await folderForTest();
+    return { env: { MIC_STATE_DIR: stateDir }, database: await openSqlite(stateDir) };
+  });
+});
+
+describeWithPostgres("PostgreSQL", (postgres) => {
+  testKills("PostgreSQL", async () => {
+    const url = await postgres().createDatabase();
+    const env = { MIC_STATE_DIR: await folderForTest(), MIC_JOURNAL_URL: url };
+    return { env, database: await openPostgres(url, { connections: 1 }) };
+  });
 });

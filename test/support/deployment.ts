@@ -52,12 +52,11 @@ export interface DeploymentOptions {
   readonly emulator?: EmulatorOptions;
   /** Base URL of the teams' API (default: the emulator). */
   readonly service?: string;
-  /** Value of MIC_DATABASE_URL (default: a separate server without replicas). */
+  /** A server without replicas (default: a separate one), or the value of MIC_DATABASE_URL for any other server. */
+  readonly postgres?: PostgresServer;
   readonly databaseUrl?: string;
 }
 
-/** No test here concerns the disk after a power failure. The semantics of commits are unchanged. */
-const FAST_SETTINGS = ["fsync=off", "full_page_writes=off", "autovacuum=off", "max_connections=300"];
 const LOCAL_DURABILITY = { MIC_DATABASE_DURABILITY: "local" };
 
 /** More than any test produces: records that the emulator drops would look like lost actions. */
@@ -81,7 +80,7 @@ export async function startDeployment(options: DeploymentOptions): Promise<Deplo
   try {
     const postgres: PostgresServer | undefined =
       options.databaseUrl === undefined
-        ? withCleanup(await startPostgres(FAST_SETTINGS), (server) => server.stop())
+        ? (options.postgres ?? withCleanup(await startPostgres(), (server) => server.stop()))
         : undefined;
     const databaseUrl = options.databaseUrl ?? (await postgres?.createDatabase()) ?? "";
     const emulator = withCleanup(

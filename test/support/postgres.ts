@@ -130,8 +130,11 @@ export async function queryPostgres(url: string, text: string): Promise<readonly
   }
 }
 
-/** Settings for tests that do not depend on the disk after a crash. */
-const NON_DURABLE_SETTINGS = ["fsync=off", "full_page_writes=off", "synchronous_commit=off", "autovacuum=off"];
+/** Settings for tests that do not depend on the disk after a crash. The program sets synchronous_commit itself. */
+const NON_DURABLE_SETTINGS = [
+  ...["fsync=off", "full_page_writes=off", "synchronous_commit=off", "autovacuum=off"],
+  "max_connections=300",
+];
 
 /** Starts a server. `settings`: as after -c. */
 export async function startPostgres(settings: readonly string[] = NON_DURABLE_SETTINGS): Promise<PostgresServer> {

@@ -2,15 +2,15 @@
 import { execFileSync } from "node:child_process";
 import { writeFileSync } from "node:fs";
 import { join, resolve } from "node:path";
-import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { describe, expect, test } from "vitest";
 import { stringify } from "yaml";
-import { type Deployment, deploymentMissing, startDeployment } from "../support/deployment.ts";
 import { connectHttp } from "../support/mcp.ts";
 import { queryPostgres } from "../support/postgres.ts";
 import { isInstalled } from "../support/process.ts";
 import { folderForTest } from "../support/temporary-folder.ts";
+import { describeWithDeployment } from "./services.ts";
 
-const missing = deploymentMissing ?? (isInstalled("promtool") ? undefined : "promtool is not installed");
+const missing = isInstalled("promtool") ? undefined : "promtool is not installed";
 const ALERTS = resolve("deploy/prometheus/alerts.yaml");
 
 type Scrape = ReadonlyMap<string, string>;
@@ -37,132 +37,129 @@ async function fires(alert: string, scrapes: readonly Scrape[]): Promise<boolean
   }
 }
 
+const OPTIONS = {
+  instances: 1,
+  teams: 1,
+  env: {
+    MIC_LOG_LEVEL: "info",
+    OTEL_METRICS_EXPORTER: "prometheus",
+    OTEL_EXPORTER_PROMETHEUS_HOST: "127.0.0.1",
+    OTEL_EXPORTER_PROMETHEUS_PORT: "0",
+  },
+};
+
 describe.skipIf(missing !== undefined)(`monitoring${missing === undefined ? "" : ` (skipped: ${missing})`}`, () => {
-  let running: Deployment | undefined;
-  beforeAll(async () => {
-    running = await startDeployment({
-      instances: 1,
-      teams: 1,
-      env: {
-        MIC_LOG_LEVEL: "info",
-        OTEL_METRICS_EXPORTER: "prometheus",
-        OTEL_EXPORTER_PROMETHEUS_HOST: "127.0.0.1",
-        OTEL_EXPORTER_PROMETHEUS_PORT: "0",
-      },
-    });
-  }, 120_000);
-  afterAll(() => running?.stop());
-
-  function setUp() {
-    if (!running) throw new Error("the deployment runs only during tests");
-    const { url, teams, issueToken, provider, emulator, databaseUrl, fleet } = running;
-    const output = () => fleet.instances[0]?.output() ?? "";
-    const readyStatus = async () => Object(await (await fetch(`${fleet.instances[0]?.url}/readyz`)).json()).status;
-    return {
-      provider,
-      output,
-      readyStatus,
-      execute: (sql: string) => queryPostgres(databaseUrl, sql),
-      async scrape(): Promise<Scrape> {
-        const [, metricsUrl = ""] = /"url":"(http[^"]+\/metrics)"/.exec(output()) ?? [];
-        const lines = (await (await fetch(metricsUrl)).text()).split("\n").filter((line) => /^[a-z]/.test(line));
-        return new Map(
-          lines.map((line) => [line.slice(0, line.lastIndexOf(" ")), line.slice(line.lastIndexOf(" ") + 1)]),
-        );
-      },
-      async call(tool: string, count = 1) {
-        const client = await connectHttp("v2-modern", url, { token: await issueToken("ann", teams) });
-        const results = await Promise.all(Array.from({ length: count }, () => client.callTool(tool)));
-        await client.close();
-        return results;
-      },
-      status: async () =>
-        (
-          await fetch(url, {
+  describeWithDeployment("of a deployment", OPTIONS, (deployment) => {
+    function setUp() {
+      const { url, teams, issueToken, provider, emulator, databaseUrl, fleet } = deployment();
+      const output = () => fleet.instances[0]?.output() ?? "";
+      const readyStatus = async () => Object(await (await fetch(`${fleet.instances[0]?.url}/readyz`)).json()).status;
+      return {
+        provider,
+        output,
+        readyStatus,
+        execute: (sql: string) => queryPostgres(databaseUrl, sql),
+        async scrape(): Promise<Scrape> {
+          const [, metricsUrl = ""] = /"url":"(http[^"]+\/metrics)"/.exec(output()) ?? [];
+          const lines = (await (await fetch(metricsUrl)).text()).split("\n").filter((line) => /^[a-z]/.test(line));
+          return new Map(
+            lines.map((line) => [line.slice(0, line.lastIndexOf(" ")), line.slice(line.lastIndexOf(" ") + 1)]),
+          );
+        },
+        async call(tool: string, count = 1) {
+          const client = await connectHttp("v2-modern", url, { token: await issueToken("ann", teams) });
+          const results = await Promise.all(Array.from({ length: count }, () => client.callTool(tool)));
+          await client.close();
+          return results;
+        },
+        status: async () =>
+          (
+            await fetch(url, {
+              method: "POST",
+              headers: { authorization: `Bearer ${await issueToken(`u${Math.random()}`, teams)}` },
+            })
+          ).status,
+        injectFault: (operationId: string, times: number) =>
+          fetch(`${emulator.baseUrl}/__emulator/faults`, {
             method: "POST",
-            headers: { authorization: `Bearer ${await issueToken(`u${Math.random()}`, teams)}` },
-          })
-        ).status,
-      injectFault: (operationId: string, times: number) =>
-        fetch(`${emulator.baseUrl}/__emulator/faults`, {
-          method: "POST",
-          headers: { "content-type": "application/json" },
-          body: JSON.stringify({ operationId, times, fault: { kind: "status", status: 500 } }),
-        }),
-    };
-  }
+            headers: { "content-type": "application/json" },
+            body: JSON.stringify({ operationId, times, fault: { kind: "status", status: 500 } }),
+          }),
+      };
+    }
 
-  /** Expects that the alert does not fire before the error, fires with it, and that the log then has a line with the cause. */
-  async function expectAlert(alert: string, cause: RegExp, inject: () => Promise<unknown>): Promise<void> {
-    const { scrape, output } = setUp();
-    const before = await scrape();
-    expect(await fires(alert, [before, before])).toBe(false);
-    const from = output().length;
-    await inject();
-    const first = await scrape();
-    await inject();
-    expect(await fires(alert, [before, first, await scrape()])).toBe(true);
-    expect(output().slice(from)).toMatch(cause);
-  }
+    /** Expects that the alert does not fire before the error, fires with it, and that the log then has a line with the cause. */
+    async function expectAlert(alert: string, cause: RegExp, inject: () => Promise<unknown>): Promise<void> {
+      const { scrape, output } = setUp();
+      const before = await scrape();
+      expect(await fires(alert, [before, before])).toBe(false);
+      const from = output().length;
+      await inject();
+      const first = await scrape();
+      await inject();
+      expect(await fires(alert, [before, first, await scrape()])).toBe(true);
+      expect(output().slice(from)).toMatch(cause);
+    }
 
-  /** Runs the body of a trigger (PL/pgSQL) at each check of the database; then the instance has the status, and later recovers. */
-  async function expectAlertOnCommit(body: string, status: string, cause: RegExp): Promise<void> {
-    const { execute, readyStatus } = setUp();
-    await execute(`CREATE FUNCTION injected() RETURNS trigger LANGUAGE plpgsql AS 'BEGIN ${body} END'`);
-    await execute(
-      "CREATE TRIGGER injected BEFORE INSERT OR UPDATE ON deployment FOR EACH ROW EXECUTE FUNCTION injected()",
-    );
-    await expectAlert("MicDatabaseDegraded", cause, async () => {
-      await expect.poll(readyStatus, { timeout: 15_000 }).toBe(status);
-    });
-    await execute("DROP FUNCTION injected CASCADE");
-    await expect.poll(readyStatus, { timeout: 15_000 }).toBe("ok");
-  }
+    /** Runs the body of a trigger (PL/pgSQL) at each check of the database; then the instance has the status, and later recovers. */
+    async function expectAlertOnCommit(body: string, status: string, cause: RegExp): Promise<void> {
+      const { execute, readyStatus } = setUp();
+      await execute(`CREATE FUNCTION injected() RETURNS trigger LANGUAGE plpgsql AS 'BEGIN ${body} END'`);
+      await execute(
+        "CREATE TRIGGER injected BEFORE INSERT OR UPDATE ON deployment FOR EACH ROW EXECUTE FUNCTION injected()",
+      );
+      await expectAlert("MicDatabaseDegraded", cause, async () => {
+        await expect.poll(readyStatus, { timeout: 15_000 }).toBe(status);
+      });
+      await execute("DROP FUNCTION injected CASCADE");
+      await expect.poll(readyStatus, { timeout: 15_000 }).toBe("ok");
+    }
 
-  test("errors of the API fire MicApiErrors", async () => {
-    const { call, injectFault } = setUp();
-    await call("list_jobs");
-    await expectAlert("MicApiErrors", /"kind":"upstream_unavailable","status":500.*"tool call failed"/, async () => {
-      await injectFault("listMicJobs", 18);
-      for (const { isError } of await call("list_jobs", 3)) expect(isError).toBe(true);
-    });
-  }, 120_000);
-
-  test("a token endpoint that is down fires MicTokenEndpointErrors", async () => {
-    const { injectFault, call, execute } = setUp();
-    // Every team gets new tokens when it changes.
-    await expectAlert("MicTokenEndpointErrors", /"tool call failed"/, async () => {
-      await execute("UPDATE teams SET changed_at = changed_at + 1");
-      await execute("SELECT pg_notify('mic_teams', 'team-1')");
-      await injectFault("token", 6);
+    test("errors of the API fire MicApiErrors", async () => {
+      const { call, injectFault } = setUp();
       await call("list_jobs");
-    });
-  }, 120_000);
+      await expectAlert("MicApiErrors", /"kind":"upstream_unavailable","status":500.*"tool call failed"/, async () => {
+        await injectFault("listMicJobs", 18);
+        for (const { isError } of await call("list_jobs", 3)) expect(isError).toBe(true);
+      });
+    }, 120_000);
 
-  test("a slow database is degraded and fires MicDatabaseDegraded", async () => {
-    await expectAlertOnCommit(
-      "PERFORM pg_sleep(0.7); RETURN NEW;",
-      "degraded",
-      /"dependency":"database","status":"degraded".*"reason":"slow"/,
-    );
-  }, 60_000);
+    test("a token endpoint that is down fires MicTokenEndpointErrors", async () => {
+      const { injectFault, call, execute } = setUp();
+      // Every team gets new tokens when it changes.
+      await expectAlert("MicTokenEndpointErrors", /"tool call failed"/, async () => {
+        await execute("UPDATE teams SET changed_at = changed_at + 1");
+        await execute("SELECT pg_notify('mic_teams', 'team-1')");
+        await injectFault("token", 6);
+        await call("list_jobs");
+      });
+    }, 120_000);
 
-  test("a full disk of the database fires MicDatabaseDegraded, and the instance is not ready", async () => {
-    await expectAlertOnCommit(
-      "RAISE EXCEPTION USING MESSAGE = ''could not extend file: No space left on device'', ERRCODE = ''53100'';",
-      "not ready",
-      /"status":"failed".*No space left on device/,
-    );
-  }, 60_000);
+    test("a slow database is degraded and fires MicDatabaseDegraded", async () => {
+      await expectAlertOnCommit(
+        "PERFORM pg_sleep(0.7); RETURN NEW;",
+        "degraded",
+        /"dependency":"database","status":"degraded".*"reason":"slow"/,
+      );
+    }, 60_000);
 
-  test("keys of the identity provider that are rotated twice fire MicSignInUnavailable", async () => {
-    const { provider, status } = setUp();
-    await expectAlert("MicSignInUnavailable", /"refusal":"signing_key_unknown"/, async () => {
-      for (let rotation = 0; rotation < 2; rotation++) {
-        await provider.rotateKeys();
-        await status();
-      }
-      await expect.poll(status).toBe(503);
-    });
-  }, 60_000);
+    test("a full disk of the database fires MicDatabaseDegraded, and the instance is not ready", async () => {
+      await expectAlertOnCommit(
+        "RAISE EXCEPTION USING MESSAGE = ''could not extend file: No space left on device'', ERRCODE = ''53100'';",
+        "not ready",
+        /"status":"failed".*No space left on device/,
+      );
+    }, 60_000);
+
+    test("keys of the identity provider that are rotated twice fire MicSignInUnavailable", async () => {
+      const { provider, status } = setUp();
+      await expectAlert("MicSignInUnavailable", /"refusal":"signing_key_unknown"/, async () => {
+        for (let rotation = 0; rotation < 2; rotation++) {
+          await provider.rotateKeys();
+          await status();
+        }
+        await expect.poll(status).toBe(503);
+      });
+    }, 60_000);
+  });
 });

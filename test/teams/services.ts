@@ -1,18 +1,36 @@
-// Starts a service for all tests of a block, or skips them with the reason if its programs are missing.
-import { afterAll, beforeAll, describe } from "vitest";
+// Provides PostgreSQL or a deployment for all tests of a block, or skips them with the reason if its programs are missing.
+import { afterAll, test as base, describe } from "vitest";
 import { type Deployment, type DeploymentOptions, deploymentMissing, startDeployment } from "../support/deployment.ts";
 import { type PostgresServer, postgresMissing, startPostgres } from "../support/postgres.ts";
 
+/** A start takes almost a second of CPU time, so all files of a worker share one server, and each test creates a database. */
+const test = base.extend(
+  "postgres",
+  { scope: "worker" },
+  // biome-ignore lint/correctness/noEmptyPattern: Vitest requires a pattern.
+  async ({}, { onCleanup }): Promise<PostgresServer> => {
+    const server = await startPostgres();
+    onCleanup(() => server.stop());
+    return server;
+  },
+);
+
+interface ServiceOptions<T> {
+  readonly missing: string | undefined;
+  start(postgres: PostgresServer): Promise<T>;
+  stop(service: T): Promise<void>;
+}
+
 function describeWith<T>(
   title: string,
-  { missing, start, stop }: { missing: string | undefined; start(): Promise<T>; stop(service: T): Promise<void> },
+  { missing, start, stop }: ServiceOptions<T>,
   tests: (service: () => T) => void,
 ): void {
   const skipped = missing === undefined ? "" : ` (skipped: ${missing})`;
   describe.skipIf(missing !== undefined)(`${title}${skipped}`, () => {
     let service: T | undefined;
-    beforeAll(async () => {
-      service = await start();
+    test.beforeAll(async ({ postgres }) => {
+      service = await start(postgres);
     }, 120_000);
     afterAll(async () => {
       if (service) await stop(service);
@@ -25,7 +43,11 @@ function describeWith<T>(
 }
 
 export const describeWithPostgres = (title: string, tests: (postgres: () => PostgresServer) => void): void =>
-  describeWith(title, { missing: postgresMissing, start: startPostgres, stop: (server) => server.stop() }, tests);
+  describeWith(
+    title,
+    { missing: postgresMissing, start: async (postgres) => postgres, stop: async () => undefined },
+    tests,
+  );
 
 export const describeWithDeployment = (
   title: string,
@@ -34,6 +56,10 @@ export const describeWithDeployment = (
 ): void =>
   describeWith(
     title,
-    { missing: deploymentMissing, start: () => startDeployment(options), stop: (deployment) => deployment.stop() },
+    {
+      missing: deploymentMissing,
+      start: (postgres) => startDeployment({ ...options, postgres }),
+      stop: (deployment) => deployment.stop(),
+    },
     tests,
   );

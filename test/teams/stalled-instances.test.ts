@@ -4,11 +4,10 @@
 
 import { connect, createServer, type Socket } from "node:net";
 import { setTimeout as sleep } from "node:timers/promises";
-import { describe, expect, onTestFinished, test } from "vitest";
+import { expect, onTestFinished, test } from "vitest";
 import { stubEnv } from "../api-client/client.ts";
 import { createJob, enveloped, job } from "../contract/samples.ts";
 import { connectLegacyClient, createModernClient, post, resultOf, type Sent } from "../mcp/http/raw-client.ts";
-import { deploymentMissing, startDeployment } from "../support/deployment.ts";
 import { listeningUrl } from "../support/free-port.ts";
 import { createLatch } from "../support/latch.ts";
 import { countExecutions, LOAD_OPERATION_ID } from "../support/load.ts";
@@ -16,7 +15,7 @@ import { queryPostgres } from "../support/postgres.ts";
 import { type CallResult, readResult } from "../support/results.ts";
 import { type Server, startServer } from "../support/server.ts";
 import { answer, holdUntil, stubForTest } from "../support/stub.ts";
-import { describeWithPostgres } from "./services.ts";
+import { describeWithDeployment, describeWithPostgres } from "./services.ts";
 
 const isLinux = process.platform === "linux";
 
@@ -124,67 +123,63 @@ const callIn =
   (id: number, name: string, args: object): Sent =>
     post(url, { jsonrpc: "2.0", id, method: "tools/call", params: { name, arguments: args } }, headers);
 
-describe.skipIf(deploymentMissing !== undefined || !isLinux)(
-  `an instance that has not read a call yet${deploymentMissing === undefined ? "" : ` (skipped: ${deploymentMissing})`}`,
-  { timeout: 120_000 },
-  () => {
-    test.each(["legacy", "modern"] as const)(
-      "an instance that resumes repeats no call that another instance has run meanwhile and the agent has used (%s)",
-      async (revision) => {
-        const deployment = await startDeployment({ instances: 2, teams: 1 });
-        onTestFinished(deployment.stop);
-        const { url, emulator, teams, fleet } = deployment;
-        const [stoppedInstance] = fleet.instances;
-        const fileIds = [...(teams[0]?.client.fileIds ?? [])];
-        const headers = {
-          authorization: `Bearer ${await deployment.issueToken("ann", teams)}`,
-          host: new URL(url).host,
-        };
-        const { balancerClient, directClient } = await createClients(
-          revision,
-          url,
-          `${stoppedInstance?.url}/mcp`,
-          headers,
-        );
-        let id = 0;
-        let callResult = 0;
-        let disconnectCount = 0;
-        /** Calls as an agent does whose host waits at most ANSWER_TIMEOUT_MS: again until there is a response. */
-        async function callUntilAnswered(name: string, args: object, onDisconnect = () => {}): Promise<CallResult> {
-          for (;;) {
-            id += 1;
-            const sent = balancerClient.call(id, name, args);
-            const answer = await Promise.race([resultOf(sent, id), sleep(ANSWER_TIMEOUT_MS)]);
-            if (answer !== undefined) return readResult(answer);
-            onDisconnect();
-            await sent.cut();
-          }
-        }
-        async function registerUntilAnswered(referenceId: string): Promise<void> {
-          const registered = await callUntilAnswered("register_input", { inputKind: "M4_FILE", referenceId }, () => {
-            disconnectCount += 1;
-          });
-          expect(registered.error, registered.text).toBeUndefined();
-          callResult += 1;
-          // The agent uses the created input's id, which shows that the response has arrived.
-          const read = await callUntilAnswered("get_input", { inputId: Object(registered.structured).data.id });
-          expect(read.error, read.text).toBeUndefined();
-        }
-
-        stoppedInstance?.signal("SIGSTOP");
-        // The balancer sends one of two concurrent calls to the stopped instance.
-        await Promise.all(fileIds.splice(0, 2).map(registerUntilAnswered));
-        expect(disconnectCount).toBeGreaterThan(0);
-        stoppedInstance?.signal("SIGCONT");
-        // The instance reads the calls received while it was stopped before new ones, and any call it had begun ends soon.
-        for (const referenceId of fileIds.slice(0, 3)) {
+describeWithDeployment("an instance that has not read a call yet", { instances: 2, teams: 1 }, (deployment) => {
+  test.skipIf(!isLinux).each(["legacy", "modern"] as const)(
+    "an instance that resumes repeats no call that another instance has run meanwhile and the agent has used (%s)",
+    async (revision) => {
+      const { url, emulator, teams, fleet, issueToken } = deployment();
+      const before = await countExecutions(emulator.baseUrl, LOAD_OPERATION_ID);
+      const [stoppedInstance] = fleet.instances;
+      const fileIds = [...(teams[0]?.client.fileIds ?? [])];
+      const headers = {
+        authorization: `Bearer ${await issueToken(`ann-${revision}`, teams)}`,
+        host: new URL(url).host,
+      };
+      const { balancerClient, directClient } = await createClients(
+        revision,
+        url,
+        `${stoppedInstance?.url}/mcp`,
+        headers,
+      );
+      let id = 0;
+      let callResult = 0;
+      let disconnectCount = 0;
+      /** Calls as an agent does whose host waits at most ANSWER_TIMEOUT_MS: again until there is a response. */
+      async function callUntilAnswered(name: string, args: object, onDisconnect = () => {}): Promise<CallResult> {
+        for (;;) {
           id += 1;
-          await resultOf(directClient.call(id, "register_input", { inputKind: "M4_FILE", referenceId }), id);
-          callResult += 1;
+          const sent = balancerClient.call(id, name, args);
+          const answer = await Promise.race([resultOf(sent, id), sleep(ANSWER_TIMEOUT_MS)]);
+          if (answer !== undefined) return readResult(answer);
+          onDisconnect();
+          await sent.cut();
         }
-        await sleep(ANSWER_TIMEOUT_MS);
-        expect(await countExecutions(emulator.baseUrl, LOAD_OPERATION_ID)).toBe(callResult);
-      },
-    );
-  },
-);
+      }
+      async function registerUntilAnswered(referenceId: string): Promise<void> {
+        const registered = await callUntilAnswered("register_input", { inputKind: "M4_FILE", referenceId }, () => {
+          disconnectCount += 1;
+        });
+        expect(registered.error, registered.text).toBeUndefined();
+        callResult += 1;
+        // The agent uses the created input's id, which shows that the response has arrived.
+        const read = await callUntilAnswered("get_input", { inputId: Object(registered.structured).data.id });
+        expect(read.error, read.text).toBeUndefined();
+      }
+
+      stoppedInstance?.signal("SIGSTOP");
+      // The balancer sends one of two concurrent calls to the stopped instance.
+      await Promise.all(fileIds.splice(0, 2).map(registerUntilAnswered));
+      expect(disconnectCount).toBeGreaterThan(0);
+      stoppedInstance?.signal("SIGCONT");
+      // The instance reads the calls received while it was stopped before new ones, and any call it had begun ends soon.
+      for (const referenceId of fileIds.slice(0, 3)) {
+        id += 1;
+        await resultOf(directClient.call(id, "register_input", { inputKind: "M4_FILE", referenceId }), id);
+        callResult += 1;
+      }
+      await sleep(ANSWER_TIMEOUT_MS);
+      expect(await countExecutions(emulator.baseUrl, LOAD_OPERATION_ID)).toBe(before + callResult);
+    },
+    120_000,
+  );
+});
