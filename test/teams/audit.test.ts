@@ -114,7 +114,7 @@ describeWithPostgres("the audit of callers", (postgres) => {
 
   test("an audit row has the trace id of telemetry if telemetry is on", async () => {
     const receiver = await receiverForTest();
-    vi.stubEnv("OTEL_EXPORTER_OTLP_ENDPOINT", receiver.endpoint);
+    for (const [name, value] of Object.entries(receiver.env)) vi.stubEnv(name, value);
     onTestFinished(() => void vi.unstubAllEnvs());
     const startTelemetry = await loadTelemetry(process.env, { hasPort: true });
     const stderr = vi.spyOn(process.stderr, "write").mockReturnValue(true);

@@ -12,7 +12,7 @@ import { deploymentForTest } from "./in-process-deployment.ts";
 async function setUp() {
   const lines: Readonly<Record<string, unknown>>[] = [];
   const receiver = await receiverForTest();
-  vi.stubEnv("OTEL_EXPORTER_OTLP_ENDPOINT", receiver.endpoint);
+  for (const [name, value] of Object.entries(receiver.env)) vi.stubEnv(name, value);
   onTestFinished(() => void vi.unstubAllEnvs());
   const startTelemetry = await loadTelemetry(process.env, { hasPort: true });
   let nowMs = 0;

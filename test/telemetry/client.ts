@@ -4,15 +4,9 @@ import {
   CLIENT_INFO_META_KEY,
   PROTOCOL_VERSION_META_KEY,
 } from "@modelcontextprotocol/server";
+import { connectLegacyClient, createModernClient, post } from "../mcp/http/raw-client.ts";
 import { startHttp } from "../mcp/http/server.ts";
-import {
-  type Exit,
-  initialize,
-  initializedMessage,
-  initializeMessage,
-  type Program,
-  start,
-} from "../mcp/stdio/child.ts";
+import { type Exit, initialize, type Program, start } from "../mcp/stdio/child.ts";
 
 export const CLIENT_MODES = ["stdio, older", "stdio, modern", "HTTP, older", "HTTP, modern"] as const;
 export type ClientMode = (typeof CLIENT_MODES)[number];
@@ -24,71 +18,24 @@ export interface Extra {
   readonly headers?: Readonly<Record<string, string>>;
 }
 
+type Params = Readonly<Record<string, unknown>>;
+
 export interface TelemetryClient {
   readonly program: Program;
   /** The unparsed response. */
-  request(method: string, params: Readonly<Record<string, unknown>>, extra?: Extra): Promise<string>;
+  request(method: string, params: Params, extra?: Extra): Promise<string>;
   call(tool: string, args: object, extra?: Extra): Promise<string>;
   /** Ends the program with SIGTERM. */
   end(): Promise<Exit>;
 }
 
-type Params = Readonly<Record<string, unknown>>;
 type Send = (id: number, method: string, params: Params, headers: Extra["headers"]) => Promise<string>;
 
-const MODERN = "2026-07-28";
 const envelope = {
-  [PROTOCOL_VERSION_META_KEY]: MODERN,
+  [PROTOCOL_VERSION_META_KEY]: "2026-07-28",
   [CLIENT_INFO_META_KEY]: { name: "raw", version: "1" },
   [CLIENT_CAPABILITIES_META_KEY]: {},
 };
-
-const sendOverStdio =
-  (program: Program): Send =>
-  async (id, method, params) => {
-    program.send({ jsonrpc: "2.0", id, method, params });
-    return JSON.stringify((await program.answersTo([id])).get(id));
-  };
-
-function sendOverHttp(url: string, fixedHeaders: Readonly<Record<string, string>>): Send {
-  return async (id, method, params, headers) => {
-    const name = params["name"];
-    const response = await fetch(url, {
-      method: "POST",
-      headers: {
-        accept: "application/json, text/event-stream",
-        "content-type": "application/json",
-        ...fixedHeaders,
-        ...("mcp-protocol-version" in fixedHeaders && {
-          "mcp-method": method,
-          ...(typeof name === "string" && { "mcp-name": name }),
-        }),
-        ...headers,
-      },
-      body: JSON.stringify({ jsonrpc: "2.0", id, method, params }),
-    });
-    return await response.text();
-  };
-}
-
-async function initializeSession(url: string, entry: Readonly<Record<string, string>>) {
-  const post = (message: object, headers = {}) =>
-    fetch(url, {
-      method: "POST",
-      headers: {
-        accept: "application/json, text/event-stream",
-        "content-type": "application/json",
-        ...entry,
-        ...headers,
-      },
-      body: JSON.stringify(message),
-    });
-  const initializeResponse = await post(initializeMessage);
-  await initializeResponse.text();
-  const session = { ...entry, "mcp-session-id": initializeResponse.headers.get("mcp-session-id") ?? "" };
-  await (await post(initializedMessage, session)).text();
-  return session;
-}
 
 async function startProgram(
   mode: ClientMode,
@@ -98,15 +45,24 @@ async function startProgram(
   const entry = token === undefined ? {} : { authorization: `Bearer ${token}` };
   if (mode === "HTTP, older") {
     const program = await startHttp({ env });
-    return { program, send: sendOverHttp(program.url, await initializeSession(program.url, entry)) };
+    const session = (await connectLegacyClient(program.url, {}, entry)).headers;
+    const send: Send = async (id, method, params, headers) =>
+      (await post(program.url, { jsonrpc: "2.0", id, method, params }, { ...session, ...headers }).answer).body;
+    return { program, send };
   }
   if (mode === "HTTP, modern") {
     const program = await startHttp({ env });
-    return { program, send: sendOverHttp(program.url, { ...entry, "mcp-protocol-version": MODERN }) };
+    const send: Send = async (id, method, params, headers) =>
+      (await createModernClient(program.url, {}, { ...entry, ...headers }).request(id, method, params).answer).body;
+    return { program, send };
   }
   const program = start(["serve"], { env });
   if (mode === "stdio, older") await initialize(program);
-  return { program, send: sendOverStdio(program) };
+  const send: Send = async (id, method, params) => {
+    program.send({ jsonrpc: "2.0", id, method, params });
+    return JSON.stringify((await program.answersTo([id])).get(id));
+  };
+  return { program, send };
 }
 
 /** Starts a client whose program is killed when the running test ends. */
@@ -114,7 +70,7 @@ export async function connectClient(mode: ClientMode, env: Readonly<Record<strin
   const { program, send } = await startProgram(mode, env);
   let lastId = 100;
   const request: TelemetryClient["request"] = (method, params, { meta = {}, headers } = {}) => {
-    const all = mode.endsWith("modern") ? { ...envelope, ...meta } : meta;
+    const all = mode === "stdio, modern" ? { ...envelope, ...meta } : meta;
     const withMeta = Object.keys(all).length > 0 ? { ...params, _meta: all } : params;
     return send(++lastId, method, withMeta, headers);
   };
