@@ -60,7 +60,7 @@ test("SIGTERM sends the remaining spans and metrics", async () => {
     MIC_BASE_URL: stub.baseUrl,
     MIC_CLIENT_ID: "id-1",
     MIC_CLIENT_SECRET: "secret-1",
-    OTEL_EXPORTER_OTLP_ENDPOINT: receiver.endpoint,
+    ...receiver.env,
     OTEL_BSP_SCHEDULE_DELAY: "600000",
   });
   await call("get_job", { jobId: job.id });

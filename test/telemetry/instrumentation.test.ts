@@ -26,7 +26,7 @@ function createTestTelemetry(environment: NodeJS.ProcessEnv): Telemetry {
 
 const createReceiver = async (): Promise<{ receiver: Receiver; telemetry: Telemetry }> => {
   const receiver = await receiverForTest();
-  return { receiver, telemetry: createTestTelemetry({ OTEL_EXPORTER_OTLP_ENDPOINT: receiver.endpoint }) };
+  return { receiver, telemetry: createTestTelemetry(receiver.env) };
 };
 
 const recordExchange = (telemetry: Telemetry) =>
@@ -134,7 +134,7 @@ test("an SDK that was loaded before gets the spans, and no other SDK is started"
     trace.disable();
     context.disable();
   });
-  const telemetry = createTestTelemetry({ OTEL_EXPORTER_OTLP_ENDPOINT: receiver.endpoint });
+  const telemetry = createTestTelemetry(receiver.env);
   await telemetry.traceOperation(
     operation,
     () => recordExchange(telemetry),

@@ -1,16 +1,17 @@
 // Tests metrics: the counted values, their limited number of series, and how they are scraped.
 import { createServer } from "node:http";
-import { expect, onTestFinished, test } from "vitest";
+import { expect, test } from "vitest";
 import { get } from "../mcp/http/raw-client.ts";
 import { callMessage } from "../mcp/stdio/child.ts";
 import { emulatorForTest } from "../support/emulator.ts";
+import { serveForTest } from "../support/http-server.ts";
 import { emulatorEnv } from "../support/mcp.ts";
 import { connectClient } from "./client.ts";
 import { receiverForTest } from "./receiver.ts";
 
 test("calls of a thousand unknown tools are one series", async () => {
   const receiver = await receiverForTest();
-  const { program, end } = await connectClient("stdio, older", { OTEL_EXPORTER_OTLP_ENDPOINT: receiver.endpoint });
+  const { program, end } = await connectClient("stdio, older", receiver.env);
   const ids = Array.from({ length: 1_000 }, (_, at) => 100 + at);
   for (const id of ids) program.send(callMessage(id, `tool_${id}`));
   await program.answersTo(ids);
@@ -27,7 +28,7 @@ test("actions are counted by state and replay, and token requests, resources, pe
   const { call, end } = await connectClient("stdio, modern", {
     ...emulatorEnv(emulator),
     MIC_WORKSPACE_ID: emulator.workspaceId,
-    OTEL_EXPORTER_OTLP_ENDPOINT: receiver.endpoint,
+    ...receiver.env,
   });
   const register = { inputKind: "M4_FILE", referenceId: emulator.files[0]?.id, idempotencyKey: "key-of-this-test-01" };
   await call("register_input", register);
@@ -82,14 +83,10 @@ test("metrics can be scraped on a separate port in Prometheus' text format, from
 });
 
 test("the server serves and logs a warning if the port for metrics is taken", async () => {
-  const taken = createServer();
-  await new Promise<void>((resolve) => taken.listen(0, "127.0.0.1", resolve));
-  onTestFinished(() => void taken.close());
-  const address = taken.address();
-  const port = typeof address === "object" && address !== null ? address.port : 0;
+  const { port } = new URL(await serveForTest(createServer()));
   const { call, program, end } = await connectClient("HTTP, modern", {
     ...SCRAPED,
-    OTEL_EXPORTER_PROMETHEUS_PORT: String(port),
+    OTEL_EXPORTER_PROMETHEUS_PORT: port,
   });
   expect(await call("list_actions", {})).toContain("actions");
   expect(program.stderr()).toContain(`metrics are not available at 127.0.0.1 port ${port}`);

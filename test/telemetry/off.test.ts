@@ -77,7 +77,7 @@ test("the client reads the same bytes with and without telemetry, and only with 
   const stub = await startStubWithJob();
   const receiver = await receiverForTest();
   const off = await runSession(stub, {});
-  const on = await runSession(stub, { OTEL_EXPORTER_OTLP_ENDPOINT: receiver.endpoint });
+  const on = await runSession(stub, receiver.env);
   expect(on.parts).not.toEqual([]);
   expect(on.connected).toContain(Number(new URL(receiver.endpoint).port));
   expect(on.stdout).toBe(off.stdout);

@@ -1,12 +1,9 @@
-// A collector: receives OTLP over HTTP as JSON or protobuf, and returns plain spans, points and log records.
+// A collector: receives OTLP over HTTP as JSON, and returns plain spans, points and log records. It keeps only the bytes of protobuf.
 import { createServer, type IncomingHttpHeaders, type IncomingMessage, type ServerResponse } from "node:http";
 import * as z from "zod/v4";
 import { serveForTest } from "../support/http-server.ts";
-import { decodeExport } from "./protobuf.ts";
 
 const Text = z.string().default("");
-/** Ids are hexadecimal in JSON and bytes in protobuf. */
-const Id = Text.transform((id) => (/^([0-9a-f]{16}){0,2}$/.test(id) ? id : Buffer.from(id, "base64").toString("hex")));
 const Value = z
   .looseObject({
     stringValue: z.string().optional(),
@@ -24,12 +21,12 @@ const Attributes = z
 const Span = z.looseObject({
   name: z.string(),
   kind: z.number(),
-  traceId: Id,
-  spanId: Id,
-  parentSpanId: Id,
+  traceId: Text,
+  spanId: Text,
+  parentSpanId: Text,
   attributes: Attributes,
   status: z.looseObject({ code: z.number().default(0), message: Text }).default({ code: 0, message: "" }),
-  links: z.array(z.looseObject({ traceId: Id, spanId: Id })).default([]),
+  links: z.array(z.looseObject({ traceId: Text, spanId: Text })).default([]),
 });
 export type Span = z.infer<typeof Span>;
 const Point = z.looseObject({
@@ -40,7 +37,13 @@ const Point = z.looseObject({
 });
 const Data = z.looseObject({ dataPoints: z.array(Point).default([]) }).optional();
 const Metric = z.looseObject({ name: z.string(), histogram: Data, sum: Data, gauge: Data });
-const LogRecord = z.looseObject({ body: Value, severityText: Text, traceId: Id, spanId: Id, attributes: Attributes });
+const LogRecord = z.looseObject({
+  body: Value,
+  severityText: Text,
+  traceId: Text,
+  spanId: Text,
+  attributes: Attributes,
+});
 export type LogRecord = z.infer<typeof LogRecord>;
 const arrayOf = <S extends z.ZodType>(item: S) => z.array(item).default([]);
 const Body = z.looseObject({
@@ -59,6 +62,8 @@ export interface MetricPoint {
 export interface Receiver {
   /** The value for OTEL_EXPORTER_OTLP_ENDPOINT. */
   readonly endpoint: string;
+  /** The variables with which a program exports to it as JSON. */
+  readonly env: Readonly<Record<"OTEL_EXPORTER_OTLP_ENDPOINT" | "OTEL_EXPORTER_OTLP_PROTOCOL", string>>;
   spans(): readonly Span[];
   logs(): readonly LogRecord[];
   /** The latest point of each series. */
@@ -86,7 +91,7 @@ export async function receiverForTest(answer: Answer = (response) => void respon
     const isJson = request.headers["content-type"] === "application/json";
     raw.push(bytes);
     headers.push(request.headers);
-    bodies.push(Body.parse(isJson ? JSON.parse(bytes.toString()) : decodeExport(request.url ?? "", bytes)));
+    if (isJson) bodies.push(Body.parse(JSON.parse(bytes.toString())));
     answer(response);
   }
   const server = createServer((request, response) => {
@@ -95,6 +100,7 @@ export async function receiverForTest(answer: Answer = (response) => void respon
   const endpoint = await serveForTest(server);
   return {
     endpoint,
+    env: { OTEL_EXPORTER_OTLP_ENDPOINT: endpoint, OTEL_EXPORTER_OTLP_PROTOCOL: "http/json" },
     spans: () =>
       bodies.flatMap((body) => body.resourceSpans.flatMap((of) => of.scopeSpans.flatMap(({ spans }) => spans))),
     logs: () =>

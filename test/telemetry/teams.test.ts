@@ -10,7 +10,7 @@ import { receiverForTest } from "./receiver.ts";
 describeWithPostgres("telemetry of teams", (postgres) => {
   test("spans and log lines have team and caller, and metrics have only the team", async () => {
     const receiver = await receiverForTest();
-    vi.stubEnv("OTEL_EXPORTER_OTLP_ENDPOINT", receiver.endpoint);
+    for (const [name, value] of Object.entries(receiver.env)) vi.stubEnv(name, value);
     onTestFinished(() => void vi.unstubAllEnvs());
     const startTelemetry = await loadTelemetry(process.env, { hasPort: true });
     // The test checks exported log records, so the lines on stderr are discarded.

@@ -23,7 +23,7 @@ const env = (receiver: Receiver, baseUrl: string, more = {}) => ({
   MIC_BASE_URL: baseUrl,
   MIC_CLIENT_ID: "client-id-1",
   MIC_CLIENT_SECRET: "client-secret-1",
-  OTEL_EXPORTER_OTLP_ENDPOINT: receiver.endpoint,
+  ...receiver.env,
   ...more,
 });
 
@@ -31,17 +31,11 @@ const spansNamed = (spans: readonly Span[], name: string): readonly Span[] =>
   spans.filter((span) => span.name === name);
 
 describe.each(CLIENT_MODES)("%s", (mode) => {
-  // Each OTLP protocol is used with each protocol revision and on each transport.
-  const protocol = mode === "stdio, older" || mode === "HTTP, modern" ? "http/protobuf" : "http/json";
-
-  test(`calls and their API requests are in the trace that the client names, by ${protocol}`, async () => {
+  test("calls and their API requests are in the trace that the client names", async () => {
     const receiver = await receiverForTest();
     const stub = await stubForTest();
     stub.respond(() => found);
-    const { call, end } = await connectClient(
-      mode,
-      env(receiver, stub.baseUrl, { OTEL_EXPORTER_OTLP_PROTOCOL: protocol }),
-    );
+    const { call, end } = await connectClient(mode, env(receiver, stub.baseUrl));
     // The third call bypasses the MCP SDK.
     for (let count = 0; count < 3; count++)
       expect(
@@ -85,6 +79,19 @@ describe.each(CLIENT_MODES)("%s", (mode) => {
     expect(stub.tokenRequests.map(({ headers }) => headers["traceparent"])).toEqual([undefined]);
     expect(receiver.bytes().includes(job.id)).toBe(false);
   });
+});
+
+test("the data is protobuf unless OTEL_EXPORTER_OTLP_PROTOCOL is set", async () => {
+  const receiver = await receiverForTest();
+  const more = { OTEL_EXPORTER_OTLP_PROTOCOL: "" };
+  const { request, end } = await connectClient("stdio, older", env(receiver, receiver.endpoint, more));
+  await request("prompts/list", {}, { meta: { traceparent: TRACEPARENT } });
+  await end();
+  expect(new Set(receiver.headers().map((headers) => headers["content-type"]))).toEqual(
+    new Set(["application/x-protobuf"]),
+  );
+  // An id is bytes in protobuf, and text in JSON.
+  for (const part of [Buffer.from(TRACE, "hex"), "prompts/list"]) expect(receiver.bytes().includes(part)).toBe(true);
 });
 
 test.each(["HTTP, older", "HTTP, modern"] as const)(
