@@ -6,13 +6,14 @@ import { words } from "./words.ts";
 
 /** The files that take longest, because they wait for browsers, keychains, other programs, or minutes. */
 const LONGEST = words(`
-  test/apps/job.test.ts test/credentials/keychain/login.test.ts test/interop/hosts.test.ts test/interop/clients.test.ts
-  test/geography/sharing.test.ts test/cli/call.test.ts test/credentials/keychain/doctor.test.ts
-  test/actions/postgres.test.ts test/credentials/keychain/serve.test.ts test/interop/documented-commands.test.ts
-  test/package/release.test.ts test/cli/watch.test.ts test/mcp/resources/updates.test.ts
-  test/package/add-a-tool.test.ts test/faults/processes.test.ts test/credentials/keychain/sharing.test.ts
-  test/credentials/keychain/unavailable.test.ts test/credentials/keychain/status.test.ts test/apps/views.test.ts
-  test/interop/plugins.test.ts test/demo/demo.test.ts test/injection/hostile-answers.test.ts`);
+  test/actions/failover.test.ts test/teams/stalled-instances.test.ts test/teams/monitoring.test.ts test/apps/job.test.ts
+  test/credentials/keychain/login.test.ts test/interop/hosts.test.ts test/interop/clients.test.ts
+  test/geography/sharing.test.ts test/cli/call.test.ts test/credentials/keychain/doctor.test.ts test/actions/postgres.test.ts
+  test/credentials/keychain/serve.test.ts test/interop/documented-commands.test.ts test/package/release.test.ts
+  test/cli/watch.test.ts test/mcp/resources/updates.test.ts test/package/add-a-tool.test.ts test/faults/processes.test.ts
+  test/credentials/keychain/sharing.test.ts test/credentials/keychain/unavailable.test.ts
+  test/credentials/keychain/status.test.ts test/apps/views.test.ts test/interop/plugins.test.ts test/demo/demo.test.ts
+  test/injection/hostile-answers.test.ts`);
 
 export default class LongestFirst extends BaseSequencer {
   override async sort(files: TestSpecification[]): Promise<TestSpecification[]> {

@@ -34,8 +34,10 @@ export interface PostgresPair {
   setSynchronous(isEnabled: boolean): Promise<void>;
   /** Sends a signal to the primary and all its processes. */
   signal(name: NodeJS.Signals): void;
-  /** Stops all replication until a replica is promoted or the replicas rejoin. */
+  /** Stops all replication until a replica is promoted, or the replicas reconnect or rejoin. */
   cutReplicas(): Promise<void>;
+  /** Ends `cutReplicas`, without a failover. */
+  reconnectReplicas(): Promise<void>;
   /** Kills the primary and all its processes at once. */
   killPrimary(): Promise<void>;
   /**
@@ -103,6 +105,15 @@ export async function startPostgresPair(replicas = 1): Promise<PostgresPair> {
     });
   }
 
+  const connectToPrimary = (node: PostgresNode) =>
+    applySetting(node, `primary_conninfo = 'host=127.0.0.1 port=${primary.port} user=mic'`);
+
+  const waitForReplicas = () =>
+    waitUntil("the replicas follow", async () => {
+      const rows = await query(primary, "SELECT 1 FROM pg_stat_replication WHERE state = 'streaming'");
+      return rows.length === others().length;
+    });
+
   async function rejoinReplicas(): Promise<void> {
     former = undefined;
     for (const node of others()) {
@@ -114,10 +125,7 @@ export async function startPostgresPair(replicas = 1): Promise<PostgresPair> {
       ]);
       await start(node);
     }
-    await waitUntil("the replicas follow", async () => {
-      const rows = await query(primary, "SELECT 1 FROM pg_stat_replication WHERE state = 'streaming'");
-      return rows.length === others().length;
-    });
+    await waitForReplicas();
     await setSynchronous(true);
   }
 
@@ -147,6 +155,10 @@ export async function startPostgresPair(replicas = 1): Promise<PostgresPair> {
         return (await query(primary, "SELECT 1 FROM pg_stat_replication")).length === 0;
       });
     },
+    async reconnectReplicas() {
+      for (const node of standbys()) await connectToPrimary(node);
+      await waitForReplicas();
+    },
     async killPrimary() {
       await end(primary, "SIGKILL");
     },
@@ -164,8 +176,7 @@ export async function startPostgresPair(replicas = 1): Promise<PostgresPair> {
         primary,
         `synchronous_standby_names = '${remainingNames === "" ? "" : `ANY 1 (${remainingNames})`}'`,
       );
-      for (const node of remaining)
-        await applySetting(node, `primary_conninfo = 'host=127.0.0.1 port=${primary.port} user=mic'`);
+      for (const node of remaining) await connectToPrimary(node);
       await query(primary, "SELECT pg_promote(true, 30)");
       await waitUntil("the promoted one takes writes", async () => {
         const [row] = await query(primary, "SELECT pg_is_in_recovery() AS yes");
