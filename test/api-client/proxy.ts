@@ -3,6 +3,7 @@ import { createServer, request as httpRequest } from "node:http";
 import { connect } from "node:net";
 import type { Duplex } from "node:stream";
 import { onTestFinished } from "vitest";
+import { serveForTest } from "../support/http-server.ts";
 
 export interface Proxy {
   readonly url: string;
@@ -47,13 +48,9 @@ export async function proxyForTest(refuseWith?: number | "silence"): Promise<Pro
     onward.on("error", () => socket.destroy());
     socket.on("close", () => onward.destroy());
   });
-  await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
-  onTestFinished(async () => {
-    server.closeAllConnections();
+  const url = await serveForTest(server);
+  onTestFinished(() => {
     for (const tunnel of tunnels) tunnel.destroy();
-    await new Promise((resolve) => server.close(resolve));
   });
-  const address = server.address();
-  if (typeof address !== "object" || address === null) throw new Error("the proxy listens on no TCP port");
-  return { url: `http://127.0.0.1:${address.port}`, passed };
+  return { url, passed };
 }

@@ -5,6 +5,7 @@ import { describe, expect, test } from "vitest";
 import * as z from "zod/v4";
 import { run, start } from "../mcp/stdio/child.ts";
 import { countTokens } from "../support/count-tokens.ts";
+import { listeningUrl } from "../support/free-port.ts";
 import { connectionForTest } from "../support/mcp.ts";
 
 const ids = z.array(z.string().min(1)).min(1);
@@ -45,15 +46,13 @@ describe("mic-mcp emulator", () => {
 
   test("mic-mcp emulator listens on the given port, and a port in use is exit code 1, not a usage error", async () => {
     const portHolder = createServer();
-    await new Promise<void>((resolve) => portHolder.listen(0, "127.0.0.1", resolve));
-    const address = portHolder.address();
-    const port = typeof address === "object" && address !== null ? address.port : 0;
-    const { code, stdout, stderr } = await run(["emulator", "--port", String(port)]);
+    const { port } = new URL(await listeningUrl(portHolder));
+    const { code, stdout, stderr } = await run(["emulator", "--port", port]);
     await new Promise((resolve) => portHolder.close(resolve));
     expect(code).toBe(1);
     expect(stdout).toBe("");
     expect(stderr).toContain("EADDRINUSE");
-    const program = start(["emulator", "--port", String(port), "--host", "127.0.0.1"]);
+    const program = start(["emulator", "--port", port, "--host", "127.0.0.1"]);
     expect(Line.parse(await program.next()).baseUrl).toBe(`http://127.0.0.1:${port}`);
   });
 

@@ -7,6 +7,7 @@ import { type Emulator, startEmulator } from "../../src/emulator/index.ts";
 import { Service } from "../emulator/service.ts";
 import { createManualClock } from "../support/emulator.ts";
 import { emulatorEnv } from "../support/mcp.ts";
+import { createSeededRandom } from "../support/random.ts";
 import type { CallResult } from "../support/results.ts";
 import { type InProcessServer, inProcessServerForTest, type Server, startServer } from "../support/server.ts";
 import { folderForTest } from "../support/temporary-folder.ts";
@@ -80,24 +81,15 @@ const startServerWith = (environment: Readonly<Record<string, string>>): Promise
 const startInProcessServer = (environment: Readonly<Record<string, string>>): Promise<InProcessServer> =>
   inProcessServerForTest({ ...emulatorEnv(emulator), ...environment });
 
-/** A separate generator, because Vitest runs nothing else between two of its numbers. */
-function createRandom(seed: number): () => number {
-  let state = seed >>> 0;
-  return () => {
-    state = (Math.imul(state, 1_664_525) + 1_013_904_223) >>> 0;
-    return state / 2 ** 32;
-  };
-}
-
 const TOOL = "register_input";
 test(`the next process resolves the action after kills at ${KILLS} random moments (seed ${SEED})`, async () => {
-  const random = createRandom(SEED);
+  const random = createSeededRandom(SEED);
   for (let n = 0; n < KILLS; n++) {
     const env = { MIC_STATE_DIR: await folderForTest() };
     const [intent, server] = [new Intent(), await startServerWith(env)];
     await server.call("list_jobs", { workspaceId: emulator.workspaceId });
-    const waitMs = Math.floor(random() * 60);
-    await fault(delay(Math.floor(random() * 30)));
+    const waitMs = random.nextInteger(60);
+    await fault(delay(random.nextInteger(30)));
     server.send(TOOL, intent.arguments, n);
     await sleep(waitMs);
     await server.kill();
@@ -254,13 +246,13 @@ describeWithPostgres("on PostgreSQL", (postgres) => {
   test("actions run at most once when database connections are cut while they are in flight", async () => {
     const env = await environment();
     const server = await startInProcessServer(env);
-    const random = createRandom(SEED);
+    const random = createSeededRandom(SEED);
     // Unresolved actions stay unresolved, so each uses a different file.
     for (let round = 0; round < emulator.fileIds.length; round++) {
       const intent = new Intent();
-      await fault(delay(Math.floor(random() * 60)));
+      await fault(delay(random.nextInteger(60)));
       server.send(TOOL, intent.arguments, round);
-      await sleep(random() * 80);
+      await sleep(random.nextInteger(80));
       await postgres().cutConnections();
       const first = await server.waitForResult(round);
       // Either the outcome was reported, or this call sent nothing although an earlier one may have: never executed twice.

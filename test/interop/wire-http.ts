@@ -1,5 +1,6 @@
 // A recording HTTP proxy between a client and the server: forwards everything, and records the messages of each exchange.
 import { createServer, type IncomingMessage, request, type ServerResponse } from "node:http";
+import { listeningUrl } from "../support/free-port.ts";
 import { type Exchange, Message, pairExchanges } from "./wire.ts";
 
 export interface HttpTap {
@@ -49,12 +50,9 @@ export async function startHttpTap(upstream: string): Promise<HttpTap> {
   }
 
   const server = createServer(forward);
-  await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
-  const address = server.address();
-  if (typeof address !== "object" || address === null) throw new Error("the tap listens on no TCP port");
-  const { pathname } = new URL(upstream);
+  const url = await listeningUrl(server);
   return {
-    url: `http://127.0.0.1:${address.port}${pathname}`,
+    url: `${url}${new URL(upstream).pathname}`,
     exchanges: () =>
       recorded.flatMap(({ requestMessages, responseMessages }) =>
         pairExchanges([

@@ -1,5 +1,6 @@
 // A balancer without sticky sessions: consecutive requests of a client reach different servers.
 import { createServer, type IncomingMessage, request as outgoingRequest, type ServerResponse } from "node:http";
+import { listeningUrl } from "./free-port.ts";
 
 const isRefused = (error: NodeJS.ErrnoException): boolean => error.code === "ECONNREFUSED";
 
@@ -29,11 +30,8 @@ export async function startForwarder(urls: readonly string[]): Promise<{ readonl
       .on("data", (chunk: Buffer) => chunks.push(chunk))
       .on("end", () => forward(incoming, Buffer.concat(chunks), outgoing));
   });
-  await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
-  const address = server.address();
-  if (typeof address !== "object" || address === null) throw new Error("listens on no port");
   return {
-    url: `http://127.0.0.1:${address.port}/mcp`,
+    url: `${await listeningUrl(server)}/mcp`,
     close() {
       server.close();
       server.closeAllConnections();

@@ -4,11 +4,9 @@ import { createServer, type Server } from "node:net";
 /** Returns a free loopback port. Another program may take it before it is used, which is rare enough for a test. */
 export async function freePort(): Promise<number> {
   const server = createServer();
-  await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
-  const address = server.address();
+  const { port } = new URL(await listeningUrl(server));
   await new Promise((resolve) => server.close(resolve));
-  if (typeof address !== "object" || address === null) throw new Error("no free port");
-  return address.port;
+  return Number(port);
 }
 
 /** Starts the server on any free port of the loopback address, and returns its URL. */

@@ -6,6 +6,7 @@ import { join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
 import postgres from "postgres";
 import { freePort } from "./free-port.ts";
+import { waitForExit } from "./process.ts";
 
 const ROOT = "/usr/lib/postgresql";
 
@@ -52,11 +53,6 @@ export interface PostgresServer {
   /** Kills all its processes at once and restarts it (Linux only). */
   crash(): Promise<void>;
   stop(): Promise<void>;
-}
-
-async function waitForExit(server: ChildProcess): Promise<void> {
-  if (server.exitCode === null && server.signalCode === null)
-    await new Promise((resolve) => server.once("exit", resolve));
 }
 
 /** Runs PostgreSQL's own programs as a permitted user in a separate folder. Throws Error if PostgreSQL is not installed. */

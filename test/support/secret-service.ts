@@ -1,14 +1,14 @@
 // Starts a private D-Bus session with a private gnome-keyring: the real Secret Service, in the state that a test needs. It does
 // not access the machine's own session.
 import { type ChildProcess, spawn } from "node:child_process";
-import { accessSync, constants } from "node:fs";
 import { mkdir, mkdtemp, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
-import { delimiter, join } from "node:path";
+import { join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
 import { describe, onTestFinished } from "vitest";
 import { type BusConnection, connectToBus } from "./dbus.ts";
 import { CODE_CACHE } from "./mcp.ts";
+import { isInstalled, waitForExit } from "./process.ts";
 
 /** `absent`: a bus without a Secret Service. `mute`: a Secret Service that never answers. */
 export type KeychainState = "unlocked" | "absent" | "mute";
@@ -31,19 +31,9 @@ export interface Session {
   freezeBus(): void;
 }
 
-const isInPath = (name: string): boolean =>
-  (process.env["PATH"] ?? "").split(delimiter).some((folder) => {
-    try {
-      accessSync(join(folder, name), constants.X_OK);
-      return true;
-    } catch {
-      return false;
-    }
-  });
-
 const MISSING = [
   ...(process.platform === "linux" ? [] : ["Linux"]),
-  ...["dbus-daemon", "gnome-keyring-daemon"].filter((name) => !isInPath(name)),
+  ...["dbus-daemon", "gnome-keyring-daemon"].filter((name) => !isInstalled(name)),
 ];
 
 /** Defines a describe block that is skipped with a reason if the machine has no Secret Service. */
@@ -80,11 +70,9 @@ async function waitUntil<T>(what: string, attempt: () => Promise<T | undefined>)
   throw new Error(`${what} did not come within ${STARTING_MS / 1000} s`);
 }
 
-function killChild(child: ChildProcess): Promise<void> {
-  if (child.exitCode !== null || child.signalCode !== null) return Promise.resolve();
-  const ended = new Promise<void>((resolve) => child.once("exit", () => resolve()));
+async function killChild(child: ChildProcess): Promise<void> {
   child.kill("SIGKILL");
-  return ended;
+  await waitForExit(child);
 }
 
 /** Starts a session for the running test only. */

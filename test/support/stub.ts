@@ -1,16 +1,11 @@
 // A strict stub of the API on node:http. It answers by script, down to the raw socket, and records every request. It fails the
 // test on unexpected requests and on expected requests that never arrived.
 import { once } from "node:events";
-import {
-  createServer,
-  type IncomingHttpHeaders,
-  type IncomingMessage,
-  type Server,
-  type ServerResponse,
-} from "node:http";
+import { createServer, type IncomingHttpHeaders, type IncomingMessage, type ServerResponse } from "node:http";
 import type { Socket } from "node:net";
 import { setTimeout as sleep } from "node:timers/promises";
 import { afterAll, afterEach, beforeAll, onTestFinished } from "vitest";
+import { freePort, listeningUrl } from "./free-port.ts";
 
 export interface RecordedRequest {
   readonly method: string;
@@ -162,10 +157,10 @@ async function startStub(): Promise<RunningStub> {
     serve(request, response).catch(() => response.destroy());
   });
   server.on("connection", (socket) => connections.set(socket, connections.size + 1));
-  const port = await listen(server);
+  const baseUrl = await listeningUrl(server);
   return {
     stub: {
-      baseUrl: `http://127.0.0.1:${port}`,
+      baseUrl,
       requests,
       tokenRequests,
       expect: (...steps) => void queue.push(...steps),
@@ -190,13 +185,6 @@ async function startStub(): Promise<RunningStub> {
       await new Promise((resolve) => server.close(resolve));
     },
   };
-}
-
-async function listen(server: Server): Promise<number> {
-  await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
-  const address = server.address();
-  if (typeof address !== "object" || address === null) throw new Error("the stub listens on no TCP port");
-  return address.port;
 }
 
 /** Starts a stub for the running test only. */
@@ -225,8 +213,5 @@ export function stubForFile(): () => Stub {
 
 /** Returns a base URL that refuses connections. */
 export async function refusingBaseUrl(): Promise<string> {
-  const server = createServer();
-  const port = await listen(server);
-  await new Promise((resolve) => server.close(resolve));
-  return `http://127.0.0.1:${port}`;
+  return `http://127.0.0.1:${await freePort()}`;
 }
