@@ -3,7 +3,7 @@ import { expect, onTestFinished, test } from "vitest";
 import { createJournalHandle } from "../../src/actions/journal-handle.ts";
 import { listActions } from "../../src/actions/listing.ts";
 import { openSqlite } from "../../src/actions/store/sqlite.ts";
-import { createJob, enveloped, job } from "../contract/samples.ts";
+import { createJob, enveloped, job, operation } from "../contract/samples.ts";
 import { inProcessServerForTest } from "../support/server.ts";
 import { answer } from "../support/stub.ts";
 import { folderForTest } from "../support/temporary-folder.ts";
@@ -174,4 +174,29 @@ test("actions that have not changed for 30 days are deleted when the journal is 
   expect((await listKeys()).sort()).toEqual(["rejected", "succeeded", "unknown"]);
   clock.nowMs += 1;
   expect(await listKeys()).toEqual([]);
+});
+
+test("a repeated action sends the version and the texts of the first request, and reads nothing again [4.2/key-names-one-command, 4.2/if-match-form]", async () => {
+  const { stub, env, server } = await createBench();
+  stub.expect(
+    answer(200, enveloped({ ...job, resourceVersion: 7 })),
+    later,
+    answer(202, enveloped(operation)),
+    answer(200, enveloped(operation)),
+    answer(200, enveloped(job)),
+  );
+  const first = await server.call("cancel_job", { jobId: job.id, reason: "no longer wanted" });
+  expect(first.error).toMatchObject({ kind: "outcome_unknown" });
+  await server.end();
+  const next = await inProcessServerForTest(env);
+  const result = await next.call("cancel_job", { reason: "The person does not want it any more.", jobId: job.id });
+  expect(result.action).toMatchObject({ idempotencyKey: first.error?.idempotencyKey, attempts: 2 });
+  const [, sent, again] = stub.requests.map(({ target, headers, body }) => ({
+    target,
+    key: headers["idempotency-key"],
+    ifMatch: headers["if-match"],
+    body: body.toString(),
+  }));
+  expect(sent).toMatchObject({ ifMatch: '"7"', body: expect.stringContaining("no longer wanted") });
+  expect(again).toEqual(sent);
 });
