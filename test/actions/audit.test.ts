@@ -1,10 +1,9 @@
 // Tests the audit of a deployment: one row for each end of an action, in the same transaction, without content.
-import { expect, onTestFinished, test } from "vitest";
+import { expect, test } from "vitest";
 import { buildAuditedResolution } from "../../src/actions/audit.ts";
 import { openJournal, type Resolution } from "../../src/actions/journal.ts";
-import { openPostgres } from "../../src/actions/store/postgres.ts";
 import type { Auditor } from "../../src/core/hooks.ts";
-import { describeWithPostgres } from "../teams/services.ts";
+import { databaseForTest, describeWithPostgres } from "../teams/services.ts";
 import { newAction } from "./samples.ts";
 
 const DAY_MS = 86_400_000;
@@ -15,8 +14,7 @@ const ann: Auditor = { caller: "a".repeat(64), team: "red", client: "a-client", 
 describeWithPostgres("the audit", (postgres) => {
   async function createBench() {
     const url = await postgres().createDatabase();
-    const database = await openPostgres(url);
-    onTestFinished(() => database.close());
+    const database = await databaseForTest(url);
     const openJournalAs = (owner: string) => openJournal(database, { owner, now: () => 0 });
     const readAudit = () =>
       database.query(

@@ -1,9 +1,8 @@
 // Tests instances whose clocks are hours apart: all ages are measured by the database's clock.
-import { expect, onTestFinished, test } from "vitest";
+import { expect, test } from "vitest";
 import { openJournal } from "../../src/actions/journal.ts";
 import { listActions } from "../../src/actions/listing.ts";
-import { openPostgres } from "../../src/actions/store/postgres.ts";
-import { describeWithPostgres } from "../teams/services.ts";
+import { databaseForTest, describeWithPostgres } from "../teams/services.ts";
 import { newAction, SUCCEEDED } from "./samples.ts";
 
 const HOUR_MS = 3_600_000;
@@ -13,8 +12,7 @@ describeWithPostgres("instances whose clocks are hours apart", (postgres) => {
   async function createInstances() {
     const url = await postgres().createDatabase();
     const openJournalWithClock = async (owner: string, aheadMs: number) => {
-      const database = await openPostgres(url);
-      onTestFinished(() => database.close());
+      const database = await databaseForTest(url);
       const now = () => Date.now() + aheadMs;
       return await openJournal(database, { owner, now });
     };

@@ -4,11 +4,11 @@ import { afterAll, beforeAll, beforeEach, describe, expect, onTestFinished, test
 import { type Journal, openJournal } from "../../src/actions/journal.ts";
 import { listActions } from "../../src/actions/listing.ts";
 import { isResponseLost } from "../../src/actions/store/database.ts";
-import { openPostgres } from "../../src/actions/store/postgres.ts";
 import { connectToPrimary } from "../../src/teams/database.ts";
 import { listenForNotices } from "../../src/teams/notices.ts";
 import { postgresMissing } from "../support/postgres.ts";
 import { type PostgresPair, startPostgresPair } from "../support/postgres-pair.ts";
+import { databaseForTest } from "../teams/services.ts";
 import { newAction, SUCCEEDED } from "./samples.ts";
 
 const skipped = postgresMissing === undefined ? "" : ` (skipped: ${postgresMissing})`;
@@ -20,11 +20,7 @@ function getPair(): PostgresPair {
   return pair;
 }
 
-async function openForTest(urls: string) {
-  const database = await openPostgres(urls, { connections: 8, failover: true });
-  onTestFinished(() => database.close());
-  return database;
-}
+const openForTest = (urls: string) => databaseForTest(urls, { connections: 8, failover: true });
 
 const openTestJournal = async (urls: string, owner = "one"): Promise<Journal> =>
   await openJournal(await openForTest(urls), { owner, now: () => Date.now() });
@@ -208,8 +204,7 @@ describe.skipIf(postgresMissing !== undefined || !isLinux)(`a failover${skipped}
       expect(await deployment.durability()).toEqual({ isDurable: true });
       await getPair().run("ALTER SYSTEM SET synchronous_standby_names = 'ANY 1 (x, y)'");
       await getPair().run("SELECT pg_reload_conf()");
-      const database = await openPostgres(plainUrl);
-      onTestFinished(() => database.close());
+      const database = await databaseForTest(plainUrl);
       database.query("CREATE SCHEMA blocked").catch(() => undefined);
       const durability = async () => (await deployment.durability()).isDurable;
       await expect.poll(durability, { timeout: 15_000 }).toBe(false);

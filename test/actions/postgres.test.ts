@@ -5,13 +5,13 @@ import { chownSync } from "node:fs";
 import { connect, createServer } from "node:net";
 import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, onTestFinished, test } from "vitest";
-import { openPostgres } from "../../src/actions/store/postgres.ts";
 import { stubEnv } from "../api-client/client.ts";
 import { createJob, enveloped, job } from "../contract/samples.ts";
 import { type PostgresServer, postgresMissing, postgresUser, startPostgres } from "../support/postgres.ts";
 import { startServer } from "../support/server.ts";
 import { answer, neverAnswer, type Stub, stubForTest } from "../support/stub.ts";
 import { folderForTest } from "../support/temporary-folder.ts";
+import { databaseForTest } from "../teams/services.ts";
 
 const isLinux = process.platform === "linux";
 const skipped = postgresMissing === undefined ? "" : ` (skipped: ${postgresMissing})`;
@@ -27,12 +27,6 @@ async function createBench() {
   const url = await getPostgres().createDatabase();
   const env = { ...stubEnv(stub), MIC_JOURNAL_URL: url };
   return { stub, url, serve: () => startServer({ env }) };
-}
-
-async function openForTest(url: string) {
-  const database = await openPostgres(url);
-  onTestFinished(() => database.close());
-  return database;
 }
 
 /** Expects that the stub received one action in two requests, and that the resumed action reads the current state of the job. */
@@ -111,7 +105,7 @@ describe.skipIf(postgresMissing !== undefined || !isLinux)(`PostgreSQL${skipped}
     expectSentAgain(stub, String(stub.requests[0]?.headers["idempotency-key"]));
   });
 
-  const readBackendPid = async (query: Awaited<ReturnType<typeof openPostgres>>["query"]): Promise<number> => {
+  const readBackendPid = async (query: Awaited<ReturnType<typeof databaseForTest>>["query"]): Promise<number> => {
     const [row] = await query("SELECT pg_backend_pid() AS pid");
     return Number(row?.["pid"]);
   };
@@ -122,8 +116,8 @@ describe.skipIf(postgresMissing !== undefined || !isLinux)(`PostgreSQL${skipped}
       onTestFinished(() => void process.kill(pid, "SIGCONT"));
     };
     const [idle, busy] = [
-      await openForTest(await getPostgres().createDatabase()),
-      await openForTest(await getPostgres().createDatabase()),
+      await databaseForTest(await getPostgres().createDatabase()),
+      await databaseForTest(await getPostgres().createDatabase()),
     ];
     const idlePid = await readBackendPid(idle.query);
     let busyPid = 0;
@@ -142,7 +136,7 @@ describe.skipIf(postgresMissing !== undefined || !isLinux)(`PostgreSQL${skipped}
 
   test("prepared statements read and write a table as before after a column was added", async () => {
     const url = await getPostgres().createDatabase();
-    const [older, newer] = [await openForTest(url), await openForTest(url)];
+    const [older, newer] = [await databaseForTest(url), await databaseForTest(url)];
     await older.query("CREATE TABLE t (a INTEGER)");
     const read = () => older.query("SELECT * FROM t WHERE a > $1 ORDER BY a", [0]);
     const write = (a: number) => older.query("INSERT INTO t (a) VALUES ($1) RETURNING *", [a]);
@@ -158,7 +152,7 @@ describe.skipIf(postgresMissing !== undefined || !isLinux)(`PostgreSQL${skipped}
 
   test("transactions with the same name run one after another, and do not wait for those with another name", async () => {
     const url = await getPostgres().createDatabase();
-    const [one, two] = [await openForTest(url), await openForTest(url)];
+    const [one, two] = [await databaseForTest(url), await databaseForTest(url)];
     const order: string[] = [];
     let other: Promise<void> = Promise.resolve();
     await one.withExclusiveTransaction(async () => {
@@ -172,7 +166,7 @@ describe.skipIf(postgresMissing !== undefined || !isLinux)(`PostgreSQL${skipped}
   });
 
   test("statements in excess of the connections wait for each other, and none waits forever", async () => {
-    const database = await openForTest(await getPostgres().createDatabase());
+    const database = await databaseForTest(await getPostgres().createDatabase());
     const many = Array.from({ length: 40 }, (_, n) => database.query("SELECT $1::int AS n, pg_sleep(0.01)", [n]));
     expect((await Promise.all(many)).map(([row]) => row?.["n"])).toEqual(Array.from({ length: 40 }, (_, n) => n));
     const held = [1, 2, 3, 4].map(() => database.query("SELECT pg_sleep(7)"));
@@ -183,7 +177,7 @@ describe.skipIf(postgresMissing !== undefined || !isLinux)(`PostgreSQL${skipped}
   });
 
   test("values reach the server unchanged, whatever their type there", async () => {
-    const { query } = await openForTest(await getPostgres().createDatabase());
+    const { query } = await databaseForTest(await getPostgres().createDatabase());
     const sql = "SELECT $1::json->>0 AS json, $2::boolean AS boolean, $3::bigint AS bigint, $4::text AS text";
     const values = ['["a"]', "true", Number.MAX_SAFE_INTEGER, "é🍨"];
     for (const _ of ["described", "prepared"])
@@ -193,7 +187,7 @@ describe.skipIf(postgresMissing !== undefined || !isLinux)(`PostgreSQL${skipped}
   });
 
   test("a failed transaction is rolled back", async () => {
-    const database = await openForTest(await getPostgres().createDatabase());
+    const database = await databaseForTest(await getPostgres().createDatabase());
     const failed = database.withExclusiveTransaction(async (query) => {
       await query("CREATE TABLE half (a INTEGER)");
       throw new Error("on purpose");
@@ -226,7 +220,7 @@ describe.skipIf(postgresMissing !== undefined || !isLinux)(`PostgreSQL${skipped}
     const address = pooler.address();
     const behind = new URL(url);
     behind.port = String(typeof address === "object" ? address?.port : "");
-    const database = await openForTest(behind.href);
+    const database = await databaseForTest(behind.href);
     await getPostgres().run("ALTER ROLE mic SET synchronous_commit = off");
     onTestFinished(() => getPostgres().run("ALTER ROLE mic RESET synchronous_commit"));
     expect(await database.query("SHOW synchronous_commit")).toEqual([{ synchronous_commit: "on" }]);
@@ -248,7 +242,7 @@ describe.skipIf(postgresMissing !== undefined || !isLinux)(`PostgreSQL${skipped}
     onTestFinished(() => server.stop());
     const url = await server.createDatabase();
     const isEncrypted = async (parameters: string) => {
-      const { query } = await openForTest(`${url}?${parameters}`);
+      const { query } = await databaseForTest(`${url}?${parameters}`);
       return (await query("SELECT ssl FROM pg_stat_ssl WHERE pid = pg_backend_pid()"))[0]?.["ssl"];
     };
     expect(await isEncrypted("sslmode=disable")).toBe(false);

@@ -1,7 +1,6 @@
 // Tests the audit table: each action, refusal, download and change of a team has a row with the request's trace id. It contains
 // none of the content that was sent. If a row cannot be written, only the end of an action fails.
 import { expect, onTestFinished, test, vi } from "vitest";
-import { openPostgres } from "../../src/actions/store/postgres.ts";
 import { loadTelemetry } from "../../src/cli/telemetry.ts";
 import { type Caller, callerId } from "../../src/teams/caller.ts";
 import { createEncryption, readSecretKeys } from "../../src/teams/encryption.ts";
@@ -11,17 +10,16 @@ import { connectLegacyClient, createModernClient, resultOf } from "../mcp/http/r
 import { createManualClock, emulatorForTest } from "../support/emulator.ts";
 import { AGENT } from "../support/identity-provider.ts";
 import { receiverForTest } from "../telemetry/receiver.ts";
-import { addTeam, connectCaller, createCaller, createKeyLine, instanceForTest } from "./deployment.ts";
+import { connectCaller, createCaller, environmentForTest, instanceForTest } from "./deployment.ts";
 import { createAssetTicket } from "./file-server.ts";
-import { describeWithDeployment, describeWithPostgres } from "./services.ts";
+import { databaseForTest, describeWithDeployment, describeWithPostgres } from "./services.ts";
 
 const MARKER = "only-the-caller-knows-this";
 const TRACES = ["4bf92f3577b34da6a3ce929d0e0e4736", "0af7651916cd43dd8448eb211c80319c"] as const;
 const toTraceparent = (trace: string): string => `00-${trace}-00f067aa0ba902b7-01`;
 
 async function openAudit(url: string) {
-  const database = await openPostgres(url);
-  onTestFinished(() => database.close());
+  const database = await databaseForTest(url);
   return {
     database,
     /**
@@ -46,8 +44,7 @@ describeWithPostgres("the audit of callers", (postgres) => {
     const emulator = await emulatorForTest({ clients: 2, clock });
     const [red, blue] = emulator.clients;
     if (!red || !blue) throw new Error("two clients were asked for");
-    const place = { url: await postgres().createDatabase(), keys: createKeyLine("one"), emulator };
-    await addTeam(place, { name: "red", client: 0, claim: "reds" });
+    const place = await environmentForTest(postgres(), emulator);
     const instance = await instanceForTest(place, more);
     const connectClient = (caller: Caller) => connectCaller(instance, caller);
     const service = new Service(emulator, clock);

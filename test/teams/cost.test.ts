@@ -4,7 +4,7 @@ import { Service } from "../emulator/service.ts";
 import { createJobBodyForFile, FILE } from "../emulator/work.ts";
 import { createManualClock, emulatorForTest } from "../support/emulator.ts";
 import { type PostgresServer, postgresMissing, queryPostgres, startPostgres } from "../support/postgres.ts";
-import { addTeam, connectCaller, createCaller, createKeyLine, instanceForTest } from "./deployment.ts";
+import { connectCaller, createCaller, environmentForTest, instanceForTest } from "./deployment.ts";
 
 const SETTINGS = [
   "fsync=off",
@@ -23,11 +23,10 @@ describe.skipIf(postgresMissing !== undefined)("the cost of an action", () => {
 
   async function setUp() {
     if (!postgres) throw new Error("PostgreSQL runs only during tests");
-    const url = await postgres.createDatabase();
     const clock = createManualClock();
     const emulator = await emulatorForTest({ clock });
-    const place = { url, keys: createKeyLine("one"), emulator };
-    await addTeam(place, { name: "red", client: 0, claim: "reds" });
+    const place = await environmentForTest(postgres, emulator);
+    const { url } = place;
     const client = await connectCaller(await instanceForTest(place), createCaller("ann", ["reds"]));
     await queryPostgres(url, "CREATE EXTENSION pg_stat_statements");
     const { workspaceId: _, ...job } = await createJobBodyForFile(new Service(emulator, clock), FILE.succeeds);

@@ -2,7 +2,6 @@
 // MCP clients. Tests name the callers directly; how a server authenticates them is tested elsewhere.
 import { randomBytes } from "node:crypto";
 import { onTestFinished } from "vitest";
-import { openPostgres } from "../../src/actions/store/postgres.ts";
 import { readConfig } from "../../src/core/config.ts";
 import type { Emulator } from "../../src/emulator/index.ts";
 import type { Runtime } from "../../src/mcp/runtime.ts";
@@ -12,6 +11,8 @@ import { createEncryption, readSecretKeys } from "../../src/teams/encryption.ts"
 import { createTeams, type Member, prepareTables, type Teams } from "../../src/teams/tenancy/teams.ts";
 import { serveOnHttp } from "../../src/transports/http/serve.ts";
 import { connectHttp, type TestClient } from "../support/mcp.ts";
+import type { PostgresServer } from "../support/postgres.ts";
+import { databaseForTest } from "./services.ts";
 
 export const ISSUER = "https://login.example.org";
 export const PUBLIC = "https://mic.example.org";
@@ -45,10 +46,12 @@ export interface TestEnvironment {
   readonly emulator: Emulator;
 }
 
+export const RED: TestTeam = { name: "red", client: 0, claim: "reds" };
+export const BLUE: TestTeam = { name: "blue", client: 1, claim: "blues" };
+
 /** Opens the table of teams until the running test ends. */
 export async function openTeams(url: string): Promise<Teams> {
-  const database = await openPostgres(url);
-  onTestFinished(() => database.close());
+  const database = await databaseForTest(url);
   await prepareTables(database);
   return createTeams(database);
 }
@@ -68,6 +71,17 @@ export async function addTeam({ url, keys, emulator }: TestEnvironment, team: Te
   });
   if (existing !== undefined) throw new Error(`the team ${existing} is there already`);
   await teams.addMembers(team.name, team.members ?? []);
+}
+
+/** An empty database with one key, and these teams. */
+export async function environmentForTest(
+  postgres: PostgresServer,
+  emulator: Emulator,
+  teams: readonly TestTeam[] = [RED],
+): Promise<TestEnvironment> {
+  const environment = { url: await postgres.createDatabase(), keys: createKeyLine("one"), emulator };
+  for (const team of teams) await addTeam(environment, team);
+  return environment;
 }
 
 /** An instance that is closed when the running test ends. */

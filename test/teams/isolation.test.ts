@@ -14,7 +14,15 @@ import { createManualClock, emulatorForTest } from "../support/emulator.ts";
 import { connectHttp } from "../support/mcp.ts";
 import { readResult } from "../support/results.ts";
 import { runCount } from "../support/thorough.ts";
-import { addTeam, createCaller, createKeyLine, instanceForTest, resolveRuntime, serveRuntime } from "./deployment.ts";
+import {
+  BLUE,
+  createCaller,
+  environmentForTest,
+  instanceForTest,
+  RED,
+  resolveRuntime,
+  serveRuntime,
+} from "./deployment.ts";
 import { sendRequest } from "./send-request.ts";
 import { describeWithPostgres } from "./services.ts";
 
@@ -35,9 +43,7 @@ describeWithPostgres("isolation", (postgres) => {
     const emulator = await emulatorForTest({ clients: 2, clock, maxRequestRecords: 100_000 });
     const [red, blue] = emulator.clients;
     if (!red || !blue) throw new Error("two clients were asked for");
-    const place = { url: await postgres().createDatabase(), keys: createKeyLine("one"), emulator };
-    await addTeam(place, { name: "red", client: 0, claim: "reds" });
-    await addTeam(place, { name: "blue", client: 1, claim: "blues" });
+    const place = await environmentForTest(postgres(), emulator, [RED, BLUE]);
     const instance = await instanceForTest(place);
     const runtimeFor = (name: string, claim: string) => resolveRuntime(instance, createCaller(name, [claim]));
     async function startCaller(name: string, claim: string) {

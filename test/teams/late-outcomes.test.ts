@@ -1,22 +1,15 @@
 // Tests that an outcome that the database could not record is recorded, with its audit row, when the database is back.
-import { expect, onTestFinished, test } from "vitest";
-import { openPostgres } from "../../src/actions/store/postgres.ts";
+import { expect, test } from "vitest";
 import { emulatorForTest } from "../support/emulator.ts";
-import { addTeam, connectCaller, createCaller, createKeyLine, instanceForTest } from "./deployment.ts";
-import { describeWithPostgres } from "./services.ts";
+import { connectCaller, createCaller, environmentForTest, instanceForTest } from "./deployment.ts";
+import { databaseForTest, describeWithPostgres } from "./services.ts";
 
 describeWithPostgres("a database that fails while an action runs", (postgres) => {
   test("the outcome and its audit row are recorded while the instance runs, and nothing is sent again", async () => {
-    const place = {
-      url: await postgres().createDatabase(),
-      keys: createKeyLine("one"),
-      emulator: await emulatorForTest({ clients: 1 }),
-    };
-    await addTeam(place, { name: "red", client: 0, claim: "reds" });
+    const place = await environmentForTest(postgres(), await emulatorForTest({ clients: 1 }));
     const caller = createCaller("ann", ["reds"]);
     const client = await connectCaller(await instanceForTest(place), caller);
-    const database = await openPostgres(place.url);
-    onTestFinished(() => database.close());
+    const database = await databaseForTest(place.url);
     const readState = async () => ({
       actions: await database.query("SELECT state FROM actions"),
       audit: await database.query("SELECT outcome, caller FROM audit"),

@@ -4,27 +4,26 @@ import type { Caller } from "../../src/teams/caller.ts";
 import { emulatorForTest } from "../support/emulator.ts";
 import {
   addTeam,
+  BLUE,
   connectCaller,
   createCaller,
-  createKeyLine,
+  environmentForTest,
   ISSUER,
   instanceForTest,
   openTeams,
   PUBLIC,
+  RED,
   type TestTeam,
 } from "./deployment.ts";
 import { describeWithPostgres } from "./services.ts";
 
 const [ANN, BOB] = [createCaller("ann", ["reds"]), createCaller("bob")];
-const RED = { name: "red", client: 0, claim: "reds" };
-const BLUE = { name: "blue", client: 1, claim: "blues" };
 
 describeWithPostgres("membership", (postgres) => {
   /** Starts an instance with these teams. `workspaces` are those of the emulator's clients, in the same order. */
   async function setUp(clients: number, teams: readonly TestTeam[], more: Parameters<typeof instanceForTest>[1] = {}) {
     const emulator = await emulatorForTest({ clients });
-    const place = { url: await postgres().createDatabase(), keys: createKeyLine("one"), emulator };
-    for (const team of teams) await addTeam(place, team);
+    const place = await environmentForTest(postgres(), emulator, teams);
     const instance = await instanceForTest(place, more);
     return {
       place,

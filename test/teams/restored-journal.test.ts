@@ -1,6 +1,5 @@
 // Tests a journal restored from a backup: lists of actions and new results report the missing time span.
 import { describe, expect, onTestFinished, test, vi } from "vitest";
-import { openPostgres } from "../../src/actions/store/postgres.ts";
 import type { ComposedTeams } from "../../src/teams/compose.ts";
 import { Service } from "../emulator/service.ts";
 import { FILE } from "../emulator/work.ts";
@@ -10,17 +9,15 @@ import { createManualClock, emulatorForTest } from "../support/emulator.ts";
 import { connectHttp } from "../support/mcp.ts";
 import { type CallResult, readResult } from "../support/results.ts";
 import {
-  addTeam,
   connectCaller,
   createCaller,
-  createKeyLine,
+  environmentForTest,
   instanceForTest,
   resolveRuntime,
   serveRuntime,
-  type TestEnvironment,
 } from "./deployment.ts";
 import { sendRequest } from "./send-request.ts";
-import { describeWithPostgres } from "./services.ts";
+import { databaseForTest, describeWithPostgres } from "./services.ts";
 
 const HOUR_MS = 3_600_000;
 const DAY_MS = 24 * HOUR_MS;
@@ -31,12 +28,7 @@ describeWithPostgres("a restored journal", (postgres) => {
   /** A caller of an instance whose journal lacks one hour, which ended this many hours ago; undefined for a complete journal. */
   async function clientOfRestoredJournal(endedHoursAgo: number | undefined) {
     const clock = createManualClock();
-    const place: TestEnvironment = {
-      url: await postgres().createDatabase(),
-      keys: createKeyLine("one"),
-      emulator: await emulatorForTest({ clients: 1, clock }),
-    };
-    await addTeam(place, { name: "red", client: 0, claim: "reds" });
+    const place = await environmentForTest(postgres(), await emulatorForTest({ clients: 1, clock }));
     const to = new Date(Date.now() - (endedHoursAgo ?? 0) * HOUR_MS);
     const restoredAt = endedHoursAgo === undefined ? undefined : { from: new Date(to.getTime() - HOUR_MS), to };
     const instance = await instanceForTest(place, { restoredAt });
@@ -91,14 +83,8 @@ describeWithPostgres("a restored journal", (postgres) => {
   describe("without MIC_RESTORED_AT", () => {
     /** A deployment, and a function that makes the next check of its instances a real one. */
     async function setUp() {
-      const place: TestEnvironment = {
-        url: await postgres().createDatabase(),
-        keys: createKeyLine("one"),
-        emulator: await emulatorForTest({ clients: 1 }),
-      };
-      await addTeam(place, { name: "red", client: 0, claim: "reds" });
-      const database = await openPostgres(place.url);
-      onTestFinished(() => database.close());
+      const place = await environmentForTest(postgres(), await emulatorForTest({ clients: 1 }));
+      const database = await databaseForTest(place.url);
       let elapsedMs = 0;
       const start = performance.now();
       vi.spyOn(performance, "now").mockImplementation(() => start + elapsedMs);

@@ -16,7 +16,15 @@ import { jobArguments } from "../mcp/tasks/fixtures.ts";
 import { createManualClock, emulatorForTest } from "../support/emulator.ts";
 import { listeningUrl } from "../support/free-port.ts";
 import { folderForTest } from "../support/temporary-folder.ts";
-import { addTeam, connectCaller, createCaller, createKeyLine, instanceForTest, openTeams } from "./deployment.ts";
+import {
+  connectCaller,
+  createCaller,
+  createKeyLine,
+  environmentForTest,
+  instanceForTest,
+  openTeams,
+  RED,
+} from "./deployment.ts";
 import { describeWithPostgres } from "./services.ts";
 
 /** Starts a proxy in front of the API that records the credentials and tokens of requests. */
@@ -45,8 +53,7 @@ describeWithPostgres("secrets of teams", (postgres) => {
     const started = await emulatorForTest({ clock });
     const { seen: recorded, url: baseUrl } = await startRecordingProxy(started.baseUrl);
     const emulator = { ...started, baseUrl };
-    const place = { url: await postgres().createDatabase(), keys: createKeyLine("one"), emulator };
-    await addTeam(place, { name: "red", client: 0, claim: "reds", ...more });
+    const place = await environmentForTest(postgres(), emulator, [{ ...RED, ...more }]);
     return { clock, emulator, place, seen: recorded, service: new Service(emulator, clock) };
   }
 

@@ -1,5 +1,6 @@
 // Provides PostgreSQL or a deployment for all tests of a block, or skips them with the reason if its programs are missing.
-import { afterAll, test as base, describe } from "vitest";
+import { afterAll, test as base, describe, onTestFinished } from "vitest";
+import { openPostgres } from "../../src/actions/store/postgres.ts";
 import { type Deployment, type DeploymentOptions, deploymentMissing, startDeployment } from "../support/deployment.ts";
 import { type PostgresServer, postgresMissing, startPostgres } from "../support/postgres.ts";
 
@@ -14,6 +15,13 @@ const test = base.extend(
     return server;
   },
 );
+
+/** Opens a database until the running test ends. */
+export async function databaseForTest(...where: Parameters<typeof openPostgres>) {
+  const database = await openPostgres(...where);
+  onTestFinished(() => database.close());
+  return database;
+}
 
 interface ServiceOptions<T> {
   readonly missing: string | undefined;

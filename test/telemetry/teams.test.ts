@@ -3,7 +3,7 @@ import { expect, onTestFinished, test, vi } from "vitest";
 import { loadTelemetry } from "../../src/cli/telemetry.ts";
 import { readConfig } from "../../src/core/config.ts";
 import { emulatorForTest } from "../support/emulator.ts";
-import { addTeam, connectCaller, createCaller, createKeyLine, instanceForTest } from "../teams/deployment.ts";
+import { BLUE, connectCaller, createCaller, environmentForTest, instanceForTest, RED } from "../teams/deployment.ts";
 import { describeWithPostgres } from "../teams/services.ts";
 import { receiverForTest } from "./receiver.ts";
 
@@ -16,13 +16,7 @@ describeWithPostgres("telemetry of teams", (postgres) => {
     // The test checks exported log records, so the lines on stderr are discarded.
     const stderr = vi.spyOn(process.stderr, "write").mockReturnValue(true);
     onTestFinished(() => void stderr.mockRestore());
-    const place = {
-      url: await postgres().createDatabase(),
-      keys: createKeyLine("one"),
-      emulator: await emulatorForTest({ clients: 2 }),
-    };
-    await addTeam(place, { name: "red", client: 0, claim: "reds" });
-    await addTeam(place, { name: "blue", client: 1, claim: "blues" });
+    const place = await environmentForTest(postgres(), await emulatorForTest({ clients: 2 }), [RED, BLUE]);
     const config = readConfig({ MIC_BASE_URL: place.emulator.baseUrl, MIC_KEYCHAIN: "off", MIC_LOG_LEVEL: "info" });
     const instance = await instanceForTest(place, { config, startTelemetry });
     const ann = createCaller("ann", ["reds"]);
