@@ -124,7 +124,7 @@ export const starJob = defineTool({
 
 beforeAll(async () => {
   copy = await mkdtemp(join(tmpdir(), "mic-mcp-copy-"));
-  const excluded = ["node_modules", "dist", "release", ".git"].map((name) => join(root, name));
+  const excluded = ["node_modules", "bench/node_modules", "dist", "release", ".git"].map((name) => join(root, name));
   await cp(root, copy, { recursive: true, filter: (path) => !excluded.includes(path) });
   await symlink(join(root, "node_modules"), join(copy, "node_modules"));
   for (const [file, edit] of Object.entries(EDITS)) {
