@@ -7,7 +7,7 @@ import { formatFlag, formatSynopsis } from "../src/cli/help.ts";
 import { firstSentence } from "../src/cli/tool-arguments.ts";
 import { version } from "../src/cli/version.ts";
 import { readSkillFiles } from "../src/core/package-files.ts";
-import { createSkills } from "../src/mcp/skills/skills.ts";
+import { createSkills } from "../src/mcp/skills.ts";
 import { prompts } from "../src/toolkit/prompts.ts";
 import { resources } from "../src/toolkit/resources/index.ts";
 import { tools } from "../tools/index.ts";

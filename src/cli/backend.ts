@@ -7,7 +7,7 @@ import { COMMAND_LIMIT_MS } from "../credentials/keychain/keychain.ts";
 import type { Emulator } from "../emulator/index.ts";
 import type { Note } from "../mcp/instructions.ts";
 import type { Runtime } from "../mcp/runtime.ts";
-import { factsOf, failureText } from "../mcp/tools/failure-text.ts";
+import { factsOf, failureText } from "../mcp/tools/answer.ts";
 import { type Backend, compose } from "./compose.ts";
 import { exitCodeOf, rephraseFailureForUser } from "./errors.ts";
 import { findRunningEmulator } from "./running-emulator.ts";

@@ -18,7 +18,7 @@ import type { Redactor } from "../credentials/redaction.ts";
 import type { TokenStore } from "../credentials/token-store.ts";
 import { createTokens } from "../credentials/tokens.ts";
 import type { Runtime } from "../mcp/runtime.ts";
-import { createSkills } from "../mcp/skills/skills.ts";
+import { createSkills } from "../mcp/skills.ts";
 import { checkToolNames, offeredTools } from "../mcp/tools/offered-tools.ts";
 import type { Telemetry } from "../telemetry/port.ts";
 import { createRecipeOfferCache, createRetryCache } from "../toolkit/caches.ts";

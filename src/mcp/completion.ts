@@ -6,7 +6,7 @@ import { variableNames } from "../toolkit/uri.ts";
 import { findPrompt } from "./prompts.ts";
 import { offeredResources } from "./resources/resources.ts";
 import type { Runtime } from "./runtime.ts";
-import { createToolCall } from "./tools/tool-call.ts";
+import { createToolCall } from "./tools/call.ts";
 
 /** The user waits for the suggestions while typing. */
 const LIMIT_MS = 5_000;

@@ -3,7 +3,7 @@
 import { type JSONRPCMessage, type RequestId, type Result, Server, type Transport } from "@modelcontextprotocol/server";
 import { isJsonObject } from "../contract/json.ts";
 import { errorMessage } from "../core/failure.ts";
-import { canceledId } from "./messages/json-rpc.ts";
+import { canceledId } from "./messages.ts";
 
 /** Answers a call of a read tool, and reports every failure as a result. Returns undefined if the SDK has to handle the call. */
 export type ReadHandler = (

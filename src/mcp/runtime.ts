@@ -13,7 +13,7 @@ import type { ResourceWatcher } from "../toolkit/resources/resource-watcher.ts";
 import type { Ports } from "../toolkit/tool-call.ts";
 import type { ViewName } from "../toolkit/views.ts";
 import type { Note } from "./instructions.ts";
-import type { Skills } from "./skills/skills.ts";
+import type { Skills } from "./skills.ts";
 
 /** The part of a logger that this program uses. It writes to stderr, never to stdout. */
 export interface Log {

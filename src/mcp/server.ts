@@ -24,7 +24,7 @@ import { resourceLink, serveResources } from "./resources/resources.ts";
 import { type Subscriptions, serveSubscriptions } from "./resources/subscriptions.ts";
 import type { Runtime } from "./runtime.ts";
 import { CACHE_HINTS, serverCapabilities, serverInfo } from "./server-info.ts";
-import { serveSkills } from "./skills/serve.ts";
+import { serveSkills } from "./skills.ts";
 import { createJobTasks } from "./tasks/job-tasks.ts";
 import { clientSupportsTasks, serveTasks } from "./tasks/serve.ts";
 import { type CallEnvironment, type CallRequest, callTool, createProgressReporter } from "./tools/call.ts";

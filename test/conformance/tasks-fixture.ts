@@ -13,10 +13,17 @@ import {
 } from "@modelcontextprotocol/server";
 import * as z from "zod/v4";
 import { createRedactor } from "../../src/credentials/redaction.ts";
-import { createRedact } from "../../src/mcp/messages/redact.ts";
+import { createRedact } from "../../src/mcp/messages.ts";
 import { TASKS_EXTENSION } from "../../src/mcp/server-info.ts";
-import { clientSupportsTasks, requireTasks, serveTasks, toCreateTaskResult } from "../../src/mcp/tasks/serve.ts";
-import type { Task, TaskBackend, TaskState } from "../../src/mcp/tasks/task.ts";
+import {
+  clientSupportsTasks,
+  requireTasks,
+  serveTasks,
+  type Task,
+  type TaskBackend,
+  type TaskState,
+  toCreateTaskResult,
+} from "../../src/mcp/tasks/serve.ts";
 import { startHttpServer } from "../../src/transports/http/serve.ts";
 import { noSubscriptions } from "../mcp/http/in-process-server.ts";
 

@@ -2,7 +2,7 @@
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
 import { createRedactor } from "../../src/credentials/redaction.ts";
-import { createRedact, redactEvents } from "../../src/mcp/messages/redact.ts";
+import { createRedact, redactEvents } from "../../src/mcp/messages.ts";
 
 const redactorFor = (...secrets: readonly string[]) => {
   const redactor = createRedactor();

@@ -16,10 +16,9 @@ import type { Resource } from "../../toolkit/resources/resource.ts";
 import { expand, matchTemplate, type UriVariables, variableNames } from "../../toolkit/uri.ts";
 import { APP_HTML, VIEW_NAMES, viewUri } from "../../toolkit/views.ts";
 import type { Runtime } from "../runtime.ts";
-import { MARKDOWN, skillCacheHints } from "../skills/skills.ts";
-import { factsOf, failureText, fieldTexts } from "../tools/failure-text.ts";
-import { resultMeta } from "../tools/result.ts";
-import { createReadOnlyToolRunner } from "../tools/tool-call.ts";
+import { MARKDOWN, skillCacheHints } from "../skills.ts";
+import { factsOf, failureText, fieldTexts, resultMeta } from "../tools/answer.ts";
+import { createReadOnlyToolRunner } from "../tools/call.ts";
 
 export const offeredResources = ({ resources, offered }: Runtime): readonly Resource[] =>
   resources.filter(({ tool }) => offered.has(tool));

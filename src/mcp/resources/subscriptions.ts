@@ -1,4 +1,5 @@
-// Tracks which resources the subscribers of one connection watch, and serves resources/subscribe and resources/unsubscribe.
+// Tracks which resources the subscribers of one connection watch. Serves resources/subscribe and resources/unsubscribe, and implements
+// the rules of subscriptions/listen (2026-07-28) for both transports.
 import {
   type ProtocolEra,
   ProtocolError,
@@ -6,11 +7,13 @@ import {
   type RequestId,
   type Server,
 } from "@modelcontextprotocol/server";
+import * as z from "zod/v4";
 import { errorMessage, Failure } from "../../core/failure.ts";
 import { escapeText, formatToken } from "../../core/untrusted-text.ts";
 import type { Watch } from "../../toolkit/resources/resource-watcher.ts";
 import { expand } from "../../toolkit/uri.ts";
 import type { Runtime } from "../runtime.ts";
+import { checkTaskSubscription } from "../tasks/serve.ts";
 import { findResource, noSuchUri, offeredResources, resourceNotFound } from "./resources.ts";
 
 /** The id of a listen request. A connection of an older revision is one subscriber. */
@@ -91,7 +94,7 @@ export function createSubscriptions(runtime: Runtime) {
 export const watchErrorText = (thrown: unknown): string =>
   thrown instanceof Failure ? `${thrown.message} ${thrown.facts.next ?? ""}`.trim() : escapeText(errorMessage(thrown));
 
-/** Serves the requests of the older revisions. In 2026-07-28, the transports serve subscriptions/listen by the rules of listen.ts. */
+/** Serves the requests of the older revisions. In 2026-07-28, the transports serve subscriptions/listen by the rules below. */
 export function serveSubscriptions(
   server: Server,
   runtime: Runtime,
@@ -126,4 +129,50 @@ export function serveSubscriptions(
     subscriptions.unsubscribe(uri, CONNECTION);
     return {};
   });
+}
+
+// The SDK serves the stream of subscriptions/listen above the transport and acknowledges every requested resource. So it gets only the
+// watched ones.
+
+export const ListenRequest = z.looseObject({
+  jsonrpc: z.literal("2.0"),
+  method: z.literal("subscriptions/listen"),
+  id: z.union([z.string(), z.number()]),
+  params: z.looseObject({
+    notifications: z.looseObject({ resourceSubscriptions: z.array(z.string()).optional() }),
+  }),
+});
+export type ListenRequest = z.infer<typeof ListenRequest>;
+
+export interface ListenError {
+  readonly code: number;
+  readonly message: string;
+  readonly data?: unknown;
+}
+
+/** Returns the error that refuses a listen request before any resource is watched; undefined if it is not refused. */
+export function checkListenRequest({ params }: ListenRequest): ListenError | undefined {
+  const refused = checkTaskSubscription(params);
+  return refused && { code: refused.code, message: refused.message, data: refused.data };
+}
+
+/** Converts an error of watchRequestedResources to the error that refuses the listen request. */
+export const toListenError = (thrown: unknown): ListenError => ({
+  code: ProtocolErrorCode.InternalError,
+  message: watchErrorText(thrown),
+});
+
+/**
+ * Starts to watch the resources that a listen request names. Resolves when no change can be missed, with the request for the SDK: it
+ * names only the watched resources. Throws Failure synchronously if too many resources are watched.
+ */
+export function watchRequestedResources(message: ListenRequest, subscriptions: Subscriptions): Promise<ListenRequest> {
+  const { id, params } = message;
+  const { notifications } = params;
+  const named = [...new Set(notifications.resourceSubscriptions)].filter(subscriptions.canWatch);
+  const subscribing = named.map((uri) => subscriptions.subscribe(uri, id).then((exists) => (exists ? [uri] : [])));
+  return Promise.all(subscribing).then((watched) => ({
+    ...message,
+    params: { ...params, notifications: { ...notifications, resourceSubscriptions: watched.flat() } },
+  }));
 }

@@ -18,12 +18,16 @@ import type { ToolResult } from "../../toolkit/results.ts";
 import type { ToolCall } from "../../toolkit/tool-call.ts";
 import type { ToolName } from "../../toolkit/tool-names.ts";
 import type { Runtime } from "../runtime.ts";
-import { factsOf, failureText } from "../tools/failure-text.ts";
-import { withJournalNotice } from "../tools/journal-notice.ts";
-import { type ResourceLinkFactory, resultMeta, toCallToolResult } from "../tools/result.ts";
-import { createToolCall } from "../tools/tool-call.ts";
-import { toCreateTaskResult } from "./serve.ts";
-import type { Task, TaskBackend } from "./task.ts";
+import {
+  factsOf,
+  failureText,
+  type ResourceLinkFactory,
+  resultMeta,
+  toCallToolResult,
+  withJournalNotice,
+} from "../tools/answer.ts";
+import { createToolCall } from "../tools/call.ts";
+import { type Task, type TaskBackend, toCreateTaskResult } from "./serve.ts";
 
 export interface JobTasks extends TaskBackend {
   /** Creates the task for a tool's result; undefined if the result itself is the answer. Throws Failure. */

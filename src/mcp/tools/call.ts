@@ -1,33 +1,111 @@
-// Serves one tools/call: completes the arguments, runs the tool, and returns its result or failure.
+// Runs tools. Serves one tools/call: completes the arguments, runs the tool, logs the call, and returns its result or failure.
 import {
   type CallToolResult,
   type InputRequiredResult,
   ProtocolError,
+  type RequestId,
   type ServerContext,
 } from "@modelcontextprotocol/server";
 import type { Arguments } from "../../actions/fingerprint.ts";
-import { CALL_LIMIT_MS } from "../../api-client/attempts.ts";
+import { CALL_LIMIT_MS, type CallContext, type FailedAttempt } from "../../api-client/attempts.ts";
+import { isJsonObject } from "../../contract/json.ts";
 import { errorMessage, type FailureFacts } from "../../core/failure.ts";
+import { excerpt } from "../../core/untrusted-text.ts";
 import { toArgumentsObject } from "../../toolkit/arguments.ts";
 import type { Tool } from "../../toolkit/define-tool.ts";
 import { omitUnofferedTools } from "../../toolkit/offered-text.ts";
+import type { UseTool } from "../../toolkit/resources/resource.ts";
 import type { ToolResult } from "../../toolkit/results.ts";
 import type { Progress, ToolCall } from "../../toolkit/tool-call.ts";
 import type { ToolName } from "../../toolkit/tool-names.ts";
-import type { Runtime } from "../runtime.ts";
-import { createCallLog, type RequestSource } from "./call-log.ts";
+import type { Log, Runtime } from "../runtime.ts";
+import {
+  factsOf,
+  failureText,
+  type ResourceLinkFactory,
+  toCallToolResult,
+  toolNotFound,
+  withJournalNotice,
+} from "./answer.ts";
 import type { Consent } from "./confirmation.ts";
-import { factsOf, failureText } from "./failure-text.ts";
-import { withJournalNotice } from "./journal-notice.ts";
-import { type ResourceLinkFactory, toCallToolResult } from "./result.ts";
-import { createToolCall } from "./tool-call.ts";
+
+/** Creates the context of one use of a tool: for tools/call, resources/read, a completion or a task. */
+export const createToolCall = (
+  runtime: Runtime,
+  tool: ToolName,
+  context: CallContext,
+  options: Partial<Omit<ToolCall, "tool" | "context" | "isOffered" | "callActionTool">> = {},
+): ToolCall => ({
+  report: () => undefined,
+  ...options,
+  tool,
+  context,
+  isOffered: (name) => runtime.offered.has(name),
+  async callActionTool(name, args, actContext) {
+    const tool = runtime.tools.find((each) => each.name === name);
+    return tool?.traits ? await tool.invoke(args, createToolCall(runtime, tool.name, actContext)) : undefined;
+  },
+});
+
+/** Runs offered tools for a resource or a completion, which may only read. Throws Failure. */
+export const createReadOnlyToolRunner =
+  (runtime: Runtime, context: CallContext): UseTool =>
+  async (name, args) => {
+    const tool = runtime.offered.get(name);
+    if (tool?.effect !== "read") throw toolNotFound(name);
+    return await tool.invoke(args, createToolCall(runtime, name, context));
+  };
 
 /** The MCP request that contains a call. */
-export interface CallRequest extends RequestSource {
+export interface CallRequest {
+  readonly id: RequestId;
+  /** The id of the session; undefined if the connection has none. */
+  readonly session?: string | undefined;
+  /** The name that the client declares. */
+  readonly client?: string | undefined;
   readonly signal: AbortSignal;
   report(progress: Progress): void;
   /** Asks the user if this call needs confirmation. Throws Failure and ProtocolError. */
   requestConsent(tool: Tool, args: Arguments, call: ToolCall): Promise<Consent>;
+}
+
+const MAX_CLIENT_NAME = 100;
+
+/** Number of calls in this process. It identifies a call; request ids do not, because each client counts from the start. */
+let callCount = 0;
+
+const memberOf = (part: unknown, name: string): unknown => (isJsonObject(part) ? part[name] : undefined);
+
+/** Returns the fields that connect an answer to the journal and to the API's log. */
+const correlationFieldsOf = ({ structuredContent, _meta }: CallToolResult) => ({
+  key: memberOf(memberOf(structuredContent, "action"), "idempotencyKey"),
+  attempts: memberOf(memberOf(structuredContent, "action"), "attempts"),
+  requestId: memberOf(_meta, "mic-mcp/requestId"),
+});
+
+/**
+ * Logs one tool call: its failed attempts and its answer. Common fields connect these lines, and the requestId connects them to the
+ * API's own log. Arguments and results are not logged.
+ */
+function createCallLog(log: Log, tool: string, { id, session, client }: CallRequest, now: () => number) {
+  const startedAt = now();
+  callCount += 1;
+  const commonFields = {
+    call: callCount,
+    request: id,
+    session,
+    client: client && excerpt(client, MAX_CLIENT_NAME),
+    tool,
+  };
+  return {
+    logFailedAttempt: (attempt: FailedAttempt): void => log.info({ ...commonFields, ...attempt }, "attempt failed"),
+    logResult: (answer: CallToolResult): void =>
+      log.info({ ...commonFields, ms: now() - startedAt, ...correlationFieldsOf(answer) }, "tool call"),
+    logFailure({ kind, status, idempotencyKey: key, requestId }: FailureFacts, error: unknown): void {
+      log.info({ ...commonFields, ms: now() - startedAt, kind, status, key, requestId }, "tool call failed");
+      if (kind === "internal") log.error({ ...commonFields, err: error }, "internal failure");
+    },
+  };
 }
 
 /** Reports progress only if the client asked for it. The number always increases, as the protocol requires. */
@@ -170,25 +248,22 @@ export async function callTool(
   try {
     const { args: complete, workspaceId } = await completeArguments(tool, args, runtime);
     const limits = { signal, deadlineAt: startedAt + CALL_LIMIT_MS, onFailedAttempt: callLog.logFailedAttempt };
-    const consent = await request.requestConsent(
-      tool,
-      complete,
-      createToolCall(runtime, tool.name, limits, { workspaceId }),
-    );
+    const call = createToolCall(runtime, tool.name, limits, { workspaceId });
+    const consent = await request.requestConsent(tool, complete, call);
     if ("ask" in consent) return consent.ask;
     if ("declined" in consent) {
       callLog.logResult(DECLINED);
       return DECLINED;
     }
-    const call = createToolCall(runtime, tool.name, limits, {
+    const confirmedCall: ToolCall = {
+      ...call,
       report: request.report,
-      workspaceId,
       proposedKey: consent.key,
       shownVersion: consent.shownVersion,
       followsTasks: environment.createTask !== undefined,
-    });
+    };
     answer = withJournalNotice(
-      await invokeTool(tool, complete, call, environment),
+      await invokeTool(tool, complete, confirmedCall, environment),
       tool,
       runtime.hooks?.journalNotice?.(),
     );

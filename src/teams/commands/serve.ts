@@ -4,7 +4,7 @@ import { logCrashes } from "../../cli/log.ts";
 import { serveUntilSignal } from "../../cli/signals.ts";
 import { loadTelemetry } from "../../cli/telemetry.ts";
 import { isJsonObject } from "../../contract/json.ts";
-import { createRedact } from "../../mcp/messages/redact.ts";
+import { createRedact } from "../../mcp/messages.ts";
 import type { Runtime } from "../../mcp/runtime.ts";
 import { loopbackAddress } from "../../transports/http/loopback.ts";
 import { createHttpService } from "../../transports/http/serve.ts";

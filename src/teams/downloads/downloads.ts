@@ -6,7 +6,7 @@ import { CALL_LIMIT_MS } from "../../api-client/attempts.ts";
 import { getMicPublicAssetContent } from "../../contract/endpoints/job-processing.ts";
 import { errorMessage, Failure, type FailureKind } from "../../core/failure.ts";
 import type { Log, Runtime } from "../../mcp/runtime.ts";
-import { createToolCall } from "../../mcp/tools/tool-call.ts";
+import { createToolCall } from "../../mcp/tools/call.ts";
 import { toCsv } from "../../toolkit/save-rows.ts";
 import type { Exchange } from "../../transports/http/exchange.ts";
 import type { Audit } from "../audit.ts";

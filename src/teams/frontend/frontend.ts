@@ -4,7 +4,7 @@ import { isJSONRPCNotification, isJSONRPCRequest } from "@modelcontextprotocol/s
 import { isJsonObject } from "../../contract/json.ts";
 import { errorMessage } from "../../core/failure.ts";
 import type { Refusal } from "../../core/hooks.ts";
-import type { Redact } from "../../mcp/messages/redact.ts";
+import type { Redact } from "../../mcp/messages.ts";
 import type { Telemetry } from "../../telemetry/port.ts";
 import { createEndpoint, type McpEndpoint } from "../../transports/http/endpoint.ts";
 import type { Exchange } from "../../transports/http/exchange.ts";

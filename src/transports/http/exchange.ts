@@ -3,8 +3,7 @@ import { once } from "node:events";
 import type { IncomingMessage, ServerResponse } from "node:http";
 import { isJsonContentType, ProtocolErrorCode } from "@modelcontextprotocol/server";
 import { readBody } from "../../core/read-body.ts";
-import { findExceededLimit } from "../../mcp/messages/bounds.ts";
-import { type Redact, redactEvents } from "../../mcp/messages/redact.ts";
+import { findExceededLimit, type Redact, redactEvents } from "../../mcp/messages.ts";
 import { errorResponse, type Phase } from "./responses.ts";
 
 const MAX_BODY_BYTES = 4 * 1024 * 1024;

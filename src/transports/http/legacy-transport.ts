@@ -11,7 +11,7 @@ import {
   type Transport,
 } from "@modelcontextprotocol/server";
 import { formatJson } from "../../core/untrusted-text.ts";
-import { canceledId, withLegacyCode } from "../../mcp/messages/json-rpc.ts";
+import { canceledId, withLegacyCode } from "../../mcp/messages.ts";
 import type { Exchange } from "./exchange.ts";
 import { errorResponse } from "./responses.ts";
 

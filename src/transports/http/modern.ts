@@ -10,10 +10,10 @@ import {
   checkListenRequest,
   type ListenError,
   ListenRequest,
+  type Subscriptions,
   toListenError,
   watchRequestedResources,
-} from "../../mcp/resources/listen.ts";
-import type { Subscriptions } from "../../mcp/resources/subscriptions.ts";
+} from "../../mcp/resources/subscriptions.ts";
 import type { Exchange } from "./exchange.ts";
 import type { HttpService } from "./port.ts";
 import { errorResponse, MCP_PATH, shuttingDown } from "./responses.ts";

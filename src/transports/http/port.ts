@@ -2,7 +2,7 @@
 // Tests and the conformance fixture pass another one to startHttpServer; sessions, subscriptions and limits are handled the same way.
 import type { JSONRPCMessage, McpServerFactory, ProtocolEra } from "@modelcontextprotocol/server";
 import { isJsonObject } from "../../contract/json.ts";
-import type { Redact } from "../../mcp/messages/redact.ts";
+import type { Redact } from "../../mcp/messages.ts";
 import type { Subscriptions } from "../../mcp/resources/subscriptions.ts";
 import type { Log } from "../../mcp/runtime.ts";
 import type { Connection } from "../../mcp/server.ts";

@@ -4,10 +4,8 @@
 import type { Readable, Writable } from "node:stream";
 import { type JSONRPCMessage, ProtocolErrorCode, type RequestId, type Transport } from "@modelcontextprotocol/server";
 import { errorCode } from "../../core/failure.ts";
-import { canceledId } from "../../mcp/messages/json-rpc.ts";
-import type { Redact } from "../../mcp/messages/redact.ts";
-import { createLineSplitter } from "./line-splitter.ts";
-import { createErrorMessage, parseLine } from "./parse-line.ts";
+import { canceledId, type Redact } from "../../mcp/messages.ts";
+import { createErrorMessage, createLineSplitter, parseLine } from "./lines.ts";
 
 const MAX_MESSAGE_BYTES = 10 * 1024 * 1024;
 /** Maximum number of requests in flight: more than any observed client sends. Each may keep an answer in memory. */

@@ -1,5 +1,5 @@
-// Parses a line as JSON-RPC messages, or returns the refusal. The refusal of a request has the request's own id if it can be read,
-// because the client waits for an answer with that id.
+// Splits the bytes of stdin into lines, and parses each line as JSON-RPC messages or returns the refusal. The refusal of a request has
+// the request's own id if it can be read, because the client waits for an answer with that id.
 import {
   type JSONRPCMessage,
   ProtocolErrorCode,
@@ -8,7 +8,68 @@ import {
 } from "@modelcontextprotocol/server";
 import * as z from "zod/v4";
 import { isJsonObject } from "../../contract/json.ts";
-import { findExceededLimit } from "../../mcp/messages/bounds.ts";
+import { findExceededLimit } from "../../mcp/messages.ts";
+
+const NEWLINE = 0x0a;
+/**
+ * Size of each end of an overlong line, in bytes or characters: more than a request needs to its id, and short enough for a regular
+ * expression.
+ */
+const END_SIZE = 4_096;
+const FIRST_BUFFER_BYTES = 64 * 1024;
+
+/**
+ * Returns a function that takes the chunks of a byte stream. `onLine` gets each line without its newline, and its length in bytes. If a
+ * line has more than `maxBytes`, only its two ends are kept in memory, and `text` consists of them. A last line without a newline is
+ * ignored.
+ */
+export function createLineSplitter(
+  maxBytes: number,
+  onLine: (text: string, bytes: number) => void,
+): (chunk: Buffer) => void {
+  let buffer = Buffer.allocUnsafe(FIRST_BUFFER_BYTES);
+  let used = 0;
+  let bytes = 0;
+
+  function append(part: Buffer): void {
+    if (used + part.length > buffer.length) {
+      const larger = Buffer.allocUnsafe(Math.max(buffer.length * 2, used + part.length));
+      buffer.copy(larger, 0, 0, used);
+      buffer = larger;
+    }
+    used += part.copy(buffer, used);
+  }
+
+  function reset(): void {
+    used = 0;
+    if (buffer.length > FIRST_BUFFER_BYTES) buffer = Buffer.allocUnsafe(FIRST_BUFFER_BYTES);
+  }
+
+  function add(part: Buffer): void {
+    bytes += part.length;
+    if (bytes <= maxBytes) {
+      append(part);
+      return;
+    }
+    const all = Buffer.concat([buffer.subarray(0, used), part]);
+    reset();
+    append(all.subarray(0, END_SIZE));
+    append(all.subarray(Math.max(END_SIZE, all.length - END_SIZE)));
+  }
+
+  return (chunk) => {
+    let rest = chunk;
+    for (let at = rest.indexOf(NEWLINE); at !== -1; at = rest.indexOf(NEWLINE)) {
+      add(rest.subarray(0, at));
+      rest = rest.subarray(at + 1);
+      const [text, length] = [buffer.toString("utf8", 0, used), bytes];
+      reset();
+      bytes = 0;
+      onLine(text, length);
+    }
+    if (rest.length > 0) add(rest);
+  };
+}
 
 export interface ParsedLine {
   readonly messages: readonly JSONRPCMessage[];
@@ -48,14 +109,12 @@ const ID = String.raw`"id"\s*:\s*(?<id>${SCALAR})\s*`;
 const ID_AT_HEAD = new RegExp(String.raw`^\s*\{\s*(?:${MEMBER},\s*){0,3}?${ID},`);
 const ID_AT_TAIL = new RegExp(String.raw`,\s*${ID}(?:,\s*${MEMBER}){0,3}\}\s*$`);
 const IS_RESPONSE = new RegExp(String.raw`^\s*\{\s*(?:${MEMBER},\s*){0,3}?"(?:result|error)"\s*:`);
-/** More than these members need, and short enough for a regular expression. */
-const END_CHARS = 4_096;
 
 /** Finds the id of a request in the two ends of its line, without parsing the line. */
 function findRequestId(line: string): RequestId | undefined {
-  const head = line.slice(0, END_CHARS);
+  const head = line.slice(0, END_SIZE);
   if (IS_RESPONSE.test(head)) return undefined;
-  const text = (ID_AT_HEAD.exec(head) ?? ID_AT_TAIL.exec(line.slice(-END_CHARS)))?.groups?.["id"];
+  const text = (ID_AT_HEAD.exec(head) ?? ID_AT_TAIL.exec(line.slice(-END_SIZE)))?.groups?.["id"];
   try {
     return text === undefined ? undefined : Id.safeParse(JSON.parse(text)).data;
   } catch {

@@ -1,9 +1,9 @@
-// Turns the files of skills into the entries and resources that clients see. The SDK creates and checks the entries; its module is
-// loaded at the first request for them.
-import type { ProtocolEra } from "@modelcontextprotocol/server";
+// Serves skills: as resources, as the texts of prompts, and with the methods of the Skills extension (SEP-2640), which the SDK serves only
+// on its high-level server. The SDK creates and checks the entries; its module for that is loaded at the first request for them.
+import { type ProtocolEra, ProtocolError, ProtocolErrorCode, type Server } from "@modelcontextprotocol/server";
 import type { Skill } from "@modelcontextprotocol/server/ext/skills";
 import * as z from "zod/v4";
-import { memoizeUntilFailure } from "../../core/async.ts";
+import { memoizeUntilFailure } from "../core/async.ts";
 
 export const MARKDOWN = "text/markdown";
 const SCHEME = "skill://";
@@ -62,4 +62,25 @@ export function createSkills(files: () => Promise<SkillFiles>, isOffered: (tool:
       return text?.replace(/^---\n.*?\n---\s+/s, "").trimEnd();
     },
   };
+}
+
+const ListParams = z.object({ cursor: z.string().optional() });
+const GetParams = z.object({ uri: z.string() });
+
+const invalidParams = (message: string): ProtocolError => new ProtocolError(ProtocolErrorCode.InvalidParams, message);
+
+export function serveSkills(server: Server, skills: Skills, protocolEra: ProtocolEra): void {
+  server.setRequestHandler("skills/list", { params: ListParams }, async ({ cursor }) => {
+    if (cursor !== undefined) throw invalidParams("Invalid cursor: all skills are on one page.");
+    return { skills: [...(await skills.entries())], ...skillCacheHints(protocolEra) };
+  });
+  server.setRequestHandler("skills/get", { params: GetParams }, async ({ uri }) => {
+    const entries = await skills.entries();
+    const skill = entries.find((entry) => entry.uri === uri);
+    if (!skill)
+      throw invalidParams(
+        `No skill is served at this URI; the skills are: ${entries.map((entry) => entry.uri).join(", ")}.`,
+      );
+    return { skill, ...skillCacheHints(protocolEra) };
+  });
 }

@@ -1,0 +1,126 @@
+// Converts a tool's result or failure to the answer to its call, in the protocol's format. The members are in the order in which the
+// SDK writes them.
+import type { CallToolResult, ContentBlock } from "@modelcontextprotocol/server";
+import { isJsonObject } from "../../contract/json.ts";
+import { errorMessage, Failure, type FailureFacts } from "../../core/failure.ts";
+import { escapeText, formatToken, quote } from "../../core/untrusted-text.ts";
+import type { Tool } from "../../toolkit/define-tool.ts";
+import type { LinkedFile } from "../../toolkit/linked-files.ts";
+import type { ToolResult } from "../../toolkit/results.ts";
+
+/** Returns the link to the resource with this URI; undefined if there is none. */
+export type ResourceLinkFactory = (uri: string) => ContentBlock | undefined;
+
+/** Returns `_meta`, with the facts of a result that no model needs; empty if there are none. */
+export function resultMeta({ drift, requestId, view }: Pick<ToolResult, "drift" | "requestId" | "view">) {
+  const facts = {
+    ...(drift.length > 0 && { "mic-mcp/drift": drift }),
+    ...(requestId !== undefined && { "mic-mcp/requestId": requestId }),
+    ...(view && { "mic-mcp/view": view }),
+  };
+  return Object.keys(facts).length > 0 ? { _meta: facts } : {};
+}
+
+/** Embeds a small file. Links a larger file if the client supports resource_link. */
+function fileBlock({ url, fileName, contentType, bytes, content }: LinkedFile, supportsLinks: boolean): ContentBlock[] {
+  if (content) return [{ type: "resource", resource: { uri: url, mimeType: contentType, ...content } }];
+  if (!supportsLinks) return [];
+  const size = bytes === undefined ? {} : { size: bytes };
+  return [{ type: "resource_link", uri: url, name: fileName, mimeType: contentType, ...size }];
+}
+
+/** `linkOf` is undefined if the client does not support resource_link. */
+export function toCallToolResult(result: ToolResult, linkOf: ResourceLinkFactory | undefined): CallToolResult {
+  const { structured, text, link, file } = result;
+  const linked = link === undefined ? undefined : linkOf?.(link);
+  const attachments = file ? fileBlock(file, linkOf !== undefined) : linked ? [linked] : [];
+  return {
+    ...resultMeta(result),
+    content: [{ type: "text", text }, ...attachments],
+    structuredContent: { ...structured },
+  };
+}
+
+const SIDE_EFFECTS: Readonly<Record<FailureFacts["sideEffect"], string>> = {
+  none: "Nothing was changed.",
+  done: "The action took effect.",
+  unknown: "It is not known whether anything was changed.",
+};
+
+const MAX_FIELDS = 20;
+/** Maximum length of a field's message in the contract, in characters. */
+const MAX_MESSAGE = 1_000;
+
+/** Returns one text for each invalid field. If the failure has a status, the messages come from the API and are quoted. */
+export const fieldTexts = ({ status, fieldErrors = [] }: FailureFacts): readonly string[] =>
+  fieldErrors.map(({ pointer, message }) => {
+    const where = pointer === "" ? "(the whole)" : formatToken(pointer, MAX_MESSAGE);
+    return `${where}: ${status === undefined ? escapeText(message) : quote(message, MAX_MESSAGE)}`;
+  });
+
+/** Turns a failure into a self-contained text for the agent. Programs get the same facts in `_meta`. */
+export function failureText(tool: string, facts: FailureFacts): string {
+  const codes = (facts.fieldErrors ?? []).map(({ code }) => formatToken(code));
+  const fields = fieldTexts(facts).map((text, index) => `- ${text} [${codes[index]}]`);
+  const shown = fields.slice(0, MAX_FIELDS);
+  if (fields.length > shown.length) shown.push(`- and ${fields.length - shown.length} more`);
+  const lines = [
+    `${tool} failed (${facts.kind}): ${facts.message}`,
+    ...shown,
+    facts.earlierSteps ?? SIDE_EFFECTS[facts.sideEffect],
+    facts.retryAfterSeconds !== undefined && `Retry after ${facts.retryAfterSeconds} s.`,
+    facts.idempotencyKey !== undefined && `idempotencyKey: ${formatToken(facts.idempotencyKey)}`,
+    facts.code !== undefined && !facts.message.includes(formatToken(facts.code)) && `code: ${formatToken(facts.code)}`,
+    facts.requestId !== undefined && `requestId: ${formatToken(facts.requestId)}`,
+    facts.next !== undefined && `Next: ${facts.next}`,
+  ];
+  return lines.filter((line) => line !== false).join("\n");
+}
+
+/** Creates the failure of a call to a tool that this server does not offer. */
+export const toolNotFound = (name: string): Failure =>
+  new Failure({
+    kind: "not_found",
+    message: `${formatToken(name)} is not offered here.`,
+    retryable: false,
+    sideEffect: "none",
+  });
+
+/** Converts a thrown value to facts. An internal error is reported as such, with only its message. */
+export function factsOf(thrown: unknown): FailureFacts {
+  if (thrown instanceof Failure) return thrown.facts;
+  return {
+    kind: "internal",
+    message: `mic-mcp itself failed: ${escapeText(errorMessage(thrown))}.`,
+    retryable: false,
+    sideEffect: "unknown",
+    next: "Ask the user to report this error of mic-mcp; its log on stderr has details at MIC_LOG_LEVEL=debug.",
+  };
+}
+
+const ACTION_EFFECTS: readonly Tool["effect"][] = ["create", "cancel", "retry"];
+
+/** Whether the answer is a replay: its action is in the journal, so it needs no notice. */
+const isReplay = ({ action }: Readonly<Record<string, unknown>>): boolean =>
+  isJsonObject(action) && action["replayed"] === true;
+
+/**
+ * Adds `journalNotice` to the summary and the text of new or listed actions: the journal lacks actions after a restore, or will be
+ * deleted. Undefined: there is nothing to report.
+ */
+export function withJournalNotice(
+  answer: CallToolResult,
+  { name, effect }: Pick<Tool, "name" | "effect">,
+  journalNotice: string | undefined,
+): CallToolResult {
+  const { structuredContent: structured, content } = answer;
+  if (journalNotice === undefined || !(name === "list_actions" || ACTION_EFFECTS.includes(effect))) return answer;
+  if (!isJsonObject(structured) || isReplay(structured) || typeof structured["summary"] !== "string") return answer;
+  const [first, ...otherContent] = content;
+  if (first?.type !== "text") return answer;
+  return {
+    ...answer,
+    content: [{ ...first, text: `${first.text}\n${journalNotice}` }, ...otherContent],
+    structuredContent: { ...structured, summary: `${structured["summary"]} ${journalNotice}` },
+  };
+}
