@@ -1,8 +1,7 @@
 // Creates one OpenAPI document for the 18 operations from the contract's schemas. The alternatives are generated from it.
 import { API_PREFIX, type Endpoint } from "../src/contract/endpoints/endpoint.ts";
 import { endpoints } from "../src/contract/endpoints/index.ts";
-import { isJsonObject } from "../src/contract/json.ts";
-import { type JsonSchema, toJsonSchema } from "../src/contract/json-schema.ts";
+import { isJsonObject, type JsonSchema, toJsonSchema } from "../src/contract/json.ts";
 
 function toParameters(where: "path" | "query", schema: Endpoint["query"]): readonly JsonSchema[] {
   const { properties, required } = toJsonSchema(schema, "input");

@@ -4,8 +4,8 @@ import {
   getMicSharedFileProcessingRequest,
   requestMicSharedFileProcessing,
 } from "../src/contract/endpoints/job-processing.ts";
-import { parseDateTime } from "../src/contract/instants.ts";
 import type { ProcessingRequest } from "../src/contract/processing-requests.ts";
+import { parseDateTime } from "../src/contract/scalars.ts";
 import { invalidArguments } from "../src/core/failure.ts";
 import { createRequestPresenter } from "../src/toolkit/advice/presenters.ts";
 import { keyArgument, recipeVersionText } from "../src/toolkit/arguments.ts";

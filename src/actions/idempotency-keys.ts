@@ -2,7 +2,7 @@
 import { createHash, randomBytes } from "node:crypto";
 import type * as z from "zod/v4";
 import type { KeyGrammar } from "../contract/endpoints/endpoint.ts";
-import { chars, inputKey, processingKey, textKey } from "../contract/text.ts";
+import { chars, inputKey, processingKey, textKey } from "../contract/scalars.ts";
 
 /**
  * True for a key in the format of `generateKey`, in any letter case. An agent gets such a key from mic-mcp, so it never names a

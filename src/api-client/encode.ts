@@ -1,7 +1,7 @@
 // This module encodes a call's path, headers and body once, so that every attempt sends the same bytes.
 import { API_PREFIX, type Endpoint } from "../contract/endpoints/endpoint.ts";
 import type { JsonObject } from "../contract/json.ts";
-import { isWellFormed } from "../contract/text.ts";
+import { isWellFormed } from "../contract/scalars.ts";
 import { type Failure, invalidArguments } from "../core/failure.ts";
 import type { WireRequest } from "./transport.ts";
 

@@ -1,7 +1,6 @@
 // Parses tool arguments from NAME=VALUE and JSON, lists them in help texts, and formats a tool call as a command.
 
-import { isJsonObject, parseJson } from "../contract/json.ts";
-import { type JsonSchema, schemaOf } from "../contract/json-schema.ts";
+import { isJsonObject, type JsonSchema, parseJson, schemaOf } from "../contract/json.ts";
 import { UsageError } from "../core/config.ts";
 import { escapeText } from "../core/untrusted-text.ts";
 import type { ToolFacts } from "../toolkit/define-tool.ts";

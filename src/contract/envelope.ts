@@ -1,7 +1,6 @@
 // This module defines the wrappers of resources in the job-processing API: envelopes and pages (docs/contract.md, 2.2).
 import * as z from "zod/v4";
-import { integer } from "./numbers.ts";
-import { chars, prefixedId } from "./text.ts";
+import { chars, integer, prefixedId } from "./scalars.ts";
 
 const anyRequestId = z.strictObject({ requestId: chars(1, 128) });
 /** `micreq_` + hex32, in recipe, recipe-version and processing-request responses. */
@@ -35,3 +34,23 @@ export const recipePage = <T extends z.ZodType>(item: T) =>
     }),
     meta: micRequestId,
   });
+
+/**
+ * Fields that are each valid but contradict each other. They are reported as drift, never rejected (open question 17). Each element is a
+ * JSON pointer into the body, followed by a description of the contradiction.
+ */
+export type Contradictions = readonly string[];
+
+export interface EnvelopedResponse<T> {
+  readonly data: T;
+}
+
+export interface PagedResponse<T> extends EnvelopedResponse<readonly T[]> {
+  readonly page: { readonly nextCursor: string | null; readonly hasMore: boolean };
+}
+
+/** Section 4.2: `hasMore` states whether more items remain, and `nextCursor` fetches them. */
+export const pageContradictions = ({ page: { nextCursor, hasMore } }: PagedResponse<unknown>): Contradictions =>
+  hasMore === (nextCursor !== null)
+    ? []
+    : [`/page: hasMore is ${hasMore}, though nextCursor is ${nextCursor === null ? "null" : "given"}`];

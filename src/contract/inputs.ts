@@ -1,9 +1,7 @@
 // This module defines the Input resource (docs/contract.md, 2.2 and 3).
 import * as z from "zod/v4";
-import { dateTime } from "./instants.ts";
 import { Environment } from "./jobs.ts";
-import { positiveDecimalVersion } from "./numbers.ts";
-import { chars, hex64, prefixedId } from "./text.ts";
+import { chars, dateTime, hex64, positiveDecimalVersion, prefixedId } from "./scalars.ts";
 
 export const InputState = z.enum(["WAITING_SCAN", "READY", "QUARANTINED", "EXPIRED", "WITHDRAWN"]);
 export const InputKind = z.enum(["M4_FILE", "ACQUISITION", "DATASET_VERSION"]);

@@ -1,9 +1,8 @@
 // This module defines the Job and Stage resources (docs/contract.md, 2.2 and 3).
 import * as z from "zod/v4";
-import { dateTime } from "./instants.ts";
-import { integer, MAX_SAFE } from "./numbers.ts";
+import { type Contradictions, type EnvelopedResponse, type PagedResponse, pageContradictions } from "./envelope.ts";
 import { Problem } from "./problem.ts";
-import { chars } from "./text.ts";
+import { chars, dateTime, integer, MAX_SAFE } from "./scalars.ts";
 
 export const Environment = z.enum(["SANDBOX", "PRODUCTION"]);
 
@@ -76,3 +75,41 @@ export const JobETag = z
   .refine((tag) => Number(tag.slice(1, -1)) <= MAX_SAFE, { error: `must be at most "${MAX_SAFE}"` });
 
 export const jobETag = (version: number): string => `"${version}"`;
+
+/** Section 7.2: FAILED has a Problem, and every other state has none. */
+export function findFailureContradictions(
+  { state, failure }: { readonly state: string; readonly failure: Problem | null },
+  pointer: string,
+): Contradictions {
+  const isRight = (state === "FAILED") === (failure !== null);
+  return isRight
+    ? []
+    : [`${pointer}/failure: ${failure === null ? "null" : "a Problem"}, though the state is ${state}`];
+}
+
+/** Returns the first stage that is repeated or out of order (section 1, rule 3: nine stages in their order, each once). */
+function findMisplacedStage({ stages }: Job): StageName | undefined {
+  let last = -1;
+  for (const { stage } of stages) {
+    const place = STAGES.indexOf(stage);
+    if (place <= last) return stage;
+    last = place;
+  }
+  return undefined;
+}
+
+function findJobContradictions(job: Job, pointer: string): Contradictions {
+  const stage = findMisplacedStage(job);
+  return [
+    ...findFailureContradictions(job, pointer),
+    ...(stage === undefined ? [] : [`${pointer}/stages: ${stage} is out of the contract's order, or there twice`]),
+  ];
+}
+
+export const jobContradictions = ({ data }: EnvelopedResponse<Job>): Contradictions =>
+  findJobContradictions(data, "/data");
+
+export const jobPageContradictions = (body: PagedResponse<Job>): Contradictions => [
+  ...pageContradictions(body),
+  ...body.data.flatMap((job, index) => findJobContradictions(job, `/data/${index}`)),
+];

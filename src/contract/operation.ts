@@ -1,9 +1,9 @@
 // This module defines the Operation resource, the record of an asynchronous operation (docs/contract.md, 2.2 and 3).
 import * as z from "zod/v4";
-import { dateTime } from "./instants.ts";
-import { Environment, resourceVersion } from "./jobs.ts";
+import type { Contradictions, EnvelopedResponse } from "./envelope.ts";
+import { Environment, findFailureContradictions, resourceVersion } from "./jobs.ts";
 import { Problem } from "./problem.ts";
-import { chars } from "./text.ts";
+import { chars, dateTime } from "./scalars.ts";
 
 export const OperationState = z.enum(["QUEUED", "RUNNING", "SUCCEEDED", "FAILED", "CANCELLED"]);
 export type OperationState = z.infer<typeof OperationState>;
@@ -23,3 +23,6 @@ export const Operation = z.strictObject({
   failure: Problem.nullable(),
 });
 export type Operation = z.infer<typeof Operation>;
+
+export const operationContradictions = ({ data }: EnvelopedResponse<Operation>): Contradictions =>
+  findFailureContradictions(data, "/data");

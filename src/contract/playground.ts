@@ -1,7 +1,8 @@
 // This module defines the resources of the geography playground (docs/contract.md, 2.1 and 7.1).
 import * as z from "zod/v4";
+import type { Contradictions } from "./envelope.ts";
 import { jsonObject } from "./json.ts";
-import { MAX_SAFE } from "./numbers.ts";
+import { MAX_SAFE } from "./scalars.ts";
 
 export const PLAYGROUND_CONTRACT = "svc.geo.admin-divisions.v1";
 export const MAX_STATES = 64;
@@ -74,6 +75,14 @@ export const OpenApiDocument = z.looseObject({
   paths: jsonObject,
 });
 export type OpenApiDocument = z.infer<typeof OpenApiDocument>;
+
+/** The version of the playground's document (section 9, rule 1). */
+const DOCUMENT_VERSION = "1.0.0";
+
+export const documentContradictions = ({ info }: OpenApiDocument): Contradictions =>
+  info["version"] === DOCUMENT_VERSION
+    ? []
+    : [`/info/version: not ${DOCUMENT_VERSION}, the contract's document version`];
 
 /** Status values by HTTP status (section 7.1). Any other HTTP status has PLAYGROUND_UPSTREAM_UNAVAILABLE. */
 export const PLAYGROUND_STATUS = {

@@ -1,6 +1,6 @@
 // This module defines Problem, which describes a failure in the job-processing API (docs/contract.md, 2.2 and 7.2).
 import * as z from "zod/v4";
-import { chars } from "./text.ts";
+import { chars } from "./scalars.ts";
 
 export const FieldError = z.strictObject({
   pointer: chars(0, 512),

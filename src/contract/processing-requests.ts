@@ -1,10 +1,8 @@
 // This module defines the ProcessingRequest resource (docs/contract.md, 2.2 and 3).
 import * as z from "zod/v4";
 import { InputId } from "./inputs.ts";
-import { utcInstant } from "./instants.ts";
-import { int64 } from "./numbers.ts";
 import { RecipeVersionId } from "./recipes.ts";
-import { hex64, prefixedId, workspaceStyleId } from "./text.ts";
+import { hex64, int64, prefixedId, utcInstant, workspaceStyleId } from "./scalars.ts";
 
 export const ProcessingRequestId = prefixedId("micsharedrequest_");
 

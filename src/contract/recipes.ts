@@ -1,9 +1,7 @@
 // This module defines the RecipeOffer resource and its parts (docs/contract.md, 2.2).
 import * as z from "zod/v4";
-import { dateTime } from "./instants.ts";
 import { jsonBytes, jsonObject } from "./json.ts";
-import { decimalVersion } from "./numbers.ts";
-import { chars, hex64, prefixedId, WORKSPACE_STYLE_ID, workspaceStyleId } from "./text.ts";
+import { chars, dateTime, decimalVersion, hex64, prefixedId, WORKSPACE_STYLE_ID, workspaceStyleId } from "./scalars.ts";
 
 export const MAX_OFFER_BYTES = 65536;
 export const MAX_REFERENCES = 200;

@@ -1,9 +1,7 @@
 // This module defines the UsageSummary and CapabilitySet resources and their parts (docs/contract.md, 2.2).
 import * as z from "zod/v4";
-import { dateTime } from "./instants.ts";
 import { Environment } from "./jobs.ts";
-import { decimalAmount, integer, MAX_SAFE } from "./numbers.ts";
-import { chars, workspaceStyleId } from "./text.ts";
+import { chars, dateTime, decimalAmount, integer, MAX_SAFE, workspaceStyleId } from "./scalars.ts";
 
 export const UsageBucket = z.strictObject({
   metric: z.string().regex(/^[A-Z][A-Z0-9_]{0,79}$/, {

@@ -1,7 +1,7 @@
 // This module reads environment variables into one validated object (docs/interface.md, "Configuration").
 import { homedir } from "node:os";
 import { isAbsolute, join, resolve } from "node:path";
-import { workspaceStyleId } from "../contract/text.ts";
+import { workspaceStyleId } from "../contract/scalars.ts";
 import {
   anyText,
   commandWords,

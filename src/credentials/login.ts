@@ -2,7 +2,7 @@
 // is stored in a file. Each profile has its own login.
 import * as z from "zod/v4";
 import { endpoints } from "../contract/endpoints/index.ts";
-import { workspaceStyleId } from "../contract/text.ts";
+import { workspaceStyleId } from "../contract/scalars.ts";
 import { fitsKeychain, type Keychain, KeychainError } from "./keychain/keychain.ts";
 
 const printable = z.string().regex(/^[\x20-\x7e]+$/);

@@ -3,7 +3,7 @@ import type * as z from "zod/v4";
 import type { Endpoint } from "../contract/endpoints/endpoint.ts";
 import { endpoints } from "../contract/endpoints/index.ts";
 import * as playground from "../contract/endpoints/playground.ts";
-import { type JsonSchema, toJsonSchema } from "../contract/json-schema.ts";
+import { type JsonSchema, toJsonSchema } from "../contract/json.ts";
 import { PLAYGROUND_STATUS } from "../contract/playground.ts";
 
 const SUMMARIES: Readonly<Record<string, string>> = {

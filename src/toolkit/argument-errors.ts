@@ -1,10 +1,9 @@
 // Refusals of wrong arguments: each names the argument, states whether it is missing, and lists the accepted values or names.
 import type * as z from "zod/v4";
 import type { Arguments } from "../actions/fingerprint.ts";
-import { parseDateTime } from "../contract/instants.ts";
-import { jsonPointer } from "../contract/json.ts";
-import { type JsonSchema, schemaOf } from "../contract/json-schema.ts";
+import { type JsonSchema, jsonPointer, schemaOf } from "../contract/json.ts";
 import type { FieldError } from "../contract/problem.ts";
+import { parseDateTime } from "../contract/scalars.ts";
 import { invalidArguments } from "../core/failure.ts";
 import { excerpt, quote } from "../core/untrusted-text.ts";
 

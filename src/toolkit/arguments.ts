@@ -6,8 +6,15 @@ import { keySchemas } from "../actions/idempotency-keys.ts";
 import type { CallRequest } from "../api-client/encode.ts";
 import type { Endpoint, KeyGrammar } from "../contract/endpoints/endpoint.ts";
 import { getMicJob } from "../contract/endpoints/job-processing.ts";
-import { isJsonObject, type Json, type JsonObject, jsonPointer } from "../contract/json.ts";
-import { type JsonSchema, schemaOf, toJsonSchema } from "../contract/json-schema.ts";
+import {
+  isJsonObject,
+  type Json,
+  type JsonObject,
+  type JsonSchema,
+  jsonPointer,
+  schemaOf,
+  toJsonSchema,
+} from "../contract/json.ts";
 import { invalidArguments } from "../core/failure.ts";
 import { describeIssue, throwInvalidArguments } from "./argument-errors.ts";
 

@@ -3,7 +3,7 @@ import type * as z from "zod/v4";
 import type { ActionTraits, Arguments } from "../actions/fingerprint.ts";
 import type { CallerActionDescriptor } from "../actions/service-actions.ts";
 import type { Endpoint } from "../contract/endpoints/endpoint.ts";
-import type { JsonSchema } from "../contract/json-schema.ts";
+import type { JsonSchema } from "../contract/json.ts";
 import type { Toolset } from "../core/config.ts";
 import { checkArguments, requireExactNumbers, toListedSchema } from "./arguments.ts";
 import type { CompletionKind, CompletionValue } from "./completion-value.ts";

@@ -2,7 +2,7 @@
 // as it is, and only an answer of 404 is explained.
 import type { Arguments } from "../actions/fingerprint.ts";
 import { isJsonObject } from "../contract/json.ts";
-import { prefixedId } from "../contract/text.ts";
+import { prefixedId } from "../contract/scalars.ts";
 import { Failure, type FailureFacts } from "../core/failure.ts";
 import { omitUnofferedTools } from "./offered-text.ts";
 import type { ToolCall } from "./tool-call.ts";

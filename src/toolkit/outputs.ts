@@ -1,7 +1,7 @@
 // This module builds the output schemas of tools, together with the types of the data that `run` returns.
 // The schemas are shallow, since responses were already checked against the full contract. They have no `required`: every agent would
 // pay tokens for it in each session, and no client needs it. test/tools/success.test.ts checks that the listed fields are present.
-import type { JsonSchema } from "../contract/json-schema.ts";
+import type { JsonSchema } from "../contract/json.ts";
 import type { Output } from "./define-tool.ts";
 
 const object = { type: "object" } as const;

@@ -2,9 +2,8 @@
 // those that have one meaning only (docs/interface.md, "Accepted forms"); everything else is left to the check, which refuses it.
 import * as z from "zod/v4";
 import type { Arguments } from "../actions/fingerprint.ts";
-import { formatUtc, parseDateTime } from "../contract/instants.ts";
-import { isJsonObject, parseJson } from "../contract/json.ts";
-import { type JsonSchema, schemaOf } from "../contract/json-schema.ts";
+import { isJsonObject, type JsonSchema, parseJson, schemaOf } from "../contract/json.ts";
+import { formatUtc, parseDateTime } from "../contract/scalars.ts";
 import { excerpt, quote } from "../core/untrusted-text.ts";
 import type { ToolResult } from "./results.ts";
 

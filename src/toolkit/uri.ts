@@ -1,5 +1,5 @@
 // This module builds mic:// URIs from templates and variables, and parses them (docs/interface.md, "Resources").
-import { isWellFormed } from "../contract/text.ts";
+import { isWellFormed } from "../contract/scalars.ts";
 
 const VARIABLE = /\{(\w+)\}/g;
 

@@ -2,7 +2,7 @@
 import { createHmac } from "node:crypto";
 import fc from "fast-check";
 import { expect, test } from "vitest";
-import { inputKey, processingKey, textKey } from "../../src/contract/text.ts";
+import { inputKey, processingKey, textKey } from "../../src/contract/scalars.ts";
 import { runCount } from "../support/thorough.ts";
 import { openCallerFixture, SECRET } from "./callers.ts";
 

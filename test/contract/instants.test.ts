@@ -1,7 +1,7 @@
 // Tests the date-time and UTC instant schemas and parseDateTime against rules, Date and naive predicates.
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
-import { dateTime, parseDateTime, utcInstant } from "../../src/contract/instants.ts";
+import { dateTime, parseDateTime, utcInstant } from "../../src/contract/scalars.ts";
 import { words } from "../support/words.ts";
 import * as rules from "./field-rules.ts";
 import { isDateTime } from "./naive-grammars.ts";

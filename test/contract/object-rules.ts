@@ -3,7 +3,7 @@ import { isDeepStrictEqual } from "node:util";
 import { Ajv2020 } from "ajv/dist/2020.js";
 import { expect, type TestFunction, test } from "vitest";
 import type * as z from "zod/v4";
-import { toJsonSchema } from "../../src/contract/json-schema.ts";
+import { toJsonSchema } from "../../src/contract/json.ts";
 import type { FieldRule } from "./field-rules.ts";
 import { isDateTime, isUri } from "./naive-grammars.ts";
 

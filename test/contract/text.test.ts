@@ -1,6 +1,6 @@
 // Tests the string grammars: how characters are counted, which texts are blank, and the three grammars of the Idempotency-Key.
 import { describe, expect, test } from "vitest";
-import { chars, inputKey, plainText, processingKey, scalarText, textKey } from "../../src/contract/text.ts";
+import { chars, inputKey, plainText, processingKey, scalarText, textKey } from "../../src/contract/scalars.ts";
 import * as rule from "./field-rules.ts";
 import { blankCharacters, text, unicodeText, writtenText } from "./field-rules.ts";
 import { createRuleTest } from "./object-rules.ts";

@@ -3,8 +3,7 @@
 import fc from "fast-check";
 import { expect, test } from "vitest";
 import * as z from "zod/v4";
-import { isJsonObject } from "../../src/contract/json.ts";
-import type { JsonSchema } from "../../src/contract/json-schema.ts";
+import { isJsonObject, type JsonSchema } from "../../src/contract/json.ts";
 import { variableNames } from "../../src/toolkit/uri.ts";
 import { serveOnHttp } from "../../src/transports/http/serve.ts";
 import { Service } from "../emulator/service.ts";

@@ -1,6 +1,6 @@
 // Tests the tools that read one resource: the contract's fields unchanged, a summary in one sentence, and the next call.
 import { expect, test } from "vitest";
-import { MAX_INT64 } from "../../src/contract/numbers.ts";
+import { MAX_INT64 } from "../../src/contract/scalars.ts";
 import { FILE, readJob, registerInput, submitJob, watchJob } from "../emulator/work.ts";
 import { operations } from "../operations.ts";
 import { describeLatestRevision } from "./revisions.ts";

@@ -1,10 +1,9 @@
 // This module defines the request bodies of the POST endpoints (docs/contract.md, 4.2). A body allows no other fields.
 import * as z from "zod/v4";
 import { InputId, InputKind } from "../inputs.ts";
-import { utcInstant } from "../instants.ts";
 import { jsonObject } from "../json.ts";
 import { RecipeVersionId } from "../recipes.ts";
-import { chars, hex64, plainText, scalarText, workspaceStyleId } from "../text.ts";
+import { chars, hex64, plainText, scalarText, utcInstant, workspaceStyleId } from "../scalars.ts";
 
 export const Port = z.string().regex(/^[A-Za-z][A-Za-z0-9_-]{0,79}$/, {
   error: "must be 1-80 characters: a letter, then letters, digits, _ or -",

@@ -1,6 +1,6 @@
 // This module defines an endpoint: one row of docs/contract.md, 4, as data that the client, the tools and the emulator share.
 import * as z from "zod/v4";
-import type { Contradictions } from "../contradictions.ts";
+import type { Contradictions } from "../envelope.ts";
 
 type Fields = z.ZodObject<z.ZodRawShape, z.core.$strict>;
 

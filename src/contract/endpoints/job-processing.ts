@@ -1,19 +1,21 @@
 // This module defines the job-processing endpoints, in the order of the table (docs/contract.md, 4.2).
 import * as z from "zod/v4";
 import {
-  jobContradictions,
-  jobPageContradictions,
-  operationContradictions,
+  envelope,
+  jobCursor,
+  jobPage,
+  MAX_PAGE,
+  micEnvelope,
   pageContradictions,
-} from "../contradictions.ts";
-import { envelope, jobCursor, jobPage, MAX_PAGE, micEnvelope, recipeCursor, recipePage } from "../envelope.ts";
+  recipeCursor,
+  recipePage,
+} from "../envelope.ts";
 import { Input } from "../inputs.ts";
-import { Job } from "../jobs.ts";
-import { integer } from "../numbers.ts";
-import { Operation } from "../operation.ts";
+import { Job, jobContradictions, jobPageContradictions } from "../jobs.ts";
+import { Operation, operationContradictions } from "../operation.ts";
 import { ProcessingRequest, ProcessingRequestId } from "../processing-requests.ts";
 import { RecipeOffer, RecipeVersionId } from "../recipes.ts";
-import { chars, workspaceStyleId } from "../text.ts";
+import { chars, integer, workspaceStyleId } from "../scalars.ts";
 import { CapabilitySet, UsageSummary } from "../usage.ts";
 import { CancelJob, CreateInput, CreateJob, CreateProcessingRequest, RetryJob } from "./bodies.ts";
 import { createEndpointDefiner, type Endpoint } from "./endpoint.ts";

@@ -1,7 +1,6 @@
 // This module defines the playground's endpoints, which are anonymous and read-only (docs/contract.md, 4.1).
 import * as z from "zod/v4";
-import { documentContradictions } from "../contradictions.ts";
-import { DistrictsResponse, OpenApiDocument, StatesResponse } from "../playground.ts";
+import { DistrictsResponse, documentContradictions, OpenApiDocument, StatesResponse } from "../playground.ts";
 import { createEndpointDefiner, type Endpoint } from "./endpoint.ts";
 
 const define = createEndpointDefiner("playground");

@@ -4,7 +4,7 @@ import type { Endpoint, KeyGrammar } from "../../contract/endpoints/endpoint.ts"
 import { JobETag } from "../../contract/jobs.ts";
 import { jsonPointer } from "../../contract/json.ts";
 import type { FieldError } from "../../contract/problem.ts";
-import { inputKey, processingKey, textKey } from "../../contract/text.ts";
+import { inputKey, processingKey, textKey } from "../../contract/scalars.ts";
 import { type HttpRequest, isMediaType, JsonError, parseJson } from "../http/request.ts";
 import { createFieldProblem, ProblemError } from "../problems.ts";
 

@@ -1,6 +1,7 @@
 // Computes the state of file-processing permission requests from the time, the purpose and the input.
-import { parseDateTime } from "../../contract/instants.ts";
+
 import type { ProcessingRequest, ReasonCode } from "../../contract/processing-requests.ts";
+import { parseDateTime } from "../../contract/scalars.ts";
 import { DECIDED_AFTER_MS, REVIEWABLE_AFTER_MS } from "../assumptions.ts";
 import { toInstant } from "../clock.ts";
 import { sha256 } from "../ids.ts";

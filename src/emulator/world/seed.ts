@@ -1,6 +1,6 @@
 // Seeds the workspace with an input for each file and a few more, 130 jobs in all states, and processing requests.
 import type { Input } from "../../contract/inputs.ts";
-import { MAX_INT64 } from "../../contract/numbers.ts";
+import { MAX_INT64 } from "../../contract/scalars.ts";
 import { ID_PREFIX } from "../assumptions.ts";
 import { DAY, HOUR, MINUTE, toInstant } from "../clock.ts";
 import { sha256 } from "../ids.ts";

@@ -1,6 +1,6 @@
 // Decides which tools a configuration offers, and how tools/list shows them.
 import type { Tool as ListedTool, ToolAnnotations } from "@modelcontextprotocol/server";
-import { type JsonSchema, schemaOf } from "../../contract/json-schema.ts";
+import { type JsonSchema, schemaOf } from "../../contract/json.ts";
 import { type Config, UsageError } from "../../core/config.ts";
 import type { Effect, Tool } from "../../toolkit/define-tool.ts";
 import { omitUnofferedTools } from "../../toolkit/offered-text.ts";

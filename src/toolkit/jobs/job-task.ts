@@ -1,7 +1,7 @@
 // This module presents a job as a task (SEP-2663): its start, its state, its poll interval, and its result after it has ended.
 import * as z from "zod/v4";
-import { parseDateTime } from "../../contract/instants.ts";
 import type { Job } from "../../contract/jobs.ts";
+import { parseDateTime } from "../../contract/scalars.ts";
 import { Failure } from "../../core/failure.ts";
 import { createJobPresenter, createRunPresenter, isJobMoving } from "../advice/job.ts";
 import { ENDED } from "../advice/job-facts.ts";

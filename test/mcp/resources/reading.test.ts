@@ -1,7 +1,7 @@
 // Tests resources over the protocol: their list, their content compared with their tool, missing resources and errors.
 import { describe, expect, test } from "vitest";
 import * as z from "zod/v4";
-import { MAX_INT64 } from "../../../src/contract/numbers.ts";
+import { MAX_INT64 } from "../../../src/contract/scalars.ts";
 import { resources } from "../../../src/toolkit/resources/index.ts";
 import { expand, matchTemplate, variableNames } from "../../../src/toolkit/uri.ts";
 import { tools } from "../../../tools/index.ts";
