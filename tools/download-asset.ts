@@ -1,8 +1,8 @@
 // This module defines download_asset, which saves the original bytes of an asset in the download folder, or returns a link to them.
 import * as z from "zod/v4";
 import type { SavedFile } from "../src/api-client/downloads.ts";
-import { fileNameSchema } from "../src/api-client/file-names.ts";
 import { readPreview } from "../src/api-client/file-preview.ts";
+import { fileNameSchema } from "../src/api-client/new-file.ts";
 import { getMicPublicAssetContent } from "../src/contract/endpoints/job-processing.ts";
 import { formatJson, formatToken } from "../src/core/untrusted-text.ts";
 import { defineTool } from "../src/toolkit/define-tool.ts";

@@ -1,6 +1,6 @@
 // This module defines save_table, which saves all rows of a listing call as a CSV file.
 import * as z from "zod/v4";
-import { fileNameSchema } from "../src/api-client/file-names.ts";
+import { fileNameSchema } from "../src/api-client/new-file.ts";
 import { jsonObject } from "../src/contract/json.ts";
 import { invalidArguments } from "../src/core/failure.ts";
 import { defineTool } from "../src/toolkit/define-tool.ts";

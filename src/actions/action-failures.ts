@@ -1,9 +1,8 @@
 // This module builds the failures of actions with an unknown outcome, and of calls that name the key of another action.
 import { Failure, type FailureFacts } from "../core/failure.ts";
 import { formatJson, formatToken } from "../core/untrusted-text.ts";
-import { differingArguments } from "./canonical-json.ts";
 import { DEDUPLICATION_WINDOW_MS } from "./deduplication-window.ts";
-import type { ActionIdentity } from "./fingerprint.ts";
+import { type ActionIdentity, differingArguments } from "./fingerprint.ts";
 import type { StoredAction } from "./store/action-row.ts";
 import { journalFailure } from "./store/database.ts";
 

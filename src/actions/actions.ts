@@ -16,13 +16,18 @@ import {
   withCallerKey,
   withResumeAdvice,
 } from "./action-failures.ts";
-import { parseCanonicalArguments } from "./canonical-json.ts";
 import { createLateWrites, createLeaseMonitor } from "./claims.ts";
 import { formatDuration, isTooOldToResend } from "./deduplication-window.ts";
-import { type ActionIdentity, type ActionTraits, type Arguments, identifyAction } from "./fingerprint.ts";
+import {
+  type ActionIdentity,
+  type ActionTraits,
+  type Arguments,
+  identifyAction,
+  parseCanonicalArguments,
+} from "./fingerprint.ts";
 import { generateKey, isGeneratedKey } from "./idempotency-keys.ts";
 import type { Journal, LatestAction, NewAction, Resolution, StoredAction } from "./journal.ts";
-import { parseOutcome, stateAfterFailure, stringifyOutcome } from "./outcome.ts";
+import { parseOutcome, stateAfterFailure, stringifyOutcome } from "./store/action-row.ts";
 import { JournalFailure, journalFailure } from "./store/database.ts";
 
 /** The facts that identify the action of a call. */

@@ -1,8 +1,9 @@
 // This module generates unguessable idempotency keys that meet all three grammars of the contract, and checks the keys of callers.
-import { createHash, randomBytes } from "node:crypto";
+import { randomBytes } from "node:crypto";
 import type * as z from "zod/v4";
 import type { KeyGrammar } from "../contract/endpoints/endpoint.ts";
 import { chars, inputKey, processingKey, textKey } from "../contract/scalars.ts";
+import { sha256Hex } from "./fingerprint.ts";
 
 /**
  * True for a key in the format of `generateKey`, in any letter case. An agent gets such a key from mic-mcp, so it never names a
@@ -13,15 +14,12 @@ export const isGeneratedKey = (key: string): boolean => /^\s*mic-[0-9a-f]{32}\s*
 /** Returns a new key: `mic-` and 128 random bits in hexadecimal, 36 characters in total. */
 export const generateKey = (): string => `mic-${randomBytes(16).toString("hex")}`;
 
-const digest = (text: string, digits: number): string =>
-  createHash("sha256").update(text).digest("hex").slice(0, digits);
-
 /** Derives the key of one step from the key of its call. The same call always gets the same keys. */
 export const deriveStepKey = (callKey: string, step: string): string =>
-  `mic-${digest(JSON.stringify([callKey, step]), 32)}`;
+  `mic-${sha256Hex(JSON.stringify([callKey, step])).slice(0, 32)}`;
 
 /** Derives the key that a replay offers for running its action again. Because it is derived, repeating the offered call is safe too. */
-export const deriveRepeatKey = (key: string): string => `again-${digest(key, 16)}`;
+export const deriveRepeatKey = (key: string): string => `again-${sha256Hex(key).slice(0, 16)}`;
 
 // Only printable ASCII without outer spaces is certain to pass through a header unchanged (open question 34).
 const headerSafe = textKey.regex(/^[\x21-\x7e]([\x20-\x7e]*[\x21-\x7e])?$/, {

@@ -3,10 +3,9 @@ import * as z from "zod/v4";
 import { MAX_BINDINGS } from "../contract/endpoints/bodies.ts";
 import type { Auditor } from "../core/hooks.ts";
 import { type AuditEvent, buildAuditedResolution, insertAuditEvent, maintainPartitions } from "./audit.ts";
-import { parseCanonicalArguments } from "./canonical-json.ts";
 import { createInFlightActions, LEASE_MS } from "./claims.ts";
 import { liveSql } from "./deduplication-window.ts";
-import type { InputReference } from "./fingerprint.ts";
+import { type InputReference, parseCanonicalArguments } from "./fingerprint.ts";
 import {
   ActionRow,
   type NewAction,

@@ -1,11 +1,10 @@
 // This module lists the journal for agents and users: unresolved actions with the calls that resolve them, and the latest actions.
 import * as z from "zod/v4";
 import { isOwnerDead } from "../core/owner.ts";
-import { parseCanonicalArguments } from "./canonical-json.ts";
 import { isTooOldToResend, laterSuccessesSql } from "./deduplication-window.ts";
+import { parseCanonicalArguments } from "./fingerprint.ts";
 import type { Journal } from "./journal.ts";
-import { failureFrom } from "./outcome.ts";
-import { ActionState, type StoredAction } from "./store/action-row.ts";
+import { ActionState, failureFrom, type StoredAction } from "./store/action-row.ts";
 
 export interface ListedAction {
   readonly tool: string;

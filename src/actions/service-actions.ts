@@ -4,8 +4,7 @@ import { Failure } from "../core/failure.ts";
 import type { Hooks } from "../core/hooks.ts";
 import type { ActionOutcome, Outcome, Telemetry } from "../telemetry/port.ts";
 import type { ActionCall, ActionDescriptor, Actions, PerformedAction } from "./actions.ts";
-import { parseCanonicalArguments } from "./canonical-json.ts";
-import type { Arguments } from "./fingerprint.ts";
+import { type Arguments, parseCanonicalArguments } from "./fingerprint.ts";
 import type { Journal } from "./journal.ts";
 import {
   countUnresolved,
@@ -17,8 +16,7 @@ import {
   parseServiceName,
   toListedAction,
 } from "./listing.ts";
-import { failureFrom } from "./outcome.ts";
-import { type StoredAction, toStoredId } from "./store/action-row.ts";
+import { failureFrom, type StoredAction, toStoredId } from "./store/action-row.ts";
 
 /** Maximum number of actions that are read for one resource. */
 const MAX_ACTIONS_PER_RESOURCE = 50;

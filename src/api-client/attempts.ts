@@ -1,8 +1,10 @@
-// This module decides when and for how long a call is retried (docs/contribute/architecture.md, "Request lifecycle").
+// This module decides when and for how long a call is retried (docs/contribute/architecture.md, "Request lifecycle"), and awaits the
+// cooldown that the API asked for.
 import { setTimeout as sleep } from "node:timers/promises";
 import type { Endpoint } from "../contract/endpoints/endpoint.ts";
 import { Failure, type FailureKind } from "../core/failure.ts";
-import { isTransient } from "./classify.ts";
+import type { Cooldown } from "../core/hooks.ts";
+import { isTransient, parseRetryAfter } from "./classify.ts";
 
 // There are three nested time limits: for a tool call, for one attempt, and the minimum for starting an attempt.
 
@@ -121,3 +123,53 @@ export async function withRetries<T>(
     }
   }
 }
+
+// When the API asks for a pause (429 with Retry-After), all processes that share the credentials await this cooldown.
+
+/** Maximum cooldown. One wrong header must not block many processes for days. */
+const MAX_COOLDOWN_MS = 3_600_000;
+/** Requests that wait for the same time are spread over this period after it. */
+const SPREAD_MS = 250;
+const TOO_MANY_REQUESTS = 429;
+
+/** Waits until a request may be sent. Throws Failure, with nothing sent, if the call has too little time left. */
+async function awaitCooldown(cooldown: Cooldown, context: CallContext, timing: Timing): Promise<void> {
+  for (;;) {
+    const leftMs = await cooldown.leftMs();
+    if (leftMs <= 0) return;
+    if (leftMs + ANSWER_MARGIN_MS > timeLeftMs(context, timing)) {
+      const seconds = Math.ceil(leftMs / 1000);
+      throw new Failure({
+        kind: "rate_limited",
+        message: "Not sent: the API asked all callers of this team to wait (HTTP 429).",
+        retryable: true,
+        sideEffect: "none",
+        retryAfterSeconds: seconds,
+        next: `Wait ${seconds} s, then repeat the call.`,
+      });
+    }
+    await timing.sleep(leftMs + timing.random() * SPREAD_MS, context.signal);
+  }
+}
+
+interface ResponseHead {
+  readonly status: number;
+  readonly headers: Readonly<Record<string, string>>;
+}
+
+/** Wraps `send`: awaits the cooldown first, and records a cooldown that the response asks for. */
+export const withCooldown =
+  <R, A extends ResponseHead>(
+    cooldown: Cooldown,
+    context: CallContext,
+    timing: Timing,
+    send: (request: R) => Promise<A>,
+  ) =>
+  async (request: R): Promise<A> => {
+    await awaitCooldown(cooldown, context, timing);
+    const response = await send(request);
+    const { status, headers } = response;
+    const seconds = status === TOO_MANY_REQUESTS ? parseRetryAfter(headers, timing.now()) : undefined;
+    if (seconds !== undefined) await cooldown.record(Math.min(seconds * 1000, MAX_COOLDOWN_MS));
+    return response;
+  };

@@ -42,15 +42,6 @@ const isEnvelope = (response: WireResponse): boolean => Envelope.safeParse(tryPa
 
 // An error body is a bare or wrapped Problem, the playground's {status}, or anything else (open question 2).
 
-/** The contents of an error body. Every part may be missing. */
-interface RefusalBody {
-  readonly title?: string;
-  readonly code?: string;
-  readonly requestId?: string;
-  readonly retryable?: boolean;
-  readonly fieldErrors?: readonly FieldError[];
-}
-
 const WRAPPERS = ["error", "problem", "failure", "data"];
 const MAX_QUOTED = 300;
 
@@ -65,22 +56,24 @@ function fieldErrorsOf(value: unknown): readonly FieldError[] {
   });
 }
 
-function parseRefusal(body: unknown): RefusalBody | undefined {
+/** Returns the contents of an error body, each of which may be missing; undefined if it has neither a code nor a title. */
+function parseRefusal(body: unknown) {
   if (!isJsonObject(body)) return undefined;
   const code = excerptOf(body["code"]);
   // RFC 9457 calls the longer text "detail".
   const title = excerptOf(body["title"]) ?? excerptOf(body["detail"]) ?? excerptOf(body["message"]);
   if (code === undefined && title === undefined) return undefined;
-  const requestId = excerptOf(body["requestId"]);
-  const fieldErrors = fieldErrorsOf(body["fieldErrors"]);
+  const { requestId, retryable, fieldErrors } = body;
   return {
-    ...(title !== undefined && { title }),
-    ...(code !== undefined && { code }),
-    ...(requestId !== undefined && { requestId }),
-    ...(typeof body["retryable"] === "boolean" && { retryable: body["retryable"] }),
-    ...(fieldErrors.length > 0 && { fieldErrors }),
+    title,
+    code,
+    requestId: excerptOf(requestId),
+    retryable: typeof retryable === "boolean" ? retryable : undefined,
+    fieldErrors: fieldErrorsOf(fieldErrors),
   };
 }
+
+type RefusalBody = Partial<NonNullable<ReturnType<typeof parseRefusal>>>;
 
 function readRefusal(endpoint: Endpoint, response: WireResponse): RefusalBody {
   const body = tryParseJson(response).value;
@@ -88,14 +81,8 @@ function readRefusal(endpoint: Endpoint, response: WireResponse): RefusalBody {
     const { data } = PlaygroundError.safeParse(body);
     if (data) return { code: data.status };
   }
-  const bare = parseRefusal(body);
-  if (bare) return bare;
-  if (!isJsonObject(body)) return {};
-  for (const name of WRAPPERS) {
-    const wrapped = parseRefusal(body[name]);
-    if (wrapped) return wrapped;
-  }
-  return {};
+  const wrapped = isJsonObject(body) ? WRAPPERS.map((name) => body[name]) : [];
+  return [body, ...wrapped].map(parseRefusal).find((refusal) => refusal !== undefined) ?? {};
 }
 
 const KIND_BY_STATUS: Readonly<Record<number, FailureKind>> = {
@@ -131,7 +118,7 @@ export function responseDate({ date = "" }: Readonly<Record<string, string>>): n
 }
 
 /** Returns the seconds of a Retry-After header (an integer or an HTTP date), at least 1; undefined if it is missing or invalid. */
-export function retryAfterSeconds(headers: Readonly<Record<string, string>>, now: number): number | undefined {
+export function parseRetryAfter(headers: Readonly<Record<string, string>>, now: number): number | undefined {
   const text = headers["retry-after"]?.trim() ?? "";
   const stated = /^\d+$/.test(text) ? Number(text) : Math.ceil((parseHttpDate(text) - now) / 1000);
   return Number.isNaN(stated) ? undefined : Math.min(Math.max(1, stated), Number.MAX_SAFE_INTEGER);
@@ -141,7 +128,7 @@ export function retryAfterSeconds(headers: Readonly<Record<string, string>>, now
 function refusalFacts(endpoint: Endpoint, response: WireResponse, now: number): FailureFacts {
   const refusal = readRefusal(endpoint, response);
   const kind = failureKindOf(endpoint, response.status, refusal);
-  const waitSeconds = retryAfterSeconds(response.headers, now);
+  const waitSeconds = parseRetryAfter(response.headers, now);
   const requestId = refusal.requestId ?? response.headers["x-request-id"];
   const problemText = [refusal.code && formatToken(refusal.code), refusal.title && quote(refusal.title)]
     .filter(Boolean)
@@ -155,7 +142,7 @@ function refusalFacts(endpoint: Endpoint, response: WireResponse, now: number): 
     ...(refusal.code !== undefined && { code: refusal.code }),
     ...(requestId !== undefined && { requestId: excerpt(requestId, 128) }),
     ...(waitSeconds !== undefined && { retryAfterSeconds: waitSeconds }),
-    ...(refusal.fieldErrors && { fieldErrors: refusal.fieldErrors }),
+    ...(refusal.fieldErrors?.length && { fieldErrors: refusal.fieldErrors }),
   };
   return { ...facts, next: refusalAdvice(endpoint, facts) };
 }

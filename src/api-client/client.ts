@@ -5,7 +5,7 @@ import type { Endpoint, JsonEndpoint } from "../contract/endpoints/endpoint.ts";
 import { Failure } from "../core/failure.ts";
 import type { Hooks } from "../core/hooks.ts";
 import type { Telemetry } from "../telemetry/port.ts";
-import { attemptLimitMs, type CallContext, type Timing, withRetries } from "./attempts.ts";
+import { attemptLimitMs, type CallContext, type Timing, withCooldown, withRetries } from "./attempts.ts";
 import {
   bodyViolationFailure,
   cancelledFailure,
@@ -15,7 +15,6 @@ import {
   tooLargeFailure,
   transportFailure,
 } from "./classify.ts";
-import { withCooldown } from "./cooldown.ts";
 import { ContractViolation, type DecodedBody, parseJson, validateSuccess } from "./decode.ts";
 import { type CallRequest, type EncodedRequest, encodeRequest, toWireRequest } from "./encode.ts";
 import { type SendCounter, withSendTelemetry } from "./request-telemetry.ts";

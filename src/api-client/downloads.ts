@@ -11,8 +11,7 @@ import { ANSWER_MARGIN_MS, type CallContext, timeLeftMs } from "./attempts.ts";
 import { cancelledFailure } from "./classify.ts";
 import type { ApiClient } from "./client.ts";
 import type { CallRequest } from "./encode.ts";
-import { nameFromHeader } from "./file-names.ts";
-import { assertNameFree, createFile, diskFailure, prepareFolder } from "./new-file.ts";
+import { assertNameFree, createFile, diskFailure, nameFromHeader, prepareFolder } from "./new-file.ts";
 import { type StreamedResponse, TransportError } from "./transport.ts";
 
 export interface SavedFile {

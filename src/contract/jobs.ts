@@ -87,22 +87,13 @@ export function findFailureContradictions(
     : [`${pointer}/failure: ${failure === null ? "null" : "a Problem"}, though the state is ${state}`];
 }
 
-/** Returns the first stage that is repeated or out of order (section 1, rule 3: nine stages in their order, each once). */
-function findMisplacedStage({ stages }: Job): StageName | undefined {
-  let last = -1;
-  for (const { stage } of stages) {
-    const place = STAGES.indexOf(stage);
-    if (place <= last) return stage;
-    last = place;
-  }
-  return undefined;
-}
-
 function findJobContradictions(job: Job, pointer: string): Contradictions {
-  const stage = findMisplacedStage(job);
+  const places = job.stages.map(({ stage }) => STAGES.indexOf(stage));
+  // Section 1, rule 3: the stages are in their order, each at most once.
+  const misplaced = job.stages[places.findIndex((place, at) => place <= (places[at - 1] ?? -1))];
   return [
     ...findFailureContradictions(job, pointer),
-    ...(stage === undefined ? [] : [`${pointer}/stages: ${stage} is out of the contract's order, or there twice`]),
+    ...(misplaced ? [`${pointer}/stages: ${misplaced.stage} is out of the contract's order, or there twice`] : []),
   ];
 }
 

@@ -1,7 +1,7 @@
 // Builds requests to the token endpoint and parses its responses (docs/contract.md, 5). It sends client credentials by HTTP
 // Basic, and requires only an access token in the response (src/contract/open-questions.md, 25 and 26).
 import * as z from "zod/v4";
-import { CHECK_BASE_URL_ADVICE, HTML_PAGE, jsonErrorOf, retryAfterSeconds } from "../api-client/classify.ts";
+import { CHECK_BASE_URL_ADVICE, HTML_PAGE, jsonErrorOf, parseRetryAfter } from "../api-client/classify.ts";
 import { ContractViolation, parseJson, validateBody } from "../api-client/decode.ts";
 import { toWireTarget } from "../api-client/encode.ts";
 import type { WireRequest, WireResponse } from "../api-client/transport.ts";
@@ -117,7 +117,7 @@ function failureFromResponse(answer: WireResponse, scopes: readonly string[]): F
   const { code, description } = readError(answer) ?? {};
   const details = [code && formatToken(code), description && quote(description, 200)].filter(Boolean).join(" ");
   const kind = toFailureKind(answer.status, code);
-  const waitSeconds = retryAfterSeconds(answer.headers, Date.now());
+  const waitSeconds = parseRetryAfter(answer.headers, Date.now());
   const page = jsonErrorOf(answer) === HTML_PAGE ? `, ${HTML_PAGE}` : "";
   return new Failure({
     kind,

@@ -1,7 +1,7 @@
 // Tests which calls are identical: the order of keys does not matter, every other difference does.
 import fc from "fast-check";
 import { expect, test } from "vitest";
-import { canonicalArguments, differingArguments, sha256Hex } from "../../src/actions/canonical-json.ts";
+import { canonicalArguments, differingArguments, sha256Hex } from "../../src/actions/fingerprint.ts";
 
 type Args = Readonly<Record<string, unknown>>;
 

@@ -1,6 +1,6 @@
 // Tests a resource's history in the journal, on both databases: the actions about it and the one that created it.
 import { expect, test } from "vitest";
-import { parseCanonicalArguments } from "../../src/actions/canonical-json.ts";
+import { parseCanonicalArguments } from "../../src/actions/fingerprint.ts";
 import { type Journal, type NewAction, openJournal, type Resolution } from "../../src/actions/journal.ts";
 import { countUnresolved, listActions } from "../../src/actions/listing.ts";
 import type { Database, SqlValue } from "../../src/actions/store/database.ts";

@@ -2,7 +2,7 @@
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
 import { CALL_LIMIT_MS, waitBeforeRetry } from "../../src/api-client/attempts.ts";
-import { retryAfterSeconds } from "../../src/api-client/classify.ts";
+import { parseRetryAfter } from "../../src/api-client/classify.ts";
 import { Failure } from "../../src/core/failure.ts";
 
 const slept: number[] = [];
@@ -116,7 +116,7 @@ describe("with Retry-After", () => {
   });
 
   const now = Date.parse("2026-11-20T10:00:00.000Z");
-  const read = (text: string) => retryAfterSeconds({ "retry-after": text }, now);
+  const read = (text: string) => parseRetryAfter({ "retry-after": text }, now);
 
   test("a Retry-After in seconds is read exactly", () => {
     fc.assert(
@@ -144,5 +144,5 @@ describe("with Retry-After", () => {
     expect(read(text)).toBeUndefined();
   });
 
-  test("a missing Retry-After header gives no delay", () => expect(retryAfterSeconds({}, now)).toBeUndefined());
+  test("a missing Retry-After header gives no delay", () => expect(parseRetryAfter({}, now)).toBeUndefined());
 });

@@ -2,7 +2,7 @@
 import { basename, join, posix, win32 } from "node:path";
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
-import { fileNameSchema, nameFromHeader } from "../../src/api-client/file-names.ts";
+import { fileNameSchema, nameFromHeader } from "../../src/api-client/new-file.ts";
 
 // Windows: "Naming Files, Paths, and Namespaces", and the two names of the console.
 const DEVICES = [

@@ -1,5 +1,9 @@
-// This module defines an action as the journal stores it.
+// This module defines an action as the journal stores it, and converts its outcome (a response or a failure) to text and back.
+import { parse, stringify } from "lossless-json";
 import * as z from "zod/v4";
+import { parseNumber } from "../../api-client/decode.ts";
+import { FieldError } from "../../contract/problem.ts";
+import { FAILURE_KINDS, type Failure, type FailureFacts } from "../../core/failure.ts";
 
 export const ActionState = z.enum(["in_progress", "succeeded", "rejected", "unknown"]);
 export type ActionState = z.infer<typeof ActionState>;
@@ -19,7 +23,7 @@ export const StoredId = z
  * One row of the journal. Times are milliseconds since 1970, by the database's clock if it has one.
  *
  * - `upstream_key`: the Idempotency-Key that the API receives; empty if it is `key`.
- * - `arguments`: canonical JSON of the first call's arguments (src/actions/canonical-json.ts).
+ * - `arguments`: canonical JSON of the first call's arguments (src/actions/fingerprint.ts).
  * - `fingerprint`, `about`: see src/actions/fingerprint.ts.
  * - `slot`: 1 in the only row that reserves the fingerprint for calls without a key, else 0.
  * - `indeterminate`: 1 if an attempt of an earlier claim may have taken effect without an answer.
@@ -74,4 +78,45 @@ export interface Resolution {
   readonly attempts: number;
   readonly outcome: string | undefined;
   readonly resourceId: string | undefined;
+}
+
+// An optional fact that is absent must stay absent and not become undefined.
+const Facts = z.object({
+  kind: z.enum(FAILURE_KINDS),
+  message: z.string(),
+  status: z.int().exactOptional(),
+  code: z.string().exactOptional(),
+  requestId: z.string().exactOptional(),
+  retryable: z.boolean(),
+  sideEffect: z.enum(["none", "done", "unknown"]),
+  idempotencyKey: z.string().exactOptional(),
+  retryAfterSeconds: z.number().exactOptional(),
+  fieldErrors: z.array(FieldError).exactOptional(),
+  next: z.string().exactOptional(),
+});
+
+const ActionOutcome = z.union([
+  z.object({ value: z.unknown(), drift: z.array(z.string()) }),
+  z.object({ failure: Facts }),
+]);
+export type ActionOutcome =
+  | { readonly value: unknown; readonly drift: readonly string[] }
+  | { readonly failure: FailureFacts };
+
+export const stringifyOutcome = (outcome: ActionOutcome): string => stringify(outcome) ?? "";
+
+/** Parses a text that `stringifyOutcome` returned. Throws for any other text. */
+export const parseOutcome = (text: string): ActionOutcome => ActionOutcome.parse(parse(text, null, parseNumber));
+
+/** Returns the state of an action after this failure. */
+export function stateAfterFailure({ facts }: Failure): Resolution["state"] {
+  if (facts.sideEffect === "unknown") return "unknown";
+  // "done": the action took effect, although its response could not be read.
+  return facts.sideEffect === "done" ? "succeeded" : "rejected";
+}
+
+/** Returns the failure in a stored outcome; undefined if it has none. */
+export function failureFrom(outcome: string | null): FailureFacts | undefined {
+  const result = outcome === null ? undefined : parseOutcome(outcome);
+  return result && "failure" in result ? result.failure : undefined;
 }

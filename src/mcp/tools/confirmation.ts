@@ -11,7 +11,7 @@ import {
   type ServerContext,
 } from "@modelcontextprotocol/server";
 import * as z from "zod/v4";
-import { canonicalArguments, sha256Hex } from "../../actions/canonical-json.ts";
+import { canonicalArguments, sha256Hex } from "../../actions/fingerprint.ts";
 import { generateKey } from "../../actions/idempotency-keys.ts";
 import type { ConfirmationRequest, Tool } from "../../toolkit/define-tool.ts";
 import type { ToolCall } from "../../toolkit/tool-call.ts";

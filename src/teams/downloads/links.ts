@@ -6,8 +6,8 @@ import { contentLengthOf, contentTypeOf, withAssetStream } from "../../api-clien
 import type { CallContext } from "../../api-client/attempts.ts";
 import type { ApiClient } from "../../api-client/client.ts";
 import type { CallRequest } from "../../api-client/encode.ts";
-import { nameFromHeader } from "../../api-client/file-names.ts";
 import { decodeTextFile, PREVIEW_BYTES, previewFromStart } from "../../api-client/file-preview.ts";
+import { nameFromHeader } from "../../api-client/new-file.ts";
 import type { StreamedResponse } from "../../api-client/transport.ts";
 import type { Endpoint } from "../../contract/endpoints/endpoint.ts";
 import { Failure } from "../../core/failure.ts";
