@@ -141,31 +141,25 @@ export function createApiClient({ baseUrl, tokens, transport, timing, hooks, tel
       return transport.exchange(wire, { ...limits, maxBytes: MAX_RESPONSE_BYTES }).catch(withoutOversizedErrorBody);
     }
 
-    async function attempt(): Promise<WireResponse> {
-      const sentBefore = sent;
-      try {
-        const wire = toWireRequest(await baseUrl(), endpoint, encoded, key);
-        const response = await sendAuthorized(endpoint, wire, context, sendOnce, sendCounter);
-        mayHaveTakenEffect ||= response.status >= 500;
-        return response;
-      } catch (error) {
-        if (error instanceof ResponseTooLarge) throw tooLargeFailure(endpoint, encoded, error);
-        if (!(error instanceof TransportError)) throw error;
-        sent = sentBefore || error.sent;
-        mayHaveTakenEffect ||= error.sent;
-        throw transportFailure(endpoint, error);
-      }
-    }
-
     try {
       hooks?.checkRequest?.(encoded);
       return await withRetries({ endpoint, context, timing }, async (attempts) => {
         onAttempt?.();
+        const sentBefore = sent;
         try {
-          return readSuccess(endpoint, await attempt(), attempts);
+          const wire = toWireRequest(await baseUrl(), endpoint, encoded, key);
+          const response = await sendAuthorized(endpoint, wire, context, sendOnce, sendCounter);
+          mayHaveTakenEffect ||= response.status >= 500;
+          return readSuccess(endpoint, response, attempts);
         } catch (error) {
-          mayHaveTakenEffect ||= error instanceof Failure && error.facts.sideEffect === "unknown";
-          throw error;
+          if (error instanceof TransportError) {
+            sent = sentBefore || error.sent;
+            mayHaveTakenEffect ||= error.sent;
+            throw transportFailure(endpoint, error);
+          }
+          const failure = error instanceof ResponseTooLarge ? tooLargeFailure(endpoint, encoded, error) : error;
+          mayHaveTakenEffect ||= failure instanceof Failure && failure.facts.sideEffect === "unknown";
+          throw failure;
         }
       });
     } catch (error) {

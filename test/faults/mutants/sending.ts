@@ -154,7 +154,7 @@ export const sendingMutants: readonly Mutant[] = [
   },
   {
     what: "an indeterminate answer is not reported as unknown",
-    code: 'mayHaveTakenEffect ||= error instanceof Failure && error.facts.sideEffect === "unknown";',
+    code: 'mayHaveTakenEffect ||= failure instanceof Failure && failure.facts.sideEffect === "unknown";',
     replacement: "",
     killedBy: outcomes("counts as refused only after a Problem"),
   },
