@@ -1,24 +1,19 @@
 // This module opens the journal when it is first needed, and deletes old rows from then on.
 import { memoizeUntilFailure } from "../core/async.ts";
-import { type Journal, openJournal } from "./journal.ts";
+import { type Journal, type OpenJournalOptions, openJournal } from "./journal.ts";
 import { type Database, journalFailure, postgresFailure, sqliteFailure } from "./store/database.ts";
 
-export interface JournalOptions {
+export interface JournalOptions extends OpenJournalOptions {
   /** The folder of the SQLite file. */
   readonly stateDir: string;
   /** URL (postgres://…) of a database that contains the journal instead of the SQLite file. */
   readonly url: string | undefined;
   /** A shared database (src/teams/database.ts) that contains the journal. Closing the journal leaves it open. */
   readonly database?: () => Promise<Database>;
-  /** If false, the tables are not migrated here (MIC_MIGRATE=off). Default: true. */
-  readonly migrates?: boolean;
   /** Actions that have not changed for this many milliseconds are deleted. */
   readonly retentionMs: number;
   /** Audit rows older than this many milliseconds are deleted; undefined without an audit. */
   readonly auditRetentionMs?: number;
-  readonly now: () => number;
-  /** The name of this process as an owner (src/core/owner.ts). */
-  readonly owner: string;
 }
 
 /** Old rows are deleted when the journal is opened, and then every hour. */

@@ -53,7 +53,7 @@ export interface OpenJournalOptions {
   /** The name of this process as an owner (src/core/owner.ts). */
   readonly owner: string;
   readonly now: () => number;
-  /** If false, this process does not create or change the tables. Default: true. */
+  /** If false, this process does not create or change the tables (MIC_MIGRATE=off). Default: true. */
   readonly migrates?: boolean;
 }
 
