@@ -17,8 +17,8 @@ import { expand, matchTemplate, type UriVariables, variableNames } from "../../t
 import { APP_HTML, VIEW_NAMES, viewUri } from "../../toolkit/views.ts";
 import type { Runtime } from "../runtime.ts";
 import { MARKDOWN, skillCacheHints } from "../skills.ts";
-import { factsOf, failureText, fieldTexts, resultMeta } from "../tools/answer.ts";
-import { createReadOnlyToolRunner } from "../tools/call.ts";
+import { factsOf, failureText, fieldTexts, resultMeta, toolNotFound } from "../tools/answer.ts";
+import { createToolCall } from "../tools/call.ts";
 
 export const offeredResources = ({ resources, offered }: Runtime): readonly Resource[] =>
   resources.filter(({ tool }) => offered.has(tool));
@@ -112,7 +112,11 @@ export async function readResource(
   const limits = { signal: context.mcpReq.signal, deadlineAt: ports.service.timing.now() + CALL_LIMIT_MS };
   try {
     const { text, drift, ttlMs } = await resource.read(variables, {
-      useTool: createReadOnlyToolRunner(runtime, limits),
+      async useTool(name, args) {
+        const tool = runtime.offered.get(name);
+        if (tool?.effect !== "read") throw toolNotFound(name);
+        return await tool.invoke(args, createToolCall(runtime, name, limits));
+      },
       geography: ports.geography,
       context: limits,
     });

@@ -14,19 +14,11 @@ import { excerpt } from "../../core/untrusted-text.ts";
 import { toArgumentsObject } from "../../toolkit/arguments.ts";
 import type { Tool } from "../../toolkit/define-tool.ts";
 import { omitUnofferedTools } from "../../toolkit/offered-text.ts";
-import type { UseTool } from "../../toolkit/resources/resource.ts";
 import type { ToolResult } from "../../toolkit/results.ts";
 import type { Progress, ToolCall } from "../../toolkit/tool-call.ts";
 import type { ToolName } from "../../toolkit/tool-names.ts";
 import type { Log, Runtime } from "../runtime.ts";
-import {
-  factsOf,
-  failureText,
-  type ResourceLinkFactory,
-  toCallToolResult,
-  toolNotFound,
-  withJournalNotice,
-} from "./answer.ts";
+import { factsOf, failureText, type ResourceLinkFactory, toCallToolResult, withJournalNotice } from "./answer.ts";
 import type { Consent } from "./confirmation.ts";
 
 /** Creates the context of one use of a tool: for tools/call, resources/read, a completion or a task. */
@@ -46,15 +38,6 @@ export const createToolCall = (
     return tool?.traits ? await tool.invoke(args, createToolCall(runtime, tool.name, actContext)) : undefined;
   },
 });
-
-/** Runs offered tools for a resource or a completion, which may only read. Throws Failure. */
-export const createReadOnlyToolRunner =
-  (runtime: Runtime, context: CallContext): UseTool =>
-  async (name, args) => {
-    const tool = runtime.offered.get(name);
-    if (tool?.effect !== "read") throw toolNotFound(name);
-    return await tool.invoke(args, createToolCall(runtime, name, context));
-  };
 
 /** The MCP request that contains a call. */
 export interface CallRequest {
