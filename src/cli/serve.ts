@@ -35,7 +35,7 @@ const closeMs = ({ telemetry }: Runtime): number => 800 + (telemetry ? FLUSH_MS 
 
 /** Throws UsageError if the host is not a loopback address. */
 async function createHttpRunner({ host = "127.0.0.1", port = 0 }: HttpFlags): Promise<ServerRunner> {
-  const { loopbackAddress } = await import("../transports/http/loopback.ts");
+  const { loopbackAddress } = await import("../transports/http/access.ts");
   const { serveOnHttp } = await import("../transports/http/serve.ts");
   const address = await loopbackAddress(host);
   return async (runtime) => {

@@ -6,7 +6,7 @@ import { loadTelemetry } from "../../cli/telemetry.ts";
 import { isJsonObject } from "../../contract/json.ts";
 import { createRedact } from "../../mcp/messages.ts";
 import type { Runtime } from "../../mcp/runtime.ts";
-import { loopbackAddress } from "../../transports/http/loopback.ts";
+import { loopbackAddress } from "../../transports/http/access.ts";
 import { createHttpService } from "../../transports/http/serve.ts";
 import { createRefusalRecorder } from "../audit.ts";
 import { composeTeams } from "../compose.ts";

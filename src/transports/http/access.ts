@@ -1,11 +1,14 @@
-// Decides which requests serve --http accepts. None may come from a foreign web page. With a token, requests must carry it; without a
-// token, on Linux, they must come from the user who started the server. This applies to every path: a 401 also shows that it is up.
+// Decides which hosts serve --http may listen on, only unambiguous loopback addresses of this machine, and which requests it accepts. None
+// may come from a foreign web page. With a token, requests must carry it; without a token, on Linux, they must come from the user who
+// started the server. This applies to every path: a 401 also shows that it is up.
 import { createHash, timingSafeEqual } from "node:crypto";
+import { promises as dns, type LookupAddress } from "node:dns";
 import { readFileSync } from "node:fs";
 import type { IncomingMessage } from "node:http";
-import { isIPv4, type Socket } from "node:net";
+import { isIPv4, isIPv6, type Socket } from "node:net";
 import { endianness } from "node:os";
-import { hostOfOrigin, LOOPBACK_NAMES, parseHostHeader, toUrlHost } from "../../core/loopback.ts";
+import { UsageError } from "../../core/config.ts";
+import { hostOfOrigin, isLoopback, LOOPBACK_NAMES, parseHostHeader, toUrlHost } from "../../core/loopback.ts";
 import type { Log } from "../../mcp/runtime.ts";
 import { errorResponse } from "./responses.ts";
 
@@ -125,4 +128,32 @@ export function createAccessCheck(token: string | undefined, log: Log): AccessCh
   if (own !== undefined) return createUserCheck(own, log);
   log.warn({}, "every user of this machine can use this server; set MIC_HTTP_TOKEN to prevent this");
   return () => undefined;
+}
+
+export type Lookup = (name: string) => Promise<readonly LookupAddress[]>;
+
+const systemLookup: Lookup = (name) => dns.lookup(name, { all: true });
+
+const refusedHostError = (host: string, why: string): UsageError =>
+  new UsageError(
+    `--host ${JSON.stringify(host)} is not allowed: ${why}. serve --http listens only on loopback addresses: 127.0.0.1, ::1 or localhost. To serve other machines, use serve --teams.`,
+  );
+
+/**
+ * Returns the address to listen on for the value of `--host`. Any name except localhost is refused without a lookup, and so is any
+ * other spelling of an IPv4 address. The name localhost is looked up once, and the server listens on the address found. Throws
+ * UsageError.
+ */
+export async function loopbackAddress(host: string, lookup: Lookup = systemLookup): Promise<string> {
+  const bare = /^\[(.*)\]$/.exec(host)?.[1] ?? host;
+  if (isIPv6(bare) && isLoopback(bare)) return "::1";
+  if (isLoopback(host)) return host;
+  if (host.toLowerCase() !== "localhost")
+    throw refusedHostError(host, "it is neither a loopback address nor localhost");
+  const addresses = await lookup("localhost").catch(() => []);
+  const nonLoopback = addresses.find(({ address }) => !isLoopback(address));
+  if (nonLoopback) throw refusedHostError(host, `on this machine it resolves to ${nonLoopback.address}`);
+  const [first] = [...addresses].sort((a, b) => a.family - b.family);
+  if (!first) throw refusedHostError(host, "on this machine it does not resolve to an address");
+  return first.address;
 }

@@ -4,7 +4,7 @@ import fc from "fast-check";
 import { describe, expect, test } from "vitest";
 import { UsageError } from "../../../src/core/config.ts";
 import { toUrlHost } from "../../../src/core/loopback.ts";
-import { loopbackAddress } from "../../../src/transports/http/loopback.ts";
+import { loopbackAddress } from "../../../src/transports/http/access.ts";
 import { runInProcess as run } from "../../support/command.ts";
 import { send } from "./raw-client.ts";
 import { startHttp } from "./server.ts";
