@@ -1,8 +1,7 @@
 // Receives notices from the instances of a deployment through PostgreSQL's LISTEN and NOTIFY. It listens on a separate connection directly to
 // the primary, because LISTEN does not work through a pooler in transaction mode. Notices may be lost; the tables are the source of truth.
 import { setTimeout as sleep } from "node:timers/promises";
-import { type Connection, createConnection } from "../actions/store/connection.ts";
-import { createPrimaryFinder } from "../actions/store/primary.ts";
+import { type Connection, createConnection, createPrimaryFinder } from "../actions/store/connection.ts";
 import { withTimeoutFallback } from "../core/async.ts";
 
 const RESPONSE_TIMEOUT_MS = 5_000;

@@ -6,13 +6,14 @@ import type { Telemetry } from "../../telemetry/port.ts";
 import {
   type Connection,
   createConnection,
+  createPrimaryFinder,
+  FIND_TIMEOUT_MS,
   isBroken,
   isStatementRefused,
   isTooManyConnections,
   NoPrimary,
 } from "./connection.ts";
 import { type Database, isSelect, type MapError, POSTGRES_CLOCK, ResponseLost, type SqlValue } from "./database.ts";
-import { createPrimaryFinder, FIND_TIMEOUT_MS } from "./primary.ts";
 
 const CONNECT_MS = 5_000;
 const STATEMENT_MS = 10_000;

@@ -19,10 +19,11 @@ import { createConfirmation } from "../../mcp/tools/confirmation.ts";
 import { type MessageFilter, StdioTransport } from "./transport.ts";
 
 /**
- * Filters subscriptions/listen requests (2026-07-28). The SDK serves them above the transport and immediately acknowledges every requested
- * resource. So this filter passes a request on when no change can be missed, with only the watched resources.
+ * Filters subscriptions/listen requests (2026-07-28), and gives older revisions their error codes. The SDK serves listen requests above the
+ * transport and immediately acknowledges every requested resource. So a request is passed on when no change can be missed, with only the
+ * watched resources.
  */
-function createListenFilter(subscriptions: Subscriptions): MessageFilter {
+function createFilter(subscriptions: Subscriptions, isLegacy: () => boolean): MessageFilter {
   const listening = new Set<RequestId>();
 
   function endListen(id: RequestId): void {
@@ -65,7 +66,7 @@ function createListenFilter(subscriptions: Subscriptions): MessageFilter {
     outbound(message) {
       // The SDK answers a listen request when it refuses it or when the connection ends.
       if (("error" in message || "result" in message) && message.id !== undefined) endListen(message.id);
-      return message;
+      return isLegacy() ? withLegacyCode(message) : message;
     },
   };
 }
@@ -80,11 +81,7 @@ export function serveOnStdio(runtime: Runtime, { stdin, stdout }: Stdio): () => 
   const subscriptions = createSubscriptions(runtime);
   /** Undefined until the client has sent its first message. */
   let protocolEra: ProtocolEra | undefined;
-  const listenFilter = createListenFilter(subscriptions);
-  const filter: MessageFilter = {
-    inbound: listenFilter.inbound,
-    outbound: (message) => listenFilter.outbound(protocolEra === "legacy" ? withLegacyCode(message) : message),
-  };
+  const filter = createFilter(subscriptions, () => protocolEra === "legacy");
   const confirmation = createConfirmation(runtime);
   const connection = { subscriptions, confirmation, network: "pipe" as const, isFirst: true };
   const endTelemetrySession = runtime.telemetry?.startSession("pipe");
