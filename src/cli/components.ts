@@ -113,15 +113,18 @@ export function createRuntime(
     retries: createRetryCache(),
   };
   const ownTools = tools.map((tool) => tool.create(ports));
+  const offered = new Map<string, (typeof ownTools)[number]>(
+    offeredTools(ownTools, config).map((tool) => [tool.name, tool]),
+  );
   return {
     ...runtimeOptions,
     version,
     config,
     workspaceId: identity.workspaceId,
     tools: ownTools,
-    offered: new Map(offeredTools(ownTools, config).map((tool) => [tool.name, tool])),
+    offered,
     ports,
-    resources,
+    resources: resources.filter(({ tool }) => offered.has(tool)),
     completions: createCompletionProvider({ actions, now: timing.now, files: knownFiles }),
     resourceWatcher: watching,
     skills,

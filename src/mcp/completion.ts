@@ -4,7 +4,6 @@ import { formatToken } from "../core/untrusted-text.ts";
 import { COMPLETION_KINDS, type CompletionKind } from "../toolkit/completion-value.ts";
 import { variableNames } from "../toolkit/uri.ts";
 import { findPrompt } from "./prompts.ts";
-import { offeredResources } from "./resources/resources.ts";
 import type { Runtime } from "./runtime.ts";
 import { createToolCall } from "./tools/call.ts";
 
@@ -20,7 +19,7 @@ interface Reference {
 /** Returns the names of the template's variables, or of the prompt's arguments. Throws ProtocolError. */
 function argumentNamesOf(ref: Reference, runtime: Runtime): readonly string[] {
   if (ref.name !== undefined) return findPrompt(ref.name, runtime).arguments.map(({ name }) => name);
-  const resource = offeredResources(runtime).find(({ uri }) => uri === ref.uri);
+  const resource = runtime.resources.find(({ uri }) => uri === ref.uri);
   if (!resource)
     throw new ProtocolError(
       ProtocolErrorCode.InvalidParams,

@@ -42,6 +42,7 @@ export interface Runtime {
   readonly offered: ReadonlyMap<string, Tool>;
   /** The ports that the tools use. */
   readonly ports: Ports;
+  /** The resources of the offered tools. */
   readonly resources: readonly Resource[];
   /** Suggests values for the variables of a resource template and the arguments of a prompt. */
   readonly completions: CompletionProvider;

@@ -20,16 +20,13 @@ import { MARKDOWN, skillCacheHints } from "../skills.ts";
 import { factsOf, failureText, fieldTexts, resultMeta, toolNotFound } from "../tools/answer.ts";
 import { createToolCall } from "../tools/call.ts";
 
-export const offeredResources = ({ resources, offered }: Runtime): readonly Resource[] =>
-  resources.filter(({ tool }) => offered.has(tool));
-
 export interface ResourceMatch {
   readonly resource: Resource;
   readonly variables: UriVariables;
 }
 
-export function findResource(offered: readonly Resource[], uri: string): ResourceMatch | undefined {
-  for (const resource of offered) {
+export function findResource(uri: string, { resources }: Runtime): ResourceMatch | undefined {
+  for (const resource of resources) {
     const variables = matchTemplate(resource.uri, uri);
     if (variables) return { resource, variables };
   }
@@ -39,8 +36,12 @@ export function findResource(offered: readonly Resource[], uri: string): Resourc
 export const resourceNotFound = (uri: string, why: string): ProtocolError =>
   new ResourceNotFoundError(uri, `Resource not found: ${formatToken(uri)}. ${why}`);
 
-export const noSuchUri = (uri: string, offered: readonly Resource[]): ProtocolError =>
-  resourceNotFound(uri, `The URIs are: ${offered.map((resource) => resource.uri).join(", ")}.`);
+/** Throws ProtocolError if the URI does not name an offered resource. */
+export function requireResource(uri: string, runtime: Runtime): ResourceMatch {
+  const found = findResource(uri, runtime);
+  if (found) return found;
+  throw resourceNotFound(uri, `The URIs are: ${runtime.resources.map((resource) => resource.uri).join(", ")}.`);
+}
 
 /** Whether the API has no resource at this URI, or the URI is not valid. */
 const isMissing = ({ kind }: FailureFacts): boolean => kind === "not_found" || kind === "invalid_arguments";
@@ -105,10 +106,7 @@ export async function readResource(
   }
   const view = await readView(uri, runtime, protocolEra);
   if (view) return view;
-  const offered = offeredResources(runtime);
-  const found = findResource(offered, uri);
-  if (!found) throw noSuchUri(uri, offered);
-  const { resource, variables } = found;
+  const { resource, variables } = requireResource(uri, runtime);
   const limits = { signal: context.mcpReq.signal, deadlineAt: ports.service.timing.now() + CALL_LIMIT_MS };
   try {
     const { text, drift, ttlMs } = await resource.read(variables, {
@@ -131,7 +129,7 @@ export async function readResource(
 
 /** Returns a link to the resource with this URI; undefined if the resource is not offered. */
 export function resourceLink(uri: string, runtime: Runtime): ContentBlock | undefined {
-  const found = findResource(offeredResources(runtime), uri);
+  const found = findResource(uri, runtime);
   if (!found) return undefined;
   const { name, title, mimeType } = found.resource;
   return { name, title, uri, mimeType, type: "resource_link" };
@@ -141,7 +139,7 @@ export function serveResources(server: Server, runtime: Runtime, protocolEra: Pr
   server.setRequestHandler("resources/list", async () => {
     // If the login cannot be read, the list omits the resources of the default workspace.
     const workspaceId = await runtime.workspaceId().catch(() => undefined);
-    const resources = offeredResources(runtime).flatMap((resource) => listResource(resource, workspaceId));
+    const resources = runtime.resources.flatMap((resource) => listResource(resource, workspaceId));
     const skills = await runtime.skills.resources().catch((error: unknown) => {
       runtime.log.error({ reason: errorMessage(error) }, "the skills could not be read");
       return [];
@@ -149,7 +147,7 @@ export function serveResources(server: Server, runtime: Runtime, protocolEra: Pr
     return { resources: [...resources, ...skills] };
   });
   server.setRequestHandler("resources/templates/list", async () => ({
-    resourceTemplates: offeredResources(runtime)
+    resourceTemplates: runtime.resources
       .filter(({ uri }) => variableNames(uri).length > 0)
       .map((resource) => ({ uriTemplate: resource.uri, ...toResourceMetadata(resource) })),
   }));

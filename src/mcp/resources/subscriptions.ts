@@ -14,7 +14,7 @@ import type { Watch } from "../../toolkit/resources/resource-watcher.ts";
 import { expand } from "../../toolkit/uri.ts";
 import type { Runtime } from "../runtime.ts";
 import { checkTaskSubscription } from "../tasks/serve.ts";
-import { findResource, noSuchUri, offeredResources, resourceNotFound } from "./resources.ts";
+import { findResource, requireResource, resourceNotFound } from "./resources.ts";
 
 /** The id of a listen request. A connection of an older revision is one subscriber. */
 export type Subscriber = RequestId;
@@ -28,7 +28,7 @@ export function createSubscriptions(runtime: Runtime) {
   let send: (uri: string) => void = () => undefined;
 
   function watch(uri: string): Watch | undefined {
-    const found = findResource(offeredResources(runtime), uri);
+    const found = findResource(uri, runtime);
     const readVersion = found?.resource.readVersion;
     if (!found || !readVersion) return undefined;
     const { resource, variables } = found;
@@ -54,8 +54,7 @@ export function createSubscriptions(runtime: Runtime) {
       send = deliver;
     },
 
-    canWatch: (uri: string): boolean =>
-      findResource(offeredResources(runtime), uri)?.resource.readVersion !== undefined,
+    canWatch: (uri: string): boolean => findResource(uri, runtime)?.resource.readVersion !== undefined,
 
     /**
      * Starts to watch a resource. Resolves when no change can be missed: false if there is no such resource. Throws Failure synchronously
@@ -106,13 +105,11 @@ export function serveSubscriptions(
   });
   if (protocolEra === "modern") return;
   server.setRequestHandler("resources/subscribe", async ({ params: { uri } }) => {
-    const offered = offeredResources(runtime);
-    const found = findResource(offered, uri);
-    if (!found) throw noSuchUri(uri, offered);
-    if (!found.resource.readVersion) {
-      const updatableUris = offered
+    const { resource } = requireResource(uri, runtime);
+    if (!resource.readVersion) {
+      const updatableUris = runtime.resources
         .filter(({ readVersion }) => readVersion !== undefined)
-        .map((resource) => resource.uri);
+        .map((each) => each.uri);
       throw new ProtocolError(
         ProtocolErrorCode.InvalidParams,
         `${formatToken(uri)} sends no updates; these do: ${updatableUris.join(", ")}.`,
