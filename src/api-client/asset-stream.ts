@@ -4,7 +4,7 @@ import { attemptLimitMs, type CallContext, withRetries } from "./attempts.ts";
 import { cancelledFailure, refusalFailure, transportFailure } from "./classify.ts";
 import type { ApiClient } from "./client.ts";
 import { type CallRequest, encodeRequest, toWireRequest } from "./encode.ts";
-import { type StreamedResponse, TransportError, type WireResponse } from "./transport.ts";
+import { type StreamedResponse, TransportError, type WireRequest, type WireResponse } from "./transport.ts";
 
 const MAX_ERROR_BYTES = 64 * 1024;
 
@@ -38,26 +38,20 @@ export async function withAssetStream<T>(
   const { timing, transport } = service;
   const sendCounter = { count: 0 };
   const encoded = encodeRequest(endpoint, request);
-  async function attempt(): Promise<T> {
-    const wire = toWireRequest(await service.baseUrl(), endpoint, encoded);
-    const limits = { timeoutMs: attemptLimitMs(context, timing), signal: context.signal };
-    const response = await service.authorized(
-      endpoint,
-      wire,
-      context,
-      (sent) => transport.openStream(sent, limits),
-      sendCounter,
-    );
-    if (response.status !== endpoint.success.status)
-      throw refusalFailure(endpoint, await readErrorBody(response), timing.now());
-    return await work(response);
-  }
-  return await withRetries({ endpoint, context, timing }, () =>
-    attempt().catch((error: unknown) => {
+  return await withRetries({ endpoint, context, timing }, async () => {
+    try {
+      const wire = toWireRequest(await service.baseUrl(), endpoint, encoded);
+      const limits = { timeoutMs: attemptLimitMs(context, timing), signal: context.signal };
+      const openStream = (sent: WireRequest) => transport.openStream(sent, limits);
+      const response = await service.authorized(endpoint, wire, context, openStream, sendCounter);
+      if (response.status !== endpoint.success.status)
+        throw refusalFailure(endpoint, await readErrorBody(response), timing.now());
+      return await work(response);
+    } catch (error) {
       if (context.signal.aborted) throw cancelledFailure(endpoint, undefined, false);
       throw error instanceof TransportError ? transportFailure(endpoint, error) : error;
-    }),
-  );
+    }
+  });
 }
 
 /** Returns the content type of an asset. The contract guarantees no response headers (docs/contract.md, 4.2), so there is a default. */
