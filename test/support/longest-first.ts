@@ -6,14 +6,16 @@ import { words } from "./words.ts";
 
 /** The files that take longest, because they wait for browsers, keychains, other programs, or minutes. */
 const LONGEST = words(`
-  test/actions/failover.test.ts test/teams/stalled-instances.test.ts test/teams/monitoring.test.ts test/apps/job.test.ts
-  test/credentials/keychain/login.test.ts test/interop/hosts.test.ts test/interop/clients.test.ts
-  test/geography/sharing.test.ts test/cli/call.test.ts test/credentials/keychain/doctor.test.ts test/actions/postgres.test.ts
-  test/credentials/keychain/serve.test.ts test/interop/documented-commands.test.ts test/package/release.test.ts
-  test/cli/watch.test.ts test/mcp/resources/updates.test.ts test/package/add-a-tool.test.ts test/faults/processes.test.ts
-  test/credentials/keychain/sharing.test.ts test/credentials/keychain/unavailable.test.ts
-  test/credentials/keychain/status.test.ts test/apps/views.test.ts test/interop/plugins.test.ts test/demo/demo.test.ts
-  test/injection/hostile-answers.test.ts`);
+  test/teams/chaos/chaos.test.ts test/actions/failover.test.ts test/evals/evals.test.ts test/interop/hosts.test.ts
+  test/teams/monitoring.test.ts test/teams/stalled-instances.test.ts test/tools/run-job.test.ts
+  test/injection/hostile-answers.test.ts test/tools/retry-jobs.test.ts test/tools/wait-limit.test.ts test/apps/job.test.ts
+  test/credentials/keychain/login.test.ts test/credentials/keychain/unavailable.test.ts test/actions/postgres.test.ts
+  test/interop/clients.test.ts test/interop/documented-commands.test.ts test/credentials/keychain/doctor.test.ts
+  test/credentials/keychain/sharing.test.ts test/credentials/keychain/serve.test.ts test/geography/sharing.test.ts
+  test/mcp/resources/updates.test.ts test/faults/processes.test.ts test/cli/waits.test.ts
+  test/tools/resolve-actions.test.ts test/teams/demo.test.ts test/demo/demo.test.ts test/cli/call.test.ts
+  test/package/release.test.ts test/package/add-a-tool.test.ts test/apps/views.test.ts test/tools/find-jobs.test.ts
+  test/faults/kills.test.ts`);
 
 export default class LongestFirst extends BaseSequencer {
   override async sort(files: TestSpecification[]): Promise<TestSpecification[]> {
