@@ -8,7 +8,7 @@ import { outputs } from "../src/toolkit/outputs.ts";
 import { toolResult } from "../src/toolkit/results.ts";
 import { toSummaryFields } from "../src/toolkit/summary-view.ts";
 import type { ToolCall } from "../src/toolkit/tool-call.ts";
-import { uris } from "../src/toolkit/uri.ts";
+import { references } from "../src/toolkit/uri.ts";
 
 interface Listing {
   readonly actions: readonly object[];
@@ -60,7 +60,7 @@ export const listActions = defineTool({
         // Resolves the first unresolved action.
         nextStep: found.actions.find(({ nextStep }) => nextStep)?.nextStep,
         lines: [formatTable(COLUMNS, found.actions.map(rowOf))],
-        link: uris.actions,
+        link: references.actions,
       },
     );
   },

@@ -14,7 +14,7 @@ import { defineTool } from "../src/toolkit/define-tool.ts";
 import { outputs } from "../src/toolkit/outputs.ts";
 import { toolResult } from "../src/toolkit/results.ts";
 import type { Ports, ToolCall } from "../src/toolkit/tool-call.ts";
-import { uris } from "../src/toolkit/uri.ts";
+import { references } from "../src/toolkit/uri.ts";
 
 const { state: stateCode } = listPlaygroundDistricts.query.shape;
 
@@ -80,7 +80,7 @@ export const listDistricts = defineTool({
       summary: `${countsText(value, code)}${none}`,
       lines: [describeCatalog(value), formatTable(["districtCode", "name", "mandalCount"], rows)],
       drift,
-      link: uris.districts(code),
+      link: references.districts(code),
     });
   },
   async tabulate({ state }, call, ports) {

@@ -26,7 +26,7 @@ import type { NextStep, ToolResult } from "../src/toolkit/results.ts";
 import type { Table } from "../src/toolkit/save-rows.ts";
 import { truncateToSeconds } from "../src/toolkit/summary-view.ts";
 import type { JobPorts, ToolCall } from "../src/toolkit/tool-call.ts";
-import { uris } from "../src/toolkit/uri.ts";
+import { references } from "../src/toolkit/uri.ts";
 
 const query = listMicJobs.query.shape;
 
@@ -67,7 +67,7 @@ async function listJobPage(args: ListArguments, call: ToolCall, ports: JobPorts)
   const options = {
     query: { workspaceId, ...(requestedLimit !== undefined && { limit: requestedLimit }) },
     summary: `${formatCount(data.length, "job")}${stateCountsText(countStates(data))}.`,
-    link: uris.jobs(workspaceId),
+    link: references.jobs(workspaceId),
     summarize: await createRowBuilder(view === "full" ? [] : data, ports),
   };
   return pageResult(answer, { ...options, view, isCut }, call);
@@ -152,7 +152,7 @@ async function listFilteredJobs(args: ListArguments, call: ToolCall, ports: JobP
   const { failures, rest } = view === "full" ? { failures: [], rest: [] } : groupFailures(data, ports);
   const options = {
     summary: findingText(found),
-    link: uris.jobs(workspaceId),
+    link: references.jobs(workspaceId),
     summarize: await createRowBuilder(rest, ports),
     items: rest,
     facts: {

@@ -8,7 +8,7 @@ import { cursorText, view } from "../src/toolkit/arguments.ts";
 import { defineTool } from "../src/toolkit/define-tool.ts";
 import { outputs } from "../src/toolkit/outputs.ts";
 import { pageResult, readPage } from "../src/toolkit/pages.ts";
-import { uris } from "../src/toolkit/uri.ts";
+import { references } from "../src/toolkit/uri.ts";
 
 const query = listMicExecutableRecipes.query.shape;
 
@@ -36,7 +36,7 @@ export const listRecipes = defineTool({
     const { data } = answer.value;
     offers.remember(data);
     const summary = `${pluralize(data.length, "recipe offer")}.`;
-    const link = uris.recipes(query.workspaceId);
+    const link = references.recipes(query.workspaceId);
     return pageResult(answer, { query, view, summary, isCut, summarize: summarizeOffer, link }, call);
   },
 });

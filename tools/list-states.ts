@@ -9,7 +9,7 @@ import { describeCatalog } from "../src/geography/vintage.ts";
 import { defineTool } from "../src/toolkit/define-tool.ts";
 import { outputs } from "../src/toolkit/outputs.ts";
 import { toolResult } from "../src/toolkit/results.ts";
-import { uris } from "../src/toolkit/uri.ts";
+import { references } from "../src/toolkit/uri.ts";
 
 function summaryOf({ states }: StatesResponse): string {
   const sum = (count: "districtCount" | "mandalCount"): number =>
@@ -40,6 +40,6 @@ export const listStates = defineTool({
     const { value, drift } = await geography.states(call.context);
     const rows = value.states.map((state) => COLUMNS.map((column) => state[column] ?? ""));
     const lines = [describeCatalog(value), formatTable(COLUMNS, rows)];
-    return toolResult(call, value, { summary: summaryOf(value), lines, drift, link: uris.states });
+    return toolResult(call, value, { summary: summaryOf(value), lines, drift, link: references.states });
   },
 });

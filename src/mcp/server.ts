@@ -15,6 +15,7 @@ import { withTimeoutFallback } from "../core/async.ts";
 import { formatToken } from "../core/untrusted-text.ts";
 import type { Network } from "../telemetry/port.ts";
 import type { Tool } from "../toolkit/define-tool.ts";
+import type { ResourceReference } from "../toolkit/uri.ts";
 import { serveCompletion } from "./completion.ts";
 import { FastReadServer } from "./fast-reads.ts";
 import { buildInstructions, unresolvedNotes } from "./instructions.ts";
@@ -83,7 +84,7 @@ export async function createServer(
 ): Promise<Server> {
   const { subscriptions, confirmation } = connection;
   const { tools, offered, config, version, telemetry } = runtime;
-  const linkOf = (uri: string) => resourceLink(uri, runtime);
+  const linkOf = (reference: ResourceReference) => resourceLink(reference, runtime);
   const info = serverInfo(version);
   const tasks =
     // Tasks require get_job, and only this revision has them.

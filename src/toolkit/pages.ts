@@ -12,6 +12,7 @@ import {
   withExactNumbers,
 } from "./results.ts";
 import type { ToolCall } from "./tool-call.ts";
+import type { ResourceReference } from "./uri.ts";
 
 /** Maximum bytes of full items in one result: clients truncate or drop results over 50,000 characters or 25,000 tokens. */
 export const MAX_FULL_VIEW_BYTES = 40_000;
@@ -82,7 +83,7 @@ interface PageOptions<T> {
   /** Additional fields before the rows. */
   readonly facts?: object;
   /** The URI of the list. */
-  readonly link: string;
+  readonly link: ResourceReference;
   readonly summarize: (item: T) => Readonly<Record<string, unknown>>;
   /** Fewer items that are summarized; `facts` contains the others (default: all items). */
   readonly items?: readonly T[];

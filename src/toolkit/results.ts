@@ -12,6 +12,7 @@ import { omitUnofferedTools } from "./offered-text.ts";
 import { isNullOrEmptyList } from "./summary-view.ts";
 import type { Progress, ToolCall } from "./tool-call.ts";
 import type { ToolName } from "./tool-names.ts";
+import type { ResourceReference } from "./uri.ts";
 
 /** The recommended next call, with complete arguments. */
 export interface NextStep {
@@ -28,9 +29,9 @@ export interface Advice {
   readonly isRoutine?: boolean | undefined;
 }
 
-/** Presents a kind of resource: its URI, the advice on its state, and its summary view. */
+/** Presents a kind of resource: its reference, the advice on its state, and its summary view. */
 export interface ResourcePresenter<T> {
-  readonly uri: (resource: T) => string | undefined;
+  readonly reference: (resource: T) => ResourceReference | undefined;
   /**
    * `readAt`: the time of the API's response, in milliseconds since 1970; undefined if it is unknown. `isNew`: an action has just created
    * the resource, so the journal contains no other action on it (default false).
@@ -90,8 +91,8 @@ interface ResultFacts {
   readonly requestId?: string | undefined;
   /** Fields of the API's response that the contract does not define. */
   readonly drift?: readonly string[];
-  /** The URI of the resource that the result is about. */
-  readonly link?: string | undefined;
+  /** The resource that the result is about. */
+  readonly link?: ResourceReference | undefined;
   /** A file for a caller on another machine. */
   readonly file?: LinkedFile | undefined;
   /** True if the resource in `data` will not change anymore. */
@@ -267,7 +268,7 @@ export async function resourceResult<T extends object>(
     requestId: meta.requestId,
     lines,
     drift,
-    link: presenter.uri(data),
+    link: presenter.reference(data),
     hasEnded: presenter.hasEnded?.(data) ?? false,
     ...(replay && { isReplay: true }),
   });

@@ -10,10 +10,11 @@ import {
   type ServerContext,
 } from "@modelcontextprotocol/server";
 import { CALL_LIMIT_MS } from "../../api-client/attempts.ts";
+import { isWellFormed } from "../../contract/scalars.ts";
 import { errorMessage, type FailureFacts } from "../../core/failure.ts";
 import { formatToken } from "../../core/untrusted-text.ts";
 import type { Resource } from "../../toolkit/resources/resource.ts";
-import { expand, matchTemplate, type UriVariables, variableNames } from "../../toolkit/uri.ts";
+import { expand, matchTemplate, type ResourceReference, type UriVariables, variableNames } from "../../toolkit/uri.ts";
 import { APP_HTML, VIEW_NAMES, viewUri } from "../../toolkit/views.ts";
 import type { Runtime } from "../runtime.ts";
 import { MARKDOWN, skillCacheHints } from "../skills.ts";
@@ -127,12 +128,17 @@ export async function readResource(
   }
 }
 
-/** Returns a link to the resource with this URI; undefined if the resource is not offered. */
-export function resourceLink(uri: string, runtime: Runtime): ContentBlock | undefined {
-  const found = findResource(uri, runtime);
-  if (!found) return undefined;
-  const { name, title, mimeType } = found.resource;
-  return { name, title, uri, mimeType, type: "resource_link" };
+/**
+ * Returns a link to a resource; undefined if it is not offered, or if its id has a lone surrogate and therefore no URI (open question 23).
+ */
+export function resourceLink(
+  { template, variables }: ResourceReference,
+  { resources }: Runtime,
+): ContentBlock | undefined {
+  const resource = resources.find(({ uri }) => uri === template);
+  if (!resource || !Object.values(variables).every(isWellFormed)) return undefined;
+  const { name, title, mimeType } = resource;
+  return { name, title, uri: expand(template, variables), mimeType, type: "resource_link" };
 }
 
 export function serveResources(server: Server, runtime: Runtime, protocolEra: ProtocolEra): void {

@@ -7,9 +7,10 @@ import { escapeText, formatToken, quote } from "../../core/untrusted-text.ts";
 import type { Tool } from "../../toolkit/define-tool.ts";
 import type { LinkedFile } from "../../toolkit/linked-files.ts";
 import type { ToolResult } from "../../toolkit/results.ts";
+import type { ResourceReference } from "../../toolkit/uri.ts";
 
-/** Returns the link to the resource with this URI; undefined if there is none. */
-export type ResourceLinkFactory = (uri: string) => ContentBlock | undefined;
+/** Returns the link to a resource; undefined if there is none. */
+export type ResourceLinkFactory = (reference: ResourceReference) => ContentBlock | undefined;
 
 /** Returns `_meta`, with the facts of a result that no model needs; empty if there are none. */
 export function resultMeta({ drift, requestId, view }: Pick<ToolResult, "drift" | "requestId" | "view">) {

@@ -15,7 +15,7 @@ import {
 } from "../summary-view.ts";
 import type { Ports } from "../tool-call.ts";
 import type { ToolName } from "../tool-names.ts";
-import { uris } from "../uri.ts";
+import { references } from "../uri.ts";
 import {
   currentStage,
   ENDED,
@@ -192,7 +192,7 @@ export const createJobPresenter = (ports: HistoryPorts): PollableResourcePresent
   mayRunAgain: ({ state, failure }) => !(state === "FAILED" && failure?.retryable === true),
   job: (job) => job,
   progress: jobProgress,
-  uri: ({ id }) => uris.job(id),
+  reference: ({ id }) => references.job(id),
   toSummary: toJobSummaryView,
   hasEnded: ({ state }) => ENDED.has(state),
   async advise(job, readAt, isNew = false) {

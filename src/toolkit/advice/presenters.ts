@@ -15,7 +15,7 @@ import {
   unexpectedFailureText,
 } from "../summary-view.ts";
 import type { Ports } from "../tool-call.ts";
-import { uris } from "../uri.ts";
+import { references } from "../uri.ts";
 import { ENDED } from "./job-facts.ts";
 import { INPUT, OPERATION, PROCESSING_REQUEST, toAdvice } from "./phrases.ts";
 
@@ -42,7 +42,7 @@ export const inputPresenter = {
   state: ({ state }) => state,
   // An expired input has its own next step, and an unsafe input must not be registered again.
   mayRunAgain: ({ state }) => state === "READY" || state === "WAITING_SCAN",
-  uri: ({ id }) => uris.input(id),
+  reference: ({ id }) => references.input(id),
   advise: (input, readAt?: number) => toAdvice(INPUT[inputCase(input, readAt)], input),
   toSummary: (input) => pickSummaryFields(input, INPUT_FIELDS, { inputKind: "M4_FILE", scanState: "CLEAN" }),
 } satisfies PollableResourcePresenter<Input>;
@@ -60,7 +60,7 @@ export const operationPresenter = {
   isMoving: ({ state }) => state === "QUEUED" || state === "RUNNING",
   progressSnapshot: ({ state }) => ({ state }),
   state: ({ state }) => state,
-  uri: ({ id }) => uris.operation(id),
+  reference: ({ id }) => references.operation(id),
   hasEnded: ({ state }) => ENDED.has(state),
   advise(operation) {
     const advice = toAdvice(OPERATION[operationCase(operation)], operation);
@@ -89,7 +89,7 @@ export const createRequestPresenter = ({
   isMoving: ({ state }) => state === "SUBMITTED" || state === "REVIEWABLE",
   progressSnapshot: ({ state }) => ({ state }),
   state: ({ state }) => state,
-  uri: ({ id }) => uris.processingRequest(id),
+  reference: ({ id }) => references.processingRequest(id),
   advise(request) {
     const [only, ...others] = offers.get(request.recipeVersionId)?.recipe.inputs ?? [];
     const port = others.length === 0 ? only?.name : undefined;
@@ -115,7 +115,7 @@ const schemaOf = ({ definition, references }: RecipeParameters) => ({
 
 /** Omits `executionAvailable`: it is false in every offer of the contract, even if jobs can run. */
 export const recipeOfferPresenter: ResourcePresenter<RecipeOffer> = {
-  uri: ({ recipe }) => uris.recipe(recipe.versionId),
+  reference: ({ recipe }) => references.recipe(recipe.versionId),
   advise: ({ recipe: { name, inputs } }) => ({
     summary: `Recipe ${quote(name)}: bind ${portsOf(inputs)}; give parameterValues as recipe.parameters.definition requires.`,
   }),
@@ -166,7 +166,7 @@ export function usageText({ window, buckets }: UsageSummary): string {
  */
 export const createUsagePresenter = (requestedWindow: string) =>
   ({
-    uri: () => undefined,
+    reference: () => undefined,
     advise: (usage) => ({
       summary:
         (usage.window === requestedWindow
@@ -200,7 +200,7 @@ function toLimitSummary({ granted, ...rest }: QuotaBucket): Readonly<Record<stri
 }
 
 export const capabilitiesPresenter: ResourcePresenter<CapabilitySet> = {
-  uri: () => undefined,
+  reference: () => undefined,
   advise: ({ capabilities }) => ({
     summary: `${outOf(capabilities.filter(({ enabled }) => enabled).length, capabilities.length)} capabilities are enabled; limits are the quotas.`,
   }),

@@ -4,15 +4,9 @@ import { isJsonObject } from "../../contract/json.ts";
 import { BoundedMap } from "../../core/bounded-map.ts";
 import type { CompletionKind, CompletionValue } from "../completion-value.ts";
 import type { ToolResult } from "../results.ts";
-import { matchTemplate } from "../uri.ts";
 
-/** The URIs of resources in results, with the prefix of each. */
-const TEMPLATES = [
-  { kind: "jobId", prefix: "mic://jobs/", template: "mic://jobs/{jobId}" },
-  { kind: "inputId", prefix: "mic://inputs/", template: "mic://inputs/{inputId}" },
-  { kind: "operationId", prefix: "mic://operations/", template: "mic://operations/{operationId}" },
-  { kind: "requestId", prefix: "mic://processing-requests/", template: "mic://processing-requests/{requestId}" },
-] as const satisfies readonly { readonly kind: CompletionKind; readonly prefix: string; readonly template: string }[];
+/** The kinds that are recorded. Each is the only variable of a resource's template. */
+const KINDS = ["jobId", "inputId", "operationId", "requestId"] as const satisfies readonly CompletionKind[];
 
 const MAX_REMEMBERED = 100;
 
@@ -24,36 +18,28 @@ const textOf = (data: unknown, field: string): string | undefined => {
 };
 
 export function createSeenIds() {
-  /** The last recorded facts of each URI, the latest last. URIs are parsed only for completions, which are rarer than results. */
-  const links = new Map(
-    TEMPLATES.map(({ kind }) => [kind, new BoundedMap<string, Omit<CompletionValue, "value">>(MAX_REMEMBERED)]),
+  /** The values by kind, the latest last. */
+  const seen = new Map<CompletionKind, BoundedMap<string, CompletionValue>>(
+    [...KINDS, "referenceId" as const].map((kind) => [kind, new BoundedMap(MAX_REMEMBERED)]),
   );
-  const references = new BoundedMap<string, CompletionValue>(MAX_REMEMBERED);
+  function record(kind: CompletionKind, entry: CompletionValue): void {
+    const values = seen.get(kind);
+    values?.delete(entry.value);
+    values?.set(entry.value, entry);
+  }
 
   return {
     /** Records a result that an agent received. */
     recordResult({ data, link, hasEnded }: Result): void {
-      const kind = link === undefined ? undefined : TEMPLATES.find(({ prefix: head }) => link.startsWith(head))?.kind;
-      const seen = kind && links.get(kind);
-      if (link === undefined || seen === undefined) return;
+      const kind = KINDS.find((name) => link?.variables[name] !== undefined);
+      const value = kind && link?.variables[kind];
+      if (kind === undefined || value === undefined) return;
       const [state, referenceId] = [textOf(data, "state"), textOf(data, "referenceId")];
       const name = [state, referenceId].filter((text) => text !== undefined).join(" ");
-      seen.delete(link);
-      seen.set(link, { name, isUnresolved: hasEnded === false });
-      if (referenceId === undefined) return;
-      references.delete(referenceId);
-      references.set(referenceId, { value: referenceId });
+      record(kind, { value, name, isUnresolved: hasEnded === false });
+      if (referenceId !== undefined) record("referenceId", { value: referenceId });
     },
     /** Returns the recorded values of this kind, the latest first. */
-    list(kind: CompletionKind): readonly CompletionValue[] {
-      if (kind === "referenceId") return [...references.values()].reverse();
-      const known = TEMPLATES.find((each) => each.kind === kind);
-      if (!known) return [];
-      const seen = [...(links.get(known.kind) ?? [])].reverse();
-      return seen.flatMap(([link, entry]) => {
-        const value = matchTemplate(known.template, link)?.[kind];
-        return value === undefined ? [] : [{ value, ...entry }];
-      });
-    },
+    list: (kind: CompletionKind): readonly CompletionValue[] => [...(seen.get(kind)?.values() ?? [])].reverse(),
   };
 }
