@@ -82,7 +82,7 @@ interface PageOptions<T> {
   readonly nextStep?: NextStep | undefined;
   /** Additional fields before the rows. */
   readonly facts?: object;
-  /** The URI of the list. */
+  /** The list as a resource. */
   readonly link: ResourceReference;
   readonly summarize: (item: T) => Readonly<Record<string, unknown>>;
   /** Fewer items that are summarized; `facts` contains the others (default: all items). */
