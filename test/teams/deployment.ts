@@ -110,7 +110,6 @@ export async function instanceForTest(
   };
   const instance = composeTeams(settings);
   onTestFinished(() => instance.close());
-  await instance.notices.waitUntilListening();
   return instance;
 }
 
