@@ -150,32 +150,29 @@ export function createAccessTokens(options: AccessTokenOptions) {
     tokens === "introspection" && client
       ? createIntrospection(provider, { client, cacheMs, now })
       : createJwtVerifier(provider, monotonicMs);
-  const perf = { now };
-  const cache = new LRUCache<string, AcceptedToken>({ max: MAX_CACHED_TOKENS, ttlResolution: 0, perf });
+  const cacheOptions = { max: MAX_CACHED_TOKENS, ttlResolution: 0, perf: { now } };
   /**
    * Tokens that introspection refused, so that a repeated token causes no further request to the provider. This cache is separate, so that
    * refused tokens do not displace accepted ones. JWTs are not in it, because they are checked without a request.
    */
-  const refused = new LRUCache<string, TokenRefused>({
-    max: MAX_CACHED_TOKENS,
-    ttl: REFUSED_CACHE_MS,
-    ttlResolution: 0,
-    perf,
+  const refused = new LRUCache<string, TokenRefused>({ ...cacheOptions, ttl: REFUSED_CACHE_MS });
+  /** By hash. Concurrent requests with the same new token share one check. */
+  const accepted = new LRUCache<string, AcceptedToken, string>({
+    ...cacheOptions,
+    ttl: cacheMs,
+    ignoreFetchAbort: true,
+    async fetchMethod(hash, _stale, { options: entry, context: token }) {
+      try {
+        const found = toAcceptedToken(await verifier.verifyClaims(token, hash), options);
+        // A time of 0 would mean that the entry never expires.
+        entry.ttl = Math.max(1, Math.min(cacheMs, found.caller.expiresAt - now()));
+        return found;
+      } catch (error) {
+        if (tokens === "introspection" && error instanceof TokenRefused) refused.set(hash, error);
+        throw error;
+      }
+    },
   });
-  /** Concurrent requests with the same new token share one check. */
-  const inFlight = new Map<string, Promise<AcceptedToken>>();
-
-  async function check(token: string, hash: string): Promise<AcceptedToken> {
-    try {
-      const accepted = toAcceptedToken(await verifier.verifyClaims(token, hash), options);
-      const ttl = Math.min(cacheMs, accepted.caller.expiresAt - now());
-      if (ttl > 0) cache.set(hash, accepted, { ttl });
-      return accepted;
-    } catch (error) {
-      if (tokens === "introspection" && error instanceof TokenRefused) refused.set(hash, error);
-      throw error;
-    }
-  }
 
   return {
     /** The metadata document of the identity provider. Throws ProviderUnavailable. */
@@ -186,13 +183,9 @@ export function createAccessTokens(options: AccessTokenOptions) {
     async verify(token: string): Promise<AcceptedToken> {
       if (token.length > MAX_TOKEN_CHARS) throw new TokenRefused("The token is too long.");
       const hash = hashToken(token);
-      const known = cache.get(hash);
-      if (known) return known;
       const refusal = refused.get(hash);
       if (refusal) throw refusal;
-      const checking = inFlight.get(hash) ?? check(token, hash).finally(() => inFlight.delete(hash));
-      inFlight.set(hash, checking);
-      return await checking;
+      return await accepted.forceFetch(hash, { context: token });
     },
   };
 }

@@ -79,8 +79,8 @@ export function createRuntimes<P, R>({ teams, now, maxTeams, factory }: Options<
   const retiredListeners = new Set<(runtime: R) => void>();
 
   /** Rejects with the errors of the database; the next call tries again. */
-  const findMemberships = async (caller: CallerClaims): Promise<readonly Membership[]> =>
-    (await memberships.fetch(JSON.stringify([caller.id, caller.groups]), { context: caller })) ?? [];
+  const findMemberships = (caller: CallerClaims): Promise<readonly Membership[]> =>
+    memberships.forceFetch(JSON.stringify([caller.id, caller.groups]), { context: caller });
 
   async function openTeam({ name, changedAt }: Membership): Promise<OpenedTeam<P> | undefined> {
     const team = await openedTeams.fetch(name);
