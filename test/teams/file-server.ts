@@ -84,7 +84,6 @@ export async function startFileServer({
         if (response instanceof Response) return response;
         return response ? undefined : errorResponse(404, "Nothing.");
       },
-      endStreams: async () => undefined,
       close: async () => undefined,
       redact: (text) => text,
       log,

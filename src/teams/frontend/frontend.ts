@@ -107,32 +107,6 @@ function traceparentIn(body: unknown): unknown {
   return isJsonObject(meta) ? meta["traceparent"] : undefined;
 }
 
-/** Keeps the MCP endpoints with requests in flight, one for each service. */
-function createEndpoints() {
-  const endpoints = new Map<HttpService, { readonly mcp: McpEndpoint; requests: number }>();
-  const all = () => [...endpoints.values()].map(({ mcp }) => mcp);
-  return {
-    /** Call `leave` when the request has ended. */
-    acquire(service: HttpService) {
-      const endpoint = endpoints.get(service) ?? {
-        mcp: createEndpoint(service, createStatelessClients(service)),
-        requests: 0,
-      };
-      endpoints.set(service, endpoint);
-      endpoint.requests += 1;
-      const release = (): void => {
-        endpoint.requests -= 1;
-        if (endpoint.requests === 0) endpoints.delete(service);
-      };
-      return { mcp: endpoint.mcp, leave: release };
-    },
-    /** Ends streams only: calls continue. */
-    endStreamsOf: async (service: HttpService) => await endpoints.get(service)?.mcp.endStreams(),
-    endStreams: async () => void (await Promise.all(all().map((mcp) => mcp.endStreams()))),
-    close: async () => void (await Promise.all(all().map((mcp) => mcp.close()))),
-  };
-}
-
 interface AuthenticatedRequest {
   readonly caller: Caller;
   readonly resource: Resource;
@@ -152,7 +126,8 @@ function createFrontend(options: FrontendOptions): HttpFrontEnd {
   const recordRefusal = createRefusals(options);
   const signIn = createSignIn({ ...options, recordRefusal });
   const limits = createCallerLimits(options.callerLimits, options.monotonicMs);
-  const endpoints = createEndpoints();
+  const endpoints = new WeakMap<CallerService, McpEndpoint>();
+  const inFlight = new Map<Exchange, CallerService>();
   const supportedScopes = [...new Set([...signInScopes, ...Object.values(scopes)])];
   const wellKnown = createWellKnown({ tokens, scopes: supportedScopes, publicOrigin });
 
@@ -162,10 +137,17 @@ function createFrontend(options: FrontendOptions): HttpFrontEnd {
     return errorResponse(429, `Limit exceeded: ${why}. Try again in ${retryAfterSeconds} s.`, { message, headers });
   }
 
+  function endpointOf(service: CallerService): McpEndpoint {
+    const endpoint = endpoints.get(service) ?? createEndpoint(service, createStatelessClients(service));
+    endpoints.set(service, endpoint);
+    return endpoint;
+  }
+
+  /** Ends streams only: calls continue. */
   options.onRetired?.((service) => {
-    endpoints
-      .endStreamsOf(service)
-      .catch((error: unknown) => log.warn({ reason: errorMessage(error) }, "closing a stream failed"));
+    for (const [{ endStream }, served] of inFlight)
+      if (served === service)
+        endStream?.().catch((error: unknown) => log.warn({ reason: errorMessage(error) }, "closing a stream failed"));
   });
 
   async function serveMetadata({ request, path }: Exchange): Promise<Response | undefined> {
@@ -245,21 +227,22 @@ function createFrontend(options: FrontendOptions): HttpFrontEnd {
 
   async function dispatch(exchange: Exchange, authenticated: AuthenticatedRequest): Promise<undefined> {
     const { caller, service } = authenticated;
-    const { mcp, leave } = endpoints.acquire(service);
-    const releases = [leave];
+    inFlight.set(exchange, service);
+    let releaseSlot: (() => void) | undefined;
     exchange.redact = service.redact;
     // The stream ends with the token; its client connects again with a new token.
     exchange.streamEndsAt = caller.expiresAt;
     try {
-      const response = await mcp.serve(exchange, {
-        checkRequest: (body) => checkRightsAndLimits(authenticated, body, (each) => void releases.unshift(each)),
+      const response = await endpointOf(service).serve(exchange, {
+        checkRequest: (body) => checkRightsAndLimits(authenticated, body, (release) => (releaseSlot = release)),
         ...(trace && { runInContext: (body, serve) => trace.run(traceparentIn(body), serve) }),
       });
       if (response) await exchange.respond(response);
       // A call occupies its slot until its response was sent.
       await exchange.finished;
     } finally {
-      for (const each of releases) each();
+      releaseSlot?.();
+      inFlight.delete(exchange);
     }
   }
 
@@ -314,8 +297,9 @@ function createFrontend(options: FrontendOptions): HttpFrontEnd {
       return trace?.run(exchange.request.headers["traceparent"], serve) ?? serve();
     },
 
-    endStreams: endpoints.endStreams,
-    close: endpoints.close,
+    async close() {
+      await Promise.all([...new Set(inFlight.values())].map((service) => endpointOf(service).close()));
+    },
   };
 }
 

@@ -35,8 +35,6 @@ export function createStatelessClients(service: HttpService): LegacyHandler {
       }
     },
 
-    endStreams: () => undefined,
-
     async close() {
       await Promise.all([...inFlight].map((server) => server.close()));
     },

@@ -18,8 +18,6 @@ export interface EndpointHooks {
 export interface McpEndpoint {
   /** Resolves with undefined after the response was sent, or with a response that the caller sends. */
   serve(exchange: Exchange, hooks?: EndpointHooks): Promise<Response | undefined>;
-  /** Ends the streams on which clients only listen. */
-  endStreams(): Promise<void>;
   /** Aborts calls in flight. */
   close(): Promise<void>;
 }
@@ -66,11 +64,6 @@ export function createEndpoint(service: HttpService, legacy: LegacyHandler): Mcp
       return exchange.phase() === "shutting_down" && method === "GET"
         ? shuttingDown()
         : await legacy.serve(exchange, []);
-    },
-
-    async endStreams() {
-      legacy.endStreams();
-      await modern.endStreams();
     },
 
     async close() {

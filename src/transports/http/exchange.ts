@@ -40,8 +40,8 @@ export class Exchange {
   /** Resolves at the end of the response: true if all of it was written to the client's connection. */
   readonly finished: Promise<boolean>;
   redact: Redact;
-  /** Whether the response is a stream on which the client only listens. */
-  isStream = false;
+  /** Ends the response; defined if it is a stream on which the client only listens. */
+  endStream: (() => Promise<void>) | undefined;
   /** When an event stream has to end, in milliseconds since 1970. Undefined: no limit. */
   streamEndsAt: number | undefined;
   readonly #response: ServerResponse;

@@ -157,15 +157,12 @@ export class LegacyTransport implements Transport {
   /** Serves a GET: one stream for each session at a time, until the client or the server ends it. */
   async listen(exchange: Exchange): Promise<Response | undefined> {
     if (this.#listenStream) return errorResponse(409, "Conflict: Only one SSE stream is allowed per session");
-    exchange.isStream = true;
-    this.#listenStream = new Reply(exchange, this.#headers, []);
+    const stream = new Reply(exchange, this.#headers, []);
+    exchange.endStream = async () => stream.end();
+    this.#listenStream = stream;
     await exchange.finished;
     this.#listenStream = undefined;
     return undefined;
-  }
-
-  endListenStream(): void {
-    this.#listenStream?.end();
   }
 
   async send(message: JSONRPCMessage, options?: { readonly relatedRequestId?: RequestId }): Promise<void> {
@@ -187,7 +184,7 @@ export class LegacyTransport implements Transport {
     this.#closed = true;
     for (const reply of new Set(this.#replies.values())) reply.end();
     this.#replies.clear();
-    this.endListenStream();
+    this.#listenStream?.end();
     this.onclose?.();
   }
 }

@@ -39,7 +39,7 @@ const ABORT_GRACE_MS = 250;
 
 /** Checks access to the server and serves the requests that are allowed. */
 export interface HttpFrontEnd
-  extends Pick<McpEndpoint, "endStreams" | "close">,
+  extends Pick<McpEndpoint, "close">,
     Pick<HttpService, "redact" | "log" | "telemetry">,
     Partial<Pick<ExchangeOptions, "headers" | "closesConnection">> {
   /** Resolves with undefined after the response was sent, or with a response that the caller sends. */
@@ -205,8 +205,8 @@ export async function startServer(
   // Each exchange adds a `close` listener to its connection, and a client may pipeline many requests.
   server.on("connection", (socket) => socket.setMaxListeners(0));
   const port = await listen(server, listenOptions, log);
-  const countStreams = () => [...exchanges.keys()].filter(({ isStream }) => isStream).length;
-  const unregisterStreamsGauge = telemetry?.registerGauge("mic.http.streams", countStreams);
+  const findStreams = () => [...exchanges.keys()].filter(({ endStream }) => endStream !== undefined);
+  const unregisterStreamsGauge = telemetry?.registerGauge("mic.http.streams", () => findStreams().length);
 
   return {
     url: `http://${toUrlHost(listenOptions.address)}:${port}${MCP_PATH}`,
@@ -214,7 +214,7 @@ export async function startServer(
       phase = "draining";
       if (delayMs > 0) await sleep(delayMs, undefined, { signal: abortNow }).catch(() => undefined);
       phase = "shutting_down";
-      await frontEnd.endStreams();
+      await Promise.all(findStreams().map((exchange) => exchange.endStream?.()));
       await waitForExchanges(withinMs, abortNow);
       await frontEnd.close();
       await waitForExchanges(ABORT_GRACE_MS);

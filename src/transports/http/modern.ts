@@ -65,7 +65,6 @@ export function createModernHandler(service: HttpService) {
       },
     );
   const calls = createHandler();
-  const streams = new Set<McpHttpHandler>();
 
   /**
    * The SDK acknowledges every resource in the request that it receives. So it receives the request when no change can be missed,
@@ -79,15 +78,13 @@ export function createModernHandler(service: HttpService) {
     try {
       const parsedBody = await watchRequestedResources(message, subscriptions);
       if (exchange.phase() === "shutting_down") return shuttingDown(message);
-      exchange.isStream = true;
-      streams.add(handler);
+      exchange.endStream = handler.close;
       await exchange.respond(await handler.fetch(toWebRequest(exchange), { parsedBody }));
       return undefined;
     } catch (error) {
       return toErrorResponse(200, toListenError(error), message);
     } finally {
       subscriptions.close();
-      streams.delete(handler);
       await handler.close();
     }
   }
@@ -103,14 +100,7 @@ export function createModernHandler(service: HttpService) {
         : response;
     },
 
-    /** Ends subscriptions/listen streams; their clients receive the end of the stream. */
-    async endStreams(): Promise<void> {
-      await Promise.all([...streams].map((handler) => handler.close()));
-    },
-
-    /** Aborts calls in flight and ends streams. */
-    async close(): Promise<void> {
-      await Promise.all([calls, ...streams].map((handler) => handler.close()));
-    },
+    /** Aborts calls in flight. */
+    close: calls.close,
   };
 }

@@ -43,8 +43,6 @@ export interface HttpService {
 export interface LegacyHandler {
   /** Resolves with undefined after the response was sent, or with a response that the caller sends. `messages`: those of a POST. */
   serve(exchange: Exchange, messages: readonly JSONRPCMessage[]): Promise<Response | undefined>;
-  /** Ends the streams on which clients only listen. */
-  endStreams(): void;
   /** Aborts calls in flight. */
   close(): Promise<void>;
 }

@@ -77,7 +77,6 @@ export function startHttpServer(service: HttpService, options: HttpOptions): Pro
     },
     // A refused client must not keep its connection, because the number of connections is limited.
     closesConnection: (status) => status === 401 || status === 403,
-    endStreams: endpoint.endStreams,
     close: endpoint.close,
   } satisfies HttpFrontEnd;
   const limits = { ...LISTENER_LIMITS, maxConnections: maxConnectionsFor(options.maxSessions), ...options.limits };

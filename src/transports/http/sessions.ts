@@ -137,10 +137,6 @@ export function createSessions(service: HttpService, { maxSessions, sessionIdleM
       return new Response(null);
     },
 
-    endStreams() {
-      for (const { transport } of sessions.values()) transport.endListenStream();
-    },
-
     async close() {
       await Promise.all([...sessions.keys()].map(endSession));
     },
