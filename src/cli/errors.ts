@@ -2,7 +2,7 @@
 import { distance } from "fastest-levenshtein";
 import { UsageError } from "../core/config.ts";
 import { errorCode, errorMessage, Failure, type FailureFacts, type FailureKind } from "../core/failure.ts";
-import type { Command } from "./commands.ts";
+import { type Command, flagsOf } from "./commands.ts";
 
 /** Returns whether the name starts with the same letter and contains the typed letters in their order, such as "lvl" for "level". */
 function isAbbreviation(typed: string, name: string): boolean {
@@ -42,14 +42,14 @@ export function parseChoice<const T extends string>(what: string, typed: string,
 const UNKNOWN_FLAG = /^Unknown option '(-[^']*)'/;
 
 /** Converts an error of parseArgs to a UsageError; returns other errors unchanged. */
-function toUsageError(error: unknown, { name, flags }: Command): unknown {
+function toUsageError(error: unknown, command: Command): unknown {
   if (!errorCode(error).startsWith("ERR_PARSE_ARGS")) return error;
   const reason = errorMessage(error);
   const unknown = UNKNOWN_FLAG.exec(reason)?.[1];
   if (unknown === undefined) return new UsageError(reason);
-  const names = ["help", "version", ...Object.keys(flags)];
+  const names = ["help", "version", ...flagsOf(command).map(({ name }) => name)];
   const suggestion = didYouMean(unknown.replace(/^-+/, ""), names, (flag) => `--${flag}`);
-  return new UsageError(`mic-mcp ${name} has no flag ${unknown}.${suggestion}`);
+  return new UsageError(`mic-mcp ${command.name} has no flag ${unknown}.${suggestion}`);
 }
 
 /** Addresses the user instead of an agent. */

@@ -8,7 +8,7 @@ import { readConfig } from "../core/config.ts";
 import { errorCode } from "../core/failure.ts";
 import { programFile } from "../core/package-files.ts";
 import { writeFileAtomically } from "./atomic-file.ts";
-import { COMMANDS, INSTALL_CLIENTS, parseArguments } from "./commands.ts";
+import { INSTALL_CLIENTS, type RunCommand } from "./commands.ts";
 import { parseChoice } from "./errors.ts";
 import { printOutcome } from "./terminal.ts";
 
@@ -172,8 +172,7 @@ async function readIfExists(path: string): Promise<string> {
 }
 
 /** Writes or prints the entry. Returns exit code 0, or 1 if the configuration could not be changed. Throws UsageError. */
-export async function install(args: readonly string[], environment: NodeJS.ProcessEnv): Promise<number> {
-  const { values, positionals } = parseArguments(COMMANDS.install, args);
+export const install: RunCommand<"install"> = async ({ values, positionals }, environment) => {
   const clientName = parseChoice("CLIENT", positionals.join(" "), INSTALL_CLIENTS);
   const client = CLIENTS[clientName];
   // The server checks the profile's name by the same rule.
@@ -211,4 +210,4 @@ export async function install(args: readonly string[], environment: NodeJS.Proce
     printOutcome(values.json, shown, { ...outcome, path, changed: false });
     return 1;
   }
-}
+};

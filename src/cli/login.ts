@@ -26,7 +26,7 @@ import {
 } from "../credentials/login.ts";
 import { createRedactor } from "../credentials/redaction.ts";
 import { createTokens } from "../credentials/tokens.ts";
-import { COMMANDS, parseArguments } from "./commands.ts";
+import type { ArgumentsOf, RunCommand } from "./commands.ts";
 import { warnOfOtherClientsActions } from "./journal.ts";
 import { isInteractive, openPrompter, type Prompter, readSecretFromStdin } from "./prompt.ts";
 import { printOutcome } from "./terminal.ts";
@@ -63,8 +63,7 @@ export async function verifyCredentials(
 const FLAGS = "mic-mcp login --base-url U --client-id I [--workspace-id W] --secret-stdin";
 
 /** Throws UsageError if a flag is invalid, or if a flag is missing and there is no terminal to ask on. */
-function readFlags(args: readonly string[]) {
-  const { values } = parseArguments(COMMANDS.login, args);
+function readFlags({ values }: ArgumentsOf<"login">) {
   const { "base-url": baseUrl, "client-id": clientId, "workspace-id": workspaceId } = values;
   const secretOnStdin = values["secret-stdin"] === true && process.stdin.isTTY !== true;
   const missing = [
@@ -173,7 +172,7 @@ async function withKeychain<T>(config: Config, off: string, work: (keychain: Key
   }
 }
 
-export async function login(args: readonly string[], environment: NodeJS.ProcessEnv): Promise<number> {
+export const login: RunCommand<"login"> = async (args, environment) => {
   const flags = readFlags(args);
   const config = readProfileConfig(environment, flags.profile);
   const { profile } = config;
@@ -196,10 +195,9 @@ export async function login(args: readonly string[], environment: NodeJS.Process
     );
     return 0;
   });
-}
+};
 
-export async function logout(args: readonly string[], environment: NodeJS.ProcessEnv): Promise<number> {
-  const { values } = parseArguments(COMMANDS.logout, args);
+export const logout: RunCommand<"logout"> = async ({ values }, environment) => {
   const config = readProfileConfig(environment, values.profile);
   return await withKeychain(config, "the keychain is off, so nothing can be removed from it.", async (keychain) => {
     const stored = await readLogin(keychain, config.profile);
@@ -218,4 +216,4 @@ export async function logout(args: readonly string[], environment: NodeJS.Proces
     );
     return 0;
   });
-}
+};

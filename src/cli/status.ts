@@ -5,7 +5,7 @@ import { escapeText } from "../core/untrusted-text.ts";
 import { COMMAND_LIMIT_MS, KeychainError, openKeychain } from "../credentials/keychain/keychain.ts";
 import { listProfiles, readLogin, type StoredLogin, scopeSets } from "../credentials/login.ts";
 import { readToken } from "../credentials/token-store.ts";
-import { COMMANDS, parseArguments } from "./commands.ts";
+import type { RunCommand } from "./commands.ts";
 import { createConfiguredJournal, formatJournalStatus, inspectJournal, locateJournal } from "./journal.ts";
 import { createConfigRedactor } from "./log.ts";
 
@@ -141,11 +141,10 @@ function formatStatus({ keychain, journal, ...status }: Awaited<ReturnType<typeo
   return lines.map(escapeText).join("\n");
 }
 
-export async function status(args: readonly string[], environment: NodeJS.ProcessEnv): Promise<number> {
-  const { values } = parseArguments(COMMANDS.status, args);
+export const status: RunCommand<"status"> = async ({ values }, environment) => {
   const config = readConfig(environment);
   const found = await collectStatus(config);
   const { redact } = createConfigRedactor(config);
   process.stdout.write(`${values.json ? escapeText(redact(JSON.stringify(found))) : redact(formatStatus(found))}\n`);
   return 0;
-}
+};

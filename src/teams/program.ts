@@ -1,6 +1,6 @@
 // This is the entry point of a deployment's code, which src/cli/ loads on demand. The build bundles it separately (scripts/build.ts), with
 // copies of all imports. Error classes are copied too, so errors are reported here and not in src/cli/.
-import type { Command, HttpFlags } from "../cli/commands.ts";
+import type { Command, HttpFlags, RunCommand } from "../cli/commands.ts";
 import { COMMANDS } from "../cli/commands.ts";
 import { reportError } from "../cli/errors.ts";
 import { serveTeams } from "./commands/serve.ts";
@@ -19,8 +19,8 @@ async function runWithErrorReport(command: Command, work: () => Promise<number>)
 export const serve = (environment: NodeJS.ProcessEnv, listen: HttpFlags): Promise<number> =>
   runWithErrorReport(COMMANDS.serve, () => serveTeams(environment, listen));
 
-export const teams = (args: readonly string[], environment: NodeJS.ProcessEnv): Promise<number> =>
+export const teams: RunCommand<"teams"> = (args, environment) =>
   runWithErrorReport(COMMANDS.teams, () => runTeams(args, environment));
 
-export const migrate = (args: readonly string[], environment: NodeJS.ProcessEnv): Promise<number> =>
+export const migrate: RunCommand<"migrate"> = (args, environment) =>
   runWithErrorReport(COMMANDS.migrate, () => runMigrate(args, environment));

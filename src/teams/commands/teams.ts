@@ -2,7 +2,7 @@
 // notified of each change.
 import { isAbsolute } from "node:path";
 import type { Check } from "../../cli/checks.ts";
-import { COMMANDS, parseArguments, TEAM_ACTIONS } from "../../cli/commands.ts";
+import { type ArgumentsOf, type RunCommand, TEAM_ACTIONS } from "../../cli/commands.ts";
 import { parseChoice, rephraseFailureForUser } from "../../cli/errors.ts";
 import { verifyCredentials } from "../../cli/login.ts";
 import { isInteractive, openPrompter, readSecretFromStdin } from "../../cli/prompt.ts";
@@ -26,7 +26,7 @@ import {
   type TeamWithMembers,
 } from "../tenancy/teams.ts";
 
-type TeamFlags = ReturnType<typeof parseArguments<typeof COMMANDS.teams>>["values"];
+type TeamFlags = ArgumentsOf<"teams">["values"];
 
 export interface Manager {
   readonly teams: Teams;
@@ -349,8 +349,7 @@ const SUBCOMMAND_HANDLERS: Readonly<Record<TeamSubcommand, SubcommandHandler>> =
  * Runs a subcommand of `mic-mcp teams` and resolves with the exit code. Throws UsageError, and Failure if the database cannot be used or
  * credentials are refused.
  */
-export async function teams(args: readonly string[], environment: NodeJS.ProcessEnv): Promise<number> {
-  const { values, positionals } = parseArguments(COMMANDS.teams, args);
+export const teams: RunCommand<"teams"> = async ({ values, positionals }, environment) => {
   const [argument = "", ...names] = positionals;
   const subcommand = parseChoice("ACTION", argument, TEAM_ACTIONS);
   const settings = readStoreSettings(environment);
@@ -378,14 +377,13 @@ export async function teams(args: readonly string[], environment: NodeJS.Process
     await audit.flush();
     await close();
   }
-}
+};
 
 /**
  * Brings the tables up to date before instances of a new version start. Resolves with the exit code. Throws UsageError, and Failure if the
  * database cannot be used.
  */
-export async function migrate(args: readonly string[], environment: NodeJS.ProcessEnv): Promise<number> {
-  const { values } = parseArguments(COMMANDS.migrate, args);
+export const migrate: RunCommand<"migrate"> = async ({ values }, environment) => {
   const database = openDatabase(readStoreSettings(environment));
   try {
     await database.migrate();
@@ -394,4 +392,4 @@ export async function migrate(args: readonly string[], environment: NodeJS.Proce
   }
   printOutcome(values.json, "The tables are up to date.", { upToDate: true });
   return 0;
-}
+};
