@@ -70,6 +70,10 @@ export function rephraseFailureForUser(facts: FailureFacts): FailureFacts {
   };
 }
 
+/** Describes an error to the user. `next`: the next step of a Failure, if it has one. */
+export const describeError = (error: unknown): Pick<FailureFacts, "message" | "next"> =>
+  error instanceof Failure ? rephraseFailureForUser(error.facts) : { message: errorMessage(error) };
+
 const EXIT_CODES: Readonly<Partial<Record<FailureKind, number>>> = { invalid_arguments: 2, not_configured: 4 };
 
 /** Returns the exit code of a command that fails in this way (docs/interface.md, "Program"). */
@@ -79,11 +83,7 @@ export const exitCodeOf = ({ kind }: Pick<FailureFacts, "kind">): number => EXIT
 export function reportError(thrown: unknown, command: Command): { readonly code: 1 | 2; readonly reason: string } {
   const error = toUsageError(thrown, command);
   const isUsage = error instanceof UsageError;
-  const next = isUsage
-    ? `Run mic-mcp ${command.name} --help for its arguments and flags.`
-    : error instanceof Failure
-      ? rephraseFailureForUser(error.facts).next
-      : undefined;
+  const next = isUsage ? `Run mic-mcp ${command.name} --help for its arguments and flags.` : describeError(error).next;
   const reason = errorMessage(error);
   process.stderr.write(`mic-mcp: ${reason}\n${next === undefined ? "" : `${next}\n`}`);
   return { code: isUsage ? 2 : 1, reason };

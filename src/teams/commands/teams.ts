@@ -3,12 +3,12 @@
 import { isAbsolute } from "node:path";
 import type { Check } from "../../cli/checks.ts";
 import { type ArgumentsOf, type RunCommand, TEAM_ACTIONS } from "../../cli/commands.ts";
-import { parseChoice, rephraseFailureForUser } from "../../cli/errors.ts";
+import { describeError, parseChoice } from "../../cli/errors.ts";
 import { verifyCredentials } from "../../cli/login.ts";
 import { isInteractive, openPrompter, readSecretFromStdin } from "../../cli/prompt.ts";
 import { alignColumns, isTerminal, printOutcome } from "../../cli/terminal.ts";
 import { checkBaseUrl, checkCredential, checkWorkspaceId, UsageError } from "../../core/config.ts";
-import { errorMessage, Failure } from "../../core/failure.ts";
+import { Failure } from "../../core/failure.ts";
 import { formatOperatorTable } from "../../core/table.ts";
 import { formatJson as inJson, quote } from "../../core/untrusted-text.ts";
 import { createAudit } from "../audit.ts";
@@ -205,11 +205,6 @@ async function rotateSecret(name: string, flags: TeamFlags, manager: Manager): P
   return 0;
 }
 
-/** `next`: the next step of a Failure, if it has one. */
-export function describeError(error: unknown): { readonly message: string; readonly next?: string | undefined } {
-  return error instanceof Failure ? rephraseFailureForUser(error.facts) : { message: errorMessage(error) };
-}
-
 /** Checks the secret and the members of a team. Errors are part of the result. `shouldVerify`: requests a token from the API. */
 export async function checkTeam(
   team: TeamWithMembers,
@@ -233,6 +228,8 @@ export async function checkTeam(
   return { name, ok: false, detail: `${opened}, but it has no members`, fix };
 }
 
+const NO_TEAMS = "No teams exist. Run mic-mcp teams add to create one.";
+
 /** `name`: empty for all teams. */
 async function checkTeams(
   name: string,
@@ -244,7 +241,7 @@ async function checkTeams(
   const checks = await Promise.all(wanted.map((team) => checkTeam(team, manager, !skipVerify)));
   const ok = checks.every((check) => check.ok);
   if (json) manager.print(inJson({ ok, teams: checks.map(({ name: team, ...check }) => ({ team, ...check })) }));
-  else if (checks.length === 0) manager.print("No teams exist. Run mic-mcp teams add to create one.");
+  else if (checks.length === 0) manager.print(NO_TEAMS);
   else
     for (const { name: team, ok: isOk, detail, fix } of checks)
       manager.print(`${isOk ? "ok   " : "WRONG"} ${team}: ${detail}${fix === undefined ? "" : `\n      -> ${fix}`}`);
@@ -266,14 +263,6 @@ const COLUMNS = ["team", "workspace", "client", "base URL", "claim", "members", 
 
 async function listTeams({ json }: TeamFlags, { teams, print }: Manager): Promise<number> {
   const found = (await teams.list()).map(toListed);
-  if (json) {
-    print(inJson({ teams: found }));
-    return 0;
-  }
-  if (found.length === 0) {
-    print("No teams exist. Run mic-mcp teams add to create one.");
-    return 0;
-  }
   const rows = found.map(({ name, workspaceId, clientId, baseUrl, claim = "", members, secret }) => [
     name,
     workspaceId,
@@ -284,7 +273,9 @@ async function listTeams({ json }: TeamFlags, { teams, print }: Manager): Promis
     "file" in secret ? secret.file : `encrypted with the key ${secret.keyId}`,
   ]);
   const lines = formatOperatorTable(COLUMNS, rows);
-  print(isTerminal(process.stdout) ? alignColumns(lines) : lines);
+  if (json) print(inJson({ teams: found }));
+  else if (found.length === 0) print(NO_TEAMS);
+  else print(isTerminal(process.stdout) ? alignColumns(lines) : lines);
   return 0;
 }
 

@@ -43,13 +43,12 @@ const HEADERS = { ...SECURITY_HEADERS, "content-security-policy": "default-src '
 
 class DownloadRefused extends Error {
   override readonly name = "Refused";
-  readonly status: number;
-  readonly headers: Readonly<Record<string, string>>;
+  readonly response: Response;
 
   constructor(status: number, message: string, headers: Readonly<Record<string, string>> = {}) {
     super(message);
-    this.status = status;
-    this.headers = headers;
+    const type = { "content-type": "text/plain; charset=utf-8" };
+    this.response = new Response(`${message}\n`, { status, headers: { ...HEADERS, ...type, ...headers } });
   }
 }
 
@@ -67,12 +66,6 @@ function toRefusal(error: unknown, { redactor }: Runtime): unknown {
   const after = retryAfterSeconds === undefined ? undefined : { "retry-after": String(retryAfterSeconds) };
   return new DownloadRefused(STATUS[kind] ?? 502, redactor.redact(`The file could not be loaded: ${message}`), after);
 }
-
-const toResponse = ({ status, message, headers }: DownloadRefused): Response =>
-  new Response(`${message}\n`, {
-    status,
-    headers: { ...HEADERS, "content-type": "text/plain; charset=utf-8", ...headers },
-  });
 
 interface OpenedFile {
   readonly contentType: string;
@@ -170,7 +163,7 @@ export function createDownloads(options: DownloadOptions): ServeDownload {
       });
       recordOutcome((await sendFile(file, ticket.fileName, exchange)) ? "complete" : "interrupted");
     } catch (error) {
-      recordOutcome(`HTTP ${error instanceof DownloadRefused ? error.status : 500}`);
+      recordOutcome(`HTTP ${error instanceof DownloadRefused ? error.response.status : 500}`);
       throw error;
     } finally {
       releaseSlot();
@@ -194,9 +187,9 @@ export function createDownloads(options: DownloadOptions): ServeDownload {
     try {
       return await serve(exchange, callerOf);
     } catch (error) {
-      if (error instanceof DownloadRefused) return toResponse(error);
+      if (error instanceof DownloadRefused) return error.response;
       log.error({ reason: errorMessage(error) }, "download");
-      return toResponse(new DownloadRefused(500, "Internal server error."));
+      return new DownloadRefused(500, "Internal server error.").response;
     }
   };
 }
