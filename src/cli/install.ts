@@ -23,9 +23,10 @@ interface ClientFormat {
   readonly title: string;
   /** Path of the configuration of the user, which applies to all projects. */
   readonly file: (machine: Machine) => string;
-  /** The key whose value has an entry for each server. */
-  readonly key: "mcpServers" | "servers" | "mcp_servers";
-  readonly syntax: "JSON" | "TOML";
+  /** The key whose value has an entry for each server (default mcpServers). */
+  readonly key?: "mcpServers" | "servers" | "mcp_servers";
+  /** Default JSON. */
+  readonly syntax?: "TOML";
   /** Fields that the client requires in addition to `command` and `args`. */
   readonly fields?: Readonly<Record<string, unknown>>;
 }
@@ -53,47 +54,20 @@ const inAppData =
 
 /** The names and formats are those of the clients' documentation, November 2026. */
 const CLIENTS: Readonly<Record<(typeof INSTALL_CLIENTS)[number], ClientFormat>> = {
-  claude: {
-    title: "Claude Code",
-    file: inHome("CLAUDE_CONFIG_DIR", "", ".claude.json"),
-    key: "mcpServers",
-    syntax: "JSON",
-    fields: { type: "stdio" },
-  },
-  codex: {
-    title: "Codex",
-    file: inHome("CODEX_HOME", ".codex", "config.toml"),
-    key: "mcp_servers",
-    syntax: "TOML",
-  },
-  gemini: {
-    title: "Gemini CLI",
-    file: inHome(undefined, ".gemini", "settings.json"),
-    key: "mcpServers",
-    syntax: "JSON",
-  },
+  claude: { title: "Claude Code", file: inHome("CLAUDE_CONFIG_DIR", "", ".claude.json"), fields: { type: "stdio" } },
+  codex: { title: "Codex", file: inHome("CODEX_HOME", ".codex", "config.toml"), key: "mcp_servers", syntax: "TOML" },
+  gemini: { title: "Gemini CLI", file: inHome(undefined, ".gemini", "settings.json") },
   copilot: {
     title: "Copilot CLI",
     file: inHome("COPILOT_HOME", ".copilot", "mcp-config.json"),
-    key: "mcpServers",
-    syntax: "JSON",
     fields: { type: "local", tools: ["*"] },
   },
-  vscode: {
-    title: "VS Code",
-    file: inAppData("Code", "User", "mcp.json"),
-    key: "servers",
-    syntax: "JSON",
-    fields: { type: "stdio" },
-  },
-  cursor: { title: "Cursor", file: inHome(undefined, ".cursor", "mcp.json"), key: "mcpServers", syntax: "JSON" },
-  "claude-desktop": {
-    title: "Claude Desktop",
-    file: inAppData("Claude", "claude_desktop_config.json"),
-    key: "mcpServers",
-    syntax: "JSON",
-  },
+  vscode: { title: "VS Code", file: inAppData("Code", "User", "mcp.json"), key: "servers", fields: { type: "stdio" } },
+  cursor: { title: "Cursor", file: inHome(undefined, ".cursor", "mcp.json") },
+  "claude-desktop": { title: "Claude Desktop", file: inAppData("Claude", "claude_desktop_config.json") },
 };
+
+const DEFAULT_KEY = "mcpServers";
 
 type Entry = Readonly<Record<string, unknown>>;
 
@@ -152,7 +126,7 @@ function editToml(text: string, name: string, entry: Entry, key: string): string
   return lines.join("\n");
 }
 
-const formatEntry = (name: string, entry: Entry, { key, syntax }: ClientFormat): string =>
+const formatEntry = (name: string, entry: Entry, { key = DEFAULT_KEY, syntax }: ClientFormat): string =>
   syntax === "TOML" ? formatTomlEntry(name, entry, key) : JSON.stringify({ [key]: { [name]: entry } }, null, 2);
 
 /** Path of the client's configuration of the user. */
@@ -195,7 +169,7 @@ export const install: RunCommand<"install"> = async ({ values, positionals }, en
   const path = configurationPath(clientName, { platform: process.platform, home: homedir(), environment });
   try {
     const before = await readIfExists(path);
-    const after = (client.syntax === "TOML" ? editToml : editJson)(before, name, entry, client.key);
+    const after = (client.syntax === "TOML" ? editToml : editJson)(before, name, entry, client.key ?? DEFAULT_KEY);
     const isChanged = after !== before;
     // A link stays a link.
     if (isChanged) await writeFileAtomically(await realpath(path).catch(() => path), after);
