@@ -33,7 +33,7 @@ import { ProviderUnavailable } from "../oauth/provider.ts";
 import { checkAll, createHealthCheck, type HealthCheck } from "../readiness.ts";
 import type { CallerClaims } from "../tenancy/runtimes.ts";
 import { createEdge, type EdgeOptions } from "./edge.ts";
-import { type AcquireResult, type CallerLimits, createCallerLimits, type LimitExceeded } from "./limits.ts";
+import { type CallerLimits, createCallerLimits, type LimitExceeded, type RequestedWork } from "./limits.ts";
 import { createRefusals } from "./refusals.ts";
 import {
   createSignIn,
@@ -85,18 +85,16 @@ export interface FrontendOptions extends EdgeOptions, Omit<SignInOptions, "recor
 
 const RETRY_AFTER_SECONDS = 5;
 
-/**
- * Counts the calls in a body, or detects that it opens a stream. `notes`: the number of notifications, except cancellations, which are
- * never refused.
- */
-function countRequested(body: unknown) {
+/** Counts the work in a body. Cancellations do not count, because they are never refused. */
+function countRequestedWork(body: unknown): RequestedWork {
   const messages = [body].flat();
   const requests = messages.filter((message) => isJSONRPCRequest(message));
   const notes = messages.filter(
     (message) => isJSONRPCNotification(message) && message.method !== "notifications/cancelled",
   ).length;
   const isStream = requests.some(({ method }) => method === "subscriptions/listen");
-  return { calls: isStream ? 0 : requests.length, isStream, notes };
+  const calls = isStream ? 0 : requests.length;
+  return { messages: calls + notes, calls, streams: isStream ? 1 : 0 };
 }
 
 /** Returns the trace context in a message of revision 2026-07-28. Older revisions have it only in the header. */
@@ -175,17 +173,14 @@ function createFrontend(options: FrontendOptions): HttpFrontEnd {
       name: "identity provider",
       log,
       monotonicMs: options.monotonicMs,
-      async run() {
-        await tokens.ready();
-        return undefined;
-      },
+      run: () => tokens.ready().then(() => undefined),
     }),
   };
 
   /** Counts a refusal for a missing right as a call, so that the rate limit also bounds the rows in the audit. */
   function refuseWithinRate(caller: Caller, refused: Response, record: () => void, message?: unknown): Response {
-    const exceeded = limits.countMessages(caller.id, 1);
-    if (exceeded) return limitExceeded(exceeded, caller.id, message);
+    const admitted = limits.admit(caller.id, { messages: 1, calls: 0, streams: 0 });
+    if ("why" in admitted) return limitExceeded(admitted, caller.id, message);
     record();
     return refused;
   }
@@ -215,13 +210,9 @@ function createFrontend(options: FrontendOptions): HttpFrontEnd {
       const tool = typeof named === "string" ? named : method;
       return refuseWithinRate(caller, refused, () => service.onRefusal?.({ tool, reason: "insufficient_scope" }), body);
     }
-    const { calls, isStream, notes } = countRequested(body);
-    const exceeded = notes === 0 ? undefined : limits.countMessages(caller.id, notes);
-    if (exceeded) return limitExceeded(exceeded, caller.id, body);
-    if (calls === 0 && !isStream) return undefined;
-    const acquired: AcquireResult = isStream ? limits.acquireStream(caller.id) : limits.acquireCalls(caller.id, calls);
-    if ("why" in acquired) return limitExceeded(acquired, caller.id, body);
-    onAcquired(acquired.release);
+    const admitted = limits.admit(caller.id, countRequestedWork(body));
+    if ("why" in admitted) return limitExceeded(admitted, caller.id, body);
+    onAcquired(admitted.release);
     return undefined;
   }
 
