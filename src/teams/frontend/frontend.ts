@@ -224,7 +224,7 @@ function createFrontend(options: FrontendOptions): HttpFrontEnd {
     // The stream ends with the token; its client connects again with a new token.
     exchange.streamEndsAt = caller.expiresAt;
     try {
-      const response = await endpointOf(service).serve(exchange, {
+      const response = await endpointOf(service)(exchange, {
         checkRequest: (body) => checkRightsAndLimits(authenticated, body, (release) => (releaseSlot = release)),
         ...(trace && { runInContext: (body, serve) => trace.run(traceparentIn(body), serve) }),
       });
@@ -286,10 +286,6 @@ function createFrontend(options: FrontendOptions): HttpFrontEnd {
     serve(exchange) {
       const serve = () => routeRequest(exchange);
       return trace?.run(exchange.request.headers["traceparent"], serve) ?? serve();
-    },
-
-    async close() {
-      await Promise.all([...new Set(inFlight.values())].map((service) => endpointOf(service).close()));
     },
   };
 }

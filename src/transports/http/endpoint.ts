@@ -15,15 +15,11 @@ export interface EndpointHooks {
   readonly runInContext?: (body: unknown, serve: () => Promise<Response | undefined>) => Promise<Response | undefined>;
 }
 
-export interface McpEndpoint {
-  /** Resolves with undefined after the response was sent, or with a response that the caller sends. */
-  serve(exchange: Exchange, hooks?: EndpointHooks): Promise<Response | undefined>;
-  /** Aborts calls in flight. */
-  close(): Promise<void>;
-}
+/** Resolves with undefined after the response was sent, or with a response that the caller sends. */
+export type McpEndpoint = (exchange: Exchange, hooks?: EndpointHooks) => Promise<Response | undefined>;
 
-export function createEndpoint(service: HttpService, legacy: LegacyHandler): McpEndpoint {
-  const modern = createModernHandler(service);
+export function createEndpoint(service: HttpService, serveLegacy: LegacyHandler): McpEndpoint {
+  const serveModern = createModernHandler(service);
 
   async function handlePost(
     exchange: Exchange,
@@ -50,24 +46,16 @@ export function createEndpoint(service: HttpService, legacy: LegacyHandler): Mcp
         body,
       });
       return kind === "legacy"
-        ? await legacy.serve(exchange, bodies.map(parseJSONRPCMessage))
-        : await modern.serve(exchange, body);
+        ? await serveLegacy(exchange, bodies.map(parseJSONRPCMessage))
+        : await serveModern(exchange, body);
     };
     return await (runInContext?.(body, serve) ?? serve());
   }
 
-  return {
-    async serve(exchange, hooks = {}) {
-      const { method } = exchange.request;
-      if (method === "POST") return await handlePost(exchange, hooks);
-      if (method !== "GET" && method !== "DELETE") return methodNotAllowed("GET, POST, DELETE");
-      return exchange.phase() === "shutting_down" && method === "GET"
-        ? shuttingDown()
-        : await legacy.serve(exchange, []);
-    },
-
-    async close() {
-      await Promise.all([legacy.close(), modern.close()]);
-    },
+  return async (exchange, hooks = {}) => {
+    const { method } = exchange.request;
+    if (method === "POST") return await handlePost(exchange, hooks);
+    if (method !== "GET" && method !== "DELETE") return methodNotAllowed("GET, POST, DELETE");
+    return exchange.phase() === "shutting_down" && method === "GET" ? shuttingDown() : await serveLegacy(exchange, []);
   };
 }

@@ -42,6 +42,8 @@ export class Exchange {
   redact: Redact;
   /** Ends the response; defined if it is a stream on which the client only listens. */
   endStream: (() => Promise<void>) | undefined;
+  /** Aborts the calls in the request; defined while they are in flight. */
+  abortCalls: (() => Promise<void>) | undefined;
   /** When an event stream has to end, in milliseconds since 1970. Undefined: no limit. */
   streamEndsAt: number | undefined;
   readonly #response: ServerResponse;

@@ -6,7 +6,6 @@ import { setTimeout as sleep } from "node:timers/promises";
 import { errorMessage } from "../../core/failure.ts";
 import { toUrlHost } from "../../core/loopback.ts";
 import type { Log } from "../../mcp/runtime.ts";
-import type { McpEndpoint } from "./endpoint.ts";
 import { Exchange, type ExchangeOptions } from "./exchange.ts";
 import type { HttpService } from "./port.ts";
 import { errorResponse, MCP_PATH, type Phase } from "./responses.ts";
@@ -39,11 +38,12 @@ const ABORT_GRACE_MS = 250;
 
 /** Checks access to the server and serves the requests that are allowed. */
 export interface HttpFrontEnd
-  extends Pick<McpEndpoint, "close">,
-    Pick<HttpService, "redact" | "log" | "telemetry">,
+  extends Pick<HttpService, "redact" | "log" | "telemetry">,
     Partial<Pick<ExchangeOptions, "headers" | "closesConnection">> {
   /** Resolves with undefined after the response was sent, or with a response that the caller sends. */
   serve(exchange: Exchange): Promise<Response | undefined>;
+  /** Closes what outlives an exchange. */
+  close?(): Promise<void>;
 }
 
 export interface ListenOptions {
@@ -216,7 +216,8 @@ export async function startServer(
       phase = "shutting_down";
       await Promise.all(findStreams().map((exchange) => exchange.endStream?.()));
       await waitForExchanges(withinMs, abortNow);
-      await frontEnd.close();
+      await Promise.all([...exchanges.keys()].map((exchange) => exchange.abortCalls?.()));
+      await frontEnd.close?.();
       await waitForExchanges(ABORT_GRACE_MS);
       server.close();
       server.closeAllConnections();

@@ -89,18 +89,15 @@ export function createModernHandler(service: HttpService) {
     }
   }
 
-  return {
-    /** Resolves with undefined after the response was sent, or with a response that the caller sends. `body`: the parsed JSON of a POST. */
-    async serve(exchange: Exchange, body: unknown): Promise<Response | undefined> {
-      const message = ListenRequest.safeParse(body).data;
-      if (message) return await listen(exchange, message);
-      const response = await calls.fetch(toWebRequest(exchange), { parsedBody: body });
-      return response.status === CLOSED_UNANSWERED
-        ? errorResponse(503, "The server is shutting down.", { message: body })
-        : response;
-    },
-
-    /** Aborts calls in flight. */
-    close: calls.close,
+  /** Resolves with undefined after the response was sent, or with a response that the caller sends. `body`: the parsed JSON of a POST. */
+  return async (exchange: Exchange, body: unknown): Promise<Response | undefined> => {
+    const message = ListenRequest.safeParse(body).data;
+    if (message) return await listen(exchange, message);
+    // At a shutdown, all calls are aborted.
+    exchange.abortCalls = calls.close;
+    const response = await calls.fetch(toWebRequest(exchange), { parsedBody: body });
+    return response.status === CLOSED_UNANSWERED
+      ? errorResponse(503, "The server is shutting down.", { message: body })
+      : response;
   };
 }

@@ -5,7 +5,7 @@ import { errorMessage } from "../../core/failure.ts";
 import type { Subscriptions } from "../../mcp/resources/subscriptions.ts";
 import type { Exchange } from "./exchange.ts";
 import { checkLegacyRequest, isInitialize, LegacyTransport } from "./legacy-transport.ts";
-import type { HttpService, LegacyHandler } from "./port.ts";
+import type { HttpService } from "./port.ts";
 import { errorResponse } from "./responses.ts";
 
 const SESSION_NOT_FOUND = -32001;
@@ -25,7 +25,7 @@ interface Session {
   idle?: NodeJS.Timeout;
 }
 
-export function createSessions(service: HttpService, { maxSessions, sessionIdleMs }: SessionLimits): LegacyHandler {
+export function createSessions(service: HttpService, { maxSessions, sessionIdleMs }: SessionLimits) {
   /** Sessions by id. Idle sessions are in the order in which they became idle. */
   const sessions = new Map<string, Session>();
 
@@ -109,7 +109,7 @@ export function createSessions(service: HttpService, { maxSessions, sessionIdleM
   }
 
   return {
-    async serve(exchange, messages) {
+    async serve(exchange: Exchange, messages: readonly JSONRPCMessage[]): Promise<Response | undefined> {
       const { method, headers } = exchange.request;
       const refused = checkLegacyRequest(exchange, messages);
       if (refused) return refused;
@@ -137,7 +137,8 @@ export function createSessions(service: HttpService, { maxSessions, sessionIdleM
       return new Response(null);
     },
 
-    async close() {
+    /** Ends all sessions, which aborts their calls. */
+    async close(): Promise<void> {
       await Promise.all([...sessions.keys()].map(endSession));
     },
   };
