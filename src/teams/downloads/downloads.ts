@@ -100,21 +100,16 @@ async function regenerateRows(
 
 export function createDownloads(options: DownloadOptions): ServeDownload {
   const { encryption, runtimeOf, links, log, record, traceId, limits = LIMITS } = options;
-  const running = new Map<string, number>();
-  let total = 0;
+  /** The team, or the caller without a team, of each running download. */
+  const running: string[] = [];
 
   /** Occupies a slot, and returns the function that frees it. */
   function acquireSlot(name: string): () => void {
-    const count = running.get(name) ?? 0;
-    if (total >= limits.all || count >= limits.team) throw temporarilyUnavailable("Too many concurrent downloads.");
-    total += 1;
-    running.set(name, count + 1);
-    return () => {
-      total -= 1;
-      const left = (running.get(name) ?? 1) - 1;
-      if (left === 0) running.delete(name);
-      else running.set(name, left);
-    };
+    const count = running.filter((each) => each === name).length;
+    if (running.length >= limits.all || count >= limits.team)
+      throw temporarilyUnavailable("Too many concurrent downloads.");
+    running.push(name);
+    return () => void running.splice(running.indexOf(name), 1);
   }
 
   /**
