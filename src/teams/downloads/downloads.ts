@@ -9,6 +9,7 @@ import type { Log, Runtime } from "../../mcp/runtime.ts";
 import { createToolCall } from "../../mcp/tools/call.ts";
 import { toCsv } from "../../toolkit/save-rows.ts";
 import type { Exchange } from "../../transports/http/exchange.ts";
+import { RequestRefused } from "../../transports/http/responses.ts";
 import type { Audit } from "../audit.ts";
 import type { Encryption } from "../encryption.ts";
 import { SECURITY_HEADERS } from "../frontend/edge.ts";
@@ -41,21 +42,19 @@ const RETRY_AFTER_SECONDS = 5;
 
 const HEADERS = { ...SECURITY_HEADERS, "content-security-policy": "default-src 'none'; sandbox" };
 
-class DownloadRefused extends Error {
-  override readonly name = "Refused";
-  readonly response: Response;
-
-  constructor(status: number, message: string, headers: Readonly<Record<string, string>> = {}) {
-    super(message);
-    const type = { "content-type": "text/plain; charset=utf-8" };
-    this.response = new Response(`${message}\n`, { status, headers: { ...HEADERS, ...type, ...headers } });
-  }
+function refuseWithText(
+  status: number,
+  message: string,
+  headers: Readonly<Record<string, string>> = {},
+): RequestRefused {
+  const type = { "content-type": "text/plain; charset=utf-8" };
+  return new RequestRefused(new Response(`${message}\n`, { status, headers: { ...HEADERS, ...type, ...headers } }));
 }
 
-const temporarilyUnavailable = (why: string): DownloadRefused =>
-  new DownloadRefused(503, `${why} Try again.`, { "retry-after": String(RETRY_AFTER_SECONDS) });
+const temporarilyUnavailable = (why: string): RequestRefused =>
+  refuseWithText(503, `${why} Try again.`, { "retry-after": String(RETRY_AFTER_SECONDS) });
 
-const noSuchFile = (): DownloadRefused => new DownloadRefused(404, "The file does not exist.");
+const noSuchFile = (): RequestRefused => refuseWithText(404, "The file does not exist.");
 
 const STATUS: Partial<Readonly<Record<FailureKind, number>>> = { not_found: 404, rate_limited: 503, timeout: 504 };
 
@@ -64,7 +63,7 @@ function toRefusal(error: unknown, { redactor }: Runtime): unknown {
   if (!(error instanceof Failure)) return error;
   const { kind, message, retryAfterSeconds } = error.facts;
   const after = retryAfterSeconds === undefined ? undefined : { "retry-after": String(retryAfterSeconds) };
-  return new DownloadRefused(STATUS[kind] ?? 502, redactor.redact(`The file could not be loaded: ${message}`), after);
+  return refuseWithText(STATUS[kind] ?? 502, redactor.redact(`The file could not be loaded: ${message}`), after);
 }
 
 interface OpenedFile {
@@ -158,33 +157,32 @@ export function createDownloads(options: DownloadOptions): ServeDownload {
       });
       recordOutcome((await sendFile(file, ticket.fileName, exchange)) ? "complete" : "interrupted");
     } catch (error) {
-      recordOutcome(`HTTP ${error instanceof DownloadRefused ? error.response.status : 500}`);
+      recordOutcome(`HTTP ${error instanceof RequestRefused ? error.response.status : 500}`);
       throw error;
     } finally {
       releaseSlot();
     }
   }
 
-  async function serve(exchange: Exchange, callerOf: () => Promise<CallerClaims | Response>): Promise<Response | true> {
-    if (exchange.request.method !== "GET") throw new DownloadRefused(405, "Only GET is allowed.", { allow: "GET" });
+  async function serve(exchange: Exchange, callerOf: () => Promise<CallerClaims>): Promise<void> {
+    if (exchange.request.method !== "GET") throw refuseWithText(405, "Only GET is allowed.", { allow: "GET" });
     const caller = links === "bearer" ? await callerOf() : undefined;
-    if (caller instanceof Response) return caller;
     const decrypted = await encryption.decryptForAny("download", exchange.path.slice(DOWNLOADS_PATH.length), Ticket);
     if (decrypted === "expired")
-      throw new DownloadRefused(410, "This link has expired. Call the tool again for a new link.");
+      throw refuseWithText(410, "This link has expired. Call the tool again for a new link.");
     if (!decrypted || (caller && caller.id !== decrypted.caller)) throw noSuchFile();
     await sendDownload(decrypted.value, caller ?? { id: decrypted.caller, ...decrypted.value.holder }, exchange);
-    return true;
   }
 
   return async (exchange, callerOf) => {
     if (!exchange.path.startsWith(DOWNLOADS_PATH)) return false;
     try {
-      return await serve(exchange, callerOf);
+      await serve(exchange, callerOf);
+      return true;
     } catch (error) {
-      if (error instanceof DownloadRefused) return error.response;
+      if (error instanceof RequestRefused) throw error;
       log.error({ reason: errorMessage(error) }, "download");
-      return new DownloadRefused(500, "Internal server error.").response;
+      throw refuseWithText(500, "Internal server error.");
     }
   };
 }

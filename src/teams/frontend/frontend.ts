@@ -18,12 +18,13 @@ import {
 } from "../../transports/http/listener.ts";
 import { type HttpService, messagesIn, type RequestOrNotification } from "../../transports/http/port.ts";
 import {
-  errorResponse,
   HEALTH_PATH,
   healthResponse,
   isGetOrHead,
   noSuchPath,
   READY_PATH,
+  RequestRefused,
+  refuse,
   shuttingDown,
   tooManyRequests,
 } from "../../transports/http/responses.ts";
@@ -33,7 +34,7 @@ import { ProviderUnavailable } from "../oauth/provider.ts";
 import { checkAll, createHealthCheck, type HealthCheck } from "../readiness.ts";
 import type { CallerClaims } from "../tenancy/runtimes.ts";
 import { createEdge, type EdgeOptions } from "./edge.ts";
-import { type CallerLimits, createCallerLimits, type LimitExceeded, type RequestedWork } from "./limits.ts";
+import { type CallerLimits, createCallerLimits, type RequestedWork } from "./limits.ts";
 import { createRefusals } from "./refusals.ts";
 import {
   createSignIn,
@@ -55,13 +56,10 @@ export interface CallerService extends HttpService {
 }
 
 /**
- * Serves links to files. Resolves with a response to send, true if it has sent one, or false if the path is not a link. `callerOf`: resolves
- * with the caller of the request's access token, or with the refusal of the token.
+ * Serves links to files. Resolves with whether the path is a link. `callerOf`: resolves with the caller of the request's access token. Both
+ * throw RequestRefused.
  */
-export type ServeDownload = (
-  exchange: Exchange,
-  callerOf: () => Promise<CallerClaims | Response>,
-) => Promise<Response | boolean>;
+export type ServeDownload = (exchange: Exchange, callerOf: () => Promise<CallerClaims>) => Promise<boolean>;
 
 export interface FrontendOptions extends EdgeOptions, Omit<SignInOptions, "recordRefusal"> {
   /**
@@ -129,10 +127,14 @@ function createFrontend(options: FrontendOptions): HttpFrontEnd {
   const supportedScopes = [...new Set([...signInScopes, ...Object.values(scopes)])];
   const wellKnown = createWellKnown({ tokens, scopes: supportedScopes, publicOrigin });
 
-  function limitExceeded({ why, retryAfterSeconds }: LimitExceeded, caller: string, message?: unknown): Response {
+  /** Admits work within the limits of the caller, and returns the function that frees its slots. Throws RequestRefused. */
+  function admit({ id: caller }: Caller, work: RequestedWork, message?: unknown): () => void {
+    const admitted = limits.admit(caller, work);
+    if ("release" in admitted) return admitted.release;
+    const { why, retryAfterSeconds } = admitted;
     recordRefusal("rate_limited", { caller, reason: why });
     const headers = { "retry-after": String(retryAfterSeconds) };
-    return errorResponse(429, `Limit exceeded: ${why}. Try again in ${retryAfterSeconds} s.`, { message, headers });
+    throw refuse(429, `Limit exceeded: ${why}. Try again in ${retryAfterSeconds} s.`, { message, headers });
   }
 
   function endpointOf(service: CallerService): McpEndpoint {
@@ -158,8 +160,8 @@ function createFrontend(options: FrontendOptions): HttpFrontEnd {
     }
   }
 
-  async function serveDownload(exchange: Exchange, address: string): Promise<Response | boolean | undefined> {
-    if (exchange.phase() === "shutting_down") return shuttingDown();
+  async function serveDownload(exchange: Exchange, address: string): Promise<boolean | undefined> {
+    if (exchange.phase() === "shutting_down") throw new RequestRefused(shuttingDown());
     // A token for any resource is accepted, because the link contains its team.
     const resource = rootResource(publicOrigin);
     const callerOf = async () =>
@@ -177,43 +179,30 @@ function createFrontend(options: FrontendOptions): HttpFrontEnd {
     }),
   };
 
-  /** Counts a refusal for a missing right as a call, so that the rate limit also bounds the rows in the audit. */
-  function refuseWithinRate(caller: Caller, refused: Response, record: () => void, message?: unknown): Response {
-    const admitted = limits.admit(caller.id, { messages: 1, calls: 0, streams: 0 });
-    if ("why" in admitted) return limitExceeded(admitted, caller.id, message);
+  /** Counts a refusal for a missing right as a call, so that the rate limit also bounds the rows in the audit. Throws RequestRefused. */
+  function requireRight(caller: Caller, right: Right, resource: Resource, record: () => void, message?: unknown): void {
+    const refused = signIn.refusalFor(caller, right, resource);
+    if (!refused) return;
+    admit(caller, { messages: 1, calls: 0, streams: 0 }, message);
     record();
-    return refused;
+    throw new RequestRefused(refused);
   }
 
-  function requireReader(caller: Caller | Response, resource: Resource): Caller | Response {
-    if (caller instanceof Response) return caller;
-    const refused = signIn.refusalFor(caller, "read", resource);
-    if (!refused) return caller;
-    return refuseWithinRate(caller, refused, () =>
-      options.onRefusal?.(caller, resource.team, { reason: "insufficient_scope" }),
-    );
+  function requireReader(caller: Caller, resource: Resource): Caller {
+    const record = () => options.onRefusal?.(caller, resource.team, { reason: "insufficient_scope" });
+    requireRight(caller, "read", resource, record);
+    return caller;
   }
 
-  /**
-   * Returns a refusal, or undefined. Rights are checked before limits, so a call without the right occupies no slot. `onAcquired`: receives
-   * the function that frees the slot.
-   */
-  function checkRightsAndLimits(
-    { caller, resource, service }: AuthenticatedRequest,
-    body: unknown,
-    onAcquired: (release: () => void) => void,
-  ) {
+  /** Returns the function that frees the slots. Rights are checked before limits, so a call without the right occupies no slot. */
+  function checkRightsAndLimits({ caller, resource, service }: AuthenticatedRequest, body: unknown): () => void {
     for (const { method, params } of messagesIn(body)) {
-      const refused = signIn.refusalFor(caller, service.rightFor({ method, params }), resource);
-      if (!refused) continue;
       const named = method === "tools/call" && isJsonObject(params) ? params["name"] : method;
       const tool = typeof named === "string" ? named : method;
-      return refuseWithinRate(caller, refused, () => service.onRefusal?.({ tool, reason: "insufficient_scope" }), body);
+      const record = () => service.onRefusal?.({ tool, reason: "insufficient_scope" });
+      requireRight(caller, service.rightFor({ method, params }), resource, record, body);
     }
-    const admitted = limits.admit(caller.id, countRequestedWork(body));
-    if ("why" in admitted) return limitExceeded(admitted, caller.id, body);
-    onAcquired(admitted.release);
-    return undefined;
+    return admit(caller, countRequestedWork(body), body);
   }
 
   async function dispatch(exchange: Exchange, authenticated: AuthenticatedRequest): Promise<undefined> {
@@ -225,7 +214,9 @@ function createFrontend(options: FrontendOptions): HttpFrontEnd {
     exchange.streamEndsAt = caller.expiresAt;
     try {
       const response = await endpointOf(service)(exchange, {
-        checkRequest: (body) => checkRightsAndLimits(authenticated, body, (release) => (releaseSlot = release)),
+        checkRequest(body) {
+          releaseSlot = checkRightsAndLimits(authenticated, body);
+        },
         ...(trace && { runInContext: (body, serve) => trace.run(traceparentIn(body), serve) }),
       });
       if (response) await exchange.respond(response);
@@ -237,18 +228,17 @@ function createFrontend(options: FrontendOptions): HttpFrontEnd {
     }
   }
 
-  async function authenticate(exchange: Exchange, resource: Resource, address: string): Promise<Response | undefined> {
+  async function authenticate(exchange: Exchange, resource: Resource, address: string): Promise<undefined> {
     const caller = requireReader(await signIn.callerOf(exchange.request, address, resource), resource);
-    if (caller instanceof Response) return caller;
     let service: CallerService | undefined;
     try {
       service = await options.serviceOf(caller, resource.team);
     } catch (error) {
       log.error({ reason: errorMessage(error) }, "checking a caller's team membership failed");
       const headers = { "retry-after": String(RETRY_AFTER_SECONDS) };
-      return errorResponse(503, "Team membership could not be checked. Try again.", { headers });
+      throw refuse(503, "Team membership could not be checked. Try again.", { headers });
     }
-    if (!service) return errorResponse(404, "The team does not exist, or you are not a member of it.");
+    if (!service) throw refuse(404, "The team does not exist, or you are not a member of it.");
     if (service.hasTeam === false) signIn.recordNoTeam(caller, resource);
     return await dispatch(exchange, { caller, resource, service });
   }
@@ -273,9 +263,7 @@ function createFrontend(options: FrontendOptions): HttpFrontEnd {
     if (resource) return await authenticate(exchange, resource, address);
     const found = await serveMetadata(exchange);
     if (found) return found;
-    const handled = await serveDownload(exchange, address);
-    if (handled instanceof Response) return handled;
-    return handled ? undefined : noSuchPath();
+    return (await serveDownload(exchange, address)) ? undefined : noSuchPath();
   }
 
   return {

@@ -10,7 +10,7 @@ import {
 } from "@modelcontextprotocol/server";
 import type { Log } from "../../mcp/runtime.ts";
 import { bearerTokenOf } from "../../transports/http/access.ts";
-import { errorResponse, MCP_PATH } from "../../transports/http/responses.ts";
+import { errorResponse, MCP_PATH, RequestRefused } from "../../transports/http/responses.ts";
 import { type Caller, RIGHTS, type Right } from "../caller.ts";
 import { type AccessTokens, readUnverifiedFacts, type TokenFacts } from "../oauth/access-tokens.ts";
 import { ProviderUnavailable, SigningKeyUnknown, TokenRefused } from "../oauth/provider.ts";
@@ -100,17 +100,17 @@ export function createSignIn(options: SignInOptions) {
       rights,
     );
 
-  /** `isOurs`: whether a token for this audience is accepted. */
+  /** `isOurs`: whether a token for this audience is accepted. Throws RequestRefused. */
   async function authenticate(
     request: IncomingMessage,
     address: string,
     resource: Resource,
     isOurs: (audience: string) => boolean,
-  ): Promise<Caller | Response> {
+  ): Promise<Caller> {
     const token = bearerTokenOf(request);
     if (token === undefined) {
       recordRefusal("no_token", {});
-      return challengeWithoutToken(resource);
+      throw new RequestRefused(challengeWithoutToken(resource));
     }
     let facts: TokenFacts | undefined;
     try {
@@ -121,22 +121,22 @@ export function createSignIn(options: SignInOptions) {
     } catch (error) {
       if (error instanceof SigningKeyUnknown) {
         recordRefusal("signing_key_unknown", { address, reason: error.message });
-        return signingKeyUnknown(error);
+        throw new RequestRefused(signingKeyUnknown(error));
       }
       if (error instanceof ProviderUnavailable) {
         recordRefusal("provider_unavailable", { address, reason: error.message });
-        return providerUnavailable();
+        throw new RequestRefused(providerUnavailable());
       }
       if (!(error instanceof TokenRefused)) throw error;
       facts ??= readUnverifiedFacts(token, teamClaim);
       recordRefusal(error.reason, { address, reason: error.message, ...describe(facts ?? {}, resource) });
       log.debug({ address, reason: error.message }, "a token was refused");
-      return challenge(OAuthErrorCode.InvalidToken, error.message, resource);
+      throw new RequestRefused(challenge(OAuthErrorCode.InvalidToken, error.message, resource));
     }
   }
 
   return {
-    /** Resolves with the caller, without a check of rights, or with a refusal of the token. */
+    /** Resolves with the caller, without a check of rights. Throws RequestRefused. */
     callerOf: (request: IncomingMessage, address: string, resource: Resource) =>
       authenticate(request, address, resource, (each) => each === resource.url.href),
 

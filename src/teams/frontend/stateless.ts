@@ -11,8 +11,7 @@ export const createStatelessClients =
   async (exchange, messages) => {
     const { method, headers } = exchange.request;
     if (method !== "POST") return methodNotAllowed("POST");
-    const refused = checkLegacyRequest(exchange, messages);
-    if (refused) return refused;
+    checkLegacyRequest(exchange, messages);
     // Clients send the header since revision 2025-06-18.
     const protocolVersion = String(headers["mcp-protocol-version"] ?? DEFAULT_NEGOTIATED_PROTOCOL_VERSION);
     const isFirst = messages.some(isInitialize);

@@ -9,8 +9,8 @@ const MAX_BATCH = 100;
 
 /** In both hooks, `body` is the parsed JSON of a POST. */
 export interface EndpointHooks {
-  /** Refuses a request that the client is not allowed to make, before it has any effect. */
-  readonly checkRequest?: (body: unknown) => Response | undefined;
+  /** Throws RequestRefused for a request that the client is not allowed to make, before it has any effect. */
+  readonly checkRequest?: (body: unknown) => void;
   /** Wraps the handling of a body, including `checkRequest`. */
   readonly runInContext?: (body: unknown, serve: () => Promise<Response | undefined>) => Promise<Response | undefined>;
 }
@@ -25,9 +25,7 @@ export function createEndpoint(service: HttpService, serveLegacy: LegacyHandler)
     exchange: Exchange,
     { checkRequest, runInContext }: EndpointHooks,
   ): Promise<Response | undefined> {
-    const read = await exchange.readJson();
-    if (read instanceof Response) return read;
-    const { body } = read;
+    const body = await exchange.readJson();
     const bodies: readonly unknown[] = Array.isArray(body) ? body : [body];
     // Notifications and responses are still accepted, so that calls in flight can be canceled and can receive the user's answers.
     if (exchange.phase() === "shutting_down" && bodies.some((message) => isJSONRPCRequest(message)))
@@ -35,8 +33,7 @@ export function createEndpoint(service: HttpService, serveLegacy: LegacyHandler)
     if (bodies.length > MAX_BATCH)
       return errorResponse(400, `Invalid Request: Batch must not exceed ${MAX_BATCH} messages`);
     const serve = async (): Promise<Response | undefined> => {
-      const refused = checkRequest?.(body);
-      if (refused) return refused;
+      checkRequest?.(body);
       const { "mcp-protocol-version": version, "mcp-method": method, "mcp-name": name } = exchange.request.headers;
       const { kind } = classifyInboundRequest({
         httpMethod: "POST",

@@ -8,7 +8,7 @@ import { toUrlHost } from "../../core/loopback.ts";
 import type { Log } from "../../mcp/runtime.ts";
 import { Exchange, type ExchangeOptions } from "./exchange.ts";
 import type { HttpService } from "./port.ts";
-import { errorResponse, MCP_PATH, type Phase } from "./responses.ts";
+import { errorResponse, MCP_PATH, type Phase, RequestRefused } from "./responses.ts";
 
 export interface ListenerLimits {
   readonly maxConnections: number;
@@ -40,7 +40,7 @@ const ABORT_GRACE_MS = 250;
 export interface HttpFrontEnd
   extends Pick<HttpService, "redact" | "log" | "telemetry">,
     Partial<Pick<ExchangeOptions, "headers" | "closesConnection">> {
-  /** Resolves with undefined after the response was sent, or with a response that the caller sends. */
+  /** Resolves with undefined after the response was sent, or with a response that the caller sends. May throw RequestRefused. */
   serve(exchange: Exchange): Promise<Response | undefined>;
   /** Closes what outlives an exchange. */
   close?(): Promise<void>;
@@ -156,9 +156,10 @@ export async function startServer(
       const response = await (telemetry?.runHttpRequest(request.headers, serveExchange) ?? serveExchange());
       if (response) await exchange.respond(response);
     } catch (error) {
+      const isRefusal = error instanceof RequestRefused;
       // An internal error is logged; the client gets no details.
-      log.error({ reason: errorMessage(error) }, "request failed");
-      await exchange.respond(errorResponse(500, "Internal server error"));
+      if (!isRefusal) log.error({ reason: errorMessage(error) }, "request failed");
+      await exchange.respond(isRefusal ? error.response : errorResponse(500, "Internal server error"));
     }
     const isComplete = await exchange.finished;
     const route = ROUTES.find(([path]) => path.test(exchange.path))?.[1];

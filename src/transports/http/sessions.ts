@@ -111,8 +111,7 @@ export function createSessions(service: HttpService, { maxSessions, sessionIdleM
   return {
     async serve(exchange: Exchange, messages: readonly JSONRPCMessage[]): Promise<Response | undefined> {
       const { method, headers } = exchange.request;
-      const refused = checkLegacyRequest(exchange, messages);
-      if (refused) return refused;
+      checkLegacyRequest(exchange, messages);
       const { "mcp-session-id": id } = headers;
       const [message] = messages;
       if (id === undefined) {
