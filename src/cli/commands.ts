@@ -318,21 +318,18 @@ export const commandNames: readonly string[] = Object.keys(COMMANDS);
 
 export const isCommandName = (name: string): name is CommandName => Object.hasOwn(COMMANDS, name);
 
-export interface Flag {
-  readonly name: string;
-  /** With the placeholder of its value. */
-  readonly usage: string;
-  readonly takesValue: boolean;
-  readonly isMultiple: boolean;
-  readonly about: string;
-}
-
-export const flagsOf = ({ flags }: Pick<Command, "flags">): readonly Flag[] =>
+/** Returns the flags of a command, as options of parseArgs. `usage`: with the placeholder of the value. */
+export const flagsOf = ({ flags }: Pick<Command, "flags">) =>
   Object.entries(flags).map(([usage, about]) => {
-    const [flag = "", value = ""] = usage.split(" ");
-    const isMultiple = value.endsWith("…");
-    const shown = isMultiple ? usage.slice(0, -1) : usage;
-    return { name: flag.slice("--".length), usage: shown, takesValue: value !== "", isMultiple, about };
+    const [flag = "", value] = usage.split(" ");
+    const type: "string" | "boolean" = value === undefined ? "boolean" : "string";
+    return {
+      name: flag.slice("--".length),
+      usage: usage.replace(/…$/, ""),
+      about,
+      type,
+      multiple: usage.endsWith("…"),
+    };
   });
 
 type FlagName<Usage> = Usage extends `--${infer Name} ${string}`
@@ -350,13 +347,9 @@ export interface ParsedArguments<C extends Pick<Command, "flags">> {
 /** Parses the arguments of a command. Throws the errors of parseArgs, which `reportError` converts to a UsageError. */
 export function parseArguments<C extends Command>(command: C, args: readonly string[]): ParsedArguments<C>;
 export function parseArguments(command: Command, args: readonly string[]): object {
-  const options = flagsOf(command).map(({ name, takesValue, isMultiple }) => {
-    const type: "string" | "boolean" = takesValue ? "string" : "boolean";
-    return [name, { type, multiple: isMultiple }] as const;
-  });
   return parseArgs({
     args: [...args],
-    options: Object.fromEntries(options),
+    options: Object.fromEntries(flagsOf(command).map((flag) => [flag.name, flag])),
     allowPositionals: command.argumentsUsage !== undefined,
   });
 }

@@ -42,8 +42,8 @@ function createCompletionRules(): readonly CompletionRule[] {
     toWord("--help"),
   ];
   const flagValueRules = (command: Command): readonly CompletionRule[] =>
-    flagsOf(command).flatMap(({ name, takesValue }) =>
-      takesValue ? [[`${command.name}/*/--${name}`, (command.choices?.[name] ?? []).map(toWord)]] : [],
+    flagsOf(command).flatMap(({ name, type }) =>
+      type === "string" ? [[`${command.name}/*/--${name}`, (command.choices?.[name] ?? []).map(toWord)]] : [],
     );
   const argumentWords = ([argument, schema]: ReturnType<typeof listArguments>[number]): readonly CompletionWord[] => {
     const values = enumValuesOf(schema);
