@@ -1,7 +1,7 @@
 // Reports the failure of a command on stderr and determines its exit code (docs/interface.md, "Program").
 import { distance } from "fastest-levenshtein";
 import { UsageError } from "../core/config.ts";
-import { errorCode, errorMessage, Failure, type FailureFacts, type FailureKind } from "../core/failure.ts";
+import { errorCode, errorMessage, type Failure, type FailureFacts, type FailureKind } from "../core/failure.ts";
 import { type Command, flagsOf } from "./commands.ts";
 
 /** Returns whether the name starts with the same letter and contains the typed letters in their order, such as "lvl" for "level". */
@@ -70,9 +70,13 @@ export function rephraseFailureForUser(facts: FailureFacts): FailureFacts {
   };
 }
 
+// The code of a deployment has its own copies of these classes (src/teams/program.ts).
+const isFailure = (error: unknown): error is Failure => error instanceof Error && error.name === "Failure";
+const isUsageError = (error: unknown): boolean => error instanceof Error && error.name === "UsageError";
+
 /** Describes an error to the user. `next`: the next step of a Failure, if it has one. */
 export const describeError = (error: unknown): Pick<FailureFacts, "message" | "next"> =>
-  error instanceof Failure ? rephraseFailureForUser(error.facts) : { message: errorMessage(error) };
+  isFailure(error) ? rephraseFailureForUser(error.facts) : { message: errorMessage(error) };
 
 const EXIT_CODES: Readonly<Partial<Record<FailureKind, number>>> = { invalid_arguments: 2, not_configured: 4 };
 
@@ -82,7 +86,7 @@ export const exitCodeOf = ({ kind }: Pick<FailureFacts, "kind">): number => EXIT
 /** Reports an error on stderr. Returns its reason and the exit code: 2 for a UsageError, else 1. */
 export function reportError(thrown: unknown, command: Command): { readonly code: 1 | 2; readonly reason: string } {
   const error = toUsageError(thrown, command);
-  const isUsage = error instanceof UsageError;
+  const isUsage = isUsageError(error);
   const next = isUsage ? `Run mic-mcp ${command.name} --help for its arguments and flags.` : describeError(error).next;
   const reason = errorMessage(error);
   process.stderr.write(`mic-mcp: ${reason}\n${next === undefined ? "" : `${next}\n`}`);
