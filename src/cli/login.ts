@@ -1,7 +1,6 @@
 // Implements `mic-mcp login`, which verifies client credentials and stores them in the OS keychain, and `mic-mcp logout`, which removes
 // them.
 import { CALL_LIMIT_MS, systemTiming } from "../api-client/attempts.ts";
-import { createApiClient } from "../api-client/client.ts";
 import { createTransport } from "../api-client/transport.ts";
 import { getMicPublicCapabilities } from "../contract/endpoints/job-processing.ts";
 import {
@@ -25,8 +24,8 @@ import {
   storeLogin,
 } from "../credentials/login.ts";
 import { createRedactor } from "../credentials/redaction.ts";
-import { createTokens } from "../credentials/tokens.ts";
 import type { ArgumentsOf, RunCommand } from "./commands.ts";
+import { createApiConnection } from "./components.ts";
 import { warnOfOtherClientsActions } from "./journal.ts";
 import { isInteractive, openPrompter, type Prompter, readSecretFromStdin } from "./prompt.ts";
 import { printOutcome } from "./terminal.ts";
@@ -44,12 +43,11 @@ export async function verifyCredentials(
   const transport = createTransport();
   const settings = { baseUrl, workspaceId, credentials };
   const identity = createIdentity({ settings, keychain: undefined, required: false, redactor, now: Date.now });
-  const tokens = createTokens({ identity, transport, timing: systemTiming, redactor });
+  const { tokens, service } = createApiConnection({ identity, redactor, transport }, { timing: systemTiming });
   const context = { signal: new AbortController().signal, deadlineAt: Date.now() + CALL_LIMIT_MS };
   try {
     await tokens.get(scopeSets[0] ?? [], context);
     if (!verifiesWorkspace) return;
-    const service = createApiClient({ baseUrl: identity.baseUrl, tokens, transport, timing: systemTiming });
     await service.call(getMicPublicCapabilities, { query: { workspaceId } }, context);
   } catch (error) {
     if (!(error instanceof Failure)) throw error;

@@ -175,7 +175,7 @@ export function composeTeams(deployment: Deployment) {
     },
     openWithoutTeam(reason) {
       const identity = createFailingIdentity(noTeamFailure(reason, `${publicOrigin}/mcp`), geographyUrl);
-      const connection = createApiConnection({ identity, redactor, transport }, { timing, telemetry: undefined });
+      const connection = createApiConnection({ identity, redactor, transport }, { timing });
       return { ...connection, team: undefined, revoke: () => undefined };
     },
     revokeTeam: ({ revoke }) => revoke(),
