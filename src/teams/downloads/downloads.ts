@@ -14,6 +14,7 @@ import type { Audit } from "../audit.ts";
 import type { Encryption } from "../encryption.ts";
 import { SECURITY_HEADERS } from "../frontend/edge.ts";
 import type { ServeDownload } from "../frontend/frontend.ts";
+import { ProviderUnavailable } from "../oauth/provider.ts";
 import type { CallerClaims } from "../tenancy/runtimes.ts";
 import { CSV_TYPE, DOWNLOADS_PATH, Ticket, toValidMediaType } from "./links.ts";
 
@@ -180,7 +181,7 @@ export function createDownloads(options: DownloadOptions): ServeDownload {
       await serve(exchange, callerOf);
       return true;
     } catch (error) {
-      if (error instanceof RequestRefused) throw error;
+      if (error instanceof RequestRefused || error instanceof ProviderUnavailable) throw error;
       log.error({ reason: errorMessage(error) }, "download");
       throw refuseWithText(500, "Internal server error.");
     }

@@ -30,7 +30,7 @@ import {
 } from "../../transports/http/responses.ts";
 import type { CallerTrace } from "../audit.ts";
 import type { Caller, Right } from "../caller.ts";
-import { ProviderUnavailable } from "../oauth/provider.ts";
+import { ProviderUnavailable, SigningKeyUnknown } from "../oauth/provider.ts";
 import { checkAll, createHealthCheck, type HealthCheck } from "../readiness.ts";
 import type { CallerClaims } from "../tenancy/runtimes.ts";
 import { createEdge, type EdgeOptions } from "./edge.ts";
@@ -39,7 +39,6 @@ import { createRefusals } from "./refusals.ts";
 import {
   createSignIn,
   createWellKnown,
-  providerUnavailable,
   type Resource,
   resourceAt,
   rootResource,
@@ -57,7 +56,7 @@ export interface CallerService extends HttpService {
 
 /**
  * Serves links to files. Resolves with whether the path is a link. `callerOf`: resolves with the caller of the request's access token. Both
- * throw RequestRefused.
+ * throw RequestRefused and ProviderUnavailable.
  */
 export type ServeDownload = (exchange: Exchange, callerOf: () => Promise<CallerClaims>) => Promise<boolean>;
 
@@ -111,15 +110,16 @@ interface AuthenticatedRequest {
 
 function createFrontend(options: FrontendOptions): HttpFrontEnd {
   const { tokens, scopes, signInScopes, publicOrigin, databaseCheck, redact, log, telemetry, trace } = options;
+  const recordRefusal = createRefusals(options);
   const edge = createEdge({
     ...options,
+    onRefused: (reason) => recordRefusal("bad_request_origin", { reason }),
     onUntrustedProxy: (peer) =>
       log.warn(
         { peer },
         "X-Forwarded-For is ignored, because MIC_TRUST_PROXY does not contain the address of its sender",
       ),
   });
-  const recordRefusal = createRefusals(options);
   const signIn = createSignIn({ ...options, recordRefusal });
   const limits = createCallerLimits(options.callerLimits, options.monotonicMs);
   const endpoints = new WeakMap<CallerService, McpEndpoint>();
@@ -150,14 +150,15 @@ function createFrontend(options: FrontendOptions): HttpFrontEnd {
         endStream?.().catch((error: unknown) => log.warn({ reason: errorMessage(error) }, "closing a stream failed"));
   });
 
-  async function serveMetadata({ request, path }: Exchange): Promise<Response | undefined> {
-    try {
-      return await wellKnown(request.method ?? "", path);
-    } catch (error) {
-      if (!(error instanceof ProviderUnavailable)) throw error;
-      recordRefusal("provider_unavailable", { reason: error.message });
-      return providerUnavailable();
-    }
+  /** Refuses with 503 instead of 401, because clients discard their tokens after a 401, and the tokens may be valid. */
+  function providerRefusal(error: ProviderUnavailable, address: string): RequestRefused {
+    const isKeyUnknown = error instanceof SigningKeyUnknown;
+    recordRefusal(isKeyUnknown ? "signing_key_unknown" : "provider_unavailable", { address, reason: error.message });
+    const seconds = isKeyUnknown ? error.retryAfterSeconds : RETRY_AFTER_SECONDS;
+    const reason = isKeyUnknown
+      ? `The token's signing key is not known yet. Try again in ${seconds} s.`
+      : "The caller could not be authenticated: the identity provider is not available. Try again.";
+    return refuse(503, reason, { headers: { "retry-after": String(seconds) } });
   }
 
   async function serveDownload(exchange: Exchange, address: string): Promise<boolean | undefined> {
@@ -252,18 +253,17 @@ function createFrontend(options: FrontendOptions): HttpFrontEnd {
       return exchange.phase() === "serving" && isGetOrHead(method)
         ? await checkAll(checks)
         : healthResponse(method, exchange.phase() !== "serving");
-    const checked = edge.check(request);
-    if ("refused" in checked) {
-      if (checked.refused.status === 403) recordRefusal("bad_request_origin", { reason: checked.reason });
-      return checked.refused;
-    }
+    const address = edge.check(request);
     if (exchange.isOverloaded()) return tooManyRequests();
-    const { address } = checked;
-    const resource = resourceAt(publicOrigin, path);
-    if (resource) return await authenticate(exchange, resource, address);
-    const found = await serveMetadata(exchange);
-    if (found) return found;
-    return (await serveDownload(exchange, address)) ? undefined : noSuchPath();
+    try {
+      const resource = resourceAt(publicOrigin, path);
+      if (resource) return await authenticate(exchange, resource, address);
+      const found = await wellKnown(method ?? "", path);
+      if (found) return found;
+      return (await serveDownload(exchange, address)) ? undefined : noSuchPath();
+    } catch (error) {
+      throw error instanceof ProviderUnavailable ? providerRefusal(error, address) : error;
+    }
   }
 
   return {

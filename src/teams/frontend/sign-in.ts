@@ -13,7 +13,7 @@ import { bearerTokenOf } from "../../transports/http/access.ts";
 import { errorResponse, MCP_PATH, RequestRefused } from "../../transports/http/responses.ts";
 import { type Caller, RIGHTS, type Right } from "../caller.ts";
 import { type AccessTokens, readUnverifiedFacts, type TokenFacts } from "../oauth/access-tokens.ts";
-import { ProviderUnavailable, SigningKeyUnknown, TokenRefused } from "../oauth/provider.ts";
+import { TokenRefused } from "../oauth/provider.ts";
 import type { SignInSettings } from "../settings.ts";
 import { TEAM_NAME } from "../tenancy/teams.ts";
 import type { RecordRefusal } from "./refusals.ts";
@@ -49,20 +49,6 @@ const MAX_LOGGED = 20;
 const MAX_LOGGED_CHARS = 200;
 const shorten = (values: readonly string[]): readonly string[] =>
   values.slice(0, MAX_LOGGED).map((value) => value.slice(0, MAX_LOGGED_CHARS));
-
-const RETRY_AFTER_SECONDS = 5;
-
-/** Returns 503 instead of 401, because clients discard their tokens after a 401, and the tokens may be valid. */
-export const providerUnavailable = (): Response =>
-  errorResponse(503, "The caller could not be authenticated: the identity provider is not available. Try again.", {
-    headers: { "retry-after": String(RETRY_AFTER_SECONDS) },
-  });
-
-/** Returns 503 instead of 401, so that clients keep a valid token while the provider's keys change. */
-const signingKeyUnknown = ({ retryAfterSeconds: seconds }: SigningKeyUnknown): Response =>
-  errorResponse(503, `The token's signing key is not known yet. Try again in ${seconds} s.`, {
-    headers: { "retry-after": String(seconds) },
-  });
 
 export function createSignIn(options: SignInOptions) {
   const { tokens, audience, scopes, signInScopes, teamClaim, recordRefusal, log } = options;
@@ -100,7 +86,7 @@ export function createSignIn(options: SignInOptions) {
       rights,
     );
 
-  /** `isOurs`: whether a token for this audience is accepted. Throws RequestRefused. */
+  /** `isOurs`: whether a token for this audience is accepted. Throws RequestRefused and ProviderUnavailable. */
   async function authenticate(
     request: IncomingMessage,
     address: string,
@@ -119,14 +105,6 @@ export function createSignIn(options: SignInOptions) {
       if (facts.audiences.some((each) => each === audience || isOurs(each))) return accepted.caller;
       throw new TokenRefused("The token was issued for another server.", "wrong_audience");
     } catch (error) {
-      if (error instanceof SigningKeyUnknown) {
-        recordRefusal("signing_key_unknown", { address, reason: error.message });
-        throw new RequestRefused(signingKeyUnknown(error));
-      }
-      if (error instanceof ProviderUnavailable) {
-        recordRefusal("provider_unavailable", { address, reason: error.message });
-        throw new RequestRefused(providerUnavailable());
-      }
       if (!(error instanceof TokenRefused)) throw error;
       facts ??= readUnverifiedFacts(token, teamClaim);
       recordRefusal(error.reason, { address, reason: error.message, ...describe(facts ?? {}, resource) });
@@ -136,7 +114,7 @@ export function createSignIn(options: SignInOptions) {
   }
 
   return {
-    /** Resolves with the caller, without a check of rights. Throws RequestRefused. */
+    /** Resolves with the caller, without a check of rights. Throws RequestRefused and ProviderUnavailable. */
     callerOf: (request: IncomingMessage, address: string, resource: Resource) =>
       authenticate(request, address, resource, (each) => each === resource.url.href),
 
