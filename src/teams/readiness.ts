@@ -69,9 +69,9 @@ export function createHealthCheck({ run, monotonicMs, name, log }: HealthCheckOp
     const isFresh = latest && latest.status !== "failed" && monotonicMs() - finishedAtMs <= FRESH_MS;
     if (!isFresh) running ??= runOnce();
     await (latest ? Promise.race([running, sleep(SLOW_MS, undefined, { ref: false })]) : running);
-    if (running === undefined || latest?.status === "failed")
-      return latest ?? { status: "failed", ms: 0, reason: "not checked" };
-    return { ...latest, status: "degraded", ms: Math.round(monotonicMs() - startedAtMs), reason: "slow" };
+    if (latest && latest.status !== "failed" && running !== undefined)
+      report({ ...latest, status: "degraded", ms: Math.round(monotonicMs() - startedAtMs), reason: "slow" });
+    return latest ?? { status: "failed", ms: 0, reason: "not checked" };
   }
   return Object.assign(check, { latest: () => latest });
 }
