@@ -47,11 +47,9 @@ import {
 import { createStatelessClients } from "./stateless.ts";
 
 export interface CallerService extends HttpService {
-  /** False if the caller belongs to no team, so only geography works. */
-  readonly hasTeam?: boolean;
+  /** Empty if the caller belongs to no team, so only geography works. */
+  readonly team?: string | undefined;
   rightFor(message: RequestOrNotification): Right;
-  /** Called when a message requires a right that the caller does not have. */
-  onRefusal?(refusal: Refusal): void;
 }
 
 /**
@@ -75,7 +73,7 @@ export interface FrontendOptions extends EdgeOptions, Omit<SignInOptions, "recor
   readonly redact: Redact;
   readonly telemetry?: Telemetry | undefined;
   readonly trace?: CallerTrace;
-  /** Called when a caller does not have the right to read. `team`: the team in the path. */
+  /** Called when a caller does not have a right. `team`: their team, or before it is known the team in the path. */
   readonly onRefusal?: (caller: Caller, team: string | undefined, refusal: Refusal) => void;
   monotonicMs(): number;
 }
@@ -200,7 +198,7 @@ function createFrontend(options: FrontendOptions): HttpFrontEnd {
     for (const { method, params } of messagesIn(body)) {
       const named = method === "tools/call" && isJsonObject(params) ? params["name"] : method;
       const tool = typeof named === "string" ? named : method;
-      const record = () => service.onRefusal?.({ tool, reason: "insufficient_scope" });
+      const record = () => options.onRefusal?.(caller, service.team, { tool, reason: "insufficient_scope" });
       requireRight(caller, service.rightFor({ method, params }), resource, record, body);
     }
     return admit(caller, countRequestedWork(body), body);
@@ -240,7 +238,7 @@ function createFrontend(options: FrontendOptions): HttpFrontEnd {
       throw refuse(503, "Team membership could not be checked. Try again.", { headers });
     }
     if (!service) throw refuse(404, "The team does not exist, or you are not a member of it.");
-    if (service.hasTeam === false) signIn.recordNoTeam(caller, resource);
+    if (service.team === "") signIn.recordNoTeam(caller, resource);
     return await dispatch(exchange, { caller, resource, service });
   }
 
