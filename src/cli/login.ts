@@ -86,13 +86,18 @@ const readProfileConfig = (environment: NodeJS.ProcessEnv, profile: string | und
   readConfig(profile === undefined ? environment : { ...environment, MIC_PROFILE: profile });
 
 /**
- * Asks until the answer is valid. Throws UsageError if the user has pasted several answers at once: the next answer, perhaps the secret,
- * would be taken for this one and shown.
+ * Asks until the answer is valid; an empty answer stands for `stored`. Throws UsageError if the user has pasted several answers at once: the
+ * next answer, perhaps the secret, would be taken for this one and shown.
  */
-async function askUntilValid<T>(prompter: Prompter, ask: () => Promise<string>, read: (text: string) => T): Promise<T> {
+async function askUntilValid(
+  prompter: Prompter,
+  ask: () => Promise<string>,
+  stored: string | undefined,
+  check: (text: string) => string,
+): Promise<string> {
   for (;;) {
     try {
-      return read(await ask());
+      return check((await ask()) || (stored ?? ""));
     } catch (error) {
       if (!(error instanceof UsageError) || prompter.hasPendingInput()) throw error;
       process.stderr.write(`${error.message}\n`);
@@ -105,38 +110,26 @@ const NO_WORKSPACE = "-";
 async function promptForLogin(
   flags: ReturnType<typeof readFlags>,
   prompter: Prompter,
-  stored: Partial<StoredLogin>,
+  previous: Partial<StoredLogin>,
 ): Promise<StoredLogin> {
-  /** Shows the stored value in brackets; an empty answer keeps it. */
-  const askWithDefault = <T>(
-    question: string,
-    storedValue: string | undefined,
-    read: (text: string) => T,
-  ): Promise<T> =>
-    askUntilValid(
-      prompter,
-      () => prompter.ask(storedValue === undefined ? `${question}: ` : `${question} [${escapeText(storedValue)}]: `),
-      (text) => read(text === "" ? (storedValue ?? "") : text),
-    );
-  const baseUrl = flags.baseUrl ?? (await askWithDefault("Base URL of the MIC API", stored.baseUrl, checkBaseUrl));
+  /** Shows the stored value in brackets. */
+  function ask(question: string, stored: string | undefined, check: (text: string) => string): Promise<string> {
+    const shown = stored === undefined ? "" : ` [${escapeText(stored)}]`;
+    return askUntilValid(prompter, () => prompter.ask(`${question}${shown}: `), stored, check);
+  }
+  const baseUrl = flags.baseUrl ?? (await ask("Base URL of the MIC API", previous.baseUrl, checkBaseUrl));
   // Stored values apply only to their base URL, and a secret only to its client.
-  const known = stored.baseUrl === baseUrl ? stored : {};
-  const clientId =
-    flags.clientId ?? (await askWithDefault("Client id", known.clientId, (text) => checkCredential("client id", text)));
+  const known = previous.baseUrl === baseUrl ? previous : {};
+  const checkClientId = (text: string) => checkCredential("client id", text);
+  const clientId = flags.clientId ?? (await ask("Client id", known.clientId, checkClientId));
   const secret = known.clientId === clientId ? known.clientSecret : undefined;
   const hint = secret === undefined ? "not shown" : "not shown; leave empty to keep the stored secret";
-  const clientSecret = await askUntilValid(
-    prompter,
-    () => prompter.askSecret(`Client secret (${hint}): `),
-    (text) => checkCredential("client secret", text === "" ? (secret ?? "") : text),
-  );
-  const workspace = known.workspaceId;
-  const question = `Default workspace id (${workspace === undefined ? "leave empty" : NO_WORKSPACE} for none)`;
-  const workspaceId =
-    flags.workspaceId ??
-    (await askWithDefault(question, workspace, (text) =>
-      text === "" || text === NO_WORKSPACE ? "" : checkWorkspaceId(text),
-    ));
+  const askSecret = () => prompter.askSecret(`Client secret (${hint}): `);
+  const checkSecret = (text: string) => checkCredential("client secret", text);
+  const clientSecret = await askUntilValid(prompter, askSecret, secret, checkSecret);
+  const question = `Default workspace id (${known.workspaceId === undefined ? "leave empty" : NO_WORKSPACE} for none)`;
+  const checkWorkspace = (text: string) => (text === "" || text === NO_WORKSPACE ? "" : checkWorkspaceId(text));
+  const workspaceId = flags.workspaceId ?? (await ask(question, known.workspaceId, checkWorkspace));
   return { baseUrl, clientId, clientSecret, ...(workspaceId !== "" && { workspaceId }) };
 }
 
