@@ -16,7 +16,7 @@ import { escapeText, quote } from "../../core/untrusted-text.ts";
 import { createRedactor } from "../../credentials/redaction.ts";
 import { type DeploymentDatabase, openDatabase } from "../database.ts";
 import { createEncryption } from "../encryption.ts";
-import { resourceAt } from "../frontend/sign-in.ts";
+import { isResourceOf } from "../frontend/sign-in.ts";
 import { type AccessTokens, createAccessTokens, readUnverifiedFacts } from "../oauth/access-tokens.ts";
 import { readTeamsSettings, type TeamsSettings } from "../settings.ts";
 import { createSecrets } from "../tenancy/secrets.ts";
@@ -36,12 +36,11 @@ async function checkAccessToken(
   try {
     const token = (await readFile(file, "utf8")).trim();
     const problems: string[] = [];
-    const accepted = await tokens.verify(token).catch((error: unknown) => void problems.push(errorMessage(error)));
-    const { caller, facts = readUnverifiedFacts(token, signIn.teamClaim) } = accepted ?? {};
+    const verified = await tokens.verify(token).catch((error: unknown) => void problems.push(errorMessage(error)));
+    const caller = verified ?? undefined;
+    const facts = caller ?? readUnverifiedFacts(token, signIn.teamClaim);
     const isForThisServer = facts?.audiences.some(
-      (each) =>
-        each === signIn.audience ||
-        (each.startsWith(publicOrigin) && resourceAt(publicOrigin, each.slice(publicOrigin.length))),
+      (each) => each === signIn.audience || isResourceOf(publicOrigin, each),
     );
     const memberships = caller ? await createTeams(database).findByCaller(caller, caller.groups) : [];
     const teams = memberships.map(({ name }) => name);

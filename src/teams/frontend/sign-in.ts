@@ -39,6 +39,12 @@ export function resourceAt(publicOrigin: string, path: string): Resource | undef
   return TEAM_NAME.test(team) ? createResource(publicOrigin, path, team) : undefined;
 }
 
+/** Whether an audience is the URL of a resource of this deployment. */
+export function isResourceOf(publicOrigin: string, audience: string): boolean {
+  const { origin, pathname } = URL.canParse(audience) ? new URL(audience) : { origin: "", pathname: "" };
+  return origin === publicOrigin && resourceAt(origin, pathname) !== undefined;
+}
+
 export interface SignInOptions extends Pick<SignInSettings, "audience" | "scopes" | "signInScopes" | "teamClaim"> {
   readonly tokens: AccessTokens;
   readonly recordRefusal: RecordRefusal;
@@ -54,8 +60,13 @@ export function createSignIn(options: SignInOptions) {
   const { tokens, audience, scopes, signInScopes, teamClaim, recordRefusal, log } = options;
 
   /** Describes a token and the required values for the log. Nothing in it is secret, and it does not identify a user. */
-  const describe = (token: Partial<TokenFacts>, { url }: Resource) => ({
-    token: Object.fromEntries(Object.entries(token).map(([name, value]) => [name, shorten([value].flat())])),
+  const describe = ({ issuer, audiences, scopes: granted, groups }: Partial<TokenFacts>, { url }: Resource) => ({
+    token: {
+      ...(issuer !== undefined && { issuer: shorten([issuer]) }),
+      ...(audiences && { audiences: shorten(audiences) }),
+      ...(granted && { scopes: shorten(granted) }),
+      ...(groups && { groups: shorten(groups) }),
+    },
     required: { audiences: [...new Set([url.href, audience])], scopes: Object.values(scopes), groupsClaim: teamClaim },
   });
 
@@ -100,9 +111,9 @@ export function createSignIn(options: SignInOptions) {
     }
     let facts: TokenFacts | undefined;
     try {
-      const accepted = await tokens.verify(token);
-      facts = accepted.facts;
-      if (facts.audiences.some((each) => each === audience || isOurs(each))) return accepted.caller;
+      const caller = await tokens.verify(token);
+      if (caller.audiences.some((each) => each === audience || isOurs(each))) return caller;
+      facts = caller;
       throw new TokenRefused("The token was issued for another server.", "wrong_audience");
     } catch (error) {
       if (!(error instanceof TokenRefused)) throw error;
@@ -120,10 +131,7 @@ export function createSignIn(options: SignInOptions) {
 
     /** Like `callerOf`, and accepts a token for any resource of this deployment. */
     callerForAnyResource: (request: IncomingMessage, address: string, resource: Resource) =>
-      authenticate(request, address, resource, (each) => {
-        const { origin, pathname } = URL.canParse(each) ? new URL(each) : { origin: "", pathname: "" };
-        return origin === resource.url.origin && resourceAt(origin, pathname) !== undefined;
-      }),
+      authenticate(request, address, resource, (each) => isResourceOf(resource.url.origin, each)),
 
     /** Undefined if the caller has the right. */
     refusalFor(caller: Caller, needed: Right, resource: Resource): Response | undefined {
