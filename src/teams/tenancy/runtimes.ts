@@ -165,7 +165,8 @@ export function createRuntimes<P, R>({ teams, now, maxTeams, factory }: Options<
       for (const { team, drop } of dropped) {
         if (team === undefined || current.get(team.name) === team.changedAt) continue;
         drop();
-        if (!current.has(team.name)) factory.revokeTeam(team.parts);
+        // The team may have been added and opened after the changes were read.
+        if (!current.has(team.name) && !(await teams.find(team.name))) factory.revokeTeam(team.parts);
       }
     },
 
