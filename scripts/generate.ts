@@ -2,8 +2,8 @@
 // the manifests of the plugins.
 // With --check nothing is written, and an outdated file fails the check.
 import { readFile, writeFile } from "node:fs/promises";
-import { COMMANDS, type Command } from "../src/cli/commands.ts";
-import { formatFlag, formatSynopsis } from "../src/cli/help.ts";
+import { COMMANDS, type Command, flagsOf } from "../src/cli/commands.ts";
+import { formatSynopsis } from "../src/cli/help.ts";
 import { firstSentence } from "../src/cli/tool-arguments.ts";
 import { version } from "../src/cli/version.ts";
 import { readSkillFiles } from "../src/core/package-files.ts";
@@ -42,10 +42,9 @@ const skillTable = (await createSkills(readSkillFiles, () => true).entries())
 
 /** Formats a command like its own help text. */
 function formatCommand(command: Command): string {
-  const { name, summary, notes = [], flags, examples } = command;
-  const rows = Object.entries(flags).map(
-    ([flag, definition]) =>
-      `| \`${escapeTableCell(formatFlag(flag, definition))}\` | ${escapeTableCell(definition.about)} |`,
+  const { name, summary, notes = [], examples } = command;
+  const rows = flagsOf(command).map(
+    ({ usage, about }) => `| \`${escapeTableCell(usage)}\` | ${escapeTableCell(about)} |`,
   );
   const table = rows.length === 0 ? [] : [`| flag | |\n|---|---|\n${rows.join("\n")}`];
   const lines = examples.map(([commandLine, description]) => `${commandLine}    # ${description}`);

@@ -1,6 +1,6 @@
 // Formats the manual page of the program (`man mic-mcp`) from the table of commands.
-import { COMMANDS, type Command } from "../src/cli/commands.ts";
-import { EXIT_CODES, formatFlag, formatSynopsis } from "../src/cli/help.ts";
+import { COMMANDS, type Command, flagsOf } from "../src/cli/commands.ts";
+import { EXIT_CODES, formatSynopsis } from "../src/cli/help.ts";
 
 /** Escapes the characters that have a meaning in roff. Not all versions of roff read UTF-8. */
 const escapeText = (text: string): string =>
@@ -13,12 +13,12 @@ const escapeText = (text: string): string =>
 const formatEntry = (term: string, about: string): string => `.TP\n.B ${escapeText(term)}\n${escapeText(about)}`;
 
 function formatCommand(command: Command): string {
-  const { name, summary, notes = [], flags, examples } = command;
+  const { name, summary, notes = [], examples } = command;
   return [
     `.SS ${escapeText(name)}`,
     `.B ${escapeText(formatSynopsis(command))}`,
     ...[summary + (summary.endsWith(".") ? "" : "."), ...notes].map((line) => `.PP\n${escapeText(line)}`),
-    ...Object.entries(flags).map(([flag, definition]) => formatEntry(formatFlag(flag, definition), definition.about)),
+    ...flagsOf(command).map(({ usage, about }) => formatEntry(usage, about)),
     ...examples.map(([commandLine, description]) => formatEntry(commandLine, description)),
   ].join("\n");
 }

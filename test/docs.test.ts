@@ -2,7 +2,7 @@
 import { existsSync, readdirSync, readFileSync, statSync } from "node:fs";
 import { basename, dirname, join } from "node:path";
 import { describe, expect, test } from "vitest";
-import { COMMANDS } from "../src/cli/commands.ts";
+import { COMMANDS, flagsOf } from "../src/cli/commands.ts";
 import { FAILURE_KINDS } from "../src/core/failure.ts";
 import { prompts } from "../src/toolkit/prompts.ts";
 import { resources } from "../src/toolkit/resources/index.ts";
@@ -247,7 +247,7 @@ test("every command on a page for users has a known name and known flags", () =>
   const wrong = lines.filter(({ line }) => {
     const command = Object.values(COMMANDS).find(({ name }) => name === line.split(" ")[1]);
     const flags = [...line.matchAll(/ --([\w-]+)/g)].map(([, flag = ""]) => flag);
-    const known = ["help", "version", ...Object.keys(command?.flags ?? {})];
+    const known = ["help", "version", ...flagsOf(command ?? { flags: {} }).map(({ name }) => name)];
     return !(command || /^mic-mcp (?:help|version)\b/.test(line)) || flags.some((flag) => !known.includes(flag));
   });
   expect(wrong).toEqual([]);

@@ -6,13 +6,13 @@ import { formatToken } from "../core/untrusted-text.ts";
 import { type ResolutionMethod, resolutionMethodOf } from "../toolkit/jobs/resolving.ts";
 import { type CommandContext, withRuntime, writeJson } from "./backend.ts";
 import { runToolCall } from "./call.ts";
-import { COMMANDS, parseArguments } from "./commands.ts";
+import { COMMANDS, type RunCommand } from "./commands.ts";
 import { parseChoice } from "./errors.ts";
 import { alignColumns, applyStyle, isTerminal } from "./terminal.ts";
 import { formatCallCommand } from "./tool-arguments.ts";
 
 const LIMIT = 20;
-const STATES = COMMANDS.actions.flags.state.oneOf;
+const STATES = COMMANDS.actions.choices.state;
 const COLUMNS = ["state", "tool", "about", "made", "code", "attempts", "updatedAt", "idempotencyKey"];
 
 const toCells = (action: ListedAction) => [
@@ -30,8 +30,7 @@ const resolveCommandLines = ({ nextStep }: ListedAction, flags: readonly string[
   nextStep === undefined ? [] : [`${formatCallCommand(nextStep.tool, nextStep.arguments, flags)}    # ${nextStep.why}`];
 
 /** Prints the latest actions (at most 20). Returns exit code 0, or 1 if the journal cannot be read. Throws UsageError. */
-export async function actions(args: readonly string[], environment: NodeJS.ProcessEnv): Promise<number> {
-  const { values } = parseArguments(COMMANDS.actions, args);
+export const actions: RunCommand<"actions"> = async ({ values }, environment) => {
   const state = values.state === undefined ? undefined : parseChoice("--state", values.state, STATES);
   return await withRuntime("actions", environment, values, async (context) => {
     const { runtime, flags, isJson } = context;
@@ -53,7 +52,7 @@ export async function actions(args: readonly string[], environment: NodeJS.Proce
     stdout.write(`${redact([summarizeList(list, state), shown, ...advice].join("\n"))}\n`);
     return 0;
   });
-}
+};
 
 const TOOL = "resolve_actions";
 
@@ -87,8 +86,7 @@ async function writeSteps(key: string | undefined, context: CommandContext): Pro
 }
 
 /** Calls resolve_actions, or with --dry-run lists the steps that it would take. Returns the exit code of the call. Throws UsageError. */
-export async function resolve(args: readonly string[], environment: NodeJS.ProcessEnv): Promise<number> {
-  const { values, positionals } = parseArguments(COMMANDS.resolve, args);
+export const resolve: RunCommand<"resolve"> = async ({ values, positionals }, environment) => {
   const [key, ...others] = positionals;
   if (others.length > 0) throw new UsageError("mic-mcp resolve accepts at most one KEY.");
   const words = key === undefined ? [] : [`idempotencyKey=${key}`];
@@ -96,4 +94,4 @@ export async function resolve(args: readonly string[], environment: NodeJS.Proce
   return await withRuntime(TOOL, environment, values, async (context) =>
     values["dry-run"] ? await writeSteps(key, context) : await runToolCall(options, context),
   );
-}
+};

@@ -11,7 +11,7 @@ import { filterVisibleTools, type OfferableTool, offeredTools, reasonNotOffered 
 import type { Tool } from "../toolkit/define-tool.ts";
 import type { ToolCall } from "../toolkit/tool-call.ts";
 import { type CommandContext, TEMPORARY_EMULATOR, withRuntime, writeJson, writeLine } from "./backend.ts";
-import { COMMANDS, parseArguments } from "./commands.ts";
+import type { RunCommand } from "./commands.ts";
 import { didYouMean } from "./errors.ts";
 import { isInteractive, openPrompter } from "./prompt.ts";
 import { alignColumns, createProgressDisplay, isTerminal } from "./terminal.ts";
@@ -149,8 +149,7 @@ export async function runToolCall(
 }
 
 /** Returns the exit code, 3 for a replay. Throws UsageError. */
-export async function call(args: readonly string[], environment: NodeJS.ProcessEnv): Promise<number> {
-  const { values, positionals } = parseArguments(COMMANDS.call, args);
+export const call: RunCommand<"call"> = async ({ values, positionals }, environment) => {
   const [name, ...words] = positionals;
   if (name === undefined) {
     // A terminal cannot show views; `mic-mcp show` writes them as pages.
@@ -161,4 +160,4 @@ export async function call(args: readonly string[], environment: NodeJS.ProcessE
   }
   const options = { name, words, input: values.input, isConfirmed: values.yes ?? false };
   return await withRuntime(name, environment, values, async (context) => await runToolCall(options, context));
-}
+};

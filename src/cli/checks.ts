@@ -16,7 +16,7 @@ import type { Identity } from "../credentials/identity.ts";
 import { type Keychain, KeychainError } from "../credentials/keychain/keychain.ts";
 import type { Tokens } from "../credentials/tokens.ts";
 import { volumeAdvice } from "./container-storage.ts";
-import { rephraseForUser } from "./errors.ts";
+import { describeError } from "./errors.ts";
 import { formatJournalStatus, inspectJournal } from "./journal.ts";
 
 export interface Check {
@@ -38,16 +38,18 @@ const createCallContext = () => ({
   maxAttempts: 1,
 });
 
-function checkFromError(name: string, error: unknown): Check {
-  if (!(error instanceof Failure)) return failedCheck(name, errorMessage(error), "Run again with MIC_LOG_LEVEL=debug.");
-  return failedCheck(name, error.facts.message, rephraseForUser(error.facts.next ?? "Try again later."));
+/** `fix`: for an error without a next step. */
+export function checkFromError(name: string, error: unknown, fix?: string): Check {
+  const defaultFix = error instanceof Failure ? "Try again later." : "Run again with MIC_LOG_LEVEL=debug.";
+  const { message, next = fix ?? defaultFix } = describeError(error);
+  return failedCheck(name, message, next);
 }
 
 /** `detail` returns the text of a passed check, or throws. */
-const runCheck = (name: string, detail: () => Promise<string>): Promise<Check> =>
+export const runCheck = (name: string, detail: () => Promise<string>, fix?: string): Promise<Check> =>
   detail().then(
     (text) => passedCheck(name, text),
-    (error: unknown) => checkFromError(name, error),
+    (error: unknown) => checkFromError(name, error, fix),
   );
 
 export function checkNode(): Check {

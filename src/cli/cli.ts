@@ -19,18 +19,8 @@ const [command = "serve"] = argv;
 // Handles signals until the server installs its own handlers, because loading the server takes a moment.
 if (command === "serve" || command.startsWith("-")) onSignal(() => process.exit(0));
 
-/** Called if the event loop is empty before the command has a result. Node would then exit with 0. */
-function reportNoResult(): void {
-  process.stderr.write(
-    "mic-mcp: the command ended without a result. Run it again with MIC_LOG_LEVEL=debug and report this.\n",
-  );
-  process.exitCode = 1;
-}
-
 enableCompileCache(process.env);
-process.once("beforeExit", reportNoResult);
 // Not awaited, because the build is CommonJS, which has no top-level await.
 import("./main.ts").then(async ({ main }) => {
   process.exitCode = await main(argv, process.env);
-  process.off("beforeExit", reportNoResult);
 });

@@ -2,16 +2,6 @@
 import { parseArgs } from "node:util";
 import { UsageError } from "../core/config.ts";
 
-export interface Flag {
-  readonly type: "string" | "boolean";
-  /** The placeholder for the flag's value in help texts. */
-  readonly value?: string;
-  readonly multiple?: true;
-  /** The only values that the flag accepts. */
-  readonly oneOf?: readonly string[];
-  readonly about: string;
-}
-
 export interface Command {
   readonly name: string;
   /** The arguments after the name, without flags. */
@@ -20,21 +10,20 @@ export interface Command {
   readonly summary: string;
   /** Sentences below the summary in the command's own help. */
   readonly notes?: readonly string[];
-  readonly flags: Readonly<Record<string, Flag>>;
+  /** The description of each flag, by its usage: `--json`, `--port P` if it takes a value, or `--member SUBJECT…` if it may be repeated. */
+  readonly flags: Readonly<Record<`--${string}`, string>>;
+  /** The only values that a flag accepts. */
+  readonly choices?: Readonly<Record<string, readonly string[]>>;
   /** Each command line contains "mic-mcp". */
   readonly examples: readonly (readonly [commandLine: string, description: string])[];
 }
 
-const JSON_FLAG = { type: "boolean", about: "print JSON" } as const;
+const JSON_FLAG = { "--json": "print JSON" } as const;
 const EMULATOR_FLAG = {
-  type: "boolean",
-  about: "use the running emulator (mic-mcp emulator), or one inside the process if none runs",
+  "--emulator": "use the running emulator (mic-mcp emulator), or one inside the process if none runs",
 } as const;
-
 const PROFILE_FLAG = {
-  type: "string",
-  value: "NAME",
-  about: "profile of the stored login (default: MIC_PROFILE, or the login without a profile)",
+  "--profile NAME": "profile of the stored login (default: MIC_PROFILE, or the login without a profile)",
 } as const;
 export const SHELLS = ["bash", "zsh", "fish", "powershell"] as const;
 export const TEAM_ACTIONS = ["add", "list", "remove", "rotate-secret", "rotate-keys", "check"] as const;
@@ -50,43 +39,26 @@ export const COMMANDS = {
       "Credentials come from mic-mcp login, or from MIC_CLIENT_ID and MIC_CLIENT_SECRET, MIC_CLIENT_SECRET_FILE or MIC_CLIENT_SECRET_COMMAND.",
     ],
     flags: {
-      emulator: { type: "boolean", about: "use an emulator of the MIC API inside the process" },
-      http: { type: "boolean", about: "serve Streamable HTTP on this machine; prints the URL as one JSON line" },
-      teams: {
-        type: "boolean",
-        about:
-          "run one instance of a deployment for an organization (docs/operate/teams.md); prints the URL as one JSON line",
-      },
-      host: {
-        type: "string",
-        value: "H",
-        about: "address to listen on. With --http: 127.0.0.1 (default), ::1 or localhost. With --teams: any address",
-      },
-      port: { type: "string", value: "P", about: "port, with --http or --teams (default: any free port)" },
-      "base-url": { type: "string", value: "URL", about: "base URL of the MIC API" },
-      "workspace-id": { type: "string", value: "ID", about: "default workspace" },
-      profile: PROFILE_FLAG,
-      "download-dir": { type: "string", value: "DIR", about: "folder for downloaded files (default: ~/Downloads)" },
-      toolsets: {
-        type: "string",
-        value: "LIST",
-        oneOf: ["geography", "jobs", "geography,jobs", "essentials"],
-        about:
-          "toolsets to offer: geography, jobs or geography,jobs (default), or essentials (the 16 most important tools of both)",
-      },
-      tools: {
-        type: "string",
-        value: "LIST",
-        about: "tools to offer in addition to --toolsets; without --toolsets, only these tools are offered",
-      },
-      "exclude-tools": { type: "string", value: "LIST", about: "tools not to offer" },
-      "read-only": { type: "boolean", about: "offer only read-only tools" },
-      "log-level": {
-        type: "string",
-        value: "LEVEL",
-        oneOf: ["debug", "info", "warn", "error", "silent"],
-        about: "log level: debug, info, warn (default), error, silent",
-      },
+      "--emulator": "use an emulator of the MIC API inside the process",
+      "--http": "serve Streamable HTTP on this machine; prints the URL as one JSON line",
+      "--teams":
+        "run one instance of a deployment for an organization (docs/operate/teams.md); prints the URL as one JSON line",
+      "--host H": "address to listen on. With --http: 127.0.0.1 (default), ::1 or localhost. With --teams: any address",
+      "--port P": "port, with --http or --teams (default: any free port)",
+      "--base-url URL": "base URL of the MIC API",
+      "--workspace-id ID": "default workspace",
+      ...PROFILE_FLAG,
+      "--download-dir DIR": "folder for downloaded files (default: ~/Downloads)",
+      "--toolsets LIST":
+        "toolsets to offer: geography, jobs or geography,jobs (default), or essentials (the 16 most important tools of both)",
+      "--tools LIST": "tools to offer in addition to --toolsets; without --toolsets, only these tools are offered",
+      "--exclude-tools LIST": "tools not to offer",
+      "--read-only": "offer only read-only tools",
+      "--log-level LEVEL": "log level: debug, info, warn (default), error, silent",
+    },
+    choices: {
+      toolsets: ["geography", "jobs", "geography,jobs", "essentials"],
+      "log-level": ["debug", "info", "warn", "error", "silent"],
     },
     examples: [
       ["mic-mcp serve --emulator", "needs no configuration; sends nothing to other machines"],
@@ -107,10 +79,10 @@ export const COMMANDS = {
       'The command prints the result to stdout, and progress and errors to stderr. With --json, an error is also printed to stdout as {"error": …}.',
     ],
     flags: {
-      input: { type: "string", value: "'{…}'", about: "arguments as a JSON object" },
-      json: JSON_FLAG,
-      emulator: EMULATOR_FLAG,
-      yes: { type: "boolean", about: "run cancel_job and RESTART without asking for confirmation" },
+      "--input '{…}'": "arguments as a JSON object",
+      ...JSON_FLAG,
+      ...EMULATOR_FLAG,
+      "--yes": "run cancel_job and RESTART without asking for confirmation",
     },
     examples: [
       ["mic-mcp call rank_divisions level=district by=mandalCount limit=5", "the five districts with the most mandals"],
@@ -128,13 +100,9 @@ export const COMMANDS = {
       "Without a terminal, the command prints a line for each change; with --json, each line is JSON.",
     ],
     flags: {
-      timeout: {
-        type: "string",
-        value: "SECONDS",
-        about: "stop watching after this time, with exit code 1 (default: never)",
-      },
-      json: JSON_FLAG,
-      emulator: EMULATOR_FLAG,
+      "--timeout SECONDS": "stop watching after this time, with exit code 1 (default: never)",
+      ...JSON_FLAG,
+      ...EMULATOR_FLAG,
     },
     examples: [["mic-mcp watch micjob_… && echo done", "run a second command if the job succeeds"]],
   },
@@ -147,9 +115,9 @@ export const COMMANDS = {
       "The page contains its data and makes no requests. The command prints the path of the page to stdout; only its owner can read the file.",
     ],
     flags: {
-      open: { type: "boolean", about: "also open the page in the browser" },
-      json: JSON_FLAG,
-      emulator: EMULATOR_FLAG,
+      "--open": "also open the page in the browser",
+      ...JSON_FLAG,
+      ...EMULATOR_FLAG,
     },
     examples: [
       ["mic-mcp show divisions --open", "all states as a table, a bar chart and a tile map"],
@@ -160,15 +128,11 @@ export const COMMANDS = {
     name: "actions",
     summary: "List the write requests in this journal, unresolved ones first, with the commands to resolve them",
     flags: {
-      state: {
-        type: "string",
-        value: "S",
-        oneOf: ACTION_STATES,
-        about: `show only this state: ${ACTION_STATES.join(", ")}`,
-      },
-      json: JSON_FLAG,
-      emulator: EMULATOR_FLAG,
+      "--state S": `show only this state: ${ACTION_STATES.join(", ")}`,
+      ...JSON_FLAG,
+      ...EMULATOR_FLAG,
     },
+    choices: { state: ACTION_STATES },
     examples: [["mic-mcp actions --state unknown", "requests that may have taken effect"]],
   },
   resolve: {
@@ -180,10 +144,10 @@ export const COMMANDS = {
       "Each request is sent again with its idempotency key, so none runs twice; after 20 hours, the job is read instead.",
     ],
     flags: {
-      "dry-run": { type: "boolean", about: "list them and how each would be resolved; send nothing" },
-      json: JSON_FLAG,
-      emulator: EMULATOR_FLAG,
-      yes: { type: "boolean", about: "send cancellations and RESTART again without asking for confirmation" },
+      "--dry-run": "list them and how each would be resolved; send nothing",
+      ...JSON_FLAG,
+      ...EMULATOR_FLAG,
+      "--yes": "send cancellations and RESTART again without asking for confirmation",
     },
     examples: [["mic-mcp resolve --dry-run", "list the requests that would be sent"]],
   },
@@ -195,7 +159,7 @@ export const COMMANDS = {
       "At the API's rate limit of 30 requests per minute, this takes about 70 s. Servers on this machine use the lists for 6 hours.",
       "The exit code is 0 only if all lists are loaded. Run it again to load the rest.",
     ],
-    flags: { json: JSON_FLAG, emulator: EMULATOR_FLAG },
+    flags: { ...JSON_FLAG, ...EMULATOR_FLAG },
     examples: [["mic-mcp geography warm", "before the first question about districts"]],
   },
   demo: {
@@ -213,10 +177,10 @@ export const COMMANDS = {
       "The entry contains the absolute paths of Node and of this program, but no secret. The command changes no other entries.",
     ],
     flags: {
-      emulator: { type: "boolean", about: "the server uses an emulator of the MIC API" },
-      profile: { type: "string", value: "NAME", about: "the server uses this profile; the entry is called mic-NAME" },
-      print: { type: "boolean", about: "print the entry; change no file" },
-      json: JSON_FLAG,
+      "--emulator": "the server uses an emulator of the MIC API",
+      "--profile NAME": "the server uses this profile; the entry is called mic-NAME",
+      "--print": "print the entry; change no file",
+      ...JSON_FLAG,
     },
     examples: [
       ["mic-mcp install claude --emulator", "Claude Code, without an account"],
@@ -228,12 +192,12 @@ export const COMMANDS = {
     summary: "Verify client credentials and store them in the OS keychain",
     notes: ["Prompts for each value without a flag; the secret is not echoed. The stored values are the defaults."],
     flags: {
-      "base-url": { type: "string", value: "URL", about: "base URL of the MIC API" },
-      "client-id": { type: "string", value: "ID", about: "client id" },
-      "workspace-id": { type: "string", value: "ID", about: "default workspace" },
-      "secret-stdin": { type: "boolean", about: "read the client secret from stdin (for scripts)" },
-      profile: PROFILE_FLAG,
-      json: JSON_FLAG,
+      "--base-url URL": "base URL of the MIC API",
+      "--client-id ID": "client id",
+      "--workspace-id ID": "default workspace",
+      "--secret-stdin": "read the client secret from stdin (for scripts)",
+      ...PROFILE_FLAG,
+      ...JSON_FLAG,
     },
     examples: [
       ["mic-mcp login", "prompt for all values"],
@@ -244,13 +208,13 @@ export const COMMANDS = {
   logout: {
     name: "logout",
     summary: "Remove the stored credentials and their tokens; other profiles keep theirs",
-    flags: { profile: PROFILE_FLAG, json: JSON_FLAG },
+    flags: { ...PROFILE_FLAG, ...JSON_FLAG },
     examples: [["mic-mcp logout", "running servers detect it within 3 s"]],
   },
   status: {
     name: "status",
     summary: "Show the settings and their sources; secrets are never shown",
-    flags: { json: JSON_FLAG },
+    flags: JSON_FLAG,
     examples: [["mic-mcp status --json | jq .journal", "the journal and its unresolved actions"]],
   },
   doctor: {
@@ -258,10 +222,10 @@ export const COMMANDS = {
     summary: "Check the setup and explain how to fix problems",
     notes: ["The exit code is 0 only if all checks pass."],
     flags: {
-      emulator: { type: "boolean", about: "check the setup of serve --emulator" },
-      teams: { type: "boolean", about: "check a deployment for teams: settings, database, identity provider, teams" },
-      token: { type: "string", value: "FILE", about: "with --teams: explain the access token in this file" },
-      json: JSON_FLAG,
+      "--emulator": "check the setup of serve --emulator",
+      "--teams": "check a deployment for teams: settings, database, identity provider, teams",
+      "--token FILE": "with --teams: explain the access token in this file",
+      ...JSON_FLAG,
     },
     examples: [
       ["mic-mcp doctor", "check the setup of serve"],
@@ -281,24 +245,15 @@ export const COMMANDS = {
       "The command requires MIC_DATABASE_URL and MIC_SECRET_KEYS_FILE (or MIC_SECRET_KEYS). --member also requires MIC_AUTH_ISSUER, the issuer of the subject.",
     ],
     flags: {
-      "base-url": { type: "string", value: "URL", about: "base URL of the MIC API (default: MIC_BASE_URL)" },
-      "client-id": { type: "string", value: "ID", about: "client id; each client belongs to one team" },
-      "workspace-id": { type: "string", value: "ID", about: "the team's workspace" },
-      claim: { type: "string", value: "VALUE", about: "value of MIC_AUTH_TEAM_CLAIM that grants membership" },
-      member: {
-        type: "string",
-        value: "SUBJECT",
-        multiple: true,
-        about: "subject of a member; repeat for each member",
-      },
-      "secret-stdin": { type: "boolean", about: "read the client secret from stdin (for scripts)" },
-      "secret-file": {
-        type: "string",
-        value: "PATH",
-        about: "file with the client secret, present on every instance; only its path is stored",
-      },
-      "skip-verify": { type: "boolean", about: "do not verify the credentials" },
-      json: JSON_FLAG,
+      "--base-url URL": "base URL of the MIC API (default: MIC_BASE_URL)",
+      "--client-id ID": "client id; each client belongs to one team",
+      "--workspace-id ID": "the team's workspace",
+      "--claim VALUE": "value of MIC_AUTH_TEAM_CLAIM that grants membership",
+      "--member SUBJECT…": "subject of a member; repeat for each member",
+      "--secret-stdin": "read the client secret from stdin (for scripts)",
+      "--secret-file PATH": "file with the client secret, present on every instance; only its path is stored",
+      "--skip-verify": "do not verify the credentials",
+      ...JSON_FLAG,
     },
     examples: [
       [
@@ -316,24 +271,20 @@ export const COMMANDS = {
     notes: [
       "serve --teams does this at startup unless MIC_MIGRATE=off. The command requires MIC_DATABASE_URL and MIC_SECRET_KEYS_FILE (or MIC_SECRET_KEYS).",
     ],
-    flags: { json: JSON_FLAG },
+    flags: JSON_FLAG,
     examples: [["mic-mcp migrate", "before starting instances of a new version"]],
   },
   emulator: {
     name: "emulator",
     summary: "Run the emulator of the MIC API; print its URL and credentials as one JSON line",
     flags: {
-      host: { type: "string", value: "H", about: "address to listen on (default: 127.0.0.1)" },
-      port: { type: "string", value: "P", about: "port (default: any free port)" },
-      seed: { type: "string", value: "TEXT", about: "seed that makes ids reproducible" },
-      "stage-ms": { type: "string", value: "N", about: "duration of a stage in ms (default: 500)" },
-      "requests-per-minute": {
-        type: "string",
-        value: "N",
-        about: "rate limit of the geography API per address (default: 600)",
-      },
-      clients: { type: "string", value: "N", about: "number of clients, each with its own workspace (default: 1)" },
-      "trust-forwarded-for": { type: "boolean", about: "apply the rate limit per address in X-Forwarded-For" },
+      "--host H": "address to listen on (default: 127.0.0.1)",
+      "--port P": "port (default: any free port)",
+      "--seed TEXT": "seed that makes ids reproducible",
+      "--stage-ms N": "duration of a stage in ms (default: 500)",
+      "--requests-per-minute N": "rate limit of the geography API per address (default: 600)",
+      "--clients N": "number of clients, each with its own workspace (default: 1)",
+      "--trust-forwarded-for": "apply the rate limit per address in X-Forwarded-For",
     },
     examples: [["mic-mcp emulator --port 8940 --seed demo", "an API for development"]],
   },
@@ -342,7 +293,7 @@ export const COMMANDS = {
     argumentsUsage: "SHELL",
     summary: "Print a shell completion script for commands, flags, tools and arguments",
     notes: [`SHELL: ${SHELLS.join(", ")}.`],
-    flags: { jobs: { type: "boolean", about: "print the latest job ids of the journal instead; the scripts use it" } },
+    flags: { "--jobs": "print the latest job ids of the journal instead; the scripts use it" },
     examples: [
       ["source <(mic-mcp completion bash)", "in ~/.bashrc"],
       ["mic-mcp completion zsh > ~/.zfunc/_mic-mcp", "once"],
@@ -354,17 +305,54 @@ export const COMMANDS = {
 
 export type CommandName = keyof typeof COMMANDS;
 
+/** The arguments with which a command runs. */
+export type ArgumentsOf<Name extends CommandName> = ParsedArguments<(typeof COMMANDS)[Name]>;
+
+/** Runs a command and returns its exit code. */
+export type RunCommand<Name extends CommandName> = (
+  args: ArgumentsOf<Name>,
+  environment: NodeJS.ProcessEnv,
+) => Promise<number>;
+
 export const commandNames: readonly string[] = Object.keys(COMMANDS);
 
 export const isCommandName = (name: string): name is CommandName => Object.hasOwn(COMMANDS, name);
 
-/** Parses the arguments of a command. Throws the errors of parseArgs, which `reportError` converts to a UsageError. */
-export const parseArguments = <C extends Command>({ argumentsUsage, flags }: C, args: readonly string[]) =>
-  parseArgs<{ args: string[]; options: C["flags"]; allowPositionals: boolean }>({
-    args: [...args],
-    options: flags,
-    allowPositionals: argumentsUsage !== undefined,
+/** Returns the flags of a command, as options of parseArgs. `usage`: with the placeholder of the value. */
+export const flagsOf = ({ flags }: Pick<Command, "flags">) =>
+  Object.entries(flags).map(([usage, about]) => {
+    const [flag = "", value] = usage.split(" ");
+    const type: "string" | "boolean" = value === undefined ? "boolean" : "string";
+    return {
+      name: flag.slice("--".length),
+      usage: usage.replace(/…$/, ""),
+      about,
+      type,
+      multiple: usage.endsWith("…"),
+    };
   });
+
+type FlagName<Usage> = Usage extends `--${infer Name} ${string}`
+  ? Name
+  : Usage extends `--${infer Name}`
+    ? Name
+    : never;
+type FlagValue<Usage> = Usage extends `${string}…` ? string[] : Usage extends `${string} ${string}` ? string : boolean;
+
+export interface ParsedArguments<C extends Pick<Command, "flags">> {
+  readonly values: { readonly [Usage in keyof C["flags"] as FlagName<Usage>]?: FlagValue<Usage> };
+  readonly positionals: readonly string[];
+}
+
+/** Parses the arguments of a command. Throws the errors of parseArgs, which `reportError` converts to a UsageError. */
+export function parseArguments<C extends Command>(command: C, args: readonly string[]): ParsedArguments<C>;
+export function parseArguments(command: Command, args: readonly string[]): object {
+  return parseArgs({
+    args: [...args],
+    options: Object.fromEntries(flagsOf(command).map((flag) => [flag.name, flag])),
+    allowPositionals: command.argumentsUsage !== undefined,
+  });
+}
 
 /** Parses the value of a flag that takes a whole number from 0 to `max`. Throws UsageError. */
 export function parseIntegerFlag(flag: string, text: string | undefined, max: number): number | undefined {

@@ -2,7 +2,7 @@
 import { tools } from "../../tools/index.ts";
 import { readConfig } from "../core/config.ts";
 import { VIEW_NAMES } from "../toolkit/views.ts";
-import { COMMANDS, type Command, INSTALL_CLIENTS, parseArguments, SHELLS, TEAM_ACTIONS } from "./commands.ts";
+import { COMMANDS, type Command, flagsOf, INSTALL_CLIENTS, type RunCommand, SHELLS, TEAM_ACTIONS } from "./commands.ts";
 import { parseChoice } from "./errors.ts";
 import { readRecentJobs } from "./journal.ts";
 import { enumValuesOf, listArguments, mainArgumentOf } from "./tool-arguments.ts";
@@ -37,13 +37,13 @@ const POSITIONAL_WORDS: Readonly<Record<string, readonly CompletionWord[]>> = {
 function createCompletionRules(): readonly CompletionRule[] {
   const commands: readonly Command[] = Object.values(COMMANDS);
   const names = commands.map(({ name, summary }) => ({ text: name, about: summary }));
-  const flagWords = ({ flags }: Command): readonly CompletionWord[] => [
-    ...Object.entries(flags).map(([flag, { about }]) => ({ text: `--${flag}`, about })),
+  const flagWords = (command: Command): readonly CompletionWord[] => [
+    ...flagsOf(command).map(({ name, about }) => ({ text: `--${name}`, about })),
     toWord("--help"),
   ];
-  const flagValueRules = ({ name, flags }: Command): readonly CompletionRule[] =>
-    Object.entries(flags).flatMap(([flag, { type, oneOf = [] }]) =>
-      type === "string" ? [[`${name}/*/--${flag}`, oneOf.map(toWord)]] : [],
+  const flagValueRules = (command: Command): readonly CompletionRule[] =>
+    flagsOf(command).flatMap(({ name, type }) =>
+      type === "string" ? [[`${command.name}/*/--${name}`, (command.choices?.[name] ?? []).map(toWord)]] : [],
     );
   const argumentWords = ([argument, schema]: ReturnType<typeof listArguments>[number]): readonly CompletionWord[] => {
     const values = enumValuesOf(schema);
@@ -155,8 +155,7 @@ ${joinRules(rows, (pattern, words, jobs) => `    '${pattern}' { ${words.map(({ t
 const isSafeWord = (id: string): boolean => /^[\w.:-]+$/.test(id);
 
 /** Prints the completion script of a shell, or recent job ids, and returns exit code 0. Throws UsageError. */
-export async function completion(args: readonly string[], environment: NodeJS.ProcessEnv): Promise<number> {
-  const { values, positionals } = parseArguments(COMMANDS.completion, args);
+export const completion: RunCommand<"completion"> = async ({ values, positionals }, environment) => {
   if (values.jobs) {
     for (const id of (await readRecentJobs(readConfig(environment))).filter(isSafeWord))
       process.stdout.write(`${id}\n`);
@@ -165,4 +164,4 @@ export async function completion(args: readonly string[], environment: NodeJS.Pr
   const shell = parseChoice("SHELL", positionals.join(" "), SHELLS);
   process.stdout.write(`${SCRIPTS[shell](createCompletionRules())}\n`);
   return 0;
-}
+};

@@ -77,7 +77,7 @@ interface ApiConnectionOptions {
 /** Creates the tokens, the API client and the resource watcher of one set of client credentials. */
 export function createApiConnection(
   { identity, redactor, store, transport, hooks }: ApiConnectionOptions,
-  { timing, telemetry }: { readonly timing: ProcessContext["timing"]; readonly telemetry: Telemetry | undefined },
+  { timing, telemetry }: { readonly timing: ProcessContext["timing"]; readonly telemetry?: Telemetry | undefined },
 ) {
   const tokenTransport = telemetry ? withTokenTelemetry(telemetry, transport) : transport;
   const tokens = createTokens({ identity, store, transport: tokenTransport, timing, redactor });

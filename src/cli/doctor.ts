@@ -19,7 +19,7 @@ import {
   checkToken,
   checkWarnings,
 } from "./checks.ts";
-import { COMMANDS, parseArguments } from "./commands.ts";
+import type { RunCommand } from "./commands.ts";
 import { compose } from "./compose.ts";
 import { applyStyle } from "./terminal.ts";
 
@@ -73,8 +73,7 @@ async function runChecks(environment: NodeJS.ProcessEnv, withEmulator: boolean):
   }
 }
 
-export async function doctor(args: readonly string[], environment: NodeJS.ProcessEnv): Promise<number> {
-  const { values } = parseArguments(COMMANDS.doctor, args);
+export const doctor: RunCommand<"doctor"> = async ({ values }, environment) => {
   if (values.teams && values.emulator) throw new UsageError("--teams and --emulator cannot be combined.");
   if (values.token !== undefined && !values.teams) throw new UsageError("--token requires --teams.");
   const checks = values.teams
@@ -86,4 +85,4 @@ export async function doctor(args: readonly string[], environment: NodeJS.Proces
     values.json ? `${JSON.stringify({ ok, checks })}\n` : `${[...checks.map(formatCheck), verdict].join("\n")}\n`,
   );
   return ok ? 0 : 1;
-}
+};

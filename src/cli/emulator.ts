@@ -1,15 +1,14 @@
 // Implements `mic-mcp emulator`, which runs the emulated API without an MCP server until a signal stops it.
 import { EMULATED_GEOGRAPHY_RATE, readStateDir, UsageError } from "../core/config.ts";
 import { errorMessage } from "../core/failure.ts";
-import { COMMANDS, parseArguments, parseIntegerFlag } from "./commands.ts";
+import { parseIntegerFlag, type RunCommand } from "./commands.ts";
 import { recordEmulator } from "./running-emulator.ts";
 import { SIGNALS } from "./signals.ts";
 
 /** A limit is needed because the data of each client takes memory and startup time. */
 const MAX_CLIENTS = 100;
 
-export async function emulator(args: readonly string[], environment: NodeJS.ProcessEnv): Promise<number> {
-  const { values } = parseArguments(COMMANDS.emulator, args);
+export const emulator: RunCommand<"emulator"> = async ({ values }, environment) => {
   const port = parseIntegerFlag("port", values.port, 65535);
   const stageMs = parseIntegerFlag("stage-ms", values["stage-ms"], 86_400_000);
   const requestsPerPeer = parseIntegerFlag("requests-per-minute", values["requests-per-minute"], 1_000_000);
@@ -45,4 +44,4 @@ export async function emulator(args: readonly string[], environment: NodeJS.Proc
   await removeRecord?.();
   await close();
   return 0;
-}
+};

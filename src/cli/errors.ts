@@ -1,8 +1,8 @@
 // Reports the failure of a command on stderr and determines its exit code (docs/interface.md, "Program").
 import { distance } from "fastest-levenshtein";
 import { UsageError } from "../core/config.ts";
-import { errorCode, errorMessage, Failure, type FailureFacts, type FailureKind } from "../core/failure.ts";
-import type { Command } from "./commands.ts";
+import { errorCode, errorMessage, type Failure, type FailureFacts, type FailureKind } from "../core/failure.ts";
+import { type Command, flagsOf } from "./commands.ts";
 
 /** Returns whether the name starts with the same letter and contains the typed letters in their order, such as "lvl" for "level". */
 function isAbbreviation(typed: string, name: string): boolean {
@@ -42,14 +42,14 @@ export function parseChoice<const T extends string>(what: string, typed: string,
 const UNKNOWN_FLAG = /^Unknown option '(-[^']*)'/;
 
 /** Converts an error of parseArgs to a UsageError; returns other errors unchanged. */
-function toUsageError(error: unknown, { name, flags }: Command): unknown {
+function toUsageError(error: unknown, command: Command): unknown {
   if (!errorCode(error).startsWith("ERR_PARSE_ARGS")) return error;
   const reason = errorMessage(error);
   const unknown = UNKNOWN_FLAG.exec(reason)?.[1];
   if (unknown === undefined) return new UsageError(reason);
-  const names = ["help", "version", ...Object.keys(flags)];
+  const names = ["help", "version", ...flagsOf(command).map(({ name }) => name)];
   const suggestion = didYouMean(unknown.replace(/^-+/, ""), names, (flag) => `--${flag}`);
-  return new UsageError(`mic-mcp ${name} has no flag ${unknown}.${suggestion}`);
+  return new UsageError(`mic-mcp ${command.name} has no flag ${unknown}.${suggestion}`);
 }
 
 /** Addresses the user instead of an agent. */
@@ -70,6 +70,14 @@ export function rephraseFailureForUser(facts: FailureFacts): FailureFacts {
   };
 }
 
+// The code of a deployment has its own copies of these classes (src/teams/program.ts).
+const isFailure = (error: unknown): error is Failure => error instanceof Error && error.name === "Failure";
+const isUsageError = (error: unknown): boolean => error instanceof Error && error.name === "UsageError";
+
+/** Describes an error to the user. `next`: the next step of a Failure, if it has one. */
+export const describeError = (error: unknown): Pick<FailureFacts, "message" | "next"> =>
+  isFailure(error) ? rephraseFailureForUser(error.facts) : { message: errorMessage(error) };
+
 const EXIT_CODES: Readonly<Partial<Record<FailureKind, number>>> = { invalid_arguments: 2, not_configured: 4 };
 
 /** Returns the exit code of a command that fails in this way (docs/interface.md, "Program"). */
@@ -78,12 +86,8 @@ export const exitCodeOf = ({ kind }: Pick<FailureFacts, "kind">): number => EXIT
 /** Reports an error on stderr. Returns its reason and the exit code: 2 for a UsageError, else 1. */
 export function reportError(thrown: unknown, command: Command): { readonly code: 1 | 2; readonly reason: string } {
   const error = toUsageError(thrown, command);
-  const isUsage = error instanceof UsageError;
-  const next = isUsage
-    ? `Run mic-mcp ${command.name} --help for its arguments and flags.`
-    : error instanceof Failure
-      ? rephraseFailureForUser(error.facts).next
-      : undefined;
+  const isUsage = isUsageError(error);
+  const next = isUsage ? `Run mic-mcp ${command.name} --help for its arguments and flags.` : describeError(error).next;
   const reason = errorMessage(error);
   process.stderr.write(`mic-mcp: ${reason}\n${next === undefined ? "" : `${next}\n`}`);
   return { code: isUsage ? 2 : 1, reason };

@@ -6,7 +6,7 @@ import { requiredListsForAll } from "../geography/districts.ts";
 import { formatCoverage, formatListCount } from "../geography/format.ts";
 import { summarizeVintage } from "../geography/vintage.ts";
 import { type CommandContext, withRuntime, writeJson } from "./backend.ts";
-import { COMMANDS, parseArguments } from "./commands.ts";
+import type { RunCommand } from "./commands.ts";
 import { createProgressDisplay } from "./terminal.ts";
 
 async function warm(context: CommandContext): Promise<number> {
@@ -46,8 +46,7 @@ async function warm(context: CommandContext): Promise<number> {
 }
 
 /** Returns exit code 0 only if all lists are loaded. Throws UsageError. */
-export async function geography(args: readonly string[], environment: NodeJS.ProcessEnv): Promise<number> {
-  const { values, positionals } = parseArguments(COMMANDS.geography, args);
+export const geography: RunCommand<"geography"> = async ({ values, positionals }, environment) => {
   if (positionals.join(" ") !== "warm") throw new UsageError("Run mic-mcp geography warm.");
   return await withRuntime("geography warm", environment, values, warm);
-}
+};

@@ -1,5 +1,5 @@
 // Formats help texts from the table of commands, and the text for a user who starts the server at a terminal.
-import { COMMANDS, type Command, type Flag, INSTALL_CLIENTS } from "./commands.ts";
+import { COMMANDS, type Command, flagsOf, INSTALL_CLIENTS } from "./commands.ts";
 import { version } from "./version.ts";
 
 export const EXIT_CODES =
@@ -11,16 +11,14 @@ export function formatColumns(rows: readonly (readonly [left: string, right: str
   return rows.map(([left, right]) => `  ${left.padEnd(width)}   ${right}`.trimEnd()).join("\n");
 }
 
-export const formatFlag = (name: string, { value }: Flag): string =>
-  value === undefined ? `--${name}` : `--${name} ${value}`;
-
-export function formatSynopsis({ name, argumentsUsage, flags }: Command): string {
-  const shown = Object.entries(flags).map(([flag, definition]) => `[${formatFlag(flag, definition)}]`);
-  return ["mic-mcp", name, ...(argumentsUsage === undefined ? [] : [argumentsUsage]), ...shown].join(" ");
+export function formatSynopsis(command: Command): string {
+  const { name, argumentsUsage } = command;
+  const flags = flagsOf(command).map(({ usage }) => `[${usage}]`);
+  return ["mic-mcp", name, ...(argumentsUsage === undefined ? [] : [argumentsUsage]), ...flags].join(" ");
 }
 
 export function formatCommandHelp(command: Command): string {
-  const flags = Object.entries(command.flags).map(([name, flag]) => [formatFlag(name, flag), flag.about] as const);
+  const flags = flagsOf(command).map(({ usage, about }) => [usage, about] as const);
   return [
     `${formatSynopsis(command)}\n\n  ${command.summary}`,
     ...(command.notes ? [command.notes.join("\n")] : []),

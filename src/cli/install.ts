@@ -8,7 +8,7 @@ import { readConfig } from "../core/config.ts";
 import { errorCode } from "../core/failure.ts";
 import { programFile } from "../core/package-files.ts";
 import { writeFileAtomically } from "./atomic-file.ts";
-import { COMMANDS, INSTALL_CLIENTS, parseArguments } from "./commands.ts";
+import { INSTALL_CLIENTS, type RunCommand } from "./commands.ts";
 import { parseChoice } from "./errors.ts";
 import { printOutcome } from "./terminal.ts";
 
@@ -23,9 +23,10 @@ interface ClientFormat {
   readonly title: string;
   /** Path of the configuration of the user, which applies to all projects. */
   readonly file: (machine: Machine) => string;
-  /** The key whose value has an entry for each server. */
-  readonly key: "mcpServers" | "servers" | "mcp_servers";
-  readonly syntax: "JSON" | "TOML";
+  /** The key whose value has an entry for each server (default mcpServers). */
+  readonly key?: "mcpServers" | "servers" | "mcp_servers";
+  /** Default JSON. */
+  readonly syntax?: "TOML";
   /** Fields that the client requires in addition to `command` and `args`. */
   readonly fields?: Readonly<Record<string, unknown>>;
 }
@@ -53,47 +54,20 @@ const inAppData =
 
 /** The names and formats are those of the clients' documentation, November 2026. */
 const CLIENTS: Readonly<Record<(typeof INSTALL_CLIENTS)[number], ClientFormat>> = {
-  claude: {
-    title: "Claude Code",
-    file: inHome("CLAUDE_CONFIG_DIR", "", ".claude.json"),
-    key: "mcpServers",
-    syntax: "JSON",
-    fields: { type: "stdio" },
-  },
-  codex: {
-    title: "Codex",
-    file: inHome("CODEX_HOME", ".codex", "config.toml"),
-    key: "mcp_servers",
-    syntax: "TOML",
-  },
-  gemini: {
-    title: "Gemini CLI",
-    file: inHome(undefined, ".gemini", "settings.json"),
-    key: "mcpServers",
-    syntax: "JSON",
-  },
+  claude: { title: "Claude Code", file: inHome("CLAUDE_CONFIG_DIR", "", ".claude.json"), fields: { type: "stdio" } },
+  codex: { title: "Codex", file: inHome("CODEX_HOME", ".codex", "config.toml"), key: "mcp_servers", syntax: "TOML" },
+  gemini: { title: "Gemini CLI", file: inHome(undefined, ".gemini", "settings.json") },
   copilot: {
     title: "Copilot CLI",
     file: inHome("COPILOT_HOME", ".copilot", "mcp-config.json"),
-    key: "mcpServers",
-    syntax: "JSON",
     fields: { type: "local", tools: ["*"] },
   },
-  vscode: {
-    title: "VS Code",
-    file: inAppData("Code", "User", "mcp.json"),
-    key: "servers",
-    syntax: "JSON",
-    fields: { type: "stdio" },
-  },
-  cursor: { title: "Cursor", file: inHome(undefined, ".cursor", "mcp.json"), key: "mcpServers", syntax: "JSON" },
-  "claude-desktop": {
-    title: "Claude Desktop",
-    file: inAppData("Claude", "claude_desktop_config.json"),
-    key: "mcpServers",
-    syntax: "JSON",
-  },
+  vscode: { title: "VS Code", file: inAppData("Code", "User", "mcp.json"), key: "servers", fields: { type: "stdio" } },
+  cursor: { title: "Cursor", file: inHome(undefined, ".cursor", "mcp.json") },
+  "claude-desktop": { title: "Claude Desktop", file: inAppData("Claude", "claude_desktop_config.json") },
 };
+
+const DEFAULT_KEY = "mcpServers";
 
 type Entry = Readonly<Record<string, unknown>>;
 
@@ -152,7 +126,7 @@ function editToml(text: string, name: string, entry: Entry, key: string): string
   return lines.join("\n");
 }
 
-const formatEntry = (name: string, entry: Entry, { key, syntax }: ClientFormat): string =>
+const formatEntry = (name: string, entry: Entry, { key = DEFAULT_KEY, syntax }: ClientFormat): string =>
   syntax === "TOML" ? formatTomlEntry(name, entry, key) : JSON.stringify({ [key]: { [name]: entry } }, null, 2);
 
 /** Path of the client's configuration of the user. */
@@ -172,8 +146,7 @@ async function readIfExists(path: string): Promise<string> {
 }
 
 /** Writes or prints the entry. Returns exit code 0, or 1 if the configuration could not be changed. Throws UsageError. */
-export async function install(args: readonly string[], environment: NodeJS.ProcessEnv): Promise<number> {
-  const { values, positionals } = parseArguments(COMMANDS.install, args);
+export const install: RunCommand<"install"> = async ({ values, positionals }, environment) => {
   const clientName = parseChoice("CLIENT", positionals.join(" "), INSTALL_CLIENTS);
   const client = CLIENTS[clientName];
   // The server checks the profile's name by the same rule.
@@ -196,7 +169,7 @@ export async function install(args: readonly string[], environment: NodeJS.Proce
   const path = configurationPath(clientName, { platform: process.platform, home: homedir(), environment });
   try {
     const before = await readIfExists(path);
-    const after = (client.syntax === "TOML" ? editToml : editJson)(before, name, entry, client.key);
+    const after = (client.syntax === "TOML" ? editToml : editJson)(before, name, entry, client.key ?? DEFAULT_KEY);
     const isChanged = after !== before;
     // A link stays a link.
     if (isChanged) await writeFileAtomically(await realpath(path).catch(() => path), after);
@@ -211,4 +184,4 @@ export async function install(args: readonly string[], environment: NodeJS.Proce
     printOutcome(values.json, shown, { ...outcome, path, changed: false });
     return 1;
   }
-}
+};

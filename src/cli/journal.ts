@@ -55,16 +55,10 @@ async function withJournal<T>(
   }
 }
 
-const tryToOpen = (config: JournalConfig, migrates: boolean): Promise<void> =>
-  withJournal(config, migrates, async () => undefined);
-
 /** Returns whether the SQLite file exists or the PostgreSQL journal can be opened. Creates nothing. */
 export async function hasJournal(config: JournalConfig): Promise<boolean> {
   if (config.journalUrl === undefined) return existsSync(locateJournal(config).location);
-  return await tryToOpen(config, false).then(
-    () => true,
-    () => false,
-  );
+  return await withJournal(config, false, async () => true).catch(() => false);
 }
 
 /** Returns the rows that `read` finds; none before the journal is created. Throws Failure if the journal cannot be used. */
@@ -80,8 +74,7 @@ export async function inspectJournal(config: Config, journal: JournalHandle): Pr
     return { ...found, ...(await countUnresolved(await journal.open())) };
   const stateDir = await mkdtemp(join(tmpdir(), "mic-mcp-journal-"));
   try {
-    await tryToOpen({ ...config, stateDir }, true);
-    return found;
+    return await withJournal({ ...config, stateDir }, true, async () => found);
   } finally {
     await rm(stateDir, { recursive: true, force: true });
   }

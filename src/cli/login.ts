@@ -1,7 +1,6 @@
 // Implements `mic-mcp login`, which verifies client credentials and stores them in the OS keychain, and `mic-mcp logout`, which removes
 // them.
 import { CALL_LIMIT_MS, systemTiming } from "../api-client/attempts.ts";
-import { createApiClient } from "../api-client/client.ts";
 import { createTransport } from "../api-client/transport.ts";
 import { getMicPublicCapabilities } from "../contract/endpoints/job-processing.ts";
 import {
@@ -25,8 +24,8 @@ import {
   storeLogin,
 } from "../credentials/login.ts";
 import { createRedactor } from "../credentials/redaction.ts";
-import { createTokens } from "../credentials/tokens.ts";
-import { COMMANDS, parseArguments } from "./commands.ts";
+import type { ArgumentsOf, RunCommand } from "./commands.ts";
+import { createApiConnection } from "./components.ts";
 import { warnOfOtherClientsActions } from "./journal.ts";
 import { isInteractive, openPrompter, type Prompter, readSecretFromStdin } from "./prompt.ts";
 import { printOutcome } from "./terminal.ts";
@@ -44,12 +43,11 @@ export async function verifyCredentials(
   const transport = createTransport();
   const settings = { baseUrl, workspaceId, credentials };
   const identity = createIdentity({ settings, keychain: undefined, required: false, redactor, now: Date.now });
-  const tokens = createTokens({ identity, transport, timing: systemTiming, redactor });
+  const { tokens, service } = createApiConnection({ identity, redactor, transport }, { timing: systemTiming });
   const context = { signal: new AbortController().signal, deadlineAt: Date.now() + CALL_LIMIT_MS };
   try {
     await tokens.get(scopeSets[0] ?? [], context);
     if (!verifiesWorkspace) return;
-    const service = createApiClient({ baseUrl: identity.baseUrl, tokens, transport, timing: systemTiming });
     await service.call(getMicPublicCapabilities, { query: { workspaceId } }, context);
   } catch (error) {
     if (!(error instanceof Failure)) throw error;
@@ -63,8 +61,7 @@ export async function verifyCredentials(
 const FLAGS = "mic-mcp login --base-url U --client-id I [--workspace-id W] --secret-stdin";
 
 /** Throws UsageError if a flag is invalid, or if a flag is missing and there is no terminal to ask on. */
-function readFlags(args: readonly string[]) {
-  const { values } = parseArguments(COMMANDS.login, args);
+function readFlags({ values }: ArgumentsOf<"login">) {
   const { "base-url": baseUrl, "client-id": clientId, "workspace-id": workspaceId } = values;
   const secretOnStdin = values["secret-stdin"] === true && process.stdin.isTTY !== true;
   const missing = [
@@ -89,13 +86,18 @@ const readProfileConfig = (environment: NodeJS.ProcessEnv, profile: string | und
   readConfig(profile === undefined ? environment : { ...environment, MIC_PROFILE: profile });
 
 /**
- * Asks until the answer is valid. Throws UsageError if the user has pasted several answers at once: the next answer, perhaps the secret,
- * would be taken for this one and shown.
+ * Asks until the answer is valid; an empty answer stands for `stored`. Throws UsageError if the user has pasted several answers at once: the
+ * next answer, perhaps the secret, would be taken for this one and shown.
  */
-async function askUntilValid<T>(prompter: Prompter, ask: () => Promise<string>, read: (text: string) => T): Promise<T> {
+async function askUntilValid(
+  prompter: Prompter,
+  ask: () => Promise<string>,
+  stored: string | undefined,
+  check: (text: string) => string,
+): Promise<string> {
   for (;;) {
     try {
-      return read(await ask());
+      return check((await ask()) || (stored ?? ""));
     } catch (error) {
       if (!(error instanceof UsageError) || prompter.hasPendingInput()) throw error;
       process.stderr.write(`${error.message}\n`);
@@ -108,38 +110,26 @@ const NO_WORKSPACE = "-";
 async function promptForLogin(
   flags: ReturnType<typeof readFlags>,
   prompter: Prompter,
-  stored: Partial<StoredLogin>,
+  previous: Partial<StoredLogin>,
 ): Promise<StoredLogin> {
-  /** Shows the stored value in brackets; an empty answer keeps it. */
-  const askWithDefault = <T>(
-    question: string,
-    storedValue: string | undefined,
-    read: (text: string) => T,
-  ): Promise<T> =>
-    askUntilValid(
-      prompter,
-      () => prompter.ask(storedValue === undefined ? `${question}: ` : `${question} [${escapeText(storedValue)}]: `),
-      (text) => read(text === "" ? (storedValue ?? "") : text),
-    );
-  const baseUrl = flags.baseUrl ?? (await askWithDefault("Base URL of the MIC API", stored.baseUrl, checkBaseUrl));
+  /** Shows the stored value in brackets. */
+  function ask(question: string, stored: string | undefined, check: (text: string) => string): Promise<string> {
+    const shown = stored === undefined ? "" : ` [${escapeText(stored)}]`;
+    return askUntilValid(prompter, () => prompter.ask(`${question}${shown}: `), stored, check);
+  }
+  const baseUrl = flags.baseUrl ?? (await ask("Base URL of the MIC API", previous.baseUrl, checkBaseUrl));
   // Stored values apply only to their base URL, and a secret only to its client.
-  const known = stored.baseUrl === baseUrl ? stored : {};
-  const clientId =
-    flags.clientId ?? (await askWithDefault("Client id", known.clientId, (text) => checkCredential("client id", text)));
+  const known = previous.baseUrl === baseUrl ? previous : {};
+  const checkClientId = (text: string) => checkCredential("client id", text);
+  const clientId = flags.clientId ?? (await ask("Client id", known.clientId, checkClientId));
   const secret = known.clientId === clientId ? known.clientSecret : undefined;
   const hint = secret === undefined ? "not shown" : "not shown; leave empty to keep the stored secret";
-  const clientSecret = await askUntilValid(
-    prompter,
-    () => prompter.askSecret(`Client secret (${hint}): `),
-    (text) => checkCredential("client secret", text === "" ? (secret ?? "") : text),
-  );
-  const workspace = known.workspaceId;
-  const question = `Default workspace id (${workspace === undefined ? "leave empty" : NO_WORKSPACE} for none)`;
-  const workspaceId =
-    flags.workspaceId ??
-    (await askWithDefault(question, workspace, (text) =>
-      text === "" || text === NO_WORKSPACE ? "" : checkWorkspaceId(text),
-    ));
+  const askSecret = () => prompter.askSecret(`Client secret (${hint}): `);
+  const checkSecret = (text: string) => checkCredential("client secret", text);
+  const clientSecret = await askUntilValid(prompter, askSecret, secret, checkSecret);
+  const question = `Default workspace id (${known.workspaceId === undefined ? "leave empty" : NO_WORKSPACE} for none)`;
+  const checkWorkspace = (text: string) => (text === "" || text === NO_WORKSPACE ? "" : checkWorkspaceId(text));
+  const workspaceId = flags.workspaceId ?? (await ask(question, known.workspaceId, checkWorkspace));
   return { baseUrl, clientId, clientSecret, ...(workspaceId !== "" && { workspaceId }) };
 }
 
@@ -173,7 +163,7 @@ async function withKeychain<T>(config: Config, off: string, work: (keychain: Key
   }
 }
 
-export async function login(args: readonly string[], environment: NodeJS.ProcessEnv): Promise<number> {
+export const login: RunCommand<"login"> = async (args, environment) => {
   const flags = readFlags(args);
   const config = readProfileConfig(environment, flags.profile);
   const { profile } = config;
@@ -196,10 +186,9 @@ export async function login(args: readonly string[], environment: NodeJS.Process
     );
     return 0;
   });
-}
+};
 
-export async function logout(args: readonly string[], environment: NodeJS.ProcessEnv): Promise<number> {
-  const { values } = parseArguments(COMMANDS.logout, args);
+export const logout: RunCommand<"logout"> = async ({ values }, environment) => {
   const config = readProfileConfig(environment, values.profile);
   return await withKeychain(config, "the keychain is off, so nothing can be removed from it.", async (keychain) => {
     const stored = await readLogin(keychain, config.profile);
@@ -218,4 +207,4 @@ export async function logout(args: readonly string[], environment: NodeJS.Proces
     );
     return 0;
   });
-}
+};

@@ -8,14 +8,14 @@ import {
   isCommandName,
   parseArguments,
   parseIntegerFlag,
+  type RunCommand,
 } from "./commands.ts";
 import { didYouMean, reportError } from "./errors.ts";
 import { formatCommandHelp, formatProgramHelp, gettingStartedText } from "./help.ts";
 import { version } from "./version.ts";
 
 /** Each flag takes precedence over the variable of the same name. Throws UsageError. */
-async function runServe(args: readonly string[], environment: NodeJS.ProcessEnv): Promise<number> {
-  const { values } = parseArguments(COMMANDS.serve, args);
+const runServe: RunCommand<"serve"> = async ({ values }, environment) => {
   const { http: isHttp = false, teams: isTeams = false, host, port, ...flags } = values;
   if (isHttp && isTeams)
     throw new UsageError("--http (for one user) and --teams (for an organization) cannot be combined.");
@@ -29,12 +29,10 @@ async function runServe(args: readonly string[], environment: NodeJS.ProcessEnv)
   const listen: HttpFlags = { host, port: parseIntegerFlag("port", port, 65535) };
   if (isTeams) return await (await import("../teams/program.ts")).serve(settings, listen);
   return await (await import("./serve.ts")).serve(settings, isHttp ? listen : undefined);
-}
-
-type RunCommand = (args: readonly string[], environment: NodeJS.ProcessEnv) => Promise<number>;
+};
 
 /** Each command is loaded when it is used. */
-const LOADERS: Readonly<Record<CommandName, () => Promise<RunCommand>>> = {
+const LOADERS: { readonly [Name in CommandName]: () => Promise<RunCommand<Name>> } = {
   serve: async () => runServe,
   call: async () => (await import("./call.ts")).call,
   watch: async () => (await import("./watch.ts")).watch,
@@ -42,10 +40,7 @@ const LOADERS: Readonly<Record<CommandName, () => Promise<RunCommand>>> = {
   actions: async () => (await import("./actions.ts")).actions,
   resolve: async () => (await import("./actions.ts")).resolve,
   geography: async () => (await import("./geography.ts")).geography,
-  demo: async () => async (args) => {
-    parseArguments(COMMANDS.demo, args);
-    return await (await import("../demo/demo.ts")).runDemo();
-  },
+  demo: async () => (await import("../demo/demo.ts")).runDemo,
   install: async () => (await import("./install.ts")).install,
   login: async () => (await import("./login.ts")).login,
   logout: async () => (await import("./login.ts")).logout,
@@ -95,10 +90,20 @@ async function keepProcessAlive<T>(work: Promise<T>): Promise<T> {
   }
 }
 
+async function loadAndRun<Name extends CommandName>(
+  name: Name,
+  args: readonly string[],
+  environment: NodeJS.ProcessEnv,
+): Promise<number> {
+  const parsed = parseArguments(COMMANDS[name], args);
+  const run = await LOADERS[name]();
+  return await run(parsed, environment);
+}
+
 async function runCommand(argv: readonly string[], environment: NodeJS.ProcessEnv): Promise<number> {
   const { name, args } = parseCommand(argv);
   try {
-    const work = (await LOADERS[name]())(args, environment);
+    const work = loadAndRun(name, args, environment);
     // A server runs as long as its stdin or its port is open, and must exit within 1 s after it closes.
     return await (name === "serve" ? work : keepProcessAlive(work));
   } catch (thrown) {

@@ -8,7 +8,7 @@ import { toCallToolResult } from "../mcp/tools/answer.ts";
 import { completeArguments, createToolCall } from "../mcp/tools/call.ts";
 import { VIEW_NAMES, type ViewName } from "../toolkit/views.ts";
 import { type CommandContext, withRuntime, writeJson } from "./backend.ts";
-import { COMMANDS, parseArguments } from "./commands.ts";
+import type { RunCommand } from "./commands.ts";
 import { parseChoice } from "./errors.ts";
 import { parseArgumentWords } from "./tool-arguments.ts";
 
@@ -75,10 +75,9 @@ async function showView(
 }
 
 /** Prints the path of the page. Returns the exit code. Throws UsageError. */
-export async function show(args: readonly string[], environment: NodeJS.ProcessEnv): Promise<number> {
-  const { values, positionals } = parseArguments(COMMANDS.show, args);
+export const show: RunCommand<"show"> = async ({ values, positionals }, environment) => {
   const [viewName = "", ...words] = positionals;
   const view = parseChoice("VIEW", viewName, VIEW_NAMES);
   const opensPage = values.open ?? false;
   return await withRuntime(`show_${view}`, environment, values, (context) => showView(view, words, opensPage, context));
-}
+};

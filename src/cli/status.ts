@@ -2,10 +2,10 @@
 import { type Config, readConfig } from "../core/config.ts";
 import { errorMessage } from "../core/failure.ts";
 import { escapeText } from "../core/untrusted-text.ts";
-import { COMMAND_LIMIT_MS, KeychainError, openKeychain } from "../credentials/keychain/keychain.ts";
-import { listProfiles, readLogin, type StoredLogin, scopeSets } from "../credentials/login.ts";
+import { COMMAND_LIMIT_MS, type Keychain, KeychainError, openKeychain } from "../credentials/keychain/keychain.ts";
+import { listProfiles, readLogin, type StoredLogin, scopeSets, type TokenOwner } from "../credentials/login.ts";
 import { readToken } from "../credentials/token-store.ts";
-import { COMMANDS, parseArguments } from "./commands.ts";
+import type { RunCommand } from "./commands.ts";
 import { createConfiguredJournal, formatJournalStatus, inspectJournal, locateJournal } from "./journal.ts";
 import { createConfigRedactor } from "./log.ts";
 
@@ -26,15 +26,23 @@ function secretOrigin({ credentials }: Config, login: StoredLogin | undefined): 
   return "file" in credentials.clientSecret ? "file in MIC_CLIENT_SECRET_FILE" : "program in MIC_CLIENT_SECRET_COMMAND";
 }
 
-interface TokenStatus {
-  readonly scopes: string;
-  readonly ageSeconds: number;
-  /** Absent if the API returned no lifetime; negative after expiry. */
-  readonly expiresInSeconds?: number;
+/** Reads the tokens of a client. `expiresInSeconds`: absent if the API returned no lifetime; negative after expiry. */
+async function readTokens(keychain: Keychain, owner: TokenOwner) {
+  const secondsUntil = (instant: number): number => Math.round((instant - Date.now()) / 1000);
+  const tokens = [];
+  for (const scopes of scopeSets) {
+    const token = await readToken(keychain, owner, scopes);
+    if (!token) continue;
+    const { obtainedAt, expiresAt } = token;
+    const expiry = expiresAt === undefined ? {} : { expiresInSeconds: secondsUntil(expiresAt) };
+    tokens.push({ scopes: scopes.join(" "), ageSeconds: -secondsUntil(obtainedAt), ...expiry });
+  }
+  return tokens;
 }
+type TokenStatus = Awaited<ReturnType<typeof readTokens>>[number];
 
 interface KeychainContent {
-  readonly login?: StoredLogin;
+  readonly login?: StoredLogin | undefined;
   readonly tokens: readonly TokenStatus[];
   readonly profiles?: readonly string[];
   readonly state: string;
@@ -51,22 +59,11 @@ async function readKeychain(config: Config): Promise<KeychainContent> {
     const login = isOther ? undefined : stored;
     const baseUrl = config.baseUrl ?? login?.baseUrl;
     const clientId = config.credentials?.clientId ?? login?.clientId;
-    const tokens: TokenStatus[] = [];
-    if (baseUrl !== undefined && clientId !== undefined)
-      for (const scopes of scopeSets) {
-        const token = await readToken(keychain, { baseUrl, clientId }, scopes);
-        if (!token) continue;
-        const secondsUntil = (instant: number): number => Math.round((instant - Date.now()) / 1000);
-        tokens.push({
-          scopes: scopes.join(" "),
-          ageSeconds: -secondsUntil(token.obtainedAt),
-          ...(token.expiresAt !== undefined && { expiresInSeconds: secondsUntil(token.expiresAt) }),
-        });
-      }
+    const hasOwner = baseUrl !== undefined && clientId !== undefined;
     return {
-      ...(login && { login }),
+      login,
       ...(isOther && { detail: `has a login for ${stored.baseUrl}, not used because MIC_BASE_URL is different` }),
-      tokens,
+      tokens: hasOwner ? await readTokens(keychain, { baseUrl, clientId }) : [],
       // Some keychains cannot list their entries.
       profiles: await listProfiles(keychain).catch(() => []),
       state: "available",
@@ -141,11 +138,10 @@ function formatStatus({ keychain, journal, ...status }: Awaited<ReturnType<typeo
   return lines.map(escapeText).join("\n");
 }
 
-export async function status(args: readonly string[], environment: NodeJS.ProcessEnv): Promise<number> {
-  const { values } = parseArguments(COMMANDS.status, args);
+export const status: RunCommand<"status"> = async ({ values }, environment) => {
   const config = readConfig(environment);
   const found = await collectStatus(config);
   const { redact } = createConfigRedactor(config);
   process.stdout.write(`${values.json ? escapeText(redact(JSON.stringify(found))) : redact(formatStatus(found))}\n`);
   return 0;
-}
+};

@@ -11,7 +11,7 @@ import { ENDED } from "../toolkit/advice/job-facts.ts";
 import { poll } from "../toolkit/polling.ts";
 import { compactJson } from "../toolkit/results.ts";
 import { type CommandContext, withRuntime } from "./backend.ts";
-import { COMMANDS, parseArguments, parseIntegerFlag } from "./commands.ts";
+import { parseIntegerFlag, type RunCommand } from "./commands.ts";
 import { applyStyle, isTerminal, type Screen } from "./terminal.ts";
 import { formatCallCommand, quoteForShell } from "./tool-arguments.ts";
 
@@ -214,12 +214,11 @@ async function watchJob({ jobId, timeoutSeconds }: WatchOptions, context: Comman
 const MAX_TIMEOUT_SECONDS = 2_000_000;
 
 /** Returns exit code 0 only if the job SUCCEEDED. Throws UsageError. */
-export async function watch(args: readonly string[], environment: NodeJS.ProcessEnv): Promise<number> {
-  const { values, positionals } = parseArguments(COMMANDS.watch, args);
+export const watch: RunCommand<"watch"> = async ({ values, positionals }, environment) => {
   const [jobId, ...more] = positionals;
   if (jobId === undefined || more.length > 0) throw new UsageError("mic-mcp watch requires one job id.");
   const { success, error } = getMicJob.pathParameters.safeParse({ jobId });
   if (!success) throw new UsageError(`${formatJson(jobId)} is not a job id: ${error.issues[0]?.message}.`);
   const timeoutSeconds = parseIntegerFlag("timeout", values.timeout, MAX_TIMEOUT_SECONDS);
   return await withRuntime("watch", environment, values, (context) => watchJob({ jobId, timeoutSeconds }, context));
-}
+};

@@ -133,22 +133,19 @@ export function createIdentity(options: IdentityOptions): Identity {
     }
   }
 
-  function getStoredLogin(): Promise<StoredLogin | undefined> {
-    if (!keychain) return Promise.resolve(undefined);
-    if (reading && now() < readAgainAt) return reading;
-    // Concurrent callers share one read.
-    readAgainAt = Number.POSITIVE_INFINITY;
-    reading = read(keychain);
-    return reading;
-  }
-
   /**
    * Returns the stored login; undefined if the user has not logged in, or the system has no keychain. Throws Failure if the
    * keychain is locked, silent or failing, and with MIC_KEYCHAIN=require also if it does not exist.
    */
-  async function getStoredLoginOrThrow(): Promise<StoredLogin | undefined> {
+  async function getStoredLogin(): Promise<StoredLogin | undefined> {
+    if (!keychain) return undefined;
+    if (!reading || now() >= readAgainAt) {
+      // Concurrent callers share one read.
+      readAgainAt = Number.POSITIVE_INFINITY;
+      reading = read(keychain);
+    }
     try {
-      return await getStoredLogin();
+      return await reading;
     } catch (error) {
       if (!(error instanceof KeychainError)) throw error;
       const isMissing = error.kind === "absent" || error.kind === "unusable";
@@ -175,7 +172,7 @@ export function createIdentity(options: IdentityOptions): Identity {
   }
 
   async function baseUrl(): Promise<string> {
-    const url = settings.baseUrl ?? (await getStoredLoginOrThrow())?.baseUrl;
+    const url = settings.baseUrl ?? (await getStoredLogin())?.baseUrl;
     if (url !== undefined) return url;
     throw missingSettingFailure(
       "The MIC API is not configured: there is no MIC_BASE_URL and no stored login",
@@ -185,7 +182,7 @@ export function createIdentity(options: IdentityOptions): Identity {
 
   /** Throws Failure `not_configured`. */
   async function findCredentials() {
-    const login = isFromEnvironment ? undefined : await getStoredLoginOrThrow();
+    const login = isFromEnvironment ? undefined : await getStoredLogin();
     const credentials = settings.credentials ?? login;
     if (!credentials)
       throw missingSettingFailure(
@@ -237,7 +234,7 @@ export function createIdentity(options: IdentityOptions): Identity {
       if (settings.workspaceId !== undefined) return settings.workspaceId;
       // The environment provides everything else, so this process does not use the stored login.
       if (settings.baseUrl !== undefined && settings.credentials) return undefined;
-      const login = await getStoredLoginOrThrow();
+      const login = await getStoredLogin();
       return settings.baseUrl === undefined || settings.baseUrl === login?.baseUrl ? login?.workspaceId : undefined;
     },
     invalidateCachedLogin() {

@@ -1,11 +1,8 @@
 // This module implements `mic-mcp demo`, which shows the main features end to end. An MCP client calls this server over stdio, and an
 // emulator replaces the MIC API. The client is the v1 SDK, which is independent of the server's SDK. `runDemo` comes first.
-import { spawn } from "node:child_process";
-import { once } from "node:events";
 import { mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { createInterface } from "node:readline";
 import { setTimeout as sleep } from "node:timers/promises";
 import { Client } from "@modelcontextprotocol/sdk/client/index.js";
 import { StdioClientTransport } from "@modelcontextprotocol/sdk/client/stdio.js";
@@ -16,9 +13,8 @@ export async function runDemo(): Promise<number> {
   const folder = await mkdtemp(join(tmpdir(), "mic-mcp-demo-"));
   // The user's own keychain, journal and downloads are not touched.
   const own = { MIC_KEYCHAIN: "off", MIC_STATE_DIR: join(folder, "state"), MIC_DOWNLOAD_DIR: folder };
-  // The emulator's rate limit must be above the server's own.
-  const emulator = await startEmulator(["--requests-per-minute", "6000"], own);
-  const { baseUrl, clientId, clientSecret, workspaceId, fileIds } = emulator.facts;
+  const emulator = await openEmulator();
+  const { baseUrl, clientId, clientSecret, workspaceId, fileIds } = emulator;
   const environment = {
     MIC_BASE_URL: baseUrl,
     MIC_CLIENT_ID: clientId,
@@ -134,28 +130,19 @@ async function call({ client }: Awaited<ReturnType<typeof startServer>>, name: s
   return { isError, text, data: structuredContent };
 }
 
-const Facts = z.object({
-  baseUrl: z.string(),
-  clientId: z.string(),
-  clientSecret: z.string(),
-  workspaceId: z.string(),
-  fileIds: z.array(z.string()),
-});
 const RecordedRequests = z.array(
   z.looseObject({ operationId: z.string().nullable(), executions: z.number().default(0) }),
 );
 const CREATE_JOB = "createMicJob";
 
-/** Starts `mic-mcp emulator`, which prints its address, credentials and ids as one line of JSON. */
-async function startEmulator(options: readonly string[], env: Readonly<Record<string, string>>) {
-  const child = spawn(program, [...entry, "emulator", ...options], {
-    env: { ...process.env, ...env },
-    stdio: ["ignore", "pipe", "inherit"],
-  });
-  const [line]: unknown[] = await once(createInterface(child.stdout), "line");
-  const facts = Facts.parse(JSON.parse(String(line)));
+/** Starts an emulator in this process. */
+async function openEmulator() {
+  const { startEmulator } = await import("../emulator/index.ts");
+  // The emulator's rate limit must be above the server's own.
+  const emulator = await startEmulator({ requestsPerPeer: 6_000 });
+  const adminUrl = `${emulator.baseUrl}/__emulator`;
   const fetchRecorded = async (what: "requests" | "executions") => {
-    const response = await fetch(`${facts.baseUrl}/__emulator/${what}`);
+    const response = await fetch(`${adminUrl}/${what}`);
     return RecordedRequests.parse(await response.json()).filter(({ operationId }) => operationId === CREATE_JOB);
   };
   const countJobs = async () => {
@@ -163,7 +150,7 @@ async function startEmulator(options: readonly string[], env: Readonly<Record<st
     return { requests: (await fetchRecorded("requests")).length, created };
   };
   return {
-    facts,
+    ...emulator,
     countJobs,
     async waitForJobs(count: number): Promise<void> {
       const deadline = Date.now() + 10_000;
@@ -176,11 +163,7 @@ async function startEmulator(options: readonly string[], env: Readonly<Record<st
     async hangAfterNextJob(): Promise<void> {
       const body = JSON.stringify({ operationId: CREATE_JOB, fault: { kind: "hang", afterCommit: true } });
       const headers = { "content-type": "application/json" };
-      await fetch(`${facts.baseUrl}/__emulator/faults`, { method: "POST", headers, body });
-    },
-    async close(): Promise<void> {
-      child.kill();
-      if (child.exitCode === null) await once(child, "exit");
+      await fetch(`${adminUrl}/faults`, { method: "POST", headers, body });
     },
   };
 }

@@ -10,6 +10,8 @@ export interface Caller {
   readonly id: string;
   readonly issuer: string;
   readonly subject: string;
+  /** The resources for which the token was issued. */
+  readonly audiences: readonly string[];
   /** The OAuth client that sent the call. */
   readonly clientId: string;
   readonly rights: ReadonlySet<Right>;

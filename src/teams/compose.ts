@@ -2,7 +2,6 @@
 // have no team.
 import { countUnresolved } from "../actions/listing.ts";
 import { createServiceActions } from "../actions/service-actions.ts";
-import { createApiClient } from "../api-client/client.ts";
 import { withConcurrencyLimit } from "../api-client/concurrency-limit.ts";
 import { createTransport } from "../api-client/transport.ts";
 import {
@@ -14,42 +13,32 @@ import {
 } from "../cli/components.ts";
 import { createCallerLog } from "../cli/log.ts";
 import type { StartTelemetry } from "../cli/telemetry.ts";
-import { errorMessage, notConfigured } from "../core/failure.ts";
+import { notConfigured } from "../core/failure.ts";
 import type { Auditor } from "../core/hooks.ts";
 import { createRedactor } from "../credentials/redaction.ts";
 import { createGeography } from "../geography/geography.ts";
 import type { Runtime } from "../mcp/runtime.ts";
 import { CONFIRMATION_TTL_SECONDS } from "../mcp/tools/confirmation.ts";
 import { StartedJob } from "../toolkit/jobs/job-task.ts";
-import { createResourceWatcher } from "../toolkit/resources/resource-watcher.ts";
 import { createAudit, createCallerTrace, createRefusalRecorder } from "./audit.ts";
 import { openDatabase } from "./database.ts";
 import { createLinkedFiles } from "./downloads/links.ts";
 import { createEncryptedQuestions, createEncryptedTaskIds, createEncryption, tokenSubjectOf } from "./encryption.ts";
-import { listenForNotices } from "./notices.ts";
 import { createHealthCheck } from "./readiness.ts";
 import type { DeploymentSettings } from "./settings.ts";
 import { createCooldowns } from "./tenancy/cooldowns.ts";
 import { createRestoreNotice, createUpstreamKeyMapper } from "./tenancy/hooks.ts";
-import {
-  createTeamIdentity,
-  createWorkspaceCheck,
-  restrictActionsToWorkspace,
-  type TeamIdentity,
-} from "./tenancy/identity.ts";
-import {
-  createFailingActions,
-  createFailingIdentity,
-  createFailingTokenSource,
-  noTeamFailure,
-} from "./tenancy/no-team.ts";
+import { createTeamIdentity, createWorkspaceCheck, restrictActionsToWorkspace } from "./tenancy/identity.ts";
+import { createFailingIdentity, noTeamFailure } from "./tenancy/no-team.ts";
 import { createRuntimes, type RuntimeCaller, type RuntimeFactory } from "./tenancy/runtimes.ts";
 import { createSecrets } from "./tenancy/secrets.ts";
-import { createTeams, TEAMS_CHANNEL, type Team } from "./tenancy/teams.ts";
+import { createTeams, type Team } from "./tenancy/teams.ts";
 
 /** Maximum connections to one API, and the part of them that one team may use at the same time. */
 const CONNECTIONS = 64;
 const TEAM_CONNECTIONS = 8;
+/** Instances detect a change of a team within this time. */
+const TEAMS_REFRESH_MS = 2_000;
 /** The derivation purpose of the secret for upstream idempotency keys. */
 const UPSTREAM_KEYS = "wire";
 
@@ -57,8 +46,10 @@ const UPSTREAM_KEYS = "wire";
 export type Deployment = DeploymentSettings & { readonly startTelemetry?: StartTelemetry | undefined };
 
 interface TeamParts extends ApiConnection {
-  readonly team: Team;
-  readonly identity: TeamIdentity;
+  /** Undefined for a caller without a team. */
+  readonly team: Team | undefined;
+  /** Refuses all calls from now on. */
+  revoke(): void;
 }
 
 export type ComposedTeams = ReturnType<typeof composeTeams>;
@@ -109,51 +100,65 @@ export function composeTeams(deployment: Deployment) {
       "Ask the user to have the operator of this server set MIC_BASE_URL, or add a team (mic-mcp teams add).",
     );
   }
-  const geographyTokens = createFailingTokenSource(
-    notConfigured("Geography has no credentials.", "Call a tool of the jobs toolset."),
-  );
+  const noCredentials = notConfigured("Geography has no credentials.", "Call a tool of the jobs toolset.");
   const geography = createGeography({
-    service: createApiClient({ baseUrl: geographyUrl, tokens: geographyTokens, transport, timing, telemetry }),
+    service: createApiConnection(
+      { identity: createFailingIdentity(noCredentials, geographyUrl), redactor, transport },
+      process,
+    ).service,
     perMinute: config.geographyRate,
     shared: { open: async () => database, baseUrl: geographyUrl, budget: deployment.geographyBudget },
   });
 
-  /** The parts of a runtime that depend on the caller and not on the team's credentials. */
-  function callerParts(
+  function createCallerRuntime(
+    parts: TeamParts,
     { id: caller, clientId: client, issuer, subject, groups }: RuntimeCaller,
-    team: string | undefined,
-    { service, redactor }: Pick<ApiConnection, "service" | "redactor">,
   ) {
-    const auditor: Auditor = { caller, team: team ?? "", client, traceId };
-    const labels = { ...(team !== undefined && { team }), caller, client };
-    const taskSubject = tokenSubjectOf(team, caller);
-    return {
-      hooks: { caller, auditor, onRefusal: createRefusalRecorder(audit, auditor) },
-      process: {
-        ...process,
-        log: createCallerLog(log, redactor, labels),
-        telemetry: telemetry?.forIdentity(labels),
-      },
-      common: {
-        geography,
-        files: createLinkedFiles({
-          service,
-          inlineBytes,
-          encryption,
-          publicUrl: publicOrigin,
-          seconds: downloadSeconds,
-          caller,
-          holder: { issuer, subject, groups: [...groups] },
-          team,
-          client,
-          now,
-        }),
-        knownFiles: [],
-        taskIds: createEncryptedTaskIds(encryption, taskSubject, StartedJob),
-        confirmationCodec: createEncryptedQuestions(encryption, taskSubject, CONFIRMATION_TTL_SECONDS),
-        notes: [],
-      },
+    const { team, identity, service, redactor } = parts;
+    const auditor: Auditor = { caller, team: team?.name ?? "", client, traceId };
+    const labels = { ...(team && { team: team.name }), caller, client };
+    const taskSubject = tokenSubjectOf(team?.name, caller);
+    const hooks = {
+      caller,
+      auditor,
+      onRefusal: createRefusalRecorder(audit, auditor),
+      upstreamKey: createUpstreamKeyMapper(upstreamSecret, caller),
+      journalNotice,
     };
+    const callerActions = createServiceActions({
+      actions,
+      journal: journal.open,
+      serviceName: identity.serviceName,
+      redact: redactor.redact,
+      hooks,
+    });
+    const callerProcess = {
+      ...process,
+      log: createCallerLog(log, redactor, labels),
+      telemetry: telemetry?.forIdentity(labels),
+    };
+    return createRuntime(callerProcess, parts, {
+      actions: team ? restrictActionsToWorkspace(callerActions, team.workspaceId) : callerActions,
+      hasJournal: async () => team !== undefined,
+      geography,
+      files: createLinkedFiles({
+        service,
+        inlineBytes,
+        encryption,
+        publicUrl: publicOrigin,
+        seconds: downloadSeconds,
+        caller,
+        holder: { issuer, subject, groups: [...groups] },
+        team: team?.name,
+        client,
+        now,
+      }),
+      knownFiles: [],
+      taskIds: createEncryptedTaskIds(encryption, taskSubject, StartedJob),
+      confirmationCodec: createEncryptedQuestions(encryption, taskSubject, CONFIRMATION_TTL_SECONDS),
+      notes: [],
+      hooks,
+    });
   }
 
   const factory: RuntimeFactory<TeamParts, Runtime> = {
@@ -162,77 +167,31 @@ export function composeTeams(deployment: Deployment) {
       const identity = createTeamIdentity({ team, find: teams.find, secrets, redactor: teamRedactor });
       const share = withConcurrencyLimit(transport, TEAM_CONNECTIONS);
       const hooks = { checkRequest: createWorkspaceCheck(team.workspaceId), cooldown: cooldowns.forTeam(team.name) };
-      const client = createApiConnection(
+      const connection = createApiConnection(
         { identity, redactor: teamRedactor, transport: share, hooks },
         { timing, telemetry: telemetry?.forIdentity({ team: team.name }) },
       );
-      return { ...client, team, identity };
+      return { ...connection, team, revoke: identity.revoke };
     },
-
-    revokeTeam: ({ identity }) => identity.revoke(),
-
-    createTeamRuntime(parts, caller) {
-      const { team, identity } = parts;
-      const own = callerParts(caller, team.name, parts);
-      const hooks = { ...own.hooks, upstreamKey: createUpstreamKeyMapper(upstreamSecret, caller.id), journalNotice };
-      const callerActions = createServiceActions({
-        actions,
-        journal: journal.open,
-        serviceName: identity.serviceName,
-        redact: parts.redactor.redact,
-        hooks,
-      });
-      return createRuntime(own.process, parts, {
-        ...own.common,
-        actions: restrictActionsToWorkspace(callerActions, team.workspaceId),
-        hasJournal: async () => true,
-        hooks,
-      });
+    openWithoutTeam(reason) {
+      const identity = createFailingIdentity(noTeamFailure(reason, `${publicOrigin}/mcp`), geographyUrl);
+      const connection = createApiConnection({ identity, redactor, transport }, { timing });
+      return { ...connection, team: undefined, revoke: () => undefined };
     },
-
-    createRuntimeWithoutTeam(caller, why) {
-      const failure = noTeamFailure(why, `${publicOrigin}/mcp`);
-      const service = createApiClient({
-        baseUrl: geographyUrl,
-        tokens: createFailingTokenSource(failure),
-        transport,
-        timing,
-      });
-      const client = {
-        identity: createFailingIdentity(failure, geographyUrl),
-        service,
-        redactor,
-        watching: createResourceWatcher({ timing }),
-      };
-      const own = callerParts(caller, undefined, client);
-      return createRuntime(own.process, client, {
-        ...own.common,
-        actions: createFailingActions(failure),
-        hasJournal: async () => false,
-        hooks: own.hooks,
-      });
-    },
+    revokeTeam: ({ revoke }) => revoke(),
+    createRuntime: createCallerRuntime,
   };
 
   const runtimes = createRuntimes({ teams, now, maxTeams: deployment.maxCachedTeams, factory });
 
-  function onTeamChanged(name: string): void {
-    runtimes
-      .invalidateTeam(name)
-      .catch((error: unknown) =>
-        log.warn({ team: name, reason: errorMessage(error) }, "reading a changed team failed"),
-      );
-  }
-  const notices = listenForNotices({
-    urls: deployment.database.urls,
-    channel: TEAMS_CHANNEL,
-    onNotice: onTeamChanged,
-    // A missed notice may have been about any team.
-    onMissed: () => {
-      for (const { team } of runtimes.getCachedTeams()) onTeamChanged(team.name);
-    },
-    onError: (error) => log.warn({ reason: errorMessage(error) }, "listening for notices from other instances failed"),
-  });
+  let isRefreshing = false;
+  const refreshTimer = setInterval(async () => {
+    if (isRefreshing) return;
+    isRefreshing = true;
+    // The check of the database reports that it cannot be read.
+    await runtimes.refresh().catch(() => undefined);
+    isRefreshing = false;
+  }, TEAMS_REFRESH_MS).unref();
   telemetry?.registerGauge("mic.watched.resources", () =>
     runtimes.getCachedTeams().reduce((sum, { watching }) => sum + watching.count(), 0),
   );
@@ -251,7 +210,6 @@ export function composeTeams(deployment: Deployment) {
     runtimeForLink: runtimes.getForLink,
     onRetired: runtimes.onRetired,
     transport,
-    notices,
     encryption,
     /** Checks whether actions can be recorded, and counts the unresolved ones. */
     databaseCheck,
@@ -266,8 +224,8 @@ export function composeTeams(deployment: Deployment) {
     redactAll: (text: string): string =>
       runtimes.getCachedTeams().reduce((clean, team) => team.redactor.redact(clean), redactor.redact(text)),
     async close(): Promise<void> {
+      clearInterval(refreshTimer);
       await audit.flush();
-      await notices.close();
       await geography.close();
       await transport.close();
       await close();

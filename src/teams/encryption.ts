@@ -69,7 +69,7 @@ export function createEncryption(keys: SecretKeys) {
   }
 
   /** `subject`: if set, only a token for this subject is accepted. Returns "expired" if the token is authentic and has expired. */
-  async function decryptToken<T>(
+  async function decryptForAny<T>(
     purpose: Purpose,
     text: string,
     schema: z.ZodType<T>,
@@ -131,16 +131,12 @@ export function createEncryption(keys: SecretKeys) {
 
     /** Undefined if the token is invalid, was changed, has expired, or was encrypted for another purpose or caller. */
     async decrypt<T>(purpose: Purpose, caller: string, text: string, schema: z.ZodType<T>): Promise<T | undefined> {
-      const found = await decryptToken(purpose, text, schema, caller);
+      const found = await decryptForAny(purpose, text, schema, caller);
       return typeof found === "object" ? found.value : undefined;
     },
 
-    /** Like `decrypt`, for a token of any caller. Returns "expired" if the token is authentic and has expired. */
-    decryptForAny: <T>(
-      purpose: Purpose,
-      text: string,
-      schema: z.ZodType<T>,
-    ): Promise<Decrypted<T> | "expired" | undefined> => decryptToken(purpose, text, schema),
+    /** Like `decrypt`, for a token of any caller unless `subject` is set. */
+    decryptForAny,
   };
 }
 

@@ -7,9 +7,7 @@ import type { Log } from "../mcp/runtime.ts";
 
 /** A successful check is repeated after this time, because probes are frequent. */
 const FRESH_MS = 5_000;
-/** Until then, a probe gets the last result while the check is repeated. */
-const STALE_MS = 15_000;
-/** A check that takes longer is degraded. */
+/** A check that takes longer is degraded, and a probe does not wait longer for it. */
 const SLOW_MS = 500;
 /** A check without a result after this time has failed. The search for a new PostgreSQL primary takes up to 10 s. */
 const TIMEOUT_MS = 15_000;
@@ -68,14 +66,12 @@ export function createHealthCheck({ run, monotonicMs, name, log }: HealthCheckOp
   }
 
   async function check(): Promise<CheckResult> {
-    const ageMs = latest && latest.status !== "failed" ? monotonicMs() - finishedAtMs : Number.POSITIVE_INFINITY;
-    if (ageMs > FRESH_MS) running ??= runOnce();
-    const isSlow = running !== undefined && monotonicMs() - startedAtMs > SLOW_MS;
-    if (latest && ageMs < STALE_MS && !isSlow) return latest;
+    const isFresh = latest && latest.status !== "failed" && monotonicMs() - finishedAtMs <= FRESH_MS;
+    if (!isFresh) running ??= runOnce();
     await (latest ? Promise.race([running, sleep(SLOW_MS, undefined, { ref: false })]) : running);
-    if (running === undefined || latest?.status === "failed")
-      return latest ?? { status: "failed", ms: 0, reason: "not checked" };
-    return { ...latest, status: "degraded", ms: Math.round(monotonicMs() - startedAtMs), reason: "slow" };
+    if (latest && latest.status !== "failed" && running !== undefined)
+      report({ ...latest, status: "degraded", ms: Math.round(monotonicMs() - startedAtMs), reason: "slow" });
+    return latest ?? { status: "failed", ms: 0, reason: "not checked" };
   }
   return Object.assign(check, { latest: () => latest });
 }

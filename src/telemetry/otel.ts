@@ -15,6 +15,7 @@ import {
 } from "@opentelemetry/api";
 import { SeverityNumber } from "@opentelemetry/api-logs";
 import { W3CTraceContextPropagator } from "@opentelemetry/core";
+import { withTimeoutFallback } from "../core/async.ts";
 import { createTelemetryPipeline, type TelemetryPipelineOptions } from "./export.ts";
 import {
   FLUSH_MS,
@@ -29,10 +30,22 @@ import {
 export { readTelemetrySettings } from "./settings.ts";
 
 /** Bucket bounds in seconds, from the conventions. */
-const SLOW_BOUNDS_SECONDS = [0.01, 0.02, 0.05, 0.1, 0.2, 0.5, 1, 2, 5, 10, 30, 60, 120, 300];
+const MCP_BOUNDS_SECONDS = [0.01, 0.02, 0.05, 0.1, 0.2, 0.5, 1, 2, 5, 10, 30, 60, 120, 300];
+const HTTP_BOUNDS_SECONDS = [0.005, 0.01, 0.025, 0.05, 0.075, 0.1, 0.25, 0.5, 0.75, 1, 2.5, 5, 7.5, 10];
 const DATABASE_BOUNDS_SECONDS = [0.001, 0.005, 0.01, 0.05, 0.1, 0.5, 1, 5, 10];
+
+const HISTOGRAMS = {
+  "mcp.server.operation.duration": ["Duration of MCP requests", MCP_BOUNDS_SECONDS],
+  "mcp.server.session.duration": ["Duration of connections and sessions", MCP_BOUNDS_SECONDS],
+  "http.client.request.duration": ["Duration of requests to the MIC API", HTTP_BOUNDS_SECONDS],
+  "http.server.request.duration": ["Duration of HTTP requests that this process served", HTTP_BOUNDS_SECONDS],
+  "db.client.operation.duration": [
+    "Duration of database statements, with the wait for a connection",
+    DATABASE_BOUNDS_SECONDS,
+  ],
+} satisfies Record<string, [description: string, boundsSeconds: number[]]>;
+
 const HTTP_METHODS = ["GET", "HEAD", "POST", "PUT", "DELETE", "OPTIONS", "PATCH"];
-const FAST_BOUNDS_SECONDS = [0.005, 0.01, 0.025, 0.05, 0.075, 0.1, 0.25, 0.5, 0.75, 1, 2.5, 5, 7.5, 10];
 
 /** The facts of a log line that are exported: numbers and known names. Keys, ids and reasons are not: they may contain untrusted text. */
 const LOGGED_NUMBERS = [
@@ -145,32 +158,17 @@ export function createTelemetry(options: TelemetryOptions): Telemetry {
   /** The trace context of the current HTTP request, until an operation is linked to it. */
   const httpRequests = new AsyncLocalStorage<{ link: SpanContext | undefined }>();
 
-  function histogram(name: string, description: string, bounds: number[]): Measure {
-    const advice = { explicitBucketBoundaries: bounds };
+  function createMeasure(name: keyof typeof HISTOGRAMS): Measure {
+    const [description, explicitBucketBoundaries] = HISTOGRAMS[name];
+    const advice = { explicitBucketBoundaries };
     const instrument = meter.createHistogram(name, { description, unit: "s", advice });
     return (seconds, attributes) => instrument.record(seconds, attributes);
   }
-  const measureOperation = histogram("mcp.server.operation.duration", "Duration of MCP requests", SLOW_BOUNDS_SECONDS);
-  const measureSession = histogram(
-    "mcp.server.session.duration",
-    "Duration of connections and sessions",
-    SLOW_BOUNDS_SECONDS,
-  );
-  const measureExchange = histogram(
-    "http.client.request.duration",
-    "Duration of requests to the MIC API",
-    FAST_BOUNDS_SECONDS,
-  );
-  const measureHttpRequest = histogram(
-    "http.server.request.duration",
-    "Duration of HTTP requests that this process served",
-    FAST_BOUNDS_SECONDS,
-  );
-  const measureStatement = histogram(
-    "db.client.operation.duration",
-    "Duration of database statements, with the wait for a connection",
-    DATABASE_BOUNDS_SECONDS,
-  );
+  const measureOperation = createMeasure("mcp.server.operation.duration");
+  const measureSession = createMeasure("mcp.server.session.duration");
+  const measureExchange = createMeasure("http.client.request.duration");
+  const measureHttpRequest = createMeasure("http.server.request.duration");
+  const measureStatement = createMeasure("db.client.operation.duration");
   const refusals = meter.createCounter("mic.http.refusals", { description: "Refused HTTP requests, by reason" });
   const calls = meter.createCounter("mic.team.calls", { description: "Tool calls of a team, by kind of error" });
   const outcomes = meter.createCounter("mic.action.outcomes", {
@@ -397,14 +395,7 @@ export function createTelemetry(options: TelemetryOptions): Telemetry {
         return span && isSpanContextValid(span) ? { trace_id: span.traceId, span_id: span.spanId } : {};
       },
 
-      async close() {
-        let timer: NodeJS.Timeout | undefined;
-        const timeout = new Promise<void>((resolve) => {
-          timer = setTimeout(resolve, FLUSH_MS);
-        });
-        await Promise.race([close().catch(() => undefined), timeout]);
-        clearTimeout(timer);
-      },
+      close: () => withTimeoutFallback(close(), undefined, FLUSH_MS),
     };
   }
   return createBoundTelemetry({});

@@ -5,7 +5,6 @@ import { type Journal, openJournal } from "../../src/actions/journal.ts";
 import { listActions } from "../../src/actions/listing.ts";
 import { isResponseLost } from "../../src/actions/store/database.ts";
 import { connectToPrimary } from "../../src/teams/database.ts";
-import { listenForNotices } from "../../src/teams/notices.ts";
 import { postgresMissing } from "../support/postgres.ts";
 import { type PostgresPair, startPostgresPair } from "../support/postgres-pair.ts";
 import { databaseForTest } from "../teams/services.ts";
@@ -227,54 +226,6 @@ describe.skipIf(postgresMissing !== undefined || !isLinux)(`a failover${skipped}
           facts: { kind: "internal", next: expect.stringContaining("MIC_DATABASE_URL") },
         }),
       ]);
-    });
-  });
-
-  describe("notices", () => {
-    async function createListeners(count: number) {
-      const urls = await getPair().createDatabase();
-      return await Promise.all(
-        Array.from({ length: count }, async () => {
-          const { query } = await openForTest(urls);
-          const received: string[] = [];
-          const state = { received, missed: 0 };
-          const notices = listenForNotices({
-            urls: urls.split(","),
-            channel: "mic_teams",
-            onNotice: (text) => received.push(text),
-            onMissed: () => (state.missed += 1),
-            onError: () => undefined,
-          });
-          onTestFinished(() => notices.close());
-          await notices.waitUntilListening();
-          const send = (channel: string, text: string) => query("SELECT pg_notify($1, $2)", [channel, text]);
-          return { state, send };
-        }),
-      );
-    }
-
-    test("notices reach all listeners in order, on their own channel", async () => {
-      const [one, two] = await createListeners(2);
-      if (!one || !two) throw new Error("two were asked for");
-      await one.send("mic_moves", "elsewhere");
-      await one.send("mic_teams", "first");
-      await two.send("mic_teams", "last");
-      for (const { state } of [one, two]) await expect.poll(() => state.received).toEqual(["first", "last"]);
-    });
-
-    test("notices reach listeners again after a broken connection and after a failover, and listeners are notified of the gap", async () => {
-      const [one, two] = await createListeners(2);
-      if (!one || !two) throw new Error("two were asked for");
-      await getPair().run(
-        "SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE application_name = 'mic-mcp notices'",
-      );
-      for (const { state } of [one, two]) await expect.poll(() => state.missed, { timeout: 10_000 }).toBe(1);
-      await getPair().killPrimary();
-      await getPair().promote();
-      for (const { state } of [one, two]) await expect.poll(() => state.missed, { timeout: 15_000 }).toBe(2);
-      await one.send("mic_teams", "again");
-      for (const { state } of [one, two]) await expect.poll(() => state.received).toEqual(["again"]);
-      await getPair().rejoinReplicas();
     });
   });
 });

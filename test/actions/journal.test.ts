@@ -11,7 +11,7 @@ import { DEDUPLICATION_WINDOW_MS } from "../../src/actions/deduplication-window.
 import { canonicalArguments } from "../../src/actions/fingerprint.ts";
 import { type ActionState, type Journal, openJournal, type Resolution } from "../../src/actions/journal.ts";
 import { countUnresolved, listActions } from "../../src/actions/listing.ts";
-import { DevelopmentJournal, JOURNAL_VERSION, NewerJournal } from "../../src/actions/store/schema.ts";
+import { JOURNAL_VERSION, NewerJournal } from "../../src/actions/store/schema.ts";
 import { type Driver, describeEachDriver } from "./drivers.ts";
 import type { JournalLocation } from "./journal-location.ts";
 import {
@@ -425,15 +425,6 @@ describeEachDriver((driver) => {
     const journal = await openJournalAs("two");
     expect(await insertResolved(journal, "a", SUCCEEDED)).toMatchObject({ state: "succeeded" });
     expect(await database.query("SELECT version FROM journal_version")).toHaveLength(2);
-  });
-
-  test.each([1, 7])("a journal of development version %s is refused", async (version) => {
-    const { location, openJournalAs } = await createBench(driver);
-    const database = await driver.openDatabase(location);
-    await database.query("CREATE TABLE journal_version (version INTEGER NOT NULL)");
-    await database.query("INSERT INTO journal_version (version) VALUES ($1)", [version]);
-    await expect(openJournalAs("one")).rejects.toThrow(DevelopmentJournal);
-    expect(await database.query("SELECT version FROM journal_version"), "and left as it is").toEqual([{ version }]);
   });
 
   test("the journal is created once, and an existing one is opened unchanged", async () => {

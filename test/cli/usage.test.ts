@@ -2,7 +2,7 @@
 import { spawnSync } from "node:child_process";
 import { describe, expect, test } from "vitest";
 import packageJson from "../../package.json" with { type: "json" };
-import { COMMANDS, commandNames } from "../../src/cli/commands.ts";
+import { COMMANDS, commandNames, flagsOf } from "../../src/cli/commands.ts";
 import { formatCallCommand, parseArgumentWords, toShellCommands } from "../../src/cli/tool-arguments.ts";
 import { version } from "../../src/cli/version.ts";
 import { UsageError } from "../../src/core/config.ts";
@@ -28,14 +28,14 @@ describe("mic-mcp", () => {
   test.concurrent.each(Object.values(COMMANDS))("$name --help lists its flags, with examples", async (command) => {
     const { code, stdout, stderr } = await run([command.name, "--help"]);
     expect({ code, stderr }).toEqual({ code: 0, stderr: "" });
-    for (const flag of Object.keys(command.flags)) expect(stdout).toContain(`--${flag}`);
+    for (const { usage } of flagsOf(command)) expect(stdout).toContain(usage);
     for (const [line] of command.examples) expect(stdout).toContain(line);
     for (const text of [command.summary, EXIT_CODES]) expect(stdout).toContain(text);
     expect(await run(["help", command.name])).toEqual({ code, stdout, stderr });
   });
 
   test("each command that reports an outcome has --json", () => {
-    const others = Object.values(COMMANDS).filter(({ flags }) => !("json" in flags));
+    const others = Object.values(COMMANDS).filter(({ flags }) => !("--json" in flags));
     // A server and the emulator print one JSON line; the others print a script and a transcript.
     expect(others.map(({ name }) => name)).toEqual(["serve", "demo", "emulator", "completion"]);
   });
@@ -47,9 +47,10 @@ describe("mic-mcp", () => {
       env: { ...process.env, MANWIDTH: "1000", LC_ALL: "C.UTF-8", MANPAGER: "cat" },
     });
     expect(stderr).toBe("");
-    for (const { name, summary, flags, examples } of Object.values(COMMANDS)) {
+    for (const command of Object.values(COMMANDS)) {
+      const { name, summary, examples } = command;
       expect(stdout).toMatch(new RegExp(`^ +${name}$`, "m"));
-      for (const text of [summary, ...Object.values(flags).map(({ about }) => about)]) expect(stdout).toContain(text);
+      for (const text of [summary, ...flagsOf(command).map(({ about }) => about)]) expect(stdout).toContain(text);
       for (const [commandLine] of examples) expect(stdout).toContain(commandLine.replaceAll("…", "..."));
     }
   });

@@ -9,9 +9,9 @@ import { composeForTest } from "./compose.ts";
 import { startForwarder } from "./forwarder.ts";
 
 export function startStateless(service: HttpService): Promise<HttpServer> {
-  const endpoint = createEndpoint(service, createStatelessClients(service));
+  const serve = createEndpoint(service, createStatelessClients(service));
   const limits = { ...LISTENER_LIMITS, maxConnections: 1_000 };
-  return startServer({ ...service, ...endpoint }, { address: "127.0.0.1", port: 0, limits });
+  return startServer({ ...service, serve }, { address: "127.0.0.1", port: 0, limits });
 }
 
 /** Starts two instances that receive requests in turn, and returns their URL. They end with the running test. */

@@ -22,6 +22,7 @@ export const createCaller = (subject: string, groups: readonly string[] = [], is
   issuer,
   subject,
   clientId: "agent",
+  audiences: [],
   rights: new Set(["read", "act"]),
   scopes: ["mic:read", "mic:act"],
   groups,
@@ -110,7 +111,6 @@ export async function instanceForTest(
   };
   const instance = composeTeams(settings);
   onTestFinished(() => instance.close());
-  await instance.notices.waitUntilListening();
   return instance;
 }
 

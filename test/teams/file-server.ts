@@ -8,7 +8,7 @@ import { createLinkedFiles } from "../../src/teams/downloads/links.ts";
 import { createEncryption, type Encryption, readSecretKeys } from "../../src/teams/encryption.ts";
 import type { CallerClaims } from "../../src/teams/tenancy/runtimes.ts";
 import { LISTENER_LIMITS, startServer } from "../../src/transports/http/listener.ts";
-import { errorResponse } from "../../src/transports/http/responses.ts";
+import { errorResponse, RequestRefused } from "../../src/transports/http/responses.ts";
 import { tools } from "../../tools/index.ts";
 import { composeForTest } from "../support/compose.ts";
 import { serveRuntime } from "./deployment.ts";
@@ -79,13 +79,12 @@ export async function startFileServer({
     {
       async serve(exchange) {
         const id = callerFromToken(exchange.request.headers.authorization);
-        const resolveCaller = async () => (id === undefined ? errorResponse(401, "Who calls?") : createCandidate(id));
-        const response = await serve(exchange, resolveCaller);
-        if (response instanceof Response) return response;
-        return response ? undefined : errorResponse(404, "Nothing.");
+        const resolveCaller = async () => {
+          if (id === undefined) throw new RequestRefused(errorResponse(401, "Who calls?"));
+          return createCandidate(id);
+        };
+        return (await serve(exchange, resolveCaller)) ? undefined : errorResponse(404, "Nothing.");
       },
-      endStreams: async () => undefined,
-      close: async () => undefined,
       redact: (text) => text,
       log,
     },

@@ -2,6 +2,7 @@
 import { execFileSync } from "node:child_process";
 import { writeFileSync } from "node:fs";
 import { join, resolve } from "node:path";
+import { setTimeout as sleep } from "node:timers/promises";
 import { describe, expect, test } from "vitest";
 import { stringify } from "yaml";
 import { connectHttp } from "../support/mcp.ts";
@@ -129,7 +130,8 @@ describe.skipIf(missing !== undefined)(`monitoring${missing === undefined ? "" :
       // Every team gets new tokens when it changes.
       await expectAlert("MicTokenEndpointErrors", /"tool call failed"/, async () => {
         await execute("UPDATE teams SET changed_at = changed_at + 1");
-        await execute("SELECT pg_notify('mic_teams', 'team-1')");
+        // Instances read the changes every 2 s.
+        await sleep(5_000);
         await injectFault("token", 6);
         await call("list_jobs");
       });

@@ -58,7 +58,6 @@ export interface ConnectionOptions {
   readonly timeoutMs: number;
   /** Called when the connection ends without close(). */
   readonly onLost?: () => void;
-  readonly onNotice?: (channel: string, text: string) => void;
 }
 
 export type Connection = ReturnType<typeof createConnection>;
@@ -88,7 +87,7 @@ interface SocketAddress {
 }
 
 /** Creates a connection that its first statement opens, and that is never reopened. */
-export function createConnection({ url, name, timeoutMs, onLost, onNotice }: ConnectionOptions) {
+export function createConnection({ url, name, timeoutMs, onLost }: ConnectionOptions) {
   const target = new URL(url);
   const ssl = extractTlsOptions(target);
   let isClosed = false;
@@ -104,7 +103,6 @@ export function createConnection({ url, name, timeoutMs, onLost, onNotice }: Con
     connection: { application_name: name },
     types: TYPES,
     onnotice: () => undefined,
-    onnotify: onNotice,
     onclose() {
       if (!isClosed) onLost?.();
       isClosed = true;

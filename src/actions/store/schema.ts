@@ -65,29 +65,17 @@ export class NewerJournal extends UnusableTables {
   }
 }
 
-/** A development version before the first release wrote the journal. */
-export class DevelopmentJournal extends UnusableTables {
-  override readonly name = "DevelopmentJournal";
-  constructor(version: number) {
-    super(
-      `a development version of mic-mcp wrote it (version ${version})`,
-      "Ask the user to stop mic-mcp and move the journal away: actions.sqlite with its -wal and -shm files in the state folder (mic-mcp status shows the folder), or, on PostgreSQL, the tables actions, audit and journal_version. The next start creates a new one; actions that are unresolved in the old one have to be checked by hand.",
-    );
-  }
-}
-
-/** Returns the version of the tables, 0 if there are none. Throws NewerJournal and DevelopmentJournal. */
+/** Returns the version of the tables, 0 if there are none. Throws NewerJournal. */
 export async function readJournalVersion(query: Database["query"]): Promise<number> {
   const rows = (await query("SELECT * FROM journal_version")).map((row) => VersionRow.parse(row));
   const version = Math.max(0, ...rows.map((row) => row.version));
   const needs = Math.max(0, ...rows.map((row) => row.needs ?? row.version));
   if (needs > JOURNAL_VERSION) throw new NewerJournal(version);
-  if (version > 0 && version < BASELINE) throw new DevelopmentJournal(version);
   return version;
 }
 
 /**
- * Migrates the tables to JOURNAL_VERSION. Throws UnusableTables if a later mic-mcp or a development version has changed them, or if
+ * Migrates the tables to JOURNAL_VERSION. Throws UnusableTables if a later mic-mcp has changed them, or if
  * `migrates` is false and they are not up to date.
  */
 export async function migrateSchema(database: Database, migrates = true): Promise<void> {

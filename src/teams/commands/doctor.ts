@@ -1,31 +1,27 @@
 // Implements `mic-mcp doctor --teams`: checks the settings, the database, the identity provider and the teams of a deployment.
 import { readFile } from "node:fs/promises";
 import { createTransport } from "../../api-client/transport.ts";
-import { type Check, checkNode, checkProxy, checkWarnings, passedCheck } from "../../cli/checks.ts";
+import {
+  type Check,
+  checkFromError,
+  checkNode,
+  checkProxy,
+  checkWarnings,
+  passedCheck,
+  runCheck,
+} from "../../cli/checks.ts";
 import { UsageError } from "../../core/config.ts";
 import { errorMessage } from "../../core/failure.ts";
 import { escapeText, quote } from "../../core/untrusted-text.ts";
 import { createRedactor } from "../../credentials/redaction.ts";
 import { type DeploymentDatabase, openDatabase } from "../database.ts";
 import { createEncryption } from "../encryption.ts";
-import { resourceAt } from "../frontend/sign-in.ts";
+import { isResourceOf } from "../frontend/sign-in.ts";
 import { type AccessTokens, createAccessTokens, readUnverifiedFacts } from "../oauth/access-tokens.ts";
 import { readTeamsSettings, type TeamsSettings } from "../settings.ts";
 import { createSecrets } from "../tenancy/secrets.ts";
 import { createTeams } from "../tenancy/teams.ts";
-import { checkTeam, describeError } from "./teams.ts";
-
-function failedCheck(name: string, error: unknown, fix: string): Check {
-  const { message, next = fix } = describeError(error);
-  return { name, ok: false, detail: message, fix: next };
-}
-
-/** Returns a check that passes with `detail` if `run` resolves. */
-const runCheck = (run: () => Promise<unknown>, name: string, detail: string, fix: string): Promise<Check> =>
-  run().then(
-    () => passedCheck(name, detail),
-    (error: unknown) => failedCheck(name, error, fix),
-  );
+import { checkTeam } from "./teams.ts";
 
 const list = (values: readonly string[]): string =>
   values.length === 0 ? "none" : values.map((value) => quote(value)).join(", ");
@@ -40,12 +36,11 @@ async function checkAccessToken(
   try {
     const token = (await readFile(file, "utf8")).trim();
     const problems: string[] = [];
-    const accepted = await tokens.verify(token).catch((error: unknown) => void problems.push(errorMessage(error)));
-    const { caller, facts = readUnverifiedFacts(token, signIn.teamClaim) } = accepted ?? {};
+    const verified = await tokens.verify(token).catch((error: unknown) => void problems.push(errorMessage(error)));
+    const caller = verified ?? undefined;
+    const facts = caller ?? readUnverifiedFacts(token, signIn.teamClaim);
     const isForThisServer = facts?.audiences.some(
-      (each) =>
-        each === signIn.audience ||
-        (each.startsWith(publicOrigin) && resourceAt(publicOrigin, each.slice(publicOrigin.length))),
+      (each) => each === signIn.audience || isResourceOf(publicOrigin, each),
     );
     const memberships = caller ? await createTeams(database).findByCaller(caller, caller.groups) : [];
     const teams = memberships.map(({ name }) => name);
@@ -66,7 +61,7 @@ async function checkAccessToken(
           fix: `Required: ${required}.`,
         };
   } catch (error) {
-    return failedCheck("token", error, "Use --token FILE with the path of a file that contains one access token.");
+    return checkFromError("token", error, "Use --token FILE with the path of a file that contains one access token.");
   }
 }
 
@@ -79,7 +74,7 @@ async function checkTeams({ secretKeys }: TeamsSettings, { database }: Deploymen
     const checks = await Promise.all(all.map((team) => checkTeam(team, { secrets }, true)));
     return checks.map((check) => ({ ...check, name: `team ${check.name}` }));
   } catch (error) {
-    return [failedCheck("teams", error, "Check MIC_DATABASE_URL.")];
+    return [checkFromError("teams", error, "Check MIC_DATABASE_URL.")];
   }
 }
 
@@ -90,7 +85,10 @@ export async function examineTeams(environment: NodeJS.ProcessEnv, tokenFile?: s
     settings = readTeamsSettings(environment);
   } catch (error) {
     if (!(error instanceof UsageError)) throw error;
-    return [checkNode(), failedCheck("settings", error, "Set or correct these variables (docs/interface.md, Teams).")];
+    return [
+      checkNode(),
+      checkFromError("settings", error, "Set or correct these variables (docs/interface.md, Teams)."),
+    ];
   }
   const redactor = createRedactor();
   for (const secret of settings.secrets) redactor.add(secret);
@@ -103,15 +101,13 @@ export async function examineTeams(environment: NodeJS.ProcessEnv, tokenFile?: s
       checkNode(),
       checkWarnings(settings.config),
       await runCheck(
-        deployment.check,
         "database",
-        "a durable write succeeded",
+        () => deployment.check().then(() => "a durable write succeeded"),
         "Check MIC_DATABASE_URL and its PostgreSQL servers.",
       ),
       await runCheck(
-        tokens.ready,
         "sign-in",
-        `${settings.signIn.issuer} is reachable, and its tokens can be verified`,
+        () => tokens.ready().then(() => `${settings.signIn.issuer} is reachable, and its tokens can be verified`),
         "Check MIC_AUTH_ISSUER: it must be identical to the iss claim of the access tokens.",
       ),
       ...(await checkTeams(settings, deployment)),

@@ -23,12 +23,11 @@ export function createCallerService(runtime: Runtime): CallerService {
   const actions = new Set<unknown>(runtime.tools.flatMap(({ name, isWrite }) => (isWrite ? [name] : [])));
   return {
     ...createHttpService(runtime),
-    hasTeam: runtime.hooks?.auditor?.team !== "",
+    team: runtime.hooks?.auditor?.team,
     rightFor({ method, params }) {
       const isAction = method === "tools/call" && isJsonObject(params) && actions.has(params["name"]);
       return isAction || method === "tasks/cancel" ? "act" : "read";
     },
-    onRefusal: (refusal) => runtime.hooks?.onRefusal?.(refusal),
   };
 }
 

@@ -2,13 +2,13 @@
 // notified of each change.
 import { isAbsolute } from "node:path";
 import type { Check } from "../../cli/checks.ts";
-import { COMMANDS, parseArguments, TEAM_ACTIONS } from "../../cli/commands.ts";
-import { parseChoice, rephraseFailureForUser } from "../../cli/errors.ts";
+import { type ArgumentsOf, type RunCommand, TEAM_ACTIONS } from "../../cli/commands.ts";
+import { describeError, parseChoice } from "../../cli/errors.ts";
 import { verifyCredentials } from "../../cli/login.ts";
 import { isInteractive, openPrompter, readSecretFromStdin } from "../../cli/prompt.ts";
 import { alignColumns, isTerminal, printOutcome } from "../../cli/terminal.ts";
 import { checkBaseUrl, checkCredential, checkWorkspaceId, UsageError } from "../../core/config.ts";
-import { errorMessage, Failure } from "../../core/failure.ts";
+import { Failure } from "../../core/failure.ts";
 import { formatOperatorTable } from "../../core/table.ts";
 import { formatJson as inJson, quote } from "../../core/untrusted-text.ts";
 import { createAudit } from "../audit.ts";
@@ -26,7 +26,7 @@ import {
   type TeamWithMembers,
 } from "../tenancy/teams.ts";
 
-type TeamFlags = ReturnType<typeof parseArguments<typeof COMMANDS.teams>>["values"];
+type TeamFlags = ArgumentsOf<"teams">["values"];
 
 export interface Manager {
   readonly teams: Teams;
@@ -205,11 +205,6 @@ async function rotateSecret(name: string, flags: TeamFlags, manager: Manager): P
   return 0;
 }
 
-/** `next`: the next step of a Failure, if it has one. */
-export function describeError(error: unknown): { readonly message: string; readonly next?: string | undefined } {
-  return error instanceof Failure ? rephraseFailureForUser(error.facts) : { message: errorMessage(error) };
-}
-
 /** Checks the secret and the members of a team. Errors are part of the result. `shouldVerify`: requests a token from the API. */
 export async function checkTeam(
   team: TeamWithMembers,
@@ -233,6 +228,8 @@ export async function checkTeam(
   return { name, ok: false, detail: `${opened}, but it has no members`, fix };
 }
 
+const NO_TEAMS = "No teams exist. Run mic-mcp teams add to create one.";
+
 /** `name`: empty for all teams. */
 async function checkTeams(
   name: string,
@@ -244,7 +241,7 @@ async function checkTeams(
   const checks = await Promise.all(wanted.map((team) => checkTeam(team, manager, !skipVerify)));
   const ok = checks.every((check) => check.ok);
   if (json) manager.print(inJson({ ok, teams: checks.map(({ name: team, ...check }) => ({ team, ...check })) }));
-  else if (checks.length === 0) manager.print("No teams exist. Run mic-mcp teams add to create one.");
+  else if (checks.length === 0) manager.print(NO_TEAMS);
   else
     for (const { name: team, ok: isOk, detail, fix } of checks)
       manager.print(`${isOk ? "ok   " : "WRONG"} ${team}: ${detail}${fix === undefined ? "" : `\n      -> ${fix}`}`);
@@ -266,14 +263,6 @@ const COLUMNS = ["team", "workspace", "client", "base URL", "claim", "members", 
 
 async function listTeams({ json }: TeamFlags, { teams, print }: Manager): Promise<number> {
   const found = (await teams.list()).map(toListed);
-  if (json) {
-    print(inJson({ teams: found }));
-    return 0;
-  }
-  if (found.length === 0) {
-    print("No teams exist. Run mic-mcp teams add to create one.");
-    return 0;
-  }
   const rows = found.map(({ name, workspaceId, clientId, baseUrl, claim = "", members, secret }) => [
     name,
     workspaceId,
@@ -284,7 +273,9 @@ async function listTeams({ json }: TeamFlags, { teams, print }: Manager): Promis
     "file" in secret ? secret.file : `encrypted with the key ${secret.keyId}`,
   ]);
   const lines = formatOperatorTable(COLUMNS, rows);
-  print(isTerminal(process.stdout) ? alignColumns(lines) : lines);
+  if (json) print(inJson({ teams: found }));
+  else if (found.length === 0) print(NO_TEAMS);
+  else print(isTerminal(process.stdout) ? alignColumns(lines) : lines);
   return 0;
 }
 
@@ -349,8 +340,7 @@ const SUBCOMMAND_HANDLERS: Readonly<Record<TeamSubcommand, SubcommandHandler>> =
  * Runs a subcommand of `mic-mcp teams` and resolves with the exit code. Throws UsageError, and Failure if the database cannot be used or
  * credentials are refused.
  */
-export async function teams(args: readonly string[], environment: NodeJS.ProcessEnv): Promise<number> {
-  const { values, positionals } = parseArguments(COMMANDS.teams, args);
+export const teams: RunCommand<"teams"> = async ({ values, positionals }, environment) => {
   const [argument = "", ...names] = positionals;
   const subcommand = parseChoice("ACTION", argument, TEAM_ACTIONS);
   const settings = readStoreSettings(environment);
@@ -378,14 +368,13 @@ export async function teams(args: readonly string[], environment: NodeJS.Process
     await audit.flush();
     await close();
   }
-}
+};
 
 /**
  * Brings the tables up to date before instances of a new version start. Resolves with the exit code. Throws UsageError, and Failure if the
  * database cannot be used.
  */
-export async function migrate(args: readonly string[], environment: NodeJS.ProcessEnv): Promise<number> {
-  const { values } = parseArguments(COMMANDS.migrate, args);
+export const migrate: RunCommand<"migrate"> = async ({ values }, environment) => {
   const database = openDatabase(readStoreSettings(environment));
   try {
     await database.migrate();
@@ -394,4 +383,4 @@ export async function migrate(args: readonly string[], environment: NodeJS.Proce
   }
   printOutcome(values.json, "The tables are up to date.", { upToDate: true });
   return 0;
-}
+};

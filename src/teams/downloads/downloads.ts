@@ -9,10 +9,12 @@ import type { Log, Runtime } from "../../mcp/runtime.ts";
 import { createToolCall } from "../../mcp/tools/call.ts";
 import { toCsv } from "../../toolkit/save-rows.ts";
 import type { Exchange } from "../../transports/http/exchange.ts";
+import { RequestRefused } from "../../transports/http/responses.ts";
 import type { Audit } from "../audit.ts";
 import type { Encryption } from "../encryption.ts";
 import { SECURITY_HEADERS } from "../frontend/edge.ts";
 import type { ServeDownload } from "../frontend/frontend.ts";
+import { ProviderUnavailable } from "../oauth/provider.ts";
 import type { CallerClaims } from "../tenancy/runtimes.ts";
 import { CSV_TYPE, DOWNLOADS_PATH, Ticket, toValidMediaType } from "./links.ts";
 
@@ -41,22 +43,19 @@ const RETRY_AFTER_SECONDS = 5;
 
 const HEADERS = { ...SECURITY_HEADERS, "content-security-policy": "default-src 'none'; sandbox" };
 
-class DownloadRefused extends Error {
-  override readonly name = "Refused";
-  readonly status: number;
-  readonly headers: Readonly<Record<string, string>>;
-
-  constructor(status: number, message: string, headers: Readonly<Record<string, string>> = {}) {
-    super(message);
-    this.status = status;
-    this.headers = headers;
-  }
+function refuseWithText(
+  status: number,
+  message: string,
+  headers: Readonly<Record<string, string>> = {},
+): RequestRefused {
+  const type = { "content-type": "text/plain; charset=utf-8" };
+  return new RequestRefused(new Response(`${message}\n`, { status, headers: { ...HEADERS, ...type, ...headers } }));
 }
 
-const temporarilyUnavailable = (why: string): DownloadRefused =>
-  new DownloadRefused(503, `${why} Try again.`, { "retry-after": String(RETRY_AFTER_SECONDS) });
+const temporarilyUnavailable = (why: string): RequestRefused =>
+  refuseWithText(503, `${why} Try again.`, { "retry-after": String(RETRY_AFTER_SECONDS) });
 
-const noSuchFile = (): DownloadRefused => new DownloadRefused(404, "The file does not exist.");
+const noSuchFile = (): RequestRefused => refuseWithText(404, "The file does not exist.");
 
 const STATUS: Partial<Readonly<Record<FailureKind, number>>> = { not_found: 404, rate_limited: 503, timeout: 504 };
 
@@ -65,14 +64,8 @@ function toRefusal(error: unknown, { redactor }: Runtime): unknown {
   if (!(error instanceof Failure)) return error;
   const { kind, message, retryAfterSeconds } = error.facts;
   const after = retryAfterSeconds === undefined ? undefined : { "retry-after": String(retryAfterSeconds) };
-  return new DownloadRefused(STATUS[kind] ?? 502, redactor.redact(`The file could not be loaded: ${message}`), after);
+  return refuseWithText(STATUS[kind] ?? 502, redactor.redact(`The file could not be loaded: ${message}`), after);
 }
-
-const toResponse = ({ status, message, headers }: DownloadRefused): Response =>
-  new Response(`${message}\n`, {
-    status,
-    headers: { ...HEADERS, "content-type": "text/plain; charset=utf-8", ...headers },
-  });
 
 interface OpenedFile {
   readonly contentType: string;
@@ -107,21 +100,16 @@ async function regenerateRows(
 
 export function createDownloads(options: DownloadOptions): ServeDownload {
   const { encryption, runtimeOf, links, log, record, traceId, limits = LIMITS } = options;
-  const running = new Map<string, number>();
-  let total = 0;
+  /** The team, or the caller without a team, of each running download. */
+  const running: string[] = [];
 
   /** Occupies a slot, and returns the function that frees it. */
   function acquireSlot(name: string): () => void {
-    const count = running.get(name) ?? 0;
-    if (total >= limits.all || count >= limits.team) throw temporarilyUnavailable("Too many concurrent downloads.");
-    total += 1;
-    running.set(name, count + 1);
-    return () => {
-      total -= 1;
-      const left = (running.get(name) ?? 1) - 1;
-      if (left === 0) running.delete(name);
-      else running.set(name, left);
-    };
+    const count = running.filter((each) => each === name).length;
+    if (running.length >= limits.all || count >= limits.team)
+      throw temporarilyUnavailable("Too many concurrent downloads.");
+    running.push(name);
+    return () => void running.splice(running.indexOf(name), 1);
   }
 
   /**
@@ -170,33 +158,32 @@ export function createDownloads(options: DownloadOptions): ServeDownload {
       });
       recordOutcome((await sendFile(file, ticket.fileName, exchange)) ? "complete" : "interrupted");
     } catch (error) {
-      recordOutcome(`HTTP ${error instanceof DownloadRefused ? error.status : 500}`);
+      recordOutcome(`HTTP ${error instanceof RequestRefused ? error.response.status : 500}`);
       throw error;
     } finally {
       releaseSlot();
     }
   }
 
-  async function serve(exchange: Exchange, callerOf: () => Promise<CallerClaims | Response>): Promise<Response | true> {
-    if (exchange.request.method !== "GET") throw new DownloadRefused(405, "Only GET is allowed.", { allow: "GET" });
+  async function serve(exchange: Exchange, callerOf: () => Promise<CallerClaims>): Promise<void> {
+    if (exchange.request.method !== "GET") throw refuseWithText(405, "Only GET is allowed.", { allow: "GET" });
     const caller = links === "bearer" ? await callerOf() : undefined;
-    if (caller instanceof Response) return caller;
     const decrypted = await encryption.decryptForAny("download", exchange.path.slice(DOWNLOADS_PATH.length), Ticket);
     if (decrypted === "expired")
-      throw new DownloadRefused(410, "This link has expired. Call the tool again for a new link.");
+      throw refuseWithText(410, "This link has expired. Call the tool again for a new link.");
     if (!decrypted || (caller && caller.id !== decrypted.caller)) throw noSuchFile();
     await sendDownload(decrypted.value, caller ?? { id: decrypted.caller, ...decrypted.value.holder }, exchange);
-    return true;
   }
 
   return async (exchange, callerOf) => {
     if (!exchange.path.startsWith(DOWNLOADS_PATH)) return false;
     try {
-      return await serve(exchange, callerOf);
+      await serve(exchange, callerOf);
+      return true;
     } catch (error) {
-      if (error instanceof DownloadRefused) return toResponse(error);
+      if (error instanceof RequestRefused || error instanceof ProviderUnavailable) throw error;
       log.error({ reason: errorMessage(error) }, "download");
-      return toResponse(new DownloadRefused(500, "Internal server error."));
+      throw refuseWithText(500, "Internal server error.");
     }
   };
 }

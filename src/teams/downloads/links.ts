@@ -65,18 +65,11 @@ const tooLong = (): Failure =>
     next: "Request less in one call, such as fewer states, or use a shorter file name.",
   });
 
-type LinkTarget =
-  | { readonly kind: "asset"; readonly fileName: string; readonly assetId: string }
-  | {
-      readonly kind: "rows";
-      readonly fileName: string;
-      readonly tool: string;
-      readonly arguments: Readonly<Record<string, unknown>>;
-    };
+type WithoutHolder<T> = T extends unknown ? Omit<T, "team" | "holder" | "client"> : never;
 
 /** Throws Failure `invalid_arguments` if the ticket would be too long. */
 async function createLink(
-  target: LinkTarget,
+  target: WithoutHolder<Ticket>,
   { encryption, publicUrl, seconds, caller, holder, team, client, now }: LinkOptions,
 ): Promise<Link> {
   const ticket = { ...target, holder, client, ...(team !== undefined && { team }) };

@@ -2,20 +2,24 @@
 import type { IncomingMessage } from "node:http";
 import { isIP } from "node:net";
 import { isLoopback } from "../../core/loopback.ts";
-import { errorResponse } from "../../transports/http/responses.ts";
+import { RequestRefused, refuse } from "../../transports/http/responses.ts";
 import type { TeamsSettings } from "../settings.ts";
 
 export interface EdgeOptions extends Pick<TeamsSettings, "publicOrigin" | "allowedOrigins" | "isTrustedProxy"> {
   /** Called once, with the first peer that sends X-Forwarded-For and is not trusted. */
   readonly onUntrustedProxy?: (peer: string) => void;
+  /** Called with the reason of each refusal. */
+  readonly onRefused?: (reason: string) => void;
 }
 
-/** `refused`: the response to send. `address`: the client's address, as far as trusted balancers report it. */
-export type RequestCheck = { readonly refused: Response; readonly reason?: string } | { readonly address: string };
-
-const ALLOWED_HEADERS = "authorization, content-type, accept, mcp-protocol-version, mcp-method, mcp-name, traceparent";
+const PREFLIGHT_HEADERS = {
+  "access-control-allow-methods": "GET, POST",
+  "access-control-allow-headers":
+    "authorization, content-type, accept, mcp-protocol-version, mcp-method, mcp-name, traceparent",
+  // In seconds.
+  "access-control-max-age": "600",
+};
 const EXPOSED_HEADERS = "www-authenticate";
-const PREFLIGHT_SECONDS = 600;
 
 export const SECURITY_HEADERS = {
   "x-content-type-options": "nosniff",
@@ -39,7 +43,7 @@ const splitList = (headers: readonly string[] | undefined): readonly string[] =>
   (headers ?? []).flatMap((header) => header.split(",").map((entry) => entry.trim()));
 
 export function createEdge(options: EdgeOptions) {
-  const { publicOrigin, allowedOrigins, isTrustedProxy = () => false, onUntrustedProxy } = options;
+  const { publicOrigin, allowedOrigins, isTrustedProxy = () => false, onUntrustedProxy, onRefused } = options;
   const { host: ownHost, protocol } = new URL(publicOrigin);
   const isTls = protocol === "https:";
   const allowed = new Set(allowedOrigins);
@@ -78,27 +82,22 @@ export function createEdge(options: EdgeOptions) {
   }
 
   return {
-    check(request: IncomingMessage): RequestCheck {
+    /** Returns the client's address, as far as trusted balancers report it. Throws RequestRefused, also with the answer to a preflight. */
+    check(request: IncomingMessage): string {
       const peer = normalizeAddress(request.socket.remoteAddress ?? "");
       if (!hasReportedProxy && "x-forwarded-for" in request.headers && !isTrustedProxy(peer)) {
         hasReportedProxy = true;
         onUntrustedProxy?.(peer);
       }
       const reason = findRefusalReason(request, peer);
-      if (reason !== undefined) return { refused: errorResponse(403, reason), reason };
+      if (reason !== undefined) {
+        onRefused?.(reason);
+        throw refuse(403, reason);
+      }
       const isPreflight = "access-control-request-method" in request.headers;
       if (request.method === "OPTIONS" && isPreflight && allowedOriginOf(request) !== undefined)
-        return {
-          refused: new Response(null, {
-            status: 204,
-            headers: {
-              "access-control-allow-methods": "GET, POST",
-              "access-control-allow-headers": ALLOWED_HEADERS,
-              "access-control-max-age": String(PREFLIGHT_SECONDS),
-            },
-          }),
-        };
-      return { address: clientAddress(peer, splitList(request.headersDistinct["x-forwarded-for"])) };
+        throw new RequestRefused(new Response(null, { status: 204, headers: PREFLIGHT_HEADERS }));
+      return clientAddress(peer, splitList(request.headersDistinct["x-forwarded-for"]));
     },
 
     /** Returns the headers of every response. */

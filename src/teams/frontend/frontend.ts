@@ -18,27 +18,27 @@ import {
 } from "../../transports/http/listener.ts";
 import { type HttpService, messagesIn, type RequestOrNotification } from "../../transports/http/port.ts";
 import {
-  errorResponse,
   HEALTH_PATH,
   healthResponse,
   isGetOrHead,
   noSuchPath,
   READY_PATH,
+  RequestRefused,
+  refuse,
   shuttingDown,
   tooManyRequests,
 } from "../../transports/http/responses.ts";
 import type { CallerTrace } from "../audit.ts";
 import type { Caller, Right } from "../caller.ts";
-import { ProviderUnavailable } from "../oauth/provider.ts";
+import { ProviderUnavailable, SigningKeyUnknown } from "../oauth/provider.ts";
 import { checkAll, createHealthCheck, type HealthCheck } from "../readiness.ts";
 import type { CallerClaims } from "../tenancy/runtimes.ts";
 import { createEdge, type EdgeOptions } from "./edge.ts";
-import { type AcquireResult, type CallerLimits, createCallerLimits, type LimitExceeded } from "./limits.ts";
+import { type CallerLimits, createCallerLimits, type RequestedWork } from "./limits.ts";
 import { createRefusals } from "./refusals.ts";
 import {
   createSignIn,
   createWellKnown,
-  providerUnavailable,
   type Resource,
   resourceAt,
   rootResource,
@@ -47,21 +47,16 @@ import {
 import { createStatelessClients } from "./stateless.ts";
 
 export interface CallerService extends HttpService {
-  /** False if the caller belongs to no team, so only geography works. */
-  readonly hasTeam?: boolean;
+  /** Empty if the caller belongs to no team, so only geography works. */
+  readonly team?: string | undefined;
   rightFor(message: RequestOrNotification): Right;
-  /** Called when a message requires a right that the caller does not have. */
-  onRefusal?(refusal: Refusal): void;
 }
 
 /**
- * Serves links to files. Resolves with a response to send, true if it has sent one, or false if the path is not a link. `callerOf`: resolves
- * with the caller of the request's access token, or with the refusal of the token.
+ * Serves links to files. Resolves with whether the path is a link. `callerOf`: resolves with the caller of the request's access token. Both
+ * throw RequestRefused and ProviderUnavailable.
  */
-export type ServeDownload = (
-  exchange: Exchange,
-  callerOf: () => Promise<CallerClaims | Response>,
-) => Promise<Response | boolean>;
+export type ServeDownload = (exchange: Exchange, callerOf: () => Promise<CallerClaims>) => Promise<boolean>;
 
 export interface FrontendOptions extends EdgeOptions, Omit<SignInOptions, "recordRefusal"> {
   /**
@@ -78,25 +73,23 @@ export interface FrontendOptions extends EdgeOptions, Omit<SignInOptions, "recor
   readonly redact: Redact;
   readonly telemetry?: Telemetry | undefined;
   readonly trace?: CallerTrace;
-  /** Called when a caller does not have the right to read. `team`: the team in the path. */
+  /** Called when a caller does not have a right. `team`: their team, or before it is known the team in the path. */
   readonly onRefusal?: (caller: Caller, team: string | undefined, refusal: Refusal) => void;
   monotonicMs(): number;
 }
 
 const RETRY_AFTER_SECONDS = 5;
 
-/**
- * Counts the calls in a body, or detects that it opens a stream. `notes`: the number of notifications, except cancellations, which are
- * never refused.
- */
-function countRequested(body: unknown) {
+/** Counts the work in a body. Cancellations do not count, because they are never refused. */
+function countRequestedWork(body: unknown): RequestedWork {
   const messages = [body].flat();
   const requests = messages.filter((message) => isJSONRPCRequest(message));
   const notes = messages.filter(
     (message) => isJSONRPCNotification(message) && message.method !== "notifications/cancelled",
   ).length;
   const isStream = requests.some(({ method }) => method === "subscriptions/listen");
-  return { calls: isStream ? 0 : requests.length, isStream, notes };
+  const calls = isStream ? 0 : requests.length;
+  return { messages: calls + notes, calls, streams: isStream ? 1 : 0 };
 }
 
 /** Returns the trace context in a message of revision 2026-07-28. Older revisions have it only in the header. */
@@ -107,32 +100,6 @@ function traceparentIn(body: unknown): unknown {
   return isJsonObject(meta) ? meta["traceparent"] : undefined;
 }
 
-/** Keeps the MCP endpoints with requests in flight, one for each service. */
-function createEndpoints() {
-  const endpoints = new Map<HttpService, { readonly mcp: McpEndpoint; requests: number }>();
-  const all = () => [...endpoints.values()].map(({ mcp }) => mcp);
-  return {
-    /** Call `leave` when the request has ended. */
-    acquire(service: HttpService) {
-      const endpoint = endpoints.get(service) ?? {
-        mcp: createEndpoint(service, createStatelessClients(service)),
-        requests: 0,
-      };
-      endpoints.set(service, endpoint);
-      endpoint.requests += 1;
-      const release = (): void => {
-        endpoint.requests -= 1;
-        if (endpoint.requests === 0) endpoints.delete(service);
-      };
-      return { mcp: endpoint.mcp, leave: release };
-    },
-    /** Ends streams only: calls continue. */
-    endStreamsOf: async (service: HttpService) => await endpoints.get(service)?.mcp.endStreams(),
-    endStreams: async () => void (await Promise.all(all().map((mcp) => mcp.endStreams()))),
-    close: async () => void (await Promise.all(all().map((mcp) => mcp.close()))),
-  };
-}
-
 interface AuthenticatedRequest {
   readonly caller: Caller;
   readonly resource: Resource;
@@ -141,45 +108,59 @@ interface AuthenticatedRequest {
 
 function createFrontend(options: FrontendOptions): HttpFrontEnd {
   const { tokens, scopes, signInScopes, publicOrigin, databaseCheck, redact, log, telemetry, trace } = options;
+  const recordRefusal = createRefusals(options);
   const edge = createEdge({
     ...options,
+    onRefused: (reason) => recordRefusal("bad_request_origin", { reason }),
     onUntrustedProxy: (peer) =>
       log.warn(
         { peer },
         "X-Forwarded-For is ignored, because MIC_TRUST_PROXY does not contain the address of its sender",
       ),
   });
-  const recordRefusal = createRefusals(options);
   const signIn = createSignIn({ ...options, recordRefusal });
   const limits = createCallerLimits(options.callerLimits, options.monotonicMs);
-  const endpoints = createEndpoints();
+  const endpoints = new WeakMap<CallerService, McpEndpoint>();
+  const inFlight = new Map<Exchange, CallerService>();
   const supportedScopes = [...new Set([...signInScopes, ...Object.values(scopes)])];
   const wellKnown = createWellKnown({ tokens, scopes: supportedScopes, publicOrigin });
 
-  function limitExceeded({ why, retryAfterSeconds }: LimitExceeded, caller: string, message?: unknown): Response {
+  /** Admits work within the limits of the caller, and returns the function that frees its slots. Throws RequestRefused. */
+  function admit({ id: caller }: Caller, work: RequestedWork, message?: unknown): () => void {
+    const admitted = limits.admit(caller, work);
+    if ("release" in admitted) return admitted.release;
+    const { why, retryAfterSeconds } = admitted;
     recordRefusal("rate_limited", { caller, reason: why });
     const headers = { "retry-after": String(retryAfterSeconds) };
-    return errorResponse(429, `Limit exceeded: ${why}. Try again in ${retryAfterSeconds} s.`, { message, headers });
+    throw refuse(429, `Limit exceeded: ${why}. Try again in ${retryAfterSeconds} s.`, { message, headers });
   }
 
+  function endpointOf(service: CallerService): McpEndpoint {
+    const endpoint = endpoints.get(service) ?? createEndpoint(service, createStatelessClients(service));
+    endpoints.set(service, endpoint);
+    return endpoint;
+  }
+
+  /** Ends streams only: calls continue. */
   options.onRetired?.((service) => {
-    endpoints
-      .endStreamsOf(service)
-      .catch((error: unknown) => log.warn({ reason: errorMessage(error) }, "closing a stream failed"));
+    for (const [{ endStream }, served] of inFlight)
+      if (served === service)
+        endStream?.().catch((error: unknown) => log.warn({ reason: errorMessage(error) }, "closing a stream failed"));
   });
 
-  async function serveMetadata({ request, path }: Exchange): Promise<Response | undefined> {
-    try {
-      return await wellKnown(request.method ?? "", path);
-    } catch (error) {
-      if (!(error instanceof ProviderUnavailable)) throw error;
-      recordRefusal("provider_unavailable", { reason: error.message });
-      return providerUnavailable();
-    }
+  /** Refuses with 503 instead of 401, because clients discard their tokens after a 401, and the tokens may be valid. */
+  function providerRefusal(error: ProviderUnavailable, address: string): RequestRefused {
+    const isKeyUnknown = error instanceof SigningKeyUnknown;
+    recordRefusal(isKeyUnknown ? "signing_key_unknown" : "provider_unavailable", { address, reason: error.message });
+    const seconds = isKeyUnknown ? error.retryAfterSeconds : RETRY_AFTER_SECONDS;
+    const reason = isKeyUnknown
+      ? `The token's signing key is not known yet. Try again in ${seconds} s.`
+      : "The caller could not be authenticated: the identity provider is not available. Try again.";
+    return refuse(503, reason, { headers: { "retry-after": String(seconds) } });
   }
 
-  async function serveDownload(exchange: Exchange, address: string): Promise<Response | boolean | undefined> {
-    if (exchange.phase() === "shutting_down") return shuttingDown();
+  async function serveDownload(exchange: Exchange, address: string): Promise<boolean | undefined> {
+    if (exchange.phase() === "shutting_down") throw new RequestRefused(shuttingDown());
     // A token for any resource is accepted, because the link contains its team.
     const resource = rootResource(publicOrigin);
     const callerOf = async () =>
@@ -193,89 +174,71 @@ function createFrontend(options: FrontendOptions): HttpFrontEnd {
       name: "identity provider",
       log,
       monotonicMs: options.monotonicMs,
-      async run() {
-        await tokens.ready();
-        return undefined;
-      },
+      run: () => tokens.ready().then(() => undefined),
     }),
   };
 
-  /** Counts a refusal for a missing right as a call, so that the rate limit also bounds the rows in the audit. */
-  function refuseWithinRate(caller: Caller, refused: Response, record: () => void, message?: unknown): Response {
-    const exceeded = limits.countMessages(caller.id, 1);
-    if (exceeded) return limitExceeded(exceeded, caller.id, message);
+  /** Counts a refusal for a missing right as a call, so that the rate limit also bounds the rows in the audit. Throws RequestRefused. */
+  function requireRight(caller: Caller, right: Right, resource: Resource, record: () => void, message?: unknown): void {
+    const refused = signIn.refusalFor(caller, right, resource);
+    if (!refused) return;
+    admit(caller, { messages: 1, calls: 0, streams: 0 }, message);
     record();
-    return refused;
+    throw new RequestRefused(refused);
   }
 
-  function requireReader(caller: Caller | Response, resource: Resource): Caller | Response {
-    if (caller instanceof Response) return caller;
-    const refused = signIn.refusalFor(caller, "read", resource);
-    if (!refused) return caller;
-    return refuseWithinRate(caller, refused, () =>
-      options.onRefusal?.(caller, resource.team, { reason: "insufficient_scope" }),
-    );
+  function requireReader(caller: Caller, resource: Resource): Caller {
+    const record = () => options.onRefusal?.(caller, resource.team, { reason: "insufficient_scope" });
+    requireRight(caller, "read", resource, record);
+    return caller;
   }
 
-  /**
-   * Returns a refusal, or undefined. Rights are checked before limits, so a call without the right occupies no slot. `onAcquired`: receives
-   * the function that frees the slot.
-   */
-  function checkRightsAndLimits(
-    { caller, resource, service }: AuthenticatedRequest,
-    body: unknown,
-    onAcquired: (release: () => void) => void,
-  ) {
+  /** Returns the function that frees the slots. Rights are checked before limits, so a call without the right occupies no slot. */
+  function checkRightsAndLimits({ caller, resource, service }: AuthenticatedRequest, body: unknown): () => void {
     for (const { method, params } of messagesIn(body)) {
-      const refused = signIn.refusalFor(caller, service.rightFor({ method, params }), resource);
-      if (!refused) continue;
       const named = method === "tools/call" && isJsonObject(params) ? params["name"] : method;
       const tool = typeof named === "string" ? named : method;
-      return refuseWithinRate(caller, refused, () => service.onRefusal?.({ tool, reason: "insufficient_scope" }), body);
+      const record = () => options.onRefusal?.(caller, service.team, { tool, reason: "insufficient_scope" });
+      requireRight(caller, service.rightFor({ method, params }), resource, record, body);
     }
-    const { calls, isStream, notes } = countRequested(body);
-    const exceeded = notes === 0 ? undefined : limits.countMessages(caller.id, notes);
-    if (exceeded) return limitExceeded(exceeded, caller.id, body);
-    if (calls === 0 && !isStream) return undefined;
-    const acquired: AcquireResult = isStream ? limits.acquireStream(caller.id) : limits.acquireCalls(caller.id, calls);
-    if ("why" in acquired) return limitExceeded(acquired, caller.id, body);
-    onAcquired(acquired.release);
-    return undefined;
+    return admit(caller, countRequestedWork(body), body);
   }
 
   async function dispatch(exchange: Exchange, authenticated: AuthenticatedRequest): Promise<undefined> {
     const { caller, service } = authenticated;
-    const { mcp, leave } = endpoints.acquire(service);
-    const releases = [leave];
+    inFlight.set(exchange, service);
+    let releaseSlot: (() => void) | undefined;
     exchange.redact = service.redact;
     // The stream ends with the token; its client connects again with a new token.
     exchange.streamEndsAt = caller.expiresAt;
     try {
-      const response = await mcp.serve(exchange, {
-        checkRequest: (body) => checkRightsAndLimits(authenticated, body, (each) => void releases.unshift(each)),
+      const response = await endpointOf(service)(exchange, {
+        checkRequest(body) {
+          releaseSlot = checkRightsAndLimits(authenticated, body);
+        },
         ...(trace && { runInContext: (body, serve) => trace.run(traceparentIn(body), serve) }),
       });
       if (response) await exchange.respond(response);
       // A call occupies its slot until its response was sent.
       await exchange.finished;
     } finally {
-      for (const each of releases) each();
+      releaseSlot?.();
+      inFlight.delete(exchange);
     }
   }
 
-  async function authenticate(exchange: Exchange, resource: Resource, address: string): Promise<Response | undefined> {
+  async function authenticate(exchange: Exchange, resource: Resource, address: string): Promise<undefined> {
     const caller = requireReader(await signIn.callerOf(exchange.request, address, resource), resource);
-    if (caller instanceof Response) return caller;
     let service: CallerService | undefined;
     try {
       service = await options.serviceOf(caller, resource.team);
     } catch (error) {
       log.error({ reason: errorMessage(error) }, "checking a caller's team membership failed");
       const headers = { "retry-after": String(RETRY_AFTER_SECONDS) };
-      return errorResponse(503, "Team membership could not be checked. Try again.", { headers });
+      throw refuse(503, "Team membership could not be checked. Try again.", { headers });
     }
-    if (!service) return errorResponse(404, "The team does not exist, or you are not a member of it.");
-    if (service.hasTeam === false) signIn.recordNoTeam(caller, resource);
+    if (!service) throw refuse(404, "The team does not exist, or you are not a member of it.");
+    if (service.team === "") signIn.recordNoTeam(caller, resource);
     return await dispatch(exchange, { caller, resource, service });
   }
 
@@ -288,20 +251,17 @@ function createFrontend(options: FrontendOptions): HttpFrontEnd {
       return exchange.phase() === "serving" && isGetOrHead(method)
         ? await checkAll(checks)
         : healthResponse(method, exchange.phase() !== "serving");
-    const checked = edge.check(request);
-    if ("refused" in checked) {
-      if (checked.refused.status === 403) recordRefusal("bad_request_origin", { reason: checked.reason });
-      return checked.refused;
-    }
+    const address = edge.check(request);
     if (exchange.isOverloaded()) return tooManyRequests();
-    const { address } = checked;
-    const resource = resourceAt(publicOrigin, path);
-    if (resource) return await authenticate(exchange, resource, address);
-    const found = await serveMetadata(exchange);
-    if (found) return found;
-    const handled = await serveDownload(exchange, address);
-    if (handled instanceof Response) return handled;
-    return handled ? undefined : noSuchPath();
+    try {
+      const resource = resourceAt(publicOrigin, path);
+      if (resource) return await authenticate(exchange, resource, address);
+      const found = await wellKnown(method ?? "", path);
+      if (found) return found;
+      return (await serveDownload(exchange, address)) ? undefined : noSuchPath();
+    } catch (error) {
+      throw error instanceof ProviderUnavailable ? providerRefusal(error, address) : error;
+    }
   }
 
   return {
@@ -313,9 +273,6 @@ function createFrontend(options: FrontendOptions): HttpFrontEnd {
       const serve = () => routeRequest(exchange);
       return trace?.run(exchange.request.headers["traceparent"], serve) ?? serve();
     },
-
-    endStreams: endpoints.endStreams,
-    close: endpoints.close,
   };
 }
 

@@ -23,9 +23,16 @@ export interface LimitExceeded {
   readonly why: string;
   readonly retryAfterSeconds: number;
 }
-export type AcquireResult = { readonly release: () => void } | LimitExceeded;
 
-export function createCallerLimits({ rate, calls }: CallerLimits, monotonicMs: () => number) {
+/** The work that one HTTP request asks for. */
+export interface RequestedWork {
+  /** Messages that count toward the rate: calls, and notifications other than cancellations. */
+  readonly messages: number;
+  readonly calls: number;
+  readonly streams: number;
+}
+
+export function createCallerLimits({ rate, calls: maxCalls }: CallerLimits, monotonicMs: () => number) {
   /** A caller that is evicted from this cache starts again with all tokens. */
   const callers = new LRUCache<string, Usage>({ max: MAX_CALLERS });
 
@@ -38,51 +45,33 @@ export function createCallerLimits({ rate, calls }: CallerLimits, monotonicMs: (
     return usage;
   }
 
-  function acquire(usage: Usage, kind: "calls" | "streams", count: number): AcquireResult {
-    usage[kind] += count;
-    return {
-      release() {
-        usage[kind] -= count;
-      },
-    };
-  }
-
-  const checkRate = ({ tokens }: Usage, wanted: number): LimitExceeded | undefined =>
-    tokens < wanted
-      ? {
-          why: `at most ${rate} calls per minute for each caller`,
-          retryAfterSeconds: Math.max(1, Math.ceil(((wanted - tokens) / rate) * 60)),
-        }
-      : undefined;
-
   return {
-    /** Counts messages that occupy no slot, such as notifications. Undefined if they are within the rate. */
-    countMessages(caller: string, count: number): LimitExceeded | undefined {
+    /** Admits all work of one request, or none. A batch with more calls than a limit counts as that limit. */
+    admit(
+      caller: string,
+      { messages, calls, streams }: RequestedWork,
+    ): { readonly release: () => void } | LimitExceeded {
       const usage = usageOf(caller);
-      const wanted = Math.min(count, rate);
-      const exceeded = checkRate(usage, wanted);
-      if (!exceeded) usage.tokens -= wanted;
-      return exceeded;
-    },
-
-    /** Acquires slots for all calls of one request, or for none. A batch with more calls than a limit counts as that limit. */
-    acquireCalls(caller: string, count: number): AcquireResult {
-      const usage = usageOf(caller);
-      const wanted = Math.min(count, rate);
-      const slots = Math.min(count, calls);
-      const exceeded = checkRate(usage, wanted);
-      if (exceeded) return exceeded;
-      if (usage.calls + slots > calls)
-        return { why: `at most ${calls} concurrent calls for each caller`, retryAfterSeconds: 1 };
-      usage.tokens -= wanted;
-      return acquire(usage, "calls", slots);
-    },
-
-    acquireStream(caller: string): AcquireResult {
-      const usage = usageOf(caller);
-      if (usage.streams >= MAX_STREAMS)
+      const wanted = Math.min(messages, rate);
+      const slots = Math.min(calls, maxCalls);
+      if (usage.tokens < wanted)
+        return {
+          why: `at most ${rate} calls per minute for each caller`,
+          retryAfterSeconds: Math.max(1, Math.ceil(((wanted - usage.tokens) / rate) * 60)),
+        };
+      if (usage.calls + slots > maxCalls)
+        return { why: `at most ${maxCalls} concurrent calls for each caller`, retryAfterSeconds: 1 };
+      if (usage.streams + streams > MAX_STREAMS)
         return { why: `at most ${MAX_STREAMS} open streams for each caller`, retryAfterSeconds: 10 };
-      return acquire(usage, "streams", 1);
+      usage.tokens -= wanted;
+      usage.calls += slots;
+      usage.streams += streams;
+      return {
+        release() {
+          usage.calls -= slots;
+          usage.streams -= streams;
+        },
+      };
     },
   };
 }

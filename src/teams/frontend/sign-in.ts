@@ -10,10 +10,10 @@ import {
 } from "@modelcontextprotocol/server";
 import type { Log } from "../../mcp/runtime.ts";
 import { bearerTokenOf } from "../../transports/http/access.ts";
-import { errorResponse, MCP_PATH } from "../../transports/http/responses.ts";
+import { errorResponse, MCP_PATH, RequestRefused } from "../../transports/http/responses.ts";
 import { type Caller, RIGHTS, type Right } from "../caller.ts";
 import { type AccessTokens, readUnverifiedFacts, type TokenFacts } from "../oauth/access-tokens.ts";
-import { ProviderUnavailable, SigningKeyUnknown, TokenRefused } from "../oauth/provider.ts";
+import { TokenRefused } from "../oauth/provider.ts";
 import type { SignInSettings } from "../settings.ts";
 import { TEAM_NAME } from "../tenancy/teams.ts";
 import type { RecordRefusal } from "./refusals.ts";
@@ -39,6 +39,12 @@ export function resourceAt(publicOrigin: string, path: string): Resource | undef
   return TEAM_NAME.test(team) ? createResource(publicOrigin, path, team) : undefined;
 }
 
+/** Whether an audience is the URL of a resource of this deployment. */
+export function isResourceOf(publicOrigin: string, audience: string): boolean {
+  const { origin, pathname } = URL.canParse(audience) ? new URL(audience) : { origin: "", pathname: "" };
+  return origin === publicOrigin && resourceAt(origin, pathname) !== undefined;
+}
+
 export interface SignInOptions extends Pick<SignInSettings, "audience" | "scopes" | "signInScopes" | "teamClaim"> {
   readonly tokens: AccessTokens;
   readonly recordRefusal: RecordRefusal;
@@ -50,26 +56,17 @@ const MAX_LOGGED_CHARS = 200;
 const shorten = (values: readonly string[]): readonly string[] =>
   values.slice(0, MAX_LOGGED).map((value) => value.slice(0, MAX_LOGGED_CHARS));
 
-const RETRY_AFTER_SECONDS = 5;
-
-/** Returns 503 instead of 401, because clients discard their tokens after a 401, and the tokens may be valid. */
-export const providerUnavailable = (): Response =>
-  errorResponse(503, "The caller could not be authenticated: the identity provider is not available. Try again.", {
-    headers: { "retry-after": String(RETRY_AFTER_SECONDS) },
-  });
-
-/** Returns 503 instead of 401, so that clients keep a valid token while the provider's keys change. */
-const signingKeyUnknown = ({ retryAfterSeconds: seconds }: SigningKeyUnknown): Response =>
-  errorResponse(503, `The token's signing key is not known yet. Try again in ${seconds} s.`, {
-    headers: { "retry-after": String(seconds) },
-  });
-
 export function createSignIn(options: SignInOptions) {
   const { tokens, audience, scopes, signInScopes, teamClaim, recordRefusal, log } = options;
 
   /** Describes a token and the required values for the log. Nothing in it is secret, and it does not identify a user. */
-  const describe = (token: Partial<TokenFacts>, { url }: Resource) => ({
-    token: Object.fromEntries(Object.entries(token).map(([name, value]) => [name, shorten([value].flat())])),
+  const describe = ({ issuer, audiences, scopes: granted, groups }: Partial<TokenFacts>, { url }: Resource) => ({
+    token: {
+      ...(issuer !== undefined && { issuer: shorten([issuer]) }),
+      ...(audiences && { audiences: shorten(audiences) }),
+      ...(granted && { scopes: shorten(granted) }),
+      ...(groups && { groups: shorten(groups) }),
+    },
     required: { audiences: [...new Set([url.href, audience])], scopes: Object.values(scopes), groupsClaim: teamClaim },
   });
 
@@ -100,52 +97,41 @@ export function createSignIn(options: SignInOptions) {
       rights,
     );
 
-  /** `isOurs`: whether a token for this audience is accepted. */
+  /** `isOurs`: whether a token for this audience is accepted. Throws RequestRefused and ProviderUnavailable. */
   async function authenticate(
     request: IncomingMessage,
     address: string,
     resource: Resource,
     isOurs: (audience: string) => boolean,
-  ): Promise<Caller | Response> {
+  ): Promise<Caller> {
     const token = bearerTokenOf(request);
     if (token === undefined) {
       recordRefusal("no_token", {});
-      return challengeWithoutToken(resource);
+      throw new RequestRefused(challengeWithoutToken(resource));
     }
     let facts: TokenFacts | undefined;
     try {
-      const accepted = await tokens.verify(token);
-      facts = accepted.facts;
-      if (facts.audiences.some((each) => each === audience || isOurs(each))) return accepted.caller;
+      const caller = await tokens.verify(token);
+      if (caller.audiences.some((each) => each === audience || isOurs(each))) return caller;
+      facts = caller;
       throw new TokenRefused("The token was issued for another server.", "wrong_audience");
     } catch (error) {
-      if (error instanceof SigningKeyUnknown) {
-        recordRefusal("signing_key_unknown", { address, reason: error.message });
-        return signingKeyUnknown(error);
-      }
-      if (error instanceof ProviderUnavailable) {
-        recordRefusal("provider_unavailable", { address, reason: error.message });
-        return providerUnavailable();
-      }
       if (!(error instanceof TokenRefused)) throw error;
       facts ??= readUnverifiedFacts(token, teamClaim);
       recordRefusal(error.reason, { address, reason: error.message, ...describe(facts ?? {}, resource) });
       log.debug({ address, reason: error.message }, "a token was refused");
-      return challenge(OAuthErrorCode.InvalidToken, error.message, resource);
+      throw new RequestRefused(challenge(OAuthErrorCode.InvalidToken, error.message, resource));
     }
   }
 
   return {
-    /** Resolves with the caller, without a check of rights, or with a refusal of the token. */
+    /** Resolves with the caller, without a check of rights. Throws RequestRefused and ProviderUnavailable. */
     callerOf: (request: IncomingMessage, address: string, resource: Resource) =>
       authenticate(request, address, resource, (each) => each === resource.url.href),
 
     /** Like `callerOf`, and accepts a token for any resource of this deployment. */
     callerForAnyResource: (request: IncomingMessage, address: string, resource: Resource) =>
-      authenticate(request, address, resource, (each) => {
-        const { origin, pathname } = URL.canParse(each) ? new URL(each) : { origin: "", pathname: "" };
-        return origin === resource.url.origin && resourceAt(origin, pathname) !== undefined;
-      }),
+      authenticate(request, address, resource, (each) => isResourceOf(resource.url.origin, each)),
 
     /** Undefined if the caller has the right. */
     refusalFor(caller: Caller, needed: Right, resource: Resource): Response | undefined {

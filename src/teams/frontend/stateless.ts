@@ -6,39 +6,24 @@ import { checkLegacyRequest, isInitialize, LegacyTransport } from "../../transpo
 import type { HttpService, LegacyHandler } from "../../transports/http/port.ts";
 import { methodNotAllowed } from "../../transports/http/responses.ts";
 
-interface Closable {
-  close(): Promise<void>;
-}
-
-export function createStatelessClients(service: HttpService): LegacyHandler {
-  const inFlight = new Set<Closable>();
-  return {
-    async serve(exchange, messages) {
-      const { method, headers } = exchange.request;
-      if (method !== "POST") return methodNotAllowed("POST");
-      const refused = checkLegacyRequest(exchange, messages);
-      if (refused) return refused;
-      // Clients send the header since revision 2025-06-18.
-      const protocolVersion = String(headers["mcp-protocol-version"] ?? DEFAULT_NEGOTIATED_PROTOCOL_VERSION);
-      const isFirst = messages.some(isInitialize);
-      const server = await service.createServer({ isFirst, protocolVersion }, "legacy");
-      inFlight.add(server);
-      const transport = new LegacyTransport();
-      transport.onerror = (error) => service.log.debug({ reason: errorMessage(error) }, "protocol");
-      try {
-        await server.connect(transport);
-        return await transport.post(exchange, messages);
-      } finally {
-        // Without a session, a notification cannot cancel the call of another POST. Closing the connection cancels it.
-        inFlight.delete(server);
-        await server.close();
-      }
-    },
-
-    endStreams: () => undefined,
-
-    async close() {
-      await Promise.all([...inFlight].map((server) => server.close()));
-    },
+export const createStatelessClients =
+  (service: HttpService): LegacyHandler =>
+  async (exchange, messages) => {
+    const { method, headers } = exchange.request;
+    if (method !== "POST") return methodNotAllowed("POST");
+    checkLegacyRequest(exchange, messages);
+    // Clients send the header since revision 2025-06-18.
+    const protocolVersion = String(headers["mcp-protocol-version"] ?? DEFAULT_NEGOTIATED_PROTOCOL_VERSION);
+    const isFirst = messages.some(isInitialize);
+    const server = await service.createServer({ isFirst, protocolVersion }, "legacy");
+    exchange.abortCalls = () => server.close();
+    const transport = new LegacyTransport();
+    transport.onerror = (error) => service.log.debug({ reason: errorMessage(error) }, "protocol");
+    try {
+      await server.connect(transport);
+      return await transport.post(exchange, messages);
+    } finally {
+      // Without a session, a notification cannot cancel the call of another POST. Closing the connection cancels it.
+      await server.close();
+    }
   };
-}

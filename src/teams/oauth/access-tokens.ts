@@ -10,18 +10,7 @@ import { createProvider, TokenRefused } from "./provider.ts";
 import { createIntrospection, createJwtVerifier } from "./verifiers.ts";
 
 /** The values of a token that decide about access, as operators need them to find the cause of a refusal. */
-export interface TokenFacts {
-  readonly issuer: string;
-  /** The resources for which it was issued. */
-  readonly audiences: readonly string[];
-  readonly scopes: readonly string[];
-  readonly groups: readonly string[];
-}
-
-export interface AcceptedToken {
-  readonly caller: Caller;
-  readonly facts: TokenFacts;
-}
+export type TokenFacts = Pick<Caller, "issuer" | "audiences" | "scopes" | "groups">;
 
 type ClaimRules = Pick<SignInSettings, "issuer" | "teamClaim" | "scopes">;
 
@@ -100,7 +89,7 @@ export function readUnverifiedFacts(token: string, teamClaim: string): TokenFact
 }
 
 /** `claims`: the claims of a valid token of this issuer. Throws TokenRefused. */
-function toAcceptedToken(claims: unknown, { issuer, teamClaim, scopes }: ClaimRules): AcceptedToken {
+function toCaller(claims: unknown, { issuer, teamClaim, scopes }: ClaimRules): Caller {
   const { data } = Claims.safeParse(claims);
   if (!data) throw new TokenRefused("The token must have the claims sub and exp.");
   if (ID_TOKEN_CLAIMS.some((claim) => claim in data))
@@ -109,17 +98,13 @@ function toAcceptedToken(claims: unknown, { issuer, teamClaim, scopes }: ClaimRu
   // RFC 9449 and RFC 8705: this server does not check proofs of possession, so it must not accept a token that is bound to a key.
   if ("cnf" in data) throw new TokenRefused("The token is bound to a key; an unbound bearer token is required.");
   return {
-    caller: {
-      id: callerId(issuer, data.sub),
-      issuer,
-      subject: data.sub,
-      clientId: data.client_id ?? data.azp ?? data.cid ?? data.appid ?? "",
-      rights: new Set(RIGHTS.filter((right) => facts.scopes.includes(scopes[right]))),
-      scopes: facts.scopes,
-      groups: facts.groups,
-      expiresAt: data.exp * 1_000,
-    },
-    facts: { ...facts, issuer },
+    ...facts,
+    issuer,
+    id: callerId(issuer, data.sub),
+    subject: data.sub,
+    clientId: data.client_id ?? data.azp ?? data.cid ?? data.appid ?? "",
+    rights: new Set(RIGHTS.filter((right) => facts.scopes.includes(scopes[right]))),
+    expiresAt: data.exp * 1_000,
   };
 }
 
@@ -150,32 +135,29 @@ export function createAccessTokens(options: AccessTokenOptions) {
     tokens === "introspection" && client
       ? createIntrospection(provider, { client, cacheMs, now })
       : createJwtVerifier(provider, monotonicMs);
-  const perf = { now };
-  const cache = new LRUCache<string, AcceptedToken>({ max: MAX_CACHED_TOKENS, ttlResolution: 0, perf });
+  const cacheOptions = { max: MAX_CACHED_TOKENS, ttlResolution: 0, perf: { now } };
   /**
    * Tokens that introspection refused, so that a repeated token causes no further request to the provider. This cache is separate, so that
    * refused tokens do not displace accepted ones. JWTs are not in it, because they are checked without a request.
    */
-  const refused = new LRUCache<string, TokenRefused>({
-    max: MAX_CACHED_TOKENS,
-    ttl: REFUSED_CACHE_MS,
-    ttlResolution: 0,
-    perf,
+  const refused = new LRUCache<string, TokenRefused>({ ...cacheOptions, ttl: REFUSED_CACHE_MS });
+  /** By hash. Concurrent requests with the same new token share one check. */
+  const accepted = new LRUCache<string, Caller, string>({
+    ...cacheOptions,
+    ttl: cacheMs,
+    ignoreFetchAbort: true,
+    async fetchMethod(hash, _stale, { options: entry, context: token }) {
+      try {
+        const caller = toCaller(await verifier.verifyClaims(token, hash), options);
+        // A time of 0 would mean that the entry never expires.
+        entry.ttl = Math.max(1, Math.min(cacheMs, caller.expiresAt - now()));
+        return caller;
+      } catch (error) {
+        if (tokens === "introspection" && error instanceof TokenRefused) refused.set(hash, error);
+        throw error;
+      }
+    },
   });
-  /** Concurrent requests with the same new token share one check. */
-  const inFlight = new Map<string, Promise<AcceptedToken>>();
-
-  async function check(token: string, hash: string): Promise<AcceptedToken> {
-    try {
-      const accepted = toAcceptedToken(await verifier.verifyClaims(token, hash), options);
-      const ttl = Math.min(cacheMs, accepted.caller.expiresAt - now());
-      if (ttl > 0) cache.set(hash, accepted, { ttl });
-      return accepted;
-    } catch (error) {
-      if (tokens === "introspection" && error instanceof TokenRefused) refused.set(hash, error);
-      throw error;
-    }
-  }
 
   return {
     /** The metadata document of the identity provider. Throws ProviderUnavailable. */
@@ -183,16 +165,12 @@ export function createAccessTokens(options: AccessTokenOptions) {
     /** Resolves when tokens can be checked. Throws ProviderUnavailable. */
     ready: verifier.ready,
     /** Throws TokenRefused, or ProviderUnavailable if the token cannot be checked. The audience is not checked here. */
-    async verify(token: string): Promise<AcceptedToken> {
+    async verify(token: string): Promise<Caller> {
       if (token.length > MAX_TOKEN_CHARS) throw new TokenRefused("The token is too long.");
       const hash = hashToken(token);
-      const known = cache.get(hash);
-      if (known) return known;
       const refusal = refused.get(hash);
       if (refusal) throw refusal;
-      const checking = inFlight.get(hash) ?? check(token, hash).finally(() => inFlight.delete(hash));
-      inFlight.set(hash, checking);
-      return await checking;
+      return await accepted.forceFetch(hash, { context: token });
     },
   };
 }

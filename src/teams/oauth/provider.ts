@@ -1,7 +1,6 @@
 // Connects to the organization's identity provider: reads its metadata, sends requests to it, and defines the errors of token checks.
 import * as z from "zod/v4";
 import { ResponseTooLarge, type Transport, TransportError } from "../../api-client/transport.ts";
-import { memoizeUntilFailure } from "../../core/async.ts";
 import { errorMessage } from "../../core/failure.ts";
 import { isSecureUrl } from "../../core/loopback.ts";
 
@@ -133,19 +132,22 @@ export function createProvider({ issuer, transport, monotonicMs }: ProviderOptio
     throw new ProviderUnavailable(`the identity provider is not available: ${reasons.join("; ")}`);
   }
 
-  let pendingMetadata = memoizeUntilFailure(fetchMetadata);
+  let reading: Promise<ProviderMetadata> | undefined;
+  function readMetadata(): Promise<ProviderMetadata> {
+    reading ??= fetchMetadata().finally(() => (reading = undefined));
+    return reading;
+  }
 
   return {
     issuer,
     fetch,
     /** Cached after the first successful read. Throws ProviderUnavailable. */
     async metadata(): Promise<ProviderMetadata> {
-      if (cachedMetadata === undefined) return await pendingMetadata.get();
+      if (cachedMetadata === undefined) return await readMetadata();
       if (monotonicMs() - readAtMs > METADATA_REFRESH_MS) {
         // Refreshed in the background: the cached metadata stays valid if this fails.
         readAtMs = monotonicMs();
-        pendingMetadata = memoizeUntilFailure(fetchMetadata);
-        pendingMetadata.get().catch(() => undefined);
+        readMetadata().catch(() => undefined);
       }
       return cachedMetadata;
     },

@@ -20,61 +20,45 @@ export const COOLDOWN_TABLES = { api_cooldowns: "team TEXT PRIMARY KEY, until_at
 
 const Row = z.object({ left_ms: z.number() });
 
-interface CachedCooldown {
-  /** By the clock of this instance, in milliseconds since 1970. It never decreases. */
-  untilAt: number;
-  readAt: number;
-  reading: Promise<void> | undefined;
-}
-
 export function createCooldowns({ database: { query }, now }: Options) {
-  const teams = new Map<string, CachedCooldown>();
-
-  function getOrCreateCached(team: string): CachedCooldown {
-    const known = teams.get(team) ?? { untilAt: 0, readAt: Number.NEGATIVE_INFINITY, reading: undefined };
-    teams.set(team, known);
-    return known;
-  }
-
-  async function read(team: string, known: CachedCooldown): Promise<void> {
-    known.readAt = now();
-    try {
-      const [row] = await query(`SELECT until_at - ${POSTGRES_CLOCK} AS left_ms FROM api_cooldowns WHERE team = $1`, [
-        team,
-      ]);
-      if (row !== undefined) known.untilAt = Math.max(known.untilAt, now() + Row.parse(row).left_ms);
-    } catch {
-      // Without the database, the last known value applies.
-    }
-    known.reading = undefined;
-  }
-
-  const write = (team: string, ms: number) =>
-    query(
-      `INSERT INTO api_cooldowns (team, until_at) VALUES ($1, ${POSTGRES_CLOCK} + CAST($2 AS BIGINT))
-       ON CONFLICT (team) DO UPDATE SET until_at = GREATEST(api_cooldowns.until_at, excluded.until_at)`,
-      [team, ms],
-    );
+  /** Functions that return the end of each team's cooldown by the clock of this instance, in milliseconds since 1970. */
+  const ends = new Map<string, () => number>();
 
   return {
     /** Remaining milliseconds of the longest cooldown of any team that this instance has read or recorded. */
-    longestMs: (): number =>
-      [...teams.values()].reduce((longest, { untilAt }) => Math.max(longest, untilAt - now()), 0),
+    longestMs: (): number => Math.max(0, ...[...ends.values()].map((end) => end() - now())),
 
+    /** Opens the cooldown of a team. Each one that is opened reads the row again. */
     forTeam(team: string): Cooldown {
+      /** Never decreases. */
+      let untilAt = 0;
+      let readAt = Number.NEGATIVE_INFINITY;
+      let reading: Promise<void> | undefined;
+      ends.set(team, () => untilAt);
+
+      async function read(): Promise<void> {
+        readAt = now();
+        const sql = `SELECT until_at - ${POSTGRES_CLOCK} AS left_ms FROM api_cooldowns WHERE team = $1`;
+        const [row] = await query(sql, [team]);
+        if (row !== undefined) untilAt = Math.max(untilAt, now() + Row.parse(row).left_ms);
+      }
+
       return {
         async leftMs() {
-          const known = getOrCreateCached(team);
-          if (now() - known.readAt >= REFRESH_MS) known.reading ??= read(team, known);
-          if (known.reading) await withTimeoutFallback(known.reading, undefined, TIMEOUT_MS);
-          return known.untilAt - now();
+          if (now() - readAt >= REFRESH_MS) reading ??= read().finally(() => (reading = undefined));
+          // Without the database, the last known value applies.
+          if (reading) await withTimeoutFallback(reading, undefined, TIMEOUT_MS);
+          return untilAt - now();
         },
         async record(ms) {
-          const known = getOrCreateCached(team);
-          known.untilAt = Math.max(known.untilAt, now() + ms);
+          untilAt = Math.max(untilAt, now() + ms);
+          const writing = query(
+            `INSERT INTO api_cooldowns (team, until_at) VALUES ($1, ${POSTGRES_CLOCK} + CAST($2 AS BIGINT))
+             ON CONFLICT (team) DO UPDATE SET until_at = GREATEST(api_cooldowns.until_at, excluded.until_at)`,
+            [team, Math.round(ms)],
+          );
           // If this fails, the cooldown applies to this instance only.
-          const writing = write(team, Math.round(ms)).catch(() => undefined);
-          await withTimeoutFallback(writing, undefined, TIMEOUT_MS);
+          await withTimeoutFallback(writing, [], TIMEOUT_MS);
         },
       };
     },

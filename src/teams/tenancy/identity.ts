@@ -10,8 +10,6 @@ import type { Redactor } from "../../credentials/redaction.ts";
 import type { Secrets } from "./secrets.ts";
 import type { Team, Teams } from "./teams.ts";
 
-export type TeamIdentity = ReturnType<typeof createTeamIdentity>;
-
 interface TeamIdentityOptions {
   readonly team: Team;
   readonly find: Teams["find"];

@@ -1,7 +1,5 @@
-// Creates the parts of the runtime of a caller without a team: geography works, and calls that need a team's credentials return an error
-// with the next step.
-import type { ServiceActions } from "../../actions/service-actions.ts";
-import type { TokenSource } from "../../api-client/client.ts";
+// Creates the identity of a caller without a team: geography works, and calls that need a team's credentials return an error with the
+// next step.
 import { type Failure, forbidden } from "../../core/failure.ts";
 import { formatToken, quote } from "../../core/untrusted-text.ts";
 import type { Identity } from "../../credentials/identity.ts";
@@ -55,31 +53,5 @@ export function createFailingIdentity(failure: Failure, baseUrl: () => Promise<s
     workspaceId: refuse,
     verifyLogin: () => undefined,
     invalidateCachedLogin: () => undefined,
-  };
-}
-
-export const createFailingTokenSource = (failure: Failure): TokenSource => ({
-  get: async () => {
-    throw failure;
-  },
-  mayHaveExpired: () => false,
-  discard: () => undefined,
-});
-
-export function createFailingActions(failure: Failure): ServiceActions {
-  const refuse = async (): Promise<never> => {
-    throw failure;
-  };
-  return {
-    perform: refuse,
-    findExisting: refuse,
-    findArguments: refuse,
-    recordOutcome: refuse,
-    list: refuse,
-    listUnresolved: refuse,
-    find: refuse,
-    countUnresolved: refuse,
-    readHistory: refuse,
-    findManyCreationArguments: refuse,
   };
 }

@@ -1,4 +1,5 @@
 // Caches one runtime for each caller and OAuth client in a team: it is created at the first call, and dropped when the team changes.
+import { isDeepStrictEqual } from "node:util";
 import { LRUCache } from "lru-cache";
 import type { Caller } from "../caller.ts";
 import { type Member, type Membership, TEAM_NAME, type Team, type Teams } from "./teams.ts";
@@ -25,106 +26,97 @@ export type CallerClaims = Pick<Caller, "id" | "issuer" | "subject" | "groups">;
 /** Creates the parts of a team (`P`) and the runtimes of callers (`R`). */
 export interface RuntimeFactory<P, R> {
   openTeam(team: Team): P;
+  /** Opens the parts of a caller without a team. */
+  openWithoutTeam(reason: NoTeamReason): P;
   /** Called when the team was removed: its parts must refuse all calls from now on. */
   revokeTeam(parts: P): void;
-  createTeamRuntime(parts: P, caller: RuntimeCaller): R;
-  createRuntimeWithoutTeam(caller: RuntimeCaller, why: NoTeamReason): R;
+  createRuntime(parts: P, caller: RuntimeCaller): R;
 }
 
 interface Options<P, R> {
-  readonly teams: Pick<Teams, "find" | "findByCaller">;
+  readonly teams: Pick<Teams, "find" | "findByCaller" | "readVersions">;
   readonly now: () => number;
   /** Maximum number of teams whose parts are cached. */
   readonly maxTeams: number;
   readonly factory: RuntimeFactory<P, R>;
 }
 
-/** A notice announces a change immediately; this limit is for an instance that missed the notice. */
+/** Changes are detected earlier by `refresh`; this limit applies while the database cannot be read. */
 const MEMBERSHIP_CACHE_MS = 30_000;
 const MAX_MEMBERSHIPS = 10_000;
 /** Maximum number of cached runtimes, with about 50 KB each. */
 const MAX_RUNTIMES = 2_000;
 
-interface CachedTeam<P> {
-  readonly loading: Promise<{ readonly parts: P; readonly changedAt: number } | undefined>;
-  /** Set when the team was loaded. */
-  parts?: P;
+interface OpenedTeam<P> {
+  readonly name: string;
+  readonly changedAt: number;
+  readonly parts: P;
 }
 
 export function createRuntimes<P, R>({ teams, now, maxTeams, factory }: Options<P, R>) {
-  const membershipCache = new LRUCache<string, Promise<readonly Membership[]>>({
+  // A read that fails is not cached. A read that began before its entry was removed is returned, but not cached.
+  const memberships = new LRUCache<string, readonly Membership[], CallerClaims>({
     max: MAX_MEMBERSHIPS,
     ttl: MEMBERSHIP_CACHE_MS,
     ttlResolution: 0,
     perf: { now },
+    ignoreFetchAbort: true,
+    fetchMethod: (_key, _stale, { context: caller }) => teams.findByCaller(caller, caller.groups),
   });
-  const teamCache = new LRUCache<string, CachedTeam<P>>({ max: maxTeams });
-  const runtimes = new LRUCache<string, { readonly parts: P | undefined; readonly runtime: R }>({ max: MAX_RUNTIMES });
-
+  const openedTeams = new LRUCache<string, OpenedTeam<P>>({
+    max: maxTeams,
+    ignoreFetchAbort: true,
+    async fetchMethod(name) {
+      const team = await teams.find(name);
+      return team && { name, changedAt: team.changedAt, parts: factory.openTeam(team) };
+    },
+  });
+  /** `team` is undefined for a caller without a team. */
+  const runtimes = new LRUCache<string, { readonly team: OpenedTeam<P> | undefined; readonly runtime: R }>({
+    max: MAX_RUNTIMES,
+  });
+  let versions: ReadonlyMap<string, number> = new Map();
   const retiredListeners = new Set<(runtime: R) => void>();
 
   /** Rejects with the errors of the database; the next call tries again. */
-  function findMemberships(caller: CallerClaims): Promise<readonly Membership[]> {
-    const name = JSON.stringify([caller.id, caller.groups]);
-    const cached = membershipCache.get(name);
-    if (cached) return cached;
-    const pendingMemberships = teams.findByCaller(caller, caller.groups);
-    membershipCache.set(name, pendingMemberships);
-    pendingMemberships.catch(() => membershipCache.get(name) === pendingMemberships && membershipCache.delete(name));
-    return pendingMemberships;
+  const findMemberships = (caller: CallerClaims): Promise<readonly Membership[]> =>
+    memberships.forceFetch(JSON.stringify([caller.id, caller.groups]), { context: caller });
+
+  async function openTeam({ name, changedAt }: Membership): Promise<OpenedTeam<P> | undefined> {
+    const team = await openedTeams.fetch(name);
+    // The team may have changed after it was opened.
+    return team && team.changedAt < changedAt ? await openedTeams.fetch(name, { forceRefresh: true }) : team;
   }
 
-  function loadTeam(name: string): CachedTeam<P> {
-    const loading = teams.find(name).then((team) => {
-      if (!team) return undefined;
-      entry.parts = factory.openTeam(team);
-      return { parts: entry.parts, changedAt: team.changedAt };
-    });
-    const entry: CachedTeam<P> = { loading };
-    return entry;
-  }
-
-  async function loadParts({ name, changedAt }: Pick<Membership, "name" | "changedAt">): Promise<P | undefined> {
-    const team = teamCache.get(name) ?? loadTeam(name);
-    teamCache.set(name, team);
-    const evict = () => teamCache.get(name) === team && teamCache.delete(name);
-    const found = await team.loading.catch((error: unknown) => {
-      evict();
-      throw error;
-    });
-    if (found && found.changedAt >= changedAt) return found.parts;
-    // The team was changed or added again since it was loaded, and the notice was missed.
-    evict();
-    return found && (await loadParts({ name, changedAt }));
-  }
-
-  /** `key`: the value on which the runtime depends, in addition to the caller. */
-  function getOrCreateRuntime(caller: RuntimeCaller, key: unknown, parts: P | undefined, create: () => R): R {
-    const name = JSON.stringify([caller.id, caller.clientId, key]);
+  /** `key`: the values on which the runtime depends, in addition to the caller and the parts of the team. */
+  function getOrCreateRuntime(
+    { id, clientId, issuer, subject }: Member & Pick<RuntimeCaller, "id" | "clientId">,
+    groups: readonly string[],
+    key: unknown,
+    team: OpenedTeam<P> | undefined,
+    openParts: () => P,
+  ): R {
+    const name = JSON.stringify([id, clientId, groups, key]);
     const known = runtimes.get(name);
-    if (known && known.parts === parts) return known.runtime;
-    const runtime = create();
-    runtimes.set(name, { parts, runtime });
+    if (known && known.team === team) return known.runtime;
+    const runtime = factory.createRuntime(openParts(), { id, clientId, issuer, subject, groups });
+    runtimes.set(name, { team, runtime });
     return runtime;
   }
 
-  function getRuntimeWithoutTeam(
-    { id, clientId, issuer, subject }: Omit<RuntimeCaller, "groups">,
-    why: NoTeamReason,
-  ): R {
-    const caller = { id, clientId, issuer, subject, groups: [] };
-    return getOrCreateRuntime(caller, why, undefined, () => factory.createRuntimeWithoutTeam(caller, why));
+  const getRuntimeWithoutTeam = (caller: Omit<RuntimeCaller, "groups">, reason: NoTeamReason): R =>
+    getOrCreateRuntime(caller, [], reason, undefined, () => factory.openWithoutTeam(reason));
+
+  /** Undefined if the team does not exist any more. */
+  async function getTeamRuntime(caller: Omit<RuntimeCaller, "groups">, membership: Membership): Promise<R | undefined> {
+    const team = await openTeam(membership);
+    const groups = membership.claim === undefined ? [] : [membership.claim];
+    return team && getOrCreateRuntime(caller, groups, team.name, team, () => team.parts);
   }
 
-  function getTeamRuntime(
-    { id, clientId, issuer, subject }: Omit<RuntimeCaller, "groups">,
-    team: Membership,
-    parts: P,
-  ): R {
-    const caller = { id, clientId, issuer, subject, groups: team.claim === undefined ? [] : [team.claim] };
-    return getOrCreateRuntime(caller, [team.name, caller.groups], parts, () =>
-      factory.createTeamRuntime(parts, caller),
-    );
+  function retire(key: string, runtime: R): void {
+    runtimes.delete(key);
+    for (const listener of retiredListeners) listener(runtime);
   }
 
   return {
@@ -134,14 +126,13 @@ export function createRuntimes<P, R>({ teams, now, maxTeams, factory }: Options<
      */
     async get(caller: Caller, team: string | undefined): Promise<R | undefined> {
       if (team !== undefined && !TEAM_NAME.test(team)) return undefined;
-      const callerMemberships = await findMemberships(caller);
-      const [only, ...more] =
-        team === undefined ? callerMemberships : callerMemberships.filter(({ name }) => name === team);
-      const { issuer, subject } = caller;
+      const all = await findMemberships(caller);
+      const [only, ...more] = team === undefined ? all : all.filter(({ name }) => name === team);
       if (more.length > 0)
-        return getRuntimeWithoutTeam(caller, { why: "in several", names: callerMemberships.map(({ name }) => name) });
-      const parts = only && (await loadParts(only));
-      if (only && parts !== undefined) return getTeamRuntime(caller, only, parts);
+        return getRuntimeWithoutTeam(caller, { why: "in several", names: all.map(({ name }) => name) });
+      const runtime = only && (await getTeamRuntime(caller, only));
+      if (runtime !== undefined) return runtime;
+      const { issuer, subject } = caller;
       return getRuntimeWithoutTeam(
         caller,
         team === undefined ? { why: "in none", issuer, subject } : { why: "not in it", name: team, issuer, subject },
@@ -156,29 +147,32 @@ export function createRuntimes<P, R>({ teams, now, maxTeams, factory }: Options<
       const linked = { ...caller, clientId: "" };
       if (team === undefined) return getRuntimeWithoutTeam(linked, { why: "in none" });
       const membership = (await findMemberships(caller)).find(({ name }) => name === team);
-      const parts = membership && (await loadParts(membership));
-      return parts && getTeamRuntime(linked, membership, parts);
+      return membership && (await getTeamRuntime(linked, membership));
     },
 
-    /** Call this when a team has changed. Calls in flight continue with its old parts, unless the team was removed. */
-    async invalidateTeam(name: string): Promise<void> {
-      const before = teamCache.get(name);
-      teamCache.delete(name);
-      membershipCache.clear();
-      const old = await before?.loading.catch(() => undefined);
-      if (!old) return;
-      for (const [key, { parts, runtime }] of [...runtimes.entries()]) {
-        if (parts !== old.parts) continue;
-        runtimes.delete(key);
-        for (const listener of retiredListeners) listener(runtime);
+    /**
+     * Reads which teams have changed, and drops what is cached about them. Calls in flight continue with the old parts of a team, unless
+     * it was removed. Rejects with the errors of the database.
+     */
+    async refresh(): Promise<void> {
+      const current = await teams.readVersions();
+      if (!isDeepStrictEqual(current, versions)) memberships.clear();
+      versions = current;
+      const dropped = [
+        ...[...openedTeams.values()].map((team) => ({ team, drop: () => openedTeams.delete(team.name) })),
+        ...[...runtimes.entries()].map(([key, { team, runtime }]) => ({ team, drop: () => retire(key, runtime) })),
+      ];
+      for (const { team, drop } of dropped) {
+        if (team === undefined || current.get(team.name) === team.changedAt) continue;
+        drop();
+        // The team may have been added and opened after the changes were read.
+        if (!current.has(team.name) && !(await teams.find(team.name))) factory.revokeTeam(team.parts);
       }
-      if (!(await teams.find(name))) factory.revokeTeam(old.parts);
     },
 
     /** Calls `listener` with each runtime that is not used for new requests any more, because its team has changed. */
     onRetired: (listener: (runtime: R) => void) => void retiredListeners.add(listener),
 
-    getCachedTeams: (): readonly P[] =>
-      [...teamCache.values()].flatMap(({ parts }) => (parts === undefined ? [] : [parts])),
+    getCachedTeams: (): readonly P[] => [...openedTeams.values()].map(({ parts }) => parts),
   };
 }

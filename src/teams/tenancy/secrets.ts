@@ -33,18 +33,13 @@ export function keyIdOf(encrypted: string): string | undefined {
 export type Secrets = ReturnType<typeof createSecrets>;
 
 export function createSecrets({ encryption, now }: { readonly encryption: Encryption; readonly now: () => number }) {
-  const files = new LRUCache<string, Promise<string>>({
+  const files = new LRUCache<string, string>({
     max: MAX_FILES,
     ttl: FILE_CACHE_MS,
     ttlResolution: 0,
     perf: { now },
+    fetchMethod: async (path) => (await readFile(path, "utf8")).replace(/\r?\n$/, ""),
   });
-
-  function readSecretFile(path: string): Promise<string> {
-    const text = files.get(path) ?? readFile(path, "utf8").then((content) => content.replace(/\r?\n$/, ""));
-    if (!files.has(path)) files.set(path, text);
-    return text;
-  }
 
   return {
     /** Throws Failure `not_configured` with the reason. The message never quotes the secret. */
@@ -58,7 +53,7 @@ export function createSecrets({ encryption, now }: { readonly encryption: Encryp
         }
       let text: string;
       try {
-        text = await readSecretFile(secret.file);
+        text = await files.forceFetch(secret.file);
       } catch (error) {
         throw unreadable(team, `${quote(secret.file)} cannot be read (${errorCode(error) || errorMessage(error)})`);
       }

@@ -3,9 +3,6 @@
 import * as z from "zod/v4";
 import { type Database, POSTGRES_CLOCK, type SqlValue } from "../../actions/store/database.ts";
 
-/** Each change sends the team's name on this channel to all instances. */
-export const TEAMS_CHANNEL = "mic_teams";
-
 /** A name is part of a URL, /mcp/{team}. */
 export const TEAM_NAME = /^[a-z0-9][a-z0-9-]{0,62}$/;
 
@@ -70,10 +67,13 @@ const Row = z
   });
 
 const MemberRow = z.object({ team: z.string(), issuer: z.string(), subject: z.string() });
-const MembershipRow = z.object({ name: z.string(), changed_at: z.int(), claim: z.string().nullable() });
+const VersionRow = z.object({ name: z.string(), changed_at: z.int() });
+const MembershipRow = VersionRow.extend({ claim: z.string().nullable() });
 
-/** Completes a statement whose CTE is named `changed`: returns the names of the changed teams, and notifies every instance. */
-const NOTIFY = `SELECT name, pg_notify('${TEAMS_CHANNEL}', name) FROM changed`;
+/** Sets the time of a change, which instances compare. It increases with each change. */
+const SET_CHANGED = `changed_at = GREATEST(teams.changed_at + 1, ${POSTGRES_CLOCK})`;
+/** Completes a statement whose CTE `members` changes the members of a team. */
+const SET_TEAM_CHANGED = `UPDATE teams SET ${SET_CHANGED} FROM members WHERE name = members.team RETURNING name`;
 
 const encryptedTextOf = (secret: StoredSecret): string | null => ("encrypted" in secret ? secret.encrypted : null);
 const filePathOf = (secret: StoredSecret): string | null => ("file" in secret ? secret.file : null);
@@ -82,8 +82,9 @@ export type Teams = ReturnType<typeof createTeams>;
 
 /** `query`: runs statements on a database with the tables above. The methods throw its errors. */
 export function createTeams({ query }: Pick<Database, "query">) {
+  /** Returns whether the statement has changed a row. */
   const executeChange = async (sql: string, values: readonly SqlValue[]): Promise<boolean> =>
-    (await query(`WITH changed AS (${sql}) ${NOTIFY}`, values)).length > 0;
+    (await query(sql, values)).length > 0;
 
   async function find(name: string): Promise<Team | undefined> {
     const [row] = await query(`SELECT ${COLUMNS} FROM teams WHERE name = $1`, [name]);
@@ -106,6 +107,12 @@ export function createTeams({ query }: Pick<Database, "query">) {
     async findFirstBaseUrl(): Promise<string | undefined> {
       const [row] = await query(`SELECT ${COLUMNS} FROM teams ORDER BY created_at, name LIMIT 1`);
       return row && Row.parse(row).baseUrl;
+    },
+
+    /** When each team, or its members, last changed. */
+    async readVersions(): Promise<ReadonlyMap<string, number>> {
+      const rows = await query("SELECT name, changed_at FROM teams");
+      return new Map(rows.map((row) => VersionRow.parse(row)).map(({ name, changed_at }) => [name, changed_at]));
     },
 
     /** The teams whose claim value is among `groups`, and the teams that list the caller as a member. Sorted by name. */
@@ -139,17 +146,15 @@ export function createTeams({ query }: Pick<Database, "query">) {
 
     /** False if the team does not exist. */
     setClaim: (name: string, claim: string): Promise<boolean> =>
-      executeChange(`UPDATE teams SET claim = $2, changed_at = ${POSTGRES_CLOCK} WHERE name = $1 RETURNING name`, [
-        name,
-        claim,
-      ]),
+      executeChange(`UPDATE teams SET claim = $2, ${SET_CHANGED} WHERE name = $1 RETURNING name`, [name, claim]),
 
     /** Returns the members who were not listed before. */
     async addMembers(name: string, members: readonly Member[]): Promise<readonly Member[]> {
       const added: Member[] = [];
       for (const member of members) {
         const isNew = await executeChange(
-          "INSERT INTO team_members (team, issuer, subject) VALUES ($1, $2, $3) ON CONFLICT DO NOTHING RETURNING team AS name",
+          `WITH members AS (INSERT INTO team_members (team, issuer, subject) VALUES ($1, $2, $3) ON CONFLICT DO NOTHING RETURNING team)
+           ${SET_TEAM_CHANGED}`,
           [name, member.issuer, member.subject],
         );
         if (isNew) added.push(member);
@@ -160,7 +165,8 @@ export function createTeams({ query }: Pick<Database, "query">) {
     /** False if the member was not listed. */
     removeMember: (name: string, { issuer, subject }: Member): Promise<boolean> =>
       executeChange(
-        "DELETE FROM team_members WHERE team = $1 AND issuer = $2 AND subject = $3 RETURNING team AS name",
+        `WITH members AS (DELETE FROM team_members WHERE team = $1 AND issuer = $2 AND subject = $3 RETURNING team)
+         ${SET_TEAM_CHANGED}`,
         [name, issuer, subject],
       ),
 
@@ -171,11 +177,11 @@ export function createTeams({ query }: Pick<Database, "query">) {
     /** False if the team does not exist. */
     replaceSecret: (name: string, secret: StoredSecret): Promise<boolean> =>
       executeChange(
-        `UPDATE teams SET encrypted_secret = $2, secret_file = $3, changed_at = ${POSTGRES_CLOCK} WHERE name = $1 RETURNING name`,
+        `UPDATE teams SET encrypted_secret = $2, secret_file = $3, ${SET_CHANGED} WHERE name = $1 RETURNING name`,
         [name, encryptedTextOf(secret), filePathOf(secret)],
       ),
 
-    /** Stores the same secret after re-encryption, without a notice. False if the stored secret is not `before` any more. */
+    /** Stores the same secret after re-encryption, which is not a change of the team. False if the stored secret is not `before` any more. */
     async replaceEncrypted(name: string, before: string, encrypted: string): Promise<boolean> {
       const sql = "UPDATE teams SET encrypted_secret = $3 WHERE name = $1 AND encrypted_secret = $2 RETURNING name";
       return (await query(sql, [name, before, encrypted])).length > 0;

@@ -10,26 +10,25 @@ import { endianness } from "node:os";
 import { UsageError } from "../../core/config.ts";
 import { hostOfOrigin, isLoopback, LOOPBACK_NAMES, parseHostHeader, toUrlHost } from "../../core/loopback.ts";
 import type { Log } from "../../mcp/runtime.ts";
-import { errorResponse } from "./responses.ts";
+import { refuse } from "./responses.ts";
 
-/** Returns the refusal of a request that is not allowed; undefined if it is allowed. */
-export type AccessCheck = (request: IncomingMessage) => Response | undefined;
+/** Throws RequestRefused for a request that is not allowed. */
+export type AccessCheck = (request: IncomingMessage) => void;
 
 /**
  * Refuses DNS rebinding: a web page can make a browser send requests here under a host name that its owner points at this machine.
  * So Host must name this machine, and so must Origin if it is present.
  */
-export function checkHost({ headersDistinct, socket }: IncomingMessage): Response | undefined {
+export function checkHost({ headersDistinct, socket }: IncomingMessage): void {
   const names = [...LOOPBACK_NAMES, toUrlHost(socket.localAddress ?? "")];
   const { host: [host = "", ...more] = [], origin: origins = [] } = headersDistinct;
   const { name, port } = parseHostHeader(host);
   if (more.length > 0 || name === "" || !names.includes(name))
-    return errorResponse(403, `The Host header must name this machine: ${[...new Set(names)].join(", ")}.`);
+    throw refuse(403, `The Host header must name this machine: ${[...new Set(names)].join(", ")}.`);
   if (port !== undefined && port !== socket.localPort)
-    return errorResponse(403, `The port in the Host header must be ${socket.localPort}.`);
+    throw refuse(403, `The port in the Host header must be ${socket.localPort}.`);
   if (!origins.every((origin) => names.includes(parseHostHeader(hostOfOrigin(origin)).name)))
-    return errorResponse(403, "The Origin header must be absent or name this machine.");
-  return undefined;
+    throw refuse(403, "The Origin header must be absent or name this machine.");
 }
 
 const BEARER = /^bearer +(\S+)$/i;
@@ -49,11 +48,11 @@ function createTokenCheck(token: string): AccessCheck {
   return (request) => {
     const presented = bearerTokenOf(request);
     // The digests have equal lengths, so the time of the comparison reveals nothing about the token.
-    if (presented !== undefined && timingSafeEqual(digest(presented), expected)) return undefined;
+    if (presented !== undefined && timingSafeEqual(digest(presented), expected)) return;
     // RFC 6750, section 3.1: the challenge contains an error only if the request contains a token.
     const challenge = presented === undefined ? REALM : `${REALM}, error="invalid_token"`;
     const reason = "This server requires its token: Authorization: Bearer <MIC_HTTP_TOKEN>.";
-    return errorResponse(401, reason, { headers: { "www-authenticate": challenge } });
+    throw refuse(401, reason, { headers: { "www-authenticate": challenge } });
   };
 }
 
@@ -117,7 +116,7 @@ function createUserCheck(own: number, log: Log): AccessCheck {
   return ({ socket }) => {
     if (!refusalReasons.has(socket)) refusalReasons.set(socket, findRefusalReason(socket));
     const reason = refusalReasons.get(socket);
-    return reason === undefined ? undefined : errorResponse(403, reason);
+    if (reason !== undefined) throw refuse(403, reason);
   };
 }
 

@@ -9,31 +9,23 @@ const MAX_BATCH = 100;
 
 /** In both hooks, `body` is the parsed JSON of a POST. */
 export interface EndpointHooks {
-  /** Refuses a request that the client is not allowed to make, before it has any effect. */
-  readonly checkRequest?: (body: unknown) => Response | undefined;
+  /** Throws RequestRefused for a request that the client is not allowed to make, before it has any effect. */
+  readonly checkRequest?: (body: unknown) => void;
   /** Wraps the handling of a body, including `checkRequest`. */
   readonly runInContext?: (body: unknown, serve: () => Promise<Response | undefined>) => Promise<Response | undefined>;
 }
 
-export interface McpEndpoint {
-  /** Resolves with undefined after the response was sent, or with a response that the caller sends. */
-  serve(exchange: Exchange, hooks?: EndpointHooks): Promise<Response | undefined>;
-  /** Ends the streams on which clients only listen. */
-  endStreams(): Promise<void>;
-  /** Aborts calls in flight. */
-  close(): Promise<void>;
-}
+/** Resolves with undefined after the response was sent, or with a response that the caller sends. */
+export type McpEndpoint = (exchange: Exchange, hooks?: EndpointHooks) => Promise<Response | undefined>;
 
-export function createEndpoint(service: HttpService, legacy: LegacyHandler): McpEndpoint {
-  const modern = createModernHandler(service);
+export function createEndpoint(service: HttpService, serveLegacy: LegacyHandler): McpEndpoint {
+  const serveModern = createModernHandler(service);
 
   async function handlePost(
     exchange: Exchange,
     { checkRequest, runInContext }: EndpointHooks,
   ): Promise<Response | undefined> {
-    const read = await exchange.readJson();
-    if (read instanceof Response) return read;
-    const { body } = read;
+    const body = await exchange.readJson();
     const bodies: readonly unknown[] = Array.isArray(body) ? body : [body];
     // Notifications and responses are still accepted, so that calls in flight can be canceled and can receive the user's answers.
     if (exchange.phase() === "shutting_down" && bodies.some((message) => isJSONRPCRequest(message)))
@@ -41,8 +33,7 @@ export function createEndpoint(service: HttpService, legacy: LegacyHandler): Mcp
     if (bodies.length > MAX_BATCH)
       return errorResponse(400, `Invalid Request: Batch must not exceed ${MAX_BATCH} messages`);
     const serve = async (): Promise<Response | undefined> => {
-      const refused = checkRequest?.(body);
-      if (refused) return refused;
+      checkRequest?.(body);
       const { "mcp-protocol-version": version, "mcp-method": method, "mcp-name": name } = exchange.request.headers;
       const { kind } = classifyInboundRequest({
         httpMethod: "POST",
@@ -52,29 +43,16 @@ export function createEndpoint(service: HttpService, legacy: LegacyHandler): Mcp
         body,
       });
       return kind === "legacy"
-        ? await legacy.serve(exchange, bodies.map(parseJSONRPCMessage))
-        : await modern.serve(exchange, body);
+        ? await serveLegacy(exchange, bodies.map(parseJSONRPCMessage))
+        : await serveModern(exchange, body);
     };
     return await (runInContext?.(body, serve) ?? serve());
   }
 
-  return {
-    async serve(exchange, hooks = {}) {
-      const { method } = exchange.request;
-      if (method === "POST") return await handlePost(exchange, hooks);
-      if (method !== "GET" && method !== "DELETE") return methodNotAllowed("GET, POST, DELETE");
-      return exchange.phase() === "shutting_down" && method === "GET"
-        ? shuttingDown()
-        : await legacy.serve(exchange, []);
-    },
-
-    async endStreams() {
-      legacy.endStreams();
-      await modern.endStreams();
-    },
-
-    async close() {
-      await Promise.all([legacy.close(), modern.close()]);
-    },
+  return async (exchange, hooks = {}) => {
+    const { method } = exchange.request;
+    if (method === "POST") return await handlePost(exchange, hooks);
+    if (method !== "GET" && method !== "DELETE") return methodNotAllowed("GET, POST, DELETE");
+    return exchange.phase() === "shutting_down" && method === "GET" ? shuttingDown() : await serveLegacy(exchange, []);
   };
 }

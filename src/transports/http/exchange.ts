@@ -4,7 +4,7 @@ import type { IncomingMessage, ServerResponse } from "node:http";
 import { isJsonContentType, ProtocolErrorCode } from "@modelcontextprotocol/server";
 import { readBody } from "../../core/read-body.ts";
 import { findExceededLimit, type Redact, redactEvents } from "../../mcp/messages.ts";
-import { errorResponse, type Phase } from "./responses.ts";
+import { type Phase, RequestRefused, refuse } from "./responses.ts";
 
 const MAX_BODY_BYTES = 4 * 1024 * 1024;
 /** Time for a refused client that is still sending to read the refusal. */
@@ -40,8 +40,10 @@ export class Exchange {
   /** Resolves at the end of the response: true if all of it was written to the client's connection. */
   readonly finished: Promise<boolean>;
   redact: Redact;
-  /** Whether the response is a stream on which the client only listens. */
-  isStream = false;
+  /** Ends the response; defined if it is a stream on which the client only listens. */
+  endStream: (() => Promise<void>) | undefined;
+  /** Aborts the calls in the request; defined while they are in flight. */
+  abortCalls: (() => Promise<void>) | undefined;
   /** When an event stream has to end, in milliseconds since 1970. Undefined: no limit. */
   streamEndsAt: number | undefined;
   readonly #response: ServerResponse;
@@ -74,23 +76,23 @@ export class Exchange {
     return this.#response.statusCode;
   }
 
-  /** Returns the parsed body of a POST, or the response that refuses it. */
-  async readJson(): Promise<{ readonly body: unknown } | Response> {
+  /** Returns the parsed body of a POST. Throws RequestRefused. */
+  async readJson(): Promise<unknown> {
     const { "content-type": type, "content-encoding": encoding = "identity" } = this.request.headers;
-    if (!isJsonContentType(type ?? null)) return errorResponse(415, "The Content-Type must be application/json.");
-    if (encoding !== "identity") return errorResponse(415, "The body must not have a Content-Encoding.");
+    if (!isJsonContentType(type ?? null)) throw refuse(415, "The Content-Type must be application/json.");
+    if (encoding !== "identity") throw refuse(415, "The body must not have a Content-Encoding.");
     const bytes = await readBody(this.request, MAX_BODY_BYTES);
-    if (bytes === "too large") return errorResponse(413, `The body must not be longer than ${MAX_BODY_BYTES} bytes.`);
-    if (bytes === undefined) return errorResponse(400, "The body is incomplete.");
+    if (bytes === "too large") throw refuse(413, `The body must not be longer than ${MAX_BODY_BYTES} bytes.`);
+    if (bytes === undefined) throw refuse(400, "The body is incomplete.");
     try {
       const text = utf8.decode(bytes);
       const exceeded = findExceededLimit(text);
-      if (exceeded !== undefined) return errorResponse(400, exceeded, { code: ProtocolErrorCode.InvalidRequest });
-      return { body: JSON.parse(text) };
-    } catch {
-      return errorResponse(400, "Parse error: the body is not valid JSON in UTF-8.", {
-        code: ProtocolErrorCode.ParseError,
-      });
+      if (exceeded !== undefined) throw refuse(400, exceeded, { code: ProtocolErrorCode.InvalidRequest });
+      return JSON.parse(text);
+    } catch (error) {
+      if (error instanceof RequestRefused) throw error;
+      const code = ProtocolErrorCode.ParseError;
+      throw refuse(400, "Parse error: the body is not valid JSON in UTF-8.", { code });
     }
   }
 

@@ -13,7 +13,7 @@ import {
 import { formatJson } from "../../core/untrusted-text.ts";
 import { canceledId, withLegacyCode } from "../../mcp/messages.ts";
 import type { Exchange } from "./exchange.ts";
-import { errorResponse } from "./responses.ts";
+import { errorResponse, refuse } from "./responses.ts";
 
 /** After this time without an answer, the response becomes an event stream and its headers are sent. */
 const STREAM_AFTER_MS = 1_000;
@@ -26,22 +26,20 @@ const STREAM_TYPE = "text/event-stream";
 
 type Headers = Readonly<Record<string, string>>;
 
-/** Checks the headers and the batch of a request. Returns the refusal; undefined if the request may be served. */
-export function checkLegacyRequest({ request }: Exchange, messages: readonly JSONRPCMessage[]): Response | undefined {
+/** Checks the headers and the batch of a request. Throws RequestRefused. */
+export function checkLegacyRequest({ request }: Exchange, messages: readonly JSONRPCMessage[]): void {
   const { accept = "", "mcp-protocol-version": version } = request.headers;
   if (request.method === "POST" && !(accept.includes(JSON_TYPE) && accept.includes(STREAM_TYPE)))
-    return errorResponse(406, `Not Acceptable: Client must accept both ${JSON_TYPE} and ${STREAM_TYPE}`);
+    throw refuse(406, `Not Acceptable: Client must accept both ${JSON_TYPE} and ${STREAM_TYPE}`);
   if (request.method === "GET" && !accept.includes(STREAM_TYPE))
-    return errorResponse(406, `Not Acceptable: Client must accept ${STREAM_TYPE}`);
-  if (messages.length > 1 && messages.some((message) => isInitialize(message)))
-    return errorResponse(400, "Invalid Request: Only one initialization request is allowed", {
-      code: ProtocolErrorCode.InvalidRequest,
-    });
-  if (messages.some(isInitialize) || version === undefined) return undefined;
+    throw refuse(406, `Not Acceptable: Client must accept ${STREAM_TYPE}`);
+  const code = ProtocolErrorCode.InvalidRequest;
+  if (messages.length > 1 && messages.some(isInitialize))
+    throw refuse(400, "Invalid Request: Only one initialization request is allowed", { code });
+  if (messages.some(isInitialize) || version === undefined) return;
   const supported = SUPPORTED_PROTOCOL_VERSIONS.join(", ");
-  return SUPPORTED_PROTOCOL_VERSIONS.some((each) => each === version)
-    ? undefined
-    : errorResponse(400, `Bad Request: Unsupported protocol version: ${version} (supported versions: ${supported})`);
+  if (!SUPPORTED_PROTOCOL_VERSIONS.some((each) => each === version))
+    throw refuse(400, `Bad Request: Unsupported protocol version: ${version} (supported versions: ${supported})`);
 }
 
 export const isInitialize = (message: JSONRPCMessage): boolean =>
@@ -157,15 +155,12 @@ export class LegacyTransport implements Transport {
   /** Serves a GET: one stream for each session at a time, until the client or the server ends it. */
   async listen(exchange: Exchange): Promise<Response | undefined> {
     if (this.#listenStream) return errorResponse(409, "Conflict: Only one SSE stream is allowed per session");
-    exchange.isStream = true;
-    this.#listenStream = new Reply(exchange, this.#headers, []);
+    const stream = new Reply(exchange, this.#headers, []);
+    exchange.endStream = async () => stream.end();
+    this.#listenStream = stream;
     await exchange.finished;
     this.#listenStream = undefined;
     return undefined;
-  }
-
-  endListenStream(): void {
-    this.#listenStream?.end();
   }
 
   async send(message: JSONRPCMessage, options?: { readonly relatedRequestId?: RequestId }): Promise<void> {
@@ -187,7 +182,7 @@ export class LegacyTransport implements Transport {
     this.#closed = true;
     for (const reply of new Set(this.#replies.values())) reply.end();
     this.#replies.clear();
-    this.endListenStream();
+    this.#listenStream?.end();
     this.onclose?.();
   }
 }

@@ -6,10 +6,9 @@ import { setTimeout as sleep } from "node:timers/promises";
 import { errorMessage } from "../../core/failure.ts";
 import { toUrlHost } from "../../core/loopback.ts";
 import type { Log } from "../../mcp/runtime.ts";
-import type { McpEndpoint } from "./endpoint.ts";
 import { Exchange, type ExchangeOptions } from "./exchange.ts";
 import type { HttpService } from "./port.ts";
-import { errorResponse, MCP_PATH, type Phase } from "./responses.ts";
+import { errorResponse, MCP_PATH, type Phase, RequestRefused } from "./responses.ts";
 
 export interface ListenerLimits {
   readonly maxConnections: number;
@@ -39,11 +38,12 @@ const ABORT_GRACE_MS = 250;
 
 /** Checks access to the server and serves the requests that are allowed. */
 export interface HttpFrontEnd
-  extends Pick<McpEndpoint, "endStreams" | "close">,
-    Pick<HttpService, "redact" | "log" | "telemetry">,
+  extends Pick<HttpService, "redact" | "log" | "telemetry">,
     Partial<Pick<ExchangeOptions, "headers" | "closesConnection">> {
-  /** Resolves with undefined after the response was sent, or with a response that the caller sends. */
+  /** Resolves with undefined after the response was sent, or with a response that the caller sends. May throw RequestRefused. */
   serve(exchange: Exchange): Promise<Response | undefined>;
+  /** Closes what outlives an exchange. */
+  close?(): Promise<void>;
 }
 
 export interface ListenOptions {
@@ -156,9 +156,10 @@ export async function startServer(
       const response = await (telemetry?.runHttpRequest(request.headers, serveExchange) ?? serveExchange());
       if (response) await exchange.respond(response);
     } catch (error) {
+      const isRefusal = error instanceof RequestRefused;
       // An internal error is logged; the client gets no details.
-      log.error({ reason: errorMessage(error) }, "request failed");
-      await exchange.respond(errorResponse(500, "Internal server error"));
+      if (!isRefusal) log.error({ reason: errorMessage(error) }, "request failed");
+      await exchange.respond(isRefusal ? error.response : errorResponse(500, "Internal server error"));
     }
     const isComplete = await exchange.finished;
     const route = ROUTES.find(([path]) => path.test(exchange.path))?.[1];
@@ -205,8 +206,8 @@ export async function startServer(
   // Each exchange adds a `close` listener to its connection, and a client may pipeline many requests.
   server.on("connection", (socket) => socket.setMaxListeners(0));
   const port = await listen(server, listenOptions, log);
-  const countStreams = () => [...exchanges.keys()].filter(({ isStream }) => isStream).length;
-  const unregisterStreamsGauge = telemetry?.registerGauge("mic.http.streams", countStreams);
+  const findStreams = () => [...exchanges.keys()].filter(({ endStream }) => endStream !== undefined);
+  const unregisterStreamsGauge = telemetry?.registerGauge("mic.http.streams", () => findStreams().length);
 
   return {
     url: `http://${toUrlHost(listenOptions.address)}:${port}${MCP_PATH}`,
@@ -214,9 +215,10 @@ export async function startServer(
       phase = "draining";
       if (delayMs > 0) await sleep(delayMs, undefined, { signal: abortNow }).catch(() => undefined);
       phase = "shutting_down";
-      await frontEnd.endStreams();
+      await Promise.all(findStreams().map((exchange) => exchange.endStream?.()));
       await waitForExchanges(withinMs, abortNow);
-      await frontEnd.close();
+      await Promise.all([...exchanges.keys()].map((exchange) => exchange.abortCalls?.()));
+      await frontEnd.close?.();
       await waitForExchanges(ABORT_GRACE_MS);
       server.close();
       server.closeAllConnections();

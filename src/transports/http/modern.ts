@@ -65,7 +65,6 @@ export function createModernHandler(service: HttpService) {
       },
     );
   const calls = createHandler();
-  const streams = new Set<McpHttpHandler>();
 
   /**
    * The SDK acknowledges every resource in the request that it receives. So it receives the request when no change can be missed,
@@ -79,38 +78,26 @@ export function createModernHandler(service: HttpService) {
     try {
       const parsedBody = await watchRequestedResources(message, subscriptions);
       if (exchange.phase() === "shutting_down") return shuttingDown(message);
-      exchange.isStream = true;
-      streams.add(handler);
+      exchange.endStream = handler.close;
       await exchange.respond(await handler.fetch(toWebRequest(exchange), { parsedBody }));
       return undefined;
     } catch (error) {
       return toErrorResponse(200, toListenError(error), message);
     } finally {
       subscriptions.close();
-      streams.delete(handler);
       await handler.close();
     }
   }
 
-  return {
-    /** Resolves with undefined after the response was sent, or with a response that the caller sends. `body`: the parsed JSON of a POST. */
-    async serve(exchange: Exchange, body: unknown): Promise<Response | undefined> {
-      const message = ListenRequest.safeParse(body).data;
-      if (message) return await listen(exchange, message);
-      const response = await calls.fetch(toWebRequest(exchange), { parsedBody: body });
-      return response.status === CLOSED_UNANSWERED
-        ? errorResponse(503, "The server is shutting down.", { message: body })
-        : response;
-    },
-
-    /** Ends subscriptions/listen streams; their clients receive the end of the stream. */
-    async endStreams(): Promise<void> {
-      await Promise.all([...streams].map((handler) => handler.close()));
-    },
-
-    /** Aborts calls in flight and ends streams. */
-    async close(): Promise<void> {
-      await Promise.all([calls, ...streams].map((handler) => handler.close()));
-    },
+  /** Resolves with undefined after the response was sent, or with a response that the caller sends. `body`: the parsed JSON of a POST. */
+  return async (exchange: Exchange, body: unknown): Promise<Response | undefined> => {
+    const message = ListenRequest.safeParse(body).data;
+    if (message) return await listen(exchange, message);
+    // At a shutdown, all calls are aborted.
+    exchange.abortCalls = calls.close;
+    const response = await calls.fetch(toWebRequest(exchange), { parsedBody: body });
+    return response.status === CLOSED_UNANSWERED
+      ? errorResponse(503, "The server is shutting down.", { message: body })
+      : response;
   };
 }

@@ -39,12 +39,8 @@ export interface HttpService {
   readonly telemetry?: Telemetry | undefined;
 }
 
-/** Serves clients of revisions before 2026-07-28. */
-export interface LegacyHandler {
-  /** Resolves with undefined after the response was sent, or with a response that the caller sends. `messages`: those of a POST. */
-  serve(exchange: Exchange, messages: readonly JSONRPCMessage[]): Promise<Response | undefined>;
-  /** Ends the streams on which clients only listen. */
-  endStreams(): void;
-  /** Aborts calls in flight. */
-  close(): Promise<void>;
-}
+/**
+ * Serves clients of revisions before 2026-07-28. Resolves with undefined after the response was sent, or with a response that the caller
+ * sends. `messages`: those of a POST.
+ */
+export type LegacyHandler = (exchange: Exchange, messages: readonly JSONRPCMessage[]) => Promise<Response | undefined>;

@@ -34,6 +34,20 @@ export const errorResponse = (
 ): Response =>
   Response.json({ jsonrpc: "2.0", id: idOf(message), error: { code, message: reason, data } }, { status, headers });
 
+/** Ends the handling of a request with a response, which the listener sends. */
+export class RequestRefused extends Error {
+  override readonly name = "RequestRefused";
+  readonly response: Response;
+
+  constructor(response: Response) {
+    super(`the request was refused with HTTP ${response.status}`);
+    this.response = response;
+  }
+}
+
+export const refuse = (...response: Parameters<typeof errorResponse>): RequestRefused =>
+  new RequestRefused(errorResponse(...response));
+
 export const methodNotAllowed = (allowed: string): Response =>
   errorResponse(405, `Method not allowed. Allowed methods: ${allowed}.`, { headers: { allow: allowed } });
 

@@ -60,7 +60,8 @@ const maxConnectionsFor = (sessions: number): number => 2 * sessions + 56;
 /** Serves one HttpService to clients on this machine. Rejects with the reason if it cannot listen. */
 export function startHttpServer(service: HttpService, options: HttpOptions): Promise<HttpServer> {
   const { log, redact, readiness, telemetry } = service;
-  const endpoint = createEndpoint(service, createSessions(service, options));
+  const sessions = createSessions(service, options);
+  const serveMcp = createEndpoint(service, sessions.serve);
   const checkAccess = createAccessCheck(options.token, log);
   const frontEnd = {
     log,
@@ -68,17 +69,16 @@ export function startHttpServer(service: HttpService, options: HttpOptions): Pro
     telemetry,
     async serve(exchange) {
       const { request, path, phase } = exchange;
-      const refused = checkHost(request) ?? checkAccess(request);
-      if (refused) return refused;
+      checkHost(request);
+      checkAccess(request);
       if (exchange.isOverloaded()) return tooManyRequests();
       if (path === HEALTH_PATH) return healthResponse(request.method, phase() === "shutting_down");
       if (path === READY_PATH) return await readinessResponse(request.method, phase(), readiness);
-      return path === MCP_PATH ? await endpoint.serve(exchange) : noSuchPath();
+      return path === MCP_PATH ? await serveMcp(exchange) : noSuchPath();
     },
     // A refused client must not keep its connection, because the number of connections is limited.
     closesConnection: (status) => status === 401 || status === 403,
-    endStreams: endpoint.endStreams,
-    close: endpoint.close,
+    close: sessions.close,
   } satisfies HttpFrontEnd;
   const limits = { ...LISTENER_LIMITS, maxConnections: maxConnectionsFor(options.maxSessions), ...options.limits };
   return startServer(frontEnd, { ...options, limits });

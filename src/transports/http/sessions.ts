@@ -5,8 +5,8 @@ import { errorMessage } from "../../core/failure.ts";
 import type { Subscriptions } from "../../mcp/resources/subscriptions.ts";
 import type { Exchange } from "./exchange.ts";
 import { checkLegacyRequest, isInitialize, LegacyTransport } from "./legacy-transport.ts";
-import type { HttpService, LegacyHandler } from "./port.ts";
-import { errorResponse } from "./responses.ts";
+import type { HttpService } from "./port.ts";
+import { refuse } from "./responses.ts";
 
 const SESSION_NOT_FOUND = -32001;
 
@@ -25,7 +25,7 @@ interface Session {
   idle?: NodeJS.Timeout;
 }
 
-export function createSessions(service: HttpService, { maxSessions, sessionIdleMs }: SessionLimits): LegacyHandler {
+export function createSessions(service: HttpService, { maxSessions, sessionIdleMs }: SessionLimits) {
   /** Sessions by id. Idle sessions are in the order in which they became idle. */
   const sessions = new Map<string, Session>();
 
@@ -80,7 +80,7 @@ export function createSessions(service: HttpService, { maxSessions, sessionIdleM
   async function startSession(exchange: Exchange, messages: readonly JSONRPCMessage[]): Promise<Response | undefined> {
     if (!ensureCapacity()) {
       const reason = `All ${maxSessions} sessions are in use (MIC_HTTP_MAX_SESSIONS). Try again after a client disconnects.`;
-      return errorResponse(503, reason, { message: messages[0], headers: { "retry-after": "10" } });
+      throw refuse(503, reason, { message: messages[0], headers: { "retry-after": "10" } });
     }
     const id = crypto.randomUUID();
     const transport = new LegacyTransport(id);
@@ -109,26 +109,22 @@ export function createSessions(service: HttpService, { maxSessions, sessionIdleM
   }
 
   return {
-    async serve(exchange, messages) {
+    async serve(exchange: Exchange, messages: readonly JSONRPCMessage[]): Promise<Response | undefined> {
       const { method, headers } = exchange.request;
-      const refused = checkLegacyRequest(exchange, messages);
-      if (refused) return refused;
+      checkLegacyRequest(exchange, messages);
       const { "mcp-session-id": id } = headers;
       const [message] = messages;
       if (id === undefined) {
         if (messages.some(isInitialize)) return await startSession(exchange, messages);
-        return errorResponse(400, "The Mcp-Session-Id header is required. Send initialize to start a session.", {
-          message,
-        });
+        throw refuse(400, "The Mcp-Session-Id header is required. Send initialize to start a session.", { message });
       }
       const session = sessions.get(String(id));
       if (!session) {
         const reason =
           "Session not found; it may have ended. Start a new session: send initialize without the Mcp-Session-Id header.";
-        return errorResponse(404, reason, { code: SESSION_NOT_FOUND, message });
+        throw refuse(404, reason, { code: SESSION_NOT_FOUND, message });
       }
-      if (messages.some(isInitialize))
-        return errorResponse(400, "Invalid Request: Server already initialized", { message });
+      if (messages.some(isInitialize)) throw refuse(400, "Invalid Request: Server already initialized", { message });
       if (method !== "DELETE")
         return await serveInSession(String(id), session, () =>
           method === "GET" ? session.transport.listen(exchange) : session.transport.post(exchange, messages),
@@ -137,11 +133,8 @@ export function createSessions(service: HttpService, { maxSessions, sessionIdleM
       return new Response(null);
     },
 
-    endStreams() {
-      for (const { transport } of sessions.values()) transport.endListenStream();
-    },
-
-    async close() {
+    /** Ends all sessions, which aborts their calls. */
+    async close(): Promise<void> {
       await Promise.all([...sessions.keys()].map(endSession));
     },
   };

@@ -4,7 +4,6 @@ import type { ServiceActions } from "../../../src/actions/service-actions.ts";
 import { CALL_LIMIT_MS, type Timing } from "../../../src/api-client/attempts.ts";
 import { createApiClient } from "../../../src/api-client/client.ts";
 import { Failure } from "../../../src/core/failure.ts";
-import { createFailingTokenSource } from "../../../src/teams/tenancy/no-team.ts";
 import { createRecipeOfferCache, createRetryCache } from "../../../src/toolkit/caches.ts";
 import { retryMany } from "../../../src/toolkit/jobs/retrying.ts";
 import type { ToolCall } from "../../../src/toolkit/tool-call.ts";
@@ -46,9 +45,11 @@ function createSlowService(retryMs: number) {
     },
   };
   // The jobs must not be read, so the API decides about each retry.
-  const tokens = createFailingTokenSource(
-    new Failure({ kind: "forbidden", message: "No.", retryable: true, sideEffect: "none" }),
-  );
+  const tokens = {
+    get: () => Promise.reject(new Failure({ kind: "forbidden", message: "No.", retryable: true, sideEffect: "none" })),
+    mayHaveExpired: failIfUsed,
+    discard: failIfUsed,
+  };
   const transport = { exchange: failIfUsed, openStream: failIfUsed, proxyFor: failIfUsed, close: failIfUsed };
   const service = createApiClient({ baseUrl: async () => "https://mic.example", tokens, transport, timing });
   return { sentAt, timing, ports: { service, actions, offers: createRecipeOfferCache(), retries: createRetryCache() } };
