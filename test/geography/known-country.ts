@@ -1,6 +1,6 @@
 // A country whose lists have all been read: the emulator's, optionally with other names.
 import { type DistrictsResponse, PLAYGROUND_CONTRACT, type State } from "../../src/contract/playground.ts";
-import { readDistricts, readStates } from "../../src/emulator/geography/catalogue.ts";
+import { readDistricts, readStates } from "../../src/emulator/catalogue.ts";
 import type { Country } from "../../src/geography/country.ts";
 
 export interface ListedDistrict {

@@ -3,7 +3,7 @@ import fc from "fast-check";
 import { describe, expect, test } from "vitest";
 import type { State } from "../../src/contract/playground.ts";
 import { Failure } from "../../src/core/failure.ts";
-import { readStates } from "../../src/emulator/geography/catalogue.ts";
+import { readStates } from "../../src/emulator/catalogue.ts";
 import type { Country } from "../../src/geography/country.ts";
 import { describeFinding, findDistrict } from "../../src/geography/find-districts.ts";
 import { formatNumber } from "../../src/geography/format.ts";

@@ -1,7 +1,7 @@
 // Tests the public record of names: its tables are well-formed, consistent, and cite their sources.
 import { readFileSync } from "node:fs";
 import { describe, expect, test } from "vitest";
-import { readDistricts, readStates } from "../../src/emulator/geography/catalogue.ts";
+import { readDistricts, readStates } from "../../src/emulator/catalogue.ts";
 import { fold } from "../../src/geography/names/name-forms.ts";
 
 type Row = Readonly<Record<string, string>>;
@@ -35,7 +35,9 @@ const toNameRows = (row: Row, cell = ""): readonly Row[] =>
     return { district, state, name, kind, since, source };
   });
 
-const districts = readTable("districts.tsv", ["district", "state", "otherNames", "towns", "localNames"]);
+const districts = readTable("districts.tsv", [
+  ...["district", "state", "lgdCode", "mandalCount", "otherNames", "towns", "localNames"],
+]);
 const names = districts.flatMap((row) => toNameRows(row, row["otherNames"]));
 /** One row for each name in an Indian script. */
 const localNames: readonly Row[] = districts.flatMap(({ district = "", state = "", localNames: text = "" }) =>
@@ -46,7 +48,9 @@ const localNames: readonly Row[] = districts.flatMap(({ district = "", state = "
 );
 const headquarters = districts.flatMap((row) => toNameRows(row, row["towns"]));
 const changes = readTable("new-districts.tsv", ["district", "state", "status", "year", "partOf", "source"]);
-const states = readTable("states.tsv", ["state", "otherNames"]).flatMap((row) => toNameRows(row, row["otherNames"]));
+const states = readTable("states.tsv", ["state", "code", "lgdCode", "otherNames"]).flatMap((row) =>
+  toNameRows(row, row["otherNames"]),
+);
 const sources = readTable("sources.tsv", ["id", "title", "publisher", "year", "address"]);
 
 const toKey = (...parts: readonly (string | undefined)[]): string => parts.join("\t");

@@ -1,6 +1,6 @@
 // Reads the tables of the public record, which README.md in this folder describes. Each table is read at its first use and
-// prepared for comparing names. In the bundle, the tables are in the program's folder, so the relative URL is the same.
-import { readTable } from "../../../core/package-files.ts";
+// prepared for comparing names.
+import { readRecord } from "../../../core/package-files.ts";
 import { groupByKey } from "../../group-by-key.ts";
 import { type NameForms, toNameForms } from "../name-forms.ts";
 
@@ -56,8 +56,6 @@ export function once<T>(create: () => T): () => T {
   };
 }
 
-const readRecord = (name: string) => readTable(new URL(`./${name}.tsv`, import.meta.url));
-
 const toNameWithForms = (name: string): NameWithForms => ({ name, forms: toNameForms(name) });
 
 const NAME = /^(.+) \((\w+)(?: (\d{4}))?, [\w-]+\)$/;
@@ -78,9 +76,9 @@ const readDistricts = once(() => readRecord("districts"));
 
 /** Returns the districts that have other names or towns in the record, by the current name of their state. */
 export const loadRecordedDistricts = once((): ReadonlyMap<string, readonly RecordedDistrict[]> => {
-  const named = readDistricts().filter(([, , otherNames, towns]) => otherNames !== "" || towns !== "");
+  const named = readDistricts().filter(({ otherNames, towns }) => otherNames ?? towns);
   return groupByKey(
-    named.map(([name = "", state = "", otherNames, towns]) => {
+    named.map(({ district: name = "", state = "", otherNames, towns }) => {
       const headquarters = parseNames(towns).map(({ kind, ...town }) => ({
         ...town,
         isHeadquarters: kind === "headquarters",
@@ -95,8 +93,8 @@ export const loadRecordedDistricts = once((): ReadonlyMap<string, readonly Recor
  */
 export function loadLocallyNamedDistricts(state: string): readonly LocallyNamedDistrict[] {
   const recorded = loadRecordedDistricts().get(state) ?? [];
-  const districts = readDistricts().filter(([, each]) => each === state);
-  return districts.map(([name = "", , , , localNames = ""]) => {
+  const districts = readDistricts().filter((each) => each["state"] === state);
+  return districts.map(({ district: name = "", localNames = "" }) => {
     const district = recorded.find((each) => each.name === name) ?? { ...toNameWithForms(name), names: [], towns: [] };
     const names = localNames.split(" + ").map((text) => text.slice(text.indexOf(" ") + 1));
     return { ...district, localNames: names.map(toNameWithForms) };
@@ -107,7 +105,7 @@ export function loadLocallyNamedDistricts(state: string): readonly LocallyNamedD
 export const loadNewDistricts = once(
   (): ReadonlyMap<string, readonly NewDistrict[]> =>
     groupByKey(
-      readRecord("new-districts").map(([district = "", state = "", status = "", year = "", partOf = ""]) => [
+      readRecord("new-districts").map(({ district = "", state = "", status, year, partOf = "" }) => [
         state,
         {
           ...toNameWithForms(district),
@@ -121,7 +119,7 @@ export const loadNewDistricts = once(
 );
 
 export const loadRecordedStates = once((): readonly RecordedState[] =>
-  readRecord("states").map(([state = "", otherNames]) => ({
+  readRecord("states").map(({ state = "", otherNames }) => ({
     ...toNameWithForms(state),
     otherNames: parseNames(otherNames).map(({ kind, ...name }) => ({ ...name, isCode: kind === "code" })),
   })),
