@@ -1,8 +1,8 @@
 // Tests rankings from a part of the lists: they equal the ranking from all lists or report that they are not exact.
-import { readFileSync } from "node:fs";
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
 import type { State } from "../../src/contract/playground.ts";
+import { readRecord } from "../../src/core/package-files.ts";
 import { requiredListsForAll } from "../../src/geography/districts.ts";
 import { type Country, createGeography, type RequiredLists } from "../../src/geography/geography.ts";
 import { type RankingQuery, rankDistricts, rankStates, requiredListsForRanking } from "../../src/geography/rank.ts";
@@ -154,20 +154,9 @@ describe("districts created since a year", () => {
   test("are those that the public record contains as made, in a list without names of other districts", async () => {
     const country = knownCountry();
     const { rows, unlisted = [] } = await rankDistricts(country.states.value.states, country, query);
-    const record = readFileSync(new URL("../../src/geography/names/record/new-districts.tsv", import.meta.url), "utf8");
-    const changes = record
-      .split("\n")
-      .slice(1)
-      .map((line) => line.split("\t"));
-    const latest = new Map(
-      changes.map(([district, state, status, year]) => [`${district}, ${state}`, { status, year }]),
-    );
-    const names = emulatedDistricts.map(({ name, stateCode }) => {
-      const state = country.states.value.states.find(({ code }) => code === stateCode);
-      return `${name}, ${state?.name}`;
-    });
-    const made = names.filter((name) => latest.get(name)?.status === "made" && Number(latest.get(name)?.year) >= 2015);
-    expect(rows.map(({ name, stateName }) => `${name}, ${stateName}`).sort()).toEqual(made.sort());
+    const made = readRecord("districts").filter(({ madeOf = "" }) => Number(/\d{4}/.exec(madeOf)?.[0]) >= 2015);
+    const expectedNames = made.map(({ district, state }) => `${district}, ${state}`);
+    expect(rows.map(({ name, stateName }) => `${name}, ${stateName}`).sort()).toEqual(expectedNames.sort());
     expect(rows.every(({ made: year = 0, partOf = "" }) => year >= 2015 && partOf.length > 2)).toBe(true);
     expect(unlisted).toContain("Anupgarh (RJ) abolished 2024");
     expect(unlisted.some((text) => text.endsWith("(LA) announced 2024"))).toBe(true);

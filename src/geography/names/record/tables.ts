@@ -1,6 +1,6 @@
 // Reads the tables of the public record, which README.md in this folder describes. Each table is read at its first use and
 // prepared for comparing names.
-import { readRecord } from "../../../core/package-files.ts";
+import { readRecord, type TableRow } from "../../../core/package-files.ts";
 import { groupByKey } from "../../group-by-key.ts";
 import { type NameForms, toNameForms } from "../name-forms.ts";
 
@@ -101,22 +101,30 @@ export function loadLocallyNamedDistricts(state: string): readonly LocallyNamedD
   });
 }
 
-/** Returns the recorded changes of districts by the current name of their state, in the order of the record. */
-export const loadNewDistricts = once(
-  (): ReadonlyMap<string, readonly NewDistrict[]> =>
-    groupByKey(
-      readRecord("new-districts").map(({ district = "", state = "", status, year, partOf = "" }) => [
-        state,
-        {
-          ...toNameWithForms(district),
-          state,
-          status: status === "announced" || status === "abolished" ? status : "made",
-          year: Number(year),
-          partOf: partOf.split(" + ").filter((name) => name !== ""),
-        },
-      ]),
-    ),
-);
+const MADE_OF = /^(.+) \((\d{4}), [\w-]+\)$/;
+
+/** Returns the changes by which districts of today were made: "Krishna + West Godavari (2022, gazette-ap)". */
+const readMadeDistricts = (): readonly TableRow[] =>
+  readDistricts().flatMap(({ madeOf = "", ...district }) => {
+    const [, partOf, year] = MADE_OF.exec(madeOf) ?? [];
+    return year && partOf ? [{ ...district, status: "made", year, partOf }] : [];
+  });
+
+/** Returns the recorded changes of districts by the current name of their state, sorted by name; of one district, the last is last. */
+export const loadNewDistricts = once((): ReadonlyMap<string, readonly NewDistrict[]> => {
+  const changes = [...readRecord("new-districts"), ...readMadeDistricts()].map(
+    ({ district = "", state = "", status, year, partOf = "" }): NewDistrict => ({
+      ...toNameWithForms(district),
+      state,
+      status: status === "announced" || status === "abolished" ? status : "made",
+      year: Number(year),
+      partOf: partOf.split(" + "),
+    }),
+  );
+  const toKey = ({ state, name }: NewDistrict): string => `${state}\t${name}`;
+  changes.sort((a, b) => (toKey(a) < toKey(b) ? -1 : Number(toKey(a) > toKey(b))));
+  return groupByKey(changes.map((change) => [change.state, change]));
+});
 
 export const loadRecordedStates = once((): readonly RecordedState[] =>
   readRecord("states").map(({ state = "", otherNames }) => ({
