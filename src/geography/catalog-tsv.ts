@@ -4,10 +4,10 @@ import type { CallContext } from "../api-client/attempts.ts";
 import { formatTable } from "../core/table.ts";
 import { collectDrift, computeCoverage } from "./country.ts";
 import {
+  answerForAllStates,
   DISTRICT_COLUMNS,
   type DistrictRow,
   findDifferencesInStates,
-  requiredListsForAll,
   toDistrictCells,
   toDistrictRows,
 } from "./districts.ts";
@@ -53,16 +53,15 @@ function describeOmitted(rows: readonly DistrictRow[], shown: readonly DistrictR
 export async function renderCatalogTsv(geography: Geography, context: CallContext): Promise<CatalogTsv> {
   const result = await geography.gather(
     {
-      selectStates: ({ states }) => states.value.states,
-      requiredLists: (country) => requiredListsForAll(country.states.value.states, country),
+      answer: answerForAllStates,
       waitMs: WAIT_MS,
       onProgress: () => undefined,
     },
     context,
   );
   const { country } = result;
-  const states = country.states.value.states;
-  const coverage = computeCoverage(states, result);
+  const { states } = result.answer;
+  const coverage = computeCoverage(result);
   const codes = states.map(({ code }) => code);
   const vintage = summarizeVintage(country, codes);
   const notes = [formatCoverage(coverage, vintage), ...findDifferencesInStates(states, country)];

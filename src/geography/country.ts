@@ -17,8 +17,16 @@ export interface RequiredLists {
   readonly all: readonly State[];
 }
 
-/** The data that an answer is computed from. */
-export interface GatherResult {
+/** An answer that is computed from the lists that are known. */
+export interface CountryAnswer {
+  /** States that the question is about. */
+  readonly states: readonly State[];
+  readonly requiredLists: RequiredLists;
+}
+
+/** An answer with the data that it is computed from. */
+export interface GatherResult<A extends CountryAnswer = CountryAnswer> {
+  readonly answer: A;
   readonly country: Country;
   /** States whose lists are missing, although the answer depends on them; `reason` explains why. */
   readonly missing: readonly MissingState[];
@@ -70,7 +78,7 @@ function groupByReason(missing: readonly MissingState[]): readonly MissingStateG
 }
 
 /** Computes the coverage of the states that the question is about. */
-export function computeCoverage(states: readonly State[], { country, missing }: GatherResult): Coverage {
+export function computeCoverage({ answer: { states }, country, missing }: GatherResult): Coverage {
   const statesRead = states.filter(({ code }) => country.lists.has(code)).length;
   const complete = statesRead === states.length;
   return { statesTotal: states.length, statesRead, complete, missing: groupByReason(missing) };

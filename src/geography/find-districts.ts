@@ -3,8 +3,8 @@
 import { setImmediate as yieldToEventLoop } from "node:timers/promises";
 import type { State } from "../contract/playground.ts";
 import { quote } from "../core/untrusted-text.ts";
-import type { Country, Coverage, RequiredLists } from "./country.ts";
-import { type DistrictRow, formatDistrict } from "./districts.ts";
+import type { Country, CountryAnswer, Coverage, RequiredLists } from "./country.ts";
+import { type DistrictRow, formatDistrict, requireLists } from "./districts.ts";
 import { describeNotLoaded, formatName, formatState, joinFirst, MAX_DISPLAY_LENGTH, pluralize } from "./format.ts";
 import { groupByKey } from "./group-by-key.ts";
 import { DistrictSearch, type FoundDistrict, type UnlistedPlace } from "./names/district-search.ts";
@@ -65,8 +65,6 @@ type QueryPlan = {
   | { readonly kind: "state"; readonly state: State }
   | { readonly kind: "in state" | "elsewhere"; readonly name: string; readonly state: State }
 );
-
-const requireLists = (rows: readonly State[]): RequiredLists => ({ rows, all: rows });
 
 /** Plans a query that contains a name and a state, based on the known lists of that state and of the others. */
 function planNameInStates(
@@ -169,47 +167,31 @@ export function findDistrict(query: string, districts: DistrictSearch, limit: nu
   };
 }
 
-/** Applies `work` to each name in a separate turn of the event loop, because 50 names in one turn would block it. */
-async function mapNames<T>(
-  queries: readonly string[],
-  states: readonly State[],
-  country: Country,
-  work: (query: string, districts: DistrictSearch) => T,
-): Promise<readonly T[]> {
-  const districts = await DistrictSearch.create(states, country, queries);
-  const results: T[] = [];
-  for (const query of queries) {
-    results.push(work(query, districts));
-    await yieldToEventLoop();
-  }
-  return results;
+export interface Findings extends CountryAnswer {
+  /** The results in the order of the queries. */
+  readonly findings: readonly Finding[];
 }
 
-/** Finds districts by name in these states. `limit`: maximum number of matches for each name. */
-export const findDistricts = (
+/**
+ * Finds districts by name in these states. `limit`: maximum number of matches for each name. Each name has a separate turn of the
+ * event loop, because 50 names in one turn would block it.
+ */
+export async function findDistricts(
   queries: readonly string[],
   states: readonly State[],
   country: Country,
   limit: number,
-): Promise<readonly Finding[]> =>
-  mapNames(queries, states, country, (query, districts) => findDistrict(query, districts, limit));
-
-export async function requiredListsForFinding(
-  queries: readonly string[],
-  states: readonly State[],
-  country: Country,
-): Promise<RequiredLists> {
-  const requiredLists = await mapNames(
-    queries,
-    states,
-    country,
-    (query, districts) => planQuery(query, districts).requiredLists,
-  );
-  const unique = (all: readonly State[]): readonly State[] => [...new Set(all)];
-  return {
-    rows: unique(requiredLists.flatMap(({ rows }) => rows)),
-    all: unique(requiredLists.flatMap(({ all }) => all)),
-  };
+): Promise<Findings> {
+  const districts = await DistrictSearch.create(states, country, queries);
+  const findings: Finding[] = [];
+  for (const query of queries) {
+    findings.push(findDistrict(query, districts, limit));
+    await yieldToEventLoop();
+  }
+  const unique = (select: (lists: RequiredLists) => readonly State[]): readonly State[] => [
+    ...new Set(findings.flatMap(({ requiredLists }) => select(requiredLists))),
+  ];
+  return { findings, states, requiredLists: { rows: unique(({ rows }) => rows), all: unique(({ all }) => all) } };
 }
 
 /** Finds districts with this name in the other states, as far as their lists are known. */

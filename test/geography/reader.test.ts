@@ -30,22 +30,20 @@ function setUp(perMinute = 28) {
 const largestFirst = testCountry.toSorted((a, b) => countMandals(b) - countMandals(a)).map(({ code }) => code);
 const largest = largestFirst[0] ?? "";
 
-const coverageFor = (gathered: GatherResult) => computeCoverage(gathered.country.states.value.states, gathered);
-
 test("at the default rate all 36 states are read in two windows without a 429", async () => {
   const { time, fake, readAll } = setUp();
   fake.throttle = createSlidingLimit(30);
   const startedAt = time.now();
   const first = await time.runUntil(readAll(20_000));
-  expect(coverageFor(first)).toMatchObject({ statesTotal: 36, statesRead: 27, complete: false });
+  expect(computeCoverage(first)).toMatchObject({ statesTotal: 36, statesRead: 27, complete: false });
   expect(time.now() - startedAt).toBeLessThanOrEqual(20_000);
-  const [missing] = coverageFor(first).missing;
+  const [missing] = computeCoverage(first).missing;
   expect(missing?.states).toHaveLength(9);
   // The reader does not wait for lists that cannot arrive in time. Each answer says when they are available.
   expect(time.now() - startedAt).toBeLessThan(5_000);
   await time.advance(((missing?.retryAfterSeconds ?? 0) - 40) * 1000);
   const second = await time.runUntil(readAll(CALL_MS));
-  expect(coverageFor(second)).toMatchObject({ statesRead: 36, complete: true, missing: [] });
+  expect(computeCoverage(second)).toMatchObject({ statesRead: 36, complete: true, missing: [] });
   expect(time.now() - startedAt).toBeLessThan(64_000);
   expect(fake.requests).toHaveLength(37);
   expect(fake.requests.every(({ status }) => status === 200)).toBe(true);
@@ -56,11 +54,11 @@ test("at too high a rate the reader obeys each 429 and continues at half the rat
   const { time, fake, readAll } = setUp(60);
   fake.throttle = createSlidingLimit(20);
   let gathered = await time.runUntil(readAll(20_000));
-  for (let call = 0; call < 12 && !coverageFor(gathered).complete; call++) {
+  for (let call = 0; call < 12 && !computeCoverage(gathered).complete; call++) {
     await time.advance(20_000);
     gathered = await time.runUntil(readAll(CALL_MS));
   }
-  expect(coverageFor(gathered).complete).toBe(true);
+  expect(computeCoverage(gathered).complete).toBe(true);
   const refused = fake.requests.filter(({ status }) => status === 429);
   expect(refused.length).toBeGreaterThan(0);
 });
@@ -71,7 +69,7 @@ test("no request is sent during a 429's Retry-After, whichever call needs one", 
   const first = await time.runUntil(readAll(20_000));
   const refusedAt = fake.requests.find(({ status }) => status === 429)?.at ?? 0;
   const before = fake.requests.length;
-  expect(coverageFor(first).missing[0]?.reason).toContain("429");
+  expect(computeCoverage(first).missing[0]?.reason).toContain("429");
   await expect(time.runUntil(geography.openApi({ ...context(), deadlineAt: time.now() + 5000 }))).rejects.toMatchObject(
     { facts: { kind: "rate_limited" } },
   );
@@ -87,7 +85,7 @@ test("after repeated 429s nothing is sent until the next call", async () => {
   await time.runUntil(geography.states(context()));
   fake.throttle = () => 1;
   const gathered = await time.runUntil(readAll(20_000));
-  expect(coverageFor(gathered).statesRead).toBe(0);
+  expect(computeCoverage(gathered).statesRead).toBe(0);
   const count = fake.requests.length;
   await time.advance(600_000);
   expect(fake.requests).toHaveLength(count);
@@ -104,7 +102,7 @@ test("a call whose time is up returns the lists read so far, and the rest is rea
   const { time, fake, progress, readAll } = setUp();
   const first = await time.runUntil(readAll(1_000));
   const { missing } = first;
-  const { statesRead } = coverageFor(first);
+  const { statesRead } = computeCoverage(first);
   expect(statesRead).toBeLessThan(36);
   expect(missing).toHaveLength(36 - statesRead);
   for (const { retryAfterSeconds } of missing) expect(retryAfterSeconds).toBeGreaterThan(0);
@@ -112,7 +110,7 @@ test("a call whose time is up returns the lists read so far, and the rest is rea
   expect(progress.length).toBeGreaterThan(1);
   await time.advance(120_000);
   expect(fake.requests).toHaveLength(37);
-  expect(coverageFor(await time.runUntil(readAll(0))).complete).toBe(true);
+  expect(computeCoverage(await time.runUntil(readAll(0))).complete).toBe(true);
   expect(fake.requests).toHaveLength(37);
 });
 
@@ -121,14 +119,14 @@ test("a 403 stops the reading", async () => {
   fake.faults.set(largest, [httpFailure(403)]);
   const gathered = await time.runUntil(readAll(20_000));
   const { missing } = gathered;
-  const { statesRead } = coverageFor(gathered);
+  const { statesRead } = computeCoverage(gathered);
   expect(statesRead).toBeLessThanOrEqual(4);
   expect(missing.find(({ state }) => state === largest)?.reason).toBe("HTTP 403");
   expect(missing.filter(({ reason }) => reason.includes("HTTP 403"))).toHaveLength(36 - statesRead);
   const count = fake.requests.length;
   await time.advance(600_000);
   expect(fake.requests).toHaveLength(count);
-  expect(coverageFor(await time.runUntil(readAll(20_000))).complete).toBe(true);
+  expect(computeCoverage(await time.runUntil(readAll(20_000))).complete).toBe(true);
 });
 
 test("concurrent calls share one request for each URL", async () => {
