@@ -77,9 +77,9 @@ export function createGeography({ service, perMinute, timing = unrefTiming, shar
   const store = createGeographyStore(shared, timing.now);
   const limiter = new Limiter(perMinute, timing, store);
   const cache = new CatalogCache(store, timing.now, (readAt) => limiter.record(readAt));
-  const dependencies = { service, limiter, cache, store, timing };
+  const dependencies = { service, limiter, cache, store, timing, closing: closing.signal };
   const playground = new PlaygroundReader(dependencies);
-  const prefetch = new Prefetch(playground, dependencies, closing.signal);
+  const prefetch = new Prefetch(playground, dependencies);
 
   function toCountry(states: DatedResponse<StatesResponse>): Country {
     const lists = states.value.states.flatMap(({ code }) => {

@@ -41,19 +41,16 @@ function describeError(error: unknown): string {
 export class Prefetch {
   readonly #playground: PlaygroundReader;
   readonly #dependencies: PlaygroundDependencies;
-  readonly #closing: AbortSignal;
   #queue: State[] = [];
   readonly #inFlight = new Set<string>();
   readonly #failures = new Map<string, MissingState>();
   #isRunning = false;
   #change = new AbortController();
 
-  /** Aborting `closing` stops the prefetch and aborts its requests in flight. */
-  constructor(playground: PlaygroundReader, dependencies: PlaygroundDependencies, closing: AbortSignal) {
+  constructor(playground: PlaygroundReader, dependencies: PlaygroundDependencies) {
     this.#playground = playground;
     this.#dependencies = dependencies;
-    this.#closing = closing;
-    closing.addEventListener("abort", () => this.#notifyChange(), { once: true });
+    dependencies.closing.addEventListener("abort", () => this.#notifyChange(), { once: true });
   }
 
   /** Queues states whose lists are missing. States that failed before are tried again. */
@@ -92,9 +89,9 @@ export class Prefetch {
 
   /** Reads the queued lists while this process holds the lease; otherwise waits for the lists of the process that holds it. */
   async #run(): Promise<void> {
-    const { limiter, store, timing } = this.#dependencies;
+    const { limiter, store, timing, closing } = this.#dependencies;
     const lease = `prefetch ${store.budget}`;
-    while (this.pendingCount > 0 && !this.#closing.aborted) {
+    while (this.pendingCount > 0 && !closing.aborted) {
       const hasLease = await store.acquire(lease);
       const delayMs = limiter.delayMs(this.#inFlight.size);
       const mayRead = hasLease && delayMs <= 0 && this.#inFlight.size < CONCURRENCY;
@@ -123,7 +120,11 @@ export class Prefetch {
 
   async #read({ code }: State): Promise<void> {
     this.#inFlight.add(code);
-    const context = { signal: this.#closing, deadlineAt: Number.POSITIVE_INFINITY, maxAttempts: MAX_ATTEMPTS };
+    const context = {
+      signal: this.#dependencies.closing,
+      deadlineAt: Number.POSITIVE_INFINITY,
+      maxAttempts: MAX_ATTEMPTS,
+    };
     try {
       await this.#playground.districts(code, context, false);
     } catch (error) {
