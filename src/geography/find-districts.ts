@@ -7,7 +7,8 @@ import type { Country, CountryAnswer, Coverage, RequiredLists } from "./country.
 import { type DistrictRow, formatDistrict, requireLists } from "./districts.ts";
 import { describeNotLoaded, formatName, formatState, joinFirst, MAX_DISPLAY_LENGTH, pluralize } from "./format.ts";
 import { groupByKey } from "./group-by-key.ts";
-import { DistrictSearch, type FoundDistrict, type UnlistedPlace } from "./names/district-search.ts";
+import type { UnlistedPlace } from "./names/changes.ts";
+import { DistrictSearch, type FoundDistrict } from "./names/district-search.ts";
 import { isPartOf, toNameForms } from "./names/name-forms.ts";
 import { type NameInState, parseQuery } from "./names/query.ts";
 import { exactState } from "./names/resolve-state.ts";
@@ -142,10 +143,9 @@ export function findDistrict(query: string, districts: DistrictSearch, limit: nu
   const searchedState = kind === "in state" ? state : undefined;
   const result = districts.search(name, searchedState);
   const matches = districts.withCreations(result.found.slice(0, limit));
-  const searchedStates = searchedState === undefined ? districts.states : [searchedState];
   const [best] = matches;
   const isListed = best?.match === "exact" || (best?.match === "alias" && best.kind !== "short");
-  const unlisted = isListed ? undefined : districts.findUnlisted([name, query], searchedStates);
+  const unlisted = isListed ? undefined : districts.findUnlisted([name, query], searchedState);
   const isGuess = matches.every(({ match }) => match === "similar");
   const readAs = { ...(name !== query && { name }), ...(searchedState && { state: searchedState.code }) };
   // If the query contradicts the catalog, either its name or its state may be wrong.

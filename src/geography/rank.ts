@@ -24,7 +24,7 @@ import {
   pluralize,
 } from "./format.ts";
 import { groupByKey } from "./group-by-key.ts";
-import { findUnlistedChanges, hasCreations, recordedYears, withCreation } from "./names/district-search.ts";
+import { findUnlistedChanges, hasCreations, recordedYears, withCreation } from "./names/changes.ts";
 import { fold } from "./names/name-forms.ts";
 
 export type Figure = "mandalCount" | "districtCount" | "mandalsPerDistrict";

@@ -2,30 +2,20 @@
 // of the place, its headquarters, or a similar name. It also decides which results are ambiguous; test/geography/names.test.ts
 // covers this.
 import { setImmediate as yieldToEventLoop } from "node:timers/promises";
-import type { DistrictsResponse, State } from "../../contract/playground.ts";
+import type { State } from "../../contract/playground.ts";
 import type { Country } from "../country.ts";
-import { type DistrictRow, findMissingStates, toDistrictRows } from "../districts.ts";
-import { groupByKey } from "../group-by-key.ts";
-import { collectKnownNames, collectLocalNames, type KnownName, type NameKind } from "./known-names.ts";
+import { type DistrictRow, findMissingStates } from "../districts.ts";
+import { findUnlisted, type UnlistedPlace, withCreation } from "./changes.ts";
 import {
   hasSameSound,
   isPartOf,
-  isSameName,
   type NameForms,
   nameSimilarity,
   toLetterPairs,
   toNameForms,
   toQueryForms,
 } from "./name-forms.ts";
-import {
-  loadLocallyNamedDistricts,
-  loadNewDistricts,
-  loadRecordedDistricts,
-  type NameWithForms,
-  type NewDistrict,
-  once,
-} from "./record/tables.ts";
-import { findRecordedState } from "./resolve-state.ts";
+import { getIndex, isIndexed, type KnownName, type NameIndex, type NameKind, type NameLookup } from "./name-index.ts";
 import { isIndianScript } from "./transliteration.ts";
 
 export type NameMatch = "exact" | "alias" | "headquarters" | "similar";
@@ -47,35 +37,6 @@ export interface SearchResult {
   readonly ambiguous: boolean;
 }
 
-/**
- * Entry of the public record for a name that the list does not contain: a change of districts, or the district whose headquarters
- * it is.
- */
-export type UnlistedPlace = { readonly state: State } & (
-  | { readonly change: NewDistrict; readonly headquartersOf?: undefined }
-  | { readonly headquartersOf: string; readonly change?: undefined }
-);
-
-/** Names by the ways to find them. */
-interface NameLookup {
-  readonly byKey: ReadonlyMap<string, readonly KnownName[]>;
-  readonly byPair: ReadonlyMap<string, readonly KnownName[]>;
-}
-
-/** A state's districts, indexed by all their names. */
-interface NameIndex {
-  readonly state: State;
-  /** The state's name in the public record; undefined if it has none. */
-  readonly recorded: string | undefined;
-  /** All names in Latin letters. */
-  readonly names: readonly KnownName[];
-  readonly latin: NameLookup;
-  /** Returns the recorded creations of the listed districts, by district code. */
-  readonly getCreations: () => ReadonlyMap<string, NewDistrict>;
-  /** Returns the lookup of the names in Indian scripts, which is created for the first query in one of these scripts. */
-  readonly getLocal: () => NameLookup;
-}
-
 /** Minimum similarity to a name in the list; weaker matches are omitted. */
 const MIN_SCORE = 0.7;
 /** Minimum similarity to any other name; higher, because there are many of them. */
@@ -85,109 +46,6 @@ const MAX_COMPARED = 90;
 const MIN_PAIR_SHARE = 0.28;
 
 const SCORES = { exact: 1, alias: 0.98, headquarters: 0.97 } as const;
-
-function createLookup(names: readonly KnownName[]): NameLookup {
-  const spelledNames = names.filter(({ isGenerated }) => isGenerated !== true);
-  const toKeyedNames = (names: readonly KnownName[], keysOf: (forms: NameForms) => Iterable<string>) =>
-    names.flatMap((name) => Array.from(keysOf(name.forms), (key) => [key, name] as const));
-  return {
-    byKey: groupByKey([
-      ...toKeyedNames(names, ({ keys }) => keys),
-      ...toKeyedNames(spelledNames, ({ soundKeys }) => soundKeys),
-    ]),
-    byPair: groupByKey(toKeyedNames(spelledNames, toLetterPairs)),
-  };
-}
-
-function createIndex(state: State, country: Country): NameIndex {
-  const recorded = findRecordedState(state)?.name;
-  const rows = toDistrictRows([state], country);
-  const names = collectKnownNames(rows, loadRecordedDistricts().get(recorded ?? "") ?? []);
-  return {
-    state,
-    recorded,
-    names,
-    latin: createLookup(names),
-    getCreations: once(() => findCreations(latestChanges(state), names)),
-    getLocal: once(() => createLookup(collectLocalNames(names, loadLocallyNamedDistricts(recorded ?? "")))),
-  };
-}
-
-/** Returns the recorded changes of a state's districts, in the order of the record. */
-const recordedChanges = (state: State): readonly NewDistrict[] =>
-  loadNewDistricts().get(findRecordedState(state)?.name ?? "") ?? [];
-
-/** Returns the last change of each district: some were created, merged and created again. */
-const latestChanges = (state: State): readonly NewDistrict[] => [
-  ...new Map(recordedChanges(state).map((change) => [change.name, change])).values(),
-];
-
-function findCreations(latest: readonly NewDistrict[], names: readonly KnownName[]): ReadonlyMap<string, NewDistrict> {
-  const candidates = names.filter(
-    ({ match, kind, isGenerated }) => match !== "headquarters" && kind !== "short" && isGenerated !== true,
-  );
-  return new Map(
-    latest.flatMap((change) => {
-      if (change.status !== "made") return [];
-      const listed =
-        candidates.find(({ forms }) => isSameName(change.forms, forms)) ??
-        candidates.find(({ forms }) => hasSameSound(change.forms, forms));
-      return listed === undefined ? [] : [[listed.row.districtCode, change] as const];
-    }),
-  );
-}
-
-const indexes = new WeakMap<DistrictsResponse, NameIndex>();
-
-function getCachedIndex({ code, name }: State, { lists }: Country): NameIndex | undefined {
-  const list = lists.get(code)?.value;
-  const index = list && indexes.get(list);
-  return index?.state.name === name && index.state.code === code ? index : undefined;
-}
-
-/** Returns the state's index, or undefined while its list is missing. */
-function getIndex(state: State, country: Country): NameIndex | undefined {
-  const list = country.lists.get(state.code)?.value;
-  if (list === undefined) return undefined;
-  const index = getCachedIndex(state, country) ?? createIndex(state, country);
-  indexes.set(list, index);
-  return index;
-}
-
-/** Whether the list contains this district, under any name. */
-const isListed = ({ forms: district }: NameWithForms, { names }: NameIndex): boolean =>
-  names.some(
-    ({ match, forms }) => match !== "headquarters" && (isSameName(district, forms) || hasSameSound(district, forms)),
-  );
-
-/** Adds the year and the parents of a district that the public record contains as created. */
-export function withCreation<R extends DistrictRow>(row: R, country: Country): R {
-  const state = country.states.value.states.find(({ code }) => code === row.stateCode);
-  const creation = state && getIndex(state, country)?.getCreations().get(row.districtCode);
-  return creation === undefined ? row : { ...row, made: creation.year, partOf: creation.partOf.join(" + ") };
-}
-
-/** Whether the public record contains a district of this state that was created in this year or later. */
-export const hasCreations = (state: State, since: number): boolean =>
-  recordedChanges(state).some(({ status, year }) => status === "made" && year >= since);
-
-/** Returns the districts that were abolished or announced in this year or later and are not in the lists of these states. */
-export function findUnlistedChanges(states: readonly State[], since: number, country: Country): readonly string[] {
-  const unlisted = states.flatMap((state) => {
-    const changes = latestChanges(state).filter(({ year }) => year >= since);
-    const index = changes.length > 0 ? getIndex(state, country) : undefined;
-    return changes.flatMap((change) => (index !== undefined && !isListed(change, index) ? { ...change, state } : []));
-  });
-  return unlisted
-    .sort((one, other) => other.year - one.year)
-    .map(({ name, state, status, year }) => `${name} (${state.code}) ${status} ${year}`);
-}
-
-/** First and last year of the public record of created, abolished and announced districts. */
-export function recordedYears(): readonly [first: number, last: number] {
-  const years = [...loadNewDistricts().values()].flat().map(({ year }) => year);
-  return [Math.min(...years), Math.max(...years)];
-}
 
 interface ScoredName {
   readonly name: KnownName;
@@ -229,8 +87,7 @@ export class DistrictSearch {
   static async create(states: readonly State[], country: Country, queries: readonly string[]): Promise<DistrictSearch> {
     const hasIndianScript = queries.some(isIndianScript);
     for (const state of states) {
-      const cached = getCachedIndex(state, country);
-      if (!country.lists.has(state.code) || (cached !== undefined && !hasIndianScript)) continue;
+      if (isIndexed(state, country) && !hasIndianScript) continue;
       const index = getIndex(state, country);
       if (hasIndianScript) index?.getLocal();
       await yieldToEventLoop();
@@ -285,29 +142,9 @@ export class DistrictSearch {
     return names.filter(({ match, forms }) => match === "exact" && isPartOf(queryForms, forms)).length;
   }
 
-  /** Finds an entry of the public record for one of these names, if its state's list is known and does not contain it. */
-  findUnlisted(texts: readonly string[], states: readonly State[]): UnlistedPlace | undefined {
-    const queryForms = texts.map(toNameForms);
-    const isQueried = ({ forms }: NameWithForms): boolean =>
-      queryForms.some((each) => isSameName(each, forms) || hasSameSound(each, forms));
-    const findStateWithout = (district: NameWithForms, recorded: string): State | undefined => {
-      const index = states.map((state) => getIndex(state, this.#country)).find((each) => each?.recorded === recorded);
-      return index && !isListed(district, index) ? index.state : undefined;
-    };
-    const changes = [...loadNewDistricts().values()]
-      .flat()
-      .filter(isQueried)
-      .flatMap((change) => {
-        const state = findStateWithout(change, change.state);
-        return state === undefined ? [] : [{ state, change }];
-      });
-    if (changes.length > 0) return changes.toSorted((a, b) => a.change.year - b.change.year).at(-1);
-    for (const [recorded, districts] of loadRecordedDistricts())
-      for (const district of districts.filter(({ towns }) => towns.some(isQueried))) {
-        const state = findStateWithout(district, recorded);
-        if (state !== undefined) return { state, headquartersOf: district.name };
-      }
-    return undefined;
+  /** Finds an entry of the public record for one of these names, if the known lists of these states do not contain it. */
+  findUnlisted(texts: readonly string[], state?: State): UnlistedPlace | undefined {
+    return findUnlisted(texts, this.#getIndexes(state));
   }
 
   /** Adds the year and the parents of recently created districts to matches that are not guesses. */

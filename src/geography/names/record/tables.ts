@@ -110,7 +110,7 @@ const readMadeDistricts = (): readonly TableRow[] =>
     return year && partOf ? [{ ...district, status: "made", year, partOf }] : [];
   });
 
-/** Returns the recorded changes of districts by the current name of their state, sorted by name; of one district, the last is last. */
+/** Returns the last change of each new or abolished district by the current name of its state, sorted by name. */
 export const loadNewDistricts = once((): ReadonlyMap<string, readonly NewDistrict[]> => {
   const changes = [...readRecord("new-districts"), ...readMadeDistricts()].map(
     ({ district = "", state = "", status, year, partOf = "" }): NewDistrict => ({
