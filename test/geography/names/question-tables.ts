@@ -24,13 +24,15 @@ function assertDirectoryNames(codes: string, names = ""): void {
     throw new Error(`the directory has ${directoryNames.join(" + ")} under ${codes}, the table ${names}`);
 }
 
+/** A row has the queries with the same answer, separated by " | ". */
 export const questions: readonly Question[] = readdirSync(new URL("questions", import.meta.url))
   .toSorted()
   .flatMap((file) =>
-    readTable(new URL(`questions/${file}`, import.meta.url)).map(
-      ({ query = "", state, expected = "", match, names }) => {
+    readTable(new URL(`questions/${file}`, import.meta.url)).flatMap(
+      ({ queries = "", state, expected = "", match, names }) => {
         if (!/^(?:none|state [A-Z]{2})$/.test(expected)) assertDirectoryNames(expected, names);
-        return { kind: file.replace(/\.tsv$/, ""), query, state, expected, match };
+        const kind = file.replace(/\.tsv$/, "");
+        return queries.split(" | ").map((query) => ({ kind, query, state, expected, match }));
       },
     ),
   );
