@@ -18,7 +18,7 @@ test("the emulator's asset ids are the ids of its files", () => {
   expect(new Set(service().emulator.fileIds).size).toBe(service().emulator.fileIds.length);
 });
 
-test("each file is returned as complete raw bytes whose sha256 is that of its input [4.2/get-asset-content]", async () => {
+test("each file is returned as complete raw bytes whose sha256 is that of its input [4.2/get-asset-content, 2.2/input-sha256]", async () => {
   for (const assetId of service().emulator.assetIds) {
     const answer = await download(assetId);
     expect(answer.status, answer.text).toBe(200);

@@ -2,7 +2,7 @@
 import { expect, test } from "vitest";
 import type { Job } from "../../src/contract/jobs.ts";
 import { operations } from "../operations.ts";
-import { expectProblem, parseJson } from "./http.ts";
+import { expectProblem } from "./http.ts";
 import { nextKey, type Service, serviceForTest } from "./service.ts";
 import { FILE, last, readJob, runJobToEnd, submitJob, watchJob } from "./work.ts";
 
@@ -88,19 +88,6 @@ test("a job that has ended cannot be canceled", async () => {
     expect(problem.retryable).toBe(false);
     expect(await readJob(service, job.id)).toEqual(job);
   }
-});
-
-test("a cancellation repeated with the same key returns the same operation [4.2/key-names-one-command]", async () => {
-  const service = await serviceForTest();
-  const job = await submitJob(service, FILE.succeeds);
-  const repeated = cancelRequest(job);
-  const first = await service.ok(operations.cancelMicJob, repeated);
-  service.clock.advance(60_000);
-  expect((await readJob(service, job.id)).state).toBe("CANCELLED");
-  const answer = await service.call(operations.cancelMicJob, repeated);
-  expect([answer.status, answer.headers["idempotent-replayed"]]).toEqual([202, "true"]);
-  expect(parseJson(answer.text)).toEqual(first);
-  expect(await service.countExecutions(repeated.key)).toBe(1);
 });
 
 test("only one of two concurrent cancellations takes effect", async () => {

@@ -85,12 +85,14 @@ test("the records of a single-client emulator have no client id", async () => {
     );
 });
 
-test("the emulator lists the latest requests and executions, up to the configured numbers", async () => {
+test("the emulator lists the latest requests and executions, up to the configured numbers and without tokens", async () => {
   const service = await serviceForTest({ maxRequestRecords: 2, maxExecutionRecords: 1 });
   for (const key of ["key-number-1", "key-number-2", "key-number-3"])
     await service.ok(operations.createMicPublicInput, register(service, key));
   const requests = Counted.parse(await service.admin("GET", "requests"));
   expect(requests.map(({ idempotencyKey }) => idempotencyKey)).toEqual(["key-number-2", "key-number-3"]);
+  const { scopes } = operations.createMicPublicInput;
+  expect(JSON.stringify(requests)).not.toContain(await service.token(scopes));
   const executions = Counted.parse(await service.admin("GET", "executions"));
   expect(executions.map(({ idempotencyKey }) => idempotencyKey)).toEqual(["key-number-3"]);
 });

@@ -52,20 +52,15 @@ test("RESTART keeps no stage and succeeds [3/retry-carries-earlier-job]", async 
   expect(last(readings)).toMatchObject({ state: "SUCCEEDED", retryOfBatchId: failed.id });
 });
 
-test("a job that is running or has succeeded cannot be retried", async () => {
+test("a job that is running, has succeeded or failed permanently cannot be retried", async () => {
   const service = await serviceForTest();
   const done = await runJobToEnd(service, FILE.succeeds);
+  const failed = await runJobToEnd(service, FILE.failsForGood);
   const running = await submitJob(service, FILE.succeeds);
   for (const mode of ["SAFE_RESUME", "RESTART"])
-    for (const { id } of [done, running]) expectProblem(await retry(service, id, mode), 409);
+    for (const { id } of [done, failed, running])
+      expect(expectProblem(await retry(service, id, mode), 409).retryable).toBe(false);
   expect(await readJob(service, done.id)).toEqual(done);
-});
-
-test("a job that failed permanently cannot be retried", async () => {
-  const service = await serviceForTest();
-  const failed = await runJobToEnd(service, FILE.failsForGood);
-  for (const mode of ["SAFE_RESUME", "RESTART"])
-    expect(expectProblem(await retry(service, failed.id, mode), 409).retryable).toBe(false);
 });
 
 test("a second retry of a job is refused while the first one runs and after it has succeeded", async () => {
