@@ -10,7 +10,7 @@ import { groupByKey } from "./group-by-key.ts";
 import type { UnlistedPlace } from "./names/changes.ts";
 import { DistrictSearch, type FoundDistrict } from "./names/district-search.ts";
 import { isPartOf, toNameForms } from "./names/name-forms.ts";
-import { type NameInState, parseQuery } from "./names/query.ts";
+import { parseQuery } from "./names/query.ts";
 import { exactState } from "./names/resolve-state.ts";
 import { isIndianScript, isUnsupportedScript, toLatin } from "./names/transliteration.ts";
 
@@ -57,76 +57,54 @@ export interface Finding {
 const MIN_SCORE_IN_STATE = 0.85;
 
 /** How a query is interpreted, and the lists that the interpretation depends on. */
-type QueryPlan = {
-  readonly requiredLists: RequiredLists;
-  /** No other interpretation has priority: the state's list is missing, or it contains the name. */
-  readonly isCertain?: true;
-} & (
+type QueryPlan = { readonly requiredLists: RequiredLists } & (
   | { readonly kind: "name"; readonly name: string }
   | { readonly kind: "state"; readonly state: State }
   | { readonly kind: "in state" | "elsewhere"; readonly name: string; readonly state: State }
 );
 
-/** Plans a query that contains a name and a state, based on the known lists of that state and of the others. */
-function planNameInStates(
-  nameStatePairs: readonly NameInState[],
-  fullName: string,
-  districts: DistrictSearch,
-): QueryPlan | undefined {
-  const splits = nameStatePairs.filter(({ state }) => districts.states.includes(state));
-  const [first] = splits;
-  if (first === undefined) {
-    // The search is limited to some states, and the query names another one.
-    const [other] = nameStatePairs;
-    return other && { kind: "elsewhere", ...other, requiredLists: requireLists(districts.missing) };
-  }
-  const own = districts.missing.filter((each) => splits.some(({ state }) => state === each));
-  const requiredLists = requireLists(own);
-  if (own.length > 0) return { kind: "in state", ...first, requiredLists, isCertain: true };
-  function bestScoreOf({ name, state }: NameInState): number {
-    const [best] = districts.search(name, state).found;
-    return best === undefined ? 0 : (best.score ?? 1);
-  }
-  const named = splits.find(({ name, state }) => districts.hasName(name, state));
-  if (named !== undefined) return { kind: "in state", ...named, requiredLists, isCertain: true };
-  const similar = splits.find((split) => bestScoreOf(split) >= MIN_SCORE_IN_STATE);
-  if (similar !== undefined) return { kind: "in state", ...similar, requiredLists };
-  const { missing } = districts;
-  if (districts.hasName(first.name)) return { kind: "elsewhere", ...first, requiredLists: { rows: [], all: missing } };
-  const guess = splits.find((split) => bestScoreOf(split) > 0);
-  const isFullNameSimilar = guess === undefined && districts.search(fullName).found.length > 0;
-  return isFullNameSimilar
-    ? undefined
-    : { kind: "in state", ...(guess ?? first), requiredLists: requireLists(missing) };
-}
-
-/** A district may have the same name as its state, so the answer needs that state's list. */
-const planStateQuery = (state: State, missing: readonly State[]): QueryPlan => ({
-  kind: "state",
-  state,
-  requiredLists: requireLists(missing.filter(({ code }) => code === state.code)),
-});
-
+/** Chooses the most likely interpretation of a query that the known lists support. */
 function planQuery(query: string, districts: DistrictSearch): QueryPlan {
-  const { allStates, missing } = districts;
+  const { allStates, states, missing } = districts;
   const { name, state, nameStatePairs, namePairs } = parseQuery(query, allStates);
   // Any state may contain a namesake, but one district with the name is enough for an answer.
   const optionalLists: RequiredLists = { rows: [], all: missing };
   if (districts.hasName(query)) return { kind: "name", name: query, requiredLists: optionalLists };
-  if (state !== undefined && (name === query || exactState(query, allStates) === state))
-    return planStateQuery(state, missing);
-  if (districts.hasName(name)) return { kind: "name", name, requiredLists: optionalLists };
-  if (state !== undefined) return planStateQuery(state, missing);
-  const planWithState = planNameInStates(nameStatePairs, name, districts);
-  if (planWithState?.isCertain) return planWithState;
+  const isState = state !== undefined && (name === query || exactState(query, allStates) === state);
+  if (!isState && districts.hasName(name)) return { kind: "name", name, requiredLists: optionalLists };
+  if (state !== undefined) {
+    // A district may have the same name as its state, so the answer needs that state's list.
+    const requiredLists = requireLists(missing.filter(({ code }) => code === state.code));
+    return { kind: "state", state, requiredLists };
+  }
+
+  const splits = nameStatePairs.filter((split) => states.includes(split.state));
+  const [first] = splits;
+  const own = requireLists(missing.filter((each) => splits.some((split) => split.state === each)));
+  const named = own.rows.length > 0 ? first : splits.find((split) => districts.hasName(split.name, split.state));
+  if (named !== undefined) return { kind: "in state", ...named, requiredLists: own };
   const pair = namePairs.find(([one, other]) => districts.isSameDistrict(one, other));
-  if (pair !== undefined)
-    return {
-      kind: "name",
-      name: pair.find((each) => !districts.search(each).ambiguous) ?? pair[0],
-      requiredLists: optionalLists,
-    };
-  return planWithState ?? { kind: "name", name, requiredLists: requireLists(missing) };
+  if (pair !== undefined) {
+    const clearName = pair.find((each) => !districts.search(each).ambiguous) ?? pair[0];
+    return { kind: "name", name: clearName, requiredLists: optionalLists };
+  }
+
+  // If the search is limited to some states, the query may name another one.
+  const [other] = nameStatePairs;
+  if (first === undefined && other !== undefined)
+    return { kind: "elsewhere", ...other, requiredLists: requireLists(missing) };
+  const scores = splits.map((split) => {
+    const [best] = districts.search(split.name, split.state).found;
+    return best === undefined ? 0 : (best.score ?? 1);
+  });
+  const similar = splits[scores.findIndex((score) => score >= MIN_SCORE_IN_STATE)];
+  if (similar !== undefined) return { kind: "in state", ...similar, requiredLists: own };
+  if (first !== undefined && districts.hasName(first.name))
+    return { kind: "elsewhere", ...first, requiredLists: optionalLists };
+  const guess = splits[scores.findIndex((score) => score > 0)];
+  return first === undefined || (guess === undefined && districts.search(name).found.length > 0)
+    ? { kind: "name", name, requiredLists: requireLists(missing) }
+    : { kind: "in state", ...(guess ?? first), requiredLists: requireLists(missing) };
 }
 
 /** Finds the districts that a query may mean. `limit`: maximum number of matches. */
