@@ -1,10 +1,9 @@
 // Implements `mic-mcp geography warm`, which loads all districts lists into the cache that the servers of this machine share.
 import { CALL_LIMIT_MS } from "../api-client/attempts.ts";
 import { UsageError } from "../core/config.ts";
-import { computeCoverage } from "../geography/country.ts";
+import { computeCoverage, summarizeVintage } from "../geography/country.ts";
 import { answerForAllStates } from "../geography/districts.ts";
 import { formatCoverage, formatListCount } from "../geography/format.ts";
-import { summarizeVintage } from "../geography/vintage.ts";
 import { type CommandContext, withRuntime, writeJson } from "./backend.ts";
 import { COMMANDS, parseArguments } from "./commands.ts";
 import { createProgressDisplay } from "./terminal.ts";

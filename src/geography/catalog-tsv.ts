@@ -2,7 +2,7 @@
 // vintage.
 import type { CallContext } from "../api-client/attempts.ts";
 import { formatTable } from "../core/table.ts";
-import { collectDrift, computeCoverage } from "./country.ts";
+import { collectDrift, computeCoverage, summarizeVintage } from "./country.ts";
 import {
   answerForAllStates,
   DISTRICT_COLUMNS,
@@ -13,7 +13,6 @@ import {
 } from "./districts.ts";
 import { formatCoverage, pluralize } from "./format.ts";
 import type { Geography } from "./geography.ts";
-import { summarizeVintage } from "./vintage.ts";
 
 /** Longest time that a reader of the resource waits for missing lists. */
 const WAIT_MS = 20_000;

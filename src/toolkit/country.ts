@@ -2,11 +2,18 @@
 // incomplete answer.
 import * as z from "zod/v4";
 import type { State } from "../contract/playground.ts";
-import { type Coverage, canProgressWithin, collectDrift, computeCoverage, countMissing } from "../geography/country.ts";
+import {
+  type Coverage,
+  canProgressWithin,
+  collectDrift,
+  computeCoverage,
+  countMissing,
+  summarizeVintage,
+  type Vintage,
+} from "../geography/country.ts";
 import { formatCoverage, formatVintage } from "../geography/format.ts";
 import { type Country, type CountryAnswer, type CountryQuery, RESPONSE_RESERVE_MS } from "../geography/geography.ts";
 import { resolveStates } from "../geography/names/resolve-state.ts";
-import { summarizeVintage, type Vintage } from "../geography/vintage.ts";
 import type { NextStep } from "./results.ts";
 import type { Ports, ToolCall } from "./tool-call.ts";
 

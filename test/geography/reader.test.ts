@@ -1,9 +1,8 @@
 // Tests reading the whole country within the rate limit in virtual time: failures, deadlines and expiry.
 import { expect, test } from "vitest";
 import { DISTRICTS_FRESH_MS, STATES_FRESH_MS } from "../../src/geography/cache.ts";
-import { computeCoverage } from "../../src/geography/country.ts";
+import { computeCoverage, summarizeVintage } from "../../src/geography/country.ts";
 import { createGeography, type GatherResult } from "../../src/geography/geography.ts";
-import { summarizeVintage } from "../../src/geography/vintage.ts";
 import {
   CALL_MS,
   countMandals,
