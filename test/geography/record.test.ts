@@ -105,8 +105,8 @@ test("each code is unique, and each count of mandals is an integer", () => {
 
 test("each source is cited and each cited source exists, with a title, a publisher, its years and an https address", () => {
   const cited = [...names, ...towns, ...madeDistricts, ...changes, ...stateNames].map(({ source }) => source);
-  const wikipedias = localNames.map(({ language }) => `wikipedia-${language}`);
-  expect(sources.map(({ id }) => id)).toEqual([...new Set([...cited, ...wikipedias])].sort());
+  const localSources = localNames.map(({ language }) => `wikipedia-${language}`);
+  expect(sources.map(({ id }) => id)).toEqual([...new Set([...cited, ...localSources])].sort());
   for (const { year, address } of sources) {
     expect(year).toMatch(/^\d{4}(-\d{4})?$/);
     expect(new URL(address ?? "").protocol).toBe("https:");

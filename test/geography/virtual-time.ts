@@ -16,7 +16,7 @@ export interface VirtualTime extends Timing {
 }
 
 /** An answer about all states is computed in about as many turns of the event loop. */
-const MAX_IDLE_TURNS = 100;
+const MAX_IDLE_ROUNDS = 100;
 const START = Date.parse("2026-11-20T20:00:00.000Z");
 
 export function createVirtualTime(): VirtualTime {
@@ -61,10 +61,10 @@ export function createVirtualTime(): VirtualTime {
         isDone = true;
       };
       work.then(done, done);
-      for (let idleTurns = 0; idleTurns < MAX_IDLE_TURNS; ) {
+      for (let idleRounds = 0; idleRounds < MAX_IDLE_ROUNDS; ) {
         await setImmediate();
         if (isDone) return await work;
-        idleTurns = wakeNext(Number.POSITIVE_INFINITY) ? 0 : idleTurns + 1;
+        idleRounds = wakeNext(Number.POSITIVE_INFINITY) ? 0 : idleRounds + 1;
       }
       throw new Error("nothing will ever happen any more");
     },
