@@ -127,7 +127,7 @@ function nextStepFor(
   if (matchedState !== undefined)
     return { tool: "list_districts", arguments: { state: matchedState.code }, why: "its districts" };
   const isGuess = answer.matches.every(({ match }) => match === "similar");
-  if (unlisted?.change !== undefined && unlisted.change.partOf.length > 0 && isGuess) {
+  if (unlisted?.change !== undefined && isGuess) {
     const { state, change } = unlisted;
     return {
       tool: "find_district",

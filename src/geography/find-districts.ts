@@ -203,12 +203,12 @@ function describeUnlisted(queriedName: string, { state, headquartersOf, change }
   if (headquartersOf !== undefined)
     return `${queriedName} is the headquarters of ${formatName(headquartersOf)} in ${where}, which is not in the list.`;
   const { status, year, partOf } = change;
-  const parentDistricts = partOf.map((name) => formatName(name)).join(" and ");
+  const parents = partOf.map((name) => formatName(name)).join(" and ");
   if (status === "abolished")
-    return `${queriedName} in ${where} was abolished in ${year}${parentDistricts === "" ? "" : ` and is part of ${parentDistricts} again`}.`;
+    return `${queriedName} in ${where} was abolished in ${year} and is part of ${parents} again.`;
   if (status === "announced")
-    return `${queriedName} in ${where} was announced in ${year}${parentDistricts === "" ? "" : `, out of ${parentDistricts},`} and is not in the list.`;
-  return `${queriedName} in ${where} was made a district in ${year}${parentDistricts === "" ? "" : `, part of ${parentDistricts} until then`}; it is not in the list.`;
+    return `${queriedName} in ${where} was announced in ${year}, out of ${parents}, and is not in the list.`;
+  return `${queriedName} in ${where} was made a district in ${year}, part of ${parents} until then; it is not in the list.`;
 }
 
 /** Describes the entry of the public record for a name that another district has, too. */
