@@ -1,4 +1,5 @@
-// Tests the parsing of queries, the kinds of names that match a district, names that must not match, and names of states.
+// Tests the parsing of queries, the kinds of names that match a district, names that must not match, names of states, and the
+// transliteration of Indian scripts to Latin letters.
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
 import type { State } from "../../src/contract/playground.ts";
@@ -11,6 +12,7 @@ import { DistrictSearch } from "../../src/geography/names/district-search.ts";
 import { fold } from "../../src/geography/names/name-forms.ts";
 import { loadRecordedDistricts } from "../../src/geography/names/record/tables.ts";
 import { resolveState } from "../../src/geography/names/resolve-state.ts";
+import { isIndianScript, isUnsupportedScript, toLatin } from "../../src/geography/names/transliteration.ts";
 import { emulatedDistricts, knownCountry, type ListedDistrict } from "./known-country.ts";
 import { localNameQuestions } from "./names/question-tables.ts";
 
@@ -272,4 +274,42 @@ test("numbers have thousands separators", () => {
     "9,007,199,254,740,991",
     "24.5",
   ]);
+});
+
+test.each([
+  ["कानपुर", "kanpur"],
+  ["जबलपुर", "jabalpur"],
+  ["अहमदनगर", "ahmadnagar"],
+  ["चंपारण", "champaran"],
+  ["गढ़वा", "garhva"],
+  ["जलगांव", "jalgaon"],
+  ["जळगाव", "jalgaon"],
+  ["নগাঁও", "nagaon"],
+  ["যোৰহাট", "jorhat"],
+  ["নদিয়া", "nadiya"],
+  ["ਅੰਮ੍ਰਿਤਸਰ", "ammritsar"],
+  ["જૂનાગઢ", "junagadh"],
+  ["କଟକ", "kataka"],
+  ["மதுரை", "madurai"],
+  ["తిరుపతి", "tirupati"],
+  ["ಮೈಸೂರು", "maisuru"],
+  ["കണ്ണൂർ", "kannur"],
+  ["२०२६", "2026"],
+  ["Patna पटना", "Patna patna"],
+])("%s is transliterated to %s", (written, latin) => expect(toLatin(written)).toBe(latin));
+
+test("every letter of the nine blocks becomes Latin, and no other character changes", () => {
+  const letter = fc.integer({ min: 0x900, max: 0xd7f }).map((code) => String.fromCodePoint(code));
+  fc.assert(
+    fc.property(fc.array(letter, { maxLength: 12 }), fc.string(), (letters, latin) => {
+      expect(isIndianScript(toLatin(letters.join("")))).toBe(false);
+      expect(toLatin(latin)).toBe(latin);
+    }),
+    { numRuns: 500 },
+  );
+});
+
+test("unsupported scripts are detected", () => {
+  for (const text of ["لکھنؤ", "ᱥᱟᱱᱛᱟᱲ", "Москва"]) expect(isUnsupportedScript(text)).toBe(true);
+  for (const text of ["Patna", "पटना", "Lucknow لکھنؤ", "24"]) expect(isUnsupportedScript(text)).toBe(false);
 });
