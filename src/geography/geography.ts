@@ -3,11 +3,11 @@ import { setTimeout as sleep } from "node:timers/promises";
 import { type CallContext, systemTiming, type Timing, timeLeftMs } from "../api-client/attempts.ts";
 import type { ApiClient } from "../api-client/client.ts";
 import type { DistrictsResponse, OpenApiDocument, State, StatesResponse } from "../contract/playground.ts";
-import { CatalogCache, type DatedResponse } from "./cache.ts";
+import { createCatalogCache, type DatedResponse } from "./cache.ts";
 import { type Country, type CountryAnswer, type GatherResult, NOT_READ_YET } from "./country.ts";
 import { Limiter } from "./limiter.ts";
-import { PlaygroundReader } from "./playground.ts";
-import { type MissingState, Prefetch } from "./prefetch.ts";
+import { createPlaygroundReader } from "./playground.ts";
+import { createPrefetch, type MissingState } from "./prefetch.ts";
 import { createGeographyStore, type SharedStoreOptions } from "./store.ts";
 
 export type { DatedResponse } from "./cache.ts";
@@ -76,10 +76,10 @@ export function createGeography({ service, perMinute, timing = unrefTiming, shar
   const closing = new AbortController();
   const store = createGeographyStore(shared, timing.now);
   const limiter = new Limiter(perMinute, timing, store);
-  const cache = new CatalogCache(store, timing.now, (readAt) => limiter.record(readAt));
+  const cache = createCatalogCache(store, timing.now, (readAt) => limiter.record(readAt));
   const dependencies = { service, limiter, cache, store, timing, closing: closing.signal };
-  const playground = new PlaygroundReader(dependencies);
-  const prefetch = new Prefetch(playground, dependencies);
+  const playground = createPlaygroundReader(dependencies);
+  const prefetch = createPrefetch(playground, dependencies);
 
   function toCountry(states: DatedResponse<StatesResponse>): Country {
     const lists = states.value.states.flatMap(({ code }) => {
@@ -93,7 +93,7 @@ export function createGeography({ service, perMinute, timing = unrefTiming, shar
     states.filter(({ code }) => !lists.has(code) && prefetch.isPending(code));
 
   const estimatePendingSeconds = (): number =>
-    Math.ceil((limiter.delayMs(Math.max(0, prefetch.pendingCount - 1)) + ESTIMATED_REQUEST_MS) / 1000);
+    Math.ceil((limiter.delayMs(Math.max(0, prefetch.countPending() - 1)) + ESTIMATED_REQUEST_MS) / 1000);
 
   function toMissingState({ code }: State): MissingState {
     const failed = prefetch.getFailure(code);
@@ -115,7 +115,7 @@ export function createGeography({ service, perMinute, timing = unrefTiming, shar
     const states = await playground.states(context);
     const requestedCodes = new Set<string>();
     for (;;) {
-      const { change } = prefetch;
+      const change = prefetch.getChange();
       const country = toCountry(states);
       const answer = await query.answer(country);
       const { rows, all } = answer.requiredLists;
@@ -149,9 +149,7 @@ export function createGeography({ service, perMinute, timing = unrefTiming, shar
   }
 
   return {
-    states: (context) => playground.states(context),
-    districts: (code, context) => playground.districts(code, context),
-    openApi: (context) => playground.openApi(context),
+    ...playground,
     gather,
     availableRequests: () => limiter.availableRequests(),
     async close() {

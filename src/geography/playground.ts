@@ -33,6 +33,21 @@ export interface PlaygroundDependencies {
   readonly closing: AbortSignal;
 }
 
+type SharedRequests<T> = (key: string, signal: AbortSignal, start: () => Promise<T>) => Promise<T>;
+
+/**
+ * Shares one request among all concurrent callers that need the same key. The request continues if its callers are canceled, because the
+ * next call needs the list.
+ */
+function createSharedRequests<T>(): SharedRequests<T> {
+  const inFlight = new Map<string, Promise<T>>();
+  return (key, signal, start) => {
+    const request = inFlight.get(key) ?? start().finally(() => inFlight.delete(key));
+    inFlight.set(key, request);
+    return withAbortSignal(request, signal);
+  };
+}
+
 /** How one list is found in the cache, and how it is read from the API. */
 interface ListSource<T> {
   readonly endpoint: JsonEndpoint;
@@ -48,68 +63,32 @@ const truncateName = <T extends { readonly name: string }>(item: T): T => ({
   name: excerpt(item.name, MAX_NAME_LENGTH),
 });
 
-export class PlaygroundReader {
-  readonly #dependencies: PlaygroundDependencies;
-  readonly #states = createSharedRequests<DatedResponse<StatesResponse>>();
-  readonly #districts = createSharedRequests<DatedResponse<DistrictsResponse>>();
-  readonly #documents = createSharedRequests<DatedResponse<OpenApiDocument>>();
+export type PlaygroundReader = ReturnType<typeof createPlaygroundReader>;
 
-  constructor(dependencies: PlaygroundDependencies) {
-    this.#dependencies = dependencies;
-  }
+export function createPlaygroundReader(dependencies: PlaygroundDependencies) {
+  const { service, limiter, cache, store, timing, closing } = dependencies;
+  const statesRequests = createSharedRequests<DatedResponse<StatesResponse>>();
+  const districtsRequests = createSharedRequests<DatedResponse<DistrictsResponse>>();
+  const documentRequests = createSharedRequests<DatedResponse<OpenApiDocument>>();
 
-  states(context: CallContext): Promise<DatedResponse<StatesResponse>> {
-    const { cache } = this.#dependencies;
-    return this.#readList(context, {
-      endpoint: listPlaygroundStates,
-      name: STATES_ENTRY,
-      requests: this.#states,
-      load: () => cache.loadStates(),
-      read: async () => {
-        const { value, ...metadata } = await this.#send(listPlaygroundStates, {}, context);
-        const response = { ...metadata, value: { ...value, states: value.states.map(truncateName) } };
-        await cache.storeStates(response);
-        return response;
-      },
-    });
-  }
-
-  /** Returns a state's districts. `isDirect`: a call waits for the list; otherwise the request belongs to the prefetch. */
-  districts(code: string, context: CallContext, isDirect = true): Promise<DatedResponse<DistrictsResponse>> {
-    const { cache } = this.#dependencies;
-    const state = code.toUpperCase();
-    const request = { query: { state } };
-    return this.#readList(context, {
-      endpoint: listPlaygroundDistricts,
-      name: state,
-      requests: this.#districts,
-      load: async () => {
-        await cache.loadDistricts([state]);
-        return cache.getDistricts(state);
-      },
-      read: async () => {
-        const { value, ...metadata } = await this.#send(listPlaygroundDistricts, request, context, isDirect);
-        const districts = value.districts.map(truncateName);
-        const response = { ...metadata, value: { ...value, state: excerpt(value.state, MAX_NAME_LENGTH), districts } };
-        await cache.storeDistricts(state, response);
-        return response;
-      },
-    });
-  }
-
-  openApi(context: CallContext): Promise<DatedResponse<OpenApiDocument>> {
-    const { timing } = this.#dependencies;
-    return withRetries({ endpoint: getPlaygroundOpenApi, context, timing }, () =>
-      this.#documents("", context.signal, () => this.#send(getPlaygroundOpenApi, {}, context)),
-    );
+  function send<S extends z.ZodType>(
+    endpoint: JsonEndpoint<S>,
+    request: CallRequest,
+    { deadlineAt }: CallContext,
+    isDirect = true,
+  ): Promise<DatedResponse<z.output<S>>> {
+    const sendOnce = async () => {
+      const readAt = timing.now();
+      const context = { signal: closing, deadlineAt: readAt + ATTEMPT_LIMIT_MS, maxAttempts: 1 };
+      const { value, drift } = await service.call(endpoint, request, context);
+      return { value, drift, readAt };
+    };
+    return limiter.run(sendOnce, closing, deadlineAt - MIN_REQUEST_MS, isDirect);
   }
 
   /** Reads a list that is not fresh. If another process is reading it, waits for its result instead. */
-  #readList<T>(
-    context: CallContext,
-    { endpoint, name, requests, load, read }: ListSource<T>,
-  ): Promise<DatedResponse<T>> {
-    const { store, timing, closing } = this.#dependencies;
+  function readList<T>(context: CallContext, source: ListSource<T>): Promise<DatedResponse<T>> {
+    const { endpoint, name, requests, load, read } = source;
     async function readOnce(): Promise<DatedResponse<T>> {
       while (!(await store.acquire(name))) {
         await timing.sleep(PEER_POLL_INTERVAL_MS, closing);
@@ -129,34 +108,44 @@ export class PlaygroundReader {
     );
   }
 
-  #send<S extends z.ZodType>(
-    endpoint: JsonEndpoint<S>,
-    request: CallRequest,
-    { deadlineAt }: CallContext,
-    isDirect = true,
-  ): Promise<DatedResponse<z.output<S>>> {
-    const { service, limiter, timing, closing } = this.#dependencies;
-    const send = async () => {
-      const readAt = timing.now();
-      const context = { signal: closing, deadlineAt: readAt + ATTEMPT_LIMIT_MS, maxAttempts: 1 };
-      const { value, drift } = await service.call(endpoint, request, context);
-      return { value, drift, readAt };
-    };
-    return limiter.run(send, closing, deadlineAt - MIN_REQUEST_MS, isDirect);
-  }
-}
-
-type SharedRequests<T> = (key: string, signal: AbortSignal, start: () => Promise<T>) => Promise<T>;
-
-/**
- * Shares one request among all concurrent callers that need the same key. The request continues if its callers are canceled, because the
- * next call needs the list.
- */
-function createSharedRequests<T>(): SharedRequests<T> {
-  const inFlight = new Map<string, Promise<T>>();
-  return (key, signal, start) => {
-    const request = inFlight.get(key) ?? start().finally(() => inFlight.delete(key));
-    inFlight.set(key, request);
-    return withAbortSignal(request, signal);
+  return {
+    states: (context: CallContext): Promise<DatedResponse<StatesResponse>> =>
+      readList(context, {
+        endpoint: listPlaygroundStates,
+        name: STATES_ENTRY,
+        requests: statesRequests,
+        load: () => cache.loadStates(),
+        read: async () => {
+          const { value, ...metadata } = await send(listPlaygroundStates, {}, context);
+          const response = { ...metadata, value: { ...value, states: value.states.map(truncateName) } };
+          await cache.storeStates(response);
+          return response;
+        },
+      }),
+    /** Returns a state's districts. `isDirect`: a call waits for the list; otherwise the request belongs to the prefetch. */
+    districts(code: string, context: CallContext, isDirect = true): Promise<DatedResponse<DistrictsResponse>> {
+      const state = code.toUpperCase();
+      return readList(context, {
+        endpoint: listPlaygroundDistricts,
+        name: state,
+        requests: districtsRequests,
+        load: async () => {
+          await cache.loadDistricts([state]);
+          return cache.getDistricts(state);
+        },
+        read: async () => {
+          const { value, ...metadata } = await send(listPlaygroundDistricts, { query: { state } }, context, isDirect);
+          const districts = value.districts.map(truncateName);
+          const list = { ...value, state: excerpt(value.state, MAX_NAME_LENGTH), districts };
+          const response = { ...metadata, value: list };
+          await cache.storeDistricts(state, response);
+          return response;
+        },
+      });
+    },
+    openApi: (context: CallContext): Promise<DatedResponse<OpenApiDocument>> =>
+      withRetries({ endpoint: getPlaygroundOpenApi, context, timing }, () =>
+        documentRequests("", context.signal, () => send(getPlaygroundOpenApi, {}, context)),
+      ),
   };
 }
