@@ -5,7 +5,7 @@ import type { ApiClient } from "../api-client/client.ts";
 import type { DistrictsResponse, OpenApiDocument, State, StatesResponse } from "../contract/playground.ts";
 import { createCatalogCache, type DatedResponse } from "./cache.ts";
 import { type Country, type CountryAnswer, type GatherResult, NOT_READ_YET } from "./country.ts";
-import { Limiter } from "./limiter.ts";
+import { createLimiter } from "./limiter.ts";
 import { createPlaygroundReader } from "./playground.ts";
 import { createPrefetch, type MissingState } from "./prefetch.ts";
 import { createGeographyStore, type SharedStoreOptions } from "./store.ts";
@@ -75,8 +75,8 @@ const unrefTiming: Timing = {
 export function createGeography({ service, perMinute, timing = unrefTiming, shared }: GeographyOptions): Geography {
   const closing = new AbortController();
   const store = createGeographyStore(shared, timing.now);
-  const limiter = new Limiter(perMinute, timing, store);
-  const cache = createCatalogCache(store, timing.now, (readAt) => limiter.record(readAt));
+  const limiter = createLimiter(perMinute, timing, store);
+  const cache = createCatalogCache(store, timing.now, limiter.record);
   const dependencies = { service, limiter, cache, store, timing, closing: closing.signal };
   const playground = createPlaygroundReader(dependencies);
   const prefetch = createPrefetch(playground, dependencies);
@@ -99,7 +99,7 @@ export function createGeography({ service, perMinute, timing = unrefTiming, shar
     const failed = prefetch.getFailure(code);
     if (failed !== undefined) return failed;
     if (!prefetch.isPending(code)) return { state: code, reason: "the catalog changed meanwhile: ask again" };
-    const reason = limiter.isCoolingDown
+    const reason = limiter.isCoolingDown()
       ? "the API asked for a pause (HTTP 429)"
       : limiter.delayMs() > 0
         ? "rate limit"
@@ -129,7 +129,7 @@ export function createGeography({ service, perMinute, timing = unrefTiming, shar
           prefetch.enqueue(missing);
           if (missing.length < newlyNeeded.length) continue;
         }
-        const isRateLimited = !limiter.isSending && limiter.delayMs() > 0;
+        const isRateLimited = !limiter.isSending() && limiter.delayMs() > 0;
         const isEnough =
           findPending(all, country).length === 0 || (isRateLimited && findPending(rows, country).length === 0);
         // A call does not wait for a rate limit or a cooldown that lasts beyond its deadline.
@@ -151,7 +151,7 @@ export function createGeography({ service, perMinute, timing = unrefTiming, shar
   return {
     ...playground,
     gather,
-    availableRequests: () => limiter.availableRequests(),
+    availableRequests: limiter.availableRequests,
     async close() {
       closing.abort();
       await store.close();
