@@ -8,7 +8,7 @@ import { type DistrictRow, formatDistrict, requireLists } from "./districts.ts";
 import { describeNotLoaded, formatName, formatState, joinFirst, MAX_DISPLAY_LENGTH, pluralize } from "./format.ts";
 import { groupByKey } from "./group-by-key.ts";
 import type { UnlistedPlace } from "./names/changes.ts";
-import { DistrictSearch, type FoundDistrict } from "./names/district-search.ts";
+import { createDistrictSearch, type DistrictSearch, type FoundDistrict, indexNames } from "./names/district-search.ts";
 import { isPartOf, toNameForms } from "./names/name-forms.ts";
 import { parseQuery } from "./names/query.ts";
 import { exactState } from "./names/resolve-state.ts";
@@ -160,7 +160,8 @@ export async function findDistricts(
   country: Country,
   limit: number,
 ): Promise<Findings> {
-  const districts = await DistrictSearch.create(states, country, queries);
+  await indexNames(states, country, queries);
+  const districts = createDistrictSearch(states, country);
   const findings: Finding[] = [];
   for (const query of queries) {
     findings.push(findDistrict(query, districts, limit));
@@ -179,8 +180,10 @@ export async function findElsewhere(
   country: Country,
 ): Promise<readonly DistrictRow[]> {
   const others = country.states.value.states.filter((state) => !states.includes(state));
-  const districts = await DistrictSearch.create(others, country, [name]);
-  return districts.search(name).found.filter(({ match }) => match !== "similar");
+  await indexNames(others, country, [name]);
+  return createDistrictSearch(others, country)
+    .search(name)
+    .found.filter(({ match }) => match !== "similar");
 }
 
 /** A list without mandals does not mean that the district has none. */

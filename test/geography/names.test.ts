@@ -8,7 +8,7 @@ import { readStates } from "../../src/emulator/catalogue.ts";
 import type { Country } from "../../src/geography/country.ts";
 import { describeFinding, findDistrict } from "../../src/geography/find-districts.ts";
 import { formatNumber } from "../../src/geography/format.ts";
-import { DistrictSearch } from "../../src/geography/names/district-search.ts";
+import { createDistrictSearch } from "../../src/geography/names/district-search.ts";
 import { fold } from "../../src/geography/names/name-forms.ts";
 import { loadRecordedDistricts } from "../../src/geography/names/record/tables.ts";
 import { resolveState } from "../../src/geography/names/resolve-state.ts";
@@ -19,7 +19,7 @@ import { localNameQuestions } from "./names/question-tables.ts";
 const india = knownCountry();
 
 const find = (query: string, country: Country = india) =>
-  findDistrict(query, new DistrictSearch(country.states.value.states, country), 5);
+  findDistrict(query, createDistrictSearch(country.states.value.states, country), 5);
 
 const answerTo = (query: string, country?: Country) => find(query, country).answer;
 

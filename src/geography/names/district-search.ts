@@ -5,7 +5,7 @@ import { setImmediate as yieldToEventLoop } from "node:timers/promises";
 import type { State } from "../../contract/playground.ts";
 import type { Country } from "../country.ts";
 import { type DistrictRow, findMissingStates } from "../districts.ts";
-import { findUnlisted, type UnlistedPlace, withCreation } from "./changes.ts";
+import { findUnlisted, withCreation } from "./changes.ts";
 import {
   hasSameSound,
   isPartOf,
@@ -76,130 +76,117 @@ const toSimilarDistrict = ({ name: { row, match, name }, score }: ScoredName): F
 const compareByScore = (a: ScoredName, b: ScoredName): number =>
   b.score - a.score || (a.name.row.name < b.name.row.name ? -1 : 1);
 
-export class DistrictSearch {
-  readonly states: readonly State[];
-  readonly missing: readonly State[];
-  /** All states of the country, even if the search is limited to some of them. */
-  readonly allStates: readonly State[];
-  readonly #country: Country;
-
-  /** Creates a search for these queries after indexing the known lists, each in a separate turn of the event loop. */
-  static async create(states: readonly State[], country: Country, queries: readonly string[]): Promise<DistrictSearch> {
-    const hasIndianScript = queries.some(isIndianScript);
-    for (const state of states) {
-      if (isIndexed(state, country) && !hasIndianScript) continue;
-      const index = getIndex(state, country);
-      if (hasIndianScript) index?.getLocal();
-      await yieldToEventLoop();
-    }
-    return new DistrictSearch(states, country);
+/** Indexes the known lists of these states before a search for these queries, each in a separate turn of the event loop. */
+export async function indexNames(
+  states: readonly State[],
+  country: Country,
+  queries: readonly string[],
+): Promise<void> {
+  const hasIndianScript = queries.some(isIndianScript);
+  for (const state of states) {
+    if (isIndexed(state, country) && !hasIndianScript) continue;
+    const index = getIndex(state, country);
+    if (hasIndianScript) index?.getLocal();
+    await yieldToEventLoop();
   }
+}
 
-  constructor(states: readonly State[], country: Country) {
-    this.states = states;
-    this.allStates = country.states.value.states;
-    this.missing = findMissingStates(states, country);
-    this.#country = country;
-  }
+export type DistrictSearch = ReturnType<typeof createDistrictSearch>;
 
-  /** Searches all states of this search, or only `state`. */
-  search(text: string, state?: State): SearchResult {
-    const queryForms = toQueryForms(text);
-    const namesakes = this.#findByName(queryForms, state);
-    // Generated short forms count only if no district in the list has the queried name itself.
-    const isExact = namesakes.some(({ name }) => name.match === "exact");
-    const named = namesakes.filter(({ name }) => !isExact || name.isGenerated !== true);
-    const rows = new Set(namesakes.map(({ name }) => name.row));
-    // If a district has the name, a similar name is not meant, unless it has the same sound, or it contains a name that is only an
-    // alias: "Garo Hills" is a short form of two districts and a part of five names.
-    const isRival = ({ match, forms }: KnownName): boolean =>
-      match === "exact" &&
-      !forms.isIndianScript &&
-      queryForms.some((each) => hasSameSound(each, forms) || (!isExact && isPartOf(each, forms)));
-    const isPossible = ({ name }: ScoredName): boolean => !rows.has(name.row) && (named.length === 0 || isRival(name));
-    const similar = this.#findSimilar(queryForms, state).filter(isPossible);
-    const found = [
-      ...named.toSorted(compareByScore).map(toNamedDistrict),
-      ...similar.toSorted(compareByScore).map(toSimilarDistrict),
-    ];
-    return { found, ambiguous: named.length > 0 && found.length > 1 };
-  }
-
-  /** Whether a district has this name; a similar name is not enough. */
-  hasName(text: string, state?: State): boolean {
-    return this.#findByName(toQueryForms(text), state).length > 0;
-  }
-
-  isSameDistrict(text: string, other: string): boolean {
-    const rows = new Set(this.#findByName(toQueryForms(other)).map(({ name }) => name.row));
-    return this.#findByName(toQueryForms(text)).filter(({ name }) => rows.has(name.row)).length === 1;
-  }
-
-  /** Number of names in the lists that contain every word of this text, and more words. */
-  countPartialMatches(text: string): number {
-    const queryForms = toNameForms(text);
-    const names = this.#getIndexes().flatMap(({ names }) => names);
-    return names.filter(({ match, forms }) => match === "exact" && isPartOf(queryForms, forms)).length;
-  }
-
-  /** Finds an entry of the public record for one of these names, if the known lists of these states do not contain it. */
-  findUnlisted(texts: readonly string[], state?: State): UnlistedPlace | undefined {
-    return findUnlisted(texts, this.#getIndexes(state));
-  }
-
-  /** Adds the year and the parents of recently created districts to matches that are not guesses. */
-  withCreations(matches: readonly FoundDistrict[]): readonly FoundDistrict[] {
-    return matches.map((match) => (match.match === "similar" ? match : withCreation(match, this.#country)));
-  }
-
-  #getIndexes(state?: State): readonly NameIndex[] {
-    return (state === undefined ? this.states : [state]).flatMap((each) => getIndex(each, this.#country) ?? []);
-  }
+/** Creates a search in the known lists of these states. Each function searches all of them, or only `state`. */
+export function createDistrictSearch(states: readonly State[], country: Country) {
+  const indexes = states.flatMap((state) => getIndex(state, country) ?? []);
+  const getIndexes = (state?: State): readonly NameIndex[] =>
+    state === undefined ? indexes : indexes.filter((index) => index.state.code === state.code);
 
   /** A query in Latin letters is not compared with transliterated names, because users spell names in other ways. */
-  #getLookups({ isIndianScript }: NameForms, state?: State): readonly NameLookup[] {
-    return this.#getIndexes(state).flatMap(({ latin, getLocal }) => (isIndianScript ? [latin, getLocal()] : [latin]));
-  }
+  const getLookups = (forms: NameForms, state?: State): readonly NameLookup[] =>
+    getIndexes(state).flatMap(({ latin, getLocal }) => (forms.isIndianScript ? [latin, getLocal()] : [latin]));
 
   /** Finds the districts that have the name, each with its best match. */
-  #findByName(queryForms: readonly NameForms[], state?: State): readonly ScoredName[] {
-    const findByKeys = (keysOf: (forms: NameForms) => readonly string[]): readonly KnownName[] =>
-      queryForms.flatMap((forms) =>
-        this.#getLookups(forms, state).flatMap(({ byKey }) => keysOf(forms).flatMap((key) => byKey.get(key) ?? [])),
-      );
-    const named = findByKeys(({ keys }) => keys);
+  function findByName(queryForms: readonly NameForms[], state?: State): readonly ScoredName[] {
+    const named: KnownName[] = [];
+    const sounding: KnownName[] = [];
+    for (const forms of queryForms)
+      for (const { byKey } of getLookups(forms, state)) {
+        for (const key of forms.keys) named.push(...(byKey.get(key) ?? []));
+        if (forms.isIndianScript) for (const key of forms.soundKeys) sounding.push(...(byKey.get(key) ?? []));
+      }
     // A transliterated name that a district has is not also another name that only sounds like it.
-    const names =
-      named.length > 0 ? named : findByKeys(({ soundKeys, isIndianScript }) => (isIndianScript ? soundKeys : []));
+    const names = named.length > 0 ? named : sounding;
     return selectBestPerDistrict(names.map((name) => ({ name, score: SCORES[name.match] })));
   }
 
   /** Finds the names that share the most letter pairs with the query, at most MAX_COMPARED. */
-  #findCandidates(queryForms: NameForms, state?: State): readonly KnownName[] {
-    const pairs = toLetterPairs(queryForms);
+  function findCandidates(forms: NameForms, state?: State): readonly KnownName[] {
+    const pairs = toLetterPairs(forms);
     const counts = new Map<KnownName, number>();
-    for (const { byPair } of this.#getLookups(queryForms, state))
+    for (const { byPair } of getLookups(forms, state))
       for (const pair of pairs)
         for (const name of byPair.get(pair) ?? []) counts.set(name, (counts.get(name) ?? 0) + 1);
     return [...counts]
       .filter(([, count]) => count >= pairs.size * MIN_PAIR_SHARE)
-      .toSorted(
-        ([a, aCount], [b, bCount]) => bCount - aCount || a.forms.joined.sound.length - b.forms.joined.sound.length,
-      )
+      .sort(([a, aCount], [b, bCount]) => bCount - aCount || a.forms.joined.sound.length - b.forms.joined.sound.length)
       .slice(0, MAX_COMPARED)
       .map(([name]) => name);
   }
 
   /** Finds the districts with a similar name, each with its most similar name. */
-  #findSimilar(queryForms: readonly NameForms[], state?: State): readonly ScoredName[] {
-    const similar = queryForms.flatMap((forms) =>
-      this.#findCandidates(forms, state).flatMap((name): readonly ScoredName[] => {
+  function findSimilar(queryForms: readonly NameForms[], state?: State): readonly ScoredName[] {
+    const similar: ScoredName[] = [];
+    for (const forms of queryForms)
+      for (const name of findCandidates(forms, state)) {
         const isListedName = name.match === "exact";
-        if (!isListedName && isPartOf(forms, name.forms)) return [];
+        if (!isListedName && isPartOf(forms, name.forms)) continue;
         const score = nameSimilarity(forms, name.forms) * (isListedName ? 1 : OTHER_WEIGHT);
-        return score < (isListedName ? MIN_SCORE : MIN_OTHER_SCORE) ? [] : [{ name, score }];
-      }),
-    );
+        if (score >= (isListedName ? MIN_SCORE : MIN_OTHER_SCORE)) similar.push({ name, score });
+      }
     return selectBestPerDistrict(similar);
   }
+
+  return {
+    states,
+    missing: findMissingStates(states, country),
+    /** All states of the country, even if the search is limited to some of them. */
+    allStates: country.states.value.states,
+    search(text: string, state?: State): SearchResult {
+      const queryForms = toQueryForms(text);
+      const namesakes = findByName(queryForms, state);
+      // Generated short forms count only if no district in the list has the queried name itself.
+      const isExact = namesakes.some(({ name }) => name.match === "exact");
+      const named = namesakes.filter(({ name }) => !isExact || name.isGenerated !== true);
+      const rows = new Set(namesakes.map(({ name }) => name.row));
+      // If a district has the name, a similar name is not meant, unless it has the same sound, or it contains a name that is only an
+      // alias: "Garo Hills" is a short form of two districts and a part of five names.
+      const isRival = ({ match, forms }: KnownName): boolean =>
+        match === "exact" &&
+        !forms.isIndianScript &&
+        queryForms.some((each) => hasSameSound(each, forms) || (!isExact && isPartOf(each, forms)));
+      const similar = findSimilar(queryForms, state).filter(
+        ({ name }) => !rows.has(name.row) && (named.length === 0 || isRival(name)),
+      );
+      const found = [
+        ...named.toSorted(compareByScore).map(toNamedDistrict),
+        ...similar.toSorted(compareByScore).map(toSimilarDistrict),
+      ];
+      return { found, ambiguous: named.length > 0 && found.length > 1 };
+    },
+    /** Whether a district has this name; a similar name is not enough. */
+    hasName: (text: string, state?: State): boolean => findByName(toQueryForms(text), state).length > 0,
+    isSameDistrict(text: string, other: string): boolean {
+      const rows = new Set(findByName(toQueryForms(other)).map(({ name }) => name.row));
+      return findByName(toQueryForms(text)).filter(({ name }) => rows.has(name.row)).length === 1;
+    },
+    /** Number of names in the lists that contain every word of this text, and more words. */
+    countPartialMatches(text: string): number {
+      const queryForms = toNameForms(text);
+      const names = indexes.flatMap((index) => index.names);
+      return names.filter(({ match, forms }) => match === "exact" && isPartOf(queryForms, forms)).length;
+    },
+    /** Finds an entry of the public record for one of these names, if the known lists do not contain it. */
+    findUnlisted: (texts: readonly string[], state?: State) => findUnlisted(texts, getIndexes(state)),
+    /** Adds the year and the parents of recently created districts to matches that are not guesses. */
+    withCreations: (matches: readonly FoundDistrict[]): readonly FoundDistrict[] =>
+      matches.map((match) => (match.match === "similar" ? match : withCreation(match, country))),
+  };
 }
