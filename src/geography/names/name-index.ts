@@ -60,39 +60,38 @@ const MIN_INITIALS = 3;
  * once.
  */
 function matchRecordedDistricts<T extends RecordedDistrict>(recorded: readonly T[], list: readonly KnownName[]) {
-  const matchesByDistrict = new Map<T, RecordMatch>();
+  const matches = new Map<T, RecordMatch>();
   const all = recorded.flatMap(({ names }) => names.map(({ name }) => name));
+  const isUnambiguous = ({ name }: OtherName): boolean => all.indexOf(name) === all.lastIndexOf(name);
   const selectOwnName = (district: RecordedDistrict) => [district];
-  const selectUnambiguousNames = ({ names }: RecordedDistrict) =>
-    names.filter(({ name }) => all.indexOf(name) === all.lastIndexOf(name));
-  const selectSpelledNames = (district: RecordedDistrict) =>
-    selectUnambiguousNames(district).filter(({ kind }) => kind !== "short");
+  const selectOtherNames = ({ names }: RecordedDistrict) => names.filter(isUnambiguous);
+  const selectSpelledNames = ({ names }: RecordedDistrict) =>
+    names.filter((name) => name.kind !== "short" && isUnambiguous(name));
   const isSimilar = (a: NameForms, b: NameForms): boolean => nameSimilarity(a, b) >= MIN_SPELLING_SIMILARITY;
   const strategies = [
     { selectNames: selectOwnName, isMatch: isSameName },
     { selectNames: selectOwnName, isMatch: hasSameSound },
-    { selectNames: selectUnambiguousNames, isMatch: isSameName },
+    { selectNames: selectOtherNames, isMatch: isSameName },
     { selectNames: selectSpelledNames, isMatch: hasSameSound },
     { selectNames: selectOwnName, isMatch: isSimilar },
   ];
   for (const { selectNames, isMatch } of strategies) {
-    const matchedNames = new Set(Array.from(matchesByDistrict.values(), ({ listed }) => listed));
-    const found = recorded.flatMap((district) => {
-      if (matchesByDistrict.has(district)) return [];
+    const matched = new Set(Array.from(matches.values(), ({ listed }) => listed));
+    const free = list.filter((listed) => !matched.has(listed));
+    const candidates: [KnownName, { readonly district: T; readonly recordMatch: RecordMatch }][] = [];
+    for (const district of recorded) {
+      if (matches.has(district)) continue;
       const names: readonly (RecordedDistrict | OtherName)[] = selectNames(district);
-      const [recordMatch, ...otherMatches] = list.flatMap((listed): readonly RecordMatch[] => {
-        const matchedBy = matchedNames.has(listed)
-          ? undefined
-          : names.find(({ forms }) => isMatch(forms, listed.forms));
+      const [recordMatch, ...others] = free.flatMap((listed): readonly RecordMatch[] => {
+        const matchedBy = names.find(({ forms }) => isMatch(forms, listed.forms));
         return matchedBy === undefined ? [] : [{ listed, matchedBy }];
       });
-      return recordMatch === undefined || otherMatches.length > 0 ? [] : [{ district, target: recordMatch }];
-    });
-    for (const { district, target } of found)
-      if (!found.some((other) => other.district !== district && other.target.listed === target.listed))
-        matchesByDistrict.set(district, target);
+      if (recordMatch && others.length === 0) candidates.push([recordMatch.listed, { district, recordMatch }]);
+    }
+    for (const [candidate, ...rivals] of groupByKey(candidates).values())
+      if (candidate && rivals.length === 0) matches.set(candidate.district, candidate.recordMatch);
   }
-  return matchesByDistrict;
+  return matches;
 }
 
 /** Returns the former name that the list still uses; undefined if it uses the current name. */
