@@ -1,4 +1,4 @@
-// Tests several emulators, and an emulator with several clients: what they share, and that the same seed gives the same data.
+// Tests an emulator with several clients, which share no data, and several emulators: the same seed gives the same data.
 
 import { expect, test } from "vitest";
 import * as z from "zod/v4";
