@@ -1,7 +1,7 @@
 // The responses of the stub service: fixed, and the same for each subject and each round.
 import { STAGES } from "../src/contract/jobs.ts";
 import type { Json, JsonObject } from "../src/contract/json.ts";
-import { createCatalogue } from "../src/emulator/geography/catalogue.ts";
+import { createCatalogue } from "../src/emulator/catalogue.ts";
 
 const EPOCH_AT = Date.UTC(2026, 0, 5, 8);
 export const WORKSPACE_ID = "micws_bench";

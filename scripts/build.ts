@@ -1,7 +1,7 @@
 // Bundles the program into dist/. The startup code is small, and code that is needed later is in separate files. All dependencies
 // except the native addons are bundled. `--check` writes nothing and only compares the sizes with their budgets.
 import { copyFile, mkdir, readFile, rm, writeFile } from "node:fs/promises";
-import { basename, resolve } from "node:path";
+import { resolve } from "node:path";
 import { build, type Plugin } from "esbuild";
 import { buildViews, MAX_VIEW_KIB } from "./build-views.ts";
 import { createBillOfMaterials, formatLicenses, readBundledPackages } from "./bundled-packages.ts";
@@ -9,11 +9,7 @@ import { formatManPage } from "./man-page.ts";
 
 const OUTPUT_FOLDER = "dist";
 const RECORD_FOLDER = "src/geography/names/record";
-const DATA_FILES = [
-  "src/emulator/geography/lgd-states.tsv",
-  "src/emulator/geography/lgd-districts.tsv",
-  ...["districts", "new-districts", "states"].map((table) => `${RECORD_FOLDER}/${table}.tsv`),
-];
+const TABLES = ["districts.tsv", "new-districts.tsv", "states.tsv"];
 
 /** The parts are CommonJS, because its loader is already available when a program starts; dist/package.json declares this. */
 const PARTS = {
@@ -118,7 +114,7 @@ if (!process.argv.includes("--check")) {
     await writeFile(`${OUTPUT_FOLDER}/${name}.js`, contents, { mode: name === "cli" ? 0o755 : 0o644 });
   await mkdir(`${OUTPUT_FOLDER}/apps`);
   for (const { name, html } of views) await writeFile(`${OUTPUT_FOLDER}/apps/${name}.html`, html);
-  for (const file of DATA_FILES) await copyFile(file, `${OUTPUT_FOLDER}/${basename(file)}`);
+  for (const table of TABLES) await copyFile(`${RECORD_FOLDER}/${table}`, `${OUTPUT_FOLDER}/${table}`);
   await writeFile(`${OUTPUT_FOLDER}/package.json`, `${JSON.stringify({ type: "commonjs" })}\n`);
   const sources = await readFile(`${RECORD_FOLDER}/sources.tsv`, "utf8");
   const packages = await readBundledPackages([...bundles, ...views].flatMap(({ inputs }) => inputs));

@@ -14,13 +14,11 @@ import {
   type FoundDistricts,
   findDistricts,
   findElsewhere,
-  requiredListsForFinding,
 } from "../src/geography/find-districts.ts";
 import { formatDates, formatState } from "../src/geography/format.ts";
 import type { FoundDistrict } from "../src/geography/names/district-search.ts";
-import { resolveStates } from "../src/geography/names/resolve-state.ts";
 import {
-  type CountryAnswer,
+  type DescribedAnswer,
   type GeographyNote,
   geographyWaitSeconds,
   queryCountry,
@@ -122,14 +120,14 @@ function nextStepFor(
   finding: Finding,
   isElsewhere: boolean,
   args: FindDistrictArguments,
-  { states, metadata }: CountryAnswer,
+  { answer: { states }, metadata }: DescribedAnswer,
   call: ToolCall,
 ): NextStep | undefined {
   const { matchedState, answer, unlisted, searchedState } = finding;
   if (matchedState !== undefined)
     return { tool: "list_districts", arguments: { state: matchedState.code }, why: "its districts" };
   const isGuess = answer.matches.every(({ match }) => match === "similar");
-  if (unlisted?.change !== undefined && unlisted.change.partOf.length > 0 && isGuess) {
+  if (unlisted?.change !== undefined && isGuess) {
     const { state, change } = unlisted;
     return {
       tool: "find_district",
@@ -152,10 +150,11 @@ function nextStepFor(
 async function adviceForOne(
   finding: Finding,
   args: FindDistrictArguments,
-  found: CountryAnswer,
+  found: DescribedAnswer,
   call: ToolCall,
 ): Promise<Advice> {
-  const { states, country, metadata } = found;
+  const { country, metadata } = found;
+  const { states } = found.answer;
   const { answer } = finding;
   const [only, ...others] = states;
   const where = only !== undefined && others.length === 0 && args.state !== undefined ? ` in ${formatState(only)}` : "";
@@ -196,16 +195,16 @@ export const findDistrict = defineTool({
     const countryAnswer = await queryCountry(
       {
         level: "district",
-        about: (all) => resolveStates(state === undefined ? undefined : [state], all),
-        requiredLists: (about, country) => requiredListsForFinding(queries, about, country),
+        states: state === undefined ? undefined : [state],
+        answer: (states, country) => findDistricts(queries, states, country, limit),
         waitSeconds,
       },
       call,
       ports,
     );
-    const { states, country, drift } = countryAnswer;
+    const { answer, country, drift } = countryAnswer;
     const { coverage, vintage } = countryAnswer.metadata;
-    const findings = await findDistricts(queries, states, country, limit);
+    const { findings, requiredLists } = answer;
     const consistency = findDifferencesInDistricts(
       findings.flatMap(({ answer }) => answer.matches),
       country,
@@ -218,18 +217,17 @@ export const findDistrict = defineTool({
       const interpretation = found.readAs === undefined ? [] : describeInterpretation(only);
       const lines = [...interpretation, ...tableOf([found], false), line];
       const advice = await adviceForOne(only, args, countryAnswer, call);
-      const { query: _query, ...answer } = toShown(found);
+      const { query: _query, ...shown } = toShown(found);
       // The source is in the text, in the answers of the other tools and in list_states.
       const dates = { vintage: formatDates(coverage, vintage) };
-      return toolResult(call, { ...answer, ...metadata, ...dates }, { ...advice, lines, drift });
+      return toolResult(call, { ...shown, ...metadata, ...dates }, { ...advice, lines, drift });
     }
     const found = findings.map(({ answer }) => answer);
     const answers = findings.map((finding) => toShown(finding.answer, describeUnclear(finding, coverage)));
     const notes = findings.flatMap((finding, index) =>
       [answers[index]?.note ?? [], describeInterpretation(finding)].flat(),
     );
-    const isMore = findings.some(({ requiredLists }) => requiredLists.rows.length > 0);
-    const nextStep = isMore ? repeatWithMaxWait(call, { ...args }, coverage) : undefined;
+    const nextStep = requiredLists.rows.length > 0 ? repeatWithMaxWait(call, { ...args }, coverage) : undefined;
     const summary = describeFindings(findings, coverage);
     const lines = [...notes, ...tableOf(found, true), line];
     return toolResult(call, { answers, ...metadata }, { summary, nextStep, lines, drift });

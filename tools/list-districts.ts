@@ -1,14 +1,15 @@
 // This module defines list_districts, which lists the districts of one state.
+
 import * as z from "zod/v4";
 import { listPlaygroundDistricts } from "../src/contract/endpoints/playground.ts";
 import type { DistrictsResponse } from "../src/contract/playground.ts";
 import { Failure } from "../src/core/failure.ts";
 import { formatTable } from "../src/core/table.ts";
 import { formatToken } from "../src/core/untrusted-text.ts";
+import { describeCatalog } from "../src/geography/country.ts";
 import { DISTRICT_COLUMNS, sumMandals } from "../src/geography/districts.ts";
 import { describeZeroCounts, pluralize } from "../src/geography/format.ts";
 import { resolveState } from "../src/geography/names/resolve-state.ts";
-import { describeCatalog } from "../src/geography/vintage.ts";
 import { stateArgument } from "../src/toolkit/country.ts";
 import { defineTool } from "../src/toolkit/define-tool.ts";
 import { outputs } from "../src/toolkit/outputs.ts";

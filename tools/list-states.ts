@@ -1,11 +1,12 @@
 // This module defines list_states, which lists all states and union territories with their counts.
+
 import * as z from "zod/v4";
 import { listPlaygroundStates } from "../src/contract/endpoints/playground.ts";
 import type { StatesResponse } from "../src/contract/playground.ts";
 import { formatTable } from "../src/core/table.ts";
+import { describeCatalog } from "../src/geography/country.ts";
 import { pluralize } from "../src/geography/format.ts";
 import { joinAllNames } from "../src/geography/names/resolve-state.ts";
-import { describeCatalog } from "../src/geography/vintage.ts";
 import { defineTool } from "../src/toolkit/define-tool.ts";
 import { outputs } from "../src/toolkit/outputs.ts";
 import { toolResult } from "../src/toolkit/results.ts";

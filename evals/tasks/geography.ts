@@ -1,5 +1,5 @@
 // Tasks with questions about India's districts; the expected answers come from the emulator's tables.
-import { type DistrictFacts, readDistricts, readStates } from "../../src/emulator/geography/catalogue.ts";
+import { type DistrictFacts, readDistricts, readStates } from "../../src/emulator/catalogue.ts";
 import type { Task } from "./task.ts";
 
 const districts = readDistricts();

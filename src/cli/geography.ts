@@ -1,10 +1,9 @@
 // Implements `mic-mcp geography warm`, which loads all districts lists into the cache that the servers of this machine share.
 import { CALL_LIMIT_MS } from "../api-client/attempts.ts";
 import { UsageError } from "../core/config.ts";
-import { computeCoverage } from "../geography/country.ts";
-import { requiredListsForAll } from "../geography/districts.ts";
+import { computeCoverage, summarizeVintage } from "../geography/country.ts";
+import { answerForAllStates } from "../geography/districts.ts";
 import { formatCoverage, formatListCount } from "../geography/format.ts";
-import { summarizeVintage } from "../geography/vintage.ts";
 import { type CommandContext, withRuntime, writeJson } from "./backend.ts";
 import type { RunCommand } from "./commands.ts";
 import { createProgressDisplay } from "./terminal.ts";
@@ -19,20 +18,16 @@ async function warm(context: CommandContext): Promise<number> {
     await geography.states({ signal, deadlineAt: service.timing.now() + CALL_LIMIT_MS });
     const result = await geography.gather(
       {
-        selectStates: ({ states }) => states.value.states,
-        requiredLists: (country) => requiredListsForAll(country.states.value.states, country),
+        answer: answerForAllStates,
         waitMs: Number.POSITIVE_INFINITY,
         onProgress: display.report,
       },
       { signal, deadlineAt: Number.POSITIVE_INFINITY },
     );
     display.end();
-    const { states } = result.country.states.value;
-    const coverage = computeCoverage(states, result);
-    const vintage = summarizeVintage(
-      result.country,
-      states.map(({ code }) => code),
-    );
+    const coverage = computeCoverage(result);
+    const codes = result.answer.states.map(({ code }) => code);
+    const vintage = summarizeVintage(result.country, codes);
     const loaded = `${formatListCount(coverage.statesRead, coverage)} loaded.`;
     if (isJson) await writeJson({ coverage, vintage }, context);
     else process.stdout.write(`${redact(`${loaded} ${formatCoverage(coverage, vintage)}`)}\n`);

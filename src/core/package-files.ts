@@ -19,11 +19,26 @@ export async function readSkillFiles(): Promise<Readonly<Record<string, string>>
   );
 }
 
-/** Returns the cells of a table of tab-separated values, row by row, without its header line. */
-export function readTable(url: URL): readonly (readonly string[])[] {
-  const lines = readFileSync(url, "utf8").split("\n");
-  return lines.slice(1).flatMap((line) => (line === "" ? [] : [line.split("\t")]));
+/** Cells that are not empty, by column name. */
+export type TableRow = Readonly<Record<string, string>>;
+
+/** Reads a table of tab-separated values. */
+export function readTable(url: URL): readonly TableRow[] {
+  const [header = "", ...lines] = readFileSync(url, "utf8").trimEnd().split("\n");
+  const columns = header.split("\t");
+  return lines.map((line) => {
+    const cells = line.split("\t");
+    if (cells.length > columns.length) throw new Error(`${url} has too many cells in "${line}"`);
+    return Object.fromEntries(columns.flatMap((column, at) => (cells[at] ? [[column, cells[at]]] : [])));
+  });
 }
+
+/** The tables of the public record of districts; in the bundle, they are next to the program. */
+const RECORD = new URL(import.meta.url.endsWith(".ts") ? "../geography/names/record/" : "./", import.meta.url);
+
+/** Reads a table of the public record, which src/geography/names/record/README.md describes. */
+export const readRecord = (name: "districts" | "new-districts" | "sources" | "states"): readonly TableRow[] =>
+  readTable(new URL(`${name}.tsv`, RECORD));
 
 /** Returns the HTML of a view. Each call reads the file, so that views that no client shows use no memory. */
 export const readViewFile = (name: string): Promise<string> =>

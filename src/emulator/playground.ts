@@ -11,8 +11,8 @@ import {
 } from "../contract/playground.ts";
 import { BoundedMap } from "../core/bounded-map.ts";
 import { MAX_ENTRIES, PLAYGROUND_WINDOW_MS, REQUESTS_PER_REPORTED_ADDRESS } from "./assumptions.ts";
+import { createCatalogue } from "./catalogue.ts";
 import { type Clock, SECOND } from "./clock.ts";
-import { createCatalogue } from "./geography/catalogue.ts";
 import type { HttpRequest } from "./http/request.ts";
 import { type HttpResponse, jsonResponse } from "./http/response.ts";
 import { createOpenApiDocument } from "./openapi.ts";

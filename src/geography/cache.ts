@@ -34,93 +34,86 @@ const StoredDistricts = createEntrySchema(DistrictsResponse);
 const getSourceUpdatedAt = ({ sourceUpdatedAt }: Pick<StatesResponse, "sourceUpdatedAt">): string | null =>
   sourceUpdatedAt ?? null;
 
-export class CatalogCache {
-  readonly #store: GeographyStore;
-  readonly #now: () => number;
-  readonly #onPeerRead: (readAt: number) => void;
-  #states: DatedResponse<StatesResponse> | undefined;
-  #districts = new Map<string, CachedDistricts>();
+export type CatalogCache = ReturnType<typeof createCatalogCache>;
+
+/** `onPeerRead` receives the request time of each list that another process read and that is taken from the store. */
+export function createCatalogCache(store: GeographyStore, now: () => number, onPeerRead: (readAt: number) => void) {
+  let states: DatedResponse<StatesResponse> | undefined;
+  let districts = new Map<string, CachedDistricts>();
   /**
    * Request time of the first states list with a changed vintage. A districts list that was requested earlier has an older
    * vintage.
    */
-  #vintageChangedAt = Number.NEGATIVE_INFINITY;
+  let vintageChangedAt = Number.NEGATIVE_INFINITY;
 
-  /** `onPeerRead` receives the request time of each list that another process read and that is taken from the store. */
-  constructor(store: GeographyStore, now: () => number, onPeerRead: (readAt: number) => void) {
-    this.#store = store;
-    this.#now = now;
-    this.#onPeerRead = onPeerRead;
+  /** A response from the future is not fresh: a clock is or was wrong, so its age is unknown. */
+  function ifFresh<T extends { readonly readAt: number }>(response: T | undefined, freshMs: number): T | undefined {
+    if (response === undefined) return undefined;
+    const ageMs = now() - response.readAt;
+    return ageMs >= -MAX_CLOCK_SKEW_MS && ageMs < freshMs ? response : undefined;
   }
 
-  getDistricts(code: string): DatedResponse<DistrictsResponse> | undefined {
-    const response = this.#districts.get(code.toUpperCase());
-    // The API may return an empty list for an unknown code (src/contract/open-questions.md, 9). The code may become known, so an
-    // empty list is fresh only as long as the states list.
-    return this.#ifFresh(response, response?.value.districts.length === 0 ? STATES_FRESH_MS : DISTRICTS_FRESH_MS);
-  }
-
-  /** Caches the states list and writes it to the store. Resolves when other processes can read it. */
-  async storeStates(response: DatedResponse<StatesResponse>): Promise<void> {
-    this.#setStates(response);
-    await this.#store.write(STATES_ENTRY, { ...response, vintage: getSourceUpdatedAt(response.value) });
-  }
-
-  /** Caches a state's districts and writes them to the store, unless the vintage has changed since their request. */
-  async storeDistricts(code: string, response: DatedResponse<DistrictsResponse>): Promise<void> {
-    if (response.readAt < this.#vintageChangedAt) return;
-    const currentVintage = this.#states && getSourceUpdatedAt(this.#states.value);
-    this.#districts.set(code.toUpperCase(), {
-      ...response,
-      ...(currentVintage !== undefined && { vintage: currentVintage }),
-    });
-    // A list that was read without a states list is stored under the vintage that it states itself.
-    const vintage = currentVintage === undefined ? getSourceUpdatedAt(response.value) : currentVintage;
-    await this.#store.write(code.toUpperCase(), { ...response, vintage });
-  }
-
-  /** Returns the states list if it is fresh, from the store if it is not in memory. */
-  async loadStates(): Promise<DatedResponse<StatesResponse> | undefined> {
-    const freshStates = (): DatedResponse<StatesResponse> | undefined => this.#ifFresh(this.#states, STATES_FRESH_MS);
-    if (freshStates() !== undefined) return freshStates();
-    const stored = (await this.#store.read([STATES_ENTRY], StoredStates)).get(STATES_ENTRY);
-    if (freshStates() === undefined && stored !== undefined && this.#ifFresh(stored, STATES_FRESH_MS) !== undefined) {
-      this.#setStates(stored);
-      this.#onPeerRead(stored.readAt);
-    }
-    return freshStates();
-  }
-
-  /** Loads the fresh districts lists of these states from the store if they are not in memory. */
-  async loadDistricts(codes: readonly string[]): Promise<void> {
-    const missing = codes.map((code) => code.toUpperCase()).filter((code) => this.getDistricts(code) === undefined);
-    if (missing.length === 0) return;
-    for (const [code, stored] of await this.#store.read(missing, StoredDistricts)) {
-      if (this.getDistricts(code) !== undefined || this.#ifFresh(stored, DISTRICTS_FRESH_MS) === undefined) continue;
-      if (this.#states !== undefined && stored.vintage !== getSourceUpdatedAt(this.#states.value)) continue;
-      this.#districts.set(code, stored);
-      this.#onPeerRead(stored.readAt);
-    }
-  }
-
-  #setStates(response: DatedResponse<StatesResponse>): void {
-    const previous = this.#states;
+  function setStates(response: DatedResponse<StatesResponse>): void {
+    const previous = states;
     const vintage = getSourceUpdatedAt(response.value);
-    this.#states = response;
+    states = response;
     if (previous !== undefined && getSourceUpdatedAt(previous.value) !== vintage) {
-      this.#districts = new Map();
-      this.#vintageChangedAt = response.readAt;
+      districts = new Map();
+      vintageChangedAt = response.readAt;
       return;
     }
     // A list that was loaded from the store before any states list was known may have another vintage.
-    for (const [code, { vintage: cachedVintage }] of this.#districts)
-      if (cachedVintage !== undefined && cachedVintage !== vintage) this.#districts.delete(code);
+    for (const [code, { vintage: cachedVintage }] of districts)
+      if (cachedVintage !== undefined && cachedVintage !== vintage) districts.delete(code);
   }
 
-  /** A response from the future is not fresh: a clock is or was wrong, so its age is unknown. */
-  #ifFresh<T extends { readonly readAt: number }>(response: T | undefined, freshMs: number): T | undefined {
-    if (response === undefined) return undefined;
-    const ageMs = this.#now() - response.readAt;
-    return ageMs >= -MAX_CLOCK_SKEW_MS && ageMs < freshMs ? response : undefined;
+  function getDistricts(code: string): DatedResponse<DistrictsResponse> | undefined {
+    const response = districts.get(code.toUpperCase());
+    // The API may return an empty list for an unknown code (src/contract/open-questions.md, 9). The code may become known, so an
+    // empty list is fresh only as long as the states list.
+    return ifFresh(response, response?.value.districts.length === 0 ? STATES_FRESH_MS : DISTRICTS_FRESH_MS);
   }
+
+  return {
+    getDistricts,
+    /** Caches the states list and writes it to the store. Resolves when other processes can read it. */
+    async storeStates(response: DatedResponse<StatesResponse>): Promise<void> {
+      setStates(response);
+      await store.write(STATES_ENTRY, { ...response, vintage: getSourceUpdatedAt(response.value) });
+    },
+    /** Caches a state's districts and writes them to the store, unless the vintage has changed since their request. */
+    async storeDistricts(code: string, response: DatedResponse<DistrictsResponse>): Promise<void> {
+      if (response.readAt < vintageChangedAt) return;
+      const currentVintage = states && getSourceUpdatedAt(states.value);
+      districts.set(code.toUpperCase(), {
+        ...response,
+        ...(currentVintage !== undefined && { vintage: currentVintage }),
+      });
+      // A list that was read without a states list is stored under the vintage that it states itself.
+      const vintage = currentVintage === undefined ? getSourceUpdatedAt(response.value) : currentVintage;
+      await store.write(code.toUpperCase(), { ...response, vintage });
+    },
+    /** Returns the states list if it is fresh, from the store if it is not in memory. */
+    async loadStates(): Promise<DatedResponse<StatesResponse> | undefined> {
+      if (ifFresh(states, STATES_FRESH_MS) === undefined) {
+        const stored = (await store.read([STATES_ENTRY], StoredStates)).get(STATES_ENTRY);
+        if (ifFresh(states, STATES_FRESH_MS) === undefined && stored && ifFresh(stored, STATES_FRESH_MS)) {
+          setStates(stored);
+          onPeerRead(stored.readAt);
+        }
+      }
+      return ifFresh(states, STATES_FRESH_MS);
+    },
+    /** Loads the fresh districts lists of these states from the store if they are not in memory. */
+    async loadDistricts(codes: readonly string[]): Promise<void> {
+      const missing = codes.map((code) => code.toUpperCase()).filter((code) => getDistricts(code) === undefined);
+      if (missing.length === 0) return;
+      for (const [code, stored] of await store.read(missing, StoredDistricts)) {
+        if (getDistricts(code) !== undefined || ifFresh(stored, DISTRICTS_FRESH_MS) === undefined) continue;
+        if (states !== undefined && stored.vintage !== getSourceUpdatedAt(states.value)) continue;
+        districts.set(code, stored);
+        onPeerRead(stored.readAt);
+      }
+    },
+  };
 }

@@ -2,18 +2,17 @@
 // vintage.
 import type { CallContext } from "../api-client/attempts.ts";
 import { formatTable } from "../core/table.ts";
-import { collectDrift, computeCoverage } from "./country.ts";
+import { collectDrift, computeCoverage, summarizeVintage } from "./country.ts";
 import {
+  answerForAllStates,
   DISTRICT_COLUMNS,
   type DistrictRow,
   findDifferencesInStates,
-  requiredListsForAll,
   toDistrictCells,
   toDistrictRows,
 } from "./districts.ts";
 import { formatCoverage, pluralize } from "./format.ts";
 import type { Geography } from "./geography.ts";
-import { summarizeVintage } from "./vintage.ts";
 
 /** Longest time that a reader of the resource waits for missing lists. */
 const WAIT_MS = 20_000;
@@ -53,16 +52,15 @@ function describeOmitted(rows: readonly DistrictRow[], shown: readonly DistrictR
 export async function renderCatalogTsv(geography: Geography, context: CallContext): Promise<CatalogTsv> {
   const result = await geography.gather(
     {
-      selectStates: ({ states }) => states.value.states,
-      requiredLists: (country) => requiredListsForAll(country.states.value.states, country),
+      answer: answerForAllStates,
       waitMs: WAIT_MS,
       onProgress: () => undefined,
     },
     context,
   );
   const { country } = result;
-  const states = country.states.value.states;
-  const coverage = computeCoverage(states, result);
+  const { states } = result.answer;
+  const coverage = computeCoverage(result);
   const codes = states.map(({ code }) => code);
   const vintage = summarizeVintage(country, codes);
   const notes = [formatCoverage(coverage, vintage), ...findDifferencesInStates(states, country)];

@@ -2,7 +2,7 @@
 // the states list and the districts lists are reported, never corrected.
 import type { State } from "../contract/playground.ts";
 import { quote } from "../core/untrusted-text.ts";
-import type { Country, RequiredLists } from "./country.ts";
+import type { Country, CountryAnswer, RequiredLists } from "./country.ts";
 import { formatName, formatNumber, formatState, MAX_DISPLAY_LENGTH, pluralize } from "./format.ts";
 import { groupByKey } from "./group-by-key.ts";
 import { fold } from "./names/name-forms.ts";
@@ -42,9 +42,12 @@ export const toDistrictRows = (states: readonly State[], { lists }: Country): re
 export const findMissingStates = (states: readonly State[], { lists }: Country): readonly State[] =>
   states.filter(({ code }) => !lists.has(code));
 
-export function requiredListsForAll(states: readonly State[], country: Country): RequiredLists {
-  const missing = findMissingStates(states, country);
-  return { rows: missing, all: missing };
+export const requireLists = (rows: readonly State[]): RequiredLists => ({ rows, all: rows });
+
+/** Returns the answer to a question that needs the lists of all states. */
+export function answerForAllStates(country: Country): CountryAnswer {
+  const { states } = country.states.value;
+  return { states, requiredLists: requireLists(findMissingStates(states, country)) };
 }
 
 /** Maximum number of repeated codes that are reported individually; further ones are only counted. */

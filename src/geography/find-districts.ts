@@ -3,13 +3,14 @@
 import { setImmediate as yieldToEventLoop } from "node:timers/promises";
 import type { State } from "../contract/playground.ts";
 import { quote } from "../core/untrusted-text.ts";
-import type { Country, Coverage, RequiredLists } from "./country.ts";
-import { type DistrictRow, formatDistrict } from "./districts.ts";
+import type { Country, CountryAnswer, Coverage, RequiredLists } from "./country.ts";
+import { type DistrictRow, formatDistrict, requireLists } from "./districts.ts";
 import { describeNotLoaded, formatName, formatState, joinFirst, MAX_DISPLAY_LENGTH, pluralize } from "./format.ts";
 import { groupByKey } from "./group-by-key.ts";
-import { DistrictSearch, type FoundDistrict, type UnlistedPlace } from "./names/district-search.ts";
+import type { UnlistedPlace } from "./names/changes.ts";
+import { createDistrictSearch, type DistrictSearch, type FoundDistrict, indexNames } from "./names/district-search.ts";
 import { isPartOf, toNameForms } from "./names/name-forms.ts";
-import { type NameInState, parseQuery } from "./names/query.ts";
+import { parseQuery } from "./names/query.ts";
 import { exactState } from "./names/resolve-state.ts";
 import { isIndianScript, isUnsupportedScript, toLatin } from "./names/transliteration.ts";
 
@@ -56,78 +57,54 @@ export interface Finding {
 const MIN_SCORE_IN_STATE = 0.85;
 
 /** How a query is interpreted, and the lists that the interpretation depends on. */
-type QueryPlan = {
-  readonly requiredLists: RequiredLists;
-  /** No other interpretation has priority: the state's list is missing, or it contains the name. */
-  readonly isCertain?: true;
-} & (
+type QueryPlan = { readonly requiredLists: RequiredLists } & (
   | { readonly kind: "name"; readonly name: string }
   | { readonly kind: "state"; readonly state: State }
   | { readonly kind: "in state" | "elsewhere"; readonly name: string; readonly state: State }
 );
 
-const requireLists = (rows: readonly State[]): RequiredLists => ({ rows, all: rows });
-
-/** Plans a query that contains a name and a state, based on the known lists of that state and of the others. */
-function planNameInStates(
-  nameStatePairs: readonly NameInState[],
-  fullName: string,
-  districts: DistrictSearch,
-): QueryPlan | undefined {
-  const splits = nameStatePairs.filter(({ state }) => districts.states.includes(state));
-  const [first] = splits;
-  if (first === undefined) {
-    // The search is limited to some states, and the query names another one.
-    const [other] = nameStatePairs;
-    return other && { kind: "elsewhere", ...other, requiredLists: requireLists(districts.missing) };
-  }
-  const own = districts.missing.filter((each) => splits.some(({ state }) => state === each));
-  const requiredLists = requireLists(own);
-  if (own.length > 0) return { kind: "in state", ...first, requiredLists, isCertain: true };
-  function bestScoreOf({ name, state }: NameInState): number {
-    const [best] = districts.search(name, state).found;
-    return best === undefined ? 0 : (best.score ?? 1);
-  }
-  const named = splits.find(({ name, state }) => districts.hasName(name, state));
-  if (named !== undefined) return { kind: "in state", ...named, requiredLists, isCertain: true };
-  const similar = splits.find((split) => bestScoreOf(split) >= MIN_SCORE_IN_STATE);
-  if (similar !== undefined) return { kind: "in state", ...similar, requiredLists };
-  const { missing } = districts;
-  if (districts.hasName(first.name)) return { kind: "elsewhere", ...first, requiredLists: { rows: [], all: missing } };
-  const guess = splits.find((split) => bestScoreOf(split) > 0);
-  const isFullNameSimilar = guess === undefined && districts.search(fullName).found.length > 0;
-  return isFullNameSimilar
-    ? undefined
-    : { kind: "in state", ...(guess ?? first), requiredLists: requireLists(missing) };
-}
-
-/** A district may have the same name as its state, so the answer needs that state's list. */
-const planStateQuery = (state: State, missing: readonly State[]): QueryPlan => ({
-  kind: "state",
-  state,
-  requiredLists: requireLists(missing.filter(({ code }) => code === state.code)),
-});
-
+/** Chooses the most likely interpretation of a query that the known lists support. */
 function planQuery(query: string, districts: DistrictSearch): QueryPlan {
-  const { allStates, missing } = districts;
+  const { allStates, states, missing } = districts;
   const { name, state, nameStatePairs, namePairs } = parseQuery(query, allStates);
   // Any state may contain a namesake, but one district with the name is enough for an answer.
   const optionalLists: RequiredLists = { rows: [], all: missing };
   if (districts.hasName(query)) return { kind: "name", name: query, requiredLists: optionalLists };
-  if (state !== undefined && (name === query || exactState(query, allStates) === state))
-    return planStateQuery(state, missing);
-  if (districts.hasName(name)) return { kind: "name", name, requiredLists: optionalLists };
-  if (state !== undefined) return planStateQuery(state, missing);
-  const planWithState = planNameInStates(nameStatePairs, name, districts);
-  if (planWithState?.isCertain) return planWithState;
+  const isState = state !== undefined && (name === query || exactState(query, allStates) === state);
+  if (!isState && districts.hasName(name)) return { kind: "name", name, requiredLists: optionalLists };
+  if (state !== undefined) {
+    // A district may have the same name as its state, so the answer needs that state's list.
+    const requiredLists = requireLists(missing.filter(({ code }) => code === state.code));
+    return { kind: "state", state, requiredLists };
+  }
+
+  const splits = nameStatePairs.filter((split) => states.includes(split.state));
+  const [first] = splits;
+  const own = requireLists(missing.filter((each) => splits.some((split) => split.state === each)));
+  const named = own.rows.length > 0 ? first : splits.find((split) => districts.hasName(split.name, split.state));
+  if (named !== undefined) return { kind: "in state", ...named, requiredLists: own };
   const pair = namePairs.find(([one, other]) => districts.isSameDistrict(one, other));
-  if (pair !== undefined)
-    return {
-      kind: "name",
-      name: pair.find((each) => !districts.search(each).ambiguous) ?? pair[0],
-      requiredLists: optionalLists,
-    };
-  return planWithState ?? { kind: "name", name, requiredLists: requireLists(missing) };
+  if (pair !== undefined) {
+    const clearName = pair.find((each) => !districts.search(each).ambiguous) ?? pair[0];
+    return { kind: "name", name: clearName, requiredLists: optionalLists };
+  }
+
+  // If the search is limited to some states, the query may name another one.
+  const [other] = nameStatePairs;
+  if (first === undefined && other !== undefined)
+    return { kind: "elsewhere", ...other, requiredLists: requireLists(missing) };
+  const scores = splits.map((split) => {
+    const [best] = districts.search(split.name, split.state).found;
+    return best === undefined ? 0 : (best.score ?? 1);
+  });
+  const similar = splits[scores.findIndex((score) => score >= MIN_SCORE_IN_STATE)];
+  if (similar !== undefined) return { kind: "in state", ...similar, requiredLists: own };
+  if (first !== undefined && districts.hasName(first.name))
+    return { kind: "elsewhere", ...first, requiredLists: optionalLists };
+  const guess = splits[scores.findIndex((score) => score > 0)];
+  return first === undefined || (guess === undefined && districts.search(name).found.length > 0)
+    ? { kind: "name", name, requiredLists: requireLists(missing) }
+    : { kind: "in state", ...(guess ?? first), requiredLists: requireLists(missing) };
 }
 
 /** Finds the districts that a query may mean. `limit`: maximum number of matches. */
@@ -144,10 +121,9 @@ export function findDistrict(query: string, districts: DistrictSearch, limit: nu
   const searchedState = kind === "in state" ? state : undefined;
   const result = districts.search(name, searchedState);
   const matches = districts.withCreations(result.found.slice(0, limit));
-  const searchedStates = searchedState === undefined ? districts.states : [searchedState];
   const [best] = matches;
   const isListed = best?.match === "exact" || (best?.match === "alias" && best.kind !== "short");
-  const unlisted = isListed ? undefined : districts.findUnlisted([name, query], searchedStates);
+  const unlisted = isListed ? undefined : districts.findUnlisted([name, query], searchedState);
   const isGuess = matches.every(({ match }) => match === "similar");
   const readAs = { ...(name !== query && { name }), ...(searchedState && { state: searchedState.code }) };
   // If the query contradicts the catalog, either its name or its state may be wrong.
@@ -169,47 +145,32 @@ export function findDistrict(query: string, districts: DistrictSearch, limit: nu
   };
 }
 
-/** Applies `work` to each name in a separate turn of the event loop, because 50 names in one turn would block it. */
-async function mapNames<T>(
-  queries: readonly string[],
-  states: readonly State[],
-  country: Country,
-  work: (query: string, districts: DistrictSearch) => T,
-): Promise<readonly T[]> {
-  const districts = await DistrictSearch.create(states, country, queries);
-  const results: T[] = [];
-  for (const query of queries) {
-    results.push(work(query, districts));
-    await yieldToEventLoop();
-  }
-  return results;
+export interface Findings extends CountryAnswer {
+  /** The results in the order of the queries. */
+  readonly findings: readonly Finding[];
 }
 
-/** Finds districts by name in these states. `limit`: maximum number of matches for each name. */
-export const findDistricts = (
+/**
+ * Finds districts by name in these states. `limit`: maximum number of matches for each name. Each name has a separate turn of the
+ * event loop, because 50 names in one turn would block it.
+ */
+export async function findDistricts(
   queries: readonly string[],
   states: readonly State[],
   country: Country,
   limit: number,
-): Promise<readonly Finding[]> =>
-  mapNames(queries, states, country, (query, districts) => findDistrict(query, districts, limit));
-
-export async function requiredListsForFinding(
-  queries: readonly string[],
-  states: readonly State[],
-  country: Country,
-): Promise<RequiredLists> {
-  const requiredLists = await mapNames(
-    queries,
-    states,
-    country,
-    (query, districts) => planQuery(query, districts).requiredLists,
-  );
-  const unique = (all: readonly State[]): readonly State[] => [...new Set(all)];
-  return {
-    rows: unique(requiredLists.flatMap(({ rows }) => rows)),
-    all: unique(requiredLists.flatMap(({ all }) => all)),
-  };
+): Promise<Findings> {
+  await indexNames(states, country, queries);
+  const districts = createDistrictSearch(states, country);
+  const findings: Finding[] = [];
+  for (const query of queries) {
+    findings.push(findDistrict(query, districts, limit));
+    await yieldToEventLoop();
+  }
+  const unique = (select: (lists: RequiredLists) => readonly State[]): readonly State[] => [
+    ...new Set(findings.flatMap(({ requiredLists }) => select(requiredLists))),
+  ];
+  return { findings, states, requiredLists: { rows: unique(({ rows }) => rows), all: unique(({ all }) => all) } };
 }
 
 /** Finds districts with this name in the other states, as far as their lists are known. */
@@ -219,8 +180,10 @@ export async function findElsewhere(
   country: Country,
 ): Promise<readonly DistrictRow[]> {
   const others = country.states.value.states.filter((state) => !states.includes(state));
-  const districts = await DistrictSearch.create(others, country, [name]);
-  return districts.search(name).found.filter(({ match }) => match !== "similar");
+  await indexNames(others, country, [name]);
+  return createDistrictSearch(others, country)
+    .search(name)
+    .found.filter(({ match }) => match !== "similar");
 }
 
 /** A list without mandals does not mean that the district has none. */
@@ -243,12 +206,12 @@ function describeUnlisted(queriedName: string, { state, headquartersOf, change }
   if (headquartersOf !== undefined)
     return `${queriedName} is the headquarters of ${formatName(headquartersOf)} in ${where}, which is not in the list.`;
   const { status, year, partOf } = change;
-  const parentDistricts = partOf.map((name) => formatName(name)).join(" and ");
+  const parents = partOf.map((name) => formatName(name)).join(" and ");
   if (status === "abolished")
-    return `${queriedName} in ${where} was abolished in ${year}${parentDistricts === "" ? "" : ` and is part of ${parentDistricts} again`}.`;
+    return `${queriedName} in ${where} was abolished in ${year} and is part of ${parents} again.`;
   if (status === "announced")
-    return `${queriedName} in ${where} was announced in ${year}${parentDistricts === "" ? "" : `, out of ${parentDistricts},`} and is not in the list.`;
-  return `${queriedName} in ${where} was made a district in ${year}${parentDistricts === "" ? "" : `, part of ${parentDistricts} until then`}; it is not in the list.`;
+    return `${queriedName} in ${where} was announced in ${year}, out of ${parents}, and is not in the list.`;
+  return `${queriedName} in ${where} was made a district in ${year}, part of ${parents} until then; it is not in the list.`;
 }
 
 /** Describes the entry of the public record for a name that another district has, too. */

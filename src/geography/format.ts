@@ -1,8 +1,7 @@
 // Formats parts of the sentences in geography answers: counts with their nouns, places, and one line on coverage and vintage.
 import type { State } from "../contract/playground.ts";
 import { formatToken } from "../core/untrusted-text.ts";
-import { type Coverage, countMissing, type MissingStateGroup, secondsUntilComplete } from "./country.ts";
-import type { Vintage } from "./vintage.ts";
+import { type Coverage, countMissing, type MissingStateGroup, secondsUntilComplete, type Vintage } from "./country.ts";
 
 /** Maximum length of a name in a sentence, in characters. */
 export const MAX_DISPLAY_LENGTH = 80;

@@ -3,15 +3,15 @@ import { setTimeout as sleep } from "node:timers/promises";
 import { type CallContext, systemTiming, type Timing, timeLeftMs } from "../api-client/attempts.ts";
 import type { ApiClient } from "../api-client/client.ts";
 import type { DistrictsResponse, OpenApiDocument, State, StatesResponse } from "../contract/playground.ts";
-import { CatalogCache, type DatedResponse } from "./cache.ts";
-import { type Country, type GatherResult, NOT_READ_YET, type RequiredLists } from "./country.ts";
-import { Limiter } from "./limiter.ts";
-import { PlaygroundReader } from "./playground.ts";
-import { type MissingState, Prefetch } from "./prefetch.ts";
+import { createCatalogCache, type DatedResponse } from "./cache.ts";
+import { type Country, type CountryAnswer, type GatherResult, NOT_READ_YET } from "./country.ts";
+import { createLimiter } from "./limiter.ts";
+import { createPlaygroundReader } from "./playground.ts";
+import { createPrefetch, type MissingState } from "./prefetch.ts";
 import { createGeographyStore, type SharedStoreOptions } from "./store.ts";
 
 export type { DatedResponse } from "./cache.ts";
-export type { Country, GatherResult, RequiredLists } from "./country.ts";
+export type { Country, CountryAnswer, GatherResult } from "./country.ts";
 export type { SharedDatabase, SharedStoreOptions } from "./store.ts";
 
 /** Part of a call's time that is reserved for building its answer. */
@@ -28,10 +28,12 @@ export interface GatherProgress {
   readonly message: string;
 }
 
-export interface CountryQuery {
-  /** Selects the states that the question is about. Throws Failure if the question names a state that is not in the list. */
-  readonly selectStates: (country: Country) => readonly State[];
-  readonly requiredLists: (country: Country) => RequiredLists | Promise<RequiredLists>;
+export interface CountryQuery<A extends CountryAnswer> {
+  /**
+   * Computes the answer from the lists that are known; called again after other lists were read. Throws Failure if the question names
+   * a state that is not in the list.
+   */
+  readonly answer: (country: Country) => A | Promise<A>;
   readonly waitMs: number;
   /** Called about once per second while lists are missing. */
   readonly onProgress: (progress: GatherProgress) => void;
@@ -44,11 +46,11 @@ export interface Geography {
   districts(code: string, context: CallContext): Promise<DatedResponse<DistrictsResponse>>;
   openApi(context: CallContext): Promise<DatedResponse<OpenApiDocument>>;
   /**
-   * Reads the districts lists that a question needs, as fast as the rate limit allows. Returns when all are available or the time
-   * is up. Returns earlier if the rate limit is used up and the rows are certain, or if no list can arrive in time. The remaining
+   * Reads the districts lists that a question needs, as fast as the rate limit allows. Returns the answer when all are available or
+   * the time is up. Returns earlier if the rate limit is used up and the rows are certain, or if no list can arrive in time. The remaining
    * lists are read in the background. Throws Failure if the states list cannot be read.
    */
-  gather(query: CountryQuery, context: CallContext): Promise<GatherResult>;
+  gather<A extends CountryAnswer>(query: CountryQuery<A>, context: CallContext): Promise<GatherResult<A>>;
   /** Number of direct requests that may be sent now. */
   availableRequests(): number;
   /** Aborts the requests in flight. Resolves when pending writes to the store are done. */
@@ -73,11 +75,11 @@ const unrefTiming: Timing = {
 export function createGeography({ service, perMinute, timing = unrefTiming, shared }: GeographyOptions): Geography {
   const closing = new AbortController();
   const store = createGeographyStore(shared, timing.now);
-  const limiter = new Limiter(perMinute, timing, store);
-  const cache = new CatalogCache(store, timing.now, (readAt) => limiter.record(readAt));
-  const dependencies = { service, limiter, cache, store, timing };
-  const playground = new PlaygroundReader(dependencies);
-  const prefetch = new Prefetch(playground, dependencies, closing.signal);
+  const limiter = createLimiter(perMinute, timing, store);
+  const cache = createCatalogCache(store, timing.now, limiter.record);
+  const dependencies = { service, limiter, cache, store, timing, closing: closing.signal };
+  const playground = createPlaygroundReader(dependencies);
+  const prefetch = createPrefetch(playground, dependencies);
 
   function toCountry(states: DatedResponse<StatesResponse>): Country {
     const lists = states.value.states.flatMap(({ code }) => {
@@ -91,13 +93,13 @@ export function createGeography({ service, perMinute, timing = unrefTiming, shar
     states.filter(({ code }) => !lists.has(code) && prefetch.isPending(code));
 
   const estimatePendingSeconds = (): number =>
-    Math.ceil((limiter.delayMs(Math.max(0, prefetch.pendingCount - 1)) + ESTIMATED_REQUEST_MS) / 1000);
+    Math.ceil((limiter.delayMs(Math.max(0, prefetch.countPending() - 1)) + ESTIMATED_REQUEST_MS) / 1000);
 
   function toMissingState({ code }: State): MissingState {
     const failed = prefetch.getFailure(code);
     if (failed !== undefined) return failed;
     if (!prefetch.isPending(code)) return { state: code, reason: "the catalog changed meanwhile: ask again" };
-    const reason = limiter.isCoolingDown
+    const reason = limiter.isCoolingDown()
       ? "the API asked for a pause (HTTP 429)"
       : limiter.delayMs() > 0
         ? "rate limit"
@@ -105,35 +107,39 @@ export function createGeography({ service, perMinute, timing = unrefTiming, shar
     return { state: code, reason, retryAfterSeconds: estimatePendingSeconds() };
   }
 
-  async function gather(query: CountryQuery, context: CallContext): Promise<GatherResult> {
+  async function gather<A extends CountryAnswer>(
+    query: CountryQuery<A>,
+    context: CallContext,
+  ): Promise<GatherResult<A>> {
     const untilAt = timing.now() + Math.min(query.waitMs, timeLeftMs(context, timing) - RESPONSE_RESERVE_MS);
     const states = await playground.states(context);
     const requestedCodes = new Set<string>();
     for (;;) {
-      const { change } = prefetch;
+      const change = prefetch.getChange();
       const country = toCountry(states);
-      const requestedStates = query.selectStates(country);
-      const { rows, all } = await query.requiredLists(country);
-      // A list arrived while the required lists were computed.
-      if (change.aborted && timing.now() < untilAt) continue;
-      const newlyNeeded = all.filter(({ code }) => !requestedCodes.has(code) && !country.lists.has(code));
-      if (newlyNeeded.length > 0) {
-        for (const { code } of newlyNeeded) requestedCodes.add(code);
-        await cache.loadDistricts(newlyNeeded.map(({ code }) => code));
-        prefetch.enqueue(newlyNeeded.filter(({ code }) => cache.getDistricts(code) === undefined));
-        continue;
+      const answer = await query.answer(country);
+      const { rows, all } = answer.requiredLists;
+      // Otherwise, a list arrived while the answer was computed, and the answer is computed again.
+      if (!change.aborted || timing.now() >= untilAt) {
+        const newlyNeeded = all.filter(({ code }) => !requestedCodes.has(code) && !country.lists.has(code));
+        if (newlyNeeded.length > 0) {
+          for (const { code } of newlyNeeded) requestedCodes.add(code);
+          await cache.loadDistricts(newlyNeeded.map(({ code }) => code));
+          const missing = newlyNeeded.filter(({ code }) => cache.getDistricts(code) === undefined);
+          prefetch.enqueue(missing);
+          if (missing.length < newlyNeeded.length) continue;
+        }
+        const isRateLimited = !limiter.isSending() && limiter.delayMs() > 0;
+        const isEnough =
+          findPending(all, country).length === 0 || (isRateLimited && findPending(rows, country).length === 0);
+        // A call does not wait for a rate limit or a cooldown that lasts beyond its deadline.
+        const isPastDeadline = isRateLimited && timing.now() + limiter.delayMs() > untilAt;
+        if (isEnough || isPastDeadline || timing.now() >= untilAt) {
+          return { answer, country, missing: all.map(toMissingState) };
+        }
       }
-
-      const pending = findPending(all, country);
-      const isRateLimited = !limiter.isSending && limiter.delayMs() > 0;
-      const isEnough = pending.length === 0 || (isRateLimited && findPending(rows, country).length === 0);
-      // A call does not wait for a rate limit or a cooldown that lasts beyond its deadline.
-      const isPastDeadline = isRateLimited && timing.now() + limiter.delayMs() > untilAt;
-      if (isEnough || isPastDeadline || timing.now() >= untilAt) {
-        return { country, missing: all.map(toMissingState) };
-      }
-      const progress = requestedStates.filter(({ code }) => country.lists.has(code)).length;
-      const total = requestedStates.length;
+      const progress = answer.states.filter(({ code }) => country.lists.has(code)).length;
+      const total = answer.states.length;
       const message = `${progress} of ${total} lists loaded; about ${estimatePendingSeconds()} s more`;
       query.onProgress({ progress, total, message });
       const wakeSignal = AbortSignal.any([change, context.signal]);
@@ -143,11 +149,9 @@ export function createGeography({ service, perMinute, timing = unrefTiming, shar
   }
 
   return {
-    states: (context) => playground.states(context),
-    districts: (code, context) => playground.districts(code, context),
-    openApi: (context) => playground.openApi(context),
+    ...playground,
     gather,
-    availableRequests: () => limiter.availableRequests(),
+    availableRequests: limiter.availableRequests,
     async close() {
       closing.abort();
       await store.close();

@@ -22,145 +22,63 @@ const POLL_INTERVAL_MS = 1_000;
 
 const Cooldown = z.strictObject({ askedAt: z.int(), untilAt: z.int() });
 
-export class Limiter {
-  /** Maximum number of prefetch requests, and of all requests, within any minute. */
-  readonly #limits: { readonly prefetch: number; readonly direct: number };
-  readonly #timing: Timing;
-  readonly #store: GeographyStore;
-  readonly #limitConcurrency = pLimit(CONCURRENCY);
+export type Limiter = ReturnType<typeof createLimiter>;
+
+/** `perMinute`: maximum number of prefetch requests within any minute. */
+export function createLimiter(perMinute: number, timing: Timing, store: GeographyStore) {
+  const maxDirect = Math.max(perMinute, Math.min(perMinute + RESERVED_FOR_DIRECT, API_LIMIT));
+  const maxPrefetch = Math.min(perMinute, maxDirect - RESERVED_FOR_DIRECT);
+  const limitConcurrency = pLimit(CONCURRENCY);
+  const cooldownName = `cooldown ${store.budget}`;
   // A request counts from its end, because the API may have counted it as late as that.
-  #endedAt: number[] = [];
-  #running = 0;
+  let endedAt: number[] = [];
+  let running = 0;
   /** Direct requests that wait, in order of arrival. */
-  #waiting: object[] = [];
-  #cooldown = { askedAt: Number.NEGATIVE_INFINITY, untilAt: Number.NEGATIVE_INFINITY };
-
-  constructor(perMinute: number, timing: Timing, store: GeographyStore) {
-    const direct = Math.max(perMinute, Math.min(perMinute + RESERVED_FOR_DIRECT, API_LIMIT));
-    this.#limits = { prefetch: Math.min(perMinute, direct - RESERVED_FOR_DIRECT), direct };
-    this.#timing = timing;
-    this.#store = store;
-  }
-
-  get isCoolingDown(): boolean {
-    return this.#cooldownUntilAt() > this.#timing.now();
-  }
-
-  get isSending(): boolean {
-    return this.#running > 0;
-  }
-
-  /** Number of direct requests that may be sent now. */
-  availableRequests(): number {
-    return this.isCoolingDown ? 0 : Math.max(0, this.#maxRequests(true) - this.#slotExpiryTimes().length);
-  }
-
-  /** Milliseconds that a request must wait if `ahead` other requests precede it (default: all waiting direct requests). */
-  delayMs(ahead = this.#waiting.length, isDirect = false): number {
-    const now = this.#timing.now();
-    const expiryTimes = this.#slotExpiryTimes();
-    const max = this.#maxRequests(isDirect);
-    const sendTimeAt = (index: number): number =>
-      index < 0 ? now : (expiryTimes[index] ?? sendTimeAt(index - max) + WINDOW_MS);
-    return Math.max(sendTimeAt(ahead - (max - expiryTimes.length)), this.#cooldownUntilAt()) - now;
-  }
-
-  /**
-   * Runs `send` as soon as a request may be sent. `isDirect`: a call waits for the response; otherwise the request belongs to the
-   * prefetch. Throws Failure `rate_limited` if the request would have to wait beyond `untilAt`. Also throws the signal's reason
-   * and the errors of `send`.
-   */
-  async run<T>(send: () => Promise<T>, signal: AbortSignal, untilAt: number, isDirect: boolean): Promise<T> {
-    await this.#waitForSlot(signal, untilAt, isDirect);
-    this.#running += 1;
-    try {
-      return await this.#limitConcurrency(send);
-    } catch (error) {
-      if (error instanceof Failure && error.facts.status === 429)
-        await this.#startCooldown((error.facts.retryAfterSeconds ?? DEFAULT_RETRY_AFTER_SECONDS) * 1000);
-      throw error;
-    } finally {
-      this.#running -= 1;
-      this.record(this.#timing.now());
-    }
-  }
-
-  /** Counts a request that ended at this instant, or that another process sent at this instant. */
-  record(at: number): void {
-    this.#endedAt.push(at);
-  }
-
-  async #waitForSlot(signal: AbortSignal, untilAt: number, isDirect: boolean): Promise<void> {
-    const queueEntry = {};
-    if (isDirect) this.#waiting.push(queueEntry);
-    try {
-      for (;;) {
-        await this.#loadCooldown();
-        signal.throwIfAborted();
-        const ahead = isDirect ? this.#waiting.indexOf(queueEntry) : this.#waiting.length;
-        const delayMs = this.delayMs(ahead, isDirect);
-        if (delayMs <= 0) return;
-        if (this.#timing.now() + delayMs > untilAt) throw this.#rateLimitFailure();
-        await this.#timing.sleep(Math.min(delayMs, POLL_INTERVAL_MS), signal);
-      }
-    } finally {
-      this.#waiting = this.#waiting.filter((each) => each !== queueEntry);
-    }
-  }
-
-  /**
-   * Starts a cooldown after a 429: nothing is sent for `ms`, then half as much as usual. Resolves when other processes can read
-   * it.
-   */
-  async #startCooldown(ms: number): Promise<void> {
-    const askedAt = this.#timing.now();
-    const untilAt = askedAt + Math.ceil(ms);
-    if (untilAt <= this.#cooldownUntilAt()) return;
-    this.#cooldown = { askedAt, untilAt };
-    await this.#store.write(this.#cooldownName, this.#cooldown);
-  }
-
-  /** Loads a cooldown that another process recorded. */
-  async #loadCooldown(): Promise<void> {
-    const storedCooldown = (await this.#store.read([this.#cooldownName], Cooldown)).get(this.#cooldownName);
-    if (storedCooldown !== undefined && storedCooldown.untilAt > this.#cooldownUntilAt())
-      this.#cooldown = storedCooldown;
-  }
-
-  get #cooldownName(): string {
-    return `cooldown ${this.#store.budget}`;
-  }
+  let waiting: object[] = [];
+  let cooldown = { askedAt: Number.NEGATIVE_INFINITY, untilAt: Number.NEGATIVE_INFINITY };
 
   /** A cooldown that began in the future is void, because the clock has been set back. */
-  #cooldownUntilAt(): number {
-    const { askedAt, untilAt } = this.#cooldown;
-    return askedAt > this.#timing.now() ? Number.NEGATIVE_INFINITY : untilAt;
-  }
+  const cooldownUntilAt = (): number => (cooldown.askedAt > timing.now() ? Number.NEGATIVE_INFINITY : cooldown.untilAt);
+  const isCoolingDown = (): boolean => cooldownUntilAt() > timing.now();
 
-  #maxRequests(isDirect: boolean): number {
-    const { prefetch, direct } = this.#limits;
-    const isRateReduced = this.#cooldownUntilAt() + REDUCED_RATE_MS > this.#timing.now();
-    const max = isRateReduced ? Math.max(1, Math.floor(prefetch / 2)) : prefetch;
-    return isDirect ? max + direct - prefetch : max;
+  function maxRequests(isDirect: boolean): number {
+    const isRateReduced = cooldownUntilAt() + REDUCED_RATE_MS > timing.now();
+    const max = isRateReduced ? Math.max(1, Math.floor(maxPrefetch / 2)) : maxPrefetch;
+    return isDirect ? max + maxDirect - maxPrefetch : max;
   }
 
   /**
    * Instants at which the counted requests leave the window, earliest first. For a running request, this is the earliest possible
    * instant.
    */
-  #slotExpiryTimes(): readonly number[] {
-    const now = this.#timing.now();
-    this.#endedAt = this.#endedAt.filter((at) => at > now - WINDOW_MS && at <= now).sort((a, b) => a - b);
-    const running = Array.from({ length: this.#running }, () => now);
-    return [...this.#endedAt, ...running].map((at) => at + WINDOW_MS);
+  function slotExpiryTimes(): readonly number[] {
+    const now = timing.now();
+    endedAt = endedAt.filter((at) => at > now - WINDOW_MS && at <= now).sort((a, b) => a - b);
+    const runningAt = Array.from({ length: running }, () => now);
+    return [...endedAt, ...runningAt].map((at) => at + WINDOW_MS);
+  }
+
+  /** Milliseconds that a request must wait if `ahead` other requests precede it (default: all waiting direct requests). */
+  function delayMs(ahead = waiting.length, isDirect = false): number {
+    const now = timing.now();
+    const expiryTimes = slotExpiryTimes();
+    const max = maxRequests(isDirect);
+    const sendTimeAt = (index: number): number =>
+      index < 0 ? now : (expiryTimes[index] ?? sendTimeAt(index - max) + WINDOW_MS);
+    return Math.max(sendTimeAt(ahead - (max - expiryTimes.length)), cooldownUntilAt()) - now;
+  }
+
+  /** Counts a request that ended at this instant, or that another process sent at this instant. */
+  function record(at: number): void {
+    endedAt.push(at);
   }
 
   /** Creates the failure of a call that would have to wait beyond its deadline. */
-  #rateLimitFailure(): Failure {
-    const retryAfterSeconds = Math.max(1, Math.ceil(this.delayMs(0, true) / 1000));
-    const why = this.isCoolingDown
+  function rateLimitFailure(): Failure {
+    const retryAfterSeconds = Math.max(1, Math.ceil(delayMs(0, true) / 1000));
+    const why = isCoolingDown()
       ? "the API asked for a pause (HTTP 429)"
-      : `at most ${this.#maxRequests(true)} geography requests leave here in a minute`;
+      : `at most ${maxRequests(true)} geography requests leave here in a minute`;
     return new Failure({
       kind: "rate_limited",
       message: `Not sent: ${why}.`,
@@ -170,4 +88,67 @@ export class Limiter {
       next: `Wait ${retryAfterSeconds} s, then repeat the call.`,
     });
   }
+
+  /** Loads a cooldown that another process recorded. */
+  async function loadCooldown(): Promise<void> {
+    const stored = (await store.read([cooldownName], Cooldown)).get(cooldownName);
+    if (stored !== undefined && stored.untilAt > cooldownUntilAt()) cooldown = stored;
+  }
+
+  /**
+   * Starts a cooldown after a 429: nothing is sent for `ms`, then half as much as usual. Resolves when other processes can read
+   * it.
+   */
+  async function startCooldown(ms: number): Promise<void> {
+    const askedAt = timing.now();
+    const untilAt = askedAt + Math.ceil(ms);
+    if (untilAt <= cooldownUntilAt()) return;
+    cooldown = { askedAt, untilAt };
+    await store.write(cooldownName, cooldown);
+  }
+
+  async function waitForSlot(signal: AbortSignal, untilAt: number, isDirect: boolean): Promise<void> {
+    const queueEntry = {};
+    if (isDirect) waiting.push(queueEntry);
+    try {
+      for (;;) {
+        await loadCooldown();
+        signal.throwIfAborted();
+        const ms = delayMs(isDirect ? waiting.indexOf(queueEntry) : waiting.length, isDirect);
+        if (ms <= 0) return;
+        if (timing.now() + ms > untilAt) throw rateLimitFailure();
+        await timing.sleep(Math.min(ms, POLL_INTERVAL_MS), signal);
+      }
+    } finally {
+      waiting = waiting.filter((each) => each !== queueEntry);
+    }
+  }
+
+  return {
+    delayMs,
+    isCoolingDown,
+    record,
+    isSending: (): boolean => running > 0,
+    /** Number of direct requests that may be sent now. */
+    availableRequests: (): number => (isCoolingDown() ? 0 : Math.max(0, maxRequests(true) - slotExpiryTimes().length)),
+    /**
+     * Runs `send` as soon as a request may be sent. `isDirect`: a call waits for the response; otherwise the request belongs to the
+     * prefetch. Throws Failure `rate_limited` if the request would have to wait beyond `untilAt`. Also throws the signal's reason
+     * and the errors of `send`.
+     */
+    async run<T>(send: () => Promise<T>, signal: AbortSignal, untilAt: number, isDirect: boolean): Promise<T> {
+      await waitForSlot(signal, untilAt, isDirect);
+      running += 1;
+      try {
+        return await limitConcurrency(send);
+      } catch (error) {
+        if (error instanceof Failure && error.facts.status === 429)
+          await startCooldown((error.facts.retryAfterSeconds ?? DEFAULT_RETRY_AFTER_SECONDS) * 1000);
+        throw error;
+      } finally {
+        running -= 1;
+        record(timing.now());
+      }
+    },
+  };
 }

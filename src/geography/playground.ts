@@ -29,6 +29,23 @@ export interface PlaygroundDependencies {
   readonly cache: CatalogCache;
   readonly store: GeographyStore;
   readonly timing: Timing;
+  /** Aborts all requests when the program ends. */
+  readonly closing: AbortSignal;
+}
+
+type SharedRequests<T> = (key: string, signal: AbortSignal, start: () => Promise<T>) => Promise<T>;
+
+/**
+ * Shares one request among all concurrent callers that need the same key. The request continues if its callers are canceled, because the
+ * next call needs the list.
+ */
+function createSharedRequests<T>(): SharedRequests<T> {
+  const inFlight = new Map<string, Promise<T>>();
+  return (key, signal, start) => {
+    const request = inFlight.get(key) ?? start().finally(() => inFlight.delete(key));
+    inFlight.set(key, request);
+    return withAbortSignal(request, signal);
+  };
 }
 
 /** How one list is found in the cache, and how it is read from the API. */
@@ -37,7 +54,7 @@ interface ListSource<T> {
   readonly name: string;
   readonly requests: SharedRequests<DatedResponse<T>>;
   readonly load: () => Promise<DatedResponse<T> | undefined>;
-  readonly read: (signal: AbortSignal) => Promise<DatedResponse<T>>;
+  readonly read: () => Promise<DatedResponse<T>>;
 }
 
 /** The contract sets no maximum length for names (docs/contract.md, 2.1), so long names are truncated. */
@@ -46,133 +63,89 @@ const truncateName = <T extends { readonly name: string }>(item: T): T => ({
   name: excerpt(item.name, MAX_NAME_LENGTH),
 });
 
-export class PlaygroundReader {
-  readonly #dependencies: PlaygroundDependencies;
-  readonly #states = new SharedRequests<DatedResponse<StatesResponse>>();
-  readonly #districts = new SharedRequests<DatedResponse<DistrictsResponse>>();
-  readonly #documents = new SharedRequests<DatedResponse<OpenApiDocument>>();
+export type PlaygroundReader = ReturnType<typeof createPlaygroundReader>;
 
-  constructor(dependencies: PlaygroundDependencies) {
-    this.#dependencies = dependencies;
-  }
+export function createPlaygroundReader(dependencies: PlaygroundDependencies) {
+  const { service, limiter, cache, store, timing, closing } = dependencies;
+  const statesRequests = createSharedRequests<DatedResponse<StatesResponse>>();
+  const districtsRequests = createSharedRequests<DatedResponse<DistrictsResponse>>();
+  const documentRequests = createSharedRequests<DatedResponse<OpenApiDocument>>();
 
-  states(context: CallContext): Promise<DatedResponse<StatesResponse>> {
-    const { cache } = this.#dependencies;
-    return this.#readList(context, {
-      endpoint: listPlaygroundStates,
-      name: STATES_ENTRY,
-      requests: this.#states,
-      load: () => cache.loadStates(),
-      read: async (signal) => {
-        const { value, ...metadata } = await this.#send(listPlaygroundStates, {}, context, signal);
-        const response = { ...metadata, value: { ...value, states: value.states.map(truncateName) } };
-        await cache.storeStates(response);
-        return response;
-      },
-    });
-  }
-
-  /** Returns a state's districts. `isDirect`: a call waits for the list; otherwise the request belongs to the prefetch. */
-  districts(code: string, context: CallContext, isDirect = true): Promise<DatedResponse<DistrictsResponse>> {
-    const { cache } = this.#dependencies;
-    const state = code.toUpperCase();
-    const request = { query: { state } };
-    return this.#readList(context, {
-      endpoint: listPlaygroundDistricts,
-      name: state,
-      requests: this.#districts,
-      load: async () => {
-        await cache.loadDistricts([state]);
-        return cache.getDistricts(state);
-      },
-      read: async (signal) => {
-        const { value, ...metadata } = await this.#send(listPlaygroundDistricts, request, context, signal, isDirect);
-        const districts = value.districts.map(truncateName);
-        const response = { ...metadata, value: { ...value, state: excerpt(value.state, MAX_NAME_LENGTH), districts } };
-        await cache.storeDistricts(state, response);
-        return response;
-      },
-    });
-  }
-
-  openApi(context: CallContext): Promise<DatedResponse<OpenApiDocument>> {
-    const { timing } = this.#dependencies;
-    return withRetries({ endpoint: getPlaygroundOpenApi, context, timing }, () =>
-      this.#documents.join("", context.signal, (signal) => this.#send(getPlaygroundOpenApi, {}, context, signal)),
-    );
+  function send<S extends z.ZodType>(
+    endpoint: JsonEndpoint<S>,
+    request: CallRequest,
+    { deadlineAt }: CallContext,
+    isDirect = true,
+  ): Promise<DatedResponse<z.output<S>>> {
+    const sendOnce = async () => {
+      const readAt = timing.now();
+      const context = { signal: closing, deadlineAt: readAt + ATTEMPT_LIMIT_MS, maxAttempts: 1 };
+      const { value, drift } = await service.call(endpoint, request, context);
+      return { value, drift, readAt };
+    };
+    return limiter.run(sendOnce, closing, deadlineAt - MIN_REQUEST_MS, isDirect);
   }
 
   /** Reads a list that is not fresh. If another process is reading it, waits for its result instead. */
-  #readList<T>(
-    context: CallContext,
-    { endpoint, name, requests, load, read }: ListSource<T>,
-  ): Promise<DatedResponse<T>> {
-    const { store, timing } = this.#dependencies;
-    async function readOnce(signal: AbortSignal): Promise<DatedResponse<T>> {
+  function readList<T>(context: CallContext, source: ListSource<T>): Promise<DatedResponse<T>> {
+    const { endpoint, name, requests, load, read } = source;
+    async function readOnce(): Promise<DatedResponse<T>> {
       while (!(await store.acquire(name))) {
-        await timing.sleep(PEER_POLL_INTERVAL_MS, signal);
+        await timing.sleep(PEER_POLL_INTERVAL_MS, closing);
         const found = await load();
         if (found !== undefined) return found;
       }
       try {
         // Another process may have read the list before this one acquired the lease.
-        return (await load()) ?? (await read(signal));
+        return (await load()) ?? (await read());
       } finally {
         await store.release(name);
       }
     }
     return withRetries(
       { endpoint, context, timing },
-      async () => (await load()) ?? (await requests.join(name, context.signal, readOnce)),
+      async () => (await load()) ?? (await requests(name, context.signal, readOnce)),
     );
   }
 
-  #send<S extends z.ZodType>(
-    endpoint: JsonEndpoint<S>,
-    request: CallRequest,
-    { deadlineAt }: CallContext,
-    signal: AbortSignal,
-    isDirect = true,
-  ): Promise<DatedResponse<z.output<S>>> {
-    const { service, limiter, timing } = this.#dependencies;
-    const send = async () => {
-      const readAt = timing.now();
-      const context = { signal, deadlineAt: readAt + ATTEMPT_LIMIT_MS, maxAttempts: 1 };
-      const { value, drift } = await service.call(endpoint, request, context);
-      return { value, drift, readAt };
-    };
-    return limiter.run(send, signal, deadlineAt - MIN_REQUEST_MS, isDirect);
-  }
-}
-
-interface SharedRequest<T> {
-  readonly response: Promise<T>;
-  readonly controller: AbortController;
-  waiterCount: number;
-}
-
-/** Shares one request among all concurrent callers that need the same key, and aborts it when the last of them stops waiting. */
-class SharedRequests<T> {
-  readonly #requests = new Map<string, SharedRequest<T>>();
-
-  async join(key: string, signal: AbortSignal, start: (signal: AbortSignal) => Promise<T>): Promise<T> {
-    const request = this.#requests.get(key) ?? this.#start(key, start);
-    request.waiterCount += 1;
-    try {
-      return await withAbortSignal(request.response, signal);
-    } finally {
-      request.waiterCount -= 1;
-      if (request.waiterCount === 0) {
-        if (this.#requests.get(key) === request) this.#requests.delete(key);
-        request.controller.abort();
-      }
-    }
-  }
-
-  #start(key: string, start: (signal: AbortSignal) => Promise<T>): SharedRequest<T> {
-    const controller = new AbortController();
-    const request = { response: start(controller.signal), controller, waiterCount: 0 };
-    this.#requests.set(key, request);
-    return request;
-  }
+  return {
+    states: (context: CallContext): Promise<DatedResponse<StatesResponse>> =>
+      readList(context, {
+        endpoint: listPlaygroundStates,
+        name: STATES_ENTRY,
+        requests: statesRequests,
+        load: () => cache.loadStates(),
+        read: async () => {
+          const { value, ...metadata } = await send(listPlaygroundStates, {}, context);
+          const response = { ...metadata, value: { ...value, states: value.states.map(truncateName) } };
+          await cache.storeStates(response);
+          return response;
+        },
+      }),
+    /** Returns a state's districts. `isDirect`: a call waits for the list; otherwise the request belongs to the prefetch. */
+    districts(code: string, context: CallContext, isDirect = true): Promise<DatedResponse<DistrictsResponse>> {
+      const state = code.toUpperCase();
+      return readList(context, {
+        endpoint: listPlaygroundDistricts,
+        name: state,
+        requests: districtsRequests,
+        load: async () => {
+          await cache.loadDistricts([state]);
+          return cache.getDistricts(state);
+        },
+        read: async () => {
+          const { value, ...metadata } = await send(listPlaygroundDistricts, { query: { state } }, context, isDirect);
+          const districts = value.districts.map(truncateName);
+          const list = { ...value, state: excerpt(value.state, MAX_NAME_LENGTH), districts };
+          const response = { ...metadata, value: list };
+          await cache.storeDistricts(state, response);
+          return response;
+        },
+      });
+    },
+    openApi: (context: CallContext): Promise<DatedResponse<OpenApiDocument>> =>
+      withRetries({ endpoint: getPlaygroundOpenApi, context, timing }, () =>
+        documentRequests("", context.signal, () => send(getPlaygroundOpenApi, {}, context)),
+      ),
+  };
 }

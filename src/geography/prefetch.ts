@@ -38,106 +38,88 @@ function describeError(error: unknown): string {
   return `HTTP ${status}${isContractCode ? "" : ` ${formatToken(code, MAX_REASON_LENGTH)}`}`;
 }
 
-export class Prefetch {
-  readonly #playground: PlaygroundReader;
-  readonly #dependencies: PlaygroundDependencies;
-  readonly #closing: AbortSignal;
-  #queue: State[] = [];
-  readonly #inFlight = new Set<string>();
-  readonly #failures = new Map<string, MissingState>();
-  #isRunning = false;
-  #change = new AbortController();
+export function createPrefetch(playground: PlaygroundReader, dependencies: PlaygroundDependencies) {
+  const { cache, closing, limiter, store, timing } = dependencies;
+  const lease = `prefetch ${store.budget}`;
+  const inFlight = new Set<string>();
+  const failures = new Map<string, MissingState>();
+  let queue: State[] = [];
+  let isRunning = false;
+  let change = new AbortController();
 
-  /** Aborting `closing` stops the prefetch and aborts its requests in flight. */
-  constructor(playground: PlaygroundReader, dependencies: PlaygroundDependencies, closing: AbortSignal) {
-    this.#playground = playground;
-    this.#dependencies = dependencies;
-    this.#closing = closing;
-    closing.addEventListener("abort", () => this.#notifyChange(), { once: true });
-  }
-
-  /** Queues states whose lists are missing. States that failed before are tried again. */
-  enqueue(states: readonly State[]): void {
-    const newStates = states.filter(({ code }) => !this.isPending(code));
-    for (const { code } of newStates) this.#failures.delete(code);
-    this.#queue.push(...newStates);
-    this.#queue.sort((a, b) => b.mandalCount - a.mandalCount || (a.code < b.code ? -1 : 1));
-    if (this.#isRunning) return;
-    this.#isRunning = true;
-    void this.#run();
-  }
-
-  isPending(code: string): boolean {
-    return this.#inFlight.has(code) || this.#queue.some((state) => state.code === code);
-  }
-
-  get pendingCount(): number {
-    return this.#inFlight.size + this.#queue.length;
-  }
-
-  getFailure(code: string): MissingState | undefined {
-    return this.#failures.get(code);
-  }
-
-  /** Aborted as soon as a list is read or has failed, or when the prefetch is closed. */
-  get change(): AbortSignal {
-    return this.#change.signal;
-  }
-
-  #notifyChange(): void {
-    const previous = this.#change;
-    this.#change = new AbortController();
+  function notifyChange(): void {
+    const previous = change;
+    change = new AbortController();
     previous.abort();
   }
+  closing.addEventListener("abort", notifyChange, { once: true });
 
-  /** Reads the queued lists while this process holds the lease; otherwise waits for the lists of the process that holds it. */
-  async #run(): Promise<void> {
-    const { limiter, store, timing } = this.#dependencies;
-    const lease = `prefetch ${store.budget}`;
-    while (this.pendingCount > 0 && !this.#closing.aborted) {
-      const hasLease = await store.acquire(lease);
-      const delayMs = limiter.delayMs(this.#inFlight.size);
-      const mayRead = hasLease && delayMs <= 0 && this.#inFlight.size < CONCURRENCY;
-      const next = mayRead ? this.#queue.shift() : undefined;
-      if (next !== undefined) {
-        void this.#read(next);
-        continue;
-      }
-      await this.#dropListsOfPeers();
-      const pollMs = hasLease || delayMs > 0 ? RENEW_INTERVAL_MS : PEER_POLL_INTERVAL_MS;
-      await timing.sleep(delayMs > 0 ? Math.min(delayMs, pollMs) : pollMs, this.change).catch(() => undefined);
-    }
-    this.#isRunning = false;
-    await store.release(lease);
-  }
+  const countPending = (): number => inFlight.size + queue.length;
+  const isPending = (code: string): boolean => inFlight.has(code) || queue.some((state) => state.code === code);
 
   /** Removes from the queue the states whose lists other processes have read. */
-  async #dropListsOfPeers(): Promise<void> {
-    const { cache } = this.#dependencies;
-    await cache.loadDistricts(this.#queue.map(({ code }) => code));
-    const missing = this.#queue.filter(({ code }) => cache.getDistricts(code) === undefined);
-    if (missing.length === this.#queue.length) return;
-    this.#queue = missing;
-    this.#notifyChange();
+  async function dropListsOfPeers(): Promise<void> {
+    await cache.loadDistricts(queue.map(({ code }) => code));
+    const missing = queue.filter(({ code }) => cache.getDistricts(code) === undefined);
+    if (missing.length === queue.length) return;
+    queue = missing;
+    notifyChange();
   }
 
-  async #read({ code }: State): Promise<void> {
-    this.#inFlight.add(code);
-    const context = { signal: this.#closing, deadlineAt: Number.POSITIVE_INFINITY, maxAttempts: MAX_ATTEMPTS };
+  async function read({ code }: State): Promise<void> {
+    inFlight.add(code);
+    const context = { signal: closing, deadlineAt: Number.POSITIVE_INFINITY, maxAttempts: MAX_ATTEMPTS };
     try {
-      await this.#playground.districts(code, context, false);
+      await playground.districts(code, context, false);
     } catch (error) {
       const { status, retryAfterSeconds } = error instanceof Failure ? error.facts : {};
       const retryFields = retryAfterSeconds === undefined ? {} : { retryAfterSeconds };
-      this.#failures.set(code, { state: code, reason: describeError(error), ...retryFields });
+      failures.set(code, { state: code, reason: describeError(error), ...retryFields });
       if (status === 403 || status === 429) {
-        for (const state of this.#queue)
-          this.#failures.set(state.code, { state: state.code, reason: `not asked for after ${describeError(error)}` });
-        this.#queue = [];
+        for (const state of queue)
+          failures.set(state.code, { state: state.code, reason: `not asked for after ${describeError(error)}` });
+        queue = [];
       }
     } finally {
-      this.#inFlight.delete(code);
-      this.#notifyChange();
+      inFlight.delete(code);
+      notifyChange();
     }
   }
+
+  /** Reads the queued lists while this process holds the lease; otherwise waits for the lists of the process that holds it. */
+  async function run(): Promise<void> {
+    while (countPending() > 0 && !closing.aborted) {
+      const hasLease = await store.acquire(lease);
+      const delayMs = limiter.delayMs(inFlight.size);
+      const mayRead = hasLease && delayMs <= 0 && inFlight.size < CONCURRENCY;
+      const next = mayRead ? queue.shift() : undefined;
+      if (next !== undefined) {
+        void read(next);
+        continue;
+      }
+      await dropListsOfPeers();
+      const pollMs = hasLease || delayMs > 0 ? RENEW_INTERVAL_MS : PEER_POLL_INTERVAL_MS;
+      await timing.sleep(delayMs > 0 ? Math.min(delayMs, pollMs) : pollMs, change.signal).catch(() => undefined);
+    }
+    isRunning = false;
+    await store.release(lease);
+  }
+
+  return {
+    /** Queues states whose lists are missing. States that failed before are tried again. */
+    enqueue(states: readonly State[]): void {
+      const newStates = states.filter(({ code }) => !isPending(code));
+      for (const { code } of newStates) failures.delete(code);
+      queue.push(...newStates);
+      queue.sort((a, b) => b.mandalCount - a.mandalCount || (a.code < b.code ? -1 : 1));
+      if (isRunning) return;
+      isRunning = true;
+      void run();
+    },
+    isPending,
+    countPending,
+    getFailure: (code: string): MissingState | undefined => failures.get(code),
+    /** Returns a signal that is aborted as soon as a list is read or has failed, or when the prefetch is closed. */
+    getChange: (): AbortSignal => change.signal,
+  };
 }

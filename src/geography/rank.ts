@@ -3,12 +3,13 @@
 import { setImmediate as yieldToEventLoop } from "node:timers/promises";
 import type { DistrictsResponse, State } from "../contract/playground.ts";
 import { quote } from "../core/untrusted-text.ts";
-import { type Country, type Coverage, countMissing, type RequiredLists } from "./country.ts";
+import { type Country, type CountryAnswer, type Coverage, countMissing, type RequiredLists } from "./country.ts";
 import {
   areTotalsConsistent,
   type DistrictRow,
   findMissingStates,
   formatDistrict,
+  requireLists,
   sumMandals,
   toDistrictRows,
 } from "./districts.ts";
@@ -23,7 +24,7 @@ import {
   pluralize,
 } from "./format.ts";
 import { groupByKey } from "./group-by-key.ts";
-import { findUnlistedChanges, hasCreations, recordedYears, withCreation } from "./names/district-search.ts";
+import { findUnlistedChanges, hasCreations, recordedYears, withCreation } from "./names/changes.ts";
 import { fold } from "./names/name-forms.ts";
 
 export type Figure = "mandalCount" | "districtCount" | "mandalsPerDistrict";
@@ -56,7 +57,7 @@ export interface Totals {
   readonly max?: number;
 }
 
-export interface Ranking<R> {
+export interface Ranking<R> extends CountryAnswer {
   readonly rows: readonly R[];
   /** Number of matching rows on all pages; with `perState`, only the first rows of each state count. */
   readonly totalRows: number;
@@ -188,6 +189,8 @@ export function rankStates(states: readonly State[], query: RankingQuery): Ranki
   const selectedRows = selectRows(sortableRows, query);
   const rows = selectedRows.map(({ row }) => row);
   return {
+    states,
+    requiredLists: requireLists([]),
     rows: slicePage(selectedRows, query),
     tied: { rows: countTiedAfterPage(selectedRows, query), states: [] },
     totalRows: rows.length,
@@ -246,24 +249,13 @@ function selectRequiredLists(
   const missing = findMissingStates(states, country).filter(
     (state) => createdSince === undefined || hasCreations(state, createdSince),
   );
-  if (query.by === "name" || !areTotalsConsistent(states, country)) return { rows: missing, all: missing };
+  if (query.by === "name" || !areTotalsConsistent(states, country)) return requireLists(missing);
   const { min = 0 } = query;
   const all = missing.filter(({ mandalCount }) => mandalCount >= min);
   // With bounds, the answer includes the number of matching rows, and any list may contain some.
   if (query.order === "asc" || hasBounds(query) || query.perState !== undefined || last === undefined)
-    return { rows: all, all };
+    return requireLists(all);
   return { rows: all.filter(({ mandalCount }) => mandalCount >= last), all };
-}
-
-export function requiredListsForRanking(
-  states: readonly State[],
-  country: Country,
-  query: RankingQuery,
-): RequiredLists {
-  // Rows with the same code may be one district. Comparing names takes time, so only the answer compares them.
-  const byCode = groupByKey(toDistrictRows(states, country).map((row) => [row.districtCode, row.mandalCount]));
-  const figures = Array.from(byCode.values(), (same) => Math.max(...same)).sort((a, b) => b - a);
-  return selectRequiredLists(states, country, query, figures[pageEnd(query) - 1]);
 }
 
 export async function rankDistricts(
@@ -287,6 +279,8 @@ export async function rankDistricts(
     stateCodes: same.map(({ stateCode }) => stateCode),
   }));
   const page = {
+    states,
+    requiredLists,
     rows: slicePage(rows, query),
     exact,
     tied: firstPerState

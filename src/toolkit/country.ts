@@ -3,16 +3,17 @@
 import * as z from "zod/v4";
 import type { State } from "../contract/playground.ts";
 import {
-  type Country,
   type Coverage,
   canProgressWithin,
   collectDrift,
   computeCoverage,
   countMissing,
+  summarizeVintage,
+  type Vintage,
 } from "../geography/country.ts";
 import { formatCoverage, formatVintage } from "../geography/format.ts";
-import { type CountryQuery, RESPONSE_RESERVE_MS, type RequiredLists } from "../geography/geography.ts";
-import { summarizeVintage, type Vintage } from "../geography/vintage.ts";
+import { type Country, type CountryAnswer, type CountryQuery, RESPONSE_RESERVE_MS } from "../geography/geography.ts";
+import { resolveStates } from "../geography/names/resolve-state.ts";
 import type { NextStep } from "./results.ts";
 import type { Ports, ToolCall } from "./tool-call.ts";
 
@@ -33,11 +34,12 @@ export const stateArgument = z.string().max(80).describe("Code or name.");
 /** The argument of tools that take several states. */
 export const statesArgument = z.array(z.string().max(80)).max(64).describe("Codes or names (default: all).").optional();
 
-export interface GeographyQuery {
+export interface GeographyQuery<A extends CountryAnswer> {
   /** "state" if the states list is sufficient for the answer. */
   readonly level: "state" | "district";
-  readonly about: (states: readonly State[]) => readonly State[];
-  readonly requiredLists: (about: readonly State[], country: Country) => RequiredLists | Promise<RequiredLists>;
+  /** Codes or names (default: all states). */
+  readonly states: readonly string[] | undefined;
+  readonly answer: (states: readonly State[], country: Country) => A | Promise<A>;
   readonly waitSeconds: number | undefined;
 }
 
@@ -55,9 +57,9 @@ export interface GeographyNote {
   readonly coverage?: Coverage;
 }
 
-export interface CountryAnswer {
+export interface DescribedAnswer<A extends CountryAnswer = CountryAnswer> {
+  readonly answer: A;
   readonly country: Country;
-  readonly states: readonly State[];
   /** `coverage.missing` contains only the lists that the answer depends on. */
   readonly metadata: GeographyMetadata;
   readonly note: GeographyNote;
@@ -66,35 +68,34 @@ export interface CountryAnswer {
   readonly drift: readonly string[];
 }
 
-/** Reads the lists that the query requires within `waitSeconds` (default 20 s), and reports progress. Throws Failure. */
-export async function queryCountry(
-  { level, about, requiredLists, waitSeconds = DEFAULT_WAIT_SECONDS }: GeographyQuery,
+/** Reads the lists that the answer requires within `waitSeconds` (default 20 s), and reports progress. Throws Failure. */
+export async function queryCountry<A extends CountryAnswer>(
+  { level, states: texts, answer, waitSeconds = DEFAULT_WAIT_SECONDS }: GeographyQuery<A>,
   call: ToolCall,
   { geography }: Pick<Ports, "geography">,
-): Promise<CountryAnswer> {
-  const statesOf = (country: Country): readonly State[] => about(country.states.value.states);
+): Promise<DescribedAnswer<A>> {
   // Each progress notification must have a higher value than the one before.
   let reportedCount = -1;
-  const query: CountryQuery = {
-    selectStates: statesOf,
-    requiredLists: (country) => requiredLists(statesOf(country), country),
+  const query: CountryQuery<A> = {
+    answer: (country) => answer(resolveStates(texts, country.states.value.states), country),
     waitMs: waitSeconds * 1000,
     onProgress(progress) {
       if (progress.progress > reportedCount) call.report(progress);
       reportedCount = Math.max(reportedCount, progress.progress);
     },
   };
-  const { country, missing } = await geography.gather(query, call.context);
-  const states = statesOf(country);
+  const result = await geography.gather(query, call.context);
+  const { country } = result;
+  const { states } = result.answer;
   const isStates = level === "state";
   const codes = isStates ? [] : states.map(({ code }) => code);
   const coverage: Coverage = isStates
     ? { statesTotal: states.length, statesRead: states.length, complete: true, missing: [] }
-    : computeCoverage(states, { country, missing });
+    : computeCoverage(result);
   const vintage = summarizeVintage(country, codes);
   return {
+    answer: result.answer,
     country,
-    states,
     metadata: { coverage, vintage },
     note: { vintage: formatVintage(coverage, vintage), ...(coverage.missing.length > 0 && { coverage }) },
     line: formatCoverage(coverage, vintage),

@@ -1,7 +1,5 @@
 // This module ranks states or districts for rank_divisions and show_divisions.
-import type { State } from "../contract/playground.ts";
 import { findDifferencesInStates } from "../geography/districts.ts";
-import { resolveStates } from "../geography/names/resolve-state.ts";
 import {
   type DivisionRow,
   describeRanking,
@@ -9,7 +7,6 @@ import {
   type RankingQuery,
   rankDistricts,
   rankStates,
-  requiredListsForRanking,
 } from "../geography/rank.ts";
 import { type GeographyMetadata, type GeographyNote, queryCountry } from "./country.ts";
 import type { Ports, ToolCall } from "./tool-call.ts";
@@ -37,17 +34,18 @@ export async function queryRanking(
   ports: Pick<Ports, "geography">,
 ) {
   const isState = level === "state";
-  const question = {
-    level,
-    about: (all: readonly State[]) => resolveStates(requestedStates, all),
-    requiredLists: (about, read) => (isState ? { rows: [], all: [] } : requiredListsForRanking(about, read, query)),
-    waitSeconds,
-  } satisfies Parameters<typeof queryCountry>[0];
-  const { states, country, metadata, note, line, drift } = await queryCountry(question, call, ports);
-  const ranking: Ranking<DivisionRow> = isState
-    ? rankStates(states, query)
-    : await rankDistricts(states, country, query);
-  const { rows, totalRows, totals, exact, unlisted, unlistedCount } = ranking;
+  const described = await queryCountry<Ranking<DivisionRow>>(
+    {
+      level,
+      states: requestedStates,
+      answer: (about, known) => (isState ? rankStates(about, query) : rankDistricts(about, known, query)),
+      waitSeconds,
+    },
+    call,
+    ports,
+  );
+  const { answer: ranking, country, metadata, note, line, drift } = described;
+  const { states, rows, totalRows, totals, exact, unlisted, unlistedCount } = ranking;
   const consistency = findDifferencesInStates(states, country);
   const figures = { totalRows, totals, exact, consistency, ...(unlisted && { unlisted, unlistedCount }) };
   // The answer names the selected states.

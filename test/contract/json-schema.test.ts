@@ -1,28 +1,19 @@
 // Tests that the JSON Schema of each schema is valid as draft 2020-12. object-rules.ts tests that both agree on each field.
+import { readdirSync } from "node:fs";
 import { describe, expect, test } from "vitest";
 import * as z from "zod/v4";
-import * as bodies from "../../src/contract/endpoints/bodies.ts";
 import { endpoints } from "../../src/contract/endpoints/index.ts";
-import * as envelopes from "../../src/contract/envelope.ts";
-import * as inputs from "../../src/contract/inputs.ts";
-import * as jobs from "../../src/contract/jobs.ts";
-import * as json from "../../src/contract/json.ts";
 import { toJsonSchema } from "../../src/contract/json.ts";
-import * as operations from "../../src/contract/operation.ts";
-import * as playground from "../../src/contract/playground.ts";
-import * as problems from "../../src/contract/problem.ts";
-import * as processing from "../../src/contract/processing-requests.ts";
-import * as recipes from "../../src/contract/recipes.ts";
-import * as instants from "../../src/contract/scalars.ts";
-import * as numbers from "../../src/contract/scalars.ts";
-import * as text from "../../src/contract/scalars.ts";
-import * as usage from "../../src/contract/usage.ts";
 import { ajv } from "./object-rules.ts";
 
-const modules = {
-  ...{ bodies, envelopes, inputs, instants, jobs, json, numbers, operations, playground, problems },
-  ...{ processing, recipes, text, usage },
-};
+const CONTRACT = new URL("../../src/contract/", import.meta.url);
+const modules: Readonly<Record<string, object>> = Object.fromEntries(
+  await Promise.all(
+    [...readdirSync(CONTRACT), "endpoints/bodies.ts"]
+      .filter((file) => file.endsWith(".ts"))
+      .map(async (file) => [file.replace(".ts", ""), await import(new URL(file, CONTRACT).href)] as const),
+  ),
+);
 
 /** Every schema that the contract exports or an endpoint contains. */
 const schemas: readonly (readonly [string, z.ZodType])[] = [
@@ -39,7 +30,9 @@ const schemas: readonly (readonly [string, z.ZodType])[] = [
 describe("every schema of the contract", () => {
   test("the exported schemas are found", () => {
     const names = schemas.map(([name]) => name);
-    expect(names).toEqual(expect.arrayContaining(["jobs.Job", "text.textKey", "json.jsonObject", "createMicJob body"]));
+    expect(names).toEqual(
+      expect.arrayContaining(["jobs.Job", "scalars.textKey", "json.jsonObject", "createMicJob body"]),
+    );
     expect(names.length).toBeGreaterThan(100);
   });
 

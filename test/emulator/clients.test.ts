@@ -1,4 +1,5 @@
-// Tests an emulator with several clients: each has a separate workspace, cannot see another's data, and is counted separately.
+// Tests an emulator with several clients, which share no data, and several emulators: the same seed gives the same data.
+
 import { expect, test } from "vitest";
 import * as z from "zod/v4";
 import { start } from "../mcp/stdio/child.ts";
@@ -6,6 +7,7 @@ import { operations } from "../operations.ts";
 import { runInProcess as run } from "../support/command.ts";
 import { createManualClock, emulatorForTest } from "../support/emulator.ts";
 import { Service, serviceForTest } from "./service.ts";
+import { FILE, listOffers, runJobToEnd, submitJob } from "./work.ts";
 
 const Counted = z.array(
   z.looseObject({
@@ -85,12 +87,14 @@ test("the records of a single-client emulator have no client id", async () => {
     );
 });
 
-test("the emulator lists the latest requests and executions, up to the configured numbers", async () => {
+test("the emulator lists the latest requests and executions, up to the configured numbers and without tokens", async () => {
   const service = await serviceForTest({ maxRequestRecords: 2, maxExecutionRecords: 1 });
   for (const key of ["key-number-1", "key-number-2", "key-number-3"])
     await service.ok(operations.createMicPublicInput, register(service, key));
   const requests = Counted.parse(await service.admin("GET", "requests"));
   expect(requests.map(({ idempotencyKey }) => idempotencyKey)).toEqual(["key-number-2", "key-number-3"]);
+  const { scopes } = operations.createMicPublicInput;
+  expect(JSON.stringify(requests)).not.toContain(await service.token(scopes));
   const executions = Counted.parse(await service.admin("GET", "executions"));
   expect(executions.map(({ idempotencyKey }) => idempotencyKey)).toEqual(["key-number-3"]);
 });
@@ -105,4 +109,43 @@ test("mic-mcp emulator --clients prints all clients in its line", async () => {
   const { code, stderr } = await run(["emulator", "--clients", "0"]);
   expect(code).toBe(2);
   expect(stderr).toContain("--clients");
+});
+
+const idsAndSecretsOf = ({ emulator }: Service) => ({
+  workspaceId: emulator.workspaceId,
+  fileIds: emulator.fileIds,
+  assetIds: emulator.assetIds,
+  inputIds: emulator.inputIds,
+  recipeVersionIds: emulator.recipeVersionIds,
+});
+
+const jobsOf = async (service: Service) =>
+  (await service.ok(operations.listMicJobs, { query: { workspaceId: service.emulator.workspaceId, limit: 100 } })).data;
+
+test("the same seed gives the same data, and the same requests then give the same ids", async () => {
+  const [one, other] = [await serviceForTest({ seed: "a seed" }), await serviceForTest({ seed: "a seed" })];
+  expect(idsAndSecretsOf(other)).toEqual(idsAndSecretsOf(one));
+  expect(await jobsOf(other)).toEqual(await jobsOf(one));
+  expect(await listOffers(other)).toEqual(await listOffers(one));
+  expect(await submitJob(other, FILE.succeeds)).toEqual(await submitJob(one, FILE.succeeds));
+  expect(await runJobToEnd(other, FILE.failsRetryably)).toEqual(await runJobToEnd(one, FILE.failsRetryably));
+});
+
+test("another seed gives other ids", async () => {
+  const [one, other] = [await serviceForTest({ seed: "a" }), await serviceForTest({ seed: "b" })];
+  expect(other.emulator.workspaceId).not.toBe(one.emulator.workspaceId);
+  const shared = new Set((await jobsOf(one)).map(({ id }) => id));
+  expect((await jobsOf(other)).filter(({ id }) => shared.has(id))).toEqual([]);
+});
+
+test("two emulators share no data", async () => {
+  const [one, other] = [await serviceForTest({ seed: "x" }), await serviceForTest({ seed: "x" })];
+  const { id } = await submitJob(one, FILE.succeeds);
+  expect((await jobsOf(other)).map((job) => job.id)).not.toContain(id);
+  const token = await one.token(["mic.capabilities:read"]);
+  const answer = await other.call(operations.getMicPublicCapabilities, {
+    query: { workspaceId: other.emulator.workspaceId },
+    headers: { authorization: `Bearer ${token}` },
+  });
+  expect(answer.status).toBe(401);
 });

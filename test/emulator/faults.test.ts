@@ -187,19 +187,3 @@ test("an invalid fault is refused", async () => {
   }
   expect((await capabilities(service)).status).toBe(200);
 });
-
-test("the emulator lists the requests and the executions", async () => {
-  const service = await serviceForTest();
-  const parts = await submissionParts(service);
-  await service.call(operations.createMicJob, parts);
-  await service.call(operations.createMicJob, parts);
-  const requests = JSON.stringify(await service.admin("GET", "requests"));
-  expect(requests).toContain("createMicJob");
-  expect(requests).toContain(parts.key);
-  expect(requests).not.toContain(await service.token(["mic.jobs:run"]));
-  expect(await service.admin("GET", "executions")).toContainEqual({
-    operationId: "createMicJob",
-    idempotencyKey: parts.key,
-    executions: 1,
-  });
-});

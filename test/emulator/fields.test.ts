@@ -15,7 +15,7 @@ const pointerTo = ({ location, name }: LocatedField): string => POINTERS[locatio
 
 const toObject = (value: unknown): Readonly<Record<string, unknown>> => ({ ...Object(value) });
 
-/** A header's value as clients send it, in UTF-8; undefined if HTTP forbids or trims it. headers.test.ts sends such bytes raw. */
+/** A header's value as clients send it, in UTF-8; undefined if HTTP forbids or trims it. posts.test.ts sends such bytes raw. */
 const headerText = (value: unknown): string | undefined =>
   // biome-ignore lint/suspicious/noControlCharactersInRegex: HTTP forbids them.
   typeof value !== "string" || value !== value.trim() || /[\u0000-\u001f\u007f]|\p{Cs}/u.test(value)

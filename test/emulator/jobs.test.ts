@@ -2,7 +2,7 @@
 import { expect, test } from "vitest";
 import type { Job } from "../../src/contract/jobs.ts";
 import { operations } from "../operations.ts";
-import { expectProblem, parseJson, valueAt } from "./http.ts";
+import { parseJson, valueAt } from "./http.ts";
 import { type Service, serviceForTest } from "./service.ts";
 import {
   createJobBody,
@@ -202,21 +202,5 @@ test("the clock can be advanced over HTTP", async () => {
   expect(await service.admin("GET", "clock")).not.toEqual(before);
   expect((await readJob(service, id)).state).toBe("SUCCEEDED");
   for (const advanceMs of [-1, 1.5, "5", null])
-    expect(
-      (
-        await service.send({
-          method: "POST",
-          path: "/__emulator/clock",
-          headers: { "content-type": "application/json" },
-          body: JSON.stringify({ advanceMs }),
-        })
-      ).status,
-    ).toBeGreaterThanOrEqual(400);
-});
-
-test("a job id that does not exist gets 404, whatever its characters", async () => {
-  const service = await serviceForTest();
-  for (const jobId of ["a", "a".repeat(128), "é", "..%2f..", "constructor", "__proto__", "toString"])
-    expectProblem(await service.call(operations.getMicJob, { path: { jobId } }), 404);
-  expectProblem(await service.call(operations.getMicJob, { path: { jobId: "a".repeat(129) } }), 400);
+    await expect(service.admin("POST", "clock", { advanceMs })).rejects.toThrow("less than 300");
 });

@@ -122,6 +122,8 @@ test("a resource that does not exist gets a Problem with 404", async () => {
     [operations.getMicSharedFileProcessingRequest, { requestId: `micsharedrequest_${hex}` }],
   ] as const;
   for (const [operation, path] of missing) expectProblem(await service().call(operation, { path }), 404);
+  for (const jobId of ["a", "a".repeat(128), "é", "..%2f..", "constructor", "__proto__", "toString"])
+    expectProblem(await service().call(operations.getMicJob, { path: { jobId } }), 404);
   const retry = { path: { jobId: "no-such-job" }, body: { retryMode: "RESTART", reason: "Why not" }, key: nextKey() };
   expectProblem(await service().call(operations.retryMicJob, retry), 404);
   const cancel = { path: { jobId: "no-such-job" }, body: { reason: "Why not" }, ifMatch: '"1"' };

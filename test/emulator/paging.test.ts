@@ -90,7 +90,7 @@ test("jobs that existed before are listed exactly once while new jobs arrive [4.
   expect([...after].sort()).toEqual([...before, ...arrived].sort());
 });
 
-test("recipes are listed one by one, with cursors of 43 characters [4.2/recipes-cursor, 4.2/next-cursor, 4.2/has-more]", async () => {
+test("recipes are listed one by one, with cursors of 43 characters [4.2/recipes-sort, 4.2/recipes-cursor, 4.2/next-cursor, 4.2/has-more]", async () => {
   for (const sort of [{}, { sort: "versionId" }]) {
     const pages = await readAll(recipePages(service(), sort), [1]);
     expect(idsOf(pages)).toEqual(idsOf(await readAll(recipePages(service(), sort), [100])));
@@ -99,6 +99,8 @@ test("recipes are listed one by one, with cursors of 43 characters [4.2/recipes-
     const withDefault = await readAll(recipePages(service(), sort), []);
     expect(idsOf(withDefault)).toEqual(idsOf(pages));
   }
+  const sortedIds = idsOf(await readAll(recipePages(service(), { sort: "versionId" }), [100]));
+  expect(sortedIds).toEqual([...sortedIds].sort());
 });
 
 test("a cursor of one list is refused by the other", async () => {

@@ -54,7 +54,7 @@ function createText(schema: unknown): string {
   return text;
 }
 
-export function requiredNames(schema: unknown): readonly string[] {
+function requiredNames(schema: unknown): readonly string[] {
   const required = valueAt(schema, "required");
   return Array.isArray(required) ? required.map(String) : [];
 }

@@ -107,10 +107,13 @@ test("a huge body, many fields and a long name each get a Problem", async () => 
     expect(pointer.length).toBeLessThanOrEqual(512);
 });
 
-test("a path with dot segments, invalid escapes or doubled slashes is refused", async () => {
+test("a path with dot segments or doubled slashes, and invalid escapes in a path or query, are refused [4.2/closed-query]", async () => {
   const headers = { authorization: `Bearer ${await service().token(["mic.jobs:read"])}` };
   const unreadable = ["..", ".", "%2e%2e", "%2E", "%", "%f", "%zz", "%ff", "%c3%28"].map((id) => `jobs/${id}`);
-  for (const path of [...unreadable, "jobs/../usage", "inputs/../jobs?workspaceId=a"])
+  const queries = ["%", "%zz=1", "workspaceId=a&cursor=%ff", "workspaceId=a&cursor=%c3%28"].map(
+    (query) => `jobs?${query}`,
+  );
+  for (const path of [...unreadable, ...queries, "jobs/../usage", "inputs/../jobs?workspaceId=a"])
     expectProblem(await service().send({ path: `/sandbox/v1/mic/${path}`, headers }), 400);
   const escapedIds = ["%00", "a%00b", "%2f", "..%2f..%2fusage", "a%0d%0aX-Injected:%201", "%F0%9F%98%80", "a;b", "~"];
   for (const path of [

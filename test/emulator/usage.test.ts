@@ -1,6 +1,7 @@
 // Tests usage and capabilities, docs/contract.md, 2.2 and 8.
 import { expect, test } from "vitest";
 import { operations } from "../operations.ts";
+import { expectProblem } from "./http.ts";
 import { type Service, serviceForTest } from "./service.ts";
 import { FILE, registerInput, runJobToEnd, submitJob } from "./work.ts";
 
@@ -27,10 +28,18 @@ async function usageGrowth(service: Service, work: () => Promise<unknown>, windo
   });
 }
 
+test("usage by MONTH is refused [4.2/usage-window, 2.2/usage-window]", async () => {
+  const service = await serviceForTest();
+  const query = { workspaceId: service.emulator.workspaceId, window: "MONTH" };
+  const answer = await service.call(operations.getMicPublicUsage, { query });
+  expect(JSON.stringify(expectProblem(answer, 422))).toContain("MONTH");
+});
+
 test("the granted amount is the sum of used, reserved and remaining [8/workspace-limits-as-data]", async () => {
   const service = await serviceForTest();
   for (const window of ["DAY", "ENTITLEMENT"]) {
-    const { buckets, observedAt, activatedAt, expiresAt } = await readUsage(service, window);
+    const { buckets, observedAt, activatedAt, expiresAt, ...usage } = await readUsage(service, window);
+    expect(usage.window).toBe(window);
     expect(Date.parse(observedAt)).toBe(service.clock.now());
     expect(Date.parse(activatedAt)).toBeLessThan(Date.parse(expiresAt));
     expect(buckets.length).toBeGreaterThan(0);

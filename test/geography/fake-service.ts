@@ -3,10 +3,16 @@ import type { Timing } from "../../src/api-client/attempts.ts";
 import type { ApiClient } from "../../src/api-client/client.ts";
 import type { JsonEndpoint } from "../../src/contract/endpoints/endpoint.ts";
 import { listPlaygroundDistricts, listPlaygroundStates } from "../../src/contract/endpoints/playground.ts";
-import { type District, PLAYGROUND_CONTRACT } from "../../src/contract/playground.ts";
+import {
+  type District,
+  type DistrictsResponse,
+  PLAYGROUND_CONTRACT,
+  type State,
+  type StatesResponse,
+} from "../../src/contract/playground.ts";
 import { Failure } from "../../src/core/failure.ts";
-import { requiredListsForAll } from "../../src/geography/districts.ts";
-import type { GatherResult, Geography } from "../../src/geography/geography.ts";
+import { answerForAllStates } from "../../src/geography/districts.ts";
+import type { Country, GatherResult, Geography } from "../../src/geography/geography.ts";
 
 export interface FakeState {
   readonly code: string;
@@ -63,15 +69,24 @@ export const countMandals = ({ districts }: FakeState): number =>
 export const statedCountsOf = (state: FakeState): { readonly districtCount: number; readonly mandalCount: number } =>
   state.statedCounts ?? { districtCount: state.districts.length, mandalCount: countMandals(state) };
 
+const toListedState = (state: FakeState): State => ({ code: state.code, name: state.name, ...statedCountsOf(state) });
+
+/** Returns a country whose lists have all been read. */
+export function toCountry(catalog: readonly FakeState[]): Country {
+  const withReadTime = <T>(value: T) => ({ value, drift: [], readAt: 0 });
+  const states: StatesResponse = { contract: PLAYGROUND_CONTRACT, states: catalog.map(toListedState) };
+  const lists = catalog.map(({ code, name, districts }) => {
+    const list: DistrictsResponse = { contract: PLAYGROUND_CONTRACT, state: name, districts: [...districts] };
+    return [code, withReadTime(list)] as const;
+  });
+  return { states: withReadTime(states), lists: new Map(lists) };
+}
+
 export function createFakePlayground(states: readonly FakeState[], timing: Timing): FakePlayground {
   const bodyOf = (endpoint: JsonEndpoint, code: string): unknown => {
     const vintage = fake.vintages.get(code);
     const metadata = { contract: PLAYGROUND_CONTRACT, ...(vintage !== undefined && { sourceUpdatedAt: vintage }) };
-    if (endpoint.id === listPlaygroundStates.id)
-      return {
-        ...metadata,
-        states: fake.states.map((state) => ({ code: state.code, name: state.name, ...statedCountsOf(state) })),
-      };
+    if (endpoint.id === listPlaygroundStates.id) return { ...metadata, states: fake.states.map(toListedState) };
     if (endpoint.id !== listPlaygroundDistricts.id) return { openapi: "3.1.1", info: {}, paths: {} };
     const found = fake.states.find((state) => state.code === code);
     if (found === undefined) throw httpFailure(400);
@@ -155,8 +170,7 @@ export const readCountry = (
 ): Promise<GatherResult> =>
   geography.gather(
     {
-      selectStates: ({ states }) => states.value.states,
-      requiredLists: (country) => requiredListsForAll(country.states.value.states, country),
+      answer: answerForAllStates,
       waitMs,
       onProgress: ({ progress }) => onProgress(progress),
     },

@@ -3,7 +3,7 @@ import { setMaxListeners } from "node:events";
 import fc from "fast-check";
 import { expect, test } from "vitest";
 import { Failure } from "../../src/core/failure.ts";
-import { CONCURRENCY, Limiter, REDUCED_RATE_MS, WINDOW_MS } from "../../src/geography/limiter.ts";
+import { CONCURRENCY, createLimiter, REDUCED_RATE_MS, WINDOW_MS } from "../../src/geography/limiter.ts";
 import { createGeographyStore } from "../../src/geography/store.ts";
 import { httpFailure } from "./fake-service.ts";
 import { createVirtualTime } from "./virtual-time.ts";
@@ -14,7 +14,7 @@ const NO_DEADLINE = Number.POSITIVE_INFINITY;
 
 function setUp(perMinute: number) {
   const time = createVirtualTime();
-  const limiter = new Limiter(perMinute, time, createGeographyStore(undefined, time.now));
+  const limiter = createLimiter(perMinute, time, createGeographyStore(undefined, time.now));
   const run = <T>(send: () => Promise<T>, isDirect = false, untilAt = NO_DEADLINE, signal = NEVER_ABORTED) =>
     limiter.run(send, signal, untilAt, isDirect);
   /** Sends prefetch requests in sequence. */
@@ -102,7 +102,7 @@ test("the limiter immediately refuses a request that cannot be sent in time, wit
 test("the limiter sends nothing during the Retry-After of a 429, then half the rate for ten minutes", async () => {
   const { time, limiter, use: runPrefetches, refused: runRateLimited } = setUp(10);
   await runRateLimited(30);
-  expect(limiter.isCoolingDown).toBe(true);
+  expect(limiter.isCoolingDown()).toBe(true);
   expect(limiter.availableRequests()).toBe(0);
   expect(limiter.delayMs()).toBe(30_000);
   await time.runUntil(runPrefetches(4));
@@ -116,7 +116,7 @@ test("the limiter ignores a cooldown after the clock was set back", async () => 
   const { time, limiter, refused: runRateLimited } = setUp(10);
   await runRateLimited(30);
   time.setBack(3_600_000);
-  expect(limiter.isCoolingDown).toBe(false);
+  expect(limiter.isCoolingDown()).toBe(false);
   expect(limiter.delayMs()).toBe(0);
 });
 
@@ -127,5 +127,5 @@ test("the limiter drops a request whose caller stops waiting", async () => {
   const waiting = run(() => Promise.reject(new Error("sent")), false, NO_DEADLINE, canceled.signal);
   canceled.abort(new Error("gone"));
   await expect(waiting).rejects.toThrow("gone");
-  expect(limiter.isSending).toBe(false);
+  expect(limiter.isSending()).toBe(false);
 });

@@ -1,22 +1,25 @@
-// Tests the parsing of queries, the kinds of names that match a district, names that must not match, and names of states.
+// Tests the parsing of queries, the kinds of names that match a district, names that must not match, names of states, and the
+// transliteration of Indian scripts to Latin letters.
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
 import type { State } from "../../src/contract/playground.ts";
 import { Failure } from "../../src/core/failure.ts";
-import { readStates } from "../../src/emulator/geography/catalogue.ts";
+import { readStates } from "../../src/emulator/catalogue.ts";
 import type { Country } from "../../src/geography/country.ts";
 import { describeFinding, findDistrict } from "../../src/geography/find-districts.ts";
 import { formatNumber } from "../../src/geography/format.ts";
-import { DistrictSearch } from "../../src/geography/names/district-search.ts";
+import { createDistrictSearch } from "../../src/geography/names/district-search.ts";
 import { fold } from "../../src/geography/names/name-forms.ts";
 import { loadRecordedDistricts } from "../../src/geography/names/record/tables.ts";
 import { resolveState } from "../../src/geography/names/resolve-state.ts";
+import { isIndianScript, isUnsupportedScript, toLatin } from "../../src/geography/names/transliteration.ts";
 import { emulatedDistricts, knownCountry, type ListedDistrict } from "./known-country.ts";
+import { localNameQuestions } from "./names/question-tables.ts";
 
 const india = knownCountry();
 
 const find = (query: string, country: Country = india) =>
-  findDistrict(query, new DistrictSearch(country.states.value.states, country), 5);
+  findDistrict(query, createDistrictSearch(country.states.value.states, country), 5);
 
 const answerTo = (query: string, country?: Country) => find(query, country).answer;
 
@@ -38,64 +41,23 @@ const countryWithNames = (names: Readonly<Record<string, string>>): Country =>
 const countryWithoutDistricts = (...names: readonly string[]): Country =>
   knownCountry(emulatedDistricts.filter(({ name }) => !names.includes(name)));
 
-test("case, accents, punctuation, blanks and word order make no difference", () => {
-  for (const query of ["y.s.r kadapa", "YSR KADAPA", "Ysr-Kadapa district", "  Y.S.R.   Kādapa ", "Kadapa YSR"])
-    expect(findCertain(query)).toMatchObject({ name: "Y.S.R. Kadapa", match: "exact" });
-  expect(fold("Dr. B.R.Ambedkar (Konasīma) & more")).toBe("dr br ambedkar konasima and more");
-});
-
+// The classes of queries that the tables in names/questions cover are not repeated here.
 describe("parsing of queries", () => {
-  test.each([
-    ["BR", "Patna", ["Patna, Bihar", "Patna (BR)", "patna br", "Patna, Bihaar", "Bihar Patna", "पटना, बिहार"]],
-    ["HP", "Bilaspur", ["Bilaspur, H.P.", "Bilaspur H. P.", "Bilaspur in Himachal"]],
-    ["MH", "Nashik", ["Nashik district, Maharashtra, India"]],
-    ["TG", "Nizamabad", ["TS Nizamabad"]],
-    ["OD", "Puri", ["Orissa, Puri"]],
-    ["GJ", "Surat", ["Surat, Guj"]],
-    ["KA", "Vijayapura", ["Bijapur (KA)"]],
-    ["DL", "South", ["S Delhi", "South Delhi"]],
-    ["DL", "North East", ["North East Delhi, Delhi"]],
-    ["UK", "Almora", ["Almora (Uttaranchal)"]],
-  ])("a query with a state is parsed (%s: %s)", (read, name, queries) => {
-    for (const query of queries) expect(findCertain(query)).toMatchObject({ name, stateCode: read, read });
-  });
-
-  test("words for district and country are removed from the query", () => {
-    const queries = ["zila Agra", "Dist. Agra", "Agra, India", "जिला आगरा", "janpad Agra", "district of Agra"];
-    for (const query of [...queries, "Agra jille", "Agra zela", "Zilla Parishad Agra", "Agra revenue district"]) {
-      expect(findCertain(query)).toMatchObject({ name: "Agra", match: "exact", read: undefined });
-      expect(answerTo(query).readAs?.name).toBeDefined();
-    }
-  });
-
   test("a state's word is kept if a district's name contains it", () => {
-    for (const query of [
-      "New Delhi",
-      "North Goa",
-      "West Tripura",
-      "Lakshadweep",
-      "Leh Ladakh",
-      "Jammu",
-      "Puducherry",
-    ]) {
+    const queries = "New Delhi, North Goa, West Tripura, Lakshadweep, Leh Ladakh, Jammu, Puducherry".split(", ");
+    for (const query of queries) {
       expect(answerTo(query).readAs).toBeUndefined();
       expect(answerTo(query).matches[0]?.match).not.toBe("similar");
     }
   });
 
-  test("a query with only a state's name or code is parsed as a state", () => {
-    const queries = { Goa: "GA", "U.P.": "UP", "State of Kerala": "KL", "Pondicherry state": "PY", ਪੰਜਾਬ: "PB" };
-    for (const [query, code] of Object.entries(queries)) {
-      expect(find(query).matchedState?.code).toBe(code);
-      expect(answerTo(query)).toMatchObject({ matches: [], readAs: { state: code } });
-    }
+  test("a query with words for district or a state is searched for without them", () => {
+    expect(answerTo("zila Agra").readAs).toEqual({ name: "Agra" });
+    expect(answerTo("Patna, Bihaar").readAs).toEqual({ name: "Patna", state: "BR" });
+    expect(answerTo("U.P.")).toMatchObject({ matches: [], readAs: { state: "UP" } });
   });
 
   test("a query with the wrong state reports that, and the district in another state", () => {
-    expect(answerTo("Lucknow, Bihar")).toMatchObject({
-      certainty: "guess",
-      matches: [{ stateCode: "UP", match: "exact" }],
-    });
     expect(formatFinding("Lucknow, Bihar")).toBe(
       'Bihar (BR) has no district like "Lucknow"; elsewhere there is Lucknow in Uttar Pradesh (UP): 5 mandals.',
     );
@@ -103,31 +65,8 @@ describe("parsing of queries", () => {
 });
 
 describe("kinds of names", () => {
-  test.each([
-    ["Allahabad", "Prayagraj", "alias", "former"],
-    ["Vizag", "Visakhapatnam", "alias", "short"],
-    ["G.B. Nagar", "Gautam Buddha Nagar", "alias", "short"],
-    ["Sarangarh", "Sarangarh-Bilaigarh", "alias", "short"],
-    ["Panaji", "North Goa", "headquarters", undefined],
-    ["Bengaluru (U)", "Bengaluru Urban", "alias", "short"],
-    ["L&S", "Lahaul And Spiti", "alias", "short"],
-    ["E Champaran", "Purbi Champaran", "exact", undefined],
-    ["24 Pgs N", "North 24 Parganas", "exact", undefined],
-    ["S.Goa", "South Goa", "exact", undefined],
-    // Both names in this query belong to one district.
-    ["Malda (Maldah)", "Malda", "exact", undefined],
-    ["Sant Ravidas Nagar Bhadohi", "Bhadohi", "alias", "former"],
-    ["Allahabad / Prayagraj", "Prayagraj", "alias", "former"],
-    ["Prayagraj formerly Allahabad", "Prayagraj", "exact", undefined],
-    ["Dakshin Dinajpur (Balurghat)", "Dakshin Dinajpur", "exact", undefined],
-  ])("the query %s matches %s (%s)", (query, name, match, kind) => {
-    const { kind: foundKind, ...rest } = findCertain(query);
-    expect(rest).toMatchObject({ name, match });
-    expect(foundKind).toBe(kind);
-  });
-
   test("a former name has its last year, and a headquarters town is reported as one", () => {
-    expect(findCertain("Allahabad")).toMatchObject({ since: 2018 });
+    expect(findCertain("Allahabad")).toMatchObject({ kind: "former", since: 2018 });
     expect(formatFinding("Allahabad")).toBe(
       '"Allahabad" (until 2018) is now Prayagraj in Uttar Pradesh (UP): 8 mandals.',
     );
@@ -146,16 +85,6 @@ describe("kinds of names", () => {
   test("a typo in a former name is an uncertain match that shows the former name", () => {
     const matches = [{ name: "Prayagraj", match: "similar", via: "Allahabad" }];
     expect(answerTo("Alahabad")).toMatchObject({ certainty: "guess", matches });
-  });
-
-  test.each([
-    ["Aurangabad", ["Aurangabad", "Chhatrapati Sambhajinagar"]],
-    ["Balrampur", ["Balrampur", "Balrampur-Ramanujganj"]],
-    ["Bangalore", ["Bengaluru Rural", "Bengaluru Urban"]],
-  ])("a name of several districts is ambiguous: %s", (query, names) => {
-    const { matches, ambiguous } = answerTo(query);
-    expect(matches.slice(0, names.length).map(({ name }) => name)).toEqual(names);
-    expect(ambiguous).toBe(true);
   });
 
   test("two spellings of one name in a list both match", () => {
@@ -256,6 +185,44 @@ test.each([
   expect(certainty).toBe("guess");
 });
 
+describe("names in Indian scripts", () => {
+  test("all 784 districts are exact matches of their names in the script of their state and in Hindi, without a guess", () => {
+    expect(new Set(localNameQuestions.map(({ expected }) => expected)).size).toBe(emulatedDistricts.length);
+    const answers = localNameQuestions.map(({ query, expected }) => ({ expected, ...answerTo(query) }));
+    const failures = answers.filter(({ expected, matches, ambiguous = false, certainty }) => {
+      const isExact = matches.some(({ districtCode, match }) => districtCode === expected && match === "exact");
+      // Namesakes are ambiguous; any other name is certain.
+      const isNamesake = matches.filter(({ match }) => match !== "similar").length > 1;
+      return !isExact || certainty !== "exact" || ambiguous !== isNamesake;
+    });
+    expect(failures).toEqual([]);
+    expect(answers.filter(({ ambiguous }) => ambiguous).length).toBeLessThanOrEqual(13);
+  });
+
+  test("the sentence about a name in an Indian script has the name as it was written", () => {
+    expect(formatFinding("कर्नूल")).toMatch("Kurnool in Andhra Pradesh (AP): ");
+    expect(formatFinding("गुड़गांव")).toMatch('"गुड़गांव" (until 2016) is now Gurugram in Haryana (HR): ');
+  });
+
+  test("a transliterated name that only resembles districts is a guess and is not denied", () => {
+    expect(answerTo("ओंगोल")).toMatchObject({ certainty: "guess", matches: [{ match: "similar", via: "Ongole" }] });
+    expect(formatFinding("ओंगोल")).toBe(
+      '"ओंगोल" (ongol) may be Prakasam (also "Ongole") in Andhra Pradesh (AP); confirm it.',
+    );
+    expect(formatFinding("क्षधझ")).toBe('Found no name like "क्षधझ" (kshadhajh). Try it in Latin letters.');
+  });
+
+  test("a name in an Indian script is the later name of a district that the list calls by its former name", () => {
+    const [best] = answerTo("प्रयागराज", countryWithNames({ Prayagraj: "Allahabad" })).matches;
+    expect(best).toMatchObject({ name: "Allahabad", match: "alias", kind: "later", since: 2018 });
+  });
+
+  test("a query in Latin letters does not match the transliteration of a local name", () => {
+    expect(answerTo("kovai").matches).toMatchObject([{ name: "Coimbatore", match: "alias" }]);
+    expect(answerTo("entiar").matches).toEqual([]);
+  });
+});
+
 test("any text can be queried, and folding a folded text does not change it", () => {
   const country = knownCountry(emulatedDistricts.slice(0, 60));
   fc.assert(
@@ -266,6 +233,7 @@ test("any text can be queried, and folding a folded text does not change it", ()
     }),
     { numRuns: 400 },
   );
+  expect(fold("Dr. B.R.Ambedkar (Konasīma) & more")).toBe("dr br ambedkar konasima and more");
 });
 
 describe("names of states", () => {
@@ -306,4 +274,42 @@ test("numbers have thousands separators", () => {
     "9,007,199,254,740,991",
     "24.5",
   ]);
+});
+
+test.each([
+  ["कानपुर", "kanpur"],
+  ["जबलपुर", "jabalpur"],
+  ["अहमदनगर", "ahmadnagar"],
+  ["चंपारण", "champaran"],
+  ["गढ़वा", "garhva"],
+  ["जलगांव", "jalgaon"],
+  ["जळगाव", "jalgaon"],
+  ["নগাঁও", "nagaon"],
+  ["যোৰহাট", "jorhat"],
+  ["নদিয়া", "nadiya"],
+  ["ਅੰਮ੍ਰਿਤਸਰ", "ammritsar"],
+  ["જૂનાગઢ", "junagadh"],
+  ["କଟକ", "kataka"],
+  ["மதுரை", "madurai"],
+  ["తిరుపతి", "tirupati"],
+  ["ಮೈಸೂರು", "maisuru"],
+  ["കണ്ണൂർ", "kannur"],
+  ["२०२६", "2026"],
+  ["Patna पटना", "Patna patna"],
+])("%s is transliterated to %s", (written, latin) => expect(toLatin(written)).toBe(latin));
+
+test("every letter of the nine blocks becomes Latin, and no other character changes", () => {
+  const letter = fc.integer({ min: 0x900, max: 0xd7f }).map((code) => String.fromCodePoint(code));
+  fc.assert(
+    fc.property(fc.array(letter, { maxLength: 12 }), fc.string(), (letters, latin) => {
+      expect(isIndianScript(toLatin(letters.join("")))).toBe(false);
+      expect(toLatin(latin)).toBe(latin);
+    }),
+    { numRuns: 500 },
+  );
+});
+
+test("unsupported scripts are detected", () => {
+  for (const text of ["لکھنؤ", "ᱥᱟᱱᱛᱟᱲ", "Москва"]) expect(isUnsupportedScript(text)).toBe(true);
+  for (const text of ["Patna", "पटना", "Lucknow لکھنؤ", "24"]) expect(isUnsupportedScript(text)).toBe(false);
 });

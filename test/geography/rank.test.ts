@@ -1,12 +1,11 @@
 // Tests rankings from a part of the lists: they equal the ranking from all lists or report that they are not exact.
-import { readFileSync } from "node:fs";
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
 import type { State } from "../../src/contract/playground.ts";
-import { requiredListsForAll } from "../../src/geography/districts.ts";
-import { type Country, createGeography, type RequiredLists } from "../../src/geography/geography.ts";
-import { type RankingQuery, rankDistricts, rankStates, requiredListsForRanking } from "../../src/geography/rank.ts";
-import { createFakePlayground, type FakeState, statedCountsOf } from "./fake-service.ts";
+import { readRecord } from "../../src/core/package-files.ts";
+import { createGeography } from "../../src/geography/geography.ts";
+import { type RankingQuery, rankDistricts, rankStates } from "../../src/geography/rank.ts";
+import { createFakePlayground, type FakeState, statedCountsOf, toCountry } from "./fake-service.ts";
 import { emulatedDistricts, knownCountry } from "./known-country.ts";
 import { createVirtualTime } from "./virtual-time.ts";
 
@@ -32,10 +31,8 @@ const queries: fc.Arbitrary<RankingQuery> = fc.oneof(
   fc.record({ by: fc.constant("mandalCount" as const), order, limit, min: optionalBound, max: optionalBound }),
 );
 
-type NeedsFunction = (states: readonly State[], country: Country) => RequiredLists;
-
-/** Reads at a low rate, until all rows that `needs` requires are known or after this many calls. */
-async function readUntilExact(catalog: readonly FakeState[], needs: NeedsFunction, calls: number) {
+/** Ranks at a low rate, until all rows are known or after this many calls. */
+async function rankUntilExact(catalog: readonly FakeState[], query: RankingQuery, calls: number) {
   const time = createVirtualTime();
   const fake = createFakePlayground(catalog, time);
   const geography = createGeography({ service: fake.service, perMinute: 3, timing: time });
@@ -43,23 +40,21 @@ async function readUntilExact(catalog: readonly FakeState[], needs: NeedsFunctio
     time.runUntil(
       geography.gather(
         {
-          selectStates: ({ states }) => states.value.states,
-          requiredLists: (country) => needs(country.states.value.states, country),
+          answer: (country) => rankDistricts(country.states.value.states, country, query),
           waitMs: 40_000,
           onProgress: () => undefined,
         },
         { signal: new AbortController().signal, deadlineAt: time.now() + 45_000 },
       ),
     );
-  let gathered = await gather();
-  const hasAllRows = (): boolean => needs(gathered.country.states.value.states, gathered.country).rows.length === 0;
-  for (let call = 1; call < calls && !hasAllRows(); call++) {
+  let { answer } = await gather();
+  for (let call = 1; call < calls && !answer.exact; call++) {
     // Longer than any retryAfterSeconds of an answer.
     await time.advance(61_000);
-    gathered = await gather();
+    ({ answer } = await gather());
   }
-  geography.close();
-  return { ...gathered, requests: fake.requests.length, states: gathered.country.states.value.states };
+  await geography.close();
+  return { ...answer, requests: fake.requests.length };
 }
 
 const ALL_CALLS = 20;
@@ -69,16 +64,11 @@ describe("a pruned reading", () => {
     const someCalls = fc.constantFrom(0, 1, 2, 3, ALL_CALLS, ALL_CALLS);
     await fc.assert(
       fc.asyncProperty(catalogs, queries, someCalls, async (catalog, query, calls) => {
-        const pruned = await readUntilExact(
-          catalog,
-          (states, country) => requiredListsForRanking(states, country, query),
-          calls,
-        );
-        const ranking = await rankDistricts(pruned.states, pruned.country, query);
+        const ranking = await rankUntilExact(catalog, query, calls);
         if (calls === ALL_CALLS) expect(ranking.exact).toBe(true);
         if (!ranking.exact) return;
-        const all = await readUntilExact(catalog, requiredListsForAll, ALL_CALLS);
-        const expected = await rankDistricts(all.states, all.country, query);
+        const country = toCountry(catalog);
+        const expected = await rankDistricts(country.states.value.states, country, query);
         expect(ranking.rows).toEqual(expected.rows);
         expect(ranking.totalRows).toBe(expected.totalRows);
         // Each reported total is correct.
@@ -97,30 +87,19 @@ describe("a pruned reading", () => {
     });
     // The total of the second state is wrong, and lower than the first row.
     const catalog = [stateOf("AA", 50, 45), stateOf("AB", 70, 5)];
-    const query: RankingQuery = { by: "mandalCount", order: "desc", limit: 1 };
-    const { states, country } = await readUntilExact(
-      catalog,
-      (all, known) => requiredListsForRanking(all, known, query),
-      5,
-    );
-    const rows = [{ name: "AB", mandalCount: 70 }];
-    expect(await rankDistricts(states, country, query)).toMatchObject({ exact: true, rows });
+    const ranking = await rankUntilExact(catalog, { by: "mandalCount", order: "desc", limit: 1 }, 5);
+    expect(ranking).toMatchObject({ exact: true, rows: [{ name: "AB", mandalCount: 70 }] });
   });
 
   test("a ranking needs few requests if the totals decide it", async () => {
-    const states: readonly FakeState[] = Array.from({ length: 12 }, (_, index) => ({
+    const catalog: readonly FakeState[] = Array.from({ length: 12 }, (_, index) => ({
       code: `A${String.fromCharCode(65 + index)}`,
       name: `State ${index}`,
       districts: [{ code: `${index}`, name: "D", mandalCount: 100 - index }],
     }));
-    const query: RankingQuery = { by: "mandalCount", order: "desc", limit: 2 };
-    const pruned = await readUntilExact(
-      states,
-      (all, country) => requiredListsForRanking(all, country, query),
-      ALL_CALLS,
-    );
-    expect(await rankDistricts(pruned.states, pruned.country, query)).toMatchObject({ exact: true, totalRows: 12 });
-    expect(pruned.requests).toBeLessThanOrEqual(3);
+    const ranking = await rankUntilExact(catalog, { by: "mandalCount", order: "desc", limit: 2 }, ALL_CALLS);
+    expect(ranking).toMatchObject({ exact: true, totalRows: 12 });
+    expect(ranking.requests).toBeLessThanOrEqual(3);
   });
 });
 
@@ -154,20 +133,9 @@ describe("districts created since a year", () => {
   test("are those that the public record contains as made, in a list without names of other districts", async () => {
     const country = knownCountry();
     const { rows, unlisted = [] } = await rankDistricts(country.states.value.states, country, query);
-    const record = readFileSync(new URL("../../src/geography/names/record/new-districts.tsv", import.meta.url), "utf8");
-    const changes = record
-      .split("\n")
-      .slice(1)
-      .map((line) => line.split("\t"));
-    const latest = new Map(
-      changes.map(([district, state, status, year]) => [`${district}, ${state}`, { status, year }]),
-    );
-    const names = emulatedDistricts.map(({ name, stateCode }) => {
-      const state = country.states.value.states.find(({ code }) => code === stateCode);
-      return `${name}, ${state?.name}`;
-    });
-    const made = names.filter((name) => latest.get(name)?.status === "made" && Number(latest.get(name)?.year) >= 2015);
-    expect(rows.map(({ name, stateName }) => `${name}, ${stateName}`).sort()).toEqual(made.sort());
+    const made = readRecord("districts").filter(({ madeOf = "" }) => Number(/\d{4}/.exec(madeOf)?.[0]) >= 2015);
+    const expectedNames = made.map(({ district, state }) => `${district}, ${state}`);
+    expect(rows.map(({ name, stateName }) => `${name}, ${stateName}`).sort()).toEqual(expectedNames.sort());
     expect(rows.every(({ made: year = 0, partOf = "" }) => year >= 2015 && partOf.length > 2)).toBe(true);
     expect(unlisted).toContain("Anupgarh (RJ) abolished 2024");
     expect(unlisted.some((text) => text.endsWith("(LA) announced 2024"))).toBe(true);
@@ -188,12 +156,12 @@ describe("districts created since a year", () => {
     const country = knownCountry();
     const lists = new Map([...country.lists].filter(([code]) => code !== "KL" && code !== "GA"));
     const known = { ...country, lists };
-    const required = (createdSince: number) =>
-      requiredListsForRanking(country.states.value.states, known, { ...query, createdSince }).rows.map(
-        ({ code }) => code,
-      );
-    expect(required(2024)).toEqual(["GA"]);
-    expect(required(2026)).toEqual([]);
+    async function required(createdSince: number): Promise<readonly string[]> {
+      const ranking = await rankDistricts(country.states.value.states, known, { ...query, createdSince });
+      return ranking.requiredLists.rows.map(({ code }) => code);
+    }
+    expect(await required(2024)).toEqual(["GA"]);
+    expect(await required(2026)).toEqual([]);
     const { exact } = await rankDistricts(country.states.value.states, known, query);
     expect(exact).toBe(false);
   });

@@ -1,14 +1,15 @@
-// Tests reading the whole country within the rate limit in virtual time: failures, deadlines and expiry.
+// Tests reading the whole country within the rate limit in virtual time (failures, deadlines and expiry), and the catalog as one text.
 import { expect, test } from "vitest";
 import { DISTRICTS_FRESH_MS, STATES_FRESH_MS } from "../../src/geography/cache.ts";
-import { computeCoverage } from "../../src/geography/country.ts";
+import { renderCatalogTsv } from "../../src/geography/catalog-tsv.ts";
+import { computeCoverage, summarizeVintage } from "../../src/geography/country.ts";
 import { createGeography, type GatherResult } from "../../src/geography/geography.ts";
-import { summarizeVintage } from "../../src/geography/vintage.ts";
 import {
   CALL_MS,
   countMandals,
   createFakePlayground,
   createSlidingLimit,
+  type FakeState,
   httpFailure,
   readCountry,
   testCountry,
@@ -30,22 +31,20 @@ function setUp(perMinute = 28) {
 const largestFirst = testCountry.toSorted((a, b) => countMandals(b) - countMandals(a)).map(({ code }) => code);
 const largest = largestFirst[0] ?? "";
 
-const coverageFor = (gathered: GatherResult) => computeCoverage(gathered.country.states.value.states, gathered);
-
 test("at the default rate all 36 states are read in two windows without a 429", async () => {
   const { time, fake, readAll } = setUp();
   fake.throttle = createSlidingLimit(30);
   const startedAt = time.now();
   const first = await time.runUntil(readAll(20_000));
-  expect(coverageFor(first)).toMatchObject({ statesTotal: 36, statesRead: 27, complete: false });
+  expect(computeCoverage(first)).toMatchObject({ statesTotal: 36, statesRead: 27, complete: false });
   expect(time.now() - startedAt).toBeLessThanOrEqual(20_000);
-  const [missing] = coverageFor(first).missing;
+  const [missing] = computeCoverage(first).missing;
   expect(missing?.states).toHaveLength(9);
   // The reader does not wait for lists that cannot arrive in time. Each answer says when they are available.
   expect(time.now() - startedAt).toBeLessThan(5_000);
   await time.advance(((missing?.retryAfterSeconds ?? 0) - 40) * 1000);
   const second = await time.runUntil(readAll(CALL_MS));
-  expect(coverageFor(second)).toMatchObject({ statesRead: 36, complete: true, missing: [] });
+  expect(computeCoverage(second)).toMatchObject({ statesRead: 36, complete: true, missing: [] });
   expect(time.now() - startedAt).toBeLessThan(64_000);
   expect(fake.requests).toHaveLength(37);
   expect(fake.requests.every(({ status }) => status === 200)).toBe(true);
@@ -56,11 +55,11 @@ test("at too high a rate the reader obeys each 429 and continues at half the rat
   const { time, fake, readAll } = setUp(60);
   fake.throttle = createSlidingLimit(20);
   let gathered = await time.runUntil(readAll(20_000));
-  for (let call = 0; call < 12 && !coverageFor(gathered).complete; call++) {
+  for (let call = 0; call < 12 && !computeCoverage(gathered).complete; call++) {
     await time.advance(20_000);
     gathered = await time.runUntil(readAll(CALL_MS));
   }
-  expect(coverageFor(gathered).complete).toBe(true);
+  expect(computeCoverage(gathered).complete).toBe(true);
   const refused = fake.requests.filter(({ status }) => status === 429);
   expect(refused.length).toBeGreaterThan(0);
 });
@@ -71,7 +70,7 @@ test("no request is sent during a 429's Retry-After, whichever call needs one", 
   const first = await time.runUntil(readAll(20_000));
   const refusedAt = fake.requests.find(({ status }) => status === 429)?.at ?? 0;
   const before = fake.requests.length;
-  expect(coverageFor(first).missing[0]?.reason).toContain("429");
+  expect(computeCoverage(first).missing[0]?.reason).toContain("429");
   await expect(time.runUntil(geography.openApi({ ...context(), deadlineAt: time.now() + 5000 }))).rejects.toMatchObject(
     { facts: { kind: "rate_limited" } },
   );
@@ -87,7 +86,7 @@ test("after repeated 429s nothing is sent until the next call", async () => {
   await time.runUntil(geography.states(context()));
   fake.throttle = () => 1;
   const gathered = await time.runUntil(readAll(20_000));
-  expect(coverageFor(gathered).statesRead).toBe(0);
+  expect(computeCoverage(gathered).statesRead).toBe(0);
   const count = fake.requests.length;
   await time.advance(600_000);
   expect(fake.requests).toHaveLength(count);
@@ -104,7 +103,7 @@ test("a call whose time is up returns the lists read so far, and the rest is rea
   const { time, fake, progress, readAll } = setUp();
   const first = await time.runUntil(readAll(1_000));
   const { missing } = first;
-  const { statesRead } = coverageFor(first);
+  const { statesRead } = computeCoverage(first);
   expect(statesRead).toBeLessThan(36);
   expect(missing).toHaveLength(36 - statesRead);
   for (const { retryAfterSeconds } of missing) expect(retryAfterSeconds).toBeGreaterThan(0);
@@ -112,7 +111,7 @@ test("a call whose time is up returns the lists read so far, and the rest is rea
   expect(progress.length).toBeGreaterThan(1);
   await time.advance(120_000);
   expect(fake.requests).toHaveLength(37);
-  expect(coverageFor(await time.runUntil(readAll(0))).complete).toBe(true);
+  expect(computeCoverage(await time.runUntil(readAll(0))).complete).toBe(true);
   expect(fake.requests).toHaveLength(37);
 });
 
@@ -121,14 +120,14 @@ test("a 403 stops the reading", async () => {
   fake.faults.set(largest, [httpFailure(403)]);
   const gathered = await time.runUntil(readAll(20_000));
   const { missing } = gathered;
-  const { statesRead } = coverageFor(gathered);
+  const { statesRead } = computeCoverage(gathered);
   expect(statesRead).toBeLessThanOrEqual(4);
   expect(missing.find(({ state }) => state === largest)?.reason).toBe("HTTP 403");
   expect(missing.filter(({ reason }) => reason.includes("HTTP 403"))).toHaveLength(36 - statesRead);
   const count = fake.requests.length;
   await time.advance(600_000);
   expect(fake.requests).toHaveLength(count);
-  expect(coverageFor(await time.runUntil(readAll(20_000))).complete).toBe(true);
+  expect(computeCoverage(await time.runUntil(readAll(20_000))).complete).toBe(true);
 });
 
 test("concurrent calls share one request for each URL", async () => {
@@ -138,7 +137,7 @@ test("concurrent calls share one request for each URL", async () => {
   expect(fake.requests).toHaveLength(37);
 });
 
-test("a canceled call does not affect the others, and canceling the last one ends the request", async () => {
+test("a canceled call ends at once, and the request that it shares continues", async () => {
   const { time, fake, geography, context } = setUp(600);
   const controller = new AbortController();
   const abandoned = geography.states(context(controller.signal)).catch(() => "given up");
@@ -146,13 +145,7 @@ test("a canceled call does not affect the others, and canceling the last one end
   controller.abort();
   expect(await abandoned).toBe("given up");
   expect((await time.runUntil(stillWaiting)).value.states).toHaveLength(36);
-  const lastController = new AbortController();
-  const last = geography.openApi(context(lastController.signal)).catch(() => "given up");
-  await time.advance(10);
-  lastController.abort();
-  expect(await last).toBe("given up");
-  await time.advance(10);
-  expect(fake.inFlight.now).toBe(0);
+  expect(fake.requests).toHaveLength(1);
 });
 
 test("the states list is cached for ten minutes, and district lists for six hours", async () => {
@@ -207,4 +200,60 @@ test("the states list is retried like any other, and its failure is the result",
   const forbidden = setUp();
   forbidden.fake.faults.set("", [httpFailure(403)]);
   await expect(forbidden.time.runUntil(forbidden.readAll(20_000))).rejects.toMatchObject({ facts: { status: 403 } });
+});
+
+async function catalogLines(states: readonly FakeState[], failing: readonly string[] = []): Promise<readonly string[]> {
+  const time = createVirtualTime();
+  const fake = createFakePlayground(states, time);
+  for (const code of failing) fake.faults.set(code, [httpFailure(502), httpFailure(502)]);
+  fake.vintages.set("", "2026-05-25");
+  const geography = createGeography({ service: fake.service, perMinute: 600, timing: time });
+  const context = { signal: new AbortController().signal, deadlineAt: time.now() + 45_000 };
+  const { text, complete } = await time.runUntil(renderCatalogTsv(geography, context));
+  expect(complete).toBe(failing.length === 0);
+  expect(text.endsWith("\n")).toBe(true);
+  return text.trimEnd().split("\n");
+}
+
+test("the catalog text has every district with its state and count", async () => {
+  const [notes = "", header, ...rows] = await catalogLines(testCountry);
+  expect(notes).toMatch(/^# Vintage: 2026-05-25 \(mixed\), complete\.$/);
+  expect(header).toBe("districtCode\tname\tstateCode\tstateName\tmandalCount");
+  const expected = testCountry.flatMap((state) =>
+    state.districts.map(({ code, name, mandalCount }) => [code, name, state.code, state.name, mandalCount].join("\t")),
+  );
+  expect(rows).toEqual(expected);
+});
+
+test("the catalog text has missing states and differing counts on top", async () => {
+  const [first, ...others] = testCountry;
+  if (first === undefined) throw new Error("no states");
+  const notes = (
+    await catalogLines(
+      [{ ...first, name: "Odd\tname", statedCounts: { districtCount: 9, mandalCount: 1 } }, ...others],
+      ["AC"],
+    )
+  ).filter((line) => line.startsWith("#"));
+  expect(notes).toEqual([
+    expect.stringContaining("35 of 36 lists loaded"),
+    expect.stringMatching(/says 9 districts, its districts list has 2/),
+  ]);
+  expect(notes[0]).toContain("1 missing: AC (HTTP 502)");
+});
+
+test("a catalog far larger than India's is cut between two states, with the way to read the rest", async () => {
+  const hugeCountry = testCountry.map((state, index) => ({
+    ...state,
+    districts: Array.from({ length: 256 }, (_, place) => ({
+      code: `${index}-${place}`,
+      name: `District ${place} of ${state.code}`,
+      mandalCount: 1,
+    })),
+  }));
+  const lines = await catalogLines(hugeCountry);
+  const rows = lines.filter((line) => /^\d+-\d+\t/.test(line));
+  expect(rows).toHaveLength(7 * 256);
+  expect(lines.find((line) => line.includes("left out"))).toMatch(
+    /^# 7,424 districts of AH AI .* left out: mic:\/\/geography\/states\/\{code\}\/districts has one state's\.$/,
+  );
 });

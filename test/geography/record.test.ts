@@ -1,119 +1,113 @@
 // Tests the public record of names: its tables are well-formed, consistent, and cite their sources.
 import { readFileSync } from "node:fs";
 import { describe, expect, test } from "vitest";
-import { readDistricts, readStates } from "../../src/emulator/geography/catalogue.ts";
 import { fold } from "../../src/geography/names/name-forms.ts";
 
 type Row = Readonly<Record<string, string>>;
 
-const textOf = (row: Row): string => Object.values(row).join(" | ");
+const OPTIONAL_COLUMNS: ReadonlySet<string> = new Set(["madeOf", "otherNames", "towns"]);
 
-const OPTIONAL_COLUMNS: ReadonlySet<string> = new Set(["otherNames", "towns"]);
-
-function readTable(file: string, columns: readonly string[]): readonly Row[] {
+/** Reads a table whose columns, in this order, are named in `header`. Every cell is present, and empty only in an optional column. */
+function readTable(file: string, header: string): readonly Row[] {
   const url = new URL(`../../src/geography/names/record/${file}`, import.meta.url);
-  const [header, ...lines] = readFileSync(url, "utf8").split("\n");
-  expect(header).toBe(columns.join("\t"));
+  const columns = header.split(" ");
+  const [firstLine, ...lines] = readFileSync(url, "utf8").split("\n");
+  expect(firstLine).toBe(columns.join("\t"));
   expect(lines.pop(), `${file} ends with a line break`).toBe("");
   return lines.map((line) => {
     const cells = line.split("\t");
     expect(cells.length, line).toBe(columns.length);
-    for (const [index, cell] of cells.entries()) {
-      expect(cell, line).toBe(cell.normalize("NFC").replace(/\s+/gu, " ").trim());
-      if (!OPTIONAL_COLUMNS.has(columns[index] ?? "")) expect(cell, line).not.toBe("");
+    expect(line.normalize("NFC")).toBe(line);
+    for (const [at, cell] of cells.entries()) {
+      expect(cell, line).toBe(cell.replace(/\s+/gu, " ").trim());
+      if (!OPTIONAL_COLUMNS.has(columns[at] ?? "")) expect(cell, line).not.toBe("");
     }
-    return Object.fromEntries(columns.map((column, index) => [column, cells[index] ?? ""]));
+    return Object.fromEntries(columns.map((column, at) => [column, cells[at] ?? ""]));
   });
 }
 
-/** Returns one row for each name in a cell: "Cuddapah (former 2005, gazette-ap) + Kadapa (spelling, census-2011)". */
-const toNameRows = (row: Row, cell = ""): readonly Row[] =>
-  (cell === "" ? [] : cell.split(" + ")).map((text) => {
-    const [, name = "", kind = "", since = "", source = ""] =
-      /^(.+) \((\w+)(?: (\d+))?, ([\w-]+)\)$/.exec(text) ?? expect.fail(`${textOf(row)}: ${text}`);
-    const { district = "", state = "" } = row;
-    return { district, state, name, kind, since, source };
-  });
+const districts = readTable("districts.tsv", "district state lgdCode mandalCount madeOf otherNames towns localNames");
+const states = readTable("states.tsv", "state code lgdCode otherNames");
+const sources = readTable("sources.tsv", "id title publisher year address");
 
-const districts = readTable("districts.tsv", ["district", "state", "otherNames", "towns", "localNames"]);
-const names = districts.flatMap((row) => toNameRows(row, row["otherNames"]));
-/** One row for each name in an Indian script. */
-const localNames: readonly Row[] = districts.flatMap(({ district = "", state = "", localNames: text = "" }) =>
-  text.split(" + ").map((part): Row => {
-    const [language = "", ...words] = part.split(" ");
-    return { district, state, name: words.join(" "), language, source: `wikipedia-${language}` };
-  }),
+/** Returns one row for each part of a column's cells, with the groups of `pattern`, which every part must match. */
+const splitCells = (rows: readonly Row[], column: string, pattern: RegExp): readonly Row[] =>
+  rows.flatMap(({ [column]: cell = "", district = "", state = "" }) =>
+    (cell === "" ? [] : cell.split(" + ")).map((text) => {
+      const groups = pattern.exec(text)?.groups ?? expect.fail(`${district}, ${state}: ${text}`);
+      return { district, state, text, ...groups };
+    }),
+  );
+
+/** "Cuddapah (former 2005, gazette-ap)". */
+const NAME = /^(?<name>.+) \((?<kind>\w+)(?: (?<since>\d+))?, (?<source>[\w-]+)\)$/;
+const names = splitCells(districts, "otherNames", NAME);
+const towns = splitCells(districts, "towns", NAME);
+const stateNames = splitCells(states, "otherNames", NAME);
+const localNames = splitCells(districts, "localNames", /^(?<language>\w+) (?<name>.+)$/);
+/** "Krishna + West Godavari (2022, gazette-ap)". */
+const MADE_OF = /^(?<partOf>.+) \((?<year>\d{4}), (?<source>[\w-]+)\)$/;
+const madeDistricts = districts.flatMap(({ district = "", state = "", madeOf = "" }): readonly Row[] =>
+  madeOf === ""
+    ? []
+    : [{ district, state, ...(MADE_OF.exec(madeOf)?.groups ?? expect.fail(`${district}: ${madeOf}`)) }],
 );
-const headquarters = districts.flatMap((row) => toNameRows(row, row["towns"]));
-const changes = readTable("new-districts.tsv", ["district", "state", "status", "year", "partOf", "source"]);
-const states = readTable("states.tsv", ["state", "otherNames"]).flatMap((row) => toNameRows(row, row["otherNames"]));
-const sources = readTable("sources.tsv", ["id", "title", "publisher", "year", "address"]);
+const changes = readTable("new-districts.tsv", "district state status year partOf source");
 
 const toKey = (...parts: readonly (string | undefined)[]): string => parts.join("\t");
-const stateNames = new Map(readStates().map(({ code, name }) => [code, name]));
-const currentNames = new Set(readDistricts().map(({ stateCode, name }) => toKey(stateNames.get(stateCode), name)));
-const foldedCurrentNames = new Set(
-  readDistricts().map(({ stateCode, name }) => toKey(stateNames.get(stateCode), fold(name))),
-);
+const currentNames = new Set(districts.map(({ state, district }) => toKey(state, district)));
+const foldedCurrentNames = new Set(districts.map(({ state, district = "" }) => toKey(state, fold(district))));
 
 const COLONIAL_SOURCES = new Set(["igi-1908", "pre-hunterian"]);
 const COMMON_WORDS = new Set(
   "nagar pur city town rural urban central new old north south east west lower upper hills valley".split(" "),
 );
-const THIS_YEAR = 2026;
 
 /** Languages of the states whose districts have names in another language than Hindi. */
-const STATE_LANGUAGES: Readonly<Record<string, string>> = {
-  AP: "te",
-  AS: "as",
-  DH: "gu",
-  GA: "kok",
-  GJ: "gu",
-  KA: "kn",
-  KL: "ml",
-  LD: "ml",
-  MH: "mr",
-  OD: "or",
-  PB: "pa",
-  PY: "ta",
-  TG: "te",
-  TN: "ta",
-  TR: "bn",
-  WB: "bn",
-};
+const STATE_LANGUAGES: Readonly<Record<string, string>> = Object.fromEntries(
+  "AP:te AS:as DH:gu GA:kok GJ:gu KA:kn KL:ml LD:ml MH:mr OD:or PB:pa PY:ta TG:te TN:ta TR:bn WB:bn"
+    .split(" ")
+    .map((pair) => pair.split(":")),
+);
 
-function expectYear(year: string | undefined, from: number, row: Row): void {
-  expect(year, textOf(row)).toMatch(/^\d{4}$/);
-  expect(Number(year), textOf(row)).toBeGreaterThanOrEqual(from);
-  expect(Number(year), textOf(row)).toBeLessThanOrEqual(THIS_YEAR);
+function expectYear(year: string | undefined, first: number, { district }: Row): void {
+  expect(year, district).toMatch(/^\d{4}$/);
+  expect(Number(year), district).toBeGreaterThanOrEqual(first);
+  expect(Number(year), district).toBeLessThanOrEqual(2026);
 }
 
-const TABLES: readonly (readonly [string, readonly Row[], readonly string[]])[] = [
-  ["names", names, ["state", "district", "name"]],
-  ["headquarters", headquarters, ["state", "district", "name"]],
-  ["changes", changes, ["state", "district", "year"]],
-  ["states", states, ["state", "name"]],
-  ["states' other names", states.toSorted((a, b) => ((a["name"] ?? "") < (b["name"] ?? "") ? -1 : 1)), ["name"]],
-];
-
-test.each(TABLES)("the rows of %s are sorted and unique, ignoring case and accents", (title, rows, columns) => {
-  const keys = rows.map((row) => toKey(...columns.map((column) => row[column])));
+test.each([
+  ["districts", districts, "state district"],
+  ["other names of districts", names, "state district name"],
+  ["towns", towns, "state district name"],
+  ["local names", localNames, "state district name"],
+  ["new districts", changes, "state district"],
+  ["states", states, "state"],
+  ["other names of states", stateNames, "state name"],
+])("the rows of %s are sorted and unique, ignoring case and accents", (title, rows, columns) => {
+  const toCells = (row: Row) => columns.split(" ").map((column) => row[column] ?? "");
+  const keys = rows.map((row) => toKey(...toCells(row)));
   expect(keys).toEqual([...keys].sort());
-  // A district may change twice in a year.
-  const folded = rows.map((row, at) =>
-    [keys[at]?.split("\t").map(fold), title === "changes" ? row["status"] : ""].join("\t"),
-  );
-  expect(folded.filter((each, at) => folded.indexOf(each) !== at)).toEqual([]);
+  // Different local names may have the same transliteration.
+  const unique = rows.map((row) => toKey(...toCells(row).map((cell) => (title === "local names" ? cell : fold(cell)))));
+  expect(unique.filter((each, at) => unique.indexOf(each) !== at)).toEqual([]);
+});
+
+test("each code is unique, and each count of mandals is an integer", () => {
+  for (const [column, rows] of [
+    ["code", states],
+    ["lgdCode", states],
+    ["lgdCode", districts],
+  ] as const)
+    expect(new Set(rows.map((row) => row[column])).size).toBe(rows.length);
+  for (const { lgdCode, mandalCount } of districts) expect(toKey(lgdCode, mandalCount)).toMatch(/^\d{1,3}\t\d{1,2}$/);
 });
 
 test("each source is cited and each cited source exists, with a title, a publisher, its years and an https address", () => {
-  const citedSources = new Set(
-    [...names, ...localNames, ...headquarters, ...changes, ...states].map(({ source }) => source),
-  );
-  expect(sources.map(({ id }) => id)).toEqual([...citedSources].sort());
-  for (const { title, publisher, year, address } of sources) {
-    expect(title).not.toBe("");
-    expect(publisher).not.toBe("");
+  const cited = [...names, ...towns, ...madeDistricts, ...changes, ...stateNames].map(({ source }) => source);
+  const localSources = localNames.map(({ language }) => `wikipedia-${language}`);
+  expect(sources.map(({ id }) => id)).toEqual([...new Set([...cited, ...localSources])].sort());
+  for (const { year, address } of sources) {
     expect(year).toMatch(/^\d{4}(-\d{4})?$/);
     expect(new URL(address ?? "").protocol).toBe("https:");
   }
@@ -121,20 +115,15 @@ test("each source is cited and each cited source exists, with a title, a publish
 
 test.each([
   ["other names", names, ["former", "spelling", "short"], /^[\p{Script=Latin}\d .&'()/-]+$/u],
-  ["headquarters", headquarters, ["headquarters", "city"], /^[\p{Script=Latin} .'-]+$/u],
-] as const)(
-  "%s belong to listed districts, and none is a common word or the name of another district",
-  (_, rows, kinds, form) => {
-    for (const row of rows) {
-      const { district, state, name = "", kind } = row;
-      expect(currentNames, textOf(row)).toContain(toKey(state, district));
-      expect(foldedCurrentNames, textOf(row)).not.toContain(toKey(state, fold(name)));
-      expect(kinds, textOf(row)).toContain(kind);
-      expect(name).toMatch(form);
-      expect(COMMON_WORDS.has(fold(name)) || fold(name).length < 2, textOf(row)).toBe(false);
-    }
-  },
-);
+  ["towns", towns, ["headquarters", "city"], /^[\p{Script=Latin} .'-]+$/u],
+])("none of the %s is a common word or the name of another district", (_, rows, kinds, form) => {
+  for (const { state, name = "", kind } of rows) {
+    expect(foldedCurrentNames).not.toContain(toKey(state, fold(name)));
+    expect(kinds, name).toContain(kind);
+    expect(name).toMatch(form);
+    expect(COMMON_WORDS.has(fold(name)) || fold(name).length < 2, name).toBe(false);
+  }
+});
 
 /** Letters of each language of the local names. */
 const LANGUAGE_LETTERS: Readonly<Record<string, RegExp>> = {
@@ -153,63 +142,56 @@ const LANGUAGE_LETTERS: Readonly<Record<string, RegExp>> = {
 };
 
 describe("local names", () => {
-  test("the rows are sorted and unique, and each is in the letters of its language", () => {
-    const keys = localNames.map(({ state, district, name }) => toKey(state, district, name));
-    expect(keys).toEqual([...new Set(keys)].sort());
-    for (const row of localNames) {
-      expect(row["name"], textOf(row)).toMatch(LANGUAGE_LETTERS[row["language"] ?? ""] ?? /^$/);
-    }
+  test("each is in the letters of its language", () => {
+    for (const { name, language = "" } of localNames) expect(name).toMatch(LANGUAGE_LETTERS[language] ?? /^$/);
   });
 
   test("each district has a name in Devanagari and in the language of its state, if that is written in one of the scripts", () => {
-    const languages = new Map(readStates().map(({ code, name }) => [name, STATE_LANGUAGES[code] ?? "hi"]));
+    const languages = new Map(states.map(({ code = "", state }) => [state, STATE_LANGUAGES[code] ?? "hi"]));
     const districtsIn = (isName: (row: Row) => boolean): ReadonlySet<string> =>
       new Set(localNames.filter(isName).map(({ state, district }) => toKey(state, district)));
-    expect(districtsIn(({ state = "", language }) => language === languages.get(state))).toEqual(currentNames);
+    expect(districtsIn(({ state, language }) => language === languages.get(state))).toEqual(currentNames);
     expect(districtsIn(({ name = "" }) => /\p{Script=Devanagari}/u.test(name))).toEqual(currentNames);
   });
 });
 
-test("an other name has a year only if an act ended it, and no headquarters town is also another name", () => {
+test("an other name has a year only if an act ended it, and no town is also another name", () => {
   for (const row of names) {
-    const { kind, since = "", source = "" } = row;
-    if (since !== "") expectYear(since, 1947, row);
-    if (kind !== "former" || COLONIAL_SOURCES.has(source)) expect(since, textOf(row)).toBe("");
+    const { kind, since, source = "" } = row;
+    if (since !== undefined) expectYear(since, 1947, row);
+    if (kind !== "former" || COLONIAL_SOURCES.has(source)) expect(since, row["text"]).toBeUndefined();
   }
-  const recordedNames = new Set(names.map(({ state, district, name }) => toKey(state, district, fold(name ?? ""))));
-  expect(
-    headquarters.filter(({ state, district, name }) => recordedNames.has(toKey(state, district, fold(name ?? "")))),
-  ).toEqual([]);
+  const toNameKey = ({ state, district, name = "" }: Row): string => toKey(state, district, fold(name));
+  const recordedNames = new Set(names.map(toNameKey));
+  expect(towns.filter((town) => recordedNames.has(toNameKey(town)))).toEqual([]);
 });
 
 describe("new districts", () => {
-  test("the last recorded change of each new district agrees with today's list", () => {
-    const last = new Map(changes.map(({ state, district, status }) => [toKey(state, district), status]));
-    expect([...last].filter(([district, status]) => currentNames.has(district) !== (status === "made"))).toEqual([]);
+  test("a district that was announced or abolished is not listed today", () => {
+    expect(changes.filter(({ state, district }) => currentNames.has(toKey(state, district)))).toEqual([]);
+    expect(new Set(changes.map(({ status }) => status))).toEqual(new Set(["abolished", "announced"]));
   });
 
-  test("each new district has a status, a year, and the districts that it came from or went back to", () => {
-    const former = new Set(names.filter(({ kind }) => kind === "former").map(({ state, name }) => toKey(state, name)));
-    for (const row of changes) {
-      const { district, state, status = "", year, partOf = "" } = row;
-      expect(["made", "announced", "abolished"], textOf(row)).toContain(status);
+  test("each has a year, and the districts that it came from or went back to", () => {
+    const former = names.flatMap(({ kind, state, name }) => (kind === "former" ? [toKey(state, name)] : []));
+    const known = new Set([...currentNames, ...former]);
+    for (const row of [...changes, ...madeDistricts]) {
+      const { district, state, year, partOf = "" } = row;
       expectYear(year, 2010, row);
       const parents = partOf.split(" + ");
       expect(parents).toEqual([...new Set(parents)].sort());
-      const isKnown = (parent: string) => currentNames.has(toKey(state, parent)) || former.has(toKey(state, parent));
-      const wrong = parents.filter((parent) => parent === district || !isKnown(parent));
-      expect(wrong, textOf(row)).toEqual([]);
+      expect(parents.filter((parent) => parent === district || !known.has(toKey(state, parent)))).toEqual([]);
     }
   });
 });
 
-test("recorded states are those of the list, codes have two letters, and no form is another state's name", () => {
-  expect(new Set(states.map(({ state }) => state))).toEqual(new Set(stateNames.values()));
-  const today = new Set([...stateNames.values()].map(fold));
-  for (const row of states) {
-    const { name = "", kind = "" } = row;
-    expect(["code", "name", "short"], textOf(row)).toContain(kind);
+test("codes of states have two letters, and no other name is another state's name", () => {
+  const today = states.map(({ state = "" }) => fold(state));
+  for (const { name = "", kind } of stateNames) {
+    expect(["code", "name", "short"], name).toContain(kind);
     if (kind === "code") expect(name).toMatch(/^[A-Z]{2}$/);
-    expect(today, textOf(row)).not.toContain(fold(name));
+    expect(today).not.toContain(fold(name));
   }
+  const folded = stateNames.map(({ name = "" }) => fold(name));
+  expect(folded.filter((each, at) => folded.indexOf(each) !== at)).toEqual([]);
 });

@@ -1,5 +1,6 @@
 // Tests several servers behind one address. One of them prefetches, and all share the lists and the cooldown after a 429. They
 // also answer without a usable database.
+
 import { mkdir, mkdtemp, readFile, rm, stat, truncate, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
@@ -9,10 +10,10 @@ import * as z from "zod/v4";
 import { systemTiming } from "../../src/api-client/attempts.ts";
 import { createUserSharedGeography } from "../../src/cli/shared-geography.ts";
 import { DISTRICTS_FRESH_MS, STATES_FRESH_MS } from "../../src/geography/cache.ts";
+import { summarizeVintage } from "../../src/geography/country.ts";
 import { createGeography } from "../../src/geography/geography.ts";
 import { CONCURRENCY } from "../../src/geography/limiter.ts";
 import { createGeographyStore, LEASE_MS, type SharedStoreOptions } from "../../src/geography/store.ts";
-import { summarizeVintage } from "../../src/geography/vintage.ts";
 import { emulatorForTest } from "../support/emulator.ts";
 import { emulatorEnv } from "../support/mcp.ts";
 import { type PostgresServer, postgresMissing, startPostgres } from "../support/postgres.ts";

@@ -1,19 +1,27 @@
-// Tests parts of the job API's answers that the contract leaves open: headers, statuses, codes, keys, rates, body forms.
+// Tests parts of the answers that the contract leaves open: headers, statuses, codes, keys, rates, body forms, the order of jobs, and the
+// playground's unknown states and 403.
+
 import { createHash } from "node:crypto";
 import { readFile } from "node:fs/promises";
 import { expect, test } from "vitest";
+import * as z from "zod/v4";
 import {
   createInput,
   createJob,
   createProcessingRequest,
+  districtsResponse,
   enveloped,
   input,
   job,
   micEnveloped,
+  openApiDocument,
   operation,
   problem,
   processingRequest,
+  state,
+  statesResponse,
 } from "../contract/samples.ts";
+import { hourlyJobs, serveJobs } from "../support/job-list.ts";
 import { answer, hangUp } from "../support/stub.ts";
 import { sessionForFile, sessionForTest } from "./session.ts";
 
@@ -180,4 +188,78 @@ test("sends every body as JSON, except the token request [1/json-bodies]", async
   expect(stub.tokenRequests.length).toBeGreaterThan(0);
   for (const { headers } of stub.tokenRequests)
     expect(headers["content-type"]).toBe("application/x-www-form-urlencoded");
+});
+
+const Found = z.looseObject({
+  summary: z.string(),
+  nextStep: z.unknown().optional(),
+  data: z.array(z.looseObject({ id: z.string() })),
+  read: z.object({ jobs: z.number(), complete: z.boolean() }),
+});
+
+const newestFirst = hourlyJobs(350);
+/** Lower bound of createdAt: matches the latest 31 jobs. */
+const createdSince = "2026-11-19T06:00:00Z";
+const young = newestFirst.slice(0, 31).map(({ id }) => id);
+const args = { workspaceId: "micws_1", createdSince, limit: 100 };
+
+test("finds jobs created since a time in a list of any order [4.2/assumes-no-job-order]", async () => {
+  const oldestFirst = newestFirst.toReversed();
+  const mixed = newestFirst.map((_, index) => newestFirst[(index * 137) % newestFirst.length] ?? { id: "none" });
+  for (const jobs of [oldestFirst, mixed]) {
+    const { stub, connection } = await sessionForTest();
+    serveJobs(stub, () => jobs);
+    const { structured } = await connection.callTool("list_jobs", args);
+    const { data, read } = Found.parse(structured);
+    expect(data.map(({ id }) => id).toSorted()).toEqual(young.toSorted());
+    expect(read).toEqual({ jobs: 350, complete: true });
+  }
+});
+
+test("stops at the first older job if the newest come first, and says so [4.2/assumes-no-job-order]", async () => {
+  const { stub, connection } = await sessionForTest();
+  const requestedPages = serveJobs(stub, () => newestFirst);
+  const { structured } = await connection.callTool("list_jobs", args);
+  const { data, read, summary, nextStep } = Found.parse(structured);
+  expect(data.map(({ id }) => id)).toEqual(young);
+  expect(requestedPages).toHaveLength(1);
+  expect(read).toEqual({ jobs: 100, complete: false });
+  expect(summary).toContain(`All remaining jobs are older than ${createdSince}: the list is newest first.`);
+  expect(nextStep).toBeUndefined();
+  expect(structured).toMatchObject({ page: { nextCursor: "at 100", hasMore: true } });
+});
+
+const denied = answer(403, { status: "PLAYGROUND_REQUEST_DENIED" });
+
+test("reports a 403 as it came, and the next call asks again [7.1/assumes-no-condition-of-403]", async () => {
+  const { stub, connection } = await sessionForTest();
+  for (const [tool, args, body] of [
+    ["list_states", {}, statesResponse],
+    ["list_districts", { state: state.code }, districtsResponse],
+    ["get_geography_openapi", {}, openApiDocument],
+  ] as const) {
+    const { length } = stub.requests;
+    stub.expect(denied);
+    const { error } = await connection.callTool(tool, args);
+    const code = "PLAYGROUND_REQUEST_DENIED";
+    expect(error).toMatchObject({ kind: "forbidden", status: 403, code, retryable: false, sideEffect: "none" });
+    expect(error).not.toHaveProperty("retryAfterSeconds");
+    stub.expect(answer(200, body));
+    expect(await connection.callTool(tool, args)).toMatchObject({ isError: false, structured: body });
+    expect(stub.requests).toHaveLength(length + 2);
+  }
+});
+
+test("a 403 for one state has no effect on the other states [7.1/assumes-no-condition-of-403]", async () => {
+  const { stub, connection } = await sessionForTest();
+  const states = ["AA", "BB", "CC"].map((code) => ({ ...state, code, name: `State ${code}`, districtCount: 1 }));
+  stub.respond(({ target }) => {
+    if (target.endsWith("/geo/states")) return answer(200, { ...statesResponse, states });
+    const code = target.slice(-2);
+    return code === "BB" ? denied : answer(200, { ...districtsResponse, state: `State ${code}` });
+  });
+  const ranked = await connection.callTool("rank_divisions", { level: "district", by: "mandalCount", waitSeconds: 20 });
+  expect(ranked.structured, ranked.text).toMatchObject({
+    coverage: { statesTotal: 3, statesRead: 2, complete: false, missing: [{ states: ["BB"] }] },
+  });
 });

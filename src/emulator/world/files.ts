@@ -1,7 +1,7 @@
 // Creates the workspace's files with real bytes, and defines the outcome of a job that reads one of them.
 import { createHash } from "node:crypto";
 import { ID_PREFIX } from "../assumptions.ts";
-import { readDistricts, readStates } from "../geography/catalogue.ts";
+import { readDistricts, readStates } from "../catalogue.ts";
 import { encodeUtf8 } from "../http/response.ts";
 import { type IdGenerator, sha256 } from "../ids.ts";
 

@@ -2,30 +2,20 @@
 // of the place, its headquarters, or a similar name. It also decides which results are ambiguous; test/geography/names.test.ts
 // covers this.
 import { setImmediate as yieldToEventLoop } from "node:timers/promises";
-import type { DistrictsResponse, State } from "../../contract/playground.ts";
+import type { State } from "../../contract/playground.ts";
 import type { Country } from "../country.ts";
-import { type DistrictRow, findMissingStates, toDistrictRows } from "../districts.ts";
-import { groupByKey } from "../group-by-key.ts";
-import { collectKnownNames, collectLocalNames, type KnownName, type NameKind } from "./known-names.ts";
+import { type DistrictRow, findMissingStates } from "../districts.ts";
+import { findUnlisted, withCreation } from "./changes.ts";
 import {
   hasSameSound,
   isPartOf,
-  isSameName,
   type NameForms,
   nameSimilarity,
   toLetterPairs,
   toNameForms,
   toQueryForms,
 } from "./name-forms.ts";
-import {
-  loadLocallyNamedDistricts,
-  loadNewDistricts,
-  loadRecordedDistricts,
-  type NameWithForms,
-  type NewDistrict,
-  once,
-} from "./record/tables.ts";
-import { findRecordedState } from "./resolve-state.ts";
+import { getIndex, isIndexed, type KnownName, type NameIndex, type NameKind, type NameLookup } from "./name-index.ts";
 import { isIndianScript } from "./transliteration.ts";
 
 export type NameMatch = "exact" | "alias" | "headquarters" | "similar";
@@ -47,35 +37,6 @@ export interface SearchResult {
   readonly ambiguous: boolean;
 }
 
-/**
- * Entry of the public record for a name that the list does not contain: a change of districts, or the district whose headquarters
- * it is.
- */
-export type UnlistedPlace = { readonly state: State } & (
-  | { readonly change: NewDistrict; readonly headquartersOf?: undefined }
-  | { readonly headquartersOf: string; readonly change?: undefined }
-);
-
-/** Names by the ways to find them. */
-interface NameLookup {
-  readonly byKey: ReadonlyMap<string, readonly KnownName[]>;
-  readonly byPair: ReadonlyMap<string, readonly KnownName[]>;
-}
-
-/** A state's districts, indexed by all their names. */
-interface NameIndex {
-  readonly state: State;
-  /** The state's name in the public record; undefined if it has none. */
-  readonly recorded: string | undefined;
-  /** All names in Latin letters. */
-  readonly names: readonly KnownName[];
-  readonly latin: NameLookup;
-  /** Returns the recorded creations of the listed districts, by district code. */
-  readonly getCreations: () => ReadonlyMap<string, NewDistrict>;
-  /** Returns the lookup of the names in Indian scripts, which is created for the first query in one of these scripts. */
-  readonly getLocal: () => NameLookup;
-}
-
 /** Minimum similarity to a name in the list; weaker matches are omitted. */
 const MIN_SCORE = 0.7;
 /** Minimum similarity to any other name; higher, because there are many of them. */
@@ -85,109 +46,6 @@ const MAX_COMPARED = 90;
 const MIN_PAIR_SHARE = 0.28;
 
 const SCORES = { exact: 1, alias: 0.98, headquarters: 0.97 } as const;
-
-function createLookup(names: readonly KnownName[]): NameLookup {
-  const spelledNames = names.filter(({ isGenerated }) => isGenerated !== true);
-  const toKeyedNames = (names: readonly KnownName[], keysOf: (forms: NameForms) => Iterable<string>) =>
-    names.flatMap((name) => Array.from(keysOf(name.forms), (key) => [key, name] as const));
-  return {
-    byKey: groupByKey([
-      ...toKeyedNames(names, ({ keys }) => keys),
-      ...toKeyedNames(spelledNames, ({ soundKeys }) => soundKeys),
-    ]),
-    byPair: groupByKey(toKeyedNames(spelledNames, toLetterPairs)),
-  };
-}
-
-function createIndex(state: State, country: Country): NameIndex {
-  const recorded = findRecordedState(state)?.name;
-  const rows = toDistrictRows([state], country);
-  const names = collectKnownNames(rows, loadRecordedDistricts().get(recorded ?? "") ?? []);
-  return {
-    state,
-    recorded,
-    names,
-    latin: createLookup(names),
-    getCreations: once(() => findCreations(latestChanges(state), names)),
-    getLocal: once(() => createLookup(collectLocalNames(names, loadLocallyNamedDistricts(recorded ?? "")))),
-  };
-}
-
-/** Returns the recorded changes of a state's districts, in the order of the record. */
-const recordedChanges = (state: State): readonly NewDistrict[] =>
-  loadNewDistricts().get(findRecordedState(state)?.name ?? "") ?? [];
-
-/** Returns the last change of each district: some were created, merged and created again. */
-const latestChanges = (state: State): readonly NewDistrict[] => [
-  ...new Map(recordedChanges(state).map((change) => [change.name, change])).values(),
-];
-
-function findCreations(latest: readonly NewDistrict[], names: readonly KnownName[]): ReadonlyMap<string, NewDistrict> {
-  const candidates = names.filter(
-    ({ match, kind, isGenerated }) => match !== "headquarters" && kind !== "short" && isGenerated !== true,
-  );
-  return new Map(
-    latest.flatMap((change) => {
-      if (change.status !== "made") return [];
-      const listed =
-        candidates.find(({ forms }) => isSameName(change.forms, forms)) ??
-        candidates.find(({ forms }) => hasSameSound(change.forms, forms));
-      return listed === undefined ? [] : [[listed.row.districtCode, change] as const];
-    }),
-  );
-}
-
-const indexes = new WeakMap<DistrictsResponse, NameIndex>();
-
-function getCachedIndex({ code, name }: State, { lists }: Country): NameIndex | undefined {
-  const list = lists.get(code)?.value;
-  const index = list && indexes.get(list);
-  return index?.state.name === name && index.state.code === code ? index : undefined;
-}
-
-/** Returns the state's index, or undefined while its list is missing. */
-function getIndex(state: State, country: Country): NameIndex | undefined {
-  const list = country.lists.get(state.code)?.value;
-  if (list === undefined) return undefined;
-  const index = getCachedIndex(state, country) ?? createIndex(state, country);
-  indexes.set(list, index);
-  return index;
-}
-
-/** Whether the list contains this district, under any name. */
-const isListed = ({ forms: district }: NameWithForms, { names }: NameIndex): boolean =>
-  names.some(
-    ({ match, forms }) => match !== "headquarters" && (isSameName(district, forms) || hasSameSound(district, forms)),
-  );
-
-/** Adds the year and the parents of a district that the public record contains as created. */
-export function withCreation<R extends DistrictRow>(row: R, country: Country): R {
-  const state = country.states.value.states.find(({ code }) => code === row.stateCode);
-  const creation = state && getIndex(state, country)?.getCreations().get(row.districtCode);
-  return creation === undefined ? row : { ...row, made: creation.year, partOf: creation.partOf.join(" + ") };
-}
-
-/** Whether the public record contains a district of this state that was created in this year or later. */
-export const hasCreations = (state: State, since: number): boolean =>
-  recordedChanges(state).some(({ status, year }) => status === "made" && year >= since);
-
-/** Returns the districts that were abolished or announced in this year or later and are not in the lists of these states. */
-export function findUnlistedChanges(states: readonly State[], since: number, country: Country): readonly string[] {
-  const unlisted = states.flatMap((state) => {
-    const changes = latestChanges(state).filter(({ year }) => year >= since);
-    const index = changes.length > 0 ? getIndex(state, country) : undefined;
-    return changes.flatMap((change) => (index !== undefined && !isListed(change, index) ? { ...change, state } : []));
-  });
-  return unlisted
-    .sort((one, other) => other.year - one.year)
-    .map(({ name, state, status, year }) => `${name} (${state.code}) ${status} ${year}`);
-}
-
-/** First and last year of the public record of created, abolished and announced districts. */
-export function recordedYears(): readonly [first: number, last: number] {
-  const years = [...loadNewDistricts().values()].flat().map(({ year }) => year);
-  return [Math.min(...years), Math.max(...years)];
-}
 
 interface ScoredName {
   readonly name: KnownName;
@@ -218,151 +76,117 @@ const toSimilarDistrict = ({ name: { row, match, name }, score }: ScoredName): F
 const compareByScore = (a: ScoredName, b: ScoredName): number =>
   b.score - a.score || (a.name.row.name < b.name.row.name ? -1 : 1);
 
-export class DistrictSearch {
-  readonly states: readonly State[];
-  readonly missing: readonly State[];
-  /** All states of the country, even if the search is limited to some of them. */
-  readonly allStates: readonly State[];
-  readonly #country: Country;
-
-  /** Creates a search for these queries after indexing the known lists, each in a separate turn of the event loop. */
-  static async create(states: readonly State[], country: Country, queries: readonly string[]): Promise<DistrictSearch> {
-    const hasIndianScript = queries.some(isIndianScript);
-    for (const state of states) {
-      const cached = getCachedIndex(state, country);
-      if (!country.lists.has(state.code) || (cached !== undefined && !hasIndianScript)) continue;
-      const index = getIndex(state, country);
-      if (hasIndianScript) index?.getLocal();
-      await yieldToEventLoop();
-    }
-    return new DistrictSearch(states, country);
+/** Indexes the known lists of these states before a search for these queries, each in a separate turn of the event loop. */
+export async function indexNames(
+  states: readonly State[],
+  country: Country,
+  queries: readonly string[],
+): Promise<void> {
+  const hasIndianScript = queries.some(isIndianScript);
+  for (const state of states) {
+    if (isIndexed(state, country) && !hasIndianScript) continue;
+    const index = getIndex(state, country);
+    if (hasIndianScript) index?.getLocal();
+    await yieldToEventLoop();
   }
+}
 
-  constructor(states: readonly State[], country: Country) {
-    this.states = states;
-    this.allStates = country.states.value.states;
-    this.missing = findMissingStates(states, country);
-    this.#country = country;
-  }
+export type DistrictSearch = ReturnType<typeof createDistrictSearch>;
 
-  /** Searches all states of this search, or only `state`. */
-  search(text: string, state?: State): SearchResult {
-    const queryForms = toQueryForms(text);
-    const namesakes = this.#findByName(queryForms, state);
-    // Generated short forms count only if no district in the list has the queried name itself.
-    const isExact = namesakes.some(({ name }) => name.match === "exact");
-    const named = namesakes.filter(({ name }) => !isExact || name.isGenerated !== true);
-    const rows = new Set(namesakes.map(({ name }) => name.row));
-    // If a district has the name, a similar name is not meant, unless it has the same sound, or it contains a name that is only an
-    // alias: "Garo Hills" is a short form of two districts and a part of five names.
-    const isRival = ({ match, forms }: KnownName): boolean =>
-      match === "exact" &&
-      !forms.isIndianScript &&
-      queryForms.some((each) => hasSameSound(each, forms) || (!isExact && isPartOf(each, forms)));
-    const isPossible = ({ name }: ScoredName): boolean => !rows.has(name.row) && (named.length === 0 || isRival(name));
-    const similar = this.#findSimilar(queryForms, state).filter(isPossible);
-    const found = [
-      ...named.toSorted(compareByScore).map(toNamedDistrict),
-      ...similar.toSorted(compareByScore).map(toSimilarDistrict),
-    ];
-    return { found, ambiguous: named.length > 0 && found.length > 1 };
-  }
-
-  /** Whether a district has this name; a similar name is not enough. */
-  hasName(text: string, state?: State): boolean {
-    return this.#findByName(toQueryForms(text), state).length > 0;
-  }
-
-  isSameDistrict(text: string, other: string): boolean {
-    const rows = new Set(this.#findByName(toQueryForms(other)).map(({ name }) => name.row));
-    return this.#findByName(toQueryForms(text)).filter(({ name }) => rows.has(name.row)).length === 1;
-  }
-
-  /** Number of names in the lists that contain every word of this text, and more words. */
-  countPartialMatches(text: string): number {
-    const queryForms = toNameForms(text);
-    const names = this.#getIndexes().flatMap(({ names }) => names);
-    return names.filter(({ match, forms }) => match === "exact" && isPartOf(queryForms, forms)).length;
-  }
-
-  /** Finds an entry of the public record for one of these names, if its state's list is known and does not contain it. */
-  findUnlisted(texts: readonly string[], states: readonly State[]): UnlistedPlace | undefined {
-    const queryForms = texts.map(toNameForms);
-    const isQueried = ({ forms }: NameWithForms): boolean =>
-      queryForms.some((each) => isSameName(each, forms) || hasSameSound(each, forms));
-    const findStateWithout = (district: NameWithForms, recorded: string): State | undefined => {
-      const index = states.map((state) => getIndex(state, this.#country)).find((each) => each?.recorded === recorded);
-      return index && !isListed(district, index) ? index.state : undefined;
-    };
-    const changes = [...loadNewDistricts().values()]
-      .flat()
-      .filter(isQueried)
-      .flatMap((change) => {
-        const state = findStateWithout(change, change.state);
-        return state === undefined ? [] : [{ state, change }];
-      });
-    if (changes.length > 0) return changes.toSorted((a, b) => a.change.year - b.change.year).at(-1);
-    for (const [recorded, districts] of loadRecordedDistricts())
-      for (const district of districts.filter(({ towns }) => towns.some(isQueried))) {
-        const state = findStateWithout(district, recorded);
-        if (state !== undefined) return { state, headquartersOf: district.name };
-      }
-    return undefined;
-  }
-
-  /** Adds the year and the parents of recently created districts to matches that are not guesses. */
-  withCreations(matches: readonly FoundDistrict[]): readonly FoundDistrict[] {
-    return matches.map((match) => (match.match === "similar" ? match : withCreation(match, this.#country)));
-  }
-
-  #getIndexes(state?: State): readonly NameIndex[] {
-    return (state === undefined ? this.states : [state]).flatMap((each) => getIndex(each, this.#country) ?? []);
-  }
+/** Creates a search in the known lists of these states. Each function searches all of them, or only `state`. */
+export function createDistrictSearch(states: readonly State[], country: Country) {
+  const indexes = states.flatMap((state) => getIndex(state, country) ?? []);
+  const getIndexes = (state?: State): readonly NameIndex[] =>
+    state === undefined ? indexes : indexes.filter((index) => index.state.code === state.code);
 
   /** A query in Latin letters is not compared with transliterated names, because users spell names in other ways. */
-  #getLookups({ isIndianScript }: NameForms, state?: State): readonly NameLookup[] {
-    return this.#getIndexes(state).flatMap(({ latin, getLocal }) => (isIndianScript ? [latin, getLocal()] : [latin]));
-  }
+  const getLookups = (forms: NameForms, state?: State): readonly NameLookup[] =>
+    getIndexes(state).flatMap(({ latin, getLocal }) => (forms.isIndianScript ? [latin, getLocal()] : [latin]));
 
   /** Finds the districts that have the name, each with its best match. */
-  #findByName(queryForms: readonly NameForms[], state?: State): readonly ScoredName[] {
-    const findByKeys = (keysOf: (forms: NameForms) => readonly string[]): readonly KnownName[] =>
-      queryForms.flatMap((forms) =>
-        this.#getLookups(forms, state).flatMap(({ byKey }) => keysOf(forms).flatMap((key) => byKey.get(key) ?? [])),
-      );
-    const named = findByKeys(({ keys }) => keys);
+  function findByName(queryForms: readonly NameForms[], state?: State): readonly ScoredName[] {
+    const named: KnownName[] = [];
+    const sounding: KnownName[] = [];
+    for (const forms of queryForms)
+      for (const { byKey } of getLookups(forms, state)) {
+        for (const key of forms.keys) named.push(...(byKey.get(key) ?? []));
+        if (forms.isIndianScript) for (const key of forms.soundKeys) sounding.push(...(byKey.get(key) ?? []));
+      }
     // A transliterated name that a district has is not also another name that only sounds like it.
-    const names =
-      named.length > 0 ? named : findByKeys(({ soundKeys, isIndianScript }) => (isIndianScript ? soundKeys : []));
+    const names = named.length > 0 ? named : sounding;
     return selectBestPerDistrict(names.map((name) => ({ name, score: SCORES[name.match] })));
   }
 
   /** Finds the names that share the most letter pairs with the query, at most MAX_COMPARED. */
-  #findCandidates(queryForms: NameForms, state?: State): readonly KnownName[] {
-    const pairs = toLetterPairs(queryForms);
+  function findCandidates(forms: NameForms, state?: State): readonly KnownName[] {
+    const pairs = toLetterPairs(forms);
     const counts = new Map<KnownName, number>();
-    for (const { byPair } of this.#getLookups(queryForms, state))
+    for (const { byPair } of getLookups(forms, state))
       for (const pair of pairs)
         for (const name of byPair.get(pair) ?? []) counts.set(name, (counts.get(name) ?? 0) + 1);
     return [...counts]
       .filter(([, count]) => count >= pairs.size * MIN_PAIR_SHARE)
-      .toSorted(
-        ([a, aCount], [b, bCount]) => bCount - aCount || a.forms.joined.sound.length - b.forms.joined.sound.length,
-      )
+      .sort(([a, aCount], [b, bCount]) => bCount - aCount || a.forms.joined.sound.length - b.forms.joined.sound.length)
       .slice(0, MAX_COMPARED)
       .map(([name]) => name);
   }
 
   /** Finds the districts with a similar name, each with its most similar name. */
-  #findSimilar(queryForms: readonly NameForms[], state?: State): readonly ScoredName[] {
-    const similar = queryForms.flatMap((forms) =>
-      this.#findCandidates(forms, state).flatMap((name): readonly ScoredName[] => {
+  function findSimilar(queryForms: readonly NameForms[], state?: State): readonly ScoredName[] {
+    const similar: ScoredName[] = [];
+    for (const forms of queryForms)
+      for (const name of findCandidates(forms, state)) {
         const isListedName = name.match === "exact";
-        if (!isListedName && isPartOf(forms, name.forms)) return [];
+        if (!isListedName && isPartOf(forms, name.forms)) continue;
         const score = nameSimilarity(forms, name.forms) * (isListedName ? 1 : OTHER_WEIGHT);
-        return score < (isListedName ? MIN_SCORE : MIN_OTHER_SCORE) ? [] : [{ name, score }];
-      }),
-    );
+        if (score >= (isListedName ? MIN_SCORE : MIN_OTHER_SCORE)) similar.push({ name, score });
+      }
     return selectBestPerDistrict(similar);
   }
+
+  return {
+    states,
+    missing: findMissingStates(states, country),
+    /** All states of the country, even if the search is limited to some of them. */
+    allStates: country.states.value.states,
+    search(text: string, state?: State): SearchResult {
+      const queryForms = toQueryForms(text);
+      const namesakes = findByName(queryForms, state);
+      // Generated short forms count only if no district in the list has the queried name itself.
+      const isExact = namesakes.some(({ name }) => name.match === "exact");
+      const named = namesakes.filter(({ name }) => !isExact || name.isGenerated !== true);
+      const rows = new Set(namesakes.map(({ name }) => name.row));
+      // If a district has the name, a similar name is not meant, unless it has the same sound, or it contains a name that is only an
+      // alias: "Garo Hills" is a short form of two districts and a part of five names.
+      const isRival = ({ match, forms }: KnownName): boolean =>
+        match === "exact" &&
+        !forms.isIndianScript &&
+        queryForms.some((each) => hasSameSound(each, forms) || (!isExact && isPartOf(each, forms)));
+      const similar = findSimilar(queryForms, state).filter(
+        ({ name }) => !rows.has(name.row) && (named.length === 0 || isRival(name)),
+      );
+      const found = [
+        ...named.toSorted(compareByScore).map(toNamedDistrict),
+        ...similar.toSorted(compareByScore).map(toSimilarDistrict),
+      ];
+      return { found, ambiguous: named.length > 0 && found.length > 1 };
+    },
+    /** Whether a district has this name; a similar name is not enough. */
+    hasName: (text: string, state?: State): boolean => findByName(toQueryForms(text), state).length > 0,
+    isSameDistrict(text: string, other: string): boolean {
+      const rows = new Set(findByName(toQueryForms(other)).map(({ name }) => name.row));
+      return findByName(toQueryForms(text)).filter(({ name }) => rows.has(name.row)).length === 1;
+    },
+    /** Number of names in the lists that contain every word of this text, and more words. */
+    countPartialMatches(text: string): number {
+      const queryForms = toNameForms(text);
+      const names = indexes.flatMap((index) => index.names);
+      return names.filter(({ match, forms }) => match === "exact" && isPartOf(queryForms, forms)).length;
+    },
+    /** Finds an entry of the public record for one of these names, if the known lists do not contain it. */
+    findUnlisted: (texts: readonly string[], state?: State) => findUnlisted(texts, getIndexes(state)),
+    /** Adds the year and the parents of recently created districts to matches that are not guesses. */
+    withCreations: (matches: readonly FoundDistrict[]): readonly FoundDistrict[] =>
+      matches.map((match) => (match.match === "similar" ? match : withCreation(match, country))),
+  };
 }

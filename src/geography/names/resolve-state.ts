@@ -13,17 +13,13 @@ const MIN_PREFIX_LENGTH = 3;
 const MAX_DISPLAY_LENGTH = 80;
 const MAX_CODE_LENGTH = 3;
 
-/** "36", "036" -> "lgd 36"; undefined if the text is not an LGD code. */
-const toLgdKey = (text: string): string | undefined =>
-  /^\s*\d{1,3}\s*$/.test(text) ? `lgd ${Number(text)}` : undefined;
+/** "36", "036" -> "lgd 36"; none if the text is not an LGD code. */
+const toLgdKeys = (text: string): readonly string[] => (/^\s*\d{1,3}\s*$/.test(text) ? [`lgd ${Number(text)}`] : []);
 
-/** "U.P.", "u p" -> "code UP"; undefined if the text is not a code. */
-function toCodeKey(text: string): string | undefined {
-  const code = text
-    .trim()
-    .replace(/[\s.]+/g, "")
-    .toUpperCase();
-  return code.length <= MAX_CODE_LENGTH && /^[A-Z]+$/.test(code) ? `code ${code}` : undefined;
+/** "U.P.", "u p" -> "code UP"; none if the text is not a code. */
+function toCodeKeys(text: string): readonly string[] {
+  const code = text.replace(/[\s.]+/g, "").toUpperCase();
+  return code.length <= MAX_CODE_LENGTH && /^[A-Z]+$/.test(code) ? [`code ${code}`] : [];
 }
 
 /** Removes the words that people write around a state's name. */
@@ -45,43 +41,44 @@ export function findRecordedState({ name }: State): RecordedState | undefined {
   );
 }
 
-/** A list of states, indexed by all their codes and names. */
+interface StateName {
+  readonly state: State;
+  readonly text: string;
+  readonly forms: NameForms;
+  /** Whether the list has this name; otherwise it comes from the public record. */
+  readonly isOwn: boolean;
+}
+
+/** The codes and names of a list of states. */
 interface StateIndex {
-  /** States by code and name, the most certain lookup first: own codes, LGD codes, other codes, own names, other names. */
-  readonly lookups: readonly ReadonlyMap<string | undefined, readonly State[]>[];
-  readonly names: readonly {
-    readonly state: State;
-    readonly text: string;
-    readonly forms: NameForms;
-    readonly isOwn: boolean;
-  }[];
+  readonly names: readonly StateName[];
+  /** States by code and by name. The lower the rank, the more certain the state. */
+  readonly byKey: ReadonlyMap<string, readonly { readonly state: State; readonly rank: number }[]>;
 }
 
 function createIndex(states: readonly State[]): StateIndex {
-  const otherNames = states.flatMap((state) => {
-    const recorded = findRecordedState(state);
-    // The list may contain a state under a former name.
-    return recorded === undefined
-      ? []
-      : [{ name: recorded.name, isCode: false }, ...recorded.otherNames].map((each) => ({ ...each, state }));
-  });
-  const names = [
-    ...states.map((state) => ({ name: state.name, state, isOwn: true })),
-    ...otherNames.filter(({ isCode }) => !isCode).map((each) => ({ ...each, isOwn: false })),
-  ].map(({ name, state, isOwn }) => {
+  const names: StateName[] = [];
+  const keyed: [string, { readonly state: State; readonly rank: number }][] = [];
+  const addKeys = (state: State, rank: number, ...keys: readonly string[]) =>
+    keyed.push(...keys.map((key): (typeof keyed)[number] => [key, { state, rank }]));
+  function addName(state: State, name: string, isOwn: boolean): void {
     const text = stripStateWords(name);
-    return { state, text, forms: toNameForms(text), isOwn };
-  });
-  const toNameKeys = (isOwn: boolean) =>
-    names.flatMap((name) => (name.isOwn === isOwn ? name.forms.keys.map((key) => [key, name.state] as const) : []));
-  const lookups: readonly (readonly (readonly [string | undefined, State])[])[] = [
-    states.map((state) => [`code ${state.code.toUpperCase()}`, state]),
-    states.map((state) => [toLgdKey(state.lgdCode ?? ""), state]),
-    otherNames.map(({ name, state }) => [toCodeKey(name), state]),
-    toNameKeys(true),
-    toNameKeys(false),
-  ];
-  return { lookups: lookups.map(groupByKey), names };
+    const forms = toNameForms(text);
+    names.push({ state, text, forms, isOwn });
+    addKeys(state, isOwn ? 2 : 3, ...forms.keys);
+  }
+  for (const state of states) {
+    addName(state, state.name, true);
+    addKeys(state, 0, `code ${state.code.toUpperCase()}`, ...toLgdKeys(state.lgdCode ?? ""));
+    const recorded = findRecordedState(state);
+    if (recorded === undefined) continue;
+    // The list may contain a state under a former name.
+    for (const { name, isCode } of [{ name: recorded.name, isCode: false }, ...recorded.otherNames]) {
+      addKeys(state, 1, ...toCodeKeys(name));
+      if (!isCode) addName(state, name, false);
+    }
+  }
+  return { names, byKey: groupByKey(keyed) };
 }
 
 const indexes = new WeakMap<readonly State[], StateIndex>();
@@ -93,14 +90,12 @@ function getIndex(states: readonly State[]): StateIndex {
 }
 
 function findExactStates(text: string, states: readonly State[]): readonly State[] {
-  const lgdKey = toLgdKey(text);
-  if (lgdKey !== undefined) return getIndex(states).lookups.flatMap((lookup) => lookup.get(lgdKey) ?? []);
-  const keys = [toCodeKey(text) ?? `code ${text.trim().toUpperCase()}`, ...toNameForms(stripStateWords(text)).keys];
-  for (const lookup of getIndex(states).lookups) {
-    const found = keys.flatMap((key) => lookup.get(key) ?? []);
-    if (found.length > 0) return [...new Set(found)];
-  }
-  return [];
+  const [lgdKey] = toLgdKeys(text);
+  const [codeKey = `code ${text.trim().toUpperCase()}`] = toCodeKeys(text);
+  const keys = lgdKey === undefined ? [codeKey, ...toNameForms(stripStateWords(text)).keys] : [lgdKey];
+  const found = keys.flatMap((key) => getIndex(states).byKey.get(key) ?? []);
+  const bestRank = Math.min(...found.map(({ rank }) => rank));
+  return [...new Set(found.flatMap(({ state, rank }) => (rank === bestRank ? [state] : [])))];
 }
 
 /** Finds the states that have this code or name; otherwise those with a very similar name. */

@@ -1,6 +1,6 @@
 // Runs all questions against the emulator's districts, optionally renamed, and judges each answer.
 import { type FoundDistricts, findDistrict } from "../../../src/geography/find-districts.ts";
-import { DistrictSearch } from "../../../src/geography/names/district-search.ts";
+import { createDistrictSearch } from "../../../src/geography/names/district-search.ts";
 import { resolveStates } from "../../../src/geography/names/resolve-state.ts";
 import { emulatedDistricts, knownCountry } from "../known-country.ts";
 import type { Question } from "./question-tables.ts";
@@ -48,7 +48,7 @@ export function judgeAnswers(
     // A renamed district cannot have an exact match by the directory's name.
     const isRenamed = match === "exact" && codes.some((code) => names.has(code));
     const states = resolveStates(state === undefined ? undefined : [state], country.states.value.states);
-    const { answer, unlisted } = findDistrict(query, new DistrictSearch(states, country), LIMIT);
+    const { answer, unlisted } = findDistrict(query, createDistrictSearch(states, country), LIMIT);
     const isKnown = answer.certainty === "exact" || answer.certainty === "known";
     const isCity = answer.matches[0]?.kind === "city";
     const isCertain = isKnown && answer.ambiguous !== true && !isCity && unlisted === undefined;

@@ -1,7 +1,7 @@
 // Reads the questions that measure find_district, one table for each class, and alternative public spellings of many districts.
 // The tables give each district by code and by name, so that an error in one of them is detected.
-import { readdirSync, readFileSync } from "node:fs";
-import { readStates } from "../../../src/emulator/geography/catalogue.ts";
+import { readdirSync } from "node:fs";
+import { readRecord, readTable } from "../../../src/core/package-files.ts";
 import { emulatedDistricts } from "../known-country.ts";
 
 export interface Question {
@@ -15,19 +15,6 @@ export interface Question {
   readonly match?: string | undefined;
 }
 
-/** Rows by column name, without empty or missing cells. */
-function readTable(path: string): readonly Readonly<Record<string, string>>[] {
-  const [header = "", ...lines] = readFileSync(new URL(path, import.meta.url), "utf8")
-    .trimEnd()
-    .split("\n");
-  const columns = header.split("\t");
-  return lines.map((line) => {
-    const cells = line.split("\t");
-    if (cells.length > columns.length) throw new Error(`${path} has too many cells in "${line}"`);
-    return Object.fromEntries(columns.flatMap((column, at) => (cells[at] ? [[column, cells[at]]] : [])));
-  });
-}
-
 const namesByCode: ReadonlyMap<string, string> = new Map(emulatedDistricts.map(({ code, name }) => [code, name]));
 
 /** Throws if the directory has other names for these codes. */
@@ -37,13 +24,17 @@ function assertDirectoryNames(codes: string, names = ""): void {
     throw new Error(`the directory has ${directoryNames.join(" + ")} under ${codes}, the table ${names}`);
 }
 
+/** A row has the queries with the same answer, separated by " | ". */
 export const questions: readonly Question[] = readdirSync(new URL("questions", import.meta.url))
   .toSorted()
   .flatMap((file) =>
-    readTable(`questions/${file}`).map(({ query = "", state, expected = "", match, names }) => {
-      if (!/^(?:none|state [A-Z]{2})$/.test(expected)) assertDirectoryNames(expected, names);
-      return { kind: file.replace(/\.tsv$/, ""), query, state, expected, match };
-    }),
+    readTable(new URL(`questions/${file}`, import.meta.url)).flatMap(
+      ({ queries = "", state, expected = "", match, names }) => {
+        if (!/^(?:none|state [A-Z]{2})$/.test(expected)) assertDirectoryNames(expected, names);
+        const kind = file.replace(/\.tsv$/, "");
+        return queries.split(" | ").map((query) => ({ kind, query, state, expected, match }));
+      },
+    ),
   );
 
 /** One question for each name in the directory, with its exact spelling. */
@@ -53,19 +44,17 @@ export const directoryNameQuestions: readonly Question[] = [...new Set(namesByCo
 });
 
 /** One question for each name in an Indian script: in the language of the state, and in Hindi. */
-export const localNameQuestions: readonly Question[] = readTable(
-  "../../../src/geography/names/record/districts.tsv",
-).flatMap(({ district, state, localNames = "" }) => {
-  const stateCode = readStates().find(({ name }) => name === state)?.code;
-  const expected = emulatedDistricts.find((each) => each.stateCode === stateCode && each.name === district)?.code ?? "";
-  return localNames.split(" + ").map((text) => {
-    return { kind: "local-names", query: text.slice(text.indexOf(" ") + 1), expected, match: "exact" };
-  });
-});
+export const localNameQuestions: readonly Question[] = readRecord("districts").flatMap(
+  ({ lgdCode: expected = "", localNames = "" }) => {
+    return localNames.split(" + ").map((text) => {
+      return { kind: "local-names", query: text.slice(text.indexOf(" ") + 1), expected, match: "exact" };
+    });
+  },
+);
 
 /** By code: the spelling in another public list (the census of 2011, the election commission, ISO 3166-2, the press). */
 export const alternativeSpellings: ReadonlyMap<string, string> = new Map(
-  readTable("respelled.tsv").map(({ code = "", respelled: other = "", name }) => {
+  readTable(new URL("respelled.tsv", import.meta.url)).map(({ code = "", respelled: other = "", name }) => {
     assertDirectoryNames(code, name);
     if (other === name) throw new Error(`${name} is not respelled`);
     return [code, other];

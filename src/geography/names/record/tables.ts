@@ -1,6 +1,6 @@
 // Reads the tables of the public record, which README.md in this folder describes. Each table is read at its first use and
-// prepared for comparing names. In the bundle, the tables are in the program's folder, so the relative URL is the same.
-import { readTable } from "../../../core/package-files.ts";
+// prepared for comparing names.
+import { readRecord, type TableRow } from "../../../core/package-files.ts";
 import { groupByKey } from "../../group-by-key.ts";
 import { type NameForms, toNameForms } from "../name-forms.ts";
 
@@ -56,8 +56,6 @@ export function once<T>(create: () => T): () => T {
   };
 }
 
-const readRecord = (name: string) => readTable(new URL(`./${name}.tsv`, import.meta.url));
-
 const toNameWithForms = (name: string): NameWithForms => ({ name, forms: toNameForms(name) });
 
 const NAME = /^(.+) \((\w+)(?: (\d{4}))?, [\w-]+\)$/;
@@ -78,9 +76,9 @@ const readDistricts = once(() => readRecord("districts"));
 
 /** Returns the districts that have other names or towns in the record, by the current name of their state. */
 export const loadRecordedDistricts = once((): ReadonlyMap<string, readonly RecordedDistrict[]> => {
-  const named = readDistricts().filter(([, , otherNames, towns]) => otherNames !== "" || towns !== "");
+  const named = readDistricts().filter(({ otherNames, towns }) => otherNames ?? towns);
   return groupByKey(
-    named.map(([name = "", state = "", otherNames, towns]) => {
+    named.map(({ district: name = "", state = "", otherNames, towns }) => {
       const headquarters = parseNames(towns).map(({ kind, ...town }) => ({
         ...town,
         isHeadquarters: kind === "headquarters",
@@ -95,33 +93,41 @@ export const loadRecordedDistricts = once((): ReadonlyMap<string, readonly Recor
  */
 export function loadLocallyNamedDistricts(state: string): readonly LocallyNamedDistrict[] {
   const recorded = loadRecordedDistricts().get(state) ?? [];
-  const districts = readDistricts().filter(([, each]) => each === state);
-  return districts.map(([name = "", , , , localNames = ""]) => {
+  const districts = readDistricts().filter((each) => each["state"] === state);
+  return districts.map(({ district: name = "", localNames = "" }) => {
     const district = recorded.find((each) => each.name === name) ?? { ...toNameWithForms(name), names: [], towns: [] };
     const names = localNames.split(" + ").map((text) => text.slice(text.indexOf(" ") + 1));
     return { ...district, localNames: names.map(toNameWithForms) };
   });
 }
 
-/** Returns the recorded changes of districts by the current name of their state, in the order of the record. */
-export const loadNewDistricts = once(
-  (): ReadonlyMap<string, readonly NewDistrict[]> =>
-    groupByKey(
-      readRecord("new-districts").map(([district = "", state = "", status = "", year = "", partOf = ""]) => [
-        state,
-        {
-          ...toNameWithForms(district),
-          state,
-          status: status === "announced" || status === "abolished" ? status : "made",
-          year: Number(year),
-          partOf: partOf.split(" + ").filter((name) => name !== ""),
-        },
-      ]),
-    ),
-);
+const MADE_OF = /^(.+) \((\d{4}), [\w-]+\)$/;
+
+/** Returns the changes by which districts of today were made: "Krishna + West Godavari (2022, gazette-ap)". */
+const readMadeDistricts = (): readonly TableRow[] =>
+  readDistricts().flatMap(({ madeOf = "", ...district }) => {
+    const [, partOf, year] = MADE_OF.exec(madeOf) ?? [];
+    return year && partOf ? [{ ...district, status: "made", year, partOf }] : [];
+  });
+
+/** Returns the last change of each new or abolished district by the current name of its state, sorted by name. */
+export const loadNewDistricts = once((): ReadonlyMap<string, readonly NewDistrict[]> => {
+  const changes = [...readRecord("new-districts"), ...readMadeDistricts()].map(
+    ({ district = "", state = "", status, year, partOf = "" }): NewDistrict => ({
+      ...toNameWithForms(district),
+      state,
+      status: status === "announced" || status === "abolished" ? status : "made",
+      year: Number(year),
+      partOf: partOf.split(" + "),
+    }),
+  );
+  const toKey = ({ state, name }: NewDistrict): string => `${state}\t${name}`;
+  changes.sort((a, b) => (toKey(a) < toKey(b) ? -1 : Number(toKey(a) > toKey(b))));
+  return groupByKey(changes.map((change) => [change.state, change]));
+});
 
 export const loadRecordedStates = once((): readonly RecordedState[] =>
-  readRecord("states").map(([state = "", otherNames]) => ({
+  readRecord("states").map(({ state = "", otherNames }) => ({
     ...toNameWithForms(state),
     otherNames: parseNames(otherNames).map(({ kind, ...name }) => ({ ...name, isCode: kind === "code" })),
   })),

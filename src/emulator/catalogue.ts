@@ -1,26 +1,28 @@
-// Reads the tables of states and districts, and builds the playground's answers from them. The bundle contains the tables next to the
-// chunk, so their relative URL is the same.
-import { type DistrictsResponse, PLAYGROUND_CONTRACT } from "../../contract/playground.ts";
-import { readTable } from "../../core/package-files.ts";
+// Builds the playground's answers from the tables of states and districts (src/geography/names/record/README.md).
+import { type DistrictsResponse, PLAYGROUND_CONTRACT } from "../contract/playground.ts";
+import { readRecord } from "../core/package-files.ts";
 
 export type DistrictFacts = ReturnType<typeof readDistricts>[number];
 
-export const readStates = () =>
-  readTable(new URL("./lgd-states.tsv", import.meta.url)).map(([code = "", lgdCode = "", name = ""]) => ({
-    code,
-    lgdCode,
-    name,
-  }));
+const compare = (a: string, b: string): number => (a < b ? -1 : 1);
 
-export const readDistricts = () =>
-  readTable(new URL("./lgd-districts.tsv", import.meta.url)).map(
-    ([stateCode = "", code = "", name = "", mandalCount = ""]) => ({
-      stateCode,
-      code,
-      name,
-      mandalCount: Number(mandalCount),
-    }),
-  );
+/** Returns the states, sorted by code. */
+export const readStates = () =>
+  readRecord("states")
+    .map(({ code = "", lgdCode = "", state: name = "" }) => ({ code, lgdCode, name }))
+    .sort((a, b) => compare(a.code, b.code));
+
+/** Returns the districts, sorted by state code and name. */
+export function readDistricts() {
+  const stateCodes = new Map(readStates().map(({ code, name }) => [name, code]));
+  const toSortKey = ({ stateCode, name }: { readonly stateCode: string; readonly name: string }): string =>
+    `${stateCode} ${name.toLowerCase()}`;
+  return readRecord("districts")
+    .map(({ state = "", lgdCode: code = "", district: name = "", mandalCount }) => {
+      return { stateCode: stateCodes.get(state) ?? "", code, name, mandalCount: Number(mandalCount) };
+    })
+    .sort((a, b) => compare(toSortKey(a), toSortKey(b)));
+}
 
 const METADATA = {
   contract: PLAYGROUND_CONTRACT,

@@ -1,6 +1,10 @@
-// Collects every known name of a state's districts: the list's own names, and those of the public record for districts in the
-// list. Recorded districts are matched to the list by sound and similarity, because lists spell the same name in several ways.
-import type { DistrictRow } from "../districts.ts";
+// Collects all names of a state's districts, and finds them by their keys and letter pairs. The names come from the list, and from the
+// public record for districts in the list. Recorded districts are matched to the list by sound and similarity, because lists spell the
+// same name in several ways.
+import type { DistrictsResponse, State } from "../../contract/playground.ts";
+import type { Country } from "../country.ts";
+import { type DistrictRow, toDistrictRows } from "../districts.ts";
+import { groupByKey } from "../group-by-key.ts";
 import {
   hasSameSound,
   isDirection,
@@ -8,15 +12,21 @@ import {
   modifierInitials,
   type NameForms,
   nameSimilarity,
+  toLetterPairs,
   toNameForms,
 } from "./name-forms.ts";
-import type {
-  LocallyNamedDistrict,
-  NameWithForms,
-  OtherName,
-  OtherNameKind,
-  RecordedDistrict,
+import {
+  loadLocallyNamedDistricts,
+  loadNewDistricts,
+  loadRecordedDistricts,
+  type NameWithForms,
+  type NewDistrict,
+  type OtherName,
+  type OtherNameKind,
+  once,
+  type RecordedDistrict,
 } from "./record/tables.ts";
+import { findRecordedState } from "./resolve-state.ts";
 
 export type NameKind =
   | OtherNameKind
@@ -50,39 +60,38 @@ const MIN_INITIALS = 3;
  * once.
  */
 function matchRecordedDistricts<T extends RecordedDistrict>(recorded: readonly T[], list: readonly KnownName[]) {
-  const matchesByDistrict = new Map<T, RecordMatch>();
+  const matches = new Map<T, RecordMatch>();
   const all = recorded.flatMap(({ names }) => names.map(({ name }) => name));
+  const isUnambiguous = ({ name }: OtherName): boolean => all.indexOf(name) === all.lastIndexOf(name);
   const selectOwnName = (district: RecordedDistrict) => [district];
-  const selectUnambiguousNames = ({ names }: RecordedDistrict) =>
-    names.filter(({ name }) => all.indexOf(name) === all.lastIndexOf(name));
-  const selectSpelledNames = (district: RecordedDistrict) =>
-    selectUnambiguousNames(district).filter(({ kind }) => kind !== "short");
+  const selectOtherNames = ({ names }: RecordedDistrict) => names.filter(isUnambiguous);
+  const selectSpelledNames = ({ names }: RecordedDistrict) =>
+    names.filter((name) => name.kind !== "short" && isUnambiguous(name));
   const isSimilar = (a: NameForms, b: NameForms): boolean => nameSimilarity(a, b) >= MIN_SPELLING_SIMILARITY;
   const strategies = [
     { selectNames: selectOwnName, isMatch: isSameName },
     { selectNames: selectOwnName, isMatch: hasSameSound },
-    { selectNames: selectUnambiguousNames, isMatch: isSameName },
+    { selectNames: selectOtherNames, isMatch: isSameName },
     { selectNames: selectSpelledNames, isMatch: hasSameSound },
     { selectNames: selectOwnName, isMatch: isSimilar },
   ];
   for (const { selectNames, isMatch } of strategies) {
-    const matchedNames = new Set(Array.from(matchesByDistrict.values(), ({ listed }) => listed));
-    const found = recorded.flatMap((district) => {
-      if (matchesByDistrict.has(district)) return [];
+    const matched = new Set(Array.from(matches.values(), ({ listed }) => listed));
+    const free = list.filter((listed) => !matched.has(listed));
+    const candidates: [KnownName, { readonly district: T; readonly recordMatch: RecordMatch }][] = [];
+    for (const district of recorded) {
+      if (matches.has(district)) continue;
       const names: readonly (RecordedDistrict | OtherName)[] = selectNames(district);
-      const [recordMatch, ...otherMatches] = list.flatMap((listed): readonly RecordMatch[] => {
-        const matchedBy = matchedNames.has(listed)
-          ? undefined
-          : names.find(({ forms }) => isMatch(forms, listed.forms));
+      const [recordMatch, ...others] = free.flatMap((listed): readonly RecordMatch[] => {
+        const matchedBy = names.find(({ forms }) => isMatch(forms, listed.forms));
         return matchedBy === undefined ? [] : [{ listed, matchedBy }];
       });
-      return recordMatch === undefined || otherMatches.length > 0 ? [] : [{ district, target: recordMatch }];
-    });
-    for (const { district, target } of found)
-      if (!found.some((other) => other.district !== district && other.target.listed === target.listed))
-        matchesByDistrict.set(district, target);
+      if (recordMatch && others.length === 0) candidates.push([recordMatch.listed, { district, recordMatch }]);
+    }
+    for (const [candidate, ...rivals] of groupByKey(candidates).values())
+      if (candidate && rivals.length === 0) matches.set(candidate.district, candidate.recordMatch);
   }
-  return matchesByDistrict;
+  return matches;
 }
 
 /** Returns the former name that the list still uses; undefined if it uses the current name. */
@@ -141,10 +150,7 @@ function createFirstPartName({ row, name }: KnownName): readonly KnownName[] {
 }
 
 /** Returns the list's own names in the order of the list, then the others in Latin letters. */
-export function collectKnownNames(
-  rows: readonly DistrictRow[],
-  recorded: readonly RecordedDistrict[],
-): readonly KnownName[] {
+function collectNames(rows: readonly DistrictRow[], recorded: readonly RecordedDistrict[]): readonly KnownName[] {
   const listedNames = rows.map(
     (row): KnownName => ({ row, name: row.name, forms: toNameForms(row.name), match: "exact" }),
   );
@@ -156,20 +162,17 @@ export function collectKnownNames(
     ...listedNames,
     ...recordedNames,
     ...listedNames.flatMap(createFirstPartName),
-    ...listedNames.flatMap(createShortForms),
-    ...aliases.flatMap(createShortForms),
+    ...[...listedNames, ...aliases].flatMap(createShortForms),
   ];
 }
 
 /**
- * Returns the names in Indian scripts of the districts that have these known names. Each is the district's own name in another script,
- * unless the list has a former name of the district.
+ * Returns the names in Indian scripts of a state's districts. Each is the district's own name in another script, unless the list has a
+ * former name of the district.
  */
-export function collectLocalNames(
-  known: readonly KnownName[],
-  recorded: readonly LocallyNamedDistrict[],
-): readonly KnownName[] {
-  const listedNames = known.filter(({ match }) => match === "exact");
+function collectLocalNames({ names, recordedState }: NameIndex): readonly KnownName[] {
+  const listedNames = names.filter(({ match }) => match === "exact");
+  const recorded = loadLocallyNamedDistricts(recordedState);
   return [...matchRecordedDistricts(recorded, listedNames)].flatMap(([{ localNames }, recordMatch]) => {
     const { row } = recordMatch.listed;
     const former = formerNameInList(recordMatch);
@@ -180,4 +183,84 @@ export function collectLocalNames(
           : { ...name, row, match: "alias", kind: "later", since: former.since },
     );
   });
+}
+
+/** Names by the ways to find them. */
+export interface NameLookup {
+  readonly byKey: ReadonlyMap<string, readonly KnownName[]>;
+  readonly byPair: ReadonlyMap<string, readonly KnownName[]>;
+}
+
+function createLookup(names: readonly KnownName[]): NameLookup {
+  const byKey: [string, KnownName][] = [];
+  const byPair: [string, KnownName][] = [];
+  for (const name of names) for (const key of name.forms.keys) byKey.push([key, name]);
+  for (const name of names) {
+    if (name.isGenerated) continue;
+    for (const key of name.forms.soundKeys) byKey.push([key, name]);
+    for (const pair of toLetterPairs(name.forms)) byPair.push([pair, name]);
+  }
+  return { byKey: groupByKey(byKey), byPair: groupByKey(byPair) };
+}
+
+/** A state's districts, indexed by all their names. */
+export interface NameIndex {
+  readonly state: State;
+  /** The state's name in the public record; empty if it has none. */
+  readonly recordedState: string;
+  /** All names in Latin letters. */
+  readonly names: readonly KnownName[];
+  readonly latin: NameLookup;
+  /** Returns the lookup of the names in Indian scripts, which is created for the first query in one of these scripts. */
+  readonly getLocal: () => NameLookup;
+  /** Returns the recorded creations of the listed districts, by district code. */
+  readonly getCreations: () => ReadonlyMap<string, NewDistrict>;
+}
+
+function findCreations({ names, recordedState }: NameIndex): ReadonlyMap<string, NewDistrict> {
+  const candidates = names.filter(
+    ({ match, kind, isGenerated }) => match !== "headquarters" && kind !== "short" && isGenerated !== true,
+  );
+  const creations = new Map<string, NewDistrict>();
+  for (const change of loadNewDistricts().get(recordedState) ?? []) {
+    if (change.status !== "made") continue;
+    const listed =
+      candidates.find(({ forms }) => isSameName(change.forms, forms)) ??
+      candidates.find(({ forms }) => hasSameSound(change.forms, forms));
+    if (listed !== undefined) creations.set(listed.row.districtCode, change);
+  }
+  return creations;
+}
+
+function createIndex(state: State, country: Country): NameIndex {
+  const recordedState = findRecordedState(state)?.name ?? "";
+  const names = collectNames(toDistrictRows([state], country), loadRecordedDistricts().get(recordedState) ?? []);
+  const index: NameIndex = {
+    state,
+    recordedState,
+    names,
+    latin: createLookup(names),
+    getLocal: once(() => createLookup(collectLocalNames(index))),
+    getCreations: once(() => findCreations(index)),
+  };
+  return index;
+}
+
+const indexes = new WeakMap<DistrictsResponse, NameIndex>();
+
+/** Whether nothing remains to be indexed: the state's list is indexed or missing. */
+export function isIndexed({ code }: State, { lists }: Country): boolean {
+  const list = lists.get(code)?.value;
+  return list === undefined || indexes.has(list);
+}
+
+/** Returns the state's index, or undefined while its list is missing. */
+export function getIndex(state: State, country: Country): NameIndex | undefined {
+  const list = country.lists.get(state.code)?.value;
+  if (list === undefined) return undefined;
+  const cached = indexes.get(list);
+  if (cached?.state.name === state.name && cached.state.code === state.code) return cached;
+  const index = createIndex(state, country);
+  indexes.set(list, index);
+  return index;
 }

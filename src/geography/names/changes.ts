@@ -1,0 +1,78 @@
+// Compares the public record of created, abolished and announced districts with the lists.
+import type { State } from "../../contract/playground.ts";
+import type { Country } from "../country.ts";
+import type { DistrictRow } from "../districts.ts";
+import { hasSameSound, isSameName, toNameForms } from "./name-forms.ts";
+import { getIndex, type NameIndex } from "./name-index.ts";
+import { loadNewDistricts, loadRecordedDistricts, type NameWithForms, type NewDistrict } from "./record/tables.ts";
+import { findRecordedState } from "./resolve-state.ts";
+
+/**
+ * Entry of the public record for a name that the list does not contain: a change of districts, or the district whose headquarters
+ * it is.
+ */
+export type UnlistedPlace = { readonly state: State } & (
+  | { readonly change: NewDistrict; readonly headquartersOf?: undefined }
+  | { readonly headquartersOf: string; readonly change?: undefined }
+);
+
+const recordedChanges = (state: State): readonly NewDistrict[] =>
+  loadNewDistricts().get(findRecordedState(state)?.name ?? "") ?? [];
+
+const matches = ({ forms }: NameWithForms, other: NameWithForms): boolean =>
+  isSameName(forms, other.forms) || hasSameSound(forms, other.forms);
+
+/** Whether the list contains this district, under any name. */
+const isListed = (district: NameWithForms, { names }: NameIndex): boolean =>
+  names.some((name) => name.match !== "headquarters" && matches(district, name));
+
+/** Adds the year and the parents of a district that the public record contains as created. */
+export function withCreation<R extends DistrictRow>(row: R, country: Country): R {
+  const state = country.states.value.states.find(({ code }) => code === row.stateCode);
+  const creation = state && getIndex(state, country)?.getCreations().get(row.districtCode);
+  return creation === undefined ? row : { ...row, made: creation.year, partOf: creation.partOf.join(" + ") };
+}
+
+/** Whether the public record contains a district of this state that was created in this year or later. */
+export const hasCreations = (state: State, since: number): boolean =>
+  recordedChanges(state).some(({ status, year }) => status === "made" && year >= since);
+
+/** Returns the districts that were abolished or announced in this year or later and are not in the lists of these states. */
+export function findUnlistedChanges(states: readonly State[], since: number, country: Country): readonly string[] {
+  const unlisted = states.flatMap((state) => {
+    const changes = recordedChanges(state).filter(({ year }) => year >= since);
+    const index = changes.length > 0 ? getIndex(state, country) : undefined;
+    return changes.flatMap((change) => (index === undefined || isListed(change, index) ? [] : { ...change, state }));
+  });
+  return unlisted
+    .sort((one, other) => other.year - one.year)
+    .map(({ name, state, status, year }) => `${name} (${state.code}) ${status} ${year}`);
+}
+
+/** First and last year of the public record of created, abolished and announced districts. */
+export function recordedYears(): readonly [first: number, last: number] {
+  const years = [...loadNewDistricts().values()].flat().map(({ year }) => year);
+  return [Math.min(...years), Math.max(...years)];
+}
+
+/** Finds an entry of the public record for one of these names, if its state's list is known and does not contain it. */
+export function findUnlisted(texts: readonly string[], indexes: readonly NameIndex[]): UnlistedPlace | undefined {
+  const queried = texts.map((name) => ({ name, forms: toNameForms(name) }));
+  const isQueried = (name: NameWithForms): boolean => queried.some((each) => matches(each, name));
+  const findStateWithout = (district: NameWithForms, recordedState: string): State | undefined => {
+    const index = indexes.find((each) => each.recordedState === recordedState);
+    return index && !isListed(district, index) ? index.state : undefined;
+  };
+  let latest: UnlistedPlace | undefined;
+  for (const change of [...loadNewDistricts().values()].flat().filter(isQueried)) {
+    const state = findStateWithout(change, change.state);
+    if (state !== undefined && change.year >= (latest?.change?.year ?? 0)) latest = { state, change };
+  }
+  if (latest !== undefined) return latest;
+  for (const [recordedState, districts] of loadRecordedDistricts())
+    for (const district of districts.filter(({ towns }) => towns.some(isQueried))) {
+      const state = findStateWithout(district, recordedState);
+      if (state !== undefined) return { state, headquartersOf: district.name };
+    }
+  return undefined;
+}
