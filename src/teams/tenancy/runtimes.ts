@@ -146,7 +146,8 @@ export function createRuntimes<P, R>({ teams, now, maxTeams, factory }: Options<
     async getForLink(caller: CallerClaims, team: string | undefined): Promise<R | undefined> {
       const linked = { ...caller, clientId: "" };
       if (team === undefined) return getRuntimeWithoutTeam(linked, { why: "in none" });
-      const membership = (await findMemberships(caller)).find(({ name }) => name === team);
+      // Not from the cache: the links of a removed member stop working at once.
+      const membership = (await teams.findByCaller(caller, caller.groups)).find(({ name }) => name === team);
       return membership && (await getTeamRuntime(linked, membership));
     },
 
