@@ -2,11 +2,12 @@
 import { execFileSync } from "node:child_process";
 import { createHash } from "node:crypto";
 import { existsSync } from "node:fs";
-import { readdir, readFile } from "node:fs/promises";
+import { readdir } from "node:fs/promises";
 import { join } from "node:path";
 import { expect } from "vitest";
 import { test } from "../support/fixtures.ts";
 import { type Connection, connectionForTest } from "../support/mcp.ts";
+import { isInstalled, peakMegabytes } from "../support/process.ts";
 import { answer, flood, type Stub } from "../support/stub.ts";
 import { folderForTest } from "../support/temporary-folder.ts";
 import { stubEnv } from "./client.ts";
@@ -20,12 +21,6 @@ async function startServerFor(stub: Stub): Promise<{ connection: Connection; fol
   return { connection, folder };
 }
 
-/** Peak memory of the process so far, in MB. */
-async function peakMemory(pid: number): Promise<number> {
-  const kilobytes = /^VmHWM:\s+(\d+) kB$/m.exec(await readFile(`/proc/${pid}/status`, "utf8"))?.[1];
-  return (Number(kilobytes) * 1024) / MEGABYTE;
-}
-
 test.skipIf(!existsSync("/proc/self/status"))(
   "200 MB are downloaded in constant memory (needs /proc)",
   async ({ stub }) => {
@@ -35,25 +30,16 @@ test.skipIf(!existsSync("/proc/self/status"))(
     stub.expect(flood(200, chunk, 20 * MEGABYTE), flood(200, chunk, size, { "content-length": String(size) }));
     // The first download loads the code that every download needs.
     await connection.callTool("download_asset", { assetId: "small" });
-    const before = await peakMemory(connection.pid);
+    const before = await peakMegabytes(connection.pid);
     const { structured } = await connection.callTool("download_asset", { assetId: "large" });
     const hash = createHash("sha256");
     for (let at = 0; at < size; at += chunk.length) hash.update(chunk.subarray(0, size - at));
     expect(structured).toMatchObject({ bytes: size, sha256: hash.digest("hex"), path: join(folder, "large") });
-    expect((await peakMemory(connection.pid)) - before).toBeLessThan(60);
+    expect((await peakMegabytes(connection.pid)) - before).toBeLessThan(60);
   },
 );
 
-const hasPrlimit = (): boolean => {
-  try {
-    execFileSync(PRLIMIT, ["--version"]);
-    return true;
-  } catch {
-    return false;
-  }
-};
-
-test.skipIf(!hasPrlimit())(
+test.skipIf(!isInstalled(PRLIMIT))(
   "a full disk is reported, nothing remains on it, and the server keeps running (needs prlimit)",
   async ({ stub }) => {
     const { connection, folder } = await startServerFor(stub);
