@@ -14,8 +14,10 @@ import {
 } from "../../support/terminal.ts";
 import { client, nothing, readStatus, refusedClient, storeLogin, test } from "./session.ts";
 
+const terminalTest = test.skipIf(!hasTerminals);
+
 describeWithKeychain(withTerminalNote("login on a terminal"), () => {
-  test.skipIf(!hasTerminals)(
+  terminalTest(
     "login on a terminal asks for every setting and shows all of them except the secret",
     async ({ session, stub }) => {
       const terminal = runOnTerminal(session.env, ["login"]);
@@ -32,7 +34,7 @@ describeWithKeychain(withTerminalNote("login on a terminal"), () => {
     },
   );
 
-  test.skipIf(!hasTerminals)(
+  terminalTest(
     "login on a terminal accepts everything pasted at once, without showing the secret",
     async ({ session, stub }) => {
       const terminal = runOnTerminal(session.env, ["login"]);
@@ -44,20 +46,17 @@ describeWithKeychain(withTerminalNote("login on a terminal"), () => {
     },
   );
 
-  test.skipIf(!hasTerminals)(
-    "login on a terminal asks only for the settings that the flags omit",
-    async ({ session, stub }) => {
-      const flags = ["--base-url", stub.baseUrl, "--client-id", client.clientId, "--workspace-id", "micws_1"];
-      // With --secret-stdin on a terminal, the user is asked for the secret, which is not shown.
-      const terminal = runOnTerminal(session.env, ["login", ...flags, "--secret-stdin"]);
-      await terminal.answer("Client secret", client.clientSecret + ENTER);
-      expect(await terminal.exit).toBe(0);
-      expect(terminal.screen()).not.toMatch(/Base URL|Client id|Default workspace/);
-      expect(terminal.screen()).not.toContain(client.clientSecret);
-    },
-  );
+  terminalTest("login on a terminal asks only for the settings that the flags omit", async ({ session, stub }) => {
+    const flags = ["--base-url", stub.baseUrl, "--client-id", client.clientId, "--workspace-id", "micws_1"];
+    // With --secret-stdin on a terminal, the user is asked for the secret, which is not shown.
+    const terminal = runOnTerminal(session.env, ["login", ...flags, "--secret-stdin"]);
+    await terminal.answer("Client secret", client.clientSecret + ENTER);
+    expect(await terminal.exit).toBe(0);
+    expect(terminal.screen()).not.toMatch(/Base URL|Client id|Default workspace/);
+    expect(terminal.screen()).not.toContain(client.clientSecret);
+  });
 
-  test.skipIf(!hasTerminals).for([
+  terminalTest.for([
     ["Ctrl-C", CTRL_C],
     ["Ctrl-D", CTRL_D],
   ] as const)("login on a terminal stores nothing if the user leaves with %s", async ([_, keys], { session }) => {
@@ -71,7 +70,7 @@ describeWithKeychain(withTerminalNote("login on a terminal"), () => {
     expect(await readStatus(session)).toMatchObject(nothing);
   });
 
-  test.skipIf(!hasTerminals)(
+  terminalTest(
     "login on a terminal asks again for invalid values, and stores nothing that is refused",
     async ({ session, stub }) => {
       stub.respondToToken(() => refusedClient);
@@ -91,7 +90,7 @@ describeWithKeychain(withTerminalNote("login on a terminal"), () => {
     },
   );
 
-  test.skipIf(!hasTerminals)(
+  terminalTest(
     "login on a terminal does not ask again after a paste of all values, because the secret would be shown",
     async ({ session }) => {
       const terminal = runOnTerminal(session.env, ["login"]);
@@ -103,7 +102,7 @@ describeWithKeychain(withTerminalNote("login on a terminal"), () => {
     },
   );
 
-  test.skipIf(!hasTerminals)(
+  terminalTest(
     "login on a terminal offers the stored values, but none of them for another API",
     async ({ session }) => {
       const [stub, other] = [await stubForTest(), await stubForTest()];
