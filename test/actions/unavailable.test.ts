@@ -83,26 +83,30 @@ test("actions are refused if the state folder is a file", async () => {
   await expectAccepted(stub, server);
 });
 
-test.skipIf(!canMount)(`actions are refused on a read-only disk${unlessMounted}`, async () => {
+const remountReadOnly = (folder: string) => `mount --bind ${folder} ${folder} && mount -o remount,ro,bind ${folder}`;
+const createJournalIn = async (folder: string) => await (await openSqlite(folder)).close();
+const nothing = async () => undefined;
+test.skipIf(!canMount).each([
+  ["a read-only disk", nothing, remountReadOnly, /EROFS|read-?only/i, /writable|MIC_STATE_DIR/],
+  [
+    "a disk with a journal that is now read-only",
+    createJournalIn,
+    remountReadOnly,
+    /EROFS|read-?only/i,
+    /writable|MIC_STATE_DIR/,
+  ],
+  [
+    "a full disk",
+    nothing,
+    (folder: string) => `mount -t tmpfs -o size=16k tmpfs ${folder}`,
+    /full|ENOSPC|I\/O/i,
+    /^Ask the user to free space/,
+  ],
+] as const)(`actions are refused on %s${unlessMounted}`, async (_what, prepare, mount, message, next) => {
   const stateDir = await folderForTest();
-  const under = mountCommand(`mount --bind ${stateDir} ${stateDir} && mount -o remount,ro,bind ${stateDir}`);
-  const { stub, server } = await startProcess({ MIC_STATE_DIR: stateDir }, under);
-  await expectRefused(stub, server, /EROFS|read-?only/i, /writable|MIC_STATE_DIR/);
-});
-
-test.skipIf(!canMount)(`actions are refused if an existing journal has become read-only${unlessMounted}`, async () => {
-  const stateDir = await folderForTest();
-  await (await openSqlite(stateDir)).close();
-  const under = mountCommand(`mount --bind ${stateDir} ${stateDir} && mount -o remount,ro,bind ${stateDir}`);
-  const { stub, server } = await startProcess({ MIC_STATE_DIR: stateDir }, under);
-  await expectRefused(stub, server, /EROFS|read-?only/i, /writable|MIC_STATE_DIR/);
-});
-
-test.skipIf(!canMount)(`actions are refused on a disk that is full from the start${unlessMounted}`, async () => {
-  const stateDir = await folderForTest();
-  const under = mountCommand(`mount -t tmpfs -o size=16k tmpfs ${stateDir}`);
-  const { stub, server } = await startProcess({ MIC_STATE_DIR: stateDir }, under);
-  await expectRefused(stub, server, /full|ENOSPC|I\/O/i, /^Ask the user to free space/);
+  await prepare(stateDir);
+  const { stub, server } = await startProcess({ MIC_STATE_DIR: stateDir }, mountCommand(mount(stateDir)));
+  await expectRefused(stub, server, message, next);
 });
 
 test.skipIf(!canMount)(`actions are refused on a disk that fills up${unlessMounted}`, async () => {
