@@ -1,7 +1,6 @@
 // Tests the audit table: each action, refusal, download and change of a team has a row with the request's trace id. It contains
 // none of the content that was sent. If a row cannot be written, only the end of an action fails.
 import { expect, onTestFinished, test, vi } from "vitest";
-import { loadTelemetry } from "../../src/cli/telemetry.ts";
 import { type Caller, callerId } from "../../src/teams/caller.ts";
 import { createEncryption, readSecretKeys } from "../../src/teams/encryption.ts";
 import { Service } from "../emulator/service.ts";
@@ -9,7 +8,7 @@ import { createJobBodyForFile, FILE } from "../emulator/work.ts";
 import { connectLegacyClient, createModernClient, resultOf } from "../mcp/http/raw-client.ts";
 import { createManualClock, emulatorForTest } from "../support/emulator.ts";
 import { AGENT } from "../support/identity-provider.ts";
-import { receiverForTest } from "../telemetry/receiver.ts";
+import { loadTelemetryForTest, receiverForTest } from "../telemetry/receiver.ts";
 import { connectCaller, createCaller, environmentForTest, instanceForTest } from "./deployment.ts";
 import { createAssetTicket } from "./file-server.ts";
 import { databaseForTest, describeWithDeployment, describeWithPostgres } from "./services.ts";
@@ -111,9 +110,7 @@ describeWithPostgres("the audit of callers", (postgres) => {
 
   test("an audit row has the trace id of telemetry if telemetry is on", async () => {
     const receiver = await receiverForTest();
-    for (const [name, value] of Object.entries(receiver.env)) vi.stubEnv(name, value);
-    onTestFinished(() => void vi.unstubAllEnvs());
-    const startTelemetry = await loadTelemetry(process.env, { hasPort: true });
+    const startTelemetry = await loadTelemetryForTest(receiver);
     const stderr = vi.spyOn(process.stderr, "write").mockReturnValue(true);
     onTestFinished(() => void stderr.mockRestore());
     const { rows, clientOf: connectClient, calls, instance } = await setUp({ startTelemetry });

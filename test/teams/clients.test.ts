@@ -98,16 +98,3 @@ test("a step-up requests the scopes of the sign-in again, so a provider that req
   expect(first.split(" ")).toEqual(expect.arrayContaining(["openid", "mic:read"]));
   expect(second.split(" ")).toEqual(expect.arrayContaining(["openid", "mic:read", "mic:act"]));
 });
-
-test("two users of the same client are two callers", async () => {
-  const { url, provider, calls } = await deploymentForTest();
-  for (const userName of ["alice", "bob"]) {
-    const { client } = await connectSignedIn(
-      url,
-      "modern",
-      createTestUser(provider, { registration: "its id", name: userName }),
-    );
-    await client.callTool(lookCall);
-  }
-  expect(new Set(calls.map(({ caller }) => caller.id)).size).toBe(2);
-});

@@ -1,7 +1,7 @@
 // Tests failures and changes of the identity provider. If a token cannot be verified, the response is 503 and never 401, because
 // clients discard their tokens after a 401.
 import { generateKeyPair, SignJWT } from "jose";
-import { describe, expect, onTestFinished, test, vi } from "vitest";
+import { expect, onTestFinished, test, vi } from "vitest";
 import { createModernClient, get, resultOf } from "../mcp/http/raw-client.ts";
 import { DEPLOYMENT } from "../support/identity-provider.ts";
 import { type DeploymentOptions, deploymentForTest, providerForTest } from "./in-process-deployment.ts";
@@ -35,29 +35,27 @@ async function setUp({ tokens, ...options }: DeploymentOptions = {}) {
   };
 }
 
-describe("a provider that is down at the start", () => {
-  test("while the provider is down at the start, calls and documents get 503 with Retry-After and the instance is not ready", async () => {
-    const { statusOf, call, token, getPath, provider, calls } = await setUp();
-    const good = await token();
-    await provider.stop();
-    const { status, headers, messages } = await call(good).answer;
-    expect([status, headers["retry-after"], headers["www-authenticate"]]).toEqual([503, "5", undefined]);
-    expect(messages[0]?.error?.message).toMatch(/identity provider/);
-    const document = await getPath("/.well-known/oauth-protected-resource/mcp");
-    expect([document.status, document.headers["retry-after"]]).toEqual([503, "5"]);
-    const { status: readiness, body } = await getPath("/readyz");
-    expect([readiness, body]).toEqual([503, expect.stringMatching(/"not ready".*identity provider/)]);
-    expect(calls).toEqual([]);
-    await provider.start();
-    expect((await getPath("/readyz")).status).toBe(200);
-    expect(await statusOf(good)).toBe(200);
-  });
+test("while the provider is down at the start, calls and documents get 503 with Retry-After and the instance is not ready", async () => {
+  const { statusOf, call, token, getPath, provider, calls } = await setUp();
+  const good = await token();
+  await provider.stop();
+  const { status, headers, messages } = await call(good).answer;
+  expect([status, headers["retry-after"], headers["www-authenticate"]]).toEqual([503, "5", undefined]);
+  expect(messages[0]?.error?.message).toMatch(/identity provider/);
+  const document = await getPath("/.well-known/oauth-protected-resource/mcp");
+  expect([document.status, document.headers["retry-after"]]).toEqual([503, "5"]);
+  const { status: readiness, body } = await getPath("/readyz");
+  expect([readiness, body]).toEqual([503, expect.stringMatching(/"not ready".*identity provider/)]);
+  expect(calls).toEqual([]);
+  await provider.start();
+  expect((await getPath("/readyz")).status).toBe(200);
+  expect(await statusOf(good)).toBe(200);
+});
 
-  test("a request without a token gets 401 even while the provider is down", async () => {
-    const { url, provider } = await setUp();
-    await provider.stop();
-    expect((await createModernClient(url).call(1, "look", {}).answer).status).toBe(401);
-  });
+test("a request without a token gets 401 even while the provider is down", async () => {
+  const { url, provider } = await setUp();
+  await provider.stop();
+  expect((await createModernClient(url).call(1, "look", {}).answer).status).toBe(401);
 });
 
 test("while the provider is down, known keys stay valid for hours and an unknown key gets 503", async () => {
@@ -77,86 +75,76 @@ test("while the provider is down, known keys stay valid for hours and an unknown
   expect((await getPath("/readyz")).status).toBe(200);
 });
 
-describe("keys that change", () => {
-  test("a new key is found with its first token, and tokens of a withdrawn key are refused when they are not cached anymore", async () => {
-    const { statusOf, token, advance, provider } = await setUp();
-    const [old, oldOfBob] = [await token(), await token({ subject: "bob" })];
-    expect(await statusOf(old)).toBe(200);
-    await provider.rotateKeys();
-    advance(31_000);
-    expect(await statusOf(await token({ subject: "carol" }))).toBe(200);
-    // Bob's token arrives after the keys were read. Only the next read shows whether the provider has withdrawn its key.
-    expect([await statusOf(oldOfBob), await statusOf(old)]).toEqual([503, 200]);
-    advance(31_000);
-    expect([await statusOf(oldOfBob), await statusOf(old)]).toEqual([401, 503]);
-    advance(31_000);
-    expect(await statusOf(old)).toBe(401);
-  });
+test("a new key is found with its first token, and tokens of a withdrawn key are refused when they are not cached anymore", async () => {
+  const { statusOf, token, advance, provider } = await setUp();
+  const [old, oldOfBob] = [await token(), await token({ subject: "bob" })];
+  expect(await statusOf(old)).toBe(200);
+  await provider.rotateKeys();
+  advance(31_000);
+  expect(await statusOf(await token({ subject: "carol" }))).toBe(200);
+  // Bob's token arrives after the keys were read. Only the next read shows whether the provider has withdrawn its key.
+  expect([await statusOf(oldOfBob), await statusOf(old)]).toEqual([503, 200]);
+  advance(31_000);
+  expect([await statusOf(oldOfBob), await statusOf(old)]).toEqual([401, 503]);
+  advance(31_000);
+  expect(await statusOf(old)).toBe(401);
+});
 
-  test("right after a forged key id, valid tokens of a new key get 503 with Retry-After, never 401, and 200 after that delay", async () => {
-    const {
-      statusOf,
-      call,
-      token,
-      forged: forgedToken,
-      advance,
-      provider,
-      requestsTo: countRequestsTo,
-    } = await setUp();
-    expect(await statusOf(await token())).toBe(200);
-    advance(31_000);
-    expect(await statusOf(await forgedToken("unknown-key"))).toBe(401);
-    await provider.rotateKeys();
-    const ofNewKey = await token({ subject: "carol" });
-    advance(2_000);
-    const { status, headers, body } = await call(ofNewKey).answer;
-    expect([status, headers["retry-after"], headers["www-authenticate"]]).toEqual([503, "28", undefined]);
-    expect(body).toContain("Try again in 28 s");
-    // More forged tokens neither extend the delay nor cause more reads.
-    for (let second = 0; second < 27; second++) {
-      advance(1_000);
-      expect(await statusOf(await forgedToken(`unknown-key-${second}`))).toBe(503);
-    }
-    expect([await statusOf(ofNewKey), countRequestsTo(KEYS_PATH)]).toEqual([503, 2]);
+test("right after a forged key id, valid tokens of a new key get 503 with Retry-After, never 401, and 200 after that delay", async () => {
+  const { statusOf, call, token, forged: forgedToken, advance, provider, requestsTo: countRequestsTo } = await setUp();
+  expect(await statusOf(await token())).toBe(200);
+  advance(31_000);
+  expect(await statusOf(await forgedToken("unknown-key"))).toBe(401);
+  await provider.rotateKeys();
+  const ofNewKey = await token({ subject: "carol" });
+  advance(2_000);
+  const { status, headers, body } = await call(ofNewKey).answer;
+  expect([status, headers["retry-after"], headers["www-authenticate"]]).toEqual([503, "28", undefined]);
+  expect(body).toContain("Try again in 28 s");
+  // More forged tokens neither extend the delay nor cause more reads.
+  for (let second = 0; second < 27; second++) {
     advance(1_000);
-    expect([await statusOf(ofNewKey), countRequestsTo(KEYS_PATH)]).toEqual([200, 3]);
-  });
+    expect(await statusOf(await forgedToken(`unknown-key-${second}`))).toBe(503);
+  }
+  expect([await statusOf(ofNewKey), countRequestsTo(KEYS_PATH)]).toEqual([503, 2]);
+  advance(1_000);
+  expect([await statusOf(ofNewKey), countRequestsTo(KEYS_PATH)]).toEqual([200, 3]);
+});
 
-  test("a token of a withdrawn key gets 401 after the next read, even if forged tokens cause every read", async () => {
-    const { statusOf, token, forged: forgedToken, advance, provider, requestsTo: countRequestsTo } = await setUp();
-    const withdrawn = await token();
-    await provider.rotateKeys();
-    expect(await statusOf(await forgedToken("unknown-key"))).toBe(401);
-    expect(await statusOf(withdrawn)).toBe(503);
-    advance(30_000);
-    expect(await statusOf(await forgedToken("unknown-key-2"))).toBe(401);
-    expect([await statusOf(withdrawn), countRequestsTo(KEYS_PATH)]).toEqual([401, 2]);
-  });
+test("a token of a withdrawn key gets 401 after the next read, even if forged tokens cause every read", async () => {
+  const { statusOf, token, forged: forgedToken, advance, provider, requestsTo: countRequestsTo } = await setUp();
+  const withdrawn = await token();
+  await provider.rotateKeys();
+  expect(await statusOf(await forgedToken("unknown-key"))).toBe(401);
+  expect(await statusOf(withdrawn)).toBe(503);
+  advance(30_000);
+  expect(await statusOf(await forgedToken("unknown-key-2"))).toBe(401);
+  expect([await statusOf(withdrawn), countRequestsTo(KEYS_PATH)]).toEqual([401, 2]);
+});
 
-  test("a provider that returns no keys is asked again after 5 s at the earliest", async () => {
-    const { statusOf, token, forged: forgedToken, advance, provider, requestsTo: countRequestsTo } = await setUp();
-    expect(await statusOf(await token())).toBe(200);
-    provider.failAt("/jwks");
-    advance(31_000);
-    for (let at = 0; at < 10; at++) expect(await statusOf(await forgedToken(`key-${at}x`))).toBe(503);
-    expect(countRequestsTo(KEYS_PATH)).toBe(2);
-    advance(5_000);
-    expect(await statusOf(await forgedToken("unknown-key"))).toBe(503);
-    expect(countRequestsTo(KEYS_PATH)).toBe(3);
-  });
+test("a provider that returns no keys is asked again after 5 s at the earliest", async () => {
+  const { statusOf, token, forged: forgedToken, advance, provider, requestsTo: countRequestsTo } = await setUp();
+  expect(await statusOf(await token())).toBe(200);
+  provider.failAt("/jwks");
+  advance(31_000);
+  for (let at = 0; at < 10; at++) expect(await statusOf(await forgedToken(`key-${at}x`))).toBe(503);
+  expect(countRequestsTo(KEYS_PATH)).toBe(2);
+  advance(5_000);
+  expect(await statusOf(await forgedToken("unknown-key"))).toBe(503);
+  expect(countRequestsTo(KEYS_PATH)).toBe(3);
+});
 
-  test("known keys are read again in the background, so a withdrawn key does not stay valid", async () => {
-    const { statusOf, token, advance, provider, requestsTo: countRequestsTo } = await setUp();
-    const long = await token({ seconds: 86_400 });
-    expect(await statusOf(long)).toBe(200);
-    await provider.rotateKeys();
-    advance(11 * MINUTE_MS);
-    // This request is verified with the known keys, and triggers the read.
-    expect(await statusOf(long)).toBe(200);
-    await expect.poll(() => countRequestsTo(KEYS_PATH)).toBe(2);
-    advance(2 * MINUTE_MS);
-    expect(await statusOf(long)).toBe(401);
-  });
+test("known keys are read again in the background, so a withdrawn key does not stay valid", async () => {
+  const { statusOf, token, advance, provider, requestsTo: countRequestsTo } = await setUp();
+  const long = await token({ seconds: 86_400 });
+  expect(await statusOf(long)).toBe(200);
+  await provider.rotateKeys();
+  advance(11 * MINUTE_MS);
+  // This request is verified with the known keys, and triggers the read.
+  expect(await statusOf(long)).toBe(200);
+  await expect.poll(() => countRequestsTo(KEYS_PATH)).toBe(2);
+  advance(2 * MINUTE_MS);
+  expect(await statusOf(long)).toBe(401);
 });
 
 test("concurrent requests of several callers read the provider's keys once", async () => {
@@ -182,32 +170,30 @@ test("provider metadata of another issuer is refused with an error that has both
   expect([status, body]).toEqual([503, expect.stringContaining("MIC_AUTH_ISSUER must be identical to it")]);
 });
 
-describe("introspection", () => {
-  const opaque = (groups: readonly string[] = []) =>
-    setUp({
-      provider: { format: "opaque", groupsOf: () => groups },
-      tokens: { tokens: "introspection", client: DEPLOYMENT },
-    });
-
-  test("introspection is requested once in 30 s for a valid token", async () => {
-    const { statusOf, advance, provider, resource, calls, requestsTo: countRequestsTo } = await opaque(["red"]);
-    const token = await provider.fetchRobotToken(resource);
-    for (let round = 0; round < 3; round++) expect(await statusOf(token)).toBe(200);
-    expect(countRequestsTo(INTROSPECTION_PATH)).toBe(1);
-    expect(calls[0]?.caller).toMatchObject({ subject: "client:robot", clientId: "robot", groups: ["red"] });
-    advance(31_000);
-    expect([await statusOf(token), countRequestsTo(INTROSPECTION_PATH)]).toEqual([200, 2]);
+const opaque = (groups: readonly string[] = []) =>
+  setUp({
+    provider: { format: "opaque", groupsOf: () => groups },
+    tokens: { tokens: "introspection", client: DEPLOYMENT },
   });
 
-  test("introspection is requested once in 10 s for an invalid token, and invalid tokens evict no valid one from the cache", async () => {
-    const { statusOf, advance, provider, resource, requestsTo: countRequestsTo } = await opaque();
-    advance(0);
-    const good = await provider.fetchRobotToken(resource);
-    expect([await statusOf(good), countRequestsTo(INTROSPECTION_PATH)]).toEqual([200, 1]);
-    for (let round = 0; round < 50; round++) expect(await statusOf("unknown")).toBe(401);
-    expect([await statusOf(good), countRequestsTo(INTROSPECTION_PATH)]).toEqual([200, 2]);
-    advance(10_001);
-    expect([await statusOf("unknown"), countRequestsTo(INTROSPECTION_PATH)]).toEqual([401, 3]);
-    expect(await statusOf(await provider.fetchRobotToken(resource))).toBe(200);
-  });
+test("introspection is requested once in 30 s for a valid token", async () => {
+  const { statusOf, advance, provider, resource, calls, requestsTo: countRequestsTo } = await opaque(["red"]);
+  const token = await provider.fetchRobotToken(resource);
+  for (let round = 0; round < 3; round++) expect(await statusOf(token)).toBe(200);
+  expect(countRequestsTo(INTROSPECTION_PATH)).toBe(1);
+  expect(calls[0]?.caller).toMatchObject({ subject: "client:robot", clientId: "robot", groups: ["red"] });
+  advance(31_000);
+  expect([await statusOf(token), countRequestsTo(INTROSPECTION_PATH)]).toEqual([200, 2]);
+});
+
+test("introspection is requested once in 10 s for an invalid token, and invalid tokens evict no valid one from the cache", async () => {
+  const { statusOf, advance, provider, resource, requestsTo: countRequestsTo } = await opaque();
+  advance(0);
+  const good = await provider.fetchRobotToken(resource);
+  expect([await statusOf(good), countRequestsTo(INTROSPECTION_PATH)]).toEqual([200, 1]);
+  for (let round = 0; round < 50; round++) expect(await statusOf("unknown")).toBe(401);
+  expect([await statusOf(good), countRequestsTo(INTROSPECTION_PATH)]).toEqual([200, 2]);
+  advance(10_001);
+  expect([await statusOf("unknown"), countRequestsTo(INTROSPECTION_PATH)]).toEqual([401, 3]);
+  expect(await statusOf(await provider.fetchRobotToken(resource))).toBe(200);
 });

@@ -1,20 +1,17 @@
 // Tests what an operator learns about refused requests: a log line a minute for each reason, with the token's values and the required
 // values, and never the token or its subject.
-import { expect, onTestFinished, test, vi } from "vitest";
-import { loadTelemetry } from "../../src/cli/telemetry.ts";
+import { expect, test } from "vitest";
 import { createRedactor } from "../../src/credentials/redaction.ts";
 import { createModernClient } from "../mcp/http/raw-client.ts";
 import type { TokenOptions } from "../support/identity-provider.ts";
-import { receiverForTest } from "../telemetry/receiver.ts";
+import { loadTelemetryForTest, receiverForTest } from "../telemetry/receiver.ts";
 import { deploymentForTest } from "./in-process-deployment.ts";
 
 /** Starts a deployment, and collects the lines of its log at `warn`, and the counted reasons. */
 async function setUp() {
   const lines: Readonly<Record<string, unknown>>[] = [];
   const receiver = await receiverForTest();
-  for (const [name, value] of Object.entries(receiver.env)) vi.stubEnv(name, value);
-  onTestFinished(() => void vi.unstubAllEnvs());
-  const startTelemetry = await loadTelemetry(process.env, { hasPort: true });
+  const startTelemetry = await loadTelemetryForTest(receiver);
   let nowMs = 0;
   const noop = (): void => undefined;
   const warn = (facts: object, message: string) => void lines.push({ message, ...facts });

@@ -1,5 +1,5 @@
 // Tests a caller's rights, which the token's scopes give: a call that needs more is refused and names the scopes.
-import { describe, expect, onTestFinished, test } from "vitest";
+import { expect, onTestFinished, test } from "vitest";
 import { createCallerService } from "../../src/teams/commands/serve.ts";
 import { connectLegacyClient, createModernClient, post, resultOf } from "../mcp/http/raw-client.ts";
 import { composeForTest } from "../support/compose.ts";
@@ -15,36 +15,34 @@ const challengeIn = ({ status, headers }: { status: number; headers: NodeJS.Dict
 ];
 const toolCall = (name: string) => ({ jsonrpc: "2.0", method: "tools/call", params: { name, arguments: {} } });
 
-describe("with mic:read only", () => {
-  const READ = { scope: "mic:read" };
+const READ = { scope: "mic:read" };
 
-  test("an action without mic:act is 403 with all scopes that it needs, in any revision, in a batch or without an id", async () => {
-    const { connectAs, url, bearer, calls } = await deploymentForTest();
-    const modern = await connectAs(READ);
-    expect(challengeIn(await modern.call(1, "act", {}).answer)).toEqual(STEP_UP_RESPONSE);
-    const { headers } = await connectLegacyClient(url, {}, await bearer(READ));
-    const act = { ...toolCall("act"), id: 1 };
-    for (const body of [act, [{ ...toolCall("look"), id: 2 }, act], toolCall("act")])
-      expect(challengeIn(await post(url, body, headers).answer)).toEqual(STEP_UP_RESPONSE);
-    expect(calls).toEqual([]);
-    await resultOf(modern.call(2, "look", {}), 2);
-  });
+test("an action without mic:act is 403 with all scopes that it needs, in any revision, in a batch or without an id", async () => {
+  const { connectAs, url, bearer, calls } = await deploymentForTest();
+  const modern = await connectAs(READ);
+  expect(challengeIn(await modern.call(1, "act", {}).answer)).toEqual(STEP_UP_RESPONSE);
+  const { headers } = await connectLegacyClient(url, {}, await bearer(READ));
+  const act = { ...toolCall("act"), id: 1 };
+  for (const body of [act, [{ ...toolCall("look"), id: 2 }, act], toolCall("act")])
+    expect(challengeIn(await post(url, body, headers).answer)).toEqual(STEP_UP_RESPONSE);
+  expect(calls).toEqual([]);
+  await resultOf(modern.call(2, "look", {}), 2);
+});
 
-  test("a header that names another tool than the body does not change the required scopes", async () => {
-    const { url, bearer, calls } = await deploymentForTest();
-    const names = { "mcp-protocol-version": "2026-07-28", "mcp-method": "tools/call", "mcp-name": "look" };
-    const { status } = await post(url, { ...toolCall("act"), id: 1 }, { ...(await bearer(READ)), ...names }).answer;
-    expect(status).toBe(403);
-    expect(calls).toEqual([]);
-  });
+test("a header that names another tool than the body does not change the required scopes", async () => {
+  const { url, bearer, calls } = await deploymentForTest();
+  const names = { "mcp-protocol-version": "2026-07-28", "mcp-method": "tools/call", "mcp-name": "look" };
+  const { status } = await post(url, { ...toolCall("act"), id: 1 }, { ...(await bearer(READ)), ...names }).answer;
+  expect(status).toBe(403);
+  expect(calls).toEqual([]);
+});
 
-  test("canceling a task needs mic:act and reading it does not, and all tools are listed so that a client can step up", async () => {
-    const modern = await (await deploymentForTest()).connectAs(READ);
-    expect((await modern.request(1, "tasks/cancel", { taskId: "x" }).answer).status).toBe(403);
-    expect((await modern.request(2, "tasks/get", { taskId: "x" }).answer).status).not.toBe(403);
-    expect(await resultOf(modern.request(3, "tools/list"), 3)).toMatchObject({
-      tools: [{ name: "look" }, { name: "act" }, { name: "wait" }],
-    });
+test("canceling a task needs mic:act and reading it does not, and all tools are listed so that a client can step up", async () => {
+  const modern = await (await deploymentForTest()).connectAs(READ);
+  expect((await modern.request(1, "tasks/cancel", { taskId: "x" }).answer).status).toBe(403);
+  expect((await modern.request(2, "tasks/get", { taskId: "x" }).answer).status).not.toBe(403);
+  expect(await resultOf(modern.request(3, "tools/list"), 3)).toMatchObject({
+    tools: [{ name: "look" }, { name: "act" }, { name: "wait" }],
   });
 });
 
