@@ -1,5 +1,5 @@
 // Tests which variables turn telemetry on; an invalid value turns it off with a warning on stderr.
-import { describe, expect, test } from "vitest";
+import { expect, test } from "vitest";
 import { isTelemetryRequested } from "../../src/telemetry/port.ts";
 import { readTelemetrySettings } from "../../src/telemetry/settings.ts";
 import { connectClient } from "./client.ts";
@@ -21,40 +21,38 @@ test.each([
   expect(isTelemetryRequested(environment)).toBe(expected);
 });
 
-describe("exported signals", () => {
-  const signals = (environment: NodeJS.ProcessEnv, hasPort = false) => {
-    const { settings } = readTelemetrySettings(environment, { hasPort });
-    return [settings?.traces, settings?.metrics, settings?.logs];
+const signals = (environment: NodeJS.ProcessEnv, hasPort = false) => {
+  const { settings } = readTelemetrySettings(environment, { hasPort });
+  return [settings?.traces, settings?.metrics, settings?.logs];
+};
+
+test("a general endpoint exports all signals, and an endpoint or exporter of one signal exports that one", () => {
+  expect(signals(OTLP)).toEqual(["http/protobuf", "http/protobuf", "http/protobuf"]);
+  expect(signals({ OTEL_TRACES_EXPORTER: "otlp" })).toEqual(["http/protobuf", undefined, undefined]);
+  expect(signals({ ...OTLP, OTEL_LOGS_EXPORTER: "none" })).toEqual(["http/protobuf", "http/protobuf", undefined]);
+  expect(signals({ OTEL_EXPORTER_OTLP_METRICS_ENDPOINT: "https://c.example/m" })).toEqual([
+    undefined,
+    "http/protobuf",
+    undefined,
+  ]);
+  const mixed = {
+    ...OTLP,
+    OTEL_EXPORTER_OTLP_PROTOCOL: "http/json",
+    OTEL_EXPORTER_OTLP_LOGS_PROTOCOL: "http/protobuf",
   };
+  expect(signals(mixed)).toEqual(["http/json", "http/json", "http/protobuf"]);
+});
 
-  test("a general endpoint exports all signals, and an endpoint or exporter of one signal exports that one", () => {
-    expect(signals(OTLP)).toEqual(["http/protobuf", "http/protobuf", "http/protobuf"]);
-    expect(signals({ OTEL_TRACES_EXPORTER: "otlp" })).toEqual(["http/protobuf", undefined, undefined]);
-    expect(signals({ ...OTLP, OTEL_LOGS_EXPORTER: "none" })).toEqual(["http/protobuf", "http/protobuf", undefined]);
-    expect(signals({ OTEL_EXPORTER_OTLP_METRICS_ENDPOINT: "https://c.example/m" })).toEqual([
-      undefined,
-      "http/protobuf",
-      undefined,
-    ]);
-    const mixed = {
-      ...OTLP,
-      OTEL_EXPORTER_OTLP_PROTOCOL: "http/json",
-      OTEL_EXPORTER_OTLP_LOGS_PROTOCOL: "http/protobuf",
-    };
-    expect(signals(mixed)).toEqual(["http/json", "http/json", "http/protobuf"]);
+test("Prometheus has a separate address over HTTP, and no effect on stdio", () => {
+  const configured = { OTEL_METRICS_EXPORTER: "otlp,prometheus", OTEL_EXPORTER_PROMETHEUS_PORT: "9999" };
+  expect(readTelemetrySettings(configured, { hasPort: true }).settings?.prometheus).toEqual({
+    host: "localhost",
+    port: 9999,
   });
-
-  test("Prometheus has a separate address over HTTP, and no effect on stdio", () => {
-    const configured = { OTEL_METRICS_EXPORTER: "otlp,prometheus", OTEL_EXPORTER_PROMETHEUS_PORT: "9999" };
-    expect(readTelemetrySettings(configured, { hasPort: true }).settings?.prometheus).toEqual({
-      host: "localhost",
-      port: 9999,
-    });
-    const onStdio = readTelemetrySettings(configured, { hasPort: false });
-    expect(onStdio.settings?.prometheus).toBeUndefined();
-    expect(onStdio.settings?.metrics).toBe("http/protobuf");
-    expect(onStdio.warnings.join()).toContain("no effect on stdio");
-  });
+  const onStdio = readTelemetrySettings(configured, { hasPort: false });
+  expect(onStdio.settings?.prometheus).toBeUndefined();
+  expect(onStdio.settings?.metrics).toBe("http/protobuf");
+  expect(onStdio.warnings.join()).toContain("no effect on stdio");
 });
 
 const INVALID: readonly (readonly [string, string])[] = [

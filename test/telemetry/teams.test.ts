@@ -1,18 +1,15 @@
 // Tests the telemetry of a deployment for teams: each span and log line has its team and caller, and metrics have the team.
 import { expect, onTestFinished, test, vi } from "vitest";
-import { loadTelemetry } from "../../src/cli/telemetry.ts";
 import { readConfig } from "../../src/core/config.ts";
 import { emulatorForTest } from "../support/emulator.ts";
 import { BLUE, connectCaller, createCaller, environmentForTest, instanceForTest, RED } from "../teams/deployment.ts";
 import { describeWithPostgres } from "../teams/services.ts";
-import { receiverForTest } from "./receiver.ts";
+import { loadTelemetryForTest, receiverForTest } from "./receiver.ts";
 
 describeWithPostgres("telemetry of teams", (postgres) => {
   test("spans and log lines have team and caller, and metrics have only the team", async () => {
     const receiver = await receiverForTest();
-    for (const [name, value] of Object.entries(receiver.env)) vi.stubEnv(name, value);
-    onTestFinished(() => void vi.unstubAllEnvs());
-    const startTelemetry = await loadTelemetry(process.env, { hasPort: true });
+    const startTelemetry = await loadTelemetryForTest(receiver);
     // The test checks exported log records, so the lines on stderr are discarded.
     const stderr = vi.spyOn(process.stderr, "write").mockReturnValue(true);
     onTestFinished(() => void stderr.mockRestore());
