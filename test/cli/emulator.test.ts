@@ -1,7 +1,7 @@
 // Tests `mic-mcp emulator` and `serve --emulator`: one JSON line, a running service and a clean exit (docs/interface.md,
 // "Program").
 import { createServer } from "node:net";
-import { describe, expect, test } from "vitest";
+import { expect, test } from "vitest";
 import * as z from "zod/v4";
 import { run, start } from "../mcp/stdio/child.ts";
 import { countTokens } from "../support/count-tokens.ts";
@@ -21,62 +21,60 @@ const Line = z.strictObject({
   recipeVersionIds: ids,
 });
 
-describe("mic-mcp emulator", () => {
-  for (const signal of ["SIGTERM", "SIGINT"] as const)
-    test(`mic-mcp emulator prints its URL, serves, and exits with 0 on ${signal} [1/workspace-id-prefix, 4.1/states, 5/token-endpoint]`, async () => {
-      const program = start(["emulator", "--port", "0"]);
-      const { baseUrl, clientId, clientSecret } = Line.parse(await program.next());
-      const states = await fetch(`${baseUrl}/api/svc/core/developers/playground/v1/geo/states`);
-      expect(states.status).toBe(200);
-      await states.arrayBuffer();
-      const token = await fetch(`${baseUrl}/sandbox/oauth/token`, {
-        method: "POST",
-        headers: {
-          authorization: `Basic ${Buffer.from(`${clientId}:${clientSecret}`).toString("base64")}`,
-          "content-type": "application/x-www-form-urlencoded",
-        },
-        body: "grant_type=client_credentials&scope=mic.jobs%3Aread",
-      });
-      expect(token.status).toBe(200);
-      expect(await token.json()).toHaveProperty("access_token");
-      program.process.kill(signal);
-      expect(await program.exit).toMatchObject({ code: 0, signal: null });
-      expect(program.stdout().trimEnd().split("\n")).toHaveLength(1);
+for (const signal of ["SIGTERM", "SIGINT"] as const)
+  test(`mic-mcp emulator prints its URL, serves, and exits with 0 on ${signal} [1/workspace-id-prefix, 4.1/states, 5/token-endpoint]`, async () => {
+    const program = start(["emulator", "--port", "0"]);
+    const { baseUrl, clientId, clientSecret } = Line.parse(await program.next());
+    const states = await fetch(`${baseUrl}/api/svc/core/developers/playground/v1/geo/states`);
+    expect(states.status).toBe(200);
+    await states.arrayBuffer();
+    const token = await fetch(`${baseUrl}/sandbox/oauth/token`, {
+      method: "POST",
+      headers: {
+        authorization: `Basic ${Buffer.from(`${clientId}:${clientSecret}`).toString("base64")}`,
+        "content-type": "application/x-www-form-urlencoded",
+      },
+      body: "grant_type=client_credentials&scope=mic.jobs%3Aread",
     });
-
-  test("mic-mcp emulator listens on the given port, and a port in use is exit code 1, not a usage error", async () => {
-    const portHolder = createServer();
-    const { port } = new URL(await listeningUrl(portHolder));
-    const { code, stdout, stderr } = await run(["emulator", "--port", port]);
-    await new Promise((resolve) => portHolder.close(resolve));
-    expect(code).toBe(1);
-    expect(stdout).toBe("");
-    expect(stderr).toContain("EADDRINUSE");
-    const program = start(["emulator", "--port", port, "--host", "127.0.0.1"]);
-    expect(Line.parse(await program.next()).baseUrl).toBe(`http://127.0.0.1:${port}`);
+    expect(token.status).toBe(200);
+    expect(await token.json()).toHaveProperty("access_token");
+    program.process.kill(signal);
+    expect(await program.exit).toMatchObject({ code: 0, signal: null });
+    expect(program.stdout().trimEnd().split("\n")).toHaveLength(1);
   });
 
-  test("mic-mcp emulator --host 0.0.0.0 warns that other machines can reach it, and a loopback host does not", async () => {
-    const program = start(["emulator", "--host", "0.0.0.0"]);
-    const { baseUrl } = Line.parse(await program.next());
-    await expect.poll(program.stderr).toMatch(/--host 0\.0\.0\.0 .*every machine that can reach it/);
-    expect(program.stderr().trimEnd().split("\n")).toHaveLength(1);
-    expect((await fetch(`${baseUrl}/__emulator/clock`)).status).toBe(200);
-    const local = start(["emulator", "--host", "127.0.0.1"]);
-    await local.next();
-    local.process.kill("SIGTERM");
-    await local.exit;
-    expect(local.stderr()).toBe("");
-  });
+test("mic-mcp emulator listens on the given port, and a port in use is exit code 1, not a usage error", async () => {
+  const portHolder = createServer();
+  const { port } = new URL(await listeningUrl(portHolder));
+  const { code, stdout, stderr } = await run(["emulator", "--port", port]);
+  await new Promise((resolve) => portHolder.close(resolve));
+  expect(code).toBe(1);
+  expect(stdout).toBe("");
+  expect(stderr).toContain("EADDRINUSE");
+  const program = start(["emulator", "--port", port, "--host", "127.0.0.1"]);
+  expect(Line.parse(await program.next()).baseUrl).toBe(`http://127.0.0.1:${port}`);
+});
 
-  test("mic-mcp emulator makes the same ids from the same seed", async () => {
-    const lines = await Promise.all(
-      ["one", "one", "two"].map(async (seed) => Line.parse(await start(["emulator", "--seed", seed]).next())),
-    );
-    const [first, second, other] = lines.map(({ baseUrl: _, ...facts }) => facts);
-    expect(second).toEqual(first);
-    expect(other?.workspaceId).not.toBe(first?.workspaceId);
-  });
+test("mic-mcp emulator --host 0.0.0.0 warns that other machines can reach it, and a loopback host does not", async () => {
+  const program = start(["emulator", "--host", "0.0.0.0"]);
+  const { baseUrl } = Line.parse(await program.next());
+  await expect.poll(program.stderr).toMatch(/--host 0\.0\.0\.0 .*every machine that can reach it/);
+  expect(program.stderr().trimEnd().split("\n")).toHaveLength(1);
+  expect((await fetch(`${baseUrl}/__emulator/clock`)).status).toBe(200);
+  const local = start(["emulator", "--host", "127.0.0.1"]);
+  await local.next();
+  local.process.kill("SIGTERM");
+  await local.exit;
+  expect(local.stderr()).toBe("");
+});
+
+test("mic-mcp emulator makes the same ids from the same seed", async () => {
+  const lines = await Promise.all(
+    ["one", "one", "two"].map(async (seed) => Line.parse(await start(["emulator", "--seed", seed]).next())),
+  );
+  const [first, second, other] = lines.map(({ baseUrl: _, ...facts }) => facts);
+  expect(second).toEqual(first);
+  expect(other?.workspaceId).not.toBe(first?.workspaceId);
 });
 
 test("mic-mcp serve --emulator needs no configuration and has a separate workspace", async () => {
