@@ -4,11 +4,9 @@ import { connectToPrimary } from "../../src/teams/database.ts";
 import { listenForNotices } from "../../src/teams/notices.ts";
 import { postgresMissing } from "../support/postgres.ts";
 import { type PostgresPair, startPostgresPair } from "../support/postgres-pair.ts";
+import { describeUnless, linuxMissing } from "../support/unless.ts";
 import { databaseForTest } from "../teams/services.ts";
 import { newAction } from "./samples.ts";
-
-const skipped = postgresMissing === undefined ? "" : ` (skipped: ${postgresMissing})`;
-const isLinux = process.platform === "linux";
 
 let pair: PostgresPair | undefined;
 function getPair(): PostgresPair {
@@ -23,7 +21,7 @@ const openTestJournal = async (urls: string, owner = "one"): Promise<Journal> =>
 
 const createAction = (key: string) => newAction({ key, fingerprint: key });
 
-describe.skipIf(postgresMissing !== undefined || !isLinux)(`a failover${skipped}`, { timeout: 120_000 }, () => {
+describeUnless(postgresMissing ?? linuxMissing, "a failover", () => {
   beforeAll(async () => {
     pair = await startPostgresPair();
   }, 60_000);

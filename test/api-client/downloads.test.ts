@@ -9,6 +9,7 @@ import { problem } from "../contract/samples.ts";
 import { createLatch } from "../support/latch.ts";
 import { answer, answerSlowly, answerTruncated, hangUp, holdUntil, neverAnswer, stubForTest } from "../support/stub.ts";
 import { folderForTest } from "../support/temporary-folder.ts";
+import { testUnless } from "../support/unless.ts";
 import { clientForTest, createCallContext, expectFailure } from "./client.ts";
 
 const bytes = Buffer.from(Array.from({ length: 300_000 }, (_, n) => (n * n) % 251));
@@ -178,8 +179,9 @@ test("a download folder that is a file is reported with advice", async () => {
   expect(stub.requests).toHaveLength(0);
 });
 
-test.skipIf(process.getuid?.() === 0)(
-  "a download folder that is not writable is reported with advice (skipped: root may write everywhere)",
+testUnless(
+  process.getuid?.() === 0 ? "root may write everywhere" : undefined,
+  "a download folder that is not writable is reported with advice",
   async () => {
     const { stub, folder, save } = await createDownloadFixture();
     stub.respond(() => completeAnswer);

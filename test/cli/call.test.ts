@@ -1,7 +1,7 @@
 // Tests `mic-mcp call`: a tool on the command line, with the same journal and keys as an agent's call (docs/interface.md,
 // "Program").
 import { readFile } from "node:fs/promises";
-import { describe, expect, onTestFinished, test, vi } from "vitest";
+import { expect, onTestFinished, test, vi } from "vitest";
 import { createProgressDisplay } from "../../src/cli/terminal.ts";
 import { formatToolHelp } from "../../src/cli/tool-arguments.ts";
 import { tools } from "../../tools/index.ts";
@@ -10,7 +10,8 @@ import { enveloped, job } from "../contract/samples.ts";
 import { FILE } from "../emulator/work.ts";
 import { runInProcess as run } from "../support/command.ts";
 import { answer, stubForTest } from "../support/stub.ts";
-import { CTRL_C, ENTER, hasTerminals, runOnTerminal, withTerminalNote } from "../support/terminal.ts";
+import { CTRL_C, ENTER, runOnTerminal, terminalsMissing } from "../support/terminal.ts";
+import { testUnless } from "../support/unless.ts";
 import { TOOL_NAMES } from "../tools/catalogue.ts";
 import { userForTest } from "./test-user.ts";
 
@@ -200,38 +201,37 @@ test("progress is first shown after a second, then at most once a second, and no
   expect(written).toEqual(["quick\n", "c\n"]);
 });
 
-describe(withTerminalNote("on a terminal"), () => {
-  test.skipIf(!hasTerminals)(
-    "progress on a terminal is a bar that disappears at the end, and columns are aligned",
-    async () => {
-      const user = await userForTest(60_000);
-      const jobId = await user.job(FILE.succeeds);
-      const waiting = runOnTerminal(user.env, ["call", "get_job", `jobId=${jobId}`, "waitSeconds=45"]);
-      await waiting.answer("[------------------------] ", CTRL_C);
-      expect(await waiting.exit).toBe(1);
-      expect(waiting.screen()).toContain("\u001b[2Kget_job failed (cancelled)");
-      const table = runOnTerminal(user.env, ["call", "list_states"]);
-      expect(await table.exit).toBe(0);
-      expect(table.screen()).not.toContain("\t");
-      expect(table.screen()).toMatch(/^TG +Telangana +\d/m);
-    },
-  );
-
-  test.skipIf(!hasTerminals)("cancel_job on a terminal asks, and sends nothing for any answer except yes", async () => {
+testUnless(
+  terminalsMissing,
+  "progress on a terminal is a bar that disappears at the end, and columns are aligned",
+  async () => {
     const user = await userForTest(60_000);
     const jobId = await user.job(FILE.succeeds);
-    const cancel = ["call", "cancel_job", `jobId=${jobId}`, "reason=no longer needed"];
-    for (const keys of [`n${ENTER}`, ENTER, CTRL_C]) {
-      const refused = runOnTerminal(user.env, cancel);
-      await refused.answer("Type yes", keys);
-      expect(await refused.exit).toBe(1);
-      expect(refused.screen()).toContain(`Cancel job ${jobId}?`);
-      expect(refused.screen()).toContain("Nothing was sent");
-    }
-    expect(await user.executions("cancelMicJob")).toEqual(new Map());
-    const confirmed = runOnTerminal(user.env, cancel);
-    await confirmed.answer("Type yes", `yes${ENTER}`);
-    expect(await confirmed.exit).toBe(0);
-    expect([...(await user.executions("cancelMicJob")).values()]).toEqual([1]);
-  });
+    const waiting = runOnTerminal(user.env, ["call", "get_job", `jobId=${jobId}`, "waitSeconds=45"]);
+    await waiting.answer("[------------------------] ", CTRL_C);
+    expect(await waiting.exit).toBe(1);
+    expect(waiting.screen()).toContain("\u001b[2Kget_job failed (cancelled)");
+    const table = runOnTerminal(user.env, ["call", "list_states"]);
+    expect(await table.exit).toBe(0);
+    expect(table.screen()).not.toContain("\t");
+    expect(table.screen()).toMatch(/^TG +Telangana +\d/m);
+  },
+);
+
+testUnless(terminalsMissing, "cancel_job on a terminal asks, and sends nothing for any answer except yes", async () => {
+  const user = await userForTest(60_000);
+  const jobId = await user.job(FILE.succeeds);
+  const cancel = ["call", "cancel_job", `jobId=${jobId}`, "reason=no longer needed"];
+  for (const keys of [`n${ENTER}`, ENTER, CTRL_C]) {
+    const refused = runOnTerminal(user.env, cancel);
+    await refused.answer("Type yes", keys);
+    expect(await refused.exit).toBe(1);
+    expect(refused.screen()).toContain(`Cancel job ${jobId}?`);
+    expect(refused.screen()).toContain("Nothing was sent");
+  }
+  expect(await user.executions("cancelMicJob")).toEqual(new Map());
+  const confirmed = runOnTerminal(user.env, cancel);
+  await confirmed.answer("Type yes", `yes${ENTER}`);
+  expect(await confirmed.exit).toBe(0);
+  expect([...(await user.executions("cancelMicJob")).values()]).toEqual([1]);
 });

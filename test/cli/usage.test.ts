@@ -1,6 +1,6 @@
 // Tests the command line for users: help, version and usage errors (docs/interface.md, "Program").
 import { spawnSync } from "node:child_process";
-import { describe, expect, test } from "vitest";
+import { expect, test } from "vitest";
 import packageJson from "../../package.json" with { type: "json" };
 import { COMMANDS, commandNames } from "../../src/cli/commands.ts";
 import { formatCallCommand, parseArgumentWords, toShellCommands } from "../../src/cli/tool-arguments.ts";
@@ -9,7 +9,9 @@ import { UsageError } from "../../src/core/config.ts";
 import { tools } from "../../tools/index.ts";
 import { runInProcess as run } from "../support/command.ts";
 import { createEmptyHome } from "../support/empty-home.ts";
-import { hasTerminals, runOnTerminal, withTerminalNote } from "../support/terminal.ts";
+import { missingProgram } from "../support/process.ts";
+import { runOnTerminal, terminalsMissing } from "../support/terminal.ts";
+import { testUnless } from "../support/unless.ts";
 
 const EXIT_CODES =
   "Exit codes: 0 success, 1 failure, 2 invalid usage or setting, 3 identical call ran before (call), 4 not configured.";
@@ -39,8 +41,7 @@ test("each command that reports an outcome has --json", () => {
   expect(others.map(({ name }) => name)).toEqual(["serve", "demo", "emulator", "completion"]);
 });
 
-const hasMan = spawnSync("man", ["--version"]).status === 0;
-test.skipIf(!hasMan)(`the manual page has each command and flag${hasMan ? "" : " (needs man)"}`, () => {
+testUnless(missingProgram("man"), "the manual page has each command and flag", () => {
   const { stdout, stderr } = spawnSync("man", ["--warnings", "-l", packageJson.man], {
     encoding: "utf8",
     env: { ...process.env, MANWIDTH: "1000", LC_ALL: "C.UTF-8", MANPAGER: "cat" },
@@ -171,28 +172,27 @@ test.each([
   expect(toShellCommands(text, ["--emulator"])).toBe(shown);
 });
 
-describe(withTerminalNote("typed by hand, mic-mcp"), () => {
-  test.skipIf(!hasTerminals)(
-    "mic-mcp without arguments on a terminal shows its purpose and the first commands",
-    async () => {
-      const home = createEmptyHome();
-      const terminal = runOnTerminal({ HOME: home.path, MIC_KEYCHAIN: "off" }, []);
-      expect(await terminal.exit).toBe(0);
-      for (const word of ["MCP server", "mic-mcp demo", "mic-mcp login", "mic-mcp doctor", "mic-mcp --help"])
-        expect(terminal.screen()).toContain(word);
-      home.remove();
-    },
-  );
-
-  test.skipIf(!hasTerminals)("doctor is colored on a terminal unless NO_COLOR is set", async () => {
+testUnless(
+  terminalsMissing,
+  "mic-mcp without arguments on a terminal shows its purpose and the first commands",
+  async () => {
     const home = createEmptyHome();
-    const env = { HOME: home.path, MIC_KEYCHAIN: "off" };
-    const [colored, plain] = [runOnTerminal(env, ["doctor"]), runOnTerminal({ ...env, NO_COLOR: "1" }, ["doctor"])];
-    await Promise.all([colored.exit, plain.exit]);
-    expect(colored.screen()).toContain("\u001b[31mWRONG");
-    expect(plain.screen()).toContain("WRONG");
-    expect(plain.screen()).not.toContain("\u001b[");
-    expect((await run(["doctor"])).stdout).not.toContain("\u001b");
+    const terminal = runOnTerminal({ HOME: home.path, MIC_KEYCHAIN: "off" }, []);
+    expect(await terminal.exit).toBe(0);
+    for (const word of ["MCP server", "mic-mcp demo", "mic-mcp login", "mic-mcp doctor", "mic-mcp --help"])
+      expect(terminal.screen()).toContain(word);
     home.remove();
-  });
+  },
+);
+
+testUnless(terminalsMissing, "doctor is colored on a terminal unless NO_COLOR is set", async () => {
+  const home = createEmptyHome();
+  const env = { HOME: home.path, MIC_KEYCHAIN: "off" };
+  const [colored, plain] = [runOnTerminal(env, ["doctor"]), runOnTerminal({ ...env, NO_COLOR: "1" }, ["doctor"])];
+  await Promise.all([colored.exit, plain.exit]);
+  expect(colored.screen()).toContain("\u001b[31mWRONG");
+  expect(plain.screen()).toContain("WRONG");
+  expect(plain.screen()).not.toContain("\u001b[");
+  expect((await run(["doctor"])).stdout).not.toContain("\u001b");
+  home.remove();
 });

@@ -1,9 +1,10 @@
 // Tests `mic-mcp watch` and `mic-mcp actions`: a job's progress and the journal, for users (docs/interface.md, "Program").
 import { writeFile } from "node:fs/promises";
-import { describe, expect, test } from "vitest";
+import { expect, test } from "vitest";
 import { STAGES } from "../../src/contract/jobs.ts";
 import { FILE } from "../emulator/work.ts";
-import { CTRL_C, hasTerminals, runOnTerminal, withTerminalNote } from "../support/terminal.ts";
+import { CTRL_C, runOnTerminal, terminalsMissing } from "../support/terminal.ts";
+import { testUnless } from "../support/unless.ts";
 import { userForTest } from "./test-user.ts";
 
 test("watch without a terminal prints a line for each change, and exits with 0 for SUCCEEDED", async () => {
@@ -55,39 +56,39 @@ test("watch continues while the API is temporarily unavailable", async () => {
   expect(await user.type("watch", jobId)).toMatchObject({ code: 0 });
 });
 
-describe(withTerminalNote("watch on a terminal"), () => {
-  test.skipIf(!hasTerminals)(
-    "watch on a terminal draws nine stages with their units and leaves them on the screen",
-    async () => {
-      const user = await userForTest(100);
-      const jobId = await user.job(FILE.succeeds);
-      const terminal = runOnTerminal({ ...user.env, NO_COLOR: "1" }, ["watch", jobId]);
-      expect(await terminal.exit).toBe(0);
-      const last = terminal.screen().slice(terminal.screen().lastIndexOf(`${STAGES[0]} `));
-      for (const stage of STAGES) expect(last).toMatch(new RegExp(`${stage} (\\d+)/\\1\\b`));
-      expect(last).toContain("The job SUCCEEDED");
-      for (const color of [31, 32, 33, 39]) expect(terminal.screen()).not.toContain(`\u001b[${color}m`);
-    },
-  );
+testUnless(
+  terminalsMissing,
+  "watch on a terminal draws nine stages with their units and leaves them on the screen",
+  async () => {
+    const user = await userForTest(100);
+    const jobId = await user.job(FILE.succeeds);
+    const terminal = runOnTerminal({ ...user.env, NO_COLOR: "1" }, ["watch", jobId]);
+    expect(await terminal.exit).toBe(0);
+    const last = terminal.screen().slice(terminal.screen().lastIndexOf(`${STAGES[0]} `));
+    for (const stage of STAGES) expect(last).toMatch(new RegExp(`${stage} (\\d+)/\\1\\b`));
+    expect(last).toContain("The job SUCCEEDED");
+    for (const color of [31, 32, 33, 39]) expect(terminal.screen()).not.toContain(`\u001b[${color}m`);
+  },
+);
 
-  test.skipIf(!hasTerminals)(
-    "watch on a terminal marks the failed stage, and Ctrl-C does not leave the cursor hidden",
-    async () => {
-      const user = await userForTest();
-      const failing = await user.job(FILE.failsRetryably);
-      const failed = runOnTerminal(user.env, ["watch", failing]);
-      expect(await failed.exit).toBe(1);
-      expect(failed.screen()).toContain("The job FAILED");
-      const slowUser = await userForTest(60_000);
-      const waiting = await slowUser.job(FILE.succeeds);
-      const stopped = runOnTerminal(slowUser.env, ["watch", waiting]);
-      await stopped.answer("GATHER 0/", CTRL_C);
-      expect(await stopped.exit).toBe(1);
-      expect(stopped.screen()).toContain("the job keeps running");
-      expect(stopped.screen()).not.toContain("\u001b[?25l");
-    },
-  );
-});
+testUnless(
+  terminalsMissing,
+  "watch on a terminal marks the failed stage, and Ctrl-C does not leave the cursor hidden",
+  async () => {
+    const user = await userForTest();
+    const failing = await user.job(FILE.failsRetryably);
+    const failed = runOnTerminal(user.env, ["watch", failing]);
+    expect(await failed.exit).toBe(1);
+    expect(failed.screen()).toContain("The job FAILED");
+    const slowUser = await userForTest(60_000);
+    const waiting = await slowUser.job(FILE.succeeds);
+    const stopped = runOnTerminal(slowUser.env, ["watch", waiting]);
+    await stopped.answer("GATHER 0/", CTRL_C);
+    expect(await stopped.exit).toBe(1);
+    expect(stopped.screen()).toContain("the job keeps running");
+    expect(stopped.screen()).not.toContain("\u001b[?25l");
+  },
+);
 
 test("actions prints the journal's counts and a table of actions, newest first, optionally of one state", async () => {
   const user = await userForTest();

@@ -7,8 +7,9 @@ import { expect, test } from "vitest";
 import { parse, parseAllDocuments } from "yaml";
 import { readDeploymentVariables, readTeamsSettings } from "../../src/teams/settings.ts";
 import { runInProcess as run } from "../support/command.ts";
-import { isInstalled } from "../support/process.ts";
+import { missingProgram } from "../support/process.ts";
 import { folderForTest } from "../support/temporary-folder.ts";
+import { testUnless } from "../support/unless.ts";
 
 const read = (path: string): string => readFileSync(join("deploy", path), "utf8");
 
@@ -24,21 +25,16 @@ async function expectFlags(args: readonly string[]): Promise<void> {
   expect(stderr).toContain("MIC_PUBLIC_URL is missing");
 }
 
-const systemdMissing = isInstalled("systemd-analyze") ? undefined : "systemd-analyze is not installed";
-
 const unit = read("systemd/mic-mcp@.service");
 const value = (name: string): string => new RegExp(`^${name}=(.*)$`, "m").exec(unit)?.[1] ?? "";
 
-test.skipIf(systemdMissing !== undefined)(
-  `the systemd unit passes systemd-analyze${systemdMissing === undefined ? "" : ` (skipped: ${systemdMissing})`}`,
-  async () => {
-    const path = join(await folderForTest(), "mic-mcp@.service");
-    // The program must exist.
-    writeFileSync(path, unit.replace("/usr/bin/mic-mcp", process.execPath));
-    const output = execFileSync("sh", ["-c", `systemd-analyze verify --man=no ${path} 2>&1`], { encoding: "utf8" });
-    expect(output.split("\n").filter((line) => line.includes("mic-mcp"))).toEqual([]);
-  },
-);
+testUnless(missingProgram("systemd-analyze"), "the systemd unit passes systemd-analyze", async () => {
+  const path = join(await folderForTest(), "mic-mcp@.service");
+  // The program must exist.
+  writeFileSync(path, unit.replace("/usr/bin/mic-mcp", process.execPath));
+  const output = execFileSync("sh", ["-c", `systemd-analyze verify --man=no ${path} 2>&1`], { encoding: "utf8" });
+  expect(output.split("\n").filter((line) => line.includes("mic-mcp"))).toEqual([]);
+});
 
 test("the systemd unit starts an instance with its keys, and gives its calls enough time to end", async () => {
   expect(value("Type")).toBe("exec");
@@ -189,14 +185,10 @@ test("alerts and the dashboard use only metrics that exist", () => {
   expect(used.filter((name) => !defined.includes(name))).toEqual([]);
 });
 
-const promtoolMissing = isInstalled("promtool") ? undefined : "promtool is not installed";
-test.skipIf(promtoolMissing !== undefined)(
-  `promtool accepts the configuration and the alerts${promtoolMissing === undefined ? "" : ` (skipped: ${promtoolMissing})`}`,
-  () => {
-    for (const args of [
-      ["config", "deploy/prometheus/prometheus.yaml"],
-      ["rules", "deploy/prometheus/alerts.yaml"],
-    ])
-      expect(execFileSync("promtool", ["check", ...args], { encoding: "utf8" })).toMatch(/SUCCESS/);
-  },
-);
+testUnless(missingProgram("promtool"), "promtool accepts the configuration and the alerts", () => {
+  for (const args of [
+    ["config", "deploy/prometheus/prometheus.yaml"],
+    ["rules", "deploy/prometheus/alerts.yaml"],
+  ])
+    expect(execFileSync("promtool", ["check", ...args], { encoding: "utf8" })).toMatch(/SUCCESS/);
+});

@@ -12,6 +12,7 @@ import { emulatorEnv } from "../support/mcp.ts";
 import { inProcessServerForTest, startServer } from "../support/server.ts";
 import { answer, type Stub } from "../support/stub.ts";
 import { folderForTest } from "../support/temporary-folder.ts";
+import { describeUnless } from "../support/unless.ts";
 import { describeWithPostgres } from "../teams/services.ts";
 import { runArguments } from "./run-arguments.ts";
 
@@ -119,9 +120,8 @@ describe("a call that is repeated after its result was used", () => {
 
 const createdJob = (id: string) => answer(202, enveloped({ ...job, id }));
 const unknown = answer(503, undefined, { "retry-after": "60" });
-const note = fakeClockMissing === undefined ? "" : ` (skipped: ${fakeClockMissing})`;
 
-describe.skipIf(fakeClockMissing !== undefined)(`with another clock${note}`, () => {
+describeUnless(fakeClockMissing, "with another clock", () => {
   /** Makes the call from a process whose clock is ahead by `seconds`. */
   const callWithClock = async (env: Readonly<Record<string, string>>, seconds: number) => {
     const server = await startServer({ env, under: fakeClockCommand(seconds) });

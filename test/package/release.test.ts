@@ -17,6 +17,7 @@ import { version } from "../../src/cli/version.ts";
 import { serverInfo } from "../../src/mcp/server-info.ts";
 import { missingReason, type NodeName, nodeNames, nodeOf } from "../interop/packages.ts";
 import { isThorough } from "../support/thorough.ts";
+import { testUnless } from "../support/unless.ts";
 import { TOOL_NAMES } from "../tools/catalogue.ts";
 import { Manifest, resolveServer } from "./bundle-host.ts";
 import { buildImage, containerMissing } from "./container.ts";
@@ -102,8 +103,7 @@ describe.concurrent("parts of the release", () => {
     for (const node of nodes) {
       if (part !== "the npm tarball" && !hasSqlite(node)) continue;
       const skipReason = node.missing ?? (isLeftToCi(node) ? "MIC_TEST_ALL is not 1" : undefined);
-      const skipped = skipReason === undefined ? "" : ` (skipped: ${skipReason})`;
-      test.skipIf(skipReason !== undefined)(`a job runs from ${part}, on ${node.name}${skipped}`, async () => {
+      testUnless(skipReason, `a job runs from ${part}, on ${node.name}`, async () => {
         const place = await createFolder(`${part} on ${node.name}`.replaceAll(" ", "-"));
         const home = await createFolder(`home of ${part} on ${node.name}`.replaceAll(" ", "-"));
         await driveJob({ ...(await install(place)), command: node.path }, home);
@@ -384,9 +384,6 @@ test("the licenses name every data source of the tables in the package", async (
   for (const source of sources) expect(licenses).toContain(`\n${source}: `);
 });
 
-const skipNote = containerMissing === undefined ? "" : ` (skipped: ${containerMissing})`;
-const testInContainer = test.skipIf(containerMissing !== undefined);
-
 const NAMED_VOLUME = "mic-mcp-data";
 /** Docker gives a random name to the volume of `VOLUME` if the user names none. */
 const ANONYMOUS_VOLUME = "0123456789abcdef".repeat(4);
@@ -404,8 +401,9 @@ const environmentOf = (container: Command, more: Readonly<Record<string, string>
   ...more,
 });
 
-testInContainer(
-  `the container runs a job with a read-only root as its own user, and sets no variable that serve --teams refuses${skipNote}`,
+testUnless(
+  containerMissing,
+  "the container runs a job with a read-only root as its own user, and sets no variable that serve --teams refuses",
   async () => {
     const container = createContainer(NAMED_VOLUME);
     await driveJob({ ...container, args: [...container.args, "serve", "--emulator"] }, "/");
@@ -442,8 +440,9 @@ function runDoctor(container: Command): string {
   return spawnSync(container.command, [...container.args, "doctor"], { env, encoding: "utf8" }).stdout;
 }
 
-testInContainer(
-  `with an anonymous volume, the log, list_actions and doctor report that the journal is deleted with the container${skipNote}`,
+testUnless(
+  containerMissing,
+  "with an anonymous volume, the log, list_actions and doctor report that the journal is deleted with the container",
   async () => {
     const { log, text } = await listActions(createContainer(ANONYMOUS_VOLUME));
     expect(text).toContain("0 actions.");
@@ -452,18 +451,18 @@ testInContainer(
   },
 );
 
-testInContainer(`with a named volume, nothing warns about the journal${skipNote}`, async () => {
+testUnless(containerMissing, "with a named volume, nothing warns about the journal", async () => {
   const { log, text } = await listActions(createContainer(NAMED_VOLUME));
   expect(text).toContain("0 actions.");
   for (const each of [log, text]) expect(each).not.toContain("-v ");
   expect(runDoctor(createContainer(NAMED_VOLUME))).toMatch(/ok +journal /);
 });
 
-testInContainer(`a journal in the container's own layer is reported at the start${skipNote}`, async () => {
+testUnless(containerMissing, "a journal in the container's own layer is reported at the start", async () => {
   const { log } = await listActions(createContainer(NAMED_VOLUME), { MIC_STATE_DIR: "/app/state" });
   expect(log).toContain(ADVICE);
 });
 
-testInContainer(`downloads are in the folder that the documentation mounts${skipNote}`, () => {
+testUnless(containerMissing, "downloads are in the folder that the documentation mounts", () => {
   expect(runDoctor(createContainer(NAMED_VOLUME))).toMatch(/ok +download folder +\/data\/Downloads\n/);
 });

@@ -3,14 +3,11 @@ import { mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { freePort } from "./free-port.ts";
-import { isInstalled, launchProcess, type RunningProcess, waitForPort } from "./process.ts";
-
-const reasonMissing = (program: string): string | undefined =>
-  isInstalled(program) ? undefined : `${program} is not installed`;
+import { launchProcess, missingProgram, type RunningProcess, waitForPort } from "./process.ts";
 
 /** Reason why there is no haproxy; undefined if there is one. */
-export const haproxyMissing = reasonMissing("haproxy");
-export const nginxMissing = reasonMissing("nginx");
+export const haproxyMissing = missingProgram("haproxy");
+export const nginxMissing = missingProgram("nginx");
 
 export interface Balancer {
   readonly url: string;

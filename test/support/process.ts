@@ -16,6 +16,10 @@ export function isInstalled(program: string): boolean {
   }
 }
 
+/** Reason why this machine does not have the program; undefined if it has. */
+export const missingProgram = (program: string): string | undefined =>
+  isInstalled(program) ? undefined : `${program} is not installed`;
+
 export async function waitForExit(child: ChildProcess): Promise<void> {
   if (child.exitCode === null && child.signalCode === null) await once(child, "exit");
 }

@@ -5,10 +5,11 @@ import { mkdir, mkdtemp, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
-import { describe, onTestFinished } from "vitest";
+import { onTestFinished } from "vitest";
 import { type BusConnection, connectToBus } from "./dbus.ts";
 import { CODE_CACHE } from "./mcp.ts";
-import { isInstalled, waitForExit } from "./process.ts";
+import { missingProgram, waitForExit } from "./process.ts";
+import { describeUnless, linuxMissing } from "./unless.ts";
 
 /** `absent`: a bus without a Secret Service. `mute`: a Secret Service that never answers. */
 export type KeychainState = "unlocked" | "absent" | "mute";
@@ -31,16 +32,13 @@ export interface Session {
   freezeBus(): void;
 }
 
-const MISSING = [
-  ...(process.platform === "linux" ? [] : ["Linux"]),
-  ...["dbus-daemon", "gnome-keyring-daemon"].filter((name) => !isInstalled(name)),
-];
+/** Reason why there is no Secret Service; undefined if there is one. */
+export const keychainMissing = linuxMissing ?? missingProgram("dbus-daemon") ?? missingProgram("gnome-keyring-daemon");
 
 /** Defines a describe block that is skipped with a reason if the machine has no Secret Service. */
 export function describeWithKeychain(name: string, body: () => void): void {
-  const title = MISSING.length === 0 ? name : `${name} (skipped: ${MISSING.join(" and ")} missing here)`;
   // Each of these tests starts about 12 processes.
-  describe.skipIf(MISSING.length > 0)(title, { timeout: 60_000 }, body);
+  describeUnless(keychainMissing, name, body, 60_000);
 }
 
 const PASSWORD = "the keyring's own password";

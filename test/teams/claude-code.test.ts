@@ -1,16 +1,18 @@
 // Tests that Claude Code signs in at a real identity provider as a user does on a terminal, and connects.
-import { describe, expect, test } from "vitest";
+import { expect } from "vitest";
 import { missingReason, programOf } from "../interop/packages.ts";
 import { cleanEnvironment, NO_NETWORK, run } from "../interop/run.ts";
 import { folderForTest } from "../support/temporary-folder.ts";
-import { hasTerminals, runProgramOnTerminal } from "../support/terminal.ts";
+import { runProgramOnTerminal, terminalsMissing } from "../support/terminal.ts";
+import { testUnless } from "../support/unless.ts";
 import { deploymentForTest } from "./in-process-deployment.ts";
 
-const skipReason = missingReason("Claude Code") ?? (hasTerminals ? undefined : "script missing here");
-const skipped = skipReason === undefined ? "" : ` (skipped: ${skipReason})`;
+const missing = missingReason("Claude Code") ?? terminalsMissing;
 
-describe.skipIf(skipReason !== undefined)(`Claude Code${skipped}`, () => {
-  test("Claude Code reports that it needs authentication, signs in with all scopes, and connects", async () => {
+testUnless(
+  missing,
+  "Claude Code reports that it needs authentication, signs in with all scopes, and connects",
+  async () => {
     const { url, provider } = await deploymentForTest({ provider: { groupsOf: () => ["red"] } });
     const home = await folderForTest();
     const claude = [...programOf("Claude Code"), "mcp"];
@@ -32,5 +34,5 @@ describe.skipIf(skipReason !== undefined)(`Claude Code${skipped}`, () => {
     expect(await terminal.exit, terminal.screen()).toBe(0);
 
     expect(await listed()).toMatch(/^mic: .*Connected$/m);
-  });
-});
+  },
+);

@@ -1,9 +1,10 @@
 // Measures what one action costs the database: statements, commits that wait for the disk, and bytes of WAL.
-import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { afterAll, beforeAll, expect, test } from "vitest";
 import { Service } from "../emulator/service.ts";
 import { createJobBodyForFile, FILE } from "../emulator/work.ts";
 import { createManualClock, emulatorForTest } from "../support/emulator.ts";
 import { type PostgresServer, postgresMissing, queryPostgres, startPostgres } from "../support/postgres.ts";
+import { describeUnless } from "../support/unless.ts";
 import { connectCaller, createCaller, environmentForTest, instanceForTest } from "./deployment.ts";
 
 const SETTINGS = [
@@ -14,7 +15,7 @@ const SETTINGS = [
 ];
 const ACTIONS = 40;
 
-describe.skipIf(postgresMissing !== undefined)("the cost of an action", () => {
+describeUnless(postgresMissing, "the cost of an action", () => {
   let postgres: PostgresServer | undefined;
   beforeAll(async () => {
     postgres = await startPostgres(SETTINGS);

@@ -1,16 +1,14 @@
 // The MCP Inspector, an independent client program, signs in at a real identity provider and works from an empty HOME folder.
 import { once } from "node:events";
-import { describe, expect, onTestFinished, test } from "vitest";
+import { expect, onTestFinished, test } from "vitest";
 import { missingReason, programOf } from "../interop/packages.ts";
 import { launch } from "../interop/run.ts";
 import { freePort } from "../support/free-port.ts";
 import { folderForTest } from "../support/temporary-folder.ts";
+import { describeUnless } from "../support/unless.ts";
 import { deploymentForTest } from "./in-process-deployment.ts";
 
-const skipReason = missingReason("MCP Inspector");
-const skipped = skipReason === undefined ? "" : ` (skipped: ${skipReason})`;
-
-describe.skipIf(skipReason !== undefined)(`the MCP Inspector${skipped}`, () => {
+describeUnless(missingReason("MCP Inspector"), "the MCP Inspector", () => {
   test.each(["legacy", "modern"])(
     "the MCP Inspector registers itself, signs in with all scopes, lists and calls tools (%s)",
     async (revision) => {

@@ -1,7 +1,6 @@
 // Row 5 in a small size. An instance is stopped during an action for longer than its lease, or disconnected from the database. It
 // resumes after another instance has taken over the action, or with a call that it had not read before. Processes, PostgreSQL and
 // the connections are real.
-
 import { connect, createServer, type Socket } from "node:net";
 import { setTimeout as sleep } from "node:timers/promises";
 import { expect, onTestFinished, test } from "vitest";
@@ -15,9 +14,8 @@ import { queryPostgres } from "../support/postgres.ts";
 import { type CallResult, readResult } from "../support/results.ts";
 import { type Server, startServer } from "../support/server.ts";
 import { answer, holdUntil, stubForTest } from "../support/stub.ts";
+import { linuxMissing, testUnless } from "../support/unless.ts";
 import { describeWithDeployment, describeWithPostgres } from "./services.ts";
-
-const isLinux = process.platform === "linux";
 
 /** Starts a proxy to a server until the running test ends; while it is cut, it discards all bytes in both directions. */
 async function startProxy(url: string) {
@@ -107,7 +105,8 @@ describeWithPostgres("a stalled instance", (postgres) => {
 const ANSWER_TIMEOUT_MS = 1_000;
 
 describeWithDeployment("an instance that has not read a call yet", { instances: 2, teams: 1 }, (deployment) => {
-  test.skipIf(!isLinux)(
+  testUnless(
+    linuxMissing,
     "an instance that resumes repeats no call that another instance has run meanwhile and the agent has used",
     async () => {
       const { url, emulator, teams, fleet, issueToken } = deployment();

@@ -8,7 +8,7 @@ import { runInProcess as run } from "../../support/command.ts";
 import { emulatorForTest } from "../../support/emulator.ts";
 import { describeWithKeychain, type Session, sessionForTest } from "../../support/secret-service.ts";
 import { answer, neverAnswer, refusingBaseUrl, stubForTest } from "../../support/stub.ts";
-import { thoroughTest } from "../../support/thorough-test.ts";
+import { testUnless, thoroughMissing } from "../../support/unless.ts";
 import { addon, client, expectLogin, login, nothing, readStatus, refusedClient, test } from "./session.ts";
 
 const html = { "content-type": "text/html" };
@@ -121,7 +121,8 @@ function startBusyProgram(session: Session): () => Promise<void> {
 }
 
 describeWithKeychain("login while other programs change entries", () => {
-  thoroughTest(
+  testUnless(
+    thoroughMissing,
     "simultaneous logins and logouts succeed or explain why not",
     async () => {
       const session = await sessionForTest();
