@@ -8,7 +8,7 @@ const FILES_BY_ROW: Readonly<Record<number, readonly string[]>> = {
   5: [CHAOS_TEST, ...teamsTests("stalled-instances")],
   6: teamsTests("isolation"),
   7: ["test/geography/sharing.test.ts"],
-  8: teamsTests("clients", "inspector", "claude-code", "serve"),
+  8: teamsTests("clients", "serve"),
   9: teamsTests("tokens", "provider", "chaos/providers"),
   10: [...teamsTests("secrets"), "test/telemetry/leaks.test.ts", "test/deploy/files.test.ts"],
 };
