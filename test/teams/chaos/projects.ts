@@ -10,7 +10,7 @@ const FILES_BY_ROW: Readonly<Record<number, readonly string[]>> = {
   7: ["test/geography/sharing.test.ts"],
   8: teamsTests("clients", "serve"),
   9: teamsTests("tokens", "provider", "chaos/providers"),
-  10: [...teamsTests("secrets"), "test/telemetry/leaks.test.ts", "test/deploy/files.test.ts"],
+  10: [...teamsTests("secrets"), "test/telemetry/exports.test.ts", "test/deploy/files.test.ts"],
 };
 
 /** Creates the projects. `size` is the variable CHAOS: "small", or "full" for the sizes of a release. */
