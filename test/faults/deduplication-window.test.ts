@@ -142,14 +142,6 @@ describeUnless(fakeClockMissing, "with another clock", () => {
     expect(second.text).toMatch(/^A new action: an identical call ran 21 h ago \(job-1\)\./);
     expect(keysOf(stub).size).toBe(2);
   });
-
-  test("a daily job that starts 3 s earlier each day runs each day", async () => {
-    const { stub, env } = await createBench();
-    stub.expect(createdJob("job-1"), createdJob("job-2"), createdJob("job-3"));
-    for (const day of [0, 1, 2])
-      expect((await callWithClock(env, day * (24 * HOUR_S - 3))).action?.replayed).toBe(false);
-    expect(keysOf(stub).size).toBe(3);
-  });
 });
 
 test("a running server sends no action once a later version has changed the journal; reads continue", async () => {
