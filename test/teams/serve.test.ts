@@ -6,7 +6,7 @@ import { runInProcess as run } from "../support/command.ts";
 import { type ClientRevision, clientRevisions, connectHttp } from "../support/mcp.ts";
 import { describeWithDeployment } from "./services.ts";
 
-const OPTIONS = { instances: 2, teams: 2, env: { MIC_DRAIN_DELAY_SECONDS: "300" } };
+const OPTIONS = { instances: 2, teams: 2, env: { MIC_DRAIN_DELAY_SECONDS: "300", MIC_DOWNLOAD_LINKS: "bearer" } };
 
 describeWithDeployment("serve --teams", OPTIONS, (deployment) => {
   test.each<ClientRevision>(clientRevisions)(
@@ -38,6 +38,19 @@ describeWithDeployment("serve --teams", OPTIONS, (deployment) => {
     expect((await listening.answer).status).toBe(200);
     const { messages } = await client.call(2, "list_jobs", {}).answer;
     expect(JSON.stringify(messages)).toContain('"kind":"forbidden"');
+  });
+
+  test("a download link with MIC_DOWNLOAD_LINKS=bearer needs a token of its caller that has the team's group", async () => {
+    const { url, teams, issueToken } = deployment();
+    const [team] = teams;
+    if (!team) throw new Error("there is a team");
+    const bearer = async (members: typeof teams) => ({ authorization: `Bearer ${await issueToken("ann", members)}` });
+    const [withGroup, withoutGroup] = [await bearer([team]), await bearer([])];
+    const client = createModernClient(url, {}, withGroup);
+    const result = await resultOf(client.call(1, "download_asset", { assetId: team.client.assetIds[0] }), 1);
+    const statusOf = async (headers: Readonly<Record<string, string>>) =>
+      (await fetch(Object(result).structuredContent.url, { headers })).status;
+    expect([await statusOf({}), await statusOf(withoutGroup), await statusOf(withGroup)]).toEqual([401, 404, 200]);
   });
 
   test("an instance after SIGTERM reports that it is not ready, still serves, and exits at a second signal", async () => {
