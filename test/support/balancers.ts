@@ -106,8 +106,8 @@ export async function startHaproxy(
   return startBalancer(["haproxy", "-db", "-f", path], at, folder);
 }
 
-export async function startNginx(instances: readonly string[], port?: number): Promise<Balancer> {
-  const at = port ?? (await freePort());
+export async function startNginx(instances: readonly string[]): Promise<Balancer> {
+  const at = await freePort();
   const folder = mkdtempSync(join(tmpdir(), "mic-mcp-nginx-"));
   const path = join(folder, "nginx.conf");
   // If root starts nginx, workers of another user could not write to its folder.

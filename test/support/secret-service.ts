@@ -19,13 +19,9 @@ export interface Session {
   readonly env: Readonly<Record<string, string>>;
   /** Folder above the session's HOME and XDG folders. */
   readonly folder: string;
-  /** Folder of the keyring's own encrypted files. */
-  readonly keyringFolder: string;
   /** Locks the Secret Service with all its contents, as in a session that the user has not unlocked. */
   lock(): Promise<void>;
   unlock(): Promise<void>;
-  /** Replaces the Secret Service by one that never answers. */
-  replaceWithMute(): Promise<void>;
   /** Takes all remaining connections of this user to the bus. Further ones are refused with the bus's own error. */
   exhaustConnections(): Promise<void>;
   /** Suspends the bus itself: no request gets an answer. */
@@ -127,13 +123,6 @@ export async function sessionForTest(state: KeychainState = "unlocked"): Promise
     keyring = launch("gnome-keyring-daemon", ["--foreground", "--components=secrets", ...unlocking], password);
     await waitUntil("the Secret Service", checkOwned);
   }
-  async function replaceWithMute(): Promise<void> {
-    await stopKeyring();
-    const mute = await connectToBus(join(runtime, "bus"));
-    closers.push(mute.close);
-    await mute.call("RequestName", SECRET_SERVICE, DO_NOT_QUEUE);
-    await waitUntil("the mute Secret Service", checkOwned);
-  }
 
   async function exhaustConnections(): Promise<void> {
     for (;;) {
@@ -144,14 +133,16 @@ export async function sessionForTest(state: KeychainState = "unlocked"): Promise
   }
 
   if (state === "unlocked") await startKeyring(PASSWORD);
-  if (state === "mute") await replaceWithMute();
+  if (state === "mute") {
+    const mute = await connectToBus(join(runtime, "bus"));
+    closers.push(mute.close);
+    await mute.call("RequestName", SECRET_SERVICE, DO_NOT_QUEUE);
+  }
   return {
     env: { ...env, MIC_KEYCHAIN: "" },
     folder,
-    keyringFolder: join(data, "keyrings"),
     lock: () => startKeyring(undefined),
     unlock: () => startKeyring(PASSWORD),
-    replaceWithMute,
     exhaustConnections,
     freezeBus: () => void daemon.kill("SIGSTOP"),
   };
