@@ -28,7 +28,7 @@ export interface Session {
   freezeBus(): void;
 }
 
-/** Reason why there is no Secret Service; undefined if there is one. */
+/** Reason to skip tests with a keychain; undefined if the machine can run them. */
 export const keychainMissing = linuxMissing ?? missingProgram("dbus-daemon") ?? missingProgram("gnome-keyring-daemon");
 
 /** Defines a describe block that is skipped with a reason if the machine has no Secret Service. */

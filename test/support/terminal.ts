@@ -6,7 +6,7 @@ import { missingProgram } from "./process.ts";
 
 const SCRIPT = "/usr/bin/script";
 
-/** Reason why there are no terminals; undefined if there are. */
+/** Reason to skip tests on a terminal; undefined if the machine can run them. */
 export const terminalsMissing = missingProgram(SCRIPT);
 
 export const ENTER = "\r";
