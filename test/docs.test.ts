@@ -1,7 +1,7 @@
 // Checks that every document, section and rule that code, tests and documents cite exists, and that documented names are correct.
 import { existsSync, readdirSync, readFileSync, statSync } from "node:fs";
 import { basename, dirname, join } from "node:path";
-import { describe, expect, test } from "vitest";
+import { expect, test } from "vitest";
 import { COMMANDS, flagsOf } from "../src/cli/commands.ts";
 import { FAILURE_KINDS } from "../src/core/failure.ts";
 import { prompts } from "../src/toolkit/prompts.ts";
@@ -81,68 +81,64 @@ const HERE = "test/docs.test.ts";
 const sources = files.filter((path) => !path.endsWith(".md") && path !== HERE);
 const pages = files.filter((path) => path.endsWith(".md"));
 
-describe("citations", () => {
-  test("every cited document and section exists", () => {
-    const cited = sources.flatMap((path) => citationsIn(read(path)));
-    expect(cited.length).toBeGreaterThan(50);
-    expect(cited.flatMap(findMissing)).toEqual([]);
-  });
-
-  test("no document is cited without its folder", () => {
-    expect(sources.flatMap((path) => findBareNames(read(path)).map((name) => `${path}: ${name}`))).toEqual([]);
-  });
-
-  test("every cited open question exists", () => {
-    const numbers = new Set(
-      [...read("src/contract/open-questions.md").matchAll(/^(\d+)\. /gm)].map(([, number]) => number),
-    );
-    const cited = sources.flatMap((path) =>
-      [...read(path).matchAll(/\bopen questions?(?:\.md)?,? (\d+)/gi)].map(([, number]) => number),
-    );
-    expect(cited.length).toBeGreaterThan(5);
-    expect(cited.filter((number) => !numbers.has(number))).toEqual([]);
-  });
-
-  test("the check finds citations of missing documents and sections", () => {
-    expect(citationsIn('docs/contract.md, 2.2 (Job) and 4.2: x; docs/interface.md ("Tools")')).toEqual([
-      { document: "docs/contract.md", sections: ["2.2", "4.2"] },
-      { document: "docs/interface.md", sections: ["Tools"] },
-    ]);
-    expect(findMissing({ document: "docs/contract.md", sections: ["2.2", "2.9"] })).toEqual(["docs/contract.md, 2.9"]);
-    expect(findMissing({ document: "docs/none.md", sections: [] })).toEqual(["docs/none.md"]);
-    expect(findBareNames('see service.md, 4.2 and docs/contract.md and "interface.md"')).toEqual([
-      "service.md",
-      "interface.md",
-    ]);
-    expect(brokenLink("README.md", "docs/contract.md#5-authentication")).toBe(false);
-    expect(brokenLink("README.md", "docs/contract.md#55")).toBe(true);
-    expect(brokenLink("docs/contract.md", "docs/contract.md")).toBe(true);
-  });
+test("every cited document and section exists", () => {
+  const cited = sources.flatMap((path) => citationsIn(read(path)));
+  expect(cited.length).toBeGreaterThan(50);
+  expect(cited.flatMap(findMissing)).toEqual([]);
 });
 
-describe("the interface document", () => {
-  const interfacePage = read("docs/interface.md");
+test("no document is cited without its folder", () => {
+  expect(sources.flatMap((path) => findBareNames(read(path)).map((name) => `${path}: ${name}`))).toEqual([]);
+});
 
-  test("the interface document lists every tool with its operation, every resource, prompt, kind of failure and variable", () => {
-    const [, table = ""] = interfacePage.split(/^## Tools$/m);
-    const rows = [...table.matchAll(/^\| (\(?\w[^|]*?) \| `(\w+)` \|/gm)].map(([, operation = "", tool = ""]) => [
-      tool,
-      operation,
-    ]);
-    expect(Object.fromEntries(rows)).toEqual(
-      Object.fromEntries(tools.map(({ name, endpoint }) => [name, endpoint?.id ?? expect.stringMatching(/^\(/)])),
-    );
-    const names = new Set(codeOf(interfacePage));
-    const variables = [...read("src/core/config.ts").matchAll(/read\("(MIC_\w+)"/g)].map(([, name = ""]) => name);
-    expect(variables.length).toBeGreaterThan(10);
-    const fixed = [
-      ...resources.map(({ uri }) => uri),
-      ...prompts.map(({ name }) => name),
-      ...FAILURE_KINDS,
-      ...variables,
-    ];
-    expect(fixed.filter((name) => !names.has(name))).toEqual([]);
-  });
+test("every cited open question exists", () => {
+  const numbers = new Set(
+    [...read("src/contract/open-questions.md").matchAll(/^(\d+)\. /gm)].map(([, number]) => number),
+  );
+  const cited = sources.flatMap((path) =>
+    [...read(path).matchAll(/\bopen questions?(?:\.md)?,? (\d+)/gi)].map(([, number]) => number),
+  );
+  expect(cited.length).toBeGreaterThan(5);
+  expect(cited.filter((number) => !numbers.has(number))).toEqual([]);
+});
+
+test("the check finds citations of missing documents and sections", () => {
+  expect(citationsIn('docs/contract.md, 2.2 (Job) and 4.2: x; docs/interface.md ("Tools")')).toEqual([
+    { document: "docs/contract.md", sections: ["2.2", "4.2"] },
+    { document: "docs/interface.md", sections: ["Tools"] },
+  ]);
+  expect(findMissing({ document: "docs/contract.md", sections: ["2.2", "2.9"] })).toEqual(["docs/contract.md, 2.9"]);
+  expect(findMissing({ document: "docs/none.md", sections: [] })).toEqual(["docs/none.md"]);
+  expect(findBareNames('see service.md, 4.2 and docs/contract.md and "interface.md"')).toEqual([
+    "service.md",
+    "interface.md",
+  ]);
+  expect(brokenLink("README.md", "docs/contract.md#5-authentication")).toBe(false);
+  expect(brokenLink("README.md", "docs/contract.md#55")).toBe(true);
+  expect(brokenLink("docs/contract.md", "docs/contract.md")).toBe(true);
+});
+
+const interfacePage = read("docs/interface.md");
+
+test("the interface document lists every tool with its operation, every resource, prompt, kind of failure and variable", () => {
+  const [, table = ""] = interfacePage.split(/^## Tools$/m);
+  const rows = [...table.matchAll(/^\| (\(?\w[^|]*?) \| `(\w+)` \|/gm)].map(([, operation = "", tool = ""]) => [
+    tool,
+    operation,
+  ]);
+  expect(Object.fromEntries(rows)).toEqual(
+    Object.fromEntries(tools.map(({ name, endpoint }) => [name, endpoint?.id ?? expect.stringMatching(/^\(/)])),
+  );
+  const names = new Set(codeOf(interfacePage));
+  const variables = [...read("src/core/config.ts").matchAll(/read\("(MIC_\w+)"/g)].map(([, name = ""]) => name);
+  expect(variables.length).toBeGreaterThan(10);
+  const fixed = [
+    ...resources.map(({ uri }) => uri),
+    ...prompts.map(({ name }) => name),
+    ...FAILURE_KINDS,
+    ...variables,
+  ];
+  expect(fixed.filter((name) => !names.has(name))).toEqual([]);
 });
 
 test("relative links in documents have existing targets", () => {
@@ -179,57 +175,55 @@ function findDuplicates(texts: readonly string[]): string[] {
   return [...new Set(sentences.filter((sentence, index) => sentences.indexOf(sentence) !== index))];
 }
 
-describe("pages for users", () => {
-  test("the README has at most 900 words in addition to the generated table", () => {
-    expect(withoutTables(read("README.md")).split(/\s+/).length).toBeLessThanOrEqual(900);
-  });
+test("the README has at most 900 words in addition to the generated table", () => {
+  expect(withoutTables(read("README.md")).split(/\s+/).length).toBeLessThanOrEqual(900);
+});
 
-  test("the index links every page", () => {
-    const linked = new Set(
-      ["docs/README.md", "docs/contribute/decisions/README.md"].flatMap((index) =>
-        linksIn(read(index)).map((target) => join(dirname(index), target)),
-      ),
-    );
-    const inDocs = pages.filter((path) => path.startsWith("docs/") && path !== "docs/README.md");
-    expect(inDocs.length).toBeGreaterThan(30);
-    expect(inDocs.filter((path) => !linked.has(path))).toEqual([]);
-  });
+test("the index links every page", () => {
+  const linked = new Set(
+    ["docs/README.md", "docs/contribute/decisions/README.md"].flatMap((index) =>
+      linksIn(read(index)).map((target) => join(dirname(index), target)),
+    ),
+  );
+  const inDocs = pages.filter((path) => path.startsWith("docs/") && path !== "docs/README.md");
+  expect(inDocs.length).toBeGreaterThan(30);
+  expect(inDocs.filter((path) => !linked.has(path))).toEqual([]);
+});
 
-  test("table cells have at most 160 characters", () => {
-    const long = userPages.flatMap((path) =>
-      withoutCodeBlocks(read(path))
-        .split("\n")
-        .filter((line) => line.startsWith("|"))
-        .flatMap((line) => line.split(/(?<!\\)\|/).map((cell) => cell.trim()))
-        .filter(({ length }) => length > 160)
-        .map((cell) => `${path}: ${cell}`),
-    );
-    expect(long).toEqual([]);
-  });
+test("table cells have at most 160 characters", () => {
+  const long = userPages.flatMap((path) =>
+    withoutCodeBlocks(read(path))
+      .split("\n")
+      .filter((line) => line.startsWith("|"))
+      .flatMap((line) => line.split(/(?<!\\)\|/).map((cell) => cell.trim()))
+      .filter(({ length }) => length > 160)
+      .map((cell) => `${path}: ${cell}`),
+  );
+  expect(long).toEqual([]);
+});
 
-  test("no sentence of 12 or more words is on two pages", () => {
-    expect(findDuplicates(["One two three four five six seven eight nine ten eleven twelve. ".repeat(2)])).toHaveLength(
-      1,
-    );
-    expect(findDuplicates(userPages.map((path) => withoutTables(read(path))))).toEqual([]);
-  });
+test("no sentence of 12 or more words is on two pages", () => {
+  expect(findDuplicates(["One two three four five six seven eight nine ten eleven twelve. ".repeat(2)])).toHaveLength(
+    1,
+  );
+  expect(findDuplicates(userPages.map((path) => withoutTables(read(path))))).toEqual([]);
+});
 
-  test("every variable is on the page about configuration", () => {
-    const variablesIn = (file: string) =>
-      [...read(file).matchAll(/read\w*\(\s*"(MIC_\w+)"/g)].map(([, name = ""]) => name);
-    for (const [page, file] of [
-      ["docs/use/configuration.md", "src/core/config.ts"],
-      ["docs/operate/configuration.md", "src/teams/settings.ts"],
-    ] as const) {
-      const variables = variablesIn(file);
-      expect(variables.length, file).toBeGreaterThan(10);
-      const names = new Set(codeOf(read(page)));
-      expect(
-        variables.filter((name) => !names.has(name)),
-        page,
-      ).toEqual([]);
-    }
-  });
+test("every variable is on the page about configuration", () => {
+  const variablesIn = (file: string) =>
+    [...read(file).matchAll(/read\w*\(\s*"(MIC_\w+)"/g)].map(([, name = ""]) => name);
+  for (const [page, file] of [
+    ["docs/use/configuration.md", "src/core/config.ts"],
+    ["docs/operate/configuration.md", "src/teams/settings.ts"],
+  ] as const) {
+    const variables = variablesIn(file);
+    expect(variables.length, file).toBeGreaterThan(10);
+    const names = new Set(codeOf(read(page)));
+    expect(
+      variables.filter((name) => !names.has(name)),
+      page,
+    ).toEqual([]);
+  }
 });
 
 test("every command on a page for users has a known name and known flags", () => {

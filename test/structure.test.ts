@@ -3,7 +3,7 @@ import { spawnSync } from "node:child_process";
 import { mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { dirname, join, normalize, resolve } from "node:path";
-import { describe, expect, test } from "vitest";
+import { expect, test } from "vitest";
 
 interface Module {
   /** Other modules that it may import. */
@@ -119,106 +119,99 @@ const files = ["src", "tools"]
   .filter((path) => path.endsWith(".ts"))
   .map((path) => ({ path, code: readFileSync(path, "utf8") }));
 
-describe("modules", () => {
-  test("modules import only the modules and packages that their rows allow", () => {
-    expect(files.length).toBeGreaterThan(50);
-    expect(files.flatMap(({ path, code }) => findViolations(path, code))).toEqual([]);
-  });
+test("modules import only the modules and packages that their rows allow", () => {
+  expect(files.length).toBeGreaterThan(50);
+  expect(files.flatMap(({ path, code }) => findViolations(path, code))).toEqual([]);
+});
 
-  test("the table lists every module, and each module imports only modules listed above it, so there is no cycle", () => {
-    expect(new Set(MODULES.keys())).toEqual(new Set(files.map(({ path }) => moduleOf(path))));
-    expect(findDownwardImports(MODULES)).toEqual([]);
-  });
+test("the table lists every module, and each module imports only modules listed above it, so there is no cycle", () => {
+  expect(new Set(MODULES.keys())).toEqual(new Set(files.map(({ path }) => moduleOf(path))));
+  expect(findDownwardImports(MODULES)).toEqual([]);
+});
 
-  test("no file imports, directly or indirectly, a file that imports it, not even for a type", () => {
-    expect(findCycles(buildImportGraph(files))).toEqual([]);
-  });
+test("no file imports, directly or indirectly, a file that imports it, not even for a type", () => {
+  expect(findCycles(buildImportGraph(files))).toEqual([]);
+});
 
-  test.each(["src/mcp/", "src/teams/", "src/toolkit/"])("the folders of %s import each other one way", (folder) => {
-    expect(buildFolderGraph(folder, files).size).toBeGreaterThan(5);
-    expect(findCycles(buildFolderGraph(folder, files))).toEqual([]);
-  });
+test.each(["src/mcp/", "src/teams/", "src/toolkit/"])("the folders of %s import each other one way", (folder) => {
+  expect(buildFolderGraph(folder, files).size).toBeGreaterThan(5);
+  expect(findCycles(buildFolderGraph(folder, files))).toEqual([]);
+});
 
-  test("import cycles are found through other files, type imports, dynamic imports and folders", () => {
-    const file = (path: string, code: string): File => ({ path, code });
-    const a = file("src/a.ts", 'import type { B } from "./b/b.ts";');
-    const b = file("src/b/b.ts", 'const c = await import("./c.ts");');
-    expect(findCycles(buildImportGraph([a, b, file("src/b/c.ts", 'export { a } from "../a.ts";')]))).toEqual([
-      "src/a.ts -> src/b/b.ts -> src/b/c.ts -> src/a.ts",
-    ]);
-    expect(findCycles(buildImportGraph([a, b, file("src/b/c.ts", "")]))).toEqual([]);
-    const back = file("src/b/d.ts", 'import { a } from "../a.ts";');
-    expect(findCycles(buildImportGraph([a, b, back]))).toEqual([]);
-    expect(findCycles(buildFolderGraph("src/", [a, b, back]))).toEqual(["a.ts -> b -> a.ts"]);
-  });
+test("import cycles are found through other files, type imports, dynamic imports and folders", () => {
+  const file = (path: string, code: string): File => ({ path, code });
+  const a = file("src/a.ts", 'import type { B } from "./b/b.ts";');
+  const b = file("src/b/b.ts", 'const c = await import("./c.ts");');
+  expect(findCycles(buildImportGraph([a, b, file("src/b/c.ts", 'export { a } from "../a.ts";')]))).toEqual([
+    "src/a.ts -> src/b/b.ts -> src/b/c.ts -> src/a.ts",
+  ]);
+  expect(findCycles(buildImportGraph([a, b, file("src/b/c.ts", "")]))).toEqual([]);
+  const back = file("src/b/d.ts", 'import { a } from "../a.ts";');
+  expect(findCycles(buildImportGraph([a, b, back]))).toEqual([]);
+  expect(findCycles(buildFolderGraph("src/", [a, b, back]))).toEqual(["a.ts -> b -> a.ts"]);
+});
 
-  test("the import rules detect each forbidden import", () => {
-    expect(findViolations("src/contract/a.ts", 'import x from "../api-client/call.ts";')).toHaveLength(1);
-    expect(findViolations("src/api-client/a.ts", 'const x = await import("hono");')).toHaveLength(1);
-    expect(findViolations("src/emulator/world/a.ts", 'import "../../api-client/call.ts";')).toHaveLength(1);
-    expect(findViolations("tools/a.ts", 'import type { T } from "@modelcontextprotocol/server";')).toHaveLength(1);
-    expect(findViolations("src/contract/a.ts", 'import { x } from "./ids.ts";')).toEqual([]);
-    expect(findViolations("src/cli/a.ts", 'await import("../teams/program.ts");')).toEqual([]);
-    expect(findViolations("src/cli/a.ts", 'import type { T } from "../teams/program.ts";')).toHaveLength(1);
-    expect(findViolations("src/cli/a.ts", 'await import("../teams/compose.ts");')).toHaveLength(1);
-    const page = "## Modules\n\n| `src/a/` | one | `b` | `zod` |\n| `src/b.ts` | another | `a`, `c` | |\n";
-    expect(readModules(page).get("a")).toEqual({ modules: ["b"], packages: ["zod"] });
-    expect(findDownwardImports(readModules(page))).toEqual(["a imports b", "b imports c"]);
-  });
+test("the import rules detect each forbidden import", () => {
+  expect(findViolations("src/contract/a.ts", 'import x from "../api-client/call.ts";')).toHaveLength(1);
+  expect(findViolations("src/api-client/a.ts", 'const x = await import("hono");')).toHaveLength(1);
+  expect(findViolations("src/emulator/world/a.ts", 'import "../../api-client/call.ts";')).toHaveLength(1);
+  expect(findViolations("tools/a.ts", 'import type { T } from "@modelcontextprotocol/server";')).toHaveLength(1);
+  expect(findViolations("src/contract/a.ts", 'import { x } from "./ids.ts";')).toEqual([]);
+  expect(findViolations("src/cli/a.ts", 'await import("../teams/program.ts");')).toEqual([]);
+  expect(findViolations("src/cli/a.ts", 'import type { T } from "../teams/program.ts";')).toHaveLength(1);
+  expect(findViolations("src/cli/a.ts", 'await import("../teams/compose.ts");')).toHaveLength(1);
+  const page = "## Modules\n\n| `src/a/` | one | `b` | `zod` |\n| `src/b.ts` | another | `a`, `c` | |\n";
+  expect(readModules(page).get("a")).toEqual({ modules: ["b"], packages: ["zod"] });
+  expect(findDownwardImports(readModules(page))).toEqual(["a imports b", "b imports c"]);
+});
 
-  test("only commands write to stdout", () => {
-    const writers = files.filter(({ code }) =>
-      /process\s*\.\s*stdout|\bstdout\b[^;]*"node:process"|writeSync\(\s*1\b|console\s*\.\s*(log|info|debug)\(/.test(
-        code,
-      ),
-    );
-    expect(writers.map(({ path }) => path).filter((path) => !MAY_WRITE_STDOUT.test(path))).toEqual([]);
-  });
+test("only commands write to stdout", () => {
+  const writers = files.filter(({ code }) =>
+    /process\s*\.\s*stdout|\bstdout\b[^;]*"node:process"|writeSync\(\s*1\b|console\s*\.\s*(log|info|debug)\(/.test(
+      code,
+    ),
+  );
+  expect(writers.map(({ path }) => path).filter((path) => !MAY_WRITE_STDOUT.test(path))).toEqual([]);
+});
 
-  test("the linter rejects a type assertion, but accepts `as const`", () => {
-    expect(JSON.parse(readFileSync("biome.json", "utf8"))).toMatchObject({ plugins: ["./scripts/no-as.grit"] });
-    const folder = mkdtempSync(join(tmpdir(), "no-as-"));
-    const biome = resolve("node_modules/.bin/biome");
-    const passesLint = (code: string): boolean => {
-      writeFileSync(join(folder, "a.ts"), code);
-      return spawnSync(biome, ["lint", "a.ts"], { cwd: folder, stdio: "ignore" }).status === 0;
-    };
-    try {
-      writeFileSync(
-        join(folder, "biome.json"),
-        JSON.stringify({ root: true, plugins: [resolve("scripts/no-as.grit")] }),
-      );
-      expect(passesLint('import { a as b } from "./b.ts";\nexport const c = [b] as const;\n')).toBe(true);
-      expect(passesLint("export const one = [JSON.parse('1') as number];\n")).toBe(false);
-      expect(passesLint("export const one = JSON.parse('1') as unknown as number;\n")).toBe(false);
-      expect(passesLint("export const one = <number>JSON.parse('1');\n")).toBe(false);
-    } finally {
-      rmSync(folder, { recursive: true });
-    }
-  });
+test("the linter rejects a type assertion, but accepts `as const`", () => {
+  expect(JSON.parse(readFileSync("biome.json", "utf8"))).toMatchObject({ plugins: ["./scripts/no-as.grit"] });
+  const folder = mkdtempSync(join(tmpdir(), "no-as-"));
+  const biome = resolve("node_modules/.bin/biome");
+  const passesLint = (code: string): boolean => {
+    writeFileSync(join(folder, "a.ts"), code);
+    return spawnSync(biome, ["lint", "a.ts"], { cwd: folder, stdio: "ignore" }).status === 0;
+  };
+  try {
+    writeFileSync(join(folder, "biome.json"), JSON.stringify({ root: true, plugins: [resolve("scripts/no-as.grit")] }));
+    expect(passesLint('import { a as b } from "./b.ts";\nexport const c = [b] as const;\n')).toBe(true);
+    expect(passesLint("export const one = [JSON.parse('1') as number];\n")).toBe(false);
+    expect(passesLint("export const one = JSON.parse('1') as unknown as number;\n")).toBe(false);
+    expect(passesLint("export const one = <number>JSON.parse('1');\n")).toBe(false);
+  } finally {
+    rmSync(folder, { recursive: true });
+  }
+});
 
-  test("code for serving over HTTP is loaded only on request", () => {
-    const isHttp = (path: string) => /^src\/(?:transports\/http\/|cli\/serve-http\.|teams\/)/.test(path);
-    const loaded = ({ path, code }: (typeof files)[number]) =>
-      [...code.matchAll(/^(?:import|export) (?!type)[^;]*?"(\.[^"]+)"/gm)].map(([, to = ""]) =>
-        join(dirname(path), to),
-      );
-    expect(
-      files
-        .filter(({ path }) => isHttp(path))
-        .flatMap(loaded)
-        .filter(isHttp).length,
-    ).toBeGreaterThan(10);
-    expect(
-      files
-        .filter(({ path }) => !isHttp(path))
-        .flatMap(loaded)
-        .filter(isHttp),
-    ).toEqual([]);
-  });
+test("code for serving over HTTP is loaded only on request", () => {
+  const isHttp = (path: string) => /^src\/(?:transports\/http\/|cli\/serve-http\.|teams\/)/.test(path);
+  const loaded = ({ path, code }: (typeof files)[number]) =>
+    [...code.matchAll(/^(?:import|export) (?!type)[^;]*?"(\.[^"]+)"/gm)].map(([, to = ""]) => join(dirname(path), to));
+  expect(
+    files
+      .filter(({ path }) => isHttp(path))
+      .flatMap(loaded)
+      .filter(isHttp).length,
+  ).toBeGreaterThan(10);
+  expect(
+    files
+      .filter(({ path }) => !isHttp(path))
+      .flatMap(loaded)
+      .filter(isHttp),
+  ).toEqual([]);
+});
 
-  test("only the emulator reads the geography table", () => {
-    const readers = files.filter(({ code }) => code.includes("lgd-")).map(({ path }) => moduleOf(path));
-    expect(new Set(readers)).toEqual(new Set(["emulator"]));
-  });
+test("only the emulator reads the geography table", () => {
+  const readers = files.filter(({ code }) => code.includes("lgd-")).map(({ path }) => moduleOf(path));
+  expect(new Set(readers)).toEqual(new Set(["emulator"]));
 });

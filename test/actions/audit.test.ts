@@ -63,36 +63,6 @@ describeWithPostgres("the audit", (postgres) => {
     expect(await one.find("service", action.key)).toMatchObject({ state: "in_progress" });
   });
 
-  test("the audit has rows for refusals and downloads too, and none for a single user", async () => {
-    const { as, rows } = await createBench();
-    const journal = await as("one");
-    const { traceId, ...bob } = ann;
-    await journal.audit(bob, { event: "refusal", tool: "submit_job", outcome: "mic:act" });
-    await journal.audit(ann, { event: "download", resourceId: "asset-1", outcome: "opened" });
-    const action = await journal.insert(createAction("of one person"));
-    if (action) await journal.resolve(action, SUCCEEDED);
-    expect(await rows()).toEqual([
-      {
-        ...bob,
-        event: "refusal",
-        tool: "submit_job",
-        key: null,
-        resource_id: null,
-        outcome: "mic:act",
-        trace_id: null,
-      },
-      {
-        ...bob,
-        event: "download",
-        tool: null,
-        key: null,
-        resource_id: "asset-1",
-        outcome: "opened",
-        trace_id: ann.traceId?.(),
-      },
-    ]);
-  });
-
   test("audit rows older than the retention are deleted, 1,000 rows at a time", async () => {
     const { as, database } = await createBench();
     const journal = await as("one");

@@ -85,7 +85,7 @@ test("a problem that names the upstream key is reported with the caller's own ke
   await other.createCaller("ann").submit("recipe-2", KEY);
   const [[upstreamKey, made] = []] = other.executed;
   if (upstreamKey === undefined || !made) throw new Error("nothing was executed");
-  fixture.execute(upstreamKey, made);
+  fixture.executed.set(upstreamKey, made);
   const refused = await fixture.createCaller("ann").submit("recipe-1", KEY);
   expect(refused).toMatchObject({
     kind: "conflict",

@@ -1,7 +1,11 @@
-// Tests claims: lease expiry measured by this process's clock, and the actions in flight in all action machines of the process.
+// Tests claims: lease expiry measured by this process's clock, the actions in flight in all action machines of the process, and
+// which owners count as dead.
+import { spawn } from "node:child_process";
+import { once } from "node:events";
 import { expect, onTestFinished, test, vi } from "vitest";
 import { createLeaseMonitor, LEASE_MS } from "../../src/actions/claims.ts";
 import type { Journal, StoredAction } from "../../src/actions/journal.ts";
+import { isOwnerDead, processOwner } from "../../src/core/owner.ts";
 import { createLatch } from "../support/latch.ts";
 import { storedAction } from "./samples.ts";
 import { type CallOutcome, openWorkerFixture } from "./workers.ts";
@@ -84,3 +88,50 @@ test("an action in flight in one action machine is not taken over by another, an
   vi.advanceTimersByTime(20_000);
   expect(vi.getTimerCount()).toBe(0);
 });
+
+const [here, pid, mark]: unknown[] = JSON.parse(processOwner);
+const ownerNameFor = (host: unknown, processId: unknown): string =>
+  JSON.stringify([host, processId, "0123456789abcdef"]);
+
+async function startProcess(): Promise<{ pid: number; kill(): Promise<void> }> {
+  const child = spawn("sleep", ["60"]);
+  await once(child, "spawn");
+  const kill = async (): Promise<void> => {
+    if (child.exitCode !== null || child.signalCode !== null) return;
+    const exited = once(child, "exit");
+    child.kill("SIGKILL");
+    await exited;
+  };
+  onTestFinished(kill);
+  return { pid: child.pid ?? 0, kill };
+}
+
+test("this process is alive", () => {
+  expect(pid).toBe(process.pid);
+  expect(mark).toMatch(/^[0-9a-f]{16}$/);
+  expect(isOwnerDead(processOwner)).toBe(false);
+});
+
+test("a process is dead once it has ended", async () => {
+  const other = await startProcess();
+  expect(isOwnerDead(ownerNameFor(here, other.pid))).toBe(false);
+  await other.kill();
+  expect(isOwnerDead(ownerNameFor(here, other.pid))).toBe(true);
+});
+
+test("a former process with our own id is dead, because its id was reused", () => {
+  expect(isOwnerDead(ownerNameFor(here, process.pid))).toBe(true);
+});
+
+test("an owner of another boot, machine or process namespace does not count as dead", async () => {
+  const other = await startProcess();
+  await other.kill();
+  for (const host of ["another boot", "", null]) expect(isOwnerDead(ownerNameFor(host, other.pid))).toBe(false);
+});
+
+test.each(["{}", "null", '"text"', "[]", '["x"]', "[1,2,3]", "not JSON", ""])(
+  "an unrecognized owner name does not count as dead: %s",
+  (name) => {
+    expect(isOwnerDead(name)).toBe(false);
+  },
+);

@@ -1,7 +1,6 @@
 // Tests deduplication as an agent sees it (docs/interface.md, "Deduplication"): repeated, similar, respelled and mistyped calls.
 import { expect, test } from "vitest";
 import { openSqlite } from "../../src/actions/store/sqlite.ts";
-import { credentials } from "../api-client/client.ts";
 import {
   createInput,
   createJob,
@@ -291,52 +290,6 @@ test("a call with only the key takes the other arguments from the journal", asyn
   expect(posts(stub)[1]?.body).toEqual(posts(stub)[0]?.body);
   const own = await next.call("submit_job", { idempotencyKey: "a-key-of-my-own" });
   expect(own.error).toMatchObject({ kind: "invalid_arguments" });
-});
-
-test("list_actions lists unresolved actions first and shows no secrets", async () => {
-  const { stub, server, env } = await createBench();
-  const problem = {
-    type: "t",
-    title: "No",
-    status: 422,
-    code: "TOO_LATE",
-    requestId: "r",
-    retryable: false,
-    fieldErrors: [],
-  };
-  stub.expect(unknown, unknown, answer(422, problem));
-  await server.call("submit_job", createJob);
-  await server.call("register_input", { ...createInput, alias: credentials.clientSecret });
-  await server.call("retry_job", { jobId: "job-9", retryMode: "RESTART", reason: "why not" });
-  await server.end();
-  const next = await inProcessServerForTest(env);
-  const { structured, text } = await next.call("list_actions", { limit: 1 });
-  const [submitted, registered, retried] = Object(structured).actions;
-  expect(Object(structured).summary).toBe("3 actions: 2 unknown, 1 rejected.");
-  expect(retried).toMatchObject({ tool: "retry_job", state: "rejected", about: "job-9", code: "TOO_LATE" });
-  expect(retried).not.toHaveProperty("arguments");
-  expect(retried).not.toHaveProperty("nextStep");
-  expect(submitted).toMatchObject({ state: "unknown", about: createJob.recipeVersionId, arguments: createJob });
-  for (const each of [submitted, registered])
-    expect(each.nextStep).toEqual({
-      tool: "resolve_actions",
-      arguments: { idempotencyKey: each.idempotencyKey },
-      why: expect.stringContaining("never runs twice"),
-    });
-  expect(JSON.stringify(structured) + text).not.toContain(credentials.clientSecret);
-});
-
-test("one of two simultaneous identical calls runs, and the other reports that it did not", async () => {
-  const { stub, server } = await createBench();
-  stub.expect(createdJob("job-1"), read("job-1"));
-  // Different notes, as from two agents that were given the same work (R9).
-  const both = await Promise.all(
-    ["one", "two"].map((clientReference) => server.call("submit_job", { ...createJob, clientReference })),
-  );
-  expect(both.map(({ action }) => action?.replayed).sort()).toEqual([false, true]);
-  const replay = both.find(({ action }) => action?.replayed);
-  expect(replay?.text).toMatch(/^Not run again: an identical call ran 0 s ago/);
-  expect(posts(stub)).toHaveLength(1);
 });
 
 test.each(["stdio", "HTTP"])(

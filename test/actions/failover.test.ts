@@ -1,17 +1,11 @@
-// Tests the journal while the PostgreSQL primary dies: confirmed writes are kept, and unconfirmed writes run once.
-import { setTimeout as sleep } from "node:timers/promises";
 import { afterAll, beforeAll, beforeEach, describe, expect, onTestFinished, test } from "vitest";
 import { type Journal, openJournal } from "../../src/actions/journal.ts";
-import { listActions } from "../../src/actions/listing.ts";
-import { isResponseLost } from "../../src/actions/store/database.ts";
 import { connectToPrimary } from "../../src/teams/database.ts";
 import { postgresMissing } from "../support/postgres.ts";
 import { type PostgresPair, startPostgresPair } from "../support/postgres-pair.ts";
+import { describeUnless, linuxMissing } from "../support/unless.ts";
 import { databaseForTest } from "../teams/services.ts";
-import { newAction, SUCCEEDED } from "./samples.ts";
-
-const skipped = postgresMissing === undefined ? "" : ` (skipped: ${postgresMissing})`;
-const isLinux = process.platform === "linux";
+import { newAction } from "./samples.ts";
 
 let pair: PostgresPair | undefined;
 function getPair(): PostgresPair {
@@ -26,61 +20,11 @@ const openTestJournal = async (urls: string, owner = "one"): Promise<Journal> =>
 
 const createAction = (key: string) => newAction({ key, fingerprint: key });
 
-describe.skipIf(postgresMissing !== undefined || !isLinux)(`a failover${skipped}`, { timeout: 120_000 }, () => {
+describeUnless(postgresMissing ?? linuxMissing, "a failover", () => {
   beforeAll(async () => {
     pair = await startPostgresPair();
   }, 60_000);
   afterAll(() => pair?.stop());
-
-  test("confirmed writes survive a failover, and writes continue at the promoted server", async () => {
-    const journal = await openTestJournal(await getPair().createDatabase());
-    const confirmed: string[] = [];
-    const unsure: string[] = [];
-    let isOver = false;
-    const worker = async (name: number): Promise<void> => {
-      for (let n = 0; !isOver; n++) {
-        const key = `${name}-${n}`;
-        try {
-          const written = await journal.insert(createAction(key));
-          if (!written) throw new Error(`${key} is there twice`);
-          confirmed.push(key);
-          if (await journal.resolve(written, SUCCEEDED)) continue;
-          throw new Error(`${key} was settled by another`);
-        } catch (error) {
-          if (!isResponseLost(error)) throw error;
-          unsure.push(key);
-        }
-      }
-    };
-    const workers = Array.from({ length: 6 }, (_, name) => worker(name));
-    await expect.poll(() => confirmed.length).toBeGreaterThan(50);
-    await getPair().killPrimary();
-    await getPair().promote();
-    const before = confirmed.length;
-    await expect.poll(() => confirmed.length, { timeout: 15_000 }).toBeGreaterThan(before + 50);
-    isOver = true;
-    await Promise.all(workers);
-    for (const key of confirmed) expect(await journal.find("service", key), key).toMatchObject({ owner: "one" });
-    const { counts } = await listActions(journal, { service: "service", state: undefined, limit: 0 });
-    expect(counts.succeeded + unsure.length).toBeGreaterThanOrEqual(confirmed.length);
-    await getPair().rejoinReplicas();
-  });
-
-  test("a write that hangs because the replica is cut off is not confirmed, and runs once after the failover", async () => {
-    const journal = await openTestJournal(await getPair().createDatabase());
-    await journal.insert(createAction("before"));
-    await getPair().cutReplicas();
-    const hanging = journal.insert(createAction("hanging"));
-    await Promise.race([hanging, sleep(500)]);
-    await getPair().killPrimary();
-    await getPair().promote();
-    // Whether the row was lost with the primary or not, this process owns it, once.
-    expect(await hanging).toMatchObject({ key: "hanging", owner: "one", state: "in_progress", attempts: 0 });
-    expect(await journal.find("service", "before")).toMatchObject({ key: "before" });
-    const { counts } = await listActions(journal, { service: "service", state: undefined, limit: 0 });
-    expect(counts.in_progress).toBe(2);
-    await getPair().rejoinReplicas();
-  });
 
   test("a former primary that returns receives no statements, neither from processes that used the new primary nor from others", async () => {
     const urls = await getPair().createDatabase();

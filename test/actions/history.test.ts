@@ -104,16 +104,6 @@ describeEachDriver((driver) => {
     expect((await createServiceActionsFor(journal).readHistory("job-2")).actions).toEqual([]);
   });
 
-  test("a job is found by its id, whatever characters the id has", async () => {
-    const { journal } = await openRecordedJournal(driver, await driver.createLocation());
-    for (const jobId of ["a:b", "job/1 %25", "é🍨", "%", "retries"]) {
-      await insertAction(journal, { key: jobId, path: pathOf(jobId, "cancellations"), arguments: args(jobId) });
-      const { actions: found } = await createServiceActionsFor(journal).readHistory(jobId);
-      expect(found.map(({ arguments: { jobId: id } }) => id)).toEqual([jobId]);
-      expect(await journal.find("service", jobId)).toMatchObject({ about: jobId });
-    }
-  });
-
   test("the action that created a job is found after any number of later actions", async () => {
     const { database, journal } = await openRecordedJournal(driver, await driver.createLocation());
     const restart = JSON.stringify({ retryMode: "RESTART" });

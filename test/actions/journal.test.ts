@@ -1,4 +1,5 @@
-// Tests the journal identically on both databases: deduplication, takeover, and the remains of a dead process.
+// Tests the journal identically on both databases: deduplication, takeover, and the remains of a dead process. On PostgreSQL,
+// all ages are measured by the database's clock.
 import { spawn } from "node:child_process";
 import { createInterface } from "node:readline";
 import { setTimeout as sleep } from "node:timers/promises";
@@ -12,6 +13,7 @@ import { canonicalArguments } from "../../src/actions/fingerprint.ts";
 import { type ActionState, type Journal, openJournal, type Resolution } from "../../src/actions/journal.ts";
 import { countUnresolved, listActions } from "../../src/actions/listing.ts";
 import { JOURNAL_VERSION, NewerJournal } from "../../src/actions/store/schema.ts";
+import { databaseForTest, describeWithPostgres } from "../teams/services.ts";
 import { type Driver, describeEachDriver } from "./drivers.ts";
 import type { JournalLocation } from "./journal-location.ts";
 import {
@@ -98,17 +100,17 @@ describeEachDriver((driver) => {
     return written;
   }
 
-  test.each(["job\u0000-1", "\ud800job", "\u001ajob", '"job"'])(
+  test.each(["job\u0000-1", "\ud800job", "\u001ajob", '"job"', "a:b", "job/1 %25", "é🍨", "%", "retries"])(
     "the journal keeps an id of any characters: %j",
     async (id) => {
       const journal = await (await createBench(driver)).openJournalAs("one");
       const written = await insertAction(journal, "a", { about: id });
       expect(written.about).toBe(id);
       expect((await journal.resolve(written, { ...SUCCEEDED, resourceId: id }))?.resource_id).toBe(id);
-      expect((await createServiceActionsFor(journal).readHistory(id)).creationArguments).toEqual({});
-      expect(
-        (await createServiceActionsFor(journal).readHistory(id)).actions.map(({ idempotencyKey }) => idempotencyKey),
-      ).toEqual(["a"]);
+      expect(await createServiceActionsFor(journal).readHistory(id)).toMatchObject({
+        creationArguments: {},
+        actions: [{ idempotencyKey: "a" }],
+      });
     },
   );
 
@@ -482,5 +484,51 @@ describeEachDriver((driver) => {
     ).flat();
     const all = races.flatMap((each) => Array.from({ length: count }, (_, n) => `${each}-${n}`));
     expect(won.sort()).toEqual(all.sort());
+  });
+});
+
+describeWithPostgres("instances whose clocks are hours apart", (postgres) => {
+  /** The clocks differ by more than the deduplication window. */
+  async function createInstances() {
+    const url = await postgres().createDatabase();
+    const openJournalWithClock = async (owner: string, aheadMs: number) => {
+      const database = await databaseForTest(url);
+      const now = () => Date.now() + aheadMs;
+      return await openJournal(database, { owner, now });
+    };
+    return {
+      slow: await openJournalWithClock("slow", -12 * HOUR_MS),
+      fast: await openJournalWithClock("fast", 12 * HOUR_MS),
+    };
+  }
+
+  test("a success of the slow instance is the same action to the fast one", async () => {
+    const { slow, fast } = await createInstances();
+    const action = await slow.insert(newAction());
+    if (!(action && (await slow.resolve(action, SUCCEEDED)))) throw new Error("not resolved");
+    expect(await fast.findLatest("service", "submit_job", "hash")).toMatchObject({
+      isLive: true,
+      action: { key: "key-0000" },
+    });
+    expect(await fast.insert(newAction({ key: "another" }))).toBeUndefined();
+  });
+
+  test("an action of the slow instance is in progress to the fast one, and vice versa", async () => {
+    const { slow, fast } = await createInstances();
+    await slow.insert(newAction({ key: "of-slow", fingerprint: "a" }));
+    await fast.insert(newAction({ key: "of-fast", fingerprint: "b" }));
+    for (const journal of [slow, fast]) {
+      await journal.heartbeat();
+      const { counts } = await listActions(journal, { service: "service", state: undefined, limit: 10 });
+      expect(counts).toMatchObject({ in_progress: 2, unknown: 0 });
+    }
+  });
+
+  test("the fast instance prunes no recent action", async () => {
+    const { slow, fast } = await createInstances();
+    const action = await slow.insert(newAction());
+    if (action) await slow.resolve(action, SUCCEEDED);
+    await fast.prune(HOUR_MS);
+    expect(await slow.find("service", "key-0000")).toBeDefined();
   });
 });

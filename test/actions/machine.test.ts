@@ -1,9 +1,8 @@
 // Tests the action machine with several processes on one journal, and simulated time, process deaths and journal errors.
 import { expect, onTestFinished, test, vi } from "vitest";
-import { createActions } from "../../src/actions/actions.ts";
 import { DEDUPLICATION_WINDOW_MS } from "../../src/actions/deduplication-window.ts";
-import { systemTiming } from "../../src/api-client/attempts.ts";
 import { createLatch } from "../support/latch.ts";
+import { createTestActions } from "./samples.ts";
 import { type CallOutcome, createRefusal, openWorkerFixture } from "./workers.ts";
 
 const LEASE_MS = 30_000;
@@ -311,13 +310,10 @@ test.each([
   const worker = await fixture.startWorker("one");
   const rejectAsUnknown = () => Promise.reject(createRefusal("outcome_unknown", { sideEffect: "unknown" }));
   await worker.call({ key: "a-key-of-its-own", answer: rejectAsUnknown });
-  const actions = createActions({
-    journal: async () => fixture.journal,
-    timing: systemTiming,
+  const actions = createTestActions(fixture.journal, {
     monotonicMs: () => fixture.clock.nowMs,
     isOwnerDead: () => true,
     redact: redactSecret(SECRETS[0]),
-    onJournalError: () => undefined,
   });
   const redact = redactSecret(SECRETS[1]);
   expect(await actions.recordOutcome("service", "a-key-of-its-own", found, { redact })).toBe(true);

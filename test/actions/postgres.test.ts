@@ -4,17 +4,15 @@ import { once } from "node:events";
 import { chownSync } from "node:fs";
 import { connect, createServer } from "node:net";
 import { join } from "node:path";
-import { afterAll, beforeAll, describe, expect, onTestFinished, test } from "vitest";
+import { afterAll, beforeAll, expect, onTestFinished, test } from "vitest";
 import { stubEnv } from "../api-client/client.ts";
 import { createJob, enveloped, job } from "../contract/samples.ts";
 import { type PostgresServer, postgresMissing, postgresUser, startPostgres } from "../support/postgres.ts";
 import { startServer } from "../support/server.ts";
 import { answer, neverAnswer, type Stub, stubForTest } from "../support/stub.ts";
 import { folderForTest } from "../support/temporary-folder.ts";
+import { describeUnless, linuxMissing } from "../support/unless.ts";
 import { databaseForTest } from "../teams/services.ts";
-
-const isLinux = process.platform === "linux";
-const skipped = postgresMissing === undefined ? "" : ` (skipped: ${postgresMissing})`;
 
 let postgres: PostgresServer | undefined;
 function getPostgres(): PostgresServer {
@@ -39,7 +37,7 @@ function expectSentAgain({ requests }: Stub, key: string): void {
   ]);
 }
 
-describe.skipIf(postgresMissing !== undefined || !isLinux)(`PostgreSQL${skipped}`, { timeout: 120_000 }, () => {
+describeUnless(postgresMissing ?? linuxMissing, "PostgreSQL", () => {
   beforeAll(async () => {
     // Commits that do not wait for the disk stay in memory for 10 s.
     postgres = await startPostgres(["wal_writer_delay=10000"]);

@@ -18,20 +18,35 @@ export const newAction = (facts: Partial<NewAction> = {}): NewAction => ({
   ...facts,
 });
 
+/** Creates an action machine on this journal. No owner is dead, and no text is redacted. */
+export const createTestActions = (journal: Journal, options: Partial<Parameters<typeof createActions>[0]> = {}) =>
+  createActions({
+    journal: async () => journal,
+    timing: systemTiming,
+    monotonicMs: () => 0,
+    isOwnerDead: () => false,
+    redact: (text) => text,
+    onJournalError: () => undefined,
+    ...options,
+  });
+
 /** The actions of one service in a journal. */
 export const createServiceActionsFor = (journal: Journal, service = "service") =>
   createServiceActions({
-    actions: createActions({
-      journal: async () => journal,
-      timing: systemTiming,
-      monotonicMs: () => 0,
-      isOwnerDead: () => false,
-      redact: (text) => text,
-      onJournalError: () => undefined,
-    }),
+    actions: createTestActions(journal),
     journal: async () => journal,
     serviceName: async () => service,
   });
+
+/** A call of submit_job, which the caller of this function sends. */
+export const createSubmission = (args: Readonly<Record<string, unknown>>, nowMs: number) => ({
+  tool: "submit_job",
+  arguments: args,
+  traits: { aboutArgument: "recipeVersionId", identifyingArguments: ["recipeVersionId"] },
+  prepare: async () => ({ path: "/jobs", ifMatch: "", body: JSON.stringify(args) }),
+  verificationAdvice: "Look.",
+  context: { signal: new AbortController().signal, deadlineAt: nowMs + 45_000 },
+});
 
 /** An owner that is dead. */
 export const DEAD_OWNER = "a process that has gone";

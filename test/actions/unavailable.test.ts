@@ -8,6 +8,7 @@ import { createJob, enveloped, job } from "../contract/samples.ts";
 import { inProcessServerForTest, type RawClient, startServer } from "../support/server.ts";
 import { answer, refusingBaseUrl, type Stub } from "../support/stub.ts";
 import { folderForTest } from "../support/temporary-folder.ts";
+import { posixMissing, testUnless } from "../support/unless.ts";
 import { benchForTest } from "./bench.ts";
 
 const FILE = "actions.sqlite";
@@ -63,16 +64,16 @@ const mountCommand = (mount: string): readonly string[] => {
   const flags = process.getuid?.() === 0 ? "-m" : "-rm";
   return ["unshare", flags, "sh", "-c", `${mount} && exec "$@"`, "sh"];
 };
-const canMount = ((): boolean => {
+/** Reason to skip tests with mounts; undefined if the machine can run them. */
+const mountsMissing = ((): string | undefined => {
   const [command = "", ...args] = [...mountCommand("mount -t tmpfs tmpfs /mnt"), "true"];
   try {
     execFileSync(command, args, { stdio: "ignore" });
-    return true;
+    return undefined;
   } catch {
-    return false;
+    return "no mount namespaces here";
   }
 })();
-const unlessMounted = canMount ? "" : " (skipped: no mount namespaces here)";
 
 test("actions are refused if the state folder is a file", async () => {
   const stateDir = join(await folderForTest(), "state");
@@ -83,29 +84,34 @@ test("actions are refused if the state folder is a file", async () => {
   await expectAccepted(stub, server);
 });
 
-test.skipIf(!canMount)(`actions are refused on a read-only disk${unlessMounted}`, async () => {
-  const stateDir = await folderForTest();
-  const under = mountCommand(`mount --bind ${stateDir} ${stateDir} && mount -o remount,ro,bind ${stateDir}`);
-  const { stub, server } = await startProcess({ MIC_STATE_DIR: stateDir }, under);
-  await expectRefused(stub, server, /EROFS|read-?only/i, /writable|MIC_STATE_DIR/);
-});
+const remountReadOnly = (folder: string) => `mount --bind ${folder} ${folder} && mount -o remount,ro,bind ${folder}`;
+const createJournalIn = async (folder: string) => await (await openSqlite(folder)).close();
+const nothing = async () => undefined;
+for (const [what, prepare, mount, message, next] of [
+  ["a read-only disk", nothing, remountReadOnly, /EROFS|read-?only/i, /writable|MIC_STATE_DIR/],
+  [
+    "a disk with a journal that is now read-only",
+    createJournalIn,
+    remountReadOnly,
+    /EROFS|read-?only/i,
+    /writable|MIC_STATE_DIR/,
+  ],
+  [
+    "a full disk",
+    nothing,
+    (folder: string) => `mount -t tmpfs -o size=16k tmpfs ${folder}`,
+    /full|ENOSPC|I\/O/i,
+    /^Ask the user to free space/,
+  ],
+] as const)
+  testUnless(mountsMissing, `actions are refused on ${what}`, async () => {
+    const stateDir = await folderForTest();
+    await prepare(stateDir);
+    const { stub, server } = await startProcess({ MIC_STATE_DIR: stateDir }, mountCommand(mount(stateDir)));
+    await expectRefused(stub, server, message, next);
+  });
 
-test.skipIf(!canMount)(`actions are refused if an existing journal has become read-only${unlessMounted}`, async () => {
-  const stateDir = await folderForTest();
-  await (await openSqlite(stateDir)).close();
-  const under = mountCommand(`mount --bind ${stateDir} ${stateDir} && mount -o remount,ro,bind ${stateDir}`);
-  const { stub, server } = await startProcess({ MIC_STATE_DIR: stateDir }, under);
-  await expectRefused(stub, server, /EROFS|read-?only/i, /writable|MIC_STATE_DIR/);
-});
-
-test.skipIf(!canMount)(`actions are refused on a disk that is full from the start${unlessMounted}`, async () => {
-  const stateDir = await folderForTest();
-  const under = mountCommand(`mount -t tmpfs -o size=16k tmpfs ${stateDir}`);
-  const { stub, server } = await startProcess({ MIC_STATE_DIR: stateDir }, under);
-  await expectRefused(stub, server, /full|ENOSPC|I\/O/i, /^Ask the user to free space/);
-});
-
-test.skipIf(!canMount)(`actions are refused on a disk that fills up${unlessMounted}`, async () => {
+testUnless(mountsMissing, "actions are refused on a disk that fills up", async () => {
   const stateDir = await folderForTest();
   const under = mountCommand(`mount -t tmpfs -o size=256k tmpfs ${stateDir}`);
   const { stub, server } = await startProcess({ MIC_STATE_DIR: stateDir }, under);
@@ -193,26 +199,20 @@ test("a read that concerns no action does not create a journal", async () => {
   await expect(stat(stateDir)).rejects.toThrow("ENOENT");
 });
 
-test.skipIf(process.platform === "win32")(
-  "only the owner may read the journal: the folder is 0700, the files are 0600 (needs POSIX)",
-  async () => {
-    const stateDir = join(await folderForTest(), "deep", "state");
-    const { stub, server } = await startInProcess({ MIC_STATE_DIR: stateDir });
-    await expectAccepted(stub, server);
-    const mode = async (path: string) => ((await stat(path)).mode & 0o777).toString(8);
-    expect(await mode(stateDir)).toBe("700");
-    for (const suffix of ["", "-wal", "-shm"]) expect(await mode(join(stateDir, `${FILE}${suffix}`))).toBe("600");
-  },
-);
+testUnless(posixMissing, "only the owner may read the journal: the folder is 0700, the files are 0600", async () => {
+  const stateDir = join(await folderForTest(), "deep", "state");
+  const { stub, server } = await startInProcess({ MIC_STATE_DIR: stateDir });
+  await expectAccepted(stub, server);
+  const mode = async (path: string) => ((await stat(path)).mode & 0o777).toString(8);
+  expect(await mode(stateDir)).toBe("700");
+  for (const suffix of ["", "-wal", "-shm"]) expect(await mode(join(stateDir, `${FILE}${suffix}`))).toBe("600");
+});
 
-test.skipIf(process.platform === "win32")(
-  "a journal file that others could read is restricted to its owner (needs POSIX)",
-  async () => {
-    const stateDir = await folderForTest();
-    await mkdir(stateDir, { recursive: true });
-    await writeFile(join(stateDir, FILE), "", { mode: 0o644 });
-    await chmod(join(stateDir, FILE), 0o644);
-    await (await openSqlite(stateDir)).close();
-    expect((await stat(join(stateDir, FILE))).mode & 0o777).toBe(0o600);
-  },
-);
+testUnless(posixMissing, "a journal file that others could read is restricted to its owner", async () => {
+  const stateDir = await folderForTest();
+  await mkdir(stateDir, { recursive: true });
+  await writeFile(join(stateDir, FILE), "", { mode: 0o644 });
+  await chmod(join(stateDir, FILE), 0o644);
+  await (await openSqlite(stateDir)).close();
+  expect((await stat(join(stateDir, FILE))).mode & 0o777).toBe(0o600);
+});

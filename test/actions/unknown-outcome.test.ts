@@ -1,14 +1,11 @@
 // Tests the texts about an action without an outcome: the agent can do exactly what they say, and no action runs twice.
-import { expect, onTestFinished, test } from "vitest";
-import { createJournalHandle } from "../../src/actions/journal-handle.ts";
-import { listActions } from "../../src/actions/listing.ts";
+import { expect, test } from "vitest";
 import { openSqlite } from "../../src/actions/store/sqlite.ts";
-import { createJob, enveloped, job, operation } from "../contract/samples.ts";
+import { credentials } from "../api-client/client.ts";
+import { createJob, enveloped, job, operation, problem } from "../contract/samples.ts";
 import { inProcessServerForTest } from "../support/server.ts";
 import { answer } from "../support/stub.ts";
-import { folderForTest } from "../support/temporary-folder.ts";
 import { benchForTest } from "./bench.ts";
-import { newAction, UNKNOWN } from "./samples.ts";
 
 async function createBench() {
   const fixture = await benchForTest();
@@ -107,73 +104,57 @@ test("the same key for another call is refused before sending, and the error nam
   expect(stub.requests).toHaveLength(1);
 });
 
-test("list_actions lists unresolved actions, then the latest, even after a restart", async () => {
+test("list_actions lists unresolved actions, then the latest, even after a restart, and no secret", async () => {
   const { stub, server, env } = await createBench();
-  const args = (name: string) => ({ ...createJob, parameterValues: { plan: name } });
-  stub.expect(answer(202, enveloped(job)), answer(422, {}), later);
+  const { clientSecret } = credentials;
+  const args = (plan: string) => ({ ...createJob, parameterValues: { plan }, clientReference: `note ${clientSecret}` });
+  stub.expect(answer(202, enveloped(job)), answer(422, problem), later);
   for (const name of ["a", "b", "c"]) await server.call("submit_job", args(name));
   await server.end();
   const next = await inProcessServerForTest(env);
-  const listStates = async (filter: object) => {
-    const { structured } = await next.call("list_actions", filter);
-    const actions: { state: string }[] = Object(structured).actions;
-    return actions.map(({ state }) => state);
+  const list = async (filter: object) => {
+    const { structured, text } = await next.call("list_actions", filter);
+    expect(JSON.stringify(structured) + text).not.toContain(clientSecret);
+    const { summary, actions }: { summary: string; actions: readonly { state: string }[] } = Object(structured);
+    return { summary, actions, states: actions.map(({ state }) => state) };
   };
-  expect(await listStates({})).toEqual(["unknown", "rejected", "succeeded"]);
-  for (const state of ["unknown", "rejected", "succeeded"]) expect(await listStates({ state })).toEqual([state]);
-  expect(await listStates({ state: "in_progress" })).toEqual([]);
-  expect(await listStates({ limit: 1 }), "unresolved ones in any case").toEqual(["unknown", "rejected"]);
-  const [succeeded] = Object((await next.call("list_actions", { state: "succeeded" })).structured).actions;
+  const all = await list({});
+  expect(all.summary).toBe("3 actions: 1 unknown, 1 rejected, 1 succeeded.");
+  expect(all.states).toEqual(["unknown", "rejected", "succeeded"]);
+  for (const state of all.states) expect((await list({ state })).states).toEqual([state]);
+  expect((await list({ state: "in_progress" })).states).toEqual([]);
+  expect((await list({ limit: 1 })).states, "unresolved ones in any case").toEqual(["unknown", "rejected"]);
+  const [unresolved, rejected, succeeded] = all.actions;
+  const [keyOfSucceeded, keyOfRejected, idempotencyKey] = stub.requests.map(
+    ({ headers }) => headers["idempotency-key"],
+  );
+  const updatedAt = expect.stringMatching(/^\d{4}-.*Z$/);
+  const tool = "submit_job";
   expect(succeeded).toEqual({
-    tool: "submit_job",
-    idempotencyKey: stub.requests[0]?.headers["idempotency-key"],
+    tool,
+    idempotencyKey: keyOfSucceeded,
     state: "succeeded",
     resourceId: job.id,
-    updatedAt: expect.stringMatching(/^\d{4}-.*Z$/),
+    updatedAt,
   });
-  const [unresolved] = Object((await next.call("list_actions", { state: "unknown" })).structured).actions;
-  const idempotencyKey = stub.requests[2]?.headers["idempotency-key"];
-  expect(unresolved).toEqual({
-    tool: "submit_job",
-    idempotencyKey,
-    state: "unknown",
-    attempts: 1,
-    createdAt: expect.stringMatching(/^\d{4}-.*Z$/),
-    updatedAt: expect.stringMatching(/^\d{4}-.*Z$/),
+  expect(rejected).toMatchObject({
+    tool,
+    idempotencyKey: keyOfRejected,
+    code: problem.code,
     about: createJob.recipeVersionId,
-    arguments: args("c"),
-    nextStep: { tool: "resolve_actions", arguments: { idempotencyKey }, why: expect.any(String) },
   });
-});
-
-test("actions that have not changed for 30 days are deleted when the journal is opened", async () => {
-  const stateDir = await folderForTest();
-  const clock = { nowMs: Date.now() };
-  const day = 86_400_000;
-  const openHandle = async () => {
-    const handle = createJournalHandle({
-      stateDir,
-      url: undefined,
-      retentionMs: 30 * day,
-      now: () => clock.nowMs,
-      owner: "one",
-    });
-    onTestFinished(() => handle.close());
-    return await handle.open();
-  };
-  const journal = await openHandle();
-  for (const state of ["succeeded", "rejected", "unknown"] as const) {
-    const action = await journal.insert(newAction({ key: state, fingerprint: state }));
-    if (action) await journal.resolve(action, { ...UNKNOWN, state });
-  }
-  const listKeys = async () =>
-    (await listActions(await openHandle(), { service: undefined, state: undefined, limit: 9 })).actions.map(
-      ({ idempotencyKey }) => idempotencyKey,
-    );
-  clock.nowMs += 30 * day;
-  expect((await listKeys()).sort()).toEqual(["rejected", "succeeded", "unknown"]);
-  clock.nowMs += 1;
-  expect(await listKeys()).toEqual([]);
+  expect(rejected).not.toHaveProperty("arguments");
+  expect(rejected).not.toHaveProperty("nextStep");
+  expect(unresolved).toEqual({
+    ...{ tool, idempotencyKey, state: "unknown", attempts: 1, createdAt: updatedAt, updatedAt },
+    about: createJob.recipeVersionId,
+    arguments: { ...args("c"), clientReference: "note [redacted]" },
+    nextStep: {
+      tool: "resolve_actions",
+      arguments: { idempotencyKey },
+      why: expect.stringContaining("never runs twice"),
+    },
+  });
 });
 
 test("a repeated action sends the version and the texts of the first request, and reads nothing again [4.2/key-names-one-command, 4.2/if-match-form]", async () => {

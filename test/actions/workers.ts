@@ -1,20 +1,19 @@
 // Simulates processes that share a journal for the action machine: each has a name, and waiting advances their common clock. The
 // test supplies the answer to each request.
 import { EventEmitter, once } from "node:events";
-import { mkdtemp, rm } from "node:fs/promises";
-import { tmpdir } from "node:os";
-import { join } from "node:path";
 import { setImmediate as tick } from "node:timers/promises";
 import { onTestFinished } from "vitest";
-import { type ActionCall, createActions, type PerformedAction } from "../../src/actions/actions.ts";
-import { type Journal, openJournal, type StoredAction } from "../../src/actions/journal.ts";
+import type { ActionCall, PerformedAction } from "../../src/actions/actions.ts";
+import { type Journal, openJournal } from "../../src/actions/journal.ts";
 import { openSqlite } from "../../src/actions/store/sqlite.ts";
 import { Failure, type FailureFacts } from "../../src/core/failure.ts";
+import { folderForTest } from "../support/temporary-folder.ts";
+import { createSubmission, createTestActions } from "./samples.ts";
 
 const SERVICE = "service";
 
-/** A request that was sent, and whether an earlier attempt may have taken effect. */
-export interface SentRequest {
+/** A request that was sent. */
+interface SentRequest {
   readonly by: string;
   readonly key: string;
   readonly body: string;
@@ -22,57 +21,44 @@ export interface SentRequest {
   readonly lost: boolean;
 }
 
-type SendAnswer = () => Promise<unknown>;
-
-export interface CallOptions {
+interface CallOptions {
   readonly arguments?: Readonly<Record<string, unknown>>;
   readonly key?: string;
   readonly proposedKey?: string;
   readonly isDerivedKey?: boolean;
   /** Answers the request of this call, if it sends one. */
-  readonly answer?: SendAnswer;
+  readonly answer?: () => Promise<unknown>;
 }
 
 /** Result or failure of a call. */
 export type CallOutcome = { readonly result: PerformedAction } | { readonly facts: FailureFacts };
 
-export interface Worker {
-  call(options?: CallOptions): Promise<CallOutcome>;
-}
-
-export interface WorkerFixture {
-  readonly clock: { nowMs: number };
-  readonly sent: readonly SentRequest[];
-  /** Owners that count as dead. */
-  readonly deadOwners: Set<string>;
-  /** Resolves after this number of further sleeps. */
-  waitForSleeps(times: number): Promise<void>;
-  readonly journal: Journal;
-  startWorker(owner: string, change?: (journal: Journal) => Journal): Promise<Worker>;
-  find(key: string): Promise<StoredAction | undefined>;
-}
-
 export const createRefusal = (kind: FailureFacts["kind"], facts: Partial<FailureFacts> = {}): Failure =>
   new Failure({ kind, message: "Refused.", retryable: false, sideEffect: "none", ...facts });
 
 /** Opens the fixture for the running test only. */
-export async function openWorkerFixture(): Promise<WorkerFixture> {
-  const folder = await mkdtemp(join(tmpdir(), "mic-mcp-workers-"));
+export async function openWorkerFixture() {
+  const folder = await folderForTest();
   const clock = { nowMs: 1_800_000_000_000 };
   const sent: SentRequest[] = [];
+  /** Owners that count as dead. */
   const deadOwners = new Set<string>();
-  const journals: Journal[] = [];
   const waited = new EventEmitter();
   let sleepCount = 0;
-  onTestFinished(async () => {
-    for (const journal of journals) await journal.close();
-    await rm(folder, { recursive: true, force: true });
-  });
+  const timing = {
+    now: () => clock.nowMs,
+    random: () => 0.5,
+    async sleep(ms: number) {
+      // Let concurrent work of other processes advance.
+      for (let n = 0; n < 5; n++) await tick();
+      clock.nowMs += ms;
+      waited.emit(String(++sleepCount));
+    },
+  };
 
   async function openJournalAs(owner: string): Promise<Journal> {
-    const options = { owner, now: () => clock.nowMs };
-    const journal = await openJournal(await openSqlite(folder), options);
-    journals.push(journal);
+    const journal = await openJournal(await openSqlite(folder), { owner, now: timing.now });
+    onTestFinished(() => journal.close());
     return journal;
   }
   const journal = await openJournalAs("nobody");
@@ -82,52 +68,29 @@ export async function openWorkerFixture(): Promise<WorkerFixture> {
     sent,
     deadOwners,
     journal,
-    waitForSleeps: async (times) => void (await once(waited, String(sleepCount + times))),
-    find: (key) => journal.find(SERVICE, key),
-    async startWorker(owner, change = (real) => real) {
-      const own = change(await openJournalAs(owner));
-      const actions = createActions({
-        journal: async () => own,
-        timing: {
-          now: () => clock.nowMs,
-          random: () => 0.5,
-          async sleep(ms) {
-            // Let concurrent work of other processes advance.
-            for (let n = 0; n < 5; n++) await tick();
-            clock.nowMs += ms;
-            waited.emit(String(++sleepCount));
-          },
-        },
-        monotonicMs: () => clock.nowMs,
-        isOwnerDead: (other) => deadOwners.has(other),
-        redact: (text) => text,
-        onJournalError: () => undefined,
+    /** Resolves after this number of further sleeps. */
+    waitForSleeps: async (times: number) => void (await once(waited, String(sleepCount + times))),
+    find: (key: string) => journal.find(SERVICE, key),
+    async startWorker(owner: string, change = (real: Journal): Journal => real) {
+      const isOwnerDead = (other: string) => deadOwners.has(other);
+      const actions = createTestActions(change(await openJournalAs(owner)), {
+        ...{ timing, monotonicMs: timing.now, isOwnerDead },
       });
       return {
-        async call({
-          arguments: args = { recipeVersionId: "recipe-1" },
-          key,
-          proposedKey,
-          isDerivedKey,
-          answer = async () => "made",
-        } = {}) {
+        async call(options: CallOptions = {}): Promise<CallOutcome> {
+          const { arguments: args = { recipeVersionId: "recipe-1" }, key, answer = async () => "made" } = options;
           const call: ActionCall = {
+            ...createSubmission(args, clock.nowMs),
             service: SERVICE,
-            tool: "submit_job",
-            arguments: args,
-            traits: { aboutArgument: "recipeVersionId", identifyingArguments: ["recipeVersionId"] },
             explicitKey: key,
-            proposedKey,
-            isDerivedKey,
-            prepare: async () => ({ path: "/jobs", ifMatch: "", body: JSON.stringify(args) }),
+            proposedKey: options.proposedKey,
+            isDerivedKey: options.isDerivedKey,
             async send({ body }, sentKey, { mayHaveTakenEffect = false, onAttempt }) {
               sent.push({ by: owner, key: sentKey, body, lost: mayHaveTakenEffect });
               onAttempt?.();
               return { value: await answer(), drift: [], replayed: false };
             },
             resourceId: () => undefined,
-            verificationAdvice: "Look.",
-            context: { signal: new AbortController().signal, deadlineAt: clock.nowMs + 45_000 },
           };
           try {
             return { result: await actions.perform(call) };

@@ -1,9 +1,11 @@
 // Tests success answers against the contract: every violation is refused with its path, unknown fields are dropped and reported.
+// The platform's JSON parser, which is tried first, returns the same as the lossless parser.
+import { isDeepStrictEqual } from "node:util";
+import fc from "fast-check";
+import { parse as parseLossless } from "lossless-json";
 import { describe, expect } from "vitest";
-import {
-  getMicExecutableRecipe,
-  getMicSharedFileProcessingRequest,
-} from "../../src/contract/endpoints/job-processing.ts";
+import { ContractViolation, parseJson, parseNumber, validateBody } from "../../src/api-client/decode.ts";
+import { getMicJob, getMicSharedFileProcessingRequest } from "../../src/contract/endpoints/job-processing.ts";
 import {
   enveloped,
   job,
@@ -16,9 +18,11 @@ import {
   stage,
 } from "../contract/samples.ts";
 import { test } from "../support/fixtures.ts";
+import { inProcessClientForTest } from "../support/mcp.ts";
 import { answer, type Step, stubForTest } from "../support/stub.ts";
+import { runCount } from "../support/thorough.ts";
 import { words } from "../support/words.ts";
-import { clientForTest, createCallContext, expectFailure, readJob, readJobs } from "./client.ts";
+import { clientForTest, createCallContext, expectFailure, readJob, readJobs, stubEnv } from "./client.ts";
 
 async function readJobFrom(step: Step) {
   const stub = await stubForTest();
@@ -34,67 +38,56 @@ async function readViolationFrom(step: Step): Promise<string> {
   return facts.message;
 }
 
-async function readOfferFrom(step: Step) {
-  const stub = await stubForTest();
-  stub.expect(step);
-  const { service } = clientForTest(stub.baseUrl);
-  return await service.call(
-    getMicExecutableRecipe,
-    { path: { versionId: recipeOffer.recipe.versionId } },
-    createCallContext(10_000),
-  );
-}
-
 const nested = (depth: number): string => `${'{"a":'.repeat(depth)}1${"}".repeat(depth)}`;
+
+/** An offer with this definition of its parameters. */
+const offerText = (definition: string): string =>
+  JSON.stringify(micEnveloped(recipeOffer)).replace(JSON.stringify(recipeParameters.definition), () => definition);
 
 const jobText = JSON.stringify(enveloped(job));
 
-describe("a status that is not in the contract", () => {
-  test.each([
-    [201, ""],
-    [202, enveloped(job)],
-    [204, undefined],
-    [206, enveloped(job)],
-    [300, ""],
-    [304, undefined],
-  ])("status %i of a success is a contract violation", async (status, body) => {
-    expect(await readViolationFrom(answer(status, body))).toContain(`HTTP status ${status}`);
-  });
-
-  test.each([301, 302, 303, 307, 308])("redirect %i is not followed", async (status) => {
-    const target = await stubForTest();
-    const message = await readViolationFrom(
-      answer(status, undefined, { location: `${target.baseUrl}/v1/mic/jobs/job-1` }),
-    );
-    expect(message).toContain("redirect");
-    expect(target.requests).toHaveLength(0);
-  });
+test.each([
+  [201, ""],
+  [202, enveloped(job)],
+  [204, undefined],
+  [206, enveloped(job)],
+  [300, ""],
+  [304, undefined],
+])("status %i of a success is a contract violation", async (status, body) => {
+  expect(await readViolationFrom(answer(status, body))).toContain(`HTTP status ${status}`);
 });
 
-describe("a contract violation names the path", () => {
-  const broken: readonly (readonly [string, unknown])[] = [
-    ["/data/id", enveloped({ ...job, id: "" })],
-    ["/data/state", enveloped({ ...job, state: "DONE" })],
-    ["/data/resourceVersion", enveloped({ ...job, resourceVersion: "3" })],
-    ["/data/resourceVersion", enveloped({ ...job, resourceVersion: 3.5 })],
-    ["/data/createdAt", enveloped({ ...job, createdAt: "yesterday" })],
-    ["/data/stages/0/attemptCount", enveloped({ ...job, stages: [{ ...stage, attemptCount: 1001 }] })],
-    ["/data/stages", enveloped({ ...job, stages: Array.from({ length: 10 }, () => stage) })],
-    ["/data/failure", enveloped({ ...job, failure: undefined })],
-    ["/meta", { data: job }],
-    ["/meta/requestId", { data: job, meta: {} }],
-    ["the body", [job]],
-    ["the body", "null"],
-  ];
-  for (const [path, body] of broken)
-    test(`a violation names ${path} of ${JSON.stringify(body).slice(0, 60)} [2.2/all-fields-required, 2.2/envelope]`, async () => {
-      expect(await readViolationFrom(answer(200, body))).toContain(`${path}: `);
-    });
+test.each([301, 302, 303, 307, 308])("redirect %i is not followed", async (status) => {
+  const target = await stubForTest();
+  const message = await readViolationFrom(
+    answer(status, undefined, { location: `${target.baseUrl}/v1/mic/jobs/job-1` }),
+  );
+  expect(message).toContain("redirect");
+  expect(target.requests).toHaveLength(0);
+});
 
-  test("a contract violation is short, however many fields are invalid", async () => {
-    const stages = Array.from({ length: 9 }, () => ({}));
-    expect((await readViolationFrom(answer(200, enveloped({ ...job, stages })))).length).toBeLessThan(1500);
+const broken: readonly (readonly [string, unknown])[] = [
+  ["/data/id", enveloped({ ...job, id: "" })],
+  ["/data/state", enveloped({ ...job, state: "DONE" })],
+  ["/data/resourceVersion", enveloped({ ...job, resourceVersion: "3" })],
+  ["/data/resourceVersion", enveloped({ ...job, resourceVersion: 3.5 })],
+  ["/data/createdAt", enveloped({ ...job, createdAt: "yesterday" })],
+  ["/data/stages/0/attemptCount", enveloped({ ...job, stages: [{ ...stage, attemptCount: 1001 }] })],
+  ["/data/stages", enveloped({ ...job, stages: Array.from({ length: 10 }, () => stage) })],
+  ["/data/failure", enveloped({ ...job, failure: undefined })],
+  ["/meta", { data: job }],
+  ["/meta/requestId", { data: job, meta: {} }],
+  ["the body", [job]],
+  ["the body", "null"],
+];
+for (const [path, body] of broken)
+  test(`a violation names ${path} of ${JSON.stringify(body).slice(0, 60)} [2.2/all-fields-required, 2.2/envelope]`, async () => {
+    expect(await readViolationFrom(answer(200, body))).toContain(`${path}: `);
   });
+
+test("a contract violation is short, however many fields are invalid", async () => {
+  const stages = Array.from({ length: 9 }, () => ({}));
+  expect((await readViolationFrom(answer(200, enveloped({ ...job, stages })))).length).toBeLessThan(1500);
 });
 
 describe("a field that is not in the contract", () => {
@@ -141,42 +134,35 @@ describe("a field that is not in the contract", () => {
   });
 });
 
-describe("the body of an answer", () => {
-  test.for([
-    ["no JSON at all", answer(200, "ok"), "not valid JSON"],
-    ["an HTML page", answer(200, "\n<!DOCTYPE html><title>Sign in</title>"), "an HTML page"],
-    [
-      "what calls itself a page",
-      answer(200, "sign in", { "content-type": "text/html; charset=utf-8" }),
-      "an HTML page",
-    ],
-    ["nothing", answer(200, ""), "empty"],
-    ["only space", answer(200, " \n "), "empty"],
-    ["JSON and more", answer(200, `${jobText} {}`), "not valid JSON"],
-    ["JSON with a comment", answer(200, `${jobText}//`), "not valid JSON"],
-    ["invalid UTF-8", answer(200, Buffer.from(jobText.replace("micws_1", "micws_\u00e9"), "latin1")), "UTF-8"],
-    ["NaN", answer(200, jobText.replace(/"resourceVersion":\d+/, '"resourceVersion":NaN')), "not valid JSON"],
-    ["200,000 open brackets", answer(200, "[".repeat(200_000)), "not valid JSON"],
-    ["100,000 objects in each other", answer(200, nested(100_000)), "valid JSON"],
-  ] as const)("an answer with %s is a violation with this reason", async ([_, step, reason]) => {
-    const message = await readViolationFrom(step);
-    expect(message).toContain(reason);
-    expect(message.length).toBeLessThan(1000);
-  });
+test.for([
+  ["no JSON at all", answer(200, "ok"), "not valid JSON"],
+  ["an HTML page", answer(200, "\n<!DOCTYPE html><title>Sign in</title>"), "an HTML page"],
+  ["what calls itself a page", answer(200, "sign in", { "content-type": "text/html; charset=utf-8" }), "an HTML page"],
+  ["nothing", answer(200, ""), "empty"],
+  ["only space", answer(200, " \n "), "empty"],
+  ["JSON and more", answer(200, `${jobText} {}`), "not valid JSON"],
+  ["JSON with a comment", answer(200, `${jobText}//`), "not valid JSON"],
+  ["invalid UTF-8", answer(200, Buffer.from(jobText.replace("micws_1", "micws_\u00e9"), "latin1")), "UTF-8"],
+  ["NaN", answer(200, jobText.replace(/"resourceVersion":\d+/, '"resourceVersion":NaN')), "not valid JSON"],
+  ["200,000 open brackets", answer(200, "[".repeat(200_000)), "not valid JSON"],
+  ["100,000 objects in each other", answer(200, nested(100_000)), "valid JSON"],
+] as const)("an answer with %s is a violation with this reason", async ([_, step, reason]) => {
+  const message = await readViolationFrom(step);
+  expect(message).toContain(reason);
+  expect(message.length).toBeLessThan(1000);
+});
 
-  test("an answer that starts with a byte order mark is read", async () => {
-    expect((await readJobFrom(answer(200, `\ufeff${jobText}`))).value.data.id).toBe(job.id);
-  });
+test("an answer that starts with a byte order mark is read", async () => {
+  expect((await readJobFrom(answer(200, `\ufeff${jobText}`))).value.data.id).toBe(job.id);
+});
 
-  test("deep nesting within a free-form object is passed on", async () => {
-    const definition = nested(100);
-    const text = JSON.stringify(micEnveloped(recipeOffer)).replace(
-      JSON.stringify(recipeParameters.definition),
-      () => definition,
-    );
-    const { value } = await readOfferFrom(answer(200, text));
-    expect(JSON.stringify(value)).toContain(definition);
-  });
+test("free-form objects of any depth are passed on or refused, never an internal error", async ({ stub }) => {
+  const connection = await inProcessClientForTest("v2-modern", stubEnv(stub));
+  for (const depth of [100, 1500, 3000, 6000, 10_000]) {
+    stub.expect(answer(200, offerText(nested(depth))));
+    const { error } = await connection.callTool("get_recipe", { versionId: recipeOffer.recipe.versionId });
+    expect.soft(error?.kind ?? "contract_violation", `at depth ${depth}`).toBe("contract_violation");
+  }
 });
 
 test("a page instead of an answer is reported as a page, not as an error of the API", async ({ stub, service }) => {
@@ -185,28 +171,104 @@ test("a page instead of an answer is reported as a page, not as an error of the 
   expect(next).toMatch(/^Ask the user to check MIC_BASE_URL: .*in between/);
 });
 
-describe("an integer in an answer", () => {
-  test("an integer in an answer is exact beyond 2^53-1, and is a violation beyond 2^63-1 [2.2/processing-request-revision, 2.2/processing-request-revision-no-coercion]", async ({
-    stub,
-    service,
-  }) => {
-    const read = async (revision: string) => {
-      const text = JSON.stringify(micEnveloped(processingRequest)).replace('"revision":2', `"revision":${revision}`);
-      stub.expect(answer(200, text));
-      const path = { requestId: processingRequest.id };
-      return (await service.call(getMicSharedFileProcessingRequest, { path }, createCallContext(5000))).value.data
-        .revision;
-    };
-    for (const one of ["1", "1.0", "1e0"]) expect(await read(one)).toBe(1);
-    expect(await read("9007199254740991")).toBe(9007199254740991);
-    expect(await read("9007199254740993")).toBe(9007199254740993n);
-    expect(await read("9223372036854775807")).toBe(9223372036854775807n);
-    for (const wrong of ["9223372036854775808", "0", '"2"', "2.5", "true", "null", "1e30", "1e400"])
-      expect(await expectFailure(read(wrong))).toMatchObject({ kind: "contract_violation" });
-  });
+test("an integer in an answer is exact beyond 2^53-1, and is a violation beyond 2^63-1 [2.2/processing-request-revision, 2.2/processing-request-revision-no-coercion]", async ({
+  stub,
+  service,
+}) => {
+  const read = async (revision: string) => {
+    const text = JSON.stringify(micEnveloped(processingRequest)).replace('"revision":2', `"revision":${revision}`);
+    stub.expect(answer(200, text));
+    const path = { requestId: processingRequest.id };
+    return (await service.call(getMicSharedFileProcessingRequest, { path }, createCallContext(5000))).value.data
+      .revision;
+  };
+  for (const one of ["1", "1.0", "1e0"]) expect(await read(one)).toBe(1);
+  expect(await read("9007199254740991")).toBe(9007199254740991);
+  expect(await read("9007199254740993")).toBe(9007199254740993n);
+  expect(await read("9223372036854775807")).toBe(9223372036854775807n);
+  for (const wrong of ["9223372036854775808", "0", '"2"', "2.5", "true", "null", "1e30", "1e400"])
+    expect(await expectFailure(read(wrong))).toMatchObject({ kind: "contract_violation" });
+});
 
-  test("an integer that an int53 field cannot hold is a violation, and is not rounded", async () => {
-    const text = jobText.replace(/"resourceVersion":\d+/, '"resourceVersion":9007199254740993');
-    expect(await readViolationFrom(answer(200, text))).toContain("/data/resourceVersion: ");
-  });
+test("an integer that an int53 field cannot hold is a violation, and is not rounded", async () => {
+  const text = jobText.replace(/"resourceVersion":\d+/, '"resourceVersion":9007199254740993');
+  expect(await readViolationFrom(answer(200, text))).toContain("/data/resourceVersion: ");
+});
+
+/** Result of the lossless parser: a value, or a rejection. */
+function parseWithLossless(text: string): unknown {
+  try {
+    return { value: parseLossless(text, null, { parseNumber, onDuplicateKey: ({ newValue }) => newValue }) };
+  } catch {
+    return "refused";
+  }
+}
+
+function parseWithOurs(text: string): unknown {
+  try {
+    return { value: parseJson(Buffer.from(text)) };
+  } catch (error) {
+    expect(error).toBeInstanceOf(ContractViolation);
+    return "refused";
+  }
+}
+
+// Numbers as APIs write them, and invalid ones.
+const numberText = fc.oneof(
+  fc.integer().map(String),
+  fc.double({ noNaN: true, noDefaultInfinity: true }).map((number) => JSON.stringify(number)),
+  fc.bigInt({ min: -(2n ** 70n), max: 2n ** 70n }).map(String),
+  fc.constantFrom(...words("9007199254740991 9007199254740992 -9007199254740993 1e400 1E2 -0 0.10 01 1.")),
+);
+const nameText = fc.oneof(
+  fc.constantFrom('"a"', '"b"', '":a"', '"__proto__"', '"constructor"', '"1"', '"2"', '"a\\u0062"', '"\\""'),
+  fc.string({ unit: "binary" }).map((text) => JSON.stringify(text)),
+);
+const space = fc.constantFrom("", "", "", " ", "\n\t");
+
+/** JSON texts, some of them invalid: spaces anywhere, escapes, duplicate names, integers of any length. */
+const { text: jsonText } = fc.letrec<{ text: string }>((tie) => ({
+  text: fc.oneof(
+    { depthSize: "small" },
+    numberText,
+    nameText,
+    fc.constantFrom("true", "false", "null", "nul", ""),
+    fc.array(tie("text"), { maxLength: 4 }).map((items) => `[${items.join(",")}]`),
+    fc
+      .array(fc.tuple(nameText, space, space, tie("text")), { maxLength: 5 })
+      .map(
+        (fields) => `{${fields.map(([name, before, after, part]) => `${name}${before}:${after}${part}`).join(",")}}`,
+      ),
+  ),
+}));
+
+test("parseJson returns the same as the lossless parser for any text", () => {
+  fc.assert(
+    fc.property(jsonText, (text) => {
+      const expected = parseWithLossless(text);
+      // Empty text has a separate error message.
+      expect(isDeepStrictEqual(parseWithOurs(text), text.trim() === "" ? "refused" : expected), text).toBe(true);
+    }),
+    { numRuns: runCount(1_000, 5_000) },
+  );
+});
+
+test.each([
+  ['{"a":1,"a":2}', { value: { a: 2 } }],
+  ['{"a":9007199254740993,"a":2}', { value: { a: 2 } }],
+  ['{"a":1,"a":9007199254740993}', { value: { a: 9007199254740993n } }],
+  ['{"a":9007199254740993}', { value: { a: 9007199254740993n } }],
+  ["[ -12345678901234567]", { value: [-12345678901234567n] }],
+  ['{"a":"1234567890123456"}', { value: { a: "1234567890123456" } }],
+])("both parsers read %s alike", (text, expected) => {
+  expect(parseWithOurs(text)).toEqual(expected);
+  expect(parseWithLossless(text)).toEqual(expected);
+});
+
+test("a matching body is passed on unchanged, with its fields in the API's order and no drift", () => {
+  const { id, ...rest } = job;
+  const body = enveloped({ ...rest, id });
+  const { value, drift } = validateBody(getMicJob.success.body, body);
+  expect(value).toBe(body);
+  expect(drift).toEqual([]);
 });

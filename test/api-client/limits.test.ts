@@ -1,20 +1,12 @@
 // Tests the time limits of a call: 45 s in total, 20 s for one attempt, and an immediate end if the client cancels.
-import { describe, expect, onTestFinished, vi } from "vitest";
+import { expect, onTestFinished, vi } from "vitest";
 import { CALL_LIMIT_MS } from "../../src/api-client/attempts.ts";
 import { CONNECTIONS, createTransport, type Transport } from "../../src/api-client/transport.ts";
 import { createMicJob, getMicJob } from "../../src/contract/endpoints/job-processing.ts";
 import { enveloped, job } from "../contract/samples.ts";
 import { test } from "../support/fixtures.ts";
-import { answer, answerSlowly, hangUp, neverAnswer } from "../support/stub.ts";
-import {
-  clientForTest,
-  createCallContext,
-  eagerTiming,
-  expectFailure,
-  readJob,
-  recordedTiming,
-  submitJob,
-} from "./client.ts";
+import { answer, answerSlowly, neverAnswer } from "../support/stub.ts";
+import { clientForTest, createCallContext, eagerTiming, expectFailure, readJob, submitJob } from "./client.ts";
 
 const isToken = (path: string): boolean => path.endsWith("/oauth/token");
 const completeAnswer = answer(200, enveloped(job));
@@ -29,151 +21,105 @@ const withShortTimeouts = (limitsMs: number[]) => (real: Transport) => ({
   },
 });
 
-describe("time limits", () => {
-  test("a call has 45 s in total", () => expect(CALL_LIMIT_MS).toBe(45_000));
+test("a call has 45 s in total", () => expect(CALL_LIMIT_MS).toBe(45_000));
 
-  test("an attempt has 20 s, or the remaining time of the call", async ({ stub }) => {
-    const limitsMs: number[] = [];
-    const clock = { nowMs: 0 };
-    const timing = { ...eagerTiming, now: () => clock.nowMs };
-    const { service } = clientForTest(stub.baseUrl, { timing, wrap: withShortTimeouts(limitsMs) });
-    stub.respond(() => {
-      clock.nowMs += 18_000;
-      return neverAnswer;
-    });
-    const context = { signal: new AbortController().signal, deadlineAt: CALL_LIMIT_MS };
-    expect(await expectFailure(readJob(service, context))).toMatchObject({ kind: "timeout", retryable: true });
-    expect(limitsMs).toEqual([20_000, 20_000, 9_000]);
+test("an attempt has 20 s, or the remaining time of the call", async ({ stub }) => {
+  const limitsMs: number[] = [];
+  const clock = { nowMs: 0 };
+  const timing = { ...eagerTiming, now: () => clock.nowMs };
+  const { service } = clientForTest(stub.baseUrl, { timing, wrap: withShortTimeouts(limitsMs) });
+  stub.respond(() => {
+    clock.nowMs += 18_000;
+    return neverAnswer;
   });
+  const context = { signal: new AbortController().signal, deadlineAt: CALL_LIMIT_MS };
+  expect(await expectFailure(readJob(service, context))).toMatchObject({ kind: "timeout", retryable: true });
+  expect(limitsMs).toEqual([20_000, 20_000, 9_000]);
+});
 
-  test("an attempt that timed out is followed by a second one", async ({ stub }) => {
-    const { service } = clientForTest(stub.baseUrl, { wrap: withShortTimeouts([]) });
-    stub.expect(neverAnswer, completeAnswer);
-    expect(await readJob(service, createCallContext(45_000))).toMatchObject({ attempts: 2 });
-  });
+test("an attempt that timed out is followed by a second one", async ({ stub }) => {
+  const { service } = clientForTest(stub.baseUrl, { wrap: withShortTimeouts([]) });
+  stub.expect(neverAnswer, completeAnswer);
+  expect(await readJob(service, createCallContext(45_000))).toMatchObject({ attempts: 2 });
+});
 
-  test.for([
-    ["is never answered", neverAnswer],
-    ["drips in", answerSlowly(200, enveloped(job), 100, 1_000)],
-  ] as const)("a call whose answer %s ends on time", async ([_, step], { stub, service }) => {
-    stub.respond(() => step);
-    expect(await expectFailure(readJob(service, createCallContext(400)))).toMatchObject({
-      kind: "timeout",
-      sideEffect: "none",
-    });
-  });
-
-  test("a call whose token never arrives ends on time", async ({ stub, service }) => {
-    stub.respondToToken(() => neverAnswer);
-    const facts = await expectFailure(submitJob(service, createCallContext(400)));
-    expect(facts.sideEffect).toBe("none");
-    expect(stub.requests).toHaveLength(0);
+test.for([
+  ["is never answered", neverAnswer],
+  ["drips in", answerSlowly(200, enveloped(job), 100, 1_000)],
+] as const)("a call whose answer %s ends on time", async ([_, step], { stub, service }) => {
+  stub.respond(() => step);
+  expect(await expectFailure(readJob(service, createCallContext(400)))).toMatchObject({
+    kind: "timeout",
+    sideEffect: "none",
   });
 });
 
-describe("Retry-After", () => {
-  const limited = (retryAfter: string) => answer(429, undefined, { "retry-after": retryAfter });
-
-  test.for([
-    ["seconds", (): string => "1"],
-    ["a date", (): string => new Date(Math.ceil(Date.now() / 1000) * 1000).toUTCString()],
-  ] as const)("a Retry-After in %s is awaited, then the call is retried", async ([_, header], { stub, service }) => {
-    const startedAt = Date.now();
-    const text = header();
-    const dueAt = text === "1" ? startedAt + 1000 : Date.parse(text);
-    stub.expect(limited(text), completeAnswer);
-    expect(await readJob(service)).toMatchObject({ attempts: 2 });
-    expect(Date.now()).toBeGreaterThanOrEqual(dueAt);
-  });
-
-  test.for(["rate_limited", "upstream_unavailable"] as const)(
-    "a Retry-After that does not fit is returned to the agent (%s)",
-    async (kind, { stub }) => {
-      const slept: number[] = [];
-      const { service } = clientForTest(stub.baseUrl, { timing: recordedTiming(slept) });
-      const status = kind === "rate_limited" ? 429 : 503;
-      stub.expect(answer(status, undefined, { "retry-after": "120" }));
-      expect(await expectFailure(readJob(service, createCallContext(45_000)))).toMatchObject({
-        kind,
-        status,
-        retryAfterSeconds: 120,
-        retryable: true,
-      });
-      expect(slept).toEqual([]);
-    },
-  );
+test("a call whose token never arrives ends on time", async ({ stub, service }) => {
+  stub.respondToToken(() => neverAnswer);
+  const facts = await expectFailure(submitJob(service, createCallContext(400)));
+  expect(facts.sideEffect).toBe("none");
+  expect(stub.requests).toHaveLength(0);
 });
 
-describe("a call that the client cancels", () => {
-  test.for([
-    ["no answer came yet", neverAnswer],
-    ["the answer drips in", answerSlowly(200, enveloped(job), 100, 1_000)],
-  ] as const)("a canceled call breaks off its request at once when %s", async ([_, step], { stub, service }) => {
-    const client = new AbortController();
-    let closed: Promise<boolean> = Promise.resolve(true);
-    stub.respond((request) => {
-      closed = request.closed;
-      setTimeout(() => client.abort(), 30);
-      return step;
-    });
-    expect(await expectFailure(readJob(service, createCallContext(10_000, client.signal)))).toMatchObject({
-      kind: "cancelled",
-      sideEffect: "none",
-    });
-    expect(await closed).toBe(false);
-    expect(stub.requests).toHaveLength(1);
+test.for([
+  ["no answer came yet", neverAnswer],
+  ["the answer drips in", answerSlowly(200, enveloped(job), 100, 1_000)],
+] as const)("a canceled call breaks off its request at once when %s", async ([_, step], { stub, service }) => {
+  const client = new AbortController();
+  let closed: Promise<boolean> = Promise.resolve(true);
+  stub.respond((request) => {
+    closed = request.closed;
+    setTimeout(() => client.abort(), 30);
+    return step;
   });
-
-  test("a call is not retried if it is canceled while waiting for the next attempt", async ({ stub, service }) => {
-    const client = new AbortController();
-    stub.respond(() => {
-      setTimeout(() => client.abort(), 30);
-      return answer(503, undefined, { "retry-after": "100" });
-    });
-    expect(await expectFailure(readJob(service, createCallContext(600_000, client.signal)))).toMatchObject({
-      kind: "cancelled",
-    });
-    expect(stub.requests).toHaveLength(1);
+  expect(await expectFailure(readJob(service, createCallContext(10_000, client.signal)))).toMatchObject({
+    kind: "cancelled",
+    sideEffect: "none",
   });
-
-  test("a call sends nothing if it is canceled while the first request loads its dependencies", async ({ stub }) => {
-    const transport = createTransport();
-    onTestFinished(() => transport.close());
-    const client = new AbortController();
-    const request = { method: "GET", origin: stub.baseUrl, path: "/anything", headers: {} } as const;
-    const limits = { maxBytes: 1_000, timeoutMs: 5_000, signal: client.signal };
-    const exchange = transport.exchange(request, limits);
-    client.abort();
-    await expect(exchange).rejects.toThrow("aborted");
-    expect(stub.requests).toHaveLength(0);
-  });
-
-  test("a call sends nothing if it was canceled before", async ({ stub, service }) => {
-    const facts = await expectFailure(submitJob(service, createCallContext(10_000, AbortSignal.abort())));
-    expect(facts).toMatchObject({ kind: "cancelled", sideEffect: "none" });
-    expect(stub.requests).toHaveLength(0);
-  });
-
-  test("a canceled call leaves the token to other calls that wait for it", async ({ stub, service }) => {
-    const client = new AbortController();
-    stub.respond(() => completeAnswer);
-    stub.respondToToken(() => answerSlowly(200, { access_token: "slow-token" }, 10, 20));
-    const cancelledRead = expectFailure(readJob(service, createCallContext(10_000, client.signal)));
-    const staying = readJob(service);
-    setTimeout(() => client.abort(), 50);
-    expect(await cancelledRead).toMatchObject({ kind: "cancelled", sideEffect: "none" });
-    expect((await staying).attempts).toBe(1);
-    expect(stub.tokenRequests).toHaveLength(1);
-  });
+  expect(await closed).toBe(false);
+  expect(stub.requests).toHaveLength(1);
 });
 
-test("delays between attempts never exceed the call's time limit", async ({ stub }) => {
-  const slept: number[] = [];
-  const { service } = clientForTest(stub.baseUrl, { timing: { ...recordedTiming(slept), random: () => 0.999 } });
-  stub.respond(() => hangUp);
-  expect((await expectFailure(readJob(service, createCallContext(1200)))).kind).toBe("upstream_unavailable");
-  expect(slept.length).toBeGreaterThan(0);
-  expect(slept.reduce((sum, ms) => sum + ms, 0)).toBeLessThan(1200);
+test("a call is not retried if it is canceled while waiting for the next attempt", async ({ stub, service }) => {
+  const client = new AbortController();
+  stub.respond(() => {
+    setTimeout(() => client.abort(), 30);
+    return answer(503, undefined, { "retry-after": "100" });
+  });
+  expect(await expectFailure(readJob(service, createCallContext(600_000, client.signal)))).toMatchObject({
+    kind: "cancelled",
+  });
+  expect(stub.requests).toHaveLength(1);
+});
+
+test("a call sends nothing if it is canceled while the first request loads its dependencies", async ({ stub }) => {
+  const transport = createTransport();
+  onTestFinished(() => transport.close());
+  const client = new AbortController();
+  const request = { method: "GET", origin: stub.baseUrl, path: "/anything", headers: {} } as const;
+  const limits = { maxBytes: 1_000, timeoutMs: 5_000, signal: client.signal };
+  const exchange = transport.exchange(request, limits);
+  client.abort();
+  await expect(exchange).rejects.toThrow("aborted");
+  expect(stub.requests).toHaveLength(0);
+});
+
+test("a call sends nothing if it was canceled before", async ({ stub, service }) => {
+  const facts = await expectFailure(submitJob(service, createCallContext(10_000, AbortSignal.abort())));
+  expect(facts).toMatchObject({ kind: "cancelled", sideEffect: "none" });
+  expect(stub.requests).toHaveLength(0);
+});
+
+test("a canceled call leaves the token to other calls that wait for it", async ({ stub, service }) => {
+  const client = new AbortController();
+  stub.respond(() => completeAnswer);
+  stub.respondToToken(() => answerSlowly(200, { access_token: "slow-token" }, 10, 20));
+  const cancelledRead = expectFailure(readJob(service, createCallContext(10_000, client.signal)));
+  const staying = readJob(service);
+  setTimeout(() => client.abort(), 50);
+  expect(await cancelledRead).toMatchObject({ kind: "cancelled", sideEffect: "none" });
+  expect((await staying).attempts).toBe(1);
+  expect(stub.tokenRequests).toHaveLength(1);
 });
 
 test("the number of connections stays within the limit for any number of calls", async ({
@@ -190,27 +136,25 @@ test("the number of connections stays within the limit for any number of calls",
   expect(used.size).toBeGreaterThanOrEqual(CONNECTIONS - 1);
 });
 
-describe("an action that waits for a free connection", () => {
-  test.for([
-    ["its time is over", () => createCallContext(400)],
-    ["the client cancels it", () => createCallContext(10_000, AbortSignal.timeout(200))],
-  ] as const)(
-    "an action that waits for a free connection is not sent and changed nothing if %s",
-    async ([_, context], { stub, client: { service, tokens } }) => {
-      // Get the token before all connections are busy.
-      await tokens.get(createMicJob.scopesToRequest, createCallContext(5_000));
-      stub.respond(() => neverAnswer);
-      const busy = new AbortController();
-      const readers = Array.from({ length: CONNECTIONS }, () =>
-        expectFailure(readJob(service, createCallContext(10_000, busy.signal))),
-      );
-      await vi.waitFor(() => expect(stub.requests).toHaveLength(CONNECTIONS));
-      expect(await expectFailure(submitJob(service, context()))).toMatchObject({ retryable: true, sideEffect: "none" });
-      busy.abort();
-      await Promise.all(readers);
-      stub.respond(() => completeAnswer);
-      expect(await readJob(service)).toMatchObject({ attempts: 1 });
-      expect(stub.requests.filter(({ method }) => method === "POST")).toEqual([]);
-    },
-  );
-});
+test.for([
+  ["its time is over", () => createCallContext(400)],
+  ["the client cancels it", () => createCallContext(10_000, AbortSignal.timeout(200))],
+] as const)(
+  "an action that waits for a free connection is not sent and changed nothing if %s",
+  async ([_, context], { stub, client: { service, tokens } }) => {
+    // Get the token before all connections are busy.
+    await tokens.get(createMicJob.scopesToRequest, createCallContext(5_000));
+    stub.respond(() => neverAnswer);
+    const busy = new AbortController();
+    const readers = Array.from({ length: CONNECTIONS }, () =>
+      expectFailure(readJob(service, createCallContext(10_000, busy.signal))),
+    );
+    await vi.waitFor(() => expect(stub.requests).toHaveLength(CONNECTIONS));
+    expect(await expectFailure(submitJob(service, context()))).toMatchObject({ retryable: true, sideEffect: "none" });
+    busy.abort();
+    await Promise.all(readers);
+    stub.respond(() => completeAnswer);
+    expect(await readJob(service)).toMatchObject({ attempts: 1 });
+    expect(stub.requests.filter(({ method }) => method === "POST")).toEqual([]);
+  },
+);

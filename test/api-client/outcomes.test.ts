@@ -1,5 +1,5 @@
 // Tests what a failed action reports about its effect: "none" and "done" must be certain.
-import { describe, expect } from "vitest";
+import { expect } from "vitest";
 import { encodeRequest } from "../../src/api-client/encode.ts";
 import { createMicJob } from "../../src/contract/endpoints/job-processing.ts";
 import { createJob, enveloped, job, problem } from "../contract/samples.ts";
@@ -78,12 +78,6 @@ const outcomeCases: readonly OutcomeCase[] = [
   ...createCases(
     "that is refused changed nothing",
     [
-      ["400", refusal(400, { retryable: false }), { kind: "rejected", status: 400 }],
-      ["403", refusal(403, { retryable: false }), { kind: "forbidden", status: 403 }],
-      ["404", refusal(404, { retryable: false }), { kind: "not_found", status: 404 }],
-      ["409", refusal(409, { retryable: false }), { kind: "conflict", status: 409 }],
-      ["412", refusal(412, { retryable: false }), { kind: "precondition_failed", status: 412 }],
-      ["422", refusal(422, { retryable: false }), { kind: "rejected", status: 422 }],
       ["with a limit that does not fit the call", tooLong, { kind: "rate_limited" }],
       ["in many megabytes", megabytes(400), { kind: "rejected" }],
     ],
@@ -99,94 +93,87 @@ const outcomeCases: readonly OutcomeCase[] = [
   ),
 ];
 
-describe("an action", () => {
-  // vitest shortens "$what" to 40 characters.
-  test.for(outcomeCases.map((each) => [each.what, each] as const))(
-    "an action %s",
-    async ([, { first = [], step, facts }], { stub, service }) => {
-      stub.expect(...first);
-      stub.respond(() => step);
-      expect(await expectFailure(submitJob(service))).toMatchObject({ ...facts, idempotencyKey: KEY });
-    },
-  );
+// vitest shortens "$what" to 40 characters.
+test.for(outcomeCases.map((each) => [each.what, each] as const))(
+  "an action %s",
+  async ([, { first = [], step, facts }], { stub, service }) => {
+    stub.expect(...first);
+    stub.respond(() => step);
+    expect(await expectFailure(submitJob(service))).toMatchObject({ ...facts, idempotencyKey: KEY });
+  },
+);
 
-  test.for([
-    ["a page with another status", page, "HTML"],
-    ["a page with the contract's status", answer(202, "<html>", html), "HTML"],
-    ["no JSON", answer(202, "accepted"), "not valid JSON"],
-    ["nothing", answer(202), "empty"],
-    ["no content", answer(204), "204, not 202"],
-    ["the envelope with another status", answer(200, enveloped(job)), "200, not 202"],
-    ["no requestId", answer(202, { data: job, meta: {} }), "meta.requestId"],
-    ["no data", answer(202, { ok: true, meta: { requestId: "r" } }), "no data"],
-    ["a list", answer(202, { data: [job], meta: { requestId: "r" } }), "no data"],
-    ["too many bytes", megabytes(202, " "), "larger than"],
-  ] as const)(
-    "an action is sent again after an answer that may not be the API's, and is unknown if no other answer comes: %s",
-    async ([_, step, expectedText], { stub, service }) => {
-      stub.respond(() => step);
-      const facts = await expectFailure(submitJob(service));
-      expect(facts).toMatchObject({ ...UNKNOWN, idempotencyKey: KEY });
-      expect(facts.message).toContain(expectedText);
-      expect(facts.message).toMatch(/Ask the user to check MIC_BASE_URL: something in between/);
-      expect(stub.requests.length).toBeGreaterThanOrEqual(3);
-      expect(new Set(stub.requests.map(({ headers }) => headers["idempotency-key"]))).toEqual(new Set([KEY]));
-    },
-  );
+test.for([
+  ["a page with another status", page, "HTML"],
+  ["a page with the contract's status", answer(202, "<html>", html), "HTML"],
+  ["no JSON", answer(202, "accepted"), "not valid JSON"],
+  ["nothing", answer(202), "empty"],
+  ["no content", answer(204), "204, not 202"],
+  ["the envelope with another status", answer(200, enveloped(job)), "200, not 202"],
+  ["no requestId", answer(202, { data: job, meta: {} }), "meta.requestId"],
+  ["no data", answer(202, { ok: true, meta: { requestId: "r" } }), "no data"],
+  ["a list", answer(202, { data: [job], meta: { requestId: "r" } }), "no data"],
+  ["too many bytes", megabytes(202, " "), "larger than"],
+] as const)(
+  "an action is sent again after an answer that may not be the API's, and is unknown if no other answer comes: %s",
+  async ([_, step, expectedText], { stub, service }) => {
+    stub.respond(() => step);
+    const facts = await expectFailure(submitJob(service));
+    expect(facts).toMatchObject({ ...UNKNOWN, idempotencyKey: KEY });
+    expect(facts.message).toContain(expectedText);
+    expect(facts.message).toMatch(/Ask the user to check MIC_BASE_URL: something in between/);
+    expect(stub.requests.length).toBeGreaterThanOrEqual(3);
+    expect(new Set(stub.requests.map(({ headers }) => headers["idempotency-key"]))).toEqual(new Set([KEY]));
+  },
+);
 
-  test("an action returns the API's answer if only the first answer may not be the API's", async ({
-    stub,
-    service,
-  }) => {
-    stub.expect(page, answer(202, enveloped(job)));
-    expect(await submitJob(service)).toMatchObject({ attempts: 2, value: { data: { id: job.id } } });
-  });
-
-  test("an action counts as refused only after a Problem, because an HTML page may come from a proxy", async ({
-    stub,
-    service,
-  }) => {
-    stub.expect(page, answer(404, "<html>Not found</html>", html));
-    expect(await expectFailure(submitJob(service))).toMatchObject({ status: 404, sideEffect: "unknown" });
-    stub.expect(page, refusal(422));
-    expect(await expectFailure(submitJob(service))).toMatchObject({ status: 422, sideEffect: "none" });
-  });
+test("an action returns the API's answer if only the first answer may not be the API's", async ({ stub, service }) => {
+  stub.expect(page, answer(202, enveloped(job)));
+  expect(await submitJob(service)).toMatchObject({ attempts: 2, value: { data: { id: job.id } } });
 });
 
-describe("an action that never reached the API changed nothing if", () => {
-  test("an action changed nothing if connections are refused", async () => {
-    const { service } = clientForTest(await refusingBaseUrl());
-    const facts = { kind: "upstream_unavailable", sideEffect: "none", idempotencyKey: KEY };
-    expect(await expectFailure(submitJob(service))).toMatchObject(facts);
-  });
+test("an action counts as refused only after a Problem, because an HTML page may come from a proxy", async ({
+  stub,
+  service,
+}) => {
+  stub.expect(page, answer(404, "<html>Not found</html>", html));
+  expect(await expectFailure(submitJob(service))).toMatchObject({ status: 404, sideEffect: "unknown" });
+  stub.expect(page, refusal(422));
+  expect(await expectFailure(submitJob(service))).toMatchObject({ status: 422, sideEffect: "none" });
+});
 
-  test("an action changed nothing if the host has no address", async () => {
-    const { service } = clientForTest("https://service.invalid");
-    const facts = { kind: "upstream_unavailable", sideEffect: "none" };
-    expect(await expectFailure(submitJob(service, createCallContext(2000)))).toMatchObject(facts);
-  });
+test("an action changed nothing if connections are refused", async () => {
+  const { service } = clientForTest(await refusingBaseUrl());
+  const facts = { kind: "upstream_unavailable", sideEffect: "none", idempotencyKey: KEY };
+  expect(await expectFailure(submitJob(service))).toMatchObject(facts);
+});
 
-  test("an action changed nothing if connections are refused after the token was received", async ({ stub }) => {
-    const refusing = new URL(await refusingBaseUrl());
-    const { service } = clientForTest(stub.baseUrl, {
-      wrap: (real) => ({
-        ...real,
-        exchange(request, limits) {
-          const isToken = request.path.endsWith("/oauth/token");
-          return real.exchange(isToken ? request : { ...request, origin: refusing.origin }, limits);
-        },
-      }),
-    });
-    const facts = { kind: "upstream_unavailable", sideEffect: "none", idempotencyKey: KEY };
-    expect(await expectFailure(submitJob(service))).toMatchObject(facts);
-    expect(stub.tokenRequests).toHaveLength(1);
-  });
+test("an action changed nothing if the host has no address", async () => {
+  const { service } = clientForTest("https://service.invalid");
+  const facts = { kind: "upstream_unavailable", sideEffect: "none" };
+  expect(await expectFailure(submitJob(service, createCallContext(2000)))).toMatchObject(facts);
+});
 
-  test("an action changed nothing if the token request fails", async ({ stub, service }) => {
-    stub.respondToToken(() => answer(503));
-    expect(await expectFailure(submitJob(service))).toMatchObject({ kind: "upstream_unavailable", sideEffect: "none" });
-    expect(stub.requests).toHaveLength(0);
+test("an action changed nothing if connections are refused after the token was received", async ({ stub }) => {
+  const refusing = new URL(await refusingBaseUrl());
+  const { service } = clientForTest(stub.baseUrl, {
+    wrap: (real) => ({
+      ...real,
+      exchange(request, limits) {
+        const isToken = request.path.endsWith("/oauth/token");
+        return real.exchange(isToken ? request : { ...request, origin: refusing.origin }, limits);
+      },
+    }),
   });
+  const facts = { kind: "upstream_unavailable", sideEffect: "none", idempotencyKey: KEY };
+  expect(await expectFailure(submitJob(service))).toMatchObject(facts);
+  expect(stub.tokenRequests).toHaveLength(1);
+});
+
+test("an action changed nothing if the token request fails", async ({ stub, service }) => {
+  stub.respondToToken(() => answer(503));
+  expect(await expectFailure(submitJob(service))).toMatchObject({ kind: "upstream_unavailable", sideEffect: "none" });
+  expect(stub.requests).toHaveLength(0);
 });
 
 test("an action whose token renewal fails after a lost answer may have taken effect", async ({ stub, service }) => {

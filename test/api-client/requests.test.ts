@@ -1,6 +1,6 @@
 // Tests the requests that are sent: the right endpoint, exact bytes and headers, on connections that are reused.
 import fc from "fast-check";
-import { describe, expect } from "vitest";
+import { expect } from "vitest";
 import { encodeRequest, toWireRequest } from "../../src/api-client/encode.ts";
 import {
   cancelMicJob,
@@ -10,12 +10,11 @@ import {
   getMicPublicOperation,
   listMicJobs,
 } from "../../src/contract/endpoints/job-processing.ts";
-import { jobETag } from "../../src/contract/jobs.ts";
 import { Failure } from "../../src/core/failure.ts";
-import { cancelJob, createJob, enveloped, job, jobList, operation } from "../contract/samples.ts";
+import { enveloped, job, jobList, operation } from "../contract/samples.ts";
 import { test } from "../support/fixtures.ts";
 import { answer } from "../support/stub.ts";
-import { clientForTest, createCallContext, expectFailure, KEY, readJob, submitJob } from "./client.ts";
+import { clientForTest, createCallContext, expectFailure, KEY, readJob } from "./client.ts";
 
 /** 1-128 characters of any kind that a URL can carry, with more dots, slashes, percents and separators than in random text. */
 const anyId = fc
@@ -29,166 +28,113 @@ const anyId = fc
   .map((parts) => [...parts.join("")].slice(0, 128).join(""))
   .filter((id) => id !== "" && id !== "." && id !== ".." && !/\p{Surrogate}/u.test(id));
 
-describe("an id in a path", () => {
-  test("an id of any characters in a path names exactly its own resource, never another endpoint [4.2/assumes-no-path-id-format]", async ({
-    stub,
-    service,
-  }) => {
-    stub.respond(() => answer(200, enveloped(job)));
-    await fc.assert(
-      fc.asyncProperty(anyId, async (jobId) => {
-        await readJob(service, createCallContext(10_000), jobId);
-        const target = stub.requests.at(-1)?.target ?? "";
-        expect(target.startsWith("/sandbox/v1/mic/jobs/")).toBe(true);
-        const segment = target.slice("/sandbox/v1/mic/jobs/".length);
-        expect(segment).toMatch(/^[A-Za-z0-9._~!'()*%-]+$/);
-        expect(decodeURIComponent(segment)).toBe(jobId);
-      }),
-      { numRuns: 300 },
-    );
-  });
-
-  test("an id in a path keeps the path segments that follow it [4.2/assumes-no-path-id-format]", () => {
-    fc.assert(
-      fc.property(anyId, (id) => {
-        for (const [endpoint, name, before, after] of [
-          [cancelMicJob, "jobId", "/base/sandbox/v1/mic/jobs/", "/cancellations"],
-          [getMicPublicAssetContent, "assetId", "/base/sandbox/v1/mic/assets/", "/content"],
-          [getMicPublicInput, "inputId", "/base/sandbox/v1/mic/inputs/", ""],
-          [getMicPublicOperation, "operationId", "/base/sandbox/v1/mic/operations/", ""],
-        ] as const) {
-          const { origin, path } = toWireRequest(
-            "https://service.example/base/",
-            endpoint,
-            encodeRequest(endpoint, { path: { [name]: id } }),
-          );
-          expect([origin, path]).toEqual(["https://service.example", `${before}${encodeURIComponent(id)}${after}`]);
-          const read = new URL(origin + path);
-          expect([read.pathname, read.search, read.hash], "a URL's reader takes it for the same").toEqual([
-            path,
-            "",
-            "",
-          ]);
-        }
-      }),
-    );
-  });
-
-  test.for([".", "..", "\ud800", "a\udc00b"] as const)(
-    "an id is refused if no path can carry it: %j",
-    async (jobId, { stub, service }) => {
-      expect(await expectFailure(readJob(service, createCallContext(5000), jobId))).toMatchObject({
-        kind: "invalid_arguments",
-        sideEffect: "none",
-      });
-      expect(stub.requests).toHaveLength(0);
-    },
+test("an id of any characters in a path names exactly its own resource, never another endpoint [4.2/assumes-no-path-id-format]", async ({
+  stub,
+  service,
+}) => {
+  stub.respond(() => answer(200, enveloped(job)));
+  await fc.assert(
+    fc.asyncProperty(anyId, async (jobId) => {
+      await readJob(service, createCallContext(10_000), jobId);
+      const target = stub.requests.at(-1)?.target ?? "";
+      expect(target.startsWith("/sandbox/v1/mic/jobs/")).toBe(true);
+      const segment = target.slice("/sandbox/v1/mic/jobs/".length);
+      expect(segment).toMatch(/^[A-Za-z0-9._~!'()*%-]+$/);
+      expect(decodeURIComponent(segment)).toBe(jobId);
+    }),
+    { numRuns: 300 },
   );
 });
 
-describe("a query value", () => {
-  test("a query value of any characters arrives unchanged, without other parameters", async ({ stub, service }) => {
-    stub.respond(() => answer(200, jobList));
-    await fc.assert(
-      fc.asyncProperty(
-        anyId,
-        anyId,
-        fc.option(fc.integer({ min: 1, max: 100 }), { nil: undefined }),
-        async (workspaceId, cursor, limit) => {
-          await service.call(listMicJobs, { query: { workspaceId, limit, cursor } }, createCallContext(10_000));
-          const url = new URL(stub.requests.at(-1)?.target ?? "", "http://stub");
-          expect(url.pathname).toBe("/sandbox/v1/mic/jobs");
-          const expected = { workspaceId, ...(limit !== undefined && { limit: String(limit) }), cursor };
-          expect([...url.searchParams]).toEqual(Object.entries(expected));
-        },
-      ),
-      { numRuns: 200 },
-    );
-  });
-
-  test("a query value that no URL can carry is refused, not replaced by another", () => {
-    const query = { workspaceId: "a\ud800" };
-    expect(() => encodeRequest(listMicJobs, { query })).toThrow(Failure);
-  });
+test("an id in a path keeps the path segments that follow it [4.2/assumes-no-path-id-format]", () => {
+  fc.assert(
+    fc.property(anyId, (id) => {
+      for (const [endpoint, name, before, after] of [
+        [cancelMicJob, "jobId", "/base/sandbox/v1/mic/jobs/", "/cancellations"],
+        [getMicPublicAssetContent, "assetId", "/base/sandbox/v1/mic/assets/", "/content"],
+        [getMicPublicInput, "inputId", "/base/sandbox/v1/mic/inputs/", ""],
+        [getMicPublicOperation, "operationId", "/base/sandbox/v1/mic/operations/", ""],
+      ] as const) {
+        const { origin, path } = toWireRequest(
+          "https://service.example/base/",
+          endpoint,
+          encodeRequest(endpoint, { path: { [name]: id } }),
+        );
+        expect([origin, path]).toEqual(["https://service.example", `${before}${encodeURIComponent(id)}${after}`]);
+        const read = new URL(origin + path);
+        expect([read.pathname, read.search, read.hash], "a URL's reader takes it for the same").toEqual([path, "", ""]);
+      }
+    }),
+  );
 });
 
-describe("a request", () => {
-  test("a request has a body of JSON in UTF-8, with its length and the key [4.2/content-type, 4.2/idempotency-key-required, 4.2/accept, 4.2/base-path]", async ({
-    stub,
-    service,
-  }) => {
-    stub.expect(answer(202, enveloped(job)));
-    await submitJob(service);
-    const [request] = stub.requests;
-    expect(request).toMatchObject({ method: "POST", target: "/sandbox/v1/mic/jobs" });
-    expect(request?.headers).toMatchObject({
-      accept: "application/json",
-      "content-type": "application/json",
-      "content-length": String(request?.body.length),
-      "idempotency-key": KEY,
-      authorization: "Bearer stub-token-1",
+test.for([".", "..", "\ud800", "a\udc00b"] as const)(
+  "an id is refused if no path can carry it: %j",
+  async (jobId, { stub, service }) => {
+    expect(await expectFailure(readJob(service, createCallContext(5000), jobId))).toMatchObject({
+      kind: "invalid_arguments",
+      sideEffect: "none",
     });
-    expect(request?.headers).not.toHaveProperty("if-match");
-    expect(JSON.parse(request?.body.toString() ?? "")).toEqual(createJob);
-  });
+    expect(stub.requests).toHaveLength(0);
+  },
+);
 
-  test("a cancellation has the job's version in If-Match [4.2/if-match-required]", async ({ stub, service }) => {
-    stub.expect(answer(202, enveloped(operation)));
-    const call = { path: { jobId: "job-1" }, body: cancelJob, ifMatch: jobETag(12) };
-    await service.send(cancelMicJob, encodeRequest(cancelMicJob, call), KEY, createCallContext(5000));
-    expect(stub.requests[0]?.headers).toMatchObject({ "if-match": '"12"', "idempotency-key": KEY });
-  });
-
-  test("a read has no body, no key and no content type [4.2/accept]", async ({ stub, service }) => {
-    stub.expect(answer(200, enveloped(job)));
-    await readJob(service);
-    const [request] = stub.requests;
-    expect(request?.headers["accept"]).toBe("application/json");
-    for (const name of ["content-type", "idempotency-key", "if-match", "transfer-encoding"])
-      expect(request?.headers).not.toHaveProperty(name);
-    expect(request?.body).toHaveLength(0);
-  });
-
-  test("a request carries text of every kind unchanged", async ({ stub, service }) => {
-    stub.respond(() => answer(202, enveloped(operation)));
-    await fc.assert(
-      fc.asyncProperty(fc.string({ unit: "binary" }), async (reason) => {
-        const call = { path: { jobId: "job-1" }, body: { reason }, ifMatch: '"1"' };
-        await service.send(cancelMicJob, encodeRequest(cancelMicJob, call), KEY, createCallContext(5000));
-        expect(JSON.parse(stub.requests.at(-1)?.body.toString() ?? "")).toEqual({ reason });
-      }),
-      { numRuns: 50 },
-    );
-  });
+test("a query value of any characters arrives unchanged, without other parameters", async ({ stub, service }) => {
+  stub.respond(() => answer(200, jobList));
+  await fc.assert(
+    fc.asyncProperty(
+      anyId,
+      anyId,
+      fc.option(fc.integer({ min: 1, max: 100 }), { nil: undefined }),
+      async (workspaceId, cursor, limit) => {
+        await service.call(listMicJobs, { query: { workspaceId, limit, cursor } }, createCallContext(10_000));
+        const url = new URL(stub.requests.at(-1)?.target ?? "", "http://stub");
+        expect(url.pathname).toBe("/sandbox/v1/mic/jobs");
+        const expected = { workspaceId, ...(limit !== undefined && { limit: String(limit) }), cursor };
+        expect([...url.searchParams]).toEqual(Object.entries(expected));
+      },
+    ),
+    { numRuns: 200 },
+  );
 });
 
-describe("the base URL", () => {
-  test.for(["", "/", "///"] as const)("the base URL may end in %j", async (end, { stub }) => {
-    const { service } = clientForTest(`${stub.baseUrl}/geo/api${end}`);
-    // The token endpoint is also below the base URL.
-    stub.expect(answer(200, { access_token: "token-below-the-base" }), answer(200, enveloped(job)));
-    await readJob(service);
-    expect(stub.requests.map(({ target }) => target)).toEqual([
-      "/geo/api/sandbox/oauth/token",
-      "/geo/api/sandbox/v1/mic/jobs/job-1",
-    ]);
-  });
+test("a query value that no URL can carry is refused, not replaced by another", () => {
+  const query = { workspaceId: "a\ud800" };
+  expect(() => encodeRequest(listMicJobs, { query })).toThrow(Failure);
 });
 
-describe("connections", () => {
-  test("connections are reused: 20 consecutive calls do not open 20 connections", async ({ stub, service }) => {
-    stub.respond(() => answer(200, enveloped(job)));
-    for (let n = 0; n < 20; n++) await readJob(service);
-    // There may be two, because the next call may begin before the first connection is idle again.
-    expect(Math.max(...stub.requests.map(({ connection }) => connection))).toBeLessThanOrEqual(2);
-  });
+test("a request carries text of every kind unchanged", async ({ stub, service }) => {
+  stub.respond(() => answer(202, enveloped(operation)));
+  await fc.assert(
+    fc.asyncProperty(fc.string({ unit: "binary" }), async (reason) => {
+      const call = { path: { jobId: "job-1" }, body: { reason }, ifMatch: '"1"' };
+      await service.send(cancelMicJob, encodeRequest(cancelMicJob, call), KEY, createCallContext(5000));
+      expect(JSON.parse(stub.requests.at(-1)?.body.toString() ?? "")).toEqual({ reason });
+    }),
+    { numRuns: 50 },
+  );
+});
 
-  test("connections that the API closed after an answer are replaced without a lost call", async ({
-    stub,
-    service,
-  }) => {
-    stub.respond(() => answer(200, enveloped(job), { connection: "close" }));
-    for (let n = 0; n < 5; n++)
-      expect((await service.call(getMicJob, { path: { jobId: "j" } }, createCallContext(5000))).attempts).toBe(1);
-  });
+test.for(["", "/", "///"] as const)("the base URL may end in %j", async (end, { stub }) => {
+  const { service } = clientForTest(`${stub.baseUrl}/geo/api${end}`);
+  // The token endpoint is also below the base URL.
+  stub.expect(answer(200, { access_token: "token-below-the-base" }), answer(200, enveloped(job)));
+  await readJob(service);
+  expect(stub.requests.map(({ target }) => target)).toEqual([
+    "/geo/api/sandbox/oauth/token",
+    "/geo/api/sandbox/v1/mic/jobs/job-1",
+  ]);
+});
+
+test("connections are reused: 20 consecutive calls do not open 20 connections", async ({ stub, service }) => {
+  stub.respond(() => answer(200, enveloped(job)));
+  for (let n = 0; n < 20; n++) await readJob(service);
+  // There may be two, because the next call may begin before the first connection is idle again.
+  expect(Math.max(...stub.requests.map(({ connection }) => connection))).toBeLessThanOrEqual(2);
+});
+
+test("connections that the API closed after an answer are replaced without a lost call", async ({ stub, service }) => {
+  stub.respond(() => answer(200, enveloped(job), { connection: "close" }));
+  for (let n = 0; n < 5; n++)
+    expect((await service.call(getMicJob, { path: { jobId: "j" } }, createCallContext(5000))).attempts).toBe(1);
 });

@@ -1,7 +1,7 @@
 // Tests `mic-mcp call`: a tool on the command line, with the same journal and keys as an agent's call (docs/interface.md,
 // "Program").
 import { readFile } from "node:fs/promises";
-import { describe, expect, onTestFinished, test, vi } from "vitest";
+import { expect, onTestFinished, test, vi } from "vitest";
 import { createProgressDisplay } from "../../src/cli/terminal.ts";
 import { formatToolHelp } from "../../src/cli/tool-arguments.ts";
 import { tools } from "../../tools/index.ts";
@@ -10,51 +10,50 @@ import { enveloped, job } from "../contract/samples.ts";
 import { FILE } from "../emulator/work.ts";
 import { runInProcess as run } from "../support/command.ts";
 import { answer, stubForTest } from "../support/stub.ts";
-import { CTRL_C, ENTER, hasTerminals, runOnTerminal, withTerminalNote } from "../support/terminal.ts";
+import { CTRL_C, ENTER, runOnTerminal, terminalsMissing } from "../support/terminal.ts";
+import { testUnless } from "../support/unless.ts";
 import { TOOL_NAMES } from "../tools/catalogue.ts";
 import { userForTest } from "./test-user.ts";
 
-describe("without a service", () => {
-  test("call without a tool lists the offered tools", async () => {
-    const { code, stdout } = await run(["call"]);
-    expect(code).toBe(0);
-    for (const name of TOOL_NAMES) expect(stdout).toMatch(new RegExp(`^  ${name} `, "m"));
-    const some = await run(["call"], { env: { MIC_TOOLSETS: "jobs", MIC_READ_ONLY: "1" } });
-    expect(some.stdout).toMatch(/^ {2}get_job /m);
-    expect(some.stdout).not.toMatch(/list_states|submit_job/);
-    const inReadOnlyMode = await run(["call", "submit_job"], { env: { MIC_READ_ONLY: "1" } });
-    expect(inReadOnlyMode).toMatchObject({ code: 2, stderr: expect.stringContaining("MIC_READ_ONLY=1") });
-  });
-
-  test("call --help has each argument of each tool", async () => {
-    for (const tool of tools) {
-      const text = formatToolHelp(tool, false);
-      for (const argument of tool.argumentNames) expect(text).toMatch(new RegExp(`^  ${argument}= `, "m"));
-    }
-    const [tool] = tools.filter(({ name }) => name === "submit_job").map((each) => formatToolHelp(each, false));
-    expect(await run(["call", "submit_job", "--help"])).toEqual({ code: 0, stdout: `${tool}\n`, stderr: "" });
-  });
-
-  test("call --help shows required arguments, types and limits, and the effect of a default workspace", async () => {
-    const { stdout } = await run(["call", "list_jobs", "--help"]);
-    expect(stdout).toMatch(/workspaceId= +text\. Required\./);
-    expect(stdout).toMatch(/states= +list PREPARING, .*CANCELLED/);
-    expect(stdout).toMatch(/limit= +number up to 100/);
-    const withoutWorkspaceArgument = await run(["call", "list_jobs", "--help"], {
-      env: { MIC_WORKSPACE_ID: "micws_1" },
-    });
-    expect(withoutWorkspaceArgument.stdout).toMatch(/workspaceId= +text\.$/m);
-  });
-
-  test.each([["call", "list_states"], ["call", "list_jobs"], ["resolve"], ["show", "divisions"]])(
-    "%s %s reports the missing settings to the user, not to an agent",
-    async (...args) => {
-      const { code, stdout, stderr } = await run(args);
-      expect({ code, stdout }).toEqual({ code: 4, stdout: "" });
-      expect(stderr).toMatch(/not_configured[\s\S]*Next: Set MIC_BASE_URL, or add --emulator to try it/);
-    },
-  );
+test("call without a tool lists the offered tools", async () => {
+  const { code, stdout } = await run(["call"]);
+  expect(code).toBe(0);
+  for (const name of TOOL_NAMES) expect(stdout).toMatch(new RegExp(`^  ${name} `, "m"));
+  const some = await run(["call"], { env: { MIC_TOOLSETS: "jobs", MIC_READ_ONLY: "1" } });
+  expect(some.stdout).toMatch(/^ {2}get_job /m);
+  expect(some.stdout).not.toMatch(/list_states|submit_job/);
+  const inReadOnlyMode = await run(["call", "submit_job"], { env: { MIC_READ_ONLY: "1" } });
+  expect(inReadOnlyMode).toMatchObject({ code: 2, stderr: expect.stringContaining("MIC_READ_ONLY=1") });
 });
+
+test("call --help has each argument of each tool", async () => {
+  for (const tool of tools) {
+    const text = formatToolHelp(tool, false);
+    for (const argument of tool.argumentNames) expect(text).toMatch(new RegExp(`^  ${argument}= `, "m"));
+  }
+  const [tool] = tools.filter(({ name }) => name === "submit_job").map((each) => formatToolHelp(each, false));
+  expect(await run(["call", "submit_job", "--help"])).toEqual({ code: 0, stdout: `${tool}\n`, stderr: "" });
+});
+
+test("call --help shows required arguments, types and limits, and the effect of a default workspace", async () => {
+  const { stdout } = await run(["call", "list_jobs", "--help"]);
+  expect(stdout).toMatch(/workspaceId= +text\. Required\./);
+  expect(stdout).toMatch(/states= +list PREPARING, .*CANCELLED/);
+  expect(stdout).toMatch(/limit= +number up to 100/);
+  const withoutWorkspaceArgument = await run(["call", "list_jobs", "--help"], {
+    env: { MIC_WORKSPACE_ID: "micws_1" },
+  });
+  expect(withoutWorkspaceArgument.stdout).toMatch(/workspaceId= +text\.$/m);
+});
+
+test.each([["call", "list_states"], ["call", "list_jobs"], ["resolve"], ["show", "divisions"]])(
+  "%s %s reports the missing settings to the user, not to an agent",
+  async (...args) => {
+    const { code, stdout, stderr } = await run(args);
+    expect({ code, stdout }).toEqual({ code: 4, stdout: "" });
+    expect(stderr).toMatch(/not_configured[\s\S]*Next: Set MIC_BASE_URL, or add --emulator to try it/);
+  },
+);
 
 test("get_job does not show a job as final while its publication is pending", async () => {
   const stub = await stubForTest();
@@ -64,127 +63,125 @@ test("get_job does not show a job as final while its publication is pending", as
   expect(stdout).toContain("Publication: AWAITING_RELEASE (the API advances it).");
 });
 
-describe("on an emulator", () => {
-  test("call prints the tool's text, or its structuredContent as JSON", async () => {
-    const { type } = await userForTest();
-    const text = await type("call", "find_district", "names=Patna", "names=Gaya");
-    expect(text.code).toBe(0);
-    expect(text.stdout).toMatch(/Patna[\s\S]*Gaya/);
-    const { code, stdout } = await type("call", "list_districts", "state=Goa", "--json");
-    expect(code).toBe(0);
-    expect(JSON.parse(stdout)).toMatchObject({ state: "Goa", districts: expect.any(Array) });
-    const both = await type("call", "list_jobs", "--input", '{"limit":2,"states":["FAILED"]}', "limit=1", "--json");
-    expect(JSON.parse(both.stdout)).toMatchObject({ data: [{ state: "FAILED" }] });
-    const saved = await type(
-      "call",
-      "save_table",
-      "source=rank_divisions",
-      'arguments={"level":"state","by":"name"}',
-      "fileName=states.csv",
-      "--json",
-    );
-    expect(await readFile(JSON.parse(saved.stdout).path, "utf8")).toContain("Telangana");
+test("call prints the tool's text, or its structuredContent as JSON", async () => {
+  const { type } = await userForTest();
+  const text = await type("call", "find_district", "names=Patna", "names=Gaya");
+  expect(text.code).toBe(0);
+  expect(text.stdout).toMatch(/Patna[\s\S]*Gaya/);
+  const { code, stdout } = await type("call", "list_districts", "state=Goa", "--json");
+  expect(code).toBe(0);
+  expect(JSON.parse(stdout)).toMatchObject({ state: "Goa", districts: expect.any(Array) });
+  const both = await type("call", "list_jobs", "--input", '{"limit":2,"states":["FAILED"]}', "limit=1", "--json");
+  expect(JSON.parse(both.stdout)).toMatchObject({ data: [{ state: "FAILED" }] });
+  const saved = await type(
+    "call",
+    "save_table",
+    "source=rank_divisions",
+    'arguments={"level":"state","by":"name"}',
+    "fileName=states.csv",
+    "--json",
+  );
+  expect(await readFile(JSON.parse(saved.stdout).path, "utf8")).toContain("Telangana");
+});
+
+test("a failure is printed on stderr, and with --json on stdout, with exit code 1, or 2 for invalid arguments", async () => {
+  const { type } = await userForTest();
+  const failed = await type("call", "get_job", "jobId=none");
+  expect(failed).toMatchObject({ code: 1, stdout: "" });
+  expect(failed.stderr).toMatch(/not_found[\s\S]*Next: /);
+  const forProgram = await type("call", "get_job", "jobId=none", "--json");
+  expect(forProgram.code).toBe(1);
+  expect(JSON.parse(forProgram.stdout)).toMatchObject({ error: { kind: "not_found", sideEffect: "none" } });
+  const outOfRange = await type("call", "list_jobs", "limit=0");
+  expect(outOfRange).toMatchObject({ code: 2, stderr: expect.stringContaining("limit") });
+  const missing = await type("call", "get_job");
+  expect(missing).toMatchObject({ code: 2, stderr: expect.stringContaining("jobId") });
+});
+
+test("after kill -9 the same command resumes the action, and the API has executed it once", async () => {
+  const user = await userForTest();
+  const line = await user.submission(FILE.succeeds);
+  await user.service.injectFault({ kind: "hang", afterCommit: true }, { operationId: "createMicJob" });
+  const killed = user.startCommand("call", ...line);
+  await expect.poll(async () => (await user.executions("createMicJob")).size).toBe(1);
+  killed.process.kill("SIGKILL");
+  expect(await killed.exit).toMatchObject({ signal: "SIGKILL" });
+  expect(killed.stdout()).toBe("");
+
+  const unknown = await user.type("actions", "--state", "unknown");
+  const [key = ""] = await user.executions("createMicJob").then((all) => [...all.keys()]);
+  expect(unknown.stdout).toMatch(/^1 action: 1 unknown\.\n/);
+  expect(unknown.stdout).toContain(`\nmic-mcp resolve ${key} `);
+  expect((await user.type("status")).stdout).toMatch(/journal .*0 in progress, 1 with unknown outcome/);
+  expect((await user.type("doctor")).stdout).toMatch(/ok +journal .*1 with unknown outcome; run mic-mcp resolve/);
+
+  const resumed = await user.callSuccessfully(...line);
+  expect(resumed.action).toMatchObject({ idempotencyKey: key, replayed: true, attempts: 2 });
+  expect(await user.executions("createMicJob")).toEqual(new Map([[key, 1]]));
+  // The resolve command that `actions` printed still resolves the same action.
+  const resolved = await user.type("resolve", key, "--json");
+  expect(resolved).toMatchObject({ code: 0, stderr: "" });
+  expect(JSON.parse(resolved.stdout)).toMatchObject({
+    results: [{ idempotencyKey: key, outcome: "resolved", resourceId: resumed.data.id }],
   });
+  const byKey = await user.type("call", "submit_job", `idempotencyKey=${key}`, "--json");
+  expect(byKey).toMatchObject({ code: 3, stderr: "" });
+  expect(JSON.parse(byKey.stdout)).toMatchObject({ data: { id: resumed.data.id }, action: { replayed: true } });
+  expect(await user.executions("createMicJob")).toEqual(new Map([[key, 1]]));
+});
 
-  test("a failure is printed on stderr, and with --json on stdout, with exit code 1, or 2 for invalid arguments", async () => {
-    const { type } = await userForTest();
-    const failed = await type("call", "get_job", "jobId=none");
-    expect(failed).toMatchObject({ code: 1, stdout: "" });
-    expect(failed.stderr).toMatch(/not_found[\s\S]*Next: /);
-    const forProgram = await type("call", "get_job", "jobId=none", "--json");
-    expect(forProgram.code).toBe(1);
-    expect(JSON.parse(forProgram.stdout)).toMatchObject({ error: { kind: "not_found", sideEffect: "none" } });
-    const outOfRange = await type("call", "list_jobs", "limit=0");
-    expect(outOfRange).toMatchObject({ code: 2, stderr: expect.stringContaining("limit") });
-    const missing = await type("call", "get_job");
-    expect(missing).toMatchObject({ code: 2, stderr: expect.stringContaining("jobId") });
-  });
+test("a call whose stdout is closed completes, and the same command then returns a replay", async () => {
+  const user = await userForTest();
+  const line = user.registration(FILE.succeeds);
+  const withClosedOutput = user.startCommand("call", ...line);
+  withClosedOutput.process.stdout.destroy();
+  await withClosedOutput.exit;
+  const [key = ""] = await user.executions("createMicPublicInput").then((all) => [...all.keys()]);
+  const again = await user.type("call", ...line, "--json");
+  expect(again).toMatchObject({ code: 3, stderr: "" });
+  expect(JSON.parse(again.stdout)).toMatchObject({ action: { idempotencyKey: key, replayed: true } });
+  expect((await user.type("call", ...line)).stdout).toMatch(/^Not run again: /);
+  expect(await user.executions("createMicPublicInput")).toEqual(new Map([[key, 1]]));
+});
 
-  test("after kill -9 the same command resumes the action, and the API has executed it once", async () => {
-    const user = await userForTest();
-    const line = await user.submission(FILE.succeeds);
-    await user.service.injectFault({ kind: "hang", afterCommit: true }, { operationId: "createMicJob" });
-    const killed = user.startCommand("call", ...line);
-    await expect.poll(async () => (await user.executions("createMicJob")).size).toBe(1);
-    killed.process.kill("SIGKILL");
-    expect(await killed.exit).toMatchObject({ signal: "SIGKILL" });
-    expect(killed.stdout()).toBe("");
+test("Ctrl-C ends a call, and an unknown outcome is printed with its key", async () => {
+  const user = await userForTest();
+  await user.service.injectFault({ kind: "hang", afterCommit: true }, { operationId: "createMicPublicInput" });
+  const program = user.startCommand("call", ...user.registration(FILE.succeeds));
+  await expect.poll(async () => (await user.executions("createMicPublicInput")).size).toBe(1);
+  program.process.kill("SIGINT");
+  expect(await program.exit).toEqual({ code: 1, signal: null });
+  const [key = ""] = await user.executions("createMicPublicInput").then((all) => [...all.keys()]);
+  expect(program.stderr()).toContain(key);
+  expect(program.stdout()).toBe("");
+});
 
-    const unknown = await user.type("actions", "--state", "unknown");
-    const [key = ""] = await user.executions("createMicJob").then((all) => [...all.keys()]);
-    expect(unknown.stdout).toMatch(/^1 action: 1 unknown\.\n/);
-    expect(unknown.stdout).toContain(`\nmic-mcp resolve ${key} `);
-    expect((await user.type("status")).stdout).toMatch(/journal .*0 in progress, 1 with unknown outcome/);
-    expect((await user.type("doctor")).stdout).toMatch(/ok +journal .*1 with unknown outcome; run mic-mcp resolve/);
+test("a destructive call needs --yes without a terminal", async () => {
+  const user = await userForTest(60_000);
+  const jobId = await user.job(FILE.succeeds);
+  const cancel = ["call", "cancel_job", `jobId=${jobId}`, "reason=no longer needed"];
+  const cancelOutput = await user.type(...cancel);
+  expect(cancelOutput).toMatchObject({ code: 2, stdout: "", stderr: expect.stringContaining("--yes") });
+  expect(cancelOutput.stderr).toContain("Nothing was changed");
+  expect(await user.executions("cancelMicJob")).toEqual(new Map());
+  expect(await user.type(...cancel, "--yes")).toMatchObject({ code: 0 });
+  expect([...(await user.executions("cancelMicJob")).values()]).toEqual([1]);
+  const retry = ["call", "retry_job", `jobId=${jobId}`, "retryMode=RESTART", "reason=once more"];
+  await user.service.admin("POST", "clock", { advanceMs: 600_000 });
+  expect(await user.type(...retry)).toMatchObject({ code: 2, stderr: expect.stringContaining("--yes") });
+  expect(await user.type(...retry, "--yes")).toMatchObject({ code: 0 });
+});
 
-    const resumed = await user.callSuccessfully(...line);
-    expect(resumed.action).toMatchObject({ idempotencyKey: key, replayed: true, attempts: 2 });
-    expect(await user.executions("createMicJob")).toEqual(new Map([[key, 1]]));
-    // The resolve command that `actions` printed still resolves the same action.
-    const resolved = await user.type("resolve", key, "--json");
-    expect(resolved).toMatchObject({ code: 0, stderr: "" });
-    expect(JSON.parse(resolved.stdout)).toMatchObject({
-      results: [{ idempotencyKey: key, outcome: "resolved", resourceId: resumed.data.id }],
-    });
-    const byKey = await user.type("call", "submit_job", `idempotencyKey=${key}`, "--json");
-    expect(byKey).toMatchObject({ code: 3, stderr: "" });
-    expect(JSON.parse(byKey.stdout)).toMatchObject({ data: { id: resumed.data.id }, action: { replayed: true } });
-    expect(await user.executions("createMicJob")).toEqual(new Map([[key, 1]]));
-  });
-
-  test("a call whose stdout is closed completes, and the same command then returns a replay", async () => {
-    const user = await userForTest();
-    const line = user.registration(FILE.succeeds);
-    const withClosedOutput = user.startCommand("call", ...line);
-    withClosedOutput.process.stdout.destroy();
-    await withClosedOutput.exit;
-    const [key = ""] = await user.executions("createMicPublicInput").then((all) => [...all.keys()]);
-    const again = await user.type("call", ...line, "--json");
-    expect(again).toMatchObject({ code: 3, stderr: "" });
-    expect(JSON.parse(again.stdout)).toMatchObject({ action: { idempotencyKey: key, replayed: true } });
-    expect((await user.type("call", ...line)).stdout).toMatch(/^Not run again: /);
-    expect(await user.executions("createMicPublicInput")).toEqual(new Map([[key, 1]]));
-  });
-
-  test("Ctrl-C ends a call, and an unknown outcome is printed with its key", async () => {
-    const user = await userForTest();
-    await user.service.injectFault({ kind: "hang", afterCommit: true }, { operationId: "createMicPublicInput" });
-    const program = user.startCommand("call", ...user.registration(FILE.succeeds));
-    await expect.poll(async () => (await user.executions("createMicPublicInput")).size).toBe(1);
-    program.process.kill("SIGINT");
-    expect(await program.exit).toEqual({ code: 1, signal: null });
-    const [key = ""] = await user.executions("createMicPublicInput").then((all) => [...all.keys()]);
-    expect(program.stderr()).toContain(key);
-    expect(program.stdout()).toBe("");
-  });
-
-  test("a destructive call needs --yes without a terminal", async () => {
-    const user = await userForTest(60_000);
-    const jobId = await user.job(FILE.succeeds);
-    const cancel = ["call", "cancel_job", `jobId=${jobId}`, "reason=no longer needed"];
-    const cancelOutput = await user.type(...cancel);
-    expect(cancelOutput).toMatchObject({ code: 2, stdout: "", stderr: expect.stringContaining("--yes") });
-    expect(cancelOutput.stderr).toContain("Nothing was changed");
-    expect(await user.executions("cancelMicJob")).toEqual(new Map());
-    expect(await user.type(...cancel, "--yes")).toMatchObject({ code: 0 });
-    expect([...(await user.executions("cancelMicJob")).values()]).toEqual([1]);
-    const retry = ["call", "retry_job", `jobId=${jobId}`, "retryMode=RESTART", "reason=once more"];
-    await user.service.admin("POST", "clock", { advanceMs: 600_000 });
-    expect(await user.type(...retry)).toMatchObject({ code: 2, stderr: expect.stringContaining("--yes") });
-    expect(await user.type(...retry, "--yes")).toMatchObject({ code: 0 });
-  });
-
-  test("without a terminal progress is a line on stderr, and SIGTERM ends only the wait", async () => {
-    const user = await userForTest(60_000);
-    const jobId = await user.job(FILE.succeeds);
-    const waiting = user.startCommand("call", "get_job", `jobId=${jobId}`, "waitSeconds=45");
-    await expect.poll(waiting.stderr).toMatch(/^\w+ GATHER 0\/(\d+|\?) units\n/);
-    waiting.process.kill("SIGTERM");
-    expect(await waiting.exit).toEqual({ code: 1, signal: null });
-    expect(waiting.stdout()).toBe("");
-    expect(waiting.stderr()).toContain("The client cancelled the wait; the resource itself continues.");
-    expect(waiting.stderr()).not.toContain("\u001b");
-  });
+test("without a terminal progress is a line on stderr, and SIGTERM ends only the wait", async () => {
+  const user = await userForTest(60_000);
+  const jobId = await user.job(FILE.succeeds);
+  const waiting = user.startCommand("call", "get_job", `jobId=${jobId}`, "waitSeconds=45");
+  await expect.poll(waiting.stderr).toMatch(/^\w+ GATHER 0\/(\d+|\?) units\n/);
+  waiting.process.kill("SIGTERM");
+  expect(await waiting.exit).toEqual({ code: 1, signal: null });
+  expect(waiting.stdout()).toBe("");
+  expect(waiting.stderr()).toContain("The client cancelled the wait; the resource itself continues.");
+  expect(waiting.stderr()).not.toContain("\u001b");
 });
 
 test("progress is first shown after a second, then at most once a second, and no message twice", () => {
@@ -204,38 +201,37 @@ test("progress is first shown after a second, then at most once a second, and no
   expect(written).toEqual(["quick\n", "c\n"]);
 });
 
-describe(withTerminalNote("on a terminal"), () => {
-  test.skipIf(!hasTerminals)(
-    "progress on a terminal is a bar that disappears at the end, and columns are aligned",
-    async () => {
-      const user = await userForTest(60_000);
-      const jobId = await user.job(FILE.succeeds);
-      const waiting = runOnTerminal(user.env, ["call", "get_job", `jobId=${jobId}`, "waitSeconds=45"]);
-      await waiting.answer("[------------------------] ", CTRL_C);
-      expect(await waiting.exit).toBe(1);
-      expect(waiting.screen()).toContain("\u001b[2Kget_job failed (cancelled)");
-      const table = runOnTerminal(user.env, ["call", "list_states"]);
-      expect(await table.exit).toBe(0);
-      expect(table.screen()).not.toContain("\t");
-      expect(table.screen()).toMatch(/^TG +Telangana +\d/m);
-    },
-  );
-
-  test.skipIf(!hasTerminals)("cancel_job on a terminal asks, and sends nothing for any answer except yes", async () => {
+testUnless(
+  terminalsMissing,
+  "progress on a terminal is a bar that disappears at the end, and columns are aligned",
+  async () => {
     const user = await userForTest(60_000);
     const jobId = await user.job(FILE.succeeds);
-    const cancel = ["call", "cancel_job", `jobId=${jobId}`, "reason=no longer needed"];
-    for (const keys of [`n${ENTER}`, ENTER, CTRL_C]) {
-      const refused = runOnTerminal(user.env, cancel);
-      await refused.answer("Type yes", keys);
-      expect(await refused.exit).toBe(1);
-      expect(refused.screen()).toContain(`Cancel job ${jobId}?`);
-      expect(refused.screen()).toContain("Nothing was sent");
-    }
-    expect(await user.executions("cancelMicJob")).toEqual(new Map());
-    const confirmed = runOnTerminal(user.env, cancel);
-    await confirmed.answer("Type yes", `yes${ENTER}`);
-    expect(await confirmed.exit).toBe(0);
-    expect([...(await user.executions("cancelMicJob")).values()]).toEqual([1]);
-  });
+    const waiting = runOnTerminal(user.env, ["call", "get_job", `jobId=${jobId}`, "waitSeconds=45"]);
+    await waiting.answer("[------------------------] ", CTRL_C);
+    expect(await waiting.exit).toBe(1);
+    expect(waiting.screen()).toContain("\u001b[2Kget_job failed (cancelled)");
+    const table = runOnTerminal(user.env, ["call", "list_states"]);
+    expect(await table.exit).toBe(0);
+    expect(table.screen()).not.toContain("\t");
+    expect(table.screen()).toMatch(/^TG +Telangana +\d/m);
+  },
+);
+
+testUnless(terminalsMissing, "cancel_job on a terminal asks, and sends nothing for any answer except yes", async () => {
+  const user = await userForTest(60_000);
+  const jobId = await user.job(FILE.succeeds);
+  const cancel = ["call", "cancel_job", `jobId=${jobId}`, "reason=no longer needed"];
+  for (const keys of [`n${ENTER}`, ENTER, CTRL_C]) {
+    const refused = runOnTerminal(user.env, cancel);
+    await refused.answer("Type yes", keys);
+    expect(await refused.exit).toBe(1);
+    expect(refused.screen()).toContain(`Cancel job ${jobId}?`);
+    expect(refused.screen()).toContain("Nothing was sent");
+  }
+  expect(await user.executions("cancelMicJob")).toEqual(new Map());
+  const confirmed = runOnTerminal(user.env, cancel);
+  await confirmed.answer("Type yes", `yes${ENTER}`);
+  expect(await confirmed.exit).toBe(0);
+  expect([...(await user.executions("cancelMicJob")).values()]).toEqual([1]);
 });

@@ -6,8 +6,8 @@ import { join } from "node:path";
 import { describe, expect, test } from "vitest";
 import { start } from "../mcp/stdio/child.ts";
 import { folderForTest } from "../support/temporary-folder.ts";
+import { posixMissing, testUnless } from "../support/unless.ts";
 
-const isPosix = process.platform !== "win32";
 const hasCompileCache = "enableCompileCache" in nodeModule;
 
 async function setUp() {
@@ -35,11 +35,11 @@ describe.skipIf(!hasCompileCache)("with a compile cache (needs Node 22.8)", () =
     const [versionFolder = ""] = await readdir(folder);
     expect(versionFolder).toContain(process.version);
     expect(await readdir(join(folder, versionFolder))).not.toEqual([]);
-    if (isPosix) expect((await stat(folder)).mode & 0o777).toBe(0o700);
+    if (posixMissing === undefined) expect((await stat(folder)).mode & 0o777).toBe(0o700);
     await runVersion(home);
   });
 
-  test.skipIf(!isPosix)("a folder that others can write to is not used (needs POSIX)", async () => {
+  testUnless(posixMissing, "a folder that others can write to is not used", async () => {
     for (const mode of [0o770, 0o707]) {
       const { home, folder } = await setUp();
       await mkdir(folder);
@@ -57,7 +57,7 @@ describe.skipIf(!hasCompileCache)("with a compile cache (needs Node 22.8)", () =
     expect(await readdir(folder)).toEqual([]);
   });
 
-  test.skipIf(!isPosix)("a symbolic link is not followed (needs POSIX)", async () => {
+  testUnless(posixMissing, "a symbolic link is not followed", async () => {
     const { home, folder } = await setUp();
     const otherFolder = join(home, "elsewhere");
     await mkdir(otherFolder, { mode: 0o700 });

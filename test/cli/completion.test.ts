@@ -2,23 +2,22 @@
 import { spawnSync } from "node:child_process";
 import { readdir } from "node:fs/promises";
 import { resolve } from "node:path";
-import { describe, expect, test } from "vitest";
+import { expect, test } from "vitest";
 import { commandNames, SHELLS } from "../../src/cli/commands.ts";
 import { tools } from "../../tools/index.ts";
 import { stubEnv } from "../api-client/client.ts";
 import { enveloped, job } from "../contract/samples.ts";
 import { runInProcess as run } from "../support/command.ts";
+import { missingProgram } from "../support/process.ts";
 import { answer, stubForTest } from "../support/stub.ts";
 import { folderForTest } from "../support/temporary-folder.ts";
+import { testUnless } from "../support/unless.ts";
 
 const scriptOf = async (shell: string): Promise<string> => {
   const { code, stdout, stderr } = await run(["completion", shell]);
   expect({ code, stderr }).toEqual({ code: 0, stderr: "" });
   return stdout;
 };
-
-const isInstalled = (shell: string): boolean => spawnSync(shell, ["-c", "exit 0"]).status === 0;
-const shellTitle = (shell: string): string => (isInstalled(shell) ? shell : `${shell} (needs ${shell})`);
 
 test.each(SHELLS)("the script for %s has each command and each tool with its arguments", async (shell) => {
   const script = await scriptOf(shell);
@@ -27,84 +26,76 @@ test.each(SHELLS)("the script for %s has each command and each tool with its arg
     expect(script).toContain(word);
 });
 
-describe(shellTitle("bash"), () => {
-  const cases = [
-    ["mic-mcp ac", ["actions"]],
-    ["mic-mcp call get_j", ["get_job"]],
-    ["mic-mcp call get_job j", ["jobId="]],
-    ["mic-mcp call get_job view=", ["summary", "full"]],
-    ["mic-mcp call get_job view=f", ["full"]],
-    ["mic-mcp call get_job --j", ["--json"]],
-    ["mic-mcp serve --log-level w", ["warn"]],
-    ["mic-mcp serve --base-url ", []],
-    ["mic-mcp help do", ["doctor"]],
-    ["mic-mcp show di", ["divisions"]],
-    ["mic-mcp geography w", ["warm"]],
-    ["mic-mcp watch --t", ["--timeout"]],
-  ] as const;
+const cases = [
+  ["mic-mcp ac", ["actions"]],
+  ["mic-mcp call get_j", ["get_job"]],
+  ["mic-mcp call get_job j", ["jobId="]],
+  ["mic-mcp call get_job view=", ["summary", "full"]],
+  ["mic-mcp call get_job view=f", ["full"]],
+  ["mic-mcp call get_job --j", ["--json"]],
+  ["mic-mcp serve --log-level w", ["warn"]],
+  ["mic-mcp serve --base-url ", []],
+  ["mic-mcp help do", ["doctor"]],
+  ["mic-mcp show di", ["divisions"]],
+  ["mic-mcp geography w", ["warm"]],
+  ["mic-mcp watch --t", ["--timeout"]],
+] as const;
 
-  test.skipIf(!isInstalled("bash"))("bash completes recent job ids, and executes no part of an id", async () => {
-    const script = await scriptOf("bash");
-    const stub = await stubForTest();
-    const folder = await folderForTest();
-    const env = { ...stubEnv(stub), MIC_STATE_DIR: folder };
-    for (const id of ["micjob_1", "micjob_$(touch$IFS$9executed)"]) {
-      stub.respond(({ method }) =>
-        answer(method === "POST" ? 202 : 200, enveloped({ ...job, id, retryOfBatchId: `job-of-${id}` })),
-      );
-      const retry = ["call", "retry_job", `job-of-${id}`, "retryMode=SAFE_RESUME", "reason=again"];
-      expect(await run(retry, { env })).toMatchObject({ code: 0 });
-    }
-    const program = `mic-mcp() { ${JSON.stringify(process.execPath)} ${resolve("dist/cli.js")} "$@"; }`;
-    const lines = ["mic-mcp watch micjob_", "mic-mcp call get_job micjob_"];
-    const complete = lines.map(
-      (line) => `COMP_LINE='${line}'; COMP_POINT=\${#COMP_LINE}; _mic_mcp; printf '%s\\n' "\${COMPREPLY[*]}"`,
+testUnless(missingProgram("bash"), "bash completes recent job ids, and executes no part of an id", async () => {
+  const script = await scriptOf("bash");
+  const stub = await stubForTest();
+  const folder = await folderForTest();
+  const env = { ...stubEnv(stub), MIC_STATE_DIR: folder };
+  for (const id of ["micjob_1", "micjob_$(touch$IFS$9executed)"]) {
+    stub.respond(({ method }) =>
+      answer(method === "POST" ? 202 : 200, enveloped({ ...job, id, retryOfBatchId: `job-of-${id}` })),
     );
-    const shell = spawnSync("bash", ["-c", [script, program, ...complete].join("\n")], {
-      cwd: folder,
-      env: { ...process.env, ...env },
-    });
-    expect(await readdir(folder)).not.toContain("executed");
-    expect(shell.stdout.toString()).toBe("micjob_1\nmicjob_1\n");
+    const retry = ["call", "retry_job", `job-of-${id}`, "retryMode=SAFE_RESUME", "reason=again"];
+    expect(await run(retry, { env })).toMatchObject({ code: 0 });
+  }
+  const program = `mic-mcp() { ${JSON.stringify(process.execPath)} ${resolve("dist/cli.js")} "$@"; }`;
+  const lines = ["mic-mcp watch micjob_", "mic-mcp call get_job micjob_"];
+  const complete = lines.map(
+    (line) => `COMP_LINE='${line}'; COMP_POINT=\${#COMP_LINE}; _mic_mcp; printf '%s\\n' "\${COMPREPLY[*]}"`,
+  );
+  const shell = spawnSync("bash", ["-c", [script, program, ...complete].join("\n")], {
+    cwd: folder,
+    env: { ...process.env, ...env },
   });
-
-  test.skipIf(!isInstalled("bash"))("bash completes the typed word", async () => {
-    const script = await scriptOf("bash");
-    const completionCommands = cases.map(
-      ([line]) =>
-        `COMP_LINE='${line}'; COMP_POINT=\${#COMP_LINE}; COMPREPLY=(); _mic_mcp; printf '%s\\n' "\${COMPREPLY[*]}"`,
-    );
-    const { stdout, stderr } = spawnSync("bash", ["-c", [script, ...completionCommands].join("\n")]);
-    expect(stderr.toString()).toBe("");
-    expect(stdout.toString().split("\n").slice(0, -1)).toEqual(cases.map(([, words]) => words.join(" ")));
-  });
+  expect(await readdir(folder)).not.toContain("executed");
+  expect(shell.stdout.toString()).toBe("micjob_1\nmicjob_1\n");
 });
 
-describe(shellTitle("zsh"), () => {
-  test.skipIf(!isInstalled("zsh"))("zsh reads its script, whose table has the words", async () => {
-    const script = await scriptOf("zsh");
-    const { stdout, stderr } = spawnSync("zsh", [
-      "-fc",
-      `autoload -Uz compinit; compinit -D\n${script}\n_mic_mcp_words call get_job get_job; print $_comps[mic-mcp]`,
-    ]);
-    expect(stderr.toString()).toBe("");
-    expect(stdout.toString()).toMatch(/^jobId=\n[\s\S]*\n_mic_mcp\n$/);
-  });
+testUnless(missingProgram("bash"), "bash completes the typed word", async () => {
+  const script = await scriptOf("bash");
+  const completionCommands = cases.map(
+    ([line]) =>
+      `COMP_LINE='${line}'; COMP_POINT=\${#COMP_LINE}; COMPREPLY=(); _mic_mcp; printf '%s\\n' "\${COMPREPLY[*]}"`,
+  );
+  const { stdout, stderr } = spawnSync("bash", ["-c", [script, ...completionCommands].join("\n")]);
+  expect(stderr.toString()).toBe("");
+  expect(stdout.toString().split("\n").slice(0, -1)).toEqual(cases.map(([, words]) => words.join(" ")));
 });
 
-describe(shellTitle("fish"), () => {
-  test.skipIf(!isInstalled("fish"))("fish completes the typed word", async () => {
-    const script = await scriptOf("fish");
-    const { stdout } = spawnSync("fish", ["-N", "-c", `${script}\ncomplete -C 'mic-mcp call get_job view='`]);
-    expect(stdout.toString().split("\n").filter(Boolean)).toEqual(["view=full", "view=summary"]);
-  });
+testUnless(missingProgram("zsh"), "zsh reads its script, whose table has the words", async () => {
+  const script = await scriptOf("zsh");
+  const { stdout, stderr } = spawnSync("zsh", [
+    "-fc",
+    `autoload -Uz compinit; compinit -D\n${script}\n_mic_mcp_words call get_job get_job; print $_comps[mic-mcp]`,
+  ]);
+  expect(stderr.toString()).toBe("");
+  expect(stdout.toString()).toMatch(/^jobId=\n[\s\S]*\n_mic_mcp\n$/);
 });
 
-describe(shellTitle("pwsh"), () => {
-  test.skipIf(!isInstalled("pwsh"))("PowerShell completes the typed word", async () => {
-    const script = await scriptOf("powershell");
-    const completionCommand = "(TabExpansion2 'mic-mcp call get_j' 18).CompletionMatches.CompletionText";
-    const { stdout } = spawnSync("pwsh", ["-NoProfile", "-Command", `${script}\n${completionCommand}`]);
-    expect(stdout.toString().trim()).toBe("get_job");
-  });
+testUnless(missingProgram("fish"), "fish completes the typed word", async () => {
+  const script = await scriptOf("fish");
+  const { stdout } = spawnSync("fish", ["-N", "-c", `${script}\ncomplete -C 'mic-mcp call get_job view='`]);
+  expect(stdout.toString().split("\n").filter(Boolean)).toEqual(["view=full", "view=summary"]);
+});
+
+testUnless(missingProgram("pwsh"), "PowerShell completes the typed word", async () => {
+  const script = await scriptOf("powershell");
+  const completionCommand = "(TabExpansion2 'mic-mcp call get_j' 18).CompletionMatches.CompletionText";
+  const { stdout } = spawnSync("pwsh", ["-NoProfile", "-Command", `${script}\n${completionCommand}`]);
+  expect(stdout.toString().trim()).toBe("get_job");
 });

@@ -4,20 +4,13 @@ import { describe, expect, test } from "vitest";
 import { readConfig, UsageError } from "../../src/core/config.ts";
 import { runInProcess as run } from "../support/command.ts";
 import { connectionForTest } from "../support/mcp.ts";
+import { words } from "../support/words.ts";
 
 const SECRET_VALUE = "hunter2";
 const invalidValues: readonly (readonly [name: string, values: readonly string[], takes: string])[] = [
   [
     "MIC_BASE_URL",
-    [
-      "service.example",
-      "ftp://h/",
-      `http://u:${SECRET_VALUE}@h/`,
-      `http://h/?k=${SECRET_VALUE}`,
-      "http://h/#f",
-      "/x",
-      "http://",
-    ],
+    words(`service.example ftp://h/ http://u:${SECRET_VALUE}@h/ http://h/?k=${SECRET_VALUE} http://h/#f /x http://`),
     "http",
   ],
   ["MIC_CLIENT_ID", ["id\n", "idé"], "printable ASCII"],
@@ -27,15 +20,8 @@ const invalidValues: readonly (readonly [name: string, values: readonly string[]
     "MIC_CLIENT_SECRET_COMMAND",
     [
       `pass "${SECRET_VALUE}"`,
-      "cat ~/secret",
-      "echo $SECRET",
-      "a | b",
-      "a; b",
-      "$(a)",
-      "[]",
-      "[1]",
-      '[""]',
-      '["a"',
+      ...["cat ~/secret", "echo $SECRET", "a | b", "a; b", "$(a)"],
+      ...words(`[] [1] [""] ["a"`),
       " ",
     ],
     "a program and its arguments, without quotes and shell syntax",
@@ -101,97 +87,78 @@ describe.each(invalidValues)("%s", (name, values, expectation) => {
   });
 });
 
-describe("a configuration", () => {
-  test("an empty environment gives the defaults", () => {
-    expect(readConfig({ HOME: "/home/x", PATH: "/bin" })).toMatchObject({
-      baseUrl: undefined,
-      credentials: undefined,
-      workspaceId: undefined,
-      keychain: "auto",
-      readOnly: false,
-      toolsets: ["geography", "jobs"],
-      geographyRate: 28,
-      logLevel: "warn",
-      warnings: [],
-    });
-  });
-
-  test("the emulator in the process is read at 600 requests per minute, unless a rate is given", () => {
-    expect(readConfig({ MIC_EMULATOR: "1" })).toMatchObject({ geographyRate: 600 });
-    expect(readConfig({ MIC_GEOGRAPHY_RATE: "5", MIC_EMULATOR: "true" })).toMatchObject({ geographyRate: 5 });
-  });
-
-  test("valid values of all variables are accepted", () => {
-    const config = readConfig({
-      MIC_BASE_URL: "https://service.example/base///",
-      ...pair,
-      MIC_WORKSPACE_ID: "micws_1",
-      MIC_KEYCHAIN: "require",
-      MIC_DOWNLOAD_DIR: "/tmp/downloads",
-      MIC_READ_ONLY: "1",
-      MIC_TOOLSETS: "jobs, geography,jobs",
-      MIC_LOG_LEVEL: "silent",
-    });
-    expect(config).toMatchObject({
-      baseUrl: "https://service.example/base",
-      credentials: { clientId: "id", clientSecret: "a-secret" },
-      workspaceId: "micws_1",
-      keychain: "require",
-      downloadDir: "/tmp/downloads",
-      readOnly: true,
-      toolsets: ["jobs", "geography"],
-      logLevel: "silent",
-    });
-  });
-
-  test.each(["1", "28", "99", "100", "599", "600"])("a rate of %s is accepted", (rate) => {
-    expect(readConfig({ MIC_GEOGRAPHY_RATE: rate })).toMatchObject({ geographyRate: Number(rate), warnings: [] });
-  });
-
-  test("all invalid variables are reported together", () => {
-    const message = refusalOf({ MIC_LOG_LEVEL: "loud", MIC_CONFIRM: "no" });
-    expect(message).toContain("MIC_LOG_LEVEL");
-    expect(message).toContain("MIC_CONFIRM");
-  });
-
-  test.each(["MIC_CLIENT_ID", "MIC_CLIENT_SECRET"] as const)("%s without its counterpart is refused", (name) => {
-    const message = refusalOf({ [name]: SECRET_VALUE });
-    expect(message).toContain("MIC_CLIENT_ID and MIC_CLIENT_SECRET");
-    expect(message).not.toContain(SECRET_VALUE);
-  });
-
-  test("an unknown variable causes a warning without its value", () => {
-    const { warnings } = readConfig({ MIC_BASE_ULR: SECRET_VALUE });
-    expect(warnings).toHaveLength(1);
-    expect(warnings[0]).toContain("MIC_BASE_ULR");
-    expect(warnings[0]).not.toContain(SECRET_VALUE);
-  });
-
-  test("MIC_CONFIRM takes auto, the default, and never", () => {
-    expect(readConfig({}).confirm).toBe("auto");
-    expect(readConfig({ MIC_CONFIRM: "never" })).toMatchObject({ confirm: "never", warnings: [] });
+test("an empty environment gives the defaults", () => {
+  expect(readConfig({ HOME: "/home/x", PATH: "/bin" })).toMatchObject({
+    baseUrl: undefined,
+    credentials: undefined,
+    workspaceId: undefined,
+    keychain: "auto",
+    readOnly: false,
+    toolsets: ["geography", "jobs"],
+    geographyRate: 28,
+    logLevel: "warn",
+    warnings: [],
   });
 });
 
+test("the emulator in the process is read at 600 requests per minute, unless a rate is given", () => {
+  expect(readConfig({ MIC_EMULATOR: "1" })).toMatchObject({ geographyRate: 600 });
+  expect(readConfig({ MIC_GEOGRAPHY_RATE: "5", MIC_EMULATOR: "true" })).toMatchObject({ geographyRate: 5 });
+});
+
+test("valid values of all variables are accepted", () => {
+  const config = readConfig({
+    MIC_BASE_URL: "https://service.example/base///",
+    ...pair,
+    MIC_WORKSPACE_ID: "micws_1",
+    MIC_KEYCHAIN: "require",
+    MIC_DOWNLOAD_DIR: "/tmp/downloads",
+    MIC_READ_ONLY: "1",
+    MIC_TOOLSETS: "jobs, geography,jobs",
+    MIC_LOG_LEVEL: "silent",
+  });
+  expect(config).toMatchObject({
+    baseUrl: "https://service.example/base",
+    credentials: { clientId: "id", clientSecret: "a-secret" },
+    workspaceId: "micws_1",
+    keychain: "require",
+    downloadDir: "/tmp/downloads",
+    readOnly: true,
+    toolsets: ["jobs", "geography"],
+    logLevel: "silent",
+  });
+});
+
+test.each(["1", "28", "99", "100", "599", "600"])("a rate of %s is accepted", (rate) => {
+  expect(readConfig({ MIC_GEOGRAPHY_RATE: rate })).toMatchObject({ geographyRate: Number(rate), warnings: [] });
+});
+
+test("all invalid variables are reported together", () => {
+  const message = refusalOf({ MIC_LOG_LEVEL: "loud", MIC_CONFIRM: "no" });
+  expect(message).toContain("MIC_LOG_LEVEL");
+  expect(message).toContain("MIC_CONFIRM");
+});
+
+test.each(["MIC_CLIENT_ID", "MIC_CLIENT_SECRET"] as const)("%s without its counterpart is refused", (name) => {
+  const message = refusalOf({ [name]: SECRET_VALUE });
+  expect(message).toContain("MIC_CLIENT_ID and MIC_CLIENT_SECRET");
+  expect(message).not.toContain(SECRET_VALUE);
+});
+
+test("an unknown variable causes a warning without its value", () => {
+  const { warnings } = readConfig({ MIC_BASE_ULR: SECRET_VALUE });
+  expect(warnings).toHaveLength(1);
+  expect(warnings[0]).toContain("MIC_BASE_ULR");
+  expect(warnings[0]).not.toContain(SECRET_VALUE);
+});
+
+test("MIC_CONFIRM takes auto, the default, and never", () => {
+  expect(readConfig({}).confirm).toBe("auto");
+  expect(readConfig({ MIC_CONFIRM: "never" })).toMatchObject({ confirm: "never", warnings: [] });
+});
+
 test("every accepted base URL can be extended with a path", () => {
-  const part = fc.constantFrom(
-    "http://",
-    "https://",
-    "h",
-    "service.example",
-    ":8080",
-    "/",
-    "a",
-    "?",
-    "#",
-    "@",
-    " ",
-    "%",
-    "[::1]",
-    "é",
-    "\t",
-    "..",
-  );
+  const part = fc.constantFrom(...words("http:// https:// h service.example :8080 / a ? # @ % [::1] é .."), " ", "\t");
   fc.assert(
     fc.property(
       fc.array(part, { maxLength: 7 }).map((parts) => parts.join("")),
@@ -213,22 +180,20 @@ test("every accepted base URL can be extended with a path", () => {
   );
 });
 
-describe("flags", () => {
-  test("flags take precedence over the environment", async () => {
-    const connection = await connectionForTest("v2-modern", {
-      args: ["--toolsets", "jobs", "--base-url", "http://127.0.0.1:1/", "--workspace-id", "micws_flag", "--read-only"],
-      env: { MIC_TOOLSETS: "geography", MIC_BASE_URL: "not a URL", MIC_WORKSPACE_ID: "micws_env", MIC_READ_ONLY: "0" },
-    });
-    const names = (await connection.listTools()).map(({ name }) => name);
-    expect(names).toContain("get_job");
-    expect(names).not.toContain("list_states");
-    expect(names).not.toContain("submit_job");
-    expect(connection.instructions()).toContain("micws_flag");
+test("flags take precedence over the environment", async () => {
+  const connection = await connectionForTest("v2-modern", {
+    args: ["--toolsets", "jobs", "--base-url", "http://127.0.0.1:1/", "--workspace-id", "micws_flag", "--read-only"],
+    env: { MIC_TOOLSETS: "geography", MIC_BASE_URL: "not a URL", MIC_WORKSPACE_ID: "micws_env", MIC_READ_ONLY: "0" },
   });
+  const names = (await connection.listTools()).map(({ name }) => name);
+  expect(names).toContain("get_job");
+  expect(names).not.toContain("list_states");
+  expect(names).not.toContain("submit_job");
+  expect(connection.instructions()).toContain("micws_flag");
+});
 
-  test("an invalid flag is reported by the name of its variable", async () => {
-    const { code, stderr } = await run(["serve", "--log-level", "loud"], { env: { MIC_LOG_LEVEL: "warn" } });
-    expect(code).toBe(2);
-    expect(stderr).toContain("MIC_LOG_LEVEL");
-  });
+test("an invalid flag is reported by the name of its variable", async () => {
+  const { code, stderr } = await run(["serve", "--log-level", "loud"], { env: { MIC_LOG_LEVEL: "warn" } });
+  expect(code).toBe(2);
+  expect(stderr).toContain("MIC_LOG_LEVEL");
 });

@@ -1,4 +1,4 @@
-// Tests which folders are deleted with a container, by the mounts of Docker and Podman (container.test.ts uses real mounts).
+// Tests which folders are deleted with a container, by the mounts of Docker and Podman (test/package/release.test.ts uses real mounts).
 import { expect, test } from "vitest";
 import { isDeletedWithContainer } from "../../src/cli/container-storage.ts";
 

@@ -1,12 +1,17 @@
-// Tests `mic-mcp emulator` and `serve --emulator`: one JSON line, a running service and a clean exit (docs/interface.md,
-// "Program").
+// Tests `mic-mcp emulator`, `serve --emulator` and the commands with --emulator: one JSON line, a running service and a clean
+// exit (docs/interface.md, "Program").
+import { stat, writeFile } from "node:fs/promises";
 import { createServer } from "node:net";
-import { describe, expect, test } from "vitest";
+import { join } from "node:path";
+import { expect, onTestFinished, test } from "vitest";
 import * as z from "zod/v4";
-import { run, start } from "../mcp/stdio/child.ts";
+import { start } from "../mcp/stdio/child.ts";
+import { runInProcess as run } from "../support/command.ts";
 import { countTokens } from "../support/count-tokens.ts";
 import { listeningUrl } from "../support/free-port.ts";
 import { connectionForTest } from "../support/mcp.ts";
+import { refusingBaseUrl } from "../support/stub.ts";
+import { folderForTest } from "../support/temporary-folder.ts";
 
 const ids = z.array(z.string().min(1)).min(1);
 /** Exactly the fields that docs/interface.md lists. */
@@ -21,62 +26,60 @@ const Line = z.strictObject({
   recipeVersionIds: ids,
 });
 
-describe("mic-mcp emulator", () => {
-  for (const signal of ["SIGTERM", "SIGINT"] as const)
-    test(`mic-mcp emulator prints its URL, serves, and exits with 0 on ${signal} [1/workspace-id-prefix, 4.1/states, 5/token-endpoint]`, async () => {
-      const program = start(["emulator", "--port", "0"]);
-      const { baseUrl, clientId, clientSecret } = Line.parse(await program.next());
-      const states = await fetch(`${baseUrl}/api/svc/core/developers/playground/v1/geo/states`);
-      expect(states.status).toBe(200);
-      await states.arrayBuffer();
-      const token = await fetch(`${baseUrl}/sandbox/oauth/token`, {
-        method: "POST",
-        headers: {
-          authorization: `Basic ${Buffer.from(`${clientId}:${clientSecret}`).toString("base64")}`,
-          "content-type": "application/x-www-form-urlencoded",
-        },
-        body: "grant_type=client_credentials&scope=mic.jobs%3Aread",
-      });
-      expect(token.status).toBe(200);
-      expect(await token.json()).toHaveProperty("access_token");
-      program.process.kill(signal);
-      expect(await program.exit).toMatchObject({ code: 0, signal: null });
-      expect(program.stdout().trimEnd().split("\n")).toHaveLength(1);
+for (const signal of ["SIGTERM", "SIGINT"] as const)
+  test(`mic-mcp emulator prints its URL, serves, and exits with 0 on ${signal} [1/workspace-id-prefix, 4.1/states, 5/token-endpoint]`, async () => {
+    const program = start(["emulator", "--port", "0"]);
+    const { baseUrl, clientId, clientSecret } = Line.parse(await program.next());
+    const states = await fetch(`${baseUrl}/api/svc/core/developers/playground/v1/geo/states`);
+    expect(states.status).toBe(200);
+    await states.arrayBuffer();
+    const token = await fetch(`${baseUrl}/sandbox/oauth/token`, {
+      method: "POST",
+      headers: {
+        authorization: `Basic ${Buffer.from(`${clientId}:${clientSecret}`).toString("base64")}`,
+        "content-type": "application/x-www-form-urlencoded",
+      },
+      body: "grant_type=client_credentials&scope=mic.jobs%3Aread",
     });
-
-  test("mic-mcp emulator listens on the given port, and a port in use is exit code 1, not a usage error", async () => {
-    const portHolder = createServer();
-    const { port } = new URL(await listeningUrl(portHolder));
-    const { code, stdout, stderr } = await run(["emulator", "--port", port]);
-    await new Promise((resolve) => portHolder.close(resolve));
-    expect(code).toBe(1);
-    expect(stdout).toBe("");
-    expect(stderr).toContain("EADDRINUSE");
-    const program = start(["emulator", "--port", port, "--host", "127.0.0.1"]);
-    expect(Line.parse(await program.next()).baseUrl).toBe(`http://127.0.0.1:${port}`);
+    expect(token.status).toBe(200);
+    expect(await token.json()).toHaveProperty("access_token");
+    program.process.kill(signal);
+    expect(await program.exit).toMatchObject({ code: 0, signal: null });
+    expect(program.stdout().trimEnd().split("\n")).toHaveLength(1);
   });
 
-  test("mic-mcp emulator --host 0.0.0.0 warns that other machines can reach it, and a loopback host does not", async () => {
-    const program = start(["emulator", "--host", "0.0.0.0"]);
-    const { baseUrl } = Line.parse(await program.next());
-    await expect.poll(program.stderr).toMatch(/--host 0\.0\.0\.0 .*every machine that can reach it/);
-    expect(program.stderr().trimEnd().split("\n")).toHaveLength(1);
-    expect((await fetch(`${baseUrl}/__emulator/clock`)).status).toBe(200);
-    const local = start(["emulator", "--host", "127.0.0.1"]);
-    await local.next();
-    local.process.kill("SIGTERM");
-    await local.exit;
-    expect(local.stderr()).toBe("");
-  });
+test("mic-mcp emulator listens on the given port, and a port in use is exit code 1, not a usage error", async () => {
+  const portHolder = createServer();
+  const { port } = new URL(await listeningUrl(portHolder));
+  const { code, stdout, stderr } = await run(["emulator", "--port", port]);
+  await new Promise((resolve) => portHolder.close(resolve));
+  expect(code).toBe(1);
+  expect(stdout).toBe("");
+  expect(stderr).toContain("EADDRINUSE");
+  const program = start(["emulator", "--port", port, "--host", "127.0.0.1"]);
+  expect(Line.parse(await program.next()).baseUrl).toBe(`http://127.0.0.1:${port}`);
+});
 
-  test("mic-mcp emulator makes the same ids from the same seed", async () => {
-    const lines = await Promise.all(
-      ["one", "one", "two"].map(async (seed) => Line.parse(await start(["emulator", "--seed", seed]).next())),
-    );
-    const [first, second, other] = lines.map(({ baseUrl: _, ...facts }) => facts);
-    expect(second).toEqual(first);
-    expect(other?.workspaceId).not.toBe(first?.workspaceId);
-  });
+test("mic-mcp emulator --host 0.0.0.0 warns that other machines can reach it, and a loopback host does not", async () => {
+  const program = start(["emulator", "--host", "0.0.0.0"]);
+  const { baseUrl } = Line.parse(await program.next());
+  await expect.poll(program.stderr).toMatch(/--host 0\.0\.0\.0 .*every machine that can reach it/);
+  expect(program.stderr().trimEnd().split("\n")).toHaveLength(1);
+  expect((await fetch(`${baseUrl}/__emulator/clock`)).status).toBe(200);
+  const local = start(["emulator", "--host", "127.0.0.1"]);
+  await local.next();
+  local.process.kill("SIGTERM");
+  await local.exit;
+  expect(local.stderr()).toBe("");
+});
+
+test("mic-mcp emulator makes the same ids from the same seed", async () => {
+  const lines = await Promise.all(
+    ["one", "one", "two"].map(async (seed) => Line.parse(await start(["emulator", "--seed", seed]).next())),
+  );
+  const [first, second, other] = lines.map(({ baseUrl: _, ...facts }) => facts);
+  expect(second).toEqual(first);
+  expect(other?.workspaceId).not.toBe(first?.workspaceId);
 });
 
 test("mic-mcp serve --emulator needs no configuration and has a separate workspace", async () => {
@@ -93,4 +96,62 @@ test("mic-mcp serve --emulator needs no configuration and has a separate workspa
   expect(await complete("LGD-dist")).toEqual([files[0]?.[0]]);
   expect(await connection.callTool("list_jobs", { limit: 1 })).toMatchObject({ isError: false });
   expect(await connection.callTool("list_states")).toMatchObject({ isError: false });
+});
+
+const Facts = z.looseObject({ fileIds: z.array(z.string()), clientSecret: z.string() });
+
+test("commands use the emulator that is running, without proxy and settings", { timeout: 120_000 }, async () => {
+  const env = {
+    MIC_STATE_DIR: await folderForTest(),
+    HTTP_PROXY: await refusingBaseUrl(),
+    MIC_CLIENT_ID: "own",
+    MIC_CLIENT_SECRET_FILE: "/no/such/file",
+  };
+  const type = (...args: readonly string[]) => run([...args, "--emulator"], { env });
+  const emulator = start(["emulator", "--stage-ms", "700"], { env });
+  onTestFinished(() => void emulator.process.kill("SIGKILL"));
+  const { fileIds, clientSecret } = Facts.parse(await emulator.next());
+  const record = join(env.MIC_STATE_DIR, "emulator.json");
+  expect((await stat(record)).mode & 0o777).toBe(0o600);
+
+  const recipes = JSON.parse((await type("call", "list_recipes", "--json")).stdout).data;
+  const versionId = recipes.find(({ name }: { name: string }) => name.startsWith("Normalize")).versionId;
+  const input = {
+    inputs: [{ port: "divisions", referenceId: fileIds[0] }],
+    parameterValues: { level: "DISTRICT", vintage: "2026-09-30" },
+  };
+  const job = await type("call", "run_job", versionId, "--input", JSON.stringify(input), "waitSeconds=3");
+  expect(job.code).toBe(0);
+  const [next = "", jobId = ""] = /mic-mcp watch (\S+) --emulator/.exec(job.stdout) ?? [];
+  expect(job.stdout).toContain(`Next: ${next} (`);
+  const watched = await type("watch", jobId, "--json");
+  expect(watched.code).toBe(0);
+  const lines = watched.stdout.trimEnd().split("\n");
+  for (const line of lines) expect(JSON.parse(line)).toMatchObject({ jobId, state: expect.any(String) });
+  expect(JSON.parse(lines.at(-1) ?? "")).toMatchObject({ state: "SUCCEEDED", summary: expect.any(String) });
+
+  const actions = JSON.parse((await type("actions", "--json")).stdout);
+  expect(actions).toMatchObject({ summary: "2 actions: 2 succeeded.", counts: { succeeded: 2 } });
+  const page = await type("show", "job", jobId, "--json");
+  expect(JSON.parse(page.stdout)).toEqual({ path: expect.stringMatching(/job\.html$/) });
+  expect(job.stdout + watched.stdout + page.stdout).not.toContain(clientSecret);
+  expect((await run(["completion", "--jobs"], { env })).stdout).toBe(`${jobId}\n`);
+
+  emulator.process.kill("SIGTERM");
+  await emulator.exit;
+  await expect(stat(record)).rejects.toThrow("ENOENT");
+  const gone = await type("watch", jobId);
+  expect(gone).toMatchObject({ code: 1, stderr: expect.stringContaining("run mic-mcp emulator in another terminal") });
+});
+
+test("without a running emulator, a command starts its own", async () => {
+  const env = { MIC_STATE_DIR: await folderForTest() };
+  // A killed emulator leaves its record.
+  const record = { MIC_BASE_URL: await refusingBaseUrl(), MIC_CLIENT_ID: "c", MIC_CLIENT_SECRET: "s" };
+  await writeFile(join(env.MIC_STATE_DIR, "emulator.json"), JSON.stringify(record));
+  const found = await run(["call", "find_district", "Hyderabad", "--emulator"], { env });
+  expect(found).toMatchObject({ code: 0, stdout: expect.stringContaining("Hyderabad in Telangana") });
+  const jobs = await run(["call", "list_jobs", "states=running,paused", "--emulator", "--json"], { env });
+  const { data } = JSON.parse(jobs.stdout);
+  expect(new Set(data.map(({ state }: { state: string }) => state))).toEqual(new Set(["RUNNING", "PAUSED"]));
 });

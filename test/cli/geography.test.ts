@@ -4,7 +4,8 @@ import { PLAYGROUND_CONTRACT } from "../../src/contract/playground.ts";
 import { runInProcess as run } from "../support/command.ts";
 import { answer, type Step, stubForTest } from "../support/stub.ts";
 import { folderForTest } from "../support/temporary-folder.ts";
-import { hasTerminals, runOnTerminal, withTerminalNote } from "../support/terminal.ts";
+import { runOnTerminal, terminalsMissing } from "../support/terminal.ts";
+import { testUnless } from "../support/unless.ts";
 
 const contract = PLAYGROUND_CONTRACT;
 const states = ["GA", "KL", "TN"].map((code) => ({ code, name: `State ${code}`, districtCount: 1, mandalCount: 4 }));
@@ -53,18 +54,15 @@ test("geography without warm is refused with the right command", async () => {
   expect({ code, stderr }).toEqual({ code: 2, stderr: expect.stringContaining("Run mic-mcp geography warm.") });
 });
 
-test.skipIf(!hasTerminals)(
-  withTerminalNote("a terminal shows a progress bar with the time left while lists are loaded"),
-  async () => {
-    const asked = new Set<string>();
-    const { env } = await serveStates((code) => {
-      if (asked.size > 0) return undefined;
-      asked.add(code);
-      return answer(429, { status: "PLAYGROUND_RATE_LIMITED" }, { "retry-after": "3" });
-    });
-    const terminal = runOnTerminal({ ...env, HOME: env.MIC_STATE_DIR }, ["geography", "warm"]);
-    expect(await terminal.exit).toBe(0);
-    expect(terminal.screen()).toMatch(/\[#*-+\] \d of 3 lists loaded; about \d s more/);
-    expect(terminal.screen()).toContain("3 of 3 lists loaded.");
-  },
-);
+testUnless(terminalsMissing, "a terminal shows a progress bar with the time left while lists are loaded", async () => {
+  const asked = new Set<string>();
+  const { env } = await serveStates((code) => {
+    if (asked.size > 0) return undefined;
+    asked.add(code);
+    return answer(429, { status: "PLAYGROUND_RATE_LIMITED" }, { "retry-after": "3" });
+  });
+  const terminal = runOnTerminal({ ...env, HOME: env.MIC_STATE_DIR }, ["geography", "warm"]);
+  expect(await terminal.exit).toBe(0);
+  expect(terminal.screen()).toMatch(/\[#*-+\] \d of 3 lists loaded; about \d s more/);
+  expect(terminal.screen()).toContain("3 of 3 lists loaded.");
+});

@@ -1,6 +1,6 @@
 // Tests that a server that cannot start reports the reason to its client, in each protocol revision, and exits with 2
 // (docs/interface.md, "Configuration").
-import { describe, expect, test } from "vitest";
+import { expect, test } from "vitest";
 import { start } from "../mcp/stdio/child.ts";
 import { runInProcess as run } from "../support/command.ts";
 import { type ClientRevision, clientRevisions, connect } from "../support/mcp.ts";
@@ -10,57 +10,55 @@ const invalidEnv = { MIC_READ_ONLY: "yes" };
 
 const request = (id: string | number, method: string) => ({ jsonrpc: "2.0", id, method, params: {} });
 
-describe("a server with a wrong setting", () => {
-  test.each(["initialize", "server/discover"])(
-    "a server with an invalid setting answers %s with the error, then exits",
-    async (method) => {
-      const program = start(["serve"], { env: invalidEnv });
-      program.send({ jsonrpc: "2.0", method: "notifications/cancelled", params: {} });
-      program.send(request("first", method));
-      expect(await program.next()).toEqual({
-        jsonrpc: "2.0",
-        id: "first",
-        error: { code: -32603, message: ERROR_MESSAGE },
-      });
-      // A client may then send the first request of the other revision.
-      program.send(request(2, "initialize"));
-      expect(await program.next()).toMatchObject({ id: 2, error: { message: ERROR_MESSAGE } });
-      expect(await program.exit).toEqual({ code: 2, signal: null });
-      expect(program.stderr()).toContain("MIC_READ_ONLY must be 1 or 0.");
-    },
-  );
-
-  test.each(clientRevisions)("client %s reports the error of an invalid setting", async (revision: ClientRevision) => {
-    await expect(connect(revision, { env: invalidEnv })).rejects.toThrow(/MIC_READ_ONLY must be 1/);
-  });
-
-  test.each([
-    [["serve", "--frobnicate"], {}, "no flag --frobnicate"],
-    [["serve", "--port", "1"], {}, "require --http or --teams"],
-    [[], { MIC_CLIENT_ID: "alone" }, "set both or neither"],
-    [[], { MIC_BASE_URL: "service.example" }, "MIC_BASE_URL must be"],
-  ])("a client gets the error for %j, %j", async (args, env, expectedOutput) => {
-    const program = start(args, { env });
-    program.send(request(1, "initialize"));
-    expect(await program.next()).toMatchObject({ id: 1, error: { message: expect.stringContaining(expectedOutput) } });
-    expect(await program.exit).toMatchObject({ code: 2 });
-  });
-
-  test("a server with an invalid setting prints nothing on stdout without a request, and never a secret", async () => {
-    expect(await run(["serve"], { env: invalidEnv })).toMatchObject({ code: 2, stdout: "" });
-    expect(await run(["serve"], { env: invalidEnv, input: "no JSON\n[1]\n{}\n" })).toMatchObject({
-      code: 2,
-      stdout: "",
+test.each(["initialize", "server/discover"])(
+  "a server with an invalid setting answers %s with the error, then exits",
+  async (method) => {
+    const program = start(["serve"], { env: invalidEnv });
+    program.send({ jsonrpc: "2.0", method: "notifications/cancelled", params: {} });
+    program.send(request("first", method));
+    expect(await program.next()).toEqual({
+      jsonrpc: "2.0",
+      id: "first",
+      error: { code: -32603, message: ERROR_MESSAGE },
     });
-    const env = { MIC_CLIENT_SECRET: "hunter2-hunter2" };
-    const { stdout, stderr } = await run(["serve"], { env, input: `${JSON.stringify(request(1, "initialize"))}\n` });
-    expect(stdout).toContain("set both or neither");
-    expect(stdout + stderr).not.toContain("hunter2");
-  });
+    // A client may then send the first request of the other revision.
+    program.send(request(2, "initialize"));
+    expect(await program.next()).toMatchObject({ id: 2, error: { message: ERROR_MESSAGE } });
+    expect(await program.exit).toEqual({ code: 2, signal: null });
+    expect(program.stderr()).toContain("MIC_READ_ONLY must be 1 or 0.");
+  },
+);
 
-  test("an unknown command exits without waiting for a client", async () => {
-    const program = start(["frobnicate"]);
-    expect(await program.exit).toMatchObject({ code: 2 });
-    expect(program.stdout()).toBe("");
+test.each(clientRevisions)("client %s reports the error of an invalid setting", async (revision: ClientRevision) => {
+  await expect(connect(revision, { env: invalidEnv })).rejects.toThrow(/MIC_READ_ONLY must be 1/);
+});
+
+test.each([
+  [["serve", "--frobnicate"], {}, "no flag --frobnicate"],
+  [["serve", "--port", "1"], {}, "require --http or --teams"],
+  [[], { MIC_CLIENT_ID: "alone" }, "set both or neither"],
+  [[], { MIC_BASE_URL: "service.example" }, "MIC_BASE_URL must be"],
+])("a client gets the error for %j, %j", async (args, env, expectedOutput) => {
+  const program = start(args, { env });
+  program.send(request(1, "initialize"));
+  expect(await program.next()).toMatchObject({ id: 1, error: { message: expect.stringContaining(expectedOutput) } });
+  expect(await program.exit).toMatchObject({ code: 2 });
+});
+
+test("a server with an invalid setting prints nothing on stdout without a request, and never a secret", async () => {
+  expect(await run(["serve"], { env: invalidEnv })).toMatchObject({ code: 2, stdout: "" });
+  expect(await run(["serve"], { env: invalidEnv, input: "no JSON\n[1]\n{}\n" })).toMatchObject({
+    code: 2,
+    stdout: "",
   });
+  const env = { MIC_CLIENT_SECRET: "hunter2-hunter2" };
+  const { stdout, stderr } = await run(["serve"], { env, input: `${JSON.stringify(request(1, "initialize"))}\n` });
+  expect(stdout).toContain("set both or neither");
+  expect(stdout + stderr).not.toContain("hunter2");
+});
+
+test("an unknown command exits without waiting for a client", async () => {
+  const program = start(["frobnicate"]);
+  expect(await program.exit).toMatchObject({ code: 2 });
+  expect(program.stdout()).toBe("");
 });

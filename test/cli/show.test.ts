@@ -18,28 +18,26 @@ async function renderPage(words: readonly string[], env: Readonly<Record<string,
   return path;
 }
 
-describe("a page", () => {
-  test("a page is readable only by its owner, contains its data and no secret", async () => {
-    const { emulator } = await serviceForTest();
-    const env = { ...emulatorEnv(emulator), MIC_WORKSPACE_ID: emulator.workspaceId };
-    for (const words of [["divisions"], ["divisions", "district", "states=Goa"], ["usage"], ["actions"]]) {
-      const path = await renderPage(words, env);
-      if (process.platform !== "win32") expect((await stat(path)).mode & 0o777).toBe(0o600);
-      const html = await readFile(path, "utf8");
-      expect(html).toContain('<script type="application/json" id="data">');
-      expect(html).not.toContain(emulator.clientSecret);
-    }
-  });
+test("a page is readable only by its owner, contains its data and no secret", async () => {
+  const { emulator } = await serviceForTest();
+  const env = { ...emulatorEnv(emulator), MIC_WORKSPACE_ID: emulator.workspaceId };
+  for (const words of [["divisions"], ["divisions", "district", "states=Goa"], ["usage"], ["actions"]]) {
+    const path = await renderPage(words, env);
+    if (process.platform !== "win32") expect((await stat(path)).mode & 0o777).toBe(0o600);
+    const html = await readFile(path, "utf8");
+    expect(html).toContain('<script type="application/json" id="data">');
+    expect(html).not.toContain(emulator.clientSecret);
+  }
+});
 
-  test("an unreadable resource or an unknown view is an error, and no page is created", async () => {
-    const { emulator } = await serviceForTest();
-    const env = emulatorEnv(emulator);
-    const missing = await run(["show", "job", "micjob_00000000000000000000000000000000"], { env });
-    expect(missing).toMatchObject({ code: 1, stdout: "", stderr: expect.stringContaining("not_found") });
-    for (const words of [["jobs"], []])
-      expect(await run(["show", ...words], { env })).toMatchObject({ code: 2, stdout: "" });
-    expect((await run(["show", "jobs"], { env })).stderr).toContain("Did you mean job?");
-  });
+test("an unreadable resource or an unknown view is an error, and no page is created", async () => {
+  const { emulator } = await serviceForTest();
+  const env = emulatorEnv(emulator);
+  const missing = await run(["show", "job", "micjob_00000000000000000000000000000000"], { env });
+  expect(missing).toMatchObject({ code: 1, stdout: "", stderr: expect.stringContaining("not_found") });
+  for (const words of [["jobs"], []])
+    expect(await run(["show", ...words], { env })).toMatchObject({ code: 2, stdout: "" });
+  expect((await run(["show", "jobs"], { env })).stderr).toContain("Did you mean job?");
 });
 
 describe.skipIf(process.platform !== "linux")("--open (needs Linux)", () => {

@@ -1,6 +1,6 @@
 // Tests the command line for users: help, version and usage errors (docs/interface.md, "Program").
 import { spawnSync } from "node:child_process";
-import { describe, expect, test } from "vitest";
+import { expect, test } from "vitest";
 import packageJson from "../../package.json" with { type: "json" };
 import { COMMANDS, commandNames, flagsOf } from "../../src/cli/commands.ts";
 import { formatCallCommand, parseArgumentWords, toShellCommands } from "../../src/cli/tool-arguments.ts";
@@ -9,195 +9,191 @@ import { UsageError } from "../../src/core/config.ts";
 import { tools } from "../../tools/index.ts";
 import { runInProcess as run } from "../support/command.ts";
 import { createEmptyHome } from "../support/empty-home.ts";
-import { hasTerminals, runOnTerminal, withTerminalNote } from "../support/terminal.ts";
+import { missingProgram } from "../support/process.ts";
+import { runOnTerminal, terminalsMissing } from "../support/terminal.ts";
+import { testUnless } from "../support/unless.ts";
 
 const EXIT_CODES =
   "Exit codes: 0 success, 1 failure, 2 invalid usage or setting, 3 identical call ran before (call), 4 not configured.";
 
-describe("mic-mcp", () => {
-  test.concurrent.each([[["--help"]], [["-h"]], [["help"]], [["help", "frobnicate"]], [["--emulator", "--help"]]])(
-    "%j lists every command",
-    async (args) => {
-      const { code, stdout, stderr } = await run(args);
-      expect({ code, stderr }).toEqual({ code: 0, stderr: "" });
-      for (const name of commandNames) expect(stdout).toContain(`mic-mcp ${name}`);
-      for (const word of ["MIC_CLIENT_ID", "NO_COLOR", EXIT_CODES]) expect(stdout).toContain(word);
-    },
-  );
-
-  test.concurrent.each(Object.values(COMMANDS))("$name --help lists its flags, with examples", async (command) => {
-    const { code, stdout, stderr } = await run([command.name, "--help"]);
-    expect({ code, stderr }).toEqual({ code: 0, stderr: "" });
-    for (const { usage } of flagsOf(command)) expect(stdout).toContain(usage);
-    for (const [line] of command.examples) expect(stdout).toContain(line);
-    for (const text of [command.summary, EXIT_CODES]) expect(stdout).toContain(text);
-    expect(await run(["help", command.name])).toEqual({ code, stdout, stderr });
-  });
-
-  test("each command that reports an outcome has --json", () => {
-    const others = Object.values(COMMANDS).filter(({ flags }) => !("--json" in flags));
-    // A server and the emulator print one JSON line; the others print a script and a transcript.
-    expect(others.map(({ name }) => name)).toEqual(["serve", "demo", "emulator", "completion"]);
-  });
-
-  const hasMan = spawnSync("man", ["--version"]).status === 0;
-  test.skipIf(!hasMan)(`the manual page has each command and flag${hasMan ? "" : " (needs man)"}`, () => {
-    const { stdout, stderr } = spawnSync("man", ["--warnings", "-l", packageJson.man], {
-      encoding: "utf8",
-      env: { ...process.env, MANWIDTH: "1000", LC_ALL: "C.UTF-8", MANPAGER: "cat" },
-    });
-    expect(stderr).toBe("");
-    for (const command of Object.values(COMMANDS)) {
-      const { name, summary, examples } = command;
-      expect(stdout).toMatch(new RegExp(`^ +${name}$`, "m"));
-      for (const text of [summary, ...flagsOf(command).map(({ about }) => about)]) expect(stdout).toContain(text);
-      for (const [commandLine] of examples) expect(stdout).toContain(commandLine.replaceAll("…", "..."));
-    }
-  });
-
-  test.concurrent.each([[["--version"]], [["-v"]], [["version"]], [["serve", "--version"]], [["demo", "--version"]]])(
-    "%j prints the package's version",
-    async (args) => {
-      expect(await run(args)).toEqual({ code: 0, stdout: `${version}\n`, stderr: "" });
-    },
-  );
-
-  test.concurrent.each([
-    [["frobnicate"], '"frobnicate" is not a command'],
-    [["logn"], "Did you mean mic-mcp login?"],
-    [["Doctor"], "Did you mean mic-mcp doctor?"],
-    [["serve", "extra"], "extra"],
-    [["--frobnicate"], "no flag --frobnicate"],
-    [["serve", "--base-ur", "http://x"], "Did you mean --base-url?"],
-    [["serve", "--base-url"], "--base-url"],
-    [["serve", "--read-only=yes"], "--read-only"],
-    [["serve", "--host", "127.0.0.1"], "--http"],
-    [["serve", "--port", "0"], "--http"],
-    [["serve", "--http", "--port", "65536"], "--port"],
-    [["emulator", "--frobnicate"], "--frobnicate"],
-    [["emulator", "--port", "65536"], "--port"],
-    [["emulator", "--port", "http"], "--port"],
-    [["emulator", "--port", "-1"], "--port"],
-    [["emulator", "--stage-ms", "1.5"], "--stage-ms"],
-    [["emulator", "--requests-per-minute", "many"], "--requests-per-minute"],
-    [["login", "--secret", "x"], "--secret"],
-    [["logout", "--all"], "--all"],
-    [["status", "--jsn"], "Did you mean --json?"],
-    [["doctor", "now"], "now"],
-    [["demo", "quick"], "quick"],
-    [["watch"], "one job id"],
-    [["watch", "one", "two"], "one job id"],
-    [["watch", ""], "not a job id"],
-    [["watch", "one", "--timeout", "soon"], "--timeout must be a whole number"],
-    [["actions", "--state", "lost"], "--state must be one of in_progress"],
-    [["actions", "--state", "known"], "Did you mean unknown?"],
-    [["completion"], "bash, zsh, fish, powershell"],
-    [["completion", "bsh"], "Did you mean bash?"],
-    [["call", "get_jb"], "Did you mean get_job?"],
-    [["call", "get_job", "jobID=1"], "Did you mean jobId?"],
-    [["call", "get_job", "--input", "[]"], "--input must be a JSON object"],
-    [["call", "get_job", "--output=json"], "no flag --output"],
-    [["call", "get_jb", "--help"], "Did you mean get_job?"],
-  ])("%j is a usage error", async (args, named) => {
+test.concurrent.each([[["--help"]], [["-h"]], [["help"]], [["help", "frobnicate"]], [["--emulator", "--help"]]])(
+  "%j lists every command",
+  async (args) => {
     const { code, stdout, stderr } = await run(args);
-    expect(code).toBe(2);
-    expect(stdout).toBe("");
-    expect(stderr).toContain(named);
-    expect(stderr).toMatch(/\nRun mic-mcp (\w+ )?--help for /);
-    expect(stderr).not.toMatch(/\n\s+at /);
-  });
+    expect({ code, stderr }).toEqual({ code: 0, stderr: "" });
+    for (const name of commandNames) expect(stdout).toContain(`mic-mcp ${name}`);
+    for (const word of ["MIC_CLIENT_ID", "NO_COLOR", EXIT_CODES]) expect(stdout).toContain(word);
+  },
+);
+
+test.concurrent.each(Object.values(COMMANDS))("$name --help lists its flags, with examples", async (command) => {
+  const { code, stdout, stderr } = await run([command.name, "--help"]);
+  expect({ code, stderr }).toEqual({ code: 0, stderr: "" });
+  for (const { usage } of flagsOf(command)) expect(stdout).toContain(usage);
+  for (const [line] of command.examples) expect(stdout).toContain(line);
+  for (const text of [command.summary, EXIT_CODES]) expect(stdout).toContain(text);
+  expect(await run(["help", command.name])).toEqual({ code, stdout, stderr });
 });
 
-describe("arguments of a call", () => {
-  function toolNamed(name: string) {
-    const tool = tools.find((each) => each.name === name);
-    if (tool === undefined) throw new Error(`there is no tool ${name}`);
-    return tool;
+test("each command that reports an outcome has --json", () => {
+  const others = Object.values(COMMANDS).filter(({ flags }) => !("--json" in flags));
+  // A server and the emulator print one JSON line; the others print a script and a transcript.
+  expect(others.map(({ name }) => name)).toEqual(["serve", "demo", "emulator", "completion"]);
+});
+
+testUnless(missingProgram("man"), "the manual page has each command and flag", () => {
+  const { stdout, stderr } = spawnSync("man", ["--warnings", "-l", packageJson.man], {
+    encoding: "utf8",
+    env: { ...process.env, MANWIDTH: "1000", LC_ALL: "C.UTF-8", MANPAGER: "cat" },
+  });
+  expect(stderr).toBe("");
+  for (const command of Object.values(COMMANDS)) {
+    const { name, summary, examples } = command;
+    expect(stdout).toMatch(new RegExp(`^ +${name}$`, "m"));
+    for (const text of [summary, ...flagsOf(command).map(({ about }) => about)]) expect(stdout).toContain(text);
+    for (const [commandLine] of examples) expect(stdout).toContain(commandLine.replaceAll("…", "..."));
   }
-
-  test.each([
-    ["get_job", ["jobId=1", "jobId=2"], "jobId is specified twice"],
-    ["get_job", ["1", "2"], "jobId is specified twice"],
-    ["get_job", ["__proto__=1"], "not an argument"],
-    ["get_job", ['{"jobId":"1"}'], "must follow --input"],
-    ["list_states", ["state=TG"], "The tool has no arguments"],
-    ["list_states", ["TG"], "The tool has no arguments"],
-    ["list_jobs", ["unretried=1"], "unretried must be one of true, false"],
-    ["list_jobs", ["states=FAILS"], "Did you mean FAILED?"],
-    ["list_jobs", ["states=[1"], "states must be a JSON list, or values separated by commas"],
-    ["rank_divisions", ["lvl=state"], "Did you mean level?"],
-    ["rank_divisions", ["level=districts"], "level must be one of state, district. Did you mean district?"],
-  ])("for %s, %j is a usage error", (name, words, expectedError) => {
-    expect(() => parseArgumentWords(words, toolNamed(name))).toThrow(UsageError);
-    expect(() => parseArgumentWords(words, toolNamed(name))).toThrow(expectedError);
-  });
-
-  const bindings = [{ port: "a", inputId: "b=c" }];
-  test.each([
-    ["list_jobs", ["limit=5", "unretried=true"], { limit: 5, unretried: true }],
-    ["list_jobs", ["states=FAILED,PAUSED", "states=running"], { states: ["FAILED", "PAUSED", "RUNNING"] }],
-    ["list_jobs", ["createdSince=2026-01-01T00:00:00Z"], { createdSince: "2026-01-01T00:00:00Z" }],
-    ["rank_divisions", ["DISTRICT", "states=KA,TN"], { level: "district", states: ["KA", "TN"] }],
-    ["find_district", ["Hyderabad"], { name: "Hyderabad" }],
-    ["find_district", ["names=Patna, Bihar", "names=Gaya"], { names: ["Patna, Bihar", "Gaya"] }],
-    ["find_district", ['names=["Patna, Bihar"]', "names=Gaya"], { names: ["Patna, Bihar", "Gaya"] }],
-    ["wait_for_jobs", ["job-1", "job-2,job-3"], { jobIds: ["job-1", "job-2", "job-3"] }],
-    ["get_recipe", ["recipeVersionId=v1"], { versionId: "v1" }],
-    [
-      "submit_job",
-      ["v1", `inputBindings=${JSON.stringify(bindings)}`, "clientReference=a=b"],
-      { recipeVersionId: "v1", inputBindings: bindings, clientReference: "a=b" },
-    ],
-  ])("for %s, %j is a call", (name, words, expected) => {
-    const tool = toolNamed(name);
-    expect(tool.toExact(parseArgumentWords(words, tool)).arguments).toEqual(expected);
-  });
-
-  test("a printed command parses to the same arguments, and a shell executes no part of it", () => {
-    const tool = toolNamed("retry_jobs");
-    const args = { reason: "it's $(done); `x`", waitSeconds: 3, jobIds: ["job-1", "job-2"], retryMode: "SAFE_RESUME" };
-    const line = formatCallCommand("retry_jobs", args);
-    const { stdout } = spawnSync("sh", ["-c", `printf '%s\\n' ${line.replace(/^mic-mcp call retry_jobs/, "")}`]);
-    const words = stdout.toString().trimEnd().split("\n");
-    expect(tool.toExact(parseArgumentWords(words, tool)).arguments).toEqual(args);
-  });
-
-  test.each([
-    ['Next: get_job {"jobId":"job-1","waitSeconds":45} (it runs)', "Next: mic-mcp watch job-1 --emulator (it runs)"],
-    ['resolve_actions {"idempotencyKey":"a b"}.', "mic-mcp resolve 'a b' --emulator."],
-    [
-      'Next page: list_jobs {"cursor":"}{","states":["FAILED","PAUSED"]}',
-      "Next page: mic-mcp call list_jobs 'cursor=}{' states=FAILED,PAUSED --emulator",
-    ],
-    ['find_district {"names":["Patna, Bihar"]}', `mic-mcp call find_district 'names=["Patna, Bihar"]' --emulator`],
-    ["parameter_values {x} and get_job {", "parameter_values {x} and get_job {"],
-  ])("%j is printed with commands", (text, shown) => {
-    expect(toShellCommands(text, ["--emulator"])).toBe(shown);
-  });
 });
 
-describe(withTerminalNote("typed by hand, mic-mcp"), () => {
-  test.skipIf(!hasTerminals)(
-    "mic-mcp without arguments on a terminal shows its purpose and the first commands",
-    async () => {
-      const home = createEmptyHome();
-      const terminal = runOnTerminal({ HOME: home.path, MIC_KEYCHAIN: "off" }, []);
-      expect(await terminal.exit).toBe(0);
-      for (const word of ["MCP server", "mic-mcp demo", "mic-mcp login", "mic-mcp doctor", "mic-mcp --help"])
-        expect(terminal.screen()).toContain(word);
-      home.remove();
-    },
-  );
+test.concurrent.each([[["--version"]], [["-v"]], [["version"]], [["serve", "--version"]], [["demo", "--version"]]])(
+  "%j prints the package's version",
+  async (args) => {
+    expect(await run(args)).toEqual({ code: 0, stdout: `${version}\n`, stderr: "" });
+  },
+);
 
-  test.skipIf(!hasTerminals)("doctor is colored on a terminal unless NO_COLOR is set", async () => {
+test.concurrent.each([
+  [["frobnicate"], '"frobnicate" is not a command'],
+  [["logn"], "Did you mean mic-mcp login?"],
+  [["Doctor"], "Did you mean mic-mcp doctor?"],
+  [["serve", "extra"], "extra"],
+  [["--frobnicate"], "no flag --frobnicate"],
+  [["serve", "--base-ur", "http://x"], "Did you mean --base-url?"],
+  [["serve", "--base-url"], "--base-url"],
+  [["serve", "--read-only=yes"], "--read-only"],
+  [["serve", "--host", "127.0.0.1"], "--http"],
+  [["serve", "--port", "0"], "--http"],
+  [["serve", "--http", "--port", "65536"], "--port"],
+  [["emulator", "--frobnicate"], "--frobnicate"],
+  [["emulator", "--port", "65536"], "--port"],
+  [["emulator", "--port", "http"], "--port"],
+  [["emulator", "--port", "-1"], "--port"],
+  [["emulator", "--stage-ms", "1.5"], "--stage-ms"],
+  [["emulator", "--requests-per-minute", "many"], "--requests-per-minute"],
+  [["login", "--secret", "x"], "--secret"],
+  [["logout", "--all"], "--all"],
+  [["status", "--jsn"], "Did you mean --json?"],
+  [["doctor", "now"], "now"],
+  [["demo", "quick"], "quick"],
+  [["watch"], "one job id"],
+  [["watch", "one", "two"], "one job id"],
+  [["watch", ""], "not a job id"],
+  [["watch", "one", "--timeout", "soon"], "--timeout must be a whole number"],
+  [["actions", "--state", "lost"], "--state must be one of in_progress"],
+  [["actions", "--state", "known"], "Did you mean unknown?"],
+  [["completion"], "bash, zsh, fish, powershell"],
+  [["completion", "bsh"], "Did you mean bash?"],
+  [["call", "get_jb"], "Did you mean get_job?"],
+  [["call", "get_job", "jobID=1"], "Did you mean jobId?"],
+  [["call", "get_job", "--input", "[]"], "--input must be a JSON object"],
+  [["call", "get_job", "--output=json"], "no flag --output"],
+  [["call", "get_jb", "--help"], "Did you mean get_job?"],
+])("%j is a usage error", async (args, named) => {
+  const { code, stdout, stderr } = await run(args);
+  expect(code).toBe(2);
+  expect(stdout).toBe("");
+  expect(stderr).toContain(named);
+  expect(stderr).toMatch(/\nRun mic-mcp (\w+ )?--help for /);
+  expect(stderr).not.toMatch(/\n\s+at /);
+});
+
+function toolNamed(name: string) {
+  const tool = tools.find((each) => each.name === name);
+  if (tool === undefined) throw new Error(`there is no tool ${name}`);
+  return tool;
+}
+
+test.each([
+  ["get_job", ["jobId=1", "jobId=2"], "jobId is specified twice"],
+  ["get_job", ["1", "2"], "jobId is specified twice"],
+  ["get_job", ["__proto__=1"], "not an argument"],
+  ["get_job", ['{"jobId":"1"}'], "must follow --input"],
+  ["list_states", ["state=TG"], "The tool has no arguments"],
+  ["list_states", ["TG"], "The tool has no arguments"],
+  ["list_jobs", ["unretried=1"], "unretried must be one of true, false"],
+  ["list_jobs", ["states=FAILS"], "Did you mean FAILED?"],
+  ["list_jobs", ["states=[1"], "states must be a JSON list, or values separated by commas"],
+  ["rank_divisions", ["lvl=state"], "Did you mean level?"],
+  ["rank_divisions", ["level=districts"], "level must be one of state, district. Did you mean district?"],
+])("for %s, %j is a usage error", (name, words, expectedError) => {
+  expect(() => parseArgumentWords(words, toolNamed(name))).toThrow(UsageError);
+  expect(() => parseArgumentWords(words, toolNamed(name))).toThrow(expectedError);
+});
+
+const bindings = [{ port: "a", inputId: "b=c" }];
+test.each([
+  ["list_jobs", ["limit=5", "unretried=true"], { limit: 5, unretried: true }],
+  ["list_jobs", ["states=FAILED,PAUSED", "states=running"], { states: ["FAILED", "PAUSED", "RUNNING"] }],
+  ["list_jobs", ["createdSince=2026-01-01T00:00:00Z"], { createdSince: "2026-01-01T00:00:00Z" }],
+  ["rank_divisions", ["DISTRICT", "states=KA,TN"], { level: "district", states: ["KA", "TN"] }],
+  ["find_district", ["Hyderabad"], { name: "Hyderabad" }],
+  ["find_district", ["names=Patna, Bihar", "names=Gaya"], { names: ["Patna, Bihar", "Gaya"] }],
+  ["find_district", ['names=["Patna, Bihar"]', "names=Gaya"], { names: ["Patna, Bihar", "Gaya"] }],
+  ["wait_for_jobs", ["job-1", "job-2,job-3"], { jobIds: ["job-1", "job-2", "job-3"] }],
+  ["get_recipe", ["recipeVersionId=v1"], { versionId: "v1" }],
+  [
+    "submit_job",
+    ["v1", `inputBindings=${JSON.stringify(bindings)}`, "clientReference=a=b"],
+    { recipeVersionId: "v1", inputBindings: bindings, clientReference: "a=b" },
+  ],
+])("for %s, %j is a call", (name, words, expected) => {
+  const tool = toolNamed(name);
+  expect(tool.toExact(parseArgumentWords(words, tool)).arguments).toEqual(expected);
+});
+
+test("a printed command parses to the same arguments, and a shell executes no part of it", () => {
+  const tool = toolNamed("retry_jobs");
+  const args = { reason: "it's $(done); `x`", waitSeconds: 3, jobIds: ["job-1", "job-2"], retryMode: "SAFE_RESUME" };
+  const line = formatCallCommand("retry_jobs", args);
+  const { stdout } = spawnSync("sh", ["-c", `printf '%s\\n' ${line.replace(/^mic-mcp call retry_jobs/, "")}`]);
+  const words = stdout.toString().trimEnd().split("\n");
+  expect(tool.toExact(parseArgumentWords(words, tool)).arguments).toEqual(args);
+});
+
+test.each([
+  ['Next: get_job {"jobId":"job-1","waitSeconds":45} (it runs)', "Next: mic-mcp watch job-1 --emulator (it runs)"],
+  ['resolve_actions {"idempotencyKey":"a b"}.', "mic-mcp resolve 'a b' --emulator."],
+  [
+    'Next page: list_jobs {"cursor":"}{","states":["FAILED","PAUSED"]}',
+    "Next page: mic-mcp call list_jobs 'cursor=}{' states=FAILED,PAUSED --emulator",
+  ],
+  ['find_district {"names":["Patna, Bihar"]}', `mic-mcp call find_district 'names=["Patna, Bihar"]' --emulator`],
+  ["parameter_values {x} and get_job {", "parameter_values {x} and get_job {"],
+])("%j is printed with commands", (text, shown) => {
+  expect(toShellCommands(text, ["--emulator"])).toBe(shown);
+});
+
+testUnless(
+  terminalsMissing,
+  "mic-mcp without arguments on a terminal shows its purpose and the first commands",
+  async () => {
     const home = createEmptyHome();
-    const env = { HOME: home.path, MIC_KEYCHAIN: "off" };
-    const [colored, plain] = [runOnTerminal(env, ["doctor"]), runOnTerminal({ ...env, NO_COLOR: "1" }, ["doctor"])];
-    await Promise.all([colored.exit, plain.exit]);
-    expect(colored.screen()).toContain("\u001b[31mWRONG");
-    expect(plain.screen()).toContain("WRONG");
-    expect(plain.screen()).not.toContain("\u001b[");
-    expect((await run(["doctor"])).stdout).not.toContain("\u001b");
+    const terminal = runOnTerminal({ HOME: home.path, MIC_KEYCHAIN: "off" }, []);
+    expect(await terminal.exit).toBe(0);
+    for (const word of ["MCP server", "mic-mcp demo", "mic-mcp login", "mic-mcp doctor", "mic-mcp --help"])
+      expect(terminal.screen()).toContain(word);
     home.remove();
-  });
+  },
+);
+
+testUnless(terminalsMissing, "doctor is colored on a terminal unless NO_COLOR is set", async () => {
+  const home = createEmptyHome();
+  const env = { HOME: home.path, MIC_KEYCHAIN: "off" };
+  const [colored, plain] = [runOnTerminal(env, ["doctor"]), runOnTerminal({ ...env, NO_COLOR: "1" }, ["doctor"])];
+  await Promise.all([colored.exit, plain.exit]);
+  expect(colored.screen()).toContain("\u001b[31mWRONG");
+  expect(plain.screen()).toContain("WRONG");
+  expect(plain.screen()).not.toContain("\u001b[");
+  expect((await run(["doctor"])).stdout).not.toContain("\u001b");
+  home.remove();
 });

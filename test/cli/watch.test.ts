@@ -1,128 +1,125 @@
 // Tests `mic-mcp watch` and `mic-mcp actions`: a job's progress and the journal, for users (docs/interface.md, "Program").
 import { writeFile } from "node:fs/promises";
-import { describe, expect, test } from "vitest";
+import { expect, test } from "vitest";
 import { STAGES } from "../../src/contract/jobs.ts";
 import { FILE } from "../emulator/work.ts";
-import { CTRL_C, hasTerminals, runOnTerminal, withTerminalNote } from "../support/terminal.ts";
+import { CTRL_C, runOnTerminal, terminalsMissing } from "../support/terminal.ts";
+import { testUnless } from "../support/unless.ts";
 import { userForTest } from "./test-user.ts";
 
-describe("watch", () => {
-  test("watch without a terminal prints a line for each change, and exits with 0 for SUCCEEDED", async () => {
+test("watch without a terminal prints a line for each change, and exits with 0 for SUCCEEDED", async () => {
+  const user = await userForTest(100);
+  const jobId = await user.job(FILE.succeeds);
+  const { code, stdout, stderr } = await user.type("watch", jobId);
+  expect({ code, stderr }).toEqual({ code: 0, stderr: "" });
+  const lines = stdout.trimEnd().split("\n");
+  expect(new Set(lines).size).toBe(lines.length);
+  expect(lines.at(-2)).toBe("SUCCEEDED");
+  expect(lines.at(-1)).toContain("The job SUCCEEDED");
+  expect(stdout).not.toContain("\u001b");
+});
+
+test("watch of a failed job exits with 1 and prints the command to use next", async () => {
+  const user = await userForTest();
+  const jobId = await user.job(FILE.failsRetryably);
+  const { code, stdout, stderr } = await user.type("watch", jobId);
+  expect(code).toBe(1);
+  expect(stdout).toContain("The job FAILED, at stage CHURN");
+  expect(stderr).toContain(`mic-mcp call retry_job jobId=${jobId} retryMode=SAFE_RESUME`);
+  expect(await user.type("watch", "no-such-job")).toMatchObject({
+    code: 1,
+    stdout: "",
+    stderr: expect.stringContaining("not_found"),
+  });
+});
+
+test("watch --timeout stops with exit code 1, and the job keeps running", async () => {
+  const user = await userForTest(60_000);
+  const jobId = await user.job(FILE.succeeds);
+  const { code, stdout, stderr } = await user.type("watch", jobId, "--timeout", "1", "--json");
+  expect(code).toBe(1);
+  for (const line of stdout.split("\n").filter(Boolean)) expect(JSON.parse(line)).toMatchObject({ jobId });
+  expect(stderr).toContain(`Stopped watching after 1 s; the job keeps running. Run mic-mcp watch ${jobId}`);
+});
+
+test("watch continues while the API is temporarily unavailable", async () => {
+  const user = await userForTest();
+  const jobId = await user.job(FILE.succeeds);
+  const fault = { kind: "status", status: 503, retryAfterSeconds: 30 };
+  await user.service.injectFault(fault, { operationId: "getMicJob" });
+  await user.service.injectFault({ ...fault, retryAfterSeconds: 1 }, { operationId: "getMicJob", times: 2 });
+  const watching = user.startCommand("watch", jobId);
+  await expect.poll(watching.stderr).toContain("Retrying.");
+  watching.process.kill("SIGINT");
+  expect(await watching.exit).toEqual({ code: 1, signal: null });
+  expect(watching.stderr()).toContain(`the job keeps running. Run mic-mcp watch ${jobId}`);
+  expect(await user.type("watch", jobId)).toMatchObject({ code: 0 });
+});
+
+testUnless(
+  terminalsMissing,
+  "watch on a terminal draws nine stages with their units and leaves them on the screen",
+  async () => {
     const user = await userForTest(100);
     const jobId = await user.job(FILE.succeeds);
-    const { code, stdout, stderr } = await user.type("watch", jobId);
-    expect({ code, stderr }).toEqual({ code: 0, stderr: "" });
-    const lines = stdout.trimEnd().split("\n");
-    expect(new Set(lines).size).toBe(lines.length);
-    expect(lines.at(-2)).toBe("SUCCEEDED");
-    expect(lines.at(-1)).toContain("The job SUCCEEDED");
-    expect(stdout).not.toContain("\u001b");
-  });
+    const terminal = runOnTerminal({ ...user.env, NO_COLOR: "1" }, ["watch", jobId]);
+    expect(await terminal.exit).toBe(0);
+    const last = terminal.screen().slice(terminal.screen().lastIndexOf(`${STAGES[0]} `));
+    for (const stage of STAGES) expect(last).toMatch(new RegExp(`${stage} (\\d+)/\\1\\b`));
+    expect(last).toContain("The job SUCCEEDED");
+    for (const color of [31, 32, 33, 39]) expect(terminal.screen()).not.toContain(`\u001b[${color}m`);
+  },
+);
 
-  test("watch of a failed job exits with 1 and prints the command to use next", async () => {
+testUnless(
+  terminalsMissing,
+  "watch on a terminal marks the failed stage, and Ctrl-C does not leave the cursor hidden",
+  async () => {
     const user = await userForTest();
-    const jobId = await user.job(FILE.failsRetryably);
-    const { code, stdout, stderr } = await user.type("watch", jobId);
-    expect(code).toBe(1);
-    expect(stdout).toContain("The job FAILED, at stage CHURN");
-    expect(stderr).toContain(`mic-mcp call retry_job jobId=${jobId} retryMode=SAFE_RESUME`);
-    expect(await user.type("watch", "no-such-job")).toMatchObject({
-      code: 1,
-      stdout: "",
-      stderr: expect.stringContaining("not_found"),
-    });
-  });
+    const failing = await user.job(FILE.failsRetryably);
+    const failed = runOnTerminal(user.env, ["watch", failing]);
+    expect(await failed.exit).toBe(1);
+    expect(failed.screen()).toContain("The job FAILED");
+    const slowUser = await userForTest(60_000);
+    const waiting = await slowUser.job(FILE.succeeds);
+    const stopped = runOnTerminal(slowUser.env, ["watch", waiting]);
+    await stopped.answer("GATHER 0/", CTRL_C);
+    expect(await stopped.exit).toBe(1);
+    expect(stopped.screen()).toContain("the job keeps running");
+    expect(stopped.screen()).not.toContain("\u001b[?25l");
+  },
+);
 
-  test("watch --timeout stops with exit code 1, and the job keeps running", async () => {
-    const user = await userForTest(60_000);
-    const jobId = await user.job(FILE.succeeds);
-    const { code, stdout, stderr } = await user.type("watch", jobId, "--timeout", "1", "--json");
-    expect(code).toBe(1);
-    for (const line of stdout.split("\n").filter(Boolean)) expect(JSON.parse(line)).toMatchObject({ jobId });
-    expect(stderr).toContain(`Stopped watching after 1 s; the job keeps running. Run mic-mcp watch ${jobId}`);
-  });
-
-  test("watch continues while the API is temporarily unavailable", async () => {
-    const user = await userForTest();
-    const jobId = await user.job(FILE.succeeds);
-    const fault = { kind: "status", status: 503, retryAfterSeconds: 30 };
-    await user.service.injectFault(fault, { operationId: "getMicJob" });
-    await user.service.injectFault({ ...fault, retryAfterSeconds: 1 }, { operationId: "getMicJob", times: 2 });
-    const watching = user.startCommand("watch", jobId);
-    await expect.poll(watching.stderr).toContain("Retrying.");
-    watching.process.kill("SIGINT");
-    expect(await watching.exit).toEqual({ code: 1, signal: null });
-    expect(watching.stderr()).toContain(`the job keeps running. Run mic-mcp watch ${jobId}`);
-    expect(await user.type("watch", jobId)).toMatchObject({ code: 0 });
+test("actions prints the journal's counts and a table of actions, newest first, optionally of one state", async () => {
+  const user = await userForTest();
+  expect(await user.type("actions")).toEqual({ code: 0, stdout: "", stderr: "No actions.\n" });
+  await user.callSuccessfully(...user.registration(FILE.succeeds));
+  const job = await user.callSuccessfully(...(await user.submission(FILE.succeeds)));
+  const { code, stdout } = await user.type("actions");
+  expect(code).toBe(0);
+  const [summary, header, ...rows] = stdout.trimEnd().split("\n");
+  expect(summary).toBe("2 actions: 2 succeeded.");
+  expect(header?.split("\t").slice(0, 4)).toEqual(["state", "tool", "about", "made"]);
+  expect(rows.map((row) => row.split("\t")[1])).toEqual(["submit_job", "register_input"]);
+  expect(rows[0]?.split("\t")).toContain(job.data.id);
+  expect(await user.type("actions", "--state", "unknown")).toMatchObject({
+    code: 0,
+    stdout: "",
+    stderr: "No actions with state unknown.\n",
   });
 });
 
-describe(withTerminalNote("watch on a terminal"), () => {
-  test.skipIf(!hasTerminals)(
-    "watch on a terminal draws nine stages with their units and leaves them on the screen",
-    async () => {
-      const user = await userForTest(100);
-      const jobId = await user.job(FILE.succeeds);
-      const terminal = runOnTerminal({ ...user.env, NO_COLOR: "1" }, ["watch", jobId]);
-      expect(await terminal.exit).toBe(0);
-      const last = terminal.screen().slice(terminal.screen().lastIndexOf(`${STAGES[0]} `));
-      for (const stage of STAGES) expect(last).toMatch(new RegExp(`${stage} (\\d+)/\\1\\b`));
-      expect(last).toContain("The job SUCCEEDED");
-      for (const color of [31, 32, 33, 39]) expect(terminal.screen()).not.toContain(`\u001b[${color}m`);
-    },
-  );
-
-  test.skipIf(!hasTerminals)(
-    "watch on a terminal marks the failed stage, and Ctrl-C does not leave the cursor hidden",
-    async () => {
-      const user = await userForTest();
-      const failing = await user.job(FILE.failsRetryably);
-      const failed = runOnTerminal(user.env, ["watch", failing]);
-      expect(await failed.exit).toBe(1);
-      expect(failed.screen()).toContain("The job FAILED");
-      const slowUser = await userForTest(60_000);
-      const waiting = await slowUser.job(FILE.succeeds);
-      const stopped = runOnTerminal(slowUser.env, ["watch", waiting]);
-      await stopped.answer("GATHER 0/", CTRL_C);
-      expect(await stopped.exit).toBe(1);
-      expect(stopped.screen()).toContain("the job keeps running");
-      expect(stopped.screen()).not.toContain("\u001b[?25l");
-    },
-  );
-});
-
-describe("actions", () => {
-  test("actions prints the journal's counts and a table of actions, newest first, optionally of one state", async () => {
-    const user = await userForTest();
-    expect(await user.type("actions")).toEqual({ code: 0, stdout: "", stderr: "No actions.\n" });
-    await user.callSuccessfully(...user.registration(FILE.succeeds));
-    const job = await user.callSuccessfully(...(await user.submission(FILE.succeeds)));
-    const { code, stdout } = await user.type("actions");
-    expect(code).toBe(0);
-    const [summary, header, ...rows] = stdout.trimEnd().split("\n");
-    expect(summary).toBe("2 actions: 2 succeeded.");
-    expect(header?.split("\t").slice(0, 4)).toEqual(["state", "tool", "about", "made"]);
-    expect(rows.map((row) => row.split("\t")[1])).toEqual(["submit_job", "register_input"]);
-    expect(rows[0]?.split("\t")).toContain(job.data.id);
-    expect(await user.type("actions", "--state", "unknown")).toMatchObject({
-      code: 0,
-      stdout: "",
-      stderr: "No actions with state unknown.\n",
-    });
+test("actions reports the reason if the journal cannot be read", async () => {
+  const user = await userForTest();
+  await user.type("actions");
+  await writeFile(`${user.env.MIC_STATE_DIR}/actions.sqlite`, "no database, and longer than a header of one is");
+  const { code, stderr } = await user.type("actions");
+  expect(code).toBe(1);
+  expect(stderr).toMatch(/cannot be used[\s\S]*Move the damaged journal file away/);
+  const doctor = await user.type("doctor");
+  expect(doctor).toMatchObject({
+    code: 1,
+    stdout: expect.stringMatching(/WRONG journal .*\n +-> Move/),
   });
-
-  test("actions reports the reason if the journal cannot be read", async () => {
-    const user = await userForTest();
-    await user.type("actions");
-    await writeFile(`${user.env.MIC_STATE_DIR}/actions.sqlite`, "no database, and longer than a header of one is");
-    const { code, stderr } = await user.type("actions");
-    expect(code).toBe(1);
-    expect(stderr).toMatch(/cannot be used[\s\S]*Move the damaged journal file away/);
-    const doctor = await user.type("doctor");
-    expect(doctor).toMatchObject({
-      code: 1,
-      stdout: expect.stringMatching(/WRONG journal .*\n +-> Move/),
-    });
-    expect((await user.type("status")).stdout).toMatch(/journal +The action journal cannot be used/);
-  });
+  expect((await user.type("status")).stdout).toMatch(/journal +The action journal cannot be used/);
 });

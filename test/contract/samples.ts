@@ -251,6 +251,4 @@ export const createProcessingRequest = {
   expiresAt: "2126-12-20T10:00:00Z",
 };
 
-export const cancelJob = { reason: "Submitted by mistake" };
-
 export const retryJob = { retryMode: "SAFE_RESUME", reason: "The source is back" };

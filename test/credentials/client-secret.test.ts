@@ -2,7 +2,7 @@
 import { execFileSync } from "node:child_process";
 import { chmod, writeFile } from "node:fs/promises";
 import { join } from "node:path";
-import { describe, expect } from "vitest";
+import { expect } from "vitest";
 import { basicHeader } from "../../src/credentials/oauth.ts";
 import { enveloped, job } from "../contract/samples.ts";
 import { runInProcess as run } from "../support/command.ts";
@@ -39,122 +39,118 @@ async function callGetJob(stub: Stub, env: Readonly<Record<string, string>>) {
   return result;
 }
 
-describe("MIC_CLIENT_SECRET_FILE", () => {
-  test.for(["", "\n", "\r\n"])("the API receives the secret of a file that ends with %j", async (end, { stub }) => {
-    expect(await callGetJob(stub, { MIC_CLIENT_SECRET_FILE: await secretFile(SECRET + end) })).toMatchObject({
-      code: 0,
-    });
-    expect(stub.tokenRequests[0]?.headers.authorization).toBe(headerFor(SECRET));
+test.for(["", "\n", "\r\n"])("the API receives the secret of a file that ends with %j", async (end, { stub }) => {
+  expect(await callGetJob(stub, { MIC_CLIENT_SECRET_FILE: await secretFile(SECRET + end) })).toMatchObject({
+    code: 0,
   });
+  expect(stub.tokenRequests[0]?.headers.authorization).toBe(headerFor(SECRET));
+});
 
-  test.for([
-    [SECRET, 0o640, "other users can read", "chmod 600"],
-    [SECRET, 0o604, "other users can read", "chmod 600"],
-    [`${SECRET}\nsecond line`, 0o600, "one line", "correct MIC_CLIENT_SECRET_FILE"],
-    ["", 0o600, "one line", "correct MIC_CLIENT_SECRET_FILE"],
-    ["x".repeat(9_000), 0o600, "one line", "correct MIC_CLIENT_SECRET_FILE"],
-  ] as const)("file %# is refused, and nothing is sent", async ([text, mode, reason, fix], { stub }) => {
-    const { code, stderr } = await callGetJob(stub, { MIC_CLIENT_SECRET_FILE: await secretFile(text, mode) });
-    expect(code).toBe(4);
-    expect(stderr).toMatch(new RegExp(`not_configured.*${reason}[\\s\\S]*Next: .*${fix}`, "i"));
-    expect(stub.tokenRequests).toHaveLength(0);
-  });
+test.for([
+  [SECRET, 0o640, "other users can read", "chmod 600"],
+  [SECRET, 0o604, "other users can read", "chmod 600"],
+  [`${SECRET}\nsecond line`, 0o600, "one line", "correct MIC_CLIENT_SECRET_FILE"],
+  ["", 0o600, "one line", "correct MIC_CLIENT_SECRET_FILE"],
+  ["x".repeat(9_000), 0o600, "one line", "correct MIC_CLIENT_SECRET_FILE"],
+] as const)("file %# is refused, and nothing is sent", async ([text, mode, reason, fix], { stub }) => {
+  const { code, stderr } = await callGetJob(stub, { MIC_CLIENT_SECRET_FILE: await secretFile(text, mode) });
+  expect(code).toBe(4);
+  expect(stderr).toMatch(new RegExp(`not_configured.*${reason}[\\s\\S]*Next: .*${fix}`, "i"));
+  expect(stub.tokenRequests).toHaveLength(0);
+});
 
-  test("a missing file is reported with its path", async ({ stub }) => {
-    const path = join(await folderForTest(), "missing");
-    const { code, stderr } = await callGetJob(stub, { MIC_CLIENT_SECRET_FILE: path });
-    expect({ code, stderr }).toEqual({
-      code: 4,
-      stderr: expect.stringContaining(`${JSON.stringify(path)} cannot be read (ENOENT)`),
-    });
-  });
-
-  test.skipIf(process.platform === "win32")(
-    "a named pipe without a writer is refused, and the process ends",
-    async ({ stub }) => {
-      const path = join(await folderForTest(), "pipe");
-      execFileSync("mkfifo", ["-m", "600", path]);
-      const { code, stderr } = await callGetJob(stub, { MIC_CLIENT_SECRET_FILE: path });
-      expect({ code, stderr }).toEqual({
-        code: 4,
-        stderr: expect.stringContaining(`${JSON.stringify(path)} is not a file`),
-      });
-    },
-  );
-
-  test("a running server reads a replaced file after the API has refused the old secret", async ({ stub }) => {
-    const path = await secretFile("old-secret-0123456789");
-    const isNew = ({ headers }: { headers: { authorization?: string | undefined } }) =>
-      headers.authorization === headerFor(SECRET);
-    stub.respondToToken((request) =>
-      isNew(request) ? answer(200, { access_token: "token" }) : answer(401, { error: "invalid_client" }),
-    );
-    stub.respond(() => answer(200, enveloped(job)));
-    const connection = await inProcessClientForTest("v2-modern", settings(stub, { MIC_CLIENT_SECRET_FILE: path }));
-    expect(await connection.callTool("get_job", { jobId: job.id })).toMatchObject({ isError: true });
-    await writeFile(path, SECRET);
-    expect(await connection.callTool("get_job", { jobId: job.id })).toMatchObject({ isError: false });
-  });
-
-  test("status and doctor report where the secret comes from, but not the secret", async ({ stub }) => {
-    stub.respond(() => answer(200, enveloped(job)));
-    const env = settings(stub, { MIC_CLIENT_SECRET_FILE: await secretFile(SECRET) });
-    const status = await run(["status"], { env });
-    expect(status.stdout).toMatch(/client secret +set, not shown \(from the file in MIC_CLIENT_SECRET_FILE\)/);
-    const doctor = await run(["doctor"], { env });
-    expect(doctor.stdout).toMatch(/ok +token /);
-    expect(status.stdout + doctor.stdout + status.stderr + doctor.stderr).not.toContain(SECRET);
+test("a missing file is reported with its path", async ({ stub }) => {
+  const path = join(await folderForTest(), "missing");
+  const { code, stderr } = await callGetJob(stub, { MIC_CLIENT_SECRET_FILE: path });
+  expect({ code, stderr }).toEqual({
+    code: 4,
+    stderr: expect.stringContaining(`${JSON.stringify(path)} cannot be read (ENOENT)`),
   });
 });
 
-describe("MIC_CLIENT_SECRET_COMMAND", () => {
-  test("the API receives the output of the program, which no shell has changed", async ({ stub }) => {
-    const MIC_CLIENT_SECRET_COMMAND = JSON.stringify(["printf", "%s\\n", SECRET]);
-    expect(await callGetJob(stub, { MIC_CLIENT_SECRET_COMMAND })).toMatchObject({ code: 0 });
-    expect(stub.tokenRequests[0]?.headers.authorization).toBe(headerFor(SECRET));
-  });
+test.skipIf(process.platform === "win32")(
+  "a named pipe without a writer is refused, and the process ends",
+  async ({ stub }) => {
+    const path = join(await folderForTest(), "pipe");
+    execFileSync("mkfifo", ["-m", "600", path]);
+    const { code, stderr } = await callGetJob(stub, { MIC_CLIENT_SECRET_FILE: path });
+    expect({ code, stderr }).toEqual({
+      code: 4,
+      stderr: expect.stringContaining(`${JSON.stringify(path)} is not a file`),
+    });
+  },
+);
 
-  test("words are separated by spaces", async ({ stub }) => {
-    const path = await secretFile(SECRET);
-    expect(await callGetJob(stub, { MIC_CLIENT_SECRET_COMMAND: `cat ${path}` })).toMatchObject({ code: 0 });
-    expect(stub.tokenRequests[0]?.headers.authorization).toBe(headerFor(SECRET));
-  });
+test("a running server reads a replaced file after the API has refused the old secret", async ({ stub }) => {
+  const path = await secretFile("old-secret-0123456789");
+  const isNew = ({ headers }: { headers: { authorization?: string | undefined } }) =>
+    headers.authorization === headerFor(SECRET);
+  stub.respondToToken((request) =>
+    isNew(request) ? answer(200, { access_token: "token" }) : answer(401, { error: "invalid_client" }),
+  );
+  stub.respond(() => answer(200, enveloped(job)));
+  const connection = await inProcessClientForTest("v2-modern", settings(stub, { MIC_CLIENT_SECRET_FILE: path }));
+  expect(await connection.callTool("get_job", { jobId: job.id })).toMatchObject({ isError: true });
+  await writeFile(path, SECRET);
+  expect(await connection.callTool("get_job", { jobId: job.id })).toMatchObject({ isError: false });
+});
 
-  test("the program gets no MIC_ variable and an empty stdin", async ({ stub }) => {
-    const script = `process.stdin.resume().on("end", () => console.log("none:" + Object.keys(process.env).filter((name) => name.startsWith("MIC_"))))`;
-    expect(await callGetJob(stub, { MIC_CLIENT_SECRET_COMMAND: commandOf(script) })).toMatchObject({ code: 0 });
-    expect(stub.tokenRequests[0]?.headers.authorization).toBe(headerFor("none:"));
-  });
+test("status and doctor report where the secret comes from, but not the secret", async ({ stub }) => {
+  stub.respond(() => answer(200, enveloped(job)));
+  const env = settings(stub, { MIC_CLIENT_SECRET_FILE: await secretFile(SECRET) });
+  const status = await run(["status"], { env });
+  expect(status.stdout).toMatch(/client secret +set, not shown \(from the file in MIC_CLIENT_SECRET_FILE\)/);
+  const doctor = await run(["doctor"], { env });
+  expect(doctor.stdout).toMatch(/ok +token /);
+  expect(status.stdout + doctor.stdout + status.stderr + doctor.stderr).not.toContain(SECRET);
+});
 
-  test("list_actions does not run the program", async ({ stub }) => {
-    const env = settings(stub, { MIC_CLIENT_SECRET_COMMAND: commandOf("process.exit(1)") });
-    expect(await run(["actions"], { env })).toMatchObject({ code: 0, stderr: "No actions.\n" });
-  });
+test("the API receives the output of the program, which no shell has changed", async ({ stub }) => {
+  const MIC_CLIENT_SECRET_COMMAND = JSON.stringify(["printf", "%s\\n", SECRET]);
+  expect(await callGetJob(stub, { MIC_CLIENT_SECRET_COMMAND })).toMatchObject({ code: 0 });
+  expect(stub.tokenRequests[0]?.headers.authorization).toBe(headerFor(SECRET));
+});
 
-  test.for([
-    [
-      commandOf(
-        `process.stdout.write(${JSON.stringify(SECRET)}); console.error(${JSON.stringify(SECRET)}); process.exitCode = 3`,
-      ),
-      "ended with exit code 3",
-    ],
-    [commandOf(`process.kill(process.pid, "SIGTERM"); setTimeout(() => 0, 60000)`), "ended with SIGTERM"],
-    [commandOf("console.log('x'.repeat(10000))"), "printed more than 8192 bytes"],
-    ['["no-such-program-of-mic-mcp"]', "cannot be started (E"],
-    [commandOf(""), "one line of 1 to 8192"],
-  ] as const)("program %# is reported by its error, and nothing is sent", async ([command, reason], { stub }) => {
-    const { code, stderr } = await callGetJob(stub, { MIC_CLIENT_SECRET_COMMAND: command });
-    expect(code).toBe(4);
-    expect(stderr).toContain(reason);
-    expect(stub.tokenRequests).toHaveLength(0);
-  });
+test("words are separated by spaces", async ({ stub }) => {
+  const path = await secretFile(SECRET);
+  expect(await callGetJob(stub, { MIC_CLIENT_SECRET_COMMAND: `cat ${path}` })).toMatchObject({ code: 0 });
+  expect(stub.tokenRequests[0]?.headers.authorization).toBe(headerFor(SECRET));
+});
 
-  test("a program that does not end is stopped, even if its child keeps the pipe open", async ({ stub }) => {
-    speedUpTimers();
-    const MIC_CLIENT_SECRET_COMMAND = JSON.stringify(["sh", "-c", "sleep 30 & sleep 30"]);
-    const { code, stderr } = await callGetJob(stub, { MIC_CLIENT_SECRET_COMMAND });
-    expect({ code, stderr }).toEqual({ code: 4, stderr: expect.stringContaining('"sh" did not end within 20 s') });
-  });
+test("the program gets no MIC_ variable and an empty stdin", async ({ stub }) => {
+  const script = `process.stdin.resume().on("end", () => console.log("none:" + Object.keys(process.env).filter((name) => name.startsWith("MIC_"))))`;
+  expect(await callGetJob(stub, { MIC_CLIENT_SECRET_COMMAND: commandOf(script) })).toMatchObject({ code: 0 });
+  expect(stub.tokenRequests[0]?.headers.authorization).toBe(headerFor("none:"));
+});
+
+test("list_actions does not run the program", async ({ stub }) => {
+  const env = settings(stub, { MIC_CLIENT_SECRET_COMMAND: commandOf("process.exit(1)") });
+  expect(await run(["actions"], { env })).toMatchObject({ code: 0, stderr: "No actions.\n" });
+});
+
+test.for([
+  [
+    commandOf(
+      `process.stdout.write(${JSON.stringify(SECRET)}); console.error(${JSON.stringify(SECRET)}); process.exitCode = 3`,
+    ),
+    "ended with exit code 3",
+  ],
+  [commandOf(`process.kill(process.pid, "SIGTERM"); setTimeout(() => 0, 60000)`), "ended with SIGTERM"],
+  [commandOf("console.log('x'.repeat(10000))"), "printed more than 8192 bytes"],
+  ['["no-such-program-of-mic-mcp"]', "cannot be started (E"],
+  [commandOf(""), "one line of 1 to 8192"],
+] as const)("program %# is reported by its error, and nothing is sent", async ([command, reason], { stub }) => {
+  const { code, stderr } = await callGetJob(stub, { MIC_CLIENT_SECRET_COMMAND: command });
+  expect(code).toBe(4);
+  expect(stderr).toContain(reason);
+  expect(stub.tokenRequests).toHaveLength(0);
+});
+
+test("a program that does not end is stopped, even if its child keeps the pipe open", async ({ stub }) => {
+  speedUpTimers();
+  const MIC_CLIENT_SECRET_COMMAND = JSON.stringify(["sh", "-c", "sleep 30 & sleep 30"]);
+  const { code, stderr } = await callGetJob(stub, { MIC_CLIENT_SECRET_COMMAND });
+  expect({ code, stderr }).toEqual({ code: 4, stderr: expect.stringContaining('"sh" did not end within 20 s') });
 });
 
 test.for([

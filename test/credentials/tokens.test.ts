@@ -1,5 +1,5 @@
 // Tests the lifecycle of a token: fetched once for all calls, renewed when it expires or is refused, never trusted blindly.
-import { describe, expect } from "vitest";
+import { expect } from "vitest";
 import {
   clientForTest,
   createCallContext,
@@ -13,7 +13,6 @@ import {
 } from "../api-client/client.ts";
 import { enveloped, job, jobList, problem } from "../contract/samples.ts";
 import { test } from "../support/fixtures.ts";
-import { inProcessClientForTest } from "../support/mcp.ts";
 import {
   answer,
   answerSlowly,
@@ -38,308 +37,276 @@ function clientOnClock(stub: Stub) {
   return { clock, service, context: () => ({ ...createCallContext(0), deadlineAt: clock.nowMs + 10_000 }) };
 }
 
-describe("a token", () => {
-  test("a token is fetched once per scope set for 32 simultaneous first calls", async ({ stub, service }) => {
-    stub.respondToToken(({ body }) => answerSlowly(200, { access_token: `token-${body.length}` }, 3, 10));
-    stub.respond(({ method, target }) =>
-      method === "POST" ? accepted : target.includes("?") ? answer(200, jobList) : completeAnswer,
-    );
-    await Promise.all(
-      Array.from({ length: 32 }, (_, n) =>
-        n % 3 === 0 ? submitJob(service) : n % 3 === 1 ? readJob(service) : readJobs(service),
-      ),
-    );
-    expect(stub.requests).toHaveLength(32);
-    expect(stub.tokenRequests.map(({ body }) => new URLSearchParams(body.toString()).get("scope")).sort()).toEqual([
-      "mic.jobs:read",
-      "mic.jobs:run",
-    ]);
-  });
+test("a token is fetched once per scope set for 32 simultaneous first calls", async ({ stub, service }) => {
+  stub.respondToToken(({ body }) => answerSlowly(200, { access_token: `token-${body.length}` }, 3, 10));
+  stub.respond(({ method, target }) =>
+    method === "POST" ? accepted : target.includes("?") ? answer(200, jobList) : completeAnswer,
+  );
+  await Promise.all(
+    Array.from({ length: 32 }, (_, n) =>
+      n % 3 === 0 ? submitJob(service) : n % 3 === 1 ? readJob(service) : readJobs(service),
+    ),
+  );
+  expect(stub.requests).toHaveLength(32);
+  expect(stub.tokenRequests.map(({ body }) => new URLSearchParams(body.toString()).get("scope")).sort()).toEqual([
+    "mic.jobs:read",
+    "mic.jobs:run",
+  ]);
+});
 
-  test("a token is requested again by the next call, not before, after a failed request that several calls shared", async ({
+test("a token is requested again by the next call, not before, after a failed request that several calls shared", async ({
+  stub,
+  service,
+}) => {
+  stub.respondToToken(() =>
+    stub.tokenRequests.length === 1
+      ? answer(400, { error: "invalid_client" })
+      : answer(200, { access_token: "second" }),
+  );
+  stub.respond(() => completeAnswer);
+  const failures = await Promise.all(Array.from({ length: 8 }, () => expectFailure(readJob(service))));
+  for (const { kind } of failures) expect(kind).toBe("unauthorized");
+  expect(stub.tokenRequests).toHaveLength(1);
+  await readJob(service);
+  expect(bearersOf(stub.requests)).toEqual(["Bearer second"]);
+});
+
+const usable: readonly (readonly [string, unknown])[] = [
+  ["nothing else", {}],
+  ["what RFC 6749 has", { token_type: "Bearer", expires_in: 3600, scope: "mic.jobs:read" }],
+  ["another spelling of bearer", { token_type: "bEaReR" }],
+  ["bearer with a space", { token_type: "Bearer " }],
+  ["a type of null", { token_type: null }],
+  ["another name for its type", { token_type: "JWT" }],
+  ["a lifetime in digits", { expires_in: "3600" }],
+  ["fields of its own", { issued: [1, 2], nested: { a: null } }],
+  ["a lifetime of null", { expires_in: null }],
+  ["a lifetime that makes no sense", { expires_in: "soon" }],
+  ["a lifetime with a fraction", { expires_in: 3599.5 }],
+  ["a lifetime of nothing", { expires_in: 0 }],
+];
+for (const [what, rest] of usable)
+  test(`a token is accepted with ${what} in the same answer [5/token-response, 5/assumes-no-token-fields]`, async ({
     stub,
     service,
   }) => {
-    stub.respondToToken(() =>
-      stub.tokenRequests.length === 1
-        ? answer(400, { error: "invalid_client" })
-        : answer(200, { access_token: "second" }),
-    );
+    stub.respondToToken(() => answer(200, { access_token: "good-token", ...Object(rest) }));
     stub.respond(() => completeAnswer);
-    const failures = await Promise.all(Array.from({ length: 8 }, () => expectFailure(readJob(service))));
-    for (const { kind } of failures) expect(kind).toBe("unauthorized");
+    await readJob(service);
+    await readJob(service);
+    expect(bearersOf(stub.requests)).toEqual(["Bearer good-token", "Bearer good-token"]);
     expect(stub.tokenRequests).toHaveLength(1);
+  });
+
+for (const status of [200, 201, 202, 203])
+  test(`a token is accepted with HTTP ${status} [5/assumes-no-token-fields]`, async ({ stub, service }) => {
+    stub.respondToToken(() => answer(status, { access_token: "good-token" }));
+    stub.respond(() => completeAnswer);
     await readJob(service);
-    expect(bearersOf(stub.requests)).toEqual(["Bearer second"]);
+    expect(bearersOf(stub.requests)).toEqual(["Bearer good-token"]);
   });
 
-  const usable: readonly (readonly [string, unknown])[] = [
-    ["nothing else", {}],
-    ["what RFC 6749 has", { token_type: "Bearer", expires_in: 3600, scope: "mic.jobs:read" }],
-    ["another spelling of bearer", { token_type: "bEaReR" }],
-    ["bearer with a space", { token_type: "Bearer " }],
-    ["a type of null", { token_type: null }],
-    ["another name for its type", { token_type: "JWT" }],
-    ["a lifetime in digits", { expires_in: "3600" }],
-    ["fields of its own", { issued: [1, 2], nested: { a: null } }],
-    ["a lifetime of null", { expires_in: null }],
-    ["a lifetime that makes no sense", { expires_in: "soon" }],
-    ["a lifetime with a fraction", { expires_in: 3599.5 }],
-    ["a lifetime of nothing", { expires_in: 0 }],
-  ];
-  for (const [what, rest] of usable)
-    test(`a token is accepted with ${what} in the same answer [5/token-response, 5/assumes-no-token-fields]`, async ({
-      stub,
-      service,
-    }) => {
-      stub.respondToToken(() => answer(200, { access_token: "good-token", ...Object(rest) }));
-      stub.respond(() => completeAnswer);
-      await readJob(service);
-      await readJob(service);
-      expect(bearersOf(stub.requests)).toEqual(["Bearer good-token", "Bearer good-token"]);
-      expect(stub.tokenRequests).toHaveLength(1);
-    });
-
-  for (const status of [200, 201, 202, 203])
-    test(`a token is accepted with HTTP ${status} [5/assumes-no-token-fields]`, async ({ stub, service }) => {
-      stub.respondToToken(() => answer(status, { access_token: "good-token" }));
-      stub.respond(() => completeAnswer);
-      await readJob(service);
-      expect(bearersOf(stub.requests)).toEqual(["Bearer good-token"]);
-    });
-
-  test("a token may have 40,000 characters [5/assumes-no-token-fields]", async ({ stub, client: { tokens } }) => {
-    const token = "t".repeat(40_000);
-    stub.respondToToken(() => answer(200, { access_token: token }));
-    expect(await tokens.get(["mic.jobs:read"], createCallContext(10_000))).toBe(token);
-  });
-
-  for (const [expires_in, usedMs] of [
-    [3600, 3_500_000],
-    ["3600", 3_500_000],
-    [60, 50_000],
-    [10, 8_000],
-  ] as const)
-    test(`a token with a lifetime of ${JSON.stringify(expires_in)} s is reused, and renewed before it expires [5/token-renewed]`, async ({
-      stub,
-    }) => {
-      const { clock, service, context } = clientOnClock(stub);
-      stub.respondToToken(() => answer(200, { access_token: `token-${stub.tokenRequests.length}`, expires_in }));
-      stub.respond(() => completeAnswer);
-      const read = () => readJob(service, context());
-      await read();
-      clock.nowMs += usedMs;
-      await read();
-      clock.nowMs += Number(expires_in) * 1000 - usedMs - 1;
-      await read();
-      expect(bearersOf(stub.requests)).toEqual(["Bearer token-1", "Bearer token-1", "Bearer token-2"]);
-    });
-
-  test("a token with an unknown lifetime is used until it is refused [5/token-renewed]", async ({ stub }) => {
-    const { clock, service, context } = clientOnClock(stub);
-    stub.expect(completeAnswer, completeAnswer, answer(401), completeAnswer, completeAnswer);
-    for (let day = 0; day < 4; day++) {
-      await readJob(service, context());
-      clock.nowMs += 86_400_000;
-    }
-    expect(stub.tokenRequests).toHaveLength(2);
-  });
+test("a token may have 40,000 characters [5/assumes-no-token-fields]", async ({ stub, client: { tokens } }) => {
+  const token = "t".repeat(40_000);
+  stub.respondToToken(() => answer(200, { access_token: token }));
+  expect(await tokens.get(["mic.jobs:read"], createCallContext(10_000))).toBe(token);
 });
 
-describe("a refused token", () => {
-  test("a refused token is replaced once, and the same bytes are sent under the same key [5/token-renewed, 4.2/key-names-one-command]", async ({
-    stub,
-    service,
-  }) => {
-    stub.expect(answer(401), answer(201, { data: {}, meta: { requestId: "r" } }));
-    // The answer does not matter here.
-    await expectFailure(requestProcessing(service));
-    const [first, second] = stub.requests;
-    expect(second?.body.equals(first?.body ?? Buffer.alloc(0))).toBe(true);
-    expect(first?.body.length).toBeGreaterThan(0);
-    expect([first, second].map((request) => request?.headers["idempotency-key"])).toEqual([KEY, KEY]);
-    expect(bearersOf(stub.requests)).toEqual(["Bearer stub-token-1", "Bearer stub-token-2"]);
-  });
-
-  const forbidden = answer(403, { ...problem, status: 403, title: "Forbidden", retryable: false });
-  const minuteMs = 61_000;
-
-  test("a refused token is replaced after a 403 if it is old [5/assumes-no-answer-to-bad-token, 5/token-renewed]", async ({
+for (const [expires_in, usedMs] of [
+  [3600, 3_500_000],
+  ["3600", 3_500_000],
+  [60, 50_000],
+  [10, 8_000],
+] as const)
+  test(`a token with a lifetime of ${JSON.stringify(expires_in)} s is reused, and renewed before it expires [5/token-renewed]`, async ({
     stub,
   }) => {
     const { clock, service, context } = clientOnClock(stub);
-    stub.expect(accepted, forbidden, accepted);
-    await submitJob(service, context());
-    clock.nowMs += minuteMs;
-    expect(await submitJob(service, context())).toMatchObject({ attempts: 1 });
-    expect(bearersOf(stub.requests)).toEqual([1, 1, 2].map((n) => `Bearer stub-token-${n}`));
-    const [, refused, again] = stub.requests;
-    expect(again?.body.equals(refused?.body ?? Buffer.alloc(0))).toBe(true);
-    expect(again?.headers["idempotency-key"]).toBe(KEY);
+    stub.respondToToken(() => answer(200, { access_token: `token-${stub.tokenRequests.length}`, expires_in }));
+    stub.respond(() => completeAnswer);
+    const read = () => readJob(service, context());
+    await read();
+    clock.nowMs += usedMs;
+    await read();
+    clock.nowMs += Number(expires_in) * 1000 - usedMs - 1;
+    await read();
+    expect(bearersOf(stub.requests)).toEqual(["Bearer token-1", "Bearer token-1", "Bearer token-2"]);
   });
 
-  test("a refused token is kept after a 403 if it is new, because the permission is missing [5/assumes-no-answer-to-bad-token]", async ({
-    stub,
-  }) => {
-    const { clock, service, context } = clientOnClock(stub);
-    const read = () => expectFailure(readJob(service, context()));
-    stub.respond(() => forbidden);
-    expect(await read()).toMatchObject({ kind: "forbidden", code: problem.code, sideEffect: "none" });
+test("a token with an unknown lifetime is used until it is refused [5/token-renewed]", async ({ stub }) => {
+  const { clock, service, context } = clientOnClock(stub);
+  stub.expect(completeAnswer, completeAnswer, answer(401), completeAnswer, completeAnswer);
+  for (let day = 0; day < 4; day++) {
+    await readJob(service, context());
+    clock.nowMs += 86_400_000;
+  }
+  expect(stub.tokenRequests).toHaveLength(2);
+});
+
+test("a refused token is replaced once, and the same bytes are sent under the same key [5/token-renewed, 4.2/key-names-one-command]", async ({
+  stub,
+  service,
+}) => {
+  stub.expect(answer(401), answer(201, { data: {}, meta: { requestId: "r" } }));
+  // The answer does not matter here.
+  await expectFailure(requestProcessing(service));
+  const [first, second] = stub.requests;
+  expect(second?.body.equals(first?.body ?? Buffer.alloc(0))).toBe(true);
+  expect(first?.body.length).toBeGreaterThan(0);
+  expect([first, second].map((request) => request?.headers["idempotency-key"])).toEqual([KEY, KEY]);
+  expect(bearersOf(stub.requests)).toEqual(["Bearer stub-token-1", "Bearer stub-token-2"]);
+});
+
+const forbidden = answer(403, { ...problem, status: 403, title: "Forbidden", retryable: false });
+const minuteMs = 61_000;
+
+test("a refused token is replaced after a 403 if it is old [5/assumes-no-answer-to-bad-token, 5/token-renewed]", async ({
+  stub,
+}) => {
+  const { clock, service, context } = clientOnClock(stub);
+  stub.expect(accepted, forbidden, accepted);
+  await submitJob(service, context());
+  clock.nowMs += minuteMs;
+  expect(await submitJob(service, context())).toMatchObject({ attempts: 1 });
+  expect(bearersOf(stub.requests)).toEqual([1, 1, 2].map((n) => `Bearer stub-token-${n}`));
+  const [, refused, again] = stub.requests;
+  expect(again?.body.equals(refused?.body ?? Buffer.alloc(0))).toBe(true);
+  expect(again?.headers["idempotency-key"]).toBe(KEY);
+});
+
+test("a refused token is kept after a 403 if it is new, because the permission is missing [5/assumes-no-answer-to-bad-token]", async ({
+  stub,
+}) => {
+  const { clock, service, context } = clientOnClock(stub);
+  const read = () => expectFailure(readJob(service, context()));
+  stub.respond(() => forbidden);
+  expect(await read()).toMatchObject({ kind: "forbidden", code: problem.code, sideEffect: "none" });
+  expect(stub.tokenRequests).toHaveLength(1);
+  clock.nowMs += minuteMs;
+  for (const _ of [1, 2, 3]) expect(await read()).toMatchObject({ kind: "forbidden" });
+  // The replacement is new again: at most one token request per minute, however many calls are refused.
+  expect(stub.tokenRequests).toHaveLength(2);
+  expect(stub.requests).toHaveLength(5);
+});
+
+test.for([
+  ["nothing", answer(401)],
+  ["HTML", answer(401, "<html>sign in</html>", { "content-type": "text/html" })],
+  ["an OAuth error", answer(401, { error: "invalid_token" })],
+] as const)("a refused token is replaced after a 401 with %s", async ([_, step], { stub, service }) => {
+  stub.expect(step, completeAnswer);
+  await readJob(service);
+  expect(bearersOf(stub.requests)).toEqual(["Bearer stub-token-1", "Bearer stub-token-2"]);
+});
+
+test("a call is unauthorized after a second refusal of the token, and the next call starts with a new token", async ({
+  stub,
+  service,
+}) => {
+  stub.expect(answer(401), answer(401), completeAnswer);
+  expect(await expectFailure(readJob(service))).toMatchObject({
+    kind: "unauthorized",
+    status: 401,
+    retryable: false,
+    sideEffect: "none",
+  });
+  expect(stub.tokenRequests).toHaveLength(2);
+  await readJob(service);
+  expect(bearersOf(stub.requests)).toEqual(["Bearer stub-token-1", "Bearer stub-token-2", "Bearer stub-token-3"]);
+});
+
+test("a refused token is replaced once for 16 simultaneous calls", async ({ stub, service }) => {
+  stub.respond(({ headers }) => (headers.authorization === "Bearer stub-token-1" ? answer(401) : completeAnswer));
+  await Promise.all(Array.from({ length: 16 }, () => readJob(service)));
+  expect(stub.tokenRequests).toHaveLength(2);
+});
+
+test("the refusal of a token does not affect the tokens of other scope sets", async ({ stub, service }) => {
+  stub.expect(accepted, answer(401), completeAnswer, accepted);
+  await submitJob(service);
+  await readJob(service);
+  await submitJob(service);
+  expect(bearersOf(stub.requests)).toEqual([1, 2, 3, 1].map((n) => `Bearer stub-token-${n}`));
+});
+
+const html = { "content-type": "text/html" };
+const refusals: readonly (readonly [string, Step, string])[] = [
+  ["refuses the client (400)", answer(400, { error: "invalid_client" }), "unauthorized"],
+  ["refuses the client (401)", answer(401, { error: "invalid_client", error_description: "no" }), "unauthorized"],
+  ["refuses the scope", answer(400, { error: "invalid_scope" }), "forbidden"],
+  ["refuses with HTML", answer(403, "<html>", html), "forbidden"],
+  ["refuses with nothing", answer(400), "unauthorized"],
+  ["redirects", answer(302, undefined, { location: "https://login.example/" }), "contract_violation"],
+  ["answers with HTML", answer(200, "<html>sign in</html>", html), "contract_violation"],
+  ["answers with nothing", answer(200), "contract_violation"],
+  ["answers with a list", answer(200, []), "contract_violation"],
+  ["gives no token", answer(200, { token: "x" }), "contract_violation"],
+  ["gives an empty token", answer(200, { access_token: "" }), "contract_violation"],
+  ["gives a number", answer(200, { access_token: 12345678 }), "contract_violation"],
+  ["gives a token with a space", answer(200, { access_token: "two words" }), "contract_violation"],
+  ["gives a token with a line break", answer(200, { access_token: "a\r\nX-Evil: 1" }), "contract_violation"],
+  ["gives a token that is not ASCII", answer(200, { access_token: "jetón" }), "contract_violation"],
+  ["gives a megabyte", answer(200, { access_token: "x".repeat(1_000_000) }), "contract_violation"],
+];
+test.for(refusals)(
+  "a token endpoint that %s fails the call before it is sent, without a retry",
+  async ([_, step, kind], { stub, service }) => {
+    stub.respondToToken(() => step);
+    const facts = await expectFailure(submitJob(service));
+    expect(facts).toMatchObject({ kind, sideEffect: "none", retryable: false });
+    expect(facts.message.length).toBeLessThan(1000);
+    expect(stub.requests).toHaveLength(0);
     expect(stub.tokenRequests).toHaveLength(1);
-    clock.nowMs += minuteMs;
-    for (const _ of [1, 2, 3]) expect(await read()).toMatchObject({ kind: "forbidden" });
-    // The replacement is new again: at most one token request per minute, however many calls are refused.
-    expect(stub.tokenRequests).toHaveLength(2);
-    expect(stub.requests).toHaveLength(5);
-  });
+  },
+);
 
-  test.for([
-    ["nothing", answer(401)],
-    ["HTML", answer(401, "<html>sign in</html>", { "content-type": "text/html" })],
-    ["an OAuth error", answer(401, { error: "invalid_token" })],
-  ] as const)("a refused token is replaced after a 401 with %s", async ([_, step], { stub, service }) => {
-    stub.expect(step, completeAnswer);
-    await readJob(service);
-    expect(bearersOf(stub.requests)).toEqual(["Bearer stub-token-1", "Bearer stub-token-2"]);
-  });
+test.for([
+  ["200", answer(200, "<html>sign in</html>", html), "contract_violation"],
+  ["403", answer(403, "<html>denied</html>", html), "forbidden"],
+] as const)(
+  "a token endpoint that answers with a page (%s) is reported as possibly a proxy",
+  async ([_, step, kind], { stub, service }) => {
+    stub.respondToToken(() => step);
+    const { message, next } = await expectFailure(submitJob(service));
+    expect(message).toContain("an HTML page");
+    expect(next).toMatch(/^Ask the user to check MIC_BASE_URL: .*in between/);
+    expect(await expectFailure(readJob(service))).toMatchObject({ kind, sideEffect: "none" });
+  },
+);
 
-  test("a call is unauthorized after a second refusal of the token, and the next call starts with a new token", async ({
-    stub,
-    service,
-  }) => {
-    stub.expect(answer(401), answer(401), completeAnswer);
-    expect(await expectFailure(readJob(service))).toMatchObject({
-      kind: "unauthorized",
-      status: 401,
-      retryable: false,
-      sideEffect: "none",
-    });
-    expect(stub.tokenRequests).toHaveLength(2);
-    await readJob(service);
-    expect(bearersOf(stub.requests)).toEqual(["Bearer stub-token-1", "Bearer stub-token-2", "Bearer stub-token-3"]);
-  });
+test.for([
+  ["fails", answer(500)],
+  ["fails with HTML", answer(502, "<html>", html)],
+  ["hangs up", hangUp],
+  ["breaks off", answerTruncated(200, { access_token: "abcdefgh" }, 10)],
+  ["is busy", answer(429)],
+] as const)("a token endpoint that %s is asked again", async ([_, step], { stub, service }) => {
+  stub.respondToToken(() => (stub.tokenRequests.length < 3 ? step : answer(200, { access_token: "third-time" })));
+  stub.expect(accepted);
+  await submitJob(service);
+  expect(bearersOf(stub.requests)).toEqual(["Bearer third-time"]);
+});
 
-  test("a refused token is replaced once for 16 simultaneous calls", async ({ stub, service }) => {
-    stub.respond(({ headers }) => (headers.authorization === "Bearer stub-token-1" ? answer(401) : completeAnswer));
-    await Promise.all(Array.from({ length: 16 }, () => readJob(service)));
-    expect(stub.tokenRequests).toHaveLength(2);
-  });
-
-  test("the refusal of a token does not affect the tokens of other scope sets", async ({ stub, service }) => {
-    stub.expect(accepted, answer(401), completeAnswer, accepted);
-    await submitJob(service);
-    await readJob(service);
-    await submitJob(service);
-    expect(bearersOf(stub.requests)).toEqual([1, 2, 3, 1].map((n) => `Bearer stub-token-${n}`));
+test("a token endpoint that limits its rate returns the wait to the agent", async ({ stub, service }) => {
+  stub.respondToToken(() => answer(429, undefined, { "retry-after": "300" }));
+  expect(await expectFailure(readJob(service, createCallContext(45_000)))).toMatchObject({
+    kind: "rate_limited",
+    retryAfterSeconds: 300,
   });
 });
 
-describe("a token endpoint", () => {
-  const html = { "content-type": "text/html" };
-  const refusals: readonly (readonly [string, Step, string])[] = [
-    ["refuses the client (400)", answer(400, { error: "invalid_client" }), "unauthorized"],
-    ["refuses the client (401)", answer(401, { error: "invalid_client", error_description: "no" }), "unauthorized"],
-    ["refuses the scope", answer(400, { error: "invalid_scope" }), "forbidden"],
-    ["refuses with HTML", answer(403, "<html>", html), "forbidden"],
-    ["refuses with nothing", answer(400), "unauthorized"],
-    ["redirects", answer(302, undefined, { location: "https://login.example/" }), "contract_violation"],
-    ["answers with HTML", answer(200, "<html>sign in</html>", html), "contract_violation"],
-    ["answers with nothing", answer(200), "contract_violation"],
-    ["answers with a list", answer(200, []), "contract_violation"],
-    ["gives no token", answer(200, { token: "x" }), "contract_violation"],
-    ["gives an empty token", answer(200, { access_token: "" }), "contract_violation"],
-    ["gives a number", answer(200, { access_token: 12345678 }), "contract_violation"],
-    ["gives a token with a space", answer(200, { access_token: "two words" }), "contract_violation"],
-    ["gives a token with a line break", answer(200, { access_token: "a\r\nX-Evil: 1" }), "contract_violation"],
-    ["gives a token that is not ASCII", answer(200, { access_token: "jetón" }), "contract_violation"],
-    ["gives a megabyte", answer(200, { access_token: "x".repeat(1_000_000) }), "contract_violation"],
-  ];
-  test.for(refusals)(
-    "a token endpoint that %s fails the call before it is sent, without a retry",
-    async ([_, step, kind], { stub, service }) => {
-      stub.respondToToken(() => step);
-      const facts = await expectFailure(submitJob(service));
-      expect(facts).toMatchObject({ kind, sideEffect: "none", retryable: false });
-      expect(facts.message.length).toBeLessThan(1000);
-      expect(stub.requests).toHaveLength(0);
-      expect(stub.tokenRequests).toHaveLength(1);
-    },
-  );
-
-  test.for([
-    ["200", answer(200, "<html>sign in</html>", html), "contract_violation"],
-    ["403", answer(403, "<html>denied</html>", html), "forbidden"],
-  ] as const)(
-    "a token endpoint that answers with a page (%s) is reported as possibly a proxy",
-    async ([_, step, kind], { stub, service }) => {
-      stub.respondToToken(() => step);
-      const { message, next } = await expectFailure(submitJob(service));
-      expect(message).toContain("an HTML page");
-      expect(next).toMatch(/^Ask the user to check MIC_BASE_URL: .*in between/);
-      expect(await expectFailure(readJob(service))).toMatchObject({ kind, sideEffect: "none" });
-    },
-  );
-
-  test.for([
-    ["fails", answer(500)],
-    ["fails with HTML", answer(502, "<html>", html)],
-    ["hangs up", hangUp],
-    ["breaks off", answerTruncated(200, { access_token: "abcdefgh" }, 10)],
-    ["is busy", answer(429)],
-  ] as const)("a token endpoint that %s is asked again", async ([_, step], { stub, service }) => {
-    stub.respondToToken(() => (stub.tokenRequests.length < 3 ? step : answer(200, { access_token: "third-time" })));
-    stub.expect(accepted);
-    await submitJob(service);
-    expect(bearersOf(stub.requests)).toEqual(["Bearer third-time"]);
-  });
-
-  test("a token endpoint that limits its rate returns the wait to the agent", async ({ stub, service }) => {
-    stub.respondToToken(() => answer(429, undefined, { "retry-after": "300" }));
-    expect(await expectFailure(readJob(service, createCallContext(45_000)))).toMatchObject({
-      kind: "rate_limited",
-      retryAfterSeconds: 300,
-    });
-  });
-
-  test("a token endpoint that redirects does not receive the credentials at the new address", async () => {
-    const elsewhere = await stubForTest();
-    const stub = await stubForTest();
-    const { service } = clientForTest(stub.baseUrl);
-    stub.respondToToken(() => answer(307, undefined, { location: `${elsewhere.baseUrl}/sandbox/oauth/token` }));
-    await expectFailure(readJob(service));
-    expect(elsewhere.tokenRequests).toHaveLength(0);
-  });
+test("a token endpoint that redirects does not receive the credentials at the new address", async () => {
+  const elsewhere = await stubForTest();
+  const stub = await stubForTest();
+  const { service } = clientForTest(stub.baseUrl);
+  stub.respondToToken(() => answer(307, undefined, { location: `${elsewhere.baseUrl}/sandbox/oauth/token` }));
+  await expectFailure(readJob(service));
+  expect(elsewhere.tokenRequests).toHaveLength(0);
 });
 
-describe("missing configuration", () => {
-  test("without credentials, the job tools name the missing variables, and geography works", async ({ stub }) => {
-    stub.respond(() => answer(200, { contract: "svc.geo.admin-divisions.v1", states: [] }));
-    const connection = await inProcessClientForTest("v2-modern", { MIC_BASE_URL: stub.baseUrl });
-    const { error, text } = await connection.callTool("get_job", { jobId: "job-1" });
-    expect(error).toMatchObject({ kind: "not_configured", retryable: false, sideEffect: "none" });
-    for (const name of ["MIC_CLIENT_ID", "MIC_CLIENT_SECRET"]) expect(text).toContain(name);
-    expect(await connection.callTool("list_states")).toMatchObject({ isError: false });
-    expect(stub.tokenRequests).toHaveLength(0);
-  });
-
-  test("without a base URL, every tool explains how to set it or use the emulator", async () => {
-    const connection = await inProcessClientForTest("v2-modern", {});
-    for (const [tool, args] of [
-      ["list_states", {}],
-      ["get_job", { jobId: "job-1" }],
-      ["download_asset", { assetId: "asset-1" }],
-    ] as const) {
-      const { error, text } = await connection.callTool(tool, args);
-      expect(error).toMatchObject({ kind: "not_configured", sideEffect: "none" });
-      expect(text).toContain("MIC_BASE_URL");
-      expect(text).toContain("--emulator");
-    }
-  });
-
-  test("without a reachable API, the failure names the token endpoint, not the secret", async () => {
-    const { service } = clientForTest(await refusingBaseUrl());
-    const facts = await expectFailure(readJob(service));
-    expect(facts.message).toContain("token endpoint");
-    expect(JSON.stringify(facts)).not.toContain("stub-secret");
-  });
+test("without a reachable API, the failure names the token endpoint, not the secret", async () => {
+  const { service } = clientForTest(await refusingBaseUrl());
+  const facts = await expectFailure(readJob(service));
+  expect(facts.message).toContain("token endpoint");
+  expect(JSON.stringify(facts)).not.toContain("stub-secret");
 });

@@ -3,12 +3,13 @@ import { execFileSync } from "node:child_process";
 import { readFileSync, writeFileSync } from "node:fs";
 import { createServer, type IncomingMessage, type ServerResponse } from "node:http";
 import { join } from "node:path";
-import { describe, expect, onTestFinished, test } from "vitest";
+import { expect, onTestFinished, test } from "vitest";
 import { type Balancer, haproxyMissing, nginxMissing, startHaproxy, startNginx } from "../support/balancers.ts";
 import { freePort } from "../support/free-port.ts";
 import { serveForTest } from "../support/http-server.ts";
-import { isInstalled } from "../support/process.ts";
+import { missingProgram } from "../support/process.ts";
 import { folderForTest } from "../support/temporary-folder.ts";
+import { describeUnless, testUnless } from "../support/unless.ts";
 
 interface Instance {
   readonly url: string;
@@ -52,24 +53,18 @@ function certificate(folder: string): { readonly pem: string; readonly key: stri
   return { pem, key };
 }
 
-const noCertificate = isInstalled("openssl") ? undefined : "openssl is not installed";
-const skipped = (why: string | undefined): string => (why === undefined ? "" : ` (skipped: ${why})`);
+const opensslMissing = missingProgram("openssl");
 
-const noHaproxyCheck = haproxyMissing ?? noCertificate;
-test.skipIf(noHaproxyCheck !== undefined)(
-  `haproxy accepts its file without warnings${skipped(noHaproxyCheck)}`,
-  async () => {
-    const folder = await folderForTest();
-    const file = readFileSync("deploy/haproxy/haproxy.cfg", "utf8");
-    const path = join(folder, "haproxy.cfg");
-    writeFileSync(path, file.replace("/etc/haproxy/mic-mcp.pem", certificate(folder).pem));
-    // With -dW haproxy also fails on warnings.
-    execFileSync("haproxy", ["-c", "-dW", "-f", path], { encoding: "utf8", stdio: "pipe" });
-  },
-);
+testUnless(haproxyMissing ?? opensslMissing, "haproxy accepts its file without warnings", async () => {
+  const folder = await folderForTest();
+  const file = readFileSync("deploy/haproxy/haproxy.cfg", "utf8");
+  const path = join(folder, "haproxy.cfg");
+  writeFileSync(path, file.replace("/etc/haproxy/mic-mcp.pem", certificate(folder).pem));
+  // With -dW haproxy also fails on warnings.
+  execFileSync("haproxy", ["-c", "-dW", "-f", path], { encoding: "utf8", stdio: "pipe" });
+});
 
-const noNginxCheck = nginxMissing ?? noCertificate;
-test.skipIf(noNginxCheck !== undefined)(`nginx accepts its file without warnings${skipped(noNginxCheck)}`, async () => {
+testUnless(nginxMissing ?? opensslMissing, "nginx accepts its file without warnings", async () => {
   const folder = await folderForTest();
   const { pem, key } = certificate(folder);
   const site = readFileSync("deploy/nginx/mic-mcp.conf", "utf8")
@@ -94,8 +89,9 @@ const balancers = [
   { name: "nginx", missing: nginxMissing, start: startNginx },
 ] as const;
 
-test.skipIf(haproxyMissing !== undefined)(
-  `haproxy limits a token that was refused often, and no other token from the same address${skipped(haproxyMissing)}`,
+testUnless(
+  haproxyMissing,
+  "haproxy limits a token that was refused often, and no other token from the same address",
   async () => {
     const isBad = ({ headers }: IncomingMessage) => headers.authorization === "Bearer bad";
     const one = await instanceForTest((request, response) => response.writeHead(isBad(request) ? 401 : 200).end());
@@ -111,7 +107,7 @@ test.skipIf(haproxyMissing !== undefined)(
 );
 
 for (const { name, missing, start } of balancers)
-  describe.skipIf(missing !== undefined)(`${name}${skipped(missing)}`, () => {
+  describeUnless(missing, name, () => {
     async function startBalancer(...instances: readonly Instance[]): Promise<Balancer> {
       const balancer = await start(instances.map(({ url }) => url));
       onTestFinished(() => balancer.stop());
@@ -192,18 +188,15 @@ for (const { name, missing, start } of balancers)
     });
   });
 
-test.skipIf(haproxyMissing !== undefined)(
-  `haproxy sends no more requests to an instance that is draining${skipped(haproxyMissing)}`,
-  async () => {
-    let status = 200;
-    const [draining, serving] = [await instanceForTest(answerFine, () => status), await instanceForTest(answerFine)];
-    const balancer = await startHaproxy([draining.url, serving.url]);
-    onTestFinished(() => balancer.stop());
-    await expect.poll(async () => (await post(balancer.url)) === "200 fine" && draining.posts() > 0).toBe(true);
-    status = 503;
-    await expect.poll(() => balancer.output()).toMatch(/instances\/instance1 is DOWN/);
-    const before = draining.posts();
-    for (let calls = 1; calls <= 6; calls++) expect(await post(balancer.url)).toBe("200 fine");
-    expect(draining.posts()).toBe(before);
-  },
-);
+testUnless(haproxyMissing, "haproxy sends no more requests to an instance that is draining", async () => {
+  let status = 200;
+  const [draining, serving] = [await instanceForTest(answerFine, () => status), await instanceForTest(answerFine)];
+  const balancer = await startHaproxy([draining.url, serving.url]);
+  onTestFinished(() => balancer.stop());
+  await expect.poll(async () => (await post(balancer.url)) === "200 fine" && draining.posts() > 0).toBe(true);
+  status = 503;
+  await expect.poll(() => balancer.output()).toMatch(/instances\/instance1 is DOWN/);
+  const before = draining.posts();
+  for (let calls = 1; calls <= 6; calls++) expect(await post(balancer.url)).toBe("200 fine");
+  expect(draining.posts()).toBe(before);
+});

@@ -6,7 +6,7 @@ import { mkdirSync, readFileSync, writeFileSync } from "node:fs";
 import { createServer } from "node:net";
 import { join } from "node:path";
 import { promisify } from "node:util";
-import { expect, onTestFinished, test } from "vitest";
+import { expect, onTestFinished } from "vitest";
 import { startEmulator } from "../../src/emulator/index.ts";
 import { startHaproxy } from "../support/balancers.ts";
 import { deploymentMissing } from "../support/deployment.ts";
@@ -16,13 +16,12 @@ import { connectHttp } from "../support/mcp.ts";
 import { postgresBin, queryPostgres, startPostgres } from "../support/postgres.ts";
 import { startPostgresPair } from "../support/postgres-pair.ts";
 import { folderForTest } from "../support/temporary-folder.ts";
-import { isThorough } from "../support/thorough.ts";
+import { testUnless, thoroughMissing } from "../support/unless.ts";
 
 const execute = promisify(execFile);
 const PAGE = "docs/operate/teams.md";
 const UNIT = "deploy/systemd/mic-mcp@.service";
 const TIMEOUT_MS = 300_000;
-const missing = isThorough ? deploymentMissing : "MIC_TEST_ALL is not 1";
 
 /** Stands in for systemd-run: runs a program with the variables of an EnvironmentFile. */
 const SYSTEMD_RUN = `#!/bin/bash
@@ -173,9 +172,9 @@ async function waitUntilBalanced(origin: string): Promise<void> {
   await expect.poll(() => fetch(`${origin}/mcp`).then(({ status }) => status), { timeout: 60_000 }).not.toBe(503);
 }
 
-const skipped = missing === undefined ? "" : ` (skipped: ${missing})`;
-test.skipIf(missing !== undefined)(
-  `the commands of the page lead from an empty machine to two instances and a restored backup${skipped}`,
+testUnless(
+  thoroughMissing ?? deploymentMissing,
+  "the commands of the page lead from an empty machine to two instances and a restored backup",
   async () => {
     const machine = await setUp();
     const { folder, administrator, emulator, provider, restored, ports, origin, substitute, type } = machine;

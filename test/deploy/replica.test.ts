@@ -3,12 +3,11 @@ import { execFileSync, spawn } from "node:child_process";
 import { chmodSync, chownSync, copyFileSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { expect, onTestFinished, test } from "vitest";
+import { expect, onTestFinished } from "vitest";
 import { freePort } from "../support/free-port.ts";
 import { postgresBin, postgresMissing, postgresUser, queryPostgres } from "../support/postgres.ts";
 import { waitForExit } from "../support/process.ts";
-
-const skipped = postgresMissing === undefined ? "" : ` (skipped: ${postgresMissing})`;
+import { testUnless } from "../support/unless.ts";
 
 /** Creates a folder that belongs to the user of PostgreSQL, and runs programs as that user. */
 function setUp() {
@@ -52,41 +51,38 @@ const isAnswering = (port: number) =>
     () => false,
   );
 
-test.skipIf(postgresMissing !== undefined)(
-  `a commit on the composed primary waits for the replica${skipped}`,
-  async () => {
-    const { folder, start, run } = setUp();
-    const [port, replicaPort] = [await freePort(), await freePort()];
-    const data = join(folder, "primary");
-    run(["initdb", "-D", data, "-U", "mic", "-A", "trust", "--no-sync"]);
-    const server = ["postgres", "-D", data, "-p", String(port), "-k", "", "-h", "127.0.0.1"];
-    // Like the image: the first start only runs the scripts.
-    const first = start(server, {});
-    await expect.poll(() => isAnswering(port)).toBe(true);
-    run(["sh", "primary.sh"], {
-      PGDATA: data,
-      POSTGRES_USER: "mic",
-      POSTGRES_DB: "postgres",
-      PGHOST: "127.0.0.1",
-      PGPORT: String(port),
-    });
-    first.kill("SIGINT");
-    await waitForExit(first);
-    start(server, {});
-    await expect.poll(() => isAnswering(port)).toBe(true);
-    start(["sh", "replica.sh", "-p", String(replicaPort), "-k", "", "-h", "127.0.0.1"], {
-      PGDATA: join(folder, "replica"),
-      PGPASSFILE: join(folder, "pgpass"),
-      PRIMARY: "127.0.0.1",
-      PRIMARY_PORT: String(port),
-    });
-    await expect
-      .poll(() => queryPort(port, "SELECT application_name, sync_state FROM pg_stat_replication"))
-      .toEqual([{ application_name: "replica", sync_state: "sync" }]);
-    await queryPort(port, "CREATE TABLE replicated (what TEXT)");
-    await expect.poll(() => isAnswering(replicaPort)).toBe(true);
-    await expect
-      .poll(() => queryPort(replicaPort, "SELECT count(*)::int AS n FROM replicated").catch(() => ""))
-      .toEqual([{ n: 0 }]);
-  },
-);
+testUnless(postgresMissing, "a commit on the composed primary waits for the replica", async () => {
+  const { folder, start, run } = setUp();
+  const [port, replicaPort] = [await freePort(), await freePort()];
+  const data = join(folder, "primary");
+  run(["initdb", "-D", data, "-U", "mic", "-A", "trust", "--no-sync"]);
+  const server = ["postgres", "-D", data, "-p", String(port), "-k", "", "-h", "127.0.0.1"];
+  // Like the image: the first start only runs the scripts.
+  const first = start(server, {});
+  await expect.poll(() => isAnswering(port)).toBe(true);
+  run(["sh", "primary.sh"], {
+    PGDATA: data,
+    POSTGRES_USER: "mic",
+    POSTGRES_DB: "postgres",
+    PGHOST: "127.0.0.1",
+    PGPORT: String(port),
+  });
+  first.kill("SIGINT");
+  await waitForExit(first);
+  start(server, {});
+  await expect.poll(() => isAnswering(port)).toBe(true);
+  start(["sh", "replica.sh", "-p", String(replicaPort), "-k", "", "-h", "127.0.0.1"], {
+    PGDATA: join(folder, "replica"),
+    PGPASSFILE: join(folder, "pgpass"),
+    PRIMARY: "127.0.0.1",
+    PRIMARY_PORT: String(port),
+  });
+  await expect
+    .poll(() => queryPort(port, "SELECT application_name, sync_state FROM pg_stat_replication"))
+    .toEqual([{ application_name: "replica", sync_state: "sync" }]);
+  await queryPort(port, "CREATE TABLE replicated (what TEXT)");
+  await expect.poll(() => isAnswering(replicaPort)).toBe(true);
+  await expect
+    .poll(() => queryPort(replicaPort, "SELECT count(*)::int AS n FROM replicated").catch(() => ""))
+    .toEqual([{ n: 0 }]);
+});

@@ -3,7 +3,7 @@ import { execFile } from "node:child_process";
 import { readFileSync } from "node:fs";
 import { chmod, writeFile } from "node:fs/promises";
 import { join, resolve } from "node:path";
-import { describe, expect, test } from "vitest";
+import { expect, test } from "vitest";
 import type { Emulator } from "../../src/emulator/index.ts";
 import { runInProcess as run } from "../support/command.ts";
 import { emulatorForTest } from "../support/emulator.ts";
@@ -85,38 +85,36 @@ const commandLines = PAGES.flatMap((page) =>
     .map((line) => line.replace(/ {2,}#.*$/, "")),
 );
 
-describe("documented commands", () => {
-  test.each([...new Set(commandLines)].filter((line) => RUNNABLE.test(line)))("%s works", async (line) => {
-    const emulator = await emulatorForTest({ stageMs: 20 });
-    const env = environmentOf(emulator, await folderForTest());
-    const { code, stdout, stderr } = await run(line.split(" ").slice(1), { env });
-    expect({ line, code, stderr }).toMatchObject({ code: 0 });
-    expect(stdout).not.toBe("");
-  });
+test.each([...new Set(commandLines)].filter((line) => RUNNABLE.test(line)))("%s works", async (line) => {
+  const emulator = await emulatorForTest({ stageMs: 20 });
+  const env = environmentOf(emulator, await folderForTest());
+  const { code, stdout, stderr } = await run(line.split(" ").slice(1), { env });
+  expect({ line, code, stderr }).toMatchObject({ code: 0 });
+  expect(stdout).not.toBe("");
+});
 
-  test("the nightly script runs its job once a day", async () => {
-    const [script = ""] = codeBlocks("docs/use/automate-retries.md", "sh").filter((block) => block.startsWith("#!"));
-    const emulator = await emulatorForTest({ stageMs: 20 });
-    const folder = await folderForTest();
-    const file = join(folder, "nightly.sh");
-    await writeFile(file, script);
-    await writeFile(
-      join(folder, "mic-mcp"),
-      `#!/bin/sh\nexec "${process.execPath}" "${resolve("dist", "cli.js")}" "$@"\n`,
+test("the nightly script runs its job once a day", async () => {
+  const [script = ""] = codeBlocks("docs/use/automate-retries.md", "sh").filter((block) => block.startsWith("#!"));
+  const emulator = await emulatorForTest({ stageMs: 20 });
+  const folder = await folderForTest();
+  const file = join(folder, "nightly.sh");
+  await writeFile(file, script);
+  await writeFile(
+    join(folder, "mic-mcp"),
+    `#!/bin/sh\nexec "${process.execPath}" "${resolve("dist", "cli.js")}" "$@"\n`,
+  );
+  await Promise.all([file, join(folder, "mic-mcp")].map((path) => chmod(path, 0o755)));
+  const env = {
+    ...environmentOf(emulator, folder),
+    PATH: `${folder}:${process.env["PATH"]}`,
+    HOME: folder,
+    RECIPE: emulator.recipeVersionIds[0],
+    FILE: emulator.fileIds[0],
+  };
+  const night = () =>
+    new Promise<{ code: number | string; stdout: string }>((done) =>
+      execFile(file, { env }, (error, stdout) => done({ code: error?.code ?? 0, stdout })),
     );
-    await Promise.all([file, join(folder, "mic-mcp")].map((path) => chmod(path, 0o755)));
-    const env = {
-      ...environmentOf(emulator, folder),
-      PATH: `${folder}:${process.env["PATH"]}`,
-      HOME: folder,
-      RECIPE: emulator.recipeVersionIds[0],
-      FILE: emulator.fileIds[0],
-    };
-    const night = () =>
-      new Promise<{ code: number | string; stdout: string }>((done) =>
-        execFile(file, { env }, (error, stdout) => done({ code: error?.code ?? 0, stdout })),
-      );
-    expect(await night()).toMatchObject({ code: 0, stdout: expect.stringContaining("The job SUCCEEDED") });
-    expect(await night()).toMatchObject({ code: 0, stdout: expect.stringContaining("already done today") });
-  });
+  expect(await night()).toMatchObject({ code: 0, stdout: expect.stringContaining("The job SUCCEEDED") });
+  expect(await night()).toMatchObject({ code: 0, stdout: expect.stringContaining("already done today") });
 });

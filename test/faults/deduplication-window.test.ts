@@ -1,6 +1,3 @@
-// Tests the deduplication window with calls that are repeated after their result was used: hours later, under a wrong clock, by a
-// stalled process, or after a later version has changed the journal.
-import { setTimeout as sleep } from "node:timers/promises";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { openSqlite } from "../../src/actions/store/sqlite.ts";
 import { type Emulator, startEmulator } from "../../src/emulator/index.ts";
@@ -11,12 +8,11 @@ import { Service } from "../emulator/service.ts";
 import { createRetryableJob, FILE } from "../emulator/work.ts";
 import { createManualClock } from "../support/emulator.ts";
 import { fakeClockCommand, fakeClockMissing } from "../support/fake-clock.ts";
-import { createLatch } from "../support/latch.ts";
 import { emulatorEnv } from "../support/mcp.ts";
 import { inProcessServerForTest, startServer } from "../support/server.ts";
-import { answer, holdUntil, type Stub } from "../support/stub.ts";
+import { answer, type Stub } from "../support/stub.ts";
 import { folderForTest } from "../support/temporary-folder.ts";
-import { isThorough } from "../support/thorough.ts";
+import { describeUnless } from "../support/unless.ts";
 import { describeWithPostgres } from "../teams/services.ts";
 import { runArguments } from "./run-arguments.ts";
 
@@ -124,9 +120,8 @@ describe("a call that is repeated after its result was used", () => {
 
 const createdJob = (id: string) => answer(202, enveloped({ ...job, id }));
 const unknown = answer(503, undefined, { "retry-after": "60" });
-const note = fakeClockMissing === undefined ? "" : ` (skipped: ${fakeClockMissing})`;
 
-describe.skipIf(fakeClockMissing !== undefined)(`with another clock${note}`, () => {
+describeUnless(fakeClockMissing, "with another clock", () => {
   /** Makes the call from a process whose clock is ahead by `seconds`. */
   const callWithClock = async (env: Readonly<Record<string, string>>, seconds: number) => {
     const server = await startServer({ env, under: fakeClockCommand(seconds) });
@@ -147,81 +142,7 @@ describe.skipIf(fakeClockMissing !== undefined)(`with another clock${note}`, () 
     expect(second.text).toMatch(/^A new action: an identical call ran 21 h ago \(job-1\)\./);
     expect(keysOf(stub).size).toBe(2);
   });
-
-  test("a daily job that starts 3 s earlier each day runs each day", async () => {
-    const { stub, env } = await createBench();
-    stub.expect(createdJob("job-1"), createdJob("job-2"), createdJob("job-3"));
-    for (const day of [0, 1, 2])
-      expect((await callWithClock(env, day * (24 * HOUR_S - 3))).action?.replayed).toBe(false);
-    expect(keysOf(stub).size).toBe(3);
-  });
-
-  test.each([-5, 25])(
-    "a clock that differs by %s h leads to no second action while one is in progress",
-    async (hours) => {
-      const { stub, env } = await createBench();
-      const { released, release } = createLatch();
-      stub.expect(holdUntil(released, createdJob("job-1")), answer(200, enveloped(job)));
-      const first = await inProcessServerForTest(env);
-      first.send("submit_job", createJob, 7);
-      await expect.poll(() => stub.requests.length).toBe(1);
-      const second = await startServer({ env, under: fakeClockCommand(hours * HOUR_S) });
-      second.send("submit_job", createJob, 8);
-      await sleep(1_000);
-      release();
-      const { action } = await first.waitForResult(7);
-      const { idempotencyKey } = (await second.waitForResult(8)).action ?? {};
-      expect(idempotencyKey).toBe(action?.idempotencyKey);
-      expect(keysOf(stub).size).toBe(1);
-    },
-  );
-
-  test("a clock set back by 5 h leads to no second action while the outcome of one is unknown", async () => {
-    const { stub, env } = await createBench();
-    stub.expect(unknown, createdJob("job-1"), answer(200, enveloped(job)));
-    const { error } = await callWithClock(env, 0);
-    expect((await callWithClock(env, -5 * HOUR_S)).action).toMatchObject({ idempotencyKey: error?.idempotencyKey });
-    expect(keysOf(stub).size).toBe(1);
-  });
-
-  test("a clock set forward by 25 h leads to no second action while the outcome of one is unknown", async () => {
-    const { stub, env } = await createBench();
-    stub.expect(unknown, createdJob("job-1"), answer(200, enveloped(job)));
-    const { error } = await callWithClock(env, 0);
-    const refused = await callWithClock(env, 25 * HOUR_S);
-    expect(refused.error).toMatchObject({ kind: "outcome_unknown", idempotencyKey: error?.idempotencyKey });
-    expect(stub.requests).toHaveLength(1);
-    // The clock is correct again.
-    expect((await callWithClock(env, 0)).action).toMatchObject({ idempotencyKey: error?.idempotencyKey });
-    expect(keysOf(stub).size).toBe(1);
-  });
 });
-
-// This takes as long as a lease: 30 s. test/teams/stalled-instances.test.ts tests the same on PostgreSQL.
-test.skipIf(!isThorough || process.platform === "win32")(
-  "an action runs once if its process stalls for 40 s after sending it and then resumes (needs MIC_TEST_ALL=1)",
-  { timeout: 120_000 },
-  async () => {
-    const { stub, env } = await createBench();
-    const { released, release } = createLatch();
-    stub.respond(({ method }) => {
-      if (method !== "POST") return answer(200, enveloped(job));
-      return stub.requests.length === 1 ? holdUntil(released, createdJob(job.id)) : createdJob(job.id);
-    });
-    const [stalled, other] = [await startServer({ env }), await inProcessServerForTest(env)];
-    stalled.send("submit_job", createJob, 7);
-    await expect.poll(() => stub.requests.length).toBe(1);
-    process.kill(stalled.pid, "SIGSTOP");
-    const resumeAt = sleep(40_000);
-    const { action } = await other.call("submit_job", createJob);
-    await resumeAt;
-    process.kill(stalled.pid, "SIGCONT");
-    release();
-    expect((await stalled.waitForResult(7)).action).toMatchObject({ idempotencyKey: action?.idempotencyKey });
-    expect((await other.call("submit_job", createJob)).action).toMatchObject({ ...action, replayed: true });
-    expect(keysOf(stub)).toEqual(new Set([action?.idempotencyKey]));
-  },
-);
 
 test("a running server sends no action once a later version has changed the journal; reads continue", async () => {
   const { stub, env, stateDir } = await createBench();

@@ -1,10 +1,10 @@
-// Kills clients before they read the answer and servers at random moments, and repeats calls after their result was used. Each
-// action runs once, and each repeated call reports a replay. FAULT_KILLS sets the number of kills per combination.
+// Kills clients before they read the answer, and servers at random moments. Each action runs once, and each repeated call reports a
+// replay. FAULT_KILLS sets the number of kills per combination.
 import { spawn } from "node:child_process";
 import { once } from "node:events";
 import { setTimeout as sleep } from "node:timers/promises";
 import { fileURLToPath } from "node:url";
-import { afterAll, beforeAll, describe, expect, onTestFinished, test } from "vitest";
+import { afterAll, beforeAll, expect, onTestFinished, test } from "vitest";
 import * as z from "zod/v4";
 import type { Database } from "../../src/actions/store/database.ts";
 import { openPostgres } from "../../src/actions/store/postgres.ts";
@@ -12,28 +12,25 @@ import { openSqlite } from "../../src/actions/store/sqlite.ts";
 import { type Emulator, startEmulator } from "../../src/emulator/index.ts";
 import { createExampleData, createRequest } from "../emulator/example.ts";
 import { Service } from "../emulator/service.ts";
-import { ACCEPT, connectLegacyClient, createModernClient, resultOf } from "../mcp/http/raw-client.ts";
+import { ACCEPT, connectLegacyClient, createModernClient } from "../mcp/http/raw-client.ts";
+import { modernEnvelope } from "../mcp/modern-envelope.ts";
 import { callMessage, initializedMessage, initializeMessage, start } from "../mcp/stdio/child.ts";
 import { createManualClock } from "../support/emulator.ts";
 import { serveHttpInProcess } from "../support/in-process.ts";
 import { bareEnvironment, emulatorEnv, entryArguments } from "../support/mcp.ts";
 import { createSeededRandom } from "../support/random.ts";
-import { type CallResult, readResult } from "../support/results.ts";
 import { inProcessServerForTest, startServer } from "../support/server.ts";
 import { folderForTest } from "../support/temporary-folder.ts";
 import { describeWithPostgres } from "../teams/services.ts";
 
 const SEED = Number(process.env["FAULT_SEED"] ?? 20_261_122);
 const KILLS = Number(process.env["FAULT_KILLS"] ?? 2);
-/** Number of calls that are repeated after their result was used. */
-const REPETITIONS = Math.ceil(KILLS * 0.4);
 
 const TOOL = "request_file_processing";
 const OPERATION = "requestMicSharedFileProcessing";
 const nonReadingClient = fileURLToPath(new URL("non-reading-client.mjs", import.meta.url));
 
 type Environment = Readonly<Record<string, string>>;
-type Call = (tool: string, args: object) => Promise<CallResult>;
 
 let emulator: Emulator;
 let service: Service;
@@ -55,40 +52,24 @@ interface Task {
 }
 
 interface TransportCase {
-  /** Opens a server that survives. `createTask`: the call of a client that never reads the answer. */
-  open(env: Environment): Promise<{ call: Call; createTask(args: object): Promise<Task> }>;
+  /** The call of a client that never reads the answer. */
+  createTask(env: Environment, args: object): Promise<Task>;
   /** Sends the call to a separate server process. Returns a function that kills it. */
   sendToProcess(env: Environment, args: object): Promise<() => Promise<unknown>>;
 }
 
 const createSpeaker = { legacy: connectLegacyClient, modern: async (url: string) => createModernClient(url) };
-
 const createHttpCase = (revision: "legacy" | "modern"): TransportCase => ({
-  async open(env) {
+  async createTask(env, args) {
     const url = await serveHttpInProcess(env);
-    const speaker = await createSpeaker[revision](url);
-    let id = 1;
+    const headers = { accept: ACCEPT, "content-type": "application/json" };
+    const call = callMessage(2, TOOL, args);
+    if (revision === "legacy")
+      return { url, headers: { ...headers, ...(await connectLegacyClient(url)).headers }, messages: [call] };
     return {
-      async call(tool, args) {
-        id += 1;
-        return readResult(await resultOf(speaker.call(id, tool, args), id));
-      },
-      async createTask(args) {
-        const headers = { accept: ACCEPT, "content-type": "application/json" };
-        const call = callMessage(2, TOOL, args);
-        if (revision === "legacy")
-          return { url, headers: { ...headers, ...(await connectLegacyClient(url)).headers }, messages: [call] };
-        const _meta = {
-          "io.modelcontextprotocol/protocolVersion": "2026-07-28",
-          "io.modelcontextprotocol/clientInfo": { name: "deaf", version: "1" },
-          "io.modelcontextprotocol/clientCapabilities": {},
-        };
-        return {
-          url,
-          headers: { ...headers, "mcp-protocol-version": "2026-07-28", "mcp-method": "tools/call", "mcp-name": TOOL },
-          messages: [{ ...call, params: { ...call.params, _meta } }],
-        };
-      },
+      url,
+      headers: { ...headers, "mcp-protocol-version": "2026-07-28", "mcp-method": "tools/call", "mcp-name": TOOL },
+      messages: [{ ...call, params: { ...call.params, _meta: modernEnvelope() } }],
     };
   },
   async sendToProcess(env, args) {
@@ -102,31 +83,23 @@ const createHttpCase = (revision: "legacy" | "modern"): TransportCase => ({
   },
 });
 
-const transports: readonly (readonly [string, TransportCase])[] = [
-  [
-    "stdio",
-    {
-      async open(env) {
-        const { call } = await inProcessServerForTest(env);
-        const messages = [initializeMessage, initializedMessage];
-        return {
-          call,
-          createTask: async (args) => ({
-            server: [...entryArguments(), "serve"],
-            messages: [...messages, callMessage(2, TOOL, args)],
-          }),
-        };
-      },
-      async sendToProcess(env, args) {
-        const server = await startServer({ env });
-        server.send(TOOL, args, 2);
-        return server.kill;
-      },
-    },
-  ],
+const stdioCase: TransportCase = {
+  createTask: async (_env, args) => ({
+    server: [...entryArguments(), "serve"],
+    messages: [initializeMessage, initializedMessage, callMessage(2, TOOL, args)],
+  }),
+  async sendToProcess(env, args) {
+    const server = await startServer({ env });
+    server.send(TOOL, args, 2);
+    return server.kill;
+  },
+};
+
+const transports = [
+  ["stdio", stdioCase],
   ["HTTP, 2025-06-18", createHttpCase("legacy")],
   ["HTTP, 2026-07-28", createHttpCase("modern")],
-];
+] as const;
 
 interface OpenedJournal {
   readonly env: Environment;
@@ -135,14 +108,15 @@ interface OpenedJournal {
 
 function testKills(journalName: string, openJournal: () => Promise<OpenedJournal>): void {
   test.each(transports)(
-    `%s: ${KILLS} clients and ${KILLS} servers are killed, ${REPETITIONS} calls are repeated`,
+    `${journalName}, %s: each action runs once although ${KILLS} clients and ${KILLS} servers are killed`,
     { timeout: 60_000 + KILLS * 10_000 },
-    async (transportName, { open, sendToProcess }) => {
+    async (transportName, { createTask, sendToProcess }) => {
       const journal = await openJournal();
       const { database } = journal;
       onTestFinished(() => database.close());
       const env = { ...emulatorEnv(emulator), ...journal.env };
-      const { call, createTask } = await open(env);
+      // A server that survives all kills.
+      const { call } = await inProcessServerForTest(env);
       const random = createSeededRandom(SEED);
       const before = await service.countEffects(OPERATION);
       const counts = { actions: 0, replays: 0 };
@@ -153,29 +127,23 @@ function testKills(journalName: string, openJournal: () => Promise<OpenedJournal
       };
       async function expectReplay(args: object, key?: string): Promise<void> {
         const replay = await call(TOOL, args);
-        expect(replay.action, replay.text).toMatchObject({
-          replayed: true,
-          ...(key !== undefined && { idempotencyKey: key }),
-        });
+        expect(replay.action, replay.text).toMatchObject({ replayed: true, ...(key && { idempotencyKey: key }) });
         expect(replay.text).toMatch(/^Not run again: an identical call ran /);
         counts.replays += 1;
       }
-      const isDone = async ({ purpose }: { purpose: string }) =>
-        (
-          await database
-            .query("SELECT key FROM actions WHERE state = 'succeeded' AND arguments LIKE $1", [
-              `%${JSON.stringify(purpose)}%`,
-            ])
-            .catch(() => [])
-        ).length > 0;
+      /** The keys of the recorded action; none while the server has not created the table. */
+      const succeededKeys = ({ purpose }: { purpose: string }) =>
+        database
+          .query("SELECT key FROM actions WHERE state = 'succeeded' AND arguments LIKE $1", [`%"${purpose}"%`])
+          .catch(() => []);
 
       for (let n = 0; n < KILLS; n++) {
         const args = newAction();
-        const client = spawn(process.execPath, [nonReadingClient, JSON.stringify(await createTask(args))], {
+        const client = spawn(process.execPath, [nonReadingClient, JSON.stringify(await createTask(env, args))], {
           env: { ...bareEnvironment("/nonexistent"), ...env },
           stdio: "ignore",
         });
-        await expect.poll(() => isDone(args), { interval: 5, timeout: 30_000 }).toBe(true);
+        await expect.poll(() => succeededKeys(args), { interval: 5, timeout: 30_000 }).toHaveLength(1);
         client.kill("SIGKILL");
         await once(client, "exit");
         await expectReplay(args);
@@ -190,19 +158,11 @@ function testKills(journalName: string, openJournal: () => Promise<OpenedJournal
         expect(first.error, first.text).toBeUndefined();
         await expectReplay(args, first.action?.idempotencyKey);
       }
-      for (let n = 0; n < REPETITIONS; n++) {
-        const args = newAction();
-        const first = await call(TOOL, args);
-        expect(first.action?.replayed).toBe(false);
-        const { id } = Object(first.structured?.["data"]);
-        expect((await call("get_file_processing_request", { requestId: id })).error).toBeUndefined();
-        await expectReplay(args, first.action?.idempotencyKey);
-      }
 
       const executions = (await service.countEffects(OPERATION)) - before;
       const [row] = await database.query("SELECT COUNT(*) AS count FROM actions");
       console.info(
-        `${journalName}, ${transportName}: ${KILLS} clients and ${KILLS} servers killed, ${REPETITIONS} repetitions after use: ` +
+        `${journalName}, ${transportName}: ${KILLS} clients and ${KILLS} servers killed: ` +
           `${counts.actions} actions, ${executions} executions, ${counts.replays} replays, ${executions - counts.actions} duplicates`,
       );
       expect([executions, Number(row?.["count"])]).toEqual([counts.actions, counts.actions]);
@@ -210,11 +170,9 @@ function testKills(journalName: string, openJournal: () => Promise<OpenedJournal
   );
 }
 
-describe("SQLite", () => {
-  testKills("SQLite", async () => {
-    const stateDir = await folderForTest();
-    return { env: { MIC_STATE_DIR: stateDir }, database: await openSqlite(stateDir) };
-  });
+testKills("SQLite", async () => {
+  const stateDir = await folderForTest();
+  return { env: { MIC_STATE_DIR: stateDir }, database: await openSqlite(stateDir) };
 });
 
 describeWithPostgres("PostgreSQL", (postgres) => {

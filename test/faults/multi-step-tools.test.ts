@@ -138,42 +138,6 @@ for (const { name, file = FILE.succeeds, prepare, reached, withKey = isThorough 
       expect((await second.call("get_job", { jobId: id })).error).toBeUndefined();
     }, 120_000);
 
-/** Creates a job and kills its server before the server receives the answer. */
-async function killAfterSubmitting() {
-  const { service, startProcess, startInProcess } = await createBench();
-  const args = await runArguments(service, FILE.succeeds);
-  const first = await startProcess();
-  await hang(SUBMIT, true)(service);
-  await killDuring(first, "run_job", args, () => service.countEffects(SUBMIT));
-  return { service, args, second: await startInProcess() };
-}
-
-test("run_job submits no second job if the file has been registered again since", async () => {
-  const { service, args, second } = await killAfterSubmitting();
-  const [input] = args.inputs;
-  const { workspaceId } = args;
-  const repeatedInput = {
-    workspaceId,
-    inputKind: "M4_FILE",
-    referenceId: input?.referenceId,
-    idempotencyKey: "once-more",
-  };
-  expect((await second.call("register_input", repeatedInput)).error).toBeUndefined();
-  const result = await second.call("run_job", { ...args, waitSeconds: 0 });
-  expect(result.error, result.text).toBeUndefined();
-  expect([await service.countEffects(REGISTER), await service.countEffects(SUBMIT)]).toEqual([2, 1]);
-}, 120_000);
-
-test("the next step of an unknown action resolves a killed run_job", async () => {
-  const { service, second } = await killAfterSubmitting();
-  const { actions } = Object((await second.call("list_actions", { state: "unknown" })).structured);
-  const [{ tool, nextStep }] = actions;
-  expect(tool).toBe("submit_job");
-  const resolved = await second.call(nextStep.tool, nextStep.arguments);
-  expect(resolved.error, resolved.text).toBeUndefined();
-  expect(await service.countEffects(SUBMIT)).toBe(1);
-}, 120_000);
-
 test("simultaneous identical run_job calls in two processes run once", async () => {
   const { service, startProcess, startInProcess } = await createBench();
   const args = { ...(await runArguments(service, FILE.succeeds)), waitSeconds: 0 };

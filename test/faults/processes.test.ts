@@ -1,5 +1,5 @@
-// Tests real servers over real pipes on one journal: killed at any moment, disconnected, or run in parallel. In each case the
-// emulator executes the action once, and a repeated call returns its outcome. FAULT_SEED and FAULT_KILLS select other moments.
+// Tests real servers over real pipes on one journal: killed at chosen moments, disconnected, or run in parallel. In each case the
+// emulator executes the action once, and a repeated call returns its outcome. kills.test.ts kills servers at random moments.
 import { setTimeout as sleep } from "node:timers/promises";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { openSqlite } from "../../src/actions/store/sqlite.ts";
@@ -14,7 +14,6 @@ import { folderForTest } from "../support/temporary-folder.ts";
 import { describeWithPostgres } from "../teams/services.ts";
 
 const SEED = Number(process.env["FAULT_SEED"] ?? 20_261_121);
-const KILLS = Number(process.env["FAULT_KILLS"] ?? 2);
 const OPERATION = "createMicPublicInput";
 
 let service: Service;
@@ -82,26 +81,6 @@ const startInProcessServer = (environment: Readonly<Record<string, string>>): Pr
   inProcessServerForTest({ ...emulatorEnv(emulator), ...environment });
 
 const TOOL = "register_input";
-test(`the next process resolves the action after kills at ${KILLS} random moments (seed ${SEED})`, async () => {
-  const random = createSeededRandom(SEED);
-  for (let n = 0; n < KILLS; n++) {
-    const env = { MIC_STATE_DIR: await folderForTest() };
-    const [intent, server] = [new Intent(), await startServerWith(env)];
-    await server.call("list_jobs", { workspaceId: emulator.workspaceId });
-    const waitMs = random.nextInteger(60);
-    await fault(delay(random.nextInteger(30)));
-    server.send(TOOL, intent.arguments, n);
-    await sleep(waitMs);
-    await server.kill();
-    const before = server.received(n);
-    const next = await startInProcessServer(env);
-    const result = await next.call(TOOL, n % 2 === 0 ? intent.arguments : intent.reordered);
-    const { key, replayed } = await intent.expectDone(result);
-    if (before) expect({ key: before.action?.idempotencyKey, replayed }).toEqual({ key, replayed: true });
-    const another = await next.call(TOOL, intent.arguments);
-    expect(await intent.expectDone(another), `killed after ${waitMs} ms`).toEqual({ key, replayed: true });
-  }
-}, 120_000);
 
 const interruptions: readonly {
   readonly name: string;
@@ -178,18 +157,6 @@ test("an action whose process is killed between the answer and the journal write
   await database.close();
   const result = await (await startInProcessServer({ MIC_STATE_DIR: stateDir })).call(TOOL, intent.arguments);
   expect(await intent.expectDone(result)).toMatchObject({ replayed: true });
-}, 120_000);
-
-test("a repeated call after a cancellation is the same action", async () => {
-  const [intent, server] = [new Intent(), await startInProcessServer({ MIC_STATE_DIR: await folderForTest() })];
-  await fault(hang);
-  server.send(TOOL, intent.arguments, 1);
-  await intent.committed();
-  server.cancel(1);
-  await sleep(100);
-  const { key } = await intent.expectDone(await server.call(TOOL, intent.reordered));
-  const another = await server.call(TOOL, intent.arguments);
-  expect(await intent.expectDone(another)).toEqual({ key, replayed: true });
 }, 120_000);
 
 test("the same protocol request, sent again, is the same action", async () => {

@@ -9,7 +9,7 @@ import { Client } from "@modelcontextprotocol/sdk/client/index.js";
 import { StdioClientTransport } from "@modelcontextprotocol/sdk/client/stdio.js";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import * as z from "zod/v4";
-import { isThorough } from "../support/thorough.ts";
+import { testUnless, thoroughMissing } from "../support/unless.ts";
 
 const execute = promisify(execFile);
 const root = process.cwd();
@@ -204,8 +204,9 @@ test("the checks of the project's structure and its generated files pass with th
 }, 120_000);
 
 // The compiler reads the whole project, and the tests of all tools take a minute, which is too long for each run.
-test.skipIf(!isThorough)(
-  "the compiler and the tests of all tools pass with the new tool (needs MIC_TEST_ALL=1)",
+testUnless(
+  thoroughMissing,
+  "the compiler and the tests of all tools pass with the new tool",
   async () => {
     await node("node_modules/typescript/bin/tsc");
     await vitest("--update", "test/snapshots/snapshots.test.ts", "test/mcp/tools/offered-tools.test.ts");

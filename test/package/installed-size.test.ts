@@ -1,7 +1,8 @@
 // Tests the size of what `npm ci` installs, by content: the packages of the lock file, as they are in node_modules.
 import { lstatSync, readdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
-import { expect, test } from "vitest";
+import { expect } from "vitest";
+import { linuxMissing, testUnless } from "../support/unless.ts";
 
 const BLOCK_BYTES = 4_096;
 /** The limit for the size that `du` reports on a file system with 4 KiB blocks, in MiB. */
@@ -23,8 +24,7 @@ function countBlocks(folder: string, counted: Set<number>): number {
 }
 
 // Other platforms have other binaries, of similar sizes.
-const isLinux = process.platform === "linux";
-test.skipIf(!isLinux)(`npm ci installs at most ${LIMIT_MIB} MiB${isLinux ? "" : " (needs Linux)"}`, () => {
+testUnless(linuxMissing, `npm ci installs at most ${LIMIT_MIB} MiB`, () => {
   const { packages } = JSON.parse(readFileSync("package-lock.json", "utf8"));
   const folders = Object.keys(packages).filter((path) => path !== "" && lstatSync(path, { throwIfNoEntry: false }));
   const counted = new Set<number>();

@@ -1,5 +1,6 @@
 // Tests the output of `npm run release`: each part is unpacked elsewhere, as its users do, and runs a job with an empty HOME. The npm package
-// is installed without scripts, and its contents are checked.
+// is installed without scripts, and its contents are checked. The container is built from the same folder.
+import { spawnSync } from "node:child_process";
 import { createHash } from "node:crypto";
 import { mkdir, readdir, readFile, rename, rm, stat, writeFile } from "node:fs/promises";
 import { homedir, tmpdir } from "node:os";
@@ -16,8 +17,10 @@ import { version } from "../../src/cli/version.ts";
 import { serverInfo } from "../../src/mcp/server-info.ts";
 import { missingReason, type NodeName, nodeNames, nodeOf } from "../interop/packages.ts";
 import { isThorough } from "../support/thorough.ts";
+import { testUnless } from "../support/unless.ts";
 import { TOOL_NAMES } from "../tools/catalogue.ts";
 import { Manifest, resolveServer } from "./bundle-host.ts";
+import { buildImage, containerMissing } from "./container.ts";
 import { type Command, driveJob } from "./drive.ts";
 import { execute, releaseForFile } from "./release-fixture.ts";
 
@@ -26,6 +29,19 @@ const { releasePath, siblingPath } = releaseForFile();
 const readReleaseText = (...path: readonly string[]): Promise<string> => readFile(releasePath(...path), "utf8");
 const readReleaseJson = async (...path: readonly string[]): Promise<unknown> =>
   JSON.parse(await readReleaseText(...path));
+
+const sha256Of = async (path: string): Promise<string> =>
+  createHash("sha256")
+    .update(await readFile(path))
+    .digest("hex");
+
+/** The paths of all files below a folder, with slashes. */
+async function filesBelow(folder: string): Promise<readonly string[]> {
+  const entries = await readdir(folder, { recursive: true, withFileTypes: true });
+  return entries
+    .filter((entry) => entry.isFile())
+    .map((entry) => relative(folder, join(entry.parentPath, entry.name)).replaceAll("\\", "/"));
+}
 
 /** Creates a separate folder, which stands for another machine. */
 async function createFolder(name: string): Promise<string> {
@@ -87,8 +103,7 @@ describe.concurrent("parts of the release", () => {
     for (const node of nodes) {
       if (part !== "the npm tarball" && !hasSqlite(node)) continue;
       const skipReason = node.missing ?? (isLeftToCi(node) ? "MIC_TEST_ALL is not 1" : undefined);
-      const skipped = skipReason === undefined ? "" : ` (skipped: ${skipReason})`;
-      test.skipIf(skipReason !== undefined)(`a job runs from ${part}, on ${node.name}${skipped}`, async () => {
+      testUnless(skipReason, `a job runs from ${part}, on ${node.name}`, async () => {
         const place = await createFolder(`${part} on ${node.name}`.replaceAll(" ", "-"));
         const home = await createFolder(`home of ${part} on ${node.name}`.replaceAll(" ", "-"));
         await driveJob({ ...(await install(place)), command: node.path }, home);
@@ -96,50 +111,19 @@ describe.concurrent("parts of the release", () => {
     }
 });
 
-const SCHEMA = "https://static.modelcontextprotocol.io/schemas/2025-12-11/server.schema.json";
 const text = z.string();
-/** The registry's schema, limited to the fields that the release uses. Add other fields here. */
-const ServerJson = z.strictObject({
-  $schema: z.literal(SCHEMA),
-  name: text
-    .min(3)
-    .max(200)
-    .regex(/^[a-zA-Z0-9.-]+\/[a-zA-Z0-9._-]+$/),
+const Named = z.looseObject({ name: text, isRequired: z.boolean() });
+/** The fields of the registry's schema that these tests read, with its limits. The registry's publisher checks all fields. */
+const ServerJson = z.looseObject({
+  $schema: z.literal("https://static.modelcontextprotocol.io/schemas/2025-12-11/server.schema.json"),
+  name: text.max(200).regex(/^[a-zA-Z0-9.-]+\/[a-zA-Z0-9._-]+$/),
   title: text.min(1).max(100),
   description: text.min(1).max(100),
-  version: text.max(255),
-  websiteUrl: z.url(),
-  repository: z.strictObject({ url: z.url(), source: text }),
   packages: z.array(
-    z.strictObject({
+    z.looseObject({
       registryType: text,
-      identifier: text,
-      version: text.regex(/^\d+\.\d+\.\d+$/).optional(),
-      runtimeHint: text.optional(),
-      fileSha256: text.regex(/^[a-f0-9]{64}$/).optional(),
-      transport: z.strictObject({ type: z.literal("stdio") }),
-      runtimeArguments: z
-        .array(
-          z.strictObject({
-            type: z.literal("named"),
-            name: text,
-            value: text,
-            description: text,
-            isRequired: z.boolean(),
-          }),
-        )
-        .optional(),
-      environmentVariables: z
-        .array(
-          z.strictObject({
-            name: text,
-            description: text,
-            isRequired: z.boolean(),
-            isSecret: z.boolean().optional(),
-            format: z.enum(["string", "number", "boolean", "filepath"]).optional(),
-          }),
-        )
-        .optional(),
+      runtimeArguments: z.array(Named).optional(),
+      environmentVariables: z.array(Named).optional(),
     }),
   ),
 });
@@ -147,9 +131,7 @@ const ServerJson = z.strictObject({
 test("server.json matches the registry's schema and refers to the release's files", async () => {
   const serverJson = ServerJson.parse(await readReleaseJson("server.json"));
   const packageJson = JSON.parse(await readFile("package.json", "utf8"));
-  const sha256 = createHash("sha256")
-    .update(await readFile(releasePath("mic-mcp.mcpb")))
-    .digest("hex");
+  const sha256 = await sha256Of(releasePath("mic-mcp.mcpb"));
   expect(serverJson).toMatchObject({
     name: packageJson.mcpName,
     description: packageJson.description,
@@ -216,21 +198,13 @@ test("each host's configuration marks the client secret as sensitive", async () 
 
 test("SHA256SUMS lists every file of the release with its checksum", async () => {
   const lines = (await readReleaseText("SHA256SUMS")).trimEnd().split("\n");
-  const entries = await readdir(releasePath(), { recursive: true, withFileTypes: true });
-  const files = entries
-    .filter((entry) => entry.isFile())
-    .map((entry) => relative(releasePath(), join(entry.parentPath, entry.name)).replaceAll("\\", "/"));
+  const files = await filesBelow(releasePath());
   expect(files).toContain("container/Dockerfile");
   const listed = lines.map((line) => line.split("  ")[1]);
   expect(listed.sort()).toEqual(files.filter((path) => path !== "SHA256SUMS").sort());
   for (const line of lines) {
     const [sum, path = ""] = line.split("  ");
-    expect(
-      createHash("sha256")
-        .update(await readFile(releasePath(path)))
-        .digest("hex"),
-      path,
-    ).toBe(sum);
+    expect(await sha256Of(releasePath(path)), path).toBe(sum);
   }
 });
 
@@ -266,10 +240,7 @@ const command = (): string => join(installed, ".bin", "mic-mcp");
 beforeAll(async () => {
   folder = await installTarball();
   installed = join(folder, "node_modules");
-  const entries = await readdir(packageFile(), { recursive: true, withFileTypes: true });
-  packed = entries
-    .filter((entry) => entry.isFile())
-    .map((entry) => relative(packageFile(), join(entry.parentPath, entry.name)).replaceAll("\\", "/"));
+  packed = await filesBelow(packageFile());
 });
 
 test("the package contains only the program and its documents", () => {
@@ -411,4 +382,87 @@ test("the licenses name every data source of the tables in the package", async (
   }
   expect([...sources]).toEqual(expect.arrayContaining(["wikipedia-districts", "gazette-ap", "iso-3166-2"]));
   for (const source of sources) expect(licenses).toContain(`\n${source}: `);
+});
+
+const NAMED_VOLUME = "mic-mcp-data";
+/** Docker gives a random name to the volume of `VOLUME` if the user names none. */
+const ANONYMOUS_VOLUME = "0123456789abcdef".repeat(4);
+const ADVICE = "-v mic-mcp-data:/data";
+
+let createContainer: (volume: string) => Command;
+beforeAll(async () => {
+  if (containerMissing === undefined)
+    createContainer = await buildImage(releasePath("container"), siblingPath("image"));
+});
+
+const environmentOf = (container: Command, more: Readonly<Record<string, string>> = {}) => ({
+  PATH: process.env["PATH"] ?? "",
+  ...container.env,
+  ...more,
+});
+
+testUnless(
+  containerMissing,
+  "the container runs a job with a read-only root as its own user, and sets no variable that serve --teams refuses",
+  async () => {
+    const container = createContainer(NAMED_VOLUME);
+    await driveJob({ ...container, args: [...container.args, "serve", "--emulator"] }, "/");
+    const { command, args } = container;
+    const env = environmentOf(container);
+    const teams = spawnSync(command, [...args, "serve", "--teams"], { env, encoding: "utf8" });
+    expect(teams.status).toBe(2);
+    expect(teams.stderr).toContain("MIC_PUBLIC_URL");
+    expect(teams.stderr).not.toMatch(/_DIR/);
+  },
+);
+
+/** Nothing listens there: the journal needs no API. */
+const SERVICE = { MIC_BASE_URL: "http://127.0.0.1:9", MIC_CLIENT_ID: "client", MIC_CLIENT_SECRET: "a-secret" };
+
+/** Returns the log of a start and the text of list_actions in a new container. */
+async function listActions(container: Command, more: Readonly<Record<string, string>> = {}) {
+  const { command, args } = container;
+  const env = environmentOf(container, { ...SERVICE, ...more });
+  const transport = new StdioClientTransport({ command, args: [...args, "serve"], env, stderr: "pipe" });
+  let log = "";
+  transport.stderr?.on("data", (chunk: Buffer) => {
+    log += chunk.toString();
+  });
+  const client = new Client({ name: "container-test", version: "1" });
+  await client.connect(transport);
+  const { content } = await client.callTool({ name: "list_actions", arguments: {} });
+  await client.close();
+  return { log, text: JSON.stringify(content) };
+}
+
+function runDoctor(container: Command): string {
+  const env = environmentOf(container, SERVICE);
+  return spawnSync(container.command, [...container.args, "doctor"], { env, encoding: "utf8" }).stdout;
+}
+
+testUnless(
+  containerMissing,
+  "with an anonymous volume, the log, list_actions and doctor report that the journal is deleted with the container",
+  async () => {
+    const { log, text } = await listActions(createContainer(ANONYMOUS_VOLUME));
+    expect(text).toContain("0 actions.");
+    for (const each of [log, text]) expect(each).toContain(ADVICE);
+    expect(runDoctor(createContainer(ANONYMOUS_VOLUME))).toMatch(/WRONG journal .*\n +-> .*-v mic-mcp-data:\/data/);
+  },
+);
+
+testUnless(containerMissing, "with a named volume, nothing warns about the journal", async () => {
+  const { log, text } = await listActions(createContainer(NAMED_VOLUME));
+  expect(text).toContain("0 actions.");
+  for (const each of [log, text]) expect(each).not.toContain("-v ");
+  expect(runDoctor(createContainer(NAMED_VOLUME))).toMatch(/ok +journal /);
+});
+
+testUnless(containerMissing, "a journal in the container's own layer is reported at the start", async () => {
+  const { log } = await listActions(createContainer(NAMED_VOLUME), { MIC_STATE_DIR: "/app/state" });
+  expect(log).toContain(ADVICE);
+});
+
+testUnless(containerMissing, "downloads are in the folder that the documentation mounts", () => {
+  expect(runDoctor(createContainer(NAMED_VOLUME))).toMatch(/ok +download folder +\/data\/Downloads\n/);
 });

@@ -3,14 +3,11 @@ import { mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { freePort } from "./free-port.ts";
-import { isInstalled, launchProcess, type RunningProcess, waitForPort } from "./process.ts";
-
-const reasonMissing = (program: string): string | undefined =>
-  isInstalled(program) ? undefined : `${program} is not installed`;
+import { launchProcess, missingProgram, type RunningProcess, waitForPort } from "./process.ts";
 
 /** Reason why there is no haproxy; undefined if there is one. */
-export const haproxyMissing = reasonMissing("haproxy");
-export const nginxMissing = reasonMissing("nginx");
+export const haproxyMissing = missingProgram("haproxy");
+export const nginxMissing = missingProgram("nginx");
 
 export interface Balancer {
   readonly url: string;
@@ -109,8 +106,8 @@ export async function startHaproxy(
   return startBalancer(["haproxy", "-db", "-f", path], at, folder);
 }
 
-export async function startNginx(instances: readonly string[], port?: number): Promise<Balancer> {
-  const at = port ?? (await freePort());
+export async function startNginx(instances: readonly string[]): Promise<Balancer> {
+  const at = await freePort();
   const folder = mkdtempSync(join(tmpdir(), "mic-mcp-nginx-"));
   const path = join(folder, "nginx.conf");
   // If root starts nginx, workers of another user could not write to its folder.

@@ -8,63 +8,42 @@ export interface BusConnection {
   close(): void;
 }
 
-const METHOD_CALL = 1;
 const METHOD_RETURN = 2;
 const ERROR = 3;
 const BUS = "org.freedesktop.DBus";
 
-/** Little-endian marshaling. Every alignment counts from the first byte of the message. */
-class Marshal {
-  private bytes: number[] = [];
+const uint32 = (value: number): Buffer => {
+  const bytes = Buffer.alloc(4);
+  bytes.writeUInt32LE(value);
+  return bytes;
+};
+const text = (value: string): Buffer => Buffer.concat([uint32(Buffer.byteLength(value)), Buffer.from(`${value}\0`)]);
 
-  align(to: number): this {
-    while (this.bytes.length % to !== 0) this.bytes.push(0);
-    return this;
-  }
-  byte(...values: readonly number[]): this {
-    this.bytes.push(...values);
-    return this;
-  }
-  uint32(value: number): this {
-    this.align(4);
-    return this.byte(value & 255, (value >>> 8) & 255, (value >>> 16) & 255, value >>> 24);
-  }
-  string(text: string): this {
-    const utf8 = Buffer.from(text);
-    return this.uint32(utf8.length).byte(...utf8, 0);
-  }
-  signature(text: string): this {
-    return this.byte(text.length, ...Buffer.from(text), 0);
-  }
-  append(other: Marshal): this {
-    return this.byte(...other.bytes);
-  }
-  get length(): number {
-    return this.bytes.length;
-  }
-  toBuffer(): Buffer {
-    return Buffer.from(this.bytes);
-  }
-}
+/** Appends a part at the next multiple of `alignment` bytes from the start. */
+const append = (bytes: Buffer, alignment: number, part: Buffer): Buffer =>
+  Buffer.concat([bytes, Buffer.alloc(-bytes.length & (alignment - 1)), part]);
 
+const EMPTY: Buffer = Buffer.alloc(0);
+
+/** A method call in little-endian byte order. */
 function methodCall(serial: number, member: string, args: readonly (string | number)[]): Buffer {
-  const body = new Marshal();
-  for (const arg of args) typeof arg === "string" ? body.string(arg) : body.uint32(arg);
-  const fields = new Marshal();
-  const field = (code: number, type: "s" | "o", value: string) =>
-    fields.align(8).byte(code).signature(type).string(value);
-  field(1, "o", "/org/freedesktop/DBus");
-  field(2, "s", BUS);
-  field(3, "s", member);
-  field(6, "s", BUS);
-  if (args.length > 0)
-    fields
-      .align(8)
-      .byte(8)
-      .signature("g")
-      .signature(args.map((arg) => (typeof arg === "string" ? "s" : "u")).join(""));
-  const message = new Marshal().byte(0x6c, METHOD_CALL, 0, 1).uint32(body.length).uint32(serial).uint32(fields.length);
-  return message.append(fields).align(8).append(body).toBuffer();
+  const body = args.reduce<Buffer>(
+    (bytes, arg) => append(bytes, 4, typeof arg === "string" ? text(arg) : uint32(arg)),
+    EMPTY,
+  );
+  const field = (code: number, type: string, value: Buffer) =>
+    Buffer.concat([Buffer.from([code, 1]), Buffer.from(`${type}\0`), value]);
+  const signature = args.map((arg) => (typeof arg === "string" ? "s" : "u")).join("");
+  const fields = [
+    field(1, "o", text("/org/freedesktop/DBus")),
+    field(2, "s", text(BUS)),
+    field(3, "s", text(member)),
+    field(6, "s", text(BUS)),
+    ...(signature === "" ? [] : [field(8, "g", Buffer.from(`${String.fromCharCode(signature.length)}${signature}\0`))]),
+  ].reduce<Buffer>((bytes, part) => append(bytes, 8, part), EMPTY);
+  const start = Buffer.from([0x6c, 1, 0, 1]);
+  const header = Buffer.concat([start, ...[body.length, serial, fields.length].map(uint32), fields]);
+  return append(header, 8, body);
 }
 
 interface Reply {

@@ -1,6 +1,6 @@
 // Starts a deployment for teams: PostgreSQL, an emulator, an identity provider, instances, and a balancer.
 import { randomBytes } from "node:crypto";
-import { type ClientFacts, type Emulator, type EmulatorOptions, startEmulator } from "../../src/emulator/index.ts";
+import { type ClientFacts, type Emulator, startEmulator } from "../../src/emulator/index.ts";
 import { type Balancer, haproxyMissing, startHaproxy } from "./balancers.ts";
 import { runInProcess } from "./command.ts";
 import { type Fleet, startFleet } from "./fleet.ts";
@@ -49,7 +49,6 @@ export interface DeploymentOptions {
   /** Port of the balancer (default: any free port). */
   readonly port?: number;
   readonly provider?: IdentityProviderOptions;
-  readonly emulator?: EmulatorOptions;
   /** Base URL of the teams' API (default: the emulator). */
   readonly service?: string;
   /** A server without replicas (default: a separate one), or the value of MIC_DATABASE_URL for any other server. */
@@ -84,7 +83,7 @@ export async function startDeployment(options: DeploymentOptions): Promise<Deplo
         : undefined;
     const databaseUrl = options.databaseUrl ?? (await postgres?.createDatabase()) ?? "";
     const emulator = withCleanup(
-      await startEmulator({ clients: options.teams, maxExecutionRecords: EXECUTIONS, ...options.emulator }),
+      await startEmulator({ clients: options.teams, maxExecutionRecords: EXECUTIONS }),
       (it) => it.close(),
     );
     const provider = withCleanup(await startIdentityProvider(options.provider), (it) => it.stop());

@@ -48,8 +48,6 @@ export interface Fleet {
 export interface FleetOptions {
   readonly instances: number;
   readonly env: Readonly<Record<string, string>>;
-  /** Arguments after the entry point; `--port` and its number follow. */
-  readonly args?: readonly string[];
   /** Runs each instance in a separate PID namespace, if this machine can. */
   readonly isolated?: boolean;
 }
@@ -77,7 +75,6 @@ async function isReadyAt(url: string): Promise<boolean> {
 }
 
 function createInstance(port: number, index: number, home: string, options: FleetOptions): Instance {
-  const { env, args = ["serve", "--teams"] } = options;
   const isWrapped = options.isolated === true && namespacesMissing === undefined;
   const url = `http://127.0.0.1:${port}`;
   let running: RunningProcess | undefined;
@@ -98,9 +95,9 @@ function createInstance(port: number, index: number, home: string, options: Flee
       recordExit();
     },
     async start(entry) {
-      const command = [process.execPath, ...(entry ?? entryArguments()), ...args, "--port", String(port)];
+      const command = [process.execPath, ...(entry ?? entryArguments()), "serve", "--teams", "--port", String(port)];
       const started = launchProcess(isWrapped ? [...PID_NAMESPACE_COMMAND, ...command] : command, {
-        env: { ...bareEnvironment(home), ...env },
+        env: { ...bareEnvironment(home), ...options.env },
         isWrapped,
       });
       running = started;

@@ -28,11 +28,11 @@ const METADATA: Readonly<Record<string, object>> = {
 };
 
 const MAX_STEPS = 20;
+const TOKEN_SECONDS = 600;
 
 export interface TokenOptions {
   readonly subject?: string;
   readonly scope?: string;
-  readonly audience?: string;
   readonly groups?: readonly string[];
   readonly seconds?: number;
   /** Overrides the claims; undefined removes a claim. */
@@ -62,11 +62,8 @@ export interface IdentityProvider {
 }
 
 export interface IdentityProviderOptions {
-  /** Port to listen on (default: any free port). */
-  readonly port?: number;
   /** Format of tokens that it issues itself. The tokens of `issueToken` are always JWTs. */
   readonly format?: "jwt" | "opaque";
-  readonly accessTokenSeconds?: number;
   /** Secret of the deployment's client (default: that of DEPLOYMENT). */
   readonly clientSecret?: string;
   /** Groups of a user, for tokens that it issues itself. */
@@ -85,7 +82,7 @@ const firstKey = memoizeUntilFailure(() => generateKey("key-1"));
 
 const createConfiguration = (
   key: Key,
-  { format = "jwt", accessTokenSeconds = 600, clientSecret = DEPLOYMENT.secret, groupsOf }: IdentityProviderOptions,
+  { format = "jwt", clientSecret = DEPLOYMENT.secret, groupsOf }: IdentityProviderOptions,
 ) => ({
   // The default adapter, created explicitly to avoid its warning.
   adapter: createMemoryAdapter(0),
@@ -119,8 +116,8 @@ const createConfiguration = (
   findAccount: (_context: unknown, accountId: string) => ({ accountId, claims: () => ({ sub: accountId }) }),
   issueRefreshToken: () => true,
   ttl: {
-    AccessToken: accessTokenSeconds,
-    ClientCredentials: accessTokenSeconds,
+    AccessToken: TOKEN_SECONDS,
+    ClientCredentials: TOKEN_SECONDS,
     ...Object.fromEntries(
       ["AuthorizationCode", "Grant", "IdToken", "Interaction", "RefreshToken", "Session"].map((name) => [name, 3_600]),
     ),
@@ -156,7 +153,7 @@ const createConfiguration = (
         audience: resource,
         scope: Object.values(SCOPES).join(" "),
         accessTokenFormat: format,
-        accessTokenTTL: accessTokenSeconds,
+        accessTokenTTL: TOKEN_SECONDS,
       }),
     },
   },
@@ -229,7 +226,7 @@ export async function startIdentityProvider(options: IdentityProviderOptions = {
       else handle(request, response);
     });
   let server = createHttpServer();
-  const port = await listenOn(server, options.port ?? 0);
+  const port = await listenOn(server, 0);
   const issuer = `http://127.0.0.1:${port}`;
   let keys = 1;
   let key = await firstKey.get();

@@ -2,6 +2,7 @@
 import { type ChildProcess, execFileSync, type SpawnOptions, spawn } from "node:child_process";
 import { once } from "node:events";
 import { readFileSync } from "node:fs";
+import { readFile } from "node:fs/promises";
 import { connect } from "node:net";
 import { setTimeout as sleep } from "node:timers/promises";
 
@@ -14,6 +15,10 @@ export function isInstalled(program: string): boolean {
     return false;
   }
 }
+
+/** Reason why this machine does not have the program; undefined if it has. */
+export const missingProgram = (program: string): string | undefined =>
+  isInstalled(program) ? undefined : `${program} is not installed`;
 
 export async function waitForExit(child: ChildProcess): Promise<void> {
   if (child.exitCode === null && child.signalCode === null) await once(child, "exit");
@@ -91,4 +96,11 @@ export async function waitForPort(port: number, running: RunningProcess): Promis
     if (isThere) return;
     await sleep(20);
   }
+}
+
+/** The peak resident memory of a process in MB (10^6 bytes); 0 if the system does not report it. */
+export async function peakMegabytes(pid: number): Promise<number> {
+  const status = await readFile(`/proc/${pid}/status`, "utf8").catch(() => "");
+  const kilobytes = /^VmHWM:\s+(\d+) kB$/m.exec(status)?.[1];
+  return (Number(kilobytes ?? 0) * 1024) / 1_000_000;
 }

@@ -5,10 +5,11 @@ import { mkdir, mkdtemp, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
-import { describe, onTestFinished } from "vitest";
+import { onTestFinished } from "vitest";
 import { type BusConnection, connectToBus } from "./dbus.ts";
 import { CODE_CACHE } from "./mcp.ts";
-import { isInstalled, waitForExit } from "./process.ts";
+import { missingProgram, waitForExit } from "./process.ts";
+import { describeUnless, linuxMissing } from "./unless.ts";
 
 /** `absent`: a bus without a Secret Service. `mute`: a Secret Service that never answers. */
 export type KeychainState = "unlocked" | "absent" | "mute";
@@ -18,29 +19,22 @@ export interface Session {
   readonly env: Readonly<Record<string, string>>;
   /** Folder above the session's HOME and XDG folders. */
   readonly folder: string;
-  /** Folder of the keyring's own encrypted files. */
-  readonly keyringFolder: string;
   /** Locks the Secret Service with all its contents, as in a session that the user has not unlocked. */
   lock(): Promise<void>;
   unlock(): Promise<void>;
-  /** Replaces the Secret Service by one that never answers. */
-  replaceWithMute(): Promise<void>;
   /** Takes all remaining connections of this user to the bus. Further ones are refused with the bus's own error. */
   exhaustConnections(): Promise<void>;
   /** Suspends the bus itself: no request gets an answer. */
   freezeBus(): void;
 }
 
-const MISSING = [
-  ...(process.platform === "linux" ? [] : ["Linux"]),
-  ...["dbus-daemon", "gnome-keyring-daemon"].filter((name) => !isInstalled(name)),
-];
+/** Reason to skip tests with a keychain; undefined if the machine can run them. */
+export const keychainMissing = linuxMissing ?? missingProgram("dbus-daemon") ?? missingProgram("gnome-keyring-daemon");
 
 /** Defines a describe block that is skipped with a reason if the machine has no Secret Service. */
 export function describeWithKeychain(name: string, body: () => void): void {
-  const title = MISSING.length === 0 ? name : `${name} (skipped: ${MISSING.join(" and ")} missing here)`;
   // Each of these tests starts about 12 processes.
-  describe.skipIf(MISSING.length > 0)(title, { timeout: 60_000 }, body);
+  describeUnless(keychainMissing, name, body, 60_000);
 }
 
 const PASSWORD = "the keyring's own password";
@@ -129,13 +123,6 @@ export async function sessionForTest(state: KeychainState = "unlocked"): Promise
     keyring = launch("gnome-keyring-daemon", ["--foreground", "--components=secrets", ...unlocking], password);
     await waitUntil("the Secret Service", checkOwned);
   }
-  async function replaceWithMute(): Promise<void> {
-    await stopKeyring();
-    const mute = await connectToBus(join(runtime, "bus"));
-    closers.push(mute.close);
-    await mute.call("RequestName", SECRET_SERVICE, DO_NOT_QUEUE);
-    await waitUntil("the mute Secret Service", checkOwned);
-  }
 
   async function exhaustConnections(): Promise<void> {
     for (;;) {
@@ -146,14 +133,16 @@ export async function sessionForTest(state: KeychainState = "unlocked"): Promise
   }
 
   if (state === "unlocked") await startKeyring(PASSWORD);
-  if (state === "mute") await replaceWithMute();
+  if (state === "mute") {
+    const mute = await connectToBus(join(runtime, "bus"));
+    closers.push(mute.close);
+    await mute.call("RequestName", SECRET_SERVICE, DO_NOT_QUEUE);
+  }
   return {
     env: { ...env, MIC_KEYCHAIN: "" },
     folder,
-    keyringFolder: join(data, "keyrings"),
     lock: () => startKeyring(undefined),
     unlock: () => startKeyring(PASSWORD),
-    replaceWithMute,
     exhaustConnections,
     freezeBus: () => void daemon.kill("SIGSTOP"),
   };

@@ -1,23 +1,13 @@
 // Runs the built program on a real terminal of 100 columns, with typed keys and recorded output (script of util-linux).
 import { spawn } from "node:child_process";
-import { accessSync } from "node:fs";
 import { expect, onTestFinished } from "vitest";
 import { entryArguments } from "./mcp.ts";
+import { missingProgram } from "./process.ts";
 
 const SCRIPT = "/usr/bin/script";
 
-export const hasTerminals = ((): boolean => {
-  try {
-    accessSync(SCRIPT);
-    return true;
-  } catch {
-    return false;
-  }
-})();
-
-/** Adds the reason for skipping to the name of a test that needs a terminal. */
-export const withTerminalNote = (name: string): string =>
-  hasTerminals ? name : `${name} (skipped: script missing here)`;
+/** Reason to skip tests on a terminal; undefined if the machine can run them. */
+export const terminalsMissing = missingProgram(SCRIPT);
 
 export const ENTER = "\r";
 export const CTRL_C = "\u0003";

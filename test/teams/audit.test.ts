@@ -1,7 +1,6 @@
 // Tests the audit table: each action, refusal, download and change of a team has a row with the request's trace id. It contains
 // none of the content that was sent. If a row cannot be written, only the end of an action fails.
 import { expect, onTestFinished, test, vi } from "vitest";
-import { loadTelemetry } from "../../src/cli/telemetry.ts";
 import { type Caller, callerId } from "../../src/teams/caller.ts";
 import { createEncryption, readSecretKeys } from "../../src/teams/encryption.ts";
 import { Service } from "../emulator/service.ts";
@@ -9,7 +8,7 @@ import { createJobBodyForFile, FILE } from "../emulator/work.ts";
 import { connectLegacyClient, createModernClient, resultOf } from "../mcp/http/raw-client.ts";
 import { createManualClock, emulatorForTest } from "../support/emulator.ts";
 import { AGENT } from "../support/identity-provider.ts";
-import { receiverForTest } from "../telemetry/receiver.ts";
+import { loadTelemetryForTest, receiverForTest } from "../telemetry/receiver.ts";
 import { connectCaller, createCaller, environmentForTest, instanceForTest } from "./deployment.ts";
 import { createAssetTicket } from "./file-server.ts";
 import { databaseForTest, describeWithDeployment, describeWithPostgres } from "./services.ts";
@@ -111,9 +110,7 @@ describeWithPostgres("the audit of callers", (postgres) => {
 
   test("an audit row has the trace id of telemetry if telemetry is on", async () => {
     const receiver = await receiverForTest();
-    for (const [name, value] of Object.entries(receiver.env)) vi.stubEnv(name, value);
-    onTestFinished(() => void vi.unstubAllEnvs());
-    const startTelemetry = await loadTelemetry(process.env, { hasPort: true });
+    const startTelemetry = await loadTelemetryForTest(receiver);
     const stderr = vi.spyOn(process.stderr, "write").mockReturnValue(true);
     onTestFinished(() => void stderr.mockRestore());
     const { rows, clientOf: connectClient, calls, instance } = await setUp({ startTelemetry });
@@ -259,5 +256,33 @@ describeWithDeployment("the audit of a deployment", OPTIONS, (deployment) => {
     const serverLogs = () => setup.fleet.instances.map((instance) => instance.output()).join("");
     await expect.poll(serverLogs).toMatch(/"event":"refusal".*writing an audit row failed/);
     await expect.poll(serverLogs).toMatch(/"event":"download".*writing an audit row failed/);
+  });
+});
+
+describeWithPostgres("a database that fails while an action runs", (postgres) => {
+  test("the outcome and its audit row are recorded while the instance runs, and nothing is sent again", async () => {
+    const place = await environmentForTest(postgres(), await emulatorForTest({ clients: 1 }));
+    const caller = createCaller("ann", ["reds"]);
+    const client = await connectCaller(await instanceForTest(place), caller);
+    const database = await databaseForTest(place.url);
+    const readState = async () => ({
+      actions: await database.query("SELECT state FROM actions"),
+      audit: await database.query("SELECT outcome, caller FROM audit"),
+    });
+    await client.callTool("list_actions");
+    await database.query(
+      "CREATE FUNCTION fail() RETURNS trigger LANGUAGE plpgsql AS 'BEGIN RAISE EXCEPTION ''the disk is full''; END'",
+    );
+    await database.query("CREATE TRIGGER fail BEFORE UPDATE ON actions FOR EACH ROW EXECUTE FUNCTION fail()");
+    const registered = await client.callTool("register_input", {
+      inputKind: "M4_FILE",
+      referenceId: place.emulator.fileIds[0],
+    });
+    expect(registered.isError, registered.text).toBe(false);
+    expect(await readState()).toEqual({ actions: [{ state: "in_progress" }], audit: [] });
+    await database.query("DROP TRIGGER fail ON actions");
+    await expect
+      .poll(readState, { timeout: 15_000 })
+      .toEqual({ actions: [{ state: "succeeded" }], audit: [{ outcome: "succeeded", caller: caller.id }] });
   });
 });

@@ -1,12 +1,20 @@
 // Real clients sign in at a real identity provider without a screen: both SDKs, older and newer revisions, each kind of client
-// registration. They sign in for a user or for themselves, and step up when a call needs more scopes.
+// registration. They sign in for a user or for themselves, and step up when a call needs more scopes. The MCP
+// Inspector and Claude Code do so as programs, from an empty HOME folder.
+import { once } from "node:events";
 import {
   ClientCredentialsProvider,
   StreamableHTTPClientTransport as Transport,
   UnauthorizedError,
 } from "@modelcontextprotocol/client";
 import { describe, expect, onTestFinished, test } from "vitest";
+import { missingReason, programOf } from "../interop/packages.ts";
+import { cleanEnvironment, launch, NO_NETWORK, run } from "../interop/run.ts";
+import { freePort } from "../support/free-port.ts";
 import { METADATA_URL, ROBOT } from "../support/identity-provider.ts";
+import { folderForTest } from "../support/temporary-folder.ts";
+import { runProgramOnTerminal, terminalsMissing } from "../support/terminal.ts";
+import { describeUnless, testUnless } from "../support/unless.ts";
 import { deploymentForTest } from "./in-process-deployment.ts";
 import {
   connectSignedIn,
@@ -99,15 +107,90 @@ test("a step-up requests the scopes of the sign-in again, so a provider that req
   expect(second.split(" ")).toEqual(expect.arrayContaining(["openid", "mic:read", "mic:act"]));
 });
 
-test("two users of the same client are two callers", async () => {
-  const { url, provider, calls } = await deploymentForTest();
-  for (const userName of ["alice", "bob"]) {
-    const { client } = await connectSignedIn(
-      url,
-      "modern",
-      createTestUser(provider, { registration: "its id", name: userName }),
-    );
-    await client.callTool(lookCall);
-  }
-  expect(new Set(calls.map(({ caller }) => caller.id)).size).toBe(2);
+describeUnless(missingReason("MCP Inspector"), "the MCP Inspector", () => {
+  test.each(["legacy", "modern"])(
+    "the MCP Inspector registers itself, signs in with all scopes, lists and calls tools (%s)",
+    async (revision) => {
+      const { url, provider, calls } = await deploymentForTest({ provider: { groupsOf: () => ["red"] } });
+      const home = await folderForTest();
+      const callback = `http://127.0.0.1:${await freePort()}/oauth/callback`;
+
+      /** Runs the Inspector and returns its stdout. If it prints a sign-in URL, the user signs in there. */
+      async function inspect(...inspectorArguments: readonly string[]): Promise<string> {
+        const server = [url, "--protocol-era", revision, "--callback-url", callback, "--format", "json"];
+        // Without a terminal the Inspector starts a sign-in only if it may open a browser. This machine has no browser to open.
+        const child = launch(home, [...programOf("MCP Inspector"), "--cli", ...server, ...inspectorArguments], {
+          MCP_AUTO_OPEN_ENABLED: "true",
+          PATH: home,
+        });
+        onTestFinished(() => void child.kill("SIGKILL"));
+        let stderr = "";
+        let stdout = "";
+        let isSigningIn = false;
+        child.stdin.end();
+        child.stdout.setEncoding("utf8").on("data", (text: string) => {
+          stdout += text;
+        });
+        const signedIn = new Promise<void>((resolve, reject) => {
+          child.once("close", () => resolve());
+          child.stderr.setEncoding("utf8").on("data", (text: string) => {
+            stderr += text;
+            const [signInUrl] = new RegExp(`${provider.issuer}/auth\\?\\S+(?=\\s)`).exec(stderr) ?? [];
+            if (signInUrl === undefined || isSigningIn) return;
+            isSigningIn = true;
+            provider
+              .browse(new URL(signInUrl))
+              .then((callbackUrl) => fetch(callbackUrl))
+              .then(() => resolve(), reject);
+          });
+        });
+        const closed = once(child, "close");
+        await signedIn;
+        const [code] = await closed;
+        expect(code, stderr).toBe(0);
+        return stdout;
+      }
+
+      const listed = await inspect("--method", "tools/list");
+      for (const name of ["look", "act", "wait"]) expect(listed).toContain(`"name":"${name}"`);
+      expect(await inspect("--method", "tools/call", "--tool-name", "look")).toContain("look for alice");
+      expect(await inspect("--method", "tools/call", "--tool-name", "act")).toContain("act for alice");
+      expect(provider.requests.filter((request) => request === "POST /reg")).toHaveLength(1);
+      const caller = { subject: "alice", groups: ["red"], rights: new Set(["read", "act"]) };
+      expect(calls).toMatchObject([
+        { tool: "look", caller },
+        { tool: "act", caller },
+      ]);
+    },
+  );
 });
+
+const missing = missingReason("Claude Code") ?? terminalsMissing;
+
+testUnless(
+  missing,
+  "Claude Code reports that it needs authentication, signs in with all scopes, and connects",
+  async () => {
+    const { url, provider } = await deploymentForTest({ provider: { groupsOf: () => ["red"] } });
+    const home = await folderForTest();
+    const claude = [...programOf("Claude Code"), "mcp"];
+    const listed = async () => (await run(home, ...claude, "list")).stdout;
+    expect((await run(home, ...claude, "add", "--transport", "http", "mic", url)).stdout).toMatch(/^Added/);
+    expect(await listed()).toMatch(/^mic: .*Needs authentication$/m);
+
+    const environment = { ...cleanEnvironment(home), ...NO_NETWORK, BROWSER: "true" };
+    const terminal = runProgramOnTerminal([...claude, "login", "mic"], environment, home);
+    // Claude Code shows the page as a terminal hyperlink, which ends with a BEL character (U+0007).
+    const page = new RegExp(`${provider.issuer}/auth\\?[^\\s\\u0007]+(?=\\u0007)`);
+    await expect.poll(terminal.screen).toMatch(page);
+    const [authorizationUrl = ""] = page.exec(terminal.screen()) ?? [];
+    expect(new URL(authorizationUrl).searchParams.get("scope")?.split(" ")).toEqual(
+      expect.arrayContaining(["mic:read", "mic:act"]),
+    );
+    expect(new URL(authorizationUrl).searchParams.get("resource")).toBe(url);
+    expect((await fetch(await provider.browse(new URL(authorizationUrl)))).status).toBe(200);
+    expect(await terminal.exit, terminal.screen()).toBe(0);
+
+    expect(await listed()).toMatch(/^mic: .*Connected$/m);
+  },
+);

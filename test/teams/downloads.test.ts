@@ -221,13 +221,16 @@ describe("download links", () => {
   });
 
   test("a link with MIC_DOWNLOAD_LINKS=bearer needs a token of its caller", async () => {
-    const url = await createLink(await startServer({ links: "bearer" }));
+    const fileServer = await startServer({ links: "bearer" });
+    const url = await createLink(fileServer);
     expect((await download(url)).status).toBe(401);
     expect((await download(url, { authorization: "Bearer token of bob" })).status).toBe(404);
     expect(stub.requests).toEqual([]);
     stub.expect(answer(200, body));
     const response = await download(url, { authorization: `Bearer token of ${ANN}` });
     expect(await response.text()).toBe(body);
+    // The groups of the token decide, not those of the call that created the link.
+    expect(fileServer.requestedGroups).toEqual([["of the token"]]);
     // The API receives neither the caller's token nor any part of the link.
     expect(JSON.stringify(stub.requests[0]?.headers)).not.toContain("token of");
   });
@@ -291,75 +294,73 @@ describe("download links", () => {
   });
 });
 
-describe("tables", () => {
-  test("the rows of a state are returned in the result, and those of the country by a link that computes them on request", async () => {
-    const emulator = await emulatorForTest({ requestsPerPeer: 600 });
-    const env = { ...emulatorEnv(emulator), MIC_GEOGRAPHY_RATE: "600" };
-    // A caller without a team can use geography.
-    const fileServer = await fileServerForTest({ teams: { "": env } });
-    const client = await connectClient(fileServer, "");
-    const state = await client.callTool("save_table", {
-      source: "list_districts",
-      arguments: { state: "GA" },
-      fileName: "goa.csv",
-    });
-    const goa = LinkResult.parse(state.structured);
-    expect(goa).not.toHaveProperty("path");
-    expect(state.text).toContain("in this answer");
-    const csv = await (await download(goa.url)).text();
-    expect(goa).toMatchObject({ fileName: "goa.csv", rows: csv.split("\r\n").length - 2, sha256: sha256(csv) });
-    const resource = { uri: goa.url, mimeType: "text/csv; charset=utf-8", text: csv };
-    expect(contentBlocks(state.raw)[1]).toEqual({ type: "resource", resource });
-
-    const question = { level: "district", by: "mandalCount", waitSeconds: 45 };
-    const country = await client.callTool("save_table", {
-      source: "rank_divisions",
-      arguments: question,
-      fileName: "all.csv",
-    });
-    const all = LinkResult.extend({ rows: z.int(), totalRows: z.int() }).parse(country.structured);
-    expect(all).not.toHaveProperty("sha256");
-    expect(country.text).toContain(all.url);
-    const response = await download(all.url);
-    expect(response.headers.get("content-type")).toBe("text/csv; charset=utf-8");
-    const lines = (await response.text()).split("\r\n");
-    expect(lines[0]).toContain("districtCode");
-    expect(lines).toHaveLength(all.totalRows + 2);
-    expect(all.rows).toBe(all.totalRows);
-  }, 120_000);
-
-  test("a link to a list of jobs returns the jobs of the moment when it is opened", async () => {
-    const service = await serviceForTest();
-    const { workspaceId } = service.emulator;
-    const fileServer = await fileServerForTest({ teams: { [TEAM]: emulatorEnv(service.emulator) }, inlineBytes: 0 });
-    const client = await connectClient(fileServer);
-    const listed = await client.callTool("save_table", {
-      source: "list_jobs",
-      arguments: { workspaceId },
-      fileName: "jobs.csv",
-    });
-    const { url, rows } = LinkResult.extend({ rows: z.int() }).parse(listed.structured);
-    expect(listed.structured).not.toHaveProperty("sha256");
-    const downloadIds = async () => (await (await download(url)).text()).trim().split("\r\n").slice(1);
-    expect(await downloadIds()).toHaveLength(rows);
-    const job = await submitJob(service, FILE.succeeds);
-    const now = await downloadIds();
-    expect(now).toHaveLength(rows + 1);
-    expect(now.join("\n")).toContain(job.id);
+test("the rows of a state are returned in the result, and those of the country by a link that computes them on request", async () => {
+  const emulator = await emulatorForTest({ requestsPerPeer: 600 });
+  const env = { ...emulatorEnv(emulator), MIC_GEOGRAPHY_RATE: "600" };
+  // A caller without a team can use geography.
+  const fileServer = await fileServerForTest({ teams: { "": env } });
+  const client = await connectClient(fileServer, "");
+  const state = await client.callTool("save_table", {
+    source: "list_districts",
+    arguments: { state: "GA" },
+    fileName: "goa.csv",
   });
+  const goa = LinkResult.parse(state.structured);
+  expect(goa).not.toHaveProperty("path");
+  expect(state.text).toContain("in this answer");
+  const csv = await (await download(goa.url)).text();
+  expect(goa).toMatchObject({ fileName: "goa.csv", rows: csv.split("\r\n").length - 2, sha256: sha256(csv) });
+  const resource = { uri: goa.url, mimeType: "text/csv; charset=utf-8", text: csv };
+  expect(contentBlocks(state.raw)[1]).toEqual({ type: "resource", resource });
 
-  test("a table whose arguments are too long for a link is refused with advice for the next call", async () => {
-    const emulator = await emulatorForTest({ requestsPerPeer: 600 });
-    const fileServer = await fileServerForTest({ teams: { "": emulatorEnv(emulator) } });
-    const client = await connectClient(fileServer, "");
-    // Whitespace inside a name is kept; around it, it would be trimmed.
-    const states = Array.from({ length: 60 }, () => `Andhra${" ".repeat(67)}Pradesh`);
-    const { isError, error } = await client.callTool("save_table", {
-      source: "rank_divisions",
-      arguments: { level: "state", by: "name", states },
-      fileName: "states.csv",
-    });
-    expect(isError).toBe(true);
-    expect(error).toMatchObject({ kind: "invalid_arguments", next: expect.stringContaining("fewer states") });
+  const question = { level: "district", by: "mandalCount", waitSeconds: 45 };
+  const country = await client.callTool("save_table", {
+    source: "rank_divisions",
+    arguments: question,
+    fileName: "all.csv",
   });
+  const all = LinkResult.extend({ rows: z.int(), totalRows: z.int() }).parse(country.structured);
+  expect(all).not.toHaveProperty("sha256");
+  expect(country.text).toContain(all.url);
+  const response = await download(all.url);
+  expect(response.headers.get("content-type")).toBe("text/csv; charset=utf-8");
+  const lines = (await response.text()).split("\r\n");
+  expect(lines[0]).toContain("districtCode");
+  expect(lines).toHaveLength(all.totalRows + 2);
+  expect(all.rows).toBe(all.totalRows);
+}, 120_000);
+
+test("a link to a list of jobs returns the jobs of the moment when it is opened", async () => {
+  const service = await serviceForTest();
+  const { workspaceId } = service.emulator;
+  const fileServer = await fileServerForTest({ teams: { [TEAM]: emulatorEnv(service.emulator) }, inlineBytes: 0 });
+  const client = await connectClient(fileServer);
+  const listed = await client.callTool("save_table", {
+    source: "list_jobs",
+    arguments: { workspaceId },
+    fileName: "jobs.csv",
+  });
+  const { url, rows } = LinkResult.extend({ rows: z.int() }).parse(listed.structured);
+  expect(listed.structured).not.toHaveProperty("sha256");
+  const downloadIds = async () => (await (await download(url)).text()).trim().split("\r\n").slice(1);
+  expect(await downloadIds()).toHaveLength(rows);
+  const job = await submitJob(service, FILE.succeeds);
+  const now = await downloadIds();
+  expect(now).toHaveLength(rows + 1);
+  expect(now.join("\n")).toContain(job.id);
+});
+
+test("a table whose arguments are too long for a link is refused with advice for the next call", async () => {
+  const emulator = await emulatorForTest({ requestsPerPeer: 600 });
+  const fileServer = await fileServerForTest({ teams: { "": emulatorEnv(emulator) } });
+  const client = await connectClient(fileServer, "");
+  // Whitespace inside a name is kept; around it, it would be trimmed.
+  const states = Array.from({ length: 60 }, () => `Andhra${" ".repeat(67)}Pradesh`);
+  const { isError, error } = await client.callTool("save_table", {
+    source: "rank_divisions",
+    arguments: { level: "state", by: "name", states },
+    fileName: "states.csv",
+  });
+  expect(isError).toBe(true);
+  expect(error).toMatchObject({ kind: "invalid_arguments", next: expect.stringContaining("fewer states") });
 });

@@ -1,5 +1,5 @@
 // Tests the checks of each request to a public address (Host, Origin, proxies), metadata documents and response headers.
-import { describe, expect, test } from "vitest";
+import { expect, test } from "vitest";
 import { ACCEPT, exchangeBytes, get, initializeMessage, post, send } from "../mcp/http/raw-client.ts";
 import { deploymentForTest, TEAM } from "./in-process-deployment.ts";
 
@@ -30,80 +30,76 @@ test("the Host header must name the deployment, except for probes", async () => 
     expect(await statusOf(url, path, ["host: 10.0.0.7:8931", "origin: https://evil.example"])).toBe(200);
 });
 
-describe("cross-origin requests", () => {
-  test("a request with the Origin of another page is refused, also for documents and preflight requests", async () => {
-    const { url } = await deploy();
-    for (const origin of ["https://evil.example", "null", `${APP}.evil.example`, PUBLIC, ""]) {
-      const headers = ["host: mic.example.org", `origin: ${origin}`];
-      for (const path of ["/mcp", "/.well-known/oauth-protected-resource"])
-        expect(await statusOf(url, path, headers), origin).toBe(403);
-      const preflight = await rawResponse(url, "/mcp", ["access-control-request-method: POST", ...headers], "OPTIONS");
-      expect(preflight).toMatch(/^HTTP\/1\.1 403 /);
-      expect(preflight).not.toMatch(/access-control-allow-origin/i);
-    }
-  });
-
-  test("an allowed origin may send the headers that clients need and read those they need, never with the browser's credentials", async () => {
-    const { url } = await deploy();
-    const page = { ...HOST, origin: APP };
-    const preflightHeaders = { ...page, "access-control-request-method": "POST" };
-    const preflight = await send(url, { method: "OPTIONS", headers: preflightHeaders }).answer;
-    expect(preflight).toMatchObject({
-      status: 204,
-      headers: {
-        "access-control-allow-origin": APP,
-        "access-control-allow-methods": "GET, POST",
-        "access-control-allow-headers":
-          "authorization, content-type, accept, mcp-protocol-version, mcp-method, mcp-name, traceparent",
-        vary: "origin",
-      },
-    });
-    const answer = await post(url, initializeMessage(), page).answer;
-    expect(answer).toMatchObject({
-      status: 401,
-      headers: { "access-control-allow-origin": APP, "access-control-expose-headers": "www-authenticate" },
-    });
-    for (const each of [preflight, answer]) expect(each.headers["access-control-allow-credentials"]).toBeUndefined();
-  });
+test("a request with the Origin of another page is refused, also for documents and preflight requests", async () => {
+  const { url } = await deploy();
+  for (const origin of ["https://evil.example", "null", `${APP}.evil.example`, PUBLIC, ""]) {
+    const headers = ["host: mic.example.org", `origin: ${origin}`];
+    for (const path of ["/mcp", "/.well-known/oauth-protected-resource"])
+      expect(await statusOf(url, path, headers), origin).toBe(403);
+    const preflight = await rawResponse(url, "/mcp", ["access-control-request-method: POST", ...headers], "OPTIONS");
+    expect(preflight).toMatch(/^HTTP\/1\.1 403 /);
+    expect(preflight).not.toMatch(/access-control-allow-origin/i);
+  }
 });
 
-describe("behind a balancer", () => {
-  test("a request is refused if its client used plain http", async () => {
-    const isTrustedProxy = (address: string) => address === "127.0.0.1";
-    const { url } = await deploymentForTest({ publicOrigin: PUBLIC, isTrustedProxy });
-    const statusForProtocol = (proto: string) =>
-      statusOf(url, "/mcp", ["host: mic.example.org", `x-forwarded-proto: ${proto}`]);
-    expect([
-      await statusForProtocol("http"),
-      await statusForProtocol("http, https"),
-      await statusForProtocol("https"),
-    ]).toEqual([403, 401, 401]);
+test("an allowed origin may send the headers that clients need and read those they need, never with the browser's credentials", async () => {
+  const { url } = await deploy();
+  const page = { ...HOST, origin: APP };
+  const preflightHeaders = { ...page, "access-control-request-method": "POST" };
+  const preflight = await send(url, { method: "OPTIONS", headers: preflightHeaders }).answer;
+  expect(preflight).toMatchObject({
+    status: 204,
+    headers: {
+      "access-control-allow-origin": APP,
+      "access-control-allow-methods": "GET, POST",
+      "access-control-allow-headers":
+        "authorization, content-type, accept, mcp-protocol-version, mcp-method, mcp-name, traceparent",
+      vary: "origin",
+    },
   });
+  const answer = await post(url, initializeMessage(), page).answer;
+  expect(answer).toMatchObject({
+    status: 401,
+    headers: { "access-control-allow-origin": APP, "access-control-expose-headers": "www-authenticate" },
+  });
+  for (const each of [preflight, answer]) expect(each.headers["access-control-allow-credentials"]).toBeUndefined();
+});
 
-  const BALANCERS = ["127.0.0.1", "10.0.0.1"];
-  test.each([
-    // Any client may have sent the entries before the last one.
-    ["the last one that is not a balancer's", "198.51.100.1, 203.0.113.9, 10.0.0.1", BALANCERS, "203.0.113.9"],
-    ["without its port, as IPv4 if it is mapped", "[::ffff:203.0.113.9]:4711", BALANCERS, "203.0.113.9"],
-    [
-      "the last balancer's before an entry that is not an address",
-      "203.0.113.9, nobody, 10.0.0.1",
-      BALANCERS,
-      "10.0.0.1",
-    ],
-    ["the peer's if the peer is not a balancer", "203.0.113.9", ["10.0.0.1"], "127.0.0.1"],
-  ])("the logged address of a refused token is %s", async (_what, forwarded, balancers, address) => {
-    const logEntries: object[] = [];
-    const write = (facts: object) => void logEntries.push(facts);
-    const { url } = await deploymentForTest({
-      publicOrigin: PUBLIC,
-      isTrustedProxy: (each) => balancers.includes(each),
-      log: { debug: write, info: write, warn: write, error: write },
-    });
-    const headers = ["host: mic.example.org", `x-forwarded-for: ${forwarded}`, "authorization: Bearer bad"];
-    expect(await statusOf(url, "/mcp", headers)).toBe(401);
-    expect(logEntries).toContainEqual(expect.objectContaining({ address }));
+test("a request is refused if its client used plain http", async () => {
+  const isTrustedProxy = (address: string) => address === "127.0.0.1";
+  const { url } = await deploymentForTest({ publicOrigin: PUBLIC, isTrustedProxy });
+  const statusForProtocol = (proto: string) =>
+    statusOf(url, "/mcp", ["host: mic.example.org", `x-forwarded-proto: ${proto}`]);
+  expect([
+    await statusForProtocol("http"),
+    await statusForProtocol("http, https"),
+    await statusForProtocol("https"),
+  ]).toEqual([403, 401, 401]);
+});
+
+const BALANCERS = ["127.0.0.1", "10.0.0.1"];
+test.each([
+  // Any client may have sent the entries before the last one.
+  ["the last one that is not a balancer's", "198.51.100.1, 203.0.113.9, 10.0.0.1", BALANCERS, "203.0.113.9"],
+  ["without its port, as IPv4 if it is mapped", "[::ffff:203.0.113.9]:4711", BALANCERS, "203.0.113.9"],
+  [
+    "the last balancer's before an entry that is not an address",
+    "203.0.113.9, nobody, 10.0.0.1",
+    BALANCERS,
+    "10.0.0.1",
+  ],
+  ["the peer's if the peer is not a balancer", "203.0.113.9", ["10.0.0.1"], "127.0.0.1"],
+])("the logged address of a refused token is %s", async (_what, forwarded, balancers, address) => {
+  const logEntries: object[] = [];
+  const write = (facts: object) => void logEntries.push(facts);
+  const { url } = await deploymentForTest({
+    publicOrigin: PUBLIC,
+    isTrustedProxy: (each) => balancers.includes(each),
+    log: { debug: write, info: write, warn: write, error: write },
   });
+  const headers = ["host: mic.example.org", `x-forwarded-for: ${forwarded}`, "authorization: Bearer bad"];
+  expect(await statusOf(url, "/mcp", headers)).toBe(401);
+  expect(logEntries).toContainEqual(expect.objectContaining({ address }));
 });
 
 test("a forwarded header from a peer that is not trusted is reported once", async () => {
@@ -113,44 +109,42 @@ test("a forwarded header from a peer that is not trusted is reported once", asyn
   expect(log.filter((line) => line.includes("MIC_TRUST_PROXY"))).toHaveLength(1);
 });
 
-describe("metadata documents", () => {
-  const read = async (url: string, path: string) => {
-    const { status, body } = await get(new URL(path, url).href, HOST).answer;
-    return { status, body };
-  };
+const read = async (url: string, path: string) => {
+  const { status, body } = await get(new URL(path, url).href, HOST).answer;
+  return { status, body };
+};
 
-  test("the documents describe each resource and its identity provider, and return the provider's own metadata", async () => {
-    const { url, provider } = await deploy();
-    const ofResource = "/.well-known/oauth-protected-resource";
-    for (const [path, resource] of [
-      [ofResource, "/mcp"],
-      [`${ofResource}/mcp`, "/mcp"],
-      [`${ofResource}/mcp/${TEAM}`, `/mcp/${TEAM}`],
-    ] as const) {
-      const { status, body } = await read(url, path);
-      expect([status, JSON.parse(body)]).toEqual([
-        200,
-        {
-          resource: PUBLIC + resource,
-          authorization_servers: [provider.issuer],
-          scopes_supported: ["mic:read", "mic:act"],
-          resource_name: "mic-mcp",
-        },
-      ]);
-    }
-    const { issuer } = provider;
-    for (const path of ["/.well-known/oauth-authorization-server", "/.well-known/oauth-authorization-server/mcp"]) {
-      const { status, body } = await read(url, path);
-      expect([status, JSON.parse(body)]).toMatchObject([200, { issuer, token_endpoint: `${issuer}/token` }]);
-    }
-  });
+test("the documents describe each resource and its identity provider, and return the provider's own metadata", async () => {
+  const { url, provider } = await deploy();
+  const ofResource = "/.well-known/oauth-protected-resource";
+  for (const [path, resource] of [
+    [ofResource, "/mcp"],
+    [`${ofResource}/mcp`, "/mcp"],
+    [`${ofResource}/mcp/${TEAM}`, `/mcp/${TEAM}`],
+  ] as const) {
+    const { status, body } = await read(url, path);
+    expect([status, JSON.parse(body)]).toEqual([
+      200,
+      {
+        resource: PUBLIC + resource,
+        authorization_servers: [provider.issuer],
+        scopes_supported: ["mic:read", "mic:act"],
+        resource_name: "mic-mcp",
+      },
+    ]);
+  }
+  const { issuer } = provider;
+  for (const path of ["/.well-known/oauth-authorization-server", "/.well-known/oauth-authorization-server/mcp"]) {
+    const { status, body } = await read(url, path);
+    expect([status, JSON.parse(body)]).toMatchObject([200, { issuer, token_endpoint: `${issuer}/token` }]);
+  }
+});
 
-  test("no other path has a document, and no document depends on which teams exist", async () => {
-    const { url } = await deploy();
-    const UNKNOWN_PATHS = "/ /mcp/ /mcp/Red /mcp/red/more /.well-known/openid-configuration /downloads/x".split(" ");
-    for (const path of UNKNOWN_PATHS) expect((await read(url, path)).status, path).toBe(404);
-    for (const path of [`/mcp/${TEAM}`, "/mcp/nobody"]) expect((await read(url, path)).status, path).toBe(401);
-  });
+test("no other path has a document, and no document depends on which teams exist", async () => {
+  const { url } = await deploy();
+  const UNKNOWN_PATHS = "/ /mcp/ /mcp/Red /mcp/red/more /.well-known/openid-configuration /downloads/x".split(" ");
+  for (const path of UNKNOWN_PATHS) expect((await read(url, path)).status, path).toBe(404);
+  for (const path of [`/mcp/${TEAM}`, "/mcp/nobody"]) expect((await read(url, path)).status, path).toBe(401);
 });
 
 test("every response has the security headers for browsers", async () => {

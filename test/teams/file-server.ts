@@ -31,7 +31,7 @@ const createCandidate = (id: string): CallerClaims => ({
   id,
   issuer: "https://login.example.org",
   subject: id,
-  groups: [],
+  groups: ["of the token"],
 });
 
 /** The caller of a bearer token; the tests' tokens have the form `token of <caller>`. */
@@ -48,13 +48,16 @@ export async function startFileServer({
   const encryption = createEncryption(readSecretKeys(keys));
   const compositions = new Map(Object.entries(teams).map(([team, env]) => [team, composeForTest(env)] as const));
   const recorded: object[] = [];
+  const requestedGroups: (readonly string[])[] = [];
   const logged: string[] = [];
   const write = (facts: object, message: string) => void logged.push(JSON.stringify({ ...facts, message }));
   const log = { debug: write, info: write, warn: write, error: write };
 
   let isDatabaseDown = false;
 
-  async function runtimeOf({ id: caller, issuer, subject }: CallerClaims, team?: string): Promise<Runtime | undefined> {
+  async function runtimeOf(claims: CallerClaims, team?: string): Promise<Runtime | undefined> {
+    const { id: caller, issuer, subject } = claims;
+    requestedGroups.push(claims.groups);
     if (isDatabaseDown) throw new Error("the database cannot be reached");
     const runtime = compositions.get(team ?? "")?.runtime;
     if (!runtime) return undefined;
@@ -101,6 +104,8 @@ export async function startFileServer({
     encryption,
     /** The audit rows of the downloads that have ended. */
     recorded,
+    /** The groups for which a caller's runtime was requested, in order. */
+    requestedGroups,
     /** All lines of the log. */
     logged,
     /** Removes a team, as `teams remove` does. */

@@ -3,7 +3,6 @@ import { expect, test } from "vitest";
 import type { Caller } from "../../src/teams/caller.ts";
 import { emulatorForTest } from "../support/emulator.ts";
 import {
-  addTeam,
   BLUE,
   connectCaller,
   createCaller,
@@ -29,6 +28,8 @@ describeWithPostgres("membership", (postgres) => {
       place,
       emulator,
       runtimeOf: instance.runtimeOf,
+      /** Whether a download link of this caller in this team opens now. */
+      opensLink: async (caller: Caller, team: string) => (await instance.runtimeForLink(caller, team)) !== undefined,
       workspaces: emulator.clients.map(({ workspaceId }) => workspaceId),
       teams: () => openTeams(place.url),
       clientOf: (caller: Caller) => connectCaller(instance, caller),
@@ -109,15 +110,6 @@ describeWithPostgres("membership", (postgres) => {
     expect((await client.callTool("list_jobs", { workspaceId: own })).isError).toBe(false);
   });
 
-  test("a second team with the same client or the same name is refused", async () => {
-    const { place } = await setUp(2, [RED]);
-    for (const team of [
-      { name: "crimson", client: 0 },
-      { name: "red", client: 1 },
-    ])
-      await expect(addTeam(place, team)).rejects.toThrow("the team red is there already");
-  });
-
   test("a caller keeps the runtime until the team changes, and is in no team after losing the membership", async () => {
     const bob = { issuer: ISSUER, subject: "bob" };
     const { runtimeOf, resolveWorkspace, teams } = await setUp(1, [{ ...RED, members: [bob] }]);
@@ -138,6 +130,27 @@ describeWithPostgres("membership", (postgres) => {
       .poll(async () => (await client.callTool("list_jobs")).error, { timeout: 5_000 })
       .toMatchObject({ kind: "forbidden", message: expect.stringContaining('Team "red" was removed') });
     expect(await resolveWorkspace(ANN)).toMatch("not a member of");
+  });
+
+  test("a download link opens as long as its holder is a member of its own team, by the list or by the team's claim", async () => {
+    const bob = { issuer: ISSUER, subject: "bob" };
+    const { opensLink, teams: openTable } = await setUp(2, [{ ...RED, members: [bob] }, BLUE]);
+    const teams = await openTable();
+    const expectOpen = async (isOpen: boolean, caller: Caller) => expect(await opensLink(caller, "red")).toBe(isOpen);
+    await expectOpen(true, BOB);
+    await expectOpen(true, ANN);
+    await expectOpen(false, createCaller("ann"));
+    await teams.removeMember("red", bob);
+    await expectOpen(false, BOB);
+    // Membership in another team does not count.
+    await teams.addMembers("blue", [bob]);
+    await teams.setClaim("red", "another-group");
+    await expectOpen(false, ANN);
+    await expectOpen(false, BOB);
+    await teams.addMembers("red", [bob]);
+    await expectOpen(true, BOB);
+    await teams.remove("red");
+    await expectOpen(false, BOB);
   });
 
   test("at most MIC_TEAM_CACHE_SIZE teams are cached; the others are opened again when they are called", async () => {

@@ -3,15 +3,15 @@ import { execFileSync } from "node:child_process";
 import { writeFileSync } from "node:fs";
 import { join, resolve } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
-import { describe, expect, test } from "vitest";
+import { expect, test } from "vitest";
 import { stringify } from "yaml";
 import { connectHttp } from "../support/mcp.ts";
 import { queryPostgres } from "../support/postgres.ts";
-import { isInstalled } from "../support/process.ts";
+import { missingProgram } from "../support/process.ts";
 import { folderForTest } from "../support/temporary-folder.ts";
+import { describeUnless } from "../support/unless.ts";
 import { describeWithDeployment } from "./services.ts";
 
-const missing = isInstalled("promtool") ? undefined : "promtool is not installed";
 const ALERTS = resolve("deploy/prometheus/alerts.yaml");
 
 type Scrape = ReadonlyMap<string, string>;
@@ -49,7 +49,7 @@ const OPTIONS = {
   },
 };
 
-describe.skipIf(missing !== undefined)(`monitoring${missing === undefined ? "" : ` (skipped: ${missing})`}`, () => {
+describeUnless(missingProgram("promtool"), "monitoring", () => {
   describeWithDeployment("of a deployment", OPTIONS, (deployment) => {
     function setUp() {
       const { url, teams, issueToken, provider, emulator, databaseUrl, fleet } = deployment();

@@ -1,12 +1,12 @@
 // Runs `serve --teams` as programs behind a balancer: teams change while it serves, and it does not start with missing or weak
 // settings.
-import { describe, expect, test } from "vitest";
+import { expect, test } from "vitest";
 import { createModernClient, resultOf } from "../mcp/http/raw-client.ts";
 import { runInProcess as run } from "../support/command.ts";
 import { type ClientRevision, clientRevisions, connectHttp } from "../support/mcp.ts";
 import { describeWithDeployment } from "./services.ts";
 
-const OPTIONS = { instances: 2, teams: 2, env: { MIC_DRAIN_DELAY_SECONDS: "300" } };
+const OPTIONS = { instances: 2, teams: 2, env: { MIC_DRAIN_DELAY_SECONDS: "300", MIC_DOWNLOAD_LINKS: "bearer" } };
 
 describeWithDeployment("serve --teams", OPTIONS, (deployment) => {
   test.each<ClientRevision>(clientRevisions)(
@@ -25,19 +25,6 @@ describeWithDeployment("serve --teams", OPTIONS, (deployment) => {
     },
   );
 
-  test("a user who joins a team while instances serve is a member with the next call, and one who leaves is not", async () => {
-    const { url, teams, issueToken, runCommand } = deployment();
-    const [team] = teams;
-    if (!team) throw new Error("there is a team");
-    const client = await connectHttp("v2-modern", url, { token: await issueToken("bob", []) });
-    expect((await client.callTool("list_jobs")).error).toMatchObject({ kind: "forbidden" });
-    await runCommand(["teams", "add", team.name, "--member", "bob"]);
-    await expect.poll(async () => (await client.callTool("list_jobs")).isError).toBe(false);
-    await runCommand(["teams", "remove", team.name, "--member", "bob"]);
-    await expect.poll(async () => (await client.callTool("list_jobs")).isError).toBe(true);
-    await client.close();
-  });
-
   test("a user who leaves a team loses their open stream, and their next call is forbidden", async () => {
     const { url, teams, issueToken, runCommand } = deployment();
     const [team] = teams;
@@ -51,6 +38,19 @@ describeWithDeployment("serve --teams", OPTIONS, (deployment) => {
     expect((await listening.answer).status).toBe(200);
     const { messages } = await client.call(2, "list_jobs", {}).answer;
     expect(JSON.stringify(messages)).toContain('"kind":"forbidden"');
+  });
+
+  test("a download link with MIC_DOWNLOAD_LINKS=bearer needs a token of its caller that has the team's group", async () => {
+    const { url, teams, issueToken } = deployment();
+    const [team] = teams;
+    if (!team) throw new Error("there is a team");
+    const bearer = async (members: typeof teams) => ({ authorization: `Bearer ${await issueToken("ann", members)}` });
+    const [withGroup, withoutGroup] = [await bearer([team]), await bearer([])];
+    const client = createModernClient(url, {}, withGroup);
+    const result = await resultOf(client.call(1, "download_asset", { assetId: team.client.assetIds[0] }), 1);
+    const statusOf = async (headers: Readonly<Record<string, string>>) =>
+      (await fetch(Object(result).structuredContent.url, { headers })).status;
+    expect([await statusOf({}), await statusOf(withoutGroup), await statusOf(withGroup)]).toEqual([401, 404, 200]);
   });
 
   test("an instance after SIGTERM reports that it is not ready, still serves, and exits at a second signal", async () => {
@@ -71,20 +71,18 @@ describeWithDeployment("serve --teams", OPTIONS, (deployment) => {
   });
 });
 
-describe("serve --teams", () => {
-  test("serve --teams does not start if settings are missing, and lists all of them with the fix", async () => {
-    const { code, stdout, stderr } = await run(["serve", "--teams"], { env: { MIC_WORKSPACE_ID: "w1" } });
-    expect({ code, stdout }).toEqual({ code: 2, stdout: "" });
-    for (const name of ["MIC_PUBLIC_URL", "MIC_AUTH_ISSUER", "MIC_DATABASE_URL", "MIC_SECRET_KEYS_FILE"])
-      expect(stderr).toContain(`${name} is missing: `);
-    expect(stderr).toContain(
-      "MIC_WORKSPACE_ID cannot be used with a deployment for teams: each team has its own (mic-mcp teams add)",
-    );
-  });
+test("serve --teams does not start if settings are missing, and lists all of them with the fix", async () => {
+  const { code, stdout, stderr } = await run(["serve", "--teams"], { env: { MIC_WORKSPACE_ID: "w1" } });
+  expect({ code, stdout }).toEqual({ code: 2, stdout: "" });
+  for (const name of ["MIC_PUBLIC_URL", "MIC_AUTH_ISSUER", "MIC_DATABASE_URL", "MIC_SECRET_KEYS_FILE"])
+    expect(stderr).toContain(`${name} is missing: `);
+  expect(stderr).toContain(
+    "MIC_WORKSPACE_ID cannot be used with a deployment for teams: each team has its own (mic-mcp teams add)",
+  );
+});
 
-  test("serve --teams --http is refused", async () => {
-    const { code, stderr } = await run(["serve", "--teams", "--http"]);
-    expect(code).toBe(2);
-    expect(stderr).toContain("cannot be combined");
-  });
+test("serve --teams --http is refused", async () => {
+  const { code, stderr } = await run(["serve", "--teams", "--http"]);
+  expect(code).toBe(2);
+  expect(stderr).toContain("cannot be combined");
 });

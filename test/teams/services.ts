@@ -1,8 +1,9 @@
 // Provides PostgreSQL or a deployment for all tests of a block, or skips them with the reason if its programs are missing.
-import { afterAll, test as base, describe, onTestFinished } from "vitest";
+import { afterAll, test as base, onTestFinished } from "vitest";
 import { openPostgres } from "../../src/actions/store/postgres.ts";
 import { type Deployment, type DeploymentOptions, deploymentMissing, startDeployment } from "../support/deployment.ts";
 import { type PostgresServer, postgresMissing, startPostgres } from "../support/postgres.ts";
+import { describeUnless } from "../support/unless.ts";
 
 /** A start takes almost a second of CPU time, so all files of a worker share one server, and each test creates a database. */
 const test = base.extend(
@@ -34,8 +35,7 @@ function describeWith<T>(
   { missing, start, stop }: ServiceOptions<T>,
   tests: (service: () => T) => void,
 ): void {
-  const skipped = missing === undefined ? "" : ` (skipped: ${missing})`;
-  describe.skipIf(missing !== undefined)(`${title}${skipped}`, () => {
+  describeUnless(missing, title, () => {
     let service: T | undefined;
     test.beforeAll(async ({ postgres }) => {
       service = await start(postgres);

@@ -1,7 +1,7 @@
 // Tests the settings of a deployment: all errors are reported together, each with its fix and without its value.
 import { writeFileSync } from "node:fs";
 import { join } from "node:path";
-import { describe, expect, test } from "vitest";
+import { expect, test } from "vitest";
 import { readStoreSettings, readTeamsSettings } from "../../src/teams/settings.ts";
 import { folderForTest } from "../support/temporary-folder.ts";
 
@@ -24,175 +24,167 @@ function readErrors(environment: Readonly<Record<string, string>>, host?: string
   return [];
 }
 
-describe("valid settings", () => {
-  test("four variables are enough, and the other settings have defaults", () => {
-    expect(readTeamsSettings(REQUIRED)).toMatchObject({
-      publicOrigin: "https://mic.example.org",
-      signIn: {
-        issuer: "https://login.example.org/",
-        audience: "https://mic.example.org/mcp",
-        tokens: "jwt",
-        teamClaim: "groups",
-        scopes: { read: "mic:read", act: "mic:act" },
-      },
-      database: { urls: [REQUIRED.MIC_DATABASE_URL], pool: 16, durability: "synchronous", migrate: true },
-      secretKeys: { first: "first" },
-      isTrustedProxy: undefined,
-      allowedOrigins: [],
-      callerRate: 120,
-      callerCalls: 8,
-      maxCachedTeams: 500,
-      auditDays: 90,
-      drainDelaySeconds: 5,
-      inlineBytes: 32_768,
-      downloadSeconds: 600,
-      downloadLinks: "ticket",
-      config: { keychain: "off", geographyRate: 28 },
-    });
-  });
-
-  test("scopes for the sign-in are separated by spaces, and info is the default log level", () => {
-    const settings = readTeamsSettings({ ...REQUIRED, MIC_AUTH_SIGN_IN_SCOPES: "openid mic:read mic:act" });
-    expect(settings.signIn.signInScopes).toEqual(["openid", "mic:read", "mic:act"]);
-    expect(settings.config.logLevel).toBe("info");
-    expect(readTeamsSettings({ ...REQUIRED, MIC_LOG_LEVEL: "error" }).config.logLevel).toBe("error");
-    expect(readErrors({ ...REQUIRED, MIC_AUTH_SIGN_IN_SCOPES: "openid,  mic:read" })).toEqual([
-      expect.stringMatching(/^MIC_AUTH_SIGN_IN_SCOPES .*separated by single spaces/),
-    ]);
-  });
-
-  test("a load balancer on this machine that is not trusted is reported at startup", () => {
-    const warningsFor = (proxy?: string) =>
-      readTeamsSettings({ ...REQUIRED, ...(proxy && { MIC_TRUST_PROXY: proxy }) }, "127.0.0.1").config.warnings;
-    for (const proxy of [undefined, "10.0.0.10"])
-      expect(warningsFor(proxy)).toEqual([expect.stringContaining("MIC_TRUST_PROXY does not contain 127.0.0.1")]);
-    expect(warningsFor("127.0.0.1")).toEqual([]);
-  });
-
-  test("maintenance commands need no identity provider", () => {
-    const { MIC_DATABASE_URL, MIC_SECRET_KEYS } = REQUIRED;
-    expect(readStoreSettings({ MIC_DATABASE_URL, MIC_SECRET_KEYS })).toMatchObject({ secretKeys: { first: "first" } });
-  });
-
-  test("keys can come from a file", async () => {
-    const folder = await folderForTest();
-    writeFileSync(join(folder, "keys"), `# of this year\nsecond ${KEY}\n`);
-    const { MIC_SECRET_KEYS: _, ...rest } = REQUIRED;
-    const { secretKeys } = readTeamsSettings({ ...rest, MIC_SECRET_KEYS_FILE: join(folder, "keys") });
-    expect(secretKeys.first).toBe("second");
-  });
-
-  test("every secret is given to the redactor, in each encoding", () => {
-    const { secrets } = readTeamsSettings({
-      ...REQUIRED,
-      MIC_AUTH_TOKENS: "introspection",
-      MIC_AUTH_CLIENT_ID: "mic-mcp",
-      MIC_AUTH_CLIENT_SECRET: "of the deployment",
-    });
-    expect(secrets).toEqual(expect.arrayContaining(["pass%2Fword", "pass/word", KEY, "of the deployment"]));
-  });
-
-  test("MIC_TRUST_PROXY accepts addresses and ranges of a load balancer", () => {
-    const { isTrustedProxy } = readTeamsSettings(
-      { ...REQUIRED, MIC_TRUST_PROXY: "10.1.0.0/16, fd00::/8,192.0.2.7" },
-      "0.0.0.0",
-    );
-    const isTrusted = (address: string) => isTrustedProxy?.(address);
-    expect(["10.1.255.1", "fd12::1", "192.0.2.7"].map(isTrusted)).toEqual([true, true, true]);
-    expect(["10.2.0.1", "fe80::1", "192.0.2.8"].map(isTrusted)).toEqual([false, false, false]);
+test("four variables are enough, and the other settings have defaults", () => {
+  expect(readTeamsSettings(REQUIRED)).toMatchObject({
+    publicOrigin: "https://mic.example.org",
+    signIn: {
+      issuer: "https://login.example.org/",
+      audience: "https://mic.example.org/mcp",
+      tokens: "jwt",
+      teamClaim: "groups",
+      scopes: { read: "mic:read", act: "mic:act" },
+    },
+    database: { urls: [REQUIRED.MIC_DATABASE_URL], pool: 16, durability: "synchronous", migrate: true },
+    secretKeys: { first: "first" },
+    isTrustedProxy: undefined,
+    allowedOrigins: [],
+    callerRate: 120,
+    callerCalls: 8,
+    maxCachedTeams: 500,
+    auditDays: 90,
+    drainDelaySeconds: 5,
+    inlineBytes: 32_768,
+    downloadSeconds: 600,
+    downloadLinks: "ticket",
+    config: { keychain: "off", geographyRate: 28 },
   });
 });
 
-describe("invalid settings", () => {
-  test("without any setting the error lists all that are missing, each with its meaning", () => {
-    const errors = readErrors({});
-    expect(errors.map((line) => line.split(" ")[0])).toEqual([
-      "MIC_PUBLIC_URL",
-      "MIC_AUTH_ISSUER",
-      "MIC_DATABASE_URL",
-      "MIC_SECRET_KEYS_FILE",
-    ]);
-    for (const line of errors) expect(line).toMatch(/ is missing: .+\.$/);
-  });
+test("scopes for the sign-in are separated by spaces, and info is the default log level", () => {
+  const settings = readTeamsSettings({ ...REQUIRED, MIC_AUTH_SIGN_IN_SCOPES: "openid mic:read mic:act" });
+  expect(settings.signIn.signInScopes).toEqual(["openid", "mic:read", "mic:act"]);
+  expect(settings.config.logLevel).toBe("info");
+  expect(readTeamsSettings({ ...REQUIRED, MIC_LOG_LEVEL: "error" }).config.logLevel).toBe("error");
+  expect(readErrors({ ...REQUIRED, MIC_AUTH_SIGN_IN_SCOPES: "openid,  mic:read" })).toEqual([
+    expect.stringMatching(/^MIC_AUTH_SIGN_IN_SCOPES .*separated by single spaces/),
+  ]);
+});
 
-  test.each([
-    ["MIC_PUBLIC_URL", "http://mic.example.org"],
-    ["MIC_PUBLIC_URL", "https://mic.example.org/somewhere"],
-    ["MIC_PUBLIC_URL", "https://user@mic.example.org"],
-    ["MIC_AUTH_ISSUER", "http://login.example.org"],
-    ["MIC_AUTH_ISSUER", "login.example.org"],
-    ["MIC_AUTH_TOKENS", "opaque"],
-    ["MIC_AUTH_SCOPE_READ", "mic read"],
-    ["MIC_DATABASE_URL", "mysql://db"],
-    ["MIC_DATABASE_URL", "postgres://a/mic,nothing"],
-    ["MIC_TRUST_PROXY", "balancer.example.org"],
-    ["MIC_TRUST_PROXY", "10.0.0.0/33"],
-    ["MIC_TRUST_PROXY", "0.0.0.0/0"],
-    ["MIC_TRUST_PROXY", "10.0.0.0/255.0.0.0"],
-    ["MIC_TRUST_PROXY", "loopback"],
-    ["MIC_TRUST_PROXY", "10.0.0.0/"],
-    ["MIC_ALLOWED_ORIGINS", "https://app.example.org/"],
-    ["MIC_ALLOWED_ORIGINS", "*"],
-    ["MIC_CALLER_RATE", "7777777"],
-    ["MIC_DRAIN_DELAY_SECONDS", "-1"],
-    ["MIC_RESTORED_AT", "2026-07-28T09:30:00Z/2026-07-28T01:00:00Z"],
-    ["MIC_RESTORED_AT", "yesterday/today"],
-    ["MIC_GEOGRAPHY_RATE", "many"],
-  ])("%s=%s is refused without quoting the value", (name, value) => {
-    const errors = readErrors({ ...REQUIRED, [name]: value });
-    expect(errors).toEqual([expect.stringMatching(new RegExp(`^${name} must be .+\\.$`))]);
-    expect(errors.join()).not.toContain(value);
-  });
+test("a load balancer on this machine that is not trusted is reported at startup", () => {
+  const warningsFor = (proxy?: string) =>
+    readTeamsSettings({ ...REQUIRED, ...(proxy && { MIC_TRUST_PROXY: proxy }) }, "127.0.0.1").config.warnings;
+  for (const proxy of [undefined, "10.0.0.10"])
+    expect(warningsFor(proxy)).toEqual([expect.stringContaining("MIC_TRUST_PROXY does not contain 127.0.0.1")]);
+  expect(warningsFor("127.0.0.1")).toEqual([]);
+});
 
-  test("several invalid settings are all reported", () => {
-    const errors = readErrors({ ...REQUIRED, MIC_PUBLIC_URL: "x", MIC_CALLER_RATE: "x", MIC_GEOGRAPHY_RATE: "x" });
-    expect(errors.map((line) => line.split(" ")[0])).toEqual([
-      "MIC_PUBLIC_URL",
-      "MIC_CALLER_RATE",
-      "MIC_GEOGRAPHY_RATE",
-    ]);
-  });
+test("maintenance commands need no identity provider", () => {
+  const { MIC_DATABASE_URL, MIC_SECRET_KEYS } = REQUIRED;
+  expect(readStoreSettings({ MIC_DATABASE_URL, MIC_SECRET_KEYS })).toMatchObject({ secretKeys: { first: "first" } });
+});
 
-  test.each([
-    ["MIC_CLIENT_ID", /mic-mcp teams add/],
-    ["MIC_CLIENT_SECRET", /mic-mcp teams add/],
-    ["MIC_WORKSPACE_ID", /mic-mcp teams add/],
-    ["MIC_DOWNLOAD_DIR", /MIC_DOWNLOAD_SECONDS/],
-    ["MIC_STATE_DIR", /MIC_DATABASE_URL/],
-    ["MIC_JOURNAL_URL", /MIC_DATABASE_URL/],
-    ["MIC_EMULATOR", /mic-mcp emulator/],
-  ])("%s is refused because it is for a single-user server, with the name of its replacement", (name, replacement) => {
-    expect(readErrors({ ...REQUIRED, [name]: "1" })).toEqual([expect.stringMatching(replacement)]);
-  });
+test("keys can come from a file", async () => {
+  const folder = await folderForTest();
+  writeFileSync(join(folder, "keys"), `# of this year\nsecond ${KEY}\n`);
+  const { MIC_SECRET_KEYS: _, ...rest } = REQUIRED;
+  const { secretKeys } = readTeamsSettings({ ...rest, MIC_SECRET_KEYS_FILE: join(folder, "keys") });
+  expect(secretKeys.first).toBe("second");
+});
 
-  test("plain http on another host than this machine needs a balancer that terminates TLS", () => {
-    expect(readErrors(REQUIRED, "0.0.0.0")).toEqual([
-      expect.stringMatching(/^MIC_TRUST_PROXY is missing: .+--host 0\.0\.0\.0/),
-    ]);
-    expect(readErrors({ ...REQUIRED, MIC_TRUST_PROXY: "10.0.0.1" }, "0.0.0.0")).toEqual([]);
-    for (const host of ["127.0.0.1", "::1", "[::1]", "localhost"]) expect(readErrors(REQUIRED, host)).toEqual([]);
+test("every secret is given to the redactor, in each encoding", () => {
+  const { secrets } = readTeamsSettings({
+    ...REQUIRED,
+    MIC_AUTH_TOKENS: "introspection",
+    MIC_AUTH_CLIENT_ID: "mic-mcp",
+    MIC_AUTH_CLIENT_SECRET: "of the deployment",
   });
+  expect(secrets).toEqual(expect.arrayContaining(["pass%2Fword", "pass/word", KEY, "of the deployment"]));
+});
 
-  test("introspection of tokens needs client credentials", () => {
-    expect(readErrors({ ...REQUIRED, MIC_AUTH_TOKENS: "introspection" })).toEqual([
-      expect.stringMatching(/MIC_AUTH_CLIENT_ID and MIC_AUTH_CLIENT_SECRET/),
-    ]);
-  });
+test("MIC_TRUST_PROXY accepts addresses and ranges of a load balancer", () => {
+  const { isTrustedProxy } = readTeamsSettings(
+    { ...REQUIRED, MIC_TRUST_PROXY: "10.1.0.0/16, fd00::/8,192.0.2.7" },
+    "0.0.0.0",
+  );
+  const isTrusted = (address: string) => isTrustedProxy?.(address);
+  expect(["10.1.255.1", "fd12::1", "192.0.2.7"].map(isTrusted)).toEqual([true, true, true]);
+  expect(["10.2.0.1", "fe80::1", "192.0.2.8"].map(isTrusted)).toEqual([false, false, false]);
+});
 
-  test.each([
-    ["a file that is not there", { MIC_SECRET_KEYS_FILE: "/nowhere/keys" }, /cannot be read \(ENOENT\)/],
-    ["a key that is too short", { MIC_SECRET_KEYS: "first c2hvcnQ=" }, /openssl rand -base64 32/],
-    ["both", { MIC_SECRET_KEYS: `first ${KEY}`, MIC_SECRET_KEYS_FILE: "/nowhere/keys" }, /set only one of them/],
-  ])("secret keys are refused with a reason: %s", (_what, keys, reason) => {
-    const { MIC_SECRET_KEYS: _, ...rest } = REQUIRED;
-    const errors = readErrors({ ...rest, ...keys });
-    expect(errors).toEqual([expect.stringMatching(reason)]);
-    expect(errors.join()).not.toContain("c2hvcnQ");
-  });
+test("without any setting the error lists all that are missing, each with its meaning", () => {
+  const errors = readErrors({});
+  expect(errors.map((line) => line.split(" ")[0])).toEqual([
+    "MIC_PUBLIC_URL",
+    "MIC_AUTH_ISSUER",
+    "MIC_DATABASE_URL",
+    "MIC_SECRET_KEYS_FILE",
+  ]);
+  for (const line of errors) expect(line).toMatch(/ is missing: .+\.$/);
+});
 
-  test("MIC_HTTP_TOKEN causes a warning that it has no effect on serve --teams", () => {
-    expect(readTeamsSettings({ ...REQUIRED, MIC_HTTP_TOKEN: "0123456789abcdef" }).config.warnings).toEqual([
-      "MIC_HTTP_TOKEN has no effect with serve --teams.",
-    ]);
-  });
+test.each([
+  ["MIC_PUBLIC_URL", "http://mic.example.org"],
+  ["MIC_PUBLIC_URL", "https://mic.example.org/somewhere"],
+  ["MIC_PUBLIC_URL", "https://user@mic.example.org"],
+  ["MIC_AUTH_ISSUER", "http://login.example.org"],
+  ["MIC_AUTH_ISSUER", "login.example.org"],
+  ["MIC_AUTH_TOKENS", "opaque"],
+  ["MIC_AUTH_SCOPE_READ", "mic read"],
+  ["MIC_DATABASE_URL", "mysql://db"],
+  ["MIC_DATABASE_URL", "postgres://a/mic,nothing"],
+  ["MIC_TRUST_PROXY", "balancer.example.org"],
+  ["MIC_TRUST_PROXY", "10.0.0.0/33"],
+  ["MIC_TRUST_PROXY", "0.0.0.0/0"],
+  ["MIC_TRUST_PROXY", "10.0.0.0/255.0.0.0"],
+  ["MIC_TRUST_PROXY", "loopback"],
+  ["MIC_TRUST_PROXY", "10.0.0.0/"],
+  ["MIC_ALLOWED_ORIGINS", "https://app.example.org/"],
+  ["MIC_ALLOWED_ORIGINS", "*"],
+  ["MIC_CALLER_RATE", "7777777"],
+  ["MIC_DRAIN_DELAY_SECONDS", "-1"],
+  ["MIC_RESTORED_AT", "2026-07-28T09:30:00Z/2026-07-28T01:00:00Z"],
+  ["MIC_RESTORED_AT", "yesterday/today"],
+  ["MIC_GEOGRAPHY_RATE", "many"],
+])("%s=%s is refused without quoting the value", (name, value) => {
+  const errors = readErrors({ ...REQUIRED, [name]: value });
+  expect(errors).toEqual([expect.stringMatching(new RegExp(`^${name} must be .+\\.$`))]);
+  expect(errors.join()).not.toContain(value);
+});
+
+test("several invalid settings are all reported", () => {
+  const errors = readErrors({ ...REQUIRED, MIC_PUBLIC_URL: "x", MIC_CALLER_RATE: "x", MIC_GEOGRAPHY_RATE: "x" });
+  expect(errors.map((line) => line.split(" ")[0])).toEqual(["MIC_PUBLIC_URL", "MIC_CALLER_RATE", "MIC_GEOGRAPHY_RATE"]);
+});
+
+test.each([
+  ["MIC_CLIENT_ID", /mic-mcp teams add/],
+  ["MIC_CLIENT_SECRET", /mic-mcp teams add/],
+  ["MIC_WORKSPACE_ID", /mic-mcp teams add/],
+  ["MIC_DOWNLOAD_DIR", /MIC_DOWNLOAD_SECONDS/],
+  ["MIC_STATE_DIR", /MIC_DATABASE_URL/],
+  ["MIC_JOURNAL_URL", /MIC_DATABASE_URL/],
+  ["MIC_EMULATOR", /mic-mcp emulator/],
+])("%s is refused because it is for a single-user server, with the name of its replacement", (name, replacement) => {
+  expect(readErrors({ ...REQUIRED, [name]: "1" })).toEqual([expect.stringMatching(replacement)]);
+});
+
+test("plain http on another host than this machine needs a balancer that terminates TLS", () => {
+  expect(readErrors(REQUIRED, "0.0.0.0")).toEqual([
+    expect.stringMatching(/^MIC_TRUST_PROXY is missing: .+--host 0\.0\.0\.0/),
+  ]);
+  expect(readErrors({ ...REQUIRED, MIC_TRUST_PROXY: "10.0.0.1" }, "0.0.0.0")).toEqual([]);
+  for (const host of ["127.0.0.1", "::1", "[::1]", "localhost"]) expect(readErrors(REQUIRED, host)).toEqual([]);
+});
+
+test("introspection of tokens needs client credentials", () => {
+  expect(readErrors({ ...REQUIRED, MIC_AUTH_TOKENS: "introspection" })).toEqual([
+    expect.stringMatching(/MIC_AUTH_CLIENT_ID and MIC_AUTH_CLIENT_SECRET/),
+  ]);
+});
+
+test.each([
+  ["a file that is not there", { MIC_SECRET_KEYS_FILE: "/nowhere/keys" }, /cannot be read \(ENOENT\)/],
+  ["a key that is too short", { MIC_SECRET_KEYS: "first c2hvcnQ=" }, /openssl rand -base64 32/],
+  ["both", { MIC_SECRET_KEYS: `first ${KEY}`, MIC_SECRET_KEYS_FILE: "/nowhere/keys" }, /set only one of them/],
+])("secret keys are refused with a reason: %s", (_what, keys, reason) => {
+  const { MIC_SECRET_KEYS: _, ...rest } = REQUIRED;
+  const errors = readErrors({ ...rest, ...keys });
+  expect(errors).toEqual([expect.stringMatching(reason)]);
+  expect(errors.join()).not.toContain("c2hvcnQ");
+});
+
+test("MIC_HTTP_TOKEN causes a warning that it has no effect on serve --teams", () => {
+  expect(readTeamsSettings({ ...REQUIRED, MIC_HTTP_TOKEN: "0123456789abcdef" }).config.warnings).toEqual([
+    "MIC_HTTP_TOKEN has no effect with serve --teams.",
+  ]);
 });

@@ -1,13 +1,12 @@
 // Row 5 in a small size. An instance is stopped during an action for longer than its lease, or disconnected from the database. It
 // resumes after another instance has taken over the action, or with a call that it had not read before. Processes, PostgreSQL and
 // the connections are real.
-
 import { connect, createServer, type Socket } from "node:net";
 import { setTimeout as sleep } from "node:timers/promises";
 import { expect, onTestFinished, test } from "vitest";
 import { stubEnv } from "../api-client/client.ts";
 import { createJob, enveloped, job } from "../contract/samples.ts";
-import { connectLegacyClient, createModernClient, post, resultOf, type Sent } from "../mcp/http/raw-client.ts";
+import { createModernClient, resultOf } from "../mcp/http/raw-client.ts";
 import { listeningUrl } from "../support/free-port.ts";
 import { createLatch } from "../support/latch.ts";
 import { countExecutions, LOAD_OPERATION_ID } from "../support/load.ts";
@@ -15,9 +14,8 @@ import { queryPostgres } from "../support/postgres.ts";
 import { type CallResult, readResult } from "../support/results.ts";
 import { type Server, startServer } from "../support/server.ts";
 import { answer, holdUntil, stubForTest } from "../support/stub.ts";
+import { linuxMissing, testUnless } from "../support/unless.ts";
 import { describeWithDeployment, describeWithPostgres } from "./services.ts";
-
-const isLinux = process.platform === "linux";
 
 /** Starts a proxy to a server until the running test ends; while it is cut, it discards all bytes in both directions. */
 async function startProxy(url: string) {
@@ -106,41 +104,18 @@ describeWithPostgres("a stalled instance", (postgres) => {
 /** In milliseconds: longer than any response takes. */
 const ANSWER_TIMEOUT_MS = 1_000;
 
-/** Two connections of one client: through the balancer, and directly to an instance. */
-async function createClients(revision: "legacy" | "modern", url: string, instanceUrl: string, headers: Headers) {
-  if (revision === "modern")
-    return {
-      balancerClient: createModernClient(url, {}, headers),
-      directClient: createModernClient(instanceUrl, {}, headers),
-    };
-  const balancerClient = await connectLegacyClient(url, {}, headers);
-  return { balancerClient, directClient: { call: callIn(instanceUrl, balancerClient.headers) } };
-}
-type Headers = Readonly<Record<string, string>>;
-
-const callIn =
-  (url: string, headers: Headers) =>
-  (id: number, name: string, args: object): Sent =>
-    post(url, { jsonrpc: "2.0", id, method: "tools/call", params: { name, arguments: args } }, headers);
-
 describeWithDeployment("an instance that has not read a call yet", { instances: 2, teams: 1 }, (deployment) => {
-  test.skipIf(!isLinux).each(["legacy", "modern"] as const)(
-    "an instance that resumes repeats no call that another instance has run meanwhile and the agent has used (%s)",
-    async (revision) => {
+  testUnless(
+    linuxMissing,
+    "an instance that resumes repeats no call that another instance has run meanwhile and the agent has used",
+    async () => {
       const { url, emulator, teams, fleet, issueToken } = deployment();
       const before = await countExecutions(emulator.baseUrl, LOAD_OPERATION_ID);
       const [stoppedInstance] = fleet.instances;
       const fileIds = [...(teams[0]?.client.fileIds ?? [])];
-      const headers = {
-        authorization: `Bearer ${await issueToken(`ann-${revision}`, teams)}`,
-        host: new URL(url).host,
-      };
-      const { balancerClient, directClient } = await createClients(
-        revision,
-        url,
-        `${stoppedInstance?.url}/mcp`,
-        headers,
-      );
+      const headers = { authorization: `Bearer ${await issueToken("ann", teams)}`, host: new URL(url).host };
+      const balancerClient = createModernClient(url, {}, headers);
+      const directClient = createModernClient(`${stoppedInstance?.url}/mcp`, {}, headers);
       let id = 0;
       let callResult = 0;
       let disconnectCount = 0;

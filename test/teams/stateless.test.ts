@@ -1,8 +1,12 @@
-// Tests that a deployment serves revisions before 2026-07-28 statelessly: any instance answers each POST.
-import { describe, expect, test } from "vitest";
+// Tests that a deployment serves revisions before 2026-07-28 statelessly: two instances receive the messages of a client in turn.
+import { expect, onTestFinished, test } from "vitest";
 import { stubEnv } from "../api-client/client.ts";
 import { enveloped, job } from "../contract/samples.ts";
+import { serviceForTest } from "../emulator/service.ts";
+import { FILE, submitJob } from "../emulator/work.ts";
 import { connectLegacyClient, get, initializeMessage, post, send } from "../mcp/http/raw-client.ts";
+import { expectConsistentInstructions } from "../support/instructions.ts";
+import { connectHttp, emulatorEnv, type Reply } from "../support/mcp.ts";
 import { serveStatelessInProcess } from "../support/stateless.ts";
 import { answer, neverAnswer, stubForFile } from "../support/stub.ts";
 
@@ -10,61 +14,59 @@ const stubOf = stubForFile();
 const start = () => serveStatelessInProcess(stubEnv(stubOf()));
 const listTools = { jsonrpc: "2.0", id: 1, method: "tools/list" };
 
-describe("stateless requests", () => {
-  test.each(["2024-11-05", "2025-03-26", "2025-06-18", "2025-11-25"])(
-    "initialize of %s gets that revision, no session id and no subscriptions",
-    async (protocolVersion) => {
-      const message = initializeMessage();
-      const params = { ...message.params, protocolVersion };
-      const { status, headers, messages } = await post(await start(), { ...message, params }).answer;
-      expect([status, headers["mcp-session-id"]]).toEqual([200, undefined]);
-      expect(messages[0]?.result).toMatchObject({ protocolVersion });
-      expect(Object(messages[0]?.result?.["capabilities"]).resources).toEqual({});
-    },
-  );
+test.each(["2024-11-05", "2025-03-26", "2025-06-18", "2025-11-25"])(
+  "initialize of %s gets that revision, no session id and no subscriptions",
+  async (protocolVersion) => {
+    const message = initializeMessage();
+    const params = { ...message.params, protocolVersion };
+    const { status, headers, messages } = await post(await start(), { ...message, params }).answer;
+    expect([status, headers["mcp-session-id"]]).toEqual([200, undefined]);
+    expect(messages[0]?.result).toMatchObject({ protocolVersion });
+    expect(Object(messages[0]?.result?.["capabilities"]).resources).toEqual({});
+  },
+);
 
-  test("a request is answered with any session id or none, initialized or not", async () => {
-    const url = await start();
-    for (const headers of [{}, { "mcp-session-id": "of-another-server" }]) {
-      const { status, messages } = await post(url, listTools, headers).answer;
-      expect(status).toBe(200);
-      expect(messages[0]?.result?.["tools"]).toBeInstanceOf(Array);
-    }
-  });
+test("a request is answered with any session id or none, initialized or not", async () => {
+  const url = await start();
+  for (const headers of [{}, { "mcp-session-id": "of-another-server" }]) {
+    const { status, messages } = await post(url, listTools, headers).answer;
+    expect(status).toBe(200);
+    expect(messages[0]?.result?.["tools"]).toBeInstanceOf(Array);
+  }
+});
 
-  test("a request for a stream or for the end of a session gets 405 with POST in Allow", async () => {
-    const url = await start();
-    for (const sent of [get(url), send(url, { method: "DELETE" })]) {
-      const { status, headers } = await sent.answer;
-      expect([status, headers.allow]).toEqual([405, "POST"]);
-    }
-  });
+test("a request for a stream or for the end of a session gets 405 with POST in Allow", async () => {
+  const url = await start();
+  for (const sent of [get(url), send(url, { method: "DELETE" })]) {
+    const { status, headers } = await sent.answer;
+    expect([status, headers.allow]).toEqual([405, "POST"]);
+  }
+});
 
-  test("a subscription request gets the error method not found", async () => {
-    const client = await connectLegacyClient(await start());
-    const { messages } = await client.request(1, "resources/subscribe", { uri: "mic://jobs/job-1" }).answer;
-    expect(messages[0]?.error?.code).toBe(-32601);
-  });
+test("a subscription request gets the error method not found", async () => {
+  const client = await connectLegacyClient(await start());
+  const { messages } = await client.request(1, "resources/subscribe", { uri: "mic://jobs/job-1" }).answer;
+  expect(messages[0]?.error?.code).toBe(-32601);
+});
 
-  test("a request with an unknown revision, or with a body that is not a message, gets 400", async () => {
-    const url = await start();
-    expect((await post(url, listTools, { "mcp-protocol-version": "1999-01-01" }).answer).status).toBe(400);
-    expect((await post(url, { method: 5 }).answer).status).toBe(400);
-  });
+test("a request with an unknown revision, or with a body that is not a message, gets 400", async () => {
+  const url = await start();
+  expect((await post(url, listTools, { "mcp-protocol-version": "1999-01-01" }).answer).status).toBe(400);
+  expect((await post(url, { method: 5 }).answer).status).toBe(400);
+});
 
-  test("a result has resource links only in a revision that supports them", async () => {
-    const url = await start();
-    stubOf().respond(() => answer(200, enveloped(job)));
-    const call = { ...listTools, method: "tools/call", params: { name: "get_job", arguments: { jobId: "job-1" } } };
-    const eventTypes = async (headers: Readonly<Record<string, string>>) => {
-      const { messages } = await post(url, call, headers).answer;
-      const content = messages[0]?.result?.["content"];
-      return Array.isArray(content) ? content.map(({ type }) => type) : [];
-    };
-    expect(await eventTypes({ "mcp-protocol-version": "2025-06-18" })).toContain("resource_link");
-    expect(await eventTypes({ "mcp-protocol-version": "2025-03-26" })).toEqual(["text"]);
-    expect(await eventTypes({})).toEqual(["text"]);
-  });
+test("a result has resource links only in a revision that supports them", async () => {
+  const url = await start();
+  stubOf().respond(() => answer(200, enveloped(job)));
+  const call = { ...listTools, method: "tools/call", params: { name: "get_job", arguments: { jobId: "job-1" } } };
+  const eventTypes = async (headers: Readonly<Record<string, string>>) => {
+    const { messages } = await post(url, call, headers).answer;
+    const content = messages[0]?.result?.["content"];
+    return Array.isArray(content) ? content.map(({ type }) => type) : [];
+  };
+  expect(await eventTypes({ "mcp-protocol-version": "2025-06-18" })).toContain("resource_link");
+  expect(await eventTypes({ "mcp-protocol-version": "2025-03-26" })).toEqual(["text"]);
+  expect(await eventTypes({})).toEqual(["text"]);
 });
 
 test("notifications and responses get 202", async () => {
@@ -86,3 +88,32 @@ test("closing the connection cancels a call, and a cancellation notification doe
   await call.cut();
   expect(await stubOf().requests[0]?.closed).toBe(false);
 });
+
+test.each(["v1-client", "v2-legacy"] as const)(
+  "a client %s gets results, errors and progress without a session, and is not asked for confirmation",
+  async (revision) => {
+    const service = await serviceForTest();
+    const url = await serveStatelessInProcess({ ...emulatorEnv(service.emulator), MIC_GEOGRAPHY_RATE: "600" });
+    const questions: string[] = [];
+    const onElicitation = (question: string): Reply => {
+      questions.push(question);
+      return { action: "decline" };
+    };
+    const client = await connectHttp(revision, url, { onElicitation });
+    onTestFinished(() => client.close());
+    expect(client.sessionId()).toBeUndefined();
+    await expectConsistentInstructions(client, "a deployment");
+    expect(await client.getPrompt("diagnose_job", { jobId: "job-1" })).toContain("job-1");
+    const unknown = client.readResource("mic://jobs/no-such-job");
+    await expect(unknown).rejects.toMatchObject({ code: revision === "v1-client" ? -32002 : -32602 });
+    const { id: waiting } = await submitJob(service, FILE.succeeds);
+    const onprogress = () => service.clock.advance(10_000);
+    const ended = await client.callTool("get_job", { jobId: waiting, waitSeconds: 20 }, { onprogress });
+    expect(ended.structured).toMatchObject({ data: { id: waiting, state: "SUCCEEDED" } });
+    const { id: jobId } = await submitJob(service, FILE.succeeds);
+    const canceled = await client.callTool("cancel_job", { jobId, reason: "not needed", waitSeconds: 0 });
+    expect(canceled.isError, canceled.text).toBe(false);
+    expect(questions).toEqual([]);
+    expect(await service.countEffects("cancelMicJob")).toBe(1);
+  },
+);

@@ -1,11 +1,7 @@
 // Starts the built server with telemetry, and sends raw requests with trace context, over stdio and HTTP.
-import {
-  CLIENT_CAPABILITIES_META_KEY,
-  CLIENT_INFO_META_KEY,
-  PROTOCOL_VERSION_META_KEY,
-} from "@modelcontextprotocol/server";
 import { connectLegacyClient, createModernClient, post } from "../mcp/http/raw-client.ts";
 import { startHttp } from "../mcp/http/server.ts";
+import { modernEnvelope } from "../mcp/modern-envelope.ts";
 import { type Exit, initialize, type Program, start } from "../mcp/stdio/child.ts";
 
 export const CLIENT_MODES = ["stdio, older", "stdio, modern", "HTTP, older", "HTTP, modern"] as const;
@@ -31,29 +27,21 @@ export interface TelemetryClient {
 
 type Send = (id: number, method: string, params: Params, headers: Extra["headers"]) => Promise<string>;
 
-const envelope = {
-  [PROTOCOL_VERSION_META_KEY]: "2026-07-28",
-  [CLIENT_INFO_META_KEY]: { name: "raw", version: "1" },
-  [CLIENT_CAPABILITIES_META_KEY]: {},
-};
-
 async function startProgram(
   mode: ClientMode,
   env: Readonly<Record<string, string>>,
 ): Promise<{ program: Program; send: Send }> {
   const { MIC_HTTP_TOKEN: token } = env;
   const entry = token === undefined ? {} : { authorization: `Bearer ${token}` };
-  if (mode === "HTTP, older") {
+  if (mode.startsWith("HTTP")) {
     const program = await startHttp({ env });
-    const session = (await connectLegacyClient(program.url, {}, entry)).headers;
-    const send: Send = async (id, method, params, headers) =>
-      (await post(program.url, { jsonrpc: "2.0", id, method, params }, { ...session, ...headers }).answer).body;
-    return { program, send };
-  }
-  if (mode === "HTTP, modern") {
-    const program = await startHttp({ env });
-    const send: Send = async (id, method, params, headers) =>
-      (await createModernClient(program.url, {}, { ...entry, ...headers }).request(id, method, params).answer).body;
+    const session = mode === "HTTP, older" && (await connectLegacyClient(program.url, {}, entry)).headers;
+    const send: Send = async (id, method, params, headers) => {
+      const sent = session
+        ? post(program.url, { jsonrpc: "2.0", id, method, params }, { ...session, ...headers })
+        : createModernClient(program.url, {}, { ...entry, ...headers }).request(id, method, params);
+      return (await sent.answer).body;
+    };
     return { program, send };
   }
   const program = start(["serve"], { env });
@@ -70,7 +58,7 @@ export async function connectClient(mode: ClientMode, env: Readonly<Record<strin
   const { program, send } = await startProgram(mode, env);
   let lastId = 100;
   const request: TelemetryClient["request"] = (method, params, { meta = {}, headers } = {}) => {
-    const all = mode === "stdio, modern" ? { ...envelope, ...meta } : meta;
+    const all = mode === "stdio, modern" ? { ...modernEnvelope(), ...meta } : meta;
     const withMeta = Object.keys(all).length > 0 ? { ...params, _meta: all } : params;
     return send(++lastId, method, withMeta, headers);
   };

@@ -4,6 +4,7 @@ import { BasicTracerProvider, InMemorySpanExporter, SimpleSpanProcessor } from "
 import { expect, onTestFinished, test, vi } from "vitest";
 import { createTelemetry, readTelemetrySettings } from "../../src/telemetry/otel.ts";
 import type { Operation, Telemetry, TelemetryIdentity } from "../../src/telemetry/port.ts";
+import { createLatch } from "../support/latch.ts";
 import { type Receiver, receiverForTest } from "./receiver.ts";
 
 const operation: Operation = {
@@ -29,6 +30,10 @@ const createReceiver = async (): Promise<{ receiver: Receiver; telemetry: Teleme
   return { receiver, telemetry: createTestTelemetry(receiver.env) };
 };
 
+/** Traces one call of a tool that does this work. */
+const traceCall = (telemetry: Telemetry, work: () => Promise<unknown> = async () => undefined) =>
+  telemetry.traceOperation(operation, work, () => undefined);
+
 const recordExchange = (telemetry: Telemetry) =>
   telemetry.traceUpstreamRequest(
     { method: "GET", template: "/v1/x", origin: "https://service.example", resends: 0 },
@@ -36,38 +41,10 @@ const recordExchange = (telemetry: Telemetry) =>
     () => "connection",
   );
 
-test("spans and log lines have caller, team and client, and metrics have only the team", async () => {
-  const { receiver, telemetry } = await createReceiver();
-  const teamTelemetry = telemetry.forIdentity({ team: "red", caller: "c-1", client: "app-1" });
-  await teamTelemetry.traceOperation(
-    operation,
-    async () => {
-      // The shared telemetry does not have the caller's identity; the active request does.
-      await recordExchange(telemetry);
-      telemetry.log("info", {}, "tool call");
-    },
-    () => undefined,
-  );
-  await telemetry.close();
-  const callerAttributes = { "mic.team": "red", "mic.caller": "c-1", "mic.client": "app-1" };
-  expect(receiver.spans().map(({ name }) => name)).toEqual(["GET /v1/x", "tools/call get_job"]);
-  for (const { attributes } of [...receiver.spans(), ...receiver.logs()])
-    expect(attributes).toMatchObject(callerAttributes);
-  expect(receiver.points()).toContainEqual({ name: "mic.team.calls", attributes: { "mic.team": "red" }, value: 1 });
-  for (const { attributes } of receiver.points()) {
-    expect(Object.keys(attributes)).not.toEqual(expect.arrayContaining(["mic.caller"]));
-    expect(Object.keys(attributes)).not.toEqual(expect.arrayContaining(["mic.client"]));
-  }
-});
-
 test("the client of an operation is on the spans of that operation only", async () => {
   const { receiver, telemetry } = await createReceiver();
   const recordOperation = (identity: TelemetryIdentity) =>
-    telemetry.forIdentity(identity).traceOperation(
-      operation,
-      () => recordExchange(telemetry),
-      () => undefined,
-    );
+    traceCall(telemetry.forIdentity(identity), () => recordExchange(telemetry));
   await recordOperation({ caller: "c-1", client: "app-1" });
   await recordOperation({ caller: "c-1" });
   await telemetry.close();
@@ -81,12 +58,7 @@ test("the client of an operation is on the spans of that operation only", async 
 
 test("a hundred teams have separate series, and all others share one", async () => {
   const { receiver, telemetry } = await createReceiver();
-  for (let team = 0; team < 130; team++)
-    await telemetry.forIdentity({ team: `team-${team}` }).traceOperation(
-      operation,
-      async () => undefined,
-      () => undefined,
-    );
+  for (let team = 0; team < 130; team++) await traceCall(telemetry.forIdentity({ team: `team-${team}` }));
   await telemetry.close();
   const series = receiver.points().filter(({ name }) => name === "mic.team.calls");
   expect(series).toHaveLength(101);
@@ -96,19 +68,12 @@ test("a hundred teams have separate series, and all others share one", async () 
 
 test("work that outlives its request has a separate trace with a link to the request", async () => {
   const { receiver, telemetry } = await createReceiver();
-  let resolveReleased: (() => void) | undefined;
-  const released = new Promise<void>((resolve) => {
-    resolveReleased = resolve;
-  });
+  const { released, release } = createLatch();
   let after: Promise<unknown> | undefined;
-  await telemetry.traceOperation(
-    operation,
-    async () => {
-      after = released.then(() => recordExchange(telemetry));
-    },
-    () => undefined,
-  );
-  resolveReleased?.();
+  await traceCall(telemetry, async () => {
+    after = released.then(() => recordExchange(telemetry));
+  });
+  release();
   await after;
   await telemetry.close();
   const [request, later] = receiver.spans();
@@ -135,11 +100,7 @@ test("an SDK that was loaded before gets the spans, and no other SDK is started"
     context.disable();
   });
   const telemetry = createTestTelemetry(receiver.env);
-  await telemetry.traceOperation(
-    operation,
-    () => recordExchange(telemetry),
-    () => undefined,
-  );
+  await traceCall(telemetry, () => recordExchange(telemetry));
   await telemetry.close();
   expect(spans.getFinishedSpans().map(({ name }) => name)).toEqual(["GET /v1/x", "tools/call get_job"]);
   expect(receiver.requests()).toBe(0);

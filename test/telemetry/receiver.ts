@@ -1,6 +1,8 @@
 // A collector: receives OTLP over HTTP as JSON, and returns plain spans, points and log records. It keeps only the bytes of protobuf.
 import { createServer, type IncomingHttpHeaders, type IncomingMessage, type ServerResponse } from "node:http";
+import { onTestFinished, vi } from "vitest";
 import * as z from "zod/v4";
+import { loadTelemetry } from "../../src/cli/telemetry.ts";
 import { serveForTest } from "../support/http-server.ts";
 
 const Text = z.string().default("");
@@ -123,4 +125,11 @@ export async function receiverForTest(answer: Answer = (response) => void respon
     headers: () => headers,
     requests: () => requests,
   };
+}
+
+/** Loads telemetry in the test's process, as a server does that exports to this collector, until the running test ends. */
+export async function loadTelemetryForTest({ env }: Receiver): ReturnType<typeof loadTelemetry> {
+  for (const [name, value] of Object.entries(env)) vi.stubEnv(name, value);
+  onTestFinished(() => void vi.unstubAllEnvs());
+  return await loadTelemetry(process.env, { hasPort: true });
 }

@@ -1,11 +1,8 @@
 // Tests spans of calls, actions and API requests that the built server exports, in the client's trace if it names one.
 import { describe, expect, test } from "vitest";
 import { job as sample } from "../contract/samples.ts";
-import { initialize, start } from "../mcp/stdio/child.ts";
-import { emulatorForTest } from "../support/emulator.ts";
-import { emulatorEnv } from "../support/mcp.ts";
 import { answer, hangUp, stubForTest } from "../support/stub.ts";
-import { CLIENT_MODES, connectClient } from "./client.ts";
+import { CLIENT_MODES, type ClientMode, connectClient } from "./client.ts";
 import { type Receiver, receiverForTest, type Span } from "./receiver.ts";
 
 const TRACE = "0af7651916cd43dd8448eb211c80319c";
@@ -27,15 +24,19 @@ const env = (receiver: Receiver, baseUrl: string, more = {}) => ({
   ...more,
 });
 
+/** Starts a client of a server whose API answers each request with a job, unless the test changes its answers. */
+async function setUp(mode: ClientMode, more: Readonly<Record<string, string>> = {}) {
+  const [receiver, stub] = [await receiverForTest(), await stubForTest()];
+  stub.respond(() => found);
+  return { receiver, stub, ...(await connectClient(mode, env(receiver, stub.baseUrl, more))) };
+}
+
 const spansNamed = (spans: readonly Span[], name: string): readonly Span[] =>
   spans.filter((span) => span.name === name);
 
 describe.each(CLIENT_MODES)("%s", (mode) => {
   test("calls and their API requests are in the trace that the client names", async () => {
-    const receiver = await receiverForTest();
-    const stub = await stubForTest();
-    stub.respond(() => found);
-    const { call, end } = await connectClient(mode, env(receiver, stub.baseUrl));
+    const { receiver, stub, call, end } = await setUp(mode);
     // The third call bypasses the MCP SDK.
     for (let count = 0; count < 3; count++)
       expect(
@@ -82,9 +83,7 @@ describe.each(CLIENT_MODES)("%s", (mode) => {
 });
 
 test("the data is protobuf unless OTEL_EXPORTER_OTLP_PROTOCOL is set", async () => {
-  const receiver = await receiverForTest();
-  const more = { OTEL_EXPORTER_OTLP_PROTOCOL: "" };
-  const { request, end } = await connectClient("stdio, older", env(receiver, receiver.endpoint, more));
+  const { receiver, request, end } = await setUp("stdio, older", { OTEL_EXPORTER_OTLP_PROTOCOL: "" });
   await request("prompts/list", {}, { meta: { traceparent: TRACEPARENT } });
   await end();
   expect(new Set(receiver.headers().map((headers) => headers["content-type"]))).toEqual(
@@ -97,10 +96,7 @@ test("the data is protobuf unless OTEL_EXPORTER_OTLP_PROTOCOL is set", async () 
 test.each(["HTTP, older", "HTTP, modern"] as const)(
   "%s: the trace context of an HTTP header becomes a link",
   async (mode) => {
-    const receiver = await receiverForTest();
-    const stub = await stubForTest();
-    stub.respond(() => found);
-    const { call, end } = await connectClient(mode, env(receiver, stub.baseUrl));
+    const { receiver, call, end } = await setUp(mode);
     const headers = { traceparent: `00-${OTHER_TRACE}-${PARENT}-01` };
     for (let count = 0; count < 3; count++)
       await call("get_job", { jobId: job.id }, { meta: { traceparent: TRACEPARENT }, headers });
@@ -118,30 +114,21 @@ test.each(["HTTP, older", "HTTP, modern"] as const)(
 );
 
 test("initialize and tools/list on stdio have one span each", async () => {
-  const receiver = await receiverForTest();
-  const stub = await stubForTest();
-  stub.respond(() => found);
-  const program = start(["serve"], { env: env(receiver, stub.baseUrl) });
-  await initialize(program);
-  program.send({ jsonrpc: "2.0", id: 2, method: "tools/list" });
-  await program.answersTo([2]);
-  program.send({ jsonrpc: "2.0", id: 3, method: "tools/call", params: { name: "get_job", arguments: { jobId: "j" } } });
-  await program.answersTo([3]);
-  program.process.stdin.end();
-  await program.exit;
+  const { receiver, request, call, end } = await setUp("stdio, older");
+  await request("tools/list", {});
+  await call("get_job", { jobId: "j" });
+  await end();
   const names = receiver.spans().flatMap(({ name, kind }) => (kind === SERVER ? [name] : []));
   expect(names).toEqual(["initialize", "tools/list", "tools/call get_job"]);
 });
 
 test("each attempt has a separate span, with the same key and body", async () => {
-  const receiver = await receiverForTest();
-  const stub = await stubForTest();
+  const { receiver, stub, call, end } = await setUp("stdio, modern");
   stub.expect(
     answer(503, {}, { "retry-after": "0" }),
     hangUp,
     answer(202, { data: { ...sample, id: "job-2", retryOfBatchId: "job-1" }, meta: { requestId: "r-1" } }),
   );
-  const { call, end } = await connectClient("stdio, modern", env(receiver, stub.baseUrl));
   const result = await call("retry_job", { jobId: "job-1", retryMode: "SAFE_RESUME", reason: "again" });
   await end();
   expect(stub.requests, result).toHaveLength(3);
@@ -162,12 +149,10 @@ test("each attempt has a separate span, with the same key and body", async () =>
 });
 
 test("a failed tool, an unknown tool and an unknown outcome have error spans without their texts", async () => {
-  const receiver = await receiverForTest();
-  const stub = await stubForTest();
+  const { receiver, stub, call, end } = await setUp("stdio, older", { MIC_LOG_LEVEL: "info" });
   stub.respond(({ method }) =>
     method === "POST" ? answer(302, "", { location: "/elsewhere" }) : answer(404, "nothing like that here"),
   );
-  const { call, end } = await connectClient("stdio, older", env(receiver, stub.baseUrl, { MIC_LOG_LEVEL: "info" }));
   await call("get_job", { jobId: "j" });
   await call("surely_no_tool", {});
   await call("cancel_job", { jobId: "j", reason: "r", resourceVersion: 1 }, {});
@@ -186,10 +171,7 @@ test("a failed tool, an unknown tool and an unknown outcome have error spans wit
 });
 
 test("OTEL_PROPAGATORS=none reads and sends no trace context", async () => {
-  const receiver = await receiverForTest();
-  const stub = await stubForTest();
-  stub.respond(() => found);
-  const { call, end } = await connectClient("stdio, modern", env(receiver, stub.baseUrl, { OTEL_PROPAGATORS: "none" }));
+  const { receiver, stub, call, end } = await setUp("stdio, modern", { OTEL_PROPAGATORS: "none" });
   await call("get_job", { jobId: job.id }, { meta: { traceparent: TRACEPARENT } });
   await end();
   expect(spansNamed(receiver.spans(), "tools/call get_job")[0]?.parentSpanId).toBe("");
@@ -197,9 +179,7 @@ test("OTEL_PROPAGATORS=none reads and sends no trace context", async () => {
 });
 
 test("a prompt's name is exported, and a resource's URI is not", async () => {
-  const receiver = await receiverForTest();
-  const emulator = await emulatorForTest();
-  const { request, end } = await connectClient("stdio, modern", env(receiver, emulator.baseUrl, emulatorEnv(emulator)));
+  const { receiver, request, end } = await setUp("stdio, modern");
   await request("prompts/get", { name: "run_job", arguments: {} });
   await request("prompts/get", { name: "no_such_prompt" });
   await request("resources/read", { uri: "mic://workspaces/w-secret/jobs/j-secret" });

@@ -1,12 +1,13 @@
-// Tests `mic-mcp status`, which shows the settings and their sources but no secret, and `mic-mcp logout`.
+// Tests `mic-mcp status`, which shows the settings and their sources but no secret, `mic-mcp logout`, and
+// profiles: several logins in one keychain.
 import { expect } from "vitest";
 import { enveloped, job, jobList } from "../../contract/samples.ts";
 import { runInProcess as run } from "../../support/command.ts";
 import { connectionForTest } from "../../support/mcp.ts";
 import { describeWithKeychain, type Session, sessionForTest } from "../../support/secret-service.ts";
 import { answer, type Stub, stubForTest } from "../../support/stub.ts";
-import { thoroughTest } from "../../support/thorough-test.ts";
-import { nothing, putEntry, readStatus, storeLogin, test } from "./session.ts";
+import { testUnless, thoroughMissing } from "../../support/unless.ts";
+import { expectLogin, nothing, putEntry, readStatus, storeLogin, test } from "./session.ts";
 
 const environment = {
   MIC_BASE_URL: "https://other.example",
@@ -54,15 +55,7 @@ describeWithKeychain("status", () => {
       clientSecret: { from: "environment" },
       workspaceId: { value: "micws_env", from: "environment" },
     });
-  });
-
-  test("status works with a locked keychain, and without one", async ({ session, stub }) => {
-    await storeLogin(session, { baseUrl: stub.baseUrl });
-    await session.lock();
-    expect(await readStatus(session)).toMatchObject({ ...nothing, keychain: { state: "locked" } });
-    expect(await readStatus(session, { MIC_KEYCHAIN: "off" })).toMatchObject({
-      keychain: { mode: "off", state: "off" },
-    });
+    expect((await readStatus(session, { MIC_KEYCHAIN: "off" })).keychain).toEqual({ mode: "off", state: "off" });
   });
 });
 
@@ -80,7 +73,7 @@ describeWithKeychain("logout", () => {
     });
   });
 
-  thoroughTest("logout removes tokens of credentials that are not stored", async () => {
+  testUnless(thoroughMissing, "logout removes tokens of credentials that are not stored", async () => {
     const session = await sessionForTest();
     const stub = await stubForTest();
     stub.expect(answer(200, jobList));
@@ -100,5 +93,51 @@ describeWithKeychain("logout", () => {
       expect(await run(["logout"], { env: session.env })).toMatchObject({ code: 0, stderr: "" });
       expect(await run(["logout"], { env: session.env })).toMatchObject({ stdout: "Nothing was stored.\n" });
     }
+  });
+});
+
+describeWithKeychain("profiles", () => {
+  test("each profile has its own login and tokens, and a logout keeps the others", async ({ session, stub }) => {
+    const { baseUrl } = stub;
+    await expectLogin(session, { baseUrl, clientId: "personal" });
+    await expectLogin(session, { baseUrl, clientId: "work", profile: "work" });
+    stub.respondToToken(() => answer(200, { access_token: "a-token-0123456789", expires_in: 3600 }));
+    stub.respond(() => answer(200, enveloped(job)));
+    for (const profile of ["", "work"]) {
+      const env = { ...session.env, MIC_PROFILE: profile };
+      expect(await run(["call", "get_job", job.id], { env })).toMatchObject({ code: 0, stderr: "" });
+    }
+    const work = { MIC_PROFILE: "work" };
+    expect(await readStatus(session)).toMatchObject({
+      clientId: { value: "personal" },
+      profile: "default",
+      profiles: ["default", "work"],
+    });
+    expect(await readStatus(session, work)).toMatchObject({ clientId: { value: "work" }, profile: "work" });
+
+    const { code, stdout } = await run(["logout"], { env: session.env });
+    expect({ code, stdout }).toEqual({ code: 0, stdout: expect.stringContaining("credentials, tokens: 1") });
+    expect(await readStatus(session)).toMatchObject(nothing);
+    const left = await readStatus(session, work);
+    expect({ clientId: left.clientId.value, tokens: left.tokens.length }).toEqual({ clientId: "work", tokens: 1 });
+    await run(["logout", "--profile", "work"], { env: session.env });
+    expect(await readStatus(session, work)).toMatchObject({ ...nothing, profiles: [] });
+  }, 120_000);
+
+  test("a login replaces only the login of its profile", async ({ session, stub }) => {
+    const { baseUrl } = stub;
+    await expectLogin(session, { baseUrl, clientId: "one", profile: "work" });
+    await expectLogin(session, { baseUrl, clientId: "personal" });
+    await expectLogin(session, { baseUrl, clientId: "two", profile: "work" });
+    expect((await readStatus(session, { MIC_PROFILE: "work" })).clientId.value).toBe("two");
+    expect((await readStatus(session)).clientId.value).toBe("personal");
+  });
+
+  test("a profile without a login is reported with the command that creates it", async ({ session, stub }) => {
+    await expectLogin(session, { baseUrl: stub.baseUrl });
+    const { code, stderr } = await run(["call", "get_job", job.id], { env: { ...session.env, MIC_PROFILE: "work" } });
+    expect(code).toBe(4);
+    expect(stderr).toMatch(/not_configured.*\(profile work\)[\s\S]*Run mic-mcp login --profile work/);
+    expect(stub.requests).toHaveLength(0);
   });
 });

@@ -1,23 +1,20 @@
 // Tests `mic-mcp login` on a real terminal as a user sees it: it prompts for everything and never shows the secret.
 import { expect } from "vitest";
 import { basicHeader } from "../../../src/credentials/oauth.ts";
-import { describeWithKeychain } from "../../support/secret-service.ts";
+import { keychainMissing } from "../../support/secret-service.ts";
 import { stubForTest } from "../../support/stub.ts";
-import {
-  CTRL_C,
-  CTRL_D,
-  CTRL_U,
-  ENTER,
-  hasTerminals,
-  runOnTerminal,
-  withTerminalNote,
-} from "../../support/terminal.ts";
+import { CTRL_C, CTRL_D, CTRL_U, ENTER, runOnTerminal, terminalsMissing } from "../../support/terminal.ts";
+import { describeUnless } from "../../support/unless.ts";
 import { client, nothing, readStatus, refusedClient, storeLogin, test } from "./session.ts";
 
-describeWithKeychain(withTerminalNote("login on a terminal"), () => {
-  test.skipIf(!hasTerminals)(
-    "login on a terminal asks for every setting and shows all of them except the secret",
-    async ({ session, stub }) => {
+describeUnless(
+  terminalsMissing ?? keychainMissing,
+  "login on a terminal",
+  () => {
+    test("login on a terminal asks for every setting and shows all of them except the secret", async ({
+      session,
+      stub,
+    }) => {
       const terminal = runOnTerminal(session.env, ["login"]);
       await terminal.answer("Base URL", stub.baseUrl + ENTER);
       await terminal.answer("Client id", `mistyped${CTRL_U}${client.clientId}${ENTER}`);
@@ -29,24 +26,21 @@ describeWithKeychain(withTerminalNote("login on a terminal"), () => {
       expect(terminal.screen()).not.toContain(client.clientSecret);
       expect(stub.tokenRequests[0]?.headers.authorization).toBe(basicHeader(client));
       expect(await readStatus(session)).toMatchObject({ workspaceId: { value: "micws_1", from: "keychain" } });
-    },
-  );
+    });
 
-  test.skipIf(!hasTerminals)(
-    "login on a terminal accepts everything pasted at once, without showing the secret",
-    async ({ session, stub }) => {
+    test("login on a terminal accepts everything pasted at once, without showing the secret", async ({
+      session,
+      stub,
+    }) => {
       const terminal = runOnTerminal(session.env, ["login"]);
       const paste = [stub.baseUrl, client.clientId, client.clientSecret, "micws_1", ""].join(ENTER);
       await terminal.answer("Base URL", paste);
       expect(await terminal.exit).toBe(0);
       expect(terminal.screen()).not.toContain(client.clientSecret);
       expect(await readStatus(session)).toMatchObject({ clientId: { value: client.clientId, from: "keychain" } });
-    },
-  );
+    });
 
-  test.skipIf(!hasTerminals)(
-    "login on a terminal asks only for the settings that the flags omit",
-    async ({ session, stub }) => {
+    test("login on a terminal asks only for the settings that the flags omit", async ({ session, stub }) => {
       const flags = ["--base-url", stub.baseUrl, "--client-id", client.clientId, "--workspace-id", "micws_1"];
       // With --secret-stdin on a terminal, the user is asked for the secret, which is not shown.
       const terminal = runOnTerminal(session.env, ["login", ...flags, "--secret-stdin"]);
@@ -54,26 +48,26 @@ describeWithKeychain(withTerminalNote("login on a terminal"), () => {
       expect(await terminal.exit).toBe(0);
       expect(terminal.screen()).not.toMatch(/Base URL|Client id|Default workspace/);
       expect(terminal.screen()).not.toContain(client.clientSecret);
-    },
-  );
+    });
 
-  test.skipIf(!hasTerminals).for([
-    ["Ctrl-C", CTRL_C],
-    ["Ctrl-D", CTRL_D],
-  ] as const)("login on a terminal stores nothing if the user leaves with %s", async ([_, keys], { session }) => {
-    const terminal = runOnTerminal(session.env, ["login"]);
-    await terminal.answer("Base URL", `https://service.example${ENTER}`);
-    await terminal.answer("Client id", client.clientId + ENTER);
-    await terminal.answer("Client secret", keys);
-    expect(await terminal.exit).toBe(1);
-    expect(terminal.screen()).toContain("Nothing was stored");
-    expect(terminal.screen()).not.toMatch(/Warning|\n\s+at /);
-    expect(await readStatus(session)).toMatchObject(nothing);
-  });
+    test.for([
+      ["Ctrl-C", CTRL_C],
+      ["Ctrl-D", CTRL_D],
+    ] as const)("login on a terminal stores nothing if the user leaves with %s", async ([_, keys], { session }) => {
+      const terminal = runOnTerminal(session.env, ["login"]);
+      await terminal.answer("Base URL", `https://service.example${ENTER}`);
+      await terminal.answer("Client id", client.clientId + ENTER);
+      await terminal.answer("Client secret", keys);
+      expect(await terminal.exit).toBe(1);
+      expect(terminal.screen()).toContain("Nothing was stored");
+      expect(terminal.screen()).not.toMatch(/Warning|\n\s+at /);
+      expect(await readStatus(session)).toMatchObject(nothing);
+    });
 
-  test.skipIf(!hasTerminals)(
-    "login on a terminal asks again for invalid values, and stores nothing that is refused",
-    async ({ session, stub }) => {
+    test("login on a terminal asks again for invalid values, and stores nothing that is refused", async ({
+      session,
+      stub,
+    }) => {
       stub.respondToToken(() => refusedClient);
       const refused = runOnTerminal(session.env, ["login"]);
       await refused.answer("Base URL", `service.example${ENTER}`);
@@ -88,24 +82,20 @@ describeWithKeychain(withTerminalNote("login on a terminal"), () => {
       expect(refused.screen()).toContain("invalid_client");
       expect(refused.screen()).not.toContain(client.clientSecret);
       expect(await readStatus(session)).toMatchObject(nothing);
-    },
-  );
+    });
 
-  test.skipIf(!hasTerminals)(
-    "login on a terminal does not ask again after a paste of all values, because the secret would be shown",
-    async ({ session }) => {
+    test("login on a terminal does not ask again after a paste of all values, because the secret would be shown", async ({
+      session,
+    }) => {
       const terminal = runOnTerminal(session.env, ["login"]);
       await terminal.answer("Base URL", ["service.example", client.clientId, client.clientSecret].join(ENTER));
       expect(await terminal.exit).toBe(2);
       expect(terminal.screen()).toContain("base URL must be");
       expect(terminal.screen()).not.toContain(client.clientSecret);
       expect(await readStatus(session)).toMatchObject(nothing);
-    },
-  );
+    });
 
-  test.skipIf(!hasTerminals)(
-    "login on a terminal offers the stored values, but none of them for another API",
-    async ({ session }) => {
+    test("login on a terminal offers the stored values, but none of them for another API", async ({ session }) => {
       const [stub, other] = [await stubForTest(), await stubForTest()];
       await storeLogin(session, { baseUrl: stub.baseUrl, workspaceId: "micws_1" });
       const kept = runOnTerminal(session.env, ["login"]);
@@ -130,6 +120,7 @@ describeWithKeychain(withTerminalNote("login on a terminal"), () => {
       await elsewhere.answer("Client secret (not shown): ", CTRL_C);
       expect(await elsewhere.exit).toBe(1);
       expect(other.tokenRequests).toEqual([]);
-    },
-  );
-});
+    });
+  },
+  60_000,
+);

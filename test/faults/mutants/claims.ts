@@ -5,12 +5,11 @@ import { builtServerTest, inProcessTest, type Mutant } from "./mutant.ts";
 
 const journal = inProcessTest("test/actions/journal.test.ts", "SQLite ");
 const claims = inProcessTest("test/actions/claims.test.ts");
+const clock = inProcessTest("test/actions/journal.test.ts");
 const machine = inProcessTest("test/actions/machine.test.ts");
-const clock = inProcessTest("test/actions/clock.test.ts");
 const failover = inProcessTest("test/actions/failover.test.ts");
 const lost = inProcessTest("test/actions/lost-answers.test.ts");
 const audit = inProcessTest("test/actions/audit.test.ts");
-const owner = inProcessTest("test/actions/owner.test.ts");
 const window = builtServerTest("test/faults/deduplication-window.test.ts");
 
 export const claimMutants: readonly Mutant[] = [
@@ -172,7 +171,7 @@ export const claimMutants: readonly Mutant[] = [
     what: "a process id of another machine is looked for here",
     code: 'if (ownerMachine !== MACHINE || typeof pid !== "number") return false;',
     replacement: 'if (typeof pid !== "number") return false;',
-    killedBy: owner("an owner of another boot, machine or process namespace does not count as dead"),
+    killedBy: claims("an owner of another boot, machine or process namespace does not count as dead"),
   },
   {
     what: "a call that waited for another sends the rejected action again",

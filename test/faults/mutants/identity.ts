@@ -72,7 +72,7 @@ export const identityMutants: readonly Mutant[] = [
     what: "the deduplication window is a day",
     code: "export const DEDUPLICATION_WINDOW_MS = 20 * 3_600_000;",
     replacement: "export const DEDUPLICATION_WINDOW_MS = 24 * 3_600_000;",
-    killedBy: window("a daily job that starts 3 s earlier each day runs each day"),
+    killedBy: window("an identical call is a replay after 19 h and a new action after 21 h"),
   },
   {
     what: "an action in progress is not live",

@@ -1,7 +1,7 @@
 // Mutants of tools with several actions: earlier results are found, and nothing is sent that must not be sent.
 import { builtServerTest, inProcessTest, type Mutant } from "./mutant.ts";
 
-const attempts = inProcessTest("test/api-client/attempts.test.ts");
+const attempts = inProcessTest("test/api-client/retries.test.ts");
 const retryJobs = builtServerTest("test/tools/retry-jobs.test.ts");
 const runJob = builtServerTest("test/tools/run-job.test.ts");
 

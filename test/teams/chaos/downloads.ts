@@ -1,12 +1,11 @@
 // Row 11: downloads many large files concurrently by their links, through the balancer, from an instance of the built server.
 // Then the instance is killed during the downloads. The received bytes are compared with the sent ones.
 import { createHash } from "node:crypto";
-import { readFile } from "node:fs/promises";
-import { createServer } from "node:http";
 import { capabilitySet, enveloped } from "../../contract/samples.ts";
 import { type Deployment, startDeployment } from "../../support/deployment.ts";
-import { listeningUrl } from "../../support/free-port.ts";
 import { connectHttp } from "../../support/mcp.ts";
+import { peakMegabytes } from "../../support/process.ts";
+import { answer, flood, stubForTest } from "../../support/stub.ts";
 
 export interface DownloadCounts {
   readonly teams: number;
@@ -19,61 +18,25 @@ export const FULL_COUNTS: DownloadCounts = { teams: 5, concurrency: 50, bytes: 1
 
 const CHUNK = Buffer.alloc(65_536, "0123456789abcdef");
 const MAX_MEGABYTES = 300;
-const TOKEN_PATH = "/sandbox/oauth/token";
 /** A team's workspace is verified when the team is added. */
 const CAPABILITIES_PATH = "/v1/mic/capabilities";
 
 /** Starts an API that sends each asset as fast as the client reads it, every second one without a Content-Length. */
-async function startAssetService(bytes: number) {
+async function startAssetService(bytes: number): Promise<string> {
+  const stub = await stubForTest();
   let assets = 0;
-  const server = createServer((request, response) => {
-    request.resume();
-    if (request.url === TOKEN_PATH) {
-      response.setHeader("content-type", "application/json");
-      response.end(JSON.stringify({ access_token: "trial" }));
-      return;
-    }
-    if (request.url?.includes(CAPABILITIES_PATH)) {
-      response.setHeader("content-type", "application/json");
-      response.end(JSON.stringify(enveloped(capabilitySet)));
-      return;
-    }
+  stub.respond(({ target }) => {
+    if (target.includes(CAPABILITIES_PATH)) return answer(200, enveloped(capabilitySet));
     assets += 1;
-    response.writeHead(200, assets % 2 === 0 ? { "content-length": String(bytes) } : {});
-    let remainingBytes = bytes;
-    const send = (): void => {
-      while (remainingBytes > 0 && !response.destroyed) {
-        const part = CHUNK.subarray(0, remainingBytes);
-        remainingBytes -= part.length;
-        if (!response.write(part)) {
-          response.once("drain", send);
-          return;
-        }
-      }
-      response.end();
-    };
-    send();
+    return flood(200, CHUNK, bytes, assets % 2 === 0 ? { "content-length": String(bytes) } : {});
   });
-  return {
-    baseUrl: await listeningUrl(server),
-    async close(): Promise<void> {
-      server.closeAllConnections();
-      await new Promise((resolve) => server.close(resolve));
-    },
-  };
+  return stub.baseUrl;
 }
 
 function expectedHash(bytes: number): string {
   const hash = createHash("sha256");
   for (let at = 0; at < bytes; at += CHUNK.length) hash.update(CHUNK.subarray(0, bytes - at));
   return hash.digest("hex");
-}
-
-/** The peak resident memory of a process in MB (10^6 bytes); 0 if the system does not report it. */
-async function peakMegabytes(pid: number): Promise<number> {
-  const status = await readFile(`/proc/${pid}/status`, "utf8").catch(() => "");
-  const kilobytes = /^VmHWM:\s+(\d+) kB$/m.exec(status)?.[1];
-  return (Number(kilobytes ?? 0) * 1024) / 1_000_000;
 }
 
 /** The SHA-256 of a download; "broken" if the connection was reset before the end, `HTTP <status>` for any status except 200. */
@@ -108,8 +71,7 @@ async function createLinks({ createCallers }: Deployment, count: number) {
 
 /** Returns the counts, and one sentence for each failure. */
 export async function testDownloads({ teams, concurrency, bytes }: DownloadCounts) {
-  const service = await startAssetService(bytes);
-  const deployment = await startDeployment({ instances: 1, teams, service: service.baseUrl });
+  const deployment = await startDeployment({ instances: 1, teams, service: await startAssetService(bytes) });
   try {
     const links = await createLinks(deployment, concurrency);
     const [instance] = deployment.fleet.instances;
@@ -145,6 +107,5 @@ export async function testDownloads({ teams, concurrency, bytes }: DownloadCount
     return { counts, failures: failures.filter((each) => each !== false) };
   } finally {
     await deployment.stop();
-    await service.close();
   }
 }

@@ -1,12 +1,8 @@
 // Rows 1, 2 and 4 kill instances, kill the balancer, and restart instances in turn. Row 5 stops instances for longer than their
 // lease and then continues them.
 import { setTimeout as sleep } from "node:timers/promises";
-import { type Balancer, startHaproxy } from "../../support/balancers.ts";
-import type { Deployment } from "../../support/deployment.ts";
 import type { LoadCounts } from "../../support/load.ts";
 import type { NextVersion } from "../../support/next-version.ts";
-import type { SeededRandom } from "../../support/random.ts";
-import { startRoundRobin } from "../../support/round-robin.ts";
 import { type Outcome, runUnderLoad, type Sizes } from "./under-load.ts";
 
 /** Waits for `more` further successful calls (at most 60 s), so that the fault occurs during work and not during startup. */
@@ -37,48 +33,17 @@ export const killInstances = ({ kills, ...sizes }: KillOptions, seed: number): P
     },
   });
 
-async function killBalancer(balancer: Balancer, chance: SeededRandom, load: LoadCounts): Promise<void> {
-  await waitForMoreResults(load, 5 + chance.nextInteger(10));
-  await balancer.kill();
-  await balancer.start();
-}
-
-/** Runs `use` with two balancers behind one address: new connections alternate between them. */
-async function withTwoBalancers(
-  { url, balancer, fleet }: Deployment,
-  use: (two: readonly Balancer[]) => Promise<void>,
-) {
-  const urls = fleet.instances.map((instance) => instance.url);
-  const two = [await startHaproxy(urls), await startHaproxy(urls)];
-  await balancer.kill();
-  const roundRobin = await startRoundRobin(Number(new URL(url).port), two);
-  try {
-    await use(two);
-  } finally {
-    await roundRobin.stop();
-    await balancer.start();
-    for (const each of two) await each.stop();
-  }
-}
-
-export interface BalancerKillOptions extends KillOptions {
-  /** Kills of one of two balancers, each time chosen at random. */
-  readonly alternatingKills: number;
-}
-
-export const killBalancers = (
-  { kills, alternatingKills, ...sizes }: BalancerKillOptions,
-  seed: number,
-): Promise<Outcome> =>
+export const killBalancers = ({ kills, ...sizes }: KillOptions, seed: number): Promise<Outcome> =>
   runUnderLoad({
     ...sizes,
     seed,
-    async injectFault(deployment, chance, load) {
-      for (let kill = 1; kill <= kills; kill++) await killBalancer(deployment.balancer, chance, load);
-      await withTwoBalancers(deployment, async (two) => {
-        for (let kill = 1; kill <= alternatingKills; kill++) await killBalancer(chance.pick(two), chance, load);
-      });
-      return { kills, "kills of two in turn": alternatingKills };
+    async injectFault({ balancer }, chance, load) {
+      for (let kill = 1; kill <= kills; kill++) {
+        await waitForMoreResults(load, 5 + chance.nextInteger(10));
+        await balancer.kill();
+        await balancer.start();
+      }
+      return { kills };
     },
   });
 

@@ -8,9 +8,9 @@ const FILES_BY_ROW: Readonly<Record<number, readonly string[]>> = {
   5: [CHAOS_TEST, ...teamsTests("stalled-instances")],
   6: teamsTests("isolation"),
   7: ["test/geography/sharing.test.ts"],
-  8: teamsTests("clients", "inspector", "claude-code", "serve"),
+  8: teamsTests("clients", "serve"),
   9: teamsTests("tokens", "provider", "chaos/providers"),
-  10: [...teamsTests("secrets"), "test/telemetry/leaks.test.ts", "test/deploy/files.test.ts"],
+  10: [...teamsTests("secrets"), "test/telemetry/exports.test.ts", "test/deploy/files.test.ts"],
 };
 
 /** Creates the projects. `size` is the variable CHAOS: "small", or "full" for the sizes of a release. */

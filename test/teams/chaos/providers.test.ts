@@ -2,18 +2,18 @@
 // built program behind haproxy.
 import { readFileSync } from "node:fs";
 import { UnauthorizedError } from "@modelcontextprotocol/client";
-import { describe, expect, onTestFinished, test } from "vitest";
+import { describe, expect, onTestFinished } from "vitest";
 import { deploymentMissing, startDeployment } from "../../support/deployment.ts";
 import { startFleet } from "../../support/fleet.ts";
 import { freePort } from "../../support/free-port.ts";
 import { SCOPES } from "../../support/identity-provider.ts";
-import { isThorough } from "../../support/thorough.ts";
+import { testUnless, thoroughMissing } from "../../support/unless.ts";
 import { connectSignedIn, createTestUser, signInWithOlderSdk } from "../test-user.ts";
 import { CLIENT, PROVIDERS, type ProviderCase } from "./identity-providers.ts";
 
 const PAGE = "docs/operate/identity-providers.md";
 const TIMEOUT_MS = 180_000;
-const isWholeRun = isThorough || process.env["CHAOS"] !== undefined;
+const isChaosRun = process.env["CHAOS"] !== undefined;
 
 /** The settings in the section of the page about this provider. `origin` replaces the host that the section names. */
 function readSettings(name: string, origin: string): Readonly<Record<string, string>> {
@@ -53,12 +53,11 @@ const readCall = { name: "list_jobs", arguments: {} };
 const succeeds = { structuredContent: expect.anything() };
 
 describe.each(PROVIDERS)("$name", (provider) => {
-  const missing = isWholeRun ? (provider.missing ?? deploymentMissing) : "MIC_TEST_ALL is not 1";
-  const skipped = missing === undefined ? "" : ` (skipped: ${missing})`;
-  const runTest = test.skipIf(missing !== undefined);
+  const missing = (isChaosRun ? undefined : thoroughMissing) ?? provider.missing ?? deploymentMissing;
 
-  runTest(
-    `clients of both SDKs sign in, list, read and act with the settings of the page${skipped}`,
+  testUnless(
+    missing,
+    "clients of both SDKs sign in, list, read and act with the settings of the page",
     async () => {
       const { url, createUser, actCall } = await deploymentForTest(provider);
       const clients = [
@@ -78,8 +77,9 @@ describe.each(PROVIDERS)("$name", (provider) => {
     TIMEOUT_MS,
   );
 
-  runTest(
-    `clients of both revisions step up when they act, and introspection accepts the credentials${skipped}`,
+  testUnless(
+    missing,
+    "clients of both revisions step up when they act, and introspection accepts the credentials",
     async () => {
       const scopes = readSettings(provider.name, "")["MIC_AUTH_SIGN_IN_SCOPES"]?.split(" ") ?? [];
       const { url, env, createUser, actCall } = await deploymentForTest(
