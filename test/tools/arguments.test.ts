@@ -210,10 +210,6 @@ describeLatestRevision((bench) => {
     expect((await bench().ok("list_states", added)).text).not.toContain("Ignored");
   });
 
-  test("a refused read also names its unknown arguments", async () => {
-    await bench().refuses("get_job", { job: "micjob_1" }, "/jobId", "/job");
-  });
-
   test("each missing required argument is named", async () => {
     for (const row of rows) {
       const args = await bench().argumentsFor(row.id);
@@ -231,14 +227,6 @@ describeLatestRevision((bench) => {
         }
       });
     }
-  });
-
-  test("all invalid arguments are named in one error", async () => {
-    const args = await bench().argumentsFor("retryMicJob");
-    const wrong = { ...args, retryMode: "AGAIN", reason: "", bogus: 1, idempotencyKey: "short" };
-    await bench().expectNothingSent(() =>
-      bench().refuses("retry_job", wrong, "/retryMode", "/reason", "/bogus", "/idempotencyKey"),
-    );
   });
 
   test("an integer that JSON may have rounded is refused", async () => {
