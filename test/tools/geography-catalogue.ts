@@ -29,29 +29,16 @@ export const rowsOf = ({ states, districts }: Catalogue): readonly Row[] =>
     (districts[state.code]?.districts ?? []).map((district) => ({ ...district, state })),
   );
 
-/** The catalog with each district changed by `change`, and with recomputed totals. */
-export function changeCatalogue(
+/** The catalog with other metadata for the states list (no code) and for each list of districts. */
+export const withMetadata = (
   { states, districts }: Catalogue,
-  change: {
-    readonly district?: (district: District, index: number) => District;
-    readonly code?: (code: string) => string;
-    readonly metadata?: (code: string) => Partial<Omit<DistrictsResponse, "state" | "districts">>;
-  },
-): Catalogue {
-  const { district = (each: District) => each, code: recode = (code: string) => code, metadata = () => ({}) } = change;
-  const lists = Object.entries(districts).map(([code, list]) => {
-    const all = { ...list, ...metadata(code), districts: list.districts.map(district) };
-    return [recode(code), all] as const;
-  });
-  const byCode = Object.fromEntries(lists);
-  const counted = states.states.map((state) => {
-    const code = recode(state.code);
-    const own = byCode[code]?.districts ?? [];
-    const mandalCount = own.reduce((sum, each) => sum + each.mandalCount, 0);
-    return { ...state, code, districtCount: own.length, mandalCount };
-  });
-  return { states: { ...states, ...metadata(""), states: counted }, districts: byCode };
-}
+  metadata: (code?: string) => Partial<Omit<DistrictsResponse, "state" | "districts">>,
+): Catalogue => ({
+  states: { ...states, ...metadata() },
+  districts: Object.fromEntries(
+    Object.entries(districts).map(([code, list]) => [code, { ...list, ...metadata(code) }]),
+  ),
+});
 
 /** Makes the emulator answer with this catalog; codes that it does not contain become unknown. */
 export async function replaceGeography(

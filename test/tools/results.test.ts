@@ -15,24 +15,6 @@ const serve = (bench: Bench, env: Readonly<Record<string, string>>): Promise<Tes
   });
 
 describeLatestRevision((bench) => {
-  test("20 resolved actions take at most 1,700 tokens, and have no arguments", async () => {
-    const { parameterValues, idempotencyKey: _, ...job } = await bench().argumentsFor("createMicJob");
-    const own = await serve(bench(), {});
-    for (let day = 10; day < 30; day++) {
-      const made = await own.callTool("submit_job", {
-        ...job,
-        parameterValues: { ...Object(parameterValues), vintage: `2026-01-${day}` },
-      });
-      expect(made.isError, made.text).toBe(false);
-    }
-    const { structured } = await own.callTool("list_actions", { state: "succeeded" });
-    const actions: readonly object[] = Object(structured).actions;
-    expect(actions).toHaveLength(20);
-    for (const action of actions)
-      expect(Object.keys(action)).toEqual(["tool", "idempotencyKey", "state", "resourceId", "updatedAt"]);
-    expect(countTokens(JSON.stringify(structured))).toBeLessThanOrEqual(1_700);
-  });
-
   test("a next step omits the default workspace, and save_table uses it", async () => {
     const { workspaceId, downloadDir } = bench();
     const own = await serve(bench(), { MIC_WORKSPACE_ID: workspaceId });

@@ -4,7 +4,7 @@ import { expect, test } from "vitest";
 import * as z from "zod/v4";
 import { job, problem, stage } from "../contract/samples.ts";
 import type { Service } from "../emulator/service.ts";
-import { createJobBodyForFile, createRetryableJob, FILE, runJobToEnd } from "../emulator/work.ts";
+import { createJobBodyForFile, createRetryableJob, FILE } from "../emulator/work.ts";
 import { operations } from "../operations.ts";
 import { countTokens } from "../support/count-tokens.ts";
 import type { Progress, Reply } from "../support/mcp.ts";
@@ -73,32 +73,6 @@ describeLatestRevision((bench) => {
     expect([...progressValues].sort((a, b) => a - b)).toEqual(progressValues);
   });
 
-  test("several jobs need two calls: one that retries without waiting, and one that waits", async () => {
-    const jobIds = await createFailedJobs(bench().service, 4);
-    const first = await bench().ok("retry_jobs", { jobIds, ...resume, waitSeconds: 0 });
-    const { tool, arguments: args } = Object(first.structured["nextStep"]);
-    expect(tool).toBe("wait_for_jobs");
-    expect(args.jobIds).toEqual(rowsOf(first.structured).map(({ newJobId }) => newJobId));
-    const second = await bench().ok(tool, args, bench().withAdvancingClock());
-    expect(second.structured).toMatchObject({ moving: 0 });
-    const weights = [first, second].map(({ structured }) => countTokens(JSON.stringify(structured)));
-    expect(weights[0] ?? 0, String(weights)).toBeLessThanOrEqual(1_500);
-  });
-
-  test("a job that cannot be retried does not stop the others, and each is reported", async () => {
-    const [one = "", other = ""] = await createFailedJobs(bench().service, 2);
-    const { id: ended } = await runJobToEnd(bench().service, FILE.succeeds);
-    const jobIds = [ended, one, "micjob_none", other];
-    const { structured } = await bench().ok("retry_jobs", { jobIds, ...resume, waitSeconds: 0 });
-    expect(rowsOf(structured)).toMatchObject([
-      { jobId: ended, outcome: "rejected", code: "JOB_NOT_RETRYABLE" },
-      { jobId: one, outcome: "retried" },
-      { jobId: "micjob_none", outcome: "rejected", code: "NOT_FOUND", note: expect.stringContaining("32 hex digits") },
-      { jobId: other, outcome: "retried" },
-    ]);
-    expect(structured["summary"]).toMatch(/^Retried 2 of 4: /);
-  });
-
   test("jobs that were retried before are reported and not retried again: known from the journal, a list or the API", async () => {
     const [mine = "", listed = "", unseen = ""] = await createFailedJobs(bench().service, 3);
     const made = await bench().ok("retry_job", { jobId: mine, ...resume });
@@ -123,30 +97,6 @@ describeLatestRevision((bench) => {
       expect(structured["nextStep"]).toMatchObject({ tool: "wait_for_jobs", arguments: { jobIds: [retryOfMine] } });
     });
     expect(sent.map(({ path }) => path.includes(unseen))).toEqual([true]);
-  });
-
-  test("an unknown outcome has a key, and the next step resolves it [4.2/key-names-one-command]", async () => {
-    const [lost = "", fine = ""] = await createFailedJobs(bench().service, 2);
-    // All attempts for the first job fail; the second job has its own attempts after that.
-    await bench().service.injectFault(
-      { kind: "status", status: 503, afterCommit: true },
-      { operationId: "retryMicJob", times: 6 },
-    );
-    const first = await bench().ok("retry_jobs", { jobIds: [lost], ...resume, waitSeconds: 0 });
-    const [row] = rowsOf(first.structured);
-    expect(row).toMatchObject({ jobId: lost, outcome: "unknown" });
-    expect(first.structured["nextStep"]).toMatchObject({
-      tool: "retry_jobs",
-      arguments: { jobIds: [lost], ...resume },
-    });
-    const { actions } = Object((await bench().call("list_actions", { state: "unknown" })).structured);
-    expect(actions).toContainEqual(
-      expect.objectContaining({ tool: "retry_job", idempotencyKey: row?.idempotencyKey, about: lost }),
-    );
-    const again = await bench().ok("retry_jobs", { jobIds: [lost, fine], ...resume, waitSeconds: 0 });
-    expect(rowsOf(again.structured).map(({ outcome }) => outcome)).toEqual(["retried", "retried"]);
-    const keys = (await bench().requests("retryMicJob")).filter(({ path }) => path.includes(lost));
-    expect(new Set(keys.map(({ idempotencyKey }) => idempotencyKey))).toEqual(new Set([row?.idempotencyKey]));
   });
 
   test("a Retry-After that exceeds the call stops all retries: the rest is not sent, and is the next step", async () => {
@@ -221,28 +171,6 @@ describeEachRevisionInProcess(
       expect(questions[2]).toMatch(/^Run 1 job again from the start/);
       expect(questions[2]).toContain(id);
       expect(questions[2]).not.toContain(jobIds[0]);
-    });
-
-    test("retry_jobs does not ask about SAFE_RESUME or about jobs that do not exist", async () => {
-      const [jobId = ""] = await createFailedJobs(bench().service, 1);
-      questions.length = 0;
-      await bench().ok("retry_jobs", { jobIds: [jobId], ...resume, waitSeconds: 0 });
-      const { structured } = await bench().ok("retry_jobs", { jobIds: ["micjob_none"], retryMode: "RESTART", reason });
-      expect(rowsOf(structured)).toMatchObject([{ outcome: "rejected", code: "NOT_FOUND" }]);
-      expect(questions).toEqual([]);
-    });
-
-    test("retry_jobs within the deduplication window returns the same retries and reports the replay", async () => {
-      const jobIds = await createFailedJobs(bench().service, 3);
-      const first = rowsOf((await bench().ok("retry_jobs", { jobIds, ...resume, waitSeconds: 0 })).structured);
-      const sent = await captureRetries(bench(), async () => {
-        const args = { jobIds, retryMode: "SAFE_RESUME", reason: "worded otherwise", waitSeconds: 0 };
-        const { structured } = await bench().ok("retry_jobs", args);
-        const second = rowsOf(structured);
-        expect(second.map(({ newJobId }) => newJobId)).toEqual(first.map(({ newJobId }) => newJobId));
-        expect(structured["summary"]).toMatch(/^Retried 3 of 3: 3 \w+\. Retried before by an identical call: all\.$/);
-      });
-      expect(sent).toEqual([]);
     });
   },
   { onElicitation },

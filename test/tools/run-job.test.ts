@@ -95,15 +95,6 @@ describeLatestRevision((bench, revision) => {
     }
   });
 
-  test("a given input is bound unchanged", async () => {
-    const { id: inputId } = await registerInput(bench().service, FILE.succeeds);
-    const args = argsOf(bench(), await findOneInputOffer(bench().service), { inputId });
-    const sent = await bench().captureRequests(async () => {
-      Result.parse((await bench().ok("run_job", args, bench().withAdvancingClock())).structured);
-    });
-    expect(posts(sent)).toEqual(["createMicJob"]);
-  });
-
   test("inputs in another order make the same job", async () => {
     const offer = (await listOffers(bench().service)).find(({ recipe }) => recipe.inputs.length === 2);
     if (!offer) throw new Error("no offer has two inputs");
@@ -138,38 +129,6 @@ describeLatestRevision((bench, revision) => {
       expect(data.state).toBe("SUCCEEDED");
     });
     expect(posts(sent)).toEqual(["createMicJob"]);
-  });
-
-  test("run_job stops at a quarantined file and submits nothing", async () => {
-    const args = await argsFor(bench(), FILE.quarantined);
-    const sent = await bench().captureRequests(async () => {
-      const { structured } = await bench().ok("run_job", args);
-      const { data, summary } = Result.parse(structured);
-      expect(data.state).toBe("QUARANTINED");
-      expect(summary).toContain("Ask the user for another file");
-      expect(structured["nextStep"]).toBeUndefined();
-    });
-    expect(posts(sent)).toEqual(["createMicPublicInput"]);
-  });
-
-  test("run_job stops at a review and reports a failure as get_job does", async () => {
-    for (const [file, state] of [
-      [FILE.waitsForReview, "WAITING_REVIEW"],
-      [FILE.failsRetryably, "FAILED"],
-    ] as const) {
-      const args = await argsFor(bench(), file);
-      const step = 9 * 500;
-      const onprogress = () => bench().clock.advance(step);
-      const { structured } = await bench().ok("run_job", args, { onprogress });
-      const { data, summary } = Result.parse(structured);
-      expect(data.state).toBe(state);
-      const read = (await bench().ok("get_job", { jobId: data.id })).structured;
-      expect(read["data"]).toMatchObject(data);
-      expect(summary).toBe(read["summary"]);
-      // A job that waits for a review is not polled.
-      expect(structured["nextStep"] !== undefined).toBe(state === "FAILED");
-      expect(structured["nextStep"]).toEqual(read["nextStep"]);
-    }
   });
 
   test("an input that has expired is registered again, whether or not the API has changed its state", async () => {

@@ -90,15 +90,6 @@ describeLatestRevision((bench, revision) => {
     expect(Object(listed?.["properties"])["parameterValues"]).toMatchObject({ type: "object" });
   });
 
-  test("an offer from list_recipes is used for the check", async () => {
-    const { args, values } = await nestedJob(bench());
-    await bench().ok("list_recipes", { workspaceId: bench().workspaceId });
-    const parameterValues = { ...values, unmatched: "LOSE" };
-    await bench().expectNothingSent(() =>
-      bench().refuses("submit_job", { ...args, parameterValues }, "/parameterValues/unmatched"),
-    );
-  });
-
   test("an offer that was not read is not fetched for the check: the API decides, and its pointers are reported", async () => {
     const { args, values } = await nestedJob(bench());
     const { emulator } = bench().service;
@@ -113,29 +104,6 @@ describeLatestRevision((bench, revision) => {
       expect(failed.next).toBeDefined();
     });
     expect(sent.map(({ operationId }) => operationId)).toEqual(["createMicJob"]);
-  });
-
-  test("an input that cannot be bound is reported with its pointer [4.2/job-input-binding-owned]", async () => {
-    const args = await bench().argumentsFor("createMicJob");
-    const waiting = await registerInput(bench().service, FILE.waitsForScan);
-    const broken = bench().service.emulator.inputIds[FILE.quarantined];
-    for (const [inputId, status, code] of [
-      ["micinput_none", 422, "INPUT_NOT_FOUND"],
-      [broken, 409, "INPUT_NOT_READY"],
-    ] as const) {
-      const inputBindings = [{ port: "divisions", inputId }];
-      const result = await bench().call("submit_job", { ...args, inputBindings });
-      const failed = bench().expectFailure(result, status === 409 ? "conflict" : "rejected");
-      expect(failed).toMatchObject({ status, code, sideEffect: "none", retryable: false });
-      expect(failed.fieldErrors?.[0]?.pointer).toBe("/inputBindings/0/inputId");
-    }
-    // A scan may end at any time, but here only when the emulator's clock is advanced.
-    bench().clock.advance(60_000);
-    const { structured } = await bench().ok("submit_job", {
-      ...args,
-      inputBindings: [{ port: "divisions", inputId: waiting.id }],
-    });
-    expect(structured["nextStep"]).toMatchObject({ tool: "get_job" });
   });
 
   test("a submitted job is returned with its key and the next call [4.2/create-job, 1/nine-stages-in-order]", async () => {

@@ -57,22 +57,6 @@ describeLatestRevision((bench) => {
     expect(sent).toHaveLength(1);
   });
 
-  test("get_job returns at once for a job in review or a paused one, and advises no other read", async () => {
-    for (const [file, wait] of [
-      [FILE.waitsForReview, "its review (WAITING_REVIEW at TASTE)"],
-      [FILE.pauses, "its operator (PAUSED at BLEND)"],
-    ] as const) {
-      const { id } = await submitJob(bench().service, file);
-      bench().clock.advance(9 * STAGE_MS);
-      const sent = await bench().captureRequests(async () => {
-        const { structured } = await bench().ok("get_job", { jobId: id, waitSeconds: 45 });
-        expect(structured["summary"]).toBe(`The job waits for ${wait}. Tell the user.`);
-        expect(structured).not.toHaveProperty("nextStep");
-      });
-      expect(sent).toHaveLength(1);
-    }
-  });
-
   test("a read that fails during a wait does not lose the state that was read before", async () => {
     const { id } = await submitJob(bench().service, FILE.succeeds);
     const onprogress = () =>
