@@ -61,16 +61,6 @@ test("a lost answer and a killed server do not cause a second cancellation", asy
   expect((await second.get(taskId)).status).toBe("cancelled");
 });
 
-test("a job that changes meanwhile is canceled in its new version", async () => {
-  const client = sharedClient();
-  const taskId = await beginTask(client);
-  const done = await countCancels();
-  const versionConflict = { kind: "status", status: 412, code: "VERSION_CONFLICT", retryable: false };
-  await service().injectFault(versionConflict, { operationId: "cancelMicJob" });
-  await expectAcknowledged(client, taskId);
-  expect(await countCancels()).toBe(done + 1);
-});
-
 test.each([
   ["has succeeded", FILE.succeeds],
   ["has failed", FILE.failsForGood],
@@ -84,28 +74,6 @@ test.each([
   expect((await client.get(taskId)).status).toBe("completed");
 });
 
-test("a job that ends between the read and the cancellation leaves its task in a final state", async () => {
-  const client = sharedClient();
-  const taskId = await beginTask(client);
-  await service().injectFault({ kind: "delay", delayMs: 300 }, { operationId: "cancelMicJob" });
-  const before = await cancelRequests();
-  const acknowledged = expectAcknowledged(client, taskId);
-  await expect.poll(cancelRequests, pollOptions).toBe(before + 1);
-  service().clock.advance(600_000);
-  await acknowledged;
-  expect((await client.get(taskId)).status).toMatch(/completed|cancelled/);
-});
-
-test("a paused job can be canceled", async () => {
-  const client = sharedClient();
-  const taskId = await beginTask(client, FILE.pauses);
-  service().clock.advance(60_000);
-  expect((await client.get(taskId)).statusMessage).toContain("PAUSED");
-  await expectAcknowledged(client, taskId);
-  service().clock.advance(60_000);
-  expect((await client.get(taskId)).status).toBe("cancelled");
-});
-
 describe("a cancellation that fails", () => {
   test("tasks/cancel reports a refusal of the API, and succeeds once the API allows it", async () => {
     const client = sharedClient();
@@ -115,20 +83,5 @@ describe("a cancellation that fails", () => {
     expect(error).toMatchObject({ code: -32603, data: { "mic-mcp/error": { kind: "forbidden", sideEffect: "none" } } });
     // The API allows it now, so it succeeds.
     await expectAcknowledged(client, taskId);
-  });
-
-  test("tasks/cancel reports an unknown outcome, and a repeated request resolves it", async () => {
-    const client = sharedClient();
-    const taskId = await beginTask(client);
-    const done = await countCancels();
-    await service().injectFault({ kind: "drop-after" }, { operationId: "cancelMicJob" });
-    await service().injectFault(
-      { kind: "status", status: 429, retryAfterSeconds: 3600 },
-      { operationId: "cancelMicJob" },
-    );
-    const error = await client.refusal("tasks/cancel", { taskId });
-    expect(error).toMatchObject({ code: -32603, data: { "mic-mcp/error": { kind: "outcome_unknown" } } });
-    await expectAcknowledged(client, taskId);
-    expect(await countCancels()).toBe(done + 1);
   });
 });

@@ -32,13 +32,12 @@ export interface DeclaredCapabilities {
 }
 
 export interface TaskClient {
-  request(method: string, params?: object, declared?: DeclaredCapabilities, id?: number): Promise<Answer>;
+  request(method: string, params?: object, declared?: DeclaredCapabilities): Promise<Answer>;
   /** Makes a call whose answer must be a task. */
   begin(tool: string, args: object): Promise<z.output<typeof CreateTaskResultV2Schema>>;
   get(taskId: string): Promise<z.output<typeof GetTaskResultV2Schema>>;
   /** The error of a refused request; rejects if the request succeeds. */
   refusal(method: string, params: object, declared?: DeclaredCapabilities): Promise<{ code: number; message: string }>;
-  cancelRequest(id: number): void;
   /** Sends a request that is answered only by notifications. */
   send(method: string, params: object): void;
   /** The first notification of this method; waits for up to 10 s if there is none yet. */
@@ -71,8 +70,8 @@ export function createTaskClient({ send, answers, ended, end }: ServerChannel): 
     method: string,
     params: object = {},
     declaredCapabilities: DeclaredCapabilities = {},
-    id = ++lastId,
   ): Promise<Answer> {
+    const id = ++lastId;
     const answered = new Promise<Answer>((resolve, reject) => {
       waiting.set(id, resolve);
       ended.then((why) => reject(new Error(why)));
@@ -106,8 +105,6 @@ export function createTaskClient({ send, answers, ended, end }: ServerChannel): 
       if (!error) throw new Error(`${method} was answered: ${JSON.stringify(result)}`);
       return error;
     },
-    cancelRequest: (requestId) =>
-      send({ jsonrpc: "2.0", method: "notifications/cancelled", params: { requestId, reason: "test" } }),
     send: (method, params) =>
       send({ jsonrpc: "2.0", id: ++lastId, method, params: { ...params, _meta: envelope({}) } }),
     async notification(method) {

@@ -48,45 +48,6 @@ test("after a kill, an identical call to the next server is the same action and 
   expect(new Set(keys).size).toBe(1);
 });
 
-test("an identical call after a canceled one returns the same job and the same task", async () => {
-  const client = sharedClient();
-  const args = await jobArguments(service(), FILE.succeeds);
-  const before = await service().countEffects("createMicJob");
-  await service().injectFault({ kind: "delay", delayMs: 2_000 }, { operationId: "createMicJob" });
-  const call = { name: "submit_job", arguments: args };
-  const requests = (await service().requests("createMicJob")).length;
-  client.request("tools/call", call, {}, 900).catch(() => undefined);
-  await expect.poll(async () => (await service().requests("createMicJob")).length, pollOptions).toBe(requests + 1);
-  client.cancelRequest(900);
-  const first = await client.begin("submit_job", args);
-  expect(await service().countEffects("createMicJob")).toBe(before + 1);
-  // The client has its answer now; an identical call still returns the same job.
-  const second = await client.begin("submit_job", args);
-  expect(second.taskId).toBe(first.taskId);
-  expect(await service().countEffects("createMicJob")).toBe(before + 1);
-});
-
-test("two clients that submit the same job at once share it, and the second task is a replay", async () => {
-  const env = { MIC_STATE_DIR: await folderForTest() };
-  const clients = [startProcessClient(service(), env), await startTaskClient(service(), env)];
-  // Both servers are up, with tokens and an open journal, so that the next calls run concurrently.
-  for (const client of clients) await client.request("tools/call", { name: "list_actions", arguments: {} });
-  const args = await jobArguments(service(), FILE.succeeds);
-  const before = (await service().requests("createMicJob")).length;
-  const effectCount = await countEffects("createMicJob", async () => {
-    await service().injectFault({ kind: "delay", delayMs: 3_000 }, { operationId: "createMicJob" });
-    const [one, two] = clients;
-    const first = one?.begin("submit_job", args);
-    await expect.poll(async () => (await service().requests("createMicJob")).length, pollOptions).toBe(before + 1);
-    const tasks = await Promise.all([first, two?.begin("submit_job", args)]);
-    for (const task of tasks)
-      for (const client of clients) expect((await client.get(task?.taskId ?? "")).status).toBe("working");
-    expect((await two?.get(tasks[1]?.taskId ?? ""))?.statusMessage).toMatch(/^Not run again: /);
-    expect((await one?.get(tasks[0]?.taskId ?? ""))?.statusMessage).not.toContain("Not run again");
-  });
-  expect(effectCount).toBe(1);
-});
-
 test("an explicit key starts one job, and its replays are tasks of that job", async () => {
   const [one, two] = [await startTaskClient(service()), await startTaskClient(service())];
   const args = { ...(await jobArguments(service(), FILE.succeeds)), idempotencyKey: "my-own-key-for-this-job" };
