@@ -128,34 +128,6 @@ describe("a client that can ask the user", () => {
         expect(questions).toEqual([expect.stringMatching(/discarded\. The reason given:/)]);
       });
 
-      test("an action in the journal is neither asked about again nor refused, though its job has ended", async () => {
-        const { id } = await submitJob(bench().service, FILE.succeeds);
-        await bench().service.injectFault({ kind: "drop-after" }, { operationId: "cancelMicJob" });
-        const rateLimited = { kind: "status", status: 429, retryAfterSeconds: 3600 };
-        await bench().service.injectFault(rateLimited, { operationId: "cancelMicJob" });
-        const args = { jobId: id, reason };
-        const lost = await withReply(accept, () => bench().fails("cancel_job", args, "outcome_unknown"));
-        expect(lost.questions).toHaveLength(1);
-        bench().clock.advance(60_000);
-        const again = await withReply(accept, () => bench().ok("cancel_job", args));
-        expect(again.questions).toEqual([]);
-        const idempotencyKey = lost.result.idempotencyKey ?? "";
-        expect(again.result.structured["action"]).toMatchObject({ idempotencyKey, replayed: true });
-        expect(await bench().service.countExecutions(idempotencyKey)).toBe(1);
-      });
-
-      test("a job that changes after the user agreed is canceled in its new version", async () => {
-        const { id } = await submitJob(bench().service, FILE.succeeds);
-        const versionConflict = { kind: "status", status: 412, code: "VERSION_CONFLICT", retryable: false };
-        await bench().service.injectFault(versionConflict, { operationId: "cancelMicJob" });
-        const { questions } = await withReply(accept, () =>
-          bench().ok("cancel_job", { jobId: id, reason, waitSeconds: 0 }),
-        );
-        expect(questions).toHaveLength(1);
-        const keys = (await cancelRequests(bench(), id)).map(({ idempotencyKey }) => idempotencyKey);
-        expect(new Set(keys).size).toBe(2);
-      });
-
       test.each<readonly [string, Reply]>([
         ["declines", { action: "decline" }],
         ["closes the dialog", { action: "cancel" }],
@@ -195,23 +167,6 @@ describe("a client that can ask the user", () => {
         const wrong = { jobId: "j", reason: "", retryMode: "RESTART" };
         const { questions } = await withReply(accept, () => bench().refuses("retry_job", wrong, "/reason"));
         expect(questions).toEqual([]);
-      });
-
-      test("an explicit key is used after the question, and the action is not asked about again", async () => {
-        const { id } = await createRetryableJob(bench().service);
-        const args = { jobId: id, retryMode: "RESTART", reason, idempotencyKey: `my-own-${id}`.slice(0, 60) };
-        const first = await withReply(accept, () => bench().ok("retry_job", args));
-        expect(first.questions).toHaveLength(1);
-        const again = await withReply(
-          () => ({ action: "decline" }),
-          () => bench().ok("retry_job", args),
-        );
-        expect(again.questions).toEqual([]);
-        expect(again.result.structured["action"]).toMatchObject({
-          idempotencyKey: args.idempotencyKey,
-          replayed: true,
-        });
-        expect(again.result.structured["data"]).toEqual(first.result.structured["data"]);
       });
 
       test("an action whose outcome was lost is resumed without a question", async () => {

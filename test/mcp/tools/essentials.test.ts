@@ -38,12 +38,6 @@ test("essentials with another toolset offers the tools of both", async () => {
   expect(await namesOf(await serve({ MIC_TOOLSETS: "essentials,geography,jobs" }))).toEqual(TOOL_NAMES);
 });
 
-test("the instructions of essentials explain jobs, geography and confirmations with its tools", async () => {
-  const text = (await serve({ MIC_TOOLSETS: "essentials" })).instructions();
-  for (const name of ["find_district", "list_districts", "run_job", "list_actions", "retry_jobs with RESTART"])
-    expect(text).toContain(name);
-});
-
 test("the next step of a retryable failed job is retry_jobs if retry_job is not offered", async () => {
   const { id } = await createRetryableJob(service());
   const client = await serve({ MIC_TOOLSETS: "essentials" });
