@@ -110,6 +110,11 @@ describeEachRevisionInProcess((bench, clientRevision) => {
       expect(ttlMs !== undefined).toBe(isModern);
       expect(cacheScope).toBe(isModern ? (template.includes("geography") ? "public" : "private") : undefined);
     }
+    const { summary: _summary, ...districts } = (await bench().ok("list_districts", { state: "KA" })).structured;
+    for (const code of ["KA", "ka"]) {
+      const { text } = await bench().connection.readResource(`mic://geography/states/${code}/districts`);
+      expect(JSON.parse(text)).toEqual(districts);
+    }
   });
 
   test("the catalogue is one table, with coverage and vintage in its first line", async () => {
@@ -122,27 +127,6 @@ describeEachRevisionInProcess((bench, clientRevision) => {
     expect(header).toBe("districtCode\tname\tstateCode\tstateName\tmandalCount");
     expect(rows).toHaveLength(784);
     expect(rows).toContain("516\tNizamabad\tTG\tTelangana\t33");
-  });
-
-  test("mic://actions lists the journal's latest actions, and of resolved ones no arguments", async () => {
-    const args = await bench().argumentsFor("createMicPublicInput");
-    const { structured } = await bench().ok("register_input", { ...args, clientReference: "a plan" });
-    const { text } = await bench().connection.readResource("mic://actions");
-    const { actions } = JSON.parse(text);
-    expect(actions[0]).toMatchObject({
-      tool: "register_input",
-      state: "succeeded",
-      resourceId: Object(structured["data"]).id,
-    });
-    expect(actions[0]).not.toHaveProperty("arguments");
-  });
-
-  test("the districts of a state are read by its code in upper or lower case", async () => {
-    const { summary: _summary, ...districts } = (await bench().ok("list_districts", { state: "KA" })).structured;
-    for (const code of ["KA", "ka"]) {
-      const { text } = await bench().connection.readResource(`mic://geography/states/${code}/districts`);
-      expect(JSON.parse(text)).toEqual(districts);
-    }
   });
 
   test("a missing resource returns the protocol's resource-not-found error with its URI", async () => {

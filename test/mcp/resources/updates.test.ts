@@ -4,7 +4,6 @@ import { expect, test, vi } from "vitest";
 import { FILE, runJobToEnd, submitJob } from "../../emulator/work.ts";
 import { operations } from "../../operations.ts";
 import { emulatorEnv, inProcessClientForTest } from "../../support/mcp.ts";
-import { isThorough } from "../../support/thorough.ts";
 import type { Bench } from "../../tools/bench.ts";
 import { describeEachRevisionInProcess } from "../../tools/revisions.ts";
 import { modernEnvelope } from "../modern-envelope.ts";
@@ -64,27 +63,6 @@ describeEachRevisionInProcess((bench, revision) => {
     await vi.waitFor(() => expect(countUpdates(uri)).toBe(1), pollOptions);
     await bench().connection.stopListening(uri);
   });
-
-  // The watcher is the same in each revision, and a Retry-After has to pass in real time. watching.test.ts covers it with its own
-  // clock.
-  const unwatchedId = isThorough ? "" : " (skipped: MIC_TEST_ALL is not 1)";
-  if (revision === "v2-modern")
-    test.runIf(isThorough)(
-      `an API that was unavailable when listening began causes an update when it is back${unwatchedId}`,
-      async () => {
-        const { id } = await submitJob(bench().service, FILE.succeeds);
-        const uri = `mic://jobs/${id}`;
-        const rateLimited = { kind: "status", status: 429, retryAfterSeconds: 12 };
-        await bench().service.injectFault(rateLimited, { operationId: "getMicJob" });
-        expect(await bench().connection.listen(uri)).toEqual([uri]);
-        await sleep(SEVERAL_POLLS_MS);
-        // The Retry-After is longer than a read may take, so the server does not read before.
-        expect(countUpdates(uri)).toBe(0);
-        await vi.waitFor(() => expect(countUpdates(uri)).toBe(1), { timeout: 20_000, interval: 100 });
-        await bench().connection.stopListening(uri);
-      },
-      40_000,
-    );
 
   test("resources that cannot be watched are reported", async () => {
     const { id } = await submitJob(bench().service, FILE.succeeds);

@@ -1,7 +1,6 @@
 // Tests how skills are served: with the extension's methods in two revisions and as resources, limited by the configuration.
 import { readFileSync } from "node:fs";
 import { describe, expect, test } from "vitest";
-import { inProcessClientForTest } from "../../support/mcp.ts";
 import { connectSkills, REVISIONS } from "./client.ts";
 
 const NAMES = ["answer-geography", "retry-safely", "run-a-job"];
@@ -67,12 +66,4 @@ describe.each(REVISIONS)("%s", (revision) => {
     for (const hidden of NAMES.filter((name) => !names.includes(name)))
       await expect(client.readResource({ uri: uriOf(hidden) })).rejects.toThrow(/Resource not found/);
   });
-});
-
-test("a client of the first SDK reads skills as resources", async () => {
-  const connection = await inProcessClientForTest("v1-client", {});
-  const listed = (await connection.listResources()).filter(({ uri }) => uri.startsWith("skill:"));
-  expect(listed.map(({ name }) => name)).toEqual(NAMES);
-  for (const { uri, name } of listed)
-    expect(await connection.readResource(uri)).toMatchObject({ mimeType: "text/markdown", text: textOf(name) });
 });
