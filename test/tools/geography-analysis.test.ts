@@ -6,6 +6,7 @@ import { join } from "node:path";
 import { expect, test } from "vitest";
 import * as z from "zod/v4";
 import { countTokens } from "../support/count-tokens.ts";
+import { parseCsv } from "../support/csv.ts";
 import { emulatorEnv, inProcessClientForTest } from "../support/mcp.ts";
 import type { Bench } from "./bench.ts";
 import { readCatalogue, rowsOf } from "./geography-catalogue.ts";
@@ -20,23 +21,6 @@ const District = z.object({
 });
 const rowsIn = (structured: object) => z.array(District).parse(Object(structured).rows);
 const Step = z.object({ tool: z.string(), arguments: z.record(z.string(), z.unknown()) });
-
-/** Parses CSV strictly (RFC 4180): each line ends with CRLF. */
-function parseCsv(text: string): string[][] {
-  const rows: string[][] = [];
-  let row: string[] = [];
-  const pattern = /(?:"((?:[^"]|"")*)"|([^",\r\n]*))(,|\r\n)/y;
-  while (pattern.lastIndex < text.length) {
-    const match = pattern.exec(text);
-    if (match === null) throw new Error(`no CSV behind ${JSON.stringify(rows.at(-1))}`);
-    row.push(match[1]?.replaceAll('""', '"') ?? match[2] ?? "");
-    if (match[3] === "\r\n") {
-      rows.push(row);
-      row = [];
-    }
-  }
-  return rows;
-}
 
 const byMandals = { level: "district", by: "mandalCount" } as const;
 

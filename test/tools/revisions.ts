@@ -105,8 +105,8 @@ export const connectInProcessByDefault: Connect = (revision, options) =>
     : connectInProcess(revision, options);
 
 /**
- * Defines the tests for one revision, because tools do not depend on it. success.test.ts and failures.test.ts test results and
- * errors in each revision.
+ * Defines the tests for one revision, because tools do not depend on it. success.test.ts tests results, and confirmation.test.ts
+ * (test/mcp/tools) errors, in each revision.
  */
 export function describeLatestRevision(tests: Tests, options: BenchOptions = {}): void {
   describe("v2-modern", () => defineTests("v2-modern", tests, options, connectInProcessByDefault));

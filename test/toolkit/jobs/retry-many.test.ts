@@ -78,13 +78,3 @@ test("retries that do not fit into one call are not sent, and are the next step"
   const { waitSeconds: _, ...again } = options;
   expect(nextStep).toMatchObject({ tool: "retry_jobs", arguments: { jobIds: notSent, ...again } });
 });
-
-test("retries that fit into one call are sent, and waiting for them is the next step", async () => {
-  const { ports, timing, sentAt } = createSlowService(1_000);
-  const { nextStep } = await retryMany({ jobIds, ...options }, createToolCall(timing), ports);
-  expect(sentAt).toHaveLength(12);
-  expect(nextStep).toMatchObject({
-    tool: "wait_for_jobs",
-    arguments: { jobIds: jobIds.map((id) => `${id}-again`) },
-  });
-});
