@@ -10,7 +10,7 @@ export const NO_NETWORK = {
   CLAUDE_CODE_DISABLE_NONESSENTIAL_TRAFFIC: "1",
 };
 
-const cleanEnvironment = (home: string) => ({ PATH: process.env["PATH"] ?? "", HOME: home });
+export const cleanEnvironment = (home: string) => ({ PATH: process.env["PATH"] ?? "", HOME: home });
 
 export function launch(home: string, args: readonly string[], more: object = NO_NETWORK) {
   return spawn(process.execPath, [...args], { cwd: home, env: { ...cleanEnvironment(home), ...more }, stdio: "pipe" });
