@@ -22,7 +22,7 @@ export interface TestServerState {
   release(): void;
 }
 
-export const noSubscriptions = (): Subscriptions => ({
+const noSubscriptions = (): Subscriptions => ({
   setUpdateHandler: () => undefined,
   canWatch: () => false,
   subscribe: () => Promise.resolve(false),
