@@ -2,8 +2,7 @@
 import { setTimeout as sleep } from "node:timers/promises";
 import { expect, test, vi } from "vitest";
 import { FILE, runJobToEnd, submitJob } from "../../emulator/work.ts";
-import { operations } from "../../operations.ts";
-import { emulatorEnv, inProcessClientForTest } from "../../support/mcp.ts";
+import { emulatorEnv } from "../../support/mcp.ts";
 import type { Bench } from "../../tools/bench.ts";
 import { describeEachRevisionInProcess } from "../../tools/revisions.ts";
 import { modernEnvelope } from "../modern-envelope.ts";
@@ -83,19 +82,6 @@ describeEachRevisionInProcess((bench, revision) => {
     }
   });
 
-  test("at most 100 resources are watched, and the next is refused until one is free", async () => {
-    const connection = await inProcessClientForTest(revision, emulatorEnv(bench().service.emulator));
-    const ids = await submitJobs(bench(), 101);
-    const uris = ids.map((id) => `mic://jobs/${id}`);
-    const [one = "", ...others] = uris;
-    await connection.listen(...others);
-    await expect(connection.listen(one)).rejects.toThrow(/100 resources are being watched already/);
-    await connection.stopListening(...others);
-    await connection.listPrompts();
-    expect(await connection.listen(one)).toEqual([one]);
-    await connection.stopListening(one);
-  }, 60_000);
-
   test("listening does not keep the process alive", async () => {
     const { id } = await submitJob(bench().service, FILE.succeeds);
     const uri = `mic://jobs/${id}`;
@@ -116,12 +102,3 @@ describeEachRevisionInProcess((bench, revision) => {
     expect(await program.exit).toEqual({ code: 0, signal: null });
   });
 });
-
-/** Submits jobs that pause: they have not ended, but do not change. */
-async function submitJobs(bench: Bench, count: number): Promise<string[]> {
-  const body = await bench.argumentsFor("createMicJob");
-  const ids: string[] = [];
-  for (let created = 0; created < count; created += 1)
-    ids.push((await bench.service.ok(operations.createMicJob, { body })).data.id);
-  return ids;
-}
