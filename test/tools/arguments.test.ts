@@ -160,14 +160,6 @@ describeLatestRevision((bench) => {
       else test(title, tries);
     }
 
-  test.each(rows.map((row) => [row.tool, row] as const))("%s lists its arguments", async (tool, row) => {
-    const listed = (await bench().connection.listTools()).find(({ name }) => name === tool)?.inputSchema;
-    const names = argumentsOf(row).filter(({ name }) => !name.includes("."));
-    expect(Object.keys(listed?.["properties"] ?? {}).sort()).toEqual(names.map(({ name }) => name).sort());
-    const required = names.filter(({ isOptional }) => !isOptional).map(({ name }) => name);
-    expect([listed?.["required"] ?? []].flat().sort()).toEqual(required.sort());
-  });
-
   test("an unknown argument of an action is refused by name, with the valid ones [4.1/closed-query, 4.2/closed-query, 4.2/bodies-closed]", async () => {
     for (const row of rows.filter(({ tool, method }) => method === "POST" || tool === "download_asset")) {
       const args = await bench().argumentsFor(row.id);

@@ -103,29 +103,6 @@ describeLatestRevision((bench) => {
     expect((await ifMatches(bench())).length - before).toBeLessThanOrEqual(5);
   });
 
-  test("cancel_job reports that a job has ended, and does not cancel it", async () => {
-    for (const file of [FILE.succeeds, FILE.failsForGood]) {
-      const { id, state, resourceVersion } = await runJobToEnd(bench().service, file);
-      const sent = await bench().captureRequests(async () => {
-        const failed = await bench().fails("cancel_job", { jobId: id, reason }, "conflict");
-        expect(failed).toMatchObject({ sideEffect: "none", retryable: false });
-        expect(failed.text).toContain(state);
-        expect(failed.next).toMatch(/nothing left to cancel/);
-      });
-      // The read that the version needs shows that the job has ended.
-      expect(sent.map(({ operationId }) => operationId)).toEqual(["getMicJob"]);
-      const failed = await bench().fails("cancel_job", { jobId: id, reason, resourceVersion }, "conflict");
-      expect(failed).toMatchObject({ status: 409, code: "JOB_TERMINAL", sideEffect: "none", retryable: false });
-      expect(failed.next).toBe("get_job shows the state of the job.");
-    }
-    // The job ended just now, so the version that the agent has is also outdated.
-    const { id } = await runJobToEnd(bench().service, FILE.succeeds);
-    const stale = { kind: "status", status: 412, code: "VERSION_CONFLICT", retryable: false };
-    await bench().service.injectFault(stale, { operationId: "cancelMicJob" });
-    const failed = await bench().fails("cancel_job", { jobId: id, reason, resourceVersion: 1 }, "precondition_failed");
-    expect(failed.next).toMatch(/ended/);
-  });
-
   test("retry_job carries the earlier job's id and runs to success [4.2/retry-job, 3/retry-carries-earlier-job, 4.2/retry-mode]", async () => {
     for (const retryMode of ["SAFE_RESUME", "RESTART"]) {
       const failed = await runJobToEnd(bench().service, FILE.failsRetryably);

@@ -2,10 +2,7 @@
 
 import { expect, test } from "vitest";
 import * as z from "zod/v4";
-import { Job } from "../../src/contract/jobs.ts";
-import { RecipeOffer } from "../../src/contract/recipes.ts";
 import { operations } from "../operations.ts";
-import { countTokens } from "../support/count-tokens.ts";
 import type { Args, Bench } from "./bench.ts";
 import { describeLatestRevision } from "./revisions.ts";
 
@@ -35,12 +32,6 @@ async function pages(bench: Bench, tool: string, args: Args): Promise<readonly P
   return all;
 }
 
-const jobSummaryFields = [
-  ...["id", "state", "stage", "failure", "retryable", "retryOf", "retriedBy", "review"],
-  ...["createdAt", "updatedAt"],
-];
-const MOVING = ["PREPARING", "QUEUED", "RUNNING"];
-
 describeLatestRevision((bench) => {
   test("list_jobs returns each job once over all pages [4.2/next-cursor, 4.2/has-more, 4.2/list-jobs]", async () => {
     const { workspaceId } = bench();
@@ -59,56 +50,6 @@ describeLatestRevision((bench) => {
     const ids = all.flatMap((page) => page.data.map(({ versionId }) => versionId));
     expect([...ids].sort()).toEqual([...service.emulator.recipeVersionIds].sort());
     expect(ids).toEqual([...ids].sort());
-  });
-
-  test("the full view returns the contract's items, including nulls [2.2/all-fields-required]", async () => {
-    const { workspaceId } = bench();
-    const query = { workspaceId, limit: 25 };
-    const jobs = await bench().ok("list_jobs", { ...query, view: "full" });
-    expect(z.array(Job).parse(jobs.structured["data"])).toHaveLength(25);
-    expect(jobs.structured["data"]).toEqual((await bench().service.ok(operations.listMicJobs, { query })).data);
-    const recipes = await bench().ok("list_recipes", { ...query, view: "full" });
-    z.array(RecipeOffer).parse(recipes.structured["data"]);
-    expect(recipes.structured["data"]).toEqual(
-      (await bench().service.ok(operations.listMicExecutableRecipes, { query })).data,
-    );
-    expect(recipes.structured["page"]).toEqual({ limit: 25, nextCursor: null, hasMore: false });
-  });
-
-  test("the summary view has the fields for decisions, and no nulls", async () => {
-    const { workspaceId } = bench();
-    const query = { workspaceId, limit: 100 };
-    const { structured } = await bench().ok("list_jobs", query);
-    const items = z.array(z.record(z.string(), z.unknown())).parse(structured["data"]);
-    const { data } = await bench().service.ok(operations.listMicJobs, { query });
-    // Instants have a precision of seconds, and only moving jobs have updatedAt.
-    const seconds = (instant: string): string => instant.replace(/\.\d+Z$/, "Z");
-    expect(items.map(({ id, state, createdAt, updatedAt }) => ({ id, state, createdAt, updatedAt }))).toEqual(
-      data.map(({ id, state, createdAt, updatedAt }) => ({
-        id,
-        state,
-        createdAt: seconds(createdAt),
-        updatedAt: MOVING.includes(state) ? seconds(updatedAt) : undefined,
-      })),
-    );
-    for (const [index, item] of items.entries()) {
-      expect(jobSummaryFields).toEqual(expect.arrayContaining(Object.keys(item)));
-      expect(Object.values(item)).not.toContain(null);
-      const { failure } = data[index] ?? { failure: null };
-      expect([item["failure"], item["retryable"]]).toEqual([failure?.code, failure?.retryable]);
-    }
-    expect(new Set(items.map(({ state }) => state)).size).toBe(8);
-    const recipes = await bench().ok("list_recipes", { workspaceId });
-    for (const item of z.array(z.record(z.string(), z.unknown())).parse(recipes.structured["data"]))
-      expect(Object.keys(item).sort()).toEqual(["expiresAt", "name", "ports", "versionId"]);
-    expect((await bench().ok("list_jobs", { ...query, view: "summary" })).structured["data"]).toEqual(items);
-  });
-
-  test("the full view of jobs as text has at most 0.45 of the tokens of its JSON", async () => {
-    const query = { workspaceId: bench().workspaceId, limit: 100, view: "full" };
-    const { structured, text } = await bench().ok("list_jobs", query);
-    const tokens = { json: countTokens(JSON.stringify(structured)), text: countTokens(text) };
-    expect(tokens.text / tokens.json, JSON.stringify(tokens)).toBeLessThanOrEqual(0.45);
   });
 
   test("a page that exceeds the contract is refused, and an empty page is returned", async () => {

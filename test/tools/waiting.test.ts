@@ -66,17 +66,6 @@ describeLatestRevision((bench) => {
     await bench().service.admin("DELETE", "faults");
   });
 
-  test("units beyond the total of a stage are shown without the total", async () => {
-    const job = await submitJob(bench().service, FILE.succeeds);
-    const [first, ...others] = job.stages;
-    const stages = [{ ...first, state: "RUNNING", completedUnits: 8, totalUnits: 6 }, ...others];
-    const body = JSON.stringify({ data: { ...job, state: "RUNNING", stages }, meta: { requestId: "r-1" } });
-    await bench().service.injectFault({ kind: "body", body }, { operationId: "getMicJob" });
-    const { structured } = await bench().ok("get_job", { jobId: job.id });
-    expect(structured["summary"]).toContain("GATHER (1 of 9), 8 units.");
-    expect(Object(structured["data"]).stages).toMatch(/^GATHER RUNNING 8\/\?;/);
-  });
-
   test("get_input waits for the scan, get_file_processing_request for the review", async () => {
     const { id: inputId } = await registerInput(bench().service, FILE.waitsForScan);
     const scanning = await bench().ok("get_input", { inputId });

@@ -90,6 +90,7 @@ const JOBS: readonly JobRow[] = [
   ["moving", job({ state: "QUEUED" }, { state: "PENDING" }), [/QUEUED/], wait],
   ["moving", job(), [/RUNNING, at stage REFINE \(3 of 9\), 4 of 10 units/], wait],
   ["moving", job({}, { totalUnits: null }), [/, 4 units/], wait],
+  ["moving", job({}, { completedUnits: 8, totalUnits: 6 }), [/, 8 units\./], wait],
   ["moving", job({ stages: [] }), [/^The job is RUNNING\.$/], wait],
   ["moving", job({ retryOfBatchId: "job-0" }), [/a retry of job-0/], wait],
   ["moving", job(), [/units\.$/], wait, { afterMs: HOUR_MS - 1 }],
