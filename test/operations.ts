@@ -64,8 +64,6 @@ export interface OperationRow {
   readonly widenedArguments?: Readonly<Record<string, field.FieldRule>>;
   /** Builds a request that succeeds. emulator/example.ts derives the request of a GET from its fields. */
   readonly example?: (world: ExampleData) => Example | Promise<Example>;
-  /** Changes to the example that make it a different command. */
-  readonly variation?: Readonly<Record<string, unknown>>;
 }
 
 const get = (tool: string, path: string, ...scopes: readonly string[]) =>
@@ -112,7 +110,6 @@ export const operations = {
     key: "input",
     extraArguments: keyArgument.input,
     example: ({ registration }) => ({ body: registration }),
-    variation: { referenceId: "devsignfile_1" },
   },
   getMicPublicInput: {
     id: "getMicPublicInput",
@@ -167,7 +164,6 @@ export const operations = {
     key: "text",
     extraArguments: keyArgument.text,
     example: ({ jobOrder }) => ({ body: jobOrder }),
-    variation: { parameterValues: { another: true } },
   },
   listMicJobs: {
     id: "listMicJobs",
@@ -208,7 +204,6 @@ export const operations = {
       const { id: jobId, resourceVersion } = await submitNewJob();
       return { path: { jobId }, ifMatch: `"${resourceVersion}"`, body: { reason: "Not needed" } };
     },
-    variation: { reason: "Another reason" },
   },
   retryMicJob: {
     id: "retryMicJob",
@@ -225,7 +220,6 @@ export const operations = {
       path: { jobId: (await createFailedJob()).id },
       body: { retryMode: "SAFE_RESUME", reason: "The input was corrected" },
     }),
-    variation: { reason: "Another reason" },
   },
   getMicPublicOperation: {
     id: "getMicPublicOperation",
@@ -259,7 +253,6 @@ export const operations = {
     key: "processing",
     extraArguments: keyArgument.processing,
     example: ({ permissionRequest }) => ({ body: permissionRequest }),
-    variation: { purpose: "Another purpose" },
   },
   getMicSharedFileProcessingRequest: {
     id: "getMicSharedFileProcessingRequest",
