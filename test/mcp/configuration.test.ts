@@ -2,6 +2,7 @@
 import { expect, test } from "vitest";
 import * as z from "zod/v4";
 import { serviceForFile } from "../emulator/service.ts";
+import { createRetryableJob } from "../emulator/work.ts";
 import { operations } from "../operations.ts";
 import { expectConsistentInstructions } from "../support/instructions.ts";
 import { connectionForTest, emulatorEnv, inProcessClientForTest, type TestClient } from "../support/mcp.ts";
@@ -27,6 +28,13 @@ async function callError(connection: TestClient, name: string): Promise<string> 
   expect(await service().requests()).toHaveLength(before);
   return z.object({ code: z.literal(-32602), message: z.string() }).parse(error).message;
 }
+
+const ESSENTIALS = [
+  ...["list_districts", "download_asset", "list_recipes", "get_recipe", "list_jobs", "get_job", "cancel_job"],
+  ...["get_usage", "find_district", "rank_divisions", "list_actions", "resolve_actions"],
+  ...["run_job", "run_jobs", "retry_jobs", "wait_for_jobs"],
+];
+const WRITE_TOOLS = ["download_asset", "cancel_job", "resolve_actions", "run_job", "run_jobs", "retry_jobs"];
 
 const workspaceTools = words(`
   get_capabilities register_input list_recipes submit_job list_jobs get_usage request_file_processing run_job
@@ -135,4 +143,49 @@ test("serve --emulator connects to its own emulator and describes its data in th
   // The emulator has no other client, so the server reads the lists of all states at once.
   const found = await connection.callTool("find_district", { name: "Nowhereville" });
   expect(found.structured, found.text).toMatchObject({ vintage: expect.stringContaining("complete") });
+});
+
+test("MIC_TOOLSETS=essentials offers 16 tools of both toolsets, and no views; in read-only mode, no write tools", async () => {
+  expect(await namesOf(await serve({ MIC_TOOLSETS: "essentials", MIC_APPS: "always" }))).toEqual(ESSENTIALS);
+  const readOnly = await serve({ MIC_TOOLSETS: "essentials", MIC_READ_ONLY: "1" });
+  expect(await namesOf(readOnly)).toEqual(ESSENTIALS.filter((name) => !WRITE_TOOLS.includes(name)));
+  expect(await callError(readOnly, "run_job")).toMatch(/read-only.*MIC_READ_ONLY/);
+  expect(await callError(readOnly, "submit_job")).toMatch(/toolset jobs is not enabled.*MIC_TOOLSETS/);
+});
+
+test("essentials with another toolset offers the tools of both", async () => {
+  const names = await namesOf(await serve({ MIC_TOOLSETS: "essentials,geography" }));
+  expect(names).toEqual(TOOL_NAMES.filter((name) => [...ESSENTIALS, ...GEOGRAPHY_TOOLS].includes(name)));
+  expect(await namesOf(await serve({ MIC_TOOLSETS: "essentials,geography,jobs" }))).toEqual(TOOL_NAMES);
+});
+
+test("the next step of a retryable failed job is retry_jobs if retry_job is not offered", async () => {
+  const { id } = await createRetryableJob(service());
+  const client = await serve({ MIC_TOOLSETS: "essentials" });
+  const nextStep = {
+    tool: "retry_jobs",
+    arguments: { jobIds: [id], retryMode: "SAFE_RESUME", reason: expect.stringContaining("Retry after") },
+  };
+  const failed = await client.callTool("get_job", { jobId: id });
+  expect(failed.structured).toMatchObject({ nextStep });
+  expect(failed.text).toContain(`Next: retry_jobs {"jobIds":["${id}"]`);
+  const step = Object(failed.structured?.["nextStep"]);
+  const retried = await client.callTool("retry_jobs", { ...step.arguments, waitSeconds: 0 });
+  expect(retried.structured).toMatchObject({ results: [{ jobId: id, outcome: "retried" }] });
+  const all = await serve({});
+  expect((await all.callTool("get_job", { jobId: id })).structured).not.toMatchObject({ nextStep });
+});
+
+test("MIC_TOOLS offers only these tools, or adds them to a toolset, and MIC_EXCLUDE_TOOLS removes tools", async () => {
+  expect(await namesOf(await serve({ MIC_TOOLS: "get_job, find_district" }))).toEqual(["get_job", "find_district"]);
+  const added = await serve({ MIC_TOOLS: "submit_job", MIC_TOOLSETS: "essentials", MIC_EXCLUDE_TOOLS: "run_job" });
+  const expected = TOOL_NAMES.filter((name) => [...ESSENTIALS, "submit_job"].includes(name) && name !== "run_job");
+  expect(await namesOf(added)).toEqual(expected);
+  await expect(added.callTool("run_job", {})).rejects.toThrow(/excluded \(MIC_EXCLUDE_TOOLS\)/);
+});
+
+test("an unknown name in MIC_TOOLS is refused with the names of the tools", async () => {
+  await expect(serve({ MIC_TOOLS: "get_jobs" })).rejects.toThrow(
+    /unknown tools: get_jobs\. The tools are: list_states, /,
+  );
 });

@@ -69,7 +69,7 @@ describeLatestRevision((bench, revision) => {
     "%s ends a read after one request, and is reported [7.2/problem]",
     async (_, fault, kind, facts) => {
       for (const row of [operations.getMicJob, operations.listPlaygroundStates]) {
-        // Refusals of the playground have no Problem: test/tools/geography.test.ts.
+        // Refusals of the playground have no Problem: geography-catalogs.test.ts.
         if (isPlayground(row) && kind !== "contract_violation") continue;
         const { result, statuses } = await callWithFaults(await cold(row), row, fault);
         const failed = bench().expectFailure(result, kind);

@@ -31,7 +31,7 @@ const FIELDS = words(`
   certainty vintage made partOf unlisted mandalCount kind since via data.id data.state data.outputDatasetVersionId
   data.recipe.inputs[].name data.recipe.parameters.definition`);
 
-/** Fields of answers without all lists (test/tools/geography-coverage.test.ts). */
+/** Fields of answers without all lists (test/tools/geography-catalogs.test.ts). */
 const INCOMPLETE_FIELDS = ["coverage", "coverage.missing"];
 
 test("there are three skills", () => {
