@@ -46,24 +46,6 @@ describeLatestRevision((bench) => {
     expect(await files(bench())).toContain("जिले-for-review.csv");
   });
 
-  test("a preview has the first 20 lines of a text, in addition to the file", async () => {
-    const assetId = firstAsset(bench());
-    const { structured, text } = await bench().ok(TOOL, { assetId, preview: true });
-    const content = Buffer.from(await fetchOriginal(bench(), assetId)).toString("utf8");
-    const lines = content.split(/(?<=\n)/);
-    expect(lines.length).toBeGreaterThan(20);
-    expect(structured["preview"]).toBe(lines.slice(0, 20).join(""));
-    expect(structured["sha256"]).toBe(sha256(await readFile(String(structured["path"]))));
-    // The preview is quoted on one line, as data.
-    expect(text.split("\n")).toHaveLength(3);
-    const binary = assetIds(bench()).at(-1) ?? "";
-    expect((await bench().ok(TOOL, { assetId: binary, preview: true })).structured["preview"]).toBe(
-      "no preview: not text",
-    );
-    for (const preview of [false, undefined])
-      expect((await bench().ok(TOOL, { assetId, preview })).structured).not.toHaveProperty("preview");
-  });
-
   test("a failed download leaves no files", async () => {
     const before = await files(bench());
     const { fileIds } = bench().service.emulator;

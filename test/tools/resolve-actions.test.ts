@@ -18,8 +18,7 @@ import {
 import { runInProcess } from "../support/command.ts";
 import { emulatorForTest } from "../support/emulator.ts";
 import { fakeClockCommand, fakeClockMissing } from "../support/fake-clock.ts";
-import { serveHttpInProcess } from "../support/in-process.ts";
-import { type ConnectOptions, connectHttp, connectInProcess, emulatorEnv, type TestClient } from "../support/mcp.ts";
+import { type ConnectOptions, connectInProcess, emulatorEnv, type TestClient } from "../support/mcp.ts";
 import { inProcessServerForTest, type RawClient, startServer } from "../support/server.ts";
 import { folderForTest } from "../support/temporary-folder.ts";
 
@@ -394,17 +393,6 @@ describe("the server's instructions", () => {
     for (const revision of ["v1-client", "v2-legacy", "v2-modern"] as const) {
       const client = await connectForTest(revision, { env });
       expect(client.instructions()).toContain("1 action of an earlier session has an unknown outcome");
-    }
-  });
-
-  test("mention unresolved actions over HTTP", patient, async () => {
-    const { killDuring, env, registration } = await createScene();
-    await killDuring([registration(FILE.succeeds), registration(FILE.failsForGood)]);
-    const url = await serveHttpInProcess(env);
-    for (const revision of ["v2-legacy", "v2-modern"] as const) {
-      const client = await connectHttp(revision, url);
-      expect(client.instructions()).toContain(`2 actions of earlier sessions have an ${UNRESOLVED}.`);
-      await client.close();
     }
   });
 

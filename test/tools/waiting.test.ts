@@ -1,7 +1,5 @@
 // Tests waitSeconds: the answer is delayed until the resource stops moving or the time is up, with progress notifications.
 import { expect, test } from "vitest";
-import { systemTiming } from "../../src/api-client/attempts.ts";
-import { poll } from "../../src/toolkit/polling.ts";
 import { FILE, registerInput, submitJob } from "../emulator/work.ts";
 import type { Progress } from "../support/mcp.ts";
 import { describeLatestRevision } from "./revisions.ts";
@@ -118,27 +116,5 @@ describeLatestRevision((bench) => {
     // The wait for another job lasts a second: long enough for another read of the first job if its wait had not ended.
     await bench().ok("get_job", { jobId: other, waitSeconds: 1 });
     expect(await readings()).toBe(before);
-  });
-
-  test("canceling a call ends only the wait, and the text says so", async () => {
-    const abort = new AbortController();
-    const timing = { ...systemTiming, sleep: async () => abort.abort() };
-    const watched = {
-      read: async () => {
-        abort.signal.throwIfAborted();
-        return 1;
-      },
-      version: () => 1,
-      isMoving: () => true,
-      onRead: () => undefined,
-    };
-    const waits = poll(watched, 10, { timing, signal: abort.signal, deadlineAt: timing.now() + 60_000 });
-    await expect(waits).rejects.toMatchObject({
-      facts: {
-        kind: "cancelled",
-        sideEffect: "none",
-        message: expect.stringMatching(/cancelled the wait.*continues/),
-      },
-    });
   });
 });

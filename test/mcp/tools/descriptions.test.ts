@@ -73,11 +73,3 @@ test("each argument has a description of 3 to 40 tokens or explains itself", asy
 test("the toolset essentials costs a model at most 2,300 tokens", async () => {
   expect(countShownTokens(await listTools({ MIC_TOOLSETS: "essentials" }))).toBeLessThanOrEqual(2_300);
 });
-
-test("a description has all sentences if all tools are offered, and omits those about other tools if not", async () => {
-  const find = async (env: Readonly<Record<string, string>>, tool: string) =>
-    (await listTools(env)).find(({ name }) => name === tool)?.description;
-  expect(await find({}, "register_input")).toContain("run_job does both for you.");
-  expect(await find({}, "get_recipe")).toContain("is for request_file_processing.");
-  expect(await find({ MIC_TOOLSETS: "essentials" }, "get_recipe")).toMatch(/\(recipe\.parameters\.definition\)\.$/);
-});
