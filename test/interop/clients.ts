@@ -1,4 +1,5 @@
-// The real clients: how each one is configured for a server and uses it. clients.test.ts runs each of them.
+// The real clients that call tools without a model or a login: how each one is configured for a server and uses it. hosts.ts and
+// documented-commands.test.ts have those that need one.
 
 import { mkdir, writeFile } from "node:fs/promises";
 import { join } from "node:path";
@@ -6,7 +7,7 @@ import { createInterface } from "node:readline";
 import * as z from "zod/v4";
 import { runCount } from "../support/thorough.ts";
 import { type ClientName, missingReason, packages, programOf } from "./packages.ts";
-import { launch, NO_NETWORK, run, runUnproxied } from "./run.ts";
+import { launch, NO_NETWORK, runUnproxied } from "./run.ts";
 
 /** How a client reaches the server. Each request needs the bearer `token` if there is one. */
 export type Target =
@@ -39,43 +40,6 @@ function requireOutput(
 ): void {
   if (!pattern.test(stdout)) throw new Error(`the client said: ${stdout}${stderr}`);
 }
-
-const claudeCode: Client = {
-  ...client("Claude Code"),
-  firstMethod: "server/discover",
-  uses: ["lists"],
-  async use(target, home) {
-    const program = programOf("Claude Code");
-    const transportArguments =
-      target.kind === "http" ? ["--transport", "http", "mic", target.url] : ["mic", "--", target.command];
-    const { token } = { token: undefined, ...target };
-    const header = token === undefined ? [] : ["--header", `Authorization: ${bearer(token)}`];
-    const args = target.kind === "http" ? header : target.args;
-    requireOutput(/^Added/m, await run(home, ...program, "mcp", "add", ...transportArguments, ...args));
-    requireOutput(/^mic: .*Connected$/m, await run(home, ...program, "mcp", "list"));
-  },
-};
-
-const geminiCli: Client = {
-  ...client("Gemini CLI"),
-  firstMethod: "initialize",
-  // Gemini CLI only initializes and pings; it lists tools after the login.
-  uses: [],
-  async use(target, home) {
-    await mkdir(join(home, ".gemini"));
-    const { kind, token, ...how } = { token: undefined, ...target };
-    const headers = token === undefined ? {} : { headers: { Authorization: bearer(token) } };
-    const settings = {
-      security: { folderTrust: { enabled: false } },
-      privacy: { usageStatisticsEnabled: false },
-      mcpServers: { mic: kind === "http" ? { ...how, ...headers, type: kind } : how },
-    };
-    await writeFile(join(home, ".gemini", "settings.json"), JSON.stringify(settings));
-    const { stdout, stderr } = await run(home, ...programOf("Gemini CLI"), "mcp", "list");
-    // The list is on stdout or stderr, depending on whether there is a terminal.
-    requireOutput(/^. mic: .*Connected$/m, { stdout: stdout + stderr, stderr: "" });
-  },
-};
 
 const Answer = z.looseObject({ id: z.int(), result: z.looseObject({}).optional(), error: z.unknown().optional() });
 const Started = z.object({ thread: z.object({ id: z.string() }) });
@@ -170,4 +134,4 @@ const inspector = (revision: "legacy" | "modern"): Client => ({
   },
 });
 
-export const clients: readonly Client[] = [claudeCode, codex, geminiCli, inspector("legacy"), inspector("modern")];
+export const clients: readonly Client[] = [codex, inspector("legacy"), inspector("modern")];
