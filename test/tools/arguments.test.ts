@@ -52,6 +52,7 @@ async function expectSent(
 
 const port = "p";
 const referenceId = "devfile_1";
+const createdSince = "2026-11-22";
 const many = (count: number) => Array.from({ length: count }, (_, at) => at);
 
 /** For tools over several operations: invalid changes to a valid call, and the pointers that the error must contain. */
@@ -86,6 +87,11 @@ const WRONG: Readonly<Record<string, readonly (readonly [Args, ...(readonly stri
     [{ jobIds: ["micjob_a", ""] }, "/jobIds/1"],
     [{ retryMode: "AGAIN", reason: " " }, "/retryMode", "/reason"],
     [{ waitSeconds: -1, idempotencyKey: "short" }, "/waitSeconds", "/idempotencyKey"],
+    [{ jobIds: undefined }, "/jobIds"],
+    [{ createdSince }, "/jobIds"],
+    [{ failure: "OTHER" }, "/jobIds"],
+    [{ jobIds: undefined, createdSince }, "/workspaceId"],
+    [{ jobIds: undefined, createdSince, workspaceId: "micws_1", retryMode: "RESTART" }, "/retryMode"],
   ],
   wait_for_jobs: [
     [{ jobIds: [] }, "/jobIds"],

@@ -243,18 +243,3 @@ test("a filter retries each failed job once, continues after the limit, and neve
   expect(third["summary"]).toBe("No job to retry. Not retried, because they are retries themselves: 3 FAILED.");
   expect(sent).toEqual(["job-3", "job-2", "job-1"]);
 });
-
-test("a filter excludes ids, needs a workspace, and does not restart", async () => {
-  const { connection } = await sessionForTest();
-  const createdSince = "2026-11-22";
-  for (const [args, pointer] of [
-    [{ ...resume }, "/jobIds"],
-    [{ ...resume, jobIds: ["job-1"], createdSince }, "/jobIds"],
-    [{ ...resume, jobIds: ["job-1"], failure: "OTHER" }, "/jobIds"],
-    [{ ...resume, createdSince }, "/workspaceId"],
-    [{ reason, retryMode: "RESTART", workspaceId: "micws_1", createdSince }, "/retryMode"],
-  ] as const) {
-    const { error } = await connection.callTool("retry_jobs", args);
-    expect(error?.fieldErrors?.[0]?.pointer).toBe(pointer);
-  }
-});
