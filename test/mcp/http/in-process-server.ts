@@ -22,7 +22,7 @@ export interface TestServerState {
   release(): void;
 }
 
-const noSubscriptions = (): Subscriptions => ({
+export const noSubscriptions = (): Subscriptions => ({
   setUpdateHandler: () => undefined,
   canWatch: () => false,
   subscribe: () => Promise.resolve(false),
