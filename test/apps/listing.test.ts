@@ -1,35 +1,26 @@
 // Tests which clients list the tools with a view, and that the list has no additional bytes for all other clients.
-import { createInterface } from "node:readline";
 import { gzipSync } from "node:zlib";
 import { describe, expect, test } from "vitest";
-import * as z from "zod/v4";
 import { modernEnvelope } from "../mcp/modern-envelope.ts";
-import { serveInProcess } from "../support/in-process.ts";
 import { type ClientRevision, clientRevisions, connectInProcess, inProcessClientForTest } from "../support/mcp.ts";
+import { createLineClient, openInProcessChannel } from "../support/server.ts";
 import { TOOL_NAMES, VIEW_TOOLS } from "../tools/catalogue.ts";
 
 const VIEWS = Object.keys(VIEW_TOOLS);
 const APP_HTML = "text/html;profile=mcp-app";
 const UI = "io.modelcontextprotocol/ui";
 
-async function listNames(
-  clientRevision: ClientRevision,
-  showsViews: boolean,
-  env: Readonly<Record<string, string>> = {},
-) {
-  const connection = await connectInProcess(clientRevision, { showsViews, env });
+async function listNames(revision: ClientRevision, showsViews: boolean, env: Readonly<Record<string, string>> = {}) {
+  const connection = await connectInProcess(revision, { showsViews, env });
   const tools = await connection.listTools();
   await connection.close();
   return tools.map(({ name }) => name);
 }
 
 describe.each(clientRevisions)("%s", (clientRevision) => {
-  test("a client that shows views lists the view tools after all others", async () => {
+  test("a client that shows views lists the view tools after all others, unless MIC_APPS overrides its capability", async () => {
     expect(await listNames(clientRevision, true)).toEqual([...TOOL_NAMES, ...VIEWS]);
     expect(await listNames(clientRevision, false)).toEqual(TOOL_NAMES);
-  });
-
-  test("MIC_APPS overrides the client's capability", async () => {
     expect(await listNames(clientRevision, false, { MIC_APPS: "always" })).toEqual([...TOOL_NAMES, ...VIEWS]);
     expect(await listNames(clientRevision, true, { MIC_APPS: "never" })).toEqual(TOOL_NAMES);
   });
@@ -45,9 +36,7 @@ describe.each(clientRevisions)("%s", (clientRevision) => {
     const connection = await connectInProcess(clientRevision, { showsViews: true });
     const listed = await connection.listTools();
     for (const name of VIEWS) {
-      const { _meta: meta, annotations } = z
-        .looseObject({ _meta: z.unknown(), annotations: z.unknown() })
-        .parse(listed.find((tool) => tool.name === name));
+      const { _meta: meta, annotations } = listed.find((tool) => tool.name === name) ?? {};
       const uri = `ui://mic-mcp/${name.slice("show_".length)}.html`;
       expect(meta).toEqual({ ui: { resourceUri: uri } });
       expect(annotations).toMatchObject({ readOnlyHint: true, destructiveHint: false });
@@ -77,44 +66,28 @@ describe.each(clientRevisions)("%s", (clientRevision) => {
   });
 });
 
-const clientInfo = { name: "listing-test", version: "1" };
-const revisions = ["2025-11-25", "2026-07-28"] as const;
+const withViews = (...mimeTypes: readonly string[]) => ({ extensions: { [UI]: { mimeTypes } } });
 
-/** The messages with which a client lists the tools; the response to the list has id 2. */
-function messagesOf(protocolVersion: (typeof revisions)[number], capabilities: object): readonly object[] {
-  const list = { jsonrpc: "2.0", id: 2, method: "tools/list" };
-  if (protocolVersion === "2025-11-25")
-    return [
-      { jsonrpc: "2.0", id: 1, method: "initialize", params: { protocolVersion, capabilities, clientInfo } },
-      { jsonrpc: "2.0", method: "notifications/initialized" },
-      list,
-    ];
-  return [{ ...list, params: { _meta: modernEnvelope(capabilities) } }];
+/** The tools as a client of this revision and with these capabilities receives them. */
+async function readToolList(revision: string, capabilities: object, env: Readonly<Record<string, string>> = {}) {
+  const channel = openInProcessChannel(env);
+  const client = createLineClient(channel);
+  const isModern = revision === "2026-07-28";
+  const clientInfo = { name: "listing-test", version: "1" };
+  if (!isModern) await client.request("initialize", { protocolVersion: revision, capabilities, clientInfo });
+  const { result } = await client.request("tools/list", isModern ? { _meta: modernEnvelope(capabilities) } : {});
+  await channel.end();
+  return JSON.stringify(result);
 }
 
-const capabilitiesWith = (...mimeTypes: readonly string[]) => ({ extensions: { [UI]: { mimeTypes } } });
-
-/** The line with the tool list. */
-async function readToolList(messages: readonly object[], env: Readonly<Record<string, string>> = {}): Promise<string> {
-  const { stdin, stdout, close } = serveInProcess(env);
-  for (const message of messages) stdin.write(`${JSON.stringify(message)}\n`);
-  for await (const line of createInterface(stdout))
-    if (JSON.parse(line).id === 2) {
-      await close();
-      return line;
-    }
-  throw new Error("the server has ended without an answer");
-}
-
-test.each(revisions)(
+test.each(["2025-11-25", "2026-07-28"])(
   "in revision %s, without the capability or with another type of view, the list has the same bytes as with MIC_APPS=never",
   async (revision) => {
-    const listed = (capabilities: object, env = {}) => readToolList(messagesOf(revision, capabilities), env);
-    const listWithoutApps = await listed({}, { MIC_APPS: "never" });
+    const listWithoutApps = await readToolList(revision, {}, { MIC_APPS: "never" });
     expect(listWithoutApps).toContain("get_job");
     expect(listWithoutApps).not.toContain("show_job");
-    expect(await listed({})).toBe(listWithoutApps);
-    expect(await listed(capabilitiesWith("text/html"))).toBe(listWithoutApps);
-    expect(await listed(capabilitiesWith(APP_HTML))).toContain("show_job");
+    expect(await readToolList(revision, {})).toBe(listWithoutApps);
+    expect(await readToolList(revision, withViews("text/html"))).toBe(listWithoutApps);
+    expect(await readToolList(revision, withViews(APP_HTML))).toContain("show_job");
   },
 );

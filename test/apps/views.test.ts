@@ -176,46 +176,28 @@ describe.skipIf(CHROMIUM === undefined)("the view of usage (needs Chromium)", ()
     const { service, connection, draw } = await setUpView("v2-modern", pages());
     const args = { workspaceId: service.emulator.workspaceId, window: "DAY" };
     const { view: structured } = await connection.callTool("show_usage", args);
-    const bucket = {
-      metric: "ROWS",
-      unit: "COUNT",
-      unitDefinitionState: "DEFINED",
-      granted: "100000000000000000000000000000.5",
-      used: "25000000000000000000000000000.125",
+    const bucket = (
+      metric: string,
+      amounts: readonly [granted: string, used: string, remaining: string],
+      unit: string,
+    ) => {
+      const [granted, used, remaining] = amounts;
+      const resetAt = "2100-01-16T00:00:00.000Z";
+      return { metric, unit, unitDefinitionState: "DEFINED", granted, used, reserved: "0", remaining, resetAt };
+    };
+    const quarter = "25000000000000000000000000000.125";
+    const rows = {
+      ...bucket("ROWS", ["100000000000000000000000000000.5", quarter, quarter], "COUNT"),
       reserved: "50000000000000000000000000000.25",
-      remaining: "25000000000000000000000000000.125",
-      resetAt: "2100-01-16T00:00:00.000Z",
     };
-    const other = { ...bucket, metric: "PAGES", unitDefinitionState: "NOT_CONFIGURED" };
-    const exhausted = {
-      ...bucket,
-      metric: "BYTES",
-      unit: "BYTE",
-      granted: "5",
-      used: "5",
-      reserved: "0",
-      remaining: "0",
-    };
-    const jobs = {
-      ...exhausted,
-      metric: "JOBS_SUBMITTED",
-      unit: "COUNT",
-      granted: "1000000",
-      used: "7",
-      remaining: "999993",
-    };
-    const bytes = {
-      ...exhausted,
-      metric: "ASSET_BYTES",
-      granted: "1099511627776",
-      used: "0",
-      remaining: "1099511627776",
-    };
-    const data = {
-      ...Object(structured?.["data"]),
-      resetTimezone: "Asia/Kolkata",
-      buckets: [bucket, other, exhausted, jobs, bytes],
-    };
+    const buckets = [
+      rows,
+      { ...rows, metric: "PAGES", unitDefinitionState: "NOT_CONFIGURED" },
+      bucket("BYTES", ["5", "5", "0"], "BYTE"),
+      bucket("JOBS_SUBMITTED", ["1000000", "7", "999993"], "COUNT"),
+      bucket("ASSET_BYTES", ["1099511627776", "0", "1099511627776"], "BYTE"),
+    ];
+    const data = { ...Object(structured?.["data"]), resetTimezone: "Asia/Kolkata", buckets };
     const value = { content: [], structuredContent: { ...structured, data } };
     const host = await draw("show_usage", args, { width: 320, result: { value } });
     await expectShown(host, "100,000,000,000,000,000,000,000,000,000.5", "25,000,000,000,000,000,000,000,000,000.125");

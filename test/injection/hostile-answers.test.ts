@@ -179,8 +179,8 @@ async function callBoth(tool: string, argsOf: (side: Side) => Args): Promise<Bot
   return results;
 }
 
-const { recipeVersionId, inputBindings: inputs, parameterValues } = samples.createJob;
-const { workspaceId } = samples.createJob;
+const { workspaceId, recipeVersionId, inputBindings: inputs, parameterValues } = samples.createJob;
+const order = { workspaceId, recipeVersionId, parameterValues, waitSeconds: 0 };
 
 /** Returns a valid value for each required argument. */
 const required = ({ pathFields, queryFields, bodyFields, key }: OperationRow): Args => {
@@ -196,52 +196,32 @@ const saveTable = (source: string, args: Args): Args => ({
   fileName: `table ${++savedTables}.csv`,
 });
 
+const oneJob = (textFor: Texts) => ({ jobId: textFor("a job's id") });
+const twoJobs = (textFor: Texts) => ({ jobIds: [textFor("a job's id"), textFor("another job's id")], waitSeconds: 0 });
+const restart = (textFor: Texts) => ({ retryMode: "RESTART", reason: textFor("a reason") });
+/** Arguments with a key of this round. */
+const keyed = (args: object, key: string): Args => ({ ...args, idempotencyKey: `${key} ${round}` });
+const permission = { ...samples.createProcessingRequest, expiresAt: "2099-01-01T00:00:00Z" };
+const noArguments = (): Args => ({});
+
 /** Arguments for each tool. Text that an agent writes is untrusted too. */
 const jobTools: Readonly<Record<string, (textFor: Texts) => Args>> = {
   ...Object.fromEntries(jobOperations.map((row) => [row.tool, () => required(row)])),
   register_input: () => ({ ...samples.createInput, idempotencyKey: `key-${round}` }),
   get_input: (textFor) => ({ inputId: textFor("an input's id") }),
   download_asset: (textFor) => ({ assetId: textFor("an asset's id") }),
-  submit_job: () => ({ ...samples.createJob, idempotencyKey: `"${CANARY}" ${round}` }),
-  get_job: (textFor) => ({ jobId: textFor("a job's id") }),
-  cancel_job: (textFor) => ({
-    jobId: textFor("a job's id"),
-    reason: textFor("a reason"),
-    idempotencyKey: `the key ${round}`,
-  }),
-  retry_job: (textFor) => ({
-    jobId: textFor("a job's id"),
-    retryMode: "RESTART",
-    reason: textFor("a reason"),
-    idempotencyKey: `another key ${round}`,
-  }),
+  submit_job: () => keyed(samples.createJob, `"${CANARY}"`),
+  get_job: oneJob,
+  cancel_job: (textFor) => keyed({ ...oneJob(textFor), reason: textFor("a reason") }, "the key"),
+  retry_job: (textFor) => keyed({ ...oneJob(textFor), ...restart(textFor) }, "another key"),
   get_operation: (textFor) => ({ operationId: textFor("an operation's id") }),
-  request_file_processing: () => ({
-    ...samples.createProcessingRequest,
-    expiresAt: "2099-01-01T00:00:00Z",
-    idempotencyKey: `request-${round}`,
-  }),
-  list_actions: () => ({}),
-  resolve_actions: () => ({}),
-  run_job: () => ({
-    workspaceId,
-    recipeVersionId,
-    inputs,
-    parameterValues,
-    waitSeconds: 0,
-    idempotencyKey: `"${CANARY}" run ${round}`,
-  }),
-  run_jobs: () => ({
-    ...{ workspaceId, recipeVersionId, parameterValues, waitSeconds: 0 },
-    ...{ files: ["devfile_1"], port: inputs[0]?.port, idempotencyKey: `"${CANARY}" runs ${round}` },
-  }),
-  retry_jobs: (textFor) => ({
-    jobIds: [textFor("a job's id"), textFor("another job's id")],
-    retryMode: "RESTART",
-    reason: textFor("a reason"),
-    waitSeconds: 0,
-  }),
-  wait_for_jobs: (textFor) => ({ jobIds: [textFor("a job's id"), textFor("another job's id")], waitSeconds: 0 }),
+  request_file_processing: () => ({ ...permission, idempotencyKey: `request-${round}` }),
+  list_actions: noArguments,
+  resolve_actions: noArguments,
+  run_job: () => keyed({ ...order, inputs }, `"${CANARY}" run`),
+  run_jobs: () => keyed({ ...order, files: ["devfile_1"], port: inputs[0]?.port }, `"${CANARY}" runs`),
+  retry_jobs: (textFor) => ({ ...twoJobs(textFor), ...restart(textFor) }),
+  wait_for_jobs: twoJobs,
   save_table: () => saveTable("list_jobs", { workspaceId }),
 };
 
@@ -249,8 +229,8 @@ const jobTools: Readonly<Record<string, (textFor: Texts) => Args>> = {
 const batchTools: ReadonlySet<string> = new Set(["run_jobs", "retry_jobs", "wait_for_jobs"]);
 
 const geographyTools: Readonly<Record<string, (textFor: Texts) => Args>> = {
-  get_geography_openapi: () => ({}),
-  list_states: () => ({}),
+  get_geography_openapi: noArguments,
+  list_states: noArguments,
   list_districts: () => ({ state: "TG" }),
   find_district: (textFor) => ({ name: textFor("listPlaygroundDistricts/districts/1/name"), limit: 3 }),
   rank_divisions: () => ({ level: "district", by: "mandalCount" }),
@@ -362,44 +342,39 @@ describe("hostile text of the API", () => {
     }
   }, 60_000);
 
-  test("no row of a geography tool or of catalogue.tsv contains an unquoted line of the server", async () => {
-    for (let times = 0; times < 5; times++) {
-      startRound(undefined, sampleScenario());
-      const client = await inProcessClientForTest("v2-modern", environmentOf("hostile"));
-      for (const [tool, args] of Object.entries(geographyTools)) {
-        const { isError, text } = await client.callTool(tool, argsFor(args)("hostile"));
-        expect(isError, text).toBe(false);
-        expectLines(text);
-      }
-      const names = ["districts/0/name", "districts/1/name"].map((at) =>
-        texts.hostile(`listPlaygroundDistricts/${at}`),
-      );
-      expectLines((await client.callTool("find_district", { names })).text);
-      expectLines((await client.callTool("rank_divisions", { level: "state", by: "name" })).text);
-      for (const [source, args] of geographyTables)
-        expectLines((await client.callTool("save_table", saveTable(source, args))).text);
-      expectLines((await client.readResource(CATALOGUE)).text);
-    }
-  }, 60_000);
-
-  test("no text of a view contains an unquoted line of the server", async () => {
-    const env = { ...environmentOf("hostile"), MIC_APPS: "always", MIC_WORKSPACE_ID: workspaceId };
-    for (let times = 0; times < 4; times++) {
+  /** Starts rounds with a server whose caches are empty, and checks the results of these calls in each. */
+  async function expectLinesOf(rounds: number, env: object, calls: () => readonly (readonly [string, Args])[]) {
+    for (let times = 0; times < rounds; times++) {
       startRound(undefined, { ...sampleScenario(), jobState: "FAILED" });
-      const client = await inProcessClientForTest("v2-modern", env);
-      await client.callTool("submit_job", samples.createJob);
-      for (const [tool, args] of [
-        ["show_job", { jobId: asArgument(texts.hostile)("a job's id") }],
-        ["show_usage", { workspaceId, window: "DAY" }],
-        ["show_actions", {}],
-        ["show_divisions", { level: "state" }],
-        ["show_divisions", { level: "district" }],
-      ] as const) {
+      const client = await inProcessClientForTest("v2-modern", { ...environmentOf("hostile"), ...env });
+      for (const [tool, args] of calls()) {
         const { isError, text } = await client.callTool(tool, args);
         expect(isError, text).toBe(false);
         expectLines(text);
       }
+      expectLines((await client.readResource(CATALOGUE)).text);
     }
+  }
+
+  test("no row of a geography tool or of catalogue.tsv contains an unquoted line of the server", async () => {
+    const name = (at: number) => texts.hostile(`listPlaygroundDistricts/districts/${at}/name`);
+    await expectLinesOf(5, {}, () => [
+      ...Object.entries(geographyTools).map(([tool, args]) => [tool, argsFor(args)("hostile")] as const),
+      ["find_district", { names: [name(0), name(1)] }],
+      ["rank_divisions", { level: "state", by: "name" }],
+      ...geographyTables.map(([source, args]) => ["save_table", saveTable(source, args)] as const),
+    ]);
+  }, 60_000);
+
+  test("no text of a view contains an unquoted line of the server", async () => {
+    await expectLinesOf(4, { MIC_APPS: "always", MIC_WORKSPACE_ID: workspaceId }, () => [
+      ["submit_job", samples.createJob],
+      ["show_job", oneJob(asArgument(texts.hostile))],
+      ["show_usage", { workspaceId, window: "DAY" }],
+      ["show_actions", {}],
+      ["show_divisions", { level: "state" }],
+      ["show_divisions", { level: "district" }],
+    ]);
   }, 60_000);
 
   const journaled = ["register_input", "submit_job", "cancel_job", "retry_job", "request_file_processing"] as const;
@@ -424,7 +399,7 @@ describe("hostile text of the API", () => {
     for (const isRefused of [true, false]) {
       startRound(isRefused ? pool : undefined, { ...sampleScenario(), jobState: "PAUSED" });
       refuse = actions("no JSON", 200);
-      const tried = journaled.map((tool) => callBoth(tool, argsFor(jobTools[tool] ?? (() => ({})))));
+      const tried = journaled.map((tool) => callBoth(tool, argsFor(jobTools[tool] ?? noArguments)));
       for (const { hostile } of await Promise.all(tried))
         expect(hostile.error, hostile.text).toMatchObject({ sideEffect: "unknown" });
       // One action is resolved again without success: its row and the next step report it.
@@ -456,7 +431,7 @@ describe("hostile text of the API", () => {
           if (!isFile && !batchTools.has(tool)) expect(hostile.isError, hostile.text).toBe(true);
         });
         await Promise.all(tried);
-        await callBoth("list_actions", argsFor(list_actions ?? (() => ({}))));
+        await callBoth("list_actions", argsFor(list_actions ?? noArguments));
       },
     );
     await fc.assert(refused, { seed: SEED, numRuns: runCount(2, 5), endOnFailure: true });
@@ -547,37 +522,36 @@ describe("terminal output", () => {
   /** Replaces the single quotes of a shell command by double quotes. */
   const toDoubleQuoted = (text: string): string => text.replace(/'[^'\n]*'/g, (quoted) => JSON.stringify(quoted));
 
-  const commands: readonly (readonly [name: string, args: (textFor: Texts) => readonly string[]])[] = [
-    ["list_states", () => ["call", "list_states"]],
-    ["list_districts", () => ["call", "list_districts", "state=TG"]],
-    ["find_district", () => ["call", "find_district", "name=Adilabad"]],
-    ["rank_divisions", () => ["call", "rank_divisions", "level=district", "by=mandalCount"]],
-    ["list_recipes", () => ["call", "list_recipes", `workspaceId=${workspaceId}`]],
-    ["list_jobs", () => ["call", "list_jobs", `workspaceId=${workspaceId}`]],
-    ["list_jobs, whole", () => ["call", "list_jobs", `workspaceId=${workspaceId}`, "view=full"]],
-    ["get_job", (textFor) => ["call", "get_job", `jobId=${textFor("a job's id")}`]],
-    ["wait_for_jobs", () => ["call", "wait_for_jobs", 'jobIds=["x","y"]', "waitSeconds=0"]],
+  const [inState, inWorkspace] = ["state=TG", `workspaceId=${workspaceId}`];
+  /** Each command runs once for each of these states of its jobs; `watch`, for a failed job only, with each form of the texts. */
+  const ended = ["FAILED", "SUCCEEDED"];
+  const commands: readonly (readonly [name: string, states: readonly string[], args: readonly string[]])[] = [
+    ["list_states", ended, ["call", "list_states"]],
+    ["list_districts", ended, ["call", "list_districts", inState]],
+    ["find_district", ended, ["call", "find_district", "name=Adilabad"]],
+    ["rank_divisions", ended, ["call", "rank_divisions", "level=district", "by=mandalCount"]],
+    ["list_recipes", ended, ["call", "list_recipes", inWorkspace]],
+    ["list_jobs", ended, ["call", "list_jobs", inWorkspace]],
+    ["list_jobs, whole", ended, ["call", "list_jobs", inWorkspace, "view=full"]],
+    ["get_job", ended, ["call", "get_job", "jobId=ID"]],
+    ["wait_for_jobs", ended, ["call", "wait_for_jobs", 'jobIds=["x","y"]', "waitSeconds=0"]],
+    ["watch", Array.from({ length: 13 }, () => "FAILED"), ["watch", "x"]],
   ];
 
-  test.each(commands)("%s prints no unquoted line of the server and no invisible character", async (_, args) => {
-    for (const jobState of ["FAILED", "SUCCEEDED"]) {
-      startRound(undefined, { ...sampleScenario(), jobState });
-      const { stdout, stderr } = await run(args(texts.hostile), { env: environmentOf("hostile") });
-      expect(stdout, stderr).not.toBe("");
-      expectLines(stdout);
-      expectLines(toDoubleQuoted(stderr));
-    }
-  });
-
-  test("watch prints no unquoted line of the server and no invisible character", async () => {
-    for (let times = 0; times < 13; times++) {
-      startRound(undefined, { ...sampleScenario(), jobState: "FAILED" });
-      const { stdout, stderr } = await run(["watch", "x"], { env: environmentOf("hostile") });
-      expect(stdout, stderr).toContain("FAILED, at stage");
-      expectLines(stdout);
-      expectLines(toDoubleQuoted(stderr));
-    }
-  }, 60_000);
+  test.each(commands)(
+    "%s prints no unquoted line of the server and no invisible character",
+    async (name, states, args) => {
+      for (const jobState of states) {
+        startRound(undefined, { ...sampleScenario(), jobState });
+        const words = args.map((word) => word.replace("ID", () => texts.hostile("a job's id")));
+        const { stdout, stderr } = await run(words, { env: environmentOf("hostile") });
+        expect(stdout, stderr).toContain(name === "watch" ? "FAILED, at stage" : "\n");
+        expectLines(stdout);
+        expectLines(toDoubleQuoted(stderr));
+      }
+    },
+    60_000,
+  );
 
   test("actions prints ids that the API chose in quotes, and lines to copy without invisible characters", async () => {
     const env = { ...environmentOf("hostile"), MIC_STATE_DIR: await folderForTest() };

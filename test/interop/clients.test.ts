@@ -82,13 +82,11 @@ const transports: Readonly<Record<string, (client: Client) => Promise<void>>> = 
   "http with MIC_HTTP_TOKEN": (client) => useOverHttp(client, "a-token-0123456789-._~+/="),
 };
 
-/** In each run: the SDKs' clients on stdio and on HTTP with a token, Codex on stdio, and the newer Inspector on HTTP with a token. */
+/** In each run: Codex on stdio, and the newer Inspector on HTTP with a token. test/mcp uses the clients of both SDKs. */
 const ALWAYS_RUN: Readonly<Record<string, string>> = { stdio: "Codex", "http with MIC_HTTP_TOKEN": "MCP Inspector" };
-const isLeftToCi = (transport: string, { isProgram, firstMethod, name }: Client) =>
+const isLeftToCi = (transport: string, { firstMethod, name }: Client) =>
   !isThorough &&
-  (isProgram
-    ? !name.startsWith(ALWAYS_RUN[transport] ?? "none") || (transport !== "stdio" && firstMethod === "initialize")
-    : transport === "http");
+  (!name.startsWith(ALWAYS_RUN[transport] ?? "none") || (transport !== "stdio" && firstMethod === "initialize"));
 
 describe.each(Object.entries(transports))("over %s", (transport, verifyClient) => {
   for (const client of clients) {

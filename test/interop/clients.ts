@@ -1,17 +1,13 @@
-// The real clients: how each one is configured for a server and uses it. clients.test.ts runs each of them.
+// The real clients that call tools without a model or a login: how each one is configured for a server and uses it. hosts.ts and
+// documented-commands.test.ts have those that need one.
 
 import { mkdir, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { createInterface } from "node:readline";
-import { Client as V2Client, StreamableHTTPClientTransport as V2HttpTransport } from "@modelcontextprotocol/client";
-import { StdioClientTransport as V2Transport } from "@modelcontextprotocol/client/stdio";
-import { Client as V1Client } from "@modelcontextprotocol/sdk/client/index.js";
-import { StdioClientTransport as V1Transport } from "@modelcontextprotocol/sdk/client/stdio.js";
-import { StreamableHTTPClientTransport as V1HttpTransport } from "@modelcontextprotocol/sdk/client/streamableHttp.js";
 import * as z from "zod/v4";
 import { runCount } from "../support/thorough.ts";
 import { type ClientName, missingReason, packages, programOf } from "./packages.ts";
-import { cleanEnvironment, launch, NO_NETWORK, run, runUnproxied } from "./run.ts";
+import { launch, NO_NETWORK, runUnproxied } from "./run.ts";
 
 /** How a client reaches the server. Each request needs the bearer `token` if there is one. */
 export type Target =
@@ -20,8 +16,6 @@ export type Target =
 
 export interface Client {
   readonly name: string;
-  /** True for a separate program, which needs seconds to start. */
-  readonly isProgram: boolean;
   /** Why the client cannot run on this machine; undefined if it can. */
   readonly missing: string | undefined;
   /** The method of its first request. */
@@ -32,9 +26,8 @@ export interface Client {
   use(target: Target, home: string): Promise<void>;
 }
 
-const client = (name: ClientName): Pick<Client, "name" | "missing" | "isProgram"> => ({
+const client = (name: ClientName): Pick<Client, "name" | "missing"> => ({
   name: `${name} ${packages[name].version}`,
-  isProgram: true,
   missing: missingReason(name),
 });
 
@@ -47,43 +40,6 @@ function requireOutput(
 ): void {
   if (!pattern.test(stdout)) throw new Error(`the client said: ${stdout}${stderr}`);
 }
-
-const claudeCode: Client = {
-  ...client("Claude Code"),
-  firstMethod: "server/discover",
-  uses: ["lists"],
-  async use(target, home) {
-    const program = programOf("Claude Code");
-    const transportArguments =
-      target.kind === "http" ? ["--transport", "http", "mic", target.url] : ["mic", "--", target.command];
-    const { token } = { token: undefined, ...target };
-    const header = token === undefined ? [] : ["--header", `Authorization: ${bearer(token)}`];
-    const args = target.kind === "http" ? header : target.args;
-    requireOutput(/^Added/m, await run(home, ...program, "mcp", "add", ...transportArguments, ...args));
-    requireOutput(/^mic: .*Connected$/m, await run(home, ...program, "mcp", "list"));
-  },
-};
-
-const geminiCli: Client = {
-  ...client("Gemini CLI"),
-  firstMethod: "initialize",
-  // Gemini CLI only initializes and pings; it lists tools after the login.
-  uses: [],
-  async use(target, home) {
-    await mkdir(join(home, ".gemini"));
-    const { kind, token, ...how } = { token: undefined, ...target };
-    const headers = token === undefined ? {} : { headers: { Authorization: bearer(token) } };
-    const settings = {
-      security: { folderTrust: { enabled: false } },
-      privacy: { usageStatisticsEnabled: false },
-      mcpServers: { mic: kind === "http" ? { ...how, ...headers, type: kind } : how },
-    };
-    await writeFile(join(home, ".gemini", "settings.json"), JSON.stringify(settings));
-    const { stdout, stderr } = await run(home, ...programOf("Gemini CLI"), "mcp", "list");
-    // The list is on stdout or stderr, depending on whether there is a terminal.
-    requireOutput(/^. mic: .*Connected$/m, { stdout: stdout + stderr, stderr: "" });
-  },
-};
 
 const Answer = z.looseObject({ id: z.int(), result: z.looseObject({}).optional(), error: z.unknown().optional() });
 const Started = z.object({ thread: z.object({ id: z.string() }) });
@@ -178,61 +134,4 @@ const inspector = (revision: "legacy" | "modern"): Client => ({
   },
 });
 
-const withToken = (token: string | undefined) =>
-  token === undefined ? {} : { requestInit: { headers: { authorization: bearer(token) } } };
-
-const identity = { name: "mic-mcp-tests", version: "1.0.0" };
-const districts = { name: "list_districts", arguments: { state: "KA" } };
-const states = { uri: "mic://geography/states" };
-
-const v1: Client = {
-  name: "SDK client 1.x",
-  missing: undefined,
-  isProgram: false,
-  firstMethod: "initialize",
-  uses: ["lists", "calls", "reads"],
-  async use(target, home) {
-    const v1Client = new V1Client(identity);
-    const transport =
-      target.kind === "http"
-        ? new V1HttpTransport(new URL(target.url), withToken(target.token))
-        : new V1Transport({ ...target, args: [...target.args], env: cleanEnvironment(home), cwd: home });
-    await v1Client.connect(transport);
-    await v1Client.listTools();
-    await v1Client.callTool(districts);
-    await v1Client.readResource(states);
-    await v1Client.close();
-  },
-};
-
-const v2 = (revision: "legacy" | "modern"): Client => ({
-  name: `SDK client 2.x (${revision})`,
-  missing: undefined,
-  isProgram: false,
-  firstMethod: revision === "legacy" ? "initialize" : "server/discover",
-  uses: ["lists", "calls", "reads"],
-  async use(target, home) {
-    const mode = revision === "legacy" ? ("legacy" as const) : { pin: "2026-07-28" };
-    const v2Client = new V2Client(identity, { versionNegotiation: { mode } });
-    const transport =
-      target.kind === "http"
-        ? new V2HttpTransport(new URL(target.url), withToken(target.token))
-        : new V2Transport({ ...target, args: [...target.args], env: cleanEnvironment(home), cwd: home });
-    await v2Client.connect(transport);
-    await v2Client.listTools();
-    await v2Client.callTool(districts);
-    await v2Client.readResource(states);
-    await v2Client.close();
-  },
-});
-
-export const clients: readonly Client[] = [
-  claudeCode,
-  codex,
-  geminiCli,
-  inspector("legacy"),
-  inspector("modern"),
-  v1,
-  v2("legacy"),
-  v2("modern"),
-];
+export const clients: readonly Client[] = [codex, inspector("legacy"), inspector("modern")];

@@ -47,6 +47,9 @@ test("a read tool has the same answer, success or failure, on both paths", async
 test.each([
   ["an unknown tool", { name: "get_jobs", arguments: {} }],
   ["arguments that are not an object", { name: "get_job", arguments: ["micjob_1"] }],
+  ["a text as its arguments", { name: "list_states", arguments: "text" }],
+  ["a number as its arguments", { name: "list_states", arguments: 5 }],
+  ["null as its arguments", { name: "list_states", arguments: null }],
   ["no name", { arguments: {} }],
 ])("a call with %s has the SDK's error", async (_, params) => {
   const { server } = await serverForTest();

@@ -28,10 +28,6 @@ const linesIn = (stderr: string): readonly Line[] =>
 const failTwice = () =>
   service().injectFault({ kind: "status", status: 503 }, { operationId: "createMicPublicInput", times: 2 });
 
-const RegisterResult = z.looseObject({
-  action: z.object({ idempotencyKey: z.string(), attempts: z.int(), replayed: z.boolean() }),
-});
-
 const NOTE = "a note that is nobody's business";
 
 const register = (file: number) => ({
@@ -46,11 +42,8 @@ describe.each(clientRevisions)("logs of a %s client", (revision: ClientRevision)
     const env = { ...emulatorEnv(emulator()), MIC_LOG_LEVEL: "info" };
     const connection: Connection = await connectionForTest(revision, { env });
     await failTwice();
-    const { structured, meta } = await connection.callTool(
-      "register_input",
-      register(clientRevisions.indexOf(revision)),
-    );
-    const { action } = RegisterResult.parse(structured);
+    const file = clientRevisions.indexOf(revision);
+    const { action, meta } = await connection.callTool("register_input", register(file));
     await connection.callTool("get_job", { jobId: "no-such-job" });
     await connection.close();
 
@@ -60,7 +53,7 @@ describe.each(clientRevisions)("logs of a %s client", (revision: ClientRevision)
       ...same,
       msg: "tool call",
       ms: expect.any(Number),
-      key: action.idempotencyKey,
+      key: action?.idempotencyKey,
       attempts: 3,
       requestId: meta["mic-mcp/requestId"],
     });

@@ -116,7 +116,6 @@ export const starJob = defineTool({
     key: "text",
     extraArguments: keyArgument.text,
     example: async ({ createFailedJob }) => ({ path: { jobId: (await createFailedJob()).id }, body: { reason: "To be shown" } }),
-    variation: { reason: "Another reason" },
   },
 `,
   ),

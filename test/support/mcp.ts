@@ -1,11 +1,8 @@
-// Connects real MCP clients to the real server in a separate process, over stdio or HTTP: two SDKs, two protocol revisions.
-import { type ChildProcess, spawn } from "node:child_process";
-import { once } from "node:events";
+// Connects real MCP clients to the real server, in a separate process or at a URL: two SDKs, two protocol revisions.
 import { mkdtemp, rm } from "node:fs/promises";
-import { createRequire } from "node:module";
 import { tmpdir } from "node:os";
-import { join, resolve } from "node:path";
-import { fileURLToPath, pathToFileURL } from "node:url";
+import { join } from "node:path";
+import { fileURLToPath } from "node:url";
 import {
   type McpSubscription,
   Client as ModernClient,
@@ -142,12 +139,8 @@ export interface ConnectOptions {
 
 const root = fileURLToPath(new URL("../..", import.meta.url));
 
-/** Returns node's arguments for the server: the build, or the file in MIC_TEST_ENTRY (a .ts file runs through tsx). */
-export function entryArguments(): readonly string[] {
-  const entry = resolve(root, process.env["MIC_TEST_ENTRY"] ?? "dist/cli.js");
-  if (!entry.endsWith(".ts")) return [entry];
-  return ["--import", pathToFileURL(createRequire(import.meta.url).resolve("tsx")).href, entry];
-}
+/** The arguments of node for the built server. */
+export const entryArguments = (): readonly string[] => [join(root, "dist", "cli.js")];
 
 const clientInfo = { name: "mic-mcp-tests", version: "1.0.0" };
 
@@ -185,9 +178,18 @@ export async function connect(
     cwd: home,
     stderr: "pipe" as const,
   };
-  const opened = await (isOverHttp(args) ? startHttpServer : startStdioServer)(revision, parameters, capabilityOptions);
+  const transport = revision === "v1-client" ? new OlderTransport(parameters) : new SameProcessTransport(parameters);
+  const stderr = collectStderr(transport);
+  const opened = await (transport instanceof OlderTransport
+    ? connectV1Client(transport, capabilityOptions)
+    : connectV2Client(transport, revision === "v2-legacy", capabilityOptions)
+  ).catch((error: unknown) => {
+    throw new Error(`the server did not start; on stderr: ${stderr()}`, { cause: error });
+  });
   return {
     ...opened,
+    stderr,
+    pid: transport.pid ?? 0,
     home,
     async close() {
       await opened.close();
@@ -211,63 +213,6 @@ export async function connectInProcess(
     async close() {
       await opened.close();
       await close();
-    },
-  };
-}
-
-/** With MIC_TEST_OVER=http, the stdio tests run over HTTP. */
-const isOverHttp = ([command]: readonly string[]) => process.env["MIC_TEST_OVER"] === "http" && command === "serve";
-
-interface Parameters {
-  readonly command: string;
-  readonly args: string[];
-  readonly cwd: string;
-  readonly stderr: "pipe";
-}
-type OpenedConnection = Omit<Connection, "home">;
-
-async function startStdioServer(
-  revision: ClientRevision,
-  parameters: Parameters,
-  capabilityOptions: CapabilityOptions,
-): Promise<OpenedConnection> {
-  const transport = revision === "v1-client" ? new OlderTransport(parameters) : new SameProcessTransport(parameters);
-  const stderr = collectStderr(transport);
-  const opened = await (transport instanceof OlderTransport
-    ? connectV1Client(transport, capabilityOptions)
-    : connectV2Client(transport, revision === "v2-legacy", capabilityOptions)
-  ).catch((error: unknown) => {
-    throw new Error(`the server did not start; on stderr: ${stderr()}`, { cause: error });
-  });
-  return { ...opened, stderr, pid: transport.pid ?? 0 };
-}
-
-async function startHttpServer(
-  revision: ClientRevision,
-  parameters: Parameters,
-  capabilityOptions: CapabilityOptions,
-): Promise<OpenedConnection> {
-  const { command, args, cwd } = parameters;
-  const child = spawn(command, [...args, "--http"], { cwd, stdio: ["ignore", "pipe", "pipe"] });
-  const stderr = collectStderr(child);
-  const exited = once(child, "exit");
-  const [line] = await Promise.race([
-    once(child.stdout, "data"),
-    exited.then(() => Promise.reject(new Error(`the server did not start; on stderr: ${stderr()}`))),
-  ]);
-  const opened = await connectHttp(
-    revision,
-    z.object({ url: z.url() }).parse(JSON.parse(String(line))).url,
-    capabilityOptions,
-  );
-  return {
-    ...opened,
-    stderr,
-    pid: child.pid ?? 0,
-    async close() {
-      await opened.close().catch(() => undefined);
-      child.kill();
-      await exited;
     },
   };
 }
@@ -305,7 +250,7 @@ export async function connectHttp(
  */
 class SameProcessTransport extends ModernTransport {}
 
-function collectStderr({ stderr }: Pick<OlderTransport | ChildProcess, "stderr">): () => string {
+function collectStderr({ stderr }: Pick<OlderTransport, "stderr">): () => string {
   const chunks: Buffer[] = [];
   stderr?.on("data", (chunk: Buffer) => chunks.push(chunk));
   return () => Buffer.concat(chunks).toString();

@@ -8,11 +8,24 @@ import { initializedMessage, initializeMessage, type Program, start } from "../m
 import { serveInProcess } from "./in-process.ts";
 import { type CallResult, readResult } from "./results.ts";
 
-const Answer = z.looseObject({
-  id: z.number().optional(),
-  result: z.looseObject({}).optional(),
-  error: z.looseObject({}).optional(),
+const Message = z.looseObject({
+  jsonrpc: z.literal("2.0"),
+  id: z.union([z.number(), z.string(), z.null()]).optional(),
+  result: z.looseObject({ resultType: z.string().optional() }).optional(),
+  error: z.looseObject({ code: z.number(), message: z.string(), data: z.unknown().optional() }).optional(),
 });
+export type Answer = z.infer<typeof Message>;
+
+/** Exchanges protocol lines with a server. A line that is not a message fails the test. */
+export interface LineClient {
+  send(message: object): void;
+  /** The id is new unless it is given. */
+  request(method: string, params?: object, id?: number): Promise<Answer>;
+  waitForAnswer(id: number): Promise<Answer>;
+  /** Answers that no request waits for, by their ids. */
+  readonly answers: Map<number, Answer>;
+  readonly notifications: readonly unknown[];
+}
 
 /** A client of any server. */
 export interface RawClient {
@@ -25,7 +38,7 @@ export interface RawClient {
   /** Returns the same result if it has arrived. */
   received(id: number): CallResult | undefined;
   cancel(id: number): void;
-  request(method: string, params: object): Promise<z.infer<typeof Answer>>;
+  request(method: string, params: object): Promise<Answer>;
 }
 
 /** A server in this process. */
@@ -85,19 +98,20 @@ export const openProcessChannel = ({ send, process, exit, stderr }: Program): Se
   },
 });
 
-/** Initializes a session with the 2025 protocol. */
-async function initializeClient({ send, answers: stream, ended }: ServerChannel): Promise<RawClient> {
-  const waiting = new Map<number, (answer: z.infer<typeof Answer>) => void>();
-  const answers = new Map<number, z.infer<typeof Answer>>();
+/** Creates the client of a server that was just started. It sends no message itself. */
+export function createLineClient({ send, answers: stream, ended }: ServerChannel): LineClient {
+  const waiting = new Map<number, (answer: Answer) => void>();
+  const answers = new Map<number, Answer>();
+  const notifications: unknown[] = [];
   createInterface(stream).on("line", (line) => {
-    const answer = Answer.parse(JSON.parse(line));
-    if (answer.id === undefined) return;
-    const resolveAnswer = waiting.get(answer.id);
-    waiting.delete(answer.id);
-    if (resolveAnswer) resolveAnswer(answer);
-    else answers.set(answer.id, answer);
+    const message = Message.parse(JSON.parse(line));
+    if (typeof message.id !== "number") return void notifications.push(message);
+    const resolveAnswer = waiting.get(message.id);
+    waiting.delete(message.id);
+    if (resolveAnswer) resolveAnswer(message);
+    else answers.set(message.id, message);
   });
-  const waitForAnswer = (id: number): Promise<z.infer<typeof Answer>> => {
+  const waitForAnswer = (id: number): Promise<Answer> => {
     const known = answers.get(id);
     answers.delete(id);
     if (known) return Promise.resolve(known);
@@ -107,26 +121,35 @@ async function initializeClient({ send, answers: stream, ended }: ServerChannel)
     });
   };
   let lastId = 1000;
-  const request = (method: string, params: object, id = ++lastId) => {
-    answers.delete(id);
-    const coming = waitForAnswer(id);
-    send({ jsonrpc: "2.0", id, method, params });
-    return coming;
+  return {
+    send: (message) => send({ jsonrpc: "2.0", ...message }),
+    request(method, params = {}, id = ++lastId) {
+      answers.delete(id);
+      const coming = waitForAnswer(id);
+      send({ jsonrpc: "2.0", id, method, params });
+      return coming;
+    },
+    waitForAnswer,
+    answers,
+    notifications,
   };
+}
+
+/** Initializes a session with the 2025 protocol. */
+async function initializeClient(channel: ServerChannel): Promise<RawClient> {
+  const { send, request, waitForAnswer, answers } = createLineClient(channel);
   const toCallParams = (name: string, args: object) => ({ name, arguments: args });
-  send(initializeMessage);
-  await waitForAnswer(initializeMessage.id);
+  await request(initializeMessage.method, initializeMessage.params);
   send(initializedMessage);
   return {
     call: async (tool, args, id) => readResult((await request("tools/call", toCallParams(tool, args), id)).result),
-    send: (tool, args, id) => send({ jsonrpc: "2.0", id, method: "tools/call", params: toCallParams(tool, args) }),
+    send: (tool, args, id) => send({ id, method: "tools/call", params: toCallParams(tool, args) }),
     waitForResult: async (id) => readResult((await waitForAnswer(id)).result),
     received(id) {
       const answer = answers.get(id);
       return answer && readResult(answer.result);
     },
-    cancel: (requestId) =>
-      send({ jsonrpc: "2.0", method: "notifications/cancelled", params: { requestId, reason: "test" } }),
+    cancel: (requestId) => send({ method: "notifications/cancelled", params: { requestId, reason: "test" } }),
     request: (method, params) => request(method, params),
   };
 }

@@ -4,33 +4,8 @@ import { join } from "node:path";
 import fc from "fast-check";
 import { expect, test } from "vitest";
 import { saveRows, toCsv } from "../../src/toolkit/save-rows.ts";
+import { parseCsv } from "../support/csv.ts";
 import { folderForTest } from "../support/temporary-folder.ts";
-
-/** Parses cell by cell, with the grammar of RFC 4180. */
-function parse(text: string): string[][] {
-  const rows: string[][] = [];
-  let at = 0;
-  while (at < text.length) {
-    const row: string[] = [];
-    for (;;) {
-      let cell = "";
-      if (text[at] === '"') {
-        for (at++; text[at] !== '"' || text[at + 1] === '"'; at++) {
-          cell += text[at];
-          if (text[at] === '"') at++;
-        }
-        at++;
-      } else while (at < text.length && text[at] !== "," && text[at] !== "\r") cell += text[at++];
-      row.push(cell);
-      if (text[at] !== ",") break;
-      at++;
-    }
-    expect(text.slice(at, at + 2)).toBe("\r\n");
-    at += 2;
-    rows.push(row);
-  }
-  return rows;
-}
 
 test("any cells are read back; text that would be a formula starts with an apostrophe", () => {
   const cell = fc.oneof(
@@ -43,7 +18,7 @@ test("any cells are read back; text that would be a formula starts with an apost
   fc.assert(
     fc.property(table, (rows) => {
       const columns = (rows[0] ?? ["a"]).map((_, index) => `column ${index}`);
-      const [header, ...read] = parse(toCsv({ columns, rows }).toString());
+      const [header, ...read] = parseCsv(toCsv({ columns, rows }).toString());
       expect(header).toEqual(columns);
       const expected = rows.map((cells) =>
         cells.map((each) => (typeof each === "string" && /^[=+\-@\t\r]/.test(each) ? `'${each}` : String(each))),

@@ -225,13 +225,17 @@ export class Bench {
     return SentRequests.parse((await this.#readLog()).filter((entry) => Object(entry).operationId === operationId));
   }
 
-  /** The requests that the server sends during `run`, without token requests. */
-  async captureRequests(run: () => Promise<unknown>): Promise<readonly SentRequest[]> {
+  /** The result of `run`, and the requests that the server sends during it, without token requests. */
+  async capture<T>(run: () => Promise<T>): Promise<{ readonly result: T; readonly sent: readonly SentRequest[] }> {
     const before = (await this.#readLog()).length;
-    await run();
+    const result = await run();
     const sent = SentRequests.parse((await this.#readLog()).slice(before));
-    return sent.filter(({ operationId }) => operationId !== "token");
+    return { result, sent: sent.filter(({ operationId }) => operationId !== "token") };
   }
+
+  /** The requests that the server sends during `run`, without token requests. */
+  captureRequests = async (run: () => Promise<unknown>): Promise<readonly SentRequest[]> =>
+    (await this.capture(run)).sent;
 
   /** The emulator's log. It keeps the last 1,000 requests, so a full log would show no difference. */
   async #readLog(): Promise<readonly unknown[]> {

@@ -9,7 +9,6 @@ type Args = Readonly<Record<string, unknown>>;
 
 interface OwnTool {
   readonly required: readonly string[];
-  readonly optional: readonly string[];
   /** Whether the tool may change something in the API. */
   readonly isWrite?: true;
   /** Returns arguments with which the tool succeeds. */
@@ -22,30 +21,16 @@ const state = "TG";
 export const OWN_TOOLS: Readonly<Record<string, OwnTool>> = {
   find_district: {
     required: [],
-    optional: ["name", "names", "state", "limit", "waitSeconds"],
     call: () => ({ name: "Warangal", state }),
   },
   rank_divisions: {
     required: ["level", "by"],
-    optional: [
-      "order",
-      "limit",
-      "offset",
-      "perState",
-      "states",
-      "startsWith",
-      "min",
-      "max",
-      "createdSince",
-      "waitSeconds",
-    ],
     call: () => ({ level: "district", by: "mandalCount", states: [state] }),
   },
-  list_actions: { required: [], optional: ["state", "limit"], call: () => ({}) },
-  resolve_actions: { required: [], optional: ["idempotencyKey"], isWrite: true, call: () => ({}) },
+  list_actions: { required: [], call: () => ({}) },
+  resolve_actions: { required: [], isWrite: true, call: () => ({}) },
   run_job: {
     required: ["workspaceId", "recipeVersionId", "inputs", "parameterValues"],
-    optional: ["clientReference", "waitSeconds", "idempotencyKey"],
     isWrite: true,
     call({ jobOrder: { inputBindings: inputs, ...order } }) {
       return { ...order, inputs, waitSeconds: 0, idempotencyKey: "a-run-of-its-own" };
@@ -53,7 +38,6 @@ export const OWN_TOOLS: Readonly<Record<string, OwnTool>> = {
   },
   run_jobs: {
     required: ["workspaceId", "recipeVersionId", "files", "parameterValues"],
-    optional: ["port", "waitSeconds", "idempotencyKey"],
     isWrite: true,
     call: ({ jobOrder: { workspaceId, recipeVersionId, parameterValues }, registration: { referenceId } }) => ({
       ...{ workspaceId, recipeVersionId, parameterValues },
@@ -62,7 +46,6 @@ export const OWN_TOOLS: Readonly<Record<string, OwnTool>> = {
   },
   retry_jobs: {
     required: ["retryMode", "reason"],
-    optional: ["jobIds", "workspaceId", "createdSince", "failure", "limit", "idempotencyKey", "waitSeconds"],
     isWrite: true,
     async call({ createFailedJob }) {
       return { jobIds: [(await createFailedJob()).id], retryMode: "SAFE_RESUME", reason: "An example", waitSeconds: 0 };
@@ -70,30 +53,26 @@ export const OWN_TOOLS: Readonly<Record<string, OwnTool>> = {
   },
   wait_for_jobs: {
     required: ["jobIds"],
-    optional: ["until", "waitSeconds"],
     call: ({ failedJobId }) => ({ jobIds: [failedJobId] }),
   },
   save_table: {
     required: ["source", "arguments", "fileName"],
-    optional: [],
     call: () => ({ source: "list_districts", arguments: { state }, fileName: `${randomUUID()}.csv` }),
   },
 };
 
 /** Tools that show a view, with their arguments. They are listed only for clients that can show views. */
 export const VIEW_TOOLS: Readonly<Record<string, OwnTool>> = {
-  show_job: { required: ["jobId"], optional: [], call: ({ failedJobId }) => ({ jobId: failedJobId }) },
+  show_job: { required: ["jobId"], call: ({ failedJobId }) => ({ jobId: failedJobId }) },
   show_divisions: {
     required: ["level"],
-    optional: ["states", "waitSeconds"],
     call: () => ({ level: "district", states: [state] }),
   },
   show_usage: {
     required: ["workspaceId", "window"],
-    optional: [],
     call: ({ values: { workspaceId, window } }) => ({ workspaceId, window }),
   },
-  show_actions: { required: [], optional: ["state"], call: () => ({}) },
+  show_actions: { required: [], call: () => ({}) },
 };
 
 /** All other tools, which are listed for every client. */

@@ -11,7 +11,6 @@ import type { Bench } from "./bench.ts";
 import { describeLatestRevision } from "./revisions.ts";
 
 const TOOL = "download_asset";
-const NAMES = ["notes.csv", "जिले.csv", "a b (1).tar.gz", `${"n".repeat(196)}.csv`, "con-sole.txt", "x..y"];
 
 const sha256 = (bytes: Uint8Array): string => createHash("sha256").update(bytes).digest("hex");
 
@@ -45,39 +44,6 @@ describeLatestRevision((bench) => {
       expect((await stat(path)).mode & 0o077).toBe(0);
     }
     expect(await files(bench())).toContain("जिले-for-review.csv");
-  });
-
-  test("a preview has the first 20 lines of a text, in addition to the file", async () => {
-    const assetId = firstAsset(bench());
-    const { structured, text } = await bench().ok(TOOL, { assetId, preview: true });
-    const content = Buffer.from(await fetchOriginal(bench(), assetId)).toString("utf8");
-    const lines = content.split(/(?<=\n)/);
-    expect(lines.length).toBeGreaterThan(20);
-    expect(structured["preview"]).toBe(lines.slice(0, 20).join(""));
-    expect(structured["sha256"]).toBe(sha256(await readFile(String(structured["path"]))));
-    // The preview is quoted on one line, as data.
-    expect(text.split("\n")).toHaveLength(3);
-    const binary = assetIds(bench()).at(-1) ?? "";
-    expect((await bench().ok(TOOL, { assetId: binary, preview: true })).structured["preview"]).toBe(
-      "no preview: not text",
-    );
-    for (const preview of [false, undefined])
-      expect((await bench().ok(TOOL, { assetId, preview })).structured).not.toHaveProperty("preview");
-  });
-
-  test("the error for an unknown asset id points to get_input if it is the id of an input", async () => {
-    const [inputId = ""] = bench().service.emulator.inputIds;
-    const failed = await bench().fails(TOOL, { assetId: inputId }, "not_found");
-    expect(failed.next).toMatch(/the input's referenceId, which get_input shows/);
-    expect((await bench().fails(TOOL, { assetId: "devfile_none" }, "not_found")).next).not.toContain("get_input");
-  });
-
-  test("a plain file name is used as given", async () => {
-    for (const fileName of NAMES) {
-      const { structured } = await bench().ok(TOOL, { assetId: firstAsset(bench()), fileName });
-      expect(structured).toMatchObject({ fileName, path: join(bench().downloadDir, fileName) });
-      expect(sha256(await readFile(join(bench().downloadDir, fileName)))).toBe(structured["sha256"]);
-    }
   });
 
   test("a failed download leaves no files", async () => {

@@ -15,7 +15,7 @@ import {
   recipeParameters,
 } from "../contract/samples.ts";
 import { longestBlockedMs, MAX_BLOCKED_MS, peakMissing, peakOf } from "../mcp/stdio/measurements.ts";
-import { type Server, startServer } from "../support/server.ts";
+import { startServer } from "../support/server.ts";
 import { answer, type RecordedRequest, type Stub, stubForTest } from "../support/stub.ts";
 import { isThorough } from "../support/thorough.ts";
 
@@ -92,8 +92,8 @@ const expensive: readonly ExpensiveCheck[] = [
 /** Another recipe, with its own schema. */
 const OTHER = { versionId: `micrecipev_${"b".repeat(32)}`, contentHash: "b".repeat(64) };
 
-/** Makes the API offer one recipe with this schema and another with an ordinary one, and accept all requests. */
-function respondWithOffers(stub: Stub, definition: Json): void {
+/** Serves an API that offers one recipe with this schema and another with an ordinary one, and accepts all requests. */
+async function stubWithOffers(definition: Json): Promise<Stub> {
   const createOffer = (recipe: Json, parameters: Json) =>
     micEnveloped({
       ...recipeOffer,
@@ -102,12 +102,14 @@ function respondWithOffers(stub: Stub, definition: Json): void {
   const offer = createOffer({}, { definition });
   const ordinary = { contentHash: OTHER.contentHash, definition: titled({ pattern: "^[a-z ]+$" }) };
   const other = createOffer({ versionId: OTHER.versionId }, ordinary);
+  const stub = await stubForTest();
   stub.respond(({ method, target }) => {
     if (target.endsWith(OTHER.versionId)) return answer(200, other);
     if (target.endsWith(versionId)) return answer(200, offer);
     if (target.includes("/inputs")) return answer(method === "POST" ? 201 : 200, enveloped(input));
     return answer(202, enveloped({ ...job, retryOfBatchId: null }));
   });
+  return stub;
 }
 
 /** Submissions without the first one, which startWithRecipe makes. */
@@ -117,22 +119,22 @@ const submissions = (requests: readonly RecordedRequest[]) =>
     .map(({ body }) => z.looseObject({ parameterValues: z.unknown() }).parse(JSON.parse(body.toString())))
     .slice(1);
 
-const startWithRecipe = async (stub: Stub, parameterValues: Json = {}): Promise<Server> => {
+/** Starts a server that has read the recipe with this schema. */
+async function startWithRecipe(definition: Json, parameterValues: Json = {}) {
+  const stub = await stubWithOffers(definition);
   const server = await startServer({ env: stubEnv(stub) });
   // The first submission without a known recipe takes the same path, except for the validation of its values.
   expect((await server.call("submit_job", { ...createJob, parameterValues })).isError).toBe(false);
   const read = await server.call("get_recipe", { versionId });
   expect(read.isError, read.text).toBe(false);
-  return server;
-};
+  return { server, submitted: () => submissions(stub.requests) };
+}
 
 const MAX_BYTES = 64_000_000;
 
 for (const [what, definition, parameterValues] of expensive)
   test(`${what}: pings are answered, memory is bounded, the API validates [4.2/job-parameter-values]`, async () => {
-    const stub = await stubForTest();
-    respondWithOffers(stub, definition);
-    const server = await startWithRecipe(stub, parameterValues);
+    const { server, submitted } = await startWithRecipe(definition, parameterValues);
     const before = peakMissing ? 0 : peakOf(server.pid);
     for (const count of [1, 2]) {
       const idempotencyKey = `own-key-${count}`;
@@ -140,15 +142,13 @@ for (const [what, definition, parameterValues] of expensive)
       expect(await longestBlockedMs(server, submitting)).toBeLessThanOrEqual(MAX_BLOCKED_MS);
       const result = await submitting;
       expect(result.isError, result.text).toBe(false);
-      expect(submissions(stub.requests)).toEqual(many(count, () => expect.objectContaining({ parameterValues })));
+      expect(submitted()).toEqual(many(count, () => expect.objectContaining({ parameterValues })));
     }
     if (!peakMissing) expect(peakOf(server.pid) - before).toBeLessThan(MAX_BYTES);
   });
 
 test("SIGTERM ends the process while a schema is being validated", async () => {
-  const stub = await stubForTest();
-  respondWithOffers(stub, titled({ pattern: "^(\\w+\\s?)*$" }));
-  const server = await startWithRecipe(stub);
+  const { server } = await startWithRecipe(titled({ pattern: "^(\\w+\\s?)*$" }));
   server.send("submit_job", { ...createJob, parameterValues: { title: TITLE } }, 7);
   for (const _ of many(10, () => undefined)) {
     await server.request("ping", {});
@@ -159,9 +159,7 @@ test("SIGTERM ends the process while a schema is being validated", async () => {
 });
 
 test("values of another recipe are validated before anything is sent, also after run_job left values to the API", async () => {
-  const stub = await stubForTest();
-  respondWithOffers(stub, titled({ pattern: "^(\\w+\\s?)*$" }));
-  const server = await startWithRecipe(stub);
+  const { server, submitted } = await startWithRecipe(titled({ pattern: "^(\\w+\\s?)*$" }));
   await server.call("get_recipe", { versionId: OTHER.versionId });
   let keys = 0;
   const submit = (recipeVersionId: string, title: string) => {
@@ -187,17 +185,15 @@ test("values of another recipe are validated before anything is sent, also after
   const result = await running;
   expect(result.isError, result.text).toBe(false);
   await fits();
-  expect(submissions(stub.requests).map(({ parameterValues }) => parameterValues)).toEqual(
+  expect(submitted().map(({ parameterValues }) => parameterValues)).toEqual(
     ["lower", TITLE, "lower"].map((title) => ({ title })),
   );
 });
 
 test("ajv's keyword $async does not end the process", async () => {
-  const stub = await stubForTest();
-  respondWithOffers(stub, { $async: true, required: ["absent"] });
-  const server = await startWithRecipe(stub);
+  const { server, submitted } = await startWithRecipe({ $async: true, required: ["absent"] });
   const result = await server.call("submit_job", createJob);
   expect(result.isError, result.text).toBe(false);
   await server.request("ping", {});
-  expect(submissions(stub.requests)).toHaveLength(1);
+  expect(submitted()).toHaveLength(1);
 });

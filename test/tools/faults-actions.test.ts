@@ -1,19 +1,17 @@
 // Tests faults while a tool acts: the action takes effect at most once, and the agent gets the known facts.
-import { expect, test } from "vitest";
+import { describe, expect, test } from "vitest";
 import { operations, type PostId, postIds } from "../operations.ts";
+import type { Facts } from "../support/results.ts";
 import type { Args, Bench, SentRequest } from "./bench.ts";
 import { describeLatestRevision } from "./revisions.ts";
 
 type Fault = Readonly<Record<string, unknown>>;
 const RETRY_LATER = { kind: "status", status: 503, retryAfterSeconds: 60 };
+const BROKEN = '{"data":{},"meta":{"requestId":"r"}}';
 
 async function callWithFaults(bench: Bench, id: PostId, args: Args, ...faults: readonly Fault[]) {
   for (const fault of faults) await bench.service.injectFault(fault, { operationId: id });
-  let result: Awaited<ReturnType<Bench["call"]>> | undefined;
-  const sent = await bench.captureRequests(async () => {
-    result = await bench.call(operations[id].tool, args);
-  });
-  if (result === undefined) throw new Error("not called");
+  const { result, sent } = await bench.capture(() => bench.call(operations[id].tool, args));
   return { result, requests: sent.filter(({ operationId }) => operationId === id) };
 }
 
@@ -27,147 +25,103 @@ function expectSameCommand(requests: readonly SentRequest[], count: number): str
   return requests[0]?.idempotencyKey ?? "";
 }
 
+/** Faults after which the same bytes are sent again, under the same key. */
+const repeated: readonly (readonly [what: string, fault: Fault])[] = [
+  ["an answer that was lost", { kind: "drop-after" }],
+  ["a truncated answer", { kind: "truncate" }],
+  ["a server error after the effect", { kind: "status", status: 500, afterCommit: true }],
+  ["a request that never arrived", { kind: "drop-before" }],
+  ["an answer in HTML", { kind: "body", body: "<html>" }],
+  ["an answer without a request id", { kind: "body", body: '{"data":{}}' }],
+  ["an empty answer", { kind: "body", body: "" }],
+];
+
+const refusal = (status: number) => ({ kind: "status", status, code: "NO", retryable: false });
+const RATE_LIMIT = { kind: "status", status: 429, retryAfterSeconds: 60 };
+const UNKNOWN = { sideEffect: "unknown", retryable: true, retryAfterSeconds: 60 } as const;
+const REFUSED = { sideEffect: "none", retryable: false, code: "NO" } as const;
+
+/** Faults that end the call after one attempt, with the number of executions. */
+const endings: readonly (readonly [string, Fault, Facts["kind"], Partial<Facts>, executions: number])[] = [
+  ["a server error", RETRY_LATER, "outcome_unknown", { ...UNKNOWN, status: 503 }, 0],
+  ["a rate limit", RATE_LIMIT, "rate_limited", { sideEffect: "none", retryable: true, retryAfterSeconds: 60 }, 0],
+  ["400", refusal(400), "rejected", REFUSED, 0],
+  ["403", refusal(403), "forbidden", REFUSED, 0],
+  ["404", refusal(404), "not_found", REFUSED, 0],
+  ["409", refusal(409), "conflict", REFUSED, 0],
+  ["422", refusal(422), "rejected", REFUSED, 0],
+  ["a broken body", { kind: "body", body: BROKEN }, "contract_violation", { sideEffect: "done", retryable: false }, 1],
+];
+
 describeLatestRevision((bench) => {
-  for (const id of postIds) {
-    const { tool } = operations[id];
-
-    test(`${tool}: after a lost answer the same key and bytes are sent again [4.2/key-names-one-command]`, async () => {
-      for (const fault of [
-        { kind: "drop-after" },
-        { kind: "truncate" },
-        { kind: "status", status: 500, afterCommit: true },
-      ]) {
-        const { result, requests } = await callWithFaults(bench(), id, await bench().newAction(id), fault);
-        expect(result.isError, result.text).toBe(false);
-        const key = expectSameCommand(requests, 2);
-        expect(result.structured).toMatchObject({ action: { idempotencyKey: key, attempts: 2 } });
-        expect(await bench().service.countExecutions(key)).toBe(1);
-      }
-    });
-
-    test(`${tool}: a request that never arrived is sent again [4.2/key-names-one-command]`, async () => {
-      const { result, requests } = await callWithFaults(bench(), id, await bench().newAction(id), {
-        kind: "drop-before",
-      });
+  describe.each(postIds.map((id) => [operations[id].tool, id] as const))("%s", (tool, id) => {
+    test.each(repeated)("sends the same key and bytes again after %s [4.2/key-names-one-command]", async (_, fault) => {
+      const { result, requests } = await callWithFaults(bench(), id, await bench().newAction(id), fault);
       expect(result.isError, result.text).toBe(false);
-      expect(await bench().service.countExecutions(expectSameCommand(requests, 2))).toBe(1);
+      const key = expectSameCommand(requests, 2);
+      expect(result.structured).toMatchObject({ action: { idempotencyKey: key, attempts: 2 } });
+      expect(await bench().service.countExecutions(key)).toBe(1);
     });
 
-    test(`${tool}: an unknown outcome is reported, and a call with its key resolves it [4.2/key-names-one-command]`, async () => {
+    test("reports an unknown outcome, and a call with its key resolves it [4.2/key-names-one-command]", async () => {
       const args = await bench().newAction(id);
       const { result, requests } = await callWithFaults(bench(), id, args, { kind: "drop-after" }, RETRY_LATER);
-      const failed = bench().expectFailure(result, "outcome_unknown");
       const key = expectSameCommand(requests, 2);
-      expect(failed).toMatchObject({
-        sideEffect: "unknown",
-        retryable: true,
-        idempotencyKey: key,
-        retryAfterSeconds: 60,
-      });
+      const failed = bench().expectFailure(result, "outcome_unknown");
+      expect(failed).toMatchObject({ ...UNKNOWN, idempotencyKey: key });
       expect(failed.text).toMatch(/may or may not/);
       expect(failed.next).toContain(key);
       expect(await bench().service.countExecutions(key)).toBe(1);
-      const again = await callWithFaults(bench(), id, { ...args, idempotencyKey: key });
-      expect(again.result.structured, again.result.text).toMatchObject({
-        action: { idempotencyKey: key, replayed: true, attempts: 3 },
-      });
+      const again = await bench().ok(tool, { ...args, idempotencyKey: key });
+      expect(again.structured).toMatchObject({ action: { idempotencyKey: key, replayed: true, attempts: 3 } });
       expect(await bench().service.countExecutions(key)).toBe(1);
     });
 
-    test(`${tool}: a server error at the last attempt leaves the outcome unknown`, async () => {
-      const { result, requests } = await callWithFaults(bench(), id, await bench().newAction(id), RETRY_LATER);
-      const failed = bench().expectFailure(result, "outcome_unknown");
-      expect(failed).toMatchObject({ status: 503, sideEffect: "unknown", retryAfterSeconds: 60 });
-      expect(failed.idempotencyKey).toBe(expectSameCommand(requests, 1));
-      expect(await bench().service.countExecutions(failed.idempotencyKey ?? "")).toBe(0);
-    });
-
-    test(`${tool}: a rate limit changes nothing, and the error has the delay and the key`, async () => {
-      const fault = { kind: "status", status: 429, retryAfterSeconds: 60 };
-      const args = await bench().newAction(id);
-      const { result, requests } = await callWithFaults(bench(), id, args, fault);
-      const failed = bench().expectFailure(result, "rate_limited");
-      expect(failed).toMatchObject({ sideEffect: "none", retryable: true, retryAfterSeconds: 60 });
-      expect(failed.idempotencyKey).toBe(expectSameCommand(requests, 1));
-    });
-
-    test(`${tool}: a definite refusal ends the action without effect [7.2/problem]`, async () => {
-      for (const [status, kind] of [
-        [400, "rejected"],
-        [403, "forbidden"],
-        [404, "not_found"],
-        [409, "conflict"],
-        [422, "rejected"],
-      ] as const) {
-        const fault = { kind: "status", status, code: "NO", retryable: false };
+    test.each(endings)(
+      "reports the effect after one attempt that is answered by %s [7.2/problem]",
+      async (_, fault, kind, facts, executions) => {
         const { result, requests } = await callWithFaults(bench(), id, await bench().newAction(id), fault);
         const failed = bench().expectFailure(result, kind);
-        expect(failed).toMatchObject({ status, code: "NO", sideEffect: "none", retryable: false });
-        expect(await bench().service.countExecutions(expectSameCommand(requests, 1))).toBe(0);
-      }
-    });
+        const key = expectSameCommand(requests, 1);
+        expect(failed).toMatchObject({ ...facts, idempotencyKey: key });
+        expect(await bench().service.countExecutions(key)).toBe(executions);
+      },
+    );
 
-    test(`${tool}: an answer that violates the contract is reported with the effect of the action`, async () => {
-      const fault = { kind: "body", body: '{"data":{},"meta":{"requestId":"r"}}' };
-      const { result, requests } = await callWithFaults(bench(), id, await bench().newAction(id), fault);
-      const failed = bench().expectFailure(result, "contract_violation");
-      const key = expectSameCommand(requests, 1);
-      expect(failed).toMatchObject({ sideEffect: "done", retryable: false, idempotencyKey: key });
-      expect(failed.text).toContain("took effect");
-      expect(failed.next).toMatch(/not repeat/);
-      expect(await bench().service.countExecutions(key)).toBe(1);
-    });
-
-    test(`${tool}: an answer that may not come from the API proves nothing, and the request is sent again`, async () => {
-      for (const body of ["<html>", '{"data":{}}', ""]) {
-        const { result, requests } = await callWithFaults(bench(), id, await bench().newAction(id), {
-          kind: "body",
-          body,
-        });
-        expect(result.isError, result.text).toBe(false);
-        expect(await bench().service.countExecutions(expectSameCommand(requests, 2))).toBe(1);
-      }
-    });
-
-    test(`${tool}: an unknown field is dropped and reported [2.2/closed-objects]`, async () => {
+    test("drops and reports an unknown field [2.2/closed-objects]", async () => {
       const { result } = await callWithFaults(bench(), id, await bench().newAction(id), { kind: "extra-field" });
-      expect(result.isError, result.text).toBe(false);
       expect(result.meta["mic-mcp/drift"]).toEqual(["/data/emulatorExtraField"]);
       expect(JSON.stringify(result.structured) + result.text).not.toContain("emulatorExtraField");
     });
-  }
+  });
 
   test("a refusal after a lost answer is reported with an unknown effect", async () => {
-    const refused = { kind: "status", status: 409, code: "JOB_EXISTS", retryable: false };
     const args = await bench().newAction("createMicJob");
-    const { result, requests } = await callWithFaults(bench(), "createMicJob", args, { kind: "drop-after" }, refused);
-    const failed = bench().expectFailure(result, "conflict");
-    expect(failed.sideEffect).toBe("unknown");
-    expect(failed.idempotencyKey).toBe(expectSameCommand(requests, 2));
+    const faults = [{ kind: "drop-after" }, refusal(409)];
+    const { result, requests } = await callWithFaults(bench(), "createMicJob", args, ...faults);
+    const idempotencyKey = expectSameCommand(requests, 2);
+    expect(bench().expectFailure(result, "conflict")).toMatchObject({ sideEffect: "unknown", idempotencyKey });
   });
 
   test("a request whose key is still in progress at the API is sent again", async () => {
-    const running = { kind: "status", status: 409, code: "IDEMPOTENCY_IN_PROGRESS", retryable: true };
-    const { result, requests } = await callWithFaults(
-      bench(),
-      "createMicJob",
-      await bench().newAction("createMicJob"),
-      running,
-    );
+    const running = { ...refusal(409), code: "IDEMPOTENCY_IN_PROGRESS", retryable: true };
+    const args = await bench().newAction("createMicJob");
+    const { result, requests } = await callWithFaults(bench(), "createMicJob", args, running);
     expect(result.isError, result.text).toBe(false);
     expectSameCommand(requests, 2);
   });
 
   // These tests are last because they expire the tokens of all other scopes, too.
-  for (const id of postIds)
-    test(`${operations[id].tool}: an expired token is renewed, and the same bytes are sent again [5/token-renewed]`, async () => {
-      await bench().ok(operations[id].tool, await bench().newAction(id));
-      const { result, requests } = await callWithFaults(bench(), id, await bench().newAction(id), {
-        kind: "expire-token",
-      });
+  test.each(postIds.map((id) => [operations[id].tool, id] as const))(
+    "%s: an expired token is renewed, and the same bytes are sent again [5/token-renewed]",
+    async (tool, id) => {
+      await bench().ok(tool, await bench().newAction(id));
+      const args = await bench().newAction(id);
+      const { result, requests } = await callWithFaults(bench(), id, args, { kind: "expire-token" });
       bench().service.forgetTokens();
       expect(result.isError, result.text).toBe(false);
       expect(requests.map(({ status }) => status)).toEqual([401, operations[id].success]);
       expect(await bench().service.countExecutions(expectSameCommand(requests, 2))).toBe(1);
-    });
+    },
+  );
 });

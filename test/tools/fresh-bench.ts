@@ -1,8 +1,7 @@
 // Connects the same emulator with a server that has empty caches, because geography is cached after a read.
 import { onTestFinished } from "vitest";
-import { type ClientRevision, emulatorEnv } from "../support/mcp.ts";
+import { type ClientRevision, connectInProcess, emulatorEnv } from "../support/mcp.ts";
 import type { Bench } from "./bench.ts";
-import { connectInProcessByDefault } from "./revisions.ts";
 
 /** The bench is for the running test only; changes to the emulator's geography are undone when it ends. */
 export async function createFreshBench(
@@ -13,7 +12,7 @@ export async function createFreshBench(
   onTestFinished(async () => {
     await bench.service.admin("DELETE", "geography");
   });
-  const connection = await connectInProcessByDefault(revision, {
+  const connection = await connectInProcess(revision, {
     env: {
       ...emulatorEnv(bench.service.emulator),
       MIC_DOWNLOAD_DIR: bench.downloadDir,

@@ -40,44 +40,7 @@ describeLatestRevision((bench) => {
       expect(one).toHaveLength(32);
       expect([...one].filter((digit, at) => digit === other[at]).length).toBeLessThan(16);
     });
-
-    test(`${tool} uses a given key unchanged and repeats no work under it [4.2/key-names-one-command]`, async () => {
-      const args = { ...(await bench().argumentsFor(id)), idempotencyKey: `given.${tool}:1` };
-      const first = await bench().ok(tool, args);
-      expect(keyOf(first)).toBe(args.idempotencyKey);
-      expect(first.structured).toMatchObject({ action: { replayed: false, attempts: 1 } });
-      const second = await bench().ok(tool, args);
-      expect(second.structured).toMatchObject({ action: { idempotencyKey: args.idempotencyKey, replayed: true } });
-      if (id === "cancelMicJob") {
-        // The first call returned the operation without a wait; the repeated one reads the job.
-        const { originatingResourceId } = Object(first.structured["data"]);
-        expect(originatingResourceId).toBe(Object(args).jobId);
-        expect(second.structured["data"]).toMatchObject({ id: originatingResourceId, state: "PREPARING" });
-      } else expect(second.structured["data"]).toEqual(first.structured["data"]);
-      expect(second.text).toContain("replayed");
-      expect(await bench().service.countExecutions(args.idempotencyKey)).toBe(1);
-    });
-
-    test(`${tool} never runs another action under the same key [4.2/key-names-one-command]`, async () => {
-      const idempotencyKey = `reused.${tool}:1`;
-      await bench().ok(tool, { ...(await bench().argumentsFor(id)), idempotencyKey });
-      const other = { ...(await bench().argumentsFor(id)), idempotencyKey, ...operations[id].variation };
-      const result = await bench().call(tool, other);
-      expect(result.isError, result.text).toBe(true);
-      expect(result.error).toMatchObject({ sideEffect: "none", retryable: false, idempotencyKey });
-      expect(await bench().service.countExecutions(idempotencyKey)).toBe(1);
-    });
   }
-
-  test("an identical call without a key is the same action, also after its result was used; a new key makes another one", async () => {
-    const args = await bench().argumentsFor("createMicPublicInput");
-    const first = await bench().ok("register_input", args);
-    await bench().ok("get_input", { inputId: Object(first.structured["data"]).id });
-    const second = await bench().ok("register_input", args);
-    expect(second.structured["action"]).toMatchObject({ idempotencyKey: keyOf(first), replayed: true });
-    const third = await bench().ok("register_input", { ...args, idempotencyKey: "another-registration" });
-    expect(Object(third.structured["data"]).id).not.toBe(Object(first.structured["data"]).id);
-  });
 
   test("a key with characters that headers allow is sent unchanged", async () => {
     const idempotencyKey = 'a "b", c;d=~%20\\';

@@ -15,50 +15,38 @@ import {
   readJob,
   submitJob,
 } from "../emulator/work.ts";
-import { start } from "../mcp/stdio/child.ts";
 import { runInProcess } from "../support/command.ts";
 import { emulatorForTest } from "../support/emulator.ts";
 import { fakeClockCommand, fakeClockMissing } from "../support/fake-clock.ts";
-import { type ConnectOptions, connectHttp, connectInProcess, emulatorEnv, type TestClient } from "../support/mcp.ts";
-import type { CallResult } from "../support/results.ts";
-import { inProcessServerForTest, startServer } from "../support/server.ts";
+import { type ConnectOptions, connectInProcess, emulatorEnv, type TestClient } from "../support/mcp.ts";
+import { inProcessServerForTest, type RawClient, startServer } from "../support/server.ts";
 import { folderForTest } from "../support/temporary-folder.ts";
 
 const patient = { timeout: 120_000 };
 const reason = "No longer needed";
+const UNRESOLVED = "unknown outcome: call resolve_actions";
 
+const Step = z.object({ tool: z.string(), arguments: z.record(z.string(), z.unknown()) });
 const Resolved = z.object({
   summary: z.string(),
-  nextStep: z.object({ tool: z.string(), arguments: z.record(z.string(), z.unknown()) }).optional(),
+  nextStep: Step.optional(),
   results: z.array(
     z.object({
-      tool: z.string(),
-      idempotencyKey: z.string(),
-      about: z.string(),
-      outcome: z.string(),
+      ...{ tool: z.string(), idempotencyKey: z.string(), about: z.string(), outcome: z.string(), finding: z.string() },
       resourceId: z.string().optional(),
-      finding: z.string(),
     }),
   ),
 });
 const Listed = z.object({
   summary: z.string(),
-  nextStep: z.object({ tool: z.string(), arguments: z.object({ idempotencyKey: z.string() }) }).optional(),
-  actions: z.array(
-    z.looseObject({
-      tool: z.string(),
-      state: z.string(),
-      idempotencyKey: z.string(),
-      resolvable: z.literal(false).optional(),
-      supersededBy: z.string().optional(),
-    }),
-  ),
+  nextStep: Step.optional(),
+  actions: z.array(z.looseObject({ state: z.string(), idempotencyKey: z.string() })),
 });
 
-const resolvedIn = ({ structured, text }: CallResult) => {
-  expect(structured, text).toBeDefined();
-  return Resolved.parse(structured);
-};
+type Caller = Pick<RawClient, "call">;
+const resolve = async ({ call }: Caller, args: object = {}) =>
+  Resolved.parse((await call("resolve_actions", args)).structured);
+const list = async ({ call }: Caller, args: object = {}) => Listed.parse((await call("list_actions", args)).structured);
 
 interface KilledCall {
   readonly tool: string;
@@ -142,7 +130,7 @@ describe("after a server was killed in the middle of an action", () => {
     await killDuring([registration(FILE.succeeds), { ...registration(FILE.failsForGood), arrives: false }]);
 
     const talk = await server();
-    const listed = Listed.parse((await talk.call("list_actions", {})).structured);
+    const listed = await list(talk);
     expect(listed.summary).toBe("2 actions: 2 unknown.");
     const [first, second] = listed.actions;
     expect(listed.nextStep).toMatchObject({
@@ -150,7 +138,7 @@ describe("after a server was killed in the middle of an action", () => {
       arguments: { idempotencyKey: first?.idempotencyKey },
     });
 
-    const one = resolvedIn(await talk.call("resolve_actions", listed.nextStep?.arguments ?? {}));
+    const one = await resolve(talk, listed.nextStep?.arguments ?? {});
     expect(one.results).toMatchObject([{ idempotencyKey: first?.idempotencyKey, outcome: "resolved" }]);
     expect(one.summary).toMatch(/Resolved: the action ran once, at (\d{4}-\d\d-\d\d )?\d\d:\d\d:\d\d UTC\.$/);
     expect(one.nextStep).toBeUndefined();
@@ -159,19 +147,16 @@ describe("after a server was killed in the middle of an action", () => {
     expect((await connect()).instructions()).toContain(
       "1 action of an earlier session has an unknown outcome: call resolve_actions.",
     );
-    const rest = resolvedIn(await talk.call("resolve_actions", {}));
+    const rest = await resolve(talk);
     expect(rest.results).toMatchObject([{ idempotencyKey: second?.idempotencyKey, outcome: "resolved" }]);
     expect(await executions("createMicPublicInput")).toBe(2);
-    expect(resolvedIn(await talk.call("resolve_actions", {}))).toEqual({
-      summary: "No action is unresolved.",
-      results: [],
-    });
-    const again = resolvedIn(await talk.call("resolve_actions", { idempotencyKey: first?.idempotencyKey }));
+    expect(await resolve(talk)).toEqual({ summary: "No action is unresolved.", results: [] });
+    const again = await resolve(talk, { idempotencyKey: first?.idempotencyKey });
     expect(again.results).toMatchObject([{ outcome: "resolved", resourceId: one.results[0]?.resourceId }]);
     const unknown = await talk.call("resolve_actions", { idempotencyKey: `mic-${"0".repeat(32)}` });
     expect(unknown.error).toMatchObject({ kind: "conflict", sideEffect: "none" });
     expect(await executions("createMicPublicInput")).toBe(2);
-    expect((await connect()).instructions()).not.toContain("unknown outcome: call resolve_actions");
+    expect((await connect()).instructions()).not.toContain(UNRESOLVED);
   });
 
   test("an action of each of the five tools is resolved, and runs once", patient, async () => {
@@ -199,7 +184,7 @@ describe("after a server was killed in the middle of an action", () => {
     for (const { operationId } of cuts) before.set(operationId, await executions(operationId));
     await killDuring(cuts);
     const talk = await server();
-    const { summary, results } = resolvedIn(await talk.call("resolve_actions", {}));
+    const { summary, results } = await resolve(talk);
     expect(results.map(({ tool, outcome }) => [tool, outcome])).toEqual(cuts.map(({ tool }) => [tool, "resolved"]));
     expect(summary).toBe("5 of 5 actions resolved: 5 ran.");
     for (const { operationId } of cuts)
@@ -216,35 +201,16 @@ describe("after a server was killed in the middle of an action", () => {
         referenceId: fileId(service, FILE.failsForGood),
         idempotencyKey: `newer-key-${n}`,
       });
-    const { summary, actions, nextStep } = Listed.parse((await talk.call("list_actions", {})).structured);
+    const { summary, actions, nextStep } = await list(talk);
     expect(summary).toBe("22 actions: 1 unknown, 21 succeeded. The latest 20 follow.");
     expect(actions).toHaveLength(21);
     expect(actions[0]).toMatchObject({ state: "unknown", nextStep: { tool: "resolve_actions" } });
-    expect(nextStep?.arguments.idempotencyKey).toBe(actions[0]?.idempotencyKey);
-    const few = Listed.parse((await talk.call("list_actions", { limit: 1 })).structured);
+    expect(nextStep?.arguments["idempotencyKey"]).toBe(actions[0]?.idempotencyKey);
+    const few = await list(talk, { limit: 1 });
     expect(few.actions.map(({ state }) => state)).toEqual(["unknown", "succeeded"]);
     const printed = (await type("actions")).stdout;
     expect(printed).toContain("22 actions: 1 unknown, 21 succeeded. The latest 20 follow.");
     expect(printed).toContain(`mic-mcp resolve ${actions[0]?.idempotencyKey}`);
-    const resource = await talk.request("resources/read", { uri: "mic://actions" });
-    expect(JSON.stringify(resource.result)).toContain("22 actions: 1 unknown, 21 succeeded");
-    const shown = await talk.call("show_actions", {});
-    expect(shown.text).toContain("22 actions: 1 unknown, 21 succeeded");
-  });
-
-  test("an action that the API rejects is reported as rejected, and not sent again", patient, async () => {
-    const { killDuring, server, service, registration, executions, sent } = await createScene();
-    await killDuring([{ ...registration(FILE.succeeds), arrives: false }]);
-    const refused = { kind: "status", status: 422, code: "NO_SUCH_FILE", retryable: false };
-    await service.injectFault(refused, { operationId: "createMicPublicInput" });
-    const talk = await server();
-    const { results } = resolvedIn(await talk.call("resolve_actions", {}));
-    const [row] = results;
-    expect(row).toMatchObject({ outcome: "rejected", finding: "Resolved: it did not take effect (NO_SUCH_FILE)." });
-    const requests = await sent("createMicPublicInput");
-    resolvedIn(await talk.call("resolve_actions", { idempotencyKey: row?.idempotencyKey }));
-    expect(await sent("createMicPublicInput")).toBe(requests);
-    expect(await executions("createMicPublicInput")).toBe(0);
   });
 
   test("an action followed by an identical success is skipped", patient, async () => {
@@ -253,10 +219,10 @@ describe("after a server was killed in the middle of an action", () => {
     await killDuring([{ ...registered, arrives: false }]);
     const talk = await server();
     await talk.call(registered.tool, { ...registered.args, idempotencyKey: "my-own-key-1" });
-    const { actions, nextStep } = Listed.parse((await talk.call("list_actions", {})).structured);
+    const { actions, nextStep } = await list(talk);
     expect(actions[0]).toMatchObject({ state: "unknown", supersededBy: "my-own-key-1" });
     expect(nextStep).toBeUndefined();
-    const { results, summary } = resolvedIn(await talk.call("resolve_actions", {}));
+    const { results, summary } = await resolve(talk);
     expect(results).toMatchObject([{ outcome: "skipped" }]);
     expect(summary).toContain("An identical action succeeded later (my-own-key-1)");
     expect(await executions("createMicPublicInput")).toBe(1);
@@ -269,72 +235,54 @@ describe("after a server was killed in the middle of an action", () => {
     const servers = await Promise.all([server(), startServer({ env })]);
     const answers = await Promise.all(servers.map((each) => each.call("resolve_actions", {})));
     for (const answer of answers)
-      for (const { outcome } of resolvedIn(answer).results) expect(["resolved", "in progress"]).toContain(outcome);
+      for (const { outcome } of Resolved.parse(answer.structured).results)
+        expect(["resolved", "in progress"]).toContain(outcome);
     expect(await executions("createMicPublicInput")).toBe(files.length);
-    const [talk] = servers;
-    expect(Listed.parse((await talk?.call("list_actions", {}))?.structured).summary).toBe("3 actions: 3 succeeded.");
+    expect((await list(servers[0])).summary).toBe("3 actions: 3 succeeded.");
   });
 
-  test("a cancellation that the API refuses to repeat is resolved by reading the job", patient, async () => {
-    const { killDuring, server, service, cancellation, executions, pausedJob, isCanceled } = await createScene();
-    const { id } = await pausedJob();
-    await killDuring([cancellation(id)]);
-    await isCanceled(id);
-    const stale = { kind: "status", status: 412, code: "VERSION_CONFLICT", retryable: false };
-    await service.injectFault(stale, { operationId: "cancelMicJob" });
-    const talk = await server();
-    const { results } = resolvedIn(await talk.call("resolve_actions", {}));
-    expect(results).toMatchObject([{ outcome: "resolved", about: id }]);
-    expect(results[0]?.finding).toContain(`Job ${id} is CANCELLED.`);
-    expect(await executions("cancelMicJob")).toBe(1);
-    const again = await talk.call("cancel_job", { jobId: id, reason });
-    expect(again.text).toContain("The action took effect.");
-    expect(await executions("cancelMicJob")).toBe(1);
-  });
+  type Scene = Awaited<ReturnType<typeof createScene>>;
+  const refused = (status: number) => ({ kind: "status", status, code: "REFUSED", retryable: false });
+  const unavailable = { kind: "status", status: 503, retryAfterSeconds: 120 };
+  const cancelPaused = async ({ pausedJob, cancellation }: Scene) => cancellation((await pausedJob()).id);
+  const retryFailed = async ({ failedJob, retry }: Scene) => retry((await failedJob()).id);
+  const register = async ({ registration }: Scene) => registration(FILE.succeeds);
+  const [ran, didNot] = [/^Resolved: the action ran once\./, /^Resolved: it did not take effect/];
 
-  test("a retry that the API refuses to repeat is resolved by reading the jobs", patient, async () => {
-    const { killDuring, server, service, retry, failedJob, executions } = await createScene();
-    const refused = { kind: "status", status: 409, code: "ALREADY_RETRIED", retryable: false };
+  /** Kills a server during the call, and answers the repeated request with this fault. */
+  test.each([
+    ["a registration that never arrived and is refused", register, false, refused(422), "rejected", didNot],
+    ["a registration that never arrived and gets no answer", register, false, unavailable, "still unknown", /./],
+    [
+      "a cancellation that arrived and is refused",
+      cancelPaused,
+      true,
+      refused(412),
+      "resolved",
+      /Job .* is CANCELLED\./,
+    ],
+    ["a cancellation that never arrived and is refused", cancelPaused, false, refused(412), "still unknown", /PAUSED/],
+    ["a retry that arrived and is refused", retryFailed, true, refused(409), "resolved", ran],
+    ["a retry that never arrived and is refused", retryFailed, false, refused(409), "rejected", didNot],
+  ])("%s is resolved by reading, and runs at most once", patient, async (_, cut, arrives, fault, outcome, finding) => {
+    const scene = await createScene();
+    const { killDuring, server, service, executions, sent, isCanceled } = scene;
+    const call = { ...(await cut(scene)), arrives };
+    await killDuring([call]);
+    if (arrives && "jobId" in call.args && call.tool === "cancel_job") await isCanceled(call.args.jobId);
+    await service.injectFault(fault, { operationId: call.operationId });
     const talk = await server();
-    for (const arrives of [true, false]) {
-      const { id } = await failedJob();
-      await killDuring([{ ...retry(id), arrives }]);
-      await service.injectFault(refused, { operationId: "retryMicJob" });
-      const { results } = resolvedIn(await talk.call("resolve_actions", {}));
-      expect(results).toMatchObject([{ outcome: arrives ? "resolved" : "rejected", about: id }]);
-      expect(results[0]?.resourceId === undefined).toBe(!arrives);
-      expect(results[0]?.finding).toMatch(
-        arrives ? /^Resolved: the action ran once\./ : /^Resolved: it did not take effect\./,
-      );
+    const { results, nextStep } = await resolve(talk);
+    expect(results).toMatchObject([{ outcome, finding: expect.stringMatching(finding) }]);
+    expect(nextStep?.tool).toBe(outcome === "still unknown" ? "resolve_actions" : undefined);
+    expect(await executions(call.operationId)).toBe(arrives ? 1 : 0);
+    const requests = await sent(call.operationId);
+    const again = await resolve(talk, { idempotencyKey: results[0]?.idempotencyKey });
+    if (outcome !== "still unknown") expect(await sent(call.operationId)).toBe(requests);
+    else if (call.tool === "register_input") {
+      expect(again.results).toMatchObject([{ outcome: "resolved" }]);
+      expect(await executions(call.operationId)).toBe(1);
     }
-    expect(await executions("retryMicJob")).toBe(1);
-  });
-
-  test("a refused cancellation stays unknown while the job may still be canceled", patient, async () => {
-    const { killDuring, server, service, cancellation, executions, pausedJob } = await createScene();
-    const { id } = await pausedJob();
-    await killDuring([{ ...cancellation(id), arrives: false }]);
-    const stale = { kind: "status", status: 412, code: "VERSION_CONFLICT", retryable: false };
-    await service.injectFault(stale, { operationId: "cancelMicJob" });
-    const talk = await server();
-    const { results, nextStep, summary } = resolvedIn(await talk.call("resolve_actions", {}));
-    expect(results).toMatchObject([{ outcome: "still unknown", about: id }]);
-    expect(summary).toContain(`Job ${id} is PAUSED.`);
-    expect(nextStep).toMatchObject({ tool: "resolve_actions" });
-    expect(await executions("cancelMicJob")).toBe(0);
-  });
-
-  test("a resolving call that gets no answer stays unknown, and nextStep repeats it", patient, async () => {
-    const { killDuring, server, service, registration, executions } = await createScene();
-    await killDuring([{ ...registration(FILE.succeeds), arrives: false }]);
-    const later = { kind: "status", status: 503, retryAfterSeconds: 120 };
-    await service.injectFault(later, { operationId: "createMicPublicInput" });
-    const talk = await server();
-    const { results, nextStep } = resolvedIn(await talk.call("resolve_actions", {}));
-    expect(results).toMatchObject([{ outcome: "still unknown" }]);
-    expect(nextStep).toMatchObject({ tool: "resolve_actions", arguments: {} });
-    expect(resolvedIn(await talk.call("resolve_actions", {})).results).toMatchObject([{ outcome: "resolved" }]);
-    expect(await executions("createMicPublicInput")).toBe(1);
   });
 });
 
@@ -362,7 +310,7 @@ describe("confirmation of resolve_actions", () => {
     expect(questions).toHaveLength(1);
     expect(questions[0]).toContain(`cancel job ${running.id} (PAUSED); run job ${failed.id} again from the start`);
     action = "accept";
-    const { results } = resolvedIn(await client.callTool("resolve_actions", {}));
+    const { results } = Resolved.parse((await client.callTool("resolve_actions", {})).structured);
     expect(results.map(({ outcome }) => outcome)).toEqual(["resolved", "resolved", "resolved"]);
     expect(questions).toHaveLength(2);
     expect(await executions("cancelMicJob")).toBe(1);
@@ -396,7 +344,7 @@ describe.skipIf(fakeClockMissing !== undefined)(`21 h later${note}`, () => {
     const before = [await sent("cancelMicJob"), await sent("retryMicJob")];
 
     const talk = await server();
-    const { results, summary, nextStep } = resolvedIn(await talk.call("resolve_actions", {}));
+    const { results, summary, nextStep } = await resolve(talk);
     expect(results.map(({ about, outcome }) => [about, outcome])).toEqual([
       [canceled.id, "resolved"],
       [missed.id, "rejected"],
@@ -410,9 +358,7 @@ describe.skipIf(fakeClockMissing !== undefined)(`21 h later${note}`, () => {
     const replay = await talk.call("retry_job", { jobId: retried.id, retryMode: "SAFE_RESUME", reason });
     expect(replay.structured).toMatchObject({ data: { id: made?.resourceId }, action: { replayed: true } });
     expect(await executions("retryMicJob")).toBe(1);
-    expect(Listed.parse((await talk.call("list_actions", {})).structured).summary).toBe(
-      "4 actions: 2 rejected, 2 succeeded.",
-    );
+    expect((await list(talk)).summary).toBe("4 actions: 2 rejected, 2 succeeded.");
   });
 
   test("other actions stay, marked as not resolvable, and are not mentioned at the start", patient, async () => {
@@ -420,14 +366,14 @@ describe.skipIf(fakeClockMissing !== undefined)(`21 h later${note}`, () => {
     await killDuring([registration(FILE.succeeds)], under);
     const before = await sent("createMicPublicInput");
     const talk = await server();
-    const { results, nextStep } = resolvedIn(await talk.call("resolve_actions", {}));
+    const { results, nextStep } = await resolve(talk);
     expect(results).toMatchObject([{ tool: "register_input", outcome: "not resolvable" }]);
     expect(nextStep).toBeUndefined();
-    const listed = Listed.parse((await talk.call("list_actions", {})).structured);
+    const listed = await list(talk);
     expect(listed.actions).toMatchObject([{ state: "unknown", resolvable: false }]);
     expect(listed.nextStep).toBeUndefined();
     expect((await type("resolve", "--dry-run")).stdout).toContain("too old to be sent again");
-    expect((await connect()).instructions()).not.toContain("unknown outcome: call resolve_actions");
+    expect((await connect()).instructions()).not.toContain(UNRESOLVED);
     expect(await sent("createMicPublicInput")).toBe(before);
   });
 });
@@ -439,24 +385,10 @@ describe("the server's instructions", () => {
     expect(existsSync(join(env.MIC_STATE_DIR, "actions.sqlite"))).toBe(false);
     await killDuring([registration(FILE.succeeds)]);
     const readOnly = await connectForTest("v2-legacy", { env: { ...env, MIC_READ_ONLY: "1" } });
-    expect(readOnly.instructions()).not.toContain("unknown outcome: call resolve_actions");
+    expect(readOnly.instructions()).not.toContain(UNRESOLVED);
     for (const revision of ["v1-client", "v2-legacy", "v2-modern"] as const) {
       const client = await connectForTest(revision, { env });
       expect(client.instructions()).toContain("1 action of an earlier session has an unknown outcome");
-    }
-  });
-
-  test("mention unresolved actions over HTTP", patient, async () => {
-    const { killDuring, env, registration } = await createScene();
-    await killDuring([registration(FILE.succeeds), registration(FILE.failsForGood)]);
-    const program = start(["serve", "--http"], { env });
-    const { url } = z.object({ url: z.string() }).parse(await program.next());
-    for (const revision of ["v2-legacy", "v2-modern"] as const) {
-      const client = await connectHttp(revision, url);
-      expect(client.instructions()).toContain(
-        "2 actions of earlier sessions have an unknown outcome: call resolve_actions.",
-      );
-      await client.close();
     }
   });
 
@@ -467,7 +399,7 @@ describe("the server's instructions", () => {
       await writeFile(join(env.MIC_STATE_DIR, `actions.sqlite${suffix}`), "not a database, and longer than its header");
     const instructions = (await connect()).instructions();
     expect(instructions).toContain("Jobs: ");
-    expect(instructions).not.toContain("unknown outcome: call resolve_actions");
+    expect(instructions).not.toContain(UNRESOLVED);
   });
 });
 

@@ -95,19 +95,13 @@ export function describeEachRevision(tests: Tests, options: BenchOptions = {}): 
  * revision.
  */
 export function describeEachRevisionInProcess(tests: Tests, options: BenchOptions = {}): void {
-  describe.each(testedRevisions)("%s", (revision) => defineTests(revision, tests, options, connectInProcessByDefault));
+  describe.each(testedRevisions)("%s", (revision) => defineTests(revision, tests, options, connectInProcess));
 }
 
-/** In this process, unless MIC_TEST_OVER or MIC_TEST_ENTRY is set. */
-export const connectInProcessByDefault: Connect = (revision, options) =>
-  process.env["MIC_TEST_OVER"] || process.env["MIC_TEST_ENTRY"]
-    ? connect(revision, options)
-    : connectInProcess(revision, options);
-
 /**
- * Defines the tests for one revision, because tools do not depend on it. success.test.ts and failures.test.ts test results and
- * errors in each revision.
+ * Defines the tests for one revision, because tools do not depend on it. success.test.ts tests results, and confirmation.test.ts
+ * (test/mcp/tools) errors, in each revision.
  */
 export function describeLatestRevision(tests: Tests, options: BenchOptions = {}): void {
-  describe("v2-modern", () => defineTests("v2-modern", tests, options, connectInProcessByDefault));
+  describe("v2-modern", () => defineTests("v2-modern", tests, options, connectInProcess));
 }

@@ -2,7 +2,7 @@
 import { expect, test } from "vitest";
 import * as z from "zod/v4";
 import { createValue } from "../emulator/parameters.ts";
-import { FILE, fileId, findOneInputOffer, listOffers } from "../emulator/work.ts";
+import { FILE, fileId, findOneInputOffer } from "../emulator/work.ts";
 import type { Args, Bench, SentRequest } from "./bench.ts";
 import { describeLatestRevision } from "./revisions.ts";
 
@@ -99,15 +99,5 @@ describeLatestRevision((bench) => {
     const { results } = await run(bench(), args);
     expect(results.filter(({ state }) => state === "NOT_RUN")).toMatchObject([{ error: "CAPABILITY_EXCEEDED" }]);
     expect(results.filter(({ jobId }) => jobId !== undefined)).toHaveLength(1);
-  });
-
-  test("a recipe with several ports is refused before anything is sent", async () => {
-    const two = (await listOffers(bench().service)).find(({ recipe }) => recipe.inputs.length === 2);
-    if (!two) throw new Error("no offer has two inputs");
-    const args = await argsFor(bench(), [FILE.succeeds], { recipeVersionId: two.recipe.versionId });
-    const { text } = await bench().fails("run_jobs", args, "invalid_arguments");
-    expect(text).toContain("the recipe has 2 ports");
-    expect(text).toContain("Call run_job for each file");
-    await bench().refuses("run_jobs", { ...args, files: ["micinput_1"] }, "/files/0");
   });
 });

@@ -2,6 +2,7 @@
 import { expect, test } from "vitest";
 import { FILE, runJobToEnd } from "../emulator/work.ts";
 import { rows } from "../operations.ts";
+import { expectConsistentInstructions } from "../support/instructions.ts";
 import type { Args } from "./bench.ts";
 import { TOOL_NAMES } from "./catalogue.ts";
 import { describeLatestRevision } from "./revisions.ts";
@@ -31,9 +32,9 @@ for (const env of CONFIGURATIONS)
       test(`no text mentions a tool that is not offered: ${JSON.stringify(env)}`, { timeout: 60_000 }, async () => {
         const { connection, service } = bench();
         const tools = await connection.listTools();
+        await expectConsistentInstructions(connection, JSON.stringify(env));
         const offered: ReadonlySet<string> = new Set(tools.map(({ name }) => name));
         const texts: [what: string, text: string][] = [
-          ["instructions", connection.instructions() ?? ""],
           ["tools/list", JSON.stringify(tools)],
           ["resources", JSON.stringify([await connection.listResources(), await connection.listTemplates()])],
         ];

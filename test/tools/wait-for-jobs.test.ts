@@ -2,7 +2,7 @@
 import { expect, test } from "vitest";
 import * as z from "zod/v4";
 import { createValue } from "../emulator/parameters.ts";
-import { FILE, fileId, findOneInputOffer, runJobToEnd, submitJob } from "../emulator/work.ts";
+import { FILE, fileId, findOneInputOffer, submitJob } from "../emulator/work.ts";
 import type { Progress } from "../support/mcp.ts";
 import { describeLatestRevision } from "./revisions.ts";
 
@@ -26,19 +26,6 @@ describeLatestRevision((bench) => {
     const progressValues = ticks.map(({ progress }) => progress);
     expect([...progressValues].sort((a, b) => a - b)).toEqual(progressValues);
     expect(ticks[0]?.message).toContain("3 PREPARING");
-  });
-
-  test("a row of wait_for_jobs is that of list_jobs, with the output or the failure in the API's words", async () => {
-    const failed = await runJobToEnd(bench().service, FILE.failsForGood);
-    const succeeded = await runJobToEnd(bench().service, FILE.succeeds);
-    const { structured } = await bench().ok("wait_for_jobs", { jobIds: [failed.id, succeeded.id] });
-    const listed = (await bench().ok("list_jobs", { workspaceId: bench().workspaceId, limit: 10 })).structured;
-    const [failedRow, succeededRow] = rowsOf(structured);
-    const { title, ...failedInList } = Object(failedRow);
-    const { outputDatasetVersionId, ...succeededInList } = Object(succeededRow);
-    expect(title).toBe(failed.failure?.title);
-    expect(outputDatasetVersionId).toBe(succeeded.outputDatasetVersionId);
-    expect(listed["data"]).toEqual(expect.arrayContaining([failedInList, succeededInList]));
   });
 
   test("rows have the note and the files of the jobs that the journal contains, of retries too", async () => {
@@ -65,23 +52,6 @@ describeLatestRevision((bench) => {
     expect(listed["data"]).toContainEqual(expect.objectContaining({ id: again, ...origin }));
   });
 
-  test("wait_for_jobs waits until any job has stopped; the next step waits for the others", async () => {
-    const moving = await submitJob(bench().service, FILE.succeeds);
-    const ended = await runJobToEnd(bench().service, FILE.failsForGood);
-    const fresh = await submitJob(bench().service, FILE.succeeds);
-    const args = { jobIds: [ended.id, fresh.id], until: "any" };
-    const sent = await bench().captureRequests(async () => {
-      const { structured } = await bench().ok("wait_for_jobs", args);
-      expect(structured).toMatchObject({ moving: 1 });
-      expect(structured["nextStep"]).toMatchObject({
-        tool: "wait_for_jobs",
-        arguments: { jobIds: [fresh.id], until: "any" },
-      });
-    });
-    expect(sent).toHaveLength(2);
-    expect(moving.id).not.toBe(fresh.id);
-  });
-
   test("an unknown id does not stop the others, and its row has the error", async () => {
     const { id } = await submitJob(bench().service, FILE.succeeds);
     const { structured } = await bench().ok(
@@ -96,30 +66,6 @@ describeLatestRevision((bench) => {
     const { structured: mistaken } = await bench().ok("wait_for_jobs", { jobIds: [`micinput_${"0".repeat(32)}`] });
     expect(rowsOf(mistaken)).toMatchObject([{ note: "jobId is an input's id. get_input reads it." }]);
     expect(structured).toMatchObject({ moving: 0 });
-  });
-
-  test("when the time is up, the next step has the jobs that still move", async () => {
-    const jobs = await Promise.all([1, 2].map(() => submitJob(bench().service, FILE.succeeds)));
-    const jobIds = jobs.map(({ id }) => id);
-    const sent = await bench().captureRequests(async () => {
-      const { structured } = await bench().ok("wait_for_jobs", { jobIds, waitSeconds: 1 });
-      expect(structured).toMatchObject({ moving: 2 });
-      expect(structured["nextStep"]).toMatchObject({ tool: "wait_for_jobs", arguments: { jobIds } });
-    });
-    expect(sent.length).toBeGreaterThanOrEqual(4);
-    expect(sent.length).toBeLessThanOrEqual(8);
-  });
-
-  test("the next step after failures worth resuming retries all of them", async () => {
-    const jobs = await Promise.all([1, 2].map(() => submitJob(bench().service, FILE.failsRetryably)));
-    const good = await submitJob(bench().service, FILE.failsForGood);
-    const jobIds = jobs.map(({ id }) => id);
-    bench().clock.advance(60_000);
-    const { structured } = await bench().ok("wait_for_jobs", { jobIds: [...jobIds, good.id] });
-    expect(structured["nextStep"]).toMatchObject({
-      tool: "retry_jobs",
-      arguments: { jobIds, retryMode: "SAFE_RESUME" },
-    });
   });
 
   test("wait_for_jobs returns after one read if no job is in progress, and counts the jobs that wait for their operator", async () => {
@@ -137,13 +83,5 @@ describeLatestRevision((bench) => {
     expect(sent).toHaveLength(1);
     const { structured } = await bench().ok("wait_for_jobs", { jobIds: [id, paused.id] });
     expect(structured["summary"]).toContain(" 2 wait for their operators (1 ");
-  });
-
-  test("a job that must not be read has the error in its row", async () => {
-    const { id } = await submitJob(bench().service, FILE.succeeds);
-    const denied = { kind: "status", status: 403, code: "INSUFFICIENT_SCOPE", retryable: false };
-    await bench().service.injectFault(denied, { operationId: "getMicJob" });
-    const { structured } = await bench().ok("wait_for_jobs", { jobIds: [id] });
-    expect(rowsOf(structured)).toEqual([{ id, error: "INSUFFICIENT_SCOPE" }]);
   });
 });

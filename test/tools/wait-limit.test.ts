@@ -46,6 +46,20 @@ describeLatestRevision((bench) => {
       },
     );
 
+  test("retries that do not fit into the call are not sent, and are the next step", LIMIT, async () => {
+    const jobs = await Promise.all(Array.from({ length: 20 }, () => createRetryableJob(bench().service)));
+    const args = { jobIds: jobs.map(({ id }) => id), retryMode: "SAFE_RESUME", reason: "Slow, but sure" };
+    const slow = { kind: "delay", delayMs: 1_800 };
+    await bench().service.injectFault(slow, { operationId: "retryMicJob", times: 20 });
+    const { result, sent } = await bench().capture(() => bench().ok("retry_jobs", { ...args, waitSeconds }));
+    await bench().service.admin("DELETE", "faults");
+    const rows = z.array(z.object({ jobId: z.string(), outcome: z.string() })).parse(result.structured["results"]);
+    const jobIds = rows.filter(({ outcome }) => outcome === "not sent").map(({ jobId }) => jobId);
+    expect(jobIds.length).toBeGreaterThan(0);
+    expect(sent.filter(({ operationId }) => operationId === "retryMicJob")).toHaveLength(20 - jobIds.length);
+    expect(result.structured["nextStep"]).toMatchObject({ tool: "retry_jobs", arguments: { ...args, jobIds } });
+  });
+
   test("retry_jobs retries a job that cannot be read in time", LIMIT, async () => {
     const { id } = await createRetryableJob(bench().service);
     const args = { jobIds: [id], retryMode: "SAFE_RESUME", reason: "Once more" };

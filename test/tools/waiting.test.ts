@@ -1,7 +1,5 @@
 // Tests waitSeconds: the answer is delayed until the resource stops moving or the time is up, with progress notifications.
 import { expect, test } from "vitest";
-import { systemTiming } from "../../src/api-client/attempts.ts";
-import { poll } from "../../src/toolkit/polling.ts";
 import { FILE, registerInput, submitJob } from "../emulator/work.ts";
 import type { Progress } from "../support/mcp.ts";
 import { describeLatestRevision } from "./revisions.ts";
@@ -57,22 +55,6 @@ describeLatestRevision((bench) => {
     expect(sent).toHaveLength(1);
   });
 
-  test("get_job returns at once for a job in review or a paused one, and advises no other read", async () => {
-    for (const [file, wait] of [
-      [FILE.waitsForReview, "its review (WAITING_REVIEW at TASTE)"],
-      [FILE.pauses, "its operator (PAUSED at BLEND)"],
-    ] as const) {
-      const { id } = await submitJob(bench().service, file);
-      bench().clock.advance(9 * STAGE_MS);
-      const sent = await bench().captureRequests(async () => {
-        const { structured } = await bench().ok("get_job", { jobId: id, waitSeconds: 45 });
-        expect(structured["summary"]).toBe(`The job waits for ${wait}. Tell the user.`);
-        expect(structured).not.toHaveProperty("nextStep");
-      });
-      expect(sent).toHaveLength(1);
-    }
-  });
-
   test("a read that fails during a wait does not lose the state that was read before", async () => {
     const { id } = await submitJob(bench().service, FILE.succeeds);
     const onprogress = () =>
@@ -80,17 +62,6 @@ describeLatestRevision((bench) => {
     const { structured } = await bench().ok("get_job", { jobId: id, waitSeconds: 2 }, { onprogress });
     expect(structured["data"]).toEqual({ state: "PREPARING" });
     await bench().service.admin("DELETE", "faults");
-  });
-
-  test("units beyond the total of a stage are shown without the total", async () => {
-    const job = await submitJob(bench().service, FILE.succeeds);
-    const [first, ...others] = job.stages;
-    const stages = [{ ...first, state: "RUNNING", completedUnits: 8, totalUnits: 6 }, ...others];
-    const body = JSON.stringify({ data: { ...job, state: "RUNNING", stages }, meta: { requestId: "r-1" } });
-    await bench().service.injectFault({ kind: "body", body }, { operationId: "getMicJob" });
-    const { structured } = await bench().ok("get_job", { jobId: job.id });
-    expect(structured["summary"]).toContain("GATHER (1 of 9), 8 units.");
-    expect(Object(structured["data"]).stages).toMatch(/^GATHER RUNNING 8\/\?;/);
   });
 
   test("get_input waits for the scan, get_file_processing_request for the review", async () => {
@@ -145,27 +116,5 @@ describeLatestRevision((bench) => {
     // The wait for another job lasts a second: long enough for another read of the first job if its wait had not ended.
     await bench().ok("get_job", { jobId: other, waitSeconds: 1 });
     expect(await readings()).toBe(before);
-  });
-
-  test("canceling a call ends only the wait, and the text says so", async () => {
-    const abort = new AbortController();
-    const timing = { ...systemTiming, sleep: async () => abort.abort() };
-    const watched = {
-      read: async () => {
-        abort.signal.throwIfAborted();
-        return 1;
-      },
-      version: () => 1,
-      isMoving: () => true,
-      onRead: () => undefined,
-    };
-    const waits = poll(watched, 10, { timing, signal: abort.signal, deadlineAt: timing.now() + 60_000 });
-    await expect(waits).rejects.toMatchObject({
-      facts: {
-        kind: "cancelled",
-        sideEffect: "none",
-        message: expect.stringMatching(/cancelled the wait.*continues/),
-      },
-    });
   });
 });

@@ -23,26 +23,6 @@ const otherJob = { ...createJob, parameterValues: { year: 2025 } };
 const expectRequestCount = (stub: Stub, count: number) => expect.poll(() => stub.requests.length).toBe(count);
 
 describe.each(servingModes)("%s", (_, { endCancels, serve, connect }) => {
-  test("an identical call after the answer is replayed, for the same client and for another one", async () => {
-    const stub = stubOf();
-    const url = await serve(stubEnv(stub));
-    const client = await connect(url);
-    stub.respond(({ method }) =>
-      method === "POST" ? accepted("job-1") : answer(200, micEnveloped({ ...job, id: "job-1" })),
-    );
-    const first = await readCallResult(client.call(1, "submit_job", createJob), 1);
-    await readCallResult(client.call(2, "get_job", { jobId: "job-1" }), 2);
-    for (const [id, otherClient] of [
-      [3, client],
-      [4, await connect(url)],
-    ] as const) {
-      const again = await readCallResult(otherClient.call(id, "submit_job", createJob), id);
-      expect(again.action).toEqual({ ...first.action, replayed: true });
-      expect(again.text).toMatch(/^Not run again: /);
-    }
-    expect(posts(stub)).toHaveLength(1);
-  });
-
   test("an identical call in a new connection or session finds the action of a client that disconnected before the answer", async () => {
     const stub = stubOf();
     const url = await serve(stubEnv(stub));
@@ -86,20 +66,6 @@ describe.each(servingModes)("%s", (_, { endCancels, serve, connect }) => {
         .filter(({ body }) => body.includes(year))
         .map(keyOf);
     expect([new Set(keysOfYear("2026")).size, new Set(keysOfYear("2025")).size]).toEqual([1, 1]);
-  });
-
-  test("two clients that make the same call at once share one action", async () => {
-    const stub = stubOf();
-    const url = await serve(stubEnv(stub));
-    const { released, release } = createLatch();
-    stub.expect(holdUntil(released, accepted("job-1")), read);
-    const clients = await Promise.all([connect(url), connect(url)]);
-    const calls = clients.map((client) => client.call(1, "submit_job", createJob));
-    await expectRequestCount(stub, 1);
-    release();
-    const both = await Promise.all(calls.map((call) => readCallResult(call, 1)));
-    expect(new Set(both.map(({ action }) => action?.idempotencyKey)).size).toBe(1);
-    expect(posts(stub)).toHaveLength(1);
   });
 });
 

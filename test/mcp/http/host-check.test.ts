@@ -136,14 +136,6 @@ test("other methods are refused, and the Allow header lists the supported ones",
     }
 });
 
-test("/healthz returns the status ok", async () => {
-  const url = await serveHttpInProcess({});
-  const health = new URL("/healthz?from=here", url).href;
-  const answered = await send(health, { method: "GET" }).answer;
-  expect(answered).toMatchObject({ status: 200, body: '{"status":"ok"}' });
-  expect(await send(health, { method: "HEAD" }).answer).toMatchObject({ status: 200, body: "" });
-});
-
 test("on ::1 the URL has brackets, and the host check accepts them", async () => {
   const { url } = await startHttp({ args: ["--host", "::1"] });
   expect(url).toMatch(/^http:\/\/\[::1\]:\d+\/mcp$/);

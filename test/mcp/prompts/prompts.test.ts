@@ -22,6 +22,13 @@ test("each prompt names all of its tools and no others", () => {
 });
 
 describeEachRevisionInProcess((bench, revision) => {
+  /** Another client, with the default workspace. */
+  const inWorkspace = () =>
+    inProcessClientForTest(revision, {
+      ...emulatorEnv(bench().service.emulator),
+      MIC_WORKSPACE_ID: bench().workspaceId,
+    });
+
   test("the four prompts are listed with their arguments", async () => {
     const listed = await bench().connection.listPrompts();
     const shape = listed.map(({ name, arguments: taken }) => [
@@ -69,10 +76,7 @@ describeEachRevisionInProcess((bench, revision) => {
     const { emulator } = bench().service;
     const { workspaceId } = emulator;
     const { id } = await submitJob(bench().service, FILE.succeeds);
-    const connection = await inProcessClientForTest(revision, {
-      ...emulatorEnv(emulator),
-      MIC_WORKSPACE_ID: workspaceId,
-    });
+    const connection = await inWorkspace();
     const completionsFor = (name: string, argument: string, value: string) =>
       connection.complete({ type: "ref/prompt", name }, argument, value);
     expect(await completionsFor("diagnose_job", "jobId", id)).toEqual([id]);
@@ -88,10 +92,7 @@ describeEachRevisionInProcess((bench, revision) => {
   test("completions list unfinished and newest resources first, and match known facts about them", async () => {
     const { emulator } = bench().service;
     const { workspaceId, fileIds, inputIds } = emulator;
-    const connection = await inProcessClientForTest(revision, {
-      ...emulatorEnv(emulator),
-      MIC_WORKSPACE_ID: workspaceId,
-    });
+    const connection = await inWorkspace();
     const completionsFor = (argument: string, value: string) =>
       connection.complete(
         { type: "ref/prompt", name: argument === "jobId" ? "diagnose_job" : "run_job" },
@@ -121,12 +122,8 @@ describeEachRevisionInProcess((bench, revision) => {
   });
 
   test("completions list the subject of an unresolved action first", async () => {
-    const { emulator } = bench().service;
-    const { workspaceId, fileIds } = emulator;
-    const connection = await inProcessClientForTest(revision, {
-      ...emulatorEnv(emulator),
-      MIC_WORKSPACE_ID: workspaceId,
-    });
+    const { fileIds } = bench().service.emulator;
+    const connection = await inWorkspace();
     const register = (referenceId: string | undefined) =>
       connection.callTool("register_input", { inputKind: "M4_FILE", referenceId });
     await bench().service.injectFault(

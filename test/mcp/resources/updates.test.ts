@@ -2,9 +2,7 @@
 import { setTimeout as sleep } from "node:timers/promises";
 import { expect, test, vi } from "vitest";
 import { FILE, runJobToEnd, submitJob } from "../../emulator/work.ts";
-import { operations } from "../../operations.ts";
-import { emulatorEnv, inProcessClientForTest } from "../../support/mcp.ts";
-import { isThorough } from "../../support/thorough.ts";
+import { emulatorEnv } from "../../support/mcp.ts";
 import type { Bench } from "../../tools/bench.ts";
 import { describeEachRevisionInProcess } from "../../tools/revisions.ts";
 import { modernEnvelope } from "../modern-envelope.ts";
@@ -65,27 +63,6 @@ describeEachRevisionInProcess((bench, revision) => {
     await bench().connection.stopListening(uri);
   });
 
-  // The watcher is the same in each revision, and a Retry-After has to pass in real time. watching.test.ts covers it with its own
-  // clock.
-  const unwatchedId = isThorough ? "" : " (skipped: MIC_TEST_ALL is not 1)";
-  if (revision === "v2-modern")
-    test.runIf(isThorough)(
-      `an API that was unavailable when listening began causes an update when it is back${unwatchedId}`,
-      async () => {
-        const { id } = await submitJob(bench().service, FILE.succeeds);
-        const uri = `mic://jobs/${id}`;
-        const rateLimited = { kind: "status", status: 429, retryAfterSeconds: 12 };
-        await bench().service.injectFault(rateLimited, { operationId: "getMicJob" });
-        expect(await bench().connection.listen(uri)).toEqual([uri]);
-        await sleep(SEVERAL_POLLS_MS);
-        // The Retry-After is longer than a read may take, so the server does not read before.
-        expect(countUpdates(uri)).toBe(0);
-        await vi.waitFor(() => expect(countUpdates(uri)).toBe(1), { timeout: 20_000, interval: 100 });
-        await bench().connection.stopListening(uri);
-      },
-      40_000,
-    );
-
   test("resources that cannot be watched are reported", async () => {
     const { id } = await submitJob(bench().service, FILE.succeeds);
     const unwatchable = ["mic://jobs/no-such-job", "mic://actions", "mic://elephants"];
@@ -104,19 +81,6 @@ describeEachRevisionInProcess((bench, revision) => {
       await bench().connection.stopListening(...unwatchable);
     }
   });
-
-  test("at most 100 resources are watched, and the next is refused until one is free", async () => {
-    const connection = await inProcessClientForTest(revision, emulatorEnv(bench().service.emulator));
-    const ids = await submitJobs(bench(), 101);
-    const uris = ids.map((id) => `mic://jobs/${id}`);
-    const [one = "", ...others] = uris;
-    await connection.listen(...others);
-    await expect(connection.listen(one)).rejects.toThrow(/100 resources are being watched already/);
-    await connection.stopListening(...others);
-    await connection.listPrompts();
-    expect(await connection.listen(one)).toEqual([one]);
-    await connection.stopListening(one);
-  }, 60_000);
 
   test("listening does not keep the process alive", async () => {
     const { id } = await submitJob(bench().service, FILE.succeeds);
@@ -138,12 +102,3 @@ describeEachRevisionInProcess((bench, revision) => {
     expect(await program.exit).toEqual({ code: 0, signal: null });
   });
 });
-
-/** Submits jobs that pause: they have not ended, but do not change. */
-async function submitJobs(bench: Bench, count: number): Promise<string[]> {
-  const body = await bench.argumentsFor("createMicJob");
-  const ids: string[] = [];
-  for (let created = 0; created < count; created += 1)
-    ids.push((await bench.service.ok(operations.createMicJob, { body })).data.id);
-  return ids;
-}

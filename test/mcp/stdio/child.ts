@@ -160,3 +160,19 @@ export const callMessage = (id: number, name: string, args: object = {}) => ({
   method: "tools/call",
   params: { name, arguments: args },
 });
+
+/** The ways to end a server in an orderly way. */
+export const endings: readonly (readonly [string, (program: Program) => void])[] = [
+  ["SIGTERM", ({ process }) => void process.kill("SIGTERM")],
+  ["SIGINT", ({ process }) => void process.kill("SIGINT")],
+  ["SIGHUP", ({ process }) => void process.kill("SIGHUP")],
+  ["the end of stdin", ({ process }) => void process.stdin.end()],
+  [
+    "a client that stops reading",
+    (program) => {
+      program.process.stdout.destroy();
+      // Answers may be in the pipe already; the answer to this request has no reader.
+      program.send({ jsonrpc: "2.0", id: 9, method: "ping" });
+    },
+  ],
+];

@@ -1,6 +1,6 @@
 // Tests stdin with the bytes that pipes and broken clients deliver: the server answers what it can and keeps running.
 import { afterAll, beforeAll, expect, test } from "vitest";
-import { credentials } from "../../api-client/client.ts";
+import { stubEnv } from "../../api-client/client.ts";
 import { enveloped, job } from "../../contract/samples.ts";
 import { createLatch } from "../../support/latch.ts";
 import { answer, holdUntil, stubForTest } from "../../support/stub.ts";
@@ -29,27 +29,16 @@ const sharedSession = (): Program => {
 
 const toLine = (message: unknown): string => `${JSON.stringify(message)}\n`;
 
+const malformedLines = [
+  ...["{", "}", "[]", "[1,2]", "null", "42", '"text"', "{}", "", "   ", "\u0000", "GET / HTTP/1.1", "\ufeff"],
+  '{"jsonrpc":"2.0","id":{},"method":"ping"}',
+  '{"jsonrpc":"2.0","method":5}',
+  "[".repeat(100_000),
+  '{"jsonrpc":"2.0","id":9,"result":{}}',
+];
+
 test("malformed lines of every kind do not end the server", async () => {
   const program = await startSession();
-  const malformedLines = [
-    "{",
-    "}",
-    "[]",
-    "[1,2]",
-    "null",
-    "42",
-    '"text"',
-    "{}",
-    '{"jsonrpc":"2.0","id":{},"method":"ping"}',
-    '{"jsonrpc":"2.0","method":5}',
-    "",
-    "   ",
-    "\u0000",
-    "GET / HTTP/1.1",
-    "\ufeff",
-    `${"[".repeat(100_000)}`,
-    '{"jsonrpc":"2.0","id":9,"result":{}}',
-  ];
   for (const text of malformedLines) program.process.stdin.write(`${text}\n`);
   program.process.stdin.write(Buffer.from([0xff, 0xfe, 0xfd, 0x0a]));
   program.send(callMessage(2, "list_states"));
@@ -112,9 +101,7 @@ test("each message of a batch (revision 2025-03-26) is answered separately", asy
 
 test("a second request with an id that is in flight starts after the first; both are answered", async () => {
   const stub = await stubForTest();
-  const { clientId, clientSecret } = credentials;
-  const env = { MIC_BASE_URL: stub.baseUrl, MIC_CLIENT_ID: clientId, MIC_CLIENT_SECRET: clientSecret };
-  const program = start(["serve"], { env });
+  const program = start(["serve"], { env: stubEnv(stub) });
   await initialize(program);
   const { released, release } = createLatch();
   stub.expect(holdUntil(released, answer(200, enveloped(job))), answer(200, enveloped(job)));

@@ -4,7 +4,7 @@ import { describe, expect, test } from "vitest";
 import { stubEnv } from "../../api-client/client.ts";
 import { enveloped, job, statesResponse } from "../../contract/samples.ts";
 import { answer, type Stub, stubForTest } from "../../support/stub.ts";
-import { callMessage, initialize, type Program, start } from "./child.ts";
+import { callMessage, endings, initialize, type Program, start } from "./child.ts";
 import { smallHeap } from "./measurements.ts";
 
 const pollOptions = { timeout: 20_000 };
@@ -14,8 +14,6 @@ const ANSWER_COUNT = 5_000;
 
 /** Answers that fit into a pipe, and requests that the server may have started in addition. */
 const MAX_BEGUN = 800;
-
-const environmentFor = (stub: Stub, more: Readonly<Record<string, string>> = {}) => ({ ...stubEnv(stub), ...more });
 
 const idRange = (from: number, count: number): readonly number[] => Array.from({ length: count }, (_, n) => from + n);
 
@@ -27,7 +25,7 @@ async function write(program: Program, messages: readonly object[]): Promise<voi
 
 /** A session whose client stops reading and requests far more than a pipe holds. */
 async function startStalledSession(stub: Stub, count: number): Promise<Program> {
-  const program = start(["serve"], { env: environmentFor(stub) });
+  const program = start(["serve"], { env: stubEnv(stub) });
   await initialize(program);
   stub.respond(() => answer(200, enveloped(job)));
   program.process.stdout.pause();
@@ -67,12 +65,7 @@ describe("a client that does not read stdout", () => {
     await program.answersTo(idRange(2, ANSWER_COUNT - 1));
   }, 60_000);
 
-  test.each<readonly [string, (program: Program) => void]>([
-    ["stdin ends", ({ process }) => void process.stdin.end()],
-    ["SIGTERM", ({ process }) => void process.kill("SIGTERM")],
-    ["SIGINT", ({ process }) => void process.kill("SIGINT")],
-    ["stdout closes", ({ process }) => void process.stdout.destroy()],
-  ])("answers that are not read do not delay the exit: %s", async (_, endSession) => {
+  test.each(endings)("answers that are not read do not delay the exit: %s", async (_, endSession) => {
     const stub = await stubForTest();
     const program = await startStalledSession(stub, 1_000);
     const exited = once(program.process, "exit");
@@ -83,7 +76,7 @@ describe("a client that does not read stdout", () => {
 
 test("a client that does not read stderr is still served", async () => {
   const stub = await stubForTest();
-  const program = start(["serve"], { env: environmentFor(stub, { MIC_LOG_LEVEL: "debug" }) });
+  const program = start(["serve"], { env: { ...stubEnv(stub), MIC_LOG_LEVEL: "debug" } });
   await initialize(program);
   program.process.stderr.pause();
   stub.respond(() => answer(200, statesResponse));

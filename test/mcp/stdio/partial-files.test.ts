@@ -2,11 +2,11 @@
 import { lutimes, mkdir, readdir, symlink, utimes, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { expect, test } from "vitest";
-import { credentials } from "../../api-client/client.ts";
+import { stubEnv } from "../../api-client/client.ts";
 import { answer, answerSlowly, type Stub, stubForTest } from "../../support/stub.ts";
 import { folderForTest } from "../../support/temporary-folder.ts";
 import { runCount } from "../../support/thorough.ts";
-import { callMessage, initialize, type Program, start } from "./child.ts";
+import { callMessage, endings, initialize, type Program, start } from "./child.ts";
 
 const long = { timeout: 60_000 };
 const bytes = Buffer.alloc(200_000, "x");
@@ -19,11 +19,8 @@ async function setUp() {
   return { stub, folder, files: async () => (await readdir(folder)).sort() };
 }
 
-async function startSession({ baseUrl }: Stub, folder: string): Promise<Program> {
-  const { clientId, clientSecret } = credentials;
-  const program = start(["serve"], {
-    env: { MIC_BASE_URL: baseUrl, MIC_CLIENT_ID: clientId, MIC_CLIENT_SECRET: clientSecret, MIC_DOWNLOAD_DIR: folder },
-  });
+async function startSession(stub: Stub, folder: string): Promise<Program> {
+  const program = start(["serve"], { env: { ...stubEnv(stub), MIC_DOWNLOAD_DIR: folder } });
   await initialize(program);
   return program;
 }
@@ -36,20 +33,6 @@ async function downloadFully(program: Program, id: number, name: string): Promis
   const answers = await program.answersTo([id]);
   expect(answers.get(id)).toMatchObject({ result: { structuredContent: { fileName: `quick-${name}.bin` } } });
 }
-
-const endings: readonly (readonly [string, (program: Program) => void])[] = [
-  ["SIGTERM", ({ process }) => void process.kill("SIGTERM")],
-  ["SIGINT", ({ process }) => void process.kill("SIGINT")],
-  ["SIGHUP", ({ process }) => void process.kill("SIGHUP")],
-  ["the end of stdin", ({ process }) => void process.stdin.end()],
-  [
-    "a client that no longer reads",
-    (program) => {
-      program.process.stdout.destroy();
-      program.send({ jsonrpc: "2.0", id: 9, method: "ping" });
-    },
-  ],
-];
 
 test.each(endings)("%s during downloads leaves no partial files", long, async (_, endSession) => {
   const { stub, folder, files } = await setUp();

@@ -4,21 +4,12 @@ import { describe, expect, test } from "vitest";
 import * as z from "zod/v4";
 import { stubEnv } from "../../api-client/client.ts";
 import { enveloped, job } from "../../contract/samples.ts";
-import { answer, answerSlowly, neverAnswer, type Stub, stubForTest } from "../../support/stub.ts";
-import { callMessage, initialize, type Program, start } from "./child.ts";
+import { answer, answerSlowly, neverAnswer, stubForTest } from "../../support/stub.ts";
+import { callMessage, endings, initialize, start } from "./child.ts";
 
 const Jobs = z.object({
   result: z.object({ structuredContent: z.object({ data: z.array(z.object({ id: z.string(), state: z.string() })) }) }),
 });
-
-const environment = (stub: Stub) => ({ ...stubEnv(stub) });
-
-const endings: readonly (readonly [string, (program: Program) => void])[] = [
-  ["stdin ends", ({ process }) => void process.stdin.end()],
-  ["SIGTERM", ({ process }) => void process.kill("SIGTERM")],
-  ["SIGINT", ({ process }) => void process.kill("SIGINT")],
-  ["SIGHUP", ({ process }) => void process.kill("SIGHUP")],
-];
 
 describe.each(endings)("%s", (_, disconnect) => {
   test("a server without calls exits with code 0", async () => {
@@ -30,7 +21,7 @@ describe.each(endings)("%s", (_, disconnect) => {
 
   test("a server with an unanswered call and an open connection exits with code 0", async () => {
     const stub = await stubForTest();
-    const program = start(["serve"], { env: environment(stub) });
+    const program = start(["serve"], { env: stubEnv(stub) });
     await initialize(program);
     stub.expect(answer(200, enveloped(job)));
     program.send(callMessage(2, "get_job", { jobId: "job-1" }));
@@ -51,7 +42,7 @@ describe.each(endings)("%s", (_, disconnect) => {
 
 test("the end of stdin ends the process while an answer of the API is slow", async () => {
   const stub = await stubForTest();
-  const program = start(["serve"], { env: environment(stub) });
+  const program = start(["serve"], { env: stubEnv(stub) });
   await initialize(program);
   stub.respond(() => answerSlowly(200, enveloped(job), 100, 1_000));
   program.send(callMessage(2, "get_job", { jobId: "job-1" }));
@@ -74,14 +65,12 @@ test("the end of stdin ends the process with an emulator and a call that waits",
   expect(program.stdout()).not.toContain('"id":3');
 });
 
-describe("a client that closes stderr", () => {
-  test("calls are answered after the client has closed stderr", async () => {
-    const program = start(["serve", "--emulator"], { env: { MIC_LOG_LEVEL: "debug" } });
-    await initialize(program);
-    program.process.stderr.destroy();
-    for (let id = 2; id < 6; id++) {
-      program.send(callMessage(id, "list_states"));
-      expect(await program.next()).toMatchObject({ id, result: { structuredContent: {} } });
-    }
-  });
+test("calls are answered after the client has closed stderr", async () => {
+  const program = start(["serve", "--emulator"], { env: { MIC_LOG_LEVEL: "debug" } });
+  await initialize(program);
+  program.process.stderr.destroy();
+  for (let id = 2; id < 6; id++) {
+    program.send(callMessage(id, "list_states"));
+    expect(await program.next()).toMatchObject({ id, result: { structuredContent: {} } });
+  }
 });

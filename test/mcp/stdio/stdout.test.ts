@@ -20,50 +20,47 @@ const Message = z.union([
   }),
 ]);
 
-test.each(["debug", "warn"])(
-  "every line of a session on stdout is one JSON-RPC 2.0 message, with the log level %s",
-  async (level) => {
-    const downloads = await folderForTest();
-    const program = start(["serve", "--emulator"], {
-      // A variable that causes a warning, and debug output of dependencies.
-      env: {
-        MIC_LOG_LEVEL: level,
-        MIC_DOWNLOAD_DIR: downloads,
-        MIC_STATE_DIR: downloads,
-        MIC_UNKNOWN: "1",
-        NODE_DEBUG: "http,net,undici",
-      },
-    });
-    await initialize(program);
-    const calls = [
-      { jsonrpc: "2.0", id: 2, method: "tools/list" },
-      { jsonrpc: "2.0", id: 3, method: "ping" },
-      { jsonrpc: "2.0", id: 4, method: "no/such/method" },
-      callMessage(5, "list_states"),
-      callMessage(6, "list_districts", { state: "tg" }),
-      callMessage(7, "list_jobs", { view: "full" }),
-      callMessage(8, "list_recipes"),
-      callMessage(9, "get_usage", { window: "DAY" }),
-      callMessage(10, "get_job", { jobId: "no-such-job" }),
-      callMessage(11, "get_job", { wrong: true }),
-      callMessage(12, "no_such_tool"),
-      callMessage(13, "download_asset", { assetId: "no-such-asset" }),
-      callMessage(15, "list_actions"),
-      callMessage(16, "cancel_job", { jobId: "no-such-job", reason: "none", resourceVersion: 1 }),
-      { ...callMessage(14, "list_states"), params: { name: "list_states", arguments: "none" } },
-    ];
-    for (const call of calls) program.send(call);
-    const answered = new Set<unknown>([1]);
-    while (answered.size < calls.length + 1) {
-      const message = Message.parse(await program.next());
-      if ("id" in message && !("method" in message)) answered.add(message.id);
-    }
-    program.process.stdin.end();
-    await program.exit;
-    const lines = program.stdout().split("\n");
-    expect(lines.pop()).toBe("");
-    for (const line of lines) expect(() => Message.parse(JSON.parse(line))).not.toThrow();
-    expect(lines.length).toBeGreaterThanOrEqual(calls.length + 1);
-    expect(program.stderr()).toContain("MIC_UNKNOWN");
-  },
-);
+test("every line of a session on stdout is one JSON-RPC 2.0 message, with the log level debug", async () => {
+  const downloads = await folderForTest();
+  const program = start(["serve", "--emulator"], {
+    // A variable that causes a warning, and debug output of dependencies.
+    env: {
+      MIC_LOG_LEVEL: "debug",
+      MIC_DOWNLOAD_DIR: downloads,
+      MIC_STATE_DIR: downloads,
+      MIC_UNKNOWN: "1",
+      NODE_DEBUG: "http,net,undici",
+    },
+  });
+  await initialize(program);
+  const calls = [
+    { jsonrpc: "2.0", id: 2, method: "tools/list" },
+    { jsonrpc: "2.0", id: 3, method: "ping" },
+    { jsonrpc: "2.0", id: 4, method: "no/such/method" },
+    callMessage(5, "list_states"),
+    callMessage(6, "list_districts", { state: "tg" }),
+    callMessage(7, "list_jobs", { view: "full" }),
+    callMessage(8, "list_recipes"),
+    callMessage(9, "get_usage", { window: "DAY" }),
+    callMessage(10, "get_job", { jobId: "no-such-job" }),
+    callMessage(11, "get_job", { wrong: true }),
+    callMessage(12, "no_such_tool"),
+    callMessage(13, "download_asset", { assetId: "no-such-asset" }),
+    callMessage(15, "list_actions"),
+    callMessage(16, "cancel_job", { jobId: "no-such-job", reason: "none", resourceVersion: 1 }),
+    { ...callMessage(14, "list_states"), params: { name: "list_states", arguments: "none" } },
+  ];
+  for (const call of calls) program.send(call);
+  const answered = new Set<unknown>([1]);
+  while (answered.size < calls.length + 1) {
+    const message = Message.parse(await program.next());
+    if ("id" in message && !("method" in message)) answered.add(message.id);
+  }
+  program.process.stdin.end();
+  await program.exit;
+  const lines = program.stdout().split("\n");
+  expect(lines.pop()).toBe("");
+  for (const line of lines) expect(() => Message.parse(JSON.parse(line))).not.toThrow();
+  expect(lines.length).toBeGreaterThanOrEqual(calls.length + 1);
+  expect(program.stderr()).toContain("MIC_UNKNOWN");
+});

@@ -1,7 +1,6 @@
 // A client of 2026-07-28 over stdio that supports tasks. The SDK's own client refuses results that are tasks, so this one sends
 // JSON-RPC messages itself. The schemas of the official client (@modelcontextprotocol/ext-tasks) define a task, and its sessions
 // can use this connection.
-import { createInterface } from "node:readline";
 import {
   type ConnectedMcpSessionPort,
   type TaskEnabledSession,
@@ -11,17 +10,10 @@ import { toJsonValue } from "@modelcontextprotocol/ext-tasks/core";
 import { CreateTaskResultV2Schema, GetTaskResultV2Schema } from "@modelcontextprotocol/ext-tasks/core/v2";
 import { expect } from "vitest";
 import * as z from "zod/v4";
-import type { ServerChannel } from "../../support/server.ts";
+import { type Answer, createLineClient, type ServerChannel } from "../../support/server.ts";
 import { modernEnvelope } from "../modern-envelope.ts";
 
 export const TASKS = "io.modelcontextprotocol/tasks";
-
-const Answer = z.object({
-  id: z.union([z.number(), z.string()]),
-  result: z.looseObject({ resultType: z.string().optional() }).optional(),
-  error: z.looseObject({ code: z.number(), message: z.string(), data: z.unknown().optional() }).optional(),
-});
-export type Answer = z.infer<typeof Answer>;
 
 const Request = z.object({ method: z.string(), params: z.record(z.string(), z.unknown()).optional() });
 
@@ -32,13 +24,12 @@ export interface DeclaredCapabilities {
 }
 
 export interface TaskClient {
-  request(method: string, params?: object, declared?: DeclaredCapabilities, id?: number): Promise<Answer>;
+  request(method: string, params?: object, declared?: DeclaredCapabilities): Promise<Answer>;
   /** Makes a call whose answer must be a task. */
   begin(tool: string, args: object): Promise<z.output<typeof CreateTaskResultV2Schema>>;
   get(taskId: string): Promise<z.output<typeof GetTaskResultV2Schema>>;
   /** The error of a refused request; rejects if the request succeeds. */
   refusal(method: string, params: object, declared?: DeclaredCapabilities): Promise<{ code: number; message: string }>;
-  cancelRequest(id: number): void;
   /** Sends a request that is answered only by notifications. */
   send(method: string, params: object): void;
   /** The first notification of this method; waits for up to 10 s if there is none yet. */
@@ -56,30 +47,10 @@ const envelope = ({ tasks = true, elicitation = false }: DeclaredCapabilities) =
   });
 
 /** Creates the client of a server that was just started. */
-export function createTaskClient({ send, answers, ended, end }: ServerChannel): TaskClient {
-  const waiting = new Map<unknown, (answer: Answer) => void>();
-  createInterface(answers).on("line", (line) => {
-    const message: unknown = JSON.parse(line);
-    const { data } = Answer.safeParse(message);
-    if (data) waiting.get(data.id)?.(data);
-    else notifications.push(message);
-  });
-  const notifications: unknown[] = [];
-  let lastId = 0;
-
-  function request(
-    method: string,
-    params: object = {},
-    declaredCapabilities: DeclaredCapabilities = {},
-    id = ++lastId,
-  ): Promise<Answer> {
-    const answered = new Promise<Answer>((resolve, reject) => {
-      waiting.set(id, resolve);
-      ended.then((why) => reject(new Error(why)));
-    });
-    send({ jsonrpc: "2.0", id, method, params: { ...params, _meta: envelope(declaredCapabilities) } });
-    return answered;
-  }
+export function createTaskClient(channel: ServerChannel): TaskClient {
+  const client = createLineClient(channel);
+  const request = (method: string, params: object = {}, declared: DeclaredCapabilities = {}): Promise<Answer> =>
+    client.request(method, { ...params, _meta: envelope(declared) });
 
   const port: ConnectedMcpSessionPort = {
     endpointId: "mic-mcp",
@@ -106,17 +77,14 @@ export function createTaskClient({ send, answers, ended, end }: ServerChannel): 
       if (!error) throw new Error(`${method} was answered: ${JSON.stringify(result)}`);
       return error;
     },
-    cancelRequest: (requestId) =>
-      send({ jsonrpc: "2.0", method: "notifications/cancelled", params: { requestId, reason: "test" } }),
-    send: (method, params) =>
-      send({ jsonrpc: "2.0", id: ++lastId, method, params: { ...params, _meta: envelope({}) } }),
+    send: (method, params) => client.send({ id: 1, method, params: { ...params, _meta: envelope({}) } }),
     async notification(method) {
       const find = () =>
-        notifications.find((message) => z.looseObject({ method: z.literal(method) }).safeParse(message).success);
+        client.notifications.find((message) => z.looseObject({ method: z.literal(method) }).safeParse(message).success);
       await expect.poll(find, { timeout: 10_000 }).toBeDefined();
       return find();
     },
     session: () => withTasks(port),
-    kill: end,
+    kill: channel.end,
   };
 }

@@ -59,9 +59,4 @@ test("a client without tasks gets 400", async () => {
       status: 400,
       error: { code: -32021 },
     });
-  const listen = { notifications: { taskIds: ["any"] } };
-  expect(await postRequest(url, "subscriptions/listen", listen, {})).toMatchObject({
-    status: 400,
-    error: { code: -32021, data: { requiredCapabilities: { extensions: { [TASKS]: {} } } } },
-  });
 });

@@ -80,17 +80,3 @@ test("a search finds the right tool among the first two for at least 27 of 30 qu
     await connection.close();
   }
 });
-
-test("hosts that read search hints load the first tools of each task at once", async () => {
-  const connection = await connectInProcess("v2-modern", { env: {} });
-  try {
-    const tools = await connection.listTools();
-    const loaded = tools.filter(({ _meta }) => Object(_meta)["anthropic/alwaysLoad"] === true).map(({ name }) => name);
-    expect(loaded).toEqual(["rank_divisions", "list_actions", "run_job"]);
-    const hint = (wanted: string) => Object(tools.find(({ name }) => name === wanted)?._meta)["anthropic/searchHint"];
-    expect(hint("list_actions")).toContain("audit log");
-    expect(hint("get_job")).toBeUndefined();
-  } finally {
-    await connection.close();
-  }
-});

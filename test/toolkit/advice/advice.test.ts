@@ -34,23 +34,6 @@ describeLatestRevision((bench, revision) => {
     expect((await readNextStep(bench(), id)).step).toMatchObject({ tool: "get_job", arguments: { jobId: retryId } });
   });
 
-  test("a job that was retried names its retry, and is not described as worth retrying", async () => {
-    const { id } = await createRetryableJob(bench().service);
-    const args = { jobId: id, retryMode: "SAFE_RESUME", reason: "again" };
-    const retryId = Object((await bench().ok("retry_job", args)).structured["data"]).id;
-    const advice = await readNextStep(bench(), id);
-    expect(advice.summary).toMatch(new RegExp(`FAILED.* It was retried as job ${retryId}\\.$`));
-    expect(advice.summary).not.toMatch(/may be retried/);
-    expect(advice.step).toMatchObject({ tool: "get_job", arguments: { jobId: retryId } });
-    const refused = await bench().fails(
-      "retry_job",
-      { ...args, reason: "once more", idempotencyKey: `${id}-2` },
-      "conflict",
-    );
-    expect(refused).toMatchObject({ code: "ALREADY_RETRIED", sideEffect: "none" });
-    expect(refused.next).toContain(`get_job {"jobId":"${retryId}"}`);
-  });
-
   test("a retry by another server is taken into account after it was read, in a list or as a job", async () => {
     const { id } = await createRetryableJob(bench().service);
     const cancelled = await submitJob(bench().service, FILE.succeeds);
@@ -123,23 +106,6 @@ describeLatestRevision((bench, revision) => {
     expect(step).toEqual({});
   });
 
-  test("a job without changes for an hour reports the time of the last one, and is no longer polled", async () => {
-    const job = await submitJob(bench().service, FILE.succeeds);
-    const setUpdatedAt = async (beforeMs: number) => {
-      const updatedAt = new Date(bench().clock.now() - beforeMs).toISOString();
-      const body = JSON.stringify({ data: { ...job, updatedAt }, meta: { requestId: "r-1" } });
-      await bench().service.injectFault({ kind: "body", body }, { operationId: "getMicJob" });
-      return updatedAt;
-    };
-    await setUpdatedAt(59 * 60_000);
-    expect((await readNextStep(bench(), job.id)).step).toMatchObject({ tool: "get_job" });
-    const updatedAt = await setUpdatedAt(4 * 86_400_000 + 60_000);
-    const { summary, step } = await readNextStep(bench(), job.id);
-    expect(summary).toContain(`Nothing has moved since ${updatedAt} (4 days).`);
-    expect(summary).toMatch(/operator or to cancel/);
-    expect(step).toEqual({});
-  });
-
   test("a RESTART is still known after many later actions", async () => {
     const stateDir = await folderForTest();
     const env = { ...emulatorEnv(bench().service.emulator), MIC_STATE_DIR: stateDir };
@@ -161,16 +127,6 @@ describeLatestRevision((bench, revision) => {
     const body = JSON.stringify({ data, meta: { requestId: "r-1" } });
     await bench().service.injectFault({ kind: "body", body }, { operationId: "getMicJob" });
     expect((await readNextStep(own, jobId)).summary).toMatch(/after a RESTART too: stop retrying/);
-  });
-
-  test("a step with a tool that this server does not offer is left out", async () => {
-    const { id } = await createRetryableJob(bench().service);
-    const env = { ...emulatorEnv(bench().service.emulator), MIC_READ_ONLY: "1" };
-    const readOnly = await inProcessClientForTest(revision, env);
-    const { structured = {}, text } = await readOnly.callTool("get_job", { jobId: id });
-    expect(structured["summary"]).toMatch(/may be retried/);
-    expect(structured).not.toHaveProperty("nextStep");
-    expect(text).not.toContain("Next:");
   });
 
   test("an unreadable journal does not make a read fail", async () => {

@@ -2,7 +2,6 @@
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
 import { formatCompactTable } from "../../../src/toolkit/compact-table.ts";
-import { job, recipeOffer } from "../../contract/samples.ts";
 import { runCount } from "../../support/thorough.ts";
 
 const LIST = "[].";
@@ -112,15 +111,6 @@ describe("compact table", () => {
       }),
       { numRuns: runCount(150, 1_000) },
     );
-  });
-
-  test.each([[job], [recipeOffer]])("a compact table holds the contract's own items", (one) => {
-    for (const items of [
-      [one],
-      [one, { ...one, id: "another" }],
-      Array.from({ length: 9 }, (_, n) => ({ ...one, id: `n${n}` })),
-    ])
-      expect(parseTable(formatCompactTable(items), items.length)).toEqual(items);
   });
 
   test("a compact table contains shared and repeated values once", () => {

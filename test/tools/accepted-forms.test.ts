@@ -1,0 +1,271 @@
+// Accepted forms of arguments (docs/interface.md, "Accepted forms"): each is rewritten to the exact form, so it is the same action; a value
+// that was valid stays as it is; and what is refused is explained.
+import fc from "fast-check";
+import { describe, expect, test } from "vitest";
+import { tools } from "../../tools/index.ts";
+import { runCount } from "../support/thorough.ts";
+import { type Args, type Bench, factsIn } from "./bench.ts";
+import { describeLatestRevision } from "./revisions.ts";
+
+const exactOf = (tool: string, args: Args) => tools.find(({ name }) => name === tool)?.toExact(args).arguments;
+const none = (...names: readonly string[]): Args => Object.fromEntries(names.map((name) => [name, null]));
+
+/** The forms of one argument: its exact value, and others with the same meaning. */
+type Forms = readonly [tool: string, argument: string, exact: unknown, ...forms: readonly unknown[]];
+
+const jobs = "https://api.example.org/v1/mic/jobs";
+const recipe = `micrecipev_${"0".repeat(32)}`;
+const bindings = [{ port: "p", inputId: "micinput_1" }];
+const values = { year: 2026, deep: { list: ["1", " a ", null] } };
+
+const forms: readonly Forms[] = [
+  ["get_job", "jobId", "micjob_1", " micjob_1 ", "micjob_1\n", "\u00a0micjob_1"],
+  ["get_job", "jobId", "micjob_1", "mic://jobs/micjob_1", `${jobs}/micjob_1`],
+  ["get_job", "jobId", "9.a:b-c", "mic://jobs/9.a%3Ab-c"],
+  ["get_job", "jobId", "é", "mic://jobs/%C3%A9"],
+  ["get_job", "waitSeconds", 45, "45", " 45 ", 60, "60", 10 ** 15],
+  ["get_job", "waitSeconds", 0, "0"],
+  ["get_job", "view", "full", "FULL", " Full\t"],
+  ["wait_for_jobs", "jobIds", ["a"], "a", " a", "mic://jobs/a", [" a"], '["a"]', '["mic://jobs/a"]'],
+  ["wait_for_jobs", "jobIds", ["a", "b"], '["a","b"]', ["a ", `${jobs}/b`]],
+  ["wait_for_jobs", "until", "all", "ALL"],
+  ["get_input", "inputId", "micinput_1", "micinput_1\t", "mic://inputs/micinput_1"],
+  ["get_operation", "operationId", "micop_1", " micop_1", "mic://operations/micop_1"],
+  ["get_file_processing_request", "requestId", "r", "mic://processing-requests/r"],
+  ["get_recipe", "versionId", recipe, `mic://recipes/${recipe}`, `https://h/v1/mic/recipe-versions/${recipe}`],
+  ["list_jobs", "limit", 5, "5", " 5 "],
+  ["list_jobs", "limit", 100, 101, 5000, "500"],
+  ["list_jobs", "states", ["FAILED"], "FAILED", ["failed"], "Failed", '["FAILED"]'],
+  ["list_jobs", "states", ["FAILED", "PAUSED"], '["FAILED","PAUSED"]', ["Failed", " paused"]],
+  ["list_jobs", "unretried", true, "true", "TRUE", " True"],
+  ["list_jobs", "unretried", false, "false"],
+  ["list_jobs", "createdSince", "2026-11-22T00:00:00Z", "2026-11-22", " 2026-11-22 "],
+  ["list_jobs", "createdSince", "2026-11-22T05:30:00+05:30", " 2026-11-22T05:30:00+05:30"],
+  ["list_jobs", "workspaceId", "micws_1", " micws_1\n"],
+  ["list_recipes", "limit", 2, "2"],
+  ["list_actions", "state", "unknown", " unknown", "UNKNOWN"],
+  ["list_actions", "limit", 1, "1"],
+  ["get_usage", "window", "DAY", "day", " DAY", "Day"],
+  ["list_districts", "state", "36", 36, " 36 "],
+  ["list_districts", "state", "tg", " tg "],
+  ["find_district", "limit", 20, "20", 50],
+  ["find_district", "names", ["Pune"], "Pune", '["Pune"]'],
+  ["find_district", "names", ["Lucknow, UP"], "Lucknow, UP"],
+  ["rank_divisions", "level", "state", "STATE"],
+  ["rank_divisions", "by", "mandalCount", "MandalCount", "MANDALCOUNT"],
+  ["rank_divisions", "order", "desc", "DESC"],
+  ["rank_divisions", "states", ["36"], 36, [36], "36"],
+  ["rank_divisions", "states", ["GA", "TG"], '["GA","TG"]', ["GA ", " TG"]],
+  ["rank_divisions", "min", 1, "1"],
+  ["rank_divisions", "createdSince", 2010, "2010"],
+  ["save_table", "source", "list_districts", "LIST_DISTRICTS"],
+  ["save_table", "arguments", { state: "GA" }, '{"state":"GA"}'],
+  ["submit_job", "recipeVersionId", recipe, ` ${recipe}\n`, `mic://recipes/${recipe}`],
+  ["submit_job", "inputBindings", bindings, JSON.stringify(bindings), bindings[0], [JSON.stringify(bindings[0])]],
+  ["submit_job", "inputBindings", bindings, [{ port: " p", inputId: "mic://inputs/micinput_1" }]],
+  ["submit_job", "parameterValues", values, JSON.stringify(values)],
+  ["retry_job", "retryMode", "SAFE_RESUME", "safe_resume"],
+  ["register_input", "inputKind", "M4_FILE", "m4_file"],
+  ["request_file_processing", "expiresAt", "2026-11-20T04:30:00.5Z", "2026-11-20T10:00:00.5+05:30"],
+];
+
+describe("an accepted form", () => {
+  const cases = forms.map(([tool, argument, ...values]) => ({ tool, argument, values }));
+  test.each(cases)("$tool: $argument is $values.0 in each accepted form", ({ tool, argument, values }) => {
+    for (const form of values) expect(exactOf(tool, { [argument]: form })).toEqual({ [argument]: values[0] });
+  });
+
+  test.each([
+    ["get_recipe", { recipeVersionId: recipe }, { versionId: recipe }],
+    ["submit_job", { versionId: recipe }, { recipeVersionId: recipe }],
+    ["download_asset", { referenceId: " a" }, { assetId: "a" }],
+    ["register_input", { assetId: "devfile_1 " }, { referenceId: "devfile_1" }],
+    ["list_jobs", none("limit", "cursor", "states", "createdSince", "unretried", "view"), {}],
+    ["find_district", none("names", "state", "limit", "waitSeconds"), {}],
+    ["submit_job", none("clientReference", "idempotencyKey"), { clientReference: null }],
+  ])("%s: %j has the exact form %j", (tool, form, exact) => {
+    expect(exactOf(tool, form)).toEqual(exact);
+  });
+
+  test("free text, keys, cursors, file names and parameterValues are never changed", () => {
+    const names = ["reason", "purpose", "clientReference", "alias", "idempotencyKey", "cursor", "fileName"];
+    const texts = fc.oneof(
+      fc.string(),
+      fc.string({ unit: "grapheme" }),
+      fc.constantFrom(" 5 ", "TRUE", "[1]", "mic://jobs/a"),
+    );
+    const property = fc.property(texts, fc.dictionary(fc.string(), fc.jsonValue()), (text, object) => {
+      const args = {
+        ...Object.fromEntries(names.map((name) => [name, text])),
+        parameterValues: JSON.parse(JSON.stringify(object)),
+      };
+      for (const tool of tools) {
+        const own = Object.fromEntries(Object.entries(args).filter(([name]) => tool.argumentNames.includes(name)));
+        expect(tool.toExact(own).arguments).toEqual(own);
+      }
+    });
+    fc.assert(property, { numRuns: runCount(60, 1000) });
+  });
+});
+
+/** Wrong arguments, the text of the refusal, and the same call after the change that the text asks for. */
+type Refused = readonly [tool: string, wrong: Args, text: RegExp, right: Args];
+
+const jobId = "micjob_1";
+const versionId = recipe;
+const midnight = { createdSince: "2026-11-22T00:00:00Z" };
+const byMandals = { level: "district", by: "mandalCount" };
+const noTimeZone = /^\/createdSince: needs a time zone, for example 2026-11-22T00:00:00Z$/;
+const noDate = /^\/createdSince: must be a date or a date-time, for example/;
+const noName = /^\/name: give name, or names for several$/;
+const noCount = /^\/by: a district has mandalCount and name only$/;
+const noSource = /^\/source: must be list_jobs, list_districts or rank_divisions$/;
+const noList = /^\/inputs: must be a list, not a string$/;
+const oneOfTwo = /^\/inputs\/0: .*give one of them$/;
+const known = /^\/inputs\/0\/fileId: .*known: port, inputId, referenceId, inputKind$/;
+const ids = { inputs: [{ port: "p", inputId: "a" }], recipeVersionId: recipe, parameterValues: {} };
+
+const refused: readonly Refused[] = [
+  ["list_jobs", { limit: 0 }, /^\/limit: must be at least 1$/, { limit: 1 }],
+  ["list_jobs", { limit: -1 }, /^\/limit: must be at least 1$/, { limit: 1 }],
+  ["list_jobs", { limit: "0" }, /^\/limit: must be at least 1$/, { limit: 1 }],
+  ["list_jobs", { limit: 1.5 }, /^\/limit: must be a whole number, not a number$/, { limit: 2 }],
+  ["list_jobs", { limit: "ten" }, /^\/limit: must be a (whole )?number, not a string$/, { limit: 10 }],
+  ["list_jobs", { limit: [5] }, /^\/limit: must be a (whole )?number, not a list$/, { limit: 5 }],
+  ["list_jobs", { unretried: "maybe" }, /^\/unretried: must be true/, { unretried: true }],
+  ["list_jobs", { states: ["BROKEN"] }, /^\/states\/0: must be .*FAILED/, { states: ["FAILED"] }],
+  ["list_jobs", { view: "short" }, /^\/view: must be summary or full$/, { view: "summary" }],
+  ["list_jobs", { createdSince: "2026-11-22T00:00:00" }, noTimeZone, midnight],
+  ["list_jobs", { createdSince: "2026-11-22 00:00" }, noTimeZone, midnight],
+  ["list_jobs", { createdSince: "today" }, noDate, midnight],
+  ["list_jobs", { createdSince: "22.11.2026" }, noDate, midnight],
+  ["list_jobs", { createdSince: "2026-13-45" }, noDate, midnight],
+  ["get_usage", {}, /^\/window: is missing: must be DAY, MONTH or ENTITLEMENT$/, { window: "DAY" }],
+  ["get_usage", { window: "YEAR" }, /^\/window: must be DAY, MONTH or ENTITLEMENT$/, { window: "DAY" }],
+  ["get_job", {}, /^\/jobId: is missing$/, { jobId }],
+  ["get_job", { id: jobId }, /^\/id: unknown argument; known: jobId/, { jobId }],
+  ["get_job", { jobId: 5 }, /^\/jobId: must be a string, not a number$/, { jobId }],
+  ["get_job", { jobId, waitSeconds: -5 }, /^\/waitSeconds: must be at least 0$/, { jobId, waitSeconds: 0 }],
+  ["get_recipe", {}, /^\/versionId: is missing$/, { versionId }],
+  ["wait_for_jobs", { jobIds: [] }, /^\/jobIds: must name a job$/, { jobIds: [jobId], waitSeconds: 0 }],
+  ["wait_for_jobs", { jobIds: [jobId, jobId] }, /^\/jobIds: must be unique$/, { jobIds: [jobId], waitSeconds: 0 }],
+  ["wait_for_jobs", { jobIds: [jobId], until: "some" }, /^\/until: must be all or any$/, { jobIds: [jobId] }],
+  ["find_district", {}, noName, { name: "Pune" }],
+  ["find_district", { query: "Pune" }, noName, { name: "Pune" }],
+  ["find_district", { name: "Pune", names: ["Goa"] }, /^\/name: give name or names, not both$/, { names: ["Goa"] }],
+  ["find_district", { name: "P" }, /^\/name: must be at least 2 characters long$/, { name: "Pune" }],
+  ["find_district", { name: "P".repeat(81) }, /^\/name: must be at most 80 characters long$/, { name: "Pune" }],
+  ["find_district", { names: [] }, /^\/names: must have at least 1 item$/, { names: ["Pune"] }],
+  ["rank_divisions", { ...byMandals, by: "population" }, /^\/by: must be .*; the catalog has no population/, byMandals],
+  ["rank_divisions", { ...byMandals, level: "town" }, /^\/level: must be state or district; the catalog/, byMandals],
+  ["rank_divisions", { ...byMandals, by: "districtCount" }, noCount, byMandals],
+  [
+    "save_table",
+    { source: "list_states" },
+    noSource,
+    { source: "list_districts", arguments: { state: "GA" }, fileName: "a" },
+  ],
+  ["run_job", { ...ids, inputs: "none" }, noList, ids],
+  ["run_job", { ...ids, inputs: [{ port: "p", inputId: "a", referenceId: "devfile_b" }] }, oneOfTwo, ids],
+  ["run_job", { ...ids, inputs: [{ port: "p", fileId: "f" }] }, known, ids],
+  [
+    "register_input",
+    { assetId: "a", referenceId: "b" },
+    /^\/assetId: unknown argument; known: /,
+    { inputKind: "ACQUISITION", referenceId: "b" },
+  ],
+];
+
+const keyOf = (structured: unknown): unknown => Object(Object(structured).action).idempotencyKey;
+
+async function expectReplay(bench: Bench, tool: string, exact: Args, ...others: readonly Args[]): Promise<void> {
+  const first = await bench.ok(tool, exact);
+  for (const form of others) {
+    const again = await bench.ok(tool, form);
+    expect(again.structured, JSON.stringify(form)).toMatchObject({ action: { replayed: true } });
+    expect(keyOf(again.structured)).toBe(keyOf(first.structured));
+  }
+}
+
+describeLatestRevision((bench) => {
+  test.each(refused)(
+    "%s %j is refused with one plain sentence, and the change that it asks for is enough",
+    async (tool, wrong, text, right) => {
+      const inWorkspace = (args: Args): Args =>
+        ["list_jobs", "get_usage", "run_job", "register_input"].includes(tool)
+          ? { workspaceId: bench().workspaceId, ...args }
+          : args;
+      const { fieldErrors = [] } = await bench().refuses(tool, inWorkspace(wrong));
+      const texts = fieldErrors.map(({ pointer, message }) => `${pointer}: ${message}`);
+      expect(
+        texts.filter((each) => text.test(each)),
+        texts.join("; "),
+      ).toHaveLength(1);
+      expect(factsIn(texts).filter((each) => /Too |Invalid |expected/.test(each))).toEqual([]);
+      const fixed = await bench().call(tool, inWorkspace(right), bench().withAdvancingClock());
+      expect(fixed.error?.kind, fixed.text).not.toBe("invalid_arguments");
+    },
+  );
+
+  test("an accepted form of an action is the same action as the exact form, and so is a call with only its key", async () => {
+    const job = await bench().newAction("createMicJob");
+    const nulls = none(...Object.keys(job));
+    await expectReplay(
+      bench(),
+      "submit_job",
+      job,
+      { ...job, inputBindings: JSON.stringify(job["inputBindings"]) },
+      { ...nulls, idempotencyKey: job["idempotencyKey"] },
+    );
+    const cancel = await bench().argumentsFor("cancelMicJob");
+    await expectReplay(bench(), "cancel_job", cancel, {
+      ...cancel,
+      jobId: ` ${cancel["jobId"]} `,
+      resourceVersion: null,
+    });
+  });
+
+  test("run_job: a file's id as inputId is its referenceId", async () => {
+    const { idempotencyKey: _, inputBindings, ...order } = await bench().argumentsFor("createMicJob");
+    const { port } = Object([inputBindings].flat()[0]);
+    const { referenceId } = await bench().argumentsFor("createMicPublicInput");
+    const exact = { ...order, clientReference: "by file", inputs: [{ port, referenceId }] };
+    const options = bench().withAdvancingClock();
+    const first = await bench().ok("run_job", exact, options);
+    const again = await bench().ok("run_job", { ...exact, inputs: { port, inputId: referenceId } }, options);
+    expect(Object(again.structured["data"]).id).toBe(Object(first.structured["data"]).id);
+  });
+
+  test("a date without a time is that day in UTC, and a lowered maximum is reported", async () => {
+    const args = { workspaceId: bench().workspaceId, createdSince: "2026-11-22", limit: 500 };
+    expect((await bench().ok("list_jobs", args)).structured["summary"]).toMatch(
+      /^createdSince 2026-11-22 was read as 2026-11-22T00:00:00Z\. limit 500 was lowered to 100, the maximum\. /,
+    );
+  });
+
+  test("an id that the API does not know is explained by what looks wrong with it", async () => {
+    const { jobId } = await bench().argumentsFor("getMicJob");
+    const { inputId } = await bench().argumentsFor("getMicPublicInput");
+    const hints: readonly (readonly [string, Args, RegExp])[] = [
+      ["get_job", { jobId: String(jobId).toUpperCase() }, /^jobId has capitals: /],
+      [
+        "get_job",
+        { jobId: String(jobId).slice(0, -1) },
+        /^jobId has 31 hex digits after micjob_, not 32\. Check jobId/,
+      ],
+      ["get_job", { jobId: String(jobId).slice("micjob_".length) }, /^jobId does not begin with micjob_, as /],
+      ["get_job", { jobId: inputId }, /^jobId is an input's id\. get_input reads it\.$/],
+      ["get_job", { jobId: `micjob_${"0".repeat(32)}` }, /^Check jobId/],
+      ["get_input", { inputId: jobId }, /^inputId is a job's id\. get_job reads it\.$/],
+    ];
+    for (const [tool, args, hint] of hints) expect((await bench().fails(tool, args, "not_found")).next).toMatch(hint);
+  });
+
+  test("a huge or deep value in another form is refused, and the server keeps running", async () => {
+    const deep = `${"[".repeat(100_000)}${"]".repeat(100_000)}`;
+    for (const inputs of [deep, `"${"x".repeat(100_000)}"`, "[".repeat(100_000)])
+      await bench().refuses("run_job", { inputs });
+    await bench().refuses("wait_for_jobs", { jobIds: JSON.stringify(Array(100_000).fill("micjob_1")) }, "/jobIds");
+    await bench().ok("list_states");
+  });
+});

@@ -1,0 +1,300 @@
+// Tests the geography tools with unusual catalogs and answers: data is returned as it is, missing data and contradictions are reported, and
+// no data is invented. test/snapshots has the texts of incomplete answers.
+import { expect, test } from "vitest";
+import { type DistrictsResponse, PLAYGROUND_CONTRACT } from "../../src/contract/playground.ts";
+import { operations } from "../operations.ts";
+import type { Progress } from "../support/mcp.ts";
+import type { Args, Bench } from "./bench.ts";
+import { createFreshBench } from "./fresh-bench.ts";
+import { describeLatestRevision } from "./revisions.ts";
+
+const TOP: Args = { level: "district", by: "mandalCount", limit: 3 };
+const ALL: Args = { level: "district", by: "mandalCount", order: "asc", limit: 100 };
+const STATES = operations.listPlaygroundStates;
+const DISTRICTS = operations.listPlaygroundDistricts;
+
+type Districts = DistrictsResponse["districts"];
+const catalogue = (facts: object) => ({
+  kind: "body",
+  body: JSON.stringify({ contract: PLAYGROUND_CONTRACT, ...facts }),
+});
+const many = <T>(count: number, create: (index: number) => T): T[] =>
+  Array.from({ length: count }, (_, at) => create(at));
+
+const RATE = { env: { MIC_GEOGRAPHY_RATE: "600" } };
+
+describeLatestRevision((bench, revision) => {
+  const fresh = (env: Readonly<Record<string, string>> = {}) => createFreshBench(bench(), revision, env);
+
+  /** A server with empty caches, and an API with these answers instead of its own. */
+  async function freshWith(answers: object): Promise<Bench> {
+    const own = await fresh();
+    expect(await own.service.admin("POST", "geography", answers)).toEqual({});
+    return own;
+  }
+
+  const listOf = (state: string) => bench().service.ok(DISTRICTS, { query: { state } });
+  /** The same with changed districts of one state. */
+  async function freshWithDistricts(state: string, change: (own: Districts) => Districts): Promise<Bench> {
+    const list = await listOf(state);
+    return freshWith({ districts: { [state]: { ...list, districts: change(list.districts) } } });
+  }
+  const rank = async (own: Bench, args: Args) => (await own.ok("rank_divisions", args)).structured;
+  const summaryOf = async (args: Args) => (await rank(bench(), args))["summary"];
+
+  test("list_districts accepts a code in upper or lower case [4.1/districts, 4.1/state-uppercased]", async () => {
+    const upper = await bench().ok("list_districts", { state: "TG" });
+    expect(upper.structured).toMatchObject(await listOf("TG"));
+    expect(await bench().ok("list_districts", { state: "tG" })).toEqual(upper);
+  });
+
+  test("a changed catalog is returned as it is, without built-in states [1/catalogue-may-change]", async () => {
+    const contract = PLAYGROUND_CONTRACT;
+    const state = "A state of tomorrow";
+    const states = [{ code: "QX", name: state, districtCount: 0, mandalCount: 9_007_199_254_740_991 }];
+    const districts = [{ code: "D-1", name: "Its only district", mandalCount: 0 }];
+    const own = await freshWith({ states: { contract, states }, districts: { QX: { contract, state, districts } } });
+    expect((await own.ok("list_states")).structured["states"]).toEqual(states);
+    expect((await own.ok("list_districts", { state: "QX" })).structured["districts"]).toEqual(districts);
+  });
+
+  test("the upstream status is kept, whatever it is, and a 404 for a list of districts is not retried [7.1/upstream-status-preserved]", async () => {
+    const body = JSON.stringify({ status: "PLAYGROUND_UPSTREAM_UNAVAILABLE" });
+    for (const status of [404, 418]) {
+      await bench().service.injectFault({ kind: "body", status, body }, { operationId: STATES.id });
+      const own = await fresh();
+      const sent = await bench().captureRequests(() => own.ok("list_states"));
+      expect(sent.map((request) => request.status)).toEqual([status, 200]);
+    }
+    const later = { kind: "status", status: 503, retryAfterSeconds: 3600 };
+    await bench().service.injectFault(later, { operationId: STATES.id });
+    const failed = await (await fresh()).fails("list_states", {}, "upstream_unavailable");
+    expect(failed).toMatchObject({ status: 503, retryAfterSeconds: 3600, retryable: true, sideEffect: "none" });
+
+    await bench().service.injectFault({ kind: "body", status: 404, body }, { operationId: DISTRICTS.id, times: 2 });
+    const own = await fresh();
+    const listed = await bench().captureRequests(() => own.fails("list_districts", { state: "TG" }, "not_found"));
+    expect(listed.map(({ status }) => status)).toEqual([404, 200]);
+    // The states list resolves a former code.
+    const former = await bench().captureRequests(() => own.ok("list_districts", { state: "TS" }));
+    expect(former.map(({ status }) => status)).toEqual([404, 200]);
+  });
+
+  test("an answer beyond the array limits violates the contract [2.1/states-response, 2.1/districts-response-districts]", async () => {
+    const states = many(65, () => ({ code: "TG", name: "Telangana", districtCount: 33, mandalCount: 621 }));
+    await bench().service.injectFault(catalogue({ states }), { operationId: STATES.id });
+    expect((await (await fresh()).fails("list_states", {}, "contract_violation")).message).toContain("/states");
+    const districts = many(257, (code) => ({ code: String(code), name: "D", mandalCount: 0 }));
+    await bench().service.injectFault(catalogue({ state: "Telangana", districts }), { operationId: DISTRICTS.id });
+    const failed = await (await fresh()).fails("list_districts", { state: "TG" }, "contract_violation");
+    expect(failed.message).toContain("/districts");
+  });
+
+  test("with empty caches at the default rate, the top rows are exact before all lists are read", async () => {
+    const own = await fresh({ MIC_GEOGRAPHY_RATE: "28" });
+    const { result, sent } = await own.capture(() => rank(own, TOP));
+    expect(result).toMatchObject({
+      exact: true,
+      totals: { districts: 784, mandals: 7086, max: 41 },
+      // The missing lists can change the statistics, but not the rows.
+      coverage: { statesTotal: 36, statesRead: 27, complete: false, missing: [{ states: { length: 9 } }] },
+    });
+    expect(result["totals"]).not.toHaveProperty("median");
+    expect(sent).toHaveLength(28);
+    // The lists that were read are cached, and all tools share the rate limit.
+    const again = await own.captureRequests(async () => {
+      await own.ok("list_states");
+      await own.ok("list_districts", { state: "TG" });
+      const found = await own.ok("find_district", { name: "Nowhereville", waitSeconds: 0 });
+      const [remaining] = Object(found.structured["coverage"]).missing;
+      expect(remaining).toMatchObject({ reason: "rate limit", states: "AN CH DH GA LA LD PY SK TR".split(" ") });
+      // The delay is longer than any wait that a call can make.
+      expect(remaining.retryAfterSeconds).toBeGreaterThan(45);
+      expect(found.structured).not.toHaveProperty("nextStep");
+    });
+    expect(again).toHaveLength(0);
+    // Two requests are reserved for direct calls.
+    const direct = await own.captureRequests(async () => {
+      await own.ok("get_geography_openapi");
+      await own.ok("list_districts", { state: "LD" });
+      const failed = await own.fails("get_geography_openapi", {}, "rate_limited");
+      expect(failed.message).toContain("at most 30 geography requests");
+      await own.fails("list_districts", { state: "CH" }, "rate_limited");
+    });
+    expect(direct).toHaveLength(2);
+  });
+
+  test("progress is reported while all lists are read", async () => {
+    const seen: Progress[] = [];
+    await (await fresh()).ok("rank_divisions", ALL, { onprogress: (progress) => seen.push(progress) });
+    expect(seen.length).toBeGreaterThan(3);
+    expect(seen.every(({ total }) => total === 36)).toBe(true);
+    const steps = seen.map(({ progress }) => progress);
+    expect(steps).toEqual(steps.toSorted((a, b) => a - b));
+  });
+
+  test("vintages that differ or are missing, and fallbackUsed, are reported", async () => {
+    const goa = await listOf("GA");
+    const own = await freshWith({ districts: { GA: { ...goa, sourceUpdatedAt: "2026-06-01", fallbackUsed: true } } });
+    const { structured, text } = await own.ok("rank_divisions", ALL);
+    const vintage = "2026-05-25 and 2026-06-01 (mixed), fallbackUsed some, complete";
+    expect(structured["vintage"]).toContain(vintage);
+    expect(text).toContain(vintage);
+
+    const { contract, states } = await bench().service.ok(STATES);
+    const lists = states.map(async ({ code }) => {
+      const { state, districts } = await listOf(code);
+      return [code, { contract, state, districts }];
+    });
+    bench().clock.advance(120_000);
+    const silent = { states: { contract, states }, districts: Object.fromEntries(await Promise.all(lists)) };
+    const found = await (await freshWith(silent)).ok("find_district", { name: "Nizamabad" });
+    expect(found.structured["vintage"]).toBe("vintage not stated, complete");
+  });
+
+  test("totals that disagree are reported, and neither is corrected", async () => {
+    const list = await bench().service.ok(STATES);
+    const changed = { districtCount: 31, mandalCount: 612 };
+    const states = list.states.map((state) => (state.code === "TG" ? { ...state, ...changed } : state));
+    const own = await freshWith({ states: { ...list, states } });
+    const consistency = [
+      "Telangana (TG): the states list says 31 districts, its districts list has 33.",
+      "Telangana (TG): the states list says 612 mandals, its districts add up to 621.",
+    ];
+    const totals = { districts: 33, mandals: 621 };
+    expect(await rank(own, { ...TOP, states: ["TG"] })).toMatchObject({ totals, consistency });
+    const byState = await rank(own, { level: "state", by: "mandalCount", states: ["TG"] });
+    expect(byState).toMatchObject({ rows: [changed], consistency });
+  });
+
+  test("a state whose list fails is missing with its status, and the rest is returned; the next call tries again", async () => {
+    const own = await freshWith({ districts: { MH: { status: 502 }, GA: { status: 400 } } });
+    const { result, sent } = await own.capture(() => rank(own, ALL));
+    const missing = [
+      { states: ["GA"], reason: "HTTP 400" },
+      { states: ["MH"], reason: "HTTP 502" },
+    ];
+    expect(result).toMatchObject({ exact: false, coverage: { statesRead: 34, complete: false, missing } });
+    expect(sent.filter(({ path }) => path.endsWith("=MH"))).toHaveLength(2);
+    expect(sent.filter(({ path }) => path.endsWith("=GA"))).toHaveLength(1);
+    await own.service.admin("DELETE", "geography");
+    expect(await rank(own, ALL)).toMatchObject({ exact: true, vintage: expect.stringContaining("complete") });
+  });
+
+  test("after a 429 the server waits, and the result has the delay", async () => {
+    const own = await freshWith({ districts: { AP: { status: 429, retryAfterSeconds: 300 } } });
+    const { missing } = Object((await rank(own, { ...ALL, waitSeconds: 5 }))["coverage"]);
+    expect(missing).toEqual([expect.objectContaining({ reason: expect.stringContaining("HTTP 429") })]);
+    expect(missing[0].retryAfterSeconds).toBeGreaterThan(290);
+    expect((await own.fails("get_geography_openapi", {}, "rate_limited")).retryAfterSeconds).toBeGreaterThan(290);
+  });
+
+  test("a district that is added during the reads is reported with the difference", async () => {
+    const own = await fresh();
+    const list = await listOf("LD");
+    await own.service.injectFault({ kind: "delay", delayMs: 300 }, { operationId: DISTRICTS.id, times: 36 });
+    const reading = rank(own, ALL);
+    const districts = [...list.districts, { code: "9999", name: "Minicoy", mandalCount: 4 }];
+    await own.service.admin("POST", "geography", { districts: { LD: { ...list, districts } } });
+    expect((await reading)["consistency"]).toEqual([
+      "Lakshadweep (LD): the states list says 1 district, its districts list has 2.",
+      "Lakshadweep (LD): the states list says 10 mandals, its districts add up to 14.",
+    ]);
+    const found = await own.ok("find_district", { name: "Minicoy" });
+    expect(found.structured).toMatchObject({ matches: [{ districtCode: "9999" }] });
+  });
+
+  test.each([
+    ["refused", { exact: false, coverage: { missing: [{ states: ["GA"] }] } }],
+    ["empty", { rows: [], consistency: expect.arrayContaining([expect.stringContaining("has 0")]) }],
+  ])("a state that the API no longer has is reported (%s)", async (unknownState, expected) => {
+    const own = await freshWith({ districts: { GA: null }, unknownState });
+    expect(await rank(own, { ...ALL, states: ["GA"] })).toMatchObject(expected);
+  });
+
+  test("a state with an empty list is reported", async () => {
+    const own = await freshWithDistricts("GA", () => []);
+    expect((await own.ok("list_districts", { state: "GA" })).structured["summary"]).toBe(
+      "Goa (GA): 0 districts, 0 mandals. The state is listed, its list of districts is empty.",
+    );
+  });
+
+  test("256 districts and unusual names are found", async () => {
+    const odd = [
+      "Dr. B.R. Ambedkar (New)",
+      "Sant'Ana & Co.",
+      "Mānsā",
+      "ÅNGSTRÖM",
+      "24-Parganas [North]",
+      "西部",
+      "A\tB",
+    ];
+    const own = await freshWithDistricts("GA", () =>
+      many(256, (at) => ({ code: `x/${at}`, name: odd[at] ?? `Ward no. ${at}`, mandalCount: at })),
+    );
+    for (const name of odd) {
+      const { structured } = await own.call("find_district", { name, state: "GA" });
+      expect(structured, name).toMatchObject({ matches: [{ name }], certainty: "exact" });
+    }
+    const large = await rank(own, { level: "district", by: "mandalCount", states: ["Goa"], min: 200 });
+    expect(large).toMatchObject({ totalRows: 56, exact: true });
+  });
+
+  test("drift in several lists is reported once", async () => {
+    const own = await fresh();
+    await own.service.injectFault({ kind: "extra-field" }, { operationId: DISTRICTS.id, times: 2 });
+    expect((await own.ok("rank_divisions", ALL)).drift).toEqual(["/districts/0/emulatorExtraField"]);
+  });
+
+  test("a page that ends within a tie reports how many more districts tie", async () => {
+    // Tirupati and Sri Potti Sriramulu Nellore have 36 mandals each.
+    const ties = "1 more district ties with row 3.";
+    expect(await summaryOf(TOP)).toContain(ties);
+    expect(await summaryOf({ ...TOP, limit: 4 })).not.toContain("ties");
+    expect(await summaryOf({ ...TOP, limit: 1, offset: 2 })).toContain(ties);
+    const byState = { level: "state", by: "districtCount", order: "asc", limit: 1 };
+    expect(await summaryOf(byState)).toContain("1 more state ties with row 1.");
+    const perState = { level: "district", by: "mandalCount", perState: 1, states: ["GA", "TG", "DH"] };
+    expect(await summaryOf(perState)).toContain("More districts tie for last place in TG DH.");
+  });
+
+  test("a ranking by name reports the names that several districts share", async () => {
+    const byName = { level: "district", by: "name", limit: 1 };
+    const shared = "Names of several districts: Bilaspur (CG HP), Hamirpur (HP UP), Pratapgarh (RJ UP).";
+    expect(await summaryOf(byName)).toContain(shared);
+    expect(await summaryOf({ ...byName, states: ["GA"] })).toContain("No two districts share a name.");
+  });
+
+  test("a district in the lists of two states is counted once and reported, and only for names that it concerns", async () => {
+    // Nizamabad, a district of Telangana.
+    const extra = { code: "516", name: "Nizamabad", mandalCount: 33 };
+    const own = await freshWithDistricts("GA", (districts) => [...districts, extra]);
+    const consistency = [
+      "Goa (GA): the states list says 3 districts, its districts list has 4.",
+      "Goa (GA): the states list says 12 mandals, its districts add up to 45.",
+      "District code 516 is listed for Nizamabad (GA) and Nizamabad (TG): counted once.",
+    ];
+    const { structured } = await own.ok("find_district", { name: "Nizamabad" });
+    expect(structured["consistency"]).toEqual(consistency);
+    expect((await own.ok("find_district", { name: "Patna" })).structured).not.toHaveProperty("consistency");
+    expect(await rank(own, ALL)).toMatchObject({ totalRows: 784, consistency: expect.arrayContaining(consistency) });
+  });
+
+  test("one code with two names is reported, and both districts are counted", async () => {
+    const own = await freshWithDistricts("GA", (districts) =>
+      districts.map((district, at) => (at === 0 ? { ...district, code: "516" } : district)),
+    );
+    const reported = expect.stringMatching(/^District code 516 is listed for .* \(GA\) and Nizamabad \(TG\)\.$/);
+    expect(await rank(own, TOP)).toMatchObject({ totalRows: 784, consistency: [reported] });
+  });
+
+  test("codes that are only unique within their state cause no inconsistencies", async () => {
+    const { states } = await bench().service.ok(STATES);
+    const lists = states.map(async ({ code }) => {
+      const list = await listOf(code);
+      return [code, { ...list, districts: list.districts.map((each, at) => ({ ...each, code: String(at + 1) })) }];
+    });
+    const own = await freshWith({ districts: Object.fromEntries(await Promise.all(lists)) });
+    expect(await rank(own, TOP)).toMatchObject({ totalRows: 784, consistency: [] });
+  });
+}, RATE);
