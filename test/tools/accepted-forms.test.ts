@@ -87,6 +87,44 @@ describe("an accepted form", () => {
     expect(exactOf(tool, form)).toEqual(exact);
   });
 
+  test.each([...new Set(forms.map(([tool]) => tool))])(
+    "%s: arguments in any combination of accepted forms have their exact form, which stays as it is",
+    (tool) => {
+      const pairsOf = (wanted: string) =>
+        forms.flatMap(([name, argument, exact, ...others]) =>
+          name === tool && argument === wanted ? [exact, ...others].map((form) => ({ exact, form })) : [],
+        );
+      const names = new Set(forms.flatMap(([name, argument]) => (name === tool ? argument : [])));
+      const pairs = Object.fromEntries([...names].map((name) => [name, fc.constantFrom(...pairsOf(name))]));
+      const property = fc.property(fc.record(pairs, { requiredKeys: [] }), (chosen) => {
+        const entries = Object.entries(chosen).flatMap(([name, pair]) => (pair ? { name, ...pair } : []));
+        const exact = Object.fromEntries(entries.map((each) => [each.name, each.exact]));
+        const form = Object.fromEntries(entries.map((each) => [each.name, each.form]));
+        expect(exactOf(tool, exact)).toEqual(exact);
+        expect(exactOf(tool, form)).toEqual(exact);
+      });
+      fc.assert(property, { numRuns: runCount(30, 1000) });
+    },
+  );
+
+  test("any id may be in blanks, in a URI or in a URL, and any number above a maximum means the maximum", () => {
+    const ids = fc.stringMatching(/^[\w.:é-]{1,40}$/u);
+    const blanks = fc.stringMatching(/^\s{0,3}$/u);
+    const property = fc.property(
+      ids,
+      blanks,
+      blanks,
+      fc.integer({ min: 0, max: 10 ** 15 }),
+      (id, before, after, count) => {
+        for (const form of [id, `mic://jobs/${encodeURIComponent(id)}`, `${jobs}/${encodeURIComponent(id)}`])
+          expect(exactOf("get_job", { jobId: before + form + after })).toEqual({ jobId: id });
+        for (const form of [count, `${before}${count}${after}`])
+          expect(exactOf("get_job", { waitSeconds: form })).toEqual({ waitSeconds: Math.min(45, count) });
+      },
+    );
+    fc.assert(property, { numRuns: runCount(60, 1000) });
+  });
+
   test("free text, keys, cursors, file names and parameterValues are never changed", () => {
     const names = ["reason", "purpose", "clientReference", "alias", "idempotencyKey", "cursor", "fileName"];
     const texts = fc.oneof(
