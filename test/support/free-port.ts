@@ -1,12 +1,22 @@
 // Finds a free port of this machine.
+import { randomInt } from "node:crypto";
 import { createServer, type Server } from "node:net";
 
-/** Returns a free loopback port. Another program may take it before it is used, which is rare enough for a test. */
+/** Below the ports that systems give to connections (from 32768 on), so that no connection takes a port before it is used. */
+const [FIRST_PORT, LAST_PORT] = [20_000, 32_000];
+
+/** Returns a free loopback port. */
 export async function freePort(): Promise<number> {
-  const server = createServer();
-  const { port } = new URL(await listeningUrl(server));
-  await new Promise((resolve) => server.close(resolve));
-  return Number(port);
+  for (;;) {
+    const port = randomInt(FIRST_PORT, LAST_PORT);
+    const server = createServer();
+    const isFree = await new Promise((resolve) => {
+      server.once("error", () => resolve(false)).listen(port, "127.0.0.1", () => resolve(true));
+    });
+    if (!isFree) continue;
+    await new Promise((resolve) => server.close(resolve));
+    return port;
+  }
 }
 
 /** Starts the server on any free port of the loopback address, and returns its URL. */
