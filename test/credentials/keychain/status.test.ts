@@ -129,8 +129,8 @@ describeWithKeychain("profiles", () => {
     await expectLogin(session, { baseUrl, clientId: "one", profile: "work" });
     await expectLogin(session, { baseUrl, clientId: "personal" });
     await expectLogin(session, { baseUrl, clientId: "two", profile: "work" });
-    expect((await readStatus(session, { MIC_PROFILE: "work" })).clientId.value).toBe("two");
-    expect((await readStatus(session)).clientId.value).toBe("personal");
+    expect(await readStatus(session, { MIC_PROFILE: "work" })).toMatchObject({ clientId: { value: "two" } });
+    expect(await readStatus(session)).toMatchObject({ clientId: { value: "personal" } });
   });
 
   test("a profile without a login is reported with the command that creates it", async ({ session, stub }) => {
