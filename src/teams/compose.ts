@@ -2,7 +2,6 @@
 // have no team.
 import { countUnresolved } from "../actions/listing.ts";
 import { createServiceActions } from "../actions/service-actions.ts";
-import { withConcurrencyLimit } from "../api-client/concurrency-limit.ts";
 import { createTransport } from "../api-client/transport.ts";
 import {
   type ApiConnection,
@@ -26,6 +25,7 @@ import { createLinkedFiles } from "./downloads/links.ts";
 import { createEncryptedQuestions, createEncryptedTaskIds, createEncryption, tokenSubjectOf } from "./encryption.ts";
 import { createHealthCheck } from "./readiness.ts";
 import type { DeploymentSettings } from "./settings.ts";
+import { withConcurrencyLimit } from "./tenancy/concurrency-limit.ts";
 import { createCooldowns } from "./tenancy/cooldowns.ts";
 import { createRestoreNotice, createUpstreamKeyMapper } from "./tenancy/hooks.ts";
 import { createTeamIdentity, createWorkspaceCheck, restrictActionsToWorkspace } from "./tenancy/identity.ts";

@@ -1,6 +1,6 @@
 // This module limits how many connections of a shared transport one team can use, so that it never takes them all.
 import pLimit from "p-limit";
-import { type Transport, TransportError, type WireResponse } from "./transport.ts";
+import { type Transport, TransportError, type WireResponse } from "../../api-client/transport.ts";
 
 /** Allows at most `max` exchanges at once. The others wait, and the wait counts toward their time limit. Streams are not counted. */
 export function withConcurrencyLimit(transport: Transport, max: number): Transport {
