@@ -13,8 +13,8 @@ export const readStates = () =>
     .sort((a, b) => compare(a.code, b.code));
 
 /** Returns the districts, sorted by state code and name. */
-export function readDistricts() {
-  const stateCodes = new Map(readStates().map(({ code, name }) => [name, code]));
+export function readDistricts(states = readStates()) {
+  const stateCodes = new Map(states.map(({ code, name }) => [name, code]));
   const toSortKey = ({ stateCode, name }: { readonly stateCode: string; readonly name: string }): string =>
     `${stateCode} ${name.toLowerCase()}`;
   return readRecord("districts")
@@ -37,7 +37,7 @@ const METADATA = {
 
 export function createCatalogue() {
   const states = readStates();
-  const allDistricts = readDistricts();
+  const allDistricts = readDistricts(states);
   const districts = new Map<string, DistrictsResponse>();
   for (const { code, name } of states)
     districts.set(code, {
