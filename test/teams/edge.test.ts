@@ -84,7 +84,7 @@ test.each([
   ["without its port, as IPv4 if it is mapped", "[::ffff:203.0.113.9]:4711", BALANCERS, "203.0.113.9"],
   [
     "the last balancer's before an entry that is not an address",
-    "203.0.113.9, nobody, 10.0.0.1",
+    "203.0.113.9, unknown, 10.0.0.1",
     BALANCERS,
     "10.0.0.1",
   ],
@@ -144,7 +144,7 @@ test("no other path has a document, and no document depends on which teams exist
   const { url } = await deploy();
   const UNKNOWN_PATHS = "/ /mcp/ /mcp/Red /mcp/red/more /.well-known/openid-configuration /downloads/x".split(" ");
   for (const path of UNKNOWN_PATHS) expect((await read(url, path)).status, path).toBe(404);
-  for (const path of [`/mcp/${TEAM}`, "/mcp/nobody"]) expect((await read(url, path)).status, path).toBe(401);
+  for (const path of [`/mcp/${TEAM}`, "/mcp/no-such-team"]) expect((await read(url, path)).status, path).toBe(401);
 });
 
 test("every response has the security headers for browsers", async () => {

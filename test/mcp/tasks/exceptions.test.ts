@@ -224,7 +224,7 @@ test("a task of another API or another client is not found", async () => {
   const other = await serviceForTest();
   expect((await (await startTaskClient(other)).refusal("tasks/get", { taskId })).code).toBe(-32602);
   const { clientSecret } = other.emulator;
-  for (const env of [{ MIC_CLIENT_SECRET: clientSecret }, { MIC_CLIENT_ID: "somebody-else" }]) {
+  for (const env of [{ MIC_CLIENT_SECRET: clientSecret }, { MIC_CLIENT_ID: "another-client" }]) {
     const error = await (await startTaskClient(service(), env)).refusal("tasks/get", { taskId });
     expect(error.code).toBe(-32602);
   }
