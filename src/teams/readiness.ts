@@ -37,19 +37,20 @@ interface HealthCheckOptions {
 export function createHealthCheck({ run, monotonicMs, name, log }: HealthCheckOptions): HealthCheck {
   let latest: CheckResult | undefined;
   let finishedAtMs = 0;
-  let running: Promise<void> | undefined;
+  let running: Promise<CheckResult> | undefined;
   let startedAtMs = 0;
 
-  function report(result: CheckResult): void {
+  function report(result: CheckResult): CheckResult {
     if (result.status !== (latest?.status ?? "ok"))
       log[result.status === "ok" ? "info" : "warn"](
         { dependency: name, ...result },
         "the state of a dependency has changed",
       );
     latest = result;
+    return result;
   }
 
-  async function runOnce(): Promise<void> {
+  async function runOnce(): Promise<CheckResult> {
     startedAtMs = monotonicMs();
     const elapsedMs = () => Math.round(monotonicMs() - startedAtMs);
     const signal = new AbortController().signal;
@@ -57,21 +58,30 @@ export function createHealthCheck({ run, monotonicMs, name, log }: HealthCheckOp
     try {
       const facts = await withTimeout(run(), { signal, timeoutMs: TIMEOUT_MS, timeoutError });
       const ms = elapsedMs();
-      report({ status: ms > SLOW_MS ? "degraded" : "ok", ms, ...(ms > SLOW_MS && { reason: "slow" }), ...facts });
+      return report({
+        status: ms > SLOW_MS ? "degraded" : "ok",
+        ms,
+        ...(ms > SLOW_MS && { reason: "slow" }),
+        ...facts,
+      });
     } catch (error) {
-      report({ status: "failed", ms: elapsedMs(), reason: errorMessage(error) });
+      return report({ status: "failed", ms: elapsedMs(), reason: errorMessage(error) });
+    } finally {
+      finishedAtMs = monotonicMs();
+      running = undefined;
     }
-    finishedAtMs = monotonicMs();
-    running = undefined;
   }
 
   async function check(): Promise<CheckResult> {
-    const isFresh = latest && latest.status !== "failed" && monotonicMs() - finishedAtMs <= FRESH_MS;
-    if (!isFresh) running ??= runOnce();
-    await (latest ? Promise.race([running, sleep(SLOW_MS, undefined, { ref: false })]) : running);
-    if (latest && latest.status !== "failed" && running !== undefined)
-      report({ ...latest, status: "degraded", ms: Math.round(monotonicMs() - startedAtMs), reason: "slow" });
-    return latest ?? { status: "failed", ms: 0, reason: "not checked" };
+    const before = latest;
+    if (before && before.status !== "failed" && monotonicMs() - finishedAtMs <= FRESH_MS) return before;
+    running ??= runOnce();
+    if (!before) return await running;
+    const result = await Promise.race([running, sleep(SLOW_MS, undefined, { ref: false })]);
+    if (result) return result;
+    // A check that failed last stays failed until it succeeds.
+    if (before.status === "failed") return before;
+    return report({ ...before, status: "degraded", ms: Math.round(monotonicMs() - startedAtMs), reason: "slow" });
   }
   return Object.assign(check, { latest: () => latest });
 }
