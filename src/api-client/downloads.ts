@@ -102,8 +102,6 @@ export type Downloads = ReturnType<typeof createDownloads>;
 
 export function createDownloads(service: ApiClient) {
   const running = new Map<string, RunningDownload>();
-  /** Includes aborted downloads, each of which still has a partial file to remove. */
-  const unfinished = new Set<RunningDownload>();
 
   function start(
     key: string,
@@ -121,11 +119,9 @@ export function createDownloads(service: ApiClient) {
     const done = downloadFile(service, endpoint, request, { ...target, onBytes: updateBytes }, context);
     const download: RunningDownload = { done, abortController, bytes: 0, waiterCount: 0, isFinished: false };
     running.set(key, download);
-    unfinished.add(download);
     // A download that finishes while no call waits is kept for the next call with the same arguments.
     const markFinished = () => {
       download.isFinished = true;
-      unfinished.delete(download);
     };
     done.then(markFinished, markFinished);
     return download;
@@ -163,14 +159,6 @@ export function createDownloads(service: ApiClient) {
           download.abortController.abort();
         }
       }
-    },
-    /** Aborts every download. No partial file remains. */
-    async close(): Promise<void> {
-      const stoppedDownloads = [...unfinished].map(({ done, abortController }) => {
-        abortController.abort();
-        return done.catch(() => undefined);
-      });
-      await Promise.all(stoppedDownloads);
     },
   };
 }

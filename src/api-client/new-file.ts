@@ -1,7 +1,7 @@
 // This module creates files in the download folder: it checks or derives the name of each, writes it under another name, then gives it
 // its final name without replacing a file.
-import { constants } from "node:fs";
-import { copyFile, type FileHandle, link, lstat, mkdir, mkdtemp, open, readdir, rm, unlink } from "node:fs/promises";
+import { constants, mkdtempSync, rmSync } from "node:fs";
+import { copyFile, type FileHandle, link, lstat, mkdir, open, readdir, rm, unlink } from "node:fs/promises";
 import { join, parse } from "node:path";
 import { parse as parseDisposition } from "content-disposition";
 import * as z from "zod/v4";
@@ -100,6 +100,18 @@ const PREFIX = ".mic-mcp-part-";
 const FILE = "part";
 const ABANDONED_MS = 24 * 3_600_000;
 
+/** The folders of the partial files that this process is writing. If it exits before a file is complete, its folder is removed. */
+const partFolders = new Set<string>();
+process.on("exit", () => {
+  for (const partFolder of partFolders)
+    try {
+      // A write in flight may add its file while the folder is removed.
+      rmSync(partFolder, { recursive: true, force: true, maxRetries: 3 });
+    } catch {
+      // The next download removes it when it is a day old.
+    }
+});
+
 const MAX_NUMBERED = 1000;
 
 interface NewFile {
@@ -127,7 +139,8 @@ export async function createFile<T>(
   write: (file: FileHandle) => Promise<T>,
 ): Promise<{ readonly fileName: string; readonly path: string; readonly written: T }> {
   const { folder } = newFile;
-  const partFolder = await mkdtemp(join(folder, PREFIX));
+  const partFolder = mkdtempSync(join(folder, PREFIX));
+  partFolders.add(partFolder);
   try {
     const part = join(partFolder, FILE);
     const file = await open(part, "wx", 0o600);
@@ -144,6 +157,7 @@ export async function createFile<T>(
     return { fileName, path: join(folder, fileName), written };
   } finally {
     await rm(partFolder, { recursive: true, force: true }).catch(() => undefined);
+    partFolders.delete(partFolder);
   }
 }
 

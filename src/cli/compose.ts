@@ -93,10 +93,9 @@ export function compose(
     keychain,
     transport,
     journal,
-    /** Aborts calls in flight; no partially downloaded file remains. */
+    /** Aborts calls in flight. */
     async close(): Promise<void> {
       await geography.close();
-      await downloads.close();
       await journal.close();
       await tokens.close();
       keychain?.close();

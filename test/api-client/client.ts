@@ -54,7 +54,6 @@ export function clientForTest(baseUrl: string, options: ClientOptions = {}) {
   const tokens = createTokens({ identity, transport, timing, redactor });
   const service = createApiClient({ baseUrl: identity.baseUrl, tokens, transport, timing });
   const downloads = createDownloads(service);
-  onTestFinished(() => downloads.close());
   return { service, tokens, downloads, redactor };
 }
 
