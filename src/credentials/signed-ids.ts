@@ -17,7 +17,7 @@ function createSigningKeyProvider({ baseUrl, credentials }: Identity): () => Pro
   let cached: { readonly from: string; readonly key: Promise<Buffer> } | undefined;
   return async () => {
     const { clientId, clientSecret } = await credentials();
-    const salt = JSON.stringify(["mic-mcp sealed for clients", await baseUrl(), clientId]);
+    const salt = JSON.stringify(["mic-mcp task ids", await baseUrl(), clientId]);
     const from = JSON.stringify([salt, clientSecret]);
     // scrypt is slow on purpose: an attacker with a signed id must not be able to test secrets against it.
     if (cached?.from !== from) cached = { from, key: derive(clientSecret, salt, KEY_BYTES) };
