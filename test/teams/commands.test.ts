@@ -7,7 +7,7 @@ import { runInProcess as run } from "../support/command.ts";
 import type { TokenOptions } from "../support/identity-provider.ts";
 import { folderForTest } from "../support/temporary-folder.ts";
 import { createCaller, createKeyLine, ISSUER, instanceForTest } from "./deployment.ts";
-import { providerForTest } from "./in-process-deployment.ts";
+import { deploymentForTest } from "./in-process-deployment.ts";
 import { describeWithPostgres } from "./services.ts";
 
 describeWithPostgres("mic-mcp teams", (postgres) => {
@@ -186,7 +186,7 @@ describeWithPostgres("mic-mcp teams", (postgres) => {
   });
 
   test("doctor --teams --token shows the values of a token, the required values, and the resulting team and rights", async () => {
-    const provider = await providerForTest();
+    const { provider } = await deploymentForTest();
     const { command, addRed } = await setUp();
     await addRed(" --claim reds");
     const folder = await folderForTest();
