@@ -4,7 +4,8 @@ import { createServer } from "node:http";
 import { expect, onTestFinished, test, vi } from "vitest";
 import { readConfig } from "../../src/core/config.ts";
 import { tools } from "../../tools/index.ts";
-import { job } from "../contract/samples.ts";
+import { stubEnv } from "../api-client/client.ts";
+import { enveloped, job } from "../contract/samples.ts";
 import { get } from "../mcp/http/raw-client.ts";
 import { callMessage } from "../mcp/stdio/child.ts";
 import { emulatorForTest } from "../support/emulator.ts";
@@ -15,7 +16,7 @@ import { folderForTest } from "../support/temporary-folder.ts";
 import { BLUE, connectCaller, createCaller, environmentForTest, instanceForTest, RED } from "../teams/deployment.ts";
 import { describeWithPostgres } from "../teams/services.ts";
 import { CLIENT_MODES, connectClient } from "./client.ts";
-import { loadTelemetryForTest, receiverForTest } from "./receiver.ts";
+import { loadTelemetryForTest, type Receiver, receiverForTest } from "./receiver.ts";
 
 test("calls of a thousand unknown tools are one series", async () => {
   const receiver = await receiverForTest();
@@ -101,66 +102,55 @@ test("the server serves and logs a warning if the port for metrics is taken", as
   expect((await end()).code).toBe(0);
 });
 
+/** Part of each value that must not be exported. */
+const MARKER = "QqMarkQq";
+const marked = (what: string): string => `${MARKER}-${what}-${MARKER}`;
+
 /** A batch is sent immediately (1 ms), and the exporter would wait ten minutes for the response. */
 const IMMEDIATE_EXPORT = { OTEL_BSP_SCHEDULE_DELAY: "1", OTEL_EXPORTER_OTLP_TIMEOUT: "600000" };
 
 async function startClient(exporter: Readonly<Record<string, string>>) {
   const stub = await stubForTest();
-  stub.respond(() => answer(200, { data: job, meta: { requestId: "r-1" } }));
-  const client = await connectClient("stdio, modern", {
-    MIC_BASE_URL: stub.baseUrl,
-    MIC_CLIENT_ID: "id-1",
-    MIC_CLIENT_SECRET: "secret-1",
-    ...IMMEDIATE_EXPORT,
-    ...exporter,
-  });
-  const callGetJob = () => client.call("get_job", { jobId: job.id });
-  return { ...client, ask: callGetJob };
+  stub.respond(() => answer(200, enveloped(job)));
+  const client = await connectClient("stdio, modern", { ...stubEnv(stub), ...IMMEDIATE_EXPORT, ...exporter });
+  const warnings = () =>
+    client.program
+      .stderr()
+      .split("\n")
+      .filter((line) => line.includes('"msg":"telemetry"'));
+  return { ...client, warnings, readJob: () => client.call("get_job", { jobId: job.id }) };
 }
 
-/** Lines about telemetry on stderr. */
-const telemetryWarnings = (stderr: string): readonly string[] =>
-  stderr.split("\n").filter((line) => line.includes('"msg":"telemetry"'));
-
-test("with an unreachable collector calls are answered, the server exits, and stderr has at most one warning", async () => {
-  const { ask: callGetJob, end, program } = await startClient({ OTEL_EXPORTER_OTLP_ENDPOINT: await refusingBaseUrl() });
-  for (let count = 0; count < 5; count++) expect(await callGetJob()).toContain(job.id);
-  expect(await end()).toEqual({ code: 0, signal: null });
-  expect(telemetryWarnings(program.stderr()).length).toBeLessThanOrEqual(1);
-});
-
-test("with a collector that never responds calls are answered, and the server exits", async () => {
-  const receiver = await receiverForTest(() => undefined);
-  const { ask: callGetJob, end } = await startClient(receiver.env);
-  await callGetJob();
-  await expect.poll(() => receiver.requests()).toBeGreaterThan(0);
-  for (let count = 0; count < 5; count++) expect(await callGetJob()).toContain(job.id);
-  expect(await end()).toEqual({ code: 0, signal: null });
-});
-
-test("with a collector that fails calls are answered, and stderr has one warning without the collector's text", async () => {
-  const receiver = await receiverForTest((response) => void response.writeHead(500).end("the collector's own words"));
-  const { ask: callGetJob, end, program } = await startClient(receiver.env);
-  await callGetJob();
-  await expect.poll(() => telemetryWarnings(program.stderr())).toHaveLength(1);
-  for (let count = 0; count < 3; count++) expect(await callGetJob()).toContain(job.id);
-  expect(await end()).toEqual({ code: 0, signal: null });
-  expect(telemetryWarnings(program.stderr())).toHaveLength(1);
-});
+test.each<[string, () => Promise<Receiver | undefined>, number]>([
+  ["an unreachable collector", async () => undefined, 1],
+  ["a collector that never responds", () => receiverForTest(() => undefined), 0],
+  ["a collector that fails", () => receiverForTest((response) => void response.writeHead(500).end(MARKER)), 1],
+])(
+  "with %s calls are answered, the server exits, and stderr has at most one warning without the collector's text",
+  async (_what, startCollector, warningCount) => {
+    const collector = await startCollector();
+    const { readJob, end, program, warnings } = await startClient(
+      collector?.env ?? { OTEL_EXPORTER_OTLP_ENDPOINT: await refusingBaseUrl() },
+    );
+    await readJob();
+    if (collector) await expect.poll(() => collector.requests()).toBeGreaterThan(0);
+    if (collector && warningCount > 0) await expect.poll(warnings).toHaveLength(warningCount);
+    for (let count = 0; count < 5; count++) expect(await readJob()).toContain(job.id);
+    expect(await end()).toEqual({ code: 0, signal: null });
+    expect(warnings().length).toBeLessThanOrEqual(warningCount);
+    expect(program.stderr()).not.toContain(MARKER);
+  },
+);
 
 test("SIGTERM sends the remaining spans and metrics", async () => {
   const receiver = await receiverForTest();
-  const { ask: callGetJob, end } = await startClient({ ...receiver.env, OTEL_BSP_SCHEDULE_DELAY: "600000" });
-  await callGetJob();
+  const { readJob, end } = await startClient({ ...receiver.env, OTEL_BSP_SCHEDULE_DELAY: "600000" });
+  await readJob();
   expect(receiver.requests()).toBe(0);
   await end();
   expect(receiver.spans().map(({ name }) => name)).toContain("tools/call get_job");
   expect(receiver.points().map(({ name }) => name)).toContain("mcp.server.operation.duration");
 });
-
-/** Part of each value that must not be exported. */
-const MARKER = "QqMarkQq";
-const marked = (what: string): string => `${MARKER}-${what}-${MARKER}`;
 
 test.each(CLIENT_MODES)("%s: no exported byte contains the marker", async (mode) => {
   const receiver = await receiverForTest();
@@ -175,6 +165,7 @@ test.each(CLIENT_MODES)("%s: no exported byte contains the marker", async (mode)
     fieldErrors: [{ pointer: `/${MARKER}`, code: MARKER, message: MARKER }],
   };
   const id = marked("job");
+  const isJson = mode.endsWith("modern");
   stub.respondToToken(() => answer(200, { access_token: marked("token") }));
   stub.respond(({ method, target }) => {
     if (target.includes("/content"))
@@ -200,7 +191,8 @@ test.each(CLIENT_MODES)("%s: no exported byte contains the marker", async (mode)
     ...(mode.startsWith("HTTP") && { MIC_HTTP_TOKEN: token }),
     ...receiver.env,
     OTEL_EXPORTER_OTLP_HEADERS: `authorization=Bearer%20${marked("collector")}`,
-    OTEL_EXPORTER_OTLP_PROTOCOL: mode.endsWith("modern") ? "http/json" : "http/protobuf",
+    // Without the variable, the data is protobuf.
+    OTEL_EXPORTER_OTLP_PROTOCOL: isJson ? "http/json" : "",
   });
   const headers = { "user-agent": MARKER, "x-mark": MARKER, baggage: `a=${MARKER}` };
   const extra = { headers, meta: { baggage: `a=${MARKER}`, [`com.example/${MARKER}`]: MARKER } };
@@ -222,7 +214,10 @@ test.each(CLIENT_MODES)("%s: no exported byte contains the marker", async (mode)
   await request(`${MARKER}/${MARKER}`, {}, extra);
   await end();
 
-  expect(receiver.headers()[0]?.authorization).toBe(`Bearer ${marked("collector")}`);
+  expect(receiver.headers()[0]).toMatchObject({
+    authorization: `Bearer ${marked("collector")}`,
+    "content-type": isJson ? "application/json" : "application/x-protobuf",
+  });
   const sent = receiver.bytes();
   for (const { name } of tools) expect(sent.includes(`tools/call ${name}`), name).toBe(true);
   for (const name of ["tool call failed", "mcp.server.operation.duration"]) expect(sent.includes(name)).toBe(true);
