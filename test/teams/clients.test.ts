@@ -34,7 +34,7 @@ describe.each(MODES)("%s revision", (mode) => {
   test.for(REGISTRATIONS)(
     "a client that the provider knows %s signs in, lists and calls tools",
     async ([, registration], { deployment: { url, provider, calls } }) => {
-      const user = createTestUser(provider, { registration });
+      const user = createTestUser(provider, registration);
       const { client } = await connectSignedIn(url, mode, user);
       expect((await client.listTools()).tools.map(({ name }) => name)).toEqual(["look", "act", "wait"]);
       expect(await client.callTool(lookCall)).toMatchObject(textContent("look for alice"));
@@ -46,7 +46,7 @@ describe.each(MODES)("%s revision", (mode) => {
   test("a call that needs another scope sends the user to sign in for it and those before, and then runs once", async () => {
     // Some providers require openid in each request.
     const { url, provider, calls } = await deploymentForTest({ signInScopes: ["openid", "mic:read"] });
-    const user = createTestUser(provider, { registration: "its id" });
+    const user = createTestUser(provider);
     const { client, transport } = await connectSignedIn(url, mode, user);
     await expect(client.callTool(actCall)).rejects.toThrow(UnauthorizedError);
     expect(calls).toEqual([]);
@@ -78,7 +78,7 @@ describe.each(MODES)("%s revision", (mode) => {
 test("with all scopes at sign-in, the older SDK lists tools and acts without a second sign-in", async () => {
   const signInScopes = ["openid", "offline_access", "mic:read", "mic:act"];
   const { url, provider } = await deploymentForTest({ signInScopes });
-  const user = createTestUser(provider, { registration: "its id" });
+  const user = createTestUser(provider);
   const client = await signInWithOlderSdk(url, user);
   expect((await client.listTools()).tools).toHaveLength(3);
   for (const name of ["look", "act"])

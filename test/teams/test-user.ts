@@ -14,13 +14,8 @@ import { StreamableHTTPClientTransport as OlderTransport } from "@modelcontextpr
 import { expect, onTestFinished } from "vitest";
 import { AGENT, type IdentityProvider } from "../support/identity-provider.ts";
 
-export interface TestUserOptions {
-  readonly name?: string;
-  /**
-   * How the provider knows the client: its owner has registered it, it registers itself, or its id is the URL of its metadata.
-   */
-  readonly registration: "its id" | "registering" | { readonly url: string };
-}
+/** How the provider knows the client: its owner has registered it, it registers itself, or its id is the URL of its metadata. */
+export type Registration = "its id" | "registering" | { readonly url: string };
 
 export interface TestUser extends OAuthClientProvider {
   /** The query parameters of the browser's redirect, once for each sign-in. */
@@ -31,7 +26,7 @@ export interface TestUser extends OAuthClientProvider {
 
 export function createTestUser(
   provider: Pick<IdentityProvider, "issuer" | "browse">,
-  { name = "alice", registration }: TestUserOptions,
+  registration: Registration = "its id",
 ): TestUser {
   let client: StoredOAuthClientInformation | undefined =
     registration === "its id" ? { client_id: AGENT.id, issuer: provider.issuer } : undefined;
@@ -68,7 +63,7 @@ export function createTestUser(
     codeVerifier: () => verifier,
     redirectToAuthorization(url) {
       requestedScopes.push(url.searchParams.get("scope") ?? "");
-      callbackUrl = provider.browse(url, name);
+      callbackUrl = provider.browse(url);
     },
     async callback() {
       if (!callbackUrl) throw new Error("no user was redirected to sign in");

@@ -41,7 +41,7 @@ async function deploymentForTest({ name, start }: ProviderCase, scopes?: string)
   const deployment = await startDeployment({ instances: 1, teams: 1, port, env });
   onTestFinished(() => deployment.stop());
   const [team] = deployment.teams;
-  const createUser = () => createTestUser(provider, { registration: "its id" });
+  const createUser = () => createTestUser(provider);
   const actCall = {
     name: "register_input",
     arguments: { inputKind: "M4_FILE", referenceId: team?.client.assetIds[0] ?? "" },
