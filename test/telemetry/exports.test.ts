@@ -16,7 +16,7 @@ import { folderForTest } from "../support/temporary-folder.ts";
 import { BLUE, connectCaller, createCaller, environmentForTest, instanceForTest, RED } from "../teams/deployment.ts";
 import { describeWithPostgres } from "../teams/services.ts";
 import { CLIENT_MODES, connectClient } from "./client.ts";
-import { loadTelemetryForTest, type Receiver, receiverForTest } from "./receiver.ts";
+import { loadTelemetryForTest, type Receiver, receiverForTest, type Span } from "./receiver.ts";
 
 test("calls of a thousand unknown tools are one series", async () => {
   const receiver = await receiverForTest();
@@ -142,42 +142,23 @@ test.each<[string, () => Promise<Receiver | undefined>, number]>([
   },
 );
 
-test("SIGTERM sends the remaining spans and metrics", async () => {
-  const receiver = await receiverForTest();
-  const { readJob, end } = await startClient({ ...receiver.env, OTEL_BSP_SCHEDULE_DELAY: "600000" });
-  await readJob();
-  expect(receiver.requests()).toBe(0);
-  await end();
-  expect(receiver.spans().map(({ name }) => name)).toContain("tools/call get_job");
-  expect(receiver.points().map(({ name }) => name)).toContain("mcp.server.operation.duration");
-});
-
 test.each(CLIENT_MODES)("%s: no exported byte contains the marker", async (mode) => {
   const receiver = await receiverForTest();
   const stub = await stubForTest();
-  const problem = {
-    type: `https://example.invalid/${MARKER}`,
-    title: MARKER,
-    status: 422,
-    code: MARKER,
-    requestId: MARKER,
-    retryable: false,
-    fieldErrors: [{ pointer: `/${MARKER}`, code: MARKER, message: MARKER }],
-  };
+  const fieldErrors = [{ pointer: `/${MARKER}`, code: MARKER, message: MARKER }];
+  const facts = { title: MARKER, status: 422, code: MARKER, requestId: MARKER, retryable: false, fieldErrors };
+  const problem = { type: `https://example.invalid/${MARKER}`, ...facts };
   const id = marked("job");
   const isJson = mode.endsWith("modern");
   stub.respondToToken(() => answer(200, { access_token: marked("token") }));
   stub.respond(({ method, target }) => {
     if (target.includes("/content"))
       return answer(200, MARKER, { "content-disposition": `attachment; filename="${MARKER}.txt"` });
+    const meta = { requestId: MARKER };
     if (target.endsWith(`/jobs/${id}`))
-      return answer(
-        200,
-        { data: { ...job, id, [MARKER]: MARKER }, meta: { requestId: MARKER } },
-        { "x-request-id": MARKER },
-      );
+      return answer(200, { data: { ...job, id, [MARKER]: MARKER }, meta }, { "x-request-id": MARKER });
     return method === "POST" && target.endsWith("/retries")
-      ? answer(202, { data: { ...job, id: MARKER, retryOfBatchId: id }, meta: { requestId: MARKER } })
+      ? answer(202, { data: { ...job, id: MARKER, retryOfBatchId: id }, meta })
       : answer(422, problem, { "content-type": "application/problem+json" });
   });
   const token = marked("http-token");
@@ -196,19 +177,19 @@ test.each(CLIENT_MODES)("%s: no exported byte contains the marker", async (mode)
   });
   const headers = { "user-agent": MARKER, "x-mark": MARKER, baggage: `a=${MARKER}` };
   const extra = { headers, meta: { baggage: `a=${MARKER}`, [`com.example/${MARKER}`]: MARKER } };
-  for (const { name } of tools)
-    await call(
-      name,
-      { workspaceId: MARKER, jobId: MARKER, reason: MARKER, name: MARKER, state: MARKER, [MARKER]: MARKER },
-      extra,
-    );
-  for (let count = 0; count < 3; count++) await call("get_job", { jobId: id, view: "full" }, extra);
-  await call("retry_job", { jobId: id, retryMode: "RESTART", reason: MARKER }, extra);
-  await call("retry_job", { jobId: id, retryMode: "RESTART", reason: MARKER, idempotencyKey: marked("key") }, extra);
-  await call("register_input", { inputKind: "M4_FILE", referenceId: MARKER }, extra);
-  await call("download_asset", { assetId: MARKER, fileName: `${MARKER}.csv` }, extra);
-  await call("find_district", { name: MARKER }, extra);
-  await call(MARKER, { [MARKER]: MARKER }, extra);
+  const all = { workspaceId: MARKER, jobId: MARKER, reason: MARKER, name: MARKER, state: MARKER, [MARKER]: MARKER };
+  const read = ["get_job", { jobId: id, view: "full" }] as const;
+  const retry = { jobId: id, retryMode: "RESTART", reason: MARKER };
+  for (const [name, args] of [
+    ...tools.map((tool) => [tool.name, all] as const),
+    ...[read, read, read, ["retry_job", retry] as const],
+    ["retry_job", { ...retry, idempotencyKey: marked("key") }] as const,
+    ["register_input", { inputKind: "M4_FILE", referenceId: MARKER }] as const,
+    ["download_asset", { assetId: MARKER, fileName: `${MARKER}.csv` }] as const,
+    ["find_district", { name: MARKER }] as const,
+    [MARKER, { [MARKER]: MARKER }] as const,
+  ])
+    await call(name, args, extra);
   await request("resources/read", { uri: `mic://workspaces/${MARKER}/jobs/${MARKER}` }, extra);
   await request("prompts/get", { name: MARKER, arguments: { [MARKER]: MARKER } }, extra);
   await request(`${MARKER}/${MARKER}`, {}, extra);
@@ -221,9 +202,7 @@ test.each(CLIENT_MODES)("%s: no exported byte contains the marker", async (mode)
   const sent = receiver.bytes();
   for (const { name } of tools) expect(sent.includes(`tools/call ${name}`), name).toBe(true);
   for (const name of ["tool call failed", "mcp.server.operation.duration"]) expect(sent.includes(name)).toBe(true);
-  const keys = stub.requests.flatMap(({ headers: { "idempotency-key": key } }) =>
-    key === undefined ? [] : [String(key)],
-  );
+  const keys = stub.requests.flatMap(({ headers: { "idempotency-key": key } }) => (key ? [String(key)] : []));
   expect(keys.length).toBeGreaterThan(1);
   for (const secret of [MARKER, ...keys]) expect(sent.includes(secret), secret).toBe(false);
   expect(program.stderr()).not.toContain(marked("collector"));
@@ -248,28 +227,24 @@ describeWithPostgres("telemetry of teams", (postgres) => {
     }
     await instance.telemetry?.close();
 
-    const jobs = receiver.spans().filter(({ name }) => /list_jobs|\/v1\/mic\/jobs|token/.test(name));
-    const owners = jobs.map(({ name, attributes }) => [name, attributes["mic.team"], attributes["mic.caller"]]);
-    const names = ["POST /sandbox/oauth/token", "GET /v1/mic/jobs", "tools/call list_jobs"];
-    expect(owners).toEqual([
-      ...names.map((name) => [name, "red", ann.id]),
-      ...names.map((name) => [name, "blue", bob.id]),
-    ]);
-    const lines = receiver.logs().filter(({ body }) => body === "tool call");
-    expect(lines.map(({ attributes }) => [attributes["mic.team"], attributes["mic.caller"]])).toEqual([
+    const ownersOf = (items: readonly { readonly attributes: Span["attributes"] }[]) =>
+      items.map(({ attributes }) => [attributes["mic.team"], attributes["mic.caller"]]);
+    const [ofAnn, ofBob] = [
       ["red", ann.id],
       ["blue", bob.id],
-    ]);
+    ] as const;
+    const spans = receiver.spans().filter(({ name }) => /list_jobs|\/v1\/mic\/jobs|token/.test(name));
+    const names = ["POST /sandbox/oauth/token", "GET /v1/mic/jobs", "tools/call list_jobs"];
+    expect(spans.map(({ name }) => name)).toEqual([...names, ...names]);
+    expect(ownersOf(spans)).toEqual([ofAnn, ofAnn, ofAnn, ofBob, ofBob, ofBob]);
+    expect(ownersOf(receiver.logs().filter(({ body }) => body === "tool call"))).toEqual([ofAnn, ofBob]);
     const points = receiver.points();
     expect(new Set(points.map(({ attributes }) => attributes["mic.team"]))).toEqual(
       new Set([undefined, "red", "blue"]),
     );
     expect(points.flatMap(({ attributes }) => Object.keys(attributes))).not.toContain("mic.caller");
     for (const name of ["mic.api.cooldown", "mic.database.waiting", "mic.watched.resources"])
-      expect(
-        points.filter((point) => point.name === name),
-        name,
-      ).toMatchObject([{ value: 0 }]);
+      expect(points.filter((point) => point.name === name)).toMatchObject([{ name, value: 0 }]);
     // The exported data must not contain the callers' subjects or their issuer.
     for (const name of ["ann", "bob", "login.example.org"]) expect(receiver.bytes().includes(name), name).toBe(false);
   });
