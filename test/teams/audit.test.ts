@@ -62,38 +62,34 @@ describeWithPostgres("the audit of callers", (postgres) => {
     return { ...(await openAudit(place.url)), instance, service, emulator, connect, calls };
   }
 
-  test("the audit has each action that a caller without a team attempted, and none of their reads", async () => {
-    const { rows, expectNoContent, connect, calls, instance } = await setUp();
-    const nonMember = createCaller("nobody");
-    const client = await connect(nonMember);
-    expect((await client.callTool("list_jobs")).error).toMatchObject({ kind: "forbidden" });
-    const refusedTools = Object.keys(calls).sort();
-    for (const tool of refusedTools)
-      expect((await client.callTool(tool, calls[tool])).error, tool).toMatchObject({ kind: "forbidden" });
+  test("the audit has each action refused to a caller without a team or in another team's workspace, no read, and no action that the API refused", async () => {
+    const { rows, expectNoContent, emulator, connect, calls, instance, service } = await setUp();
+    const [nonMember, ann] = [createCaller("nobody"), createCaller("ann", ["reds"])];
+    const expectForbidden = async (caller: Caller, tools: readonly string[], more: object = {}) => {
+      const client = await connect(caller);
+      for (const tool of tools)
+        expect((await client.callTool(tool, { ...calls[tool], ...more })).error, tool).toMatchObject({
+          kind: "forbidden",
+        });
+    };
+    const tools = Object.keys(calls).sort();
+    await expectForbidden(nonMember, ["list_jobs", ...tools]);
     await instance.audit.flush();
-    expect(await rows()).toEqual(refusedTools.map((tool) => ({ ...REFUSAL, caller: nonMember.id, team: "", tool })));
+    const refused = tools.map((tool) => ({ ...REFUSAL, caller: nonMember.id, team: "", tool }));
+    expect(await rows()).toEqual(refused);
     await expectNoContent(new RegExp(`${MARKER}|a-key-of|micjob_`));
-  });
 
-  test("the audit has each action attempted in another team's workspace, and no refusal for an action that the API refused", async () => {
-    const { rows, emulator, connect, calls, instance, service } = await setUp();
-    const workspaceId = emulator.clients[1]?.workspaceId;
-    const ann = createCaller("ann", ["reds"]);
-    const client = await connect(ann);
-    const tools = ["register_input", "run_job", "submit_job"];
-    for (const tool of tools) {
-      const { error } = await client.callTool(tool, { ...calls[tool], workspaceId });
-      expect(error, tool).toMatchObject({ kind: "forbidden" });
-    }
-    expect((await client.callTool("list_jobs", { workspaceId })).isError).toBe(true);
+    const submissions = ["register_input", "run_job", "submit_job"];
+    await expectForbidden(ann, ["list_jobs", ...submissions], { workspaceId: emulator.clients[1]?.workspaceId });
     await service.injectFault({ kind: "status", status: 403 }, { operationId: "createMicPublicInput", times: 1 });
-    expect((await client.callTool("register_input", calls["register_input"])).error).toMatchObject({ status: 403 });
+    const byApi = await (await connect(ann)).callTool("register_input", calls["register_input"]);
+    expect(byApi.error).toMatchObject({ status: 403 });
     await instance.audit.flush();
-    const written = await rows();
-    expect(written.filter(({ event }) => event === "refusal")).toEqual(
-      tools.map((tool) => ({ ...REFUSAL, caller: ann.id, team: "red", tool })),
+    const ofAnn = (await rows()).filter(({ caller }) => caller === ann.id);
+    expect(ofAnn.filter(({ event }) => event === "refusal")).toEqual(
+      submissions.map((tool) => ({ ...REFUSAL, caller: ann.id, team: "red", tool })),
     );
-    expect(written.filter(({ event }) => event === "action")).toMatchObject([{ outcome: "rejected" }]);
+    expect(ofAnn.filter(({ event }) => event === "action")).toMatchObject([{ outcome: "rejected" }]);
   });
 
   test("an audit row has the trace id of telemetry if telemetry is on", async () => {

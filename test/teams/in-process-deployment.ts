@@ -7,8 +7,7 @@ import type { Caller } from "../../src/teams/caller.ts";
 import { type CallerService, type PublicServerOptions, startPublicServer } from "../../src/teams/frontend/frontend.ts";
 import { type AccessTokenOptions, createAccessTokens } from "../../src/teams/oauth/access-tokens.ts";
 import { createHealthCheck, type HealthCheck } from "../../src/teams/readiness.ts";
-import type { HttpServer } from "../../src/transports/http/listener.ts";
-import { createModernClient, type McpTestClient, type Sent } from "../mcp/http/raw-client.ts";
+import { createModernClient } from "../mcp/http/raw-client.ts";
 import { freePort } from "../support/free-port.ts";
 import {
   type IdentityProvider,
@@ -25,25 +24,7 @@ export const TEAM = "red";
 export const createDatabaseCheck = (run: () => Promise<object | undefined>, monotonicMs: () => number): HealthCheck =>
   createHealthCheck({ run, monotonicMs, name: "database", log: { info: noop, warn: noop } });
 
-export interface Deployment extends HttpServer {
-  readonly provider: IdentityProvider;
-  /** The audience that tokens must have. */
-  readonly resource: string;
-  /** The headers of a request with a new token: alice's, unless `options` name another subject. */
-  bearer(options?: TokenOptions, audience?: string): Promise<{ readonly authorization: string }>;
-  /** A client of revision 2026-07-28 with such a token. */
-  connectAs(options?: TokenOptions, audience?: string): Promise<McpTestClient>;
-  /** Calls `look` with this token. */
-  look(token: string): Sent;
-  /** Tool calls that have begun, with their callers. */
-  readonly calls: readonly { readonly tool: string; readonly caller: Caller; readonly team: string | undefined }[];
-  /** Warnings and errors. */
-  readonly log: readonly { readonly message: string }[];
-  /** Lets all calls of `wait` return. */
-  release(): void;
-  /** Advances the monotonic clock, which only the test changes. */
-  advance(ms: number): void;
-}
+export type Deployment = Awaited<ReturnType<typeof startDeployment>>;
 
 export interface DeploymentOptions extends Partial<Omit<PublicServerOptions, "tokens">> {
   readonly provider?: IdentityProvider | IdentityProviderOptions;
@@ -56,8 +37,10 @@ export interface DeploymentOptions extends Partial<Omit<PublicServerOptions, "to
  */
 async function startDeployment({ provider: given, tokens, ...options }: DeploymentOptions) {
   const provider = given && "issuer" in given ? given : await startIdentityProvider(given);
-  const calls: Deployment["calls"][number][] = [];
-  const log: Deployment["log"][number][] = [];
+  /** Tool calls that have begun, with their callers. */
+  const calls: { readonly tool: string; readonly caller: Caller; readonly team: string | undefined }[] = [];
+  /** Warnings and errors. */
+  const log: { readonly message: string }[] = [];
   const { released, release } = createLatch();
   const transport = createTransport({ proxies: false });
   let elapsedMs = 0;
@@ -131,15 +114,20 @@ async function startDeployment({ provider: given, tokens, ...options }: Deployme
     port,
     publicOrigin,
   });
-  const bearer: Deployment["bearer"] = async (token = {}, audience = resource) => ({
+  /** The headers of a request with a new token: alice's, unless `options` name another subject. */
+  const bearer = async (token: TokenOptions = {}, audience = resource) => ({
     authorization: `Bearer ${await provider.issueToken(audience, token)}`,
   });
   return {
+    // `resource`: the audience that tokens must have. `release` lets all calls of `wait` return.
     ...{ ...server, provider, resource, bearer, calls, log, release },
+    /** A client of revision 2026-07-28 with a new token. */
     connectAs: async (...token: Parameters<typeof bearer>) =>
       createModernClient(server.url, {}, await bearer(...token)),
+    /** Calls `look` with this token. */
     look: (token: string) =>
       createModernClient(server.url, {}, { authorization: `Bearer ${token}` }).call(1, "look", {}),
+    /** Advances the monotonic clock, which only the test changes. */
     advance(ms: number): void {
       elapsedMs += ms;
     },

@@ -1,6 +1,6 @@
 // Tests the secrets of teams: in the database, logs and results, with keys that are replaced, and the tokens that clients store.
+import { subscribe, unsubscribe } from "node:diagnostics_channel";
 import { readFileSync, writeFileSync } from "node:fs";
-import { createServer, request } from "node:http";
 import { join } from "node:path";
 import * as fc from "fast-check";
 import { expect, onTestFinished, test, vi } from "vitest";
@@ -14,7 +14,6 @@ import { Service } from "../emulator/service.ts";
 import { FILE } from "../emulator/work.ts";
 import { jobArguments } from "../mcp/tasks/fixtures.ts";
 import { createManualClock, emulatorForTest } from "../support/emulator.ts";
-import { listeningUrl } from "../support/free-port.ts";
 import { queryPostgres } from "../support/postgres.ts";
 import { folderForTest } from "../support/temporary-folder.ts";
 import {
@@ -28,22 +27,17 @@ import {
 } from "./deployment.ts";
 import { describeWithPostgres } from "./services.ts";
 
-/** Starts a proxy in front of the API that records the credentials and tokens of requests. */
-async function startRecordingProxy(origin: string) {
+/** Records the credentials and tokens of requests to the API until the running test ends. */
+function recordCredentials(): readonly string[] {
   const recorded: string[] = [];
-  const server = createServer((incoming, outgoing) => {
-    const { authorization = "" } = incoming.headers;
-    recorded.push(authorization.split(" ")[1] ?? "");
-    const headers = { ...incoming.headers, host: new URL(origin).host };
-    const upstreamRequest = request(`${origin}${incoming.url}`, { method: incoming.method ?? "GET", headers });
-    upstreamRequest.on("response", (answer) => {
-      outgoing.writeHead(answer.statusCode ?? 500, answer.headers);
-      answer.pipe(outgoing);
-    });
-    incoming.pipe(upstreamRequest);
-  });
-  onTestFinished(() => void server.close());
-  return { seen: recorded, url: await listeningUrl(server) };
+  const record = (message: unknown): void => {
+    const { headers } = Object(message).request;
+    const at = headers.indexOf("authorization");
+    if (at >= 0) recorded.push(String(headers[at + 1]).split(" ")[1] ?? "");
+  };
+  subscribe("undici:request:create", record);
+  onTestFinished(() => void unsubscribe("undici:request:create", record));
+  return recorded;
 }
 
 describeWithPostgres("secrets of teams", (postgres) => {
@@ -51,11 +45,9 @@ describeWithPostgres("secrets of teams", (postgres) => {
 
   async function setUp(more: { readonly secret?: string } = {}) {
     const clock = createManualClock();
-    const started = await emulatorForTest({ clock });
-    const { seen: recorded, url: baseUrl } = await startRecordingProxy(started.baseUrl);
-    const emulator = { ...started, baseUrl };
+    const emulator = await emulatorForTest({ clock });
     const place = await environmentForTest(postgres(), emulator, [{ ...RED, ...more }]);
-    return { clock, emulator, place, seen: recorded, service: new Service(emulator, clock) };
+    return { emulator, place, service: new Service(emulator, clock) };
   }
 
   const connectClient = (instance: ComposedTeams) => connectCaller(instance, ann);
@@ -73,7 +65,8 @@ describeWithPostgres("secrets of teams", (postgres) => {
   }
 
   test("neither the database nor the debug log nor a result contains a secret, a token or a key", async () => {
-    const { emulator, place, seen: recorded, service } = await setUp();
+    const { emulator, place, service } = await setUp();
+    const recorded = recordCredentials();
     const lines: string[] = [];
     const stderr = vi.spyOn(process.stderr, "write").mockImplementation((line) => lines.push(String(line)) > 0);
     const config = readConfig({ MIC_BASE_URL: emulator.baseUrl, MIC_KEYCHAIN: "off", MIC_LOG_LEVEL: "debug" });
