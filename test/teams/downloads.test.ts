@@ -104,14 +104,6 @@ test("an asset whose response is interrupted is requested a second time", async 
   expect(structured).toMatchObject({ bytes: 10, sha256: sha256("0123456789") });
 });
 
-test("download_asset returns not_found and no link for an asset that the API does not have", async ({
-  stub,
-  agent,
-}) => {
-  stub.expect(answer(404));
-  expect((await agent.callTool("download_asset", { assetId: "none" })).error).toMatchObject({ kind: "not_found" });
-});
-
 test("the description of download_asset in a deployment names a link and no local path", async ({ agent }) => {
   const tool = (await agent.listTools()).find(({ name }) => name === "download_asset");
   expect(tool?.description).not.toContain("folder");

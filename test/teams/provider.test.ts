@@ -163,14 +163,14 @@ test("provider metadata of another issuer is refused with an error that has both
   expect([status, body]).toEqual([503, expect.stringContaining("MIC_AUTH_ISSUER must be identical to it")]);
 });
 
-const opaque = (groups: readonly string[] = []) =>
+const opaque = () =>
   setUp({
-    provider: { format: "opaque", groupsOf: () => groups },
+    provider: { format: "opaque", groupsOf: () => ["red"] },
     tokens: { tokens: "introspection", client: DEPLOYMENT },
   });
 
 test("introspection is requested once in 30 s for a valid token", async () => {
-  const { statusOf, advance, provider, resource, calls, countRequestsTo } = await opaque(["red"]);
+  const { statusOf, advance, provider, resource, calls, countRequestsTo } = await opaque();
   const token = await provider.fetchRobotToken(resource);
   for (let round = 0; round < 3; round++) expect(await statusOf(token)).toBe(200);
   expect(countRequestsTo(INTROSPECTION_PATH)).toBe(1);

@@ -14,9 +14,8 @@ describeWithDeployment("serve --teams", OPTIONS, (deployment) => {
     async (revision) => {
       const { url, teams, issueToken } = deployment();
       for (const team of teams) {
-        const client = await connectHttp(revision, url, {
-          token: await issueToken(`ann-${team.name}-${revision}`, [team]),
-        });
+        const token = await issueToken(`ann-${team.name}-${revision}`, [team]);
+        const client = await connectHttp(revision, url, { token });
         const { structured, isError, text } = await client.callTool("get_capabilities", { view: "full" });
         expect(isError, text).toBe(false);
         expect(JSON.stringify(structured)).toContain(team.client.workspaceId);
@@ -56,19 +55,22 @@ describeWithDeployment("serve --teams", OPTIONS, (deployment) => {
     expect([await statusOf(await bearer("ann", [])), await statusOf(await bearer("bob", [team]))]).toEqual([404, 404]);
   });
 
-  test("an instance after SIGTERM reports that it is not ready, still serves, and exits at a second signal", async () => {
+  test("an instance after SIGTERM is not ready but healthy, closes each connection after its response, and exits at a second signal", async () => {
     const { url, teams, issueToken, fleet } = deployment();
     const [first, second] = fleet.instances;
     if (!first || !second) throw new Error("there are two instances");
     const headers = { host: new URL(url).host, authorization: `Bearer ${await issueToken("fay", teams.slice(0, 1))}` };
-    const countTools = async () => {
-      const listing = createModernClient(`${first.url}/mcp`, {}, headers).request(1, "tools/list");
-      return Object(await resultOf(listing, 1)).tools.length;
+    const listTools = async () =>
+      (await createModernClient(`${first.url}/mcp`, {}, headers).request(1, "tools/list").answer).status;
+    // Other than fetch, that client ends each connection itself.
+    const health = async () => {
+      const response = await fetch(`${first.url}/healthz`);
+      return [response.status, response.headers.get("connection")];
     };
-    expect(await countTools()).toBeGreaterThan(20);
+    expect([await listTools(), await health()]).toEqual([200, [200, "keep-alive"]]);
     first.signal("SIGTERM");
     await expect.poll(() => first.isReady()).toBe(false);
-    expect(await countTools()).toBeGreaterThan(20);
+    expect([await listTools(), await health()]).toEqual([200, [200, "close"]]);
     expect(await second.isReady()).toBe(true);
     await first.terminate();
   });

@@ -80,21 +80,16 @@ export type Mode = keyof typeof modes;
 export const createClient = (mode: Mode): Client => new Client(identity, { versionNegotiation: { mode: modes[mode] } });
 
 /** Connects as hosts do: the first attempt fails with UnauthorizedError, and the second one follows the sign-in. */
-export async function connectSignedIn(
-  url: string,
-  mode: Mode,
-  user: TestUser,
-): Promise<{ client: Client; transport: Transport }> {
-  const createConnection = async () => {
+export async function connectSignedIn(url: string, mode: Mode, user: TestUser) {
+  const createConnection = () => {
     const client = createClient(mode);
-    const transport = new Transport(new URL(url), { authProvider: user });
     onTestFinished(() => client.close());
-    return { client, transport };
+    return { client, transport: new Transport(new URL(url), { authProvider: user }) };
   };
-  const first = await createConnection();
+  const first = createConnection();
   await expect(first.client.connect(first.transport)).rejects.toThrow(UnauthorizedError);
   await first.transport.finishAuth(await user.callback());
-  const second = await createConnection();
+  const second = createConnection();
   await second.client.connect(second.transport);
   return second;
 }
