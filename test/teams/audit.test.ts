@@ -67,16 +67,15 @@ describeWithPostgres("the audit of callers", (postgres) => {
     const [nonMember, ann] = [createCaller("nobody"), createCaller("ann", ["reds"])];
     const expectForbidden = async (caller: Caller, tools: readonly string[], more: object = {}) => {
       const client = await connect(caller);
-      for (const tool of tools)
-        expect((await client.callTool(tool, { ...calls[tool], ...more })).error, tool).toMatchObject({
-          kind: "forbidden",
-        });
+      for (const tool of tools) {
+        const { error } = await client.callTool(tool, { ...calls[tool], ...more });
+        expect(error, tool).toMatchObject({ kind: "forbidden" });
+      }
     };
     const tools = Object.keys(calls).sort();
     await expectForbidden(nonMember, ["list_jobs", ...tools]);
     await instance.audit.flush();
-    const refused = tools.map((tool) => ({ ...REFUSAL, caller: nonMember.id, team: "", tool }));
-    expect(await rows()).toEqual(refused);
+    expect(await rows()).toEqual(tools.map((tool) => ({ ...REFUSAL, caller: nonMember.id, team: "", tool })));
     await expectNoContent(new RegExp(`${MARKER}|a-key-of|micjob_`));
 
     const submissions = ["register_input", "run_job", "submit_job"];
@@ -125,10 +124,8 @@ describeWithDeployment("the audit of a deployment", OPTIONS, (deployment) => {
     const ann = { ...EMPTY_COLUMNS, caller: callerId(provider.issuer, "ann"), team: team.name, client: AGENT.id };
     /** Polls, because a row is written concurrently with its response. */
     const expectRows = (...expectedRows: object[]) => expect.poll(audit.rows).toEqual(expectedRows);
-    const inputAt = (file: number) => ({
-      ...{ inputKind: "M4_FILE", alias: MARKER },
-      referenceId: team.client.fileIds[file],
-    });
+    const { fileIds } = team.client;
+    const inputAt = (file: number) => ({ inputKind: "M4_FILE", alias: MARKER, referenceId: fileIds[file] });
     return { ...audit, expectRows, bearer, ann, team, url, runCommand, env, fleet, inputAt };
   }
 

@@ -18,11 +18,8 @@ describeWithPostgres("mic-mcp teams", (postgres) => {
     const [red, blue] = clients;
     if (!red || !blue) throw new Error("the emulator has two clients");
     const env = { MIC_DATABASE_URL: url, MIC_SECRET_KEYS: keys, MIC_AUTH_ISSUER: ISSUER, MIC_BASE_URL: baseUrl };
-    const command = async (line: string, input?: string, more: Readonly<Record<string, string>> = {}) => {
-      const result = await run(line.trim().split(" "), {
-        env: { ...env, ...more },
-        ...(input !== undefined && { input }),
-      });
+    const command = async (line: string, input = "", more: Readonly<Record<string, string>> = {}) => {
+      const result = await run(line.trim().split(" "), { env: { ...env, ...more }, input });
       for (const secret of [red.clientSecret, blue.clientSecret, keys.split(" ")[1] ?? "?"])
         expect(`${result.stdout}${result.stderr}`).not.toContain(secret);
       return result;
@@ -68,10 +65,8 @@ describeWithPostgres("mic-mcp teams", (postgres) => {
       expect(refused).toMatchObject({ code: 1, stdout: "", stderr: expect.stringContaining("Nothing was stored.") });
       expect((await command("teams list")).stdout).toContain("No teams exist");
       expect((await add("red", given, "--claim reds --secret-stdin --skip-verify")).code).toBe(0);
-      expect(await command("teams check red")).toMatchObject({
-        code: 1,
-        stdout: expect.stringMatching(/^WRONG red: /),
-      });
+      const stdout = expect.stringMatching(/^WRONG red: /);
+      expect(await command("teams check red")).toMatchObject({ code: 1, stdout });
       if (secret === undefined) return;
       expect((await command("teams rotate-secret red --secret-stdin", red.clientSecret)).code).toBe(0);
       expect((await command("teams check red")).code).toBe(0);

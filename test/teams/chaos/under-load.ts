@@ -1,5 +1,6 @@
 // Runs a deployment under load while faults are injected, and compares the results with the emulator's own execution count.
 import { setTimeout as sleep } from "node:timers/promises";
+import { onTestFinished } from "vitest";
 import { type Deployment, type DeploymentOptions, startDeployment } from "../../support/deployment.ts";
 import { countExecutions, LOAD_OPERATION_ID, type LoadCounts, startLoad } from "../../support/load.ts";
 import { createSeededRandom, type SeededRandom } from "../../support/random.ts";
@@ -61,38 +62,35 @@ export async function runUnderLoad(plan: FaultPlan, sizes: Sizes, seed: number):
   const { options, injectFault, finish, allowsNoFailures = false } = plan;
   const { instances, teams, callers, faults } = sizes;
   const deployment = await startDeployment({ instances, teams, ...options });
-  try {
-    const { baseUrl } = deployment.emulator;
-    await injectDelays(baseUrl);
-    const load = startLoad({ callers: await deployment.createCallers(callers), seed });
-    const chance = createSeededRandom(seed);
-    for (let number = 1; number <= faults; number++) {
-      await waitForMoreResults(load.counts, 5 + chance.nextInteger(10));
-      await injectFault(deployment, { chance, load: load.counts, number });
-    }
-    await finish?.(deployment);
-    const { succeeded, timedOut, mismatched, protocolErrors, toolFailures, reasons, ...other } = await load.finish();
-    const executions = await countExecutions(baseUrl, LOAD_OPERATION_ID);
-    const failed = protocolErrors + toolFailures;
-    const zero = {
-      // An action without a reported outcome may have been executed once, or not at all.
-      duplicates: Math.max(0, executions - succeeded - timedOut),
-      unreported: timedOut,
-      crossed: mismatched,
-      lost: Math.max(0, succeeded - executions),
-      ...(allowsNoFailures && { failed }),
-    };
-    const { calls, reads, replayed } = other;
-    const repeated = { calls, reads, replayed, broken: protocolErrors, refused: toolFailures };
-    return {
-      counts: { faults, succeeded, executions, ...zero, ...repeated },
-      failures: [
-        ...Object.entries(zero).flatMap(([name, count]) => (count === 0 ? [] : [`${name}: ${count}, must be 0`])),
-        ...(succeeded === 0 ? ["no call succeeded: nothing was tested"] : []),
-        ...(timedOut > 0 || (allowsNoFailures && failed > 0) ? [...reasons].slice(0, MAX_REASONS) : []),
-      ],
-    };
-  } finally {
-    await deployment.stop();
+  onTestFinished(() => deployment.stop());
+  const { baseUrl } = deployment.emulator;
+  await injectDelays(baseUrl);
+  const load = startLoad({ callers: await deployment.createCallers(callers), seed });
+  const chance = createSeededRandom(seed);
+  for (let number = 1; number <= faults; number++) {
+    await waitForMoreResults(load.counts, 5 + chance.nextInteger(10));
+    await injectFault(deployment, { chance, load: load.counts, number });
   }
+  await finish?.(deployment);
+  const { succeeded, timedOut, mismatched, protocolErrors, toolFailures, reasons, ...other } = await load.finish();
+  const executions = await countExecutions(baseUrl, LOAD_OPERATION_ID);
+  const failed = protocolErrors + toolFailures;
+  const zero = {
+    // An action without a reported outcome may have been executed once, or not at all.
+    duplicates: Math.max(0, executions - succeeded - timedOut),
+    unreported: timedOut,
+    crossed: mismatched,
+    lost: Math.max(0, succeeded - executions),
+    ...(allowsNoFailures && { failed }),
+  };
+  const { calls, reads, replayed } = other;
+  const repeated = { calls, reads, replayed, broken: protocolErrors, refused: toolFailures };
+  return {
+    counts: { faults, succeeded, executions, ...zero, ...repeated },
+    failures: [
+      ...Object.entries(zero).flatMap(([name, count]) => (count === 0 ? [] : [`${name}: ${count}, must be 0`])),
+      ...(succeeded === 0 ? ["no call succeeded: nothing was tested"] : []),
+      ...(timedOut > 0 || (allowsNoFailures && failed > 0) ? [...reasons].slice(0, MAX_REASONS) : []),
+    ],
+  };
 }
