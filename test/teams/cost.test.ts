@@ -57,7 +57,8 @@ describeUnless(postgresMissing, "the cost of an action", () => {
         ...(prefix !== undefined && { idempotencyKey: `${prefix}-${at}-0123456789` }),
       }));
     const expectCheap = (cost: Awaited<ReturnType<typeof measure>>, count: number, maxWal = 4_096) => {
-      expect(cost.statements / count).toBeLessThanOrEqual(4);
+      // On a busy machine, an instance reads its teams again during a measurement.
+      expect(cost.statements).toBeLessThanOrEqual(4 * count + 2);
       expect(cost.commits / count).toBeLessThanOrEqual(2);
       expect(cost.wal / count).toBeLessThanOrEqual(maxWal);
     };
