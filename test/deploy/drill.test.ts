@@ -154,23 +154,17 @@ async function setUp() {
   return { folder, administrator, emulator, provider, restored, ports, origin, substitute, type };
 }
 
-async function waitUntilReady(port: number): Promise<void> {
-  await expect
-    .poll(
-      () =>
-        fetch(`http://127.0.0.1:${port}/readyz`).then(
-          ({ status }) => status,
-          () => 0,
-        ),
-      { timeout: 60_000 },
-    )
-    .toBe(200);
-}
-
+/** The status of a response; 503 without a response. */
+const readStatus = (url: string): Promise<number> =>
+  fetch(url).then(
+    ({ status }) => status,
+    () => 503,
+  );
+const waitUntilReady = (port: number) =>
+  expect.poll(() => readStatus(`http://127.0.0.1:${port}/readyz`), { timeout: 60_000 }).toBe(200);
 /** HAProxy answers 503 until its health check has found an instance. */
-async function waitUntilBalanced(origin: string): Promise<void> {
-  await expect.poll(() => fetch(`${origin}/mcp`).then(({ status }) => status), { timeout: 60_000 }).not.toBe(503);
-}
+const waitUntilBalanced = (origin: string) =>
+  expect.poll(() => readStatus(`${origin}/mcp`), { timeout: 60_000 }).not.toBe(503);
 
 testUnless(
   thoroughMissing ?? deploymentMissing,

@@ -39,6 +39,8 @@ testUnless(missingProgram("systemd-analyze"), "the systemd unit passes systemd-a
 test("the systemd unit starts an instance with its keys, and gives its calls enough time to end", async () => {
   expect(value("Type")).toBe("exec");
   expect(value("DynamicUser")).toBe("yes");
+  // A core file would contain secrets.
+  expect(value("LimitCORE")).toBe("0");
   expect(Number(value("TimeoutStopSec"))).toBeGreaterThan(NEEDED_SECONDS);
   const [credential = ""] = value("LoadCredential").split(":");
   expect(value("Environment")).toBe(`MIC_SECRET_KEYS_FILE=%d/${credential}`);
@@ -48,17 +50,13 @@ test("the systemd unit starts an instance with its keys, and gives its calls eno
   await expectFlags(args);
 });
 
-test("the systemd unit does not allow core files, which would contain secrets", () => {
-  expect(value("LimitCORE")).toBe("0");
-});
-
 const labels = { "app.kubernetes.io/name": "mic-mcp" };
 const documents = parseAllDocuments(read("kubernetes/mic-mcp.yaml")).map((each) => each.toJS());
 const [deployment, budget, kubernetesService, ingress] = documents;
 const pod = deployment.spec.template.spec;
 const [container] = pod.containers;
 
-test("the Kubernetes manifests have one hardened container in each of two or more replicas, replaced one at a time", () => {
+test("the Kubernetes manifests start hardened instances with their keys, two or more, replaced one at a time", async () => {
   expect(documents.map(({ kind }) => kind)).toEqual(["Deployment", "PodDisruptionBudget", "Service", "Ingress"]);
   expect(deployment.spec).toMatchObject({
     selector: { matchLabels: labels },
@@ -80,18 +78,13 @@ test("the Kubernetes manifests have one hardened container in each of two or mor
       capabilities: { drop: ["ALL"] },
     },
   });
-});
-
-test("the Kubernetes manifests start an instance with its keys", async () => {
   await expectFlags(container.args);
   expect(container.args.at(container.args.indexOf("--port") + 1)).toBe(String(PORT));
   const [mount] = container.volumeMounts;
   expect(pod.volumes).toMatchObject([{ name: mount.name }]);
   expect(container.volumeMounts).toEqual([{ ...mount, readOnly: true }]);
-  expect(container.env).toContainEqual({
-    name: "MIC_SECRET_KEYS_FILE",
-    value: expect.stringMatching(new RegExp(`^${mount.mountPath}/`)),
-  });
+  const file = expect.stringMatching(new RegExp(`^${mount.mountPath}/`));
+  expect(container.env).toContainEqual({ name: "MIC_SECRET_KEYS_FILE", value: file });
 });
 
 test("the Kubernetes probes detect that an instance is not ready before it stops serving", () => {
@@ -108,35 +101,28 @@ test("the Kubernetes ingress repeats no POST, does not buffer streams, and does 
   expect(annotation("proxy-next-upstream")).toBe("error");
   expect(annotation("proxy-buffering")).toBe("off");
   expect(Number(annotation("proxy-read-timeout"))).toBeGreaterThanOrEqual(75);
-  expect(ingress.spec.rules[0].http.paths.map(({ path }: { path: string }) => path)).toEqual([
-    "/mcp",
-    "/downloads",
-    "/.well-known",
-  ]);
+  const paths = ingress.spec.rules[0].http.paths.map(({ path }: { path: string }) => path);
+  expect(paths).toEqual(["/mcp", "/downloads", "/.well-known"]);
 });
 
 const { services, secrets } = parse(read("compose/compose.yaml"), { merge: true });
 const { one, two, balancer } = services;
 
-test("the compose file starts two instances at the balancer's addresses, and they trust only the balancer", async () => {
+test("the compose file starts two instances at the balancer's addresses, with their keys and enough time for calls to end", async () => {
   const haproxy = read("haproxy/haproxy.cfg");
-  for (const { networks, command, environment } of [one, two]) {
+  for (const instance of [one, two]) {
+    const { networks, command, environment, stop_grace_period: grace } = instance;
     expect(haproxy).toContain(` ${networks.inside.ipv4_address}:${PORT}\n`);
     expect(environment["MIC_TRUST_PROXY"]).toBe(balancer.networks.inside.ipv4_address);
     await expectFlags(command);
-  }
-  // A core file would contain secrets.
-  for (const instance of [one, two]) expect(instance).toMatchObject({ read_only: true, ulimits: { core: 0 } });
-  for (const server of [services.primary, services.replica]) expect(server.volumes).toBeInstanceOf(Array);
-  expect(read("nginx/mic-mcp.conf")).toContain(`server ${one.networks.inside.ipv4_address}:${PORT} `);
-});
-
-test("the compose file gives calls enough time to end, and instances their keys by a file", () => {
-  for (const { stop_grace_period: grace, environment } of [one, two]) {
     expect(Number(/^(\d+)s$/.exec(grace)?.[1])).toBeGreaterThan(NEEDED_SECONDS);
     const [, name = ""] = /^\/run\/secrets\/(.+)$/.exec(environment["MIC_SECRET_KEYS_FILE"] ?? "") ?? [];
     expect(secrets).toHaveProperty(name);
+    // A core file would contain secrets.
+    expect(instance).toMatchObject({ read_only: true, ulimits: { core: 0 } });
   }
+  for (const server of [services.primary, services.replica]) expect(server.volumes).toBeInstanceOf(Array);
+  expect(read("nginx/mic-mcp.conf")).toContain(`server ${one.networks.inside.ipv4_address}:${PORT} `);
 });
 
 const lines = read("teams.env.example").split("\n");
@@ -169,18 +155,10 @@ test("each alert has a section in the runbook", () => {
 
 test("alerts and the dashboard use only metrics that exist", () => {
   const sources = ["otel.ts", "port.ts"].map((file) => readFileSync(join("src", "telemetry", file), "utf8")).join("");
-  const defined = [...sources.matchAll(/"((?:mic|mcp|http|db)\.[a-z._]+)"/g)].map(([, name = ""]) =>
-    name.replaceAll(".", "_"),
-  );
-  const expressions = [
-    ...rules.map(({ expr }) => expr),
-    ...panels.flatMap(({ targets }) => targets.map(({ expr }) => expr)),
-  ];
-  const used = expressions.flatMap((expr) =>
-    [...expr.matchAll(/\b((?:mic|mcp|http|db)_[a-z_]+)\b/g)].map(([, name = ""]) =>
-      name.replace(/_(?:total|bucket|count)$/, ""),
-    ),
-  );
+  const namesIn = (text: string, pattern: RegExp) => [...text.matchAll(pattern)].map(([, name = ""]) => name);
+  const defined = namesIn(sources, /"((?:mic|mcp|http|db)\.[a-z._]+)"/g).map((name) => name.replaceAll(".", "_"));
+  const expressions = [...rules, ...panels.flatMap(({ targets }) => targets)].map(({ expr }) => expr).join("\n");
+  const used = namesIn(expressions, /\b((?:mic|mcp|http|db)_[a-z_]+?)(?:_(?:total|bucket|count))?\b/g);
   expect(used.length).toBeGreaterThan(20);
   expect(used.filter((name) => !defined.includes(name))).toEqual([]);
 });

@@ -45,11 +45,10 @@ function setUp() {
 
 const queryPort = (port: number, sql: string) => queryPostgres(`postgres://mic@127.0.0.1:${port}/postgres`, sql);
 
-const isAnswering = (port: number) =>
-  queryPort(port, "SELECT 1").then(
-    () => true,
-    () => false,
-  );
+/** Waits until the server answers a query with these rows. */
+const waitForRows = (port: number, sql: string, rows: readonly object[]) =>
+  expect.poll(() => queryPort(port, sql).catch(() => undefined)).toEqual(rows);
+const waitUntilReady = (port: number) => waitForRows(port, "SELECT 1 AS one", [{ one: 1 }]);
 
 testUnless(postgresMissing, "a commit on the composed primary waits for the replica", async () => {
   const { folder, start, run } = setUp();
@@ -59,30 +58,21 @@ testUnless(postgresMissing, "a commit on the composed primary waits for the repl
   const server = ["postgres", "-D", data, "-p", String(port), "-k", "", "-h", "127.0.0.1"];
   // Like the image: the first start only runs the scripts.
   const first = start(server, {});
-  await expect.poll(() => isAnswering(port)).toBe(true);
-  run(["sh", "primary.sh"], {
-    PGDATA: data,
-    POSTGRES_USER: "mic",
-    POSTGRES_DB: "postgres",
-    PGHOST: "127.0.0.1",
-    PGPORT: String(port),
-  });
+  await waitUntilReady(port);
+  const connection = { PGHOST: "127.0.0.1", PGPORT: String(port), POSTGRES_USER: "mic", POSTGRES_DB: "postgres" };
+  run(["sh", "primary.sh"], { PGDATA: data, ...connection });
   first.kill("SIGINT");
   await waitForExit(first);
   start(server, {});
-  await expect.poll(() => isAnswering(port)).toBe(true);
+  await waitUntilReady(port);
   start(["sh", "replica.sh", "-p", String(replicaPort), "-k", "", "-h", "127.0.0.1"], {
     PGDATA: join(folder, "replica"),
     PGPASSFILE: join(folder, "pgpass"),
     PRIMARY: "127.0.0.1",
     PRIMARY_PORT: String(port),
   });
-  await expect
-    .poll(() => queryPort(port, "SELECT application_name, sync_state FROM pg_stat_replication"))
-    .toEqual([{ application_name: "replica", sync_state: "sync" }]);
+  const state = { application_name: "replica", sync_state: "sync" };
+  await waitForRows(port, "SELECT application_name, sync_state FROM pg_stat_replication", [state]);
   await queryPort(port, "CREATE TABLE replicated (what TEXT)");
-  await expect.poll(() => isAnswering(replicaPort)).toBe(true);
-  await expect
-    .poll(() => queryPort(replicaPort, "SELECT count(*)::int AS n FROM replicated").catch(() => ""))
-    .toEqual([{ n: 0 }]);
+  await waitForRows(replicaPort, "SELECT count(*)::int AS n FROM replicated", [{ n: 0 }]);
 });

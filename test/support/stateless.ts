@@ -1,4 +1,5 @@
 // Serves the server as a deployment does, without sessions and without sign-in, in the test's own process.
+import { createServer, request } from "node:http";
 import { onTestFinished } from "vitest";
 import { createStatelessClients } from "../../src/teams/frontend/stateless.ts";
 import { createEndpoint } from "../../src/transports/http/endpoint.ts";
@@ -6,7 +7,24 @@ import { type HttpServer, LISTENER_LIMITS, startServer } from "../../src/transpo
 import type { HttpService } from "../../src/transports/http/port.ts";
 import { createHttpService } from "../../src/transports/http/serve.ts";
 import { composeForTest } from "./compose.ts";
-import { startForwarder } from "./forwarder.ts";
+import { serveForTest } from "./http-server.ts";
+
+/** Starts a balancer that sends requests to these servers in turn. When a connection of a request ends, so does its other one. */
+const startForwarder = (urls: readonly string[]): Promise<string> => {
+  let requests = 0;
+  const server = createServer((incoming, outgoing) => {
+    const { method, headers, url = "" } = incoming;
+    const target = new URL(url, urls[requests++ % urls.length]);
+    const onwards = request(target, { method, headers, agent: false }, (response) => {
+      outgoing.writeHead(response.statusCode ?? 502, response.headers).flushHeaders();
+      response.on("error", () => outgoing.destroy()).pipe(outgoing);
+    });
+    onwards.on("error", () => outgoing.destroy());
+    outgoing.on("close", () => onwards.destroy());
+    incoming.pipe(onwards);
+  });
+  return serveForTest(server);
+};
 
 export function startStateless(service: HttpService): Promise<HttpServer> {
   const serve = createEndpoint(service, createStatelessClients(service));
@@ -19,11 +37,9 @@ export async function serveStatelessInProcess(env: Readonly<Record<string, strin
   const { runtime, close } = composeForTest(env);
   const service = createHttpService(runtime);
   const instances = [await startStateless(service), await startStateless(service)];
-  const forwarder = await startForwarder(instances.map(({ url }) => url));
   onTestFinished(async () => {
-    forwarder.close();
     for (const { drain } of instances) await drain(0, AbortSignal.abort());
     await close();
   });
-  return forwarder.url;
+  return `${await startForwarder(instances.map(({ url }) => url))}/mcp`;
 }

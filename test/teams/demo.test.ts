@@ -1,19 +1,128 @@
-// `npm run teams:demo` completes, and each step that it prints succeeds.
-import { execFile } from "node:child_process";
-import { expect } from "vitest";
-import { deploymentMissing } from "../support/deployment.ts";
+// A deployment on this machine from npm and Debian packages: a sign-in, a job, an instance killed during the request, and one
+// execution by the emulator's own count. `npm run teams:demo` prints the transcript.
+import { UnauthorizedError } from "@modelcontextprotocol/client";
+import { expect, onTestFinished } from "vitest";
+import { escapeText, formatJson } from "../../src/core/untrusted-text.ts";
+import { deploymentMissing, startDeployment } from "../support/deployment.ts";
+import { countExecutions } from "../support/load.ts";
+import { queryPostgres } from "../support/postgres.ts";
+import { startPostgresPair } from "../support/postgres-pair.ts";
+import { readResult } from "../support/results.ts";
 import { testUnless } from "../support/unless.ts";
+import { connectSignedIn, createTestUser } from "./test-user.ts";
+
+const SUBMISSION = "createMicJob";
+const isPrinted = process.env["npm_lifecycle_event"] === "teams:demo";
+
+let chapters = 0;
+function print(text: string): void {
+  if (isPrinted) for (const line of text.split("\n")) process.stdout.write(`   ${escapeText(line)}\n`);
+}
+function printChapter(title: string): void {
+  chapters += 1;
+  if (isPrinted) process.stdout.write(`\n${chapters}. ${title}\n`);
+}
+
+async function startDemo() {
+  const postgres = await startPostgresPair();
+  onTestFinished(() => postgres.stop());
+  const databaseUrl = await postgres.createDatabase();
+  const provider = { groupsOf: () => ["group-1"] };
+  const deployment = await startDeployment({ instances: 2, teams: 2, databaseUrl, provider });
+  onTestFinished(() => deployment.stop());
+  const [team] = deployment.teams;
+  if (!team) throw new Error("there is no team");
+  return { ...deployment, client: team.client };
+}
+type Demo = Awaited<ReturnType<typeof startDemo>>;
+
+/** Signs alice in. Her agent's calls ask her to sign in again if they need another scope. */
+async function connectAlice({ url, provider }: Demo) {
+  const user = createTestUser(provider);
+  const { client, transport } = await connectSignedIn(url, "modern", user);
+  return async (name: string, args: Readonly<Record<string, unknown>>) => {
+    print(`alice's agent calls ${name} ${formatJson(args)}`);
+    const callTool = () => client.callTool({ name, arguments: { ...args } });
+    const result = await callTool().catch(async (error: unknown) => {
+      if (!(error instanceof UnauthorizedError)) throw error;
+      const [first, last] = [user.requestedScopes.at(0), user.requestedScopes.at(-1)];
+      print(`  it takes more than ${first}: alice is asked to sign in for ${last}`);
+      await transport.finishAuth(await user.callback());
+      return await callTool();
+    });
+    const { isError, text, structured } = readResult(result);
+    expect(isError, text).toBe(false);
+    return Object(structured);
+  };
+}
+type Call = Awaited<ReturnType<typeof connectAlice>>;
+
+async function prepareJob(call: Call, { client }: Demo) {
+  const { data: recipes } = await call("list_recipes", {});
+  const recipe = recipes.find(({ name }: { name: string }) => name.startsWith("Normalize"));
+  const input = await call("register_input", { inputKind: "M4_FILE", referenceId: client.fileIds[0] });
+  print(input.summary);
+  return {
+    recipeVersionId: recipe.versionId,
+    inputBindings: [{ port: recipe.ports, inputId: input.data.id }],
+    parameterValues: { level: "DISTRICT", vintage: "2026-09-30" },
+  };
+}
+
+/** The API executes the request, but the response never arrives, because the instance that waits for it is killed. */
+async function killInstanceDuringRequest({ emulator, databaseUrl, fleet }: Demo, call: Call, job: object) {
+  const body = JSON.stringify({ operationId: SUBMISSION, fault: { kind: "hang", afterCommit: true } });
+  const headers = { "content-type": "application/json" };
+  await fetch(`${emulator.baseUrl}/__emulator/faults`, { method: "POST", headers, body });
+  const countJobs = () => countExecutions(emulator.baseUrl, SUBMISSION);
+  const before = await countJobs();
+  const lost = expect(call("submit_job", { ...job })).rejects.toThrow();
+  await expect.poll(countJobs).toBe(before + 1);
+  print("The API has made the job. Its answer does not come.");
+  const ownerQuery = "SELECT owner FROM actions WHERE state = 'in_progress'";
+  const [action] = await queryPostgres(databaseUrl.split(",")[0] ?? "", ownerQuery);
+  const [, pid] = JSON.parse(String(action?.["owner"]));
+  const owner = fleet.instances.find((instance) => instance.pid() === pid);
+  if (!owner) throw new Error(`no instance is the process ${pid}`);
+  print(`The journal has the action, written before it was sent, in the name of ${owner.name}.`);
+  await owner.kill();
+  await lost;
+  print(`${owner.name} is dead (kill -9), and the agent has no answer`);
+  print("the agent repeats the call; the balancer gives it to the other instance");
+  const { data, action: replay } = await call("submit_job", { ...job });
+  expect(replay).toMatchObject({ replayed: true });
+  print(`it gets the job ${data.id}, under the key of its first call`);
+  expect(await countJobs()).toBe(before + 1);
+  print("the service's own count: 1 job");
+  await owner.start();
+  return data.id;
+}
 
 testUnless(
   deploymentMissing,
-  "the teams demo completes with a sign-in, two teams, a job, a killed instance and one execution",
+  "a job whose instance is killed during the request is made once, and its agent gets it after a sign-in and a repetition",
   async () => {
-    const args = ["--import", "tsx", "test/teams/demo.ts"];
-    const output = await new Promise<string>((resolve) => {
-      execFile(process.execPath, args, (_error, stdout, stderr) => resolve(stdout + stderr));
-    });
-    expect(output).toContain("the service's own count: 1 job");
-    expect(output).toContain("Every step went as described");
+    const demo = await startDemo();
+    print(`API        ${demo.emulator.baseUrl}, with a client for each of ${demo.teams.length} teams`);
+    print(`database   ${demo.databaseUrl.split(",").length} PostgreSQL servers, the second confirms each commit`);
+    print(`sign-in    ${demo.provider.issuer} (oidc-provider)`);
+    print(`instances  ${demo.fleet.instances.map((instance) => instance.url).join(", ")}`);
+    print(`haproxy    ${demo.url}`);
+    printChapter("The teams, with their secrets encrypted in PostgreSQL");
+    for (const action of ["list", "check"])
+      print((await demo.runCommand(["teams", action])).trimEnd().replaceAll("\t", "  "));
+    printChapter("Alice signs in: her agent finds the provider, a browser opens, she may read");
+    const call = await connectAlice(demo);
+    printChapter("A job, which needs the right to act");
+    const job = await prepareJob(call, demo);
+    printChapter("The answer is lost and the instance is killed: there is one job all the same");
+    const jobId = await killInstanceDuringRequest(demo, call, job);
+    printChapter("The balancer is killed, too");
+    await demo.balancer.kill();
+    await demo.balancer.start();
+    const { data, summary } = await call("get_job", { jobId, waitSeconds: 45 });
+    print(summary);
+    expect(data.state).toBe("SUCCEEDED");
   },
   240_000,
 );

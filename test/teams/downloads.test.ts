@@ -3,47 +3,29 @@ import { createHash } from "node:crypto";
 import { once } from "node:events";
 import type { ServerResponse } from "node:http";
 import { connect } from "node:net";
-import { beforeEach, describe, expect, onTestFinished, test } from "vitest";
+import { describe, expect } from "vitest";
 import * as z from "zod/v4";
 import { stubEnv } from "../api-client/client.ts";
 import { serviceForTest } from "../emulator/service.ts";
 import { FILE, submitJob } from "../emulator/work.ts";
 import { emulatorForTest } from "../support/emulator.ts";
-import { connectHttp, emulatorEnv, type TestClient } from "../support/mcp.ts";
-import { answer, answerTruncated, flood, type Stub, stubForTest } from "../support/stub.ts";
-import {
-  CLIENT,
-  createAssetTicket,
-  createKeys,
-  type FileServer,
-  type FileServerOptions,
-  startFileServer,
-} from "./file-server.ts";
+import { test as base } from "../support/fixtures.ts";
+import { emulatorEnv } from "../support/mcp.ts";
+import { answer, answerTruncated, flood } from "../support/stub.ts";
+import { ANN, CLIENT, createAssetTicket, type FileServer, fileServerForTest } from "./file-server.ts";
 
 const TEAM = "alpha";
-const ANN = "ann";
-const INLINE = 1_000;
 
 const sha256 = (bytes: Uint8Array | string): string => createHash("sha256").update(bytes).digest("hex");
 
 const LinkResult = z.looseObject({ url: z.url(), expiresAt: z.iso.datetime(), fileName: z.string() });
 const Blocks = z.object({ content: z.array(z.looseObject({ type: z.string() })) });
-const contentBlocks = (raw: string) => Blocks.parse(JSON.parse(raw)).content;
+/** The block after the text. */
+const secondBlock = (raw: string) => Blocks.parse(JSON.parse(raw)).content[1];
 
-const fileServerForTest = (options: Omit<FileServerOptions, "keys">): Promise<FileServer> =>
-  startFileServer({ keys: createKeys(), inlineBytes: INLINE, ...options });
-
-async function connectClient(
-  fileServer: FileServer,
-  team: string | undefined = TEAM,
-  caller = ANN,
-): Promise<TestClient> {
-  const client = await connectHttp("v2-modern", await fileServer.mcpUrl(caller, team));
-  onTestFinished(() => client.close());
-  return client;
-}
-
-const download = (url: string, headers: Readonly<Record<string, string>> = {}) => fetch(url, { headers });
+const test = base
+  .extend("fileServer", ({ stub }) => fileServerForTest({ teams: { [TEAM]: stubEnv(stub) } }))
+  .extend("agent", ({ fileServer }) => fileServer.connect(TEAM));
 
 /** The body; undefined if it is interrupted. */
 const readBody = (response: Response): Promise<Buffer | undefined> =>
@@ -52,115 +34,86 @@ const readBody = (response: Response): Promise<Buffer | undefined> =>
     () => undefined,
   );
 
-describe("assets", () => {
-  let stub: Stub;
-  let fileServer: FileServer;
-  let client: TestClient;
-  beforeEach(async () => {
-    stub = await stubForTest();
-    fileServer = await fileServerForTest({ teams: { [TEAM]: stubEnv(stub) } });
-    client = await connectClient(fileServer);
-  });
+test("a small text asset is returned completely in the result", async ({ stub, agent }) => {
+  const text = "एक,1\r\nदो,2\r\n";
+  const headers = { "content-type": "text/csv", "content-disposition": 'attachment; filename="n.csv"' };
+  stub.expect(answer(200, text, headers));
+  const { structured, text: summaryText, raw } = await agent.callTool("download_asset", { assetId: "a" });
+  const { url } = LinkResult.parse(structured);
+  const facts = { fileName: "n.csv", contentType: "text/csv", bytes: Buffer.byteLength(text), sha256: sha256(text) };
+  expect(structured).toEqual({ summary: "n.csv is in this answer.", ...facts, url, expiresAt: expect.any(String) });
+  expect(summaryText).toContain(facts.sha256);
+  expect(secondBlock(raw)).toEqual({ type: "resource", resource: { uri: url, mimeType: "text/csv", text } });
+  // A client that shows only structuredContent gets the text by the link.
+  stub.expect(answer(200, text));
+  expect(await readBody(await fetch(url))).toEqual(Buffer.from(text));
+});
 
-  test("a small text asset is returned completely in the result", async () => {
-    const text = "एक,1\r\nदो,2\r\n";
-    stub.expect(
-      answer(200, text, { "content-type": "text/csv", "content-disposition": 'attachment; filename="n.csv"' }),
-    );
-    const { structured, text: summaryText, raw } = await client.callTool("download_asset", { assetId: "a" });
-    const { url } = LinkResult.parse(structured);
-    const facts = { fileName: "n.csv", contentType: "text/csv", bytes: Buffer.byteLength(text), sha256: sha256(text) };
-    expect(structured).toEqual({ summary: "n.csv is in this answer.", ...facts, url, expiresAt: expect.any(String) });
-    expect(summaryText).toContain(facts.sha256);
-    expect(contentBlocks(raw)[1]).toEqual({ type: "resource", resource: { uri: url, mimeType: "text/csv", text } });
-    // A client that shows only structuredContent gets the text by the link.
-    stub.expect(answer(200, text));
-    expect(await readBody(await download(url))).toEqual(Buffer.from(text));
-  });
+test("a small image asset is returned in the result", async ({ stub, agent }) => {
+  const bytes = Buffer.from([0x89, 0x50, 0x4e, 0x47, 0, 255]);
+  stub.expect(answer(200, bytes, { "content-type": "image/png" }));
+  const { structured, raw } = await agent.callTool("download_asset", { assetId: "p", fileName: "p.png" });
+  expect(structured).toMatchObject({ bytes: 6, sha256: sha256(bytes), contentType: "image/png" });
+  const resource = { uri: structured?.["url"], mimeType: "image/png", blob: bytes.toString("base64") };
+  expect(secondBlock(raw)).toEqual({ type: "resource", resource });
+});
 
-  test("a small image asset is returned in the result", async () => {
-    const bytes = Buffer.from([0x89, 0x50, 0x4e, 0x47, 0, 255]);
-    stub.expect(answer(200, bytes, { "content-type": "image/png" }));
-    const { structured, raw } = await client.callTool("download_asset", { assetId: "p", fileName: "p.png" });
-    expect(structured).toMatchObject({ bytes: 6, sha256: sha256(bytes), contentType: "image/png" });
-    const resource = { uri: structured?.["url"], mimeType: "image/png", blob: bytes.toString("base64") };
-    expect(contentBlocks(raw)[1]).toEqual({ type: "resource", resource });
-  });
-
-  test.each([
-    ["one byte more than the limit", Buffer.alloc(INLINE + 1, "x"), "text/plain"],
-    ["small and neither text nor image", Buffer.from([0, 1, 2, 255]), "application/zip"],
-    ["declared as text, but not text", Buffer.from([0xff, 0xfe, 0]), "text/plain"],
-  ])("an asset that is %s gets a link, and is downloaded byte for byte", async (_, bytes, contentType) => {
-    const file = () => answer(200, bytes, { "content-type": contentType, "content-length": String(bytes.length) });
+test.for<[string, Buffer, string]>([
+  ["one byte more than the limit", Buffer.alloc(1_001, "x"), "text/plain"],
+  ["small and neither text nor image", Buffer.from([0, 1, 2, 255]), "application/zip"],
+  ["declared as text, but not text", Buffer.from([0xff, 0xfe, 0]), "text/plain"],
+])(
+  "an asset that is %s gets a link, and is downloaded byte for byte",
+  async ([, bytes, contentType], { stub, agent, fileServer }) => {
+    const [fileName, size] = ["जिले.bin", bytes.length];
+    const file = () => answer(200, bytes, { "content-type": contentType, "content-length": String(size) });
     stub.expect(file(), file());
-    const { structured, text, raw } = await client.callTool("download_asset", { assetId: "b", fileName: "जिले.bin" });
+    const { structured, text, raw } = await agent.callTool("download_asset", { assetId: "b", fileName });
     const { url, expiresAt } = LinkResult.parse(structured);
-    expect(structured).toEqual({
-      summary: `"जिले.bin" can be downloaded by its link until ${expiresAt}.`,
-      fileName: "जिले.bin",
-      contentType,
-      bytes: bytes.length,
-      url,
-      expiresAt,
-    });
+    const summary = `"${fileName}" can be downloaded by its link until ${expiresAt}.`;
+    expect(structured).toEqual({ summary, fileName, contentType, bytes: size, url, expiresAt });
     expect(text).toContain(url);
-    const link = { type: "resource_link", uri: url, name: "जिले.bin", mimeType: contentType, size: bytes.length };
-    expect(contentBlocks(raw)[1]).toEqual(link);
-    const response = await download(url);
+    expect(secondBlock(raw)).toEqual({ type: "resource_link", uri: url, name: fileName, mimeType: contentType, size });
+    const response = await fetch(url);
     expect(await readBody(response)).toEqual(bytes);
     expect(Object.fromEntries(response.headers)).toMatchObject({
       "content-type": contentType,
-      "content-length": String(bytes.length),
-      "content-disposition": `attachment; filename=____.bin; filename*=UTF-8''${encodeURIComponent("जिले.bin")}`,
+      "content-length": String(size),
+      "content-disposition": `attachment; filename=____.bin; filename*=UTF-8''${encodeURIComponent(fileName)}`,
       "x-content-type-options": "nosniff",
       "content-security-policy": "default-src 'none'; sandbox",
       "cache-control": "no-store",
     });
     const row = { caller: ANN, team: TEAM, client: CLIENT, event: "download", resourceId: "b" };
     expect(fileServer.recorded).toEqual([{ ...row, outcome: "complete" }]);
-  });
+  },
+);
 
-  test("a preview of an asset returns its first lines and reads no more of it", async () => {
-    stub.expect(flood(200, Buffer.from("line\n".repeat(200)), 1_000_000_000, { "content-type": "text/plain" }));
-    const { structured } = await client.callTool("download_asset", { assetId: "long", preview: true });
-    expect(structured).toMatchObject({ preview: "line\n".repeat(20) });
-    // The API sent no length.
-    expect(structured).not.toHaveProperty("bytes");
-    expect(await stub.requests[0]?.closed).toBe(false);
-  });
+test("a preview of an asset returns its first lines and reads no more of it", async ({ stub, agent }) => {
+  stub.expect(flood(200, Buffer.from("line\n".repeat(200)), 1_000_000_000, { "content-type": "text/plain" }));
+  const { structured } = await agent.callTool("download_asset", { assetId: "long", preview: true });
+  expect(structured).toMatchObject({ preview: "line\n".repeat(20) });
+  // The API sent no length.
+  expect(structured).not.toHaveProperty("bytes");
+  expect(await stub.requests[0]?.closed).toBe(false);
+});
 
-  test("an asset whose response is interrupted is requested a second time", async () => {
-    stub.expect(answerTruncated(200, "0123456789", 5, { "content-type": "text/plain" }), answer(200, "0123456789"));
-    const { structured } = await client.callTool("download_asset", { assetId: "a" });
-    expect(structured).toMatchObject({ bytes: 10, sha256: sha256("0123456789") });
-  });
+test("an asset whose response is interrupted is requested a second time", async ({ stub, agent }) => {
+  stub.expect(answerTruncated(200, "0123456789", 5, { "content-type": "text/plain" }), answer(200, "0123456789"));
+  const { structured } = await agent.callTool("download_asset", { assetId: "a" });
+  expect(structured).toMatchObject({ bytes: 10, sha256: sha256("0123456789") });
+});
 
-  test("download_asset returns not_found and no link for an asset that the API does not have", async () => {
-    stub.expect(answer(404));
-    const { isError, error } = await client.callTool("download_asset", { assetId: "none" });
-    expect(isError).toBe(true);
-    expect(error).toMatchObject({ kind: "not_found" });
-  });
-
-  test("the description of download_asset in a deployment names a link and no local path", async () => {
-    const tool = (await client.listTools()).find(({ name }) => name === "download_asset");
-    expect(tool?.description).not.toContain("folder");
-    expect(Object.keys(z.looseObject({ properties: z.looseObject({}) }).parse(tool?.outputSchema).properties)).toEqual(
-      expect.arrayContaining(["url", "expiresAt", "fileName", "contentType"]),
-    );
-    expect(JSON.stringify(tool?.outputSchema)).not.toContain('"path"');
-  });
+test("the description of download_asset in a deployment names a link and no local path", async ({ agent }) => {
+  const tool = (await agent.listTools()).find(({ name }) => name === "download_asset");
+  expect(tool?.description).not.toContain("folder");
+  const { properties } = z.looseObject({ properties: z.looseObject({}) }).parse(tool?.outputSchema);
+  expect(Object.keys(properties)).toEqual(expect.arrayContaining(["url", "expiresAt", "fileName", "contentType"]));
+  expect(JSON.stringify(tool?.outputSchema)).not.toContain('"path"');
 });
 
 describe("download links", () => {
   const body = "x".repeat(5_000);
-  let stub: Stub;
-  beforeEach(async () => {
-    stub = await stubForTest();
-  });
-  const startServer = (more: Partial<FileServerOptions> = {}) =>
-    fileServerForTest({ teams: { [TEAM]: stubEnv(stub) }, ...more });
   const createTicket = ({ encryption }: FileServer, seconds = 600) =>
     createAssetTicket(encryption, { caller: ANN, team: TEAM, assetId: "a", seconds });
   const createLink = async (fileServer: FileServer): Promise<string> =>
@@ -180,88 +133,66 @@ describe("download links", () => {
   };
   const createTaskToken = ({ encryption }: FileServer) =>
     encryption.encrypt("task", ANN, { kind: "asset", team: TEAM, assetId: "a", fileName: "a" }, 600);
-  const INVALID_TICKETS: readonly (readonly [string, number, (fileServer: FileServer) => Promise<string>])[] = [
+  test.for<[string, number, (fileServer: FileServer) => Promise<string>]>([
     ["has expired", 410, (fileServer) => createTicket(fileServer, -1)],
     ["was altered", 404, async (fileServer) => alterTicket(await createTicket(fileServer))],
-    ["was encrypted with other keys", 404, async () => await createTicket(await startServer())],
+    ["was encrypted with other keys", 404, async () => await createTicket(await fileServerForTest({ teams: {} }))],
     ["was encrypted for another purpose", 404, createTaskToken],
     ["is empty", 404, async () => ""],
     ["is not a ticket", 404, async () => "x"],
-  ];
-  test.each(INVALID_TICKETS)(
+  ])(
     "a link whose ticket %s is %i, and nothing is sent to the API",
-    async (_what, status, ticket) => {
-      const fileServer = await startServer();
-      const response = await download(`${fileServer.url}/downloads/${await ticket(fileServer)}`);
+    async ([, status, createInvalid], { stub, fileServer }) => {
+      const response = await fetch(`${fileServer.url}/downloads/${await createInvalid(fileServer)}`);
       expect(response.status).toBe(status);
       if (status === 410) expect(await response.text()).toContain("Call the tool again");
       expect(stub.requests).toEqual([]);
     },
   );
 
-  test("a link of a removed team is 404", async () => {
-    const fileServer = await startServer();
+  test("a link allows GET only, is 503 while the database is unreachable, and 404 after its team is removed", async ({
+    fileServer,
+  }) => {
     const url = await createLink(fileServer);
+    const post = await fetch(url, { method: "POST" });
+    expect([post.status, post.headers.get("allow")]).toEqual([405, "GET"]);
     fileServer.remove(TEAM);
-    expect((await download(url)).status).toBe(404);
+    expect((await fetch(url)).status).toBe(404);
     expect(fileServer.recorded).toMatchObject([{ event: "download", outcome: "HTTP 404" }]);
-  });
-
-  test("a link answers 503 while the database is unreachable", async () => {
-    const fileServer = await startServer();
     fileServer.disconnectDatabase();
-    const response = await download(await createLink(fileServer));
+    const response = await fetch(url);
     expect([response.status, response.headers.get("retry-after")]).toEqual([503, "5"]);
     expect(await response.text()).not.toContain("database");
   });
 
-  test("a link allows GET only", async () => {
-    const response = await fetch(await createLink(await startServer()), { method: "POST" });
-    expect([response.status, response.headers.get("allow")]).toEqual([405, "GET"]);
-  });
-
-  test("a link with MIC_DOWNLOAD_LINKS=bearer needs a token of its caller", async () => {
-    const fileServer = await startServer({ links: "bearer" });
-    const url = await createLink(fileServer);
-    expect((await download(url)).status).toBe(401);
-    expect((await download(url, { authorization: "Bearer token of bob" })).status).toBe(404);
-    expect(stub.requests).toEqual([]);
-    stub.expect(answer(200, body));
-    const response = await download(url, { authorization: `Bearer token of ${ANN}` });
-    expect(await response.text()).toBe(body);
-    // The groups of the token decide, not those of the call that created the link.
-    expect(fileServer.requestedGroups).toEqual([["of the token"]]);
-    // The API receives neither the caller's token nor any part of the link.
-    expect(JSON.stringify(stub.requests[0]?.headers)).not.toContain("token of");
-  });
-
-  test.each([
+  test.for([
     [404, 404],
     [403, 502],
-    [503, 502],
-  ])("a link maps status %i of the API to %i", async (status, mapped) => {
+  ] as const)("a link maps status %i of the API to %i", async ([status, mapped], { stub, fileServer }) => {
     stub.respond(() => answer(status));
-    const response = await download(await createLink(await startServer()));
-    expect([response.status, response.headers.get("content-type")]).toEqual([
-      mapped,
-      expect.stringContaining("text/plain"),
-    ]);
+    const response = await fetch(await createLink(fileServer));
+    expect(response.status).toBe(mapped);
+    expect(response.headers.get("content-type")).toContain("text/plain");
   });
 
-  test.each([
+  test.for([
     ["with a length", answerTruncated(200, body, 1_000)],
     ["without a length", brokenStream],
-  ])("a download whose body %s is interrupted at the API is interrupted for the client, too", async (_what, step) => {
-    const fileServer = await startServer();
-    stub.expect(step);
-    const response = await download(await createLink(fileServer));
-    expect(response.status).toBe(200);
-    expect(await readBody(response)).toBeUndefined();
-    await expect.poll(() => fileServer.recorded).toMatchObject([{ outcome: "interrupted" }]);
-  });
+  ] as const)(
+    "a download whose body %s is interrupted at the API is interrupted for the client, too",
+    async ([, step], { stub, fileServer }) => {
+      stub.expect(step);
+      const response = await fetch(await createLink(fileServer));
+      expect(response.status).toBe(200);
+      expect(await readBody(response)).toBeUndefined();
+      await expect.poll(() => fileServer.recorded).toMatchObject([{ outcome: "interrupted" }]);
+    },
+  );
 
-  test("an interrupted download without a length resets the connection of an HTTP/1.0 client", async () => {
-    const fileServer = await startServer();
+  test("an interrupted download without a length resets the connection of an HTTP/1.0 client", async ({
+    stub,
+    fileServer,
+  }) => {
     stub.expect(brokenStream);
     const socket = connect(Number(new URL(fileServer.url).port), "127.0.0.1");
     socket.resume().write(`GET ${new URL(await createLink(fileServer)).pathname} HTTP/1.0\r\nHost: x\r\n\r\n`);
@@ -270,24 +201,23 @@ describe("download links", () => {
     expect(error).toMatchObject({ code: "ECONNRESET" });
   });
 
-  test("a download uses a slot until it ends, and the number of slots is limited", async () => {
-    const fileServer = await startServer({ limits: { all: 3, team: 2 } });
+  test("a download uses a slot until it ends, and the number of slots is limited", async ({ stub }) => {
+    const fileServer = await fileServerForTest({ teams: { [TEAM]: stubEnv(stub) }, limits: { all: 3, team: 2 } });
     const url = await createLink(fileServer);
     stub.respond(() => flood(200, Buffer.alloc(65_536, "x"), 20_000_000, { "content-length": "20000000" }));
-    const running = await Promise.all([download(url), download(url)]);
-    const refused = await download(url);
+    const running = await Promise.all([fetch(url), fetch(url)]);
+    const refused = await fetch(url);
     expect([refused.status, refused.headers.get("retry-after")]).toEqual([503, "5"]);
     for (const response of running) expect((await readBody(response))?.length).toBe(20_000_000);
     await expect.poll(() => fileServer.recorded).toMatchObject([{ outcome: "complete" }, { outcome: "complete" }]);
-    expect((await readBody(await download(url)))?.length).toBe(20_000_000);
+    expect((await readBody(await fetch(url)))?.length).toBe(20_000_000);
   });
 
-  test("no part of a link is logged", async () => {
-    const fileServer = await startServer();
+  test("no part of a link is logged", async ({ stub, fileServer }) => {
     const ticket = await createTicket(fileServer);
     stub.expect(answer(200, body));
-    await readBody(await download(`${fileServer.url}/downloads/${ticket}`));
-    await download(`${fileServer.url}/downloads/${ticket}x`);
+    await readBody(await fetch(`${fileServer.url}/downloads/${ticket}`));
+    await fetch(`${fileServer.url}/downloads/${ticket}x`);
     await expect.poll(() => fileServer.logged.length).toBeGreaterThanOrEqual(2);
     for (const line of fileServer.logged)
       for (const part of ticket.split(".")) if (part) expect(line).not.toContain(part);
@@ -299,30 +229,24 @@ test("the rows of a state are returned in the result, and those of the country b
   const env = { ...emulatorEnv(emulator), MIC_GEOGRAPHY_RATE: "600" };
   // A caller without a team can use geography.
   const fileServer = await fileServerForTest({ teams: { "": env } });
-  const client = await connectClient(fileServer, "");
-  const state = await client.callTool("save_table", {
-    source: "list_districts",
-    arguments: { state: "GA" },
-    fileName: "goa.csv",
-  });
+  const client = await fileServer.connect();
+  const saveTable = (source: string, args: object, fileName: string) =>
+    client.callTool("save_table", { source, arguments: args, fileName });
+  const state = await saveTable("list_districts", { state: "GA" }, "goa.csv");
   const goa = LinkResult.parse(state.structured);
   expect(goa).not.toHaveProperty("path");
   expect(state.text).toContain("in this answer");
-  const csv = await (await download(goa.url)).text();
+  const csv = await (await fetch(goa.url)).text();
   expect(goa).toMatchObject({ fileName: "goa.csv", rows: csv.split("\r\n").length - 2, sha256: sha256(csv) });
   const resource = { uri: goa.url, mimeType: "text/csv; charset=utf-8", text: csv };
-  expect(contentBlocks(state.raw)[1]).toEqual({ type: "resource", resource });
+  expect(secondBlock(state.raw)).toEqual({ type: "resource", resource });
 
   const question = { level: "district", by: "mandalCount", waitSeconds: 45 };
-  const country = await client.callTool("save_table", {
-    source: "rank_divisions",
-    arguments: question,
-    fileName: "all.csv",
-  });
+  const country = await saveTable("rank_divisions", question, "all.csv");
   const all = LinkResult.extend({ rows: z.int(), totalRows: z.int() }).parse(country.structured);
   expect(all).not.toHaveProperty("sha256");
   expect(country.text).toContain(all.url);
-  const response = await download(all.url);
+  const response = await fetch(all.url);
   expect(response.headers.get("content-type")).toBe("text/csv; charset=utf-8");
   const lines = (await response.text()).split("\r\n");
   expect(lines[0]).toContain("districtCode");
@@ -334,15 +258,12 @@ test("a link to a list of jobs returns the jobs of the moment when it is opened"
   const service = await serviceForTest();
   const { workspaceId } = service.emulator;
   const fileServer = await fileServerForTest({ teams: { [TEAM]: emulatorEnv(service.emulator) }, inlineBytes: 0 });
-  const client = await connectClient(fileServer);
-  const listed = await client.callTool("save_table", {
-    source: "list_jobs",
-    arguments: { workspaceId },
-    fileName: "jobs.csv",
-  });
+  const client = await fileServer.connect(TEAM);
+  const question = { source: "list_jobs", arguments: { workspaceId }, fileName: "jobs.csv" };
+  const listed = await client.callTool("save_table", question);
   const { url, rows } = LinkResult.extend({ rows: z.int() }).parse(listed.structured);
   expect(listed.structured).not.toHaveProperty("sha256");
-  const downloadIds = async () => (await (await download(url)).text()).trim().split("\r\n").slice(1);
+  const downloadIds = async () => (await (await fetch(url)).text()).trim().split("\r\n").slice(1);
   expect(await downloadIds()).toHaveLength(rows);
   const job = await submitJob(service, FILE.succeeds);
   const now = await downloadIds();
@@ -353,14 +274,13 @@ test("a link to a list of jobs returns the jobs of the moment when it is opened"
 test("a table whose arguments are too long for a link is refused with advice for the next call", async () => {
   const emulator = await emulatorForTest({ requestsPerPeer: 600 });
   const fileServer = await fileServerForTest({ teams: { "": emulatorEnv(emulator) } });
-  const client = await connectClient(fileServer, "");
+  const client = await fileServer.connect();
   // Whitespace inside a name is kept; around it, it would be trimmed.
   const states = Array.from({ length: 60 }, () => `Andhra${" ".repeat(67)}Pradesh`);
-  const { isError, error } = await client.callTool("save_table", {
+  const { error } = await client.callTool("save_table", {
     source: "rank_divisions",
     arguments: { level: "state", by: "name", states },
     fileName: "states.csv",
   });
-  expect(isError).toBe(true);
   expect(error).toMatchObject({ kind: "invalid_arguments", next: expect.stringContaining("fewer states") });
 });

@@ -1,13 +1,13 @@
 // Tests the checks of each request to a public address (Host, Origin, proxies), metadata documents and response headers.
-import { expect, test } from "vitest";
-import { ACCEPT, exchangeBytes, get, initializeMessage, post, send } from "../mcp/http/raw-client.ts";
-import { deploymentForTest, TEAM } from "./in-process-deployment.ts";
+import { expect } from "vitest";
+import { exchangeBytes, get, initializeMessage, post, send } from "../mcp/http/raw-client.ts";
+import { deploymentForTest, TEAM, testWithDeployment } from "./in-process-deployment.ts";
 
 const PUBLIC = "https://mic.example.org";
 const HOST = { host: "mic.example.org" };
 const APP = "https://app.example.org";
 
-const deploy = () => deploymentForTest({ publicOrigin: PUBLIC, allowedOrigins: [APP] });
+const test = testWithDeployment({ publicOrigin: PUBLIC, allowedOrigins: [APP] });
 
 /** Sends a request with only these headers, and returns the raw response text. */
 const rawResponse = (url: string, path: string, headers: readonly string[], method = "GET") =>
@@ -15,8 +15,7 @@ const rawResponse = (url: string, path: string, headers: readonly string[], meth
 const statusOf = async (...request: Parameters<typeof rawResponse>) =>
   Number((await rawResponse(...request)).split(" ")[1]);
 
-test("the Host header must name the deployment, except for probes", async () => {
-  const { url } = await deploy();
+test("the Host header must name the deployment, except for probes", async ({ deployment: { url } }) => {
   const statusForHost = (host: string) => statusOf(url, "/mcp", [`host: ${host}`]);
   for (const host of ["mic.example.org", "MIC.example.org", "mic.example.org:443"])
     expect(await statusForHost(host), host).toBe(401);
@@ -30,8 +29,9 @@ test("the Host header must name the deployment, except for probes", async () => 
     expect(await statusOf(url, path, ["host: 10.0.0.7:8931", "origin: https://evil.example"])).toBe(200);
 });
 
-test("a request with the Origin of another page is refused, also for documents and preflight requests", async () => {
-  const { url } = await deploy();
+test("a request with the Origin of another page is refused, also for documents and preflight requests", async ({
+  deployment: { url },
+}) => {
   for (const origin of ["https://evil.example", "null", `${APP}.evil.example`, PUBLIC, ""]) {
     const headers = ["host: mic.example.org", `origin: ${origin}`];
     for (const path of ["/mcp", "/.well-known/oauth-protected-resource"])
@@ -42,8 +42,9 @@ test("a request with the Origin of another page is refused, also for documents a
   }
 });
 
-test("an allowed origin may send the headers that clients need and read those they need, never with the browser's credentials", async () => {
-  const { url } = await deploy();
+test("an allowed origin may send the headers that clients need and read those they need, never with the browser's credentials", async ({
+  deployment: { url },
+}) => {
   const page = { ...HOST, origin: APP };
   const preflightHeaders = { ...page, "access-control-request-method": "POST" };
   const preflight = await send(url, { method: "OPTIONS", headers: preflightHeaders }).answer;
@@ -65,48 +66,29 @@ test("an allowed origin may send the headers that clients need and read those th
   for (const each of [preflight, answer]) expect(each.headers["access-control-allow-credentials"]).toBeUndefined();
 });
 
-test("a request is refused if its client used plain http", async () => {
-  const isTrustedProxy = (address: string) => address === "127.0.0.1";
-  const { url } = await deploymentForTest({ publicOrigin: PUBLIC, isTrustedProxy });
-  const statusForProtocol = (proto: string) =>
-    statusOf(url, "/mcp", ["host: mic.example.org", `x-forwarded-proto: ${proto}`]);
-  expect([
-    await statusForProtocol("http"),
-    await statusForProtocol("http, https"),
-    await statusForProtocol("https"),
-  ]).toEqual([403, 401, 401]);
-});
-
 const BALANCERS = ["127.0.0.1", "10.0.0.1"];
-test.each([
+test.for<[string, string, string[], string]>([
   // Any client may have sent the entries before the last one.
   ["the last one that is not a balancer's", "198.51.100.1, 203.0.113.9, 10.0.0.1", BALANCERS, "203.0.113.9"],
   ["without its port, as IPv4 if it is mapped", "[::ffff:203.0.113.9]:4711", BALANCERS, "203.0.113.9"],
-  [
-    "the last balancer's before an entry that is not an address",
-    "203.0.113.9, unknown, 10.0.0.1",
-    BALANCERS,
-    "10.0.0.1",
-  ],
+  ["the last balancer's after an invalid entry", "203.0.113.9, unknown, 10.0.0.1", BALANCERS, "10.0.0.1"],
   ["the peer's if the peer is not a balancer", "203.0.113.9", ["10.0.0.1"], "127.0.0.1"],
-])("the logged address of a refused token is %s", async (_what, forwarded, balancers, address) => {
-  const logEntries: object[] = [];
-  const write = (facts: object) => void logEntries.push(facts);
-  const { url } = await deploymentForTest({
-    publicOrigin: PUBLIC,
-    isTrustedProxy: (each) => balancers.includes(each),
-    log: { debug: write, info: write, warn: write, error: write },
-  });
-  const headers = ["host: mic.example.org", `x-forwarded-for: ${forwarded}`, "authorization: Bearer bad"];
-  expect(await statusOf(url, "/mcp", headers)).toBe(401);
-  expect(logEntries).toContainEqual(expect.objectContaining({ address }));
-});
-
-test("a forwarded header from a peer that is not trusted is reported once", async () => {
-  const { url, log } = await deploymentForTest({ publicOrigin: PUBLIC, isTrustedProxy: (each) => each === "10.0.0.1" });
-  for (let count = 0; count < 3; count++)
-    await statusOf(url, "/mcp", ["host: mic.example.org", "x-forwarded-for: 203.0.113.9"]);
-  expect(log.filter((line) => line.includes("MIC_TRUST_PROXY"))).toHaveLength(1);
+])("the logged address of a refused token is %s", async ([, forwarded, balancers, address]) => {
+  const isTrustedProxy = (each: string) => balancers.includes(each);
+  const { url, log } = await deploymentForTest({ publicOrigin: PUBLIC, isTrustedProxy });
+  const headers = ["host: mic.example.org", `x-forwarded-for: ${forwarded}`];
+  for (let count = 0; count < 2; count++)
+    expect(await statusOf(url, "/mcp", [...headers, "authorization: Bearer bad"])).toBe(401);
+  expect(log).toContainEqual(expect.objectContaining({ address }));
+  // A peer that is not trusted is reported once.
+  expect(log.filter(({ message }) => message.includes("MIC_TRUST_PROXY"))).toHaveLength(
+    isTrustedProxy("127.0.0.1") ? 0 : 1,
+  );
+  // The entries before the last one are ignored here, too.
+  const statusForProtocol = (proto: string) => statusOf(url, "/mcp", [...headers, `x-forwarded-proto: ${proto}`]);
+  expect(await statusForProtocol("http, https")).toBe(401);
+  // A client that used plain HTTP is refused, if a balancer reports it.
+  expect(await statusForProtocol("http")).toBe(isTrustedProxy("127.0.0.1") ? 403 : 401);
 });
 
 const read = async (url: string, path: string) => {
@@ -114,41 +96,37 @@ const read = async (url: string, path: string) => {
   return { status, body };
 };
 
-test("the documents describe each resource and its identity provider, and return the provider's own metadata", async () => {
-  const { url, provider } = await deploy();
+test("the documents describe each resource and its identity provider, and return the provider's own metadata", async ({
+  deployment: { url, provider },
+}) => {
+  const { issuer } = provider;
   const ofResource = "/.well-known/oauth-protected-resource";
+  const authorization = "/.well-known/oauth-authorization-server";
   for (const [path, resource] of [
     [ofResource, "/mcp"],
     [`${ofResource}/mcp`, "/mcp"],
     [`${ofResource}/mcp/${TEAM}`, `/mcp/${TEAM}`],
   ] as const) {
     const { status, body } = await read(url, path);
+    const scopes = { scopes_supported: ["mic:read", "mic:act"], resource_name: "mic-mcp" };
     expect([status, JSON.parse(body)]).toEqual([
       200,
-      {
-        resource: PUBLIC + resource,
-        authorization_servers: [provider.issuer],
-        scopes_supported: ["mic:read", "mic:act"],
-        resource_name: "mic-mcp",
-      },
+      { resource: PUBLIC + resource, authorization_servers: [issuer], ...scopes },
     ]);
   }
-  const { issuer } = provider;
-  for (const path of ["/.well-known/oauth-authorization-server", "/.well-known/oauth-authorization-server/mcp"]) {
+  for (const path of [authorization, `${authorization}/mcp`]) {
     const { status, body } = await read(url, path);
     expect([status, JSON.parse(body)]).toMatchObject([200, { issuer, token_endpoint: `${issuer}/token` }]);
   }
 });
 
-test("no other path has a document, and no document depends on which teams exist", async () => {
-  const { url } = await deploy();
+test("no other path has a document, and no document depends on which teams exist", async ({ deployment: { url } }) => {
   const UNKNOWN_PATHS = "/ /mcp/ /mcp/Red /mcp/red/more /.well-known/openid-configuration /downloads/x".split(" ");
   for (const path of UNKNOWN_PATHS) expect((await read(url, path)).status, path).toBe(404);
   for (const path of [`/mcp/${TEAM}`, "/mcp/no-such-team"]) expect((await read(url, path)).status, path).toBe(401);
 });
 
-test("every response has the security headers for browsers", async () => {
-  const { url } = await deploy();
+test("every response has the security headers for browsers", async ({ deployment: { url } }) => {
   const responses = [
     get(new URL("/healthz", url).href),
     get(new URL("/.well-known/oauth-protected-resource", url).href, HOST),
@@ -168,7 +146,7 @@ test("every response has the security headers for browsers", async () => {
 test("a streamed response has the header that turns off the balancer's buffering", async () => {
   const { url, bearer, release } = await deploymentForTest();
   const call = { jsonrpc: "2.0", id: 1, method: "tools/call", params: { name: "wait", arguments: {} } };
-  const waiting = post(url, call, { ...(await bearer()), accept: ACCEPT });
+  const waiting = post(url, call, await bearer());
   // A response that takes longer than a second is streamed: its headers arrive before the tool returns.
   const headers = await waiting.headers;
   release();

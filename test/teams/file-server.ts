@@ -1,78 +1,46 @@
 // A deployment reduced to its files: runtimes of callers whose tools create links, and the server that serves those links.
-import { randomBytes } from "node:crypto";
 import { onTestFinished } from "vitest";
 import type { Runtime } from "../../src/mcp/runtime.ts";
 import { createDownloads, type DownloadOptions } from "../../src/teams/downloads/downloads.ts";
-import type { Holder } from "../../src/teams/downloads/links.ts";
-import { createLinkedFiles } from "../../src/teams/downloads/links.ts";
+import { createLinkedFiles, type Holder } from "../../src/teams/downloads/links.ts";
 import { createEncryption, type Encryption, readSecretKeys } from "../../src/teams/encryption.ts";
-import type { CallerClaims } from "../../src/teams/tenancy/runtimes.ts";
 import { LISTENER_LIMITS, startServer } from "../../src/transports/http/listener.ts";
-import { errorResponse, RequestRefused } from "../../src/transports/http/responses.ts";
+import { errorResponse } from "../../src/transports/http/responses.ts";
 import { tools } from "../../tools/index.ts";
 import { composeForTest } from "../support/compose.ts";
-import { serveRuntime } from "./deployment.ts";
+import { connectHttp, type TestClient } from "../support/mcp.ts";
+import { createKeyLine, ISSUER, serveRuntime } from "./deployment.ts";
 
-export const createKeys = (): string => `first ${randomBytes(32).toString("base64")}`;
-
-/** The client id of all callers in the tests. */
+/** The client id, and the caller who creates the links. */
 export const CLIENT = "agent";
+export const ANN = "ann";
 
-export interface FileServerOptions extends Partial<Pick<DownloadOptions, "links" | "limits">> {
+export interface FileServerOptions extends Pick<DownloadOptions, "limits"> {
   /** For each team, the environment variables that connect it to its API; "" is for callers without a team. */
   readonly teams: Readonly<Record<string, Readonly<Record<string, string>>>>;
-  /** The value of MIC_SECRET_KEYS. */
-  readonly keys: string;
-  readonly seconds?: number;
+  /** Maximum size of a file in a result (default 1,000 bytes). */
   readonly inlineBytes?: number;
 }
 
-const createCandidate = (id: string): CallerClaims => ({
-  id,
-  issuer: "https://login.example.org",
-  subject: id,
-  groups: ["of the token"],
-});
-
-/** The caller of a bearer token; the tests' tokens have the form `token of <caller>`. */
-const callerFromToken = (authorization = ""): string | undefined => /^Bearer token of (.+)$/.exec(authorization)?.[1];
-
-export async function startFileServer({
-  teams,
-  keys,
-  seconds = 600,
-  inlineBytes = 32_768,
-  links = "ticket",
-  limits,
-}: FileServerOptions) {
-  const encryption = createEncryption(readSecretKeys(keys));
+/** Starts a file server with a new key, until the running test ends. */
+export async function fileServerForTest({ teams, inlineBytes = 1_000, limits }: FileServerOptions) {
+  const encryption = createEncryption(readSecretKeys(createKeyLine("first")));
   const compositions = new Map(Object.entries(teams).map(([team, env]) => [team, composeForTest(env)] as const));
   const recorded: object[] = [];
-  const requestedGroups: (readonly string[])[] = [];
   const logged: string[] = [];
   const write = (facts: object, message: string) => void logged.push(JSON.stringify({ ...facts, message }));
   const log = { debug: write, info: write, warn: write, error: write };
-
   let isDatabaseDown = false;
 
-  async function runtimeOf(claims: CallerClaims, team?: string): Promise<Runtime | undefined> {
-    const { id: caller, issuer, subject } = claims;
-    requestedGroups.push(claims.groups);
+  async function runtimeOf(_caller: unknown, team = ""): Promise<Runtime | undefined> {
     if (isDatabaseDown) throw new Error("the database cannot be reached");
-    const runtime = compositions.get(team ?? "")?.runtime;
-    if (!runtime) return undefined;
-    const { service } = runtime.ports;
-    const holder = { issuer, subject, groups: [] };
-    const linkOptions = { encryption, publicUrl: url, seconds, caller, holder, team, client: CLIENT, now: Date.now };
-    const ports = { ...runtime.ports, files: createLinkedFiles({ ...linkOptions, service, inlineBytes }) };
-    const own = tools.map((tool) => tool.create(ports));
-    return { ...runtime, ports, tools: own, offered: new Map(own.map((tool) => [tool.name, tool])) };
+    return compositions.get(team)?.runtime;
   }
 
   const serve = createDownloads({
     encryption,
     runtimeOf,
-    links,
+    links: "ticket",
     log,
     record: ({ caller, team, client }, event) => recorded.push({ caller, team, client, ...event }),
     traceId: () => undefined,
@@ -80,14 +48,10 @@ export async function startFileServer({
   });
   const server = await startServer(
     {
-      async serve(exchange) {
-        const id = callerFromToken(exchange.request.headers.authorization);
-        const resolveCaller = async () => {
-          if (id === undefined) throw new RequestRefused(errorResponse(401, "Who calls?"));
-          return createCandidate(id);
-        };
-        return (await serve(exchange, resolveCaller)) ? undefined : errorResponse(404, "Nothing.");
-      },
+      serve: async (exchange) =>
+        (await serve(exchange, () => Promise.reject(new Error("a ticket needs no token"))))
+          ? undefined
+          : errorResponse(404, "Nothing."),
       redact: (text) => text,
       log,
     },
@@ -104,8 +68,6 @@ export async function startFileServer({
     encryption,
     /** The audit rows of the downloads that have ended. */
     recorded,
-    /** The groups for which a caller's runtime was requested, in order. */
-    requestedGroups,
     /** All lines of the log. */
     logged,
     /** Removes a team, as `teams remove` does. */
@@ -114,16 +76,25 @@ export async function startFileServer({
     disconnectDatabase(): void {
       isDatabaseDown = true;
     },
-    /** The URL of an MCP endpoint for this caller. */
-    async mcpUrl(caller: string, team?: string): Promise<string> {
-      const runtime = await runtimeOf(createCandidate(caller), team);
+    /** A client of ANN in this team, or without a team. */
+    async connect(team?: string): Promise<TestClient> {
+      const runtime = await runtimeOf(ANN, team);
       if (!runtime) throw new Error(`no team ${team}`);
-      return await serveRuntime(runtime);
+      const { service } = runtime.ports;
+      const holder = { issuer: ISSUER, subject: ANN, groups: [] };
+      const linkOptions = { encryption, publicUrl: url, seconds: 600, caller: ANN, holder, team, client: CLIENT };
+      const files = createLinkedFiles({ ...linkOptions, now: Date.now, service, inlineBytes });
+      const ports = { ...runtime.ports, files };
+      const own = tools.map((tool) => tool.create(ports));
+      const offered = new Map(own.map((tool) => [tool.name, tool]));
+      const client = await connectHttp("v2-modern", await serveRuntime({ ...runtime, ports, tools: own, offered }));
+      onTestFinished(() => client.close());
+      return client;
     },
   };
 }
 
-export type FileServer = Awaited<ReturnType<typeof startFileServer>>;
+export type FileServer = Awaited<ReturnType<typeof fileServerForTest>>;
 
 interface AssetTicket {
   readonly caller: string;
@@ -134,20 +105,8 @@ interface AssetTicket {
 }
 
 /** Creates the ticket of an asset's link, as any holder of the keys can. */
-export const createAssetTicket = (
-  encryption: Encryption,
-  { caller, team, assetId, holder, seconds = 600 }: AssetTicket,
-): Promise<string> =>
-  encryption.encrypt(
-    "download",
-    caller,
-    {
-      kind: "asset",
-      team,
-      holder: holder ?? { issuer: "https://login.example.org", subject: caller, groups: [] },
-      client: CLIENT,
-      assetId,
-      fileName: assetId,
-    },
-    seconds,
-  );
+export function createAssetTicket(encryption: Encryption, ticket: AssetTicket): Promise<string> {
+  const { caller, team, assetId, holder = { issuer: ISSUER, subject: caller, groups: [] }, seconds = 600 } = ticket;
+  const value = { kind: "asset", team, holder, client: CLIENT, assetId, fileName: assetId };
+  return encryption.encrypt("download", caller, value, seconds);
+}

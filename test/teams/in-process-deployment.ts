@@ -1,15 +1,13 @@
 // Starts an identity provider and small tools behind the product's HTTP front end in this process, and records calls.
 import { McpServer } from "@modelcontextprotocol/server";
-import { onTestFinished } from "vitest";
+import { test as base, onTestFinished } from "vitest";
 import * as z from "zod/v4";
 import { createTransport } from "../../src/api-client/transport.ts";
-import type { Subscriptions } from "../../src/mcp/resources/subscriptions.ts";
 import type { Caller } from "../../src/teams/caller.ts";
 import { type CallerService, type PublicServerOptions, startPublicServer } from "../../src/teams/frontend/frontend.ts";
 import { type AccessTokenOptions, createAccessTokens } from "../../src/teams/oauth/access-tokens.ts";
 import { createHealthCheck, type HealthCheck } from "../../src/teams/readiness.ts";
-import type { HttpServer } from "../../src/transports/http/listener.ts";
-import { createModernClient, type McpTestClient } from "../mcp/http/raw-client.ts";
+import { createModernClient } from "../mcp/http/raw-client.ts";
 import { freePort } from "../support/free-port.ts";
 import {
   type IdentityProvider,
@@ -23,61 +21,32 @@ import { createLatch } from "../support/latch.ts";
 const noop = (): void => undefined;
 export const TEAM = "red";
 
-export const healthCheckForTest = (
-  run: () => Promise<object | undefined>,
-  monotonicMs: () => number = () => performance.now(),
-): HealthCheck => createHealthCheck({ run, monotonicMs, name: "database", log: { info: noop, warn: noop } });
+export const createDatabaseCheck = (run: () => Promise<object | undefined>, monotonicMs: () => number): HealthCheck =>
+  createHealthCheck({ run, monotonicMs, name: "database", log: { info: noop, warn: noop } });
 
-export interface Deployment extends HttpServer {
-  readonly provider: IdentityProvider;
-  /** The audience that tokens must have. */
-  readonly resource: string;
-  /** The headers of a request with a new token: alice's, unless `options` name another subject. */
-  bearer(options?: TokenOptions): Promise<{ readonly authorization: string }>;
-  /** A client of revision 2026-07-28 with such a token. */
-  connectAs(options?: TokenOptions): Promise<McpTestClient>;
-  /** Tool calls that have begun, with their callers. */
-  readonly calls: readonly { readonly tool: string; readonly caller: Caller; readonly team: string | undefined }[];
-  readonly log: readonly string[];
-  /** Lets all calls of `wait` return. */
-  release(): void;
-}
+export type Deployment = Awaited<ReturnType<typeof startDeployment>>;
 
 export interface DeploymentOptions extends Partial<Omit<PublicServerOptions, "tokens">> {
   readonly provider?: IdentityProvider | IdentityProviderOptions;
   readonly tokens?: Partial<AccessTokenOptions>;
 }
 
-export async function providerForTest(options: IdentityProviderOptions = {}): Promise<IdentityProvider> {
-  const provider = await startIdentityProvider(options);
-  onTestFinished(() => provider.stop());
-  return provider;
-}
-
-const noSubscriptions = (): Subscriptions => ({
-  ...{ setUpdateHandler: noop, unsubscribe: noop, unsubscribeAll: noop, close: noop },
-  canWatch: () => true,
-  subscribe: () => Promise.resolve(true),
-});
-
 /**
  * Starts the deployment with three tools: `look` reads, `act` changes something, and `wait` reads but returns only after
  * `release()`.
  */
-export async function deploymentForTest({
-  provider: providerOrOptions,
-  tokens: tokenOptions = {},
-  ...options
-}: DeploymentOptions = {}): Promise<Deployment> {
-  const provider =
-    providerOrOptions && "issuer" in providerOrOptions ? providerOrOptions : await providerForTest(providerOrOptions);
-  const calls: Deployment["calls"][number][] = [];
-  const log: string[] = [];
+async function startDeployment({ provider: given, tokens, ...options }: DeploymentOptions) {
+  const provider = given && "issuer" in given ? given : await startIdentityProvider(given);
+  /** Tool calls that have begun, with their callers. */
+  const calls: { readonly tool: string; readonly caller: Caller; readonly team: string | undefined }[] = [];
+  /** Warnings and errors. */
+  const log: { readonly message: string }[] = [];
   const { released, release } = createLatch();
   const transport = createTransport({ proxies: false });
-  onTestFinished(() => transport.close());
-  const write = (_facts: object, line: string) => void log.push(line);
-  const logger = { debug: noop, info: write, warn: write, error: write };
+  let elapsedMs = 0;
+  const monotonicMs = () => elapsedMs;
+  const write = (facts: object, message: string) => void log.push({ message, ...facts });
+  const logger = { debug: noop, info: noop, warn: write, error: write };
 
   function serviceFor(caller: Caller, team: string | undefined): CallerService {
     const registerTool = (server: McpServer, tool: string, finished: Promise<void>) =>
@@ -94,7 +63,11 @@ export async function deploymentForTest({
         registerTool(server, "wait", released);
         return server;
       },
-      createSubscriptions: noSubscriptions,
+      createSubscriptions: () => ({
+        ...{ setUpdateHandler: noop, unsubscribe: noop, unsubscribeAll: noop, close: noop },
+        canWatch: () => true,
+        subscribe: () => Promise.resolve(true),
+      }),
       rightFor: ({ method, params }) =>
         method === "tasks/cancel" || (method === "tools/call" && Object(params)["name"] === "act") ? "act" : "read",
       redact: (json) => json,
@@ -103,13 +76,13 @@ export async function deploymentForTest({
   }
 
   const services = new Map<string, CallerService>();
-  const port = options.port ?? (await freePort());
+  const port = await freePort();
   const publicOrigin = options.publicOrigin ?? `http://127.0.0.1:${port}`;
   const resource = `${publicOrigin}/mcp`;
   const server = await startPublicServer({
     async serviceOf(caller, team) {
       if (team !== undefined && team !== TEAM) return undefined;
-      const key = JSON.stringify([caller.id, team]);
+      const key = JSON.stringify([caller, team]);
       const service = services.get(key) ?? serviceFor(caller, team);
       services.set(key, service);
       return service;
@@ -122,29 +95,67 @@ export async function deploymentForTest({
       client: undefined,
       transport,
       now: () => Date.now(),
-      monotonicMs: () => performance.now(),
-      ...tokenOptions,
+      monotonicMs,
+      ...tokens,
     }),
     audience: resource,
     scopes: SCOPES,
     signInScopes: [SCOPES.read],
     teamClaim: "groups",
     callerLimits: { rate: 1_000, calls: 100 },
-    databaseCheck: healthCheckForTest(async () => undefined),
+    databaseCheck: createDatabaseCheck(async () => undefined, monotonicMs),
     isTrustedProxy: undefined,
     allowedOrigins: [],
     redact: (json) => json,
     log: logger,
-    monotonicMs: () => performance.now(),
+    monotonicMs,
     address: "127.0.0.1",
     ...options,
     port,
     publicOrigin,
   });
-  onTestFinished(() => server.drain(0, AbortSignal.abort()));
-  const bearer: Deployment["bearer"] = async (token = {}) => ({
-    authorization: `Bearer ${await provider.issueToken(resource, token)}`,
+  /** The headers of a request with a new token: alice's, unless `options` name another subject. */
+  const bearer = async (token: TokenOptions = {}, audience = resource) => ({
+    authorization: `Bearer ${await provider.issueToken(audience, token)}`,
   });
-  const connectAs: Deployment["connectAs"] = async (token) => createModernClient(server.url, {}, await bearer(token));
-  return { ...server, provider, resource, bearer, connectAs, calls, log, release };
+  return {
+    // `resource`: the audience that tokens must have. `release` lets all calls of `wait` return.
+    ...{ ...server, provider, resource, bearer, calls, log, release },
+    /** A client of revision 2026-07-28 with a new token. */
+    connectAs: async (...token: Parameters<typeof bearer>) =>
+      createModernClient(server.url, {}, await bearer(...token)),
+    /** Calls `look` with this token. */
+    look: (token: string) =>
+      createModernClient(server.url, {}, { authorization: `Bearer ${token}` }).call(1, "look", {}),
+    /** Advances the monotonic clock, which only the test changes. */
+    advance(ms: number): void {
+      elapsedMs += ms;
+    },
+    async stop() {
+      await server.drain(0, AbortSignal.abort());
+      await transport.close();
+      if (provider !== given) await provider.stop();
+    },
+  };
 }
+
+/** Starts a deployment until the running test ends. */
+export async function deploymentForTest(options: DeploymentOptions = {}): Promise<Deployment> {
+  const deployment = await startDeployment(options);
+  onTestFinished(deployment.stop);
+  return deployment;
+}
+
+/** Defines tests that share a `deployment` with these options in their file. Its calls are empty at the start of each test. */
+export const testWithDeployment = (options: DeploymentOptions = {}) =>
+  base
+    // biome-ignore lint/correctness/noEmptyPattern: Vitest requires a pattern.
+    .extend("shared", { scope: "file" }, async ({}, { onCleanup }) => {
+      const deployment = await startDeployment(options);
+      onCleanup(deployment.stop);
+      return deployment;
+    })
+    .extend("deployment", ({ shared }): Deployment => {
+      shared.calls.length = 0;
+      return shared;
+    });

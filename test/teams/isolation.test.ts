@@ -1,9 +1,10 @@
 // Tests the isolation of callers. A caller of the same team sees the workspace but no action, and a caller of another team sees
 // nothing. TEAMS_PAIRS (default 100, thorough run 1000) sets how many pairs of a call and another caller's names are tried.
 import fc from "fast-check";
-import { expect, test } from "vitest";
+import { expect, onTestFinished, test } from "vitest";
 import * as z from "zod/v4";
 import { isJsonObject, type JsonSchema } from "../../src/contract/json.ts";
+import type { Runtime } from "../../src/mcp/runtime.ts";
 import { variableNames } from "../../src/toolkit/uri.ts";
 import { serveOnHttp } from "../../src/transports/http/serve.ts";
 import { Service } from "../emulator/service.ts";
@@ -35,60 +36,49 @@ const KEYS = ["ann-input-key-0001", "ann-job-key-0001", "ann-retry-key-0001"] as
 const RequestLog = z.array(z.object({ clientId: z.string().optional(), idempotencyKey: z.string().optional() }));
 const PendingResult = z.looseObject({ taskId: z.string().optional(), requestState: z.string().optional() });
 
+const callTool = (url: string, name: string, args: object) => sendRequest(url, "tools/call", { name, arguments: args });
+
 describeWithPostgres("isolation", (postgres) => {
   /** Starts an instance with three callers: Ann has worked in her team, Bob belongs to the same team, Cid to another one. */
   async function setUp() {
     const clock = createManualClock();
     const emulator = await emulatorForTest({ clients: 2, clock, maxRequestRecords: 100_000 });
-    const [red, blue] = emulator.clients;
-    if (!red || !blue) throw new Error("two clients were asked for");
+    const [red] = emulator.clients;
+    if (!red) throw new Error("the emulator has two clients");
     const place = await environmentForTest(postgres(), emulator, [RED, BLUE]);
     const instance = await instanceForTest(place);
     const runtimeFor = (name: string, claim: string) => resolveRuntime(instance, createCaller(name, [claim]));
-    async function startCaller(name: string, claim: string) {
-      const runtime = await runtimeFor(name, claim);
-      return { runtime, url: await serveRuntime(runtime) };
-    }
-    const [ann, bob, cid] = [
-      await startCaller("ann", "reds"),
-      await startCaller("bob", "reds"),
-      await startCaller("cid", "blues"),
-    ];
+    const urlFor = async (name: string, claim: string) => await serveRuntime(await runtimeFor(name, claim));
+    const [ann, bob, cid] = [await urlFor("ann", "reds"), await urlFor("bob", "reds"), await urlFor("cid", "blues")];
 
     const service = new Service(emulator, clock);
     const failed = await createRetryableJob(service);
     const job = await jobArguments(service, FILE.succeeds);
     const input = { inputKind: "M4_FILE", referenceId: red.fileIds[1], alias: MARKER, idempotencyKey: KEYS[0] };
-    const call = (name: string, args: object) => sendRequest(ann.url, "tools/call", { name, arguments: args });
+    const call = (name: string, args: object) => callTool(ann, name, args);
     const submitted = { ...job, clientReference: MARKER, idempotencyKey: KEYS[1] };
     const submission = await call("submit_job", submitted);
     const { taskId = "" } = PendingResult.parse(submission.result);
     const answers = [
       await call("register_input", input),
       submission,
-      await sendRequest(ann.url, "tasks/get", { taskId }),
+      await sendRequest(ann, "tasks/get", { taskId }),
+      await call("download_asset", { assetId: red.assetIds[0] }),
     ];
-    answers.push(await call("list_jobs", { limit: 1 }));
-    const jobId = /"id":"([^"]+)"/.exec(JSON.stringify(answers.at(-1)?.result?.["structuredContent"]))?.[1] ?? "";
+    const listed = await call("list_jobs", { limit: 1 });
+    const jobId = /"id":"([^"]+)"/.exec(JSON.stringify(listed.result?.["structuredContent"]))?.[1] ?? "";
     const cancel = { name: "cancel_job", arguments: { jobId, reason: MARKER } };
-    const cancelAnswer = await sendRequest(ann.url, "tools/call", cancel);
-    const { requestState = "" } = PendingResult.parse(cancelAnswer.result);
-    const downloadResult = JSON.stringify(await call("download_asset", { assetId: red.assetIds[0] }));
+    const { requestState = "" } = PendingResult.parse((await sendRequest(ann, "tools/call", cancel)).result);
     const again = { jobId: failed.id, retryMode: "SAFE_RESUME", reason: MARKER, idempotencyKey: KEYS[2] };
     const retried = await call("retry_job", again);
     expect(readResult(retried.result)).toMatchObject({ isError: false });
-    answers.push(retried, await call("list_actions", {}));
-    const all = JSON.stringify(answers) + downloadResult;
+    const all = JSON.stringify([...answers, listed, retried, await call("list_actions", {})]);
     const findAll = (pattern: RegExp): string[] => [...new Set(all.match(pattern) ?? [])];
     const links = findAll(/https:\/\/[^"\\\s]*\/downloads\/[\w.-]+/g);
     const annValues = [...KEYS, MARKER, taskId, requestState, ...links, ...findAll(/mic-[0-9a-f-]{20,}/g)];
     const teamValues = [
-      jobId,
-      ...findAll(/mic(?:job|input|op|batch)\w*_[0-9a-f]{8,}/g),
-      red.workspaceId,
-      ...red.inputIds.slice(0, 3),
-      ...red.fileIds.slice(0, 3),
-      ...red.assetIds.slice(0, 2),
+      ...[jobId, red.workspaceId, ...findAll(/mic(?:job|input|op|batch)\w*_[0-9a-f]{8,}/g)],
+      ...[...red.inputIds.slice(0, 3), ...red.fileIds.slice(0, 3), ...red.assetIds.slice(0, 2)],
     ];
     expect(taskId).not.toBe("");
     expect(requestState).not.toBe("");
@@ -96,23 +86,9 @@ describeWithPostgres("isolation", (postgres) => {
     const requests = async () =>
       RequestLog.parse(await (await fetch(`${emulator.baseUrl}/__emulator/requests`)).json());
     const teamRequests = async () => (await requests()).filter(({ clientId }) => clientId === red.clientId);
-    return {
-      runtimeFor,
-      ann,
-      bob,
-      cid,
-      cancel,
-      jobId,
-      taskId,
-      requestState,
-      submitted,
-      hers: annValues,
-      teams: teamValues,
-      red,
-      blue,
-      requests,
-      ofTeam: teamRequests,
-    };
+    const confirmation = { ...cancel, requestState, inputResponses: { confirm: { action: "accept", content: {} } } };
+    const pending = { taskId, requestState, confirmation };
+    return { runtimeFor, ann, bob, cid, jobId, ...pending, submitted, annValues, teamValues, requests, teamRequests };
   }
   type Setup = Awaited<ReturnType<typeof setUp>>;
 
@@ -140,8 +116,8 @@ describeWithPostgres("isolation", (postgres) => {
   }
 
   /** Generates each kind of request that can contain another caller's names. */
-  function arbitraryAttempt({ bob: { runtime }, hers: annValues, teams, requestState }: Setup): fc.Arbitrary<Attempt> {
-    const names = [...annValues, ...teams];
+  function arbitraryAttempt(runtime: Runtime, { annValues, teamValues, requestState }: Setup): fc.Arbitrary<Attempt> {
+    const names = [...annValues, ...teamValues];
     const calls = runtime.tools
       .filter(({ toolsets }) => toolsets.includes("jobs"))
       .map((tool) =>
@@ -168,13 +144,10 @@ describeWithPostgres("isolation", (postgres) => {
     const completions = runtime.resources.flatMap(({ uri }) =>
       variableNames(uri).map((variable) =>
         name.chain((each) =>
-          fc.nat(each.length).map((length) => ({
-            method: "completion/complete",
-            params: {
-              ref: { type: "ref/resource", uri },
-              argument: { name: variable, value: each.slice(0, length) },
-            },
-          })),
+          fc.nat(each.length).map((length) => {
+            const argument = { name: variable, value: each.slice(0, length) };
+            return { method: "completion/complete", params: { ref: { type: "ref/resource", uri }, argument } };
+          }),
         ),
       ),
     );
@@ -212,94 +185,80 @@ describeWithPostgres("isolation", (postgres) => {
     return leaked;
   }
   let callers = 0;
-  const attemptSequences = (setup: Setup) =>
-    fc.array(arbitraryAttempt(setup), { minLength: 1, maxLength: 2 * ATTEMPTS_PER_CALLER });
-  const numRuns = Math.ceil(PAIRS / ATTEMPTS_PER_CALLER);
+  async function expectNoLeaks(setup: Setup, claim: string, secrets: readonly string[]): Promise<void> {
+    const attempt = arbitraryAttempt(await setup.runtimeFor("bob", "reds"), setup);
+    await fc.assert(
+      fc.asyncProperty(fc.array(attempt, { minLength: 1, maxLength: 2 * ATTEMPTS_PER_CALLER }), async (sequence) => {
+        expect(await findLeaks(setup, claim, sequence, secrets)).toEqual([]);
+      }),
+      { numRuns: Math.ceil(PAIRS / ATTEMPTS_PER_CALLER) },
+    );
+  }
 
   test(
     "a caller of another team gets no name of the first caller or team, and causes no request with that team's token",
     TEST_OPTIONS,
     async () => {
-      const made = await setUp();
-      const { hers: annValues, teams, ofTeam: teamRequests } = made;
+      const setup = await setUp();
+      const { annValues, teamValues, teamRequests } = setup;
       const before = (await teamRequests()).length;
-      await fc.assert(
-        fc.asyncProperty(attemptSequences(made), async (sequence) => {
-          expect(await findLeaks(made, "blues", sequence, [...annValues, ...teams])).toEqual([]);
-        }),
-        { numRuns },
-      );
+      await expectNoLeaks(setup, "blues", [...annValues, ...teamValues]);
       expect((await teamRequests()).length).toBe(before);
     },
   );
 
   test("a caller of the same team gets no key, task, link or text of another caller", TEST_OPTIONS, async () => {
     const setup = await setUp();
-    const { hers: annValues, requests } = setup;
-    const keys = async () =>
+    const { annValues, requests } = setup;
+    const countRequests = async () =>
       (await requests()).filter(({ idempotencyKey = "" }) => annValues.includes(idempotencyKey)).length;
-    const before = await keys();
+    const before = await countRequests();
     // The team's jobs and inputs show the marker in their names.
-    const secrets = annValues.filter((name) => name !== MARKER);
-    await fc.assert(
-      fc.asyncProperty(attemptSequences(setup), async (sequence) => {
-        expect(await findLeaks(setup, "reds", sequence, secrets)).toEqual([]);
-      }),
-      { numRuns },
+    await expectNoLeaks(
+      setup,
+      "reds",
+      annValues.filter((name) => name !== MARKER),
     );
-    expect(await keys()).toBe(before);
+    expect(await countRequests()).toBe(before);
   });
 
   test("the same key from two callers makes two actions, and each caller keeps their own", async () => {
-    const { ann, bob, submitted, red, requests } = await setUp();
-    const call = (url: string, args: object) => sendRequest(url, "tools/call", { name: "submit_job", arguments: args });
-    const withoutArguments = await call(bob.url, { idempotencyKey: KEYS[1] });
+    const { ann, bob, submitted, teamRequests } = await setUp();
+    const withoutArguments = await callTool(bob, "submit_job", { idempotencyKey: KEYS[1] });
     expect(JSON.stringify(withoutArguments)).not.toContain(MARKER);
-    const keyedRequests = async () =>
-      (await requests()).filter(
-        ({ clientId, idempotencyKey }) => clientId === red.clientId && idempotencyKey !== undefined,
-      );
-    const before = (await keyedRequests()).length;
-    const other = await call(bob.url, submitted);
+    const sentKeys = async () => (await teamRequests()).flatMap(({ idempotencyKey: key }) => (key ? [key] : []));
+    const before = (await sentKeys()).length;
+    const other = await callTool(bob, "submit_job", submitted);
     expect(other.result).toMatchObject({ resultType: "task" });
-    const upstreamKeys = (await keyedRequests()).slice(before).map(({ idempotencyKey }) => idempotencyKey);
-    expect(upstreamKeys).toEqual([expect.stringMatching(/^mic-[0-9a-f]{32}$/)]);
-    const again = await call(ann.url, submitted);
+    expect((await sentKeys()).slice(before)).toEqual([expect.stringMatching(/^mic-[0-9a-f]{32}$/)]);
+    const again = await callTool(ann, "submit_job", submitted);
     expect(again.result).toMatchObject({ resultType: "task" });
-    expect((await keyedRequests()).length).toBe(before + 1);
-    const actionsOfBob = await sendRequest(bob.url, "tools/call", { name: "list_actions", arguments: {} });
+    expect((await sentKeys()).length).toBe(before + 1);
+    const actionsOfBob = await callTool(bob, "list_actions", {});
     expect(actionsOfBob.result).toMatchObject({ structuredContent: { actions: [{ idempotencyKey: KEYS[1] }] } });
   });
 
   test("a task and a pending question are accessible only to their caller", async () => {
-    const { ann, bob, cid, taskId, cancel, requestState, jobId, requests } = await setUp();
+    const { ann, bob, cid, taskId, confirmation, jobId, requests } = await setUp();
     const before = (await requests()).length;
-    for (const { url } of [bob, cid]) {
+    for (const url of [bob, cid]) {
       for (const method of ["tasks/get", "tasks/cancel"])
         expect(await sendRequest(url, method, { taskId })).toMatchObject({ error: { code: -32602 } });
-      const answeredByOther = {
-        ...cancel,
-        requestState,
-        inputResponses: { confirm: { action: "accept", content: {} } },
-      };
-      expect(await sendRequest(url, "tools/call", answeredByOther)).toMatchObject({ error: { code: -32602 } });
+      expect(await sendRequest(url, "tools/call", confirmation)).toMatchObject({ error: { code: -32602 } });
     }
     expect((await requests()).length).toBe(before);
-    expect(await sendRequest(ann.url, "tasks/get", { taskId })).toMatchObject({ result: { status: "working" } });
-    const confirmation = { ...cancel, requestState, inputResponses: { confirm: { action: "accept", content: {} } } };
-    expect(JSON.stringify(await sendRequest(ann.url, "tools/call", confirmation))).toContain(jobId);
+    expect(await sendRequest(ann, "tasks/get", { taskId })).toMatchObject({ result: { status: "working" } });
+    expect(JSON.stringify(await sendRequest(ann, "tools/call", confirmation))).toContain(jobId);
   });
 
   test("a subscriber receives notifications only about the resources of their own team", async () => {
     const { bob, cid, jobId } = await setUp();
     const uri = `mic://jobs/${jobId}`;
-    const [sameTeamClient, otherTeamClient] = [
-      await connectHttp("v2-modern", bob.url),
-      await connectHttp("v2-modern", cid.url),
-    ];
-    expect(await sameTeamClient.listen(uri)).toEqual([uri]);
-    expect(await otherTeamClient.listen(uri).catch(() => [])).toEqual([]);
-    await sameTeamClient.close();
-    await otherTeamClient.close();
+    const listenAt = async (url: string) => {
+      const client = await connectHttp("v2-modern", url);
+      onTestFinished(() => client.close());
+      return await client.listen(uri).catch(() => []);
+    };
+    expect([await listenAt(bob), await listenAt(cid)]).toEqual([[uri], []]);
   });
 });

@@ -53,19 +53,18 @@ describeUnless(missingProgram("promtool"), "monitoring", () => {
   describeWithDeployment("of a deployment", OPTIONS, (deployment) => {
     function setUp() {
       const { url, teams, issueToken, provider, emulator, databaseUrl, fleet } = deployment();
-      const output = () => fleet.instances[0]?.output() ?? "";
-      const readyStatus = async () => Object(await (await fetch(`${fleet.instances[0]?.url}/readyz`)).json()).status;
+      const [instance] = fleet.instances;
+      const output = () => instance?.output() ?? "";
       return {
         provider,
         output,
-        readyStatus,
+        readyStatus: async () => Object(await (await fetch(`${instance?.url}/readyz`)).json()).status,
         execute: (sql: string) => queryPostgres(databaseUrl, sql),
         async scrape(): Promise<Scrape> {
           const [, metricsUrl = ""] = /"url":"(http[^"]+\/metrics)"/.exec(output()) ?? [];
           const lines = (await (await fetch(metricsUrl)).text()).split("\n").filter((line) => /^[a-z]/.test(line));
-          return new Map(
-            lines.map((line) => [line.slice(0, line.lastIndexOf(" ")), line.slice(line.lastIndexOf(" ") + 1)]),
-          );
+          const splitAt = (line: string) => line.lastIndexOf(" ");
+          return new Map(lines.map((line) => [line.slice(0, splitAt(line)), line.slice(splitAt(line) + 1)]));
         },
         async call(tool: string, count = 1) {
           const client = await connectHttp("v2-modern", url, { token: await issueToken("ann", teams) });
@@ -73,19 +72,15 @@ describeUnless(missingProgram("promtool"), "monitoring", () => {
           await client.close();
           return results;
         },
-        status: async () =>
-          (
-            await fetch(url, {
-              method: "POST",
-              headers: { authorization: `Bearer ${await issueToken(`u${Math.random()}`, teams)}` },
-            })
-          ).status,
-        injectFault: (operationId: string, times: number) =>
-          fetch(`${emulator.baseUrl}/__emulator/faults`, {
-            method: "POST",
-            headers: { "content-type": "application/json" },
-            body: JSON.stringify({ operationId, times, fault: { kind: "status", status: 500 } }),
-          }),
+        async status() {
+          const authorization = `Bearer ${await issueToken(`u${Math.random()}`, teams)}`;
+          return (await fetch(url, { method: "POST", headers: { authorization } })).status;
+        },
+        async injectFault(operationId: string, times: number) {
+          const body = JSON.stringify({ operationId, times, fault: { kind: "status", status: 500 } });
+          const headers = { "content-type": "application/json" };
+          await fetch(`${emulator.baseUrl}/__emulator/faults`, { method: "POST", headers, body });
+        },
       };
     }
 
@@ -100,20 +95,6 @@ describeUnless(missingProgram("promtool"), "monitoring", () => {
       await inject();
       expect(await fires(alert, [before, first, await scrape()])).toBe(true);
       expect(output().slice(from)).toMatch(cause);
-    }
-
-    /** Runs the body of a trigger (PL/pgSQL) at each check of the database; then the instance has the status, and later recovers. */
-    async function expectAlertOnCommit(body: string, status: string, cause: RegExp): Promise<void> {
-      const { execute, readyStatus } = setUp();
-      await execute(`CREATE FUNCTION injected() RETURNS trigger LANGUAGE plpgsql AS 'BEGIN ${body} END'`);
-      await execute(
-        "CREATE TRIGGER injected BEFORE INSERT OR UPDATE ON deployment FOR EACH ROW EXECUTE FUNCTION injected()",
-      );
-      await expectAlert("MicDatabaseDegraded", cause, async () => {
-        await expect.poll(readyStatus, { timeout: 15_000 }).toBe(status);
-      });
-      await execute("DROP FUNCTION injected CASCADE");
-      await expect.poll(readyStatus, { timeout: 15_000 }).toBe("ok");
     }
 
     test("errors of the API fire MicApiErrors", async () => {
@@ -137,21 +118,27 @@ describeUnless(missingProgram("promtool"), "monitoring", () => {
       });
     }, 120_000);
 
-    test("a slow database is degraded and fires MicDatabaseDegraded", async () => {
-      await expectAlertOnCommit(
-        "PERFORM pg_sleep(0.7); RETURN NEW;",
-        "degraded",
-        /"dependency":"database","status":"degraded".*"reason":"slow"/,
-      );
-    }, 60_000);
-
-    test("a full disk of the database fires MicDatabaseDegraded, and the instance is not ready", async () => {
-      await expectAlertOnCommit(
-        "RAISE EXCEPTION USING MESSAGE = ''could not extend file: No space left on device'', ERRCODE = ''53100'';",
-        "not ready",
-        /"status":"failed".*No space left on device/,
-      );
-    }, 60_000);
+    const FULL_DISK = "RAISE EXCEPTION USING MESSAGE = ''No space left on device'', ERRCODE = ''53100'';";
+    test.each([
+      ["a slow database", "degraded", "PERFORM pg_sleep(0.7); RETURN NEW;", /"status":"degraded".*"reason":"slow"/],
+      ["a database with a full disk", "not ready", FULL_DISK, /"status":"failed".*No space left on device/],
+    ])(
+      "%s fires MicDatabaseDegraded, and the instance is %s",
+      async (_what, status, body, cause) => {
+        const { execute, readyStatus } = setUp();
+        // The body of a trigger (PL/pgSQL), which runs at each check of the database.
+        await execute(`CREATE FUNCTION injected() RETURNS trigger LANGUAGE plpgsql AS 'BEGIN ${body} END'`);
+        await execute(
+          "CREATE TRIGGER injected BEFORE INSERT OR UPDATE ON deployment FOR EACH ROW EXECUTE FUNCTION injected()",
+        );
+        await expectAlert("MicDatabaseDegraded", cause, async () => {
+          await expect.poll(readyStatus, { timeout: 15_000 }).toBe(status);
+        });
+        await execute("DROP FUNCTION injected CASCADE");
+        await expect.poll(readyStatus, { timeout: 15_000 }).toBe("ok");
+      },
+      60_000,
+    );
 
     test("keys of the identity provider that are rotated twice fire MicSignInUnavailable", async () => {
       const { provider, status } = setUp();

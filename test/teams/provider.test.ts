@@ -3,50 +3,49 @@
 // which RFC 7662 (2.2) allows, and how an instance authenticates.
 import { createServer } from "node:http";
 import { text } from "node:stream/consumers";
-import { generateKeyPair, SignJWT } from "jose";
 import { expect, onTestFinished, test, vi } from "vitest";
 import { callerId } from "../../src/teams/caller.ts";
 import { createModernClient, get, resultOf } from "../mcp/http/raw-client.ts";
 import { serveForTest } from "../support/http-server.ts";
-import { AGENT, DEPLOYMENT } from "../support/identity-provider.ts";
-import { type DeploymentOptions, deploymentForTest, providerForTest } from "./in-process-deployment.ts";
+import { AGENT, DEPLOYMENT, type TokenOptions } from "../support/identity-provider.ts";
+import { type DeploymentOptions, deploymentForTest } from "./in-process-deployment.ts";
 
 const MINUTE_MS = 60_000;
 const KEYS_PATH = "GET /jwks";
 const INTROSPECTION_PATH = "POST /token/introspection";
 
 /** Starts a deployment whose clocks all advance with `advance`. */
-async function setUp({ tokens, ...options }: DeploymentOptions = {}) {
+async function setUp(options: DeploymentOptions = {}) {
   const startedAt = Date.now();
   let elapsedMs = 0;
   onTestFinished(() => void vi.useRealTimers());
-  const deployment = await deploymentForTest({ ...options, tokens: { ...tokens, monotonicMs: () => elapsedMs } });
-  const { url, resource, provider } = deployment;
-  const callLook = (token: string) =>
-    createModernClient(url, {}, { authorization: `Bearer ${token}` }).call(1, "look", {});
+  const deployment = await deploymentForTest(options);
+  const { look, resource, provider } = deployment;
   return {
     ...deployment,
-    call: callLook,
     advance(ms: number): void {
       elapsedMs += ms;
+      deployment.advance(ms);
       vi.setSystemTime(startedAt + elapsedMs);
     },
-    statusOf: async (token: string) => (await callLook(token).answer).status,
-    token: (...options: [Parameters<typeof provider.issueToken>[1]?]) => provider.issueToken(resource, ...options),
-    forged: (kid: string) => provider.issueToken(resource, { subject: "mallory", header: { kid } }),
-    requestsTo: (path: string) => provider.requests.filter((request) => request === path).length,
+    statusOf: async (token: string) => (await look(token).answer).status,
+    token: (options?: TokenOptions) => provider.issueToken(resource, options),
+    forgeToken: (kid: string) => provider.issueToken(resource, { subject: "mallory", header: { kid } }),
+    countRequestsTo: (path: string) => provider.requests.filter((request) => request === path).length,
     /** The response to a GET for a path outside /mcp. */
     getPath: (path: string) => get(new URL(path, resource).href).answer,
   };
 }
 
 test("while the provider is down at the start, calls and documents get 503 with Retry-After and the instance is not ready", async () => {
-  const { statusOf, call, token, getPath, provider, calls } = await setUp();
+  const { url, statusOf, look, token, getPath, provider, calls } = await setUp();
   const good = await token();
   await provider.stop();
-  const { status, headers, messages } = await call(good).answer;
+  const { status, headers, messages } = await look(good).answer;
   expect([status, headers["retry-after"], headers["www-authenticate"]]).toEqual([503, "5", undefined]);
   expect(messages[0]?.error?.message).toMatch(/identity provider/);
+  // A request without a token is refused without the provider.
+  expect((await createModernClient(url).call(1, "look", {}).answer).status).toBe(401);
   const document = await getPath("/.well-known/oauth-protected-resource/mcp");
   expect([document.status, document.headers["retry-after"]]).toEqual([503, "5"]);
   const { status: readiness, body } = await getPath("/readyz");
@@ -57,26 +56,15 @@ test("while the provider is down at the start, calls and documents get 503 with 
   expect(await statusOf(good)).toBe(200);
 });
 
-test("a request without a token gets 401 even while the provider is down", async () => {
-  const { url, provider } = await setUp();
-  await provider.stop();
-  expect((await createModernClient(url).call(1, "look", {}).answer).status).toBe(401);
-});
-
 test("while the provider is down, known keys stay valid for hours and an unknown key gets 503", async () => {
-  const { statusOf, token, advance, getPath, provider, resource } = await setUp();
+  const { statusOf, token, forgeToken, advance, getPath, provider } = await setUp();
   expect(await statusOf(await token())).toBe(200);
   await provider.stop();
   for (const subject of ["bob", "carol"]) {
     advance(90 * MINUTE_MS);
     expect(await statusOf(await token({ subject, seconds: 86_400 }))).toBe(200);
   }
-  const { privateKey } = await generateKeyPair("RS256");
-  const unknown = await new SignJWT({ iss: provider.issuer, sub: "dave", aud: resource, scope: "mic:read" })
-    .setProtectedHeader({ alg: "RS256", kid: "key-of-tomorrow" })
-    .setExpirationTime("1h")
-    .sign(privateKey);
-  expect(await statusOf(unknown)).toBe(503);
+  expect(await statusOf(await forgeToken("key-of-tomorrow"))).toBe(503);
   expect((await getPath("/readyz")).status).toBe(200);
 });
 
@@ -96,20 +84,20 @@ test("a new key is found with its first token, and tokens of a withdrawn key are
 });
 
 test("right after a forged key id, valid tokens of a new key get 503 with Retry-After, never 401, and 200 after that delay", async () => {
-  const { statusOf, call, token, forged: forgedToken, advance, provider, requestsTo: countRequestsTo } = await setUp();
+  const { statusOf, look, token, forgeToken, advance, provider, countRequestsTo } = await setUp();
   expect(await statusOf(await token())).toBe(200);
   advance(31_000);
-  expect(await statusOf(await forgedToken("unknown-key"))).toBe(401);
+  expect(await statusOf(await forgeToken("unknown-key"))).toBe(401);
   await provider.rotateKeys();
   const ofNewKey = await token({ subject: "carol" });
   advance(2_000);
-  const { status, headers, body } = await call(ofNewKey).answer;
+  const { status, headers, body } = await look(ofNewKey).answer;
   expect([status, headers["retry-after"], headers["www-authenticate"]]).toEqual([503, "28", undefined]);
   expect(body).toContain("Try again in 28 s");
   // More forged tokens neither extend the delay nor cause more reads.
   for (let second = 0; second < 27; second++) {
     advance(1_000);
-    expect(await statusOf(await forgedToken(`unknown-key-${second}`))).toBe(503);
+    expect(await statusOf(await forgeToken(`unknown-key-${second}`))).toBe(503);
   }
   expect([await statusOf(ofNewKey), countRequestsTo(KEYS_PATH)]).toEqual([503, 2]);
   advance(1_000);
@@ -117,30 +105,30 @@ test("right after a forged key id, valid tokens of a new key get 503 with Retry-
 });
 
 test("a token of a withdrawn key gets 401 after the next read, even if forged tokens cause every read", async () => {
-  const { statusOf, token, forged: forgedToken, advance, provider, requestsTo: countRequestsTo } = await setUp();
+  const { statusOf, token, forgeToken, advance, provider, countRequestsTo } = await setUp();
   const withdrawn = await token();
   await provider.rotateKeys();
-  expect(await statusOf(await forgedToken("unknown-key"))).toBe(401);
+  expect(await statusOf(await forgeToken("unknown-key"))).toBe(401);
   expect(await statusOf(withdrawn)).toBe(503);
   advance(30_000);
-  expect(await statusOf(await forgedToken("unknown-key-2"))).toBe(401);
+  expect(await statusOf(await forgeToken("unknown-key-2"))).toBe(401);
   expect([await statusOf(withdrawn), countRequestsTo(KEYS_PATH)]).toEqual([401, 2]);
 });
 
 test("a provider that returns no keys is asked again after 5 s at the earliest", async () => {
-  const { statusOf, token, forged: forgedToken, advance, provider, requestsTo: countRequestsTo } = await setUp();
+  const { statusOf, token, forgeToken, advance, provider, countRequestsTo } = await setUp();
   expect(await statusOf(await token())).toBe(200);
   provider.failAt("/jwks");
   advance(31_000);
-  for (let at = 0; at < 10; at++) expect(await statusOf(await forgedToken(`key-${at}x`))).toBe(503);
+  for (let at = 0; at < 10; at++) expect(await statusOf(await forgeToken(`key-${at}x`))).toBe(503);
   expect(countRequestsTo(KEYS_PATH)).toBe(2);
   advance(5_000);
-  expect(await statusOf(await forgedToken("unknown-key"))).toBe(503);
+  expect(await statusOf(await forgeToken("unknown-key"))).toBe(503);
   expect(countRequestsTo(KEYS_PATH)).toBe(3);
 });
 
 test("known keys are read again in the background, so a withdrawn key does not stay valid", async () => {
-  const { statusOf, token, advance, provider, requestsTo: countRequestsTo } = await setUp();
+  const { statusOf, token, advance, provider, countRequestsTo } = await setUp();
   const long = await token({ seconds: 86_400 });
   expect(await statusOf(long)).toBe(200);
   await provider.rotateKeys();
@@ -153,9 +141,9 @@ test("known keys are read again in the background, so a withdrawn key does not s
 });
 
 test("concurrent requests of several callers read the provider's keys once", async () => {
-  const { call, token, requestsTo: countRequestsTo } = await setUp();
+  const { look, token, countRequestsTo } = await setUp();
   const tokens = await Promise.all(["alice", "bob"].map((subject) => token({ subject })));
-  await Promise.all([...tokens, ...tokens, ...tokens].map((each) => resultOf(call(each), 1)));
+  await Promise.all([...tokens, ...tokens, ...tokens].map((each) => resultOf(look(each), 1)));
   expect(countRequestsTo(KEYS_PATH)).toBe(1);
 });
 
@@ -169,20 +157,20 @@ test("a verified token is not cached beyond its expiry", async () => {
 });
 
 test("provider metadata of another issuer is refused with an error that has both names", async () => {
-  const provider = await providerForTest();
+  const { provider } = await deploymentForTest();
   const { getPath } = await setUp({ provider, tokens: { issuer: `${provider.issuer}/` } });
   const { status, body } = await getPath("/readyz");
   expect([status, body]).toEqual([503, expect.stringContaining("MIC_AUTH_ISSUER must be identical to it")]);
 });
 
-const opaque = (groups: readonly string[] = []) =>
+const opaque = () =>
   setUp({
-    provider: { format: "opaque", groupsOf: () => groups },
+    provider: { format: "opaque", groupsOf: () => ["red"] },
     tokens: { tokens: "introspection", client: DEPLOYMENT },
   });
 
 test("introspection is requested once in 30 s for a valid token", async () => {
-  const { statusOf, advance, provider, resource, calls, requestsTo: countRequestsTo } = await opaque(["red"]);
+  const { statusOf, advance, provider, resource, calls, countRequestsTo } = await opaque();
   const token = await provider.fetchRobotToken(resource);
   for (let round = 0; round < 3; round++) expect(await statusOf(token)).toBe(200);
   expect(countRequestsTo(INTROSPECTION_PATH)).toBe(1);
@@ -192,7 +180,7 @@ test("introspection is requested once in 30 s for a valid token", async () => {
 });
 
 test("introspection is requested once in 10 s for an invalid token, and invalid tokens evict no valid one from the cache", async () => {
-  const { statusOf, advance, provider, resource, requestsTo: countRequestsTo } = await opaque();
+  const { statusOf, advance, provider, resource, countRequestsTo } = await opaque();
   advance(0);
   const good = await provider.fetchRobotToken(resource);
   expect([await statusOf(good), countRequestsTo(INTROSPECTION_PATH)]).toEqual([200, 1]);
@@ -203,108 +191,94 @@ test("introspection is requested once in 10 s for an invalid token, and invalid 
   expect(await statusOf(await provider.fetchRobotToken(resource))).toBe(200);
 });
 
+type Client = Readonly<Record<"id" | "secret", string>>;
 type Credentials = Readonly<Record<"authorization" | "body", string>>;
 
+const agentClaims = { client_id: AGENT.id, scope: "mic:read mic:act" };
+
 /**
- * Starts an identity provider whose introspection returns this response for each token. `accepts`: whether it accepts the credentials of
- * the request. Returns its issuer.
+ * Starts a deployment whose identity provider returns these introspection responses. `accepts`: whether it accepts the credentials
+ * of a request.
  */
-async function startIntrospectionProvider(
-  answer: Readonly<Record<string, unknown>>,
+async function introspectingDeployment(
   accepts: (credentials: Credentials) => boolean = () => true,
-): Promise<string> {
+  client: Client = DEPLOYMENT,
+) {
+  const answers = new Map<string, object>();
   const server = createServer(async (request, response) => {
     const issuer = `http://${request.headers.host}`;
-    const metadata = {
-      issuer,
-      authorization_endpoint: `${issuer}/authorize`,
-      token_endpoint: `${issuer}/token`,
-      introspection_endpoint: `${issuer}/introspect`,
-    };
-    const isIntrospection = request.url === "/introspect";
     const credentials = { authorization: request.headers.authorization ?? "", body: await text(request) };
-    const body = isIntrospection ? { active: true, ...answer } : metadata;
+    const endpoints = { authorization_endpoint: issuer, token_endpoint: issuer };
+    const answer = answers.get(new URLSearchParams(credentials.body).get("token") ?? "");
+    const isIntrospection = request.url === "/introspect";
+    const body = isIntrospection
+      ? { active: answer !== undefined, aud: "the-audience", ...agentClaims, ...answer }
+      : { issuer, ...endpoints, introspection_endpoint: `${issuer}/introspect` };
     response
       .writeHead(isIntrospection && !accepts(credentials) ? 401 : 200, { "content-type": "application/json" })
       .end(JSON.stringify(body));
   });
-  return await serveForTest(server);
-}
-
-const introspectionOptions = { tokens: "introspection", client: DEPLOYMENT } as const;
-const agentClaims = { client_id: AGENT.id, scope: "mic:read mic:act" };
-
-/**
- * Makes a call whose token has this introspection response. Returns the resolved caller, or the status and the body of the
- * refusal.
- */
-async function introspectedCaller(answer: Readonly<Record<string, unknown>>) {
-  const issuer = await startIntrospectionProvider({ aud: "the-audience", ...agentClaims, ...answer });
-  const { url, calls } = await deploymentForTest({
-    tokens: { ...introspectionOptions, issuer },
+  const issuer = await serveForTest(server);
+  const deployment = await deploymentForTest({
+    tokens: { tokens: "introspection", client, issuer },
     audience: "the-audience",
   });
-  const { status, body } = await createModernClient(url, {}, { authorization: "Bearer the-token" }).call(1, "look", {})
-    .answer;
-  const caller = calls[0]?.caller;
-  return { issuer, status, body, subject: caller?.subject, id: caller?.id, clientId: caller?.clientId };
+  return {
+    issuer,
+    calls: deployment.calls,
+    /** The response to a call with a new token that has this introspection response. */
+    async look(answer: object) {
+      const token = `token-${answers.size}`;
+      answers.set(token, answer);
+      return await deployment.look(token).answer;
+    },
+    probe: () => get(new URL("/readyz", deployment.url).href).answer,
+  };
 }
 
 test.each([
   ["sub, although there is a username", { sub: "4711", username: "anna" }, "4711"],
-  ["username if there is no sub", { username: "anna" }, "username:anna"],
   ["username if sub is null", { sub: null, username: "anna" }, "username:anna"],
   ["username if sub is empty", { sub: "", username: "anna" }, "username:anna"],
   ["client_id if no user is named", {}, "client:agent"],
   ["client_id if sub and username are null", { sub: null, username: null }, "client:agent"],
 ])("the subject of an introspected token is %s", async (_what, answer, subject) => {
-  const { issuer, ...caller } = await introspectedCaller(answer);
-  expect(caller).toMatchObject({ status: 200, subject, id: callerId(issuer, subject), clientId: AGENT.id });
+  const { issuer, calls, look } = await introspectingDeployment();
+  expect((await look(answer)).status).toBe(200);
+  expect(calls).toMatchObject([{ caller: { subject, id: callerId(issuer, subject), clientId: AGENT.id } }]);
 });
 
-test.each([
-  ["names its user by another claim", { user_name: "anna" }, "introspection must return sub or username"],
-  ["names its user by an e-mail address", { email: "anna@example.org" }, "introspection must return sub or username"],
-  ["names neither a user nor a client", { client_id: undefined }, "introspection must return sub or username"],
-  ["has a sub that looks like a username's subject", { sub: "username:anna" }, "this server reserves"],
-  ["has a sub that looks like a client's subject", { sub: "client:agent" }, "this server reserves"],
-])("an introspection response that %s is refused with 401 and the reason", async (_what, answer, reason) => {
-  const { status, body, subject } = await introspectedCaller(answer);
-  expect({ status, subject }).toEqual({ status: 401, subject: undefined });
-  expect(body).toContain(reason);
+test("an introspection response that names no user unambiguously is refused with 401 and the reason", async () => {
+  const { calls, look } = await introspectingDeployment();
+  for (const [answer, reason] of [
+    [{ user_name: "anna" }, "introspection must return sub or username"],
+    [{ email: "anna@example.org" }, "introspection must return sub or username"],
+    [{ client_id: undefined }, "introspection must return sub or username"],
+    [{ sub: "username:anna" }, "this server reserves"],
+    [{ sub: "client:agent" }, "this server reserves"],
+  ] as const)
+    expect(await look(answer)).toMatchObject({ status: 401, body: expect.stringContaining(reason) });
+  expect(calls).toEqual([]);
 });
 
 const client = { id: "mic-mcp", secret: "a-secret_with.a/slash" };
-const isInBody = ({ body }: Credentials, secret = client.secret) =>
-  new URLSearchParams(body).get("client_secret") === secret;
-const rawBasic = ({ id, secret }: typeof client) => `Basic ${Buffer.from(`${id}:${secret}`).toString("base64")}`;
+const isInBody = ({ body }: Credentials) => new URLSearchParams(body).get("client_secret") === client.secret;
+const basic = ({ id, secret }: Client) => `Basic ${Buffer.from(`${id}:${secret}`).toString("base64")}`;
+const encoded = basic({ ...client, secret: "a-secret_with.a%2Fslash" });
 const plain = { id: "mic-mcp", secret: "a-secret_with.dots~" };
 
-test.each<[string, typeof client, (credentials: Credentials) => boolean]>([
-  ["compares Basic credentials without decoding them", plain, ({ authorization }) => authorization === rawBasic(plain)],
-  [
-    "decodes Basic credentials",
-    client,
-    ({ authorization }) => authorization === rawBasic({ ...client, secret: "a-secret_with.a%2Fslash" }),
-  ],
+test.each<[string, Client, (credentials: Credentials) => boolean]>([
+  ["compares Basic credentials without decoding them", plain, ({ authorization }) => authorization === basic(plain)],
+  ["decodes Basic credentials", client, ({ authorization }) => authorization === encoded],
   ["accepts them only in the body", client, isInBody],
 ])("a provider that %s verifies tokens, and the instance is ready", async (_what, own, accepts) => {
-  const issuer = await startIntrospectionProvider({ ...agentClaims, aud: "the-audience", sub: "4711" }, accepts);
-  const { url, calls } = await deploymentForTest({
-    tokens: { tokens: "introspection", client: own, issuer },
-    audience: "the-audience",
-  });
-  const callWith = (token: string) =>
-    createModernClient(url, {}, { authorization: `Bearer ${token}` }).call(1, "look", {}).answer;
-  for (const token of ["one", "two"]) expect((await callWith(token)).status).toBe(200);
-  expect(calls).toHaveLength(2);
-  expect((await get(new URL("/readyz", url).href).answer).status).toBe(200);
+  const { look, probe } = await introspectingDeployment(accepts, own);
+  for (const sub of ["one", "two"]) expect((await look({ sub })).status).toBe(200);
+  expect((await probe()).status).toBe(200);
 });
 
 test("an instance with a wrong secret is not ready, and the reason names the variables", async () => {
-  const issuer = await startIntrospectionProvider({ sub: "4711" }, () => false);
-  const { url } = await deploymentForTest({ tokens: { ...introspectionOptions, issuer } });
-  const { status, body } = await get(new URL("/readyz", url).href).answer;
+  const { status, body } = await (await introspectingDeployment(() => false)).probe();
   expect(status).toBe(503);
   expect(body).toContain("HTTP 401; check MIC_AUTH_CLIENT_ID and MIC_AUTH_CLIENT_SECRET");
 });

@@ -7,7 +7,7 @@ import { jobArguments } from "../mcp/tasks/fixtures.ts";
 import { runInProcess as run } from "../support/command.ts";
 import { createManualClock, emulatorForTest } from "../support/emulator.ts";
 import { connectHttp } from "../support/mcp.ts";
-import { type CallResult, readResult } from "../support/results.ts";
+import { readResult } from "../support/results.ts";
 import {
   connectCaller,
   createCaller,
@@ -22,7 +22,6 @@ import { databaseForTest, describeWithPostgres } from "./services.ts";
 const HOUR_MS = 3_600_000;
 const DAY_MS = 24 * HOUR_MS;
 const RESTORED_NOTE = /The journal was restored from a backup: it lacks the actions from \S+ to \S+\./;
-const summaryOf = ({ structured }: CallResult): string => String(structured?.["summary"]);
 
 describeWithPostgres("a restored journal", (postgres) => {
   /** A caller of an instance whose journal lacks one hour, which ended this many hours ago; undefined for a complete journal. */
@@ -38,15 +37,22 @@ describeWithPostgres("a restored journal", (postgres) => {
     return { client, input, to, url, clock, service: new Service(place.emulator, clock) };
   }
 
-  test("each list of actions and each new action reports the restore, in the text and in structuredContent", async () => {
+  test("each list of actions and each new action reports the restore, in the text and in structuredContent, and no other call does", async () => {
     const { client, input, to } = await clientOfRestoredJournal(1);
     const end = to.toISOString().replace(".000Z", "Z");
-    for (const result of [await client.callTool("list_actions"), await client.callTool("register_input", input)]) {
-      expect(result.isError, result.text).toBe(false);
-      expect(summaryOf(result)).toMatch(RESTORED_NOTE);
-      expect(summaryOf(result)).toContain(end);
-      expect(result.text).toMatch(RESTORED_NOTE);
+    for (const { isError, text, structured } of [
+      await client.callTool("list_actions"),
+      await client.callTool("register_input", input),
+    ]) {
+      expect(isError, text).toBe(false);
+      expect(text).toMatch(RESTORED_NOTE);
+      expect(structured).toMatchObject({ summary: expect.stringMatching(RESTORED_NOTE) });
+      expect(structured).toMatchObject({ summary: expect.stringContaining(end) });
     }
+    // A replay of an action in the journal, and a read, do not report it.
+    const replay = await client.callTool("register_input", input);
+    expect(replay.action?.replayed).toBe(true);
+    for (const { text } of [replay, await client.callTool("list_jobs")]) expect(text).not.toMatch(RESTORED_NOTE);
   });
 
   test("a task of a new action reports the restore in its status, and its result does too", async () => {
@@ -60,25 +66,12 @@ describeWithPostgres("a restored journal", (postgres) => {
     expect(readResult(task.result?.["result"]).text).toMatch(RESTORED_NOTE);
   });
 
-  test("a replay of an action in the journal and a read do not report the restore", async () => {
-    const { client, input } = await clientOfRestoredJournal(1);
-    const keyed = { ...input, idempotencyKey: "a-key-of-mine-1" };
-    await client.callTool("register_input", keyed);
-    const again = await client.callTool("register_input", keyed);
-    expect(again.action?.replayed).toBe(true);
-    expect(again.text).not.toMatch(RESTORED_NOTE);
-    expect((await client.callTool("list_jobs")).text).not.toMatch(RESTORED_NOTE);
+  test("MIC_RESTORED_AT is refused with a reason outside a deployment", async () => {
+    const env = { MIC_RESTORED_AT: "2026-07-28T01:00:00Z/2026-07-28T09:30:00Z" };
+    const stderr = expect.stringContaining("MIC_RESTORED_AT has an effect only with mic-mcp serve --teams");
+    for (const args of [["serve"], ["serve", "--http"], ["call", "list_states"], ["doctor"]])
+      expect(await run(args, { env })).toEqual({ code: 2, stdout: "", stderr });
   });
-
-  test.each([["serve"], ["serve", "--http"], ["call", "list_states"], ["doctor"]])(
-    "MIC_RESTORED_AT is refused with a reason outside a deployment (%s %s)",
-    async (...args) => {
-      const env = { MIC_RESTORED_AT: "2026-07-28T01:00:00Z/2026-07-28T09:30:00Z" };
-      const { code, stdout, stderr } = await run(args, { env });
-      expect({ code, stdout }).toEqual({ code: 2, stdout: "" });
-      expect(stderr).toContain("MIC_RESTORED_AT has an effect only with mic-mcp serve --teams");
-    },
-  );
 
   describe("without MIC_RESTORED_AT", () => {
     /** A deployment, and a function that makes the next check of its instances a real one. */

@@ -14,9 +14,8 @@ describeWithDeployment("serve --teams", OPTIONS, (deployment) => {
     async (revision) => {
       const { url, teams, issueToken } = deployment();
       for (const team of teams) {
-        const client = await connectHttp(revision, url, {
-          token: await issueToken(`ann-${team.name}-${revision}`, [team]),
-        });
+        const token = await issueToken(`ann-${team.name}-${revision}`, [team]);
+        const client = await connectHttp(revision, url, { token });
         const { structured, isError, text } = await client.callTool("get_capabilities", { view: "full" });
         expect(isError, text).toBe(false);
         expect(JSON.stringify(structured)).toContain(team.client.workspaceId);
@@ -44,38 +43,46 @@ describeWithDeployment("serve --teams", OPTIONS, (deployment) => {
     const { url, teams, issueToken } = deployment();
     const [team] = teams;
     if (!team) throw new Error("there is a team");
-    const bearer = async (members: typeof teams) => ({ authorization: `Bearer ${await issueToken("ann", members)}` });
-    const [withGroup, withoutGroup] = [await bearer([team]), await bearer([])];
-    const client = createModernClient(url, {}, withGroup);
+    const bearer = async (name: string, members: typeof teams) => ({
+      authorization: `Bearer ${await issueToken(name, members)}`,
+    });
+    const ann = await bearer("ann", [team]);
+    const client = createModernClient(url, {}, ann);
     const result = await resultOf(client.call(1, "download_asset", { assetId: team.client.assetIds[0] }), 1);
     const statusOf = async (headers: Readonly<Record<string, string>>) =>
       (await fetch(Object(result).structuredContent.url, { headers })).status;
-    expect([await statusOf({}), await statusOf(withoutGroup), await statusOf(withGroup)]).toEqual([401, 404, 200]);
+    expect([await statusOf({}), await statusOf(ann)]).toEqual([401, 200]);
+    expect([await statusOf(await bearer("ann", [])), await statusOf(await bearer("bob", [team]))]).toEqual([404, 404]);
   });
 
-  test("an instance after SIGTERM reports that it is not ready, still serves, and exits at a second signal", async () => {
+  test("an instance after SIGTERM is not ready but healthy, closes each connection after its response, and exits at a second signal", async () => {
     const { url, teams, issueToken, fleet } = deployment();
     const [first, second] = fleet.instances;
     if (!first || !second) throw new Error("there are two instances");
     const headers = { host: new URL(url).host, authorization: `Bearer ${await issueToken("fay", teams.slice(0, 1))}` };
-    const countTools = async () => {
-      const listing = createModernClient(`${first.url}/mcp`, {}, headers).request(1, "tools/list");
-      return Object(await resultOf(listing, 1)).tools.length;
+    const listTools = async () =>
+      (await createModernClient(`${first.url}/mcp`, {}, headers).request(1, "tools/list").answer).status;
+    // Other than fetch, that client ends each connection itself.
+    const health = async () => {
+      const response = await fetch(`${first.url}/healthz`);
+      return [response.status, response.headers.get("connection")];
     };
-    expect(await countTools()).toBeGreaterThan(20);
+    expect([await listTools(), await health()]).toEqual([200, [200, "keep-alive"]]);
     first.signal("SIGTERM");
     await expect.poll(() => first.isReady()).toBe(false);
-    expect(await countTools()).toBeGreaterThan(20);
+    expect([await listTools(), await health()]).toEqual([200, [200, "close"]]);
     expect(await second.isReady()).toBe(true);
     await first.terminate();
   });
 });
 
-test("serve --teams does not start if settings are missing, and lists all of them with the fix", async () => {
-  const { code, stdout, stderr } = await run(["serve", "--teams"], { env: { MIC_WORKSPACE_ID: "w1" } });
+test("serve --teams does not start if settings are missing or invalid, and lists all of them with the fix", async () => {
+  const env = { MIC_WORKSPACE_ID: "w1", MIC_CALLER_RATE: "x", MIC_GEOGRAPHY_RATE: "x" };
+  const { code, stdout, stderr } = await run(["serve", "--teams"], { env });
   expect({ code, stdout }).toEqual({ code: 2, stdout: "" });
   for (const name of ["MIC_PUBLIC_URL", "MIC_AUTH_ISSUER", "MIC_DATABASE_URL", "MIC_SECRET_KEYS_FILE"])
     expect(stderr).toContain(`${name} is missing: `);
+  for (const name of ["MIC_CALLER_RATE", "MIC_GEOGRAPHY_RATE"]) expect(stderr).toContain(`${name} must be `);
   expect(stderr).toContain(
     "MIC_WORKSPACE_ID cannot be used with a deployment for teams: each team has its own (mic-mcp teams add)",
   );

@@ -24,25 +24,20 @@ export async function databaseForTest(...where: Parameters<typeof openPostgres>)
   return database;
 }
 
-interface ServiceOptions<T> {
-  readonly missing: string | undefined;
-  start(postgres: PostgresServer): Promise<T>;
-  stop(service: T): Promise<void>;
-}
-
+/** Defines tests of a service that runs during all of them. */
 function describeWith<T>(
+  missing: string | undefined,
   title: string,
-  { missing, start, stop }: ServiceOptions<T>,
+  start: (postgres: PostgresServer) => Promise<T>,
   tests: (service: () => T) => void,
+  stop?: (service: T) => Promise<void>,
 ): void {
   describeUnless(missing, title, () => {
     let service: T | undefined;
     test.beforeAll(async ({ postgres }) => {
       service = await start(postgres);
     }, 120_000);
-    afterAll(async () => {
-      if (service) await stop(service);
-    });
+    afterAll(async () => service && (await stop?.(service)));
     tests(() => {
       if (!service) throw new Error("the service runs only during tests");
       return service;
@@ -51,23 +46,13 @@ function describeWith<T>(
 }
 
 export const describeWithPostgres = (title: string, tests: (postgres: () => PostgresServer) => void): void =>
-  describeWith(
-    title,
-    { missing: postgresMissing, start: async (postgres) => postgres, stop: async () => undefined },
-    tests,
-  );
+  describeWith(postgresMissing, title, async (postgres) => postgres, tests);
 
-export const describeWithDeployment = (
+export function describeWithDeployment(
   title: string,
   options: DeploymentOptions,
   tests: (deployment: () => Deployment) => void,
-): void =>
-  describeWith(
-    title,
-    {
-      missing: deploymentMissing,
-      start: (postgres) => startDeployment({ ...options, postgres }),
-      stop: (deployment) => deployment.stop(),
-    },
-    tests,
-  );
+): void {
+  const start = (postgres: PostgresServer) => startDeployment({ ...options, postgres });
+  describeWith(deploymentMissing, title, start, tests, (deployment) => deployment.stop());
+}

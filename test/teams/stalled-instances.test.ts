@@ -71,20 +71,16 @@ describeWithPostgres("a stalled instance", (postgres) => {
     return { stub, url, first, second, callResult, owner };
   }
 
-  const takeOverFromStopped = () =>
-    takeOverFrom((first) => {
-      process.kill(first.pid, "SIGSTOP");
-      return () => void process.kill(first.pid, "SIGCONT");
+  test("a stalled instance's action is taken over under the same key, and the instance changes nothing when it resumes", async () => {
+    const stopped = takeOverFrom(({ pid }) => {
+      process.kill(pid, "SIGSTOP");
+      return () => void process.kill(pid, "SIGCONT");
     });
-  const takeOverFromDisconnected = () =>
-    takeOverFrom((_first, cut) => {
+    const disconnected = takeOverFrom((_first, cut) => {
       cut(true);
       return () => undefined;
     });
-
-  test("a stalled instance's action is taken over under the same key, and the instance changes nothing when it resumes", async () => {
-    const [one, other] = await Promise.all([takeOverFromStopped(), takeOverFromDisconnected()]);
-    for (const { stub, url, first, second, callResult, owner } of [one, other]) {
+    for (const { stub, url, first, second, callResult, owner } of await Promise.all([stopped, disconnected])) {
       expect(callResult.error, callResult.text).toBeUndefined();
       const { idempotencyKey } = callResult.action ?? {};
       expect(callResult.action).toMatchObject({ replayed: false });

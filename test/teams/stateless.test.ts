@@ -14,7 +14,7 @@ const stubOf = stubForFile();
 const start = () => serveStatelessInProcess(stubEnv(stubOf()));
 const listTools = { jsonrpc: "2.0", id: 1, method: "tools/list" };
 
-test.each(["2024-11-05", "2025-03-26", "2025-06-18", "2025-11-25"])(
+test.each(["2024-11-05", "2025-11-25"])(
   "initialize of %s gets that revision, no session id and no subscriptions",
   async (protocolVersion) => {
     const message = initializeMessage();
@@ -26,33 +26,30 @@ test.each(["2024-11-05", "2025-03-26", "2025-06-18", "2025-11-25"])(
   },
 );
 
-test("a request is answered with any session id or none, initialized or not", async () => {
+test("a request is answered with any session id, initialized or not; with an unknown revision or no message it gets 400", async () => {
   const url = await start();
-  for (const headers of [{}, { "mcp-session-id": "of-another-server" }]) {
-    const { status, messages } = await post(url, listTools, headers).answer;
-    expect(status).toBe(200);
-    expect(messages[0]?.result?.["tools"]).toBeInstanceOf(Array);
-  }
+  const { status, messages } = await post(url, listTools, { "mcp-session-id": "of-another-server" }).answer;
+  expect(status).toBe(200);
+  expect(messages[0]?.result?.["tools"]).toBeInstanceOf(Array);
+  expect((await post(url, listTools, { "mcp-protocol-version": "1999-01-01" }).answer).status).toBe(400);
+  expect((await post(url, { method: 5 }).answer).status).toBe(400);
+  for (const message of [
+    { jsonrpc: "2.0", method: "notifications/initialized" },
+    { jsonrpc: "2.0", id: 0, result: {} },
+  ])
+    expect((await post(url, message).answer).status).toBe(202);
 });
 
 test("a request for a stream or for the end of a session gets 405 with POST in Allow", async () => {
   const url = await start();
-  for (const sent of [get(url), send(url, { method: "DELETE" })]) {
-    const { status, headers } = await sent.answer;
-    expect([status, headers.allow]).toEqual([405, "POST"]);
-  }
+  for (const sent of [get(url), send(url, { method: "DELETE" })])
+    expect(await sent.answer).toMatchObject({ status: 405, headers: { allow: "POST" } });
 });
 
 test("a subscription request gets the error method not found", async () => {
   const client = await connectLegacyClient(await start());
   const { messages } = await client.request(1, "resources/subscribe", { uri: "mic://jobs/job-1" }).answer;
   expect(messages[0]?.error?.code).toBe(-32601);
-});
-
-test("a request with an unknown revision, or with a body that is not a message, gets 400", async () => {
-  const url = await start();
-  expect((await post(url, listTools, { "mcp-protocol-version": "1999-01-01" }).answer).status).toBe(400);
-  expect((await post(url, { method: 5 }).answer).status).toBe(400);
 });
 
 test("a result has resource links only in a revision that supports them", async () => {
@@ -67,15 +64,6 @@ test("a result has resource links only in a revision that supports them", async 
   expect(await eventTypes({ "mcp-protocol-version": "2025-06-18" })).toContain("resource_link");
   expect(await eventTypes({ "mcp-protocol-version": "2025-03-26" })).toEqual(["text"]);
   expect(await eventTypes({})).toEqual(["text"]);
-});
-
-test("notifications and responses get 202", async () => {
-  const url = await start();
-  for (const message of [
-    { jsonrpc: "2.0", method: "notifications/initialized" },
-    { jsonrpc: "2.0", id: 0, result: {} },
-  ])
-    expect((await post(url, message).answer).status).toBe(202);
 });
 
 test("closing the connection cancels a call, and a cancellation notification does not", async () => {

@@ -14,13 +14,8 @@ import { StreamableHTTPClientTransport as OlderTransport } from "@modelcontextpr
 import { expect, onTestFinished } from "vitest";
 import { AGENT, type IdentityProvider } from "../support/identity-provider.ts";
 
-export interface TestUserOptions {
-  readonly name?: string;
-  /**
-   * How the provider knows the client: its owner has registered it, it registers itself, or its id is the URL of its metadata.
-   */
-  readonly registration: "its id" | "registering" | { readonly url: string };
-}
+/** How the provider knows the client: its owner has registered it, it registers itself, or its id is the URL of its metadata. */
+export type Registration = "its id" | "registering" | { readonly url: string };
 
 export interface TestUser extends OAuthClientProvider {
   /** The query parameters of the browser's redirect, once for each sign-in. */
@@ -31,7 +26,7 @@ export interface TestUser extends OAuthClientProvider {
 
 export function createTestUser(
   provider: Pick<IdentityProvider, "issuer" | "browse">,
-  { name = "alice", registration }: TestUserOptions,
+  registration: Registration = "its id",
 ): TestUser {
   let client: StoredOAuthClientInformation | undefined =
     registration === "its id" ? { client_id: AGENT.id, issuer: provider.issuer } : undefined;
@@ -68,7 +63,7 @@ export function createTestUser(
     codeVerifier: () => verifier,
     redirectToAuthorization(url) {
       requestedScopes.push(url.searchParams.get("scope") ?? "");
-      callbackUrl = provider.browse(url, name);
+      callbackUrl = provider.browse(url);
     },
     async callback() {
       if (!callbackUrl) throw new Error("no user was redirected to sign in");
@@ -85,21 +80,16 @@ export type Mode = keyof typeof modes;
 export const createClient = (mode: Mode): Client => new Client(identity, { versionNegotiation: { mode: modes[mode] } });
 
 /** Connects as hosts do: the first attempt fails with UnauthorizedError, and the second one follows the sign-in. */
-export async function connectSignedIn(
-  url: string,
-  mode: Mode,
-  user: TestUser,
-): Promise<{ client: Client; transport: Transport }> {
-  const createConnection = async () => {
+export async function connectSignedIn(url: string, mode: Mode, user: TestUser) {
+  const createConnection = () => {
     const client = createClient(mode);
-    const transport = new Transport(new URL(url), { authProvider: user });
     onTestFinished(() => client.close());
-    return { client, transport };
+    return { client, transport: new Transport(new URL(url), { authProvider: user }) };
   };
-  const first = await createConnection();
+  const first = createConnection();
   await expect(first.client.connect(first.transport)).rejects.toThrow(UnauthorizedError);
   await first.transport.finishAuth(await user.callback());
-  const second = await createConnection();
+  const second = createConnection();
   await second.client.connect(second.transport);
   return second;
 }

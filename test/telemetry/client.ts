@@ -16,21 +16,10 @@ export interface Extra {
 
 type Params = Readonly<Record<string, unknown>>;
 
-export interface TelemetryClient {
-  readonly program: Program;
-  /** The unparsed response. */
-  request(method: string, params: Params, extra?: Extra): Promise<string>;
-  call(tool: string, args: object, extra?: Extra): Promise<string>;
-  /** Ends the program with SIGTERM. */
-  end(): Promise<Exit>;
-}
-
+/** Sends a request without further values in `_meta`, and returns the unparsed response. */
 type Send = (id: number, method: string, params: Params, headers: Extra["headers"]) => Promise<string>;
 
-async function startProgram(
-  mode: ClientMode,
-  env: Readonly<Record<string, string>>,
-): Promise<{ program: Program; send: Send }> {
+async function startProgram(mode: ClientMode, env: Readonly<Record<string, string>>): Promise<[Program, Send]> {
   const { MIC_HTTP_TOKEN: token } = env;
   const entry = token === undefined ? {} : { authorization: `Bearer ${token}` };
   if (mode.startsWith("HTTP")) {
@@ -42,7 +31,7 @@ async function startProgram(
         : createModernClient(program.url, {}, { ...entry, ...headers }).request(id, method, params);
       return (await sent.answer).body;
     };
-    return { program, send };
+    return [program, send];
   }
   const program = start(["serve"], { env });
   if (mode === "stdio, older") await initialize(program);
@@ -50,14 +39,14 @@ async function startProgram(
     program.send({ jsonrpc: "2.0", id, method, params });
     return JSON.stringify((await program.answersTo([id])).get(id));
   };
-  return { program, send };
+  return [program, send];
 }
 
-/** Starts a client whose program is killed when the running test ends. */
-export async function connectClient(mode: ClientMode, env: Readonly<Record<string, string>>): Promise<TelemetryClient> {
-  const { program, send } = await startProgram(mode, env);
+/** Starts a client whose program is killed when the running test ends. Requests and calls resolve with the unparsed response. */
+export async function connectClient(mode: ClientMode, env: Readonly<Record<string, string>>) {
+  const [program, send] = await startProgram(mode, env);
   let lastId = 100;
-  const request: TelemetryClient["request"] = (method, params, { meta = {}, headers } = {}) => {
+  const request = (method: string, params: Params, { meta = {}, headers }: Extra = {}): Promise<string> => {
     const all = mode === "stdio, modern" ? { ...modernEnvelope(), ...meta } : meta;
     const withMeta = Object.keys(all).length > 0 ? { ...params, _meta: all } : params;
     return send(++lastId, method, withMeta, headers);
@@ -65,8 +54,9 @@ export async function connectClient(mode: ClientMode, env: Readonly<Record<strin
   return {
     program,
     request,
-    call: (name, args, extra) => request("tools/call", { name, arguments: args }, extra),
-    async end() {
+    call: (name: string, args: object, extra?: Extra) => request("tools/call", { name, arguments: args }, extra),
+    /** Ends the program with SIGTERM. */
+    async end(): Promise<Exit> {
       program.process.kill("SIGTERM");
       return await program.exit;
     },

@@ -4,7 +4,8 @@ import { createServer } from "node:http";
 import { expect, onTestFinished, test, vi } from "vitest";
 import { readConfig } from "../../src/core/config.ts";
 import { tools } from "../../tools/index.ts";
-import { job } from "../contract/samples.ts";
+import { stubEnv } from "../api-client/client.ts";
+import { enveloped, job } from "../contract/samples.ts";
 import { get } from "../mcp/http/raw-client.ts";
 import { callMessage } from "../mcp/stdio/child.ts";
 import { emulatorForTest } from "../support/emulator.ts";
@@ -15,7 +16,7 @@ import { folderForTest } from "../support/temporary-folder.ts";
 import { BLUE, connectCaller, createCaller, environmentForTest, instanceForTest, RED } from "../teams/deployment.ts";
 import { describeWithPostgres } from "../teams/services.ts";
 import { CLIENT_MODES, connectClient } from "./client.ts";
-import { loadTelemetryForTest, receiverForTest } from "./receiver.ts";
+import { loadTelemetryForTest, type Receiver, receiverForTest, type Span } from "./receiver.ts";
 
 test("calls of a thousand unknown tools are one series", async () => {
   const receiver = await receiverForTest();
@@ -101,92 +102,63 @@ test("the server serves and logs a warning if the port for metrics is taken", as
   expect((await end()).code).toBe(0);
 });
 
+/** Part of each value that must not be exported. */
+const MARKER = "QqMarkQq";
+const marked = (what: string): string => `${MARKER}-${what}-${MARKER}`;
+
 /** A batch is sent immediately (1 ms), and the exporter would wait ten minutes for the response. */
 const IMMEDIATE_EXPORT = { OTEL_BSP_SCHEDULE_DELAY: "1", OTEL_EXPORTER_OTLP_TIMEOUT: "600000" };
 
 async function startClient(exporter: Readonly<Record<string, string>>) {
   const stub = await stubForTest();
-  stub.respond(() => answer(200, { data: job, meta: { requestId: "r-1" } }));
-  const client = await connectClient("stdio, modern", {
-    MIC_BASE_URL: stub.baseUrl,
-    MIC_CLIENT_ID: "id-1",
-    MIC_CLIENT_SECRET: "secret-1",
-    ...IMMEDIATE_EXPORT,
-    ...exporter,
-  });
-  const callGetJob = () => client.call("get_job", { jobId: job.id });
-  return { ...client, ask: callGetJob };
+  stub.respond(() => answer(200, enveloped(job)));
+  const client = await connectClient("stdio, modern", { ...stubEnv(stub), ...IMMEDIATE_EXPORT, ...exporter });
+  const warnings = () =>
+    client.program
+      .stderr()
+      .split("\n")
+      .filter((line) => line.includes('"msg":"telemetry"'));
+  return { ...client, warnings, readJob: () => client.call("get_job", { jobId: job.id }) };
 }
 
-/** Lines about telemetry on stderr. */
-const telemetryWarnings = (stderr: string): readonly string[] =>
-  stderr.split("\n").filter((line) => line.includes('"msg":"telemetry"'));
-
-test("with an unreachable collector calls are answered, the server exits, and stderr has at most one warning", async () => {
-  const { ask: callGetJob, end, program } = await startClient({ OTEL_EXPORTER_OTLP_ENDPOINT: await refusingBaseUrl() });
-  for (let count = 0; count < 5; count++) expect(await callGetJob()).toContain(job.id);
-  expect(await end()).toEqual({ code: 0, signal: null });
-  expect(telemetryWarnings(program.stderr()).length).toBeLessThanOrEqual(1);
-});
-
-test("with a collector that never responds calls are answered, and the server exits", async () => {
-  const receiver = await receiverForTest(() => undefined);
-  const { ask: callGetJob, end } = await startClient(receiver.env);
-  await callGetJob();
-  await expect.poll(() => receiver.requests()).toBeGreaterThan(0);
-  for (let count = 0; count < 5; count++) expect(await callGetJob()).toContain(job.id);
-  expect(await end()).toEqual({ code: 0, signal: null });
-});
-
-test("with a collector that fails calls are answered, and stderr has one warning without the collector's text", async () => {
-  const receiver = await receiverForTest((response) => void response.writeHead(500).end("the collector's own words"));
-  const { ask: callGetJob, end, program } = await startClient(receiver.env);
-  await callGetJob();
-  await expect.poll(() => telemetryWarnings(program.stderr())).toHaveLength(1);
-  for (let count = 0; count < 3; count++) expect(await callGetJob()).toContain(job.id);
-  expect(await end()).toEqual({ code: 0, signal: null });
-  expect(telemetryWarnings(program.stderr())).toHaveLength(1);
-});
-
-test("SIGTERM sends the remaining spans and metrics", async () => {
-  const receiver = await receiverForTest();
-  const { ask: callGetJob, end } = await startClient({ ...receiver.env, OTEL_BSP_SCHEDULE_DELAY: "600000" });
-  await callGetJob();
-  expect(receiver.requests()).toBe(0);
-  await end();
-  expect(receiver.spans().map(({ name }) => name)).toContain("tools/call get_job");
-  expect(receiver.points().map(({ name }) => name)).toContain("mcp.server.operation.duration");
-});
-
-/** Part of each value that must not be exported. */
-const MARKER = "QqMarkQq";
-const marked = (what: string): string => `${MARKER}-${what}-${MARKER}`;
+test.each<[string, () => Promise<Receiver | undefined>, number]>([
+  ["an unreachable collector", async () => undefined, 1],
+  ["a collector that never responds", () => receiverForTest(() => undefined), 0],
+  ["a collector that fails", () => receiverForTest((response) => void response.writeHead(500).end(MARKER)), 1],
+])(
+  "with %s calls are answered, the server exits, and stderr has at most one warning without the collector's text",
+  async (_what, startCollector, warningCount) => {
+    const collector = await startCollector();
+    const { readJob, end, program, warnings } = await startClient(
+      collector?.env ?? { OTEL_EXPORTER_OTLP_ENDPOINT: await refusingBaseUrl() },
+    );
+    await readJob();
+    if (collector) await expect.poll(() => collector.requests()).toBeGreaterThan(0);
+    if (collector && warningCount > 0) await expect.poll(warnings).toHaveLength(warningCount);
+    for (let count = 0; count < 5; count++) expect(await readJob()).toContain(job.id);
+    expect(await end()).toEqual({ code: 0, signal: null });
+    expect(warnings().length).toBeLessThanOrEqual(warningCount);
+    expect(program.stderr()).not.toContain(MARKER);
+  },
+);
 
 test.each(CLIENT_MODES)("%s: no exported byte contains the marker", async (mode) => {
   const receiver = await receiverForTest();
   const stub = await stubForTest();
-  const problem = {
-    type: `https://example.invalid/${MARKER}`,
-    title: MARKER,
-    status: 422,
-    code: MARKER,
-    requestId: MARKER,
-    retryable: false,
-    fieldErrors: [{ pointer: `/${MARKER}`, code: MARKER, message: MARKER }],
-  };
+  const fieldErrors = [{ pointer: `/${MARKER}`, code: MARKER, message: MARKER }];
+  const facts = { title: MARKER, status: 422, code: MARKER, requestId: MARKER, retryable: false, fieldErrors };
+  const problem = { type: `https://example.invalid/${MARKER}`, ...facts };
   const id = marked("job");
+  const isJson = mode.endsWith("modern");
   stub.respondToToken(() => answer(200, { access_token: marked("token") }));
   stub.respond(({ method, target }) => {
     if (target.includes("/content"))
       return answer(200, MARKER, { "content-disposition": `attachment; filename="${MARKER}.txt"` });
+    const meta = { requestId: MARKER };
     if (target.endsWith(`/jobs/${id}`))
-      return answer(
-        200,
-        { data: { ...job, id, [MARKER]: MARKER }, meta: { requestId: MARKER } },
-        { "x-request-id": MARKER },
-      );
+      return answer(200, { data: { ...job, id, [MARKER]: MARKER }, meta }, { "x-request-id": MARKER });
     return method === "POST" && target.endsWith("/retries")
-      ? answer(202, { data: { ...job, id: MARKER, retryOfBatchId: id }, meta: { requestId: MARKER } })
+      ? answer(202, { data: { ...job, id: MARKER, retryOfBatchId: id }, meta })
       : answer(422, problem, { "content-type": "application/problem+json" });
   });
   const token = marked("http-token");
@@ -200,35 +172,37 @@ test.each(CLIENT_MODES)("%s: no exported byte contains the marker", async (mode)
     ...(mode.startsWith("HTTP") && { MIC_HTTP_TOKEN: token }),
     ...receiver.env,
     OTEL_EXPORTER_OTLP_HEADERS: `authorization=Bearer%20${marked("collector")}`,
-    OTEL_EXPORTER_OTLP_PROTOCOL: mode.endsWith("modern") ? "http/json" : "http/protobuf",
+    // Without the variable, the data is protobuf.
+    OTEL_EXPORTER_OTLP_PROTOCOL: isJson ? "http/json" : "",
   });
   const headers = { "user-agent": MARKER, "x-mark": MARKER, baggage: `a=${MARKER}` };
   const extra = { headers, meta: { baggage: `a=${MARKER}`, [`com.example/${MARKER}`]: MARKER } };
-  for (const { name } of tools)
-    await call(
-      name,
-      { workspaceId: MARKER, jobId: MARKER, reason: MARKER, name: MARKER, state: MARKER, [MARKER]: MARKER },
-      extra,
-    );
-  for (let count = 0; count < 3; count++) await call("get_job", { jobId: id, view: "full" }, extra);
-  await call("retry_job", { jobId: id, retryMode: "RESTART", reason: MARKER }, extra);
-  await call("retry_job", { jobId: id, retryMode: "RESTART", reason: MARKER, idempotencyKey: marked("key") }, extra);
-  await call("register_input", { inputKind: "M4_FILE", referenceId: MARKER }, extra);
-  await call("download_asset", { assetId: MARKER, fileName: `${MARKER}.csv` }, extra);
-  await call("find_district", { name: MARKER }, extra);
-  await call(MARKER, { [MARKER]: MARKER }, extra);
+  const all = { workspaceId: MARKER, jobId: MARKER, reason: MARKER, name: MARKER, state: MARKER, [MARKER]: MARKER };
+  const read = ["get_job", { jobId: id, view: "full" }] as const;
+  const retry = { jobId: id, retryMode: "RESTART", reason: MARKER };
+  for (const [name, args] of [
+    ...tools.map((tool) => [tool.name, all] as const),
+    ...[read, read, read, ["retry_job", retry] as const],
+    ["retry_job", { ...retry, idempotencyKey: marked("key") }] as const,
+    ["register_input", { inputKind: "M4_FILE", referenceId: MARKER }] as const,
+    ["download_asset", { assetId: MARKER, fileName: `${MARKER}.csv` }] as const,
+    ["find_district", { name: MARKER }] as const,
+    [MARKER, { [MARKER]: MARKER }] as const,
+  ])
+    await call(name, args, extra);
   await request("resources/read", { uri: `mic://workspaces/${MARKER}/jobs/${MARKER}` }, extra);
   await request("prompts/get", { name: MARKER, arguments: { [MARKER]: MARKER } }, extra);
   await request(`${MARKER}/${MARKER}`, {}, extra);
   await end();
 
-  expect(receiver.headers()[0]?.authorization).toBe(`Bearer ${marked("collector")}`);
+  expect(receiver.headers()[0]).toMatchObject({
+    authorization: `Bearer ${marked("collector")}`,
+    "content-type": isJson ? "application/json" : "application/x-protobuf",
+  });
   const sent = receiver.bytes();
   for (const { name } of tools) expect(sent.includes(`tools/call ${name}`), name).toBe(true);
   for (const name of ["tool call failed", "mcp.server.operation.duration"]) expect(sent.includes(name)).toBe(true);
-  const keys = stub.requests.flatMap(({ headers: { "idempotency-key": key } }) =>
-    key === undefined ? [] : [String(key)],
-  );
+  const keys = stub.requests.flatMap(({ headers: { "idempotency-key": key } }) => (key ? [String(key)] : []));
   expect(keys.length).toBeGreaterThan(1);
   for (const secret of [MARKER, ...keys]) expect(sent.includes(secret), secret).toBe(false);
   expect(program.stderr()).not.toContain(marked("collector"));
@@ -253,28 +227,24 @@ describeWithPostgres("telemetry of teams", (postgres) => {
     }
     await instance.telemetry?.close();
 
-    const jobs = receiver.spans().filter(({ name }) => /list_jobs|\/v1\/mic\/jobs|token/.test(name));
-    const owners = jobs.map(({ name, attributes }) => [name, attributes["mic.team"], attributes["mic.caller"]]);
-    const names = ["POST /sandbox/oauth/token", "GET /v1/mic/jobs", "tools/call list_jobs"];
-    expect(owners).toEqual([
-      ...names.map((name) => [name, "red", ann.id]),
-      ...names.map((name) => [name, "blue", bob.id]),
-    ]);
-    const lines = receiver.logs().filter(({ body }) => body === "tool call");
-    expect(lines.map(({ attributes }) => [attributes["mic.team"], attributes["mic.caller"]])).toEqual([
+    const ownersOf = (items: readonly { readonly attributes: Span["attributes"] }[]) =>
+      items.map(({ attributes }) => [attributes["mic.team"], attributes["mic.caller"]]);
+    const [ofAnn, ofBob] = [
       ["red", ann.id],
       ["blue", bob.id],
-    ]);
+    ] as const;
+    const spans = receiver.spans().filter(({ name }) => /list_jobs|\/v1\/mic\/jobs|token/.test(name));
+    const names = ["POST /sandbox/oauth/token", "GET /v1/mic/jobs", "tools/call list_jobs"];
+    expect(spans.map(({ name }) => name)).toEqual([...names, ...names]);
+    expect(ownersOf(spans)).toEqual([ofAnn, ofAnn, ofAnn, ofBob, ofBob, ofBob]);
+    expect(ownersOf(receiver.logs().filter(({ body }) => body === "tool call"))).toEqual([ofAnn, ofBob]);
     const points = receiver.points();
     expect(new Set(points.map(({ attributes }) => attributes["mic.team"]))).toEqual(
       new Set([undefined, "red", "blue"]),
     );
     expect(points.flatMap(({ attributes }) => Object.keys(attributes))).not.toContain("mic.caller");
     for (const name of ["mic.api.cooldown", "mic.database.waiting", "mic.watched.resources"])
-      expect(
-        points.filter((point) => point.name === name),
-        name,
-      ).toMatchObject([{ value: 0 }]);
+      expect(points.filter((point) => point.name === name)).toMatchObject([{ name, value: 0 }]);
     // The exported data must not contain the callers' subjects or their issuer.
     for (const name of ["ann", "bob", "login.example.org"]) expect(receiver.bytes().includes(name), name).toBe(false);
   });

@@ -47,12 +47,10 @@ const LogRecord = z.looseObject({
   attributes: Attributes,
 });
 export type LogRecord = z.infer<typeof LogRecord>;
-const arrayOf = <S extends z.ZodType>(item: S) => z.array(item).default([]);
-const Body = z.looseObject({
-  resourceSpans: arrayOf(z.looseObject({ scopeSpans: arrayOf(z.looseObject({ spans: arrayOf(Span) })) })),
-  resourceMetrics: arrayOf(z.looseObject({ scopeMetrics: arrayOf(z.looseObject({ metrics: arrayOf(Metric) })) })),
-  resourceLogs: arrayOf(z.looseObject({ scopeLogs: arrayOf(z.looseObject({ logRecords: arrayOf(LogRecord) })) })),
-});
+
+/** The items at the end of a path of nested lists: `resourceSpans`, `scopeSpans`, `spans`. */
+const itemsAt = (bodies: readonly unknown[], ...path: readonly string[]): readonly unknown[] =>
+  path.reduce<readonly unknown[]>((items, name) => items.flatMap((item) => Object(item)[name] ?? []), bodies);
 
 /** A point of a metric; a histogram has its count as `value`. */
 export interface MetricPoint {
@@ -81,7 +79,7 @@ type Answer = (response: ServerResponse) => void;
 
 /** Starts a collector until the running test ends. `answer` sends the response (default 200). */
 export async function receiverForTest(answer: Answer = (response) => void response.end()): Promise<Receiver> {
-  const bodies: z.infer<typeof Body>[] = [];
+  const bodies: unknown[] = [];
   const raw: Buffer[] = [];
   const headers: IncomingHttpHeaders[] = [];
   let requests = 0;
@@ -90,10 +88,9 @@ export async function receiverForTest(answer: Answer = (response) => void respon
     const chunks: Buffer[] = [];
     for await (const chunk of request) chunks.push(chunk);
     const bytes = Buffer.concat(chunks);
-    const isJson = request.headers["content-type"] === "application/json";
     raw.push(bytes);
     headers.push(request.headers);
-    if (isJson) bodies.push(Body.parse(JSON.parse(bytes.toString())));
+    if (request.headers["content-type"] === "application/json") bodies.push(JSON.parse(bytes.toString()));
     answer(response);
   }
   const server = createServer((request, response) => {
@@ -103,22 +100,16 @@ export async function receiverForTest(answer: Answer = (response) => void respon
   return {
     endpoint,
     env: { OTEL_EXPORTER_OTLP_ENDPOINT: endpoint, OTEL_EXPORTER_OTLP_PROTOCOL: "http/json" },
-    spans: () =>
-      bodies.flatMap((body) => body.resourceSpans.flatMap((of) => of.scopeSpans.flatMap(({ spans }) => spans))),
-    logs: () =>
-      bodies.flatMap((body) => body.resourceLogs.flatMap((of) => of.scopeLogs.flatMap(({ logRecords }) => logRecords))),
+    spans: () => itemsAt(bodies, "resourceSpans", "scopeSpans", "spans").map((item) => Span.parse(item)),
+    logs: () => itemsAt(bodies, "resourceLogs", "scopeLogs", "logRecords").map((item) => LogRecord.parse(item)),
     points() {
-      const metrics = bodies.flatMap((body) =>
-        body.resourceMetrics.flatMap((of) => of.scopeMetrics.flatMap((scope) => scope.metrics)),
-      );
+      const metrics = itemsAt(bodies, "resourceMetrics", "scopeMetrics", "metrics").map((item) => Metric.parse(item));
       const latest = new Map<string, MetricPoint>();
       for (const { name, histogram, sum, gauge } of metrics)
-        for (const { attributes, count, asDouble, asInt } of (histogram ?? sum ?? gauge)?.dataPoints ?? [])
-          latest.set(JSON.stringify([name, attributes]), {
-            name,
-            attributes,
-            value: count ?? asDouble ?? asInt ?? Number.NaN,
-          });
+        for (const { attributes, count, asDouble, asInt } of (histogram ?? sum ?? gauge)?.dataPoints ?? []) {
+          const value = count ?? asDouble ?? asInt ?? Number.NaN;
+          latest.set(JSON.stringify([name, attributes]), { name, attributes, value });
+        }
       return [...latest.values()];
     },
     bytes: () => Buffer.concat(raw),

@@ -1,9 +1,10 @@
 // Tests spans of calls, actions and API requests that the built server exports, in the client's trace if it names one.
 import { describe, expect, test } from "vitest";
-import { job as sample } from "../contract/samples.ts";
+import { stubEnv } from "../api-client/client.ts";
+import { enveloped, job as sample } from "../contract/samples.ts";
 import { answer, hangUp, stubForTest } from "../support/stub.ts";
 import { CLIENT_MODES, type ClientMode, connectClient } from "./client.ts";
-import { type Receiver, receiverForTest, type Span } from "./receiver.ts";
+import { receiverForTest, type Span } from "./receiver.ts";
 
 const TRACE = "0af7651916cd43dd8448eb211c80319c";
 const PARENT = "00f067aa0ba902b7";
@@ -14,21 +15,13 @@ const [INTERNAL, SERVER, CLIENT] = [1, 2, 3];
 const ERROR = 2;
 
 const job = { ...sample, id: "job-that-nobody-may-know" };
-const found = answer(200, { data: job, meta: { requestId: "r-1" } });
-
-const env = (receiver: Receiver, baseUrl: string, more = {}) => ({
-  MIC_BASE_URL: baseUrl,
-  MIC_CLIENT_ID: "client-id-1",
-  MIC_CLIENT_SECRET: "client-secret-1",
-  ...receiver.env,
-  ...more,
-});
+const found = answer(200, enveloped(job));
 
 /** Starts a client of a server whose API answers each request with a job, unless the test changes its answers. */
 async function setUp(mode: ClientMode, more: Readonly<Record<string, string>> = {}) {
   const [receiver, stub] = [await receiverForTest(), await stubForTest()];
   stub.respond(() => found);
-  return { receiver, stub, ...(await connectClient(mode, env(receiver, stub.baseUrl, more))) };
+  return { receiver, stub, ...(await connectClient(mode, { ...stubEnv(stub), ...receiver.env, ...more })) };
 }
 
 const spansNamed = (spans: readonly Span[], name: string): readonly Span[] =>
@@ -82,17 +75,6 @@ describe.each(CLIENT_MODES)("%s", (mode) => {
   });
 });
 
-test("the data is protobuf unless OTEL_EXPORTER_OTLP_PROTOCOL is set", async () => {
-  const { receiver, request, end } = await setUp("stdio, older", { OTEL_EXPORTER_OTLP_PROTOCOL: "" });
-  await request("prompts/list", {}, { meta: { traceparent: TRACEPARENT } });
-  await end();
-  expect(new Set(receiver.headers().map((headers) => headers["content-type"]))).toEqual(
-    new Set(["application/x-protobuf"]),
-  );
-  // An id is bytes in protobuf, and text in JSON.
-  for (const part of [Buffer.from(TRACE, "hex"), "prompts/list"]) expect(receiver.bytes().includes(part)).toBe(true);
-});
-
 test.each(["HTTP, older", "HTTP, modern"] as const)(
   "%s: the trace context of an HTTP header becomes a link",
   async (mode) => {
@@ -113,13 +95,18 @@ test.each(["HTTP, older", "HTTP, modern"] as const)(
   },
 );
 
-test("initialize and tools/list on stdio have one span each", async () => {
+test("each request on stdio has one span, with the name of a tool or a prompt and without the URI of a resource", async () => {
   const { receiver, request, call, end } = await setUp("stdio, older");
   await request("tools/list", {});
   await call("get_job", { jobId: "j" });
+  await request("prompts/get", { name: "run_job", arguments: {} });
+  await request("prompts/get", { name: "no_such_prompt" });
+  await request("resources/read", { uri: "mic://workspaces/w-secret/jobs/j-secret" });
   await end();
   const names = receiver.spans().flatMap(({ name, kind }) => (kind === SERVER ? [name] : []));
-  expect(names).toEqual(["initialize", "tools/list", "tools/call get_job"]);
+  const prompts = ["prompts/get run_job", "prompts/get _OTHER"];
+  expect(names).toEqual(["initialize", "tools/list", "tools/call get_job", ...prompts, "resources/read"]);
+  expect(receiver.bytes().includes("j-secret")).toBe(false);
 });
 
 test("each attempt has a separate span, with the same key and body", async () => {
@@ -127,7 +114,7 @@ test("each attempt has a separate span, with the same key and body", async () =>
   stub.expect(
     answer(503, {}, { "retry-after": "0" }),
     hangUp,
-    answer(202, { data: { ...sample, id: "job-2", retryOfBatchId: "job-1" }, meta: { requestId: "r-1" } }),
+    answer(202, enveloped({ ...sample, id: "job-2", retryOfBatchId: "job-1" })),
   );
   const result = await call("retry_job", { jobId: "job-1", retryMode: "SAFE_RESUME", reason: "again" });
   await end();
@@ -176,19 +163,4 @@ test("OTEL_PROPAGATORS=none reads and sends no trace context", async () => {
   await end();
   expect(spansNamed(receiver.spans(), "tools/call get_job")[0]?.parentSpanId).toBe("");
   expect(stub.requests.map(({ headers }) => headers["traceparent"])).toEqual([undefined]);
-});
-
-test("a prompt's name is exported, and a resource's URI is not", async () => {
-  const { receiver, request, end } = await setUp("stdio, modern");
-  await request("prompts/get", { name: "run_job", arguments: {} });
-  await request("prompts/get", { name: "no_such_prompt" });
-  await request("resources/read", { uri: "mic://workspaces/w-secret/jobs/j-secret" });
-  await end();
-  expect(
-    receiver
-      .spans()
-      .filter(({ kind }) => kind === SERVER)
-      .map(({ name }) => name),
-  ).toEqual(["prompts/get run_job", "prompts/get _OTHER", "resources/read"]);
-  expect(receiver.bytes().includes("j-secret")).toBe(false);
 });

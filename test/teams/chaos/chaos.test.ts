@@ -1,6 +1,7 @@
 // The chaos tests: a deployment serves callers while its parts are killed, stopped, disconnected or replaced. `npm test` runs
 // some of them in small sizes, and `npm run test:chaos` runs all of them (docs/contribute/testing.md).
-import { expect } from "vitest";
+import { setTimeout as sleep } from "node:timers/promises";
+import { expect, onTestFinished } from "vitest";
 import { deploymentMissing } from "../../support/deployment.ts";
 import { namespacesMissing } from "../../support/fleet.ts";
 import { buildNextVersion } from "../../support/next-version.ts";
@@ -9,8 +10,7 @@ import { testUnless } from "../../support/unless.ts";
 import { conformanceMissing, runConformanceThroughBalancer } from "./conformance.ts";
 import * as downloads from "./downloads.ts";
 import { failOverPrimary } from "./failovers.ts";
-import { killBalancers, killInstances, restartInstances, stopInstances } from "./kills.ts";
-import type { Outcome } from "./under-load.ts";
+import { type FaultPlan, type Outcome, runUnderLoad, type Sizes, waitForMoreResults } from "./under-load.ts";
 
 const SEED = Number(process.env["FAULT_SEED"] ?? Math.floor(Math.random() * 1_000_000));
 const { CHAOS = "usual", CHAOS_ROW } = process.env;
@@ -45,47 +45,91 @@ function defineRow<P>(number: number, { title, missing, usual, small, full, run 
   );
 }
 
+const underLoad = (plan: FaultPlan) => (sizes: Sizes, seed: number) => runUnderLoad(plan, sizes, seed);
+
 defineRow(1, {
   title: "no action runs twice and every caller gets its outcome while instances are killed behind haproxy",
   missing: deploymentMissing ?? namespacesMissing,
-  usual: { ...USUAL_SIZES, kills: runCount(2, 6) },
-  small: { ...SMALL_SIZES, instances: 3, kills: 4 },
-  full: { ...FULL_SIZES, kills: 300 },
-  run: killInstances,
+  usual: { ...USUAL_SIZES, faults: runCount(2, 6) },
+  small: { ...SMALL_SIZES, instances: 3, faults: 4 },
+  full: { ...FULL_SIZES, faults: 300 },
+  run: underLoad({
+    options: { isolated: true },
+    async injectFault({ fleet }, { chance }) {
+      const victim = chance.pick(fleet.instances);
+      await victim.kill();
+      await victim.start();
+    },
+  }),
 });
 
 defineRow(2, {
   title: "no action runs twice and every caller gets its outcome while haproxy is killed",
   missing: deploymentMissing,
-  small: { ...SMALL_SIZES, kills: 6 },
-  full: { ...FULL_SIZES, kills: 100 },
-  run: killBalancers,
+  small: { ...SMALL_SIZES, faults: 6 },
+  full: { ...FULL_SIZES, faults: 100 },
+  run: underLoad({
+    async injectFault({ balancer }) {
+      await balancer.kill();
+      await balancer.start();
+    },
+  }),
 });
 
 defineRow(3, {
   title: "no action runs twice or is lost in failovers of the database, every third with the replica cut off before",
   missing: deploymentMissing,
-  usual: { ...SMALL_SIZES, failovers: runCount(3, 10) },
-  small: { ...SMALL_SIZES, failovers: 3 },
-  full: { ...FULL_SIZES, failovers: 30 },
+  usual: { ...SMALL_SIZES, faults: runCount(3, 10) },
+  small: { ...SMALL_SIZES, faults: 3 },
+  full: { ...FULL_SIZES, faults: 30 },
   run: failOverPrimary,
 });
 
 defineRow(4, {
   title: "no request fails in rolling restarts, the last to a build with one migration more",
   missing: deploymentMissing,
-  usual: { ...USUAL_SIZES, restarts: 1, next: undefined },
-  small: { ...SMALL_SIZES, restarts: 2, next: buildNextVersion },
-  full: { ...FULL_SIZES, restarts: 20, next: buildNextVersion },
-  run: restartInstances,
+  usual: { ...USUAL_SIZES, faults: 1, nextAt: undefined },
+  small: { ...SMALL_SIZES, faults: 2, nextAt: 2 },
+  full: { ...FULL_SIZES, faults: 20, nextAt: 20 },
+  run: ({ nextAt, ...sizes }, seed) =>
+    runUnderLoad(
+      {
+        allowsNoFailures: true,
+        // In seconds: longer than the balancer needs to detect it (`inter` x `fall`).
+        options: { env: { MIC_DRAIN_DELAY_SECONDS: "4" } },
+        /** Restarts all instances in turn, as the rollout of a new version does. */
+        async injectFault({ fleet }, { load, number }) {
+          const next = number === nextAt ? await buildNextVersion() : undefined;
+          for (const instance of fleet.instances) {
+            await waitForMoreResults(load, 5);
+            await instance.terminate();
+            await instance.start(next?.entry);
+            // The balancer must detect the restarted instance before the next one stops.
+            await sleep(2_500);
+          }
+          onTestFinished(() => next?.remove());
+        },
+      },
+      sizes,
+      seed,
+    ),
 });
 
 defineRow(5, {
   title: "no action runs twice while instances are stopped for longer than a lease, and continued",
   missing: deploymentMissing ?? namespacesMissing,
-  small: { ...SMALL_SIZES, stops: 1, stoppedMs: 40_000 },
-  full: { ...FULL_SIZES, stops: 10, stoppedMs: 40_000 },
-  run: stopInstances,
+  small: { ...SMALL_SIZES, faults: 1 },
+  full: { ...FULL_SIZES, faults: 10 },
+  run: underLoad({
+    options: { isolated: true },
+    async injectFault({ fleet }, { chance }) {
+      const victim = chance.pick(fleet.instances);
+      victim.signal("SIGSTOP");
+      // Longer than the lease of 30 s.
+      await sleep(40_000);
+      victim.signal("SIGCONT");
+    },
+  }),
 });
 
 defineRow(11, {

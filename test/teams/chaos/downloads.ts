@@ -1,6 +1,7 @@
 // Row 11: downloads many large files concurrently by their links, through the balancer, from an instance of the built server.
 // Then the instance is killed during the downloads. The received bytes are compared with the sent ones.
 import { createHash } from "node:crypto";
+import { onTestFinished } from "vitest";
 import { capabilitySet, enveloped } from "../../contract/samples.ts";
 import { type Deployment, startDeployment } from "../../support/deployment.ts";
 import { connectHttp } from "../../support/mcp.ts";
@@ -72,40 +73,37 @@ async function createLinks({ createCallers }: Deployment, count: number) {
 /** Returns the counts, and one sentence for each failure. */
 export async function testDownloads({ teams, concurrency, bytes }: DownloadCounts) {
   const deployment = await startDeployment({ instances: 1, teams, service: await startAssetService(bytes) });
-  try {
-    const links = await createLinks(deployment, concurrency);
-    const [instance] = deployment.fleet.instances;
-    if (!instance) throw new Error("there is an instance");
-    const idlePeak = await peakMegabytes(instance.pid());
-    const expected = expectedHash(bytes);
-    const downloadAll = (onBytes: (count: number) => void) =>
-      Promise.all(links.map((link) => downloadHash(link, onBytes)));
-    const before = await downloadAll(() => undefined);
-    const peak = await peakMegabytes(instance.pid());
-    // Kills the instance once a quarter of all bytes has arrived.
-    let arrived = 0;
-    let killed: Promise<void> | undefined;
-    const during = await downloadAll((count) => {
-      arrived += count;
-      if (arrived >= (bytes * concurrency) / 4) killed ??= instance.kill();
-    });
-    await killed;
-    const counts = {
-      complete: before.filter((hash) => hash === expected).length,
-      // 0 if the system does not report it.
-      idleMegabytes: Math.round(idlePeak),
-      peakMegabytes: Math.round(peak),
-      broken: during.filter((hash) => hash === "broken").length,
-      incompleteAsComplete: during.filter((hash) => hash !== "broken" && hash !== expected).length,
-    };
-    const failures = [
-      counts.complete !== concurrency && `${counts.complete} of ${concurrency} files arrived whole`,
-      counts.peakMegabytes >= MAX_MEGABYTES && `${counts.peakMegabytes} MB of memory`,
-      counts.broken === 0 && "the instance was not killed in the middle",
-      counts.incompleteAsComplete > 0 && `${counts.incompleteAsComplete} parts were taken for whole`,
-    ];
-    return { counts, failures: failures.filter((each) => each !== false) };
-  } finally {
-    await deployment.stop();
-  }
+  onTestFinished(() => deployment.stop());
+  const links = await createLinks(deployment, concurrency);
+  const [instance] = deployment.fleet.instances;
+  if (!instance) throw new Error("there is an instance");
+  const idlePeak = await peakMegabytes(instance.pid());
+  const expected = expectedHash(bytes);
+  const downloadAll = (onBytes: (count: number) => void) =>
+    Promise.all(links.map((link) => downloadHash(link, onBytes)));
+  const before = await downloadAll(() => undefined);
+  const peak = await peakMegabytes(instance.pid());
+  // Kills the instance once a quarter of all bytes has arrived.
+  let arrived = 0;
+  let killed: Promise<void> | undefined;
+  const during = await downloadAll((count) => {
+    arrived += count;
+    if (arrived >= (bytes * concurrency) / 4) killed ??= instance.kill();
+  });
+  await killed;
+  const counts = {
+    complete: before.filter((hash) => hash === expected).length,
+    // 0 if the system does not report it.
+    idleMegabytes: Math.round(idlePeak),
+    peakMegabytes: Math.round(peak),
+    broken: during.filter((hash) => hash === "broken").length,
+    incompleteAsComplete: during.filter((hash) => hash !== "broken" && hash !== expected).length,
+  };
+  const failures = [
+    counts.complete !== concurrency && `${counts.complete} of ${concurrency} files arrived whole`,
+    counts.peakMegabytes >= MAX_MEGABYTES && `${counts.peakMegabytes} MB of memory`,
+    counts.broken === 0 && "the instance was not killed in the middle",
+    counts.incompleteAsComplete > 0 && `${counts.incompleteAsComplete} parts were taken for whole`,
+  ];
+  return { counts, failures: failures.filter((each) => each !== false) };
 }

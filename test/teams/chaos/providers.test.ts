@@ -17,17 +17,10 @@ const isChaosRun = process.env["CHAOS"] !== undefined;
 
 /** The settings in the section of the page about this provider. `origin` replaces the host that the section names. */
 function readSettings(name: string, origin: string): Readonly<Record<string, string>> {
-  const section = readFileSync(PAGE, "utf8")
-    .split(/^## /m)
-    .find((text) => text.startsWith(`${name}\n`));
-  const [, block = ""] = /```sh\n(.*?)```/s.exec(section ?? "") ?? [];
-  const pairs = block
-    .trim()
-    .split("\n")
-    .map((line) => /^(\w+)=(.*)$/.exec(line)?.slice(1) ?? []);
-  return Object.fromEntries(
-    pairs.map(([key = "", value = ""]) => [key, value.replace(/^https:\/\/[a-z]+\.example\.org/, origin)]),
-  );
+  const sections = readFileSync(PAGE, "utf8").split(/^## /m);
+  const [, block = ""] = /```sh\n(.*?)```/s.exec(sections.find((text) => text.startsWith(`${name}\n`)) ?? "") ?? [];
+  const lines = block.replaceAll(/=https:\/\/[a-z]+\.example\.org/g, `=${origin}`).matchAll(/^(\w+)=(.*)$/gm);
+  return Object.fromEntries([...lines].map(([, key, value]) => [key, value]));
 }
 
 /** A deployment until the running test ends. `scopes`: requested at sign-in (default: those of the page). */
@@ -41,12 +34,9 @@ async function deploymentForTest({ name, start }: ProviderCase, scopes?: string)
   const deployment = await startDeployment({ instances: 1, teams: 1, port, env });
   onTestFinished(() => deployment.stop());
   const [team] = deployment.teams;
-  const createUser = () => createTestUser(provider, { registration: "its id" });
-  const actCall = {
-    name: "register_input",
-    arguments: { inputKind: "M4_FILE", referenceId: team?.client.assetIds[0] ?? "" },
-  };
-  return { ...deployment, settings, createUser, actCall };
+  const createUser = () => createTestUser(provider);
+  const input = { inputKind: "M4_FILE", referenceId: team?.client.assetIds[0] ?? "" };
+  return { ...deployment, createUser, actCall: { name: "register_input", arguments: input } };
 }
 
 const readCall = { name: "list_jobs", arguments: {} };
@@ -98,11 +88,8 @@ describe.each(PROVIDERS)("$name", (provider) => {
       }
       // An instance is ready only if the provider accepts a real introspection request.
       const credentials = { MIC_AUTH_CLIENT_ID: CLIENT.id, MIC_AUTH_CLIENT_SECRET: CLIENT.secret };
-      const fleet = await startFleet({
-        instances: 1,
-        env: { ...env, MIC_AUTH_TOKENS: "introspection", ...credentials },
-      });
-      await fleet.stop();
+      const introspecting = { ...env, MIC_AUTH_TOKENS: "introspection", ...credentials };
+      await (await startFleet({ instances: 1, env: introspecting })).stop();
     },
     TIMEOUT_MS,
   );

@@ -1,4 +1,6 @@
-// Runs a deployment under load while a fault is injected, and compares the results with the emulator's own execution count.
+// Runs a deployment under load while faults are injected, and compares the results with the emulator's own execution count.
+import { setTimeout as sleep } from "node:timers/promises";
+import { onTestFinished } from "vitest";
 import { type Deployment, type DeploymentOptions, startDeployment } from "../../support/deployment.ts";
 import { countExecutions, LOAD_OPERATION_ID, type LoadCounts, startLoad } from "../../support/load.ts";
 import { createSeededRandom, type SeededRandom } from "../../support/random.ts";
@@ -14,19 +16,29 @@ export interface Sizes {
   readonly instances: number;
   readonly teams: number;
   readonly callers: number;
+  readonly faults: number;
 }
 
-interface ChaosTestOptions extends Sizes {
-  readonly seed: number;
+export interface FaultPlan {
   readonly options?: Partial<DeploymentOptions>;
-  /** Injects the fault, resolves when it is over, and returns additional counts. */
+  /** Injects one fault, and resolves when it is over. It is called when some more calls have succeeded. `number` counts from 1. */
   readonly injectFault: (
     deployment: Deployment,
-    chance: SeededRandom,
-    load: LoadCounts,
-  ) => Promise<Readonly<Record<string, number>>>;
+    context: { readonly chance: SeededRandom; readonly load: LoadCounts; readonly number: number },
+  ) => Promise<void>;
+  /** Called after the faults, under load. */
+  readonly finish?: (deployment: Deployment) => Promise<void>;
   /** If true, no request may fail, not even one that the client repeats. */
   readonly allowsNoFailures?: boolean;
+}
+
+const POLL_INTERVAL_MS = 20;
+const MAX_POLLS = 3_000;
+
+/** Waits for `more` further successful calls (at most 60 s), so that a fault occurs during work and not during startup. */
+export async function waitForMoreResults(load: LoadCounts, more: number): Promise<void> {
+  const target = load.succeeded + more;
+  for (let polls = 0; load.succeeded < target && polls < MAX_POLLS; polls++) await sleep(POLL_INTERVAL_MS);
 }
 
 const DELAYS_MS = [20, 80, 40, 150];
@@ -46,55 +58,39 @@ async function injectDelays(baseUrl: string): Promise<void> {
 /** The first few reasons are enough to find the cause. */
 const MAX_REASONS = 8;
 
-export async function runUnderLoad({
-  seed,
-  options,
-  injectFault,
-  allowsNoFailures = false,
-  ...sizes
-}: ChaosTestOptions): Promise<Outcome> {
-  const { instances, teams, callers } = sizes;
+export async function runUnderLoad(plan: FaultPlan, sizes: Sizes, seed: number): Promise<Outcome> {
+  const { options, injectFault, finish, allowsNoFailures = false } = plan;
+  const { instances, teams, callers, faults } = sizes;
   const deployment = await startDeployment({ instances, teams, ...options });
-  try {
-    const { baseUrl } = deployment.emulator;
-    await injectDelays(baseUrl);
-    const load = startLoad({ callers: await deployment.createCallers(callers), seed });
-    const faultCounts = await injectFault(deployment, createSeededRandom(seed), load.counts);
-    const { succeeded, timedOut, mismatched, protocolErrors, toolFailures, calls, reads, replayed, reasons } =
-      await load.finish();
-    const executions = await countExecutions(baseUrl, LOAD_OPERATION_ID);
-    // An action without a reported outcome may have been executed once, or not at all.
-    const duplicates = Math.max(0, executions - succeeded - timedOut);
-    const lostActions = Math.max(0, succeeded - executions);
-    const failed = protocolErrors + toolFailures;
-    const zero = {
-      duplicates,
-      unreported: timedOut,
-      crossed: mismatched,
-      lost: lostActions,
-      ...(allowsNoFailures && { failed }),
-    };
-    return {
-      counts: {
-        ...faultCounts,
-        succeeded,
-        executions,
-        duplicates,
-        unreported: timedOut,
-        crossed: mismatched,
-        calls,
-        reads,
-        replayed,
-        broken: protocolErrors,
-        refused: toolFailures,
-      },
-      failures: [
-        ...Object.entries(zero).flatMap(([name, count]) => (count === 0 ? [] : [`${name}: ${count}, must be 0`])),
-        ...(succeeded === 0 ? ["no call succeeded: nothing was tested"] : []),
-        ...(timedOut > 0 || (allowsNoFailures && failed > 0) ? [...reasons].slice(0, MAX_REASONS) : []),
-      ],
-    };
-  } finally {
-    await deployment.stop();
+  onTestFinished(() => deployment.stop());
+  const { baseUrl } = deployment.emulator;
+  await injectDelays(baseUrl);
+  const load = startLoad({ callers: await deployment.createCallers(callers), seed });
+  const chance = createSeededRandom(seed);
+  for (let number = 1; number <= faults; number++) {
+    await waitForMoreResults(load.counts, 5 + chance.nextInteger(10));
+    await injectFault(deployment, { chance, load: load.counts, number });
   }
+  await finish?.(deployment);
+  const { succeeded, timedOut, mismatched, protocolErrors, toolFailures, reasons, ...other } = await load.finish();
+  const executions = await countExecutions(baseUrl, LOAD_OPERATION_ID);
+  const failed = protocolErrors + toolFailures;
+  const zero = {
+    // An action without a reported outcome may have been executed once, or not at all.
+    duplicates: Math.max(0, executions - succeeded - timedOut),
+    unreported: timedOut,
+    crossed: mismatched,
+    lost: Math.max(0, succeeded - executions),
+    ...(allowsNoFailures && { failed }),
+  };
+  const { calls, reads, replayed } = other;
+  const repeated = { calls, reads, replayed, broken: protocolErrors, refused: toolFailures };
+  return {
+    counts: { faults, succeeded, executions, ...zero, ...repeated },
+    failures: [
+      ...Object.entries(zero).flatMap(([name, count]) => (count === 0 ? [] : [`${name}: ${count}, must be 0`])),
+      ...(succeeded === 0 ? ["no call succeeded: nothing was tested"] : []),
+      ...(timedOut > 0 || (allowsNoFailures && failed > 0) ? [...reasons].slice(0, MAX_REASONS) : []),
+    ],
+  };
 }
