@@ -180,11 +180,10 @@ function createFrontend(options: FrontendOptions): HttpFrontEnd {
 
   /** Counts a refusal for a missing right as a call, so that the rate limit also bounds the rows in the audit. Throws RequestRefused. */
   function requireRight(caller: Caller, right: Right, resource: Resource, record: () => void, message?: unknown): void {
-    const refused = signIn.refusalFor(caller, right, resource);
-    if (!refused) return;
+    if (caller.rights.has(right)) return;
     admit(caller, { messages: 1, calls: 0, streams: 0 }, message);
     record();
-    throw new RequestRefused(refused);
+    throw new RequestRefused(signIn.refuseForRight(caller, right, resource));
   }
 
   function requireReader(caller: Caller, resource: Resource): Caller {

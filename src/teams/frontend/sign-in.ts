@@ -133,9 +133,8 @@ export function createSignIn(options: SignInOptions) {
     callerForAnyResource: (request: IncomingMessage, address: string, resource: Resource) =>
       authenticate(request, address, resource, (each) => isResourceOf(resource.url.origin, each)),
 
-    /** Undefined if the caller has the right. */
-    refusalFor(caller: Caller, needed: Right, resource: Resource): Response | undefined {
-      if (caller.rights.has(needed)) return undefined;
+    /** Returns the refusal of a call for which the caller lacks the right. */
+    refuseForRight(caller: Caller, needed: Right, resource: Resource): Response {
       record("insufficient_scope", caller, resource);
       return insufficientScope(resource, needed === "read" ? ["read"] : RIGHTS);
     },
