@@ -1,5 +1,5 @@
 // The service from the view of an authenticated caller, whose calls are well-formed unless a test changes a part.
-import { expect } from "vitest";
+import { test as base, expect } from "vitest";
 import * as z from "zod/v4";
 import type { Emulator, EmulatorOptions } from "../../src/emulator/index.ts";
 import type { OperationRow } from "../operations.ts";
@@ -71,6 +71,11 @@ export class Service {
     const answer = await this.#send(request);
     if (answer.text.includes(this.emulator.clientSecret)) throw new Error(`${request.path} gave the secret away`);
     return answer;
+  }
+
+  /** The query of a list or of the usage of the own workspace. */
+  inWorkspace(query: Readonly<Record<string, string | number>> = {}): Parts {
+    return { query: { workspaceId: this.emulator.workspaceId, ...query } };
   }
 
   /** Discards all tokens, so that the next calls request new ones. For use after the tokens have expired. */
@@ -199,3 +204,6 @@ export function serviceForFile(options: EmulatorOptions = {}): () => Service {
   const clock = createManualClock();
   return emulatorForFile({ clock, ...options }, (emulator) => new Service(emulator, clock));
 }
+
+/** `service` is a service for a test that names it only. */
+export const test = base.extend("service", async () => await serviceForTest());
