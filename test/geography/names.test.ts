@@ -7,12 +7,11 @@ import { Failure } from "../../src/core/failure.ts";
 import { readStates } from "../../src/emulator/catalogue.ts";
 import type { Country } from "../../src/geography/country.ts";
 import { describeFinding, findDistrict } from "../../src/geography/find-districts.ts";
-import { formatNumber } from "../../src/geography/format.ts";
 import { createDistrictSearch } from "../../src/geography/names/district-search.ts";
 import { fold } from "../../src/geography/names/name-forms.ts";
-import { loadRecordedDistricts } from "../../src/geography/names/record/tables.ts";
 import { resolveState } from "../../src/geography/names/resolve-state.ts";
-import { isIndianScript, isUnsupportedScript, toLatin } from "../../src/geography/names/transliteration.ts";
+import { isIndianScript, toLatin } from "../../src/geography/names/transliteration.ts";
+import { words } from "../support/words.ts";
 import { emulatedDistricts, knownCountry, type ListedDistrict } from "./known-country.ts";
 import { localNameQuestions } from "./names/question-tables.ts";
 
@@ -130,6 +129,7 @@ describe("matches by the record of names", () => {
     ["North Goa", "Goa North", "Panaji"],
     ["Kataka", "Cuttack", "Cuttack"],
     ["Ahilyanagar", "Ahilya Nagar", "Ahmednagar"],
+    ["Ahilyanagar", "AHILYANAGAR DISTRICT", "Ahmednagar"],
   ])("%s listed as %s is found by %s", (name, listed, query) => {
     expect(findCertain(query, countryWithNames({ [name]: listed }))).toMatchObject({ name: listed });
   });
@@ -138,35 +138,6 @@ describe("matches by the record of names", () => {
     const country = knownCountry(emulatedDistricts, { OD: "Orissa", UK: "Uttaranchal", TG: "Telengana" });
     expect(findCertain("Cuttack", country)).toMatchObject({ name: "Kataka", match: "alias" });
     expect(findCertain("Kataka, Odisha", country)).toMatchObject({ name: "Kataka", match: "exact" });
-  });
-
-  // Transforms the whole list. A name of three letters may not match after losing one: "Nuh" as "Nu".
-  test.each<readonly [string, (name: string) => string]>([
-    ["in capitals", (name) => name.toUpperCase()],
-    ["with a long vowel", (name) => name.replace(/a/, "aa")],
-    ["without an aspirate", (name) => name.replace(/([bcdgjkpt])h/, "$1")],
-    ["with v for w", (name) => name.replace(/w/, "v")],
-    ["without a blank", (name) => name.replace(/ /, "")],
-    ["with a word behind it", (name) => `${name} District`],
-  ])("at least 98 % of the recorded former names are found in a list %s", (_, transform) => {
-    const country = knownCountry(
-      emulatedDistricts.map((district) => ({ ...district, name: transform(district.name) })),
-    );
-    const formerNames = [...loadRecordedDistricts().values()]
-      .flat()
-      .flatMap(({ name: district, names }) =>
-        emulatedDistricts
-          .filter(({ name }) => name === district)
-          .flatMap(({ stateCode }) =>
-            names.flatMap(({ kind, name }) => (kind === "former" ? [{ name, district, stateCode }] : [])),
-          ),
-      );
-    const missed = formerNames.filter(({ name, district, stateCode }) => {
-      const { matches } = answerTo(`${name}, ${stateCode}`, country);
-      return matches[0]?.match === "similar" || !matches.some((match) => match.name === transform(district));
-    });
-    expect(formerNames.length).toBeGreaterThan(300);
-    expect(missed.length / formerNames.length, JSON.stringify(missed)).toBeLessThanOrEqual(0.02);
   });
 });
 
@@ -178,6 +149,7 @@ test.each([
   ["Springfield", /^No district like "Springfield"\.$/],
   ["Springfield, Goa", /^No district like "Springfield" in Goa \(GA\)/],
   ["لکھنؤ", /in letters that are not read.*Devanagari/],
+  ["ᱥᱟᱱᱛᱟᱲ", /in letters that are not read/],
 ])("an answer without a match explains the name: %s", (query, text) => {
   const country = countryWithoutDistricts("Hansi");
   expect(formatFinding(query, country)).toMatch(text);
@@ -242,17 +214,13 @@ describe("names of states", () => {
     states.map((state) => (state.code === from ? { ...state, code: to } : state));
   const resolveName = (text: string, list = states) => resolveState(text, list).name;
 
-  test.each([
-    ["TG", "TS", "Telangana"],
-    ["OD", "OR", "Odisha"],
-    ["UK", "UT", "Uttarakhand"],
-    ["CG", "CT", "Chhattisgarh"],
-  ])("state codes %s and %s are equivalent, whichever the list has", (code, other, name) => {
-    for (const stateText of [code, other, code.toLowerCase(), other.toLowerCase(), name, name.toUpperCase()]) {
-      expect(resolveName(stateText)).toBe(name);
-      expect(resolveName(stateText, recodeState(code, other))).toBe(name);
-    }
-  });
+  test.each(words("TG:TS:Telangana OD:OR:Odisha UK:UT:Uttarakhand CG:CT:Chhattisgarh").map((each) => each.split(":")))(
+    "state codes %s and %s are equivalent, whichever the list has",
+    (code = "", other = "", name = "") => {
+      for (const stateText of [code, other, code.toLowerCase(), other.toLowerCase(), name, name.toUpperCase()])
+        for (const list of [states, recodeState(code, other)]) expect(resolveName(stateText, list)).toBe(name);
+    },
+  );
 
   // More cases are in names/questions/state-argument.tsv.
   test("a state is found by spellings, prefixes and names in Indian scripts", () => {
@@ -267,36 +235,13 @@ describe("names of states", () => {
   });
 });
 
-test("numbers have thousands separators", () => {
-  expect([621, 1309, 9_007_199_254_740_991, 24.5].map(formatNumber)).toEqual([
-    "621",
-    "1,309",
-    "9,007,199,254,740,991",
-    "24.5",
-  ]);
-});
-
-test.each([
-  ["कानपुर", "kanpur"],
-  ["जबलपुर", "jabalpur"],
-  ["अहमदनगर", "ahmadnagar"],
-  ["चंपारण", "champaran"],
-  ["गढ़वा", "garhva"],
-  ["जलगांव", "jalgaon"],
-  ["जळगाव", "jalgaon"],
-  ["নগাঁও", "nagaon"],
-  ["যোৰহাট", "jorhat"],
-  ["নদিয়া", "nadiya"],
-  ["ਅੰਮ੍ਰਿਤਸਰ", "ammritsar"],
-  ["જૂનાગઢ", "junagadh"],
-  ["କଟକ", "kataka"],
-  ["மதுரை", "madurai"],
-  ["తిరుపతి", "tirupati"],
-  ["ಮೈಸೂರು", "maisuru"],
-  ["കണ്ണൂർ", "kannur"],
-  ["२०२६", "2026"],
-  ["Patna पटना", "Patna patna"],
-])("%s is transliterated to %s", (written, latin) => expect(toLatin(written)).toBe(latin));
+test.each(
+  words(`
+    कानपुर:kanpur चंपारण:champaran गढ़वा:garhva जळगाव:jalgaon নগাঁও:nagaon যোৰহাট:jorhat নদিয়া:nadiya ਅੰਮ੍ਰਿਤਸਰ:ammritsar જૂનાગઢ:junagadh
+    କଟକ:kataka மதுரை:madurai తిరుపతి:tirupati ಮೈಸೂರು:maisuru കണ്ണൂർ:kannur २०२६:2026 Patna-पटना:Patna-patna`).map((pair) =>
+    pair.split(":"),
+  ),
+)("%s is transliterated to %s", (written = "", latin = "") => expect(toLatin(written)).toBe(latin));
 
 test("every letter of the nine blocks becomes Latin, and no other character changes", () => {
   const letter = fc.integer({ min: 0x900, max: 0xd7f }).map((code) => String.fromCodePoint(code));
@@ -307,9 +252,4 @@ test("every letter of the nine blocks becomes Latin, and no other character chan
     }),
     { numRuns: 500 },
   );
-});
-
-test("unsupported scripts are detected", () => {
-  for (const text of ["لکھنؤ", "ᱥᱟᱱᱛᱟᱲ", "Москва"]) expect(isUnsupportedScript(text)).toBe(true);
-  for (const text of ["Patna", "पटना", "Lucknow لکھنؤ", "24"]) expect(isUnsupportedScript(text)).toBe(false);
 });
