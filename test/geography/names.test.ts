@@ -40,47 +40,8 @@ const countryWithNames = (names: Readonly<Record<string, string>>): Country =>
 const countryWithoutDistricts = (...names: readonly string[]): Country =>
   knownCountry(emulatedDistricts.filter(({ name }) => !names.includes(name)));
 
-// The classes of queries that the tables in names/questions cover are not repeated here.
-describe("parsing of queries", () => {
-  test("a state's word is kept if a district's name contains it", () => {
-    const queries = "New Delhi, North Goa, West Tripura, Lakshadweep, Leh Ladakh, Jammu, Puducherry".split(", ");
-    for (const query of queries) {
-      expect(answerTo(query).readAs).toBeUndefined();
-      expect(answerTo(query).matches[0]?.match).not.toBe("similar");
-    }
-  });
-
-  test("a query with words for district or a state is searched for without them", () => {
-    expect(answerTo("zila Agra").readAs).toEqual({ name: "Agra" });
-    expect(answerTo("Patna, Bihaar").readAs).toEqual({ name: "Patna", state: "BR" });
-    expect(answerTo("U.P.")).toMatchObject({ matches: [], readAs: { state: "UP" } });
-  });
-
-  test("a query with the wrong state reports that, and the district in another state", () => {
-    expect(formatFinding("Lucknow, Bihar")).toBe(
-      'Bihar (BR) has no district like "Lucknow"; elsewhere there is Lucknow in Uttar Pradesh (UP): 5 mandals.',
-    );
-  });
-});
-
+// The tables in names/questions cover the classes of queries, and test/snapshots/find_district.md the sentences of usual answers.
 describe("kinds of names", () => {
-  test("a former name has its last year, and a headquarters town is reported as one", () => {
-    expect(findCertain("Allahabad")).toMatchObject({ kind: "former", since: 2018 });
-    expect(formatFinding("Allahabad")).toBe(
-      '"Allahabad" (until 2018) is now Prayagraj in Uttar Pradesh (UP): 8 mandals.',
-    );
-    expect(formatFinding("Panaji")).toBe('"Panaji" is the headquarters of North Goa in Goa (GA): 5 mandals.');
-  });
-
-  test("a city of another district is known, and the sentence says that it is a city", () => {
-    expect(answerTo("Noida")).toMatchObject({
-      matches: [{ name: "Gautam Buddha Nagar", match: "headquarters", kind: "city" }],
-      certainty: "known",
-    });
-    expect(answerTo("Noida")).not.toHaveProperty("ambiguous");
-    expect(formatFinding("Noida")).toMatch(/^"Noida" is a city in Gautam Buddha Nagar/);
-  });
-
   test("a typo in a former name is an uncertain match that shows the former name", () => {
     const matches = [{ name: "Prayagraj", match: "similar", via: "Allahabad" }];
     expect(answerTo("Alahabad")).toMatchObject({ certainty: "guess", matches });
@@ -142,11 +103,9 @@ describe("matches by the record of names", () => {
 });
 
 test.each([
-  ["Anupgarh", /"Anupgarh" in Rajasthan \(RJ\) was abolished in 2024 and is part of .*Ganganagar.* again/],
   ["Ranaghat", /"Ranaghat" in "?West Bengal"? \(WB\) was announced in 2022, out of Nadia, and is not in the list/],
   ["Hansi", /"Hansi" in Haryana \(HR\) was made a district in 2025, part of Hisar/],
   ["Nagar", /"Nagar" is part of \d+ names: .* and \d more\. Ask which one is meant/],
-  ["Springfield", /^No district like "Springfield"\.$/],
   ["Springfield, Goa", /^No district like "Springfield" in Goa \(GA\)/],
   ["لکھنؤ", /in letters that are not read.*Devanagari/],
   ["ᱥᱟᱱᱛᱟᱲ", /in letters that are not read/],

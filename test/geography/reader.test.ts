@@ -71,18 +71,6 @@ test("at the default rate all 36 states are read in two windows without a 429", 
   expect(fake.inFlight.peak).toBe(4);
 });
 
-test("at too high a rate the reader obeys each 429 and continues at half the rate", async () => {
-  const { time, fake, readCoverage } = setUp(60);
-  fake.throttle = createSlidingLimit(20);
-  let coverage = await readCoverage(20_000);
-  for (let call = 0; call < 12 && !coverage.complete; call++) {
-    await time.advance(20_000);
-    coverage = await readCoverage(CALL_MS);
-  }
-  expect(coverage.complete).toBe(true);
-  expect(fake.requests.some(({ status }) => status === 429)).toBe(true);
-});
-
 test("no request is sent during a 429's Retry-After, whichever call needs one", async () => {
   const { time, fake, geography, context, read, readCoverage } = setUp();
   fake.faults.set(largest, [httpFailure(429, 30)]);
@@ -222,44 +210,24 @@ async function catalogLines(states: readonly FakeState[], failing: readonly stri
   return text.trimEnd().split("\n");
 }
 
-test("the catalog text has every district with its state and count", async () => {
-  const [notes = "", header, ...rows] = await catalogLines(testCountry);
-  expect(notes).toMatch(/^# Vintage: 2026-05-25 \(mixed\), complete\.$/);
-  expect(header).toBe("districtCode\tname\tstateCode\tstateName\tmandalCount");
-  const expected = testCountry.flatMap((state) =>
-    state.districts.map(({ code, name, mandalCount }) => [code, name, state.code, state.name, mandalCount].join("\t")),
-  );
-  expect(rows).toEqual(expected);
-});
-
 test("the catalog text has missing states and differing counts on top", async () => {
   const [first, ...others] = testCountry;
   if (first === undefined) throw new Error("no states");
-  const notes = (
-    await catalogLines(
-      [{ ...first, name: "Odd\tname", statedCounts: { districtCount: 9, mandalCount: 1 } }, ...others],
-      ["AC"],
-    )
-  ).filter((line) => line.startsWith("#"));
+  const odd = { ...first, name: "Odd\tname", statedCounts: { districtCount: 9, mandalCount: 1 } };
+  const notes = (await catalogLines([odd, ...others], ["AC"])).filter((line) => line.startsWith("#"));
   expect(notes).toEqual([
-    expect.stringContaining("35 of 36 lists loaded"),
+    expect.stringMatching(/35 of 36 lists loaded.*1 missing: AC \(HTTP 502\)/),
     expect.stringMatching(/says 9 districts, its districts list has 2/),
   ]);
-  expect(notes[0]).toContain("1 missing: AC (HTTP 502)");
 });
 
 test("a catalog far larger than India's is cut between two states, with the way to read the rest", async () => {
-  const hugeCountry = testCountry.map((state, index) => ({
-    ...state,
-    districts: Array.from({ length: 256 }, (_, place) => ({
-      code: `${index}-${place}`,
-      name: `District ${place} of ${state.code}`,
-      mandalCount: 1,
-    })),
-  }));
+  const hugeCountry = testCountry.map((state) => {
+    const districts = Array.from({ length: 256 }, (_, place) => ({ code: `${place}`, name: "D", mandalCount: 1 }));
+    return { ...state, districts };
+  });
   const lines = await catalogLines(hugeCountry);
-  const rows = lines.filter((line) => /^\d+-\d+\t/.test(line));
-  expect(rows).toHaveLength(7 * 256);
+  expect(lines.filter((line) => /^\d+\t/.test(line))).toHaveLength(7 * 256);
   expect(lines.find((line) => line.includes("left out"))).toMatch(
     /^# 7,424 districts of AH AI .* left out: mic:\/\/geography\/states\/\{code\}\/districts has one state's\.$/,
   );

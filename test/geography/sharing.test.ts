@@ -1,13 +1,11 @@
 // Tests several servers behind one address. One of them prefetches, and all share the lists and the cooldown after a 429. They
 // also answer without a usable database.
 
-import { mkdir, mkdtemp, readFile, rm, stat, truncate, writeFile } from "node:fs/promises";
-import { tmpdir } from "node:os";
+import { mkdir, readFile, rm, stat, truncate, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
-import { afterAll, beforeAll, describe, expect, onTestFinished, test } from "vitest";
+import { describe, expect, onTestFinished, test } from "vitest";
 import * as z from "zod/v4";
-import { systemTiming } from "../../src/api-client/attempts.ts";
 import { createUserSharedGeography } from "../../src/cli/shared-geography.ts";
 import { DISTRICTS_FRESH_MS, STATES_FRESH_MS } from "../../src/geography/cache.ts";
 import { summarizeVintage } from "../../src/geography/country.ts";
@@ -16,9 +14,11 @@ import { CONCURRENCY } from "../../src/geography/limiter.ts";
 import { createGeographyStore, LEASE_MS, type SharedStoreOptions } from "../../src/geography/store.ts";
 import { emulatorForTest } from "../support/emulator.ts";
 import { emulatorEnv } from "../support/mcp.ts";
-import { type PostgresServer, postgresMissing, startPostgres } from "../support/postgres.ts";
+import { postgresMissing, startPostgres } from "../support/postgres.ts";
 import { type Server, startServer } from "../support/server.ts";
+import { folderForTest } from "../support/temporary-folder.ts";
 import { isThorough } from "../support/thorough.ts";
+import { testUnless } from "../support/unless.ts";
 import {
   CALL_MS,
   createFakePlayground,
@@ -33,12 +33,6 @@ const BASE_URL = "https://service.example";
 const FILE = "geography.sqlite";
 const codes = testCountry.map(({ code }) => code);
 
-async function newStateDir(): Promise<string> {
-  const stateDir = await mkdtemp(join(tmpdir(), "mic-mcp-geography-"));
-  onTestFinished(() => rm(stateDir, { recursive: true, force: true }));
-  return stateDir;
-}
-
 interface ProcessOptions {
   readonly url?: string;
   readonly perMinute?: number;
@@ -47,29 +41,22 @@ interface ProcessOptions {
 
 /** Processes that share a folder, a clock and a fake API, whose rate limit a test can set. */
 async function setUp(folder?: string) {
-  const stateDir = folder ?? (await newStateDir());
+  const stateDir = folder ?? (await folderForTest());
   const time = createVirtualTime();
   const fake = createFakePlayground(testCountry, time);
+  const createShared = (url = BASE_URL) =>
+    createUserSharedGeography({ journalUrl: undefined, stateDir }, async () => url);
   // Creates the tables first, because processes that create them concurrently wait for each other in real time.
-  const first = createGeographyStore(
-    createUserSharedGeography({ journalUrl: undefined, stateDir }, async () => BASE_URL),
-    time.now,
-  );
+  const first = createGeographyStore(createShared(), time.now);
   await first.release("none");
   await first.close();
 
   /** Opens the connection before the test advances the clock, because opening a file takes real time. */
   async function connect(url = BASE_URL, budget?: string): Promise<SharedStoreOptions> {
-    const shared = createUserSharedGeography({ journalUrl: undefined, stateDir }, async () => url);
-    const isOpen = await shared.open().then(
-      (database) => ({ database }),
-      (error: unknown) => ({ error }),
-    );
-    const open = async () => {
-      if ("error" in isOpen) throw isOpen.error;
-      return isOpen.database;
-    };
-    return { open, baseUrl: shared.baseUrl, budget };
+    const shared = createShared(url);
+    const opened = shared.open();
+    await opened.catch(() => undefined);
+    return { open: () => opened, baseUrl: shared.baseUrl, budget };
   }
 
   async function start({ url, perMinute = 28, budget }: ProcessOptions = {}) {
@@ -91,7 +78,7 @@ async function setUp(folder?: string) {
 
   const queryEntries = async (sql: string) => await (await (await connect()).open()).query(sql);
   const context = (ms = CALL_MS) => ({ signal: new AbortController().signal, deadlineAt: time.now() + ms });
-  return { stateDir, time, fake, connect, start, readAll, entries: queryEntries, context };
+  return { stateDir, time, fake, connect, start, readAll, queryEntries, context };
 }
 
 describe("a later process", () => {
@@ -130,7 +117,7 @@ describe("a later process", () => {
   });
 
   test("a later process reads entries with a time in the future again, and removes those that are a day old", async () => {
-    const { time, readAll, entries: queryEntries } = await setUp();
+    const { time, readAll, queryEntries } = await setUp();
     await readAll({ url: "https://gone.example" });
     time.setBack(3_600_000);
     expect((await readAll({ url: "https://gone.example" })).requests).toBe(37);
@@ -141,23 +128,19 @@ describe("a later process", () => {
 
   const damagedTexts: Readonly<Record<string, string>> = {
     "cut short": "substr(text, 1, 40)",
-    empty: "''",
-    "no JSON": "'\u0001'",
-    "another JSON": `'{"states":[]}'`,
     "beyond the contract": `replace(text, '"mandalCount":', '"mandalCount":-1')`,
     "with an unknown field": `'{"more":true,' || substr(text, 2)`,
     "too large": "text || printf('%1048576s', '')",
   };
-  test.each(Object.entries(damagedTexts))(
-    "a later process ignores and replaces an entry that is %s",
-    async (_what, sql) => {
-      const { readAll, entries: queryEntries } = await setUp();
-      await readAll();
+  test("a later process ignores and replaces invalid entries", async () => {
+    const { readAll, queryEntries } = await setUp();
+    await readAll();
+    for (const [what, sql] of Object.entries(damagedTexts)) {
       await queryEntries(`UPDATE geography_entries SET text = ${sql}`);
-      expect((await readAll()).requests).toBe(37);
-      expect((await readAll()).requests).toBe(0);
-    },
-  );
+      expect((await readAll()).requests, what).toBe(37);
+      expect((await readAll()).requests, what).toBe(0);
+    }
+  });
 
   const damageFile: Readonly<Record<string, (path: string) => Promise<void>>> = {
     garbage: (path) => writeFile(path, "x".repeat(20_000)),
@@ -190,7 +173,7 @@ describe("a later process", () => {
   });
 
   test.skipIf(process.platform === "win32")("the shared file is accessible only to its user", async () => {
-    const { stateDir, readAll } = await setUp(join(await newStateDir(), "made", "when missing"));
+    const { stateDir, readAll } = await setUp(join(await folderForTest(), "made", "when missing"));
     await readAll();
     expect((await stat(stateDir)).mode & 0o777).toBe(0o700);
     expect((await stat(join(stateDir, FILE))).mode & 0o777).toBe(0o600);
@@ -300,7 +283,7 @@ type Coverage = z.infer<typeof Coverage>;
 async function rankOnColdServers(shared: Readonly<Record<string, string>>): Promise<void> {
   const emulator = await emulatorForTest({ requestsPerPeer: 30 });
   const start = async () =>
-    startServer({ env: { ...emulatorEnv(emulator), MIC_STATE_DIR: await newStateDir(), ...shared } });
+    startServer({ env: { ...emulatorEnv(emulator), MIC_STATE_DIR: await folderForTest(), ...shared } });
   const servers = await Promise.all(Array.from({ length: 3 }, start));
   const question = { level: "district", by: "mandalCount", order: "asc", limit: 1, waitSeconds: isThorough ? 25 : 5 };
   const rank = async (server: Server) =>
@@ -332,43 +315,16 @@ async function rankOnColdServers(shared: Readonly<Record<string, string>>): Prom
 }
 
 test("cold servers with one state folder read the country once in total", async () => {
-  await rankOnColdServers({ MIC_STATE_DIR: await newStateDir() });
+  await rankOnColdServers({ MIC_STATE_DIR: await folderForTest() });
 }, 200_000);
 
-describe.skipIf(postgresMissing !== undefined)(
-  `two machines with one journal${postgresMissing === undefined ? "" : ` (skipped: ${postgresMissing})`}`,
-  () => {
-    let server: PostgresServer;
-    beforeAll(async () => {
-      server = await startPostgres();
-    }, 60_000);
-    afterAll(() => server.stop());
-
-    async function countRequests(url: string, machines: number) {
-      const fake = createFakePlayground(testCountry, systemTiming);
-      const reads = Array.from({ length: machines }, async () => {
-        const shared = createUserSharedGeography(
-          { journalUrl: url, stateDir: await newStateDir() },
-          async () => BASE_URL,
-        );
-        const geography = createGeography({ service: fake.service, perMinute: 600, shared });
-        onTestFinished(() => geography.close());
-        return await readCountry(geography, { now: Date.now, waitMs: 40_000 });
-      });
-      for (const { country } of await Promise.all(reads)) expect(country.lists.size).toBe(36);
-      return fake.requests.length;
-    }
-
-    test("two machines with one database read the country once in total", async () => {
-      expect(await countRequests(await server.createDatabase(), 2)).toBe(37);
-    });
-
-    test("servers on two machines with one database read the country once in total", async () => {
-      await rankOnColdServers({ MIC_JOURNAL_URL: await server.createDatabase() });
-    }, 200_000);
-
-    test("a machine without the database reads the country itself", async () => {
-      expect(await countRequests((await server.createDatabase()).replace(/[^/]+$/, "none"), 1)).toBe(37);
-    });
+testUnless(
+  postgresMissing,
+  "cold servers on three machines with one database read the country once in total",
+  async () => {
+    const server = await startPostgres();
+    onTestFinished(() => server.stop());
+    await rankOnColdServers({ MIC_JOURNAL_URL: await server.createDatabase() });
   },
+  200_000,
 );
