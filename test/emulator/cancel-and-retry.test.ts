@@ -3,7 +3,7 @@ import { expect } from "vitest";
 import type { Job } from "../../src/contract/jobs.ts";
 import { operations } from "../operations.ts";
 import { expectProblem } from "./http.ts";
-import { nextKey, type Service, test } from "./service.ts";
+import { nextKey, type Service, serviceForTest, test } from "./service.ts";
 import { createRetryableJob, FILE, last, readJob, runJobToEnd, submitJob, watchJob } from "./work.ts";
 
 const cancelRequest = (job: Job, version = job.resourceVersion, key = nextKey()) => ({
@@ -24,9 +24,8 @@ const retrySuccessfully = async (service: Service, ...job: Parameters<typeof ret
   (await service.ok(operations.retryMicJob, retryRequest(...job))).data;
 const statesOf = (job: Job) => Object.fromEntries(job.stages.map(({ stage, state }) => [stage, state]));
 
-test("a cancellation creates an operation that ends a running job [4.2/cancel-job, 6/progress-by-reading, 9/if-match-current]", async ({
-  service,
-}) => {
+test("a cancellation creates an operation that ends a running job [4.2/cancel-job, 6/progress-by-reading, 9/if-match-current]", async () => {
+  const service = await serviceForTest();
   const { id } = await submitJob(service, FILE.succeeds);
   const running = last(await watchJob(service, id, (one) => statesOf(one)["REFINE"] === "RUNNING"));
   const { data: operation } = await service.ok(operations.cancelMicJob, cancelRequest(running));
@@ -60,9 +59,8 @@ test("a waiting job can be canceled", async ({ service }) => {
   }
 });
 
-test("a cancellation with an earlier or later version is refused and changes nothing [9/if-match-current]", async ({
-  service,
-}) => {
+test("a cancellation with an earlier or later version is refused and changes nothing [9/if-match-current]", async () => {
+  const service = await serviceForTest();
   const submitted = await submitJob(service, FILE.succeeds);
   service.clock.advance(2000);
   const job = await readJob(service, submitted.id);
@@ -76,9 +74,8 @@ test("a cancellation with an earlier or later version is refused and changes not
   expect((await cancel(service, job)).status).toBe(202);
 });
 
-test("a job that has ended cannot be canceled, and one that is running, has succeeded or failed permanently cannot be retried", async ({
-  service,
-}) => {
+test("a job that has ended cannot be canceled, and one that is running, has succeeded or failed permanently cannot be retried", async () => {
+  const service = await serviceForTest();
   const done = await runJobToEnd(service, FILE.succeeds);
   const failed = await runJobToEnd(service, FILE.failsForGood);
   const retryable = await createRetryableJob(service);
@@ -94,9 +91,8 @@ test("a job that has ended cannot be canceled, and one that is running, has succ
 
 const stagesBefore = ["GATHER", "SIFT", "REFINE", "BLEND"];
 
-test("SAFE_RESUME keeps the finished stages and succeeds, and a second retry of the same job is refused [3/retry-carries-earlier-job, 4.2/retry-job]", async ({
-  service,
-}) => {
+test("SAFE_RESUME keeps the finished stages and succeeds, and a second retry of the same job is refused [3/retry-carries-earlier-job, 4.2/retry-job]", async () => {
+  const service = await serviceForTest();
   const failed = await createRetryableJob(service);
   const job = await retrySuccessfully(service, failed, "SAFE_RESUME");
   expect(job.id).not.toBe(failed.id);

@@ -2,7 +2,7 @@
 import { expect } from "vitest";
 import { operations } from "../operations.ts";
 import { expectProblem, parseJson, valueAt } from "./http.ts";
-import { nextKey, type Service, test } from "./service.ts";
+import { nextKey, type Service, serviceForTest, test } from "./service.ts";
 import { createJobBodyForFile, FILE } from "./work.ts";
 
 const capabilities = (service: Service) => service.call(operations.getMicPublicCapabilities, service.inWorkspace());
@@ -38,9 +38,8 @@ test("the fault delay returns the complete response late", async ({ service }) =
   expect(performance.now() - startMs).toBeGreaterThanOrEqual(75);
 });
 
-test("the faults hang and status occur before or after the effect, without an answer or with a Problem and Retry-After", async ({
-  service,
-}) => {
+test("the faults hang and status occur before or after the effect, without an answer or with a Problem and Retry-After", async () => {
+  const service = await serviceForTest();
   for (const afterCommit of [false, true]) {
     const hanging = await submissionParts(service);
     await service.injectFault({ kind: "hang", afterCommit }, onceOn("createMicJob"));
@@ -103,9 +102,8 @@ test("the fault expire-token invalidates the token, and a new token works", asyn
   expect((await callWith(valueAt(parseJson(answer.text), "access_token"))).status).toBe(200);
 });
 
-test("a fault occurs as often as requested, only on its operation, in the order of the requests, and not after DELETE", async ({
-  service,
-}) => {
+test("a fault occurs as often as requested, only on its operation, in the order of the requests, and not after DELETE", async () => {
+  const service = await serviceForTest();
   const statuses = async (rounds: number) => {
     const all = [];
     for (let round = 0; round < rounds; round += 1)

@@ -79,17 +79,23 @@ function expectAccepted(
 
 const executions = () => service().admin("GET", "executions");
 
+const tried: LocatedField[] = [];
+
 for (const row of rows)
-  for (const field of [...fieldsOf(row), ...headersOf(row)])
+  for (const field of [...fieldsOf(row), ...headersOf(row)]) {
+    // The emulator uses the schemas, which contract/fields.test.ts tries with all values. Here the first field of each rule has many.
+    const isRepeated = tried.some(({ values, location }) => values === field.values && location === field.location);
+    const count = isRepeated ? 3 : undefined;
+    tried.push(field);
     test(`${row.id} accepts only valid values in the ${field.location} field ${field.name} [${[field.rules].flat().join(", ")}]`, async () => {
       const parts = await createRequest(await exampleData(), row.id);
       const before = await executions();
-      for (const value of badValues(field.values)) {
+      for (const value of badValues(field.values).slice(0, count)) {
         const invalidParts = withValue(parts, field, value);
         if (invalidParts) await expectRefused(row, invalidParts, pointerTo(field), abbreviate(value));
       }
       expect(await executions(), "what is refused has no effect").toEqual(before);
-      for (const value of goodValues(field.values)) {
+      for (const value of goodValues(field.values).slice(0, count)) {
         const validParts = withValue(
           field.isIndependent ? await createRequest(await exampleData(), row.id) : parts,
           field,
@@ -98,6 +104,7 @@ for (const row of rows)
         if (validParts) expectAccepted(row, field, await service().call(row, validParts), abbreviate(value));
       }
     });
+  }
 
 const withoutField = (parent: unknown, name: string) =>
   Object.fromEntries(Object.entries(toObject(parent)).filter(([field]) => field !== name));

@@ -4,7 +4,7 @@ import { createHash } from "node:crypto";
 import { expect } from "vitest";
 import { operations } from "../operations.ts";
 import { expectProblem } from "./http.ts";
-import { type Service, serviceForFile, test } from "./service.ts";
+import { type Service, serviceForFile, serviceForTest, test } from "./service.ts";
 import { createJobBody, FILE, fileId, findOneInputOffer, registerInput, runJobToEnd } from "./work.ts";
 
 const fileService = serviceForFile();
@@ -25,9 +25,8 @@ test("an input of a file has the file's id and scan state [4.2/create-input, 4.2
   }
 });
 
-test("a file is scanned in five seconds and becomes READY, and until then no job can use it [4.2/input-reference-file, 3/input-state, 3/input-scan-state]", async ({
-  service,
-}) => {
+test("a file is scanned in five seconds and becomes READY, and until then no job can use it [4.2/input-reference-file, 3/input-state, 3/input-scan-state]", async () => {
+  const service = await serviceForTest();
   const input = await registerInput(service, FILE.waitsForScan);
   expect([input.state, input.scanState]).toEqual(["WAITING_SCAN", "PENDING"]);
   const body = createJobBody(service, await findOneInputOffer(service), input.id);
@@ -42,9 +41,8 @@ test("a file is scanned in five seconds and becomes READY, and until then no job
   expect((await service.call(operations.createMicJob, { body })).status).toBe(202);
 });
 
-test("acquisitions and dataset versions, also one that a job created, can be registered, each with its own kind [4.2/input-kind]", async ({
-  service,
-}) => {
+test("acquisitions and dataset versions, also one that a job created, can be registered, each with its own kind [4.2/input-kind]", async () => {
+  const service = await serviceForTest();
   const { workspaceId, inputIds } = service.emulator;
   const inputs = await Promise.all(inputIds.map((id) => readInput(service, id)));
   const registered = inputs.filter(({ inputKind }) => inputKind !== "M4_FILE");
@@ -84,14 +82,4 @@ test("each file is returned as complete raw bytes whose sha256 is that of its in
     const { sha256 } = await registerInput(fileService(), fileIds.indexOf(assetId));
     expect(createHash("sha256").update(bytes).digest("hex")).toBe(sha256);
   }
-});
-
-test("HEAD on an asset returns its size and no body", async () => {
-  const [assetId = ""] = fileService().emulator.assetIds;
-  const get = await download(assetId);
-  const path = { assetId };
-  const head = await fileService().call(operations.getMicPublicAssetContent, { method: "HEAD", path });
-  expect([head.status, head.bytes.length]).toEqual([200, 0]);
-  for (const name of ["content-type", "content-length", "content-disposition", "etag"])
-    expect(head.headers[name]).toBe(get.headers[name]);
 });

@@ -68,9 +68,8 @@ async function watchSubmittedJob(
   return readings;
 }
 
-test("a job that succeeds passes through the nine stages in order, with increasing units [1/nine-stages-in-order, 6/progress-by-reading, 2.2/stage-completed-units, 7.2/failure-when-failed]", async ({
-  service,
-}) => {
+test("a job that succeeds passes through the nine stages in order, with increasing units [1/nine-stages-in-order, 6/progress-by-reading, 2.2/stage-completed-units, 7.2/failure-when-failed]", async () => {
+  const service = await serviceForTest();
   const readings = await watchSubmittedJob(service, FILE.succeeds);
   const done = last(readings);
   expect(done).toMatchObject({ state: "SUCCEEDED", failure: null, retryOfBatchId: null, reviewState: "NOT_REQUIRED" });
@@ -101,9 +100,8 @@ test("a stage lasts as long as stageMs", async () => {
   expect(others).toEqual([first]);
 });
 
-test("a job runs until the stage at which its recipe stops, the later stages are not required, and it has an output [1/nine-stages-in-order, 2.2/recipe-stop-after-stage]", async ({
-  service,
-}) => {
+test("a job runs until the stage at which its recipe stops, the later stages are not required, and it has an output [1/nine-stages-in-order, 2.2/recipe-stop-after-stage]", async () => {
+  const service = await serviceForTest();
   const stopStages = new Set<string>();
   for (const offer of await listOffers(service)) {
     const { stopAfterStage, inputs } = offer.recipe;
@@ -139,9 +137,8 @@ test("a job ends in the same state in whichever steps the clock advances", async
   expect(others).toEqual([first, first]);
 });
 
-test("a failed job reports whether it can be retried, and its field errors [7.2/failure-when-failed, 2.2/problem-retryable, 2.2/problem-field-error]", async ({
-  service,
-}) => {
+test("a failed job reports whether it can be retried, and its field errors [7.2/failure-when-failed, 2.2/problem-retryable, 2.2/problem-field-error]", async () => {
+  const service = await serviceForTest();
   for (const [file, retryable, before, stage] of [
     [FILE.failsRetryably, true, "BLEND", "CHURN"],
     [FILE.failsForGood, false, "GATHER", "SIFT"],
@@ -153,9 +150,8 @@ test("a failed job reports whether it can be retried, and its field errors [7.2/
   }
 });
 
-test("a job waits for review, is approved after a minute, and continues [3/job-review-state, 3/job-state]", async ({
-  service,
-}) => {
+test("a job waits for review, is approved after a minute, and continues [3/job-review-state, 3/job-state]", async () => {
+  const service = await serviceForTest();
   const isWaiting = ({ state }: Job) => state === "WAITING_REVIEW";
   const waiting = last(await watchSubmittedJob(service, FILE.waitsForReview, isWaiting));
   expect(waiting.reviewState).toBe("PENDING");

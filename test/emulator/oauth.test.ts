@@ -1,5 +1,4 @@
 // Tests the token endpoint, docs/contract.md, 5; if the contract does not specify something, RFC 6749 applies.
-import * as oauth from "oauth4webapi";
 import { expect } from "vitest";
 import { allScopes, operations } from "../operations.ts";
 import { type Answer, expectProblem, parseJson, valueAt } from "./http.ts";
@@ -120,21 +119,6 @@ test("the client secret is not a token, and no response repeats it [5/secret-sta
   }
   const wrongGrant = await fileService().requestToken(`grant_type=${encodeURIComponent(clientSecret)}`);
   expect(wrongGrant.status).toBe(400);
-});
-
-test("an independent OAuth client gets a token", async () => {
-  const { baseUrl, clientId, clientSecret } = fileService().emulator;
-  const server = { issuer: baseUrl, token_endpoint: `${baseUrl}/sandbox/oauth/token` };
-  const client = { client_id: clientId };
-  const scope = new URLSearchParams({ scope: "mic.usage:read" });
-  const request = async (secret: string) => {
-    const options = { [oauth.allowInsecureRequests]: true };
-    const authentication = oauth.ClientSecretBasic(secret);
-    const response = await oauth.clientCredentialsGrantRequest(server, client, authentication, scope, options);
-    return await oauth.processClientCredentialsResponse(server, client, response);
-  };
-  expect((await callWith(`Bearer ${(await request(clientSecret)).access_token}`)).status).toBe(200);
-  await expect(request("wrong")).rejects.toThrow();
 });
 
 test("credentials with special characters work, plain or form-encoded [5/token-basic]", async () => {

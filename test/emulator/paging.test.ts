@@ -66,9 +66,7 @@ test("130 jobs are listed in pages of 25, each job once, and in the same order w
   );
 });
 
-test("jobs that existed before are listed exactly once while new jobs arrive [4.2/next-cursor]", async ({
-  service,
-}) => {
+test("jobs that existed before are listed exactly once while others arrive [4.2/next-cursor]", async ({ service }) => {
   const before = await readIds(jobPages(service), [100]);
   const arrived: string[] = [];
   const read = await readIds(jobPages(service), [7, 20, 1], async () => {

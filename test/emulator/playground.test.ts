@@ -37,15 +37,6 @@ test("36 states have 784 districts, the counts of each state equal its district 
   for (const state of ["tg", "Tg", "tG"]) expect(await listDistricts(state)).toEqual(telangana);
 });
 
-test("the catalog has the figures of an analyst's questions", async () => {
-  const telangana = { name: "Telangana", lgdCode: "36", districtCount: 33, mandalCount: 621 };
-  expect(await listStates()).toContainEqual(expect.objectContaining(telangana));
-  const nizamabad = { code: "516", name: "Nizamabad", mandalCount: 33 };
-  expect((await listDistricts("TG")).districts).toContainEqual(nizamabad);
-  const goa = (await listDistricts("GA")).districts.map(({ name, mandalCount }) => `${name} ${mandalCount}`);
-  expect(goa.sort()).toEqual(["Kushavati 4", "North Goa 5", "South Goa 3"]);
-});
-
 test("a state code has exactly two ASCII letters [4.1/state-required]", async () => {
   const known = new Set((await listStates()).map(({ code }) => code));
   const anyState = fc.oneof(
@@ -76,9 +67,8 @@ test("a body is refused, and credentials make no difference [5/playground-anonym
   }
 });
 
-test("each endpoint's errors have the body of section 7.1 [4.1/error-statuses, 7.1/denied, 7.1/upstream-unavailable, 7.1/upstream-status-preserved, 7.1/body]", async ({
-  service,
-}) => {
+test("each endpoint's errors have the body of section 7.1 [4.1/error-statuses, 7.1/denied, 7.1/upstream-unavailable, 7.1/upstream-status-preserved, 7.1/body]", async () => {
+  const service = await serviceForTest();
   for (const status of [403, 502, 503, 500, 404])
     for (const operation of playgroundOperations) {
       // The document does not depend on an upstream.
@@ -116,9 +106,8 @@ async function expectRetryAfter(service: Service, headers: Record<string, string
   expect((await service.send({ path: STATES, headers })).status).toBe(200);
 }
 
-test("600 requests a minute are served over all endpoints together, then 429 until Retry-After has passed [8/hard-rate, 7.1/rate-limited, 7.1/retry-after, 7.1/body]", async ({
-  service,
-}) => {
+test("600 requests a minute are served over all endpoints together, then 429 until Retry-After has passed [8/hard-rate, 7.1/rate-limited, 7.1/retry-after, 7.1/body]", async () => {
+  const service = await serviceForTest();
   expect(await sendRequests(service, 600)).toEqual({ 200: 600 });
   for (const path of paths) expectPlaygroundError(await service.send({ path }), 429, LIMITED);
   await expectRetryAfter(service);
@@ -204,15 +193,9 @@ test("the operations have their ids, empty security, their statuses, Retry-After
 
 test("counts are >= 0 and have no other bound [2.1/state-counts, 2.1/district-mandal-count]", async () => {
   const root = await document();
-  const countSchemas = (value: unknown): readonly unknown[] =>
-    typeof value !== "object" || value === null
-      ? []
-      : Object.entries(value).flatMap(([name, part]) =>
-          /^(district|mandal)Count$/.test(name) && valueAt(part, "type") !== undefined ? [part] : countSchemas(part),
-        );
-  const counts = countSchemas({ paths: root.paths, components: valueAt(root, "components") });
+  const counts = [...JSON.stringify(root).matchAll(/"(?:district|mandal)Count":(\{[^}]*\})/g)];
   expect(counts.length).toBeGreaterThanOrEqual(3);
-  for (const count of counts) expect(count).toEqual({ type: "integer", minimum: 0 });
+  for (const [, schema = ""] of counts) expect(JSON.parse(schema)).toEqual({ type: "integer", minimum: 0 });
 });
 
 test("the responses of the endpoints match the document's schemas", async () => {

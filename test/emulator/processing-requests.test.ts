@@ -3,7 +3,7 @@ import { expect } from "vitest";
 import type { ProcessingRequest } from "../../src/contract/processing-requests.ts";
 import { operations } from "../operations.ts";
 import { expectProblem } from "./http.ts";
-import { type Service, test } from "./service.ts";
+import { type Service, serviceForTest, test } from "./service.ts";
 import { createJobBody, createProcessingBody, FILE, findOneInputOffer, last, registerInput } from "./work.ts";
 
 async function prepare(service: Service) {
@@ -30,9 +30,8 @@ async function watchUntilDecided(service: Service, requestId: string): Promise<r
   return readings;
 }
 
-test("a processing request is SUBMITTED, REVIEWABLE, then APPROVED, each with a higher revision, and starts no job [3/processing-request-state, 2.2/processing-request-hashes, 2.2/processing-request-reason-code, 1/permission-reviewed-before-job]", async ({
-  service,
-}) => {
+test("a processing request is SUBMITTED, REVIEWABLE, then APPROVED, each with a higher revision, and starts no job [3/processing-request-state, 2.2/processing-request-hashes, 2.2/processing-request-reason-code, 1/permission-reviewed-before-job]", async () => {
+  const service = await serviceForTest();
   const listJobs = async () => (await service.ok(operations.listMicJobs, service.inWorkspace({ limit: 100 }))).data;
   const before = (await listJobs()).map(({ id }) => id);
   const request = await requestProcessing(service);
@@ -51,9 +50,8 @@ test("a processing request is SUBMITTED, REVIEWABLE, then APPROVED, each with a 
   expect((await listJobs()).map(({ id }) => id)).toEqual(before);
 });
 
-test("a processing request that is not eligible is REJECTED with a reason code [3/processing-request-state, 2.2/processing-request-reason-code]", async ({
-  service,
-}) => {
+test("a processing request that is not eligible is REJECTED with a reason code [3/processing-request-state, 2.2/processing-request-reason-code]", async () => {
+  const service = await serviceForTest();
   const { body } = await prepare(service);
   const { id: inputId } = await registerInput(service, FILE.quarantined);
   for (const [change, reasonCode] of [
@@ -79,9 +77,8 @@ test("a permission is REVOKED when it expires [3/processing-request-state]", asy
   expect(revoked.revision).toBeGreaterThan(approved.revision);
 });
 
-test("a job that needs a permission runs only after it was granted [1/permission-reviewed-before-job]", async ({
-  service,
-}) => {
+test("a job that needs a permission runs only after it was granted [1/permission-reviewed-before-job]", async () => {
+  const service = await serviceForTest();
   const { offer, input, body: request } = await prepare(service);
   const { id } = await send(service, request);
   const body = createJobBody(service, offer, input.id);
@@ -90,9 +87,8 @@ test("a job that needs a permission runs only after it was granted [1/permission
   expect((await service.call(operations.createMicJob, { body })).status).toBe(202);
 });
 
-test("a processing request returns the values it was made with, and a hash that depends on its purpose [2.2/processing-request-instants]", async ({
-  service,
-}) => {
+test("a processing request returns the values it was made with, and a hash that depends on its purpose [2.2/processing-request-instants]", async () => {
+  const service = await serviceForTest();
   const { offer, input, body } = await prepare(service);
   const expiresAt = new Date(service.clock.now() + 7_200_000).toISOString().replace("Z", "456Z");
   const request = await send(service, { ...body, expiresAt });
@@ -108,9 +104,8 @@ test("a processing request returns the values it was made with, and a hash that 
   expect(other.requestHash).not.toBe(request.requestHash);
 });
 
-test("a revision up to 2^63-1 is sent as an exact integer [2.2/processing-request-revision, 2.2/processing-request-revision-no-coercion]", async ({
-  service,
-}) => {
+test("a revision up to 2^63-1 is sent as an exact integer [2.2/processing-request-revision, 2.2/processing-request-revision-no-coercion]", async () => {
+  const service = await serviceForTest();
   const operation = operations.getMicSharedFileProcessingRequest;
   const path = { requestId: (await requestProcessing(service)).id };
   const { text } = await service.call(operation, { path });

@@ -1,5 +1,4 @@
 // Tests recipe offers and the parameterValues that they describe, docs/contract.md, 2.2 and 4.2.
-import fc from "fast-check";
 import { expect, test } from "vitest";
 import { MAX_OFFER_BYTES, type RecipeOffer } from "../../src/contract/recipes.ts";
 import { operations } from "../operations.ts";
@@ -112,21 +111,6 @@ test("the service and ajv agree on derived values, and an unknown parameter is r
         422,
       );
   }
-});
-
-test("the service and ajv agree on random values [4.2/job-parameter-values]", async () => {
-  const [offer] = await listRunnableOffers();
-  if (offer === undefined) throw new Error("no offers");
-  const names = Object.keys(Object(valueAt(offer.recipe.parameters.definition, "properties")));
-  const isValid = compileValidator(offer.recipe.parameters);
-  const values = fc.dictionary(fc.constantFrom(...names, "other"), fc.jsonValue({ maxDepth: 2 }), { maxKeys: 4 });
-  await fc.assert(
-    fc.asyncProperty(values, async (parameterValues) => {
-      const answer = await submit(offer, parameterValues);
-      expect(answer.status === 202, answer.text).toBe(isValid(parameterValues));
-    }),
-    { numRuns: 40 },
-  );
 });
 
 test("a missing, unknown or additional input port is refused [4.2/job-input-bindings]", async () => {

@@ -2,7 +2,7 @@
 import { expect } from "vitest";
 import { operations } from "../operations.ts";
 import { expectProblem } from "./http.ts";
-import { type Service, test } from "./service.ts";
+import { type Service, serviceForTest, test } from "./service.ts";
 import { FILE, runJobToEnd, submitJob } from "./work.ts";
 
 const readUsage = async (service: Service, window = "ENTITLEMENT") =>
@@ -26,9 +26,8 @@ test("usage by MONTH is refused [4.2/usage-window, 2.2/usage-window]", async ({ 
   expect(JSON.stringify(expectProblem(answer, 422))).toContain("MONTH");
 });
 
-test("the granted amount is the sum of used, reserved and remaining [8/workspace-limits-as-data]", async ({
-  service,
-}) => {
+test("the granted amount is the sum of used, reserved and remaining [8/workspace-limits-as-data]", async () => {
+  const service = await serviceForTest();
   for (const window of ["DAY", "ENTITLEMENT"]) {
     const { buckets, observedAt, activatedAt, expiresAt, ...usage } = await readUsage(service, window);
     expect(usage.window).toBe(window);
@@ -43,9 +42,8 @@ test("the granted amount is the sum of used, reserved and remaining [8/workspace
     expect(used + reserved + remaining).toBe(granted);
 });
 
-test("inputs and jobs increase the usage in both windows, and a read, a replay and a refusal do not", async ({
-  service,
-}) => {
+test("inputs and jobs increase the usage in both windows, and a read, a replay and a refusal do not", async () => {
+  const service = await serviceForTest();
   const referenceId = service.emulator.fileIds[0];
   const body = { workspaceId: service.emulator.workspaceId, inputKind: "M4_FILE", referenceId };
   for (const window of ["DAY", "ENTITLEMENT"]) {
@@ -83,9 +81,8 @@ test("a new day starts a new DAY window, and the ENTITLEMENT window continues", 
   expect(await isAnyUsed()).toBe(false);
 });
 
-test("each capability is enabled or names its prerequisite [8/workspace-limits-as-data, 2.2/capability-max-bytes-and-rows]", async ({
-  service,
-}) => {
+test("each capability is enabled or names its prerequisite [8/workspace-limits-as-data, 2.2/capability-max-bytes-and-rows]", async () => {
+  const service = await serviceForTest();
   const { capabilities: list, limits, workspaceId } = await readCapabilities(service);
   expect(workspaceId).toBe(service.emulator.workspaceId);
   expect(list.some(({ enabled }) => enabled)).toBe(true);
