@@ -118,12 +118,7 @@ test.for([
   },
 );
 
-test("an existing file name that the API chose is numbered; nothing is overwritten", async ({
-  stub,
-  folder,
-  save,
-  files,
-}) => {
+test("an existing name from the API is numbered; nothing is overwritten", async ({ stub, folder, save, files }) => {
   stub.respond(() => completeAnswer);
   await writeFile(join(folder, "districts.csv"), "mine");
   expect((await save()).fileName).toBe("districts (2).csv");
@@ -132,11 +127,7 @@ test("an existing file name that the API chose is numbered; nothing is overwritt
   expect(await files()).toEqual(["districts (2).csv", "districts (3).csv", "districts.csv"]);
 });
 
-test("an existing file name that the agent chose is refused before anything is sent, also a folder's", async ({
-  stub,
-  folder,
-  save,
-}) => {
+test("an existing name that the agent chose is refused before a request is sent", async ({ stub, folder, save }) => {
   await writeFile(join(folder, "mine.csv"), "mine");
   await mkdir(join(folder, "sub"));
   for (const fileName of ["mine.csv", "sub"])
@@ -156,11 +147,7 @@ test("a file name is refused if the file appears while bytes arrive", async ({ s
   expect(await files()).toEqual(["late.csv"]);
 });
 
-test("a file name is refused if it is a link out of the folder, which is not followed", async ({
-  stub,
-  folder,
-  save,
-}) => {
+test("a file name that is a link out of the folder is refused, and not followed", async ({ stub, folder, save }) => {
   const externalFile = join(await folderForTest(), "outside.csv");
   stub.respond(() => completeAnswer);
   await symlink(externalFile, join(folder, "link.csv"));
@@ -187,11 +174,7 @@ test.skipIf(process.getuid?.() === 0)(
   },
 );
 
-test("only simultaneous downloads of the same asset under the same name share a request", async ({
-  stub,
-  save,
-  files,
-}) => {
+test("only simultaneous downloads of one asset under one name share a request", async ({ stub, save, files }) => {
   stub.respond(() => completeAnswer);
   const saved = await Promise.all([save(), save(), save()]);
   expect(new Set(saved.map(({ path }) => path)).size).toBe(1);

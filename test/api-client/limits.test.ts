@@ -115,10 +115,7 @@ test("a canceled call leaves the token to other calls that wait for it", async (
   expect(stub.tokenRequests).toHaveLength(1);
 });
 
-test("the number of connections stays within the limit for any number of calls", async ({
-  stub,
-  client: { service, tokens },
-}) => {
+test("connections stay within the limit for any number of calls", async ({ stub, client: { service, tokens } }) => {
   await tokens.get(getMicJob.scopesToRequest, createCallContext(5_000));
   stub.respond(() => answerSlowly(200, enveloped(job), 10, 20));
   await Promise.all(Array.from({ length: 3 * CONNECTIONS }, () => readJob(service)));

@@ -116,19 +116,14 @@ test("an action returns the API's answer if only the first answer may not be the
   expect(await submitJob(service)).toMatchObject({ attempts: 2, value: { data: { id: job.id } } });
 });
 
-test("an action counts as refused only after a Problem, because an HTML page may come from a proxy", async ({
-  stub,
-  service,
-}) => {
+test("an action counts as refused only after a Problem: a page may come from a proxy", async ({ stub, service }) => {
   stub.expect(page, answer(404, "<html>Not found</html>", html));
   expect(await expectFailure(submitJob(service))).toMatchObject({ status: 404, sideEffect: "unknown" });
   stub.expect(page, refusal(422));
   expect(await expectFailure(submitJob(service))).toMatchObject({ status: 422, sideEffect: "none" });
 });
 
-test("an action changed nothing if it was never connected: its host, its token or its own connection", async ({
-  stub,
-}) => {
+test("an action changed nothing if its host, its token or its connection failed before", async ({ stub }) => {
   const { origin } = new URL(await refusingBaseUrl());
   const isToken = (path: string): boolean => path.endsWith("/oauth/token");
   const withRefusedAction = (real: Transport): Transport => ({

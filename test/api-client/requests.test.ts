@@ -121,10 +121,7 @@ test.for(["", "/", "///"] as const)("the base URL may end in %j", async (end, { 
   expect(targets).toEqual(["/geo/api/sandbox/oauth/token", "/geo/api/sandbox/v1/mic/jobs/job-1"]);
 });
 
-test("connections are reused, and those that the API closed after an answer are replaced without a lost call", async ({
-  stub,
-  service,
-}) => {
+test("connections are reused, and those that the API closed are replaced", async ({ stub, service }) => {
   stub.respond(() => answer(200, enveloped(job)));
   for (let n = 0; n < 20; n++) await readJob(service);
   // There may be two, because the next call may begin before the first connection is idle again.

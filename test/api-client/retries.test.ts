@@ -71,10 +71,7 @@ test.for([...lasting, keyInProgress])("a read is not retried after %s", async ([
   expect(stub.requests).toHaveLength(1);
 });
 
-test("a read that gets a response other than HTTP reports an unavailable upstream, not an internal error", async ({
-  stub,
-  service,
-}) => {
+test("a read that gets no HTTP response reports an unavailable upstream", async ({ stub, service }) => {
   stub.respond(() => sendRawBytes("220 mail.example ESMTP\r\n"));
   const facts = await expectFailure(readJob(service));
   expect(facts).toMatchObject({ kind: "upstream_unavailable", retryable: true, sideEffect: "none" });
