@@ -89,13 +89,6 @@ test("a truncated download is restarted until it is complete", async ({ stub, sa
   expect(await files()).toEqual(["districts.csv"]);
 });
 
-test("a download gets a new token if the token has expired", async ({ stub, save }) => {
-  stub.expect(answer(401), completeAnswer);
-  expect(await save()).toMatchObject({ sha256 });
-  const sent = stub.requests.map(({ headers }) => headers.authorization);
-  expect(sent).toEqual(["Bearer stub-token-1", "Bearer stub-token-2"]);
-});
-
 const { requestId, code } = problem;
 
 test.for([

@@ -1,13 +1,12 @@
 // Tests the geography playground, its request rates and its OpenAPI document, docs/contract.md, 2.1, 4.1, 7.1, 8 and 9.
 
-import { request } from "node:http";
 import { Validator } from "@seriousme/openapi-schema-validator";
 import { Ajv2020 } from "ajv/dist/2020.js";
 import fc from "fast-check";
 import { expect } from "vitest";
 import { operations, playgroundOperations } from "../operations.ts";
 import { linuxMissing, testUnless } from "../support/unless.ts";
-import { expectPlaygroundError, parseJson, valueAt } from "./http.ts";
+import { createRawClient, expectPlaygroundError, parseJson, valueAt } from "./http.ts";
 import { type Service, serviceForFile, serviceForTest, test } from "./service.ts";
 
 // Thousands of random queries in one minute would exceed the hard rate, so the clock advances between them.
@@ -125,16 +124,8 @@ test("the rate applies in each minute, also to malformed requests, and not to th
 testUnless(linuxMissing, "each connected peer has a separate rate [8/hard-rate]", async () => {
   const service = await serviceForTest({ host: "127.0.0.1", requestsPerPeer: 5 });
   expect(await sendRequests(service, 6)).toEqual({ 200: 5, 429: 1 });
-  const { port } = new URL(service.emulator.baseUrl);
-  const status = await new Promise((resolve, reject) => {
-    request({ host: "127.0.0.1", port, path: STATES, localAddress: "127.0.0.2", agent: false }, (response) => {
-      response.resume();
-      resolve(response.statusCode);
-    })
-      .on("error", reject)
-      .end();
-  });
-  expect(status).toBe(200);
+  const sendFromOther = createRawClient(service.emulator.baseUrl, { localAddress: "127.0.0.2" });
+  expect((await sendFromOther({ path: STATES })).status).toBe(200);
 });
 
 test("each reported address has a rate of 30 a minute if the edge is trusted, and only the hard rate applies if it reports none [8/reported-address-rate, 8/reported-address-trusted, 7.1/retry-after]", async () => {

@@ -53,9 +53,9 @@ test("deeply nested JSON gets a Problem", async () => {
 
 test("free-form JSON is validated down to 500 levels, and deeper values are refused with the field's name", async () => {
   // The value is parsed and validated: the recipe has no parameter with that name.
-  for (const depth of [63, 64, 499, 500])
+  for (const depth of [64, 500])
     expect(expectProblem(await submit(await changedBody({}, depth)), 422).code, `${depth}`).toBe("PARAMETERS_INVALID");
-  for (const depth of [501, 600])
+  for (const depth of [501])
     expect(expectProblem(await submit(await changedBody({}, depth)), 400).fieldErrors, `${depth}`).toMatchObject([
       { pointer: "/parameterValues", message: "must be nested at most 500 deep" },
     ]);
@@ -109,19 +109,10 @@ test("malformed HTTP gets a 4xx response or a closed connection", async () => {
 });
 
 test("a body that stops in the middle has no effect, and its key can be used again", async () => {
-  const { path, scopes } = operations.createMicJob;
   const key = nextKey();
   const body = JSON.stringify(await createJobBodyForFile(service(), FILE.succeeds));
-  const head = [
-    `POST ${path} HTTP/1.1`,
-    "Host: 127.0.0.1",
-    `Authorization: Bearer ${await service().token(scopes)}`,
-    "Content-Type: application/json",
-    `Idempotency-Key: ${key}`,
-    `Content-Length: ${body.length}`,
-  ];
-  const bytes = `${head.join("\r\n")}\r\n\r\n${body.slice(0, 20)}`;
-  expect(await exchangeBytes(service().emulator.baseUrl, bytes, 100)).toBe("");
+  const head = await service().rawHead(operations.createMicJob, key, body.length);
+  expect(await exchangeBytes(service().emulator.baseUrl, head + body.slice(0, 20), 100)).toBe("");
   expect(await service().countExecutions(key)).toBe(0);
   const answer = await service().call(operations.createMicJob, { body, key });
   expect(answer.status, answer.text).toBe(202);

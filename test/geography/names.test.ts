@@ -1,7 +1,7 @@
 // Tests the parsing of queries, the kinds of names that match a district, names that must not match, names of states, and the
 // transliteration of Indian scripts to Latin letters.
 import fc from "fast-check";
-import { describe, expect, test } from "vitest";
+import { expect, test } from "vitest";
 import type { State } from "../../src/contract/playground.ts";
 import { Failure } from "../../src/core/failure.ts";
 import { readStates } from "../../src/emulator/catalogue.ts";
@@ -41,65 +41,61 @@ const countryWithoutDistricts = (...names: readonly string[]): Country =>
   knownCountry(emulatedDistricts.filter(({ name }) => !names.includes(name)));
 
 // The tables in names/questions cover the classes of queries, and test/snapshots/find_district.md the sentences of usual answers.
-describe("kinds of names", () => {
-  test("a typo in a former name is an uncertain match that shows the former name", () => {
-    const matches = [{ name: "Prayagraj", match: "similar", via: "Allahabad" }];
-    expect(answerTo("Alahabad")).toMatchObject({ certainty: "guess", matches });
-  });
+test("a typo in a former name is an uncertain match that shows the former name", () => {
+  const matches = [{ name: "Prayagraj", match: "similar", via: "Allahabad" }];
+  expect(answerTo("Alahabad")).toMatchObject({ certainty: "guess", matches });
+});
 
-  test("two spellings of one name in a list both match", () => {
-    const duplicate: ListedDistrict = { stateCode: "UP", code: "9999", name: "Hatras", mandalCount: 1 };
-    expect(answerTo("Hathras", knownCountry([...emulatedDistricts, duplicate]))).toMatchObject({
-      ambiguous: true,
-      matches: [{ match: "exact" }, { name: "Hatras" }],
-    });
+test("two spellings of one name in a list both match", () => {
+  const duplicate: ListedDistrict = { stateCode: "UP", code: "9999", name: "Hatras", mandalCount: 1 };
+  expect(answerTo("Hathras", knownCountry([...emulatedDistricts, duplicate]))).toMatchObject({
+    ambiguous: true,
+    matches: [{ match: "exact" }, { name: "Hatras" }],
   });
 });
 
-describe("matches by the record of names", () => {
-  test("a list with a former name matches today's name as a later one", () => {
-    const countryWithFormerName = countryWithNames({ Prayagraj: "Allahabad" });
-    expect(findCertain("Allahabad", countryWithFormerName)).toMatchObject({ match: "exact" });
-    expect(findCertain("Prayagraj", countryWithFormerName)).toMatchObject({
-      name: "Allahabad",
-      match: "alias",
-      kind: "later",
-    });
-    expect(formatFinding("Prayagraj", countryWithFormerName)).toContain(
-      '"Prayagraj" is a later name (since 2018) of Allahabad',
-    );
+test("a list with a former name matches today's name as a later one", () => {
+  const countryWithFormerName = countryWithNames({ Prayagraj: "Allahabad" });
+  expect(findCertain("Allahabad", countryWithFormerName)).toMatchObject({ match: "exact" });
+  expect(findCertain("Prayagraj", countryWithFormerName)).toMatchObject({
+    name: "Allahabad",
+    match: "alias",
+    kind: "later",
   });
+  expect(formatFinding("Prayagraj", countryWithFormerName)).toContain(
+    '"Prayagraj" is a later name (since 2018) of Allahabad',
+  );
+});
 
-  test("a district that is not listed does not match by its other names, and its headquarters is reported", () => {
-    for (const query of ["Allahabad", "Prayagraj"])
-      expect(
-        answerTo(query, countryWithoutDistricts("Prayagraj")).matches.every(({ match }) => match === "similar"),
-      ).toBe(true);
-    expect(formatFinding("Panaji", countryWithoutDistricts("North Goa"))).toBe(
-      '"Panaji" is the headquarters of North Goa in Goa (GA), which is not in the list.',
-    );
-  });
+test("a district that is not listed does not match by its other names, and its headquarters is reported", () => {
+  for (const query of ["Allahabad", "Prayagraj"])
+    expect(
+      answerTo(query, countryWithoutDistricts("Prayagraj")).matches.every(({ match }) => match === "similar"),
+    ).toBe(true);
+  expect(formatFinding("Panaji", countryWithoutDistricts("North Goa"))).toBe(
+    '"Panaji" is the headquarters of North Goa in Goa (GA), which is not in the list.',
+  );
+});
 
-  test.each([
-    ["Prayagraj", "Prayag Raj", "Allahabad"],
-    ["Sri Potti Sriramulu Nellore", "S P S R Nellore", "Nellore"],
-    ["Visakhapatnam", "Vishakapatnam", "Vizag"],
-    ["Kalaburagi", "Kalburgi", "Gulbarga"],
-    ["Thoothukkudi", "Thoothukudi", "Tuticorin"],
-    ["Gautam Buddha Nagar", "Gautam Budh Nagar", "GB Nagar"],
-    ["North Goa", "Goa North", "Panaji"],
-    ["Kataka", "Cuttack", "Cuttack"],
-    ["Ahilyanagar", "Ahilya Nagar", "Ahmednagar"],
-    ["Ahilyanagar", "AHILYANAGAR DISTRICT", "Ahmednagar"],
-  ])("%s listed as %s is found by %s", (name, listed, query) => {
-    expect(findCertain(query, countryWithNames({ [name]: listed }))).toMatchObject({ name: listed });
-  });
+test.each([
+  ["Prayagraj", "Prayag Raj", "Allahabad"],
+  ["Sri Potti Sriramulu Nellore", "S P S R Nellore", "Nellore"],
+  ["Visakhapatnam", "Vishakapatnam", "Vizag"],
+  ["Kalaburagi", "Kalburgi", "Gulbarga"],
+  ["Thoothukkudi", "Thoothukudi", "Tuticorin"],
+  ["Gautam Buddha Nagar", "Gautam Budh Nagar", "GB Nagar"],
+  ["North Goa", "Goa North", "Panaji"],
+  ["Kataka", "Cuttack", "Cuttack"],
+  ["Ahilyanagar", "Ahilya Nagar", "Ahmednagar"],
+  ["Ahilyanagar", "AHILYANAGAR DISTRICT", "Ahmednagar"],
+])("%s listed as %s is found by %s", (name, listed, query) => {
+  expect(findCertain(query, countryWithNames({ [name]: listed }))).toMatchObject({ name: listed });
+});
 
-  test("a state with another name in the list keeps its districts' names", () => {
-    const country = knownCountry(emulatedDistricts, { OD: "Orissa", UK: "Uttaranchal", TG: "Telengana" });
-    expect(findCertain("Cuttack", country)).toMatchObject({ name: "Kataka", match: "alias" });
-    expect(findCertain("Kataka, Odisha", country)).toMatchObject({ name: "Kataka", match: "exact" });
-  });
+test("a state with another name in the list keeps its districts' names", () => {
+  const country = knownCountry(emulatedDistricts, { OD: "Orissa", UK: "Uttaranchal", TG: "Telengana" });
+  expect(findCertain("Cuttack", country)).toMatchObject({ name: "Kataka", match: "alias" });
+  expect(findCertain("Kataka, Odisha", country)).toMatchObject({ name: "Kataka", match: "exact" });
 });
 
 test.each([
@@ -116,42 +112,40 @@ test.each([
   expect(certainty).toBe("guess");
 });
 
-describe("names in Indian scripts", () => {
-  test("all 784 districts are exact matches of their names in the script of their state and in Hindi, without a guess", () => {
-    expect(new Set(localNameQuestions.map(({ expected }) => expected)).size).toBe(emulatedDistricts.length);
-    const answers = localNameQuestions.map(({ query, expected }) => ({ expected, ...answerTo(query) }));
-    const failures = answers.filter(({ expected, matches, ambiguous = false, certainty }) => {
-      const isExact = matches.some(({ districtCode, match }) => districtCode === expected && match === "exact");
-      // Namesakes are ambiguous; any other name is certain.
-      const isNamesake = matches.filter(({ match }) => match !== "similar").length > 1;
-      return !isExact || certainty !== "exact" || ambiguous !== isNamesake;
-    });
-    expect(failures).toEqual([]);
-    expect(answers.filter(({ ambiguous }) => ambiguous).length).toBeLessThanOrEqual(13);
+test("all 784 districts are exact matches of their names in the script of their state and in Hindi, without a guess", () => {
+  expect(new Set(localNameQuestions.map(({ expected }) => expected)).size).toBe(emulatedDistricts.length);
+  const answers = localNameQuestions.map(({ query, expected }) => ({ expected, ...answerTo(query) }));
+  const failures = answers.filter(({ expected, matches, ambiguous = false, certainty }) => {
+    const isExact = matches.some(({ districtCode, match }) => districtCode === expected && match === "exact");
+    // Namesakes are ambiguous; any other name is certain.
+    const isNamesake = matches.filter(({ match }) => match !== "similar").length > 1;
+    return !isExact || certainty !== "exact" || ambiguous !== isNamesake;
   });
+  expect(failures).toEqual([]);
+  expect(answers.filter(({ ambiguous }) => ambiguous).length).toBeLessThanOrEqual(13);
+});
 
-  test("the sentence about a name in an Indian script has the name as it was written", () => {
-    expect(formatFinding("कर्नूल")).toMatch("Kurnool in Andhra Pradesh (AP): ");
-    expect(formatFinding("गुड़गांव")).toMatch('"गुड़गांव" (until 2016) is now Gurugram in Haryana (HR): ');
-  });
+test("the sentence about a name in an Indian script has the name as it was written", () => {
+  expect(formatFinding("कर्नूल")).toMatch("Kurnool in Andhra Pradesh (AP): ");
+  expect(formatFinding("गुड़गांव")).toMatch('"गुड़गांव" (until 2016) is now Gurugram in Haryana (HR): ');
+});
 
-  test("a transliterated name that only resembles districts is a guess and is not denied", () => {
-    expect(answerTo("ओंगोल")).toMatchObject({ certainty: "guess", matches: [{ match: "similar", via: "Ongole" }] });
-    expect(formatFinding("ओंगोल")).toBe(
-      '"ओंगोल" (ongol) may be Prakasam (also "Ongole") in Andhra Pradesh (AP); confirm it.',
-    );
-    expect(formatFinding("क्षधझ")).toBe('Found no name like "क्षधझ" (kshadhajh). Try it in Latin letters.');
-  });
+test("a transliterated name that only resembles districts is a guess and is not denied", () => {
+  expect(answerTo("ओंगोल")).toMatchObject({ certainty: "guess", matches: [{ match: "similar", via: "Ongole" }] });
+  expect(formatFinding("ओंगोल")).toBe(
+    '"ओंगोल" (ongol) may be Prakasam (also "Ongole") in Andhra Pradesh (AP); confirm it.',
+  );
+  expect(formatFinding("क्षधझ")).toBe('Found no name like "क्षधझ" (kshadhajh). Try it in Latin letters.');
+});
 
-  test("a name in an Indian script is the later name of a district that the list calls by its former name", () => {
-    const [best] = answerTo("प्रयागराज", countryWithNames({ Prayagraj: "Allahabad" })).matches;
-    expect(best).toMatchObject({ name: "Allahabad", match: "alias", kind: "later", since: 2018 });
-  });
+test("a name in an Indian script is the later name of a district that the list calls by its former name", () => {
+  const [best] = answerTo("प्रयागराज", countryWithNames({ Prayagraj: "Allahabad" })).matches;
+  expect(best).toMatchObject({ name: "Allahabad", match: "alias", kind: "later", since: 2018 });
+});
 
-  test("a query in Latin letters does not match the transliteration of a local name", () => {
-    expect(answerTo("kovai").matches).toMatchObject([{ name: "Coimbatore", match: "alias" }]);
-    expect(answerTo("entiar").matches).toEqual([]);
-  });
+test("a query in Latin letters does not match the transliteration of a local name", () => {
+  expect(answerTo("kovai").matches).toMatchObject([{ name: "Coimbatore", match: "alias" }]);
+  expect(answerTo("entiar").matches).toEqual([]);
 });
 
 test("any text can be queried, and folding a folded text does not change it", () => {
@@ -167,31 +161,22 @@ test("any text can be queried, and folding a folded text does not change it", ()
   expect(fold("Dr. B.R.Ambedkar (Konasīma) & more")).toBe("dr br ambedkar konasima and more");
 });
 
-describe("names of states", () => {
-  const states: readonly State[] = readStates().map((state) => ({ ...state, districtCount: 1, mandalCount: 1 }));
-  const recodeState = (from: string, to: string) =>
-    states.map((state) => (state.code === from ? { ...state, code: to } : state));
-  const resolveName = (text: string, list = states) => resolveState(text, list).name;
+// More cases are in names/questions/state-argument.tsv.
+const states: readonly State[] = readStates().map((state) => ({ ...state, districtCount: 1, mandalCount: 1 }));
+const recodeState = (from: string, to: string) =>
+  states.map((state) => (state.code === from ? { ...state, code: to } : state));
+const resolveName = (text: string, list = states) => resolveState(text, list).name;
 
-  test.each(words("TG:TS:Telangana OD:OR:Odisha UK:UT:Uttarakhand CG:CT:Chhattisgarh").map((each) => each.split(":")))(
-    "state codes %s and %s are equivalent, whichever the list has",
-    (code = "", other = "", name = "") => {
-      for (const stateText of [code, other, code.toLowerCase(), other.toLowerCase(), name, name.toUpperCase()])
-        for (const list of [states, recodeState(code, other)]) expect(resolveName(stateText, list)).toBe(name);
-    },
-  );
+test.each(words("TG:TS:Telangana OD:OR:Odisha UK:UT:Uttarakhand CG:CT:Chhattisgarh").map((each) => each.split(":")))(
+  "state codes %s and %s are equivalent, whichever the list has",
+  (code = "", other = "", name = "") => {
+    for (const stateText of [code, other, code.toLowerCase(), other.toLowerCase(), name, name.toUpperCase()])
+      for (const list of [states, recodeState(code, other)]) expect(resolveName(stateText, list)).toBe(name);
+  },
+);
 
-  // More cases are in names/questions/state-argument.tsv.
-  test("a state is found by spellings, prefixes and names in Indian scripts", () => {
-    const names = { "u p": "Uttar Pradesh", "उत्तर प्रदेश": "Uttar Pradesh", Guj: "Gujarat", தமிழ்நாடு: "Tamil Nadu" };
-    for (const [text, name] of Object.entries({ ...names, ಕರ್ನಾಟಕ: "Karnataka", "State of Bihar": "Bihar" }))
-      expect(resolveName(text), text).toBe(name);
-  });
-
-  test("a text that matches no state, or several, is refused", () => {
-    for (const text of ["ZZ", "Atlantis", "Pradesh", "Nagar", ""])
-      expect(() => resolveName(text), text).toThrow(Failure);
-  });
+test("a text that matches no state, or several, is refused", () => {
+  for (const text of ["ZZ", "Atlantis", "Pradesh", "Nagar", ""]) expect(() => resolveName(text), text).toThrow(Failure);
 });
 
 test.each(

@@ -59,37 +59,35 @@ async function rankUntilExact(catalog: readonly FakeState[], query: RankingQuery
 
 const ALL_CALLS = 20;
 
-describe("a pruned reading", () => {
-  test("a ranking from a part of the lists becomes exact, and an exact one has the rows, counts and totals of the full one", async () => {
-    const someCalls = fc.constantFrom(0, 1, 2, 3, ALL_CALLS, ALL_CALLS);
-    await fc.assert(
-      fc.asyncProperty(catalogs, queries, someCalls, async (catalog, query, calls) => {
-        const ranking = await rankUntilExact(catalog, query, calls);
-        if (calls === ALL_CALLS) expect(ranking.exact).toBe(true);
-        if (!ranking.exact) return;
-        const country = toCountry(catalog);
-        const expected = await rankDistricts(country.states.value.states, country, query);
-        expect(ranking.rows).toEqual(expected.rows);
-        expect(ranking.totalRows).toBe(expected.totalRows);
-        // Each reported total is correct.
-        expect(expected.totals).toMatchObject(ranking.totals);
-      }),
-      { numRuns: 100 },
-    );
-  });
+test("a ranking from a part of the lists becomes exact, and an exact one has the rows, counts and totals of the full one", async () => {
+  const someCalls = fc.constantFrom(0, 1, 2, 3, ALL_CALLS, ALL_CALLS);
+  await fc.assert(
+    fc.asyncProperty(catalogs, queries, someCalls, async (catalog, query, calls) => {
+      const ranking = await rankUntilExact(catalog, query, calls);
+      if (calls === ALL_CALLS) expect(ranking.exact).toBe(true);
+      if (!ranking.exact) return;
+      const country = toCountry(catalog);
+      const expected = await rankDistricts(country.states.value.states, country, query);
+      expect(ranking.rows).toEqual(expected.rows);
+      expect(ranking.totalRows).toBe(expected.totalRows);
+      // Each reported total is correct.
+      expect(expected.totals).toMatchObject(ranking.totals);
+    }),
+    { numRuns: 100 },
+  );
+});
 
-  test("a ranking does not rely on a state's total after its list contradicted another total", async () => {
-    const stateOf = (code: string, mandalCount: number, stated: number): FakeState => ({
-      code,
-      name: code,
-      districts: [{ code, name: code, mandalCount }],
-      statedCounts: { districtCount: 1, mandalCount: stated },
-    });
-    // The total of the second state is wrong, and lower than the first row.
-    const catalog = [stateOf("AA", 50, 45), stateOf("AB", 70, 5)];
-    const ranking = await rankUntilExact(catalog, { by: "mandalCount", order: "desc", limit: 1 }, 5);
-    expect(ranking).toMatchObject({ exact: true, rows: [{ name: "AB", mandalCount: 70 }] });
+test("a ranking does not rely on a state's total after its list contradicted another total", async () => {
+  const stateOf = (code: string, mandalCount: number, stated: number): FakeState => ({
+    code,
+    name: code,
+    districts: [{ code, name: code, mandalCount }],
+    statedCounts: { districtCount: 1, mandalCount: stated },
   });
+  // The total of the second state is wrong, and lower than the first row.
+  const catalog = [stateOf("AA", 50, 45), stateOf("AB", 70, 5)];
+  const ranking = await rankUntilExact(catalog, { by: "mandalCount", order: "desc", limit: 1 }, 5);
+  expect(ranking).toMatchObject({ exact: true, rows: [{ name: "AB", mandalCount: 70 }] });
 });
 
 test("states are ranked, filtered and totaled by their own figures", () => {

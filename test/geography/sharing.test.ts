@@ -4,7 +4,7 @@
 import { mkdir, readFile, rm, stat, truncate, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
-import { describe, expect, onTestFinished, test } from "vitest";
+import { expect, onTestFinished, test } from "vitest";
 import * as z from "zod/v4";
 import { createUserSharedGeography } from "../../src/cli/shared-geography.ts";
 import { DISTRICTS_FRESH_MS, STATES_FRESH_MS } from "../../src/geography/cache.ts";
@@ -81,194 +81,190 @@ async function setUp(folder?: string) {
   return { stateDir, time, fake, connect, start, readAll, queryEntries, context };
 }
 
-describe("a later process", () => {
-  test("a later process reads nothing while the lists are fresh, and reports when the API was read", async () => {
-    const { time, readAll } = await setUp();
-    const first = await readAll();
-    expect(first.requests).toBe(37);
-    await time.advance(STATES_FRESH_MS - 60_000);
-    const second = await readAll();
-    expect(second).toMatchObject({ requests: 0, vintage: first.vintage });
-    expect(second.country.lists.get("AA")?.value).toEqual(first.country.lists.get("AA")?.value);
-    await time.advance(60_000);
-    // The states list has expired; the district lists have not.
-    expect((await readAll()).requests).toBe(1);
-    await time.advance(DISTRICTS_FRESH_MS);
-    expect((await readAll()).requests).toBe(37);
-  });
-
-  test("a later process does not use the lists of another API", async () => {
-    const { readAll } = await setUp();
-    await readAll();
-    expect((await readAll({ url: "https://other.example" })).requests).toBe(37);
-    expect((await readAll()).requests).toBe(0);
-    expect((await readAll({ url: "https://other.example" })).requests).toBe(0);
-  });
-
-  test("a later process does not use lists of an older vintage than the states list", async () => {
-    const { time, fake, readAll } = await setUp();
-    const vintagesOf = (vintage: string) => new Map(["", ...codes].map((code) => [code, vintage] as const));
-    fake.vintages = vintagesOf("A");
-    await readAll();
-    fake.vintages = vintagesOf("B");
-    await time.advance(STATES_FRESH_MS);
-    expect(await readAll()).toMatchObject({ requests: 37, vintage: { sourceUpdatedAt: ["B"], mixed: false } });
-    expect(await readAll()).toMatchObject({ requests: 0, vintage: { sourceUpdatedAt: ["B"], mixed: false } });
-  });
-
-  test("a later process reads entries with a time in the future again, and removes those that are a day old", async () => {
-    const { time, readAll, queryEntries } = await setUp();
-    await readAll({ url: "https://gone.example" });
-    time.setBack(3_600_000);
-    expect((await readAll({ url: "https://gone.example" })).requests).toBe(37);
-    await time.advance(25 * 3_600_000);
-    await readAll();
-    expect(await queryEntries("SELECT 1 AS one FROM geography_entries")).toHaveLength(37);
-  });
-
-  const damagedTexts: Readonly<Record<string, string>> = {
-    "cut short": "substr(text, 1, 40)",
-    "beyond the contract": `replace(text, '"mandalCount":', '"mandalCount":-1')`,
-    "with an unknown field": `'{"more":true,' || substr(text, 2)`,
-    "too large": "text || printf('%1048576s', '')",
-  };
-  test("a later process ignores and replaces invalid entries", async () => {
-    const { readAll, queryEntries } = await setUp();
-    await readAll();
-    for (const [what, sql] of Object.entries(damagedTexts)) {
-      await queryEntries(`UPDATE geography_entries SET text = ${sql}`);
-      expect((await readAll()).requests, what).toBe(37);
-      expect((await readAll()).requests, what).toBe(0);
-    }
-  });
-
-  const damageFile: Readonly<Record<string, (path: string) => Promise<void>>> = {
-    garbage: (path) => writeFile(path, "x".repeat(20_000)),
-    truncated: async (path) => await truncate(path, (await stat(path)).size - 4096),
-    "damaged in the middle": async (path) => {
-      const bytes = await readFile(path);
-      await writeFile(path, bytes.fill(0x55, 4096, 3 * 4096));
-    },
-    gone: (path) => rm(path),
-    // SQLite needs 5 s to report an empty file.
-    ...(isThorough && { empty: (path: string) => writeFile(path, "") }),
-  };
-  test.each(Object.entries(damageFile))("a later process replaces a file that is %s", async (_what, damage) => {
-    const { stateDir, readAll } = await setUp();
-    await readAll();
-    await damage(join(stateDir, FILE));
-    expect((await readAll()).requests).toBe(37);
-    expect((await readAll()).requests).toBe(0);
-  });
-
-  test("a later process answers without a usable file, and shares again once there is one", async () => {
-    const { stateDir, readAll } = await setUp();
-    await rm(join(stateDir, FILE));
-    await mkdir(join(stateDir, FILE));
-    expect((await readAll()).requests).toBe(37);
-    expect((await readAll()).requests).toBe(37);
-    await rm(join(stateDir, FILE), { recursive: true });
-    expect((await readAll()).requests).toBe(37);
-    expect((await readAll()).requests).toBe(0);
-  });
-
-  test.skipIf(process.platform === "win32")("the shared file is accessible only to its user", async () => {
-    const { stateDir, readAll } = await setUp(join(await folderForTest(), "made", "when missing"));
-    await readAll();
-    expect((await stat(stateDir)).mode & 0o777).toBe(0o700);
-    expect((await stat(join(stateDir, FILE))).mode & 0o777).toBe(0o600);
-  });
+test("a later process reads nothing while the lists are fresh, and reports when the API was read", async () => {
+  const { time, readAll } = await setUp();
+  const first = await readAll();
+  expect(first.requests).toBe(37);
+  await time.advance(STATES_FRESH_MS - 60_000);
+  const second = await readAll();
+  expect(second).toMatchObject({ requests: 0, vintage: first.vintage });
+  expect(second.country.lists.get("AA")?.value).toEqual(first.country.lists.get("AA")?.value);
+  await time.advance(60_000);
+  // The states list has expired; the district lists have not.
+  expect((await readAll()).requests).toBe(1);
+  await time.advance(DISTRICTS_FRESH_MS);
+  expect((await readAll()).requests).toBe(37);
 });
 
-describe("concurrent processes", () => {
-  test("concurrent processes read the country once in total, without a 429, and leave two requests for direct calls", async () => {
-    const { time, fake, start } = await setUp();
-    fake.throttle = createSlidingLimit(30);
-    const processes = await Promise.all([start(), start(), start()]);
-    const read = () => time.runUntil(Promise.all(processes.map((each) => readCountry(each, { now: time.now }))));
-    const startedAt = time.now();
-    for (const { country, missing } of await read()) {
-      expect(country.lists.size).toBe(27);
-      expect(missing[0]).toMatchObject({ reason: "rate limit" });
-    }
-    expect(time.now() - startedAt).toBeLessThan(5_000);
-    expect(fake.requests).toHaveLength(28);
-    await time.advance(61_000);
-    for (const { country } of await read()) expect(country.lists.size).toBe(36);
-    expect(fake.requests).toHaveLength(37);
-    expect(fake.requests.every(({ status }) => status === 200)).toBe(true);
-  });
+test("a later process does not use the lists of another API", async () => {
+  const { readAll } = await setUp();
+  await readAll();
+  expect((await readAll({ url: "https://other.example" })).requests).toBe(37);
+  expect((await readAll()).requests).toBe(0);
+  expect((await readAll({ url: "https://other.example" })).requests).toBe(0);
+});
 
-  test("concurrent processes do not delay each other's direct calls", async () => {
-    const { time, fake, start, context } = await setUp();
-    const [one, two] = await Promise.all([start(), start()]);
-    await time.runUntil(readCountry(one, { now: time.now }));
-    const [missing = ""] = codes.filter((code) => !fake.requests.some(({ state }) => state === code)).toReversed();
-    const startedAt = time.now();
-    await time.runUntil(two.districts(missing, context()));
-    expect(time.now() - startedAt).toBeLessThan(1_000);
-    expect(fake.requests).toHaveLength(29);
-  });
+test("a later process does not use lists of an older vintage than the states list", async () => {
+  const { time, fake, readAll } = await setUp();
+  const vintagesOf = (vintage: string) => new Map(["", ...codes].map((code) => [code, vintage] as const));
+  fake.vintages = vintagesOf("A");
+  await readAll();
+  fake.vintages = vintagesOf("B");
+  await time.advance(STATES_FRESH_MS);
+  expect(await readAll()).toMatchObject({ requests: 37, vintage: { sourceUpdatedAt: ["B"], mixed: false } });
+  expect(await readAll()).toMatchObject({ requests: 0, vintage: { sourceUpdatedAt: ["B"], mixed: false } });
+});
 
-  test("a process takes over from a dead one", async () => {
-    const { time, start, connect } = await setUp();
-    const dead = createGeographyStore(await connect(), time.now);
-    onTestFinished(() => dead.close());
-    for (const lease of ["prefetch ", "states", "BJ"]) expect(await dead.acquire(lease)).toBe(true);
-    const startedAt = time.now();
-    const { country } = await time.runUntil(readCountry(await start(), { now: time.now }));
+test("a later process reads entries with a time in the future again, and removes those that are a day old", async () => {
+  const { time, readAll, queryEntries } = await setUp();
+  await readAll({ url: "https://gone.example" });
+  time.setBack(3_600_000);
+  expect((await readAll({ url: "https://gone.example" })).requests).toBe(37);
+  await time.advance(25 * 3_600_000);
+  await readAll();
+  expect(await queryEntries("SELECT 1 AS one FROM geography_entries")).toHaveLength(37);
+});
+
+const damagedTexts: Readonly<Record<string, string>> = {
+  "cut short": "substr(text, 1, 40)",
+  "beyond the contract": `replace(text, '"mandalCount":', '"mandalCount":-1')`,
+  "with an unknown field": `'{"more":true,' || substr(text, 2)`,
+  "too large": "text || printf('%1048576s', '')",
+};
+test("a later process ignores and replaces invalid entries", async () => {
+  const { readAll, queryEntries } = await setUp();
+  await readAll();
+  for (const [what, sql] of Object.entries(damagedTexts)) {
+    await queryEntries(`UPDATE geography_entries SET text = ${sql}`);
+    expect((await readAll()).requests, what).toBe(37);
+    expect((await readAll()).requests, what).toBe(0);
+  }
+});
+
+const damageFile: Readonly<Record<string, (path: string) => Promise<void>>> = {
+  garbage: (path) => writeFile(path, "x".repeat(20_000)),
+  truncated: async (path) => await truncate(path, (await stat(path)).size - 4096),
+  "damaged in the middle": async (path) => {
+    const bytes = await readFile(path);
+    await writeFile(path, bytes.fill(0x55, 4096, 3 * 4096));
+  },
+  gone: (path) => rm(path),
+  // SQLite needs 5 s to report an empty file.
+  ...(isThorough && { empty: (path: string) => writeFile(path, "") }),
+};
+test.each(Object.entries(damageFile))("a later process replaces a file that is %s", async (_what, damage) => {
+  const { stateDir, readAll } = await setUp();
+  await readAll();
+  await damage(join(stateDir, FILE));
+  expect((await readAll()).requests).toBe(37);
+  expect((await readAll()).requests).toBe(0);
+});
+
+test("a later process answers without a usable file, and shares again once there is one", async () => {
+  const { stateDir, readAll } = await setUp();
+  await rm(join(stateDir, FILE));
+  await mkdir(join(stateDir, FILE));
+  expect((await readAll()).requests).toBe(37);
+  expect((await readAll()).requests).toBe(37);
+  await rm(join(stateDir, FILE), { recursive: true });
+  expect((await readAll()).requests).toBe(37);
+  expect((await readAll()).requests).toBe(0);
+});
+
+test.skipIf(process.platform === "win32")("the shared file is accessible only to its user", async () => {
+  const { stateDir, readAll } = await setUp(join(await folderForTest(), "made", "when missing"));
+  await readAll();
+  expect((await stat(stateDir)).mode & 0o777).toBe(0o700);
+  expect((await stat(join(stateDir, FILE))).mode & 0o777).toBe(0o600);
+});
+
+test("concurrent processes read the country once in total, without a 429, and leave two requests for direct calls", async () => {
+  const { time, fake, start } = await setUp();
+  fake.throttle = createSlidingLimit(30);
+  const processes = await Promise.all([start(), start(), start()]);
+  const read = () => time.runUntil(Promise.all(processes.map((each) => readCountry(each, { now: time.now }))));
+  const startedAt = time.now();
+  for (const { country, missing } of await read()) {
     expect(country.lists.size).toBe(27);
-    expect(time.now() - startedAt).toBeGreaterThanOrEqual(LEASE_MS);
-    expect(time.now() - startedAt).toBeLessThan(LEASE_MS + 5_000);
-  });
+    expect(missing[0]).toMatchObject({ reason: "rate limit" });
+  }
+  expect(time.now() - startedAt).toBeLessThan(5_000);
+  expect(fake.requests).toHaveLength(28);
+  await time.advance(61_000);
+  for (const { country } of await read()) expect(country.lists.size).toBe(36);
+  expect(fake.requests).toHaveLength(37);
+  expect(fake.requests.every(({ status }) => status === 200)).toBe(true);
+});
 
-  test("a process obeys a Retry-After that another one received, if they share an address", async () => {
-    const { time, fake, start, context } = await setUp();
-    const [one, two, otherBudget] = await Promise.all([start(), start(), start({ budget: "west" })]);
-    fake.faults.set("AA", [httpFailure(429, 30)]);
-    await expect(time.runUntil(one.districts("AA", context(5_000)))).rejects.toMatchObject({
-      facts: { kind: "rate_limited" },
-    });
-    const refusedAt = fake.requests.at(-1)?.at ?? 0;
-    await time.runUntil(otherBudget.districts("AC", context()));
-    expect((fake.requests.at(-1)?.at ?? 0) - refusedAt).toBeLessThan(1_000);
-    await time.runUntil(two.districts("AB", context()));
-    expect((fake.requests.at(-1)?.at ?? 0) - refusedAt).toBeGreaterThanOrEqual(30_000);
-  });
+test("concurrent processes do not delay each other's direct calls", async () => {
+  const { time, fake, start, context } = await setUp();
+  const [one, two] = await Promise.all([start(), start()]);
+  await time.runUntil(readCountry(one, { now: time.now }));
+  const [missing = ""] = codes.filter((code) => !fake.requests.some(({ state }) => state === code)).toReversed();
+  const startedAt = time.now();
+  await time.runUntil(two.districts(missing, context()));
+  expect(time.now() - startedAt).toBeLessThan(1_000);
+  expect(fake.requests).toHaveLength(29);
+});
 
-  test("a store closed while it opens the database closes that connection", async () => {
-    const { time, connect } = await setUp();
-    const { open, baseUrl } = await connect();
-    let connections = 0;
-    const openCounted = async () => {
-      connections += 1;
-      const database = await open();
-      const close = async () => {
-        connections -= 1;
-        await database.close();
-      };
-      return { ...database, close };
+test("a process takes over from a dead one", async () => {
+  const { time, start, connect } = await setUp();
+  const dead = createGeographyStore(await connect(), time.now);
+  onTestFinished(() => dead.close());
+  for (const lease of ["prefetch ", "states", "BJ"]) expect(await dead.acquire(lease)).toBe(true);
+  const startedAt = time.now();
+  const { country } = await time.runUntil(readCountry(await start(), { now: time.now }));
+  expect(country.lists.size).toBe(27);
+  expect(time.now() - startedAt).toBeGreaterThanOrEqual(LEASE_MS);
+  expect(time.now() - startedAt).toBeLessThan(LEASE_MS + 5_000);
+});
+
+test("a process obeys a Retry-After that another one received, if they share an address", async () => {
+  const { time, fake, start, context } = await setUp();
+  const [one, two, otherBudget] = await Promise.all([start(), start(), start({ budget: "west" })]);
+  fake.faults.set("AA", [httpFailure(429, 30)]);
+  await expect(time.runUntil(one.districts("AA", context(5_000)))).rejects.toMatchObject({
+    facts: { kind: "rate_limited" },
+  });
+  const refusedAt = fake.requests.at(-1)?.at ?? 0;
+  await time.runUntil(otherBudget.districts("AC", context()));
+  expect((fake.requests.at(-1)?.at ?? 0) - refusedAt).toBeLessThan(1_000);
+  await time.runUntil(two.districts("AB", context()));
+  expect((fake.requests.at(-1)?.at ?? 0) - refusedAt).toBeGreaterThanOrEqual(30_000);
+});
+
+test("a store closed while it opens the database closes that connection", async () => {
+  const { time, connect } = await setUp();
+  const { open, baseUrl } = await connect();
+  let connections = 0;
+  const openCounted = async () => {
+    connections += 1;
+    const database = await open();
+    const close = async () => {
+      connections -= 1;
+      await database.close();
     };
-    const store = createGeographyStore({ open: openCounted, baseUrl }, time.now);
-    const acquired = store.acquire("states");
-    await store.close();
-    expect(await acquired).toBe(true);
-    expect(await store.acquire("states")).toBe(true);
-    expect(connections).toBe(0);
-  });
+    return { ...database, close };
+  };
+  const store = createGeographyStore({ open: openCounted, baseUrl }, time.now);
+  const acquired = store.acquire("states");
+  await store.close();
+  expect(await acquired).toBe(true);
+  expect(await store.acquire("states")).toBe(true);
+  expect(connections).toBe(0);
+});
 
-  test("a process ignores leases and cooldowns after the clock was set back", async () => {
-    const { time, fake, start, context, connect } = await setUp();
-    const one = await start();
-    fake.faults.set("AA", [httpFailure(429, 30)]);
-    await time.runUntil(one.districts("AA", context(5_000)).catch(() => undefined));
-    const other = createGeographyStore(await connect(), time.now);
-    onTestFinished(() => other.close());
-    for (const lease of ["prefetch ", "states"]) expect(await other.acquire(lease)).toBe(true);
-    time.setBack(3_600_000);
-    const { country } = await time.runUntil(readCountry(await start(), { now: time.now }));
-    expect(country.lists.size).toBe(27);
-  });
+test("a process ignores leases and cooldowns after the clock was set back", async () => {
+  const { time, fake, start, context, connect } = await setUp();
+  const one = await start();
+  fake.faults.set("AA", [httpFailure(429, 30)]);
+  await time.runUntil(one.districts("AA", context(5_000)).catch(() => undefined));
+  const other = createGeographyStore(await connect(), time.now);
+  onTestFinished(() => other.close());
+  for (const lease of ["prefetch ", "states"]) expect(await other.acquire(lease)).toBe(true);
+  time.setBack(3_600_000);
+  const { country } = await time.runUntil(readCountry(await start(), { now: time.now }));
+  expect(country.lists.size).toBe(27);
 });
 
 const RequestLog = z.array(z.looseObject({ path: z.string(), status: z.number() }));
