@@ -72,6 +72,9 @@ const broken: readonly (readonly [string, unknown])[] = [
   ["/data/stages/0/attemptCount", enveloped({ ...job, stages: [{ ...stage, attemptCount: 1001 }] })],
   ["/data/stages", enveloped({ ...job, stages: Array.from({ length: 10 }, () => stage) })],
   ["/data/failure", enveloped({ ...job, failure: undefined })],
+  // An unknown field does not hide another violation, and a number that an int53 field cannot hold is not rounded.
+  ["/data/id", enveloped({ ...job, id: 7, extra: 1 })],
+  ["/data/resourceVersion", jobText.replace(/"resourceVersion":\d+/, '"resourceVersion":9007199254740993')],
   ["/meta", { data: job }],
   ["/meta/requestId", { data: job, meta: {} }],
   ["the body", [job]],
@@ -84,12 +87,6 @@ for (const [path, body] of broken)
   }) => {
     expect(await readViolationFrom({ stub, service }, answer(200, body))).toContain(`${path}: `);
   });
-
-test("a contract violation is short, however many fields are invalid", async ({ stub, service }) => {
-  const stages = Array.from({ length: 9 }, () => ({}));
-  const message = await readViolationFrom({ stub, service }, answer(200, enveloped({ ...job, stages })));
-  expect(message.length).toBeLessThan(1500);
-});
 
 test("an unknown field is dropped and reported at every depth, also if named __proto__", async ({ stub, service }) => {
   const drifting = JSON.stringify({
@@ -119,11 +116,6 @@ test("an unknown field in a list is reported with the index of its item", async 
   expect([...drift].sort()).toEqual(["/data/1/extra", "/page/total"]);
 });
 
-test("an unknown field does not hide another violation [2.2/closed-objects]", async ({ stub, service }) => {
-  const body = enveloped({ ...job, id: 7, extra: 1 });
-  expect(await readViolationFrom({ stub, service }, answer(200, body))).toContain("/data/id: ");
-});
-
 test.for([
   ["no JSON at all", answer(200, "ok"), "not valid JSON"],
   ["an HTML page", answer(200, "\n<!DOCTYPE html><title>Sign in</title>"), "an HTML page"],
@@ -133,6 +125,7 @@ test.for([
   ["invalid UTF-8", answer(200, Buffer.from(jobText.replace("micws_1", "micws_\u00e9"), "latin1")), "UTF-8"],
   ["NaN", answer(200, jobText.replace(/"resourceVersion":\d+/, '"resourceVersion":NaN')), "not valid JSON"],
   ["200,000 open brackets", answer(200, "[".repeat(200_000)), "not valid JSON"],
+  ["many invalid fields", answer(200, enveloped({ ...job, stages: Array(9).fill({}) })), "/data/stages/0"],
   ["100,000 objects in each other", answer(200, nested(100_000)), "valid JSON"],
 ] as const)("an answer with %s is a violation with this reason", async ([_, step, reason], { stub, service }) => {
   const message = await readViolationFrom({ stub, service }, step);
@@ -171,11 +164,6 @@ test("an integer in an answer is exact beyond 2^53-1, and is a violation beyond 
   expect(await read("9223372036854775807")).toBe(9223372036854775807n);
   for (const wrong of ["9223372036854775808", "0", '"2"', "2.5", "true", "null", "1e30", "1e400"])
     expect(await expectFailure(read(wrong))).toMatchObject({ kind: "contract_violation" });
-});
-
-test("an integer that an int53 field cannot hold is a violation, and is not rounded", async ({ stub, service }) => {
-  const text = jobText.replace(/"resourceVersion":\d+/, '"resourceVersion":9007199254740993');
-  expect(await readViolationFrom({ stub, service }, answer(200, text))).toContain("/data/resourceVersion: ");
 });
 
 /** Result of the lossless parser: a value, or a rejection. */

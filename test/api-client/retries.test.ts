@@ -38,7 +38,6 @@ const passing: readonly (readonly [string, Step])[] = [
   ...[408, 429, 500, 502, 503, 504].map((status) => [`HTTP ${status}`, answer(status)] as const),
   ["HTTP 503 with a Problem that says not retryable", refused(503, false)],
   ["bytes that are no HTTP", sendRawBytes("\x15\x03\x01\x00\x02\x02\x46")],
-  ["the greeting of another protocol", sendRawBytes("SSH-2.0-OpenSSH_9.2p1\r\n")],
   ["HTTP of no known version", sendRawBytes("HTTP/9.9 200 OK\r\ncontent-length: 0\r\n\r\n")],
   ["a status line without a status", sendRawBytes("HTTP/1.1 OK\r\n\r\n")],
 ];
