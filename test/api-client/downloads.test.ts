@@ -97,7 +97,6 @@ test.for([
   ["404 and megabytes of text", answer(404, "x".repeat(3_000_000)), { kind: "not_found", status: 404 }],
   ["403 and bytes", answer(403, Buffer.alloc(70_000, 0xff)), { kind: "forbidden" }],
   ["401 and a Problem", answer(401, problem), { kind: "unauthorized", requestId, code }],
-  ["409 and nothing", answer(409), { kind: "conflict" }],
   ["410 and a Problem, wrapped", answer(410, { error: problem }), { kind: "rejected", requestId, code }],
   ["204 and nothing", answer(204), { kind: "contract_violation" }],
   ["302 and a redirect", answer(302, undefined, { location: "/elsewhere" }), { kind: "contract_violation" }],

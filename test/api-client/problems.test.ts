@@ -1,7 +1,7 @@
 // Tests error answers of the API and the failure that the agent receives (docs/contract.md, 7; open question 2).
 // test/tools/faults-reads.test.ts tests the kind of each status, and test/spec/geography.test.ts the statuses of the playground.
 import { expect } from "vitest";
-import { getPlaygroundOpenApi, listPlaygroundStates } from "../../src/contract/endpoints/playground.ts";
+import { listPlaygroundStates } from "../../src/contract/endpoints/playground.ts";
 import { problem, statesResponse } from "../contract/samples.ts";
 import { test } from "../support/fixtures.ts";
 import { answer } from "../support/stub.ts";
@@ -81,12 +81,4 @@ test("an unreachable catalog is retried, whatever its status [7.1/upstream-unava
     stub.expect(upstreamError, answer(200, statesResponse));
     expect(await service.call(listPlaygroundStates, {}, createCallContext(5000))).toMatchObject({ attempts: 2 });
   }
-});
-
-test("the playground is called without credentials", async ({ stub, service }) => {
-  stub.expect(answer(200, statesResponse), answer(200, { openapi: "3.1.1", info: {}, paths: {} }));
-  await service.call(listPlaygroundStates, {}, createCallContext(5000));
-  await service.call(getPlaygroundOpenApi, {}, createCallContext(5000));
-  for (const { headers } of stub.requests) expect(headers).not.toHaveProperty("authorization");
-  expect(stub.tokenRequests).toHaveLength(0);
 });

@@ -39,7 +39,6 @@ const passing: readonly (readonly [string, Step])[] = [
   ["HTTP 503 with a Problem that says not retryable", refused(503, false)],
   ["bytes that are no HTTP", sendRawBytes("\x15\x03\x01\x00\x02\x02\x46")],
   ["HTTP of no known version", sendRawBytes("HTTP/9.9 200 OK\r\ncontent-length: 0\r\n\r\n")],
-  ["a status line without a status", sendRawBytes("HTTP/1.1 OK\r\n\r\n")],
 ];
 
 /** test/tools/faults-reads.test.ts and faults-actions.test.ts try more statuses, and answers that break the contract. */

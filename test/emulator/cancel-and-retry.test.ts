@@ -24,7 +24,7 @@ const retrySuccessfully = async (service: Service, ...job: Parameters<typeof ret
   (await service.ok(operations.retryMicJob, retryRequest(...job))).data;
 const statesOf = (job: Job) => Object.fromEntries(job.stages.map(({ stage, state }) => [stage, state]));
 
-test("a cancellation creates an operation that ends a running job [4.2/cancel-job, 6/progress-by-reading, 9/if-match-current]", async () => {
+test("a cancellation creates an operation that ends a running job, which can be retried [4.2/cancel-job, 6/progress-by-reading, 9/if-match-current]", async () => {
   const service = await serviceForTest();
   const { id } = await submitJob(service, FILE.succeeds);
   const running = last(await watchJob(service, id, (one) => statesOf(one)["REFINE"] === "RUNNING"));
@@ -45,6 +45,9 @@ test("a cancellation creates an operation that ends a running job [4.2/cancel-jo
   const { data: finishedOperation } = await service.ok(operations.getMicPublicOperation, { path });
   expect(finishedOperation).toMatchObject({ state: "SUCCEEDED", failure: null, originatingResourceId: id });
   expect(finishedOperation.resourceVersion).toBeGreaterThanOrEqual(operation.resourceVersion);
+
+  const again = await retrySuccessfully(service, job, "RESTART");
+  expect(last(await watchJob(service, again.id))).toMatchObject({ state: "SUCCEEDED", retryOfBatchId: id });
 });
 
 test("a waiting job can be canceled", async ({ service }) => {
@@ -119,12 +122,4 @@ test("RESTART keeps no stage and succeeds [3/retry-carries-earlier-job]", async 
   const readings = await watchJob(service, job.id, undefined, { stepMs: 100 });
   for (const name of stagesBefore) expect(readings.some((reading) => statesOf(reading)[name] === "RUNNING")).toBe(true);
   expect(last(readings)).toMatchObject({ state: "SUCCEEDED", retryOfBatchId: failed.id });
-});
-
-test("a canceled job can be retried", async ({ service }) => {
-  const job = await submitJob(service, FILE.succeeds);
-  await service.ok(operations.cancelMicJob, cancelRequest(job));
-  expect(last(await watchJob(service, job.id)).state).toBe("CANCELLED");
-  const again = await retrySuccessfully(service, job, "RESTART");
-  expect(last(await watchJob(service, again.id))).toMatchObject({ state: "SUCCEEDED", retryOfBatchId: job.id });
 });

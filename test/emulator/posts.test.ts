@@ -82,12 +82,6 @@ test("a body that conflicts with the service's data is refused with the field, a
   }
 });
 
-test("an expiresAt with up to six fractional digits is accepted [4.2/processing-request-expires-at]", async () => {
-  const second = new Date(fileService().clock.now() + 3_600_000).toISOString().slice(0, 19);
-  for (const fraction of ["", ".1", ".123456"])
-    expect((await postWithChange(PROCESSING, { expiresAt: `${second}${fraction}Z` })).status).toBe(201);
-});
-
 test("an expiresAt after the expiry of file or recipe is refused [4.2/processing-request-expires-within-approved]", async () => {
   const service = await serviceForTest();
   const [offer, input] = await Promise.all([findOneInputOffer(service), registerInput(service, FILE.succeeds)]);

@@ -103,14 +103,3 @@ test("a processing request returns the values it was made with, and a hash that 
   const other = await send(service, { ...body, expiresAt, purpose: "Another purpose" });
   expect(other.requestHash).not.toBe(request.requestHash);
 });
-
-test("a revision up to 2^63-1 is sent as an exact integer [2.2/processing-request-revision, 2.2/processing-request-revision-no-coercion]", async () => {
-  const service = await serviceForTest();
-  const operation = operations.getMicSharedFileProcessingRequest;
-  const path = { requestId: (await requestProcessing(service)).id };
-  const { text } = await service.call(operation, { path });
-  expect(text).toMatch(/"revision":\s*\d+[,}]/);
-  const body = text.replace(/"revision":\s*\d+/, '"revision":9223372036854775807');
-  await service.injectFault({ kind: "body", body }, { operationId: operation.id, times: 1 });
-  expect((await service.ok(operation, { path })).data.revision).toBe(9223372036854775807n);
-});
