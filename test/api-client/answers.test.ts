@@ -3,7 +3,8 @@
 import { isDeepStrictEqual } from "node:util";
 import fc from "fast-check";
 import { parse as parseLossless } from "lossless-json";
-import { describe, expect } from "vitest";
+import { expect } from "vitest";
+import type { ApiClient } from "../../src/api-client/client.ts";
 import { ContractViolation, parseJson, parseNumber, validateBody } from "../../src/api-client/decode.ts";
 import { getMicJob, getMicSharedFileProcessingRequest } from "../../src/contract/endpoints/job-processing.ts";
 import {
@@ -19,21 +20,23 @@ import {
 } from "../contract/samples.ts";
 import { test } from "../support/fixtures.ts";
 import { inProcessClientForTest } from "../support/mcp.ts";
-import { answer, type Step, stubForTest } from "../support/stub.ts";
+import { answer, type Step, type Stub } from "../support/stub.ts";
 import { runCount } from "../support/thorough.ts";
 import { words } from "../support/words.ts";
-import { clientForTest, createCallContext, expectFailure, readJob, readJobs, stubEnv } from "./client.ts";
+import { createCallContext, expectFailure, readJob, readJobs, stubEnv } from "./client.ts";
 
-async function readJobFrom(step: Step) {
-  const stub = await stubForTest();
-  stub.expect(step);
-  return await readJob(clientForTest(stub.baseUrl).service);
+interface Fixtures {
+  readonly stub: Stub;
+  readonly service: ApiClient;
 }
 
-async function readViolationFrom(step: Step): Promise<string> {
-  const stub = await stubForTest();
+async function readJobFrom({ stub, service }: Fixtures, step: Step) {
   stub.expect(step);
-  const facts = await expectFailure(readJob(clientForTest(stub.baseUrl).service));
+  return await readJob(service);
+}
+
+async function readViolationFrom(fixtures: Fixtures, step: Step): Promise<string> {
+  const facts = await expectFailure(readJobFrom(fixtures, step));
   expect(facts).toMatchObject({ kind: "contract_violation", retryable: false, sideEffect: "none" });
   return facts.message;
 }
@@ -46,24 +49,18 @@ const offerText = (definition: string): string =>
 
 const jobText = JSON.stringify(enveloped(job));
 
-test.each([
-  [201, ""],
-  [202, enveloped(job)],
-  [204, undefined],
-  [206, enveloped(job)],
-  [300, ""],
-  [304, undefined],
-])("status %i of a success is a contract violation", async (status, body) => {
-  expect(await readViolationFrom(answer(status, body))).toContain(`HTTP status ${status}`);
-});
-
-test.each([301, 302, 303, 307, 308])("redirect %i is not followed", async (status) => {
-  const target = await stubForTest();
-  const message = await readViolationFrom(
-    answer(status, undefined, { location: `${target.baseUrl}/v1/mic/jobs/job-1` }),
-  );
-  expect(message).toContain("redirect");
-  expect(target.requests).toHaveLength(0);
+test("another status of a success is a violation, and a redirect is not followed", async ({ stub, service }) => {
+  for (const [status, body] of [
+    [201, ""],
+    [202, enveloped(job)],
+    [206, enveloped(job)],
+    [300, ""],
+    [304, undefined],
+  ] as const)
+    expect(await readViolationFrom({ stub, service }, answer(status, body))).toContain(`HTTP status ${status}`);
+  const location = `${stub.baseUrl}/v1/mic/jobs/job-1`;
+  for (const status of [301, 302, 303, 307, 308])
+    expect(await readViolationFrom({ stub, service }, answer(status, undefined, { location }))).toContain("redirect");
 });
 
 const broken: readonly (readonly [string, unknown])[] = [
@@ -75,63 +72,48 @@ const broken: readonly (readonly [string, unknown])[] = [
   ["/data/stages/0/attemptCount", enveloped({ ...job, stages: [{ ...stage, attemptCount: 1001 }] })],
   ["/data/stages", enveloped({ ...job, stages: Array.from({ length: 10 }, () => stage) })],
   ["/data/failure", enveloped({ ...job, failure: undefined })],
+  // An unknown field does not hide another violation, and a number that an int53 field cannot hold is not rounded.
+  ["/data/id", enveloped({ ...job, id: 7, extra: 1 })],
+  ["/data/resourceVersion", jobText.replace(/"resourceVersion":\d+/, '"resourceVersion":9007199254740993')],
   ["/meta", { data: job }],
   ["/meta/requestId", { data: job, meta: {} }],
   ["the body", [job]],
   ["the body", "null"],
 ];
 for (const [path, body] of broken)
-  test(`a violation names ${path} of ${JSON.stringify(body).slice(0, 60)} [2.2/all-fields-required, 2.2/envelope]`, async () => {
-    expect(await readViolationFrom(answer(200, body))).toContain(`${path}: `);
+  test(`a violation names ${path} of ${JSON.stringify(body).slice(0, 60)} [2.2/all-fields-required, 2.2/envelope]`, async ({
+    stub,
+    service,
+  }) => {
+    expect(await readViolationFrom({ stub, service }, answer(200, body))).toContain(`${path}: `);
   });
 
-test("a contract violation is short, however many fields are invalid", async () => {
-  const stages = Array.from({ length: 9 }, () => ({}));
-  expect((await readViolationFrom(answer(200, enveloped({ ...job, stages })))).length).toBeLessThan(1500);
+test("an unknown field is dropped and reported at every depth, also if named __proto__", async ({ stub, service }) => {
+  const drifting = JSON.stringify({
+    data: {
+      ...job,
+      state: "FAILED",
+      stages: [stage, { ...stage, stage: "SIFT", "a/b~c": null, secondsLeft: 3 }],
+      failure: { ...problem, fieldErrors: [{ pointer: "", code: "c", message: "m", hint: "h" }], help: {} },
+    },
+    meta: { requestId: "req-1", region: "west" },
+    links: [],
+  }).replace('{"id"', '{"__proto__":{"admin":true},"constructor":1,"id"');
+  const { value, drift } = await readJobFrom({ stub, service }, answer(200, drifting));
+  expect([...drift].sort()).toEqual(
+    words(`
+      /data/__proto__ /data/constructor /data/failure/fieldErrors/0/hint /data/failure/help /data/stages/1/a~1b~0c
+      /data/stages/1/secondsLeft /links /meta/region`),
+  );
+  expect(JSON.stringify(value)).not.toMatch(/secondsLeft|hint|help|region|links|admin/);
+  expect(value.data.stages).toHaveLength(2);
+  for (const object of [value.data, {}]) expect(Reflect.get(object, "admin")).toBeUndefined();
 });
 
-describe("a field that is not in the contract", () => {
-  test("an unknown field is dropped and reported at every depth", async () => {
-    const drifting = {
-      data: {
-        ...job,
-        state: "FAILED",
-        priority: 5,
-        stages: [stage, { ...stage, stage: "SIFT", "a/b~c": null, secondsLeft: 3 }],
-        failure: { ...problem, fieldErrors: [{ pointer: "", code: "c", message: "m", hint: "h" }], help: {} },
-      },
-      meta: { requestId: "req-1", region: "west" },
-      links: [],
-    };
-    const { value, drift } = await readJobFrom(answer(200, drifting));
-    expect([...drift].sort()).toEqual(
-      words(`
-        /data/failure/fieldErrors/0/hint /data/failure/help /data/priority /data/stages/1/a~1b~0c
-        /data/stages/1/secondsLeft /links /meta/region`),
-    );
-    expect(JSON.stringify(value)).not.toMatch(/priority|secondsLeft|hint|help|region|links/);
-    expect(value.data.stages).toHaveLength(2);
-  });
-
-  test("an unknown field in a list is reported with the index of its item", async ({ stub }) => {
-    stub.expect(answer(200, { ...jobList, data: [job, { ...job, extra: 1 }], page: { ...jobList.page, total: 2 } }));
-    const { drift } = await readJobs(clientForTest(stub.baseUrl).service);
-    expect([...drift].sort()).toEqual(["/data/1/extra", "/page/total"]);
-  });
-
-  test("an unknown field does not hide another violation [2.2/closed-objects]", async () => {
-    const facts = await readViolationFrom(answer(200, enveloped({ ...job, id: 7, extra: 1 })));
-    expect(facts).toContain("/data/id: ");
-  });
-
-  test("an unknown field named __proto__ or constructor is treated like any other", async () => {
-    const { drift, value } = await readJobFrom(
-      answer(200, jobText.replace('{"id"', '{"__proto__":{"admin":true},"constructor":1,"id"')),
-    );
-    expect([...drift].sort()).toEqual(["/data/__proto__", "/data/constructor"]);
-    expect(Reflect.get(value.data, "admin")).toBeUndefined();
-    expect(Reflect.get({}, "admin")).toBeUndefined();
-  });
+test("an unknown field in a list is reported with the index of its item", async ({ stub, service }) => {
+  stub.expect(answer(200, { ...jobList, data: [job, { ...job, extra: 1 }], page: { ...jobList.page, total: 2 } }));
+  const { drift } = await readJobs(service);
+  expect([...drift].sort()).toEqual(["/data/1/extra", "/page/total"]);
 });
 
 test.for([
@@ -139,21 +121,20 @@ test.for([
   ["an HTML page", answer(200, "\n<!DOCTYPE html><title>Sign in</title>"), "an HTML page"],
   ["what calls itself a page", answer(200, "sign in", { "content-type": "text/html; charset=utf-8" }), "an HTML page"],
   ["nothing", answer(200, ""), "empty"],
-  ["only space", answer(200, " \n "), "empty"],
   ["JSON and more", answer(200, `${jobText} {}`), "not valid JSON"],
-  ["JSON with a comment", answer(200, `${jobText}//`), "not valid JSON"],
   ["invalid UTF-8", answer(200, Buffer.from(jobText.replace("micws_1", "micws_\u00e9"), "latin1")), "UTF-8"],
-  ["NaN", answer(200, jobText.replace(/"resourceVersion":\d+/, '"resourceVersion":NaN')), "not valid JSON"],
   ["200,000 open brackets", answer(200, "[".repeat(200_000)), "not valid JSON"],
+  ["many invalid fields", answer(200, enveloped({ ...job, stages: Array(9).fill({}) })), "/data/stages/0"],
   ["100,000 objects in each other", answer(200, nested(100_000)), "valid JSON"],
-] as const)("an answer with %s is a violation with this reason", async ([_, step, reason]) => {
-  const message = await readViolationFrom(step);
+] as const)("an answer with %s is a violation with this reason", async ([_, step, reason], { stub, service }) => {
+  const message = await readViolationFrom({ stub, service }, step);
   expect(message).toContain(reason);
   expect(message.length).toBeLessThan(1000);
 });
 
-test("an answer that starts with a byte order mark is read", async () => {
-  expect((await readJobFrom(answer(200, `\ufeff${jobText}`))).value.data.id).toBe(job.id);
+test("an answer that starts with a byte order mark is read", async ({ stub, service }) => {
+  const { value } = await readJobFrom({ stub, service }, answer(200, `\ufeff${jobText}`));
+  expect(value.data.id).toBe(job.id);
 });
 
 test("free-form objects of any depth are passed on or refused, never an internal error", async ({ stub }) => {
@@ -163,12 +144,6 @@ test("free-form objects of any depth are passed on or refused, never an internal
     const { error } = await connection.callTool("get_recipe", { versionId: recipeOffer.recipe.versionId });
     expect.soft(error?.kind ?? "contract_violation", `at depth ${depth}`).toBe("contract_violation");
   }
-});
-
-test("a page instead of an answer is reported as a page, not as an error of the API", async ({ stub, service }) => {
-  stub.expect(answer(200, "<html>"));
-  const { next } = await expectFailure(readJob(service));
-  expect(next).toMatch(/^Ask the user to check MIC_BASE_URL: .*in between/);
 });
 
 test("an integer in an answer is exact beyond 2^53-1, and is a violation beyond 2^63-1 [2.2/processing-request-revision, 2.2/processing-request-revision-no-coercion]", async ({
@@ -188,11 +163,6 @@ test("an integer in an answer is exact beyond 2^53-1, and is a violation beyond 
   expect(await read("9223372036854775807")).toBe(9223372036854775807n);
   for (const wrong of ["9223372036854775808", "0", '"2"', "2.5", "true", "null", "1e30", "1e400"])
     expect(await expectFailure(read(wrong))).toMatchObject({ kind: "contract_violation" });
-});
-
-test("an integer that an int53 field cannot hold is a violation, and is not rounded", async () => {
-  const text = jobText.replace(/"resourceVersion":\d+/, '"resourceVersion":9007199254740993');
-  expect(await readViolationFrom(answer(200, text))).toContain("/data/resourceVersion: ");
 });
 
 /** Result of the lossless parser: a value, or a rejection. */
@@ -257,7 +227,6 @@ test.each([
   ['{"a":1,"a":2}', { value: { a: 2 } }],
   ['{"a":9007199254740993,"a":2}', { value: { a: 2 } }],
   ['{"a":1,"a":9007199254740993}', { value: { a: 9007199254740993n } }],
-  ['{"a":9007199254740993}', { value: { a: 9007199254740993n } }],
   ["[ -12345678901234567]", { value: [-12345678901234567n] }],
   ['{"a":"1234567890123456"}', { value: { a: "1234567890123456" } }],
 ])("both parsers read %s alike", (text, expected) => {

@@ -9,7 +9,7 @@ import { expect } from "vitest";
 import type { CallContext } from "../../src/api-client/attempts.ts";
 import { getMicPublicAssetContent } from "../../src/contract/endpoints/job-processing.ts";
 import { problem } from "../contract/samples.ts";
-import { test } from "../support/fixtures.ts";
+import { test as base } from "../support/fixtures.ts";
 import { createLatch } from "../support/latch.ts";
 import { type Connection, connectionForTest } from "../support/mcp.ts";
 import { isInstalled, peakMegabytes } from "../support/process.ts";
@@ -22,65 +22,66 @@ import {
   holdUntil,
   neverAnswer,
   type Stub,
-  stubForTest,
 } from "../support/stub.ts";
 import { folderForTest } from "../support/temporary-folder.ts";
-import { testUnless } from "../support/unless.ts";
-import { clientForTest, createCallContext, expectFailure, stubEnv } from "./client.ts";
+import { createCallContext, expectFailure, stubEnv } from "./client.ts";
 
 const bytes = Buffer.from(Array.from({ length: 300_000 }, (_, n) => (n * n) % 251));
 const sha256 = createHash("sha256").update(bytes).digest("hex");
 const named = { "content-type": "text/csv", "content-disposition": 'attachment; filename="districts.csv"' };
 const completeAnswer = answer(200, bytes, named);
 
-async function createDownloadFixture() {
-  const stub = await stubForTest();
-  const folder = await folderForTest();
-  const { downloads } = clientForTest(stub.baseUrl);
-  const save = (options: { fileName?: string; folder?: string; assetId?: string; context?: CallContext } = {}) => {
+interface SaveOptions {
+  readonly fileName?: string;
+  readonly folder?: string;
+  readonly assetId?: string;
+  readonly context?: CallContext;
+}
+
+/** `save` downloads into `folder`, whose `files` are listed. */
+const test = base
+  .extend("folder", async () => await folderForTest())
+  .extend(
+    "files",
+    ({ folder }) =>
+      async () =>
+        (await readdir(folder)).sort(),
+  )
+  .extend("save", ({ folder, client: { downloads } }) => (options: SaveOptions = {}) => {
     const { context = createCallContext(10_000), assetId = "asset-1", ...target } = options;
     const into = { folder, fallbackName: assetId, ...target };
     return downloads.save(getMicPublicAssetContent, { path: { assetId } }, into, context, () => undefined);
-  };
-  return { stub, folder, save, files: () => readdir(folder) };
-}
-
-test("a download saves the API's bytes under the name that it sends [4.2/get-asset-content, 4.2/accept]", async () => {
-  const { stub, folder, save, files } = await createDownloadFixture();
-  stub.expect(completeAnswer);
-  expect(await save()).toEqual({
-    path: join(folder, "districts.csv"),
-    bytes: bytes.length,
-    sha256,
-    contentType: "text/csv",
-    fileName: "districts.csv",
   });
-  expect((await readFile(join(folder, "districts.csv"))).equals(bytes)).toBe(true);
+
+test("a download saves the API's bytes under the name that it sends [4.2/get-asset-content, 4.2/accept]", async ({
+  stub,
+  folder,
+  save,
+  files,
+}) => {
+  stub.expect(completeAnswer);
+  const path = join(folder, "districts.csv");
+  const contentType = "text/csv";
+  expect(await save()).toEqual({ path, bytes: bytes.length, sha256, contentType, fileName: "districts.csv" });
+  expect((await readFile(path)).equals(bytes)).toBe(true);
   expect(await files()).toEqual(["districts.csv"]);
   expect(stub.requests[0]).toMatchObject({ method: "GET", target: "/sandbox/v1/mic/assets/asset-1/content" });
   expect(stub.requests[0]?.headers["accept"]).toBe("application/octet-stream");
 });
 
-test("an empty body is saved as an empty file", async () => {
-  const { stub, save, files } = await createDownloadFixture();
+test("an empty body is saved as an empty file, in a folder that did not exist", async ({ stub, folder, save }) => {
   stub.expect(answer(200, "", {}));
-  expect(await save()).toMatchObject({ bytes: 0, fileName: "asset-1", contentType: "application/octet-stream" });
-  expect(await files()).toEqual(["asset-1"]);
+  const saved = await save({ folder: join(folder, "a", "b") });
+  expect(saved).toMatchObject({ bytes: 0, fileName: "asset-1", contentType: "application/octet-stream" });
+  expect(await readdir(join(folder, "a", "b"))).toEqual(["asset-1"]);
 });
 
-test("a download creates the folder if it does not exist", async () => {
-  const { stub, folder, save } = await createDownloadFixture();
-  stub.expect(completeAnswer);
-  const deep = join(folder, "a", "b");
-  expect((await save({ folder: deep })).path).toBe(join(deep, "districts.csv"));
-});
-
-test("a truncated download is restarted until it is complete", async () => {
-  const { stub, save, files } = await createDownloadFixture();
+test("a truncated download is restarted until it is complete", async ({ stub, save, files }) => {
   stub.expect(
     answerTruncated(200, bytes, 100_000, named),
     answer(503),
     hangUp,
+    answerTruncated(503, "x".repeat(5000), 100),
     answerTruncated(200, bytes, 1, named),
     completeAnswer,
   );
@@ -88,90 +89,57 @@ test("a truncated download is restarted until it is complete", async () => {
   expect(await files()).toEqual(["districts.csv"]);
 });
 
-test("a download leaves no file if every attempt is truncated", async () => {
-  const { stub, save, files } = await createDownloadFixture();
-  stub.respond(() => answerTruncated(200, bytes, 100_000, named));
-  expect(await expectFailure(save())).toMatchObject({
-    kind: "upstream_unavailable",
-    sideEffect: "none",
-    retryable: true,
-  });
-  expect(await files()).toEqual([]);
-});
+const { requestId, code } = problem;
 
-test("a download is retried after a truncated error answer as after any other", async () => {
-  const { stub, save } = await createDownloadFixture();
-  stub.expect(answerTruncated(503, "x".repeat(5000), 100), completeAnswer);
-  expect(await save()).toMatchObject({ sha256 });
-});
+test.for([
+  ["404 and a Problem", answer(404, problem), { kind: "not_found", requestId, code }],
+  ["404 and HTML", answer(404, "<html>gone</html>"), { kind: "not_found" }],
+  ["404 and megabytes of text", answer(404, "x".repeat(3_000_000)), { kind: "not_found", status: 404 }],
+  ["403 and bytes", answer(403, Buffer.alloc(70_000, 0xff)), { kind: "forbidden" }],
+  ["401 and a Problem", answer(401, problem), { kind: "unauthorized", requestId, code }],
+  ["410 and a Problem, wrapped", answer(410, { error: problem }), { kind: "rejected", requestId, code }],
+  ["204 and nothing", answer(204), { kind: "contract_violation" }],
+  ["302 and a redirect", answer(302, undefined, { location: "/elsewhere" }), { kind: "contract_violation" }],
+  ["200 and a part", answerTruncated(200, bytes, 100_000, named), { kind: "upstream_unavailable", retryable: true }],
+] as const)(
+  "a download fails and saves no file if the answer is %s",
+  async ([_, step, facts], { stub, save, files }) => {
+    stub.respond(() => step);
+    expect(await expectFailure(save())).toMatchObject({ ...facts, sideEffect: "none" });
+    expect(await files()).toEqual([]);
+  },
+);
 
-test("a download gets a new token if the token has expired", async () => {
-  const { stub, save } = await createDownloadFixture();
-  stub.expect(answer(401), completeAnswer);
-  expect(await save()).toMatchObject({ sha256 });
-  expect(stub.requests.map(({ headers }) => headers.authorization)).toEqual([
-    "Bearer stub-token-1",
-    "Bearer stub-token-2",
-  ]);
-});
-
-test.each([
-  [404, "a Problem", problem, "not_found"],
-  [404, "HTML", "<html>gone</html>", "not_found"],
-  [403, "a Problem", problem, "forbidden"],
-  [403, "bytes", Buffer.alloc(70_000, 0xff), "forbidden"],
-  [401, "a Problem", problem, "unauthorized"],
-  [409, "nothing", undefined, "conflict"],
-  [410, "a Problem, wrapped", { error: problem }, "rejected"],
-  [422, "a Problem", problem, "rejected"],
-  [204, "nothing", undefined, "contract_violation"],
-  [302, "a redirect", undefined, "contract_violation"],
-])("a download fails and saves no file if the answer is %i and %s", async (status, what, body, kind) => {
-  const { stub, save, files } = await createDownloadFixture();
-  stub.respond(() => answer(status, body, { location: "/elsewhere" }));
-  const { requestId, code } = problem;
-  const facts = what.includes("Problem") ? { kind, requestId, code } : { kind };
-  expect(await expectFailure(save())).toMatchObject({ ...facts, sideEffect: "none" });
-  expect(await files()).toEqual([]);
-});
-
-test("a download reports the status of an error answer with megabytes of text", async () => {
-  const { stub, save } = await createDownloadFixture();
-  stub.expect(answer(404, "x".repeat(3_000_000)));
-  expect(await expectFailure(save())).toMatchObject({ kind: "not_found", status: 404 });
-});
-
-test("an existing file name that the API chose is numbered; nothing is overwritten", async () => {
-  const { stub, folder, save, files } = await createDownloadFixture();
+test("an existing name from the API is numbered; nothing is overwritten", async ({ stub, folder, save, files }) => {
   stub.respond(() => completeAnswer);
   await writeFile(join(folder, "districts.csv"), "mine");
   expect((await save()).fileName).toBe("districts (2).csv");
   expect((await save()).fileName).toBe("districts (3).csv");
   expect(await readFile(join(folder, "districts.csv"), "utf8")).toBe("mine");
-  expect((await files()).sort()).toEqual(["districts (2).csv", "districts (3).csv", "districts.csv"]);
+  expect(await files()).toEqual(["districts (2).csv", "districts (3).csv", "districts.csv"]);
 });
 
-test("an existing file name that the agent chose is refused before anything is sent", async () => {
-  const { stub, folder, save } = await createDownloadFixture();
+test("an existing name that the agent chose is refused before a request is sent", async ({ stub, folder, save }) => {
   await writeFile(join(folder, "mine.csv"), "mine");
-  const facts = await expectFailure(save({ fileName: "mine.csv" }));
-  expect(facts).toMatchObject({ kind: "invalid_arguments", sideEffect: "none" });
-  expect(facts.fieldErrors).toMatchObject([{ pointer: "/fileName" }]);
+  await mkdir(join(folder, "sub"));
+  for (const fileName of ["mine.csv", "sub"])
+    expect(await expectFailure(save({ fileName }))).toMatchObject({
+      kind: "invalid_arguments",
+      sideEffect: "none",
+      fieldErrors: [{ pointer: "/fileName" }],
+    });
   expect(await readFile(join(folder, "mine.csv"), "utf8")).toBe("mine");
   expect(stub.requests).toHaveLength(0);
 });
 
-test("a file name is refused if the file appears while bytes arrive", async () => {
-  const { stub, folder, save, files } = await createDownloadFixture();
+test("a file name is refused if the file appears while bytes arrive", async ({ stub, folder, save, files }) => {
   stub.respond(() => holdUntil(writeFile(join(folder, "late.csv"), "mine"), completeAnswer));
-  const saving = save({ fileName: "late.csv" });
-  expect(await expectFailure(saving)).toMatchObject({ kind: "invalid_arguments" });
+  expect(await expectFailure(save({ fileName: "late.csv" }))).toMatchObject({ kind: "invalid_arguments" });
   expect(await readFile(join(folder, "late.csv"), "utf8")).toBe("mine");
   expect(await files()).toEqual(["late.csv"]);
 });
 
-test("a file name is refused if it is a link out of the folder, which is not followed", async () => {
-  const { stub, folder, save } = await createDownloadFixture();
+test("a file name that is a link out of the folder is refused, and not followed", async ({ stub, folder, save }) => {
   const externalFile = join(await folderForTest(), "outside.csv");
   stub.respond(() => completeAnswer);
   await symlink(externalFile, join(folder, "link.csv"));
@@ -179,14 +147,7 @@ test("a file name is refused if it is a link out of the folder, which is not fol
   await expect(readFile(externalFile)).rejects.toThrow("ENOENT");
 });
 
-test("a file name is refused if it is a folder", async () => {
-  const { folder, save } = await createDownloadFixture();
-  await mkdir(join(folder, "sub"));
-  expect(await expectFailure(save({ fileName: "sub" }))).toMatchObject({ kind: "invalid_arguments" });
-});
-
-test("a download folder that is a file is reported with advice", async () => {
-  const { stub, folder, save } = await createDownloadFixture();
+test("a download folder that is a file is reported with advice", async ({ stub, folder, save }) => {
   await writeFile(join(folder, "file"), "");
   const facts = await expectFailure(save({ folder: join(folder, "file") }));
   expect(facts).toMatchObject({ sideEffect: "none", retryable: false });
@@ -195,11 +156,9 @@ test("a download folder that is a file is reported with advice", async () => {
   expect(stub.requests).toHaveLength(0);
 });
 
-testUnless(
-  process.getuid?.() === 0 ? "root may write everywhere" : undefined,
-  "a download folder that is not writable is reported with advice",
-  async () => {
-    const { stub, folder, save } = await createDownloadFixture();
+test.skipIf(process.getuid?.() === 0)(
+  "a download folder that is not writable is reported with advice (needs a user other than root)",
+  async ({ stub, folder, save }) => {
     stub.respond(() => completeAnswer);
     const locked = join(folder, "locked");
     await mkdir(locked, { mode: 0o500 });
@@ -207,32 +166,18 @@ testUnless(
   },
 );
 
-test("simultaneous downloads of the same asset share one request", async () => {
-  const { stub, save, files } = await createDownloadFixture();
-  stub.expect(completeAnswer);
+test("only simultaneous downloads of one asset under one name share a request", async ({ stub, save, files }) => {
+  stub.respond(() => completeAnswer);
   const saved = await Promise.all([save(), save(), save()]);
   expect(new Set(saved.map(({ path }) => path)).size).toBe(1);
-  expect(await files()).toEqual(["districts.csv"]);
   expect(stub.requests).toHaveLength(1);
-});
-
-test("consecutive downloads of the same asset are separate", async () => {
-  const { stub, save, files } = await createDownloadFixture();
-  stub.expect(completeAnswer, completeAnswer);
-  await save();
-  await save();
-  expect(await files()).toHaveLength(2);
-});
-
-test("downloads with different names or assets do not share a request", async () => {
-  const { stub, save, files } = await createDownloadFixture();
-  stub.expect(completeAnswer, completeAnswer, completeAnswer);
   await Promise.all([save({ fileName: "a" }), save({ fileName: "b" }), save({ assetId: "asset-2" })]);
-  expect((await files()).sort()).toEqual(["a", "b", "districts.csv"]);
+  await save();
+  expect(await files()).toEqual(["a", "b", "districts (2).csv", "districts (3).csv", "districts.csv"]);
+  expect(stub.requests).toHaveLength(5);
 });
 
-test("a repeated download joins the running one after the first call has timed out", async () => {
-  const { stub, save, files } = await createDownloadFixture();
+test("a repeated download joins the running one after the first call has timed out", async ({ stub, save, files }) => {
   const { released, release } = createLatch();
   stub.expect(holdUntil(released, completeAnswer));
   const facts = await expectFailure(save({ context: createCallContext(600) }));
@@ -244,8 +189,7 @@ test("a repeated download joins the running one after the first call has timed o
   expect(stub.requests).toHaveLength(1);
 });
 
-test("a download continues for other callers after the first call is canceled", async () => {
-  const { stub, save } = await createDownloadFixture();
+test("a download continues for other callers after the first call is canceled", async ({ stub, save }) => {
   const client = new AbortController();
   stub.expect(answerSlowly(200, bytes, 10, 20));
   const cancelledSave = expectFailure(save({ context: createCallContext(5000, client.signal) }));
@@ -255,24 +199,23 @@ test("a download continues for other callers after the first call is canceled", 
   expect(await staying).toMatchObject({ sha256 });
 });
 
-test.each([
+test.for([
   ["before its answer", neverAnswer],
   ["in the middle", answerSlowly(200, bytes, 100, 1_000)],
-])("a download breaks off its request and leaves no file if the client cancels %s", async (_, step) => {
-  const { stub, save, files } = await createDownloadFixture();
-  const client = new AbortController();
-  let closed: Promise<boolean> = Promise.resolve(true);
-  stub.respond((request) => {
-    closed = request.closed;
-    setTimeout(() => client.abort(), 60);
-    return step;
-  });
-  expect(await expectFailure(save({ context: createCallContext(600_000, client.signal) }))).toMatchObject({
-    kind: "cancelled",
-  });
-  expect(await closed).toBe(false);
-  await expect.poll(files).toEqual([]);
-});
+] as const)(
+  "a download breaks off its request and leaves no file if the client cancels %s",
+  async ([_, step], { stub, save, files }) => {
+    const client = new AbortController();
+    stub.respond(() => {
+      setTimeout(() => client.abort(), 60);
+      return step;
+    });
+    const context = createCallContext(600_000, client.signal);
+    expect(await expectFailure(save({ context }))).toMatchObject({ kind: "cancelled" });
+    expect(await stub.requests[0]?.closed).toBe(false);
+    await expect.poll(files).toEqual([]);
+  },
+);
 
 const PRLIMIT = "prlimit";
 const MEGABYTE = 1_000_000;

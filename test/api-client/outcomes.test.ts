@@ -1,6 +1,7 @@
 // Tests what a failed action reports about its effect: "none" and "done" must be certain.
 import { expect } from "vitest";
 import { encodeRequest } from "../../src/api-client/encode.ts";
+import type { Transport } from "../../src/api-client/transport.ts";
 import { createMicJob } from "../../src/contract/endpoints/job-processing.ts";
 import { createJob, enveloped, job, problem } from "../contract/samples.ts";
 import { test } from "../support/fixtures.ts";
@@ -22,42 +23,34 @@ const page = answer(200, "<!doctype html><title>Sign in</title>", html);
 const tooLong = answer(429, undefined, { "retry-after": "900" });
 const megabytes = (status: number, byte = "x") => flood(status, Buffer.alloc(65_536, byte), 20_000_000);
 
-interface OutcomeCase {
-  readonly what: string;
-  /** The first answers. Then `step` repeats. */
-  readonly first?: readonly Step[];
-  readonly step: Step;
-  readonly facts: Readonly<Record<string, unknown>>;
-}
+type OutcomeCase = readonly [what: string, step: Step, facts: object, first: readonly Step[]];
 type CaseRow = readonly (readonly [what: string, step: Step, facts?: object])[];
 
+/** Cases with the same facts. `step` repeats after the answers in `first`. */
 const createCases = (
   title: string,
-  rows: CaseRow,
   facts: object,
+  rows: CaseRow,
   first: readonly Step[] = [],
 ): readonly OutcomeCase[] =>
-  rows.map(([what, step, more]) => ({ what: `${title}: ${what}`, first, step, facts: { ...facts, ...more } }));
+  rows.map(([what, step, more]) => [`${title}: ${what}`, step, { ...facts, ...more }, first]);
 
 const UNKNOWN = { kind: "outcome_unknown", sideEffect: "unknown", retryable: true };
 
 const outcomeCases: readonly OutcomeCase[] = [
-  ...createCases(
-    "whose answer is lost every time has an unknown outcome",
-    [
-      ["reset unread", resetBeforeReading],
-      ["reset after reading", resetAfterReading],
-      ["cut short", answerTruncated(202, enveloped(job), 30)],
-      ["HTTP 500", answer(500)],
-      ["HTTP 503", answer(503)],
-      ["HTTP 504 with HTML", answer(504, "<html><h1>Gateway timeout</h1></html>", html)],
-      ["HTTP 500 of many megabytes", megabytes(500)],
-    ],
-    UNKNOWN,
-  ),
+  ...createCases("whose answer is lost every time has an unknown outcome", UNKNOWN, [
+    ["reset unread", resetBeforeReading],
+    ["reset after reading", resetAfterReading],
+    ["cut short", answerTruncated(202, enveloped(job), 30)],
+    ["HTTP 500", answer(500)],
+    ["HTTP 503", answer(503)],
+    ["HTTP 504 with HTML", answer(504, "<html><h1>Gateway timeout</h1></html>", html)],
+    ["HTTP 500 of many megabytes", megabytes(500)],
+  ]),
   // The API authenticates before it looks up the key, so such a refusal says nothing about the first attempt.
   ...createCases(
     "refused after a lost answer may have taken effect",
+    { sideEffect: "unknown" },
     [
       ["unauthorized", answer(401), { status: 401 }],
       ["unauthorized, by a Problem", refusal(401), { status: 401 }],
@@ -66,42 +59,33 @@ const outcomeCases: readonly OutcomeCase[] = [
       ["a conflict", refusal(409, { retryable: false }), { status: 409 }],
       ["a passing limit", tooLong, { status: 429 }],
     ],
-    { sideEffect: "unknown" },
     [resetAfterReading],
   ),
   ...createCases(
     "refused after a lost answer",
-    [["changed nothing when its own bytes are refused", refusal(422), { kind: "rejected", status: 422 }]],
     { sideEffect: "none" },
+    [["changed nothing when its own bytes are refused", refusal(422), { kind: "rejected", status: 422 }]],
     [resetAfterReading],
   ),
-  ...createCases(
-    "that is refused changed nothing",
-    [
-      ["with a limit that does not fit the call", tooLong, { kind: "rate_limited" }],
-      ["in many megabytes", megabytes(400), { kind: "rejected" }],
-    ],
-    { sideEffect: "none" },
-  ),
+  ...createCases("that is refused changed nothing", { sideEffect: "none" }, [
+    ["with a limit that does not fit the call", tooLong, { kind: "rate_limited" }],
+    ["in many megabytes", megabytes(400), { kind: "rejected" }],
+  ]),
   ...createCases(
     "that was accepted in the contract's envelope took effect, whatever else is wrong with it",
+    { kind: "contract_violation", sideEffect: "done", retryable: false },
     [
       ["its id", answer(202, enveloped({ ...job, id: "" }))],
       ["all of it", answer(202, enveloped({}))],
     ],
-    { kind: "contract_violation", sideEffect: "done", retryable: false },
   ),
 ];
 
-// vitest shortens "$what" to 40 characters.
-test.for(outcomeCases.map((each) => [each.what, each] as const))(
-  "an action %s",
-  async ([, { first = [], step, facts }], { stub, service }) => {
-    stub.expect(...first);
-    stub.respond(() => step);
-    expect(await expectFailure(submitJob(service))).toMatchObject({ ...facts, idempotencyKey: KEY });
-  },
-);
+test.for(outcomeCases)("an action %s", async ([, step, facts, first], { stub, service }) => {
+  stub.expect(...first);
+  stub.respond(() => step);
+  expect(await expectFailure(submitJob(service))).toMatchObject({ ...facts, idempotencyKey: KEY });
+});
 
 test.for([
   ["a page with another status", page, "HTML"],
@@ -132,47 +116,30 @@ test("an action returns the API's answer if only the first answer may not be the
   expect(await submitJob(service)).toMatchObject({ attempts: 2, value: { data: { id: job.id } } });
 });
 
-test("an action counts as refused only after a Problem, because an HTML page may come from a proxy", async ({
-  stub,
-  service,
-}) => {
+test("an action counts as refused only after a Problem: a page may come from a proxy", async ({ stub, service }) => {
   stub.expect(page, answer(404, "<html>Not found</html>", html));
   expect(await expectFailure(submitJob(service))).toMatchObject({ status: 404, sideEffect: "unknown" });
   stub.expect(page, refusal(422));
   expect(await expectFailure(submitJob(service))).toMatchObject({ status: 422, sideEffect: "none" });
 });
 
-test("an action changed nothing if connections are refused", async () => {
-  const { service } = clientForTest(await refusingBaseUrl());
-  const facts = { kind: "upstream_unavailable", sideEffect: "none", idempotencyKey: KEY };
-  expect(await expectFailure(submitJob(service))).toMatchObject(facts);
-});
-
-test("an action changed nothing if the host has no address", async () => {
-  const { service } = clientForTest("https://service.invalid");
-  const facts = { kind: "upstream_unavailable", sideEffect: "none" };
-  expect(await expectFailure(submitJob(service, createCallContext(2000)))).toMatchObject(facts);
-});
-
-test("an action changed nothing if connections are refused after the token was received", async ({ stub }) => {
-  const refusing = new URL(await refusingBaseUrl());
-  const { service } = clientForTest(stub.baseUrl, {
-    wrap: (real) => ({
-      ...real,
-      exchange(request, limits) {
-        const isToken = request.path.endsWith("/oauth/token");
-        return real.exchange(isToken ? request : { ...request, origin: refusing.origin }, limits);
-      },
-    }),
+test("an action changed nothing if its host, its token or its connection failed before", async ({ stub }) => {
+  const { origin } = new URL(await refusingBaseUrl());
+  const isToken = (path: string): boolean => path.endsWith("/oauth/token");
+  const withRefusedAction = (real: Transport): Transport => ({
+    ...real,
+    exchange: (request, limits) => real.exchange(isToken(request.path) ? request : { ...request, origin }, limits),
   });
   const facts = { kind: "upstream_unavailable", sideEffect: "none", idempotencyKey: KEY };
-  expect(await expectFailure(submitJob(service))).toMatchObject(facts);
+  for (const { service } of [
+    clientForTest(origin),
+    clientForTest("https://service.invalid"),
+    clientForTest(stub.baseUrl, { wrap: withRefusedAction }),
+  ])
+    expect(await expectFailure(submitJob(service, createCallContext(2000)))).toMatchObject(facts);
   expect(stub.tokenRequests).toHaveLength(1);
-});
-
-test("an action changed nothing if the token request fails", async ({ stub, service }) => {
   stub.respondToToken(() => answer(503));
-  expect(await expectFailure(submitJob(service))).toMatchObject({ kind: "upstream_unavailable", sideEffect: "none" });
+  expect(await expectFailure(submitJob(clientForTest(stub.baseUrl).service))).toMatchObject(facts);
   expect(stub.requests).toHaveLength(0);
 });
 

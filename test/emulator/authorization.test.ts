@@ -8,25 +8,19 @@ import { basic, serviceForFile } from "./service.ts";
 const service = serviceForFile();
 const exampleData = exampleDataForFile(service);
 
-test("the scope table has exactly the eleven scopes", () => {
-  expect([...new Set(jobOperations.flatMap(({ scopes }) => scopes))].sort()).toEqual(allScopes);
-});
+const callWith = (authorization: string | undefined) =>
+  service().call(operations.getMicPublicCapabilities, { ...service().inWorkspace(), headers: { authorization } });
 
 test("the scopes of an operation are sufficient, and each of them is necessary [5/scope-covers-operation, 5/scopes-cancel-job, 5/scopes-capabilities, 5/scopes-create-processing-request, 5/scopes-download-asset, 5/scopes-get-input, 5/scopes-get-operation, 5/scopes-read-jobs, 5/scopes-recipes, 5/scopes-register-input, 5/scopes-run-jobs, 5/scopes-usage]", async () => {
   const executions = () => service().admin("GET", "executions");
   for (const operation of jobOperations) {
-    for (const scopes of [operation.scopes, allScopes]) {
-      const sufficient = await service().call(operation, {
-        ...(await createRequest(await exampleData(), operation.id)),
-        scopes,
-      });
-      expect(sufficient.status, sufficient.text).toBe(operation.success);
-    }
+    const parts = await createRequest(await exampleData(), operation.id);
+    const sufficient = await service().call(operation, { ...parts, scopes: operation.scopes });
+    expect(sufficient.status, sufficient.text).toBe(operation.success);
     for (const missing of operation.scopes) {
       const others = allScopes.filter((scope) => scope !== missing);
-      const parts = { ...(await createRequest(await exampleData(), operation.id)), scopes: others };
       const before = await executions();
-      const answer = await service().call(operation, parts);
+      const answer = await service().call(operation, { ...parts, scopes: others });
       expectProblem(answer, 403);
       expect(await executions(), "a refused caller changes nothing").toEqual(before);
       expect(answer.headers["www-authenticate"]).toMatch(/^Bearer\b.*error="insufficient_scope"/);
@@ -45,13 +39,12 @@ test("an operation without a token gets 401 with the authentication scheme [5/be
   }
 });
 
-test("an Authorization header without a valid bearer token of this service gets 401 [5/bearer]", async () => {
+test("an Authorization header without a valid bearer token of this service gets 401, and the scheme is not case-sensitive [5/bearer]", async () => {
   const { clientId, clientSecret, workspaceId } = service().emulator;
   const token = await service().token(["mic.capabilities:read"]);
-  const refused = [
+  for (const scheme of ["bearer", "BEARER"]) expect((await callWith(`${scheme} ${token}`)).status).toBe(200);
+  for (const authorization of [
     "Bearer",
-    "Bearer ",
-    "Bearer nonsense",
     `Bearer ${token}x`,
     `Bearer ${token.slice(0, -1)}`,
     `Bearer ${token} ${token}`,
@@ -60,30 +53,12 @@ test("an Authorization header without a valid bearer token of this service gets 
     `Token ${token}`,
     basic(clientId, clientSecret),
     `Bearer ${"a".repeat(8000)}`,
-  ];
-  for (const authorization of refused) {
-    const answer = await service().call(operations.getMicPublicCapabilities, {
-      query: { workspaceId },
-      headers: { authorization },
-    });
+  ]) {
+    const answer = await callWith(authorization);
     expectProblem(answer, 401);
     expect(answer.text).not.toContain(token);
   }
-  const inQuery = `workspaceId=${workspaceId}&access_token=${token}`;
-  const answer = await service().call(operations.getMicPublicCapabilities, {
-    query: inQuery,
-    headers: { authorization: undefined },
-  });
-  expectProblem(answer, 401);
-});
-
-test("the authentication scheme is not case-sensitive", async () => {
-  const token = await service().token(["mic.capabilities:read"]);
-  for (const scheme of ["bearer", "BEARER"]) {
-    const answer = await service().call(operations.getMicPublicCapabilities, {
-      query: { workspaceId: service().emulator.workspaceId },
-      headers: { authorization: `${scheme} ${token}` },
-    });
-    expect(answer.status).toBe(200);
-  }
+  const query = `workspaceId=${workspaceId}&access_token=${token}`;
+  const headers = { authorization: undefined };
+  expectProblem(await service().call(operations.getMicPublicCapabilities, { query, headers }), 401);
 });

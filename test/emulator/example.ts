@@ -81,22 +81,16 @@ export async function createExampleData(service: Service): Promise<ExampleData> 
 export async function createRequest(exampleData: ExampleData, id: OperationId): Promise<Parts> {
   const { example: createExample, pathFields, queryFields }: OperationRow = operations[id];
   if (createExample !== undefined) return createExample(exampleData);
-  const requiredValues = (fields: Fields = {}) =>
-    Object.fromEntries(
-      Object.entries(fields).flatMap(([name, { isOptional }]) =>
-        isOptional ? [] : [[name, exampleValue(exampleData, name)]],
-      ),
+  const requiredValues = (fields: Fields = {}) => {
+    const required = Object.entries(fields).filter(([, { isOptional }]) => !isOptional);
+    return Object.fromEntries(
+      required.map(([name]) => [name, exampleData.values[name] ?? `no ${name} in the examples`]),
     );
+  };
   return {
     ...(pathFields && { path: requiredValues(pathFields) }),
     ...(queryFields && { query: requiredValues(queryFields) }),
   };
-}
-
-function exampleValue({ values }: ExampleData, name: string): string {
-  const value = values[name];
-  if (value === undefined) throw new Error(`the world of the examples has no ${name}`);
-  return value;
 }
 
 /** The example data of a file's emulator, created on first use. */

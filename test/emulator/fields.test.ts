@@ -1,7 +1,7 @@
 // Tests the grammar of requests over HTTP, docs/contract.md, 4, with the values of each field of each operation.
 import { expect, test } from "vitest";
 import { changeAt } from "../contract/object-rules.ts";
-import { badValues, type Fields, fieldsOf, goodValues, headersOf, type LocatedField } from "../fields.ts";
+import { badValues, fieldsOf, goodValues, headersOf, type LocatedField } from "../fields.ts";
 import { type ListedOperation, operations, postIds, rows } from "../operations.ts";
 import { createRequest, exampleDataForFile } from "./example.ts";
 import { type Answer, expectPlaygroundError, expectProblem, valueAt } from "./http.ts";
@@ -50,19 +50,19 @@ function withValue(parts: Parts, field: LocatedField, value: unknown): Parts | u
 
 const abbreviate = (value: unknown): string => JSON.stringify(value).slice(0, 120);
 
-function expectRefused(row: ListedOperation, answer: Answer, pointer: string, what: string): void {
+async function expectRefused(row: ListedOperation, parts: Parts, pointer: string, what: string): Promise<void> {
+  const answer = await service().call(row, parts);
   if (row.scopes.length === 0) {
     expectPlaygroundError(answer, 400, "INVALID_PLAYGROUND_REQUEST");
     return;
   }
-  expect(answer.status, `${what}: ${answer.text}`).toBe(400);
   const { code, fieldErrors } = expectProblem(answer, 400);
   expect(code, what).toBe("INVALID_REQUEST");
   const pointers = fieldErrors.map((one) => one.pointer);
   expect(
-    pointers.some((one) => one.startsWith(pointer)),
+    pointers.filter((one) => one.startsWith(pointer)),
     `${what} is refused at ${pointers.join(" ")}`,
-  ).toBe(true);
+  ).not.toEqual([]);
 }
 
 /** Checks that the value is valid. Whether a resource with that name exists is not checked. */
@@ -79,18 +79,23 @@ function expectAccepted(
 
 const executions = () => service().admin("GET", "executions");
 
+const tried: LocatedField[] = [];
+
 for (const row of rows)
-  for (const field of [...fieldsOf(row), ...headersOf(row)])
+  for (const field of [...fieldsOf(row), ...headersOf(row)]) {
+    // The emulator uses the schemas, which contract/fields.test.ts tries with all values. Here the first field of each rule has many.
+    const isRepeated = tried.some(({ values, location }) => values === field.values && location === field.location);
+    const count = isRepeated ? 3 : undefined;
+    tried.push(field);
     test(`${row.id} accepts only valid values in the ${field.location} field ${field.name} [${[field.rules].flat().join(", ")}]`, async () => {
       const parts = await createRequest(await exampleData(), row.id);
       const before = await executions();
-      for (const value of badValues(field.values)) {
+      for (const value of badValues(field.values).slice(0, count)) {
         const invalidParts = withValue(parts, field, value);
-        if (invalidParts)
-          expectRefused(row, await service().call(row, invalidParts), pointerTo(field), abbreviate(value));
+        if (invalidParts) await expectRefused(row, invalidParts, pointerTo(field), abbreviate(value));
       }
       expect(await executions(), "what is refused has no effect").toEqual(before);
-      for (const value of goodValues(field.values)) {
+      for (const value of goodValues(field.values).slice(0, count)) {
         const validParts = withValue(
           field.isIndependent ? await createRequest(await exampleData(), row.id) : parts,
           field,
@@ -99,70 +104,53 @@ for (const row of rows)
         if (validParts) expectAccepted(row, field, await service().call(row, validParts), abbreviate(value));
       }
     });
-
-/** Paths of the required fields. */
-const requiredPaths = (fields: Fields = {}) =>
-  Object.entries(fields).flatMap(([name, { isOptional }]) => (isOptional ? [] : [name.split(".")]));
+  }
 
 const withoutField = (parent: unknown, name: string) =>
   Object.fromEntries(Object.entries(toObject(parent)).filter(([field]) => field !== name));
 
 test("a body with an unknown or a missing field is refused [4.2/bodies-closed, 7.2/bounds-refused, 4.2/job-no-defaults-no-plan]", async () => {
   for (const id of postIds) {
+    const row: ListedOperation = operations[id];
     const parts = await createRequest(await exampleData(), id);
-    const post = (body: unknown) => service().call(operations[id], { ...parts, body });
-    const expectRefusal = async (body: unknown, pointer = "") =>
-      expectRefused(operations[id], await post(body), pointer, `${id} ${abbreviate(body)}`);
+    const expectRefusal = (body: unknown, pointer = "") =>
+      expectRefused(row, { ...parts, body }, pointer, `${id} ${abbreviate(body)}`);
     const before = await executions();
     for (const extra of ["unexpected", "plan", "state", "id", ""])
       await expectRefusal({ ...toObject(parts.body), [extra]: "x" }, `/${extra}`);
     await expectRefusal(JSON.stringify(parts.body).replace("{", '{"__proto__":{"a":1},'), "/__proto__");
     for (const text of ["null", "[]", '"text"', "5", "true", "{}"]) await expectRefusal(text);
-    for (const path of requiredPaths(operations[id].bodyFields)) {
-      const parent = path.slice(0, -1);
+    for (const [name, { isOptional }] of Object.entries(row.bodyFields ?? {})) {
+      if (isOptional) continue;
+      const path = name.split(".");
       await expectRefusal(
-        changeAt(parts.body, parent, (old) => withoutField(old, path.at(-1) ?? "")),
+        changeAt(parts.body, path.slice(0, -1), (old) => withoutField(old, path.at(-1) ?? "")),
         `/${path.join("/")}`,
       );
     }
     expect(await executions()).toEqual(before);
   }
   const { body } = await createRequest(await exampleData(), "createMicJob");
-  const withPlan = {
-    ...toObject(body),
-    inputBindings: [{ ...toObject(valueAt(body, "inputBindings", 0)), plan: "x" }],
-  };
-  expectRefused(
-    operations.createMicJob,
-    await service().call(operations.createMicJob, { body: withPlan }),
-    "/inputBindings/0/plan",
-    "",
-  );
+  const inputBindings = [{ ...toObject(valueAt(body, "inputBindings", 0)), plan: "x" }];
+  const withPlan = { body: { ...toObject(body), inputBindings } };
+  await expectRefused(operations.createMicJob, withPlan, "/inputBindings/0/plan", "a plan");
 });
 
-test("a query with an unknown, missing or repeated parameter is refused [4.1/closed-query, 4.2/closed-query]", async () => {
+test("a query with an unknown, missing or repeated parameter, or with one of another operation, is refused [4.1/closed-query, 4.2/closed-query]", async () => {
+  const names = rows.flatMap(({ queryFields = {} }) => Object.keys(queryFields));
   for (const row of rows) {
     const parts = await createRequest(await exampleData(), row.id);
     const queryParameters = Object.entries(toObject(parts.query)).map(([name, value]) => `${name}=${String(value)}`);
-    const expectRefusal = async (query: readonly string[]) =>
-      expectRefused(row, await service().call(row, { ...parts, query: query.join("&") }), "/query", query.join("&"));
+    const expectRefusal = (query: readonly string[], pointer = "") =>
+      expectRefused(row, { ...parts, query: query.join("&") }, `/query${pointer}`, query.join("&"));
     for (const extra of ["unexpected=1", "unexpected", "__proto__=1", "cursors=a"])
       await expectRefusal([...queryParameters, extra]);
     for (const one of queryParameters) {
       await expectRefusal([...queryParameters, one]);
       await expectRefusal(queryParameters.filter((other) => other !== one));
     }
-  }
-});
-
-test("a query parameter of another operation is refused", async () => {
-  const names = new Set(rows.flatMap(({ queryFields = {} }) => Object.keys(queryFields)));
-  for (const row of rows) {
-    const parts = await createRequest(await exampleData(), row.id);
-    for (const name of names)
-      if (!Object.hasOwn(row.queryFields ?? {}, name)) {
-        const query = { ...(typeof parts.query === "object" && parts.query), [name]: "1" };
-        expectRefused(row, await service().call(row, { ...parts, query }), `/query/${name}`, name);
-      }
+    for (const name of new Set(names))
+      if (!Object.hasOwn(row.queryFields ?? {}, name))
+        await expectRefusal([...queryParameters, `${name}=1`], `/${name}`);
   }
 });

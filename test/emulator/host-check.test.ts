@@ -4,7 +4,7 @@ import { describe, expect, test } from "vitest";
 import { operations } from "../operations.ts";
 import { words } from "../support/words.ts";
 import { createRawClient, expectPlaygroundError, expectProblem, parseJson, valueAt } from "./http.ts";
-import { basic, type Service, serviceForFile, serviceForTest } from "./service.ts";
+import { type Service, serviceForFile, serviceForTest } from "./service.ts";
 
 const service = serviceForFile();
 const STATES = operations.listPlaygroundStates.path;
@@ -17,87 +17,57 @@ function send(to: Service, path: string, headers: Readonly<Record<string, string
   return to.send({ path, headers: Object.fromEntries(filledHeaders) });
 }
 
-describe("a loopback listener", () => {
-  test.each(["127.0.0.1:PORT", "localhost:PORT", "LocalHost:PORT", "[::1]:PORT", "localhost", "127.0.0.1"])(
-    "Host %s is accepted on loopback",
-    async (host) => {
-      for (const path of [STATES, CLOCK]) expect((await send(service(), path, { host })).status).toBe(200);
-    },
-  );
+const hosts = "127.0.0.1:PORT localhost:PORT LocalHost:PORT [::1]:PORT localhost 127.0.0.1";
+const foreignHosts = `
+  evil.example evil.example:PORT localhost:1 localhost.:PORT localhost.evil.example:PORT evil.localhost:PORT
+  127.0.0.1.nip.io:PORT 127.1:PORT 0.0.0.0:PORT user@localhost:PORT emulator:PORT`;
+const foreignOrigins = `
+  null http://evil.example https://evil.example:PORT http://localhost.evil.example http://localhost@evil.example
+  file:// http://127.0.0.1.nip.io localhost`;
 
-  test.each([
-    "evil.example",
-    "evil.example:PORT",
-    "localhost:1",
-    "localhost.:PORT",
-    "localhost.evil.example:PORT",
-    "evil.localhost:PORT",
-    "127.0.0.1.nip.io:PORT",
-    "127.1:PORT",
-    "0.0.0.0:PORT",
-    "user@localhost:PORT",
-    "emulator:PORT",
-    "localhost, evil.example",
-  ])("Host %s is refused on loopback", async (host) => {
-    expectPlaygroundError(await send(service(), STATES, { host }), 403, "PLAYGROUND_REQUEST_DENIED");
-    const admin = await send(service(), CLOCK, { host });
-    expect([admin.status, valueAt(parseJson(admin.text), "error")]).toEqual([403, expect.stringContaining("Host")]);
-  });
-
-  test.each(["http://localhost:3000", "https://127.0.0.1:PORT", "http://[::1]:6274"])(
-    "Origin %s is accepted on loopback",
-    async (origin) => {
-      for (const path of [STATES, CLOCK]) expect((await send(service(), path, { origin })).status).toBe(200);
-    },
-  );
-
-  test.each(
-    words(`
-    null http://evil.example https://evil.example:PORT http://localhost.evil.example http://localhost@evil.example
-    file:// http://127.0.0.1.nip.io localhost`),
-  )("Origin %s is refused on loopback", async (origin) => {
-    expectPlaygroundError(await send(service(), STATES, { origin }), 403, "PLAYGROUND_REQUEST_DENIED");
-    const admin = await send(service(), CLOCK, { origin });
-    expect([admin.status, valueAt(parseJson(admin.text), "error")]).toEqual([403, expect.stringContaining("Origin")]);
-  });
+test.each([
+  ["Host", words(hosts), [...words(foreignHosts), "localhost, evil.example"]],
+  ["Origin", words("http://localhost:3000 https://127.0.0.1:PORT http://[::1]:6274"), words(foreignOrigins)],
+])("a %s that names this machine is accepted on loopback, and any other is refused", async (name, own, foreign) => {
+  for (const value of own)
+    for (const path of [STATES, CLOCK])
+      expect((await send(service(), path, { [name]: value })).status, value).toBe(200);
+  for (const value of foreign) {
+    expectPlaygroundError(await send(service(), STATES, { [name]: value }), 403, "PLAYGROUND_REQUEST_DENIED");
+    const admin = await send(service(), CLOCK, { [name]: value });
+    expect([admin.status, valueAt(parseJson(admin.text), "error")]).toEqual([403, expect.stringContaining(name)]);
+  }
 });
 
 test("a denied request gets the error format of its API [7.1/denied, 7.1/body, 7.2/problem]", async () => {
-  const { clientId, clientSecret, workspaceId } = service().emulator;
-  const host = "evil.example";
-  const jobs = await service().call(operations.listMicJobs, { query: { workspaceId }, headers: { host } });
-  const { code, fieldErrors } = expectProblem(jobs, 403);
-  expect({ code, fieldErrors }).toMatchObject({ code: "REQUEST_DENIED", fieldErrors: [{ pointer: "/header/Host" }] });
-  const token = await service().requestToken("grant_type=client_credentials&scope=mic.jobs:read", {
-    authorization: basic(clientId, clientSecret),
-    host,
+  const headers = { host: "evil.example" };
+  const jobs = await service().call(operations.listMicJobs, { ...service().inWorkspace(), headers });
+  expect(expectProblem(jobs, 403)).toMatchObject({
+    code: "REQUEST_DENIED",
+    fieldErrors: [{ pointer: "/header/Host" }],
   });
+  const token = await service().requestToken("grant_type=client_credentials&scope=mic.jobs:read", headers);
   expect([token.status, valueAt(parseJson(token.text), "error")]).toEqual([403, "invalid_request"]);
-  expectPlaygroundError(await send(service(), STATES, { host }), 403, "PLAYGROUND_REQUEST_DENIED");
+  expectPlaygroundError(await send(service(), STATES, headers), 403, "PLAYGROUND_REQUEST_DENIED");
 });
 
-test("a denied request changes nothing, counts toward no limit and is not recorded", async () => {
-  const ownService = await serviceForTest({ requestsPerPeer: 30 });
+test("a denied request changes nothing, counts toward no limit, is not recorded, and is refused before its large body has arrived", async () => {
+  const own = await serviceForTest({ requestsPerPeer: 30 });
   const hostile = { host: "evil.example", origin: "http://evil.example" };
-  const requests = await ownService.admin("GET", "requests");
-  const json = { ...hostile, "content-type": "application/json" };
-  const fault = JSON.stringify({ fault: { kind: "hang" } });
-  expect(
-    (await ownService.send({ method: "POST", path: "/__emulator/faults", headers: json, body: fault })).status,
-  ).toBe(403);
-  const advance = JSON.stringify({ advanceMs: 60_000 });
-  expect((await ownService.send({ method: "POST", path: CLOCK, headers: json, body: advance })).status).toBe(403);
-  const refusedRequests = await Promise.all(Array.from({ length: 40 }, () => send(ownService, STATES, hostile)));
+  const requests = await own.admin("GET", "requests");
+  for (const [path, body] of [
+    ["/__emulator/faults", JSON.stringify({ fault: { kind: "hang" } })],
+    [CLOCK, JSON.stringify({ advanceMs: 60_000 })],
+    [CLOCK, "x".repeat(4 * 1024 * 1024)],
+  ] as const) {
+    const headers = { ...hostile, "content-type": "application/json" };
+    expect((await own.send({ method: "POST", path, headers, body })).status).toBe(403);
+  }
+  const refusedRequests = await Promise.all(Array.from({ length: 40 }, () => send(own, STATES, hostile)));
   expect(new Set(refusedRequests.map(({ status }) => status))).toEqual(new Set([403]));
-  expect(await ownService.admin("GET", "requests")).toEqual(requests);
+  expect(await own.admin("GET", "requests")).toEqual(requests);
   // The denied requests used no rate, and the fault was not stored.
-  expect((await ownService.send({ path: STATES })).status).toBe(200);
-});
-
-test("a denied request is refused before its large body has arrived", async () => {
-  const body = "x".repeat(4 * 1024 * 1024);
-  const answer = await service().send({ method: "POST", path: CLOCK, headers: { host: "evil.example" }, body });
-  expect(answer.status).toBe(403);
+  expect((await own.send({ path: STATES })).status).toBe(200);
 });
 
 const lan = Object.values(networkInterfaces())
@@ -107,27 +77,23 @@ const lan = Object.values(networkInterfaces())
 describe("a listener on all interfaces", () => {
   const openService = serviceForFile({ host: "0.0.0.0" });
 
-  test.each([
-    ["an address", "192.0.2.7:PORT"],
-    ["an IPv6 address", "[2001:db8::7]:PORT"],
-    ["a port that a container maps", "localhost:9000"],
-    ["a container's name", "emulator:8080"],
-    ["a name of the local network", "desk.local:PORT"],
-    ["a container's way to its host", "host.docker.internal:PORT"],
-  ])("a client is accepted by %s", async (_, host) => {
-    expect((await send(openService(), STATES, { host })).status).toBe(200);
-    expect((await send(openService(), STATES, { host, origin: `http://${host}` })).status).toBe(200);
+  test("an address, a mapped port and a name of a container or of the local network are accepted on all interfaces", async () => {
+    const hosts =
+      "192.0.2.7:PORT [2001:db8::7]:PORT localhost:9000 emulator:8080 desk.local:PORT host.docker.internal:PORT";
+    for (const host of words(hosts))
+      for (const headers of [{ host }, { host, origin: `http://${host}` }])
+        expect((await send(openService(), STATES, headers)).status, host).toBe(200);
   });
 
-  test.each([
-    { host: "evil.example:PORT" },
-    { host: "evil.example" },
-    { host: "192.0.2.7.nip.io:PORT" },
-    { host: "emulator:PORT", origin: "http://evil.example" },
-    { host: "192.0.2.7:PORT", origin: "http://192.0.2.8:PORT" },
-    { host: "192.0.2.7:PORT", origin: "null" },
-  ])("a request with the headers %j is refused on all interfaces", async (headers) => {
-    for (const path of [STATES, CLOCK]) expect((await send(openService(), path, headers)).status).toBe(403);
+  test("a request with a public name or a foreign origin is refused on all interfaces", async () => {
+    for (const headers of [
+      { host: "evil.example:PORT" },
+      { host: "192.0.2.7.nip.io:PORT" },
+      { host: "emulator:PORT", origin: "http://evil.example" },
+      { host: "192.0.2.7:PORT", origin: "http://192.0.2.8:PORT" },
+      { host: "192.0.2.7:PORT", origin: "null" },
+    ])
+      for (const path of [STATES, CLOCK]) expect((await send(openService(), path, headers)).status).toBe(403);
   });
 
   test.skipIf(lan === undefined)(

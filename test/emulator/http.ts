@@ -24,23 +24,21 @@ export interface Answer {
   readonly text: string;
 }
 
-const joinValues = (value: string | string[] | undefined): string | undefined =>
-  Array.isArray(value) ? value.join(", ") : value;
-
-export function createRawClient(baseUrl: string) {
-  const agent = new Agent({ connections: 256 });
+export function createRawClient(baseUrl: string, options: Agent.Options = {}) {
+  const agent = new Agent({ connections: 256, ...options });
   return async ({ method = "GET", path, headers = {}, body, signal }: RawRequest): Promise<Answer> => {
     const response = await agent.request({
       origin: new URL(baseUrl).origin,
       path,
       method,
       headers,
-      ...(body === undefined ? {} : { body }),
-      ...(signal === undefined ? {} : { signal }),
+      body: body ?? null,
+      signal: signal ?? null,
     });
     const bytes = await response.body.bytes();
-    const flat = Object.fromEntries(Object.entries(response.headers).map(([name, value]) => [name, joinValues(value)]));
-    return { status: response.statusCode, headers: flat, bytes, text: new TextDecoder().decode(bytes) };
+    const flat = Object.entries(response.headers).map(([name, value]) => [name, value?.toString()]);
+    const text = new TextDecoder().decode(bytes);
+    return { status: response.statusCode, headers: Object.fromEntries(flat), bytes, text };
   };
 }
 

@@ -1,122 +1,85 @@
 // Tests registering and reading inputs, and the download of their files, docs/contract.md, 2.2 and 4.2.
 
 import { createHash } from "node:crypto";
-import { expect, test } from "vitest";
+import { expect } from "vitest";
 import { operations } from "../operations.ts";
 import { expectProblem } from "./http.ts";
-import { type Service, serviceForFile, serviceForTest } from "./service.ts";
+import { type Service, serviceForFile, serviceForTest, test } from "./service.ts";
 import { createJobBody, FILE, fileId, findOneInputOffer, registerInput, runJobToEnd } from "./work.ts";
 
-const service = serviceForFile();
+const fileService = serviceForFile();
 
-/** Status for a reference of another kind: the format of a file id is checked (400), and other references are looked up (422). */
-const missingReferenceStatus = (inputKind: string): 400 | 422 => (inputKind === "M4_FILE" ? 400 : 422);
+const readInput = async (service: Service, inputId: string) =>
+  (await service.ok(operations.getMicPublicInput, { path: { inputId } })).data;
 
-const readInput = async (testService: Service, inputId: string) =>
-  (await testService.ok(operations.getMicPublicInput, { path: { inputId } })).data;
-
-test("an input of a file has the file's id and scan state [4.2/create-input, 4.2/get-input]", async () => {
-  const input = await registerInput(service(), FILE.succeeds);
-  expect(input).toMatchObject({
-    workspaceId: service().emulator.workspaceId,
-    inputKind: "M4_FILE",
-    referenceId: fileId(service(), FILE.succeeds),
-    state: "READY",
-    scanState: "CLEAN",
-  });
-  expect(await readInput(service(), input.id)).toEqual(input);
+test("an input of a file has the file's id and scan state [4.2/create-input, 4.2/get-input, 3/input-state, 3/input-scan-state]", async () => {
+  for (const [file, state, scanState] of [
+    [FILE.succeeds, "READY", "CLEAN"],
+    [FILE.quarantined, "QUARANTINED", "INFECTED"],
+  ] as const) {
+    const input = await registerInput(fileService(), file);
+    const { workspaceId } = fileService().emulator;
+    const referenceId = fileId(fileService(), file);
+    expect(input).toMatchObject({ workspaceId, inputKind: "M4_FILE", referenceId, state, scanState });
+    expect(await readInput(fileService(), input.id)).toEqual(input);
+  }
 });
 
 test("a file is scanned in five seconds and becomes READY, and until then no job can use it [4.2/input-reference-file, 3/input-state, 3/input-scan-state]", async () => {
-  const own = await serviceForTest();
-  const input = await registerInput(own, FILE.waitsForScan);
+  const service = await serviceForTest();
+  const input = await registerInput(service, FILE.waitsForScan);
   expect([input.state, input.scanState]).toEqual(["WAITING_SCAN", "PENDING"]);
-  const body = createJobBody(own, await findOneInputOffer(own), input.id);
-  expect(expectProblem(await own.call(operations.createMicJob, { body }), 409).code).toBe("INPUT_BEING_SCANNED");
-  own.clock.advance(4900);
-  expect(await readInput(own, input.id)).toEqual(input);
-  own.clock.advance(200);
-  const ready = await readInput(own, input.id);
-  expect([ready.state, ready.scanState]).toEqual(["READY", "CLEAN"]);
+  const body = createJobBody(service, await findOneInputOffer(service), input.id);
+  expect(expectProblem(await service.call(operations.createMicJob, { body }), 409).code).toBe("INPUT_BEING_SCANNED");
+  service.clock.advance(4900);
+  expect(await readInput(service, input.id)).toEqual(input);
+  service.clock.advance(200);
+  const ready = await readInput(service, input.id);
+  expect([ready.state, ready.scanState, ready.sha256]).toEqual(["READY", "CLEAN", input.sha256]);
   expect(BigInt(ready.resourceVersion)).toBeGreaterThan(BigInt(input.resourceVersion));
   expect(Date.parse(ready.updatedAt)).toBeGreaterThan(Date.parse(input.updatedAt));
-  expect(ready.sha256).toBe(input.sha256);
-  expect((await own.call(operations.createMicJob, { body })).status).toBe(202);
+  expect((await service.call(operations.createMicJob, { body })).status).toBe(202);
 });
 
-test("an infected file is quarantined [3/input-state, 3/input-scan-state]", async () => {
-  const input = await registerInput(service(), FILE.quarantined);
-  expect([input.state, input.scanState]).toEqual(["QUARANTINED", "INFECTED"]);
-});
-
-test("a dataset version that a job created can be an input", async () => {
-  const own = await serviceForTest();
-  const { workspaceId } = own.emulator;
-  const job = await runJobToEnd(own, FILE.succeeds);
-  const { data } = await own.ok(operations.createMicPublicInput, {
-    body: { workspaceId, inputKind: "DATASET_VERSION", referenceId: job.outputDatasetVersionId },
-  });
-  expect(data).toMatchObject({ inputKind: "DATASET_VERSION", referenceId: job.outputDatasetVersionId, state: "READY" });
-});
-
-test("acquisitions and dataset versions of the workspace can be registered, each with its own kind [4.2/input-kind]", async () => {
-  const { workspaceId, inputIds } = service().emulator;
-  const kinds = [];
-  for (const inputId of inputIds) {
-    const { inputKind, referenceId, sha256 } = await readInput(service(), inputId);
-    if (inputKind === "M4_FILE") continue;
-    kinds.push(inputKind);
+test("acquisitions and dataset versions, also one that a job created, can be registered, each with its own kind [4.2/input-kind]", async () => {
+  const service = await serviceForTest();
+  const { workspaceId, inputIds } = service.emulator;
+  const inputs = await Promise.all(inputIds.map((id) => readInput(service, id)));
+  const registered = inputs.filter(({ inputKind }) => inputKind !== "M4_FILE");
+  expect(registered.map(({ inputKind }) => inputKind).sort()).toEqual(["ACQUISITION", "DATASET_VERSION"]);
+  const { outputDatasetVersionId: created } = await runJobToEnd(service, FILE.succeeds);
+  for (const { inputKind, referenceId } of [...registered, { inputKind: "DATASET_VERSION", referenceId: created }]) {
     const body = { workspaceId, inputKind, referenceId };
-    const { data } = await service().ok(operations.createMicPublicInput, { body });
-    expect(data).toMatchObject({ inputKind, referenceId, sha256, state: "READY" });
+    const { data } = await service.ok(operations.createMicPublicInput, { body });
+    expect(data).toMatchObject({ inputKind, referenceId, state: "READY" });
     expect(inputIds).not.toContain(data.id);
-    for (const other of ["M4_FILE", "ACQUISITION", "DATASET_VERSION"].filter((kind) => kind !== inputKind)) {
-      const wrong = { ...body, inputKind: other };
+    for (const [other, status] of [
+      // The format of a file id is checked, and other references are looked up.
+      ["M4_FILE", 400],
+      [inputKind === "ACQUISITION" ? "DATASET_VERSION" : "ACQUISITION", 422],
+    ] as const)
       expectProblem(
-        await service().call(operations.createMicPublicInput, { body: wrong }),
-        missingReferenceStatus(other),
+        await service.call(operations.createMicPublicInput, { body: { ...body, inputKind: other } }),
+        status,
       );
-    }
   }
-  expect(kinds.sort()).toEqual(["ACQUISITION", "DATASET_VERSION"]);
 });
 
-const download = (assetId: string) => service().call(operations.getMicPublicAssetContent, { path: { assetId } });
-const sha256 = (bytes: Uint8Array) => createHash("sha256").update(bytes).digest("hex");
+const download = (assetId: string) => fileService().call(operations.getMicPublicAssetContent, { path: { assetId } });
 
-test("the emulator's asset ids are the ids of its files", () => {
-  const { assetIds, fileIds } = service().emulator;
-  const unavailableIds = [fileIds[FILE.waitsForScan], fileIds[FILE.quarantined]];
+test("each file is returned as complete raw bytes whose sha256 is that of its input, unless its scan did not find it clean [4.2/get-asset-content, 2.2/input-sha256]", async () => {
+  const { assetIds, fileIds } = fileService().emulator;
+  expect(new Set(fileIds).size).toBeGreaterThanOrEqual(7);
+  const unavailableIds = [FILE.waitsForScan, FILE.quarantined].map((file) => fileId(fileService(), file));
   expect(assetIds).toEqual(fileIds.filter((id) => !unavailableIds.includes(id)));
-  expect(service().emulator.fileIds.length).toBeGreaterThanOrEqual(7);
-  expect(new Set(service().emulator.fileIds).size).toBe(service().emulator.fileIds.length);
-});
-
-test("each file is returned as complete raw bytes whose sha256 is that of its input [4.2/get-asset-content, 2.2/input-sha256]", async () => {
-  for (const assetId of service().emulator.assetIds) {
-    const answer = await download(assetId);
-    expect(answer.status, answer.text).toBe(200);
-    expect(answer.headers["content-type"]).not.toMatch(/^application\/json/);
-    expect(Number(answer.headers["content-length"])).toBe(answer.bytes.length);
-    expect(answer.bytes.length).toBeGreaterThan(0);
-    expect(sha256(answer.bytes)).toBe(
-      (await registerInput(service(), service().emulator.fileIds.indexOf(assetId))).sha256,
-    );
+  for (const id of unavailableIds) expectProblem(await download(id), 409);
+  for (const assetId of assetIds) {
+    const { status, text, headers, bytes } = await download(assetId);
+    expect(status, text).toBe(200);
+    expect(headers["content-type"]).not.toMatch(/^application\/json/);
+    expect(Number(headers["content-length"])).toBe(bytes.length);
+    expect(bytes.length).toBeGreaterThan(0);
+    const { sha256 } = await registerInput(fileService(), fileIds.indexOf(assetId));
+    expect(createHash("sha256").update(bytes).digest("hex")).toBe(sha256);
   }
-});
-
-test("a file whose scan did not find it clean is not returned", async () => {
-  for (const index of [FILE.quarantined, FILE.waitsForScan]) {
-    const answer = await download(service().emulator.fileIds[index] ?? "");
-    expectProblem(answer, 409);
-  }
-});
-
-test("HEAD on an asset returns its size and no body", async () => {
-  const [assetId = ""] = service().emulator.assetIds;
-  const get = await download(assetId);
-  const head = await service().call(operations.getMicPublicAssetContent, { method: "HEAD", path: { assetId } });
-  expect([head.status, head.bytes.length]).toEqual([200, 0]);
-  for (const name of ["content-type", "content-length", "content-disposition", "etag"])
-    expect(head.headers[name]).toBe(get.headers[name]);
 });

@@ -1,12 +1,12 @@
 // Tests lists and their cursors, docs/contract.md, 2.2 and 4.2.
 import fc from "fast-check";
-import { expect, test } from "vitest";
+import { expect } from "vitest";
 import { operations } from "../operations.ts";
 import { expectProblem } from "./http.ts";
-import { type Service, serviceForFile, serviceForTest } from "./service.ts";
+import { type Service, serviceForFile, test } from "./service.ts";
 import { FILE, submitJob } from "./work.ts";
 
-const service = serviceForFile();
+const fileService = serviceForFile();
 
 interface Page {
   readonly ids: readonly string[];
@@ -16,20 +16,17 @@ interface Page {
 type ReadPage = (query: { limit?: number; cursor?: string }) => Promise<Page>;
 
 const jobPages =
-  (testService: Service): ReadPage =>
+  (service: Service): ReadPage =>
   async (query) => {
-    const { data, page } = await testService.ok(operations.listMicJobs, {
-      query: { workspaceId: testService.emulator.workspaceId, ...query },
-    });
+    const { data, page } = await service.ok(operations.listMicJobs, service.inWorkspace(query));
     return { ids: data.map(({ id }) => id), ...page };
   };
 
 const recipePages =
-  (testService: Service, sort: { sort?: string } = {}): ReadPage =>
+  (sort: { sort?: string } = {}): ReadPage =>
   async (query) => {
-    const { data, page } = await testService.ok(operations.listMicExecutableRecipes, {
-      query: { workspaceId: testService.emulator.workspaceId, ...sort, ...query },
-    });
+    const parts = fileService().inWorkspace({ ...sort, ...query });
+    const { data, page } = await fileService().ok(operations.listMicExecutableRecipes, parts);
     return { ids: data.map(({ recipe }) => recipe.versionId), ...page };
   };
 
@@ -54,73 +51,59 @@ async function readAll(
   throw new Error("the pages never end");
 }
 
-const idsOf = (pages: readonly Page[]) => pages.flatMap(({ ids }) => ids);
+const readIds = async (...reading: Parameters<typeof readAll>) => (await readAll(...reading)).flatMap(({ ids }) => ids);
 
-test("130 jobs are listed in pages of 25, each job once [4.2/next-cursor, 4.2/has-more, 4.2/jobs-limit-default]", async () => {
-  const pages = await readAll(jobPages(service()), []);
+test("130 jobs are listed in pages of 25, each job once, and in the same order with any limits [4.2/next-cursor, 4.2/has-more, 4.2/jobs-limit-default]", async () => {
+  const pages = await readAll(jobPages(fileService()), []);
   expect(pages.map(({ ids }) => ids.length)).toEqual([25, 25, 25, 25, 25, 5]);
-  expect(pages.map(({ hasMore }) => hasMore)).toEqual([true, true, true, true, true, false]);
-  expect(new Set(idsOf(pages)).size).toBe(130);
-});
-
-test("the list is the same with any limits [4.2/next-cursor, 4.2/has-more]", async () => {
-  const all = idsOf(await readAll(jobPages(service()), [100]));
+  const all = pages.flatMap(({ ids }) => ids);
+  expect(new Set(all).size).toBe(130);
   await fc.assert(
     fc.asyncProperty(fc.array(fc.integer({ min: 5, max: 100 }), { minLength: 1, maxLength: 6 }), async (limits) => {
-      expect(idsOf(await readAll(jobPages(service()), limits))).toEqual(all);
+      expect(await readIds(jobPages(fileService()), limits)).toEqual(all);
     }),
     { numRuns: 25 },
   );
 });
 
-test("jobs that existed before are listed exactly once while new jobs arrive [4.2/next-cursor]", async () => {
-  const own = await serviceForTest();
-  const before = idsOf(await readAll(jobPages(own), [100]));
+test("jobs that existed before are listed exactly once while others arrive [4.2/next-cursor]", async ({ service }) => {
+  const before = await readIds(jobPages(service), [100]);
   const arrived: string[] = [];
-  const read = idsOf(
-    await readAll(jobPages(own), [7, 20, 1], async () => {
-      own.clock.advance(10);
-      arrived.push((await submitJob(own, FILE.succeeds)).id);
-    }),
-  );
+  const read = await readIds(jobPages(service), [7, 20, 1], async () => {
+    service.clock.advance(10);
+    arrived.push((await submitJob(service, FILE.succeeds)).id);
+  });
   expect(arrived.length).toBeGreaterThan(5);
   expect(new Set(read).size).toBe(read.length);
   expect(read.filter((id) => !arrived.includes(id))).toEqual(before);
-  const after = idsOf(await readAll(jobPages(own), [100]));
-  expect([...after].sort()).toEqual([...before, ...arrived].sort());
+  const after = await readIds(jobPages(service), [100]);
+  expect(after.sort()).toEqual([...before, ...arrived].sort());
 });
 
 test("recipes are listed one by one, with cursors of 43 characters [4.2/recipes-sort, 4.2/recipes-cursor, 4.2/next-cursor, 4.2/has-more]", async () => {
+  const sorted = [...fileService().emulator.recipeVersionIds].sort();
   for (const sort of [{}, { sort: "versionId" }]) {
-    const pages = await readAll(recipePages(service(), sort), [1]);
-    expect(idsOf(pages)).toEqual(idsOf(await readAll(recipePages(service(), sort), [100])));
-    expect([...idsOf(pages)].sort()).toEqual([...service().emulator.recipeVersionIds].sort());
+    const pages = await readAll(recipePages(sort), [1]);
+    const ids = pages.flatMap((page) => page.ids);
+    expect(ids.toSorted()).toEqual(sorted);
     for (const { nextCursor } of pages.slice(0, -1)) expect(nextCursor).toMatch(/^[A-Za-z0-9_-]{43}$/);
-    const withDefault = await readAll(recipePages(service(), sort), []);
-    expect(idsOf(withDefault)).toEqual(idsOf(pages));
+    for (const limits of [[], [100]]) expect(await readIds(recipePages(sort), limits)).toEqual(ids);
   }
-  const sortedIds = idsOf(await readAll(recipePages(service(), { sort: "versionId" }), [100]));
-  expect(sortedIds).toEqual([...sortedIds].sort());
+  expect(await readIds(recipePages({ sort: "versionId" }), [100])).toEqual(sorted);
 });
 
-test("a cursor of one list is refused by the other", async () => {
-  const { nextCursor: jobs } = await jobPages(service())({ limit: 1 });
-  const { nextCursor: recipes } = await recipePages(service())({ limit: 1 });
-  const query = { workspaceId: service().emulator.workspaceId };
-  expectProblem(await service().call(operations.listMicJobs, { query: { ...query, cursor: String(recipes) } }), 400);
-  expectProblem(
-    await service().call(operations.listMicExecutableRecipes, { query: { ...query, cursor: String(jobs) } }),
-    400,
-  );
-});
-
-test("an altered cursor is refused", async () => {
-  const { nextCursor } = await jobPages(service())({ limit: 1 });
-  const cursor = String(nextCursor);
+test("an altered cursor, and a cursor of another list, are refused", async () => {
+  const { nextCursor: jobs } = await jobPages(fileService())({ limit: 1 });
+  const { nextCursor: recipes } = await recipePages()({ limit: 1 });
+  const cursor = String(jobs);
   const middle = Math.floor(cursor.length / 2);
   const flipped = cursor.slice(0, middle) + (cursor[middle] === "A" ? "B" : "A") + cursor.slice(middle + 1);
-  for (const invalidCursor of [flipped, cursor.slice(1), `${cursor}A`, cursor.slice(0, middle)]) {
-    const query = { workspaceId: service().emulator.workspaceId, cursor: invalidCursor };
-    expectProblem(await service().call(operations.listMicJobs, { query }), 400);
-  }
+  for (const [operation, invalidCursor] of [
+    ...[flipped, cursor.slice(1), `${cursor}A`, cursor.slice(0, middle)].map(
+      (altered) => [operations.listMicJobs, altered] as const,
+    ),
+    [operations.listMicJobs, String(recipes)],
+    [operations.listMicExecutableRecipes, cursor],
+  ] as const)
+    expectProblem(await fileService().call(operation, fileService().inWorkspace({ cursor: invalidCursor })), 400);
 });

@@ -1,5 +1,5 @@
 // The service from the view of an authenticated caller, whose calls are well-formed unless a test changes a part.
-import { expect } from "vitest";
+import { test as base, expect } from "vitest";
 import * as z from "zod/v4";
 import type { Emulator, EmulatorOptions } from "../../src/emulator/index.ts";
 import type { OperationRow } from "../operations.ts";
@@ -73,6 +73,11 @@ export class Service {
     return answer;
   }
 
+  /** The query of a list or of the usage of the own workspace. */
+  inWorkspace(query: Readonly<Record<string, string | number>> = {}): Parts {
+    return { query: { workspaceId: this.emulator.workspaceId, ...query } };
+  }
+
   /** Discards all tokens, so that the next calls request new ones. For use after the tokens have expired. */
   forgetTokens(): void {
     this.#tokens.clear();
@@ -129,6 +134,20 @@ export class Service {
       ...(parts.body === undefined ? {} : { body: bodyBytes(parts.body) }),
       ...(parts.signal === undefined ? {} : { signal: parts.signal }),
     });
+  }
+
+  /** The head of a POST with a body of this length, for a raw socket. */
+  async rawHead({ path, scopes }: OperationRow, key: string, length: number): Promise<string> {
+    const lines = [
+      `POST ${path} HTTP/1.1`,
+      "Host: 127.0.0.1",
+      `Authorization: Bearer ${await this.token(scopes)}`,
+      "Content-Type: application/json",
+      `Idempotency-Key: ${key}`,
+      `Content-Length: ${length}`,
+      "Connection: close",
+    ];
+    return `${lines.join("\r\n")}\r\n\r\n`;
   }
 
   /** A call that must succeed: with the status of the table, JSON, and the contract's strict schema. */
@@ -199,3 +218,6 @@ export function serviceForFile(options: EmulatorOptions = {}): () => Service {
   const clock = createManualClock();
   return emulatorForFile({ clock, ...options }, (emulator) => new Service(emulator, clock));
 }
+
+/** `service` is a service for a test that names it only. */
+export const test = base.extend("service", async () => await serviceForTest());

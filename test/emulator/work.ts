@@ -35,10 +35,10 @@ export async function registerInput(service: Service, index: number): Promise<z.
 /** New inputs that fit an offer: a small file for a port with RAW values, and otherwise a dataset of the workspace. */
 export async function createInputs(service: Service, { recipe }: RecipeOffer): Promise<readonly string[]> {
   const ids: string[] = [];
-  for (const { valueState } of recipe.inputs) {
-    if (valueState === "RAW") ids.push((await registerInput(service, FILE.failsRetryably)).id);
-    else ids.push((await registerDataset(service)).id);
-  }
+  for (const { valueState } of recipe.inputs)
+    ids.push(
+      (await (valueState === "RAW" ? registerInput(service, FILE.failsRetryably) : registerDataset(service))).id,
+    );
   return ids;
 }
 
@@ -69,15 +69,8 @@ export async function findOneInputOffer(service: Service): Promise<RecipeOffer> 
   return best;
 }
 
-export interface JobBody {
-  readonly workspaceId: string;
-  readonly recipeVersionId: string;
-  readonly inputBindings: readonly { readonly port: string; readonly inputId: string }[];
-  readonly parameterValues: unknown;
-}
-
 /** A valid body: the inputs are bound to the offer's ports in order. */
-export const createJobBody = (service: Service, { recipe }: RecipeOffer, ...inputIds: readonly string[]): JobBody => ({
+export const createJobBody = (service: Service, { recipe }: RecipeOffer, ...inputIds: readonly string[]) => ({
   workspaceId: service.emulator.workspaceId,
   recipeVersionId: recipe.versionId,
   inputBindings: recipe.inputs
@@ -86,7 +79,7 @@ export const createJobBody = (service: Service, { recipe }: RecipeOffer, ...inpu
   parameterValues: createValue(recipe.parameters),
 });
 
-export async function createJobBodyForFile(service: Service, index: number): Promise<JobBody> {
+export async function createJobBodyForFile(service: Service, index: number) {
   const [offer, input] = await Promise.all([findOneInputOffer(service), registerInput(service, index)]);
   return createJobBody(service, offer, input.id);
 }

@@ -3,13 +3,7 @@ import type { Timing } from "../../src/api-client/attempts.ts";
 import type { ApiClient } from "../../src/api-client/client.ts";
 import type { JsonEndpoint } from "../../src/contract/endpoints/endpoint.ts";
 import { listPlaygroundDistricts, listPlaygroundStates } from "../../src/contract/endpoints/playground.ts";
-import {
-  type District,
-  type DistrictsResponse,
-  PLAYGROUND_CONTRACT,
-  type State,
-  type StatesResponse,
-} from "../../src/contract/playground.ts";
+import { type District, PLAYGROUND_CONTRACT, type State } from "../../src/contract/playground.ts";
 import { Failure } from "../../src/core/failure.ts";
 import { answerForAllStates } from "../../src/geography/districts.ts";
 import type { Country, GatherResult, Geography } from "../../src/geography/geography.ts";
@@ -22,43 +16,18 @@ export interface FakeState {
   readonly districts: readonly District[];
 }
 
-export interface Request {
-  /** State code; "" for the states list. */
-  readonly state: string;
-  readonly at: number;
-  status: number;
-}
-
 /** Returns the seconds to wait, or undefined if the request is admitted. */
 export type Throttle = (now: number) => number | undefined;
 
-export interface FakePlayground {
-  readonly service: Pick<ApiClient, "call">;
-  readonly requests: Request[];
-  states: readonly FakeState[];
-  /** Vintages by state code; "" for the states list. */
-  vintages: Map<string, string | undefined>;
-  /** Failures of the next requests for a state, in order. */
-  readonly faults: Map<string, Failure[]>;
-  throttle: Throttle;
-  readonly inFlight: { now: number; peak: number };
-}
-
-export const LATENCY_MS = 200;
+const LATENCY_MS = 200;
+const METADATA = { contract: PLAYGROUND_CONTRACT } as const;
 
 export const httpFailure = (status: number, retryAfterSeconds?: number): Failure =>
   new Failure({
-    kind:
-      status === 429
-        ? "rate_limited"
-        : status === 403
-          ? "forbidden"
-          : status >= 500
-            ? "upstream_unavailable"
-            : "rejected",
+    kind: status === 429 ? "rate_limited" : status === 403 ? "forbidden" : "upstream_unavailable",
     message: `HTTP ${status}.`,
     status,
-    retryable: status === 429 || status >= 500,
+    retryable: status !== 403,
     sideEffect: "none",
     ...(retryAfterSeconds !== undefined && { retryAfterSeconds }),
   });
@@ -66,63 +35,66 @@ export const httpFailure = (status: number, retryAfterSeconds?: number): Failure
 export const countMandals = ({ districts }: FakeState): number =>
   districts.reduce((sum, { mandalCount }) => sum + mandalCount, 0);
 
-export const statedCountsOf = (state: FakeState): { readonly districtCount: number; readonly mandalCount: number } =>
-  state.statedCounts ?? { districtCount: state.districts.length, mandalCount: countMandals(state) };
-
-const toListedState = (state: FakeState): State => ({ code: state.code, name: state.name, ...statedCountsOf(state) });
+const toListedState = (state: FakeState): State => ({
+  code: state.code,
+  name: state.name,
+  ...(state.statedCounts ?? { districtCount: state.districts.length, mandalCount: countMandals(state) }),
+});
 
 /** Returns a country whose lists have all been read. */
 export function toCountry(catalog: readonly FakeState[]): Country {
-  const withReadTime = <T>(value: T) => ({ value, drift: [], readAt: 0 });
-  const states: StatesResponse = { contract: PLAYGROUND_CONTRACT, states: catalog.map(toListedState) };
-  const lists = catalog.map(({ code, name, districts }) => {
-    const list: DistrictsResponse = { contract: PLAYGROUND_CONTRACT, state: name, districts: [...districts] };
-    return [code, withReadTime(list)] as const;
-  });
-  return { states: withReadTime(states), lists: new Map(lists) };
+  const withReadTime = <T>(value: T) => ({ value: { ...METADATA, ...value }, drift: [], readAt: 0 });
+  const lists = catalog.map(
+    ({ code, name, districts }) => [code, withReadTime({ state: name, districts: [...districts] })] as const,
+  );
+  return { states: withReadTime({ states: catalog.map(toListedState) }), lists: new Map(lists) };
 }
 
-export function createFakePlayground(states: readonly FakeState[], timing: Timing): FakePlayground {
+export function createFakePlayground(states: readonly FakeState[], timing: Timing) {
   const bodyOf = (endpoint: JsonEndpoint, code: string): unknown => {
     const vintage = fake.vintages.get(code);
-    const metadata = { contract: PLAYGROUND_CONTRACT, ...(vintage !== undefined && { sourceUpdatedAt: vintage }) };
-    if (endpoint.id === listPlaygroundStates.id) return { ...metadata, states: fake.states.map(toListedState) };
+    const metadata = { ...METADATA, ...(vintage !== undefined && { sourceUpdatedAt: vintage }) };
+    if (endpoint.id === listPlaygroundStates.id) return { ...metadata, states: states.map(toListedState) };
     if (endpoint.id !== listPlaygroundDistricts.id) return { openapi: "3.1.1", info: {}, paths: {} };
-    const found = fake.states.find((state) => state.code === code);
-    if (found === undefined) throw httpFailure(400);
+    const found = states.find((state) => state.code === code);
+    if (found === undefined) throw new Error(`the catalog has no state ${code}`);
     return { ...metadata, state: found.name, districts: found.districts };
   };
-
-  const fake: FakePlayground = {
-    states,
-    requests: [],
-    vintages: new Map(),
-    faults: new Map(),
-    throttle: () => undefined,
-    inFlight: { now: 0, peak: 0 },
-    service: {
-      async call(endpoint, { query = {} }, { signal, maxAttempts }) {
-        if (maxAttempts !== 1) throw new Error("the reader has a policy of its own");
-        const state = String(query["state"] ?? "");
-        const request: Request = { state, at: timing.now(), status: 200 };
-        fake.requests.push(request);
-        fake.inFlight.now += 1;
-        fake.inFlight.peak = Math.max(fake.inFlight.peak, fake.inFlight.now);
-        try {
-          const retryAfter = fake.throttle(timing.now());
-          const failure = retryAfter === undefined ? fake.faults.get(state)?.shift() : httpFailure(429, retryAfter);
-          await timing.sleep(LATENCY_MS, signal);
-          if (failure) throw failure;
-          const value = endpoint.success.body.parse(bodyOf(endpoint, state));
-          return { value, drift: [], attempts: 1, replayed: false, respondedAt: timing.now() };
-        } catch (error) {
-          request.status = error instanceof Failure ? (error.facts.status ?? 0) : 0;
-          throw error;
-        } finally {
-          fake.inFlight.now -= 1;
-        }
-      },
+  const admits: Throttle = () => undefined;
+  const requests: { readonly state: string; readonly at: number; status: number }[] = [];
+  const service: Pick<ApiClient, "call"> = {
+    async call(endpoint, { query = {} }, { signal, maxAttempts }) {
+      if (maxAttempts !== 1) throw new Error("the reader has a policy of its own");
+      const state = String(query["state"] ?? "");
+      const request = { state, at: timing.now(), status: 200 };
+      requests.push(request);
+      fake.inFlight.now += 1;
+      fake.inFlight.peak = Math.max(fake.inFlight.peak, fake.inFlight.now);
+      try {
+        const retryAfter = fake.throttle(timing.now());
+        const failure = retryAfter === undefined ? fake.faults.get(state)?.shift() : httpFailure(429, retryAfter);
+        await timing.sleep(LATENCY_MS, signal);
+        if (failure) throw failure;
+        const value = endpoint.success.body.parse(bodyOf(endpoint, state));
+        return { value, drift: [], attempts: 1, replayed: false, respondedAt: timing.now() };
+      } catch (error) {
+        request.status = error instanceof Failure ? (error.facts.status ?? 0) : 0;
+        throw error;
+      } finally {
+        fake.inFlight.now -= 1;
+      }
     },
+  };
+  // A state's code is "" for the states list.
+  const fake = {
+    service,
+    requests,
+    /** Vintages by state code. */
+    vintages: new Map<string, string | undefined>(),
+    /** Failures of the next requests for a state, in order. */
+    faults: new Map<string, Failure[]>(),
+    throttle: admits,
+    inFlight: { now: 0, peak: 0 },
   };
   return fake;
 }

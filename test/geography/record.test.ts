@@ -2,6 +2,7 @@
 import { readFileSync } from "node:fs";
 import { describe, expect, test } from "vitest";
 import { fold } from "../../src/geography/names/name-forms.ts";
+import { words } from "../support/words.ts";
 
 type Row = Readonly<Record<string, string>>;
 
@@ -60,14 +61,16 @@ const foldedCurrentNames = new Set(districts.map(({ state, district = "" }) => t
 
 const COLONIAL_SOURCES = new Set(["igi-1908", "pre-hunterian"]);
 const COMMON_WORDS = new Set(
-  "nagar pur city town rural urban central new old north south east west lower upper hills valley".split(" "),
+  words("nagar pur city town rural urban central new old north south east west lower upper hills valley"),
 );
 
+/** Reads pairs such as "AP:te". */
+const readPairs = (text: string): ReadonlyMap<string, string> =>
+  new Map(words(text).map((pair) => [pair.slice(0, pair.indexOf(":")), pair.slice(pair.indexOf(":") + 1)]));
+
 /** Languages of the states whose districts have names in another language than Hindi. */
-const STATE_LANGUAGES: Readonly<Record<string, string>> = Object.fromEntries(
-  "AP:te AS:as DH:gu GA:kok GJ:gu KA:kn KL:ml LD:ml MH:mr OD:or PB:pa PY:ta TG:te TN:ta TR:bn WB:bn"
-    .split(" ")
-    .map((pair) => pair.split(":")),
+const STATE_LANGUAGES = readPairs(
+  "AP:te AS:as DH:gu GA:kok GJ:gu KA:kn KL:ml LD:ml MH:mr OD:or PB:pa PY:ta TG:te TN:ta TR:bn WB:bn",
 );
 
 function expectYear(year: string | undefined, first: number, { district }: Row): void {
@@ -125,29 +128,22 @@ test.each([
   }
 });
 
-/** Letters of each language of the local names. */
-const LANGUAGE_LETTERS: Readonly<Record<string, RegExp>> = {
-  as: /^[\p{Script=Bengali} -]+$/u,
-  bn: /^[\p{Script=Bengali} -]+$/u,
-  gu: /^[\p{Script=Gujarati} -]+$/u,
-  hi: /^[\p{Script=Devanagari}\d .-]+$/u,
-  kn: /^[\p{Script=Kannada} -]+$/u,
-  kok: /^[\p{Script=Devanagari} -]+$/u,
-  ml: /^[\p{Script=Malayalam} -]+$/u,
-  mr: /^[\p{Script=Devanagari} -]+$/u,
-  or: /^[\p{Script=Oriya} -]+$/u,
-  pa: /^[\p{Script=Gurmukhi} -]+$/u,
-  ta: /^[\p{Script=Tamil} -]+$/u,
-  te: /^[\p{Script=Telugu}\u200c .-]+$/u,
-};
+/** Scripts of the languages of the local names. */
+const SCRIPTS = readPairs(`
+  as:Bengali bn:Bengali gu:Gujarati hi:Devanagari kn:Kannada kok:Devanagari ml:Malayalam mr:Devanagari or:Oriya pa:Gurmukhi
+  ta:Tamil te:Telugu`);
+const OTHER_CHARACTERS: Readonly<Record<string, string>> = { hi: "\\d.", te: "\\u200c." };
 
 describe("local names", () => {
   test("each is in the letters of its language", () => {
-    for (const { name, language = "" } of localNames) expect(name).toMatch(LANGUAGE_LETTERS[language] ?? /^$/);
+    for (const { name, language = "" } of localNames)
+      expect(name).toMatch(
+        new RegExp(`^[\\p{Script=${SCRIPTS.get(language)}}${OTHER_CHARACTERS[language] ?? ""} -]+$`, "u"),
+      );
   });
 
   test("each district has a name in Devanagari and in the language of its state, if that is written in one of the scripts", () => {
-    const languages = new Map(states.map(({ code = "", state }) => [state, STATE_LANGUAGES[code] ?? "hi"]));
+    const languages = new Map(states.map(({ code = "", state }) => [state, STATE_LANGUAGES.get(code) ?? "hi"]));
     const districtsIn = (isName: (row: Row) => boolean): ReadonlySet<string> =>
       new Set(localNames.filter(isName).map(({ state, district }) => toKey(state, district)));
     expect(districtsIn(({ state, language }) => language === languages.get(state))).toEqual(currentNames);

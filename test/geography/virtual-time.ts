@@ -57,10 +57,11 @@ export function createVirtualTime(): VirtualTime {
     sleep,
     async runUntil(work) {
       let isDone = false;
-      const done = (): void => {
-        isDone = true;
-      };
-      work.then(done, done);
+      work
+        .catch(() => undefined)
+        .finally(() => {
+          isDone = true;
+        });
       for (let idleRounds = 0; idleRounds < MAX_IDLE_ROUNDS; ) {
         await setImmediate();
         if (isDone) return await work;

@@ -24,7 +24,7 @@ function assertDirectoryNames(codes: string, names = ""): void {
     throw new Error(`the directory has ${directoryNames.join(" + ")} under ${codes}, the table ${names}`);
 }
 
-/** A row has the queries with the same answer, separated by " | ". */
+/** A row has the queries with the same answer, and the states that they are asked with, separated by " | ". */
 export const questions: readonly Question[] = readdirSync(new URL("questions", import.meta.url))
   .toSorted()
   .flatMap((file) =>
@@ -32,7 +32,10 @@ export const questions: readonly Question[] = readdirSync(new URL("questions", i
       ({ queries = "", state, expected = "", match, names }) => {
         if (!/^(?:none|state [A-Z]{2})$/.test(expected)) assertDirectoryNames(expected, names);
         const kind = file.replace(/\.tsv$/, "");
-        return queries.split(" | ").map((query) => ({ kind, query, state, expected, match }));
+        const states = state?.split(" | ") ?? [undefined];
+        return queries
+          .split(" | ")
+          .flatMap((query) => states.map((each) => ({ kind, query, state: each, expected, match })));
       },
     ),
   );

@@ -5,47 +5,31 @@ import { alternativeSpellings, directoryNameQuestions, questions } from "./quest
 
 /** By class: minimum of right answers, and of right and certain ones; then the same two for the alternative spellings. */
 const MIN_RATES: Readonly<Record<string, readonly [number, number, number, number]>> = {
-  abolished: [18, 0, 18, 0],
-  announced: [36, 0, 36, 0],
-  colonial: [90, 73, 90, 73],
+  unlisted: [54, 0, 54, 0],
   delhi: [40, 40, 40, 33],
-  diacritics: [18, 17, 18, 17],
-  "district-words": [64, 64, 64, 64],
-  earlier: [89, 48, 89, 51],
-  "former-typos": [61, 6, 62, 6],
-  "look-alikes": [63, 62, 63, 61],
-  "new-districts": [58, 56, 58, 56],
-  "no-such-district": [30, 0, 30, 0],
-  "not-districts": [33, 0, 33, 0],
-  "part-names": [38, 27, 36, 28],
-  renamings: [122, 120, 121, 119],
-  scripts: [139, 138, 138, 137],
+  "new-districts": [18, 16, 18, 18],
+  "not-districts": [115, 0, 115, 0],
+  renamings: [212, 193, 211, 192],
+  scripts: [51, 50, 50, 49],
   headquarters: [142, 136, 141, 135],
   several: [45, 0, 44, 0],
-  "short-forms": [71, 63, 70, 61],
-  spellings: [123, 97, 123, 101],
-  "state-appended": [94, 91, 94, 91],
-  "state-argument": [57, 57, 57, 56],
+  "short-forms": [109, 92, 106, 90],
+  spellings: [214, 146, 214, 153],
+  "added-words": [158, 155, 158, 155],
+  "state-argument": [62, 62, 62, 61],
   "state-as-district": [28, 0, 28, 0],
-  traps: [52, 0, 52, 0],
-  typos: [66, 0, 66, 0],
+  typos: [127, 6, 128, 6],
   "wrong-state": [22, 0, 22, 0],
-  "every-name": [781, 772, 0, 0],
+  "every-name": [781, 772, 776, 756],
 };
 /** Maximum over all questions; it must not increase. */
 const MAX_CERTAIN_AND_WRONG = 1;
 
-test("the tables have at least 700 questions without duplicates, and at least 150 alternative spellings", () => {
-  const queries = questions.map(({ query, state = "" }) => `${query}|${state}`.toLowerCase());
-  expect(queries.filter((each, at) => queries.indexOf(each) !== at)).toEqual([]);
-  expect(queries.length).toBeGreaterThanOrEqual(700);
-  expect(alternativeSpellings.size).toBeGreaterThanOrEqual(150);
-});
-
 test.each([
   ["the directory's spelling", judgeAnswers([...questions, ...directoryNameQuestions]), 0],
-  ["other public lists' spelling", judgeAnswers(questions, alternativeSpellings), 2],
+  ["other public lists' spelling", judgeAnswers([...questions, ...directoryNameQuestions], alternativeSpellings), 2],
 ] as const)("every class has at least its minimum of right and of certain answers with %s", (_, judgments, at) => {
+  expect(alternativeSpellings.size).toBeGreaterThanOrEqual(150);
   const { whole: overall, ...rates } = Object.fromEntries(computeRates(judgments));
   const regressions = Object.entries(rates).filter(
     ([kind, { correct, certain }]) =>
