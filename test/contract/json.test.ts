@@ -26,12 +26,8 @@ const { value: json } = fc.letrec((tie) => ({
 
 describe("jsonBytes", () => {
   test("jsonBytes equals the length of compact JSON in UTF-8 [2.2/offer-projection-size]", () => {
-    fc.assert(
-      fc.property(json, (value) => {
-        expect(jsonBytes(value)).toBe(utf8(JSON.stringify(value)));
-      }),
-      { numRuns: 1000 },
-    );
+    const property = fc.property(json, (value) => void expect(jsonBytes(value)).toBe(utf8(JSON.stringify(value))));
+    fc.assert(property, { numRuns: 1000 });
   });
 
   test("jsonBytes counts a bigint as its digits, without quotes [2.2/offer-projection-size]", () => {
@@ -78,11 +74,5 @@ describe("free-form objects", () => {
     const accepts = (depth: number) => jsonObject.safeParse(nested(depth)).success;
     expect([1, 499, 500].map(accepts)).toEqual([true, true, true]);
     expect([501, 5_000, 100_000].map(accepts)).toEqual([false, false, false]);
-  });
-
-  test("free-form objects treat a __proto__ key like any other", () => {
-    const polluting: unknown = JSON.parse('{"__proto__":{"admin":true},"a":{"__proto__":[]}}');
-    expect(JSON.stringify(jsonObject.parse(polluting))).toBe('{"__proto__":{"admin":true},"a":{"__proto__":[]}}');
-    expect({}).not.toHaveProperty("admin");
   });
 });
