@@ -51,12 +51,10 @@ const recordSubmitJob: Scenario = async (recorder) => {
   const withInput = (inputId: string | undefined) => ({ ...body, inputBindings: [{ port, inputId }] });
   await recorder.record("Refused: the input is not ready", withInput(service.emulator.inputIds[FILE.quarantined]));
   await recorder.record("Refused: no such input", withInput("micinput_none"));
-  await recorder.record("Refused: the parameters do not fit", { ...body, parameterValues: { none: 1 } });
+  const unfit = { ...body, parameterValues: { none: 1 } };
+  await recorder.record("Refused: the parameters do not fit", unfit);
   await recorder.call("get_recipe", { versionId: offer.recipe.versionId });
-  await recorder.record("Not sent: the parameters do not fit the recipe that was read", {
-    ...body,
-    parameterValues: { none: 1 },
-  });
+  await recorder.record("Not sent: the parameters do not fit the recipe that was read", unfit);
 };
 
 const recordCancelJob: Scenario = async (recorder) => {
@@ -78,11 +76,8 @@ const recordCancelJob: Scenario = async (recorder) => {
   await recorder.record("The job has ended", { jobId: finishedJob.id, reason: "Too late" });
   const changedJob = await submitJob(service, FILE.succeeds);
   service.clock.advance(1_000);
-  await recorder.record("The job has moved on from the version given", {
-    jobId: changedJob.id,
-    reason: "x",
-    resourceVersion: 1,
-  });
+  const outdated = { jobId: changedJob.id, reason: "x", resourceVersion: 1 };
+  await recorder.record("The job has moved on from the version given", outdated);
   await recorder.record("Not found", { jobId: "micjob_none", reason: "Wrong file" });
 };
 

@@ -26,10 +26,8 @@ const recordRunJob: Scenario = async (recorder) => {
   await recorder.record("The same call again: the same job", run);
   await recorder.record("The scan is not over", await createRunArguments(recorder, FILE.waitsForScan));
   await recorder.record("The file is quarantined", await createRunArguments(recorder, FILE.quarantined));
-  const reviewed = {
-    ...(await createRunArguments(recorder, FILE.waitsForReview)),
-    idempotencyKey: "nightly-2100-01-15",
-  };
+  const idempotencyKey = "nightly-2100-01-15";
+  const reviewed = { ...(await createRunArguments(recorder, FILE.waitsForReview)), idempotencyKey };
   await recorder.call("run_job", reviewed);
   service.clock.advance(5_000);
   await recorder.record("A person has to review it", reviewed);
@@ -38,10 +36,8 @@ const recordRunJob: Scenario = async (recorder) => {
   service.clock.advance(60_000);
   await recorder.record("It has failed", failing);
   const otherRun = { ...(await createRunArguments(recorder, FILE.failsRetryably)), clientReference: "another" };
-  await recorder.record("What does not fit the recipe", {
-    ...otherRun,
-    inputs: [{ port: "none", inputId: "micinput_1" }],
-  });
+  const unfit = [{ port: "none", inputId: "micinput_1" }];
+  await recorder.record("What does not fit the recipe", { ...otherRun, inputs: unfit });
   const refused = { kind: "status", status: 422, code: "CAPABILITY_EXCEEDED", retryable: false };
   await service.injectFault(refused, { operationId: "createMicJob" });
   await recorder.record("Refused when the input was registered already", otherRun);
@@ -64,10 +60,8 @@ const recordRunJobs: Scenario = async (recorder) => {
   service.clock.advance(60_000);
   await recorder.record("The same call again: all have ended or paused", { ...some, waitSeconds: 45 });
   await injectLostOutcome(recorder, "createMicJob");
-  await recorder.record("The outcome of one is unknown", {
-    ...toArguments(FILE.succeeds),
-    idempotencyKey: "nightly-2100-01-15",
-  });
+  const withKey = { ...toArguments(FILE.succeeds), idempotencyKey: "nightly-2100-01-15" };
+  await recorder.record("The outcome of one is unknown", withKey);
   await recorder.record("The parameters do not fit the recipe", { ...some, parameterValues: { bogus: 1 } });
   await recorder.record("Invalid arguments", { ...some, files: ["micinput_1"] });
   await recorder.recordUnconfigured(some);
@@ -80,11 +74,8 @@ const recordRetryJobs: Scenario = async (recorder) => {
   const jobIds = [await createFailedJobId(), await createFailedJobId()];
   await recorder.record("Retried, and still moving", { jobIds, ...resume });
   service.clock.advance(60_000);
-  await recorder.record("The same call again: the same retries, and how they ended", {
-    jobIds,
-    ...resume,
-    waitSeconds: 1,
-  });
+  const patient = { jobIds, ...resume, waitSeconds: 1 };
+  await recorder.record("The same call again: the same retries, and how they ended", patient);
   const finishedJob = await runJobToEnd(service, FILE.succeeds);
   const retried = await createFailedJobId();
   const again = await recorder.call("retry_job", { jobId: retried, retryMode: "SAFE_RESUME", reason: "Alone" });
@@ -94,11 +85,8 @@ const recordRetryJobs: Scenario = async (recorder) => {
   const lost = await createFailedJobId();
   await injectLostOutcome(recorder, "retryMicJob");
   await recorder.record("An outcome is unknown", { jobIds: [lost], ...resume });
-  await recorder.record("Another mode while the outcome is unknown", {
-    jobIds: [lost],
-    ...resume,
-    retryMode: "RESTART",
-  });
+  const restart = { jobIds: [lost], ...resume, retryMode: "RESTART" };
+  await recorder.record("Another mode while the outcome is unknown", restart);
   const limited = { kind: "status", status: 429, retryAfterSeconds: 3_600 };
   const waiting = [await createFailedJobId(), await createFailedJobId()];
   await service.injectFault(limited, { operationId: "retryMicJob", times: 2 });
@@ -111,10 +99,8 @@ const recordRetryJobs: Scenario = async (recorder) => {
   await recorder.record("All failed jobs since a time", filtered);
   service.clock.advance(60_000);
   await recorder.record("The same filter again: the retries are not retried", filtered);
-  await recorder.record("Jobs that are given up", {
-    jobIds: [(await runJobToEnd(service, FILE.failsForGood)).id],
-    ...resume,
-  });
+  const { id: final } = await runJobToEnd(service, FILE.failsForGood);
+  await recorder.record("Jobs that are given up", { jobIds: [final], ...resume });
   await recorder.record("Invalid arguments", { jobIds: [], retryMode: "AGAIN", reason: "" });
   await recorder.recordUnconfigured({ jobIds, ...resume });
 };
