@@ -42,20 +42,12 @@ const failed = (failure: Partial<Problem>, attemptCount = 1, change: Partial<Job
   job({ state: "FAILED", failure: problem(failure), ...change }, { state: "FAILED", attemptCount });
 
 const retriedAs = (id: string | undefined): JobHistory => ({ retry: { id } });
-const unresolved: JobHistory["unresolved"] = {
-  tool: "cancel_job",
-  idempotencyKey: "mic-key-0001",
-  createdAt: AT,
-};
+const unresolved = { tool: "cancel_job", idempotencyKey: "mic-key-0001", createdAt: AT } as const;
 const pointers = (...places: readonly string[]) => places.map((pointer) => ({ pointer, code: "WRONG", message: "no" }));
 
 type Step = Pick<NextStep, "tool" | "arguments"> & { readonly why: RegExp };
 
-const stepTo = (tool: NextStep["tool"], args: NextStep["arguments"], why: RegExp): Step => ({
-  tool,
-  arguments: args,
-  why,
-});
+const stepTo = (tool: Step["tool"], args: Step["arguments"], why: RegExp): Step => ({ tool, arguments: args, why });
 const retry = (retryMode: string, why: RegExp): Step =>
   stepTo("retry_job", { jobId: "job-1", retryMode, reason: "Retry after STAGE_BROKE" }, why);
 const readRetry = stepTo("get_job", { jobId: "job-2" }, /shows the retry/);
@@ -75,11 +67,8 @@ type JobRow = readonly [
   more?: AdviceContext,
 ];
 
-const createStalledRow = (state: Job["state"]): JobRow => {
-  const since = /Nothing has moved since 2027-01-15T10:00:00\.000Z \(4 days\)/;
-  const patterns = [new RegExp(`${state}, at stage REFINE`), since, /operator.*cancel it/];
-  return ["stalled", job({ state }), patterns, undefined, { afterMs: 4 * 24 * HOUR_MS }];
-};
+const since = /Nothing has moved since 2027-01-15T10:00:00\.000Z \(4 days\)/;
+const stalled = [/PREPARING, at stage REFINE/, since, /operator.*cancel it/];
 const retriedPatterns = [/FAILED.*STAGE_BROKE/, /retried as job job-2\.$/, /^(?!.*(may be retried|[Gg]ive up))/];
 const resuming = "failed, worth resuming";
 const again = "failed again and again";
@@ -96,16 +85,9 @@ const JOBS: readonly JobRow[] = [
   ["moving", job(), [/units\.$/], wait, { afterMs: HOUR_MS - 1 }],
   // The read is earlier than the update, because the clocks differ.
   ["moving", job(), [/units\.$/], wait, { afterMs: -HOUR_MS }],
-  createStalledRow("PREPARING"),
-  createStalledRow("QUEUED"),
-  createStalledRow("RUNNING"),
+  ["stalled", job({ state: "PREPARING" }), stalled, undefined, { afterMs: 96 * HOUR_MS }],
   ["stalled", job(), [/\(1 h\)/], undefined, { afterMs: HOUR_MS }],
-  [
-    "waiting for review",
-    job({ state: "WAITING_REVIEW" }),
-    [/its review \(WAITING_REVIEW at REFINE\)\. Tell the user\.$/],
-  ],
-  ["waiting for review", job({ state: "WAITING_REVIEW" }), [/ \(30 h\)\.$/], undefined, { afterMs: 30 * HOUR_MS }],
+  ["waiting for review", job({ state: "WAITING_REVIEW" }), [/ \(WAITING_REVIEW at REFINE\)\. Tell the user\.$/]],
   ["paused", job({ state: "PAUSED" }), [/^The job waits for its operator \(PAUSED at REFINE\)\. Tell the user\.$/]],
   ["paused", job({ state: "PAUSED" }), [/Nothing has moved since .* \(3 h\)\.$/], undefined, { afterMs: 3 * HOUR_MS }],
   ["succeeded", job({ state: "SUCCEEDED" }), [/^The job SUCCEEDED\.$/]],
@@ -115,19 +97,11 @@ const JOBS: readonly JobRow[] = [
   ["cancelled, retried", job({ state: "CANCELLED" }), [/CANCELLED; 2 of 9/], readRetry, retriedAs("job-2")],
   ["failed, retried", failed({}), retriedPatterns, readRetry, retriedAs("job-2")],
   ["failed, retried", failed({ retryable: false }), retriedPatterns, readRetry, retriedAs("job-2")],
-  ["failed, retried", failed({}, 3), retriedPatterns, readRetry, retriedAs("job-2")],
   ["failed, retried", failed({}, 1, { reviewState: "REJECTED" }), retriedPatterns, readRetry, retriedAs("job-2")],
-  [
-    "failed, retried",
-    job({ state: "FAILED" }),
-    [/retried, but the id of that job is not/],
-    findRetry,
-    retriedAs(undefined),
-  ],
+  ["failed, retried", job({ state: "FAILED" }), [/but the id of that job is not/], findRetry, retriedAs(undefined)],
   ["failed, unexplained", job({ state: "FAILED" }, { state: "FAILED" }), [/gives no reason/]],
   ["failed, rejected in review", failed({}, 1, { reviewState: "REJECTED" }), [/A reviewer REJECTED it: ask the user/]],
   [resuming, failed({}), [/STAGE_BROKE "The stage \\"broke\\""/, /may be/], retry("SAFE_RESUME", /keeps the 2 of 9/)],
-  [resuming, failed({}, 2), [/may be retried/], retry("SAFE_RESUME", /keeps/)],
   [resuming, failed({}, 1, { stages: [], retryOfBatchId: "job-0" }), [/may be/], retry("SAFE_RESUME", /0 of 0/)],
   [
     "failed, worth restarting",
@@ -136,12 +110,11 @@ const JOBS: readonly JobRow[] = [
     retry("RESTART", /REFINE failed again.*ask the user/),
   ],
   [again, failed({}, 3), [/REFINE has failed 3 times/, GIVE_UP]],
-  [again, failed({}, 1000), [/1000 times/, GIVE_UP]],
   [again, failed({}, 1, { retryOfBatchId: "job-0" }), [/after a RESTART too/, GIVE_UP], undefined, { restarted: true }],
   [
     wrong,
-    failed({ retryable: false, fieldErrors: pointers("/parameterValues/year", "/inputBindings/0") }),
-    [/correct \/parameterValues\/year, \/inputBindings\/0 and submit a new one/],
+    failed({ retryable: false, fieldErrors: pointers("/parameterValues/year") }),
+    [/correct \/parameterValues\/year and submit a new one/],
     readRecipe(/correct the named fields, then submit a new job/),
   ],
   [
