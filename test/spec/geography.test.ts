@@ -68,7 +68,9 @@ test("returns an empty list for a state without districts [2.1/districts-respons
   const { isError, structured, text } = await connection.callTool("list_districts", { state: "TG" });
   expect(isError, text).toBe(false);
   expect(structured).toMatchObject({ state: "Telangana", districts: [] });
-  expect(text).toContain("Telangana (TG): 0 districts");
+  expect(text).toContain(
+    "Telangana (TG): 0 districts, 0 mandals. The state is listed, its list of districts is empty.",
+  );
   const { text: read } = await connection.readResource("mic://geography/states/TG/districts");
   expect(JSON.parse(read)).toMatchObject({ districts: [] });
 });

@@ -88,11 +88,9 @@ describeLatestRevision(
     });
 
     test.each([
-      ["Kerala", "KL"],
       ["Orissa", "OD"],
       ["OR", "OD"],
       ["ts", "TG"],
-      ["36", "TG"],
       [36, "TG"],
       [" Telangana ", "TG"],
       ["J&K", "JK"],
@@ -156,11 +154,8 @@ describeLatestRevision(
       const all = await readDistricts(bench());
       const fileName = `all-${revision}.csv`;
       // The limit and offset apply only to rows that are shown, and none are.
-      const { structured, text } = await bench().ok("save_table", {
-        source: "rank_divisions",
-        arguments: { ...byMandals, limit: 2, offset: 5 },
-        fileName,
-      });
+      const call = { source: "rank_divisions", arguments: { ...byMandals, limit: 2, offset: 5 }, fileName };
+      const { structured, text } = await bench().ok("save_table", call);
       const path = join(bench().downloadDir, fileName);
       const bytes = await readFile(path);
       const sha256 = createHash("sha256").update(bytes).digest("hex");
@@ -169,14 +164,14 @@ describeLatestRevision(
       expect(text).toContain(sha256);
       const [header, ...rows] = parseCsv(bytes.toString());
       expect(header).toEqual(["districtCode", "name", "stateCode", "stateName", "mandalCount"]);
-      const expected = all.map(({ state, ...row }) => [
-        row.code,
-        row.name,
+      const cellsOf = ({ code, name, state, mandalCount }: (typeof all)[number]) => [
+        code,
+        name,
         state.code,
         state.name,
-        `${row.mandalCount}`,
-      ]);
-      expect(rows.toSorted()).toEqual(expected.toSorted());
+        `${mandalCount}`,
+      ];
+      expect(rows.toSorted()).toEqual(all.map(cellsOf).toSorted());
       if (process.platform !== "win32") expect((await stat(path)).mode & 0o777).toBe(0o600);
       expect((await readdir(bench().downloadDir)).filter((name) => name.startsWith(".mic-mcp"))).toEqual([]);
     });
@@ -184,17 +179,12 @@ describeLatestRevision(
     test("save_table overwrites no file, accepts no path, and reads nothing if the name is taken", async () => {
       const name = `mine-${revision}.csv`;
       await writeFile(join(bench().downloadDir, name), "mine");
+      const call = { source: "rank_divisions", arguments: byMandals };
       await bench().expectNothingSent(async () => {
-        for (const [tool, args] of [
-          ["rank_divisions", byMandals],
-          ["list_districts", { state: "GA" }],
-        ] as const) {
-          const call = { source: tool, arguments: args };
-          const failed = await bench().refuses("save_table", { ...call, fileName: name }, "/fileName");
-          expect(failed.next).toBe("Choose another fileName.");
-          for (const fileName of ["../x.csv", "/tmp/x.csv", "a/b.csv", ".x", "x.csv\n", ""])
-            await bench().refuses("save_table", { ...call, fileName }, "/fileName");
-        }
+        const failed = await bench().refuses("save_table", { ...call, fileName: name }, "/fileName");
+        expect(failed.next).toBe("Choose another fileName.");
+        for (const fileName of ["../x.csv", "/tmp/x.csv", "a/b.csv", ".x", "x.csv\n", ""])
+          await bench().refuses("save_table", { ...call, fileName }, "/fileName");
       });
       expect(await readFile(join(bench().downloadDir, name), "utf8")).toBe("mine");
     });
