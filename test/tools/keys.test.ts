@@ -23,10 +23,8 @@ describeLatestRevision((bench) => {
       const args = await bench().argumentsFor(id);
       // After a rejection the same call is a new action.
       for (let call = 0; call < 3; call += 1) {
-        await bench().service.injectFault(
-          { kind: "status", status: 422, code: "NO", retryable: false },
-          { operationId: id },
-        );
+        const refusal = { kind: "status", status: 422, code: "NO", retryable: false };
+        await bench().service.injectFault(refusal, { operationId: id });
         keys.push((await bench().fails(tool, args, "rejected")).idempotencyKey ?? "");
         expect((await keysSent(bench(), id)).at(-1)).toBe(keys.at(-1));
       }
