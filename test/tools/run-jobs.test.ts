@@ -83,11 +83,8 @@ describeLatestRevision((bench) => {
       expect(first.nextStep).toMatchObject({ tool: "run_jobs", arguments: args });
       const second = await run(bench(), first.nextStep?.arguments ?? {});
       expect(statesOf(second)).toEqual(["SUCCEEDED", "FAILED", "FAILED", "PAUSED", "WAITING_REVIEW"]);
-      const failed = second.results[1]?.jobId;
-      expect(second.nextStep).toMatchObject({
-        tool: "retry_jobs",
-        arguments: { jobIds: [failed], retryMode: "SAFE_RESUME" },
-      });
+      const retry = { jobIds: [second.results[1]?.jobId], retryMode: "SAFE_RESUME" };
+      expect(second.nextStep).toMatchObject({ tool: "retry_jobs", arguments: retry });
     });
     expect(countPosts(sent)["createMicJob"]).toBe(5);
   });
