@@ -11,35 +11,13 @@ import { ProcessingRequest } from "../../src/contract/processing-requests.ts";
 import { InputRequirement, RecipeDefinition, RecipeOffer, RecipeParameters } from "../../src/contract/recipes.ts";
 import { Capability, CapabilitySet, QuotaBucket, UsageBucket, UsageSummary } from "../../src/contract/usage.ts";
 import { words } from "../support/words.ts";
-import {
-  alphanumeric,
-  anyText,
-  boolean,
-  count,
-  dateTime,
-  decimalAmount,
-  decimalVersion,
-  eTag,
-  freeFormObject,
-  hex64,
-  integer,
-  list,
-  MAX_SAFE,
-  nullable,
-  object,
-  oneOf,
-  onlyFalse,
-  positiveDecimalVersion,
-  prefixedHex32,
-  recipeCursor,
-  revision,
-  text,
-  textList,
-  utcInstant,
-  workspaceStyleId,
-} from "./field-rules.ts";
+import * as rules from "./field-rules.ts";
 import { createRuleTest, testObject } from "./object-rules.ts";
 import * as samples from "./samples.ts";
+
+const { alphanumeric, anyText, boolean, count, dateTime, decimalAmount, decimalVersion, eTag, freeFormObject } = rules;
+const { hex64, integer, list, MAX_SAFE, nullable, object, oneOf, onlyFalse, positiveDecimalVersion } = rules;
+const { prefixedHex32, recipeCursor, revision, text, textList, utcInstant, workspaceStyleId } = rules;
 
 type Groups = Parameters<typeof testObject>[3];
 
