@@ -51,9 +51,7 @@ test("reports a missing failure and an unexpected one as drift [7.2/failure-when
 test("reports an unexpected failure in a list with the item, in a resource as in its tool [7.2/failure-when-failed]", async () => {
   const failed = { ...job, state: "FAILED" };
   const data = [job, { ...job, failure: problem }, failed, { ...failed, failure: problem }];
-  const { drift, structured } = await expectSuccess({ ...jobList, data }, "list_jobs", {
-    workspaceId: "micws_1",
-  });
+  const { drift, structured } = await expectSuccess({ ...jobList, data }, "list_jobs", { workspaceId: "micws_1" });
   expect(drift).toEqual([
     "/data/1/failure: a Problem, though the state is RUNNING",
     "/data/2/failure: null, though the state is FAILED",
@@ -87,10 +85,7 @@ test("reports stages that are out of the contract's order or duplicated [1/nine-
   const cases = [...inOrder.map((names) => [names, undefined] as const), ...outOfOrder];
   for (const [names, wrong] of cases) {
     const data = { ...job, stages: names.map((name) => ({ ...stage, stage: name })) };
-    const { structured, drift } = await expectSuccess(enveloped(data), "get_job", {
-      jobId: job.id,
-      view: "full",
-    });
+    const { structured, drift } = await expectSuccess(enveloped(data), "get_job", { jobId: job.id, view: "full" });
     expect(structured).toMatchObject({ data: { stages: data.stages } });
     const named = [`/data/stages: ${wrong} is out of the contract's order, or there twice`];
     expect(drift, names.join()).toEqual(wrong === undefined ? undefined : named);
