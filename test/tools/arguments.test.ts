@@ -59,25 +59,20 @@ const many = (count: number) => Array.from({ length: count }, (_, at) => at);
 /** For tools over several operations: invalid changes to a valid call, and the pointers that the error must contain. */
 const WRONG: Readonly<Record<string, readonly (readonly [Args, ...(readonly string[])])[]>> = {
   run_job: [
-    [{ workspaceId: "a b" }, "/workspaceId"],
-    [{ recipeVersionId: "recipe" }, "/recipeVersionId"],
+    [
+      { workspaceId: "a b", recipeVersionId: "recipe", clientReference: "", waitSeconds: 0.5, idempotencyKey: "short" },
+      ...["/workspaceId", "/recipeVersionId", "/clientReference", "/waitSeconds", "/idempotencyKey"],
+    ],
     [{ inputs: [] }, "/inputs"],
     [{ inputs: [{ port }] }, "/inputs/0"],
     [{ inputs: [{ port, inputId: "x", inputKind: "M4_FILE" }] }, "/inputs/0/inputKind"],
     [{ inputs: [{ port, referenceId: "nofile" }] }, "/inputs/0/referenceId"],
-    [{ inputs: [{ port, referenceId, inputKind: "FILE" }] }, "/inputs/0/inputKind"],
-    [{ inputs: [{ port: "1", referenceId }] }, "/inputs/0/port"],
-    [{ inputs: [{ port, inputId: "" }] }, "/inputs/0/inputId"],
+    [{ inputs: [{ port: "1", referenceId, inputKind: "FILE" }] }, "/inputs/0/port", "/inputs/0/inputKind"],
     [{ inputs: [{ port, referenceId, alias: "a" }] }, "/inputs/0/alias"],
     [{ inputs: ["x", "y"].map((inputId) => ({ port, inputId })) }, "/inputs"],
     [{ inputs: [port, "other"].map((each) => ({ port: each, inputId: "x" })) }, "/inputs"],
     [{ inputs: many(33).map((at) => ({ port: `p${at}`, inputId: `x${at}` })) }, "/inputs"],
     [{ parameterValues: "[]" }, "/parameterValues"],
-    [{ clientReference: "" }, "/clientReference"],
-    [{ waitSeconds: 0.5 }, "/waitSeconds"],
-    [{ waitSeconds: -1 }, "/waitSeconds"],
-    [{ idempotencyKey: "short" }, "/idempotencyKey"],
-    [{ bogus: 1 }, "/bogus"],
   ],
   retry_jobs: [
     [{ jobIds: [] }, "/jobIds"],
@@ -108,8 +103,7 @@ const WRONG: Readonly<Record<string, readonly (readonly [Args, ...(readonly stri
   find_district: [
     [{ name: "x", limit: 0, waitSeconds: -1 }, "/name", "/limit", "/waitSeconds"],
     [{ name: undefined, names: many(51).map(() => "Goa") }, "/names"],
-    [{ name: undefined, names: ["Goa", "x"] }, "/names/1"],
-    [{ name: undefined, names: ["y".repeat(81)] }, "/names/0"],
+    [{ name: undefined, names: ["Goa", "x", "y".repeat(81)] }, "/names/1", "/names/2"],
   ],
 };
 
@@ -214,15 +208,6 @@ describeLatestRevision((bench) => {
         }
       });
     }
-  });
-
-  test("deeply nested parameterValues are refused without a crash", async () => {
-    const args = await bench().argumentsFor("createMicJob");
-    let parameterValues: unknown = {};
-    for (let depth = 0; depth < 2000; depth += 1) parameterValues = { a: parameterValues };
-    const result = await bench().call("submit_job", { ...args, parameterValues });
-    expect(["invalid_arguments", "rejected"]).toContain(result.error?.kind);
-    await bench().ok("get_job", await bench().argumentsFor("getMicJob"));
   });
 
   test("a reference that is not a file may have any form [4.2/input-reference-file]", async () => {
