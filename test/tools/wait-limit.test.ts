@@ -2,10 +2,9 @@
 // a call takes 45 s, longer than these tests may take.
 import { expect, test } from "vitest";
 import * as z from "zod/v4";
-import { createValue } from "../emulator/parameters.ts";
-import { createRetryableJob, FILE, fileId, findOneInputOffer, submitJob } from "../emulator/work.ts";
+import { createRetryableJob, FILE, submitJob } from "../emulator/work.ts";
 import type { OperationId } from "../operations.ts";
-import type { Args, Bench } from "./bench.ts";
+import { type Args, type Bench, createRunArguments } from "./bench.ts";
 import { describeLatestRevision } from "./revisions.ts";
 
 const waitSeconds = 3;
@@ -66,13 +65,9 @@ describeLatestRevision((bench) => {
 
   for (const operationId of ["createMicPublicInput", "createMicJob", "getMicJob"] as const)
     test(`run_jobs continues in the next call if ${operationId} receives no response`, async () => {
-      const { recipe } = await findOneInputOffer(bench().service);
-      const args = {
-        ...{ workspaceId: bench().workspaceId, recipeVersionId: recipe.versionId },
-        files: [fileId(bench().service, FILE.succeeds)],
-        parameterValues: createValue(recipe.parameters),
-        idempotencyKey: `a hanging ${operationId}`,
-      };
+      const { inputs, ...common } = await createRunArguments(bench().service, FILE.succeeds);
+      const files = inputs.map(({ referenceId }) => referenceId);
+      const args = { ...common, files, idempotencyKey: `a hanging ${operationId}` };
       const { step } = await callWithHang(bench(), operationId, "run_jobs", args, true);
       expect(step).toEqual({ tool: "run_jobs", arguments: args });
       const again = await bench().ok(step.tool, step.arguments, bench().withAdvancingClock());
@@ -80,13 +75,8 @@ describeLatestRevision((bench) => {
     });
 
   test("an action in flight at the end of the call continues, and its outcome is recorded", LIMIT, async () => {
-    const { recipe } = await findOneInputOffer(bench().service);
-    const args = {
-      ...{ workspaceId: bench().workspaceId, recipeVersionId: recipe.versionId, waitSeconds: 1 },
-      inputs: [{ port: recipe.inputs[0]?.name, referenceId: fileId(bench().service, FILE.succeeds) }],
-      parameterValues: createValue(recipe.parameters),
-      idempotencyKey: "an action that takes longer than its call",
-    };
+    const run = { ...(await createRunArguments(bench().service, FILE.succeeds)), waitSeconds: 1 };
+    const args = { ...run, idempotencyKey: "an action that takes longer than its call" };
     await bench().service.injectFault({ kind: "delay", delayMs: 3_000 }, { operationId: "createMicJob" });
     const before = (await bench().requests("createMicJob")).length;
     const failed = await bench().fails("run_job", args, "timeout");

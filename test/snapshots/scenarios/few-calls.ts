@@ -1,41 +1,35 @@
 // Scenarios of the tools that combine several actions: their results, and the step at which they stopped.
-import { createValue } from "../../emulator/parameters.ts";
-import { createRetryableJob, FILE, fileId, findOneInputOffer, runJobToEnd, submitJob } from "../../emulator/work.ts";
+import { createRetryableJob, FILE, fileId, runJobToEnd, submitJob } from "../../emulator/work.ts";
+import { createRunArguments } from "../../tools/bench.ts";
 import type { Args, Recorder, Scenario } from "../recorder.ts";
 import { injectLostOutcome } from "./failures.ts";
 
 /** The clock is stopped, so a wait could not succeed. */
 const waitSeconds = 0;
 
-async function createRunArguments(recorder: Recorder, file: number): Promise<Args> {
-  const { recipe } = await findOneInputOffer(recorder.service);
-  return {
-    workspaceId: recorder.workspaceId,
-    recipeVersionId: recipe.versionId,
-    inputs: [{ port: recipe.inputs[0]?.name, referenceId: fileId(recorder.service, file) }],
-    parameterValues: createValue(recipe.parameters),
-    waitSeconds,
-  };
-}
+const runArguments = async ({ service }: Recorder, file: number): Promise<Args> => ({
+  ...(await createRunArguments(service, file)),
+  waitSeconds,
+});
 
 const recordRunJob: Scenario = async (recorder) => {
   const { service } = recorder;
-  const run = await createRunArguments(recorder, FILE.succeeds);
+  const run = await runArguments(recorder, FILE.succeeds);
   await recorder.record("Submitted", run);
   service.clock.advance(60_000);
   await recorder.record("The same call again: the same job", run);
-  await recorder.record("The scan is not over", await createRunArguments(recorder, FILE.waitsForScan));
-  await recorder.record("The file is quarantined", await createRunArguments(recorder, FILE.quarantined));
+  await recorder.record("The scan is not over", await runArguments(recorder, FILE.waitsForScan));
+  await recorder.record("The file is quarantined", await runArguments(recorder, FILE.quarantined));
   const idempotencyKey = "nightly-2100-01-15";
-  const reviewed = { ...(await createRunArguments(recorder, FILE.waitsForReview)), idempotencyKey };
+  const reviewed = { ...(await runArguments(recorder, FILE.waitsForReview)), idempotencyKey };
   await recorder.call("run_job", reviewed);
   service.clock.advance(5_000);
   await recorder.record("A person has to review it", reviewed);
-  const failing = await createRunArguments(recorder, FILE.failsForGood);
+  const failing = await runArguments(recorder, FILE.failsForGood);
   await recorder.call("run_job", failing);
   service.clock.advance(60_000);
   await recorder.record("It has failed", failing);
-  const otherRun = { ...(await createRunArguments(recorder, FILE.failsRetryably)), clientReference: "another" };
+  const otherRun = { ...(await runArguments(recorder, FILE.failsRetryably)), clientReference: "another" };
   const unfit = [{ port: "none", inputId: "micinput_1" }];
   await recorder.record("What does not fit the recipe", { ...otherRun, inputs: unfit });
   const refused = { kind: "status", status: 422, code: "CAPABILITY_EXCEEDED", retryable: false };
@@ -49,7 +43,7 @@ const recordRunJob: Scenario = async (recorder) => {
 
 const recordRunJobs: Scenario = async (recorder) => {
   const { service } = recorder;
-  const { inputs: _, ...common } = await createRunArguments(recorder, FILE.succeeds);
+  const { inputs: _, ...common } = await runArguments(recorder, FILE.succeeds);
   await recorder.call("get_recipe", { versionId: common["recipeVersionId"] });
   const toArguments = (...files: readonly number[]): Args => ({
     ...common,
