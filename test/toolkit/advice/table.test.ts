@@ -237,11 +237,8 @@ describe("advice table", () => {
     const approved = { ...request("APPROVED", null), recipeVersionId: offer.recipe.versionId };
     const { nextStep } = await createRequestPresenter({ offers }).advise(approved);
     const { workspaceId, recipeVersionId, inputId } = approved;
-    const inputs = [{ port: port?.name, inputId }];
-    expect(nextStep).toMatchObject({
-      tool: "run_job",
-      arguments: { workspaceId, recipeVersionId, inputs, parameterValues: {} },
-    });
+    const args = { workspaceId, recipeVersionId, inputs: [{ port: port?.name, inputId }], parameterValues: {} };
+    expect(nextStep).toMatchObject({ tool: "run_job", arguments: args });
   });
 
   test.each([
