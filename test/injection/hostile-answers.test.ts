@@ -5,14 +5,7 @@ import fc from "fast-check";
 import { beforeEach, describe, expect, test } from "vitest";
 import * as z from "zod/v4";
 import type { Endpoint } from "../../src/contract/endpoints/endpoint.ts";
-import {
-  getMicExecutableRecipe,
-  getMicJob,
-  getMicPublicInput,
-  getMicPublicOperation,
-  listMicJobs,
-  retryMicJob,
-} from "../../src/contract/endpoints/job-processing.ts";
+import * as endpoints from "../../src/contract/endpoints/job-processing.ts";
 import * as samples from "../contract/samples.ts";
 import { sampleOf } from "../fields.ts";
 import { jobOperations, type OperationRow } from "../operations.ts";
@@ -103,7 +96,7 @@ beforeEach(() => {
     if (endpoint === undefined) return answer(200, { access_token: `token-${++tokens}` });
     if (endpoint.success.body === "binary") return createFileAnswer(texts[side]);
     const { sent } = createSuccess(endpoint, scenario, texts[side]);
-    return answer(endpoint.success.status, endpoint === retryMicJob ? asRetry(request.target, sent) : sent);
+    return answer(endpoint.success.status, endpoint === endpoints.retryMicJob ? asRetry(request.target, sent) : sent);
   });
 });
 
@@ -241,10 +234,10 @@ const geographyTables: readonly (readonly [source: string, args: Args])[] = [
 ];
 
 const readsOne: ReadonlyMap<string, Endpoint> = new Map<string, Endpoint>([
-  ["get_job", getMicJob],
-  ["get_input", getMicPublicInput],
-  ["get_operation", getMicPublicOperation],
-  ["get_recipe", getMicExecutableRecipe],
+  ["get_job", endpoints.getMicJob],
+  ["get_input", endpoints.getMicPublicInput],
+  ["get_operation", endpoints.getMicPublicOperation],
+  ["get_recipe", endpoints.getMicExecutableRecipe],
 ]);
 
 /** Restricts texts to valid arguments: a reason has no control characters, and a path has no lone surrogates. */
@@ -563,7 +556,7 @@ describe("terminal output", () => {
     const env = environmentOf("hostile");
     const { stdout } = await run(["call", "list_jobs", `workspaceId=${workspaceId}`, "--json"], { env });
     expect(findUnwanted(stdout, "\n"), stdout).toEqual([]);
-    const { body } = createSuccess(listMicJobs, scenario, texts.hostile);
+    const { body } = createSuccess(endpoints.listMicJobs, scenario, texts.hostile);
     expect(JobIds.parse(JSON.parse(stdout)).data.map(({ id }) => id)).toEqual(
       JobIds.parse(body).data.map(({ id }) => id),
     );

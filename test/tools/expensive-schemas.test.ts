@@ -33,8 +33,7 @@ const uniqueList = { properties: { list: { uniqueItems: true } } };
 
 type ExpensiveCheck = readonly [what: string, definition: Json, parameterValues: Json];
 
-/** Further checks that exceed the same limits as those of `expensive`: time, memory or size. */
-const furtherChecks: readonly ExpensiveCheck[] = [
+const further: readonly ExpensiveCheck[] = [
   ["nested quantifiers", titled({ pattern: "^(a+)+$" }), { title: `${"a".repeat(40)}!` }],
   ["patternProperties", { patternProperties: { "^(\\w+\\s?)*$": {} } }, { [TITLE]: 1 }],
   ["a pattern of 45,000 characters", titled({ pattern: "\\p{L}".repeat(9_000) }), { title: "a".repeat(3_000) }],
@@ -72,7 +71,8 @@ const expensive: readonly ExpensiveCheck[] = [
     },
     {},
   ],
-  ...(isThorough ? furtherChecks : []),
+  // These exceed the same limits as the others: time, memory or size.
+  ...(isThorough ? further : []),
 ];
 
 /** Another recipe, with its own schema. */

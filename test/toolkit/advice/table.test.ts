@@ -43,7 +43,8 @@ const failed = (failure: Partial<Problem>, attemptCount = 1, change: Partial<Job
 
 const retriedAs = (id: string | undefined): JobHistory => ({ retry: { id } });
 const unresolved = { tool: "cancel_job", idempotencyKey: "mic-key-0001", createdAt: AT } as const;
-const pointers = (...places: readonly string[]) => places.map((pointer) => ({ pointer, code: "WRONG", message: "no" }));
+const failedAt = (...pointers: readonly string[]): Job =>
+  failed({ retryable: false, fieldErrors: pointers.map((pointer) => ({ pointer, code: "WRONG", message: "no" })) });
 
 type Step = Pick<NextStep, "tool" | "arguments"> & { readonly why: RegExp };
 
@@ -54,6 +55,7 @@ const readRetry = stepTo("get_job", { jobId: "job-2" }, /shows the retry/);
 const findRetry = stepTo("list_jobs", { workspaceId: "micws_1", view: "full" }, /retryOfBatchId is this one/);
 const wait = stepTo("get_job", { jobId: "job-1", waitSeconds: 45 }, /waits/);
 const readRecipe = (why: RegExp): Step => stepTo("get_recipe", { versionId: `micrecipev_${hex32}` }, why);
+const correctRecipe = readRecipe(/correct the named fields, then submit a new job/);
 const resolve = stepTo("resolve_actions", { idempotencyKey: "mic-key-0001" }, /never runs twice/);
 const GIVE_UP = /stop retrying|Tell the user/;
 
@@ -70,6 +72,7 @@ type JobRow = readonly [
 const since = /Nothing has moved since 2027-01-15T10:00:00\.000Z \(4 days\)/;
 const stalled = [/PREPARING, at stage REFINE/, since, /operator.*cancel it/];
 const retriedPatterns = [/FAILED.*STAGE_BROKE/, /retried as job job-2\.$/, /^(?!.*(may be retried|[Gg]ive up))/];
+const callUnresolved = /cancel_job call .*2027-01-15T10:00:00.000Z.* unknown outcome/;
 const resuming = "failed, worth resuming";
 const again = "failed again and again";
 const wrong = "failed, input or parameters wrong";
@@ -111,23 +114,11 @@ const JOBS: readonly JobRow[] = [
   ],
   [again, failed({}, 3), [/REFINE has failed 3 times/, GIVE_UP]],
   [again, failed({}, 1, { retryOfBatchId: "job-0" }), [/after a RESTART too/, GIVE_UP], undefined, { restarted: true }],
-  [
-    wrong,
-    failed({ retryable: false, fieldErrors: pointers("/parameterValues/year") }),
-    [/correct \/parameterValues\/year and submit a new one/],
-    readRecipe(/correct the named fields, then submit a new job/),
-  ],
-  [
-    wrong,
-    failed({ retryable: false, fieldErrors: pointers("/a", "/b", "/c", "/d", "/e") }),
-    [/correct \/a, \/b, \/c and 2 more/],
-    readRecipe(/correct/),
-  ],
+  [wrong, failedAt("/parameterValues/year"), [/correct \/parameterValues\/year and submit a new/], correctRecipe],
+  [wrong, failedAt("/a", "/b", "/c", "/d", "/e"), [/correct \/a, \/b, \/c and 2 more/], correctRecipe],
   ["failed for good", failed({ retryable: false }), [/nothing to correct/, GIVE_UP]],
-  ...(["RUNNING", "FAILED", "PAUSED"] as const).map((state): JobRow => {
-    const patterns = [new RegExp(state), /cancel_job call .*2027-01-15T10:00:00.000Z.* unknown outcome/];
-    return ["unresolved", job({ state }), patterns, resolve, { unresolved, ...retriedAs("job-2") }];
-  }),
+  ["unresolved", job(), [/RUNNING/, callUnresolved], resolve, { unresolved, ...retriedAs("job-2") }],
+  ["unresolved", failed({}), [/FAILED/, callUnresolved], resolve, { unresolved, ...retriedAs("job-2") }],
 ];
 
 function expectAdvice(advice: Advice, patterns: readonly RegExp[], step: Step | undefined): void {
@@ -196,14 +187,15 @@ const readRequest = stepTo(
   /tell the user/,
 );
 
+const reviewed = "REVIEWED_PROCESSING_PURPOSE";
 const REQUESTS: readonly Row<keyof typeof PROCESSING_REQUEST, ProcessingRequest>[] = [
   ["in review", request("SUBMITTED", null), /SUBMITTED: it is reviewed/, readRequest],
   ["in review", request("REVIEWABLE", null), /REVIEWABLE/, readRequest],
   [
     "approved",
-    request("APPROVED", "REVIEWED_PROCESSING_PURPOSE"),
-    /APPROVED \(REVIEWED_PROCESSING_PURPOSE\) until 2027-02-01T00:00:00Z/,
-    readRecipe(/shows its ports and parameters/),
+    request("APPROVED", reviewed),
+    /APPROVED \(REVIEWED_.*\) until 2027-02-01T00:00:00Z/,
+    readRecipe(/ports/),
   ],
   ["rejected", request("REJECTED", null), /another purpose, file or recipe/],
   ["rejected", request("REJECTED", "ACCESS_NO_LONGER_REQUIRED"), /ACCESS_NO_LONGER_REQUIRED/],
