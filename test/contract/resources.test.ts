@@ -36,10 +36,9 @@ const workspace = [
 ] as const;
 const sandbox = ["[2.2/sandbox-environment]", { environment: oneOf("SANDBOX") }] as const;
 const quotaScope = ["[2.2/usage-quota-scope]", { quotaScope: oneOf("ORGANIZATION_SHARED") }] as const;
-const windowStart = dateTime;
 const bucketDates = [
   "[2.2/bucket-dates]",
-  { windowStart, windowEnd: dateTime, resetAt: nullable(dateTime), expiresAt: dateTime },
+  { windowStart: dateTime, windowEnd: dateTime, resetAt: nullable(dateTime), expiresAt: dateTime },
 ] as const;
 const amounts = <T>(amount: T) => ({ granted: amount, used: amount, reserved: amount, remaining: amount });
 

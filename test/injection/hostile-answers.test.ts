@@ -103,10 +103,9 @@ beforeEach(() => {
 /** Number of cells in each line. */
 const shapeOf = (text: string): readonly number[] => text.split("\n").map((line) => line.split("\t").length);
 
-const findUnwanted = (text: string, allowed: string): readonly string[] => [
-  ...forbidden.filter((character) => !allowed.includes(character) && text.includes(character)),
-  ...(/\p{Surrogate}/u.test(text) ? ["a lone surrogate"] : []),
-];
+const unwanted = new Set(forbidden);
+const findUnwanted = (text: string, allowed: string): readonly string[] =>
+  [...text].filter((each) => (unwanted.has(each) && !allowed.includes(each)) || /\p{Surrogate}/u.test(each));
 
 /** Removes texts in quotation marks, and words of a command that are quoted for a shell. */
 const removeQuoted = (text: string): string =>
@@ -182,10 +181,10 @@ const required = ({ pathFields, queryFields, bodyFields, key }: OperationRow): A
 
 let savedTables = 0;
 /** Returns arguments of save_table with a new file name, because it overwrites no file. */
-const saveTable = (source: string, args: Args): Args => ({
-  ...{ source, arguments: args },
-  fileName: `table ${++savedTables}.csv`,
-});
+function saveTable(source: string, args: Args): Args {
+  savedTables++;
+  return { source, arguments: args, fileName: `table ${savedTables}.csv` };
+}
 
 const oneJob = (textFor: Texts) => ({ jobId: textFor("a job's id") });
 const twoJobs = (textFor: Texts) => ({ jobIds: [textFor("a job's id"), textFor("another job's id")], waitSeconds: 0 });

@@ -9,7 +9,7 @@ import { createFreshBench, isPlayground } from "./fresh-bench.ts";
 import { describeLatestRevision } from "./revisions.ts";
 
 type Fault = Readonly<Record<string, unknown>>;
-type Ending = readonly [what: string, fault: Fault, kind: Facts["kind"], facts: Partial<Facts>];
+type ErrorCase = readonly [what: string, fault: Fault, kind: Facts["kind"], facts: Partial<Facts>];
 
 const titled = (listed: readonly ListedOperation[]) => listed.map((row) => [row.tool, row] as const);
 const reads = titled(rows.filter(({ method }) => method === "GET"));
@@ -58,7 +58,7 @@ const refused = (status: number) => ({ kind: "status", status, code: "NO", retry
 const broken = (body: string, more: Fault = {}) => ({ kind: "body", body, ...more });
 
 /** Refusals that end any call after one request, without an effect. */
-const refusals: readonly Ending[] = [
+const refusals: readonly ErrorCase[] = [
   ["429 with a Retry-After", RATE_LIMIT, "rate_limited", LATER],
   ["400", refused(400), "rejected", REFUSED],
   ["403", refused(403), "forbidden", REFUSED],
@@ -66,7 +66,7 @@ const refusals: readonly Ending[] = [
   ["409", refused(409), "conflict", REFUSED],
   ["422", refused(422), "rejected", { ...REFUSED, requestId: expect.stringMatching(/^micreq_/) }],
 ];
-const endingsOfActions: readonly Ending[] = [
+const endingsOfActions: readonly ErrorCase[] = [
   ...refusals,
   ["503 with a Retry-After", RETRY_LATER, "outcome_unknown", { ...UNKNOWN, status: 503 }],
   [
@@ -77,7 +77,7 @@ const endingsOfActions: readonly Ending[] = [
   ],
 ];
 const WRAPPED = '{"error":{"code":"WRAPPED","title":"In a wrapper"}}';
-const endingsOfReads: readonly Ending[] = [
+const endingsOfReads: readonly ErrorCase[] = [
   ...refusals,
   ["503 with a Retry-After", RETRY_LATER, "upstream_unavailable", LATER],
   ["412", refused(412), "precondition_failed", NOT_RETRIED],
@@ -117,8 +117,7 @@ describeLatestRevision((bench) => {
 
     test.each(endingsOfActions)(
       "reports the effect after one attempt that is answered by %s [7.2/problem]",
-      async (...ending) => {
-        const [, fault, kind, facts] = ending;
+      async (_, fault, kind, facts) => {
         const { result, requests } = await callWithFaults(bench(), row, [fault]);
         const failed = bench().expectFailure(result, kind);
         const key = expectSameCommand(requests, 1);
@@ -155,8 +154,8 @@ describeLatestRevision((bench, revision) => {
     expect(statuses).toEqual([null, 502, row.success]);
   });
 
-  test.each(endingsOfReads)("%s ends a read after one request, and is reported [7.2/problem]", async (...ending) => {
-    const [, fault, kind, facts] = ending;
+  test.each(endingsOfReads)("%s ends a read after one request, and is reported [7.2/problem]", async (...errorCase) => {
+    const [, fault, kind, facts] = errorCase;
     for (const row of [operations.getMicJob, operations.listPlaygroundStates]) {
       // Refusals of the playground have no Problem: geography-catalogs.test.ts.
       if (isPlayground(row) && kind !== "contract_violation") continue;

@@ -50,9 +50,11 @@ describeLatestRevision((bench) => {
     const { result, sent } = await bench().capture(() => bench().ok("retry_jobs", { ...args, waitSeconds }));
     await bench().service.admin("DELETE", "faults");
     const rows = z.array(z.object({ jobId: z.string(), outcome: z.string() })).parse(result.structured["results"]);
-    const jobIds = rows.filter(({ outcome }) => outcome === "not sent").map(({ jobId }) => jobId);
-    expect(jobIds.length).toBeGreaterThan(0);
-    expect(sent.filter(({ operationId }) => operationId === "retryMicJob")).toHaveLength(20 - jobIds.length);
+    const unsent = rows.filter(({ outcome }) => outcome === "not sent");
+    expect(unsent).not.toEqual([]);
+    expect(sent.filter(({ operationId }) => operationId === "retryMicJob")).toHaveLength(20 - unsent.length);
+    // On a busy machine, a retry that was sent may have no response yet.
+    const jobIds = rows.filter(({ outcome }) => outcome !== "retried").map(({ jobId }) => jobId);
     expect(result.structured["nextStep"]).toMatchObject({ tool: "retry_jobs", arguments: { ...args, jobIds } });
   });
 

@@ -15,12 +15,11 @@ import { recordActionStates } from "./failures.ts";
 
 const recordRegisterInput: Scenario = async (recorder) => {
   const { service, workspaceId } = recorder;
-  let count = 0;
   const argumentsFor = (file: number) => ({ workspaceId, inputKind: "M4_FILE", referenceId: fileId(service, file) });
   const files = [FILE.succeeds, FILE.failsRetryably, FILE.failsForGood, FILE.waitsForReview, FILE.pauses];
-  const createArguments = async () => ({
-    ...argumentsFor(files[count % files.length] ?? 0),
-    alias: `districts ${++count}`,
+  const createArguments = async (count: number) => ({
+    ...argumentsFor(files[(count - 1) % files.length] ?? 0),
+    alias: `districts ${count}`,
   });
   const withOtherNote = (args: Args) => ({ ...args, alias: "all districts" });
   const invalid = { ...argumentsFor(FILE.succeeds), referenceId: "micacq_1", name: "districts" };
@@ -35,10 +34,9 @@ const recordSubmitJob: Scenario = async (recorder) => {
   const offer = await findOneInputOffer(service);
   const input = await registerInput(service, FILE.succeeds);
   const body = createJobBody(service, offer, input.id);
-  let count = 0;
-  const createArguments = async () => ({
+  const createArguments = async (count: number) => ({
     ...body,
-    parameterValues: { ...Object(body.parameterValues), vintage: `2026-05-${10 + ++count}` },
+    parameterValues: { ...Object(body.parameterValues), vintage: `2026-05-${10 + count}` },
     clientReference: `report ${count}`,
   });
   const withOtherNote = (args: Args) => ({ ...args, clientReference: "another report" });
@@ -46,7 +44,7 @@ const recordSubmitJob: Scenario = async (recorder) => {
   const operationId = "createMicJob";
   await recordActionStates(recorder, { operationId, createArguments, withOtherNote, invalid });
   await service.injectFault({ kind: "drop-after" }, { operationId, times: 6 });
-  await recorder.record("No answer at all: the outcome is unknown", await createArguments());
+  await recorder.record("No answer at all: the outcome is unknown", await createArguments(8));
   const port = offer.recipe.inputs[0]?.name;
   const withInput = (inputId: string | undefined) => ({ ...body, inputBindings: [{ port, inputId }] });
   await recorder.record("Refused: the input is not ready", withInput(service.emulator.inputIds[FILE.quarantined]));
@@ -105,8 +103,7 @@ const recordRequestFileProcessing: Scenario = async (recorder) => {
   const offer = await findOneInputOffer(service);
   const input = await registerInput(service, FILE.succeeds);
   const body = createProcessingBody(service, offer, input.id);
-  let count = 0;
-  const createArguments = async () => ({ ...body, purpose: `Count the mandals of district ${++count}` });
+  const createArguments = async (count: number) => ({ ...body, purpose: `Count the mandals of district ${count}` });
   const invalid = { ...body, recipeVersionHash: "abc", expiresAt: "tomorrow" };
   const operationId = "requestMicSharedFileProcessing";
   await recordActionStates(recorder, { operationId, createArguments, invalid });

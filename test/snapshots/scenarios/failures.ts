@@ -42,8 +42,8 @@ export async function recordReadFailures(
 
 export interface ActionScenario {
   readonly operationId: string;
-  /** Creates different arguments each time, for an action that has not run yet. */
-  readonly createArguments: () => Promise<Args>;
+  /** Creates different arguments for each count, for an action that has not run yet. */
+  readonly createArguments: (count: number) => Promise<Args>;
   /** The same action with another note, if the tool has one. */
   readonly withOtherNote?: (args: Args) => Args;
   readonly invalid: Args;
@@ -57,7 +57,9 @@ export const injectLostOutcome = (recorder: Recorder, operationId: string) =>
   );
 
 export async function recordActionStates(recorder: Recorder, scenario: ActionScenario): Promise<void> {
-  const { operationId, createArguments, withOtherNote, invalid } = scenario;
+  const { operationId, withOtherNote, invalid } = scenario;
+  let count = 0;
+  const createArguments = () => scenario.createArguments(++count);
   const done = await createArguments();
   await recorder.record("Done", done);
   await recorder.record("The same call again: not run again", done);
