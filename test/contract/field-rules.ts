@@ -1,4 +1,5 @@
 // Values that a field of docs/contract.md accepts and refuses. object-rules.ts puts each one into a valid sample.
+import { words } from "../support/words.ts";
 
 type JsonType = "null" | "boolean" | "number" | "string" | "array" | "object";
 
@@ -50,23 +51,13 @@ export const oneOf = (...values: readonly string[]): FieldRule => ({
   ],
 });
 
-export const constant = (value: string): FieldRule => oneOf(value);
-
 /**
  * `min`-`max` characters, counted in code points. Any characters are allowed, including lone surrogates and control characters.
  */
 export const text = (min: number, max: number): FieldRule => ({
   accepts: [
-    "x".repeat(min),
-    "x".repeat(min + 1),
-    "x".repeat(max - 1),
-    "x".repeat(max),
-    "😀".repeat(max),
-    "\ud800".repeat(max),
-    "\u0000",
-    "\u009f",
-    " ",
-    "..",
+    ...[min, min + 1, max - 1, max].map((length) => "x".repeat(length)),
+    ...["😀".repeat(max), "\ud800".repeat(max), "\u0000", "\u009f", " ", ".."],
   ],
   refuses: [
     ...(min > 0 ? ["x".repeat(min - 1)] : []),
@@ -77,21 +68,16 @@ export const text = (min: number, max: number): FieldRule => ({
 });
 
 /** U+0000-U+001F and U+007F-U+009F, one string each. */
-export const controlCharacters: readonly string[] = [
-  ...Array.from({ length: 0x20 }, (_, code) => String.fromCharCode(code)),
-  ...Array.from({ length: 0x21 }, (_, index) => String.fromCharCode(0x7f + index)),
-];
+const controlCharacters: readonly string[] = Array.from({ length: 0x41 }, (_, index) =>
+  String.fromCharCode(index < 0x20 ? index : 0x5f + index),
+);
 
 export const blankCharacters: readonly string[] = [
   ..." \u00a0\u1680\u2000\u2001\u2002\u2003\u2004\u2005\u2006\u2007\u2008\u2009\u200a\u2028\u2029\u202f\u205f\u3000",
 ];
 
 const unreadable: readonly string[] = [
-  ...controlCharacters.flatMap((character) => [
-    `some ${character} text`,
-    `${character}some text`,
-    `some text${character}`,
-  ]),
+  ...controlCharacters.flatMap((control) => [`some ${control} text`, `${control}some text`, `some text${control}`]),
   ...blankCharacters.map((character) => character.repeat(8)),
   blankCharacters.join(""),
 ];
@@ -99,21 +85,14 @@ const unreadable: readonly string[] = [
 /** No control characters, not blank, `min`-`max` UTF-16 units: 80 emoji are 160 of them. `max` is even. */
 export const writtenText = (min: number, max: number): FieldRule => ({
   accepts: [
-    "x".repeat(min),
-    "x".repeat(max - 1),
-    "x".repeat(max),
-    "😀".repeat(Math.ceil(min / 2)),
-    "😀".repeat(max / 2),
-    " some text ",
-    "\ud800 lone half",
+    ...[min, max - 1, max].map((length) => "x".repeat(length)),
+    ...["😀".repeat(Math.ceil(min / 2)), "😀".repeat(max / 2), " some text ", "\ud800 lone half"],
   ],
   refuses: ["", "x".repeat(max + 1), ...otherTypes("string")],
   refusesBeyondJsonSchema: [
     "x".repeat(min - 1),
-    "😀".repeat(Math.ceil(min / 2) - 1),
+    ...[Math.ceil(min / 2) - 1, max / 2 + 1, max].map((length) => "😀".repeat(length)),
     `${"😀".repeat(max / 2)}x`,
-    "😀".repeat(max / 2 + 1),
-    "😀".repeat(max),
     ...unreadable,
   ],
 });
@@ -130,13 +109,8 @@ const hexDigits = (count: number): string => "0123456789abcdef".repeat(8).slice(
 const hexAfter = (prefix: string, count: number): FieldRule => ({
   accepts: [prefix + hexDigits(count), prefix + "0".repeat(count), prefix + "f".repeat(count)],
   refuses: [
-    prefix + hexDigits(count - 1),
-    prefix + hexDigits(count + 1),
-    prefix + hexDigits(count).toUpperCase(),
-    `${prefix}g${hexDigits(count - 1)}`,
-    `${prefix}-${hexDigits(count - 1)}`,
-    `${prefix}${hexDigits(count)}\n`,
-    ` ${prefix}${hexDigits(count)}`,
+    ...[hexDigits(count - 1), hexDigits(count + 1), hexDigits(count).toUpperCase()].map((hex) => prefix + hex),
+    ...[`${prefix}g${hexDigits(count - 1)}`, `${prefix}${hexDigits(count)}\n`, ` ${prefix}${hexDigits(count)}`],
     ...otherTypes("string"),
   ],
 });
@@ -157,89 +131,42 @@ export const workspaceStyleId: FieldRule = {
 };
 
 const notDateTimes = [
-  "",
-  "2026-11-20",
-  "10:00:00Z",
-  "2026-11-20T10:00:00",
-  "2026-11-20 10:00:00Z",
-  "2026-11-20T10:00Z",
-  "2026-11-20T10:00:00.Z",
-  "2026-11-20T10:00:00,5Z",
-  "2026-13-01T10:00:00Z",
-  "2026-00-01T10:00:00Z",
-  "2026-01-00T10:00:00Z",
-  "2026-01-32T10:00:00Z",
-  "2026-04-31T10:00:00Z",
-  "2026-02-29T10:00:00Z",
-  "2028-02-30T10:00:00Z",
-  "2026-11-20T24:00:00Z",
-  "2026-11-20T25:00:00Z",
-  "2026-11-20T10:60:00Z",
-  "2026-11-20T10:00:60Z",
-  "2026-12-31T23:58:60Z",
-  "2026-12-31T23:59:61Z",
-  "26-11-20T10:00:00Z",
-  "2026-1-20T10:00:00Z",
-  "+002026-11-20T10:00:00Z",
-  "２０２６-11-20T10:00:00Z",
-  " 2026-11-20T10:00:00Z",
-  "2026-11-20T10:00:00Z\n",
-  "2026-11-20T10:00:00ZZ",
-  "Fri, 20 Nov 2026 10:00:00 GMT",
+  ...["", "2026-11-20 10:00:00Z", " 2026-11-20T10:00:00Z", "2026-11-20T10:00:00Z\n", "Fri, 20 Nov 2026 10:00:00 GMT"],
+  ...words(`
+    2026-11-20 10:00:00Z 2026-11-20T10:00:00 2026-11-20T10:00Z 2026-11-20T10:00:00.Z 2026-11-20T10:00:00,5Z
+    2026-13-01T10:00:00Z 2026-00-01T10:00:00Z 2026-01-00T10:00:00Z 2026-01-32T10:00:00Z 2026-04-31T10:00:00Z
+    2026-02-29T10:00:00Z 2028-02-30T10:00:00Z 2026-11-20T24:00:00Z 2026-11-20T25:00:00Z 2026-11-20T10:60:00Z
+    2026-11-20T10:00:60Z 2026-12-31T23:58:60Z 2026-12-31T23:59:61Z 26-11-20T10:00:00Z 2026-1-20T10:00:00Z
+    +002026-11-20T10:00:00Z ２０２６-11-20T10:00:00Z 2026-11-20T10:00:00ZZ`),
 ];
 
 /** A string in date-time format, at most 40 characters. */
 export const dateTime: FieldRule = {
-  accepts: [
-    "2026-11-20T10:00:00Z",
-    "2026-11-20t10:00:00z",
-    "2026-11-20T10:00:00+05:30",
-    "2026-11-20T10:00:00-23:59",
-    "2026-11-20T10:00:00.5Z",
-    "2026-11-20T10:00:00.1234567Z",
-    "2028-02-29T23:59:59Z",
-    "2016-12-31T23:59:60Z",
-    "2016-12-31T23:59:60.999Z",
-    "2017-01-01T05:29:60+05:30",
-    "2016-12-31T15:59:60-08:00",
-    "2000-02-29T00:00:00Z",
-    "0000-01-01T00:00:00Z",
-    "9999-12-31T23:59:59Z",
-    `2026-11-20T10:00:00.${"1".repeat(19)}Z`,
-  ],
+  accepts: words(`
+    2026-11-20T10:00:00Z 2026-11-20t10:00:00z 2026-11-20T10:00:00+05:30 2026-11-20T10:00:00-23:59
+    2026-11-20T10:00:00.5Z 2026-11-20T10:00:00.1234567Z 2028-02-29T23:59:59Z 2016-12-31T23:59:60Z
+    2016-12-31T23:59:60.999Z 2017-01-01T05:29:60+05:30 2016-12-31T15:59:60-08:00 2000-02-29T00:00:00Z
+    0000-01-01T00:00:00Z 9999-12-31T23:59:59Z 2026-11-20T10:00:00.1111111111111111111Z`),
   refuses: [
     ...notDateTimes,
-    "1900-02-29T10:00:00Z",
-    "2017-01-01T05:29:60+05:31",
-    "2016-12-31T23:59:60+05:30",
-    "2016-12-31T23:59:60-00:01",
-    "2026-11-20T10:00:00+24:00",
-    "2026-11-20T10:00:00+05:60",
-    "2026-11-20T10:00:00+0530",
-    "2026-11-20T10:00:00+05",
-    `2026-11-20T10:00:00.${"1".repeat(20)}Z`,
+    ...words(`
+      1900-02-29T10:00:00Z 2017-01-01T05:29:60+05:31 2016-12-31T23:59:60+05:30 2016-12-31T23:59:60-00:01
+      2026-11-20T10:00:00+24:00 2026-11-20T10:00:00+05:60 2026-11-20T10:00:00+0530 2026-11-20T10:00:00+05
+      2026-11-20T10:00:00.11111111111111111111Z`),
     ...otherTypes("string"),
   ],
 };
 
 /** `YYYY-MM-DDThh:mm:ss`, optional 1-6 fractional digits, `Z`. */
 export const utcInstant: FieldRule = {
-  accepts: [
-    "9999-12-31T23:59:59Z",
-    "2026-11-20T10:00:00Z",
-    "2026-11-20T10:00:00.1Z",
-    "2026-11-20T10:00:00.123456Z",
-    "2028-02-29T23:59:59.999999Z",
-    "2016-12-31T23:59:60Z",
-  ],
+  accepts: words(`
+    9999-12-31T23:59:59Z 2026-11-20T10:00:00Z 2026-11-20T10:00:00.1Z 2026-11-20T10:00:00.123456Z
+    2028-02-29T23:59:59.999999Z 2016-12-31T23:59:60Z`),
   refuses: [
     ...notDateTimes,
-    "2026-11-20T10:00:00.1234567Z",
-    "2026-11-20T10:00:00+00:00",
-    "2026-11-20T10:00:00+05:30",
-    "2026-11-20T10:00:00-00:00",
-    "2026-11-20t10:00:00Z",
-    "2026-11-20T10:00:00z",
+    ...words(`
+      2026-11-20T10:00:00.1234567Z 2026-11-20T10:00:00+00:00 2026-11-20T10:00:00+05:30 2026-11-20T10:00:00-00:00
+      2026-11-20t10:00:00Z 2026-11-20T10:00:00z`),
     ...otherTypes("string"),
   ],
 };
@@ -267,22 +194,8 @@ export const revision: FieldRule = {
 };
 
 const notDecimal = [
-  "",
-  "00",
-  "01",
-  "-1",
-  "+1",
-  "-0",
-  "1.0",
-  "1e3",
-  "0x1",
-  "1_000",
-  "1,000",
-  " 1",
-  "1 ",
-  "1\n",
-  "١",
-  "10000000000000000000",
+  ...["", " 1", "1 ", "1\n"],
+  ...words("00 01 -1 +1 -0 1.0 1e3 0x1 1_000 1,000 ١ 10000000000000000000"),
 ];
 const otherThanText = otherTypes("string");
 

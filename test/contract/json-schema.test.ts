@@ -30,13 +30,11 @@ const schemas: readonly (readonly [string, z.ZodType])[] = [
 describe("every schema of the contract", () => {
   test("the exported schemas are found", () => {
     const names = schemas.map(([name]) => name);
-    expect(names).toEqual(
-      expect.arrayContaining(["jobs.Job", "scalars.textKey", "json.jsonObject", "createMicJob body"]),
-    );
+    for (const name of ["jobs.Job", "scalars.textKey", "createMicJob body"]) expect(names).toContain(name);
     expect(names.length).toBeGreaterThan(100);
   });
 
-  test.each(schemas)("%s becomes a valid draft 2020-12 schema", (_, schema) => {
+  test.each(schemas)("%s becomes a valid draft 2020-12 schema; for arguments, without union or null", (_, schema) => {
     for (const io of ["input", "output"] as const) {
       const jsonSchema = toJsonSchema(schema, io);
       expect(jsonSchema).not.toHaveProperty("$schema");
@@ -44,9 +42,6 @@ describe("every schema of the contract", () => {
       expect(() => ajv.compile(jsonSchema)).not.toThrow();
       expect(JSON.parse(JSON.stringify(jsonSchema))).toEqual(jsonSchema);
     }
-  });
-
-  test.each(schemas)("the argument schema of %s has no union, reference or null", (_, schema) => {
     const listing = JSON.stringify(toJsonSchema(schema, "input"));
     expect(listing).not.toMatch(/"(anyOf|oneOf|allOf|not|\$ref|nullable)":|"type":(\[|"null")/);
   });

@@ -2,8 +2,6 @@
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
 import { isJsonObject, jsonBytes, jsonObject } from "../../src/contract/json.ts";
-import { freeFormObject } from "./field-rules.ts";
-import { createRuleTest } from "./object-rules.ts";
 
 const utf8 = (text: string): number => Buffer.byteLength(text, "utf8");
 
@@ -26,12 +24,8 @@ const { value: json } = fc.letrec((tie) => ({
 
 describe("jsonBytes", () => {
   test("jsonBytes equals the length of compact JSON in UTF-8 [2.2/offer-projection-size]", () => {
-    fc.assert(
-      fc.property(json, (value) => {
-        expect(jsonBytes(value)).toBe(utf8(JSON.stringify(value)));
-      }),
-      { numRuns: 1000 },
-    );
+    const property = fc.property(json, (value) => void expect(jsonBytes(value)).toBe(utf8(JSON.stringify(value))));
+    fc.assert(property, { numRuns: 1000 });
   });
 
   test("jsonBytes counts a bigint as its digits, without quotes [2.2/offer-projection-size]", () => {
@@ -55,11 +49,6 @@ describe("jsonBytes", () => {
 });
 
 describe("free-form objects", () => {
-  test(
-    "free-form objects accept any JSON object [2.2/recipe-parameters-definition, 2.2/recipe-parameters-references]",
-    createRuleTest(jsonObject, freeFormObject),
-  );
-
   test("free-form objects are passed on unchanged, whatever their keys [2.2/recipe-parameters-definition]", () => {
     fc.assert(
       fc.property(json, (value) => {
@@ -78,11 +67,5 @@ describe("free-form objects", () => {
     const accepts = (depth: number) => jsonObject.safeParse(nested(depth)).success;
     expect([1, 499, 500].map(accepts)).toEqual([true, true, true]);
     expect([501, 5_000, 100_000].map(accepts)).toEqual([false, false, false]);
-  });
-
-  test("free-form objects treat a __proto__ key like any other", () => {
-    const polluting: unknown = JSON.parse('{"__proto__":{"admin":true},"a":{"__proto__":[]}}');
-    expect(JSON.stringify(jsonObject.parse(polluting))).toBe('{"__proto__":{"admin":true},"a":{"__proto__":[]}}');
-    expect({}).not.toHaveProperty("admin");
   });
 });

@@ -4,12 +4,16 @@ import { Ajv2020 } from "ajv/dist/2020.js";
 import { expect, type TestFunction, test } from "vitest";
 import type * as z from "zod/v4";
 import { toJsonSchema } from "../../src/contract/json.ts";
+import { parseDateTime } from "../../src/contract/scalars.ts";
 import type { FieldRule } from "./field-rules.ts";
-import { isDateTime, isUri } from "./naive-grammars.ts";
 
 type Path = readonly string[];
 type Fields = Readonly<Record<string, unknown>>;
-type Rules = Readonly<Record<string, FieldRule>>;
+/** Contract rules in square brackets, and the fields (dotted if nested) to which they apply. */
+type Group = readonly [cited: string, fields: Readonly<Record<string, FieldRule>>];
+
+/** Names of fields that contain free-form objects. */
+const FREE_FORM: ReadonlySet<string> = new Set(["definition", "references", "parameterValues"]);
 
 const isObject = (value: unknown): value is Fields =>
   typeof value === "object" && value !== null && !Array.isArray(value);
@@ -30,10 +34,10 @@ const withoutKey = (key: string) => (fields: unknown) =>
 const withExtraKey = (key: string) => (fields: unknown) => ({ ...(isObject(fields) ? fields : {}), [key]: "extra" });
 
 /** Every object of the sample with its path, except free-form ones. */
-function objectsIn(value: unknown, freeForm: readonly string[], path: Path = []): [Path, Fields][] {
-  if (isList(value)) return value.flatMap((item, index) => objectsIn(item, freeForm, [...path, String(index)]));
-  if (!isObject(value) || freeForm.includes(path.at(-1) ?? "")) return [];
-  const below = Object.entries(value).flatMap(([key, part]) => objectsIn(part, freeForm, [...path, key]));
+function objectsIn(value: unknown, path: Path = []): [Path, Fields][] {
+  if (isList(value)) return value.flatMap((item, index) => objectsIn(item, [...path, String(index)]));
+  if (!isObject(value) || FREE_FORM.has(path.at(-1) ?? "")) return [];
+  const below = Object.entries(value).flatMap(([key, part]) => objectsIn(part, [...path, key]));
   return [[path, value], ...below];
 }
 
@@ -48,10 +52,13 @@ function withoutBigints(value: unknown): unknown {
 const holdsNull = (value: unknown): boolean =>
   value === null || (isList(value) ? value : isObject(value) ? Object.values(value) : []).some(holdsNull);
 
-export const ajv = new Ajv2020({ strict: true, formats: { "date-time": isDateTime, uri: isUri, int64: true } });
+const isDateTime = (text: string): boolean => parseDateTime(text) !== undefined;
+/** An absolute URI: a scheme, a colon, and only characters that RFC 3986 allows. */
+const uri = /^[A-Za-z][A-Za-z0-9+.-]*:[\w.~:/?#[\]@!$&'()*+,;=%-]*$/;
+export const ajv = new Ajv2020({ strict: true, formats: { "date-time": isDateTime, uri, int64: true } });
 
 /** Returns the errors in a schema's decision on a value, or an empty list if it is right. */
-export function createSchemaCheck(schema: z.ZodType) {
+function createSchemaCheck(schema: z.ZodType) {
   const output = ajv.compile(toJsonSchema(schema, "output"));
   const input = ajv.compile(toJsonSchema(schema, "input"));
 
@@ -93,62 +100,52 @@ const abbreviate = (value: unknown): string => {
 const describeErrors = (name: string, value: unknown, errors: readonly string[]) =>
   errors.map((error) => `${name} ${abbreviate(value)} ${error}`);
 
-/** Creates a test that a schema accepts and refuses exactly the values of a rule. */
-export function createRuleTest(schema: z.ZodType, rule: FieldRule): TestFunction {
-  const { accepts, refuses } = createSchemaCheck(schema);
-  return () => {
-    expect([
-      ...rule.accepts.flatMap((value) => describeErrors("", value, accepts(value))),
-      ...rule.refuses.flatMap((value) => describeErrors("", value, refuses(value, [], true))),
-      ...(rule.refusesBeyondJsonSchema ?? []).flatMap((value) => describeErrors("", value, refuses(value, [], false))),
-    ]).toEqual([]);
-  };
+/** The errors in the schema's decisions on the values of a rule, each put into a valid value at `path`. */
+function checkRule(
+  { accepts, refuses }: ReturnType<typeof createSchemaCheck>,
+  rule: FieldRule,
+  name = "",
+  put = (value: unknown) => value,
+): readonly string[] {
+  const path = name === "" ? [] : name.split(".");
+  const refusal = (byJsonSchema: boolean) => (value: unknown) =>
+    describeErrors(name, value, refuses(put(value), path, byJsonSchema));
+  return [
+    ...rule.accepts.flatMap((value) => describeErrors(name, value, accepts(put(value)))),
+    ...rule.refuses.flatMap(refusal(true)),
+    ...(rule.refusesBeyondJsonSchema ?? []).flatMap(refusal(false)),
+  ];
 }
+
+/** Creates a test that a schema accepts and refuses exactly the values of a rule. */
+export const createRuleTest =
+  (schema: z.ZodType, rule: FieldRule): TestFunction =>
+  () =>
+    expect(checkRule(createSchemaCheck(schema), rule)).toEqual([]);
 
 const toDottedPath = (path: Path): string => path.map((key) => (/^\d+$/.test(key) ? "*" : key)).join(".");
 
-export interface ObjectOptions {
-  /** Optional fields, dotted, `*` for any item. All other fields are required. */
-  readonly optional?: readonly string[];
-  /** Names of fields that contain free-form objects. */
-  readonly freeForm?: readonly string[];
-  /** Other tests have the rules of its other fields. */
-  readonly isInPart?: boolean;
-}
-
-/** Creates the tests of one object. `sample` is valid and has all its optional fields. */
-export function createObjectTests(
+/**
+ * Tests that an object has exactly its fields, at every level, and tests each field. The title begins with the object's name.
+ * `sample` is valid and has all optional fields. All fields are required except those in `optional` (dotted, `*` for any item).
+ */
+export function testObject(
+  title: string,
   schema: z.ZodType,
   sample: Fields,
-  { optional = [], freeForm = [], isInPart = false }: ObjectOptions = {},
-) {
-  const { accepts, refuses } = createSchemaCheck(schema);
-  const tested = new Set<string>();
-
-  function checkField(name: string, rule: FieldRule): readonly string[] {
-    const path = name.split(".");
-    const sampleWith = (value: unknown) => changeAt(sample, path, () => value);
-    const refusal = (byJsonSchema: boolean) => (value: unknown) =>
-      describeErrors(name, value, refuses(sampleWith(value), path, byJsonSchema));
-    return [
-      ...rule.accepts.flatMap((value) => describeErrors(name, value, accepts(sampleWith(value)))),
-      ...rule.refuses.flatMap(refusal(true)),
-      ...(rule.refusesBeyondJsonSchema ?? []).flatMap(refusal(false)),
-    ];
-  }
-
-  /** Tests the fields (dotted if nested) against their rules. */
-  function createFieldsTest(rules: Rules): TestFunction {
-    // Registered with the first rules; runs when all rules are registered.
-    if (tested.size === 0 && !isInPart)
-      test("every field has a rule", () => expect([...tested].sort()).toEqual(Object.keys(sample).sort()));
-    for (const name of Object.keys(rules)) tested.add(name.split(".", 1).join());
-    return () => expect(Object.entries(rules).flatMap(([name, rule]) => checkField(name, rule))).toEqual([]);
-  }
-
-  /** Tests every level: required fields are required, optional fields are optional, and no others are allowed. */
-  function expectExactFields(): void {
-    const levels = objectsIn(sample, freeForm);
+  groups: readonly Group[],
+  optional: readonly string[] = [],
+): void {
+  const check = createSchemaCheck(schema);
+  const { accepts, refuses } = check;
+  for (const [cited, fields] of groups)
+    test(`${title.split(" has ", 1)}: ${Object.keys(fields).join(", ")} ${cited}`, () => {
+      const checkField = ([name, rule]: [string, FieldRule]) =>
+        checkRule(check, rule, name, (value) => changeAt(sample, name.split("."), () => value));
+      expect(Object.entries(fields).flatMap(checkField)).toEqual([]);
+    });
+  test(title, () => {
+    const levels = objectsIn(sample);
     const removed = levels.flatMap(([path, fields]) =>
       Object.keys(fields).flatMap((key) => {
         const at = [...path, key];
@@ -165,14 +162,7 @@ export function createObjectTests(
     );
     expect([...describeErrors("the sample", sample, accepts(sample)), ...removed, ...extended]).toEqual([]);
     expect([null, [], [sample], "{}", 1, true].filter((value) => schema.safeParse(value).success)).toEqual([]);
-  }
-
-  /**
-   * Creates a test. With field rules, it tests the fields; their names precede a title that consists only of the cited contract
-   * rules. With only a title, it tests that the object has exactly its fields. Once fields have rules, every field must have one.
-   */
-  return (title: string, rulesOrTest: Rules | TestFunction = expectExactFields): void => {
-    if (typeof rulesOrTest === "function") test(title, rulesOrTest);
-    else test(title.replace(/^(?=\[)/, `${Object.keys(rulesOrTest).join(", ")} `), createFieldsTest(rulesOrTest));
-  };
+    const tested = groups.flatMap(([, fields]) => Object.keys(fields).map((name) => name.split(".", 1).join()));
+    expect(new Set(tested), "every field has a rule").toEqual(new Set(Object.keys(sample)));
+  });
 }

@@ -45,14 +45,11 @@ export const problem = {
 
 export const stage = { stage: "GATHER", state: "RUNNING", attemptCount: 1, completedUnits: 5, totalUnits: 10 };
 
+const inSandbox = { workspaceId: "micws_1", environment: "SANDBOX" };
+const instants = { createdAt: "2026-11-20T10:00:00Z", updatedAt: "2026-11-20T10:05:00.250Z" };
+
 export const job = {
-  id: "job-1",
-  workspaceId: "micws_1",
-  environment: "SANDBOX",
-  state: "RUNNING",
-  resourceVersion: 3,
-  createdAt: "2026-11-20T10:00:00Z",
-  updatedAt: "2026-11-20T10:05:00.250Z",
+  ...{ id: "job-1", ...inSandbox, state: "RUNNING", resourceVersion: 3, ...instants },
   recipeVersionId: `micrecipev_${hex32}`,
   processingState: "RUNNING",
   publicationState: "NOT_REQUESTED",
@@ -64,13 +61,7 @@ export const job = {
 };
 
 export const input = {
-  id: `micinput_${hex32}`,
-  workspaceId: "micws_1",
-  environment: "SANDBOX",
-  state: "READY",
-  resourceVersion: "12",
-  createdAt: "2026-11-20T10:00:00Z",
-  updatedAt: "2026-11-20T10:05:00Z",
+  ...{ id: `micinput_${hex32}`, ...inSandbox, state: "READY", resourceVersion: "12", ...instants },
   inputKind: "M4_FILE",
   referenceId: "devfile_1",
   sha256: hex64,
@@ -95,13 +86,7 @@ export const processingRequest = {
 };
 
 export const operation = {
-  id: "operation-1",
-  workspaceId: "micws_1",
-  environment: "PRODUCTION",
-  state: "QUEUED",
-  resourceVersion: 1,
-  createdAt: "2026-11-20T10:00:00Z",
-  updatedAt: "2026-11-20T10:00:00Z",
+  ...{ id: "operation-1", ...inSandbox, state: "QUEUED", resourceVersion: 1, ...instants },
   originatingResourceId: "job-1",
   operationType: "JOB_CANCELLATION",
   requiredScopes: ["mic.jobs:cancel"],
@@ -135,10 +120,7 @@ export const recipeDefinition = {
 };
 
 export const recipeOffer = {
-  id: `micoffer_${hex32}`,
-  workspaceId: "micws_1",
-  environment: "SANDBOX",
-  resourceVersion: "7",
+  ...{ id: `micoffer_${hex32}`, ...inSandbox, resourceVersion: "7" },
   recipe: recipeDefinition,
   availability: "REVIEWED_REFERENCE",
   executionAvailable: false,
@@ -146,24 +128,24 @@ export const recipeOffer = {
   expiresAt: "2027-10-01T00:00:00+05:30",
 };
 
+const bucketDates = {
+  windowStart: "2026-11-20T00:00:00Z",
+  windowEnd: "2026-11-21T00:00:00Z",
+  resetAt: "2026-11-21T00:00:00Z",
+  expiresAt: "2027-01-01T00:00:00Z",
+};
+
 export const usageBucket = {
   metric: "JOBS_RUN",
   unit: "COUNT",
   unitDefinitionState: "DEFINED",
   quotaScope: "ORGANIZATION_SHARED",
-  windowStart: "2026-11-20T00:00:00Z",
-  windowEnd: "2026-11-21T00:00:00Z",
-  granted: "100",
-  used: "7",
-  reserved: "1",
-  remaining: "92",
-  resetAt: "2026-11-21T00:00:00Z",
-  expiresAt: "2027-01-01T00:00:00Z",
+  ...{ granted: "100", used: "7", reserved: "1", remaining: "92" },
+  ...bucketDates,
 };
 
 export const usageSummary = {
-  workspaceId: "micws_1",
-  environment: "SANDBOX",
+  ...inSandbox,
   window: "DAY",
   observedAt: "2026-11-20T10:00:00Z",
   quotaScope: "ORGANIZATION_SHARED",
@@ -188,17 +170,7 @@ export const capability = {
   languages: ["en", "te"],
 };
 
-export const quotaBucket = {
-  unit: "jobs",
-  windowStart: "2026-11-20T00:00:00Z",
-  windowEnd: "2026-11-21T00:00:00Z",
-  granted: 100,
-  used: 7,
-  reserved: 1,
-  remaining: 92,
-  resetAt: "2026-11-21T00:00:00Z",
-  expiresAt: "2027-01-01T00:00:00Z",
-};
+export const quotaBucket = { unit: "jobs", granted: 100, used: 7, reserved: 1, remaining: 92, ...bucketDates };
 
 export const capabilitySet = {
   workspaceId: "micws_1",
@@ -207,19 +179,14 @@ export const capabilitySet = {
   limits: [quotaBucket],
 };
 
-export const enveloped = (data: unknown) => ({ data, meta: { requestId: "req-1" } });
-export const micEnveloped = (data: unknown) => ({ data, meta: { requestId: `micreq_${hex32}` } });
+export const enveloped = <T>(data: T) => ({ data, meta: { requestId: "req-1" } });
+export const micEnveloped = <T>(data: T) => ({ data, meta: { requestId: `micreq_${hex32}` } });
 
-export const jobList = {
-  data: [job],
-  meta: { requestId: "req-1" },
-  page: { nextCursor: "after job-1", hasMore: true },
-};
+export const jobList = { ...enveloped([job]), page: { nextCursor: "after job-1", hasMore: true } };
 
 export const recipeList = {
-  data: [recipeOffer],
+  ...micEnveloped([recipeOffer]),
   page: { limit: 25, nextCursor: "abcdefghijklmnopqrstuvwxyzABCDEFGHIJ012345_", hasMore: true },
-  meta: { requestId: `micreq_${hex32}` },
 };
 
 // 4.2 Request bodies

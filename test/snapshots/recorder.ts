@@ -2,23 +2,15 @@
 import { mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import * as z from "zod/v4";
 import { startEmulator } from "../../src/emulator/index.ts";
 import { Service } from "../emulator/service.ts";
 import { createManualClock } from "../support/emulator.ts";
 import { connectInProcess, emulatorEnv, type TestClient } from "../support/mcp.ts";
-import type { CallResult } from "../support/results.ts";
+import { type CallResult, readResult } from "../support/results.ts";
 import { normalizer } from "./normalize.ts";
 import type { RecordedResult } from "./page.ts";
 
 export type Args = Readonly<Record<string, unknown>>;
-
-const Result = z.object({
-  content: z.array(z.looseObject({ type: z.string(), text: z.string().optional(), uri: z.string().optional() })),
-  structuredContent: z.unknown().optional(),
-  isError: z.boolean().default(false),
-  _meta: z.record(z.string(), z.unknown()).default({}),
-});
 
 /** Creates the states of the tool one by one, and records the result in each. */
 export type Scenario = (recorder: Recorder) => Promise<void>;
@@ -64,19 +56,18 @@ export class Recorder {
   /** Records the result of the tool in this state. */
   async record(state: string, args: Args = {}): Promise<CallResult> {
     const result = await this.connection.callTool(this.#tool, args);
-    const { content, structuredContent, isError, _meta } = Result.parse(JSON.parse(this.#normalize(result.raw)));
-    const [first, ...rest] = content;
-    if (first?.text === undefined) throw new Error(`${this.#tool} gave no text: ${result.raw}`);
+    const { text, isError, structured, links, meta } = readResult(JSON.parse(this.#normalize(result.raw)));
     if (this.results.some((earlier) => earlier.state === state)) throw new Error(`${state} is shown twice`);
     this.results.push({
       state,
       tool: this.#tool,
       arguments: JSON.parse(this.#normalize(JSON.stringify(args))),
       isError,
-      text: first.text,
-      structured: structuredContent,
-      links: rest.map(({ type, uri = type }) => uri),
-      meta: _meta,
+      // A link has no text.
+      text: text.replace(/\n$/, ""),
+      structured,
+      links,
+      meta,
     });
     return result;
   }

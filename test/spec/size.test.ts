@@ -2,10 +2,10 @@
 import { expect, onTestFinished, test, vi } from "vitest";
 import { createJob, enveloped, job, jobList, problem } from "../contract/samples.ts";
 import { answer, flood } from "../support/stub.ts";
-import { sessionForTest } from "../unspecified/session.ts";
+import { sessionForFile } from "../unspecified/session.ts";
 
+const session = sessionForFile();
 const MAX_BYTES = 16 * 1024 * 1024;
-
 const TOO_LARGE = { kind: "contract_violation", sideEffect: "none", retryable: false };
 
 const padJson = (body: unknown, bytes: number): string => {
@@ -23,7 +23,7 @@ const largeJob = {
 const createPage = (count: number) => ({ ...jobList, data: Array.from({ length: count }, () => largeJob) });
 
 test("reads a page that was too large with a smaller limit [2.2/job-list, 2.2/problem-field-errors]", async () => {
-  const { stub, connection } = await sessionForTest();
+  const { stub, connection } = session();
   expect(Buffer.byteLength(JSON.stringify(createPage(50)))).toBeGreaterThan(MAX_BYTES);
   stub.expect(answer(200, createPage(50)), answer(200, createPage(10)));
   const failed = await connection.callTool("list_jobs", { workspaceId: "micws_1", limit: 50 });
@@ -36,7 +36,7 @@ test("reads a page that was too large with a smaller limit [2.2/job-list, 2.2/pr
 });
 
 test("reads answers of up to 16 MiB, and not one byte more", async () => {
-  const { stub, connection } = await sessionForTest();
+  const { stub, connection } = session();
   stub.expect(answer(200, padJson(enveloped(job), MAX_BYTES)), answer(200, padJson(enveloped(job), MAX_BYTES + 1)));
   const read = await connection.callTool("get_job", { jobId: job.id });
   expect(read.isError, read.text).toBe(false);
@@ -47,7 +47,7 @@ test("reads answers of up to 16 MiB, and not one byte more", async () => {
 });
 
 test("reports an endless answer as a contract violation, and advises a smaller limit only if it helps", async () => {
-  const { stub, connection } = await sessionForTest();
+  const { stub, connection } = session();
   const answerEndlessly = () =>
     flood(200, Buffer.alloc(65_536, " "), Number.POSITIVE_INFINITY, { "content-type": "application/json" });
   const expectTooLarge = async (tool: string, args: Readonly<Record<string, unknown>>) => {
@@ -68,7 +68,7 @@ test("reports an endless answer as a contract violation, and advises a smaller l
 });
 
 test("reports an unknown outcome for an action whose answer is too large to be read [4.2/key-names-one-command]", async () => {
-  const { stub, connection } = await sessionForTest();
+  const { stub, connection } = session();
   // No delay between the attempts.
   const random = vi.spyOn(Math, "random").mockReturnValue(0);
   onTestFinished(() => random.mockRestore());

@@ -1,5 +1,5 @@
 // Tests rows as CSV: a strict parser of RFC 4180 reads them back, and no cell is a formula.
-import { readdir, readFile, symlink, writeFile } from "node:fs/promises";
+import { readdir } from "node:fs/promises";
 import { join } from "node:path";
 import fc from "fast-check";
 import { expect, test } from "vitest";
@@ -32,38 +32,15 @@ test("a number stays a number, even below zero", () => {
   expect(toCsv({ columns: ["n"], rows: [[-1], ["-1"]] }).toString()).toBe("n\r\n-1\r\n'-1\r\n");
 });
 
-const table = { columns: ["a"], rows: [[1], [2]] };
-const madeBy = { tool: "list_jobs", arguments: {} };
-const into = (folder: string) => ({ files: { kind: "folder", folder } }) as const;
-
-test("the name of a symbolic link counts as taken, and its target is unchanged", async () => {
-  const [downloadDir, elsewhere] = [await folderForTest(), await folderForTest()];
-  await writeFile(join(elsewhere, "kept"), "kept");
-  await symlink(join(elsewhere, "kept"), join(downloadDir, "link.csv"));
-  await symlink(join(elsewhere, "new"), join(downloadDir, "dangling.csv"));
-  for (const name of ["link.csv", "dangling.csv"])
-    await expect(saveRows(into(downloadDir), name, table, madeBy)).rejects.toMatchObject({
-      facts: { kind: "invalid_arguments" },
-    });
-  expect(await readdir(elsewhere)).toEqual(["kept"]);
-  expect(await readFile(join(elsewhere, "kept"), "utf8")).toBe("kept");
-});
-
 test("only one of several concurrent saves under one name succeeds", async () => {
   const downloadDir = join(await folderForTest(), "made", "when missing");
   const outcomes = await Promise.allSettled(
-    Array.from({ length: 8 }, (_, index) =>
-      saveRows(into(downloadDir), "rows.csv", { columns: ["a"], rows: [[index]] }, madeBy),
-    ),
+    Array.from({ length: 8 }, (_, index) => {
+      const files = { kind: "folder", folder: downloadDir } as const;
+      const sourceCall = { tool: "list_jobs", arguments: {} };
+      return saveRows({ files }, "rows.csv", { columns: ["a"], rows: [[index]] }, sourceCall);
+    }),
   );
   expect(outcomes.filter(({ status }) => status === "fulfilled")).toHaveLength(1);
   expect(await readdir(downloadDir)).toEqual(["rows.csv"]);
-});
-
-test("a download folder that is a file is reported as an internal error", async () => {
-  const downloadDir = join(await folderForTest(), "file");
-  await writeFile(downloadDir, "");
-  await expect(saveRows(into(downloadDir), "rows.csv", table, madeBy)).rejects.toMatchObject({
-    facts: { kind: "internal", sideEffect: "none", next: expect.stringContaining("MIC_DOWNLOAD_DIR") },
-  });
 });

@@ -4,6 +4,7 @@ import fc from "fast-check";
 import { describe, expect, test } from "vitest";
 import { tools } from "../../tools/index.ts";
 import { runCount } from "../support/thorough.ts";
+import { words } from "../support/words.ts";
 import { type Args, type Bench, factsIn } from "./bench.ts";
 import { describeLatestRevision } from "./revisions.ts";
 
@@ -22,15 +23,12 @@ const forms: readonly Forms[] = [
   ["get_job", "jobId", "micjob_1", " micjob_1 ", "micjob_1\n", "\u00a0micjob_1"],
   ["get_job", "jobId", "micjob_1", "mic://jobs/micjob_1", `${jobs}/micjob_1`],
   ["get_job", "jobId", "9.a:b-c", "mic://jobs/9.a%3Ab-c"],
-  ["get_job", "jobId", "é", "mic://jobs/%C3%A9"],
   ["get_job", "waitSeconds", 45, "45", " 45 ", 60, "60", 10 ** 15],
   ["get_job", "waitSeconds", 0, "0"],
   ["get_job", "view", "full", "FULL", " Full\t"],
   ["wait_for_jobs", "jobIds", ["a"], "a", " a", "mic://jobs/a", [" a"], '["a"]', '["mic://jobs/a"]'],
   ["wait_for_jobs", "jobIds", ["a", "b"], '["a","b"]', ["a ", `${jobs}/b`]],
-  ["wait_for_jobs", "until", "all", "ALL"],
   ["get_input", "inputId", "micinput_1", "micinput_1\t", "mic://inputs/micinput_1"],
-  ["get_operation", "operationId", "micop_1", " micop_1", "mic://operations/micop_1"],
   ["get_file_processing_request", "requestId", "r", "mic://processing-requests/r"],
   ["get_recipe", "versionId", recipe, `mic://recipes/${recipe}`, `https://h/v1/mic/recipe-versions/${recipe}`],
   ["list_jobs", "limit", 5, "5", " 5 "],
@@ -41,19 +39,13 @@ const forms: readonly Forms[] = [
   ["list_jobs", "unretried", false, "false"],
   ["list_jobs", "createdSince", "2026-11-22T00:00:00Z", "2026-11-22", " 2026-11-22 "],
   ["list_jobs", "createdSince", "2026-11-22T05:30:00+05:30", " 2026-11-22T05:30:00+05:30"],
-  ["list_jobs", "workspaceId", "micws_1", " micws_1\n"],
-  ["list_recipes", "limit", 2, "2"],
   ["list_actions", "state", "unknown", " unknown", "UNKNOWN"],
-  ["list_actions", "limit", 1, "1"],
   ["get_usage", "window", "DAY", "day", " DAY", "Day"],
   ["list_districts", "state", "36", 36, " 36 "],
-  ["list_districts", "state", "tg", " tg "],
   ["find_district", "limit", 20, "20", 50],
   ["find_district", "names", ["Pune"], "Pune", '["Pune"]'],
   ["find_district", "names", ["Lucknow, UP"], "Lucknow, UP"],
-  ["rank_divisions", "level", "state", "STATE"],
   ["rank_divisions", "by", "mandalCount", "MandalCount", "MANDALCOUNT"],
-  ["rank_divisions", "order", "desc", "DESC"],
   ["rank_divisions", "states", ["36"], 36, [36], "36"],
   ["rank_divisions", "states", ["GA", "TG"], '["GA","TG"]', ["GA ", " TG"]],
   ["rank_divisions", "min", 1, "1"],
@@ -87,56 +79,19 @@ describe("an accepted form", () => {
     expect(exactOf(tool, form)).toEqual(exact);
   });
 
-  test.each([...new Set(forms.map(([tool]) => tool))])(
-    "%s: arguments in any combination of accepted forms have their exact form, which stays as it is",
-    (tool) => {
-      const pairsOf = (wanted: string) =>
-        forms.flatMap(([name, argument, exact, ...others]) =>
-          name === tool && argument === wanted ? [exact, ...others].map((form) => ({ exact, form })) : [],
-        );
-      const names = new Set(forms.flatMap(([name, argument]) => (name === tool ? argument : [])));
-      const pairs = Object.fromEntries([...names].map((name) => [name, fc.constantFrom(...pairsOf(name))]));
-      const property = fc.property(fc.record(pairs, { requiredKeys: [] }), (chosen) => {
-        const entries = Object.entries(chosen).flatMap(([name, pair]) => (pair ? { name, ...pair } : []));
-        const exact = Object.fromEntries(entries.map((each) => [each.name, each.exact]));
-        const form = Object.fromEntries(entries.map((each) => [each.name, each.form]));
-        expect(exactOf(tool, exact)).toEqual(exact);
-        expect(exactOf(tool, form)).toEqual(exact);
-      });
-      fc.assert(property, { numRuns: runCount(30, 1000) });
-    },
-  );
-
-  test("any id may be in blanks, in a URI or in a URL, and any number above a maximum means the maximum", () => {
-    const ids = fc.stringMatching(/^[\w.:é-]{1,40}$/u);
-    const blanks = fc.stringMatching(/^\s{0,3}$/u);
-    const property = fc.property(
-      ids,
-      blanks,
-      blanks,
-      fc.integer({ min: 0, max: 10 ** 15 }),
-      (id, before, after, count) => {
-        for (const form of [id, `mic://jobs/${encodeURIComponent(id)}`, `${jobs}/${encodeURIComponent(id)}`])
-          expect(exactOf("get_job", { jobId: before + form + after })).toEqual({ jobId: id });
-        for (const form of [count, `${before}${count}${after}`])
-          expect(exactOf("get_job", { waitSeconds: form })).toEqual({ waitSeconds: Math.min(45, count) });
-      },
-    );
-    fc.assert(property, { numRuns: runCount(60, 1000) });
+  test.each([...new Set(forms.map(([tool]) => tool))])("%s: arguments have their exact form together, too", (tool) => {
+    const own = forms.filter(([name]) => name === tool);
+    const exact = Object.fromEntries(own.map(([, argument, value]) => [argument, value]));
+    const form = Object.fromEntries(own.map(([, argument, ...values]) => [argument, values.at(-1)]));
+    expect(exactOf(tool, form)).toEqual(exact);
   });
 
   test("free text, keys, cursors, file names and parameterValues are never changed", () => {
-    const names = ["reason", "purpose", "clientReference", "alias", "idempotencyKey", "cursor", "fileName"];
-    const texts = fc.oneof(
-      fc.string(),
-      fc.string({ unit: "grapheme" }),
-      fc.constantFrom(" 5 ", "TRUE", "[1]", "mic://jobs/a"),
-    );
+    const names = words("reason purpose clientReference alias idempotencyKey cursor fileName");
+    const texts = fc.oneof(fc.string({ unit: "grapheme" }), fc.constantFrom(" 5 ", "TRUE", "[1]", "mic://jobs/a"));
     const property = fc.property(texts, fc.dictionary(fc.string(), fc.jsonValue()), (text, object) => {
-      const args = {
-        ...Object.fromEntries(names.map((name) => [name, text])),
-        parameterValues: JSON.parse(JSON.stringify(object)),
-      };
+      const parameterValues = JSON.parse(JSON.stringify(object));
+      const args = { ...Object.fromEntries(names.map((name) => [name, text])), parameterValues };
       for (const tool of tools) {
         const own = Object.fromEntries(Object.entries(args).filter(([name]) => tool.argumentNames.includes(name)));
         expect(tool.toExact(own).arguments).toEqual(own);
@@ -150,7 +105,6 @@ describe("an accepted form", () => {
 type Refused = readonly [tool: string, wrong: Args, text: RegExp, right: Args];
 
 const jobId = "micjob_1";
-const versionId = recipe;
 const midnight = { createdSince: "2026-11-22T00:00:00Z" };
 const byMandals = { level: "district", by: "mandalCount" };
 const noTimeZone = /^\/createdSince: needs a time zone, for example 2026-11-22T00:00:00Z$/;
@@ -161,22 +115,19 @@ const noSource = /^\/source: must be list_jobs, list_districts or rank_divisions
 const noList = /^\/inputs: must be a list, not a string$/;
 const oneOfTwo = /^\/inputs\/0: .*give one of them$/;
 const known = /^\/inputs\/0\/fileId: .*known: port, inputId, referenceId, inputKind$/;
+const goa = { source: "list_districts", arguments: { state: "GA" }, fileName: "a" };
+const acquisition = { inputKind: "ACQUISITION", referenceId: "b" };
 const ids = { inputs: [{ port: "p", inputId: "a" }], recipeVersionId: recipe, parameterValues: {} };
 
 const refused: readonly Refused[] = [
   ["list_jobs", { limit: 0 }, /^\/limit: must be at least 1$/, { limit: 1 }],
-  ["list_jobs", { limit: -1 }, /^\/limit: must be at least 1$/, { limit: 1 }],
   ["list_jobs", { limit: "0" }, /^\/limit: must be at least 1$/, { limit: 1 }],
   ["list_jobs", { limit: 1.5 }, /^\/limit: must be a whole number, not a number$/, { limit: 2 }],
   ["list_jobs", { limit: "ten" }, /^\/limit: must be a (whole )?number, not a string$/, { limit: 10 }],
-  ["list_jobs", { limit: [5] }, /^\/limit: must be a (whole )?number, not a list$/, { limit: 5 }],
   ["list_jobs", { unretried: "maybe" }, /^\/unretried: must be true/, { unretried: true }],
   ["list_jobs", { states: ["BROKEN"] }, /^\/states\/0: must be .*FAILED/, { states: ["FAILED"] }],
   ["list_jobs", { view: "short" }, /^\/view: must be summary or full$/, { view: "summary" }],
-  ["list_jobs", { createdSince: "2026-11-22T00:00:00" }, noTimeZone, midnight],
   ["list_jobs", { createdSince: "2026-11-22 00:00" }, noTimeZone, midnight],
-  ["list_jobs", { createdSince: "today" }, noDate, midnight],
-  ["list_jobs", { createdSince: "22.11.2026" }, noDate, midnight],
   ["list_jobs", { createdSince: "2026-13-45" }, noDate, midnight],
   ["get_usage", {}, /^\/window: is missing: must be DAY, MONTH or ENTITLEMENT$/, { window: "DAY" }],
   ["get_usage", { window: "YEAR" }, /^\/window: must be DAY, MONTH or ENTITLEMENT$/, { window: "DAY" }],
@@ -184,10 +135,8 @@ const refused: readonly Refused[] = [
   ["get_job", { id: jobId }, /^\/id: unknown argument; known: jobId/, { jobId }],
   ["get_job", { jobId: 5 }, /^\/jobId: must be a string, not a number$/, { jobId }],
   ["get_job", { jobId, waitSeconds: -5 }, /^\/waitSeconds: must be at least 0$/, { jobId, waitSeconds: 0 }],
-  ["get_recipe", {}, /^\/versionId: is missing$/, { versionId }],
   ["wait_for_jobs", { jobIds: [] }, /^\/jobIds: must name a job$/, { jobIds: [jobId], waitSeconds: 0 }],
   ["wait_for_jobs", { jobIds: [jobId, jobId] }, /^\/jobIds: must be unique$/, { jobIds: [jobId], waitSeconds: 0 }],
-  ["wait_for_jobs", { jobIds: [jobId], until: "some" }, /^\/until: must be all or any$/, { jobIds: [jobId] }],
   ["find_district", {}, noName, { name: "Pune" }],
   ["find_district", { query: "Pune" }, noName, { name: "Pune" }],
   ["find_district", { name: "Pune", names: ["Goa"] }, /^\/name: give name or names, not both$/, { names: ["Goa"] }],
@@ -197,32 +146,17 @@ const refused: readonly Refused[] = [
   ["rank_divisions", { ...byMandals, by: "population" }, /^\/by: must be .*; the catalog has no population/, byMandals],
   ["rank_divisions", { ...byMandals, level: "town" }, /^\/level: must be state or district; the catalog/, byMandals],
   ["rank_divisions", { ...byMandals, by: "districtCount" }, noCount, byMandals],
-  [
-    "save_table",
-    { source: "list_states" },
-    noSource,
-    { source: "list_districts", arguments: { state: "GA" }, fileName: "a" },
-  ],
+  ["save_table", { source: "list_states" }, noSource, goa],
   ["run_job", { ...ids, inputs: "none" }, noList, ids],
   ["run_job", { ...ids, inputs: [{ port: "p", inputId: "a", referenceId: "devfile_b" }] }, oneOfTwo, ids],
   ["run_job", { ...ids, inputs: [{ port: "p", fileId: "f" }] }, known, ids],
-  [
-    "register_input",
-    { assetId: "a", referenceId: "b" },
-    /^\/assetId: unknown argument; known: /,
-    { inputKind: "ACQUISITION", referenceId: "b" },
-  ],
+  ["register_input", { assetId: "a", referenceId: "b" }, /^\/assetId: unknown argument; known: /, acquisition],
 ];
 
-const keyOf = (structured: unknown): unknown => Object(Object(structured).action).idempotencyKey;
-
 async function expectReplay(bench: Bench, tool: string, exact: Args, ...others: readonly Args[]): Promise<void> {
-  const first = await bench.ok(tool, exact);
-  for (const form of others) {
-    const again = await bench.ok(tool, form);
-    expect(again.structured, JSON.stringify(form)).toMatchObject({ action: { replayed: true } });
-    expect(keyOf(again.structured)).toBe(keyOf(first.structured));
-  }
+  const { idempotencyKey } = Object((await bench.ok(tool, exact)).structured["action"]);
+  const action = { idempotencyKey, replayed: true };
+  for (const form of others) expect((await bench.ok(tool, form)).structured).toMatchObject({ action });
 }
 
 describeLatestRevision((bench) => {
@@ -247,20 +181,12 @@ describeLatestRevision((bench) => {
 
   test("an accepted form of an action is the same action as the exact form, and so is a call with only its key", async () => {
     const job = await bench().newAction("createMicJob");
-    const nulls = none(...Object.keys(job));
-    await expectReplay(
-      bench(),
-      "submit_job",
-      job,
-      { ...job, inputBindings: JSON.stringify(job["inputBindings"]) },
-      { ...nulls, idempotencyKey: job["idempotencyKey"] },
-    );
+    const onlyKey = { ...none(...Object.keys(job)), idempotencyKey: job["idempotencyKey"] };
+    const inputBindings = JSON.stringify(job["inputBindings"]);
+    await expectReplay(bench(), "submit_job", job, { ...job, inputBindings }, onlyKey);
     const cancel = await bench().argumentsFor("cancelMicJob");
-    await expectReplay(bench(), "cancel_job", cancel, {
-      ...cancel,
-      jobId: ` ${cancel["jobId"]} `,
-      resourceVersion: null,
-    });
+    const otherForm = { ...cancel, jobId: ` ${cancel["jobId"]} `, resourceVersion: null };
+    await expectReplay(bench(), "cancel_job", cancel, otherForm);
   });
 
   test("run_job: a file's id as inputId is its referenceId", async () => {
@@ -286,11 +212,7 @@ describeLatestRevision((bench) => {
     const { inputId } = await bench().argumentsFor("getMicPublicInput");
     const hints: readonly (readonly [string, Args, RegExp])[] = [
       ["get_job", { jobId: String(jobId).toUpperCase() }, /^jobId has capitals: /],
-      [
-        "get_job",
-        { jobId: String(jobId).slice(0, -1) },
-        /^jobId has 31 hex digits after micjob_, not 32\. Check jobId/,
-      ],
+      ["get_job", { jobId: String(jobId).slice(0, -1) }, /^jobId has 31 hex digits after micjob_, not 32\. Check/],
       ["get_job", { jobId: String(jobId).slice("micjob_".length) }, /^jobId does not begin with micjob_, as /],
       ["get_job", { jobId: inputId }, /^jobId is an input's id\. get_input reads it\.$/],
       ["get_job", { jobId: `micjob_${"0".repeat(32)}` }, /^Check jobId/],

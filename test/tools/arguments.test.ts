@@ -1,6 +1,7 @@
 // Tests the arguments of every tool (docs/contract.md, section 4): each value of each field, missing arguments and unknown ones.
 // Invalid arguments are refused before anything is sent.
 import { expect, test } from "vitest";
+import { tools } from "../../tools/index.ts";
 import { changeAt } from "../contract/object-rules.ts";
 import { badValues, fieldsOf, goodValues, type LocatedField } from "../fields.ts";
 import { type ListedOperation, rows } from "../operations.ts";
@@ -58,26 +59,20 @@ const many = (count: number) => Array.from({ length: count }, (_, at) => at);
 /** For tools over several operations: invalid changes to a valid call, and the pointers that the error must contain. */
 const WRONG: Readonly<Record<string, readonly (readonly [Args, ...(readonly string[])])[]>> = {
   run_job: [
-    [{ workspaceId: "a b" }, "/workspaceId"],
-    [{ recipeVersionId: "recipe" }, "/recipeVersionId"],
+    [
+      { workspaceId: "a b", recipeVersionId: "recipe", clientReference: "", waitSeconds: 0.5, idempotencyKey: "short" },
+      ...["/workspaceId", "/recipeVersionId", "/clientReference", "/waitSeconds", "/idempotencyKey"],
+    ],
     [{ inputs: [] }, "/inputs"],
     [{ inputs: [{ port }] }, "/inputs/0"],
-    [{ inputs: [{ port, inputId: "x", referenceId }] }, "/inputs/0"],
     [{ inputs: [{ port, inputId: "x", inputKind: "M4_FILE" }] }, "/inputs/0/inputKind"],
     [{ inputs: [{ port, referenceId: "nofile" }] }, "/inputs/0/referenceId"],
-    [{ inputs: [{ port, referenceId, inputKind: "FILE" }] }, "/inputs/0/inputKind"],
-    [{ inputs: [{ port: "1", referenceId }] }, "/inputs/0/port"],
-    [{ inputs: [{ port, inputId: "" }] }, "/inputs/0/inputId"],
+    [{ inputs: [{ port: "1", referenceId, inputKind: "FILE" }] }, "/inputs/0/port", "/inputs/0/inputKind"],
     [{ inputs: [{ port, referenceId, alias: "a" }] }, "/inputs/0/alias"],
     [{ inputs: ["x", "y"].map((inputId) => ({ port, inputId })) }, "/inputs"],
     [{ inputs: [port, "other"].map((each) => ({ port: each, inputId: "x" })) }, "/inputs"],
     [{ inputs: many(33).map((at) => ({ port: `p${at}`, inputId: `x${at}` })) }, "/inputs"],
     [{ parameterValues: "[]" }, "/parameterValues"],
-    [{ clientReference: "" }, "/clientReference"],
-    [{ waitSeconds: 0.5 }, "/waitSeconds"],
-    [{ waitSeconds: -1 }, "/waitSeconds"],
-    [{ idempotencyKey: "short" }, "/idempotencyKey"],
-    [{ bogus: 1 }, "/bogus"],
   ],
   retry_jobs: [
     [{ jobIds: [] }, "/jobIds"],
@@ -94,8 +89,6 @@ const WRONG: Readonly<Record<string, readonly (readonly [Args, ...(readonly stri
     [{ jobIds: undefined, createdSince, workspaceId: "micws_1", retryMode: "RESTART" }, "/retryMode"],
   ],
   wait_for_jobs: [
-    [{ jobIds: [] }, "/jobIds"],
-    [{ jobIds: ["a", "a"] }, "/jobIds"],
     [{ jobIds: many(51).map((at) => `micjob_${at}`) }, "/jobIds"],
     [{ jobIds: [1] }, "/jobIds/0"],
     [{ until: "most", waitSeconds: -1, workspaceId: "x" }, "/until", "/waitSeconds", "/workspaceId"],
@@ -110,8 +103,7 @@ const WRONG: Readonly<Record<string, readonly (readonly [Args, ...(readonly stri
   find_district: [
     [{ name: "x", limit: 0, waitSeconds: -1 }, "/name", "/limit", "/waitSeconds"],
     [{ name: undefined, names: many(51).map(() => "Goa") }, "/names"],
-    [{ name: undefined, names: ["Goa", "x"] }, "/names/1"],
-    [{ name: undefined, names: ["y".repeat(81)] }, "/names/0"],
+    [{ name: undefined, names: ["Goa", "x", "y".repeat(81)] }, "/names/1", "/names/2"],
   ],
 };
 
@@ -132,23 +124,20 @@ describeLatestRevision((bench) => {
   for (const row of rows)
     for (const argument of argumentsOf(row)) {
       const rules = fieldsOf(row).find(({ name }) => name === argument.name)?.rules;
-      const title = `${row.tool}: ${argument.name}`;
-      const tries = async () => {
+      const cited = rules ? ` [${rules.join(", ")}]` : "";
+      test(`${row.tool}: ${argument.name}${cited}`, async () => {
         const args = await bench().argumentsFor(row.id);
         const pointer = `/${argument.name.replaceAll(".", "/")}`;
         // In a path, `.` and `..` would lead to another path.
         const unlisted = [...badValues(argument.values), ...(argument.location === "path" ? [".", ".."] : [])];
-        const { inputSchema } = (await bench().connection.listTools()).find(({ name }) => name === row.tool) ?? {};
-        const schema = listedField(inputSchema, argument.name);
+        const schema = listedField(tools.find(({ name }) => name === row.tool)?.inputSchema(), argument.name);
         const forms = unlisted.filter((value) => isAcceptedForm(argument, schema, value));
         const wrong = unlisted.filter((value) => !forms.includes(value));
         await bench().expectNothingSent(async () => {
           for (const value of wrong) {
             const { fieldErrors = [], text } = await bench().refuses(row.tool, withValue(args, argument, value));
-            expect(
-              fieldErrors.filter((one) => one.pointer.startsWith(pointer)),
-              text,
-            ).not.toEqual([]);
+            const isNamed = fieldErrors.some((one) => one.pointer.startsWith(pointer));
+            expect(isNamed, text).toBe(true);
           }
         });
         for (const value of forms) await expectSent(bench(), row.tool, withValue(args, argument, value), {});
@@ -157,9 +146,7 @@ describeLatestRevision((bench) => {
           const fine = argument.isIndependent ? await bench().argumentsFor(row.id) : args;
           await expectSent(bench(), row.tool, withValue(fine, argument, value), argument);
         }
-      };
-      if (rules) test(`${title} [${[rules].flat().join(", ")}]`, tries);
-      else test(title, tries);
+      });
     }
 
   test("an unknown argument of an action is refused by name, with the valid ones [4.1/closed-query, 4.2/closed-query, 4.2/bodies-closed]", async () => {
@@ -223,29 +210,13 @@ describeLatestRevision((bench) => {
     }
   });
 
-  test("an integer that JSON may have rounded is refused", async () => {
-    const args = await bench().argumentsFor("createMicJob");
-    const parameterValues = { deep: [{ size: 2 ** 53 }] };
-    await bench().expectNothingSent(() =>
-      bench().refuses("submit_job", { ...args, parameterValues }, "/parameterValues/deep/0/size"),
-    );
-  });
-
-  test("deeply nested parameterValues are refused without a crash", async () => {
-    const args = await bench().argumentsFor("createMicJob");
-    let parameterValues: unknown = {};
-    for (let depth = 0; depth < 2000; depth += 1) parameterValues = { a: parameterValues };
-    const result = await bench().call("submit_job", { ...args, parameterValues });
-    expect(["invalid_arguments", "rejected"]).toContain(result.error?.kind);
-    await bench().ok("get_job", await bench().argumentsFor("getMicJob"));
-  });
-
   test("a reference that is not a file may have any form [4.2/input-reference-file]", async () => {
     for (const inputKind of ["ACQUISITION", "DATASET_VERSION"])
       for (const referenceId of ["a", "a".repeat(128), "\u{1F600}".repeat(128), "a b/c?d#e%2f"]) {
         const args = { workspaceId: bench().workspaceId, inputKind, referenceId };
         const failed = await bench().fails("register_input", args, "rejected");
         expect(failed).toMatchObject({ status: 422, code: "REFERENCE_NOT_FOUND" });
+        await bench().refuses("register_input", { ...args, referenceId: "a".repeat(129) }, "/referenceId");
       }
   });
 });

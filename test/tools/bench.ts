@@ -4,7 +4,9 @@ import type { ValidateFunction } from "ajv/dist/2020.js";
 import { expect } from "vitest";
 import * as z from "zod/v4";
 import { createExampleData, type ExampleData } from "../emulator/example.ts";
+import { createValue } from "../emulator/parameters.ts";
 import type { Service } from "../emulator/service.ts";
+import { fileId, findOneInputOffer } from "../emulator/work.ts";
 import { type OperationId, operations, type PostId } from "../operations.ts";
 import type { ManualClock } from "../support/emulator.ts";
 import type { CallOptions, Progress, TestClient } from "../support/mcp.ts";
@@ -60,6 +62,17 @@ export function factsIn(value: unknown): readonly string[] {
   if (typeof value === "number") return [String(value)];
   if (typeof value === "string") return [value];
   return typeof value === "object" && value !== null ? Object.values(value).flatMap(factsIn) : [];
+}
+
+/** Arguments with which run_job makes a job of this file. */
+export async function createRunArguments(service: Service, file: number) {
+  const { recipe } = await findOneInputOffer(service);
+  return {
+    workspaceId: service.emulator.workspaceId,
+    recipeVersionId: recipe.versionId,
+    inputs: [{ port: recipe.inputs[0]?.name, referenceId: fileId(service, file) }],
+    parameterValues: createValue(recipe.parameters),
+  };
 }
 
 export class Bench {

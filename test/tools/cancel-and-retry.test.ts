@@ -1,13 +1,14 @@
 // Tests cancel_job and retry_job: versions, conflicts, and jobs that cannot be canceled or retried.
 import { expect, test } from "vitest";
 import { FILE, readJob, runJobToEnd, submitJob, watchJob } from "../emulator/work.ts";
-import type { Bench } from "./bench.ts";
+import type { SentRequest } from "./bench.ts";
 import { describeLatestRevision } from "./revisions.ts";
 
 const reason = "No longer needed";
 
-const ifMatches = async (bench: Bench): Promise<readonly (string | undefined)[]> =>
-  (await bench.requests("cancelMicJob")).map(({ headers }) => headers["if-match"]);
+const stale = { kind: "status", status: 412, code: "VERSION_CONFLICT", retryable: false };
+const cancellations = (sent: readonly SentRequest[]) =>
+  sent.filter(({ operationId }) => operationId === "cancelMicJob");
 
 describeLatestRevision((bench) => {
   test("cancel_job reads the version if none is given [4.2/if-match-required, 4.2/if-match-form, 9/if-match-current, 4.2/cancel-job]", async () => {
@@ -66,15 +67,10 @@ describeLatestRevision((bench) => {
 
   test("a job that changes between the read and the cancellation is canceled in its new version [9/if-match-current, 4.2/key-names-one-command]", async () => {
     const { id } = await submitJob(bench().service, FILE.succeeds);
-    const stale = { kind: "status", status: 412, code: "VERSION_CONFLICT", retryable: false };
     await bench().service.injectFault(stale, { operationId: "cancelMicJob" });
     const sent = await bench().captureRequests(() => bench().ok("cancel_job", { jobId: id, reason, waitSeconds: 0 }));
-    expect(sent.map(({ operationId }) => operationId)).toEqual([
-      "getMicJob",
-      "cancelMicJob",
-      "getMicJob",
-      "cancelMicJob",
-    ]);
+    const round = ["getMicJob", "cancelMicJob"];
+    expect(sent.map(({ operationId }) => operationId)).toEqual([...round, ...round]);
     // Another version is another action, so it gets another key.
     const keys = sent.flatMap(({ idempotencyKey = [] }) => idempotencyKey);
     expect(new Set(keys).size).toBe(2);
@@ -82,25 +78,21 @@ describeLatestRevision((bench) => {
 
   test("with an explicit key a version conflict is reported, because a key stands for one exact action", async () => {
     const { id } = await submitJob(bench().service, FILE.succeeds);
-    const stale = { kind: "status", status: 412, code: "VERSION_CONFLICT", retryable: false };
     await bench().service.injectFault(stale, { operationId: "cancelMicJob" });
-    const before = (await ifMatches(bench())).length;
-    const failed = await bench().fails(
-      "cancel_job",
-      { jobId: id, reason, idempotencyKey: "my-own-key-1" },
-      "precondition_failed",
+    const idempotencyKey = "my-own-key-1";
+    const { result, sent } = await bench().capture(() =>
+      bench().call("cancel_job", { jobId: id, reason, idempotencyKey }),
     );
-    expect(failed.idempotencyKey).toBe("my-own-key-1");
-    expect(await ifMatches(bench())).toHaveLength(before + 1);
+    expect(bench().expectFailure(result, "precondition_failed")).toMatchObject({ idempotencyKey });
+    expect(cancellations(sent)).toHaveLength(1);
   });
 
   test("cancel_job gives up after a few rounds if the job keeps changing", async () => {
     const { id } = await submitJob(bench().service, FILE.succeeds);
-    const stale = { kind: "status", status: 412, code: "VERSION_CONFLICT", retryable: false };
     await bench().service.injectFault(stale, { operationId: "cancelMicJob", times: 20 });
-    const before = (await ifMatches(bench())).length;
-    await bench().fails("cancel_job", { jobId: id, reason }, "precondition_failed");
-    expect((await ifMatches(bench())).length - before).toBeLessThanOrEqual(5);
+    const { result, sent } = await bench().capture(() => bench().call("cancel_job", { jobId: id, reason }));
+    bench().expectFailure(result, "precondition_failed");
+    expect(cancellations(sent).length).toBeLessThanOrEqual(5);
   });
 
   test("retry_job carries the earlier job's id and runs to success [4.2/retry-job, 3/retry-carries-earlier-job, 4.2/retry-mode]", async () => {

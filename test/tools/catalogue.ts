@@ -19,10 +19,7 @@ const state = "TG";
 
 /** Tools over several operations, in the order of the catalog, with their arguments. */
 export const OWN_TOOLS: Readonly<Record<string, OwnTool>> = {
-  find_district: {
-    required: [],
-    call: () => ({ name: "Warangal", state }),
-  },
+  find_district: { required: [], call: () => ({ name: "Warangal", state }) },
   rank_divisions: {
     required: ["level", "by"],
     call: () => ({ level: "district", by: "mandalCount", states: [state] }),
@@ -51,10 +48,7 @@ export const OWN_TOOLS: Readonly<Record<string, OwnTool>> = {
       return { jobIds: [(await createFailedJob()).id], retryMode: "SAFE_RESUME", reason: "An example", waitSeconds: 0 };
     },
   },
-  wait_for_jobs: {
-    required: ["jobIds"],
-    call: ({ failedJobId }) => ({ jobIds: [failedJobId] }),
-  },
+  wait_for_jobs: { required: ["jobIds"], call: ({ failedJobId }) => ({ jobIds: [failedJobId] }) },
   save_table: {
     required: ["source", "arguments", "fileName"],
     call: () => ({ source: "list_districts", arguments: { state }, fileName: `${randomUUID()}.csv` }),
@@ -64,10 +58,7 @@ export const OWN_TOOLS: Readonly<Record<string, OwnTool>> = {
 /** Tools that show a view, with their arguments. They are listed only for clients that can show views. */
 export const VIEW_TOOLS: Readonly<Record<string, OwnTool>> = {
   show_job: { required: ["jobId"], call: ({ failedJobId }) => ({ jobId: failedJobId }) },
-  show_divisions: {
-    required: ["level"],
-    call: () => ({ level: "district", states: [state] }),
-  },
+  show_divisions: { required: ["level"], call: () => ({ level: "district", states: [state] }) },
   show_usage: {
     required: ["workspaceId", "window"],
     call: ({ values: { workspaceId, window } }) => ({ workspaceId, window }),

@@ -48,17 +48,12 @@ describeLatestRevision((bench) => {
 
   test("a failed download leaves no files", async () => {
     const before = await files(bench());
-    const { fileIds } = bench().service.emulator;
-    const idWithoutAsset = fileIds.find((id) => !assetIds(bench()).includes(id)) ?? "";
+    const withheld = bench().service.emulator.fileIds.find((id) => !assetIds(bench()).includes(id)) ?? "";
     await bench().fails(TOOL, { assetId: "devfile_none", fileName: "none.csv" }, "not_found");
-    expect(await bench().fails(TOOL, { assetId: idWithoutAsset }, "conflict")).toMatchObject({
-      code: "CONTENT_WITHHELD",
-      sideEffect: "none",
-    });
-    await bench().service.injectFault(
-      { kind: "status", status: 204, problem: false },
-      { operationId: "getMicPublicAssetContent" },
-    );
+    const failed = await bench().fails(TOOL, { assetId: withheld }, "conflict");
+    expect(failed).toMatchObject({ code: "CONTENT_WITHHELD", sideEffect: "none" });
+    const empty = { kind: "status", status: 204, problem: false };
+    await bench().service.injectFault(empty, { operationId: "getMicPublicAssetContent" });
     await bench().fails(TOOL, { assetId: firstAsset(bench()) }, "contract_violation");
     expect(await files(bench())).toEqual(before);
   });

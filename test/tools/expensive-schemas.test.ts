@@ -4,16 +4,7 @@ import { setTimeout as sleep } from "node:timers/promises";
 import { expect, test } from "vitest";
 import * as z from "zod/v4";
 import { stubEnv } from "../api-client/client.ts";
-import {
-  createJob,
-  enveloped,
-  input,
-  job,
-  micEnveloped,
-  recipeDefinition,
-  recipeOffer,
-  recipeParameters,
-} from "../contract/samples.ts";
+import * as samples from "../contract/samples.ts";
 import { longestBlockedMs, MAX_BLOCKED_MS, peakMissing, peakOf } from "../mcp/stdio/measurements.ts";
 import { startServer } from "../support/server.ts";
 import { answer, type RecordedRequest, type Stub, stubForTest } from "../support/stub.ts";
@@ -21,6 +12,7 @@ import { isThorough } from "../support/thorough.ts";
 
 type Json = Readonly<Record<string, unknown>>;
 
+const { createJob, enveloped, recipeDefinition } = samples;
 const { versionId } = recipeDefinition;
 const TITLE = "Quarterly report of the district of Visakhapatnam, 2026";
 const titled = (schema: Json): Json => ({ properties: { title: schema } });
@@ -37,18 +29,15 @@ const levels = Object.fromEntries(
 );
 const anyOfLevels = { $defs: { ...levels, level28: { type: "string" } }, $ref: "#/$defs/level0" };
 
+const uniqueList = { properties: { list: { uniqueItems: true } } };
+
 type ExpensiveCheck = readonly [what: string, definition: Json, parameterValues: Json];
 
-/** Further checks that exceed the same limits as those of `expensive`: time, memory or size. */
-const furtherChecks: readonly ExpensiveCheck[] = [
+const further: readonly ExpensiveCheck[] = [
   ["nested quantifiers", titled({ pattern: "^(a+)+$" }), { title: `${"a".repeat(40)}!` }],
   ["patternProperties", { patternProperties: { "^(\\w+\\s?)*$": {} } }, { [TITLE]: 1 }],
   ["a pattern of 45,000 characters", titled({ pattern: "\\p{L}".repeat(9_000) }), { title: "a".repeat(3_000) }],
-  [
-    "uniqueItems of 5,000 objects",
-    { properties: { list: { uniqueItems: true } } },
-    { list: many(5_000, (a) => ({ a })) },
-  ],
+  ["uniqueItems of 5,000 objects", uniqueList, { list: many(5_000, (a) => ({ a })) }],
   [
     "a long name in 15,000 errors",
     { additionalProperties: { items: { minimum: 2 } } },
@@ -64,11 +53,7 @@ const expensive: readonly ExpensiveCheck[] = [
     { title: "a".repeat(3_000) },
   ],
   ["28 levels of anyOf", anyOfLevels, { title: TITLE }],
-  [
-    "uniqueItems of 20,000 objects",
-    { properties: { list: { uniqueItems: true } } },
-    { list: many(20_000, (a) => ({ a })) },
-  ],
+  ["uniqueItems of 20,000 objects", uniqueList, { list: many(20_000, (a) => ({ a })) }],
   [
     "700 references to an object of 900 properties",
     {
@@ -86,7 +71,8 @@ const expensive: readonly ExpensiveCheck[] = [
     },
     {},
   ],
-  ...(isThorough ? furtherChecks : []),
+  // These exceed the same limits as the others: time, memory or size.
+  ...(isThorough ? further : []),
 ];
 
 /** Another recipe, with its own schema. */
@@ -95,9 +81,13 @@ const OTHER = { versionId: `micrecipev_${"b".repeat(32)}`, contentHash: "b".repe
 /** Serves an API that offers one recipe with this schema and another with an ordinary one, and accepts all requests. */
 async function stubWithOffers(definition: Json): Promise<Stub> {
   const createOffer = (recipe: Json, parameters: Json) =>
-    micEnveloped({
-      ...recipeOffer,
-      recipe: { ...recipeDefinition, ...recipe, parameters: { ...recipeParameters, ...parameters, references: {} } },
+    samples.micEnveloped({
+      ...samples.recipeOffer,
+      recipe: {
+        ...recipeDefinition,
+        ...recipe,
+        parameters: { ...samples.recipeParameters, ...parameters, references: {} },
+      },
     });
   const offer = createOffer({}, { definition });
   const ordinary = { contentHash: OTHER.contentHash, definition: titled({ pattern: "^[a-z ]+$" }) };
@@ -106,8 +96,8 @@ async function stubWithOffers(definition: Json): Promise<Stub> {
   stub.respond(({ method, target }) => {
     if (target.endsWith(OTHER.versionId)) return answer(200, other);
     if (target.endsWith(versionId)) return answer(200, offer);
-    if (target.includes("/inputs")) return answer(method === "POST" ? 201 : 200, enveloped(input));
-    return answer(202, enveloped({ ...job, retryOfBatchId: null }));
+    if (target.includes("/inputs")) return answer(method === "POST" ? 201 : 200, enveloped(samples.input));
+    return answer(202, enveloped({ ...samples.job, retryOfBatchId: null }));
   });
   return stub;
 }

@@ -1,5 +1,6 @@
-// Tests 50 questions that users ask about India's districts: the first call of each has the answer. The expected facts come from the
-// Local Government Directory and from public records, not from our tables.
+// Tests questions that users ask about India's districts: the first call of each has the answer. The expected facts come from the
+// Local Government Directory and from public records, not from our tables. test/geography/names has more names, and the shares of
+// those that are found; test/snapshots has the texts.
 import { expect, test } from "vitest";
 import * as z from "zod/v4";
 import { loadNewDistricts, loadRecordedDistricts } from "../../src/geography/names/record/tables.ts";
@@ -29,34 +30,19 @@ const NOT_HERE = /Not in this catalog: towns, blocks, names of mandals, populati
 
 const questions: readonly Question[] = [
   ["How many mandals has Nizamabad?", ...find("Nizamabad"), '"certainty":"exact"', "Telangana (TG): 33 mandals."],
-  ["Which state is Bastar in?", ...find("Bastar"), "Chhattisgarh (CG)"],
-  ["Which state is Hamirpur in?", ...find("Hamirpur"), '"ambiguous":true', "Himachal Pradesh (HP)", "Pradesh (UP)"],
   ["How many tehsils has Bilaspur?", ...find("Bilaspur"), '"mandalCount":12', '"mandalCount":7', '"ambiguous":true'],
-  ["What is Allahabad called now?", ...find("Allahabad"), '"certainty":"known"', "Prayagraj", '"since":2018'],
   ["What is Faizabad called now?", ...find("Faizabad"), /^(?!.*similar).*Ayodhya/],
-  ["Where is Koriya?", ...find("Koriya"), /^(?!.*similar).*Korea in Chhattisgarh/],
   ["Which district is Hoshangabad?", ...find("Hoshangabad"), "Narmadapuram", "10 mandals"],
   ["Is Ramanagara a district?", ...find("Ramanagara"), "Bengaluru South", '"since":2025'],
-  ["How many taluks has Bangalore Urban?", ...find("Bangalore Urban"), "Bengaluru Urban", "5 mandals"],
   ["Which districts are Bangalore?", ...find("Bangalore"), '"ambiguous":true', "Bengaluru Urban", "Bengaluru Rural"],
   ["Which district is Aurangabad?", ...find("Aurangabad"), '"ambiguous":true', "Bihar", "Chhatrapati Sambhajinagar"],
   ["Which district has Cuddapah as its name?", ...find("Cuddapah"), "Y.S.R. Kadapa", "40 mandals"],
-  ["Which district is SBS Nagar?", ...find("SBS Nagar"), "Shahid Bhagat Singh Nagar", '"certainty":"known"'],
-  ["Which district is Mewat?", ...find("Mewat"), "Nuh in Haryana (HR): 6 mandals"],
   ["How many mandals has हैदराबाद?", ...find("हैदराबाद"), '"certainty":"exact"', "Telangana (TG): 16 mandals"],
-  ["How many mandals has लखनऊ?", ...find("लखनऊ"), '"certainty":"exact"', "Lucknow in Uttar Pradesh (UP): 5 mandals"],
-  ["Where is बक्सर?", ...find("बक्सर"), "Buxar in Bihar (BR): 11 mandals"],
   ["Where is పశ్చిమ గోదావరి?", ...find("పశ్చిమ గోదావరి"), "West Godavari in Andhra Pradesh (AP): 20 mandals"],
-  ["Which district is गुड़गांव?", ...find("गुड़गांव"), "Gurugram in Haryana (HR): 9 mandals", '"certainty":"known"'],
-  ["How many tehsils has East Delhi?", ...find("East Delhi"), "East in Delhi (DL): 3 mandals"],
   ["How many tehsils has Lucknow, UP?", ...find("Lucknow, UP"), '"stateCode":"UP"', "5 mandals"],
   ["How many mandals has Hyderabad, AP?", ...find("Hyderabad, AP"), '"certainty":"guess"', "(AP) has no", "(TG)"],
   ["Which district is Secunderabad in?", ...find("Secunderabad"), '"certainty":"known"', "a city in Hyderabad"],
-  ["Which district is Noida in?", ...find("Noida"), '"certainty":"known"', "a city in Gautam Buddha Nagar"],
-  ["Which district is Cochin in?", ...find("Cochin"), "Ernakulam in Kerala (KL): 7 mandals"],
-  ["Which district is governed from Panaji?", ...find("Panaji"), "the headquarters of North Goa"],
   ["Is Madanapalle a district?", ...find("Madanapalle"), "the headquarters of Annamayya", "announced in 2025"],
-  ["Is Anupgarh a district?", ...find("Anupgarh"), "abolished in 2024", "Bikaner and Ganganagar", '"matches":[]'],
   ["Is Yanam a district?", ...find("Yanam"), "abolished in 2026", '"matches":[]'],
   ["Is Zanskar a district?", ...find("Zanskar"), "announced in 2024, out of Kargil", '"matches":[]'],
   ["How many mandals has Mumbai?", ...find("Mumbai"), "the catalog lists no mandals"],
@@ -64,12 +50,9 @@ const questions: readonly Question[] = [
   ["What is the population of Patna?", ...find("Population of Patna"), NOT_HERE],
   ["Which districts border Nagpur?", ...find("neighbours of Nagpur"), /Not in this catalog|Towns are not listed/],
   ["Which district is Gachibowli in?", ...find("Gachibowli"), '"certainty":"guess"', "Towns are not listed"],
-  ["Where is Lahore?", ...find("Lahore"), '"certainty":"guess"', "confirm it"],
   ["How many districts has Delhi?", ...find("Delhi"), "is a state, Delhi (DL), of 13 districts"],
-  ["What are the districts of Goa?", "list_districts", { state: "Goa" }, "Kushavati", "North Goa", "South Goa"],
   ["How many districts has TS?", "list_districts", { state: "TS" }, "Telangana (TG): 33 districts, 621 mandals."],
   ["What are the districts of LGD state 36?", "list_districts", { state: "36" }, "Telangana (TG): 33 districts"],
-  ["Which three districts have the most mandals?", ...rankDistricts({ limit: 3 }), /Most: Kangra.*Kadapa.*Nellore/],
   ["Which state has the most districts?", ...rankStates({ by: "districtCount", limit: 1 }), "Uttar Pradesh (UP), 75."],
   ["How many mandals has the North-East?", ...rankStates({ states: NORTH_EAST }), "132 districts, 678 mandals."],
   ["How many have more than 20 mandals?", ...rankDistricts({ min: 21, limit: 1 }), "49 districts with mandalCount 21"],
@@ -82,8 +65,6 @@ const questions: readonly Question[] = [
 
 describeLatestRevision(
   (bench) => {
-    test("the table has 50 questions", () => expect(new Set(questions.map(([question]) => question)).size).toBe(50));
-
     test.each(questions.map((question) => ({ question })))(
       "$question.0",
       async ({ question: [, tool, args, ...facts] }) => {

@@ -1,18 +1,11 @@
 // Tests idempotency keys: the server creates one if none is given and otherwise uses the given one; each key stands for one
 // action.
 import { expect, test } from "vitest";
-import { operations, type PostId, postIds } from "../operations.ts";
-import type { Bench, ToolSuccess } from "./bench.ts";
+import { operations, postIds } from "../operations.ts";
 import { describeLatestRevision } from "./revisions.ts";
 
 // The rules of section 4.2, written independently: a key that the server creates must match all of them, for any operation.
 const GRAMMARS = [/^\P{Cc}{8,160}$/u, /^[A-Za-z0-9._:/-]{1,128}$/, /^(?!.*\.\.)[A-Za-z0-9][A-Za-z0-9_.:-]{7,127}$/];
-
-const keyOf = ({ structured }: ToolSuccess): string => String(Object(structured["action"]).idempotencyKey);
-
-async function keysSent(bench: Bench, id: PostId): Promise<readonly (string | undefined)[]> {
-  return (await bench.requests(id)).map(({ idempotencyKey }) => idempotencyKey);
-}
 
 describeLatestRevision((bench) => {
   for (const id of postIds) {
@@ -23,16 +16,15 @@ describeLatestRevision((bench) => {
       const args = await bench().argumentsFor(id);
       // After a rejection the same call is a new action.
       for (let call = 0; call < 3; call += 1) {
-        await bench().service.injectFault(
-          { kind: "status", status: 422, code: "NO", retryable: false },
-          { operationId: id },
-        );
-        keys.push((await bench().fails(tool, args, "rejected")).idempotencyKey ?? "");
-        expect((await keysSent(bench(), id)).at(-1)).toBe(keys.at(-1));
+        const refusal = { kind: "status", status: 422, code: "NO", retryable: false };
+        await bench().service.injectFault(refusal, { operationId: id });
+        const { result, sent } = await bench().capture(() => bench().call(tool, args));
+        expect(bench().expectFailure(result, "rejected").idempotencyKey).toBe(sent.at(-1)?.idempotencyKey);
+        keys.push(sent.at(-1)?.idempotencyKey ?? "");
       }
-      const made = await bench().ok(tool, args);
-      expect((await keysSent(bench(), id)).at(-1)).toBe(keyOf(made));
-      keys.push(keyOf(made));
+      const { result, sent } = await bench().capture(() => bench().ok(tool, args));
+      expect(result.structured).toMatchObject({ action: { idempotencyKey: sent.at(-1)?.idempotencyKey } });
+      keys.push(sent.at(-1)?.idempotencyKey ?? "");
       for (const key of keys) for (const grammar of GRAMMARS) expect(key).toMatch(grammar);
       expect(new Set(keys).size).toBe(keys.length);
       // 128 random bits are 32 hexadecimal digits; two keys have no more digits in common than chance explains.
@@ -44,7 +36,8 @@ describeLatestRevision((bench) => {
 
   test("a key with characters that headers allow is sent unchanged", async () => {
     const idempotencyKey = 'a "b", c;d=~%20\\';
-    await bench().ok("submit_job", { ...(await bench().argumentsFor("createMicJob")), idempotencyKey });
-    expect((await keysSent(bench(), "createMicJob")).at(-1)).toBe(idempotencyKey);
+    const args = { ...(await bench().argumentsFor("createMicJob")), idempotencyKey };
+    const sent = await bench().captureRequests(() => bench().ok("submit_job", args));
+    expect(sent).toMatchObject([{ idempotencyKey }]);
   });
 });

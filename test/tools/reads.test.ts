@@ -1,10 +1,9 @@
-// Tests the tools that read: the pages of a list, values that are not rounded, a job that is followed, and the parts that a model reads.
+// Tests the tools that read: the pages of a list, values that are not rounded, and the parts that a model reads.
 // success.test.ts compares all fields with those of the API.
 import { readFile } from "node:fs/promises";
 import { expect, test } from "vitest";
 import * as z from "zod/v4";
 import { MAX_INT64 } from "../../src/contract/scalars.ts";
-import { FILE, submitJob, watchJob } from "../emulator/work.ts";
 import { operations } from "../operations.ts";
 import type { Args, Bench } from "./bench.ts";
 import { createFreshBench } from "./fresh-bench.ts";
@@ -71,20 +70,6 @@ describeLatestRevision((bench, revision) => {
     expect((await bench().fails("list_jobs", { workspaceId }, "contract_violation")).message).toContain("/data");
   });
 
-  test("get_usage keeps amounts as exact decimal strings [4.2/get-usage, 8/workspace-limits-as-data]", async () => {
-    const args = { workspaceId: bench().workspaceId, window: "ENTITLEMENT", view: "full" };
-    expect((await bench().ok("get_usage", args)).text).toContain("9223372036854775807");
-  });
-
-  test("get_recipe returns each complete offer with one request [4.2/get-recipe, 2.2/recipe-parameters-no-remote-fetch]", async () => {
-    for (const versionId of bench().service.emulator.recipeVersionIds) {
-      const { result, sent } = await bench().capture(() => bench().ok("get_recipe", { versionId, view: "full" }));
-      expect(sent).toHaveLength(1);
-      const offer = await bench().service.ok(operations.getMicExecutableRecipe, { path: { versionId } });
-      expect(result.structured).toMatchObject({ data: offer.data });
-    }
-  });
-
   test("a revision of 2^63-1 is returned as its digits and never rounded [2.2/processing-request-revision, 4.2/get-processing-request, 3/processing-request-state]", async () => {
     const { service } = bench();
     const { requestId } = await bench().argumentsFor("getMicSharedFileProcessingRequest");
@@ -106,38 +91,12 @@ describeLatestRevision((bench, revision) => {
     }
   });
 
-  test.each([
-    ["succeeds", FILE.succeeds, "SUCCEEDED"],
-    ["fails", FILE.failsForGood, "FAILED"],
-    ["waits for a review", FILE.waitsForReview, "WAITING_REVIEW"],
-    ["pauses", FILE.pauses, "PAUSED"],
-  ])(
-    "get_job follows a job until it %s [3/job-state, 7.2/failure-when-failed, 4.2/get-job, 6/progress-by-reading]",
-    async (_, file, state) => {
-      const { id: jobId } = await submitJob(bench().service, file);
-      const moving = await bench().ok("get_job", { jobId });
-      expect(moving.structured["nextStep"]).toMatchObject({ tool: "get_job", arguments: { jobId } });
-      await watchJob(bench().service, jobId, (job) => job.state === state, { stepMs: 500 });
-      const { structured } = await bench().ok("get_job", { jobId });
-      expect(structured["data"]).toMatchObject({ id: jobId, state });
-      expect(Object(structured["nextStep"]).tool).not.toBe("get_job");
-    },
-  );
-
-  test("get_operation follows a cancellation to its end [4.2/get-operation, 3/operation-state]", async () => {
-    const { operationId } = await bench().argumentsFor("getMicPublicOperation");
-    bench().clock.advance(60_000);
-    const { structured } = await bench().ok("get_operation", { operationId });
-    expect(structured).toMatchObject({ data: { state: "SUCCEEDED" }, nextStep: { tool: "get_job" } });
-  });
-
   test("a next step omits the default workspace, and save_table uses it", async () => {
     const { workspaceId, downloadDir } = bench();
     const own = await createFreshBench(bench(), revision, { MIC_WORKSPACE_ID: workspaceId });
     const page = await own.call("list_jobs", { limit: 1 });
-    expect(page.structured).toMatchObject({
-      nextStep: { tool: "list_jobs", arguments: { limit: 1, cursor: expect.any(String) } },
-    });
+    const nextStep = { tool: "list_jobs", arguments: { limit: 1, cursor: expect.any(String) } };
+    expect(page.structured).toMatchObject({ nextStep });
     expect(page.text).not.toContain(workspaceId);
     const next = await own.call("list_jobs", Object(page.structured?.["nextStep"]).arguments);
     expect(next.isError, next.text).toBe(false);

@@ -1,5 +1,4 @@
 // Tests retry_jobs: one retry for each of many jobs, no retry twice, and a wait for the new jobs.
-
 import { expect, test } from "vitest";
 import * as z from "zod/v4";
 import { job, problem, stage } from "../contract/samples.ts";
@@ -195,26 +194,16 @@ test("a job that fails for ever is resumed, restarted and then given up, and no 
     { outcome: "retried", newJobId: "job-0-again", state: "FAILED", stage: "CHURN", code: problem.code },
   ]);
   expect(resumed["summary"]).toBe("Retried 1 of 1: 1 FAILED at CHURN.");
-  const { tool, arguments: args } = Object(resumed["nextStep"]);
-  expect({ tool, args }).toMatchObject({
-    tool: "retry_jobs",
-    args: { jobIds: ["job-0-again"], retryMode: "RESTART" },
-  });
-  const restarted = await call("retry_jobs", args);
+  const nextStep = { tool: "retry_jobs", arguments: { jobIds: ["job-0-again"], retryMode: "RESTART" } };
+  expect(resumed).toMatchObject({ nextStep });
+  const restarted = await call("retry_jobs", Object(resumed["nextStep"]).arguments);
   expect(rowsOf(restarted)).toMatchObject([{ newJobId: "job-0-again-again", state: "FAILED", stage: "CHURN" }]);
   expect(restarted["nextStep"]).toBeUndefined();
   const last = ["job-0-again-again"];
   expect((await call("wait_for_jobs", { jobIds: last }))["nextStep"]).toBeUndefined();
   const given = await call("retry_jobs", { jobIds: last, ...resume });
-  expect(rowsOf(given)).toEqual([
-    {
-      jobId: last[0],
-      outcome: "not sent",
-      state: "FAILED",
-      code: "GIVEN_UP",
-      note: "CHURN failed after a RESTART too",
-    },
-  ]);
+  const note = "CHURN failed after a RESTART too";
+  expect(rowsOf(given)).toEqual([{ jobId: last[0], outcome: "not sent", state: "FAILED", code: "GIVEN_UP", note }]);
   expect(given["summary"]).toContain("contact the operator. retry_job retries one of them anyway.");
   const unretried = await call("list_jobs", { workspaceId: "micws_1", unretried: true });
   expect(unretried).toMatchObject({ data: [], givenUp: 1 });
@@ -232,9 +221,8 @@ test("a filter retries each failed job once, continues after the limit, and neve
   const first = await call({ ...filter, limit: 2 });
   expect(rowsOf(first).map(({ jobId }) => jobId)).toEqual(["job-3", "job-2"]);
   expect(first["summary"]).toContain("1 more job matches.");
-  const { tool, arguments: next } = Object(first["nextStep"]);
-  expect({ tool, next }).toMatchObject({ tool: "retry_jobs", next: { ...filter, limit: 2 } });
-  const second = await call(next);
+  expect(first).toMatchObject({ nextStep: { tool: "retry_jobs", arguments: { ...filter, limit: 2 } } });
+  const second = await call(Object(first["nextStep"]).arguments);
   expect(rowsOf(second).map(({ jobId }) => jobId)).toEqual(["job-1"]);
   const retries = [{ state: "FAILED", count: 2, jobIds: ["job-2-again", "job-3-again"] }];
   expect(second["retries"]).toEqual(retries);

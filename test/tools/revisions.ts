@@ -4,7 +4,7 @@ import { mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { Ajv2020, type ValidateFunction } from "ajv/dist/2020.js";
-import { afterAll, afterEach, beforeAll, describe } from "vitest";
+import { afterEach, beforeAll, describe } from "vitest";
 import { type EmulatorOptions, startEmulator } from "../../src/emulator/index.ts";
 import { Service } from "../emulator/service.ts";
 import { createManualClock } from "../support/emulator.ts";
@@ -16,7 +16,7 @@ import {
   emulatorEnv,
   type TestClient,
 } from "../support/mcp.ts";
-import { Bench, type Schemas } from "./bench.ts";
+import { Bench } from "./bench.ts";
 
 /** The revisions in which the tools are tested; test/mcp tests that the third one behaves the same. */
 const testedRevisions = ["v1-client", "v2-modern"] as const satisfies readonly ClientRevision[];
@@ -41,47 +41,37 @@ function compileValidator(schema: object | undefined): ValidateFunction | undefi
 
 type Connect = (revision: ClientRevision, options: ConnectOptions) => Promise<TestClient>;
 
-async function setUp(
+type Tests = (bench: () => Bench, revision: ClientRevision) => void;
+
+function defineTests(
   revision: ClientRevision,
-  options: BenchOptions,
+  tests: Tests,
+  { emulator: emulatorOptions, env, ...user }: BenchOptions,
   connectBy: Connect,
-): Promise<{ bench: Bench; tearDown(): Promise<void> }> {
-  const clock = createManualClock();
-  const emulator = await startEmulator({ clock, ...options.emulator });
-  const downloadDir = await mkdtemp(join(tmpdir(), "mic-mcp-downloads-"));
-  const env = { ...emulatorEnv(emulator), MIC_DOWNLOAD_DIR: downloadDir, ...options.env };
-  const connection = await connectBy(revision, {
-    env,
-    ...(options.onElicitation && { onElicitation: options.onElicitation }),
-  });
-  const tools = new Map((await connection.listTools()).map((tool) => [tool.name, tool]));
-  const schemas: Schemas = {
-    input: (tool) => compileValidator(tools.get(tool)?.inputSchema),
-    output: (tool) => compileValidator(tools.get(tool)?.outputSchema),
-  };
-  return {
-    bench: new Bench(new Service(emulator, clock), connection, downloadDir, schemas),
-    async tearDown() {
+): void {
+  let running: Bench | undefined;
+  beforeAll(async () => {
+    const clock = createManualClock();
+    const emulator = await startEmulator({ clock, ...emulatorOptions });
+    const downloadDir = await mkdtemp(join(tmpdir(), "mic-mcp-downloads-"));
+    const settings = { ...emulatorEnv(emulator), MIC_DOWNLOAD_DIR: downloadDir, ...env };
+    const connection = await connectBy(revision, { env: settings, ...user });
+    const tools = new Map((await connection.listTools()).map((tool) => [tool.name, tool]));
+    running = new Bench(new Service(emulator, clock), connection, downloadDir, {
+      input: (tool) => compileValidator(tools.get(tool)?.inputSchema),
+      output: (tool) => compileValidator(tools.get(tool)?.outputSchema),
+    });
+    return async () => {
       await connection.close();
       await emulator.close();
       await rm(downloadDir, { recursive: true, force: true });
-    },
-  };
-}
-
-type Tests = (bench: () => Bench, revision: ClientRevision) => void;
-
-function defineTests(revision: ClientRevision, tests: Tests, options: BenchOptions, connectBy: Connect): void {
-  let running: Awaited<ReturnType<typeof setUp>> | undefined;
-  beforeAll(async () => {
-    running = await setUp(revision, options, connectBy);
+    };
   });
   // A fault that a test injected and did not use must not affect the next test.
-  afterEach(() => running?.bench.service.admin("DELETE", "faults"));
-  afterAll(() => running?.tearDown());
+  afterEach(() => running?.service.admin("DELETE", "faults"));
   tests(() => {
     if (running === undefined) throw new Error("the bench is there only while tests run");
-    return running.bench;
+    return running;
   }, revision);
 }
 

@@ -1,9 +1,8 @@
 // Tests run_jobs: one recipe on many files, each file and each job only once, with a state for each file.
 import { expect, test } from "vitest";
 import * as z from "zod/v4";
-import { createValue } from "../emulator/parameters.ts";
-import { FILE, fileId, findOneInputOffer } from "../emulator/work.ts";
-import type { Args, Bench, SentRequest } from "./bench.ts";
+import { FILE, fileId } from "../emulator/work.ts";
+import { type Args, type Bench, createRunArguments, type SentRequest } from "./bench.ts";
 import { describeLatestRevision } from "./revisions.ts";
 
 const Row = z.looseObject({ file: z.string(), state: z.string(), jobId: z.string().optional() });
@@ -19,15 +18,9 @@ const countPosts = (sent: readonly SentRequest[]): Readonly<Record<string, numbe
   return Object.fromEntries([...new Set(posts)].map((id) => [id, posts.filter((each) => each === id).length]));
 };
 
-async function argsFor(bench: Bench, files: readonly number[], more: Args = {}) {
-  const { recipe } = await findOneInputOffer(bench.service);
-  return {
-    workspaceId: bench.workspaceId,
-    recipeVersionId: recipe.versionId,
-    files: files.map((file) => fileId(bench.service, file)),
-    parameterValues: createValue(recipe.parameters),
-    ...more,
-  };
+async function argsFor({ service }: Bench, files: readonly number[], more: Args = {}) {
+  const { inputs: _, ...common } = await createRunArguments(service, FILE.succeeds);
+  return { ...common, files: files.map((file) => fileId(service, file)), ...more };
 }
 
 const run = async (bench: Bench, args: Args) =>
@@ -60,9 +53,8 @@ describeLatestRevision((bench) => {
 
   test("the job of a file is the same action as that of run_job, and a new key makes another job", async () => {
     const { files, ...common } = await argsFor(bench(), [FILE.succeeds]);
-    const { recipe } = await findOneInputOffer(bench().service);
-    const inputs = [{ port: recipe.inputs[0]?.name, referenceId: fileId(bench().service, FILE.succeeds) }];
-    const single = await bench().ok("run_job", { ...common, inputs }, bench().withAdvancingClock());
+    const args = await createRunArguments(bench().service, FILE.succeeds);
+    const single = await bench().ok("run_job", args, bench().withAdvancingClock());
     const { id } = Object(single.structured["data"]);
     expect((await run(bench(), { ...common, files })).results).toMatchObject([{ jobId: id, state: "SUCCEEDED" }]);
     const keyed = { ...common, files, idempotencyKey: "once more for all" };
@@ -83,11 +75,8 @@ describeLatestRevision((bench) => {
       expect(first.nextStep).toMatchObject({ tool: "run_jobs", arguments: args });
       const second = await run(bench(), first.nextStep?.arguments ?? {});
       expect(statesOf(second)).toEqual(["SUCCEEDED", "FAILED", "FAILED", "PAUSED", "WAITING_REVIEW"]);
-      const failed = second.results[1]?.jobId;
-      expect(second.nextStep).toMatchObject({
-        tool: "retry_jobs",
-        arguments: { jobIds: [failed], retryMode: "SAFE_RESUME" },
-      });
+      const retry = { jobIds: [second.results[1]?.jobId], retryMode: "SAFE_RESUME" };
+      expect(second.nextStep).toMatchObject({ tool: "retry_jobs", arguments: retry });
     });
     expect(countPosts(sent)["createMicJob"]).toBe(5);
   });

@@ -2,26 +2,26 @@
 // a call takes 45 s, longer than these tests may take.
 import { expect, test } from "vitest";
 import * as z from "zod/v4";
-import { createValue } from "../emulator/parameters.ts";
-import { createRetryableJob, FILE, fileId, findOneInputOffer, submitJob } from "../emulator/work.ts";
+import { createRetryableJob, FILE, submitJob } from "../emulator/work.ts";
 import type { OperationId } from "../operations.ts";
-import type { Args, Bench } from "./bench.ts";
+import { type Args, type Bench, createRunArguments } from "./bench.ts";
 import { describeLatestRevision } from "./revisions.ts";
 
-const LIMIT = { timeout: 20_000 };
 const waitSeconds = 3;
+const LIMIT = { timeout: 20_000 };
 const Step = z.object({ tool: z.string(), arguments: z.record(z.string(), z.unknown()) });
 
 /** Makes the call while one request of the operation never receives a response, and returns its result. */
 async function callWithHang(bench: Bench, operationId: OperationId, tool: string, args: Args, afterCommit = false) {
   await bench.service.injectFault({ kind: "hang", ...(afterCommit && { afterCommit }) }, { operationId, times: 6 });
-  const { structured } = await bench.ok(tool, { ...args, waitSeconds });
+  const signal = AbortSignal.timeout(20_000);
+  const { structured } = await bench.ok(tool, { ...args, waitSeconds }, { signal });
   await bench.service.admin("DELETE", "faults");
   return { structured, step: Step.parse(structured["nextStep"]) };
 }
 
 describeLatestRevision((bench) => {
-  test("wait_for_jobs returns the jobs and the call that continues if a read receives no response", LIMIT, async () => {
+  test("wait_for_jobs returns the jobs and the call that continues if a read receives no response", async () => {
     const { id } = await submitJob(bench().service, FILE.succeeds);
     const { structured, step } = await callWithHang(bench(), "getMicJob", "wait_for_jobs", { jobIds: [id] });
     expect(structured).toMatchObject({ jobs: [{ id, error: "TIMEOUT" }], moving: 1 });
@@ -29,22 +29,18 @@ describeLatestRevision((bench) => {
   });
 
   for (const afterCommit of [false, true])
-    test(
-      `retry_jobs resolves a retry without a response in the next call (executed: ${afterCommit})`,
-      LIMIT,
-      async () => {
-        const { id } = await createRetryableJob(bench().service);
-        const args = { jobIds: [id], retryMode: "SAFE_RESUME", reason: "Once more" };
-        const before = (await bench().requests("retryMicJob")).length;
-        const { structured, step } = await callWithHang(bench(), "retryMicJob", "retry_jobs", args, afterCommit);
-        expect(structured["results"]).toMatchObject([{ jobId: id, outcome: "unknown" }]);
-        expect(step).toEqual({ tool: "retry_jobs", arguments: args });
-        const again = await bench().ok(step.tool, step.arguments, bench().withAdvancingClock());
-        expect(again.structured["results"]).toMatchObject([{ jobId: id, outcome: "retried", state: "SUCCEEDED" }]);
-        const keys = (await bench().requests("retryMicJob")).slice(before).map(({ idempotencyKey }) => idempotencyKey);
-        expect(new Set(keys).size).toBe(1);
-      },
-    );
+    test(`retry_jobs resolves a retry without a response in the next call (executed: ${afterCommit})`, async () => {
+      const { id } = await createRetryableJob(bench().service);
+      const args = { jobIds: [id], retryMode: "SAFE_RESUME", reason: "Once more" };
+      const before = (await bench().requests("retryMicJob")).length;
+      const { structured, step } = await callWithHang(bench(), "retryMicJob", "retry_jobs", args, afterCommit);
+      expect(structured["results"]).toMatchObject([{ jobId: id, outcome: "unknown" }]);
+      expect(step).toEqual({ tool: "retry_jobs", arguments: args });
+      const again = await bench().ok(step.tool, step.arguments, bench().withAdvancingClock());
+      expect(again.structured["results"]).toMatchObject([{ jobId: id, outcome: "retried", state: "SUCCEEDED" }]);
+      const keys = (await bench().requests("retryMicJob")).slice(before).map(({ idempotencyKey }) => idempotencyKey);
+      expect(new Set(keys).size).toBe(1);
+    });
 
   test("retries that do not fit into the call are not sent, and are the next step", LIMIT, async () => {
     const jobs = await Promise.all(Array.from({ length: 20 }, () => createRetryableJob(bench().service)));
@@ -54,13 +50,15 @@ describeLatestRevision((bench) => {
     const { result, sent } = await bench().capture(() => bench().ok("retry_jobs", { ...args, waitSeconds }));
     await bench().service.admin("DELETE", "faults");
     const rows = z.array(z.object({ jobId: z.string(), outcome: z.string() })).parse(result.structured["results"]);
-    const jobIds = rows.filter(({ outcome }) => outcome === "not sent").map(({ jobId }) => jobId);
-    expect(jobIds.length).toBeGreaterThan(0);
-    expect(sent.filter(({ operationId }) => operationId === "retryMicJob")).toHaveLength(20 - jobIds.length);
+    const unsent = rows.filter(({ outcome }) => outcome === "not sent");
+    expect(unsent).not.toEqual([]);
+    expect(sent.filter(({ operationId }) => operationId === "retryMicJob")).toHaveLength(20 - unsent.length);
+    // On a busy machine, a retry that was sent may have no response yet.
+    const jobIds = rows.filter(({ outcome }) => outcome !== "retried").map(({ jobId }) => jobId);
     expect(result.structured["nextStep"]).toMatchObject({ tool: "retry_jobs", arguments: { ...args, jobIds } });
   });
 
-  test("retry_jobs retries a job that cannot be read in time", LIMIT, async () => {
+  test("retry_jobs retries a job that cannot be read in time", async () => {
     const { id } = await createRetryableJob(bench().service);
     const args = { jobIds: [id], retryMode: "SAFE_RESUME", reason: "Once more" };
     const { structured } = await callWithHang(bench(), "getMicJob", "retry_jobs", args);
@@ -68,45 +66,31 @@ describeLatestRevision((bench) => {
   });
 
   for (const operationId of ["createMicPublicInput", "createMicJob", "getMicJob"] as const)
-    test(`run_jobs continues in the next call if ${operationId} receives no response`, LIMIT, async () => {
-      const { recipe } = await findOneInputOffer(bench().service);
-      const args = {
-        ...{ workspaceId: bench().workspaceId, recipeVersionId: recipe.versionId },
-        files: [fileId(bench().service, FILE.succeeds)],
-        parameterValues: createValue(recipe.parameters),
-        idempotencyKey: `a hanging ${operationId}`,
-      };
+    test(`run_jobs continues in the next call if ${operationId} receives no response`, async () => {
+      const { inputs, ...common } = await createRunArguments(bench().service, FILE.succeeds);
+      const files = inputs.map(({ referenceId }) => referenceId);
+      const args = { ...common, files, idempotencyKey: `a hanging ${operationId}` };
       const { step } = await callWithHang(bench(), operationId, "run_jobs", args, true);
       expect(step).toEqual({ tool: "run_jobs", arguments: args });
       const again = await bench().ok(step.tool, step.arguments, bench().withAdvancingClock());
       expect(again.structured["results"]).toMatchObject([{ state: "SUCCEEDED" }]);
     });
 
-  test(
-    "an action in flight at the end of the call continues, and its outcome is recorded without another call",
-    LIMIT,
-    async () => {
-      const { recipe } = await findOneInputOffer(bench().service);
-      const args = {
-        ...{ workspaceId: bench().workspaceId, recipeVersionId: recipe.versionId, waitSeconds: 1 },
-        inputs: [{ port: recipe.inputs[0]?.name, referenceId: fileId(bench().service, FILE.succeeds) }],
-        parameterValues: createValue(recipe.parameters),
-        idempotencyKey: "an action that takes longer than its call",
-      };
-      await bench().service.injectFault({ kind: "delay", delayMs: 3_000 }, { operationId: "createMicJob" });
-      const before = (await bench().requests("createMicJob")).length;
-      const failed = await bench().fails("run_job", args, "timeout");
-      expect(failed).toMatchObject({ code: "IN_PROGRESS", retryable: true, sideEffect: "unknown" });
-      const readState = async () => {
-        const { structured } = await bench().call("list_actions");
-        return JSON.stringify(structured?.["actions"]).match(/"submit_job"[^}]*?"state":"(\w+)"/)?.[1];
-      };
-      expect(await readState()).toBe("in_progress");
-      await expect.poll(readState, { timeout: 15_000 }).toBe("succeeded");
-      expect((await bench().ok("run_job", { ...args, waitSeconds: 0 })).structured["action"]).toMatchObject({
-        replayed: true,
-      });
-      expect(await bench().requests("createMicJob")).toHaveLength(before + 1);
-    },
-  );
+  test("an action in flight at the end of the call continues, and its outcome is recorded", LIMIT, async () => {
+    const run = { ...(await createRunArguments(bench().service, FILE.succeeds)), waitSeconds: 1 };
+    const args = { ...run, idempotencyKey: "an action that takes longer than its call" };
+    await bench().service.injectFault({ kind: "delay", delayMs: 3_000 }, { operationId: "createMicJob" });
+    const before = (await bench().requests("createMicJob")).length;
+    const failed = await bench().fails("run_job", args, "timeout");
+    expect(failed).toMatchObject({ code: "IN_PROGRESS", retryable: true, sideEffect: "unknown" });
+    const readState = async () => {
+      const { structured } = await bench().call("list_actions");
+      return JSON.stringify(structured?.["actions"]).match(/"submit_job"[^}]*?"state":"(\w+)"/)?.[1];
+    };
+    expect(await readState()).toBe("in_progress");
+    await expect.poll(readState, { timeout: 15_000 }).toBe("succeeded");
+    const again = await bench().ok("run_job", { ...args, waitSeconds: 0 });
+    expect(again.structured["action"]).toMatchObject({ replayed: true });
+    expect(await bench().requests("createMicJob")).toHaveLength(before + 1);
+  });
 });

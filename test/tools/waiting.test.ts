@@ -67,10 +67,8 @@ describeLatestRevision((bench) => {
   test("get_input waits for the scan, get_file_processing_request for the review", async () => {
     const { id: inputId } = await registerInput(bench().service, FILE.waitsForScan);
     const scanning = await bench().ok("get_input", { inputId });
-    expect(scanning.structured["nextStep"]).toMatchObject({
-      tool: "get_input",
-      arguments: { inputId, waitSeconds: 45 },
-    });
+    const nextStep = { tool: "get_input", arguments: { inputId, waitSeconds: 45 } };
+    expect(scanning.structured).toMatchObject({ nextStep });
     const scanned = await bench().ok("get_input", { inputId, waitSeconds: 20 }, bench().withAdvancingClock());
     expect(scanned.structured["data"]).toMatchObject({ id: inputId, state: "READY" });
 
@@ -78,16 +76,10 @@ describeLatestRevision((bench) => {
     const submitted = await bench().ok("request_file_processing", args);
     const requestId = Object(submitted.structured["data"]).id;
     expect(submitted.structured["nextStep"]).toMatchObject({ arguments: { requestId, waitSeconds: 45 } });
-    const waited = await bench().ok(
-      "get_file_processing_request",
-      { requestId, waitSeconds: 20 },
-      bench().withAdvancingClock(),
-    );
-    expect(Object(waited.structured["data"]).state).toMatch(/APPROVED|REJECTED/);
-    const decided = await bench().captureRequests(() =>
-      bench().ok("get_file_processing_request", { requestId, waitSeconds: 45 }),
-    );
-    expect(decided).toHaveLength(1);
+    const wait = () =>
+      bench().ok("get_file_processing_request", { requestId, waitSeconds: 20 }, bench().withAdvancingClock());
+    expect(Object((await wait()).structured["data"]).state).toMatch(/APPROVED|REJECTED/);
+    expect(await bench().captureRequests(wait)).toHaveLength(1);
   });
 
   test("when the time is up, the result has the newest state and the call that continues the wait", async () => {

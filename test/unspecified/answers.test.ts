@@ -5,31 +5,14 @@ import { createHash } from "node:crypto";
 import { readFile } from "node:fs/promises";
 import { expect, test } from "vitest";
 import * as z from "zod/v4";
-import {
-  createInput,
-  createJob,
-  createProcessingRequest,
-  districtsResponse,
-  enveloped,
-  input,
-  job,
-  micEnveloped,
-  openApiDocument,
-  operation,
-  problem,
-  processingRequest,
-  state,
-  statesResponse,
-} from "../contract/samples.ts";
+import * as samples from "../contract/samples.ts";
 import { hourlyJobs, serveJobs } from "../support/job-list.ts";
 import { answer, hangUp } from "../support/stub.ts";
 import { sessionForFile, sessionForTest } from "./session.ts";
 
+const { createJob, districtsResponse, enveloped, job, micEnveloped, openApiDocument, operation, problem } = samples;
+const { state, statesResponse } = samples;
 const session = sessionForFile();
-
-const running = { ...job, failure: null };
-const runningOperation = { ...operation, failure: null };
-const inAnHour = () => new Date(Date.now() + 3_600_000).toISOString();
 
 const oddHeaders: readonly Readonly<Record<string, string>>[] = [
   {},
@@ -44,19 +27,16 @@ for (const [at, headers] of oddHeaders.entries())
     // As bytes, so that the stub adds no header of its own.
     const bytes = (value: unknown) => Buffer.from(JSON.stringify(value));
     const jobId = `job-headers-${at}`;
-    const found = { ...running, id: jobId };
+    const found = { ...job, id: jobId };
     stub.respond(({ method }) =>
       method === "GET"
         ? answer(200, bytes(enveloped(found)), headers)
-        : answer(202, bytes(enveloped(runningOperation)), headers),
+        : answer(202, bytes(enveloped(operation)), headers),
     );
     const read = await connection.callTool("get_job", { jobId, view: "full" });
     expect(read, read.text).toMatchObject({ isError: false, structured: { data: found } });
-    const cancelled = await connection.callTool("cancel_job", {
-      jobId,
-      reason: "Submitted by mistake",
-      waitSeconds: 0,
-    });
+    const cancellation = { jobId, reason: "Submitted by mistake", waitSeconds: 0 };
+    const cancelled = await connection.callTool("cancel_job", cancellation);
     expect(cancelled, cancelled.text).toMatchObject({ isError: false, meta: { "mic-mcp/requestId": "req-1" } });
     expect(stub.requests.at(-1)?.headers["if-match"]).toBe(`"${job.resourceVersion}"`);
   });
@@ -65,13 +45,10 @@ for (const replayed of [undefined, "yes", "1", "false"])
   test(`accepts a stored answer if Idempotent-Replayed is ${replayed ?? "absent"} [4.2/assumes-no-response-headers, 4.2/key-names-one-command]`, async () => {
     const { stub, connection } = session();
     const headers = replayed === undefined ? {} : { "idempotent-replayed": replayed };
-    stub.expect(hangUp, answer(202, enveloped(running), headers));
-    const { structured, isError, text } = await connection.callTool("submit_job", {
-      ...createJob,
-      clientReference: `replayed ${replayed}`,
-    });
-    expect(isError, text).toBe(false);
-    expect(structured).toMatchObject({ data: { id: job.id }, action: { attempts: 2 } });
+    stub.expect(hangUp, answer(202, enveloped(job), headers));
+    const order = { ...createJob, clientReference: `replayed ${replayed}` };
+    const { structured, text } = await connection.callTool("submit_job", order);
+    expect(structured, text).toMatchObject({ data: { id: job.id }, action: { attempts: 2 } });
     const [first, second] = stub.requests;
     expect(second?.headers["idempotency-key"]).toBe(first?.headers["idempotency-key"]);
   });
@@ -89,10 +66,9 @@ for (const [what, headers] of files)
     const { stub, connection } = session();
     const bytes = Buffer.from('{"not": "judged by its type"');
     stub.expect(answer(200, bytes, headers));
-    const { structured, isError, text } = await connection.callTool("download_asset", { assetId: "asset-1" });
-    expect(isError, text).toBe(false);
+    const { structured, text } = await connection.callTool("download_asset", { assetId: "asset-1" });
     const sha256 = createHash("sha256").update(bytes).digest("hex");
-    expect(structured).toMatchObject({ bytes: bytes.length, sha256 });
+    expect(structured, text).toMatchObject({ bytes: bytes.length, sha256 });
     expect(await readFile(String(structured?.["path"]))).toEqual(bytes);
   });
 
@@ -114,25 +90,23 @@ test("reports a refusal as it came, whatever its status and code [7.2/assumes-no
 
 test("never sends a used key with another body [7.2/assumes-no-answer-to-key-reuse]", async () => {
   const { stub, connection } = session();
-  const steps = [answer(202, enveloped(running)), answer(422, problem), answer(409, { ...problem, retryable: false })];
+  const steps = [answer(202, enveloped(job)), answer(422, problem), answer(409, { ...problem, retryable: false })];
   for (const [at, step] of steps.entries()) {
     const idempotencyKey = `agent-key-${at}`;
     stub.expect(step);
     await connection.callTool("submit_job", { ...createJob, idempotencyKey });
     const submitWithKey = (other: object) =>
       connection.callTool("submit_job", { ...createJob, ...other, idempotencyKey });
-    expect((await submitWithKey({ parameterValues: { year: 2025 } })).error).toMatchObject({
-      kind: "conflict",
-      idempotencyKey,
-    });
+    const conflict = { kind: "conflict", idempotencyKey };
+    expect((await submitWithKey({ parameterValues: { year: 2025 } })).error).toMatchObject(conflict);
     // A call with another note is the same action after a success. After a rejection it would have to send other bytes.
-    if (at === 0) stub.expect(answer(200, enveloped(running)));
+    if (at === 0) stub.expect(answer(200, enveloped(job)));
     const noted = await submitWithKey({ clientReference: "another note" });
     if (at === 0) expect(noted.structured).toMatchObject({ action: { replayed: true } });
-    else expect(noted.error).toMatchObject({ kind: "conflict", idempotencyKey });
+    else expect(noted.error).toMatchObject(conflict);
     // The key is not sent to another endpoint either.
     const elsewhere = { jobId: job.id, retryMode: "SAFE_RESUME", reason: "Again", idempotencyKey };
-    expect((await connection.callTool("retry_job", elsewhere)).error).toMatchObject({ kind: "conflict" });
+    expect((await connection.callTool("retry_job", elsewhere)).error).toMatchObject(conflict);
     expect(stub.requests.filter(({ method }) => method === "POST")).toHaveLength(at + 1);
   }
 });
@@ -140,7 +114,7 @@ test("never sends a used key with another body [7.2/assumes-no-answer-to-key-reu
 test("does not wait for a limit that no answer has stated, and obeys a stated one [8/assumes-no-job-rate]", async () => {
   const { stub, connection } = session();
   const read = () => connection.callTool("get_job", { jobId: job.id });
-  stub.respond(() => answer(200, enveloped(running)));
+  stub.respond(() => answer(200, enveloped(job)));
   const many = await Promise.all(Array.from({ length: 200 }, read));
   expect(many.filter(({ isError }) => isError)).toEqual([]);
   expect(stub.requests).toHaveLength(200);
@@ -152,37 +126,28 @@ test("does not wait for a limit that no answer has stated, and obeys a stated on
   expect(stub.requests).toHaveLength(204);
 });
 
-const envelopes = { register_input: enveloped(input), request_file_processing: micEnveloped(processingRequest) };
 test("sends every body as JSON, except the token request [1/json-bodies]", async () => {
   const { stub, connection } = await sessionForTest();
-  const cancelJob = { jobId: "job-json", reason: "„Nein“ – \u2028 🧭", resourceVersion: 3 };
-  const calls = [
-    ["submit_job", createJob, answer(202, enveloped(running))],
-    ["cancel_job", { ...cancelJob, waitSeconds: 0 }, answer(202, enveloped(runningOperation))],
+  const retried = enveloped({ ...job, retryOfBatchId: "job-0" });
+  const permission = { ...samples.createProcessingRequest, expiresAt: new Date(Date.now() + 3_600_000).toISOString() };
+  const reason = "„Nein“ – \u2028 🧭";
+  for (const [tool, args, body, step] of [
+    ["submit_job", {}, createJob, answer(202, enveloped(job))],
     [
-      "retry_job",
-      { jobId: "job-0", retryMode: "RESTART", reason: "Again" },
-      answer(202, enveloped({ ...running, retryOfBatchId: "job-0" })),
+      "cancel_job",
+      { jobId: "job-1", resourceVersion: 3, waitSeconds: 0 },
+      { reason },
+      answer(202, enveloped(operation)),
     ],
-    ["register_input", createInput, answer(201, envelopes.register_input)],
-    [
-      "request_file_processing",
-      { ...createProcessingRequest, expiresAt: inAnHour() },
-      answer(201, envelopes.request_file_processing),
-    ],
-  ] as const;
-  for (const [tool, args, step] of calls) {
-    stub.respond(({ method }) => (method === "GET" ? answer(200, enveloped(running)) : step));
-    const { isError, text } = await connection.callTool(tool, args);
+    ["retry_job", { jobId: "job-0" }, { retryMode: "RESTART", reason: "Again" }, answer(202, retried)],
+    ["register_input", {}, samples.createInput, answer(201, enveloped(samples.input))],
+    ["request_file_processing", {}, permission, answer(201, micEnveloped(samples.processingRequest))],
+  ] as const) {
+    stub.respond(({ method }) => (method === "GET" ? answer(200, enveloped(job)) : step));
+    const { isError, text } = await connection.callTool(tool, { ...args, ...body });
     expect(isError, `${tool}: ${text}`).toBe(false);
     const sent = stub.requests.at(-1);
     expect(sent?.headers["content-type"]).toBe("application/json");
-    const {
-      jobId: _jobId,
-      resourceVersion: _version,
-      waitSeconds: _wait,
-      ...body
-    }: Readonly<Record<string, unknown>> = args;
     expect(JSON.parse(String(sent?.body))).toEqual(body);
   }
   expect(stub.tokenRequests.length).toBeGreaterThan(0);
@@ -259,7 +224,6 @@ test("a 403 for one state has no effect on the other states [7.1/assumes-no-cond
     return code === "BB" ? denied : answer(200, { ...districtsResponse, state: `State ${code}` });
   });
   const ranked = await connection.callTool("rank_divisions", { level: "district", by: "mandalCount", waitSeconds: 20 });
-  expect(ranked.structured, ranked.text).toMatchObject({
-    coverage: { statesTotal: 3, statesRead: 2, complete: false, missing: [{ states: ["BB"] }] },
-  });
+  const coverage = { statesTotal: 3, statesRead: 2, complete: false, missing: [{ states: ["BB"] }] };
+  expect(ranked.structured, ranked.text).toMatchObject({ coverage });
 });

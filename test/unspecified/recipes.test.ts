@@ -1,40 +1,39 @@
 // Tests parts of recipes that the contract leaves open: the names of ports, and the schema language of parameters.
 import { expect, test } from "vitest";
 import * as z from "zod/v4";
-import {
-  createJob,
-  enveloped,
-  inputRequirement,
-  job,
-  micEnveloped,
-  recipeDefinition,
-  recipeOffer,
-  recipeParameters,
-} from "../contract/samples.ts";
+import * as samples from "../contract/samples.ts";
 import { answer } from "../support/stub.ts";
-import { type Session, sessionForTest } from "./session.ts";
+import { sessionForFile } from "./session.ts";
 
 type Json = Readonly<Record<string, unknown>>;
 
+const { createJob, micEnveloped, recipeDefinition, recipeOffer, recipeParameters } = samples;
 const { versionId } = recipeDefinition;
-const submitted = answer(202, enveloped({ ...job, retryOfBatchId: null }));
+const submitted = answer(202, samples.enveloped({ ...samples.job, retryOfBatchId: null }));
+const session = sessionForFile();
+let submissions = 0;
 
 /** Reads the recipe, then submits a job as an agent does. Returns the result and the bodies that the API received. */
-async function submitAfterReading({ stub, connection }: Session, recipe: Json, changes: Json) {
-  stub.expect(answer(200, micEnveloped({ ...recipeOffer, recipe: { ...recipeDefinition, ...recipe } })));
+async function submitAfterReading(recipe: Json, changes: Json) {
+  const { stub, connection } = session();
+  stub.respond(() => submitted);
+  // A schema is compiled once for each hash.
+  const parameters = { ...Object(recipe["parameters"]), contentHash: String(++submissions).padStart(64, "0") };
+  const offered = { ...recipeDefinition, ...recipe, parameters };
+  stub.expect(answer(200, micEnveloped({ ...recipeOffer, recipe: offered })));
   const read = await connection.callTool("get_recipe", { versionId });
   expect(read.isError, read.text).toBe(false);
   const before = stub.requests.length;
-  const result = await connection.callTool("submit_job", { ...createJob, ...changes });
+  const idempotencyKey = `submission-${submissions}`;
+  const result = await connection.callTool("submit_job", { ...createJob, ...changes, idempotencyKey });
   const bodies = stub.requests.slice(before).map(({ body }) => z.looseObject({}).parse(JSON.parse(body.toString())));
   return { result, bodies };
 }
 
-const inputsNamed = (names: readonly string[]) => names.map((name) => ({ ...inputRequirement, name }));
 const anyParameters = { ...recipeParameters, definition: {}, references: {} };
 /** Many small inputs, so that the offer stays within its 65,536 bytes. */
 const recipeOf = (names: readonly string[]) => ({
-  inputs: inputsNamed(names).map((requirement) => ({ ...requirement, schema: anyParameters })),
+  inputs: names.map((name) => ({ ...samples.inputRequirement, name, schema: anyParameters })),
   parameters: anyParameters,
 });
 const bindingsTo = (ports: readonly string[]) => ports.map((port, index) => ({ port, inputId: `input-${index}` }));
@@ -52,19 +51,16 @@ const otherNames: readonly (readonly [what: string, inputs: readonly string[], p
 
 for (const [what, inputs, ports] of otherNames)
   test(`${what}: sends the job as the agent wrote it [4.2/assumes-no-port-names]`, async () => {
-    const session = await sessionForTest();
-    session.stub.respond(() => submitted);
     const inputBindings = bindingsTo(ports);
-    const { result, bodies } = await submitAfterReading(session, recipeOf(inputs), { inputBindings });
+    const { result, bodies } = await submitAfterReading(recipeOf(inputs), { inputBindings });
     expect(result.isError, result.text).toBe(false);
     expect(bodies).toMatchObject([{ inputBindings }]);
   });
 
 test("refuses an unknown or missing port before sending if all input names are possible ports and all can be bound [4.2/assumes-no-port-names, 4.2/job-input-binding-port]", async () => {
-  const session = await sessionForTest();
   for (const inputs of [["left", "right"], numbered(32), ["n".repeat(80)]]) {
     const missing = { inputBindings: bindingsTo([...inputs.slice(1), "other"]) };
-    const { result, bodies } = await submitAfterReading(session, recipeOf(inputs), missing);
+    const { result, bodies } = await submitAfterReading(recipeOf(inputs), missing);
     expect(result.error).toMatchObject({ kind: "invalid_arguments", sideEffect: "none" });
     expect(result.error?.fieldErrors?.map(({ code }) => code)).toEqual(["UNKNOWN_PORT", "MISSING_PORT"]);
     expect(bodies).toEqual([]);
@@ -112,20 +108,17 @@ const otherLanguages: readonly (readonly [what: string, parameters: Json, values
 
 for (const [what, parameters, parameterValues] of otherLanguages)
   test(`${what}: leaves the check to the API [2.2/assumes-no-schema-language]`, async () => {
-    const session = await sessionForTest();
-    session.stub.respond(() => submitted);
     const recipe = { parameters: { ...recipeParameters, references: {}, ...parameters } };
-    const { result, bodies } = await submitAfterReading(session, recipe, { parameterValues });
+    const { result, bodies } = await submitAfterReading(recipe, { parameterValues });
     expect(result.isError, result.text).toBe(false);
     expect(bodies).toMatchObject([{ parameterValues }]);
   });
 
 test("checks values before sending if the definition names JSON Schema 2020-12 or no language [2.2/assumes-no-schema-language, 4.2/job-parameter-values]", async () => {
-  const session = await sessionForTest();
   const schema = { properties: { name: { $ref: "#/$defs/s", minLength: 5 } }, $defs: { s: { type: "string" } } };
   for (const named of [{}, { $schema: DIALECT }, { $schema: `${DIALECT}#` }]) {
     const recipe = { parameters: { ...recipeParameters, definition: { ...named, ...schema }, references: {} } };
-    const { result, bodies } = await submitAfterReading(session, recipe, { parameterValues: { name: "ab" } });
+    const { result, bodies } = await submitAfterReading(recipe, { parameterValues: { name: "ab" } });
     expect(result.error).toMatchObject({ kind: "invalid_arguments", sideEffect: "none" });
     expect(result.error?.fieldErrors).toMatchObject([{ pointer: "/parameterValues/name", code: "MINLENGTH" }]);
     expect(bodies).toEqual([]);

@@ -10,7 +10,6 @@ import { type Stub, stubForFile, stubForTest } from "../support/stub.ts";
 export interface Session {
   readonly stub: Stub;
   readonly connection: TestClient;
-  readonly downloadDir: string;
 }
 
 const createFolder = (): string => mkdtempSync(join(tmpdir(), "mic-mcp-gaps-"));
@@ -30,7 +29,7 @@ export function sessionForFile(): () => Session {
   const stubOf = stubForFile();
   const connectionOf = inProcessClientForFile("v2-modern", () => createEnvironment(stubOf(), downloadDir));
   afterAll(() => removeFolder(downloadDir));
-  return () => ({ stub: stubOf(), connection: connectionOf(), downloadDir });
+  return () => ({ stub: stubOf(), connection: connectionOf() });
 }
 
 /** Starts a session for the running test only: the server has no cached answers. */
@@ -38,9 +37,5 @@ export async function sessionForTest(): Promise<Session> {
   const downloadDir = createFolder();
   onTestFinished(() => removeFolder(downloadDir));
   const stub = await stubForTest();
-  return {
-    stub,
-    connection: await inProcessClientForTest("v2-modern", createEnvironment(stub, downloadDir)),
-    downloadDir,
-  };
+  return { stub, connection: await inProcessClientForTest("v2-modern", createEnvironment(stub, downloadDir)) };
 }

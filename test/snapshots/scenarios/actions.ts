@@ -15,12 +15,11 @@ import { recordActionStates } from "./failures.ts";
 
 const recordRegisterInput: Scenario = async (recorder) => {
   const { service, workspaceId } = recorder;
-  let count = 0;
   const argumentsFor = (file: number) => ({ workspaceId, inputKind: "M4_FILE", referenceId: fileId(service, file) });
   const files = [FILE.succeeds, FILE.failsRetryably, FILE.failsForGood, FILE.waitsForReview, FILE.pauses];
-  const createArguments = async () => ({
-    ...argumentsFor(files[count % files.length] ?? 0),
-    alias: `districts ${++count}`,
+  const createArguments = async (count: number) => ({
+    ...argumentsFor(files[(count - 1) % files.length] ?? 0),
+    alias: `districts ${count}`,
   });
   const withOtherNote = (args: Args) => ({ ...args, alias: "all districts" });
   const invalid = { ...argumentsFor(FILE.succeeds), referenceId: "micacq_1", name: "districts" };
@@ -35,10 +34,9 @@ const recordSubmitJob: Scenario = async (recorder) => {
   const offer = await findOneInputOffer(service);
   const input = await registerInput(service, FILE.succeeds);
   const body = createJobBody(service, offer, input.id);
-  let count = 0;
-  const createArguments = async () => ({
+  const createArguments = async (count: number) => ({
     ...body,
-    parameterValues: { ...Object(body.parameterValues), vintage: `2026-05-${10 + ++count}` },
+    parameterValues: { ...Object(body.parameterValues), vintage: `2026-05-${10 + count}` },
     clientReference: `report ${count}`,
   });
   const withOtherNote = (args: Args) => ({ ...args, clientReference: "another report" });
@@ -46,17 +44,15 @@ const recordSubmitJob: Scenario = async (recorder) => {
   const operationId = "createMicJob";
   await recordActionStates(recorder, { operationId, createArguments, withOtherNote, invalid });
   await service.injectFault({ kind: "drop-after" }, { operationId, times: 6 });
-  await recorder.record("No answer at all: the outcome is unknown", await createArguments());
+  await recorder.record("No answer at all: the outcome is unknown", await createArguments(8));
   const port = offer.recipe.inputs[0]?.name;
   const withInput = (inputId: string | undefined) => ({ ...body, inputBindings: [{ port, inputId }] });
   await recorder.record("Refused: the input is not ready", withInput(service.emulator.inputIds[FILE.quarantined]));
   await recorder.record("Refused: no such input", withInput("micinput_none"));
-  await recorder.record("Refused: the parameters do not fit", { ...body, parameterValues: { none: 1 } });
+  const unfit = { ...body, parameterValues: { none: 1 } };
+  await recorder.record("Refused: the parameters do not fit", unfit);
   await recorder.call("get_recipe", { versionId: offer.recipe.versionId });
-  await recorder.record("Not sent: the parameters do not fit the recipe that was read", {
-    ...body,
-    parameterValues: { none: 1 },
-  });
+  await recorder.record("Not sent: the parameters do not fit the recipe that was read", unfit);
 };
 
 const recordCancelJob: Scenario = async (recorder) => {
@@ -78,11 +74,8 @@ const recordCancelJob: Scenario = async (recorder) => {
   await recorder.record("The job has ended", { jobId: finishedJob.id, reason: "Too late" });
   const changedJob = await submitJob(service, FILE.succeeds);
   service.clock.advance(1_000);
-  await recorder.record("The job has moved on from the version given", {
-    jobId: changedJob.id,
-    reason: "x",
-    resourceVersion: 1,
-  });
+  const outdated = { jobId: changedJob.id, reason: "x", resourceVersion: 1 };
+  await recorder.record("The job has moved on from the version given", outdated);
   await recorder.record("Not found", { jobId: "micjob_none", reason: "Wrong file" });
 };
 
@@ -110,8 +103,7 @@ const recordRequestFileProcessing: Scenario = async (recorder) => {
   const offer = await findOneInputOffer(service);
   const input = await registerInput(service, FILE.succeeds);
   const body = createProcessingBody(service, offer, input.id);
-  let count = 0;
-  const createArguments = async () => ({ ...body, purpose: `Count the mandals of district ${++count}` });
+  const createArguments = async (count: number) => ({ ...body, purpose: `Count the mandals of district ${count}` });
   const invalid = { ...body, recipeVersionHash: "abc", expiresAt: "tomorrow" };
   const operationId = "requestMicSharedFileProcessing";
   await recordActionStates(recorder, { operationId, createArguments, invalid });

@@ -15,19 +15,14 @@ const FAULTS = {
   "The service fails": { kind: "status", status: 503, retryAfterSeconds: 60 },
 } as const;
 
-export interface ReadScenario {
-  readonly operationId: string;
-  readonly args: Args;
-  /** Arguments that are always invalid. */
-  readonly invalid: Args;
-}
-
-/** `restart` runs before the faults that a cache or a cooldown would hide. */
+/** `invalid` are arguments that are always invalid. A tool that caches its reads restarts before each fault. */
 export async function recordReadFailures(
   recorder: Recorder,
-  { operationId, args, invalid }: ReadScenario,
-  restart: () => Promise<void> = async () => undefined,
+  operationId: string,
+  args: Args,
+  invalid: Args,
 ): Promise<void> {
+  const restart = async () => void (operationId.includes("Playground") && (await recorder.restart()));
   await restart();
   await recorder.service.injectFault(FAULTS["Not allowed"], { operationId });
   await recorder.record("Not allowed", args);
@@ -47,8 +42,8 @@ export async function recordReadFailures(
 
 export interface ActionScenario {
   readonly operationId: string;
-  /** Creates different arguments each time, for an action that has not run yet. */
-  readonly createArguments: () => Promise<Args>;
+  /** Creates different arguments for each count, for an action that has not run yet. */
+  readonly createArguments: (count: number) => Promise<Args>;
   /** The same action with another note, if the tool has one. */
   readonly withOtherNote?: (args: Args) => Args;
   readonly invalid: Args;
@@ -62,7 +57,9 @@ export const injectLostOutcome = (recorder: Recorder, operationId: string) =>
   );
 
 export async function recordActionStates(recorder: Recorder, scenario: ActionScenario): Promise<void> {
-  const { operationId, createArguments, withOtherNote, invalid } = scenario;
+  const { operationId, withOtherNote, invalid } = scenario;
+  let count = 0;
+  const createArguments = () => scenario.createArguments(++count);
   const done = await createArguments();
   await recorder.record("Done", done);
   await recorder.record("The same call again: not run again", done);

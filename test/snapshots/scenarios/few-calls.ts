@@ -1,47 +1,37 @@
 // Scenarios of the tools that combine several actions: their results, and the step at which they stopped.
-import { createValue } from "../../emulator/parameters.ts";
-import { createRetryableJob, FILE, fileId, findOneInputOffer, runJobToEnd, submitJob } from "../../emulator/work.ts";
+import { createRetryableJob, FILE, fileId, runJobToEnd, submitJob } from "../../emulator/work.ts";
+import { createRunArguments } from "../../tools/bench.ts";
 import type { Args, Recorder, Scenario } from "../recorder.ts";
 import { injectLostOutcome } from "./failures.ts";
 
 /** The clock is stopped, so a wait could not succeed. */
 const waitSeconds = 0;
 
-async function createRunArguments(recorder: Recorder, file: number): Promise<Args> {
-  const { recipe } = await findOneInputOffer(recorder.service);
-  return {
-    workspaceId: recorder.workspaceId,
-    recipeVersionId: recipe.versionId,
-    inputs: [{ port: recipe.inputs[0]?.name, referenceId: fileId(recorder.service, file) }],
-    parameterValues: createValue(recipe.parameters),
-    waitSeconds,
-  };
-}
+const runArguments = async ({ service }: Recorder, file: number): Promise<Args> => ({
+  ...(await createRunArguments(service, file)),
+  waitSeconds,
+});
 
 const recordRunJob: Scenario = async (recorder) => {
   const { service } = recorder;
-  const run = await createRunArguments(recorder, FILE.succeeds);
+  const run = await runArguments(recorder, FILE.succeeds);
   await recorder.record("Submitted", run);
   service.clock.advance(60_000);
   await recorder.record("The same call again: the same job", run);
-  await recorder.record("The scan is not over", await createRunArguments(recorder, FILE.waitsForScan));
-  await recorder.record("The file is quarantined", await createRunArguments(recorder, FILE.quarantined));
-  const reviewed = {
-    ...(await createRunArguments(recorder, FILE.waitsForReview)),
-    idempotencyKey: "nightly-2100-01-15",
-  };
+  await recorder.record("The scan is not over", await runArguments(recorder, FILE.waitsForScan));
+  await recorder.record("The file is quarantined", await runArguments(recorder, FILE.quarantined));
+  const idempotencyKey = "nightly-2100-01-15";
+  const reviewed = { ...(await runArguments(recorder, FILE.waitsForReview)), idempotencyKey };
   await recorder.call("run_job", reviewed);
   service.clock.advance(5_000);
   await recorder.record("A person has to review it", reviewed);
-  const failing = await createRunArguments(recorder, FILE.failsForGood);
+  const failing = await runArguments(recorder, FILE.failsForGood);
   await recorder.call("run_job", failing);
   service.clock.advance(60_000);
   await recorder.record("It has failed", failing);
-  const otherRun = { ...(await createRunArguments(recorder, FILE.failsRetryably)), clientReference: "another" };
-  await recorder.record("What does not fit the recipe", {
-    ...otherRun,
-    inputs: [{ port: "none", inputId: "micinput_1" }],
-  });
+  const otherRun = { ...(await runArguments(recorder, FILE.failsRetryably)), clientReference: "another" };
+  const unfit = [{ port: "none", inputId: "micinput_1" }];
+  await recorder.record("What does not fit the recipe", { ...otherRun, inputs: unfit });
   const refused = { kind: "status", status: 422, code: "CAPABILITY_EXCEEDED", retryable: false };
   await service.injectFault(refused, { operationId: "createMicJob" });
   await recorder.record("Refused when the input was registered already", otherRun);
@@ -53,7 +43,7 @@ const recordRunJob: Scenario = async (recorder) => {
 
 const recordRunJobs: Scenario = async (recorder) => {
   const { service } = recorder;
-  const { inputs: _, ...common } = await createRunArguments(recorder, FILE.succeeds);
+  const { inputs: _, ...common } = await runArguments(recorder, FILE.succeeds);
   await recorder.call("get_recipe", { versionId: common["recipeVersionId"] });
   const toArguments = (...files: readonly number[]): Args => ({
     ...common,
@@ -64,10 +54,8 @@ const recordRunJobs: Scenario = async (recorder) => {
   service.clock.advance(60_000);
   await recorder.record("The same call again: all have ended or paused", { ...some, waitSeconds: 45 });
   await injectLostOutcome(recorder, "createMicJob");
-  await recorder.record("The outcome of one is unknown", {
-    ...toArguments(FILE.succeeds),
-    idempotencyKey: "nightly-2100-01-15",
-  });
+  const withKey = { ...toArguments(FILE.succeeds), idempotencyKey: "nightly-2100-01-15" };
+  await recorder.record("The outcome of one is unknown", withKey);
   await recorder.record("The parameters do not fit the recipe", { ...some, parameterValues: { bogus: 1 } });
   await recorder.record("Invalid arguments", { ...some, files: ["micinput_1"] });
   await recorder.recordUnconfigured(some);
@@ -80,11 +68,8 @@ const recordRetryJobs: Scenario = async (recorder) => {
   const jobIds = [await createFailedJobId(), await createFailedJobId()];
   await recorder.record("Retried, and still moving", { jobIds, ...resume });
   service.clock.advance(60_000);
-  await recorder.record("The same call again: the same retries, and how they ended", {
-    jobIds,
-    ...resume,
-    waitSeconds: 1,
-  });
+  const patient = { jobIds, ...resume, waitSeconds: 1 };
+  await recorder.record("The same call again: the same retries, and how they ended", patient);
   const finishedJob = await runJobToEnd(service, FILE.succeeds);
   const retried = await createFailedJobId();
   const again = await recorder.call("retry_job", { jobId: retried, retryMode: "SAFE_RESUME", reason: "Alone" });
@@ -94,11 +79,8 @@ const recordRetryJobs: Scenario = async (recorder) => {
   const lost = await createFailedJobId();
   await injectLostOutcome(recorder, "retryMicJob");
   await recorder.record("An outcome is unknown", { jobIds: [lost], ...resume });
-  await recorder.record("Another mode while the outcome is unknown", {
-    jobIds: [lost],
-    ...resume,
-    retryMode: "RESTART",
-  });
+  const restart = { jobIds: [lost], ...resume, retryMode: "RESTART" };
+  await recorder.record("Another mode while the outcome is unknown", restart);
   const limited = { kind: "status", status: 429, retryAfterSeconds: 3_600 };
   const waiting = [await createFailedJobId(), await createFailedJobId()];
   await service.injectFault(limited, { operationId: "retryMicJob", times: 2 });
@@ -111,10 +93,8 @@ const recordRetryJobs: Scenario = async (recorder) => {
   await recorder.record("All failed jobs since a time", filtered);
   service.clock.advance(60_000);
   await recorder.record("The same filter again: the retries are not retried", filtered);
-  await recorder.record("Jobs that are given up", {
-    jobIds: [(await runJobToEnd(service, FILE.failsForGood)).id],
-    ...resume,
-  });
+  const { id: final } = await runJobToEnd(service, FILE.failsForGood);
+  await recorder.record("Jobs that are given up", { jobIds: [final], ...resume });
   await recorder.record("Invalid arguments", { jobIds: [], retryMode: "AGAIN", reason: "" });
   await recorder.recordUnconfigured({ jobIds, ...resume });
 };

@@ -9,8 +9,7 @@ const recordListStates: Scenario = async (recorder) => {
   const body = JSON.stringify({ contract: PLAYGROUND_CONTRACT, states: [] });
   await recorder.service.injectFault({ kind: "body", body }, { operationId: "listPlaygroundStates" });
   await recorder.record("None, and no vintage stated");
-  const reading = { operationId: "listPlaygroundStates", args: {}, invalid: { state: "TG" } };
-  await recordReadFailures(recorder, reading, () => recorder.restart());
+  await recordReadFailures(recorder, "listPlaygroundStates", {}, { state: "TG" });
 };
 
 const recordListDistricts: Scenario = async (recorder) => {
@@ -21,14 +20,12 @@ const recordListDistricts: Scenario = async (recorder) => {
   await recorder.record("Where the catalogue lists none", { state: "WB" });
   await recorder.record("No such state", { state: "ZZ" });
   await recorder.record("No such state by name", { state: "Atlantis" });
-  const reading = { operationId: "listPlaygroundDistricts", args, invalid: { state: "T1" } };
-  await recordReadFailures(recorder, reading, () => recorder.restart());
+  await recordReadFailures(recorder, "listPlaygroundDistricts", args, { state: "T1" });
 };
 
 const recordGetGeographyOpenapi: Scenario = async (recorder) => {
   await recorder.record("The document");
-  const reading = { operationId: "getPlaygroundOpenApi", args: {}, invalid: { version: "3.1" } };
-  await recordReadFailures(recorder, reading, () => recorder.restart());
+  await recordReadFailures(recorder, "getPlaygroundOpenApi", {}, { version: "3.1" });
 };
 
 /** Makes the districts of these states unreadable. */
@@ -68,20 +65,15 @@ const recordFindDistrict: Scenario = async (recorder) => {
   await recorder.record("Not everything read yet: the rate", { name: "Nowhereville" });
   await recorder.record("Found, and not everything read yet", { name: "Nizamabad" });
   await recorder.record("Several names, and not everything read yet", { names: ["Nizamabad", "Nowhereville"] });
-  await recordFailures(recorder, { name: "Nizamabad" }, { name: "N", limit: 50 });
+  await recordReadFailures(recorder, "listPlaygroundStates", { name: "Nizamabad" }, { name: "N", limit: 50 });
 };
 
 const recordRankDivisions: Scenario = async (recorder) => {
   const top: Args = { level: "district", by: "mandalCount", limit: 3 };
   await recorder.record("The top districts", top);
   await recorder.record("States by their districts", { level: "state", by: "districtCount", limit: 5 });
-  await recorder.record("In some states, within bounds", {
-    ...top,
-    states: ["TG", "Goa"],
-    min: 10,
-    max: 25,
-    order: "asc",
-  });
+  const bounded = { ...top, states: ["TG", "Goa"], min: 10, max: 25, order: "asc" };
+  await recorder.record("In some states, within bounds", bounded);
   await recorder.record("Nothing within the bounds", { ...top, min: 1000 });
   await recorder.record("The next page", { ...top, offset: 3 });
   await recorder.record("Beyond the last page", { ...top, offset: 900 });
@@ -96,7 +88,7 @@ const recordRankDivisions: Scenario = async (recorder) => {
   await recorder.restart({ MIC_GEOGRAPHY_RATE: "28" });
   await recorder.record("Exact before everything is read: the rate", top);
   await recorder.record("Not exact yet: the rate", { ...top, order: "asc" });
-  await recordFailures(recorder, top, { level: "village", by: "mandalCount" });
+  await recordReadFailures(recorder, "listPlaygroundStates", top, { level: "village", by: "mandalCount" });
 };
 
 const recordSaveTable: Scenario = async (recorder) => {
@@ -105,11 +97,8 @@ const recordSaveTable: Scenario = async (recorder) => {
   await recorder.record("The districts of a state", goa);
   await recorder.record("The name is taken", goa);
   await recorder.record("A ranking", { ...ranking, fileName: "districts.csv" });
-  await recorder.record("The jobs of a workspace", {
-    source: "list_jobs",
-    arguments: { workspaceId: recorder.service.emulator.workspaceId },
-    fileName: "jobs.csv",
-  });
+  const jobs = { source: "list_jobs", arguments: { workspaceId: recorder.workspaceId }, fileName: "jobs.csv" };
+  await recorder.record("The jobs of a workspace", jobs);
   await recorder.record("Wrong arguments of the listing call", { ...goa, arguments: {}, fileName: "none.csv" });
   await recorder.restart();
   await injectDistrictErrors(recorder, "UP", "LD");
@@ -118,12 +107,6 @@ const recordSaveTable: Scenario = async (recorder) => {
   await recorder.restart({ MIC_GEOGRAPHY_RATE: "28" });
   await recorder.record("Not everything read yet: the rate", { ...ranking, fileName: "more.csv" });
 };
-
-/** Records the errors of a tool that reads the whole country. */
-async function recordFailures(recorder: Recorder, args: Args, invalid: Args): Promise<void> {
-  const operationId = "listPlaygroundStates";
-  await recordReadFailures(recorder, { operationId, args, invalid }, () => recorder.restart());
-}
 
 export const geographyScenarios = {
   list_states: recordListStates,

@@ -35,11 +35,8 @@ async function recordFailedJobs(recorder: Recorder): Promise<void> {
   };
   const stages = failed.stages.map((each) => (each.state === "FAILED" ? { ...each, attemptCount: 3 } : each));
   await recordChanged("FAILED for the third time", { stages });
-  await recordChanged(
-    "FAILED for good",
-    {},
-    { status: 422, code: "INPUT_EMPTY", title: "The input is empty", retryable: false },
-  );
+  const empty = { status: 422, code: "INPUT_EMPTY", title: "The input is empty", retryable: false };
+  await recordChanged("FAILED for good", {}, empty);
   await recordChanged("FAILED, not explained", { failure: null });
   await recordChanged("FAILED, rejected in review", { reviewState: "REJECTED" });
   await recorder.call("retry_job", { jobId: failed.id, retryMode: "SAFE_RESUME", reason: "Once more" });
@@ -84,8 +81,7 @@ const recordGetJob: Scenario = async (recorder) => {
   await service.injectFault({ kind: "extra-field" }, { operationId: "getMicJob" });
   await recorder.record("With a field that the contract has not", { jobId: job.id });
   await recorder.record("Not found", { jobId: "micjob_none" });
-  const invalid = { jobId: "../jobs", waitSeconds: 60, wait: true };
-  await recordReadFailures(recorder, { operationId: "getMicJob", args: { jobId: job.id }, invalid });
+  await recordReadFailures(recorder, "getMicJob", { jobId: job.id }, { jobId: "../jobs", waitSeconds: 60, wait: true });
 };
 
 const recordGetOperation: Scenario = async (recorder) => {
@@ -103,8 +99,7 @@ const recordGetOperation: Scenario = async (recorder) => {
   service.clock.advance(60_000);
   await recorder.record("At its end", args);
   await recorder.record("Not found", { operationId: "micop_none" });
-  const invalid = { operationId: "../jobs" };
-  await recordReadFailures(recorder, { operationId: "getMicPublicOperation", args, invalid });
+  await recordReadFailures(recorder, "getMicPublicOperation", args, { operationId: "../jobs" });
 };
 
 const recordGetInput: Scenario = async (recorder) => {
@@ -117,8 +112,7 @@ const recordGetInput: Scenario = async (recorder) => {
   await recorder.record("Expired", seededInput(-2));
   await recorder.record("Withdrawn", seededInput(-1));
   await recorder.record("Not found", { inputId: "micinput_none" });
-  const operationId = "getMicPublicInput";
-  await recordReadFailures(recorder, { operationId, args: seededInput(0), invalid: { inputId: "" } });
+  await recordReadFailures(recorder, "getMicPublicInput", seededInput(0), { inputId: "" });
 };
 
 const recordGetFileProcessingRequest: Scenario = async (recorder) => {
@@ -150,8 +144,7 @@ const recordGetFileProcessingRequest: Scenario = async (recorder) => {
   service.clock.advance(24 * 3_600_000);
   await recorder.record("Past its end", args);
   await recorder.record("Not found", { requestId: "micsharedrequest_none" });
-  const operationId = "getMicSharedFileProcessingRequest";
-  await recordReadFailures(recorder, { operationId, args, invalid: { requestId: "a b" } });
+  await recordReadFailures(recorder, "getMicSharedFileProcessingRequest", args, { requestId: "a b" });
 };
 
 export const jobScenarios = {

@@ -1,38 +1,27 @@
 // Scenarios of the workspace tools: lists, recipes, limits, usage, files and actions.
-import { setTimeout as sleep } from "node:timers/promises";
+import { expect } from "vitest";
 import * as z from "zod/v4";
 import { createRetryableJob, FILE, fileId } from "../../emulator/work.ts";
 import type { CallResult } from "../../support/results.ts";
-import type { Args, Recorder, Scenario } from "../recorder.ts";
+import type { Args, Scenario } from "../recorder.ts";
 import { injectLostOutcome, recordReadFailures } from "./failures.ts";
 
 const Page = z.object({ page: z.object({ nextCursor: z.string() }) });
 
 const nextCursor = ({ structured }: CallResult): string => Page.parse(structured).page.nextCursor;
 
-const recordList =
-  (operationId: string): Scenario =>
-  async (recorder) => {
-    const args = { workspaceId: recorder.workspaceId };
-    const first = await recorder.record("The first page", { ...args, limit: 5 });
-    await recorder.record("The next page", { ...args, limit: 5, cursor: nextCursor(first) });
-    await recorder.record("The default page", args);
-    await recorder.record("Whole items", { ...args, limit: 2, view: "full" });
-    await recorder.record("A cursor that is none", { ...args, cursor: "nonsense" });
-    await recorder.record("Another workspace", { workspaceId: "micws_none" });
-    await recordReadFailures(recorder, { operationId, args, invalid: { ...args, limit: 0, state: "FAILED" } });
-  };
-
 const recordListJobs: Scenario = async (recorder) => {
-  await recordList("listMicJobs")(recorder);
   const args = { workspaceId: recorder.workspaceId };
-  const some = await recorder.record("Some states", { ...args, states: ["FAILED", "PAUSED"], limit: 3 });
-  await recorder.record("Some states, the next ones", {
-    ...args,
-    states: ["FAILED", "PAUSED"],
-    limit: 3,
-    cursor: nextCursor(some),
-  });
+  const first = await recorder.record("The first page", { ...args, limit: 5 });
+  await recorder.record("The next page", { ...args, limit: 5, cursor: nextCursor(first) });
+  await recorder.record("The default page", args);
+  await recorder.record("Whole items", { ...args, limit: 2, view: "full" });
+  await recorder.record("A cursor that is none", { ...args, cursor: "nonsense" });
+  await recorder.record("Another workspace", { workspaceId: "micws_none" });
+  await recordReadFailures(recorder, "listMicJobs", args, { ...args, limit: 0, state: "FAILED" });
+  const twoStates = { ...args, states: ["FAILED", "PAUSED"], limit: 3 };
+  const some = await recorder.record("Some states", twoStates);
+  await recorder.record("Some states, the next ones", { ...twoStates, cursor: nextCursor(some) });
   await recorder.record("All that failed", { ...args, states: ["FAILED"], limit: 100 });
   await recorder.record("Not retried yet", { ...args, unretried: true, limit: 4 });
   await recorder.record("Created since", { ...args, createdSince: "2100-01-14T00:00:00Z" });
@@ -47,8 +36,7 @@ const recordListRecipes: Scenario = async (recorder) => {
   await recorder.record("All of them", args);
   await recorder.record("Whole items", { ...args, limit: 2, view: "full" });
   await recorder.record("Another workspace", { workspaceId: "micws_none" });
-  const operationId = "listMicExecutableRecipes";
-  await recordReadFailures(recorder, { operationId, args, invalid: { ...args, limit: 0 } });
+  await recordReadFailures(recorder, "listMicExecutableRecipes", args, { ...args, limit: 0 });
 };
 
 const recordGetRecipe: Scenario = async (recorder) => {
@@ -56,16 +44,14 @@ const recordGetRecipe: Scenario = async (recorder) => {
   await recorder.record("One input, flat parameters", { versionId: flat });
   await recorder.record("Nested parameters with references", { versionId: nested });
   await recorder.record("Not found", { versionId: `micrecipev_${"0".repeat(32)}` });
-  const operationId = "getMicExecutableRecipe";
-  await recordReadFailures(recorder, { operationId, args: { versionId: flat }, invalid: {} });
+  await recordReadFailures(recorder, "getMicExecutableRecipe", { versionId: flat }, {});
 };
 
 const recordGetCapabilities: Scenario = async (recorder) => {
   const args = { workspaceId: recorder.workspaceId };
   await recorder.record("What the workspace can do", args);
   await recorder.record("Another workspace", { workspaceId: "micws_none" });
-  const operationId = "getMicPublicCapabilities";
-  await recordReadFailures(recorder, { operationId, args, invalid: { workspace: "micws_1" } });
+  await recordReadFailures(recorder, "getMicPublicCapabilities", args, { workspace: "micws_1" });
 };
 
 const recordGetUsage: Scenario = async (recorder) => {
@@ -73,8 +59,7 @@ const recordGetUsage: Scenario = async (recorder) => {
   await recorder.record("By day", args);
   await recorder.record("By entitlement", { ...args, window: "ENTITLEMENT" });
   await recorder.record("By month", { ...args, window: "MONTH" });
-  const operationId = "getMicPublicUsage";
-  await recordReadFailures(recorder, { operationId, args, invalid: { ...args, window: "YEAR" } });
+  await recordReadFailures(recorder, "getMicPublicUsage", args, { ...args, window: "YEAR" });
 };
 
 const recordDownloadAsset: Scenario = async (recorder) => {
@@ -82,9 +67,8 @@ const recordDownloadAsset: Scenario = async (recorder) => {
   await recorder.record("Saved under its own name", args);
   await recorder.record("Saved once more", args);
   await recorder.record("Saved under a name that was asked for", { ...args, fileName: "districts.csv" });
-  await recorder.record("Saved under a name in another script", {
-    assetId: fileId(recorder.service, FILE.waitsForReview),
-  });
+  const hindi = { assetId: fileId(recorder.service, FILE.waitsForReview) };
+  await recorder.record("Saved under a name in another script", hindi);
   await recorder.record("With a preview", { ...args, preview: true });
   const binary = { assetId: recorder.service.emulator.assetIds.at(-1) };
   await recorder.record("With a preview of what is no text", { ...binary, preview: true });
@@ -97,14 +81,6 @@ const recordDownloadAsset: Scenario = async (recorder) => {
   await recorder.record("Invalid arguments", { asset: args.assetId });
   await recorder.recordUnconfigured(args);
 };
-
-async function waitForRequest(recorder: Recorder, operationId: string): Promise<void> {
-  for (let tries = 0; tries < 200; tries += 1) {
-    if ((await recorder.service.requests(operationId)).length > 0) return;
-    await sleep(25);
-  }
-  throw new Error(`no ${operationId} was sent`);
-}
 
 const recordListActions: Scenario = async (recorder) => {
   const { service, workspaceId } = recorder;
@@ -120,21 +96,18 @@ const recordListActions: Scenario = async (recorder) => {
   await recorder.call("register_input", { ...input, alias: "districts" });
   await service.injectFault({ kind: "hang" }, { operationId: "requestMicSharedFileProcessing" });
   const cancelling = new AbortController();
+  const permission = {
+    workspaceId,
+    inputId: service.emulator.inputIds[0],
+    recipeVersionId: service.emulator.recipeVersionIds[0],
+    recipeVersionHash: "0".repeat(64),
+    purpose: "Count the mandals of each district",
+    expiresAt: "2100-01-16T10:00:00.000Z",
+  };
   const inFlight = recorder.connection
-    .callTool(
-      "request_file_processing",
-      {
-        workspaceId,
-        inputId: service.emulator.inputIds[0],
-        recipeVersionId: service.emulator.recipeVersionIds[0],
-        recipeVersionHash: "0".repeat(64),
-        purpose: "Count the mandals of each district",
-        expiresAt: "2100-01-16T10:00:00.000Z",
-      },
-      { signal: cancelling.signal },
-    )
+    .callTool("request_file_processing", permission, { signal: cancelling.signal })
     .catch(() => undefined);
-  await waitForRequest(recorder, "requestMicSharedFileProcessing");
+  await expect.poll(() => service.requests("requestMicSharedFileProcessing")).not.toEqual([]);
   await recorder.record("Open, unknown, rejected, succeeded");
   for (const state of ["open", "unknown", "rejected", "succeeded"]) await recorder.record(`Only ${state}`, { state });
   await recorder.record("The latest one", { limit: 1 });

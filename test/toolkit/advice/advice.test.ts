@@ -37,11 +37,8 @@ describeLatestRevision((bench, revision) => {
   test("a retry by another server is taken into account after it was read, in a list or as a job", async () => {
     const { id } = await createRetryableJob(bench().service);
     const cancelled = await submitJob(bench().service, FILE.succeeds);
-    const cancelKey = `${cancelled.id}-c`;
-    await bench().ok("cancel_job", {
-      ...{ jobId: cancelled.id, reason: "no", waitSeconds: 0 },
-      idempotencyKey: cancelKey,
-    });
+    const cancellation = { jobId: cancelled.id, reason: "no", waitSeconds: 0 };
+    await bench().ok("cancel_job", { ...cancellation, idempotencyKey: `${cancelled.id}-c` });
     bench().clock.advance(60_000);
     const retryJob = async (jobId: string) => {
       const made = await bench().ok("retry_job", { jobId, retryMode: "RESTART", reason: "again" });

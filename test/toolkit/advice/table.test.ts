@@ -42,26 +42,20 @@ const failed = (failure: Partial<Problem>, attemptCount = 1, change: Partial<Job
   job({ state: "FAILED", failure: problem(failure), ...change }, { state: "FAILED", attemptCount });
 
 const retriedAs = (id: string | undefined): JobHistory => ({ retry: { id } });
-const unresolved: JobHistory["unresolved"] = {
-  tool: "cancel_job",
-  idempotencyKey: "mic-key-0001",
-  createdAt: AT,
-};
-const pointers = (...places: readonly string[]) => places.map((pointer) => ({ pointer, code: "WRONG", message: "no" }));
+const unresolved = { tool: "cancel_job", idempotencyKey: "mic-key-0001", createdAt: AT } as const;
+const failedAt = (...pointers: readonly string[]): Job =>
+  failed({ retryable: false, fieldErrors: pointers.map((pointer) => ({ pointer, code: "WRONG", message: "no" })) });
 
 type Step = Pick<NextStep, "tool" | "arguments"> & { readonly why: RegExp };
 
-const stepTo = (tool: NextStep["tool"], args: NextStep["arguments"], why: RegExp): Step => ({
-  tool,
-  arguments: args,
-  why,
-});
+const stepTo = (tool: Step["tool"], args: Step["arguments"], why: RegExp): Step => ({ tool, arguments: args, why });
 const retry = (retryMode: string, why: RegExp): Step =>
   stepTo("retry_job", { jobId: "job-1", retryMode, reason: "Retry after STAGE_BROKE" }, why);
 const readRetry = stepTo("get_job", { jobId: "job-2" }, /shows the retry/);
 const findRetry = stepTo("list_jobs", { workspaceId: "micws_1", view: "full" }, /retryOfBatchId is this one/);
 const wait = stepTo("get_job", { jobId: "job-1", waitSeconds: 45 }, /waits/);
 const readRecipe = (why: RegExp): Step => stepTo("get_recipe", { versionId: `micrecipev_${hex32}` }, why);
+const correctRecipe = readRecipe(/correct the named fields, then submit a new job/);
 const resolve = stepTo("resolve_actions", { idempotencyKey: "mic-key-0001" }, /never runs twice/);
 const GIVE_UP = /stop retrying|Tell the user/;
 
@@ -75,12 +69,10 @@ type JobRow = readonly [
   more?: AdviceContext,
 ];
 
-const createStalledRow = (state: Job["state"]): JobRow => {
-  const since = /Nothing has moved since 2027-01-15T10:00:00\.000Z \(4 days\)/;
-  const patterns = [new RegExp(`${state}, at stage REFINE`), since, /operator.*cancel it/];
-  return ["stalled", job({ state }), patterns, undefined, { afterMs: 4 * 24 * HOUR_MS }];
-};
+const since = /Nothing has moved since 2027-01-15T10:00:00\.000Z \(4 days\)/;
+const stalled = [/PREPARING, at stage REFINE/, since, /operator.*cancel it/];
 const retriedPatterns = [/FAILED.*STAGE_BROKE/, /retried as job job-2\.$/, /^(?!.*(may be retried|[Gg]ive up))/];
+const callUnresolved = /cancel_job call .*2027-01-15T10:00:00.000Z.* unknown outcome/;
 const resuming = "failed, worth resuming";
 const again = "failed again and again";
 const wrong = "failed, input or parameters wrong";
@@ -96,16 +88,9 @@ const JOBS: readonly JobRow[] = [
   ["moving", job(), [/units\.$/], wait, { afterMs: HOUR_MS - 1 }],
   // The read is earlier than the update, because the clocks differ.
   ["moving", job(), [/units\.$/], wait, { afterMs: -HOUR_MS }],
-  createStalledRow("PREPARING"),
-  createStalledRow("QUEUED"),
-  createStalledRow("RUNNING"),
+  ["stalled", job({ state: "PREPARING" }), stalled, undefined, { afterMs: 96 * HOUR_MS }],
   ["stalled", job(), [/\(1 h\)/], undefined, { afterMs: HOUR_MS }],
-  [
-    "waiting for review",
-    job({ state: "WAITING_REVIEW" }),
-    [/its review \(WAITING_REVIEW at REFINE\)\. Tell the user\.$/],
-  ],
-  ["waiting for review", job({ state: "WAITING_REVIEW" }), [/ \(30 h\)\.$/], undefined, { afterMs: 30 * HOUR_MS }],
+  ["waiting for review", job({ state: "WAITING_REVIEW" }), [/ \(WAITING_REVIEW at REFINE\)\. Tell the user\.$/]],
   ["paused", job({ state: "PAUSED" }), [/^The job waits for its operator \(PAUSED at REFINE\)\. Tell the user\.$/]],
   ["paused", job({ state: "PAUSED" }), [/Nothing has moved since .* \(3 h\)\.$/], undefined, { afterMs: 3 * HOUR_MS }],
   ["succeeded", job({ state: "SUCCEEDED" }), [/^The job SUCCEEDED\.$/]],
@@ -115,19 +100,11 @@ const JOBS: readonly JobRow[] = [
   ["cancelled, retried", job({ state: "CANCELLED" }), [/CANCELLED; 2 of 9/], readRetry, retriedAs("job-2")],
   ["failed, retried", failed({}), retriedPatterns, readRetry, retriedAs("job-2")],
   ["failed, retried", failed({ retryable: false }), retriedPatterns, readRetry, retriedAs("job-2")],
-  ["failed, retried", failed({}, 3), retriedPatterns, readRetry, retriedAs("job-2")],
   ["failed, retried", failed({}, 1, { reviewState: "REJECTED" }), retriedPatterns, readRetry, retriedAs("job-2")],
-  [
-    "failed, retried",
-    job({ state: "FAILED" }),
-    [/retried, but the id of that job is not/],
-    findRetry,
-    retriedAs(undefined),
-  ],
+  ["failed, retried", job({ state: "FAILED" }), [/but the id of that job is not/], findRetry, retriedAs(undefined)],
   ["failed, unexplained", job({ state: "FAILED" }, { state: "FAILED" }), [/gives no reason/]],
   ["failed, rejected in review", failed({}, 1, { reviewState: "REJECTED" }), [/A reviewer REJECTED it: ask the user/]],
   [resuming, failed({}), [/STAGE_BROKE "The stage \\"broke\\""/, /may be/], retry("SAFE_RESUME", /keeps the 2 of 9/)],
-  [resuming, failed({}, 2), [/may be retried/], retry("SAFE_RESUME", /keeps/)],
   [resuming, failed({}, 1, { stages: [], retryOfBatchId: "job-0" }), [/may be/], retry("SAFE_RESUME", /0 of 0/)],
   [
     "failed, worth restarting",
@@ -136,25 +113,12 @@ const JOBS: readonly JobRow[] = [
     retry("RESTART", /REFINE failed again.*ask the user/),
   ],
   [again, failed({}, 3), [/REFINE has failed 3 times/, GIVE_UP]],
-  [again, failed({}, 1000), [/1000 times/, GIVE_UP]],
   [again, failed({}, 1, { retryOfBatchId: "job-0" }), [/after a RESTART too/, GIVE_UP], undefined, { restarted: true }],
-  [
-    wrong,
-    failed({ retryable: false, fieldErrors: pointers("/parameterValues/year", "/inputBindings/0") }),
-    [/correct \/parameterValues\/year, \/inputBindings\/0 and submit a new one/],
-    readRecipe(/correct the named fields, then submit a new job/),
-  ],
-  [
-    wrong,
-    failed({ retryable: false, fieldErrors: pointers("/a", "/b", "/c", "/d", "/e") }),
-    [/correct \/a, \/b, \/c and 2 more/],
-    readRecipe(/correct/),
-  ],
+  [wrong, failedAt("/parameterValues/year"), [/correct \/parameterValues\/year and submit a new/], correctRecipe],
+  [wrong, failedAt("/a", "/b", "/c", "/d", "/e"), [/correct \/a, \/b, \/c and 2 more/], correctRecipe],
   ["failed for good", failed({ retryable: false }), [/nothing to correct/, GIVE_UP]],
-  ...(["RUNNING", "FAILED", "PAUSED"] as const).map((state): JobRow => {
-    const patterns = [new RegExp(state), /cancel_job call .*2027-01-15T10:00:00.000Z.* unknown outcome/];
-    return ["unresolved", job({ state }), patterns, resolve, { unresolved, ...retriedAs("job-2") }];
-  }),
+  ["unresolved", job(), [/RUNNING/, callUnresolved], resolve, { unresolved, ...retriedAs("job-2") }],
+  ["unresolved", failed({}), [/FAILED/, callUnresolved], resolve, { unresolved, ...retriedAs("job-2") }],
 ];
 
 function expectAdvice(advice: Advice, patterns: readonly RegExp[], step: Step | undefined): void {
@@ -223,14 +187,15 @@ const readRequest = stepTo(
   /tell the user/,
 );
 
+const reviewed = "REVIEWED_PROCESSING_PURPOSE";
 const REQUESTS: readonly Row<keyof typeof PROCESSING_REQUEST, ProcessingRequest>[] = [
   ["in review", request("SUBMITTED", null), /SUBMITTED: it is reviewed/, readRequest],
   ["in review", request("REVIEWABLE", null), /REVIEWABLE/, readRequest],
   [
     "approved",
-    request("APPROVED", "REVIEWED_PROCESSING_PURPOSE"),
-    /APPROVED \(REVIEWED_PROCESSING_PURPOSE\) until 2027-02-01T00:00:00Z/,
-    readRecipe(/shows its ports and parameters/),
+    request("APPROVED", reviewed),
+    /APPROVED \(REVIEWED_.*\) until 2027-02-01T00:00:00Z/,
+    readRecipe(/ports/),
   ],
   ["rejected", request("REJECTED", null), /another purpose, file or recipe/],
   ["rejected", request("REJECTED", "ACCESS_NO_LONGER_REQUIRED"), /ACCESS_NO_LONGER_REQUIRED/],
@@ -264,11 +229,8 @@ describe("advice table", () => {
     const approved = { ...request("APPROVED", null), recipeVersionId: offer.recipe.versionId };
     const { nextStep } = await createRequestPresenter({ offers }).advise(approved);
     const { workspaceId, recipeVersionId, inputId } = approved;
-    const inputs = [{ port: port?.name, inputId }];
-    expect(nextStep).toMatchObject({
-      tool: "run_job",
-      arguments: { workspaceId, recipeVersionId, inputs, parameterValues: {} },
-    });
+    const args = { workspaceId, recipeVersionId, inputs: [{ port: port?.name, inputId }], parameterValues: {} };
+    expect(nextStep).toMatchObject({ tool: "run_job", arguments: args });
   });
 
   test.each([

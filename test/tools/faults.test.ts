@@ -1,0 +1,202 @@
+// Tests errors of the API and of the network during a call: reads are retried if that is safe, actions take effect at most once, and the
+// agent gets the known facts. test/snapshots has the texts of each tool for a rate limit, a refusal, a server error and a violation
+// of the contract.
+import { describe, expect, test } from "vitest";
+import { isPost, type ListedOperation, operations, rows } from "../operations.ts";
+import type { Facts } from "../support/results.ts";
+import type { Args, Bench, SentRequest } from "./bench.ts";
+import { createFreshBench, isPlayground } from "./fresh-bench.ts";
+import { describeLatestRevision } from "./revisions.ts";
+
+type Fault = Readonly<Record<string, unknown>>;
+type ErrorCase = readonly [what: string, fault: Fault, kind: Facts["kind"], facts: Partial<Facts>];
+
+const titled = (listed: readonly ListedOperation[]) => listed.map((row) => [row.tool, row] as const);
+const reads = titled(rows.filter(({ method }) => method === "GET"));
+const actions = titled(rows.filter(({ method }) => method === "POST"));
+
+const argumentsOf = (bench: Bench, { id }: ListedOperation): Promise<Args> =>
+  isPost(id) ? bench.newAction(id) : bench.argumentsFor(id);
+
+/** Calls the row's tool under these faults; returns its result and the requests of its operation. */
+async function callWithFaults(bench: Bench, row: ListedOperation, faults: readonly Fault[], given?: Args) {
+  const args = given ?? (await argumentsOf(bench, row));
+  for (const fault of faults) await bench.service.injectFault(fault, { operationId: row.id });
+  const { result, sent } = await bench.capture(() => bench.call(row.tool, args));
+  const requests = sent.filter(({ operationId }) => operationId === row.id);
+  return { result, requests, statuses: requests.map(({ status }) => status) };
+}
+
+/** Asserts that all attempts have the same key, bytes and version, and returns the key. */
+function expectSameCommand(requests: readonly SentRequest[], count: number): string {
+  expect(requests).toHaveLength(count);
+  const commands = requests.map(({ idempotencyKey, bodySha256, path, headers }) =>
+    JSON.stringify([idempotencyKey, bodySha256, path, headers["if-match"]]),
+  );
+  expect(new Set(commands).size).toBe(1);
+  return requests[0]?.idempotencyKey ?? "";
+}
+
+/** Faults after which the same bytes are sent again, under the same key. */
+const repeated: readonly (readonly [what: string, fault: Fault])[] = [
+  ["an answer that was lost", { kind: "drop-after" }],
+  ["a truncated answer", { kind: "truncate" }],
+  ["a server error after the effect", { kind: "status", status: 500, afterCommit: true }],
+  ["a request that never arrived", { kind: "drop-before" }],
+  ["an answer in HTML", { kind: "body", body: "<html>" }],
+  ["an answer without a request id", { kind: "body", body: '{"data":{}}' }],
+  ["an empty answer", { kind: "body", body: "" }],
+];
+
+const RETRY_LATER = { kind: "status", status: 503, retryAfterSeconds: 60 };
+const RATE_LIMIT = { kind: "status", status: 429, retryAfterSeconds: 60 };
+const UNKNOWN = { sideEffect: "unknown", retryable: true, retryAfterSeconds: 60 } as const;
+const LATER = { sideEffect: "none", retryable: true, retryAfterSeconds: 60 } as const;
+const NOT_RETRIED = { sideEffect: "none", retryable: false } as const;
+const REFUSED = { ...NOT_RETRIED, code: "NO" } as const;
+const refused = (status: number) => ({ kind: "status", status, code: "NO", retryable: false });
+const broken = (body: string, more: Fault = {}) => ({ kind: "body", body, ...more });
+
+/** Refusals that end any call after one request, without an effect. */
+const refusals: readonly ErrorCase[] = [
+  ["429 with a Retry-After", RATE_LIMIT, "rate_limited", LATER],
+  ["400", refused(400), "rejected", REFUSED],
+  ["403", refused(403), "forbidden", REFUSED],
+  ["404", refused(404), "not_found", REFUSED],
+  ["409", refused(409), "conflict", REFUSED],
+  ["422", refused(422), "rejected", { ...REFUSED, requestId: expect.stringMatching(/^micreq_/) }],
+];
+const endingsOfActions: readonly ErrorCase[] = [
+  ...refusals,
+  ["503 with a Retry-After", RETRY_LATER, "outcome_unknown", { ...UNKNOWN, status: 503 }],
+  [
+    "a broken body",
+    broken('{"data":{},"meta":{"requestId":"r"}}'),
+    "contract_violation",
+    { sideEffect: "done", retryable: false },
+  ],
+];
+const WRAPPED = '{"error":{"code":"WRAPPED","title":"In a wrapper"}}';
+const endingsOfReads: readonly ErrorCase[] = [
+  ...refusals,
+  ["503 with a Retry-After", RETRY_LATER, "upstream_unavailable", LATER],
+  ["412", refused(412), "precondition_failed", NOT_RETRIED],
+  ["418", refused(418), "rejected", NOT_RETRIED],
+  ["404 without a body", broken("", { status: 404 }), "not_found", { status: 404 }],
+  ["404 with a list", broken("[]", { status: 404 }), "not_found", { status: 404 }],
+  ["404 with a wrapped Problem", broken(WRAPPED, { status: 404 }), "not_found", { status: 404, code: "WRAPPED" }],
+  ["HTML", broken("<html>Bad gateway</html>", { contentType: "text/html" }), "contract_violation", NOT_RETRIED],
+  ["another object", broken("{}"), "contract_violation", NOT_RETRIED],
+  ["an empty body", broken(""), "contract_violation", NOT_RETRIED],
+  ["204", { kind: "status", status: 204, problem: false }, "contract_violation", NOT_RETRIED],
+];
+
+describeLatestRevision((bench) => {
+  describe.each(actions)("%s", (tool, row) => {
+    test.each(repeated)("sends the same key and bytes again after %s [4.2/key-names-one-command]", async (_, fault) => {
+      const { result, requests } = await callWithFaults(bench(), row, [fault]);
+      expect(result.isError, result.text).toBe(false);
+      const key = expectSameCommand(requests, 2);
+      expect(result.structured).toMatchObject({ action: { idempotencyKey: key, attempts: 2 } });
+      expect(await bench().service.countExecutions(key)).toBe(1);
+    });
+
+    test("reports an unknown outcome, and a call with its key resolves it [4.2/key-names-one-command]", async () => {
+      const args = await argumentsOf(bench(), row);
+      const { result, requests } = await callWithFaults(bench(), row, [{ kind: "drop-after" }, RETRY_LATER], args);
+      const key = expectSameCommand(requests, 2);
+      const failed = bench().expectFailure(result, "outcome_unknown");
+      expect(failed).toMatchObject({ ...UNKNOWN, idempotencyKey: key });
+      expect(failed.text).toMatch(/may or may not/);
+      expect(failed.next).toContain(key);
+      expect(await bench().service.countExecutions(key)).toBe(1);
+      const again = await bench().ok(tool, { ...args, idempotencyKey: key });
+      expect(again.structured).toMatchObject({ action: { idempotencyKey: key, replayed: true, attempts: 3 } });
+      expect(await bench().service.countExecutions(key)).toBe(1);
+    });
+
+    test.each(endingsOfActions)(
+      "reports the effect after one attempt that is answered by %s [7.2/problem]",
+      async (_, fault, kind, facts) => {
+        const { result, requests } = await callWithFaults(bench(), row, [fault]);
+        const failed = bench().expectFailure(result, kind);
+        const key = expectSameCommand(requests, 1);
+        expect(failed).toMatchObject({ ...facts, idempotencyKey: key });
+        expect(await bench().service.countExecutions(key)).toBe(facts.sideEffect === "done" ? 1 : 0);
+      },
+    );
+  });
+
+  test("a refusal after a lost answer is reported with an unknown effect", async () => {
+    const faults = [{ kind: "drop-after" }, refused(409)];
+    const { result, requests } = await callWithFaults(bench(), operations.createMicJob, faults);
+    const idempotencyKey = expectSameCommand(requests, 2);
+    expect(bench().expectFailure(result, "conflict")).toMatchObject({ sideEffect: "unknown", idempotencyKey });
+  });
+
+  test("a request whose key is still in progress at the API is sent again", async () => {
+    const running = { ...refused(409), code: "IDEMPOTENCY_IN_PROGRESS", retryable: true };
+    const { result, requests } = await callWithFaults(bench(), operations.createMicJob, [running]);
+    expect(result.isError, result.text).toBe(false);
+    expectSameCommand(requests, 2);
+  });
+});
+
+describeLatestRevision((bench, revision) => {
+  /** A bench whose caches are empty. */
+  const cold = async (row: ListedOperation) =>
+    isPlayground(row) ? await createFreshBench(bench(), revision) : bench();
+
+  test.each(reads)("%s reads again after a lost answer and after a 502", async (_tool, row) => {
+    const faults = [{ kind: "drop-after" }, { kind: "status", status: 502 }];
+    const { result, statuses } = await callWithFaults(await cold(row), row, faults);
+    expect(result.isError, result.text).toBe(false);
+    expect(statuses).toEqual([null, 502, row.success]);
+  });
+
+  test.each(endingsOfReads)("%s ends a read after one request, and is reported [7.2/problem]", async (...errorCase) => {
+    const [, fault, kind, facts] = errorCase;
+    for (const row of [operations.getMicJob, operations.listPlaygroundStates]) {
+      // Refusals of the playground have no Problem: geography-catalogs.test.ts.
+      if (isPlayground(row) && kind !== "contract_violation") continue;
+      const { result, statuses } = await callWithFaults(await cold(row), row, [fault]);
+      const failed = bench().expectFailure(result, kind);
+      expect(failed).toMatchObject(facts);
+      expect(failed.idempotencyKey).toBeUndefined();
+      expect(statuses).toHaveLength(1);
+    }
+  });
+
+  // The OpenAPI document is free-form except for three fields, so none of its fields is unknown, and a file has no fields.
+  test.each(titled(rows.filter(({ id, answer }) => answer !== undefined && id !== "getPlaygroundOpenApi")))(
+    "%s drops an unknown field and reports it [2.1/closed-objects, 2.2/closed-objects]",
+    async (_tool, row) => {
+      const { result } = await callWithFaults(await cold(row), row, [{ kind: "extra-field" }]);
+      expect(result.meta["mic-mcp/drift"]).toEqual([expect.stringMatching(/\/emulatorExtraField$/)]);
+      expect(JSON.stringify(result.structured) + result.text).not.toContain("emulatorExtraField");
+    },
+  );
+
+  // These tests are last because they expire the tokens of all other scopes, too.
+  test.each(titled(rows.filter(({ scopes }) => scopes.length > 0)))(
+    "%s: an expired token is renewed, and the same bytes are sent again [5/token-renewed]",
+    async (tool, row) => {
+      await bench().ok(tool, await argumentsOf(bench(), row));
+      const { result, requests, statuses } = await callWithFaults(bench(), row, [{ kind: "expire-token" }]);
+      bench().service.forgetTokens();
+      expect(result.isError, result.text).toBe(false);
+      expect(statuses).toEqual([401, row.success]);
+      const key = expectSameCommand(requests, 2);
+      if (isPost(row.id)) expect(await bench().service.countExecutions(key)).toBe(1);
+    },
+  );
+
+  test("a token that is refused twice is reported, and not renewed again", async () => {
+    const unauthorized = { kind: "status", status: 401 };
+    const { result, statuses } = await callWithFaults(bench(), operations.getMicJob, [unauthorized, unauthorized]);
+    const failed = bench().expectFailure(result, "unauthorized");
+    expect(failed).toMatchObject(NOT_RETRIED);
+    expect(failed.next).toContain("mic-mcp doctor");
+    expect(statuses).toEqual([401, 401]);
+  });
+});
