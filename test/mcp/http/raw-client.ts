@@ -1,7 +1,9 @@
 // A low-level MCP client over HTTP: requests of both protocol generations that a test may cut, and raw bytes on a socket.
-import { type ClientRequest, type IncomingHttpHeaders, request } from "node:http";
+import type { IncomingHttpHeaders } from "node:http";
 import { connect } from "node:net";
+import type { Readable } from "node:stream";
 import { setTimeout as sleep } from "node:timers/promises";
+import { Client } from "undici";
 import * as z from "zod/v4";
 import { modernEnvelope } from "../modern-envelope.ts";
 
@@ -47,61 +49,43 @@ function messagesIn(body: string, isStream: boolean): Message[] {
   return data.filter((text) => text !== "").map((text) => Message.parse(JSON.parse(text)));
 }
 
-export interface Outgoing {
+interface Outgoing {
   readonly method?: string;
   readonly headers?: Readonly<Record<string, string>>;
-  readonly body?: string | Buffer;
+  readonly body?: string | Buffer | Readable | null;
 }
 
 /** Sends one request on a separate connection. */
-export function send(url: string, { method = "POST", headers = {}, body }: Outgoing): Sent {
-  const received: Message[] = [];
-  const waiting: { matches: (message: Message) => boolean; resolve: (message: Message) => void }[] = [];
-  const receive = (messages: readonly Message[]) => {
-    for (const message of messages.slice(received.length)) {
-      received.push(message);
-      for (const { matches, resolve } of waiting) if (matches(message)) resolve(message);
-    }
-  };
-  let outgoing: ClientRequest | undefined;
-  const answer = new Promise<Answer>((resolve, reject) => {
-    outgoing = request(url, { method, agent: false, headers });
-    outgoing.on("error", reject).on("response", (response) => {
-      const isStream = response.headers["content-type"]?.startsWith("text/event-stream") ?? false;
-      let text = "";
-      response.setEncoding("utf8").on("data", (chunk: string) => {
-        text += chunk;
-        if (isStream) receive(messagesIn(text, isStream));
-      });
-      response.on("error", reject).on("end", () => {
-        const messages = messagesIn(text, isStream);
-        receive(messages);
-        resolve({ status: response.statusCode ?? 0, headers: response.headers, body: text, messages });
-      });
-    });
-    outgoing.end(body);
-  });
-  const headersReceived = new Promise<IncomingHttpHeaders>((resolve, reject) => {
-    outgoing?.on("response", (response) => resolve(response.headers));
-    answer.catch(reject);
-  });
+export function send(url: string, { method = "POST", headers = {}, body = null }: Outgoing): Sent {
+  const { origin, pathname, search } = new URL(url);
+  const client = new Client(origin);
+  const response = client.request({ path: pathname + search, method, headers, body });
+  let text = "";
+  let isStream = false;
+  async function readAnswer(): Promise<Answer> {
+    const { statusCode: status, headers: received, body: chunks } = await response;
+    isStream = String(received["content-type"]).startsWith("text/event-stream");
+    chunks.setEncoding("utf8");
+    for await (const chunk of chunks) text += chunk;
+    client.close().catch(() => undefined);
+    return { status, headers: received, body: text, messages: messagesIn(text, isStream) };
+  }
+  const answer = readAnswer();
+  const headersReceived = response.then(({ headers: received }) => received);
   // Avoids an unhandled rejection in tests that cut the connection.
   for (const promise of [answer, headersReceived]) promise.catch(() => undefined);
   return {
     headers: headersReceived,
     answer,
-    message: (matches) =>
-      new Promise((resolve, reject) => {
-        const found = received.find(matches);
-        if (found) resolve(found);
-        waiting.push({ matches, resolve });
-        answer.then(({ body }) => reject(new Error(`no such message in ${body}`)), reject);
-      }),
-    cut: () =>
-      new Promise((resolve) => {
-        if (outgoing?.destroyed) resolve();
-        outgoing?.once("close", () => resolve()).destroy();
-      }),
+    async message(matches) {
+      for (;;) {
+        const ended = await Promise.race([answer, sleep(5)]);
+        const found = (ended?.messages ?? (isStream ? messagesIn(text, isStream) : [])).find(matches);
+        if (found) return found;
+        if (ended) throw new Error(`no such message in ${ended.body}`);
+      }
+    },
+    cut: () => client.destroy(),
   };
 }
 
@@ -140,13 +124,11 @@ export interface LegacyTestClient extends McpTestClient {
   notify(method: string, params?: object): Promise<Answer>;
 }
 
-type Headers = Readonly<Record<string, string>>;
-
 /** Starts a session, if the server supports sessions. `more`: headers of all its requests. */
 export async function connectLegacyClient(
   url: string,
   capabilities: object = {},
-  more: Headers = {},
+  more: Readonly<Record<string, string>> = {},
 ): Promise<LegacyTestClient> {
   const { status, headers, body } = await post(url, initializeMessage(capabilities), more).answer;
   if (status !== 200) throw new Error(`not initialized: ${status} ${body}`);
@@ -162,7 +144,11 @@ export async function connectLegacyClient(
   };
 }
 
-export const createModernClient = (url: string, capabilities: object = {}, more: Headers = {}): McpTestClient =>
+export const createModernClient = (
+  url: string,
+  capabilities: object = {},
+  more: Readonly<Record<string, string>> = {},
+): McpTestClient =>
   toTestClient((id, method, params = {}) => {
     const _meta = { ...modernEnvelope(capabilities), ...Object(params["_meta"]) };
     const name = params["taskId"] ?? params["name"] ?? params["uri"];
