@@ -4,7 +4,7 @@ import { stubEnv } from "../../api-client/client.ts";
 import { enveloped, job, micEnveloped, operation } from "../../contract/samples.ts";
 import { serveHttpInProcess } from "../../support/in-process.ts";
 import { createLatch } from "../../support/latch.ts";
-import { answer, neverAnswer, stubForFile } from "../../support/stub.ts";
+import { answer, holdUntil, neverAnswer, stubForFile } from "../../support/stub.ts";
 import { connectLegacyClient, createModernClient } from "./raw-client.ts";
 
 const stubOf = stubForFile();
@@ -31,13 +31,7 @@ test("in a session a lost connection does not cancel a request, and another sess
   const url = await start();
   const [one, other] = [await connectLegacyClient(url), await connectLegacyClient(url)];
   const { released, release } = createLatch();
-  stubOf().respond(() => ({
-    readsBody: true,
-    async answer(response) {
-      await released;
-      await answer(200, enveloped(job)).answer(response);
-    },
-  }));
+  stubOf().respond(() => holdUntil(released, answer(200, enveloped(job))));
   const lost = one.call(1, "get_job", { jobId: "job-1" });
   const kept = one.call(2, "get_job", { jobId: "job-1" });
   await expectRequestCount(2);
