@@ -1,5 +1,7 @@
 // Runs the built program as a child process, with its stdin, stdout, stderr and exit.
 import { type ChildProcessByStdio, spawn } from "node:child_process";
+import { once } from "node:events";
+import { createInterface } from "node:readline";
 import type { Readable, Writable } from "node:stream";
 import { onTestFinished } from "vitest";
 import * as z from "zod/v4";
@@ -67,41 +69,19 @@ export function launch(args: readonly string[], { env = {}, node = [], launcher 
   const exit = new Promise<Exit>((resolve) => {
     child.once("close", (code, signal) => resolve({ code, signal }));
   });
-  const stdout = () => Buffer.concat(out).toString();
-  const lines: string[] = [];
-  let partialLine = "";
-  const decoder = new TextDecoder();
-  child.stdout.on("data", (chunk: Buffer) => {
-    const [first = "", ...remaining] = decoder.decode(chunk, { stream: true }).split("\n");
-    partialLine += first;
-    for (const next of remaining) {
-      lines.push(partialLine);
-      partialLine = next;
-    }
-  });
-  let readCount = 0;
+  const pendingLines: string[] = [];
+  const lines = createInterface(child.stdout).on("line", (line) => pendingLines.push(line));
   async function next(): Promise<unknown> {
-    for (;;) {
-      const line = lines[readCount];
-      if (line !== undefined) {
-        readCount++;
-        return JSON.parse(line);
-      }
-      if (child.exitCode !== null) throw new Error(`the program has ended; on stderr: ${Buffer.concat(err)}`);
-      await new Promise<void>((resolve) => {
-        const wake = () => {
-          child.stdout.off("data", wake);
-          child.off("exit", wake);
-          resolve();
-        };
-        child.stdout.on("data", wake);
-        child.on("exit", wake);
-      });
+    while (pendingLines.length === 0) {
+      const hasEnded = await Promise.race([once(lines, "line").then(() => false), exit.then(() => true)]);
+      if (hasEnded && pendingLines.length === 0)
+        throw new Error(`the program has ended; on stderr: ${Buffer.concat(err)}`);
     }
+    return JSON.parse(pendingLines.shift() ?? "");
   }
   return {
     process: child,
-    stdout,
+    stdout: () => Buffer.concat(out).toString(),
     stderr: () => Buffer.concat(err).toString(),
     exit,
     send: (message) => void child.stdin.write(`${JSON.stringify(message)}\n`),
