@@ -203,11 +203,10 @@ test("a client without tasks gets a plain result and cannot access tasks", async
   const plain = await client.request("tools/call", { name: "submit_job", arguments: args }, { tasks: false });
   expect(plain.result).toMatchObject({ resultType: "complete", structuredContent: { data: { state: "PREPARING" } } });
   expect(plain.result).not.toHaveProperty("taskId");
-  const { taskId } = await client.begin("submit_job", await jobArguments(service(), FILE.succeeds));
-  for (const method of ["tasks/get", "tasks/update", "tasks/cancel"]) {
-    const error = await client.refusal(method, { taskId, inputResponses: {} }, { tasks: false });
-    expect(error).toMatchObject({ code: -32021, data: { requiredCapabilities: { extensions: { [TASKS]: {} } } } });
-  }
+  const { taskId } = await client.begin("submit_job", args);
+  const missing = { code: -32021, data: { requiredCapabilities: { extensions: { [TASKS]: {} } } } };
+  for (const method of ["tasks/get", "tasks/update", "tasks/cancel"])
+    expect(await client.refusal(method, { taskId, inputResponses: {} }, { tasks: false })).toMatchObject(missing);
   expect(await client.get(taskId)).toMatchObject({ status: "working" });
 });
 
