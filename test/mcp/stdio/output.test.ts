@@ -9,8 +9,8 @@ import { smallHeap } from "./measurements.ts";
 
 const pollOptions = { timeout: 20_000 };
 
-/** With 13 KB per answer, as much as the small heap holds. */
-const ANSWER_COUNT = 5_000;
+/** With 13 KB per answer, twice as much as the small heap holds. */
+const ANSWER_COUNT = 10_000;
 
 /** Answers that fit into a pipe, and requests that the server may have started in addition. */
 const MAX_BEGUN = 800;
