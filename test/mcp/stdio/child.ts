@@ -23,21 +23,14 @@ interface Options {
   readonly node?: readonly string[];
   /** A command whose last arguments run node. */
   readonly launcher?: readonly string[];
-  /** Path of another entry point (default: the built one). */
-  readonly entry?: string;
   /** For `run`: the complete stdin (default: empty). */
   readonly input?: string | Buffer;
 }
 
 /** Starts `mic-mcp <args>` with an environment of PATH, HOME (an empty folder), MIC_KEYCHAIN=off and `env`. */
-export function launch(args: readonly string[], { env = {}, node = [], launcher = [], entry }: Options) {
-  const [command = process.execPath, ...rest] = [
-    ...launcher,
-    process.execPath,
-    ...node,
-    ...(entry === undefined ? entryArguments() : [entry]),
-    ...args,
-  ];
+export function launch(args: readonly string[], { env = {}, node = [], launcher = [] }: Options) {
+  const parts = [...launcher, process.execPath, ...node, ...entryArguments(), ...args];
+  const [command = "", ...rest] = parts;
   const home = createEmptyHome();
   const child = spawn(command, rest, {
     env: { ...bareEnvironment(home.path), ...env },
