@@ -67,7 +67,14 @@ test("a job runs as a task from submission to its result, which is that of get_j
 
   await watchJob(service(), jobId, ({ stages }) => stages[1]?.state === "RUNNING");
   const working = await client.get(taskId);
-  expect(working).toMatchObject({ taskId, status: "working", resultType: "complete", createdAt });
+  // The job is young, because the emulator's clock is ahead.
+  expect(working).toMatchObject({
+    taskId,
+    resultType: "complete",
+    status: "working",
+    createdAt,
+    pollIntervalMs: 1_000,
+  });
   expect(working.statusMessage).toMatch(/RUNNING, at stage SIFT/);
   expect(Date.parse(working.lastUpdatedAt)).toBeGreaterThan(Date.parse(begun.lastUpdatedAt));
 
@@ -108,9 +115,10 @@ test("run_job is a task once it has submitted the job; if it stops before, it re
   const { result } = await completedTask(client, taskId);
   expect(result).toMatchObject({ isError: false, structuredContent: { data: { id, state: "SUCCEEDED" } } });
   const call = { name: "run_job", arguments: runArguments(FILE.quarantined) };
+  const structuredContent = { data: { state: "QUARANTINED" } };
   expect((await client.request("tools/call", call)).result).toMatchObject({
     resultType: "complete",
-    structuredContent: { data: { state: "QUARANTINED" } },
+    structuredContent,
   });
 });
 
@@ -152,10 +160,8 @@ test("a failed job is an error result whose next step starts another task", asyn
 
   const retry = await client.begin("retry_job", Object(nextStep).arguments);
   await finishNewestJob();
-  expect((await completedTask(client, retry.taskId)).result).toMatchObject({
-    isError: false,
-    structuredContent: { data: { state: "SUCCEEDED", retryOfBatchId: jobId } },
-  });
+  const structuredContent = { data: { state: "SUCCEEDED", retryOfBatchId: jobId } };
+  expect((await completedTask(client, retry.taskId)).result).toMatchObject({ isError: false, structuredContent });
   // The result of the first task is unchanged.
   expect((await completedTask(client, taskId)).result.isError).toBe(true);
 });
@@ -173,16 +179,13 @@ test.each([
   expect(task).not.toHaveProperty("inputRequests");
 });
 
-test.each([
-  ["young", "2100-01-01T00:00:00.000Z", 1_000],
-  ["old", "2020-01-01T00:00:00.000Z", 10_000],
-])("the poll interval depends on the age of the job: %s", async (_age, startAt, expected) => {
-  const clock = createManualClock(startAt);
+test("the poll interval is longer if the job is old", async () => {
+  const clock = createManualClock("2020-01-01T00:00:00.000Z");
   const other = new Service(await emulatorForTest({ clock }), clock);
   const client = await startTaskClient(other);
   const begun = await client.begin("submit_job", await jobArguments(other, FILE.succeeds));
   expect(begun.pollIntervalMs).toBe(1_000);
-  expect((await client.get(begun.taskId)).pollIntervalMs).toBe(expected);
+  expect((await client.get(begun.taskId)).pollIntervalMs).toBe(10_000);
 });
 
 test("errors at submission are plain results", async () => {
