@@ -2,13 +2,10 @@
 // `_meta` takes the second way.
 import { expect, test } from "vitest";
 import * as z from "zod/v4";
-import { benchForTest } from "../actions/bench.ts";
-import { job } from "../contract/samples.ts";
 import { createExampleData } from "../emulator/example.ts";
 import { serviceForTest } from "../emulator/service.ts";
 import { emulatorEnv } from "../support/mcp.ts";
 import { inProcessServerForTest } from "../support/server.ts";
-import { neverAnswer } from "../support/stub.ts";
 import { validCall } from "../tools/catalogue.ts";
 
 const ListedTools = z.object({
@@ -45,16 +42,4 @@ test("a call of an unknown tool, without a name, or with arguments that are not 
     expect(error).toEqual((await server.request("tools/call", { ...params, _meta: {} })).error);
     expect(error).toMatchObject({ code: -32602 });
   }
-});
-
-test("a canceled read has no answer, and its request to the API ends", async () => {
-  const { stub, env } = await benchForTest();
-  const server = await inProcessServerForTest(env);
-  stub.expect(neverAnswer);
-  server.send("get_job", { jobId: job.id }, 1);
-  await expect.poll(() => stub.requests).toHaveLength(1);
-  server.cancel(1);
-  expect(await stub.requests[0]?.closed).toBe(false);
-  expect((await server.request("ping", {})).result).toEqual({});
-  expect(server.received(1)).toBeUndefined();
 });

@@ -162,7 +162,7 @@ describe("a body", () => {
 
 describe("headers", () => {
   test("headers of more than 16 KiB are refused", async () => {
-    const { url } = await startHttp();
+    const { url } = await serveForTest();
     const head = `GET /healthz HTTP/1.1\r\nhost: ${new URL(url).host}\r\nconnection: close\r\n`;
     expect(await exchangeBytes(url, [`${head}x-pad: ${"x".repeat(8 * 1024)}\r\n\r\n`])).toMatch(/^HTTP\/1\.1 200 /);
     expect(await exchangeBytes(url, [`${head}x-pad: ${"x".repeat(17 * 1024)}\r\n\r\n`])).toMatch(/^HTTP\/1\.1 431 /);

@@ -39,10 +39,6 @@ const KNOWN_WORDS = new Set([
   ...[...InputState.options, ...JobState.options, ...OTHER_CAPITALS],
 ]);
 
-test("there are three skills", () => {
-  expect(names.sort()).toEqual(["answer-geography", "retry-safely", "run-a-job"]);
-});
-
 /** The tool calls in code spans; their arguments may contain ellipses. */
 function callsIn(quoted: readonly string[]): readonly { readonly tool: string; readonly args: string }[] {
   return quoted.flatMap((part) => {
