@@ -14,11 +14,11 @@ const onElicitation = async (question: string): Promise<Reply> => {
   return await reply();
 };
 
-/** Runs `work` with a user who gives this answer, and returns its result and the questions. */
-async function withReply<T>(answer: typeof reply, work: () => Promise<T>): Promise<{ result: T; questions: string[] }> {
+/** Runs `work` with a user who gives this answer. `questions` then has only the questions of `work`. */
+async function withReply<T>(answer: typeof reply, work: () => Promise<T>): Promise<T> {
   questions = [];
   reply = answer;
-  return { result: await work(), questions };
+  return await work();
 }
 const accept = (): Reply => ({ action: "accept", content: {} });
 const decline = (): Reply => ({ action: "decline" });
@@ -37,8 +37,8 @@ describeEachRevisionInProcess(
     const ok = (answer: typeof reply, tool: string, args: Args) => withReply(answer, () => bench().ok(tool, args));
     /** The operations of the requests, without reads of the recipe's name. */
     const operationsOf = async (answer: typeof reply, args: Args) => {
-      const { result } = await withReply(answer, () => bench().capture(() => bench().ok("cancel_job", args)));
-      return result.sent.flatMap(({ operationId }) => (operationId === "getMicExecutableRecipe" ? [] : operationId));
+      const { sent } = await withReply(answer, () => bench().capture(() => bench().ok("cancel_job", args)));
+      return sent.flatMap(({ operationId }) => (operationId === "getMicExecutableRecipe" ? [] : operationId));
     };
 
     test("cancel_job continues when the user agrees to a question with the job's state, stage and recipe", async () => {
@@ -57,21 +57,20 @@ describeEachRevisionInProcess(
 
       const noted = { ...(await bench().argumentsFor("createMicJob")), clientReference: "nightly run" };
       const ownId = Object((await bench().ok("submit_job", noted)).structured["data"]).id;
-      const declined = await ok(decline, "cancel_job", cancel(ownId));
-      expect(declined.questions[0]).toContain('client reference "nightly run"');
+      await ok(decline, "cancel_job", cancel(ownId));
+      expect(questions[0]).toContain('client reference "nightly run"');
     });
 
     test("the question about a RESTART contains the failure and an earlier retry", async () => {
       const id = await failed();
       const restarted = await ok(accept, "retry_job", restart(id));
-      expect(restarted.questions).toEqual([
-        expect.stringMatching(/discarded.*It is FAILED, at stage CHURN .* Its failure: STAGE_UNAVAILABLE "/s),
-      ]);
-      const retry = Object(restarted.result.structured["data"]);
+      const question = /discarded.*It is FAILED, at stage CHURN .* Its failure: STAGE_UNAVAILABLE "/s;
+      expect(questions).toEqual([expect.stringMatching(question)]);
+      const retry = Object(restarted.structured["data"]);
       expect(retry.retryOfBatchId).toBe(id);
       // The user may not be aware of the retry.
-      const again = await ok(decline, "retry_job", restart(id, { idempotencyKey: `${id}-2` }));
-      expect(again.questions[0]).toContain(`It was retried before, as job ${retry.id}.`);
+      await ok(decline, "retry_job", restart(id, { idempotencyKey: `${id}-2` }));
+      expect(questions[0]).toContain(`It was retried before, as job ${retry.id}.`);
     });
 
     test("with an explicit key, the job is read again after the user has agreed", async () => {
@@ -87,7 +86,7 @@ describeEachRevisionInProcess(
     test("the user is not asked about SAFE_RESUME, wrong arguments, or an action that cannot succeed", async () => {
       const { id, resourceVersion } = await runJobToEnd(bench().service, FILE.succeeds);
       const resume = restart(await failed(), { retryMode: "SAFE_RESUME" });
-      const { questions } = await withReply(accept, async () => {
+      await withReply(accept, async () => {
         await bench().ok("retry_job", resume);
         await bench().refuses("retry_job", { jobId: "j", reason: "", retryMode: "RESTART" }, "/reason");
         for (const more of [{}, { resourceVersion }]) {
@@ -106,7 +105,7 @@ describeEachRevisionInProcess(
       const id = await failed();
       const forbidden = { kind: "status", status: 403, code: "INSUFFICIENT_SCOPE", retryable: false };
       await bench().service.injectFault(forbidden, { operationId: "getMicJob" });
-      const { questions } = await ok(accept, "retry_job", restart(id));
+      await ok(accept, "retry_job", restart(id));
       expect(questions).toEqual([expect.stringMatching(/discarded\. The reason given:/)]);
     });
 
@@ -120,10 +119,9 @@ describeEachRevisionInProcess(
       const before = await listActions();
       // The user is asked each time, because a refusal is not stored.
       for (const _ of [1, 2]) {
-        const { result, questions } = await ok(() => answer, "cancel_job", cancel(id));
+        const { structured } = await ok(() => answer, "cancel_job", cancel(id));
         expect(questions).toHaveLength(1);
-        const summary = expect.stringMatching(/nothing was sent/);
-        expect(result.structured).toMatchObject({ declined: true, summary });
+        expect(structured).toMatchObject({ declined: true, summary: expect.stringMatching(/nothing was sent/) });
       }
       expect(await listActions()).toEqual(before);
       expect(await cancelRequests(bench(), id)).toEqual([]);
@@ -135,11 +133,11 @@ describeEachRevisionInProcess(
       for (const fault of [{ kind: "drop-after" }, rateLimited])
         await bench().service.injectFault(fault, { operationId: "retryMicJob" });
       const lost = await withReply(accept, () => bench().fails("retry_job", restart(id), "outcome_unknown"));
-      expect(lost.questions).toHaveLength(1);
+      expect(questions).toHaveLength(1);
       const again = await ok(decline, "retry_job", restart(id));
-      expect(again.questions).toEqual([]);
-      const { idempotencyKey = "" } = lost.result;
-      expect(again.result.structured["action"]).toMatchObject({ idempotencyKey, replayed: true });
+      expect(questions).toEqual([]);
+      const { idempotencyKey = "" } = lost;
+      expect(again.structured["action"]).toMatchObject({ idempotencyKey, replayed: true });
       expect(await bench().service.countExecutions(idempotencyKey)).toBe(1);
     });
 
@@ -152,9 +150,9 @@ describeEachRevisionInProcess(
         return accept();
       };
       const call = () => bench().call("retry_job", restart(id));
-      const { result } = await withReply(answer, () => Promise.all([call(), call()]));
+      const results = await withReply(answer, () => Promise.all([call(), call()]));
       // The second call joins the first, or comes after the first has returned its outcome; then the API decides.
-      expect(result.some(({ structured }) => Object(structured?.["data"]).id !== undefined)).toBe(true);
+      expect(results.some(({ structured }) => Object(structured?.["data"]).id !== undefined)).toBe(true);
       for (const { idempotencyKey = "", path } of await bench().requests("retryMicJob"))
         if (path.includes(id)) expect(await bench().service.countExecutions(idempotencyKey)).toBeLessThanOrEqual(1);
     });
@@ -166,7 +164,7 @@ describeLatestRevision(
   (bench) => {
     test("MIC_CONFIRM=never: cancel_job does not ask the user", async () => {
       const { id } = await submitJob(bench().service, FILE.succeeds);
-      const { questions } = await withReply(accept, () => bench().ok("cancel_job", cancel(id)));
+      await withReply(accept, () => bench().ok("cancel_job", cancel(id)));
       expect(questions).toEqual([]);
     });
   },
