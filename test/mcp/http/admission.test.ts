@@ -10,6 +10,7 @@ import { runInProcess as run } from "../../support/command.ts";
 import { clientRevisions, connectHttp } from "../../support/mcp.ts";
 import { answer, stubForTest } from "../../support/stub.ts";
 import { folderForTest } from "../../support/temporary-folder.ts";
+import { describeUnless } from "../../support/unless.ts";
 import { modernEnvelope } from "../modern-envelope.ts";
 import { start } from "../stdio/child.ts";
 import {
@@ -139,7 +140,6 @@ const cannotSwitchUser =
     : spawnSync(process.execPath, ["-e", "0"], { uid: OTHER_USER, gid: OTHER_USER }).status === 0
       ? undefined
       : "only root can be somebody else";
-const otherUserTitle = `without it, on Linux${cannotSwitchUser === undefined ? "" : ` (skipped: ${cannotSwitchUser})`}`;
 
 const json = { "content-type": "application/json", accept: ACCEPT };
 const discover = { jsonrpc: "2.0", id: 1, method: "server/discover", params: { _meta: modernEnvelope() } };
@@ -173,7 +173,7 @@ async function responsesTo(uid: number, url: string) {
   return Responses.parse(await runAs(uid, script, url, everyEndpoint));
 }
 
-describe.skipIf(cannotSwitchUser !== undefined)(otherUserTitle, () => {
+describeUnless(cannotSwitchUser, "without it, on Linux", () => {
   test.each(["127.0.0.1", "::1"])(
     "requests of another user are refused on %s, with the reason, at every endpoint",
     async (host) => {

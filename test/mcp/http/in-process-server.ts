@@ -18,7 +18,7 @@ interface ServerOptions extends Partial<HttpOptions> {
   readonly ready?: Promise<unknown>;
 }
 
-/** The tool `wait` ends when it is released, and `say` returns a text of `bytes` bytes. The server ends with the running test. */
+/** The tool `wait` ends when released, `say` returns a text of `bytes` bytes. The server ends with the running test. */
 export async function serveForTest({ ready, ...options }: ServerOptions = {}) {
   /** Ids of calls that ended without being aborted. */
   const finished: RequestId[] = [];

@@ -142,7 +142,7 @@ export const clientFactories = {
   modern: async (url: string) => createModernClient(url),
 } satisfies Record<string, (url: string) => Promise<McpTestClient>>;
 
-/** Writes the chunks with pauses of `gapMs` milliseconds, and returns all that the server sends until it closes the connection. */
+/** Writes the chunks with pauses of `gapMs`, and returns all that the server sends until it closes the connection. */
 export async function exchangeBytes(url: string, chunks: readonly (string | Buffer)[], gapMs = 0): Promise<string> {
   const { hostname, port } = new URL(url);
   const socket = connect(Number(port), hostname.replace(/^\[|\]$/g, ""));

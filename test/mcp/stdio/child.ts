@@ -29,8 +29,7 @@ interface Options {
 
 /** Starts `mic-mcp <args>` with an environment of PATH, HOME (an empty folder), MIC_KEYCHAIN=off and `env`. */
 export function launch(args: readonly string[], { env = {}, node = [], launcher = [] }: Options) {
-  const parts = [...launcher, process.execPath, ...node, ...entryArguments(), ...args];
-  const [command = "", ...rest] = parts;
+  const [command = "", ...rest] = [...launcher, process.execPath, ...node, ...entryArguments(), ...args];
   const home = createEmptyHome();
   const child = spawn(command, rest, {
     env: { ...bareEnvironment(home.path), ...env },
@@ -65,7 +64,7 @@ export function launch(args: readonly string[], { env = {}, node = [], launcher 
     /** Writes one JSON-RPC message as one line. */
     send: (message: unknown) => void child.stdin.write(`${JSON.stringify(message)}\n`),
     next,
-    /** Resolves when each of these requests has its answer, in any order; other messages are ignored, other answers are errors. */
+    /** Resolves when each of these requests has its answer, in any order; rejects at an answer to another id. */
     async answersTo(ids: readonly Id[]) {
       const pending = new Set(ids);
       const found = new Map<Id, z.infer<typeof Answer>>();
