@@ -5,61 +5,53 @@ import { createJob, job, micEnveloped } from "../contract/samples.ts";
 import { serveHttpInProcess } from "../support/in-process.ts";
 import { inProcessServerForTest } from "../support/server.ts";
 import { answer, type Stub, stubForTest } from "../support/stub.ts";
-import { clientFactories, type McpTestClient, resultOf } from "./http/raw-client.ts";
+import { clientFactories, resultOf } from "./http/raw-client.ts";
 
-type Call = (id: number, tool: string, args: object) => Promise<unknown>;
+type Call = (tool: string, args: object) => Promise<unknown>;
 
 async function callerOverStdio(stub: Stub): Promise<Call> {
   const { request } = await inProcessServerForTest(stubEnv(stub));
-  return async (_id, name, args) => (await request("tools/call", { name, arguments: args })).result;
+  return async (name, args) => (await request("tools/call", { name, arguments: args })).result;
 }
 
 const overHttp =
   (revision: keyof typeof clientFactories) =>
   async (stub: Stub): Promise<Call> => {
-    const client: McpTestClient = await clientFactories[revision](await serveHttpInProcess(stubEnv(stub)));
-    return (id, tool, args) => resultOf(client.call(id, tool, args), id);
+    const client = await clientFactories[revision](await serveHttpInProcess(stubEnv(stub)));
+    return (tool, args) => resultOf(client.call(1, tool, args), 1);
   };
-
-const transports: readonly (readonly [string, (stub: Stub) => Promise<Call>])[] = [
-  ["stdio", callerOverStdio],
-  ["HTTP with sessions", overHttp("legacy")],
-  ["HTTP of 2026-07-28", overHttp("modern")],
-];
 
 /** Parsed from JSON, as a client sends it: an ordinary key. */
 const polluting: object = JSON.parse('{"__proto__":{"jobId":"job-2"}}');
 
-test.each(transports)(
-  "over %s an argument __proto__ is refused by name or ignored, and nothing is sent",
+test.each([
+  ["stdio", callerOverStdio],
+  ["HTTP with sessions", overHttp("legacy")],
+  ["HTTP of 2026-07-28", overHttp("modern")],
+])(
+  "over %s an argument __proto__ is refused by name or ignored, and sent only in free-form values",
   async (_, connect) => {
     const stub = await stubForTest();
     const call = await connect(stub);
     const withPollutedBindings = createJob.inputBindings.map((binding) => ({ ...binding, ...polluting }));
-    const calls = [
+    for (const [tool, args, pointer] of [
       ["submit_job", { ...createJob, ...polluting }, "/__proto__"],
       ["cancel_job", { jobId: "job-1", reason: "no need", ...polluting }, "/__proto__"],
       ["submit_job", { ...createJob, inputBindings: withPollutedBindings }, "/inputBindings/0/__proto__"],
-    ] as const;
-    for (const [n, [tool, args, pointer]] of calls.entries())
-      expect(await call(10 + n, tool, args)).toMatchObject({
+    ] as const)
+      expect(await call(tool, args)).toMatchObject({
         isError: true,
         content: [{ text: expect.stringContaining("__proto__") }],
         _meta: { "mic-mcp/error": { kind: "invalid_arguments", sideEffect: "none", fieldErrors: [{ pointer }] } },
       });
-    expect(await call(19, "list_actions", polluting)).toMatchObject({
+    expect(await call("list_actions", polluting)).toMatchObject({
       structuredContent: { summary: expect.stringMatching(/^Ignored unknown argument "__proto__"; /) },
     });
     expect(stub.requests).toHaveLength(0);
+    stub.expect(answer(202, micEnveloped(job)));
+    const parameterValues = { ...polluting, year: 2026, deep: { list: [polluting] } };
+    expect(await call("submit_job", { ...createJob, parameterValues })).toMatchObject({ structuredContent: {} });
+    const body = stub.requests[0]?.body.toString() ?? "";
+    expect(body).toContain(`"parameterValues":${JSON.stringify(parameterValues)}`);
   },
 );
-
-test.each(transports)("over %s a key __proto__ in free-form values is sent unchanged", async (_, connect) => {
-  const stub = await stubForTest();
-  const call = await connect(stub);
-  stub.expect(answer(202, micEnveloped(job)));
-  const parameterValues = { ...polluting, year: 2026, deep: { list: [polluting] } };
-  expect(await call(2, "submit_job", { ...createJob, parameterValues })).toMatchObject({ structuredContent: {} });
-  const body = stub.requests[0]?.body.toString() ?? "";
-  expect(body).toContain(`"parameterValues":${JSON.stringify(parameterValues)}`);
-});

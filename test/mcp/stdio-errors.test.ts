@@ -4,15 +4,10 @@ import type { JSONRPCMessage } from "@modelcontextprotocol/server";
 import { expect, test } from "vitest";
 import { StdioTransport } from "../../src/transports/stdio/transport.ts";
 
-const toLine = (message: object): string => `${JSON.stringify({ jsonrpc: "2.0", ...message })}\n`;
-
-async function startTransport() {
+test("a request that causes an internal error is refused under its id, and a batch loses only the failing message", async () => {
   const [stdin, stdout] = [new PassThrough(), new PassThrough()];
   const transport = new StdioTransport(stdin, stdout, (json) => json, {
-    inbound(message, pass) {
-      pass(message);
-      return undefined;
-    },
+    inbound: (message, pass) => void pass(message),
     outbound: (message) => message,
   });
   const received: JSONRPCMessage[] = [];
@@ -24,36 +19,20 @@ async function startTransport() {
   };
   transport.onerror = ({ message }) => errors.push(message);
   await transport.start();
-  let written = "";
-  stdout.on("data", (chunk: Buffer) => {
-    written += chunk;
-  });
-  const answers = (): unknown[] =>
-    written
-      .split("\n")
-      .slice(0, -1)
-      .map((text) => JSON.parse(text));
-  return { stdin, received, errors, answers };
-}
+  const send = (message: object) => stdin.write(`${JSON.stringify(message)}\n`);
+  const ping = (id: number, bad: boolean) => ({ jsonrpc: "2.0", id, method: "ping", params: { bad } });
+  const refusal = (id: number) => ({ jsonrpc: "2.0", id, error: { code: -32603, message: expect.any(String) } });
 
-test("a request that causes an internal error is refused under its id, which is then free again", async () => {
-  const { stdin, received, errors, answers } = await startTransport();
-  stdin.write(toLine({ id: 1, method: "tools/call", params: { bad: true } }));
-  stdin.write(toLine({ id: 1, method: "tools/call", params: {} }));
-  await expect.poll(() => received).toHaveLength(1);
-  await expect.poll(answers).toEqual([{ jsonrpc: "2.0", id: 1, error: { code: -32603, message: expect.any(String) } }]);
-  expect(errors).toHaveLength(1);
-});
-
-test("a notification that causes an internal error is dropped, and a batch loses only the failing message", async () => {
-  const { stdin, received, answers } = await startTransport();
-  stdin.write(toLine({ method: "notifications/message", params: { bad: true } }));
-  const batch = [
-    { jsonrpc: "2.0", id: 1, method: "ping" },
-    { jsonrpc: "2.0", id: 2, method: "ping", params: { bad: true } },
-    { jsonrpc: "2.0", id: 3, method: "ping" },
-  ];
-  stdin.write(`${JSON.stringify(batch)}\n`);
-  await expect.poll(() => received).toHaveLength(2);
-  await expect.poll(answers).toMatchObject([{ id: 2, error: { code: -32603 } }]);
+  send(ping(1, true));
+  // The id is free again, and a notification has no answer.
+  send(ping(1, false));
+  send({ jsonrpc: "2.0", method: "notifications/message", params: { bad: true } });
+  send([ping(2, false), ping(3, true), ping(4, false)]);
+  await expect.poll(() => received).toMatchObject([{ id: 1 }, { id: 2 }, { id: 4 }]);
+  expect(errors).toHaveLength(3);
+  stdout.end();
+  const lines = String(Buffer.concat(await stdout.toArray()))
+    .trimEnd()
+    .split("\n");
+  expect(lines.map((line) => JSON.parse(line))).toEqual([refusal(1), refusal(3)]);
 });

@@ -1,7 +1,5 @@
 // Tests admission over HTTP: requests with the MIC_HTTP_TOKEN or, without one, those of the server's own user on Linux.
 import { execFile, spawnSync } from "node:child_process";
-import { mkdtemp, rm } from "node:fs/promises";
-import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { promisify } from "node:util";
 import { afterAll, beforeAll, describe, expect, onTestFinished, test } from "vitest";
@@ -11,11 +9,14 @@ import { capabilitySet, createJob, enveloped, job } from "../../contract/samples
 import { runInProcess as run } from "../../support/command.ts";
 import { clientRevisions, connectHttp } from "../../support/mcp.ts";
 import { answer, stubForTest } from "../../support/stub.ts";
+import { folderForTest } from "../../support/temporary-folder.ts";
+import { describeUnless } from "../../support/unless.ts";
 import { modernEnvelope } from "../modern-envelope.ts";
 import { start } from "../stdio/child.ts";
 import {
   ACCEPT,
   clientFactories,
+  connectLegacyClient,
   createModernClient,
   exchangeBytes,
   initializeMessage,
@@ -44,82 +45,61 @@ describe("with MIC_HTTP_TOKEN", () => {
       await expect(connectHttp(revision, guardedUrl(), options)).rejects.toThrow(/401|MIC_HTTP_TOKEN/);
   });
 
-  test.each([
-    ["none", []],
-    ["an empty one", ["authorization:"]],
-    ["a scheme alone", ["authorization: Bearer"]],
-    ["the token alone", [`authorization: ${TOKEN}`]],
-    ["another scheme", [`authorization: Basic ${TOKEN}`]],
-    ["more than it", [`authorization: Bearer ${TOKEN}x`]],
-    ["less than it", [`authorization: Bearer ${TOKEN.slice(0, -1)}`]],
-    ["another case", [`authorization: Bearer ${TOKEN.toUpperCase()}`]],
-    ["two tokens in one", [`authorization: Bearer ${TOKEN} ${TOKEN}`]],
-    ["a list", [`authorization: Bearer ${TOKEN}, Bearer ${TOKEN}`]],
-    ["two headers", [`authorization: Bearer ${TOKEN}`, `authorization: Bearer ${TOKEN}`]],
-    ["a wrong header before it", ["authorization: Bearer x", `authorization: Bearer ${TOKEN}`]],
-    ["another header", [`x-api-key: ${TOKEN}`]],
-    ["a very long one", [`authorization: Bearer ${"x".repeat(12_000)}`]],
+  const bearer = (token: string) => `authorization: Bearer ${token}`;
+  const REALM = 'Bearer realm="mic-mcp"';
+  const WRONG = `${REALM}, error="invalid_token"`;
+
+  // The challenge contains an error only if the request has a token (RFC 6750, 3.1).
+  test.each<readonly [headers: readonly string[], challenge: string]>([
+    [[], REALM],
+    [["authorization:"], REALM],
+    [["authorization: Bearer"], REALM],
+    [[`authorization: ${TOKEN}`], REALM],
+    [[`authorization: Basic ${TOKEN}`], REALM],
+    [[bearer(`${TOKEN}x`)], WRONG],
+    [[bearer(TOKEN.slice(0, -1))], WRONG],
+    [[bearer(TOKEN.toUpperCase())], WRONG],
+    [[bearer("x".repeat(12_000))], WRONG],
+    [[bearer(`${TOKEN} ${TOKEN}`)], REALM],
+    [[bearer(TOKEN), bearer(TOKEN)], REALM],
+    [[bearer("x"), bearer(TOKEN)], REALM],
   ])(
-    "returns 401 with a challenge and without the token on every path, for the Authorization header: %s",
-    async (_, headers) => {
+    "returns 401 with a challenge and without the token on every path, for the headers %j",
+    async (headers, challenge) => {
       const url = guardedUrl();
-      const { host } = new URL(url);
-      const body = JSON.stringify(initializeMessage());
-      for (const [method, path] of [
-        ["POST", "/mcp"],
-        ["GET", "/mcp"],
-        ["DELETE", "/mcp"],
-        ["OPTIONS", "/mcp"],
-        ["GET", "/healthz"],
-        ["GET", "/readyz"],
-        ["GET", `/mcp?access_token=${TOKEN}`],
-        ["GET", "/.well-known/oauth-protected-resource"],
+      for (const target of [
+        ...["POST /mcp", "GET /mcp", "DELETE /mcp", "OPTIONS /mcp", `GET /mcp?access_token=${TOKEN}`],
+        ...["GET /healthz", "GET /readyz", "GET /.well-known/oauth-protected-resource"],
       ]) {
-        const json = ["content-type: application/json", `accept: ${ACCEPT}`, `content-length: ${body.length}`];
-        const [fields, content] = method === "POST" ? [json, body] : [[], ""];
-        const request = [`${method} ${path} HTTP/1.1`, `host: ${host}`, ...headers, ...fields, "", content];
         // The server also closes the connection without a request to do so.
-        const text = await exchangeBytes(url, [request.join("\r\n")]);
+        const lines = [`${target} HTTP/1.1`, `host: ${new URL(url).host}`, ...headers, "content-length: 0", "", ""];
+        const text = await exchangeBytes(url, [lines.join("\r\n")]);
         expect(text).toMatch(/^HTTP\/1\.1 401 /);
-        expect(text).toMatch(/^www-authenticate: Bearer realm="mic-mcp"/im);
-        expect(text).not.toMatch(/mcp-session-id/i);
+        expect(text).toContain(`www-authenticate: ${challenge}\r\n`);
         expect(text).not.toContain(TOKEN);
       }
     },
   );
 
-  test("the challenge contains an error only if the request has a token (RFC 6750, 3.1)", async () => {
-    const without = await post(guardedUrl(), initializeMessage()).answer;
-    expect(without.headers["www-authenticate"]).toBe('Bearer realm="mic-mcp"');
-    expect(without.messages[0]?.error?.message).toContain("MIC_HTTP_TOKEN");
-    const wrong = await post(guardedUrl(), initializeMessage(), { authorization: "Bearer another-token-0123" }).answer;
-    expect(wrong.headers["www-authenticate"]).toBe('Bearer realm="mic-mcp", error="invalid_token"');
-  });
-
   test("the scheme is case-insensitive, and /healthz requires the token", async () => {
     const url = guardedUrl();
-    for (const scheme of ["Bearer", "bearer", "BEARER"])
+    for (const scheme of ["bearer", "BEARER"])
       expect((await post(url, initializeMessage(), { authorization: `${scheme} ${TOKEN}` }).answer).status).toBe(200);
     const health = await send(new URL("/healthz", url).href, { method: "GET", headers: authorized }).answer;
     expect(health).toMatchObject({ status: 200, body: '{"status":"ok"}' });
   });
 
-  test("a session id does not replace the token", async () => {
+  test("a session id does not replace the token, and a foreign origin is refused before the token is checked", async () => {
     const url = guardedUrl();
-    const initialized = await post(url, initializeMessage(), authorized).answer;
-    const sessionHeaders = {
-      "mcp-session-id": String(initialized.headers["mcp-session-id"]),
-      "mcp-protocol-version": "2025-06-18",
-    };
+    const { headers } = await connectLegacyClient(url, {}, authorized);
+    const { authorization: _, ...sessionOnly } = headers;
     const ping = { jsonrpc: "2.0", id: 1, method: "ping" };
-    expect((await post(url, ping, sessionHeaders).answer).status).toBe(401);
-    expect((await post(url, ping, { ...sessionHeaders, ...authorized }).answer).status).toBe(200);
-  });
-
-  test("a request with a foreign origin is refused before its token is checked", async () => {
-    const url = guardedUrl();
-    const refused = await post(url, initializeMessage(), { origin: "http://evil.example" }).answer;
-    expect([refused.status, refused.headers["www-authenticate"]]).toEqual([403, undefined]);
+    const refused = await post(url, ping, sessionOnly).answer;
+    expect(refused.status).toBe(401);
+    expect(refused.messages[0]?.error?.message).toContain("MIC_HTTP_TOKEN");
+    expect((await post(url, ping, headers).answer).status).toBe(200);
+    const foreign = await post(url, ping, { origin: "http://evil.example" }).answer;
+    expect([foreign.status, foreign.headers["www-authenticate"]]).toEqual([403, undefined]);
   });
 
   test("the token is redacted in every result, error and log", async () => {
@@ -132,22 +112,21 @@ describe("with MIC_HTTP_TOKEN", () => {
     const tokenServer = await startHttp({ env: { ...stubEnv(stub), MIC_LOG_LEVEL: "debug", MIC_HTTP_TOKEN: TOKEN } });
     const client = await connectHttp("v2-modern", tokenServer.url, { token: TOKEN });
     onTestFinished(() => client.close());
-    const responses = [
+    const responses = JSON.stringify([
       await client.callTool("get_capabilities", { workspaceId: "micws_1" }),
       await client.callTool("get_job", { jobId: "job-1" }),
       await client.callTool("list_jobs", { workspaceId: "micws_1", [TOKEN]: 1 }),
       await client.callTool(TOKEN).catch((error: unknown) => String(error)),
-    ];
-    const wrong = await send(tokenServer.url, { method: "GET", headers: authorized }).answer;
-    expect(JSON.stringify([responses, wrong.body])).toContain("[redacted]");
-    expect(JSON.stringify([responses, wrong.body, tokenServer.stdout(), tokenServer.stderr()])).not.toContain(TOKEN);
+    ]);
+    expect(responses).toContain("[redacted]");
+    expect(responses + tokenServer.stdout() + tokenServer.stderr()).not.toContain(TOKEN);
     expect(tokenServer.stderr()).toContain('"request"');
   });
 
   test("status and doctor redact the token, even in other settings", async () => {
     const env = { MIC_HTTP_TOKEN: TOKEN, MIC_BASE_URL: `http://127.0.0.1:9/${encodeURI(TOKEN)}` };
-    const commands = [["status"], ["status", "--json"], ["doctor"], ["doctor", "--json"]];
-    for (const { stdout, stderr } of await Promise.all(commands.map((args) => run(args, { env })))) {
+    for (const args of [["status"], ["status", "--json"], ["doctor"], ["doctor", "--json"]]) {
+      const { stdout, stderr } = await run(args, { env });
       expect(stdout).toContain("[redacted]");
       expect(stdout + stderr).not.toContain(TOKEN);
     }
@@ -161,13 +140,15 @@ const cannotSwitchUser =
     : spawnSync(process.execPath, ["-e", "0"], { uid: OTHER_USER, gid: OTHER_USER }).status === 0
       ? undefined
       : "only root can be somebody else";
-const otherUserTitle = `without it, on Linux${cannotSwitchUser === undefined ? "" : ` (skipped: ${cannotSwitchUser})`}`;
 
-const Responses = z.array(z.object({ status: z.number(), body: z.string() }));
-type Request = readonly [
-  path: string,
-  init: { readonly method: string; readonly headers: object; readonly body?: string },
-];
+const json = { "content-type": "application/json", accept: ACCEPT };
+const discover = { jsonrpc: "2.0", id: 1, method: "server/discover", params: { _meta: modernEnvelope() } };
+const modernHeaders = { ...json, "mcp-protocol-version": "2026-07-28", "mcp-method": "server/discover" };
+const everyEndpoint = JSON.stringify([
+  ["/mcp", { method: "POST", headers: json, body: JSON.stringify(initializeMessage()) }],
+  ["/mcp", { method: "POST", headers: modernHeaders, body: JSON.stringify(discover) }],
+  ["/healthz", { method: "GET" }],
+]);
 
 /** Runs a script of Node as another user; returns the JSON that it prints. */
 async function runAs(uid: number, script: string, ...args: readonly string[]): Promise<unknown> {
@@ -176,8 +157,11 @@ async function runAs(uid: number, script: string, ...args: readonly string[]): P
   return stdout === "" ? undefined : JSON.parse(stdout);
 }
 
-/** The responses to these requests from a process of another user. */
-async function responsesTo(uid: number, url: string, requests: readonly Request[]) {
+const Responses = z.array(z.object({ status: z.number(), body: z.string() }));
+const statusesOf = (responses: z.infer<typeof Responses>) => responses.map(({ status }) => status);
+
+/** The responses of every endpoint to a process of another user. */
+async function responsesTo(uid: number, url: string) {
   const script = `(async () => {
     const heard = [];
     for (const [path, init] of JSON.parse(process.argv[2])) {
@@ -186,25 +170,15 @@ async function responsesTo(uid: number, url: string, requests: readonly Request[
     }
     console.log(JSON.stringify(heard));
   })()`;
-  return Responses.parse(await runAs(uid, script, url, JSON.stringify(requests)));
+  return Responses.parse(await runAs(uid, script, url, everyEndpoint));
 }
 
-const json = { "content-type": "application/json", accept: ACCEPT };
-const discover = { jsonrpc: "2.0", id: 1, method: "server/discover", params: { _meta: modernEnvelope() } };
-const modernHeaders = { ...json, "mcp-protocol-version": "2026-07-28", "mcp-method": "server/discover" };
-const everyEndpoint: readonly Request[] = [
-  ["/mcp", { method: "POST", headers: json, body: JSON.stringify(initializeMessage()) }],
-  ["/mcp", { method: "POST", headers: modernHeaders, body: JSON.stringify(discover) }],
-  ["/healthz", { method: "GET", headers: {} }],
-];
-const statusesOf = (responses: z.infer<typeof Responses>) => responses.map(({ status }) => status);
-
-describe.skipIf(cannotSwitchUser !== undefined)(otherUserTitle, () => {
+describeUnless(cannotSwitchUser, "without it, on Linux", () => {
   test.each(["127.0.0.1", "::1"])(
     "requests of another user are refused on %s, with the reason, at every endpoint",
     async (host) => {
       const server = await startHttp({ args: ["--emulator", "--host", host], env: { MIC_LOG_LEVEL: "info" } });
-      const responses = await responsesTo(OTHER_USER, server.url, everyEndpoint);
+      const responses = await responsesTo(OTHER_USER, server.url);
       expect(statusesOf(responses)).toEqual([403, 403, 403]);
       for (const { body } of responses) expect(body).toMatch(new RegExp(`uid ${OTHER_USER}.*MIC_HTTP_TOKEN`));
       expect(server.stderr()).toContain(`"uid":${OTHER_USER}`);
@@ -214,10 +188,10 @@ describe.skipIf(cannotSwitchUser !== undefined)(otherUserTitle, () => {
   );
 
   test("a server of an ordinary user serves only that user and root", async () => {
-    const server = await startAs(OTHER_USER);
-    expect(statusesOf(await responsesTo(OTHER_USER, server.url, everyEndpoint))).toEqual([200, 200, 200]);
-    expect(statusesOf(await responsesTo(THIRD_USER, server.url, everyEndpoint))).toEqual([403, 403, 403]);
-    expect((await post(server.url, initializeMessage()).answer).status).toBe(200);
+    const url = await startAs(OTHER_USER);
+    expect(statusesOf(await responsesTo(OTHER_USER, url))).toEqual([200, 200, 200]);
+    expect(statusesOf(await responsesTo(THIRD_USER, url))).toEqual([403, 403, 403]);
+    expect((await post(url, initializeMessage()).answer).status).toBe(200);
   });
 
   // Linux lists a socket that its process has closed under uid 0. If the server took it for a socket of root, every user could
@@ -225,34 +199,24 @@ describe.skipIf(cannotSwitchUser !== undefined)(otherUserTitle, () => {
   test("a user who sends an action and disconnects is not taken for root", async () => {
     const stub = await stubForTest();
     stub.respond(() => answer(202, enveloped(job)));
-    const server = await startHttp({ env: { ...stubEnv(stub), MIC_LOG_LEVEL: "info" } });
-    const { url } = server;
-    const params = {
-      ...discover.params,
-      name: "submit_job",
-      arguments: { ...createJob, clientReference: "a stranger's" },
-    };
+    const { url, stderr } = await startHttp({ env: { ...stubEnv(stub), MIC_LOG_LEVEL: "info" } });
+    const args = { ...createJob, clientReference: "a stranger's" };
+    const params = { ...discover.params, name: "submit_job", arguments: args };
     const body = JSON.stringify({ ...discover, method: "tools/call", params });
-    const requestHeaders = {
-      ...json,
-      "mcp-protocol-version": "2026-07-28",
-      "mcp-method": "tools/call",
-      "mcp-name": "submit_job",
-      "content-length": String(body.length),
-    };
-    const fields = Object.entries(requestHeaders).map(([name, value]) => `${name}: ${value}`);
-    const head = ["POST /mcp HTTP/1.1", `host: ${new URL(url).host}`, ...fields];
+    const headers = { ...modernHeaders, "mcp-method": "tools/call", "mcp-name": "submit_job" };
+    const fields = Object.entries({ ...headers, host: new URL(url).host, "content-length": String(body.length) });
+    const head = ["POST /mcp HTTP/1.1", ...fields.map(([name, value]) => `${name}: ${value}`)];
     const script = `const [url, text] = process.argv.slice(1); const { port, hostname } = new URL(url);
       for (let n = 0; n < 50; n++) {
         const socket = require("node:net").connect(port, hostname, () => socket.write(text, () => socket.destroy()));
         socket.on("error", () => 0);
       }`;
     await runAs(OTHER_USER, script, url, `${head.join("\r\n")}\r\n\r\n${body}`);
-    await expect.poll(server.stderr).toContain("refused a connection");
+    await expect.poll(stderr).toContain("refused a connection");
     // This request runs after the refused ones. The same bytes are an action if the server's own user sends them.
     expect((await createModernClient(url).call(1, "submit_job", createJob).answer).status).toBe(200);
     expect(stub.requests).toHaveLength(1);
-    expect((await send(url, { headers: requestHeaders, body }).answer).status).toBe(200);
+    expect((await send(url, { headers, body }).answer).status).toBe(200);
     expect(stub.requests).toHaveLength(2);
   });
 
@@ -270,13 +234,12 @@ describe.skipIf(cannotSwitchUser !== undefined)(otherUserTitle, () => {
   });
 });
 
-/** Starts the built server as this user, with separate folders. */
-async function startAs(uid: number): Promise<Pick<HttpProgram, "url">> {
-  const folder = await mkdtemp(join(tmpdir(), "mic-mcp-user-"));
+/** Starts the built server as this user, with separate folders, and returns its URL. */
+async function startAs(uid: number): Promise<string> {
+  const folder = await folderForTest();
   spawnSync("chown", [String(uid), folder]);
-  onTestFinished(() => rm(folder, { recursive: true, force: true }));
   const launcher = ["setpriv", `--reuid=${uid}`, `--regid=${uid}`, "--clear-groups"];
   const env = { HOME: folder, MIC_STATE_DIR: join(folder, "state") };
   const program = start(["serve", "--http", "--emulator"], { env, launcher });
-  return z.object({ url: z.url() }).parse(await program.next());
+  return z.object({ url: z.url() }).parse(await program.next()).url;
 }

@@ -1,73 +1,54 @@
 // Tests the responses to requests in each serving mode, and the requests that are refused.
-import { afterAll, beforeAll, beforeEach, describe, expect, test } from "vitest";
-import { type Emulator, startEmulator } from "../../../src/emulator/index.ts";
+import { expect, test } from "vitest";
+import { serviceForFile } from "../../emulator/service.ts";
 import { serveHttpInProcess } from "../../support/in-process.ts";
 import { emulatorEnv } from "../../support/mcp.ts";
 import { modernEnvelope } from "../modern-envelope.ts";
-import { ACCEPT, connectLegacyClient, post } from "./raw-client.ts";
+import { ACCEPT, connectLegacyClient, post, resultOf } from "./raw-client.ts";
 import { servingModes } from "./serving-modes.ts";
 
-let emulator: Emulator;
+const service = serviceForFile();
+const env = () => ({ ...emulatorEnv(service().emulator), MIC_GEOGRAPHY_RATE: "600" });
 
-beforeAll(async () => {
-  emulator = await startEmulator();
-});
-afterAll(() => emulator.close());
-const env = () => ({ ...emulatorEnv(emulator), MIC_GEOGRAPHY_RATE: "600" });
-
-describe.each(servingModes)("%s", (_, { serve, connect }) => {
-  let url: string;
-  beforeEach(async () => {
-    url = await serve(env());
-  });
-
-  test("concurrent calls each get their own answer, under their own request ids", async () => {
-    const client = await connect(url);
-    const sentCalls = ["Kerala", "Telangana", "Goa", "Karnataka"].map((state, at) => ({
-      state,
-      sent: client.call(at + 10, "list_districts", { state }),
-    }));
-    for (const [at, { state, sent }] of sentCalls.entries()) {
-      const { messages } = await sent.answer;
-      expect(messages).toEqual([
-        expect.objectContaining({
-          id: at + 10,
-          result: expect.objectContaining({ structuredContent: expect.objectContaining({ state }) }),
-        }),
-      ]);
-    }
-  });
+test.each(servingModes)("%s, concurrent calls each get their own answer", async (_, { serve, connect }) => {
+  const client = await connect(await serve(env()));
+  const states = ["Kerala", "Telangana", "Goa", "Karnataka"];
+  const calls = states.map((state, at) => client.call(at + 10, "list_districts", { state }));
+  for (const [at, sent] of calls.entries()) {
+    expect(await resultOf(sent, at + 10)).toMatchObject({ structuredContent: { state: states[at] } });
+    expect((await sent.answer).messages).toHaveLength(1);
+  }
 });
 
-describe("invalid requests", () => {
-  let url: string;
-  beforeEach(async () => {
-    url = await serveHttpInProcess(env());
-  });
-  const read = { jsonrpc: "2.0", id: 1, method: "tools/call", params: { name: "list_states", arguments: {} } };
+const read = { jsonrpc: "2.0", id: 1, method: "tools/call", params: { name: "list_states", arguments: {} } };
+
+test("a request of 2026-07-28 is refused if its headers do not match its body", async () => {
+  const url = await serveHttpInProcess(env());
   const modern = { ...read, params: { ...read.params, _meta: modernEnvelope() } };
   const version = { "mcp-protocol-version": "2026-07-28" };
-  const named = { "mcp-method": "tools/call", "mcp-name": "list_states" };
+  const method = { "mcp-method": "tools/call" };
+  const name = { "mcp-name": "list_states" };
+  const headers = { ...version, ...method, ...name };
+  for (const [message, wrong] of [
+    [modern, { ...method, ...name }],
+    [modern, { ...version, ...name }],
+    [modern, { ...headers, "mcp-method": "tools/list" }],
+    [modern, { ...version, ...method }],
+    [modern, { ...headers, "mcp-name": "get_job" }],
+    [read, headers],
+  ] as const) {
+    const { status, messages } = await post(url, message, wrong).answer;
+    expect([status, messages[0]?.error]).toEqual([400, expect.anything()]);
+  }
+  expect((await post(url, modern, headers).answer).status).toBe(200);
+});
 
-  test.each([
-    ["no version in its headers", modern, named],
-    ["no method in its headers", modern, { ...version, "mcp-name": "list_states" }],
-    ["another method in its headers", modern, { ...version, ...named, "mcp-method": "tools/list" }],
-    ["no name in its headers", modern, { ...version, "mcp-method": "tools/call" }],
-    ["another name in its headers", modern, { ...version, ...named, "mcp-name": "get_job" }],
-    ["headers of 2026-07-28 and no envelope", read, { ...version, ...named }],
-  ])("a request is refused if it has %s", async (_, message, headers) => {
-    const { status, messages } = await post(url, message, headers).answer;
-    expect({ status, error: messages[0]?.error !== undefined }).toEqual({ status: 400, error: true });
-  });
-
-  test.each([
-    ["an unknown version", { "mcp-protocol-version": "1999-01-01" }, 400],
-    ["an Accept without streams", { accept: "application/json" }, 406],
-    ["an Accept without JSON", { accept: "text/event-stream" }, 406],
-    ["an Accept of another type", { accept: "text/html" }, 406],
-  ])("a request in a session is refused if it has %s", async (_, headers, status) => {
-    const { headers: own } = await connectLegacyClient(url);
-    expect((await post(url, read, { accept: ACCEPT, ...own, ...headers }).answer).status).toBe(status);
-  });
+test.each([
+  ["an unknown version", { "mcp-protocol-version": "1999-01-01" }, 400],
+  ["an Accept without streams", { accept: "application/json" }, 406],
+  ["an Accept without JSON", { accept: "text/event-stream" }, 406],
+])("a request in a session is refused if it has %s", async (_, headers, status) => {
+  const url = await serveHttpInProcess(env());
+  const { headers: own } = await connectLegacyClient(url);
+  expect((await post(url, read, { accept: ACCEPT, ...own, ...headers }).answer).status).toBe(status);
 });

@@ -27,53 +27,52 @@ const envWithStateDir = async () => ({ ...stubEnv(stubOf()), MIC_STATE_DIR: awai
 const accepted = (id: string) => answer(202, micEnveloped({ ...job, id }));
 const keys = () =>
   stubOf().requests.flatMap(({ method, headers }) => (method === "POST" ? [headers["idempotency-key"]] : []));
-/** A replay reads the job. */
-const serveJob = (id: string) => stubOf().respond(() => answer(200, enveloped({ ...job, id })));
 const expectRequestCount = (count: number) => expect.poll(() => stubOf().requests.length).toBe(count);
-const health = (url: string) => send(new URL("/healthz", url).href, { method: "GET" }).answer;
+const health = (url: string) => get(new URL("/healthz", url).href).answer;
 
 describe.each(["legacy", "modern"] as const)("%s", (revision) => {
-  test("SIGTERM ends the process with 0 after the call in flight is answered; the next process replays the call", async () => {
+  /** Starts a call that the API answers when `released` resolves, then sends a signal, and waits until the server drains. */
+  async function signalDuringCall(signal: NodeJS.Signals, released: Promise<unknown>) {
     const env = await envWithStateDir();
     const server = await startHttp({ env });
     const client = await clientFactories[revision](server.url);
-    const { released, release } = createLatch();
     stubOf().expect(holdUntil(released, accepted("job-1")));
     const call = client.call(1, "submit_job", createJob);
     await expectRequestCount(1);
-    server.process.kill("SIGTERM");
+    server.process.kill(signal);
     await expect.poll(async () => (await health(server.url)).status).toBe(503);
+    return { server, client, call, env };
+  }
+
+  /** Makes the same call to the next process. */
+  async function callAgain(env: Readonly<Record<string, string>>) {
+    stubOf().respond(() => answer(200, enveloped({ ...job, id: "job-1" })));
+    const next = await clientFactories[revision]((await startHttp({ env })).url);
+    return readResult(await resultOf(next.call(1, "submit_job", createJob), 1));
+  }
+
+  test("SIGTERM ends the process with 0 after the call in flight is answered; the next process replays the call", async () => {
+    const { released, release } = createLatch();
+    const { server, client, call, env } = await signalDuringCall("SIGTERM", released);
     expect((await health(server.url)).body).toContain("shutting_down");
     const late = await client.call(2, "submit_job", createJob).answer;
-    expect(late.status).toBe(503);
-    expect(late.headers.connection).toBe("close");
+    expect(late).toMatchObject({ status: 503, headers: { connection: "close" } });
     expect(late.messages[0]).toMatchObject({ id: 2, error: { message: expect.stringContaining("shutting down") } });
     release();
     expect(readResult(await resultOf(call, 1)).structured).toMatchObject({ data: { id: "job-1" } });
     expect(await server.exit).toEqual({ code: 0, signal: null });
-    serveJob("job-1");
-    const next = await clientFactories[revision]((await startHttp({ env })).url);
-    const replay = readResult(await resultOf(next.call(1, "submit_job", createJob), 1));
+    const replay = await callAgain(env);
     expect(replay.structured).toMatchObject({ data: { id: "job-1" }, action: { replayed: true } });
     expect(keys()).toHaveLength(1);
   });
 
   test("a second signal ends the process at once; an identical call to the next process reuses the key", async () => {
-    const env = await envWithStateDir();
-    const server = await startHttp({ env });
-    stubOf().expect(holdUntil(new Promise(() => undefined), accepted("never")));
-    const call = (await clientFactories[revision](server.url)).call(1, "submit_job", createJob);
-    await expectRequestCount(1);
-    server.process.kill("SIGINT");
-    await expect.poll(async () => (await health(server.url)).status).toBe(503);
+    const { server, call, env } = await signalDuringCall("SIGINT", new Promise(() => undefined));
     server.process.kill("SIGINT");
     expect(await server.exit).toEqual({ code: 0, signal: null });
     await expect(resultOf(call, 1)).rejects.toThrow();
     stubOf().expect(accepted("job-1"));
-    serveJob("job-1");
-    const next = await clientFactories[revision]((await startHttp({ env })).url);
-    const replay = readResult(await resultOf(next.call(1, "submit_job", createJob), 1));
-    expect(replay.structured).toMatchObject({ data: { id: "job-1" } });
+    expect((await callAgain(env)).structured).toMatchObject({ data: { id: "job-1" } });
     expect(new Set(keys()).size).toBe(1);
   });
 });

@@ -1,7 +1,9 @@
 // A low-level MCP client over HTTP: requests of both protocol generations that a test may cut, and raw bytes on a socket.
-import { type ClientRequest, type IncomingHttpHeaders, request } from "node:http";
+import type { IncomingHttpHeaders } from "node:http";
 import { connect } from "node:net";
+import type { Readable } from "node:stream";
 import { setTimeout as sleep } from "node:timers/promises";
+import { Client } from "undici";
 import * as z from "zod/v4";
 import { modernEnvelope } from "../modern-envelope.ts";
 
@@ -16,25 +18,6 @@ const Message = z.looseObject({
 });
 export type Message = z.infer<typeof Message>;
 
-export interface Answer {
-  readonly status: number;
-  readonly headers: IncomingHttpHeaders;
-  readonly body: string;
-  /** All JSON-RPC messages of the body, whether it is JSON or a stream. */
-  readonly messages: readonly Message[];
-}
-
-export interface Sent {
-  /** The headers of the answer, possibly before the answer ends. Rejects if the connection ends before them. */
-  readonly headers: Promise<IncomingHttpHeaders>;
-  /** Rejects if the connection ends before the answer does. */
-  readonly answer: Promise<Answer>;
-  /** Resolves to the first matching message, possibly before the answer ends; rejects if the answer ends without one. */
-  message(matches: (message: Message) => boolean): Promise<Message>;
-  /** Cuts the connection; resolves when the client's side is closed. */
-  cut(): Promise<void>;
-}
-
 function messagesIn(body: string, isStream: boolean): Message[] {
   if (!isStream) {
     // A refused token is answered with an OAuth error, which is not a JSON-RPC message.
@@ -47,81 +30,71 @@ function messagesIn(body: string, isStream: boolean): Message[] {
   return data.filter((text) => text !== "").map((text) => Message.parse(JSON.parse(text)));
 }
 
-export interface Outgoing {
+type Headers = Readonly<Record<string, string>>;
+
+interface Outgoing {
   readonly method?: string;
-  readonly headers?: Readonly<Record<string, string>>;
-  readonly body?: string | Buffer;
+  readonly headers?: Headers;
+  readonly body?: string | Buffer | Readable | null;
 }
 
+export type Sent = ReturnType<typeof send>;
+export type Answer = Awaited<Sent["answer"]>;
+
 /** Sends one request on a separate connection. */
-export function send(url: string, { method = "POST", headers = {}, body }: Outgoing): Sent {
-  const received: Message[] = [];
-  const waiting: { matches: (message: Message) => boolean; resolve: (message: Message) => void }[] = [];
-  const receive = (messages: readonly Message[]) => {
-    for (const message of messages.slice(received.length)) {
-      received.push(message);
-      for (const { matches, resolve } of waiting) if (matches(message)) resolve(message);
-    }
-  };
-  let outgoing: ClientRequest | undefined;
-  const answer = new Promise<Answer>((resolve, reject) => {
-    outgoing = request(url, { method, agent: false, headers });
-    outgoing.on("error", reject).on("response", (response) => {
-      const isStream = response.headers["content-type"]?.startsWith("text/event-stream") ?? false;
-      let text = "";
-      response.setEncoding("utf8").on("data", (chunk: string) => {
-        text += chunk;
-        if (isStream) receive(messagesIn(text, isStream));
-      });
-      response.on("error", reject).on("end", () => {
-        const messages = messagesIn(text, isStream);
-        receive(messages);
-        resolve({ status: response.statusCode ?? 0, headers: response.headers, body: text, messages });
-      });
-    });
-    outgoing.end(body);
-  });
-  const headersReceived = new Promise<IncomingHttpHeaders>((resolve, reject) => {
-    outgoing?.on("response", (response) => resolve(response.headers));
-    answer.catch(reject);
-  });
+export function send(url: string, { method = "POST", headers = {}, body = null }: Outgoing) {
+  const { origin, pathname, search } = new URL(url);
+  const client = new Client(origin);
+  const response = client.request({ path: pathname + search, method, headers, body });
+  let text = "";
+  let isStream = false;
+  async function readAnswer() {
+    const { statusCode: status, headers: received, body: chunks } = await response;
+    isStream = String(received["content-type"]).startsWith("text/event-stream");
+    chunks.setEncoding("utf8");
+    for await (const chunk of chunks) text += chunk;
+    client.close().catch(() => undefined);
+    const typedHeaders: IncomingHttpHeaders = received;
+    return { status, headers: typedHeaders, body: text, messages: messagesIn(text, isStream) };
+  }
+  const answer = readAnswer();
+  const headersReceived = response.then(({ headers: received }) => received);
   // Avoids an unhandled rejection in tests that cut the connection.
   for (const promise of [answer, headersReceived]) promise.catch(() => undefined);
   return {
+    /** The headers of the answer, possibly before the answer ends. Rejects if the connection ends before them. */
     headers: headersReceived,
+    /** Rejects if the connection ends before the answer does. Its messages are those of the JSON or of the stream. */
     answer,
-    message: (matches) =>
-      new Promise((resolve, reject) => {
-        const found = received.find(matches);
-        if (found) resolve(found);
-        waiting.push({ matches, resolve });
-        answer.then(({ body }) => reject(new Error(`no such message in ${body}`)), reject);
-      }),
-    cut: () =>
-      new Promise((resolve) => {
-        if (outgoing?.destroyed) resolve();
-        outgoing?.once("close", () => resolve()).destroy();
-      }),
+    /** Resolves to the first matching message, possibly before the answer ends; rejects if the answer ends without one. */
+    async message(matches: (message: Message) => boolean) {
+      for (;;) {
+        const ended = await Promise.race([answer, sleep(5)]);
+        const found = (ended?.messages ?? (isStream ? messagesIn(text, isStream) : [])).find(matches);
+        if (found) return found;
+        if (ended) throw new Error(`no such message in ${ended.body}`);
+      }
+    },
+    /** Cuts the connection; resolves when the client's side is closed. */
+    cut: () => client.destroy(),
   };
 }
 
 /** Sends a POST of one JSON-RPC message. */
-export const post = (url: string, message: unknown, headers: Readonly<Record<string, string>> = {}): Sent =>
+export const post = (url: string, message: unknown, headers: Headers = {}): Sent =>
   send(url, {
     headers: { "content-type": "application/json", accept: ACCEPT, ...headers },
     body: JSON.stringify(message),
   });
 
-export const get = (url: string, headers: Readonly<Record<string, string>> = {}): Sent =>
+export const get = (url: string, headers: Headers = {}): Sent =>
   send(url, { method: "GET", headers: { accept: "text/event-stream", ...headers } });
-
-const clientInfo = { name: "raw", version: "1" };
 
 export const initializeMessage = (capabilities: object = {}) => ({
   jsonrpc: "2.0",
   id: 0,
   method: "initialize",
-  params: { protocolVersion: "2025-06-18", capabilities, clientInfo },
+  params: { protocolVersion: "2025-06-18", capabilities, clientInfo: { name: "raw", version: "1" } },
 });
 
 /** Requests that clients with and without a session can make; the test chooses the ids. */
@@ -135,24 +108,13 @@ const toTestClient = (request: McpTestClient["request"]): McpTestClient => ({
   call: (id, name, args) => request(id, "tools/call", { name, arguments: args }),
 });
 
-export interface LegacyTestClient extends McpTestClient {
-  readonly headers: Readonly<Record<string, string>>;
-  notify(method: string, params?: object): Promise<Answer>;
-}
-
-type Headers = Readonly<Record<string, string>>;
-
 /** Starts a session, if the server supports sessions. `more`: headers of all its requests. */
-export async function connectLegacyClient(
-  url: string,
-  capabilities: object = {},
-  more: Headers = {},
-): Promise<LegacyTestClient> {
+export async function connectLegacyClient(url: string, capabilities: object = {}, more: Headers = {}) {
   const { status, headers, body } = await post(url, initializeMessage(capabilities), more).answer;
   if (status !== 200) throw new Error(`not initialized: ${status} ${body}`);
   const sessionId = headers["mcp-session-id"];
   const session = typeof sessionId === "string" ? { "mcp-session-id": sessionId } : {};
-  const own = { ...more, ...session, "mcp-protocol-version": "2025-06-18" };
+  const own: Headers = { ...more, ...session, "mcp-protocol-version": "2025-06-18" };
   const notify = (method: string, params: object = {}) => post(url, { jsonrpc: "2.0", method, params }, own).answer;
   await notify("notifications/initialized");
   return {
@@ -180,10 +142,7 @@ export const clientFactories = {
   modern: async (url: string) => createModernClient(url),
 } satisfies Record<string, (url: string) => Promise<McpTestClient>>;
 
-/**
- * Writes the chunks with `gapMs` milliseconds between them (default 0), and returns all that the server sends until it closes the
- * connection.
- */
+/** Writes the chunks with pauses of `gapMs`, and returns all that the server sends until it closes the connection. */
 export async function exchangeBytes(url: string, chunks: readonly (string | Buffer)[], gapMs = 0): Promise<string> {
   const { hostname, port } = new URL(url);
   const socket = connect(Number(port), hostname.replace(/^\[|\]$/g, ""));

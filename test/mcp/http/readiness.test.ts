@@ -19,11 +19,8 @@ test("/readyz opens the journal and counts the unresolved actions", async () => 
   expect(await getProbe(url, "/readyz")).toEqual({ status: 200, body: { status: "ok", journal } });
   await service.injectFault({ kind: "status", status: 500 }, { operationId: "createMicPublicInput", times: 20 });
   const connection = await connectHttp("v2-legacy", url);
-  await connection.callTool("register_input", {
-    workspaceId: service.emulator.workspaceId,
-    inputKind: "M4_FILE",
-    referenceId: service.emulator.fileIds[0],
-  });
+  const { workspaceId, fileIds } = service.emulator;
+  await connection.callTool("register_input", { workspaceId, inputKind: "M4_FILE", referenceId: fileIds[0] });
   await connection.close();
   expect(await getProbe(url, "/readyz")).toMatchObject({ body: { journal: { inProgress: 0, unknown: 1 } } });
 });

@@ -4,14 +4,11 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { onTestFinished } from "vitest";
 import * as z from "zod/v4";
-import { launch, type Program } from "../stdio/child.ts";
+import { launch } from "../stdio/child.ts";
 
 const Started = z.strictObject({ url: z.url() });
 
-export interface HttpProgram extends Program {
-  readonly url: string;
-  kill(): Promise<void>;
-}
+export type HttpProgram = Awaited<ReturnType<typeof launchHttp>>;
 
 interface HttpProgramOptions {
   readonly env?: Readonly<Record<string, string>>;
@@ -20,7 +17,7 @@ interface HttpProgramOptions {
 }
 
 /** Starts a server with a new journal, unless `env` names one. The caller must kill it. */
-export async function launchHttp({ env = {}, args = [] }: HttpProgramOptions = {}): Promise<HttpProgram> {
+export async function launchHttp({ env = {}, args = [] }: HttpProgramOptions = {}) {
   const stateDir = await mkdtemp(join(tmpdir(), "mic-mcp-state-"));
   const program = launch(["serve", "--http", ...args], { env: { MIC_STATE_DIR: stateDir, ...env } });
   const { url } = Started.parse(await program.next());
@@ -36,7 +33,7 @@ export async function launchHttp({ env = {}, args = [] }: HttpProgramOptions = {
 }
 
 /** Starts a server that is killed when the running test ends. */
-export async function startHttp(options: HttpProgramOptions = {}): Promise<HttpProgram> {
+export async function startHttp(options: HttpProgramOptions = {}) {
   const program = await launchHttp(options);
   onTestFinished(program.kill);
   return program;

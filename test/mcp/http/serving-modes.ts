@@ -4,7 +4,6 @@ import { serveStatelessInProcess } from "../../support/stateless.ts";
 import { clientFactories, type McpTestClient } from "./raw-client.ts";
 
 export interface ServingMode {
-  readonly revision: "legacy" | "modern";
   /** Whether a call is canceled when its connection ends. */
   readonly endCancels: boolean;
   /** Serves the product inside this process; resolves to its URL. */
@@ -12,17 +11,10 @@ export interface ServingMode {
   connect(url: string): Promise<McpTestClient>;
 }
 
+const { legacy, modern } = clientFactories;
+
 export const servingModes: readonly (readonly [string, ServingMode])[] = [
-  [
-    "in a session",
-    { revision: "legacy", endCancels: false, serve: serveHttpInProcess, connect: clientFactories.legacy },
-  ],
-  [
-    "without a session",
-    { revision: "legacy", endCancels: true, serve: serveStatelessInProcess, connect: clientFactories.legacy },
-  ],
-  [
-    "in 2026-07-28",
-    { revision: "modern", endCancels: true, serve: serveHttpInProcess, connect: clientFactories.modern },
-  ],
+  ["in a session", { endCancels: false, serve: serveHttpInProcess, connect: legacy }],
+  ["without a session", { endCancels: true, serve: serveStatelessInProcess, connect: legacy }],
+  ["in 2026-07-28", { endCancels: true, serve: serveHttpInProcess, connect: modern }],
 ];

@@ -7,51 +7,39 @@ import { connectLegacyClient, createModernClient, get, initializeMessage, post, 
 
 const statusOf = async (...sent: Parameters<typeof post>) => (await post(...sent).answer).status;
 const ping = { jsonrpc: "2.0", id: 9, method: "ping" };
+const pings = (...ids: readonly number[]) => ids.map((id) => ({ ...ping, id }));
 
 describe("a session", () => {
   test("session ids are random UUIDs and unique", async () => {
     const { url } = await serveForTest();
-    const ids = await Promise.all(
-      [1, 2, 3].map(async () => (await connectLegacyClient(url)).headers["mcp-session-id"]),
-    );
-    expect(new Set(ids).size).toBe(3);
+    const clients = [await connectLegacyClient(url), await connectLegacyClient(url)];
+    const ids = clients.map(({ headers }) => headers["mcp-session-id"]);
+    expect(ids[0]).not.toBe(ids[1]);
     for (const id of ids) expect(id).toMatch(/^[0-9a-f]{8}-[0-9a-f]{4}-4[0-9a-f]{3}-[89ab][0-9a-f]{3}-[0-9a-f]{12}$/);
   });
 
-  test("an unknown session returns 404, so that the client initializes again", async () => {
+  test("an unknown session returns 404, so that the client initializes again, and a missing id returns 400", async () => {
     const { url } = await serveForTest();
-    for (const sent of [
-      post(url, ping, { "mcp-session-id": crypto.randomUUID() }),
-      get(url, { "mcp-session-id": "no-such-session" }),
-      send(url, { method: "DELETE", headers: { "mcp-session-id": "__proto__" } }),
-    ]) {
-      const { status, messages } = await sent.answer;
-      expect(status).toBe(404);
-      expect(messages[0]?.error?.message).toMatch(/Session not found.*nitialize/);
-    }
-    expect((await post(url, ping, { "mcp-session-id": "x" }).answer).messages[0]?.id).toBe(9);
-  });
-
-  test("a missing session id returns 400 and explains how a session starts", async () => {
-    const { url } = await serveForTest();
-    for (const sent of [post(url, ping), get(url), send(url, { method: "DELETE" })]) {
-      const { status, body } = await sent.answer;
-      expect(status).toBe(400);
-      expect(body).toMatch(/Mcp-Session-Id.*initialize/);
-    }
+    const remove = (headers = {}) => send(url, { method: "DELETE", headers });
+    for (const [sent, status, text] of [
+      [post(url, ping, { "mcp-session-id": crypto.randomUUID() }), 404, /"id":9.*Session not found.*nitialize/],
+      [get(url, { "mcp-session-id": "no-such-session" }), 404, /Session not found.*nitialize/],
+      [remove({ "mcp-session-id": "__proto__" }), 404, /Session not found.*nitialize/],
+      [post(url, ping), 400, /Mcp-Session-Id.*initialize/],
+      [get(url), 400, /Mcp-Session-Id.*initialize/],
+      [remove(), 400, /Mcp-Session-Id.*initialize/],
+    ] as const)
+      expect(await sent.answer).toMatchObject({ status, body: expect.stringMatching(text) });
   });
 
   test("DELETE ends a session: its stream ends, its calls are aborted, and its id becomes unknown", async () => {
     const { url, begunIds, finished } = await serveForTest();
     const { call, headers } = await connectLegacyClient(url);
-    const stream = get(url, headers);
-    const callingClient = call(1, "wait", {});
+    const inFlight = [get(url, headers), call(1, "wait", {})];
     await expect.poll(() => begunIds).toEqual([1]);
     expect((await send(url, { method: "DELETE", headers }).answer).status).toBe(200);
-    expect((await stream.answer).messages).toEqual([]);
-    expect((await callingClient.answer).messages).toEqual([]);
+    for (const { answer } of inFlight) expect((await answer).messages).toEqual([]);
     expect(await statusOf(url, ping, headers)).toBe(404);
-    expect((await send(url, { method: "DELETE", headers }).answer).status).toBe(404);
     expect(finished).toEqual([]);
   });
 
@@ -68,18 +56,14 @@ describe("a session", () => {
   test("a session refuses a second request with the id of a request in flight", async () => {
     const { url, begunIds, release, finished } = await serveForTest();
     const { call, headers } = await connectLegacyClient(url);
-    const callingClient = call(1, "wait", {});
+    const first = call(1, "wait", {});
     await expect.poll(() => begunIds).toEqual([1]);
     const duplicate = await call(1, "say", { bytes: 1 }).answer;
     expect(duplicate.status).toBe(400);
     expect(duplicate.messages[0]?.error).toMatchObject({ code: -32600, message: expect.stringContaining("id 1") });
-    const batch = [
-      { ...ping, id: 5 },
-      { ...ping, id: 5 },
-    ];
-    expect(await statusOf(url, batch, headers)).toBe(400);
+    expect(await statusOf(url, pings(5, 5), headers)).toBe(400);
     release();
-    expect((await callingClient.answer).messages).toHaveLength(1);
+    expect((await first.answer).messages).toHaveLength(1);
     await expect.poll(() => finished).toEqual([1]);
     // The first request is answered, so its id is free.
     expect((await call(1, "say", { bytes: 1 }).answer).status).toBe(200);
@@ -88,14 +72,7 @@ describe("a session", () => {
   test("a batch is answered in one stream; initialize is refused in a batch and in a session", async () => {
     const { url } = await serveForTest();
     const { headers } = await connectLegacyClient(url);
-    const { messages } = await post(
-      url,
-      [
-        { ...ping, id: 1 },
-        { ...ping, id: 2 },
-      ],
-      headers,
-    ).answer;
+    const { messages } = await post(url, pings(1, 2), headers).answer;
     expect(messages.map(({ id }) => id).sort()).toEqual([1, 2]);
     expect(await statusOf(url, [initializeMessage(), ping])).toBe(400);
     expect(await statusOf(url, initializeMessage(), headers)).toBe(400);
@@ -123,30 +100,26 @@ describe("maximum number of sessions", () => {
     const [oldest, older] = [await connectLegacyClient(url), await connectLegacyClient(url)];
     expect(await statusOf(url, ping, oldest.headers)).toBe(200);
     const newest = await connectLegacyClient(url);
-    expect(await statusOf(url, ping, older.headers)).toBe(404);
-    expect(await statusOf(url, ping, oldest.headers)).toBe(200);
-    expect(await statusOf(url, ping, newest.headers)).toBe(200);
+    const statuses = [oldest, older, newest].map(({ headers }) => statusOf(url, ping, headers));
+    expect(await Promise.all(statuses)).toEqual([200, 404, 200]);
   });
 
   test("a new session is refused while all are in use, until a client disconnects", async () => {
     const { url, begunIds, release } = await serveForTest({ maxSessions: 2 });
-    const [listening, callingClient] = [await connectLegacyClient(url), await connectLegacyClient(url)];
+    const [listening, calling] = [await connectLegacyClient(url), await connectLegacyClient(url)];
     const stream = get(url, listening.headers);
-    const callSent = callingClient.call(1, "wait", {});
+    const call = calling.call(1, "wait", {});
     await expect.poll(() => begunIds).toEqual([1]);
     const full = await post(url, initializeMessage()).answer;
-    expect(full.status).toBe(503);
-    expect(full.headers["retry-after"]).toBeDefined();
-    expect(full.messages[0]).toMatchObject({
-      id: 0,
-      error: { message: expect.stringContaining("MIC_HTTP_MAX_SESSIONS") },
-    });
+    expect(full).toMatchObject({ status: 503, headers: { "retry-after": expect.any(String) } });
+    const message = expect.stringContaining("MIC_HTTP_MAX_SESSIONS");
+    expect(full.messages[0]).toMatchObject({ id: 0, error: { message } });
     // A request without a session is served.
     expect((await createModernClient(url).request(1, "tools/list").answer).status).toBe(200);
     await stream.cut();
     await expect.poll(() => statusOf(url, initializeMessage())).toBe(200);
     release();
-    expect((await callSent.answer).messages).toHaveLength(1);
+    expect((await call.answer).messages).toHaveLength(1);
   });
 
   test("a failed initialize does not use up a session", async () => {
@@ -170,17 +143,16 @@ describe("maximum number of sessions", () => {
 
   test("an idle session ends; a session with a stream or a call does not", async () => {
     const { url, begunIds, release, log } = await serveForTest({ sessionIdleMs: 1_000 });
-    const [idle, listening, callingClient] = await Promise.all([1, 2, 3].map(() => connectLegacyClient(url)));
-    if (!idle || !listening || !callingClient) throw new Error("three sessions");
-    const stream = get(url, listening.headers);
-    const callSent = callingClient.call(1, "wait", {});
+    const connect = () => connectLegacyClient(url);
+    const [idle, listening, calling] = await Promise.all([connect(), connect(), connect()]);
+    get(url, listening.headers);
+    const call = calling.call(1, "wait", {});
     await expect.poll(() => begunIds).toEqual([1]);
     await expect.poll(() => log).toEqual(["ended an idle session"]);
     expect(await statusOf(url, ping, idle.headers)).toBe(404);
     expect(await statusOf(url, ping, listening.headers)).toBe(200);
     release();
-    expect((await callSent.answer).messages).toHaveLength(1);
-    expect(await statusOf(url, ping, callingClient.headers)).toBe(200);
-    await stream.cut();
+    expect((await call.answer).messages).toHaveLength(1);
+    expect(await statusOf(url, ping, calling.headers)).toBe(200);
   });
 });

@@ -64,38 +64,29 @@ describeEachRevisionInProcess((bench, revision) => {
   });
 
   test("resources that cannot be watched are reported", async () => {
-    const { id } = await submitJob(bench().service, FILE.succeeds);
-    const unwatchable = ["mic://jobs/no-such-job", "mic://actions", "mic://elephants"];
+    const { listen, stopListening } = bench().connection;
+    const unwatchable = ["mic://jobs/no-such-job", "mic://elephants", "mic://actions"];
     if (revision === "v1-client") {
-      await expect(bench().connection.listen("mic://jobs/no-such-job")).rejects.toMatchObject({ code: -32002 });
-      await expect(bench().connection.listen("mic://elephants")).rejects.toMatchObject({ code: -32002 });
-      await expect(bench().connection.listen("mic://actions")).rejects.toThrow(
-        /sends no updates.*mic:\/\/jobs\/\{jobId\}/,
-      );
-    } else {
-      // The acknowledgement lists only the resources that are watched.
-      const uri = `mic://jobs/${id}`;
-      expect(await bench().connection.listen(uri, ...unwatchable)).toEqual([uri]);
-      expect(await bench().connection.listen(...unwatchable)).toEqual([]);
-      await bench().connection.stopListening(uri, ...unwatchable);
-      await bench().connection.stopListening(...unwatchable);
+      for (const uri of unwatchable.slice(0, 2)) await expect(listen(uri)).rejects.toMatchObject({ code: -32002 });
+      await expect(listen("mic://actions")).rejects.toThrow(/sends no updates.*mic:\/\/jobs\/\{jobId\}/);
+      return;
     }
+    // The acknowledgement lists only the resources that are watched.
+    const uri = `mic://jobs/${(await submitJob(bench().service, FILE.succeeds)).id}`;
+    expect(await listen(uri, ...unwatchable)).toEqual([uri]);
+    expect(await listen(...unwatchable)).toEqual([]);
+    await stopListening(uri, ...unwatchable);
+    await stopListening(...unwatchable);
   });
 
   test("listening does not keep the process alive", async () => {
-    const { id } = await submitJob(bench().service, FILE.succeeds);
-    const uri = `mic://jobs/${id}`;
+    const uri = `mic://jobs/${(await submitJob(bench().service, FILE.succeeds)).id}`;
     const program = start(["serve"], { env: emulatorEnv(bench().service.emulator) });
-    if (revision === "v1-client") {
-      await initialize(program);
-      program.send({ jsonrpc: "2.0", id: 2, method: "resources/subscribe", params: { uri } });
-    } else
-      program.send({
-        jsonrpc: "2.0",
-        id: 2,
-        method: "subscriptions/listen",
-        params: { notifications: { resourceSubscriptions: [uri] }, _meta: modernEnvelope() },
-      });
+    const listen = { notifications: { resourceSubscriptions: [uri] }, _meta: modernEnvelope() };
+    const isOlder = revision === "v1-client";
+    if (isOlder) await initialize(program);
+    const method = isOlder ? "resources/subscribe" : "subscriptions/listen";
+    program.send({ jsonrpc: "2.0", id: 2, method, params: isOlder ? { uri } : listen });
     // The result, or the acknowledgement.
     expect(await program.next()).not.toHaveProperty("error");
     program.process.stdin.end();

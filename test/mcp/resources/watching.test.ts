@@ -3,35 +3,44 @@ import { expect, test } from "vitest";
 import { Failure, type FailureFacts } from "../../../src/core/failure.ts";
 import { createResourceWatcher } from "../../../src/toolkit/resources/resource-watcher.ts";
 
-interface JobState {
+interface ResourceState {
   version: number;
-  ended?: boolean;
-  fails?: Partial<FailureFacts>;
+  fails?: Partial<FailureFacts> | undefined;
 }
 
-/** Creates a watcher for which time passes only while pollers wait. */
-function createTestWatching({ random = 0.5, maxWatched = 3 } = {}) {
+/** Creates a watcher of at most 3 resources for which time passes only while pollers wait. */
+function createTestWatcher(random = 0.5) {
   let nowMs = 0;
   const waits: number[] = [];
   let resume: (() => void)[] = [];
-  const watching = createResourceWatcher({
+  const watcher = createResourceWatcher({
     timing: { now: () => nowMs, random: () => random },
-    maxWatched,
+    maxWatched: 3,
     wait: (ms, signal) =>
       new Promise<void>((resolve, reject) => {
         waits.push(ms);
-        const stop = () => reject(new Error("aborted"));
-        signal.addEventListener("abort", stop, { once: true });
         resume.push(() => {
-          signal.removeEventListener("abort", stop);
+          if (signal.aborted) return reject(new Error("aborted"));
           nowMs += ms;
           resolve();
         });
       }),
   });
+  const facts = { kind: "upstream_unavailable", message: "away", retryable: true, sideEffect: "none" } as const;
   return {
-    watching,
     waits,
+    count: watcher.count,
+    /** Watches a resource with this state, which the test may change. */
+    watch(name: string, state: ResourceState) {
+      const counts = { reads: 0, changes: 0 };
+      async function readVersion() {
+        counts.reads += 1;
+        const { version, fails } = state;
+        if (fails) throw new Failure({ ...facts, ...fails });
+        return { version, hasEnded: false };
+      }
+      return { ...watcher.watch(name, readVersion, () => counts.changes++), counts };
+    },
     /** Ends every wait and runs the work that follows, `times` times. */
     async pass(times = 1) {
       for (let time = 0; time < times; time += 1) {
@@ -44,144 +53,94 @@ function createTestWatching({ random = 0.5, maxWatched = 3 } = {}) {
   };
 }
 
-function fakeJob(state: JobState) {
-  let readCount = 0;
-  return {
-    outlook: state,
-    looks: () => readCount,
-    look: async () => {
-      readCount += 1;
-      if (state.fails)
-        throw new Failure({
-          kind: "upstream_unavailable",
-          message: "away",
-          retryable: true,
-          sideEffect: "none",
-          ...state.fails,
-        });
-      return { version: state.version, hasEnded: state.ended ?? false };
-    },
-  };
-}
-
 test("a resource is read often while it changes and seldom while it does not", async () => {
-  const { watching, waits, pass } = createTestWatching();
-  const job = fakeJob({ version: 1 });
-  let changes = 0;
-  const watch = watching.watch("a", job.look, () => changes++);
-  expect(await watch.exists).toBe(true);
+  const { watch, waits, pass } = createTestWatcher();
+  const job = { version: 1 };
+  const { exists, counts } = watch("a", job);
+  expect(await exists).toBe(true);
   await pass(20);
   expect(waits.slice(0, 3)).toEqual([1_000, 1_500, 2_250]);
   expect(waits.at(-1)).toBe(30_000);
   expect(waits).toEqual([...waits].sort((a, b) => a - b));
-  expect(changes).toBe(0);
-  job.outlook.version = 2;
+  expect(counts.changes).toBe(0);
+  job.version = 2;
   await pass();
-  expect(changes).toBe(1);
+  expect(counts.changes).toBe(1);
   expect(waits.at(-1)).toBe(1_000);
-  watch.stop();
 });
 
 test.each([
   [0, 800],
   [0.999_999, 1_200],
 ])("jitter of %d delays the second read by %d ms", async (random, expected) => {
-  const { watching, waits } = createTestWatching({ random });
-  const watch = watching.watch("a", fakeJob({ version: 1 }).look, () => undefined);
-  await watch.exists;
-  await new Promise(setImmediate);
+  const { watch, waits, pass } = createTestWatcher(random);
+  watch("a", { version: 1 });
+  await pass();
   expect(waits[0]).toBeCloseTo(expected, 0);
-  watch.stop();
 });
 
 test("one poller reads for all listeners of a resource, and stops with the last one", async () => {
-  const { watching, pass } = createTestWatching();
-  const job = fakeJob({ version: 1 });
-  const notified: string[] = [];
-  const one = watching.watch("a", job.look, () => notified.push("one"));
-  const two = watching.watch("a", job.look, () => notified.push("two"));
+  const { watch, pass, count } = createTestWatcher();
+  const job = { version: 1 };
+  const [one, two] = [watch("a", job), watch("a", job)];
+  const counts = () => [one.counts.reads + two.counts.reads, one.counts.changes, two.counts.changes, count()];
   await Promise.all([one.exists, two.exists]);
-  expect(job.looks()).toBe(1);
-  expect(watching.count()).toBe(1);
-  job.outlook.version = 2;
+  expect(counts()).toEqual([1, 0, 0, 1]);
+  job.version = 2;
   await pass();
-  expect(job.looks()).toBe(2);
-  expect(notified).toEqual(["one", "two"]);
+  expect(counts()).toEqual([2, 1, 1, 1]);
   one.stop();
   one.stop();
-  job.outlook.version = 3;
+  job.version = 3;
   await pass();
-  expect(notified).toEqual(["one", "two", "two"]);
+  expect(counts()).toEqual([3, 1, 2, 1]);
   two.stop();
-  expect(watching.count()).toBe(0);
   await pass(3);
-  expect(job.looks()).toBe(3);
-});
-
-test("the end of a resource is reported and stops the poller; one that has already ended is read once", async () => {
-  const { watching, pass } = createTestWatching();
-  const job = fakeJob({ version: 1 });
-  let changes = 0;
-  watching.watch("a", job.look, () => changes++);
-  await pass();
-  Object.assign(job.outlook, { version: 2, ended: true });
-  await pass(5);
-  expect(changes).toBe(1);
-  expect(job.looks()).toBe(2);
-  expect(watching.count()).toBe(0);
-  const again = watching.watch("a", job.look, () => changes++);
-  expect(await again.exists).toBe(true);
-  await pass(5);
-  expect(job.looks()).toBe(3);
-  expect(changes).toBe(1);
+  expect(counts()).toEqual([3, 1, 2, 0]);
 });
 
 test.each(["not_found", "invalid_arguments"] as const)(
   "a resource whose first read fails with %s does not exist",
   async (kind) => {
-    const { watching, pass } = createTestWatching();
-    const job = fakeJob({ version: 1, fails: { kind } });
-    expect(await watching.watch("a", job.look, () => undefined).exists).toBe(false);
+    const { watch, pass, count } = createTestWatcher();
+    const { exists, counts } = watch("a", { version: 1, fails: { kind } });
+    expect(await exists).toBe(false);
     await pass(3);
-    expect(job.looks()).toBe(1);
-    expect(watching.count()).toBe(0);
+    expect([counts.reads, count()]).toEqual([1, 0]);
   },
 );
 
 test("an unavailable API is read less and less often; the first successful read is reported", async () => {
-  const { watching, waits, pass } = createTestWatching();
-  const job = fakeJob({ version: 1, fails: {} });
-  let changes = 0;
-  const watch = watching.watch("a", job.look, () => changes++);
-  expect(await watch.exists).toBe(true);
+  const { watch, waits, pass } = createTestWatcher();
+  const job: ResourceState = { version: 1, fails: {} };
+  const { exists, counts } = watch("a", job);
+  expect(await exists).toBe(true);
   await pass(6);
   expect(waits).toEqual([2_000, 4_000, 8_000, 16_000, 30_000, 30_000, 30_000]);
-  delete job.outlook.fails;
+  job.fails = undefined;
   await pass();
-  expect(changes).toBe(1);
-  watch.stop();
+  expect(counts.changes).toBe(1);
 });
 
 test("after a Retry-After of the API, no resource is read before it has passed", async () => {
-  const { watching, waits, pass } = createTestWatching();
-  const [busy, quiet] = [fakeJob({ version: 1 }), fakeJob({ version: 1 })];
-  watching.watch("a", busy.look, () => undefined);
-  watching.watch("b", quiet.look, () => undefined);
+  const { watch, waits, pass } = createTestWatcher();
+  const busy: ResourceState = { version: 1 };
+  watch("a", busy);
+  watch("b", { version: 1 });
   await pass();
-  busy.outlook.fails = { kind: "rate_limited", retryAfterSeconds: 120 };
+  busy.fails = { kind: "rate_limited", retryAfterSeconds: 120 };
   waits.length = 0;
-  await pass();
-  await pass();
+  await pass(2);
   // One poller gets the delay from the answer; the other applies it at its next wait.
   expect(waits.filter((ms) => ms >= 100_000).length).toBeGreaterThanOrEqual(2);
 });
 
 test("the number of watched resources is limited; a stopped watch makes room", async () => {
-  const { watching } = createTestWatching();
-  const watches = ["a", "b", "c"].map((name) => watching.watch(name, fakeJob({ version: 1 }).look, () => undefined));
-  const fourth = () => watching.watch("d", fakeJob({ version: 1 }).look, () => undefined);
-  expect(fourth).toThrow(/3 resources are being watched already/);
-  watching.watch("a", fakeJob({ version: 1 }).look, () => undefined);
+  const { watch } = createTestWatcher();
+  const watchNamed = (name: string) => watch(name, { version: 1 });
+  const watches = ["a", "b", "c"].map(watchNamed);
+  expect(() => watchNamed("d")).toThrow(/3 resources are being watched already/);
+  watchNamed("a");
   watches[1]?.stop();
-  expect(await fourth().exists).toBe(true);
+  expect(await watchNamed("d").exists).toBe(true);
 });

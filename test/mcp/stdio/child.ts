@@ -1,6 +1,7 @@
 // Runs the built program as a child process, with its stdin, stdout, stderr and exit.
-import { type ChildProcessByStdio, spawn } from "node:child_process";
-import type { Readable, Writable } from "node:stream";
+import { spawn } from "node:child_process";
+import { once } from "node:events";
+import { createInterface } from "node:readline";
 import { onTestFinished } from "vitest";
 import * as z from "zod/v4";
 import { createEmptyHome } from "../../support/empty-home.ts";
@@ -11,25 +12,10 @@ export interface Exit {
   readonly signal: NodeJS.Signals | null;
 }
 
-export interface Program {
-  readonly process: ChildProcessByStdio<Writable, Readable, Readable>;
-  stdout(): string;
-  stderr(): string;
-  readonly exit: Promise<Exit>;
-  /** Writes one JSON-RPC message as one line. */
-  send(message: unknown): void;
-  /** The next line on stdout that was not returned yet, as JSON; rejects if the program ends before. */
-  next(): Promise<unknown>;
-  /**
-   * Resolves when each of these requests has its answer, in any order and with other messages in between. Rejects at an answer to
-   * another id.
-   */
-  answersTo(ids: readonly Id[]): Promise<ReadonlyMap<Id, Answer>>;
-}
+export type Program = ReturnType<typeof launch>;
 
 type Id = string | number;
 const Answer = z.looseObject({ id: z.union([z.string(), z.number()]) });
-type Answer = z.infer<typeof Answer>;
 
 interface Options {
   readonly env?: Readonly<Record<string, string>>;
@@ -37,21 +23,13 @@ interface Options {
   readonly node?: readonly string[];
   /** A command whose last arguments run node. */
   readonly launcher?: readonly string[];
-  /** Path of another entry point (default: the built one). */
-  readonly entry?: string;
   /** For `run`: the complete stdin (default: empty). */
   readonly input?: string | Buffer;
 }
 
 /** Starts `mic-mcp <args>` with an environment of PATH, HOME (an empty folder), MIC_KEYCHAIN=off and `env`. */
-export function launch(args: readonly string[], { env = {}, node = [], launcher = [], entry }: Options): Program {
-  const [command = process.execPath, ...rest] = [
-    ...launcher,
-    process.execPath,
-    ...node,
-    ...(entry === undefined ? entryArguments() : [entry]),
-    ...args,
-  ];
+export function launch(args: readonly string[], { env = {}, node = [], launcher = [] }: Options) {
+  const [command = "", ...rest] = [...launcher, process.execPath, ...node, ...entryArguments(), ...args];
   const home = createEmptyHome();
   const child = spawn(command, rest, {
     env: { ...bareEnvironment(home.path), ...env },
@@ -67,48 +45,29 @@ export function launch(args: readonly string[], { env = {}, node = [], launcher 
   const exit = new Promise<Exit>((resolve) => {
     child.once("close", (code, signal) => resolve({ code, signal }));
   });
-  const stdout = () => Buffer.concat(out).toString();
-  const lines: string[] = [];
-  let partialLine = "";
-  const decoder = new TextDecoder();
-  child.stdout.on("data", (chunk: Buffer) => {
-    const [first = "", ...remaining] = decoder.decode(chunk, { stream: true }).split("\n");
-    partialLine += first;
-    for (const next of remaining) {
-      lines.push(partialLine);
-      partialLine = next;
-    }
-  });
-  let readCount = 0;
+  const pendingLines: string[] = [];
+  const lines = createInterface(child.stdout).on("line", (line) => pendingLines.push(line));
+  /** Returns the next line on stdout that was not returned yet, as JSON; rejects if the program ends before. */
   async function next(): Promise<unknown> {
-    for (;;) {
-      const line = lines[readCount];
-      if (line !== undefined) {
-        readCount++;
-        return JSON.parse(line);
-      }
-      if (child.exitCode !== null) throw new Error(`the program has ended; on stderr: ${Buffer.concat(err)}`);
-      await new Promise<void>((resolve) => {
-        const wake = () => {
-          child.stdout.off("data", wake);
-          child.off("exit", wake);
-          resolve();
-        };
-        child.stdout.on("data", wake);
-        child.on("exit", wake);
-      });
+    while (pendingLines.length === 0) {
+      const hasEnded = await Promise.race([once(lines, "line").then(() => false), exit.then(() => true)]);
+      if (hasEnded && pendingLines.length === 0)
+        throw new Error(`the program has ended; on stderr: ${Buffer.concat(err)}`);
     }
+    return JSON.parse(pendingLines.shift() ?? "");
   }
   return {
     process: child,
-    stdout,
+    stdout: () => Buffer.concat(out).toString(),
     stderr: () => Buffer.concat(err).toString(),
     exit,
-    send: (message) => void child.stdin.write(`${JSON.stringify(message)}\n`),
+    /** Writes one JSON-RPC message as one line. */
+    send: (message: unknown) => void child.stdin.write(`${JSON.stringify(message)}\n`),
     next,
-    async answersTo(ids) {
+    /** Resolves when each of these requests has its answer, in any order; rejects at an answer to another id. */
+    async answersTo(ids: readonly Id[]) {
       const pending = new Set(ids);
-      const found = new Map<Id, Answer>();
+      const found = new Map<Id, z.infer<typeof Answer>>();
       while (pending.size > 0) {
         const { data: answer } = Answer.safeParse(await next());
         if (answer === undefined) continue;
@@ -121,7 +80,7 @@ export function launch(args: readonly string[], { env = {}, node = [], launcher 
 }
 
 /** Starts a program that is killed when the running test ends. */
-export function start(args: readonly string[], options: Options = {}): Program {
+export function start(args: readonly string[], options: Options = {}) {
   const program = launch(args, options);
   onTestFinished(async () => {
     program.process.kill("SIGKILL");
@@ -161,11 +120,11 @@ export const callMessage = (id: number, name: string, args: object = {}) => ({
   params: { name, arguments: args },
 });
 
+const signals = ["SIGTERM", "SIGINT", "SIGHUP"] as const;
+
 /** The ways to end a server in an orderly way. */
 export const endings: readonly (readonly [string, (program: Program) => void])[] = [
-  ["SIGTERM", ({ process }) => void process.kill("SIGTERM")],
-  ["SIGINT", ({ process }) => void process.kill("SIGINT")],
-  ["SIGHUP", ({ process }) => void process.kill("SIGHUP")],
+  ...signals.map((name) => [name, ({ process }: Program) => void process.kill(name)] as const),
   ["the end of stdin", ({ process }) => void process.stdin.end()],
   [
     "a client that stops reading",

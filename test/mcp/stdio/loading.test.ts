@@ -26,17 +26,14 @@ async function expectCleanExit(program: Program): Promise<void> {
   expect(program.stderr()).toBe("");
 }
 
-const request = (id: number, method: string) => ({ jsonrpc: "2.0", id, method });
-const messages = [initializeMessage, initializedMessage, request(2, "tools/list"), request(3, "prompts/list")];
-const bytes = Buffer.from(messages.map((message) => `${JSON.stringify(message)}\r\n`).join(""));
+const toLines = (...messages: readonly object[]) =>
+  [initializeMessage, initializedMessage, ...messages].map((message) => `${JSON.stringify(message)}\r\n`).join("");
 
 test("each request sent before the program is loaded is answered once, if the lines arrive in chunks and stdin ends", async () => {
   const program = start(["serve"]);
-  const chunkSize = Math.ceil(bytes.length / 3);
-  for (const at of [0, 1, 2])
-    await new Promise((resolve) =>
-      program.process.stdin.write(bytes.subarray(at * chunkSize, (at + 1) * chunkSize), resolve),
-    );
+  const request = (id: number, method: string) => ({ jsonrpc: "2.0", id, method });
+  const chunks = toLines(request(2, "tools/list"), request(3, "prompts/list")).match(/.{1,150}/gs) ?? [];
+  for (const chunk of chunks) await new Promise((resolve) => program.process.stdin.write(chunk, resolve));
   program.process.stdin.end();
   await expectCleanExit(program);
   const lines = program.stdout().trim().split("\n");
@@ -53,29 +50,26 @@ test("the end of stdin before the program is loaded ends the server with exit co
 /** Writes a script for node's --require: the process sends itself the signal when it starts to load dist/main.js. */
 async function writeSignalScript(signal: NodeJS.Signals): Promise<string> {
   const file = join(await folderForTest(), "signal.cjs");
-  await writeFile(
-    file,
-    `const Module = require("node:module");
-     const load = Module._load;
-     Module._load = function (request, ...rest) {
-       if (request.endsWith("main.js")) process.kill(process.pid, "${signal}");
-       return load.call(this, request, ...rest);
-     };`,
-  );
+  const script = `const Module = require("node:module");
+    const load = Module._load;
+    Module._load = function (request, ...rest) {
+      if (request.endsWith("main.js")) process.kill(process.pid, "${signal}");
+      return load.call(this, request, ...rest);
+    };`;
+  await writeFile(file, script);
   return file;
 }
 
 test.each([
-  ["SIGINT", []],
-  ["SIGTERM", ["serve"]],
-  ["SIGHUP", ["--emulator"]],
-] as const)("%s while the program loads ends the server with exit code 0 (arguments: %j)", async (signal, args) => {
-  await expectCleanExit(start(args, { node: ["--require", await writeSignalScript(signal)] }));
-});
-
-test("a signal while another command loads has Node's default effect", async () => {
-  const program = start(["status"], { node: ["--require", await writeSignalScript("SIGTERM")] });
-  expect(await program.exit).toEqual({ code: null, signal: "SIGTERM" });
+  ["SIGINT", [], { code: 0, signal: null }],
+  ["SIGTERM", ["serve"], { code: 0, signal: null }],
+  ["SIGHUP", ["--emulator"], { code: 0, signal: null }],
+  // Another command than serve has Node's default.
+  ["SIGTERM", ["status"], { code: null, signal: "SIGTERM" }],
+] as const)("%s while the program loads with the arguments %j ends it with %j", async (signal, args, exit) => {
+  const program = start(args, { node: ["--require", await writeSignalScript(signal)] });
+  expect(await program.exit).toEqual(exit);
+  expect(program.stderr()).toBe("");
 });
 
 test.each(endings)(
@@ -103,8 +97,7 @@ test.each([
     program.process.stdout.destroy();
     if (isWaiting) await sleep(50);
     // Sent in one write, so that the first answer fails while the call is in flight.
-    const lines = [initializeMessage, initializedMessage, callMessage(2, "list_actions")];
-    program.process.stdin.write(lines.map((line) => `${JSON.stringify(line)}\n`).join(""));
+    program.process.stdin.write(toLines(callMessage(2, "list_actions")));
     await expectCleanExit(program);
   }
 });

@@ -7,9 +7,7 @@ import type { Program } from "./child.ts";
 /** The peak is only available in /proc. */
 export const peakMissing = !existsSync("/proc/self/status");
 
-/** The peak memory of the process, in bytes. */
-export const peakBytes = ({ process }: Program): number => peakOf(process.pid ?? 0);
-
+/** The peak memory of a process, in bytes. */
 export function peakOf(pid: number): number {
   const status = readFileSync(`/proc/${pid}/status`, "utf8");
   return Number(/VmHWM:\s+(\d+) kB/.exec(status)?.[1]) * 1024;

@@ -9,18 +9,18 @@ import { smallHeap } from "./measurements.ts";
 
 const pollOptions = { timeout: 20_000 };
 
-/** With 13 KB per answer, as much as the small heap holds. */
-const ANSWER_COUNT = 5_000;
+/** With 13 KB per answer, twice as much as the small heap holds. */
+const ANSWER_COUNT = 10_000;
 
 /** Answers that fit into a pipe, and requests that the server may have started in addition. */
 const MAX_BEGUN = 800;
 
 const idRange = (from: number, count: number): readonly number[] => Array.from({ length: count }, (_, n) => from + n);
 
-/** Resolves when all messages are written to the server's stdin. */
-async function write(program: Program, messages: readonly object[]): Promise<void> {
-  const lines = messages.map((message) => `${JSON.stringify(message)}\n`).join("");
-  await new Promise((resolve) => program.process.stdin.write(lines, resolve));
+/** Writes calls with ids from 2; resolves when all are written to the server's stdin. */
+async function writeCalls(program: Program, count: number, tool: string, args: object = {}): Promise<void> {
+  const lines = idRange(2, count).map((id) => `${JSON.stringify(callMessage(id, tool, args))}\n`);
+  await new Promise((resolve) => program.process.stdin.write(lines.join(""), resolve));
 }
 
 /** A session whose client stops reading and requests far more than a pipe holds. */
@@ -29,10 +29,7 @@ async function startStalledSession(stub: Stub, count: number): Promise<Program> 
   await initialize(program);
   stub.respond(() => answer(200, enveloped(job)));
   program.process.stdout.pause();
-  await write(
-    program,
-    idRange(2, count).map((id) => callMessage(id, "get_job", { jobId: "job-1" })),
-  );
+  await writeCalls(program, count, "get_job", { jobId: "job-1" });
   await expect.poll(() => stub.requests.length, pollOptions).toBeGreaterThan(30);
   return program;
 }
@@ -56,10 +53,7 @@ describe("a client that does not read stdout", () => {
     const program = start(["serve", "--emulator"], { node: smallHeap });
     await initialize(program);
     program.process.stdout.pause();
-    await write(
-      program,
-      idRange(2, ANSWER_COUNT).map((id) => callMessage(id, "list_states")),
-    );
+    await writeCalls(program, ANSWER_COUNT, "list_states");
     program.send({ jsonrpc: "2.0", method: "notifications/cancelled", params: { requestId: ANSWER_COUNT + 1 } });
     program.process.stdout.resume();
     await program.answersTo(idRange(2, ANSWER_COUNT - 1));
@@ -81,9 +75,6 @@ test("a client that does not read stderr is still served", async () => {
   program.process.stderr.pause();
   stub.respond(() => answer(200, statesResponse));
   // Each call logs a line; together they exceed the capacity of any pipe.
-  await write(
-    program,
-    idRange(2, 1_000).map((id) => callMessage(id, "list_states", { unknown: "x".repeat(300) })),
-  );
+  await writeCalls(program, 1_000, "list_states", { unknown: "x".repeat(300) });
   await program.answersTo(idRange(2, 1_000));
 });

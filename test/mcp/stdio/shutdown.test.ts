@@ -1,6 +1,6 @@
 // Tests that the process exits at once and silently when its client leaves (docs/contribute/architecture.md, "Shutdown and output").
 // Everything that it could wait for takes longer than a test may.
-import { describe, expect, test } from "vitest";
+import { expect, test } from "vitest";
 import * as z from "zod/v4";
 import { stubEnv } from "../../api-client/client.ts";
 import { enveloped, job } from "../../contract/samples.ts";
@@ -11,40 +11,29 @@ const Jobs = z.object({
   result: z.object({ structuredContent: z.object({ data: z.array(z.object({ id: z.string(), state: z.string() })) }) }),
 });
 
-describe.each(endings)("%s", (_, disconnect) => {
-  test("a server without calls exits with code 0", async () => {
-    const program = start(["serve"]);
-    await initialize(program);
+test.each(endings)("%s: a server without calls, or with one in flight, exits with code 0", async (_, disconnect) => {
+  const stub = await stubForTest();
+  stub.expect(answer(200, enveloped(job)), neverAnswer);
+  const [idle, busy] = [start(["serve"]), start(["serve"], { env: stubEnv(stub) })];
+  await Promise.all([idle, busy].map(initialize));
+  busy.send(callMessage(2, "get_job", { jobId: "job-1" }));
+  await busy.next();
+  // This call uses the open connection of the first one.
+  busy.send(callMessage(3, "get_job", { jobId: "job-1" }));
+  await expect.poll(() => stub.requests.length).toBe(2);
+  for (const program of [idle, busy]) {
     disconnect(program);
     expect((await program.exit).code).toBe(0);
-  });
-
-  test("a server with an unanswered call and an open connection exits with code 0", async () => {
-    const stub = await stubForTest();
-    const program = start(["serve"], { env: stubEnv(stub) });
-    await initialize(program);
-    stub.expect(answer(200, enveloped(job)));
-    program.send(callMessage(2, "get_job", { jobId: "job-1" }));
-    await program.next();
-    let closed: Promise<boolean> | undefined;
-    stub.respond((request) => {
-      closed = request.closed;
-      return neverAnswer;
-    });
-    program.send(callMessage(3, "get_job", { jobId: "job-1" }));
-    await expect.poll(() => stub.requests.length).toBe(2);
-    disconnect(program);
-    expect((await program.exit).code).toBe(0);
-    expect(await closed).toBe(false);
     expect(program.stderr()).not.toMatch(/Error|\n\s+at /);
-  });
+  }
+  expect(await stub.requests[1]?.closed).toBe(false);
 });
 
 test("the end of stdin ends the process while an answer of the API is slow", async () => {
   const stub = await stubForTest();
   const program = start(["serve"], { env: stubEnv(stub) });
   await initialize(program);
-  stub.respond(() => answerSlowly(200, enveloped(job), 100, 1_000));
+  stub.expect(answerSlowly(200, enveloped(job), 100, 1_000));
   program.send(callMessage(2, "get_job", { jobId: "job-1" }));
   await expect.poll(() => stub.requests.length).toBe(1);
   program.process.stdin.end();

@@ -1,11 +1,7 @@
 // A client of 2026-07-28 over stdio that supports tasks. The SDK's own client refuses results that are tasks, so this one sends
 // JSON-RPC messages itself. The schemas of the official client (@modelcontextprotocol/ext-tasks) define a task, and its sessions
 // can use this connection.
-import {
-  type ConnectedMcpSessionPort,
-  type TaskEnabledSession,
-  withTasks,
-} from "@modelcontextprotocol/ext-tasks/client";
+import { type ConnectedMcpSessionPort, withTasks } from "@modelcontextprotocol/ext-tasks/client";
 import { toJsonValue } from "@modelcontextprotocol/ext-tasks/core";
 import { CreateTaskResultV2Schema, GetTaskResultV2Schema } from "@modelcontextprotocol/ext-tasks/core/v2";
 import { expect } from "vitest";
@@ -17,27 +13,10 @@ export const TASKS = "io.modelcontextprotocol/tasks";
 
 const Request = z.object({ method: z.string(), params: z.record(z.string(), z.unknown()).optional() });
 
-export interface DeclaredCapabilities {
+interface DeclaredCapabilities {
   /** Whether the request declares support for tasks (default true). */
   readonly tasks?: boolean;
   readonly elicitation?: boolean;
-}
-
-export interface TaskClient {
-  request(method: string, params?: object, declared?: DeclaredCapabilities): Promise<Answer>;
-  /** Makes a call whose answer must be a task. */
-  begin(tool: string, args: object): Promise<z.output<typeof CreateTaskResultV2Schema>>;
-  get(taskId: string): Promise<z.output<typeof GetTaskResultV2Schema>>;
-  /** The error of a refused request; rejects if the request succeeds. */
-  refusal(method: string, params: object, declared?: DeclaredCapabilities): Promise<{ code: number; message: string }>;
-  /** Sends a request that is answered only by notifications. */
-  send(method: string, params: object): void;
-  /** The first notification of this method; waits for up to 10 s if there is none yet. */
-  notification(method: string): Promise<unknown>;
-  /** A session of the official client over this connection. */
-  session(): TaskEnabledSession;
-  /** Ends the server. */
-  kill(): Promise<void>;
 }
 
 const envelope = ({ tasks = true, elicitation = false }: DeclaredCapabilities) =>
@@ -46,8 +25,10 @@ const envelope = ({ tasks = true, elicitation = false }: DeclaredCapabilities) =
     ...(elicitation && { elicitation: { form: {} } }),
   });
 
+export type TaskClient = ReturnType<typeof createTaskClient>;
+
 /** Creates the client of a server that was just started. */
-export function createTaskClient(channel: ServerChannel): TaskClient {
+export function createTaskClient(channel: ServerChannel) {
   const client = createLineClient(channel);
   const request = (method: string, params: object = {}, declared: DeclaredCapabilities = {}): Promise<Answer> =>
     client.request(method, { ...params, _meta: envelope(declared) });
@@ -69,22 +50,26 @@ export function createTaskClient(channel: ServerChannel): TaskClient {
 
   return {
     request,
-    begin: async (name, args) =>
+    /** Makes a call whose answer must be a task. */
+    begin: async (name: string, args: object) =>
       CreateTaskResultV2Schema.parse((await request("tools/call", { name, arguments: args })).result),
-    get: async (taskId) => GetTaskResultV2Schema.parse((await request("tasks/get", { taskId })).result),
-    async refusal(method, params, declared) {
+    get: async (taskId: string) => GetTaskResultV2Schema.parse((await request("tasks/get", { taskId })).result),
+    /** Returns the error of a refused request; rejects if the request succeeds. */
+    async refusal(method: string, params: object, declared?: DeclaredCapabilities) {
       const { error, result } = await request(method, params, declared);
       if (!error) throw new Error(`${method} was answered: ${JSON.stringify(result)}`);
       return error;
     },
-    send: (method, params) => client.send({ id: 1, method, params: { ...params, _meta: envelope({}) } }),
-    async notification(method) {
-      const find = () =>
-        client.notifications.find((message) => z.looseObject({ method: z.literal(method) }).safeParse(message).success);
-      await expect.poll(find, { timeout: 10_000 }).toBeDefined();
-      return find();
+    /** Subscribes to notifications, and returns the acknowledgement. */
+    async listen(notifications: object) {
+      const method = "subscriptions/listen";
+      client.send({ id: 1, method, params: { notifications, _meta: envelope({}) } });
+      await expect.poll(() => client.notifications).toHaveLength(1);
+      return client.notifications[0];
     },
+    /** A session of the official client over this connection. */
     session: () => withTasks(port),
+    /** Ends the server. */
     kill: channel.end,
   };
 }

@@ -1,10 +1,10 @@
 // Tests confirmations before destructive calls: accepted, declined, closed, disabled, and clients that cannot ask.
-import { describe, expect, test } from "vitest";
+import { expect, test } from "vitest";
 import { createRetryableJob, FILE, readJob, runJobToEnd, submitJob } from "../../emulator/work.ts";
 import { createLatch } from "../../support/latch.ts";
-import { connectionForTest, emulatorEnv, type Reply } from "../../support/mcp.ts";
+import type { Reply } from "../../support/mcp.ts";
 import type { Args, Bench } from "../../tools/bench.ts";
-import { describeEachRevisionInProcess } from "../../tools/revisions.ts";
+import { describeEachRevisionInProcess, describeLatestRevision } from "../../tools/revisions.ts";
 
 /** A user whose replies a test sets, and the questions that they were asked. */
 let questions: string[] = [];
@@ -14,11 +14,11 @@ const onElicitation = async (question: string): Promise<Reply> => {
   return await reply();
 };
 
-/** Runs `work` with a user who gives this answer, and returns its result and the questions. */
-async function withReply<T>(answer: typeof reply, work: () => Promise<T>): Promise<{ result: T; questions: string[] }> {
+/** Runs `work` with a user who gives this answer. `questions` then has only the questions of `work`. */
+async function withReply<T>(answer: typeof reply, work: () => Promise<T>): Promise<T> {
   questions = [];
   reply = answer;
-  return { result: await work(), questions };
+  return await work();
 }
 const accept = (): Reply => ({ action: "accept", content: {} });
 const decline = (): Reply => ({ action: "decline" });
@@ -37,8 +37,8 @@ describeEachRevisionInProcess(
     const ok = (answer: typeof reply, tool: string, args: Args) => withReply(answer, () => bench().ok(tool, args));
     /** The operations of the requests, without reads of the recipe's name. */
     const operationsOf = async (answer: typeof reply, args: Args) => {
-      const { result } = await withReply(answer, () => bench().capture(() => bench().ok("cancel_job", args)));
-      return result.sent.flatMap(({ operationId }) => (operationId === "getMicExecutableRecipe" ? [] : operationId));
+      const { sent } = await withReply(answer, () => bench().capture(() => bench().ok("cancel_job", args)));
+      return sent.flatMap(({ operationId }) => (operationId === "getMicExecutableRecipe" ? [] : operationId));
     };
 
     test("cancel_job continues when the user agrees to a question with the job's state, stage and recipe", async () => {
@@ -51,31 +51,26 @@ describeEachRevisionInProcess(
       const { structured } = await bench().ok("get_recipe", { versionId: recipeVersionId });
       const name = JSON.stringify(Object(structured["data"]).recipe.name);
       expect(questions).toEqual([expect.stringContaining(id)]);
-      for (const fact of [
-        `It is RUNNING, at stage ${stage} (`,
-        `; recipe ${name}; created 1 s ago.`,
-        JSON.stringify(reason),
-      ])
+      for (const fact of [`RUNNING, at stage ${stage} (`, `; recipe ${name}; created 1 s ago.`, JSON.stringify(reason)])
         expect(questions[0]).toContain(fact);
       expect(await cancelRequests(bench(), id)).toHaveLength(1);
 
       const noted = { ...(await bench().argumentsFor("createMicJob")), clientReference: "nightly run" };
       const ownId = Object((await bench().ok("submit_job", noted)).structured["data"]).id;
-      const declined = await ok(decline, "cancel_job", cancel(ownId));
-      expect(declined.questions[0]).toContain('client reference "nightly run"');
+      await ok(decline, "cancel_job", cancel(ownId));
+      expect(questions[0]).toContain('client reference "nightly run"');
     });
 
     test("the question about a RESTART contains the failure and an earlier retry", async () => {
       const id = await failed();
       const restarted = await ok(accept, "retry_job", restart(id));
-      expect(restarted.questions).toEqual([
-        expect.stringMatching(/discarded.*It is FAILED, at stage CHURN .* Its failure: STAGE_UNAVAILABLE "/s),
-      ]);
-      const retry = Object(restarted.result.structured["data"]);
+      const question = /discarded.*It is FAILED, at stage CHURN .* Its failure: STAGE_UNAVAILABLE "/s;
+      expect(questions).toEqual([expect.stringMatching(question)]);
+      const retry = Object(restarted.structured["data"]);
       expect(retry.retryOfBatchId).toBe(id);
       // The user may not be aware of the retry.
-      const again = await ok(decline, "retry_job", restart(id, { idempotencyKey: `${id}-2` }));
-      expect(again.questions[0]).toContain(`It was retried before, as job ${retry.id}.`);
+      await ok(decline, "retry_job", restart(id, { idempotencyKey: `${id}-2` }));
+      expect(questions[0]).toContain(`It was retried before, as job ${retry.id}.`);
     });
 
     test("with an explicit key, the job is read again after the user has agreed", async () => {
@@ -91,7 +86,7 @@ describeEachRevisionInProcess(
     test("the user is not asked about SAFE_RESUME, wrong arguments, or an action that cannot succeed", async () => {
       const { id, resourceVersion } = await runJobToEnd(bench().service, FILE.succeeds);
       const resume = restart(await failed(), { retryMode: "SAFE_RESUME" });
-      const { questions } = await withReply(accept, async () => {
+      await withReply(accept, async () => {
         await bench().ok("retry_job", resume);
         await bench().refuses("retry_job", { jobId: "j", reason: "", retryMode: "RESTART" }, "/reason");
         for (const more of [{}, { resourceVersion }]) {
@@ -110,7 +105,7 @@ describeEachRevisionInProcess(
       const id = await failed();
       const forbidden = { kind: "status", status: 403, code: "INSUFFICIENT_SCOPE", retryable: false };
       await bench().service.injectFault(forbidden, { operationId: "getMicJob" });
-      const { questions } = await ok(accept, "retry_job", restart(id));
+      await ok(accept, "retry_job", restart(id));
       expect(questions).toEqual([expect.stringMatching(/discarded\. The reason given:/)]);
     });
 
@@ -124,10 +119,9 @@ describeEachRevisionInProcess(
       const before = await listActions();
       // The user is asked each time, because a refusal is not stored.
       for (const _ of [1, 2]) {
-        const { result, questions } = await ok(() => answer, "cancel_job", cancel(id));
+        const { structured } = await ok(() => answer, "cancel_job", cancel(id));
         expect(questions).toHaveLength(1);
-        const summary = expect.stringMatching(/nothing was sent/);
-        expect(result.structured).toMatchObject({ declined: true, summary });
+        expect(structured).toMatchObject({ declined: true, summary: expect.stringMatching(/nothing was sent/) });
       }
       expect(await listActions()).toEqual(before);
       expect(await cancelRequests(bench(), id)).toEqual([]);
@@ -139,11 +133,11 @@ describeEachRevisionInProcess(
       for (const fault of [{ kind: "drop-after" }, rateLimited])
         await bench().service.injectFault(fault, { operationId: "retryMicJob" });
       const lost = await withReply(accept, () => bench().fails("retry_job", restart(id), "outcome_unknown"));
-      expect(lost.questions).toHaveLength(1);
+      expect(questions).toHaveLength(1);
       const again = await ok(decline, "retry_job", restart(id));
-      expect(again.questions).toEqual([]);
-      const { idempotencyKey = "" } = lost.result;
-      expect(again.result.structured["action"]).toMatchObject({ idempotencyKey, replayed: true });
+      expect(questions).toEqual([]);
+      const { idempotencyKey = "" } = lost;
+      expect(again.structured["action"]).toMatchObject({ idempotencyKey, replayed: true });
       expect(await bench().service.countExecutions(idempotencyKey)).toBe(1);
     });
 
@@ -156,9 +150,9 @@ describeEachRevisionInProcess(
         return accept();
       };
       const call = () => bench().call("retry_job", restart(id));
-      const { result } = await withReply(answer, () => Promise.all([call(), call()]));
+      const results = await withReply(answer, () => Promise.all([call(), call()]));
       // The second call joins the first, or comes after the first has returned its outcome; then the API decides.
-      expect(result.some(({ structured }) => Object(structured?.["data"]).id !== undefined)).toBe(true);
+      expect(results.some(({ structured }) => Object(structured?.["data"]).id !== undefined)).toBe(true);
       for (const { idempotencyKey = "", path } of await bench().requests("retryMicJob"))
         if (path.includes(id)) expect(await bench().service.countExecutions(idempotencyKey)).toBeLessThanOrEqual(1);
     });
@@ -166,33 +160,20 @@ describeEachRevisionInProcess(
   { onElicitation },
 );
 
-describe("MIC_CONFIRM=never", () => {
-  describeEachRevisionInProcess(
-    (bench) => {
-      test("MIC_CONFIRM=never: cancel_job does not ask the user", async () => {
-        const { id } = await submitJob(bench().service, FILE.succeeds);
-        const { questions } = await withReply(accept, () => bench().ok("cancel_job", cancel(id)));
-        expect(questions).toEqual([]);
-      });
-    },
-    { onElicitation, env: { MIC_CONFIRM: "never" } },
-  );
-});
-
-describe("a client that cannot ask the user", () => {
-  describeEachRevisionInProcess((bench, revision) => {
-    test("cancel_job and RESTART run without a question", async () => {
-      await bench().ok("cancel_job", cancel((await submitJob(bench().service, FILE.succeeds)).id));
-      await bench().ok("retry_job", restart((await createRetryableJob(bench().service)).id));
-    });
-
-    test("MIC_CONFIRM=auto asks the user and logs nothing", async () => {
-      const env = { ...emulatorEnv(bench().service.emulator), MIC_CONFIRM: "auto" };
-      const connection = await connectionForTest(revision, { env, onElicitation });
+describeLatestRevision(
+  (bench) => {
+    test("MIC_CONFIRM=never: cancel_job does not ask the user", async () => {
       const { id } = await submitJob(bench().service, FILE.succeeds);
-      const { questions } = await withReply(accept, () => connection.callTool("cancel_job", cancel(id)));
-      expect(questions).toHaveLength(1);
-      expect(connection.stderr()).toBe("");
+      await withReply(accept, () => bench().ok("cancel_job", cancel(id)));
+      expect(questions).toEqual([]);
     });
+  },
+  { onElicitation, env: { MIC_CONFIRM: "never" } },
+);
+
+describeEachRevisionInProcess((bench) => {
+  test("cancel_job and RESTART run without a question if the client cannot ask the user", async () => {
+    await bench().ok("cancel_job", cancel((await submitJob(bench().service, FILE.succeeds)).id));
+    await bench().ok("retry_job", restart((await createRetryableJob(bench().service)).id));
   });
 });

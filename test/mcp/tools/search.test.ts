@@ -1,6 +1,6 @@
 // Tests that hosts that load tools by search find the right one: 30 plain queries through a BM25 search.
 import { expect, test } from "vitest";
-import { connectInProcess, type ListedTool } from "../../support/mcp.ts";
+import { inProcessClientForTest, type ListedTool } from "../../support/mcp.ts";
 
 /** Queries as users type them, each with the tools that answer it. */
 const QUERIES: Readonly<Record<string, readonly string[]>> = {
@@ -66,17 +66,12 @@ function bm25(documents: ReadonlyMap<string, readonly string[]>) {
 }
 
 test("a search finds the right tool among the first two for at least 27 of 30 queries", async () => {
-  const connection = await connectInProcess("v2-modern", { env: {} });
-  try {
-    const tools = await connection.listTools();
-    const search = bm25(new Map(tools.map((tool) => [tool.name, wordsOf(textOf(tool))])));
-    const missed = Object.entries(QUERIES).flatMap(([query, wanted]) => {
-      const found = search(query).slice(0, 2);
-      return found.some((name) => wanted.includes(name)) ? [] : [`${query}: ${found.join(", ")}`];
-    });
-    expect(Object.keys(QUERIES)).toHaveLength(30);
-    expect(missed.length, missed.join("\n")).toBeLessThanOrEqual(3);
-  } finally {
-    await connection.close();
-  }
+  const tools = await (await inProcessClientForTest("v2-modern", {})).listTools();
+  const search = bm25(new Map(tools.map((tool) => [tool.name, wordsOf(textOf(tool))])));
+  const missed = Object.entries(QUERIES).flatMap(([query, wanted]) => {
+    const found = search(query).slice(0, 2);
+    return found.some((name) => wanted.includes(name)) ? [] : [`${query}: ${found.join(", ")}`];
+  });
+  expect(Object.keys(QUERIES)).toHaveLength(30);
+  expect(missed.length, missed.join("\n")).toBeLessThanOrEqual(3);
 });
