@@ -126,10 +126,14 @@ describeWithKeychain("profiles", () => {
 
   test("a login replaces only the login of its profile", async ({ session, stub }) => {
     const { baseUrl } = stub;
-    await expectLogin(session, { baseUrl, clientId: "one", profile: "work" });
+    await expectLogin(session, { baseUrl, clientId: "one", profile: "work", workspaceId: "micws_1" });
     await expectLogin(session, { baseUrl, clientId: "personal" });
     await expectLogin(session, { baseUrl, clientId: "two", profile: "work" });
-    expect(await readStatus(session, { MIC_PROFILE: "work" })).toMatchObject({ clientId: { value: "two" } });
+    expect(await readStatus(session, { MIC_PROFILE: "work" })).toMatchObject({
+      clientId: { value: "two" },
+      workspaceId: { from: "not set" },
+      tokens: [],
+    });
     expect(await readStatus(session)).toMatchObject({ clientId: { value: "personal" } });
   });
 
