@@ -31,6 +31,11 @@ export async function userForTest(stageMs = 20) {
     MIC_DOWNLOAD_DIR: folder,
   };
   const runCommand = (...args: readonly string[]) => runInProcess(args, { env });
+  async function executions(operationId: string): Promise<ReadonlyMap<string, number>> {
+    const all = Executions.parse(await service.admin("GET", "executions"));
+    const own = all.filter((each) => each.operationId === operationId);
+    return new Map(own.map((each) => [each.idempotencyKey, each.executions]));
+  }
 
   return {
     service,
@@ -46,11 +51,9 @@ export async function userForTest(stageMs = 20) {
       return CallOutput.parse(JSON.parse(stdout));
     },
     /** Number of executions of this operation, by key. */
-    async executions(operationId: string): Promise<ReadonlyMap<string, number>> {
-      const all = Executions.parse(await service.admin("GET", "executions"));
-      const own = all.filter((each) => each.operationId === operationId);
-      return new Map(own.map(({ idempotencyKey, executions }) => [idempotencyKey, executions]));
-    },
+    executions,
+    /** Key of the first execution of this operation. */
+    keyOf: async (operationId: string): Promise<string> => [...(await executions(operationId)).keys()][0] ?? "",
     /** Arguments that register this file. */
     registration: (file: number): readonly string[] => [
       "register_input",
