@@ -57,7 +57,7 @@ async function useOverHttp(client: Client, token?: string): Promise<void> {
   const home = await folderForTest();
   const server = await startHttp({ args: ["--emulator"], env: token === undefined ? {} : { MIC_HTTP_TOKEN: token } });
   const tap = await startHttpTap(server.url);
-  onTestFinished(() => tap.close());
+  onTestFinished(tap.close);
   await client.use({ kind: "http", url: tap.url, ...(token !== undefined && { token }) }, home);
   expectUse(client, tap.exchanges());
   expect(server.stderr()).toBe("");

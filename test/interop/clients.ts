@@ -1,11 +1,9 @@
 // The real clients that call tools without a model or a login: how each one is configured for a server and uses it. hosts.ts and
 // documented-commands.test.ts have those that need one.
-
-import { mkdir, writeFile } from "node:fs/promises";
-import { join } from "node:path";
 import { createInterface } from "node:readline";
 import * as z from "zod/v4";
 import { runCount } from "../support/thorough.ts";
+import { codexServer, write } from "./hosts.ts";
 import { type ClientName, missingReason, packages, programOf } from "./packages.ts";
 import { launch, NO_NETWORK, runUnproxied } from "./run.ts";
 
@@ -31,14 +29,8 @@ const client = (name: ClientName): Pick<Client, "name" | "missing"> => ({
   missing: missingReason(name),
 });
 
-/** The Authorization header for a token. */
-const bearer = (token: string) => `Bearer ${token}`;
-
-function requireOutput(
-  pattern: RegExp,
-  { stdout, stderr }: { readonly stdout: string; readonly stderr: string },
-): void {
-  if (!pattern.test(stdout)) throw new Error(`the client said: ${stdout}${stderr}`);
+function requireOutput(pattern: RegExp, stdout: string): void {
+  if (!pattern.test(stdout)) throw new Error(`the client printed: ${stdout}`);
 }
 
 const Answer = z.looseObject({ id: z.int(), result: z.looseObject({}).optional(), error: z.unknown().optional() });
@@ -53,14 +45,8 @@ const codex: Client = {
   uses: ["lists", "calls", "reads"],
   async use(target, home) {
     const { kind: _, token, ...how } = { token: undefined, ...target };
-    await mkdir(join(home, ".codex"));
-    // JSON strings and lists are also valid TOML.
     const variable = token === undefined ? {} : { bearer_token_env_var: "MIC_HTTP_TOKEN" };
-    const settings = Object.entries({ ...how, ...variable }).map(
-      ([name, value]) => `${name} = ${JSON.stringify(value)}\n`,
-    );
-    const config = `[mcp_servers.mic]\n${settings.join("")}`;
-    await writeFile(join(home, ".codex", "config.toml"), config);
+    await write(home, ".codex/config.toml", codexServer({ ...how, ...variable }));
     const own = token === undefined ? {} : { MIC_HTTP_TOKEN: token };
     const app = launch(home, [...programOf("Codex"), "app-server"], { ...NO_NETWORK, ...own });
     const exited = new Promise((resolve) => app.once("close", resolve));
@@ -105,7 +91,7 @@ const inspector = (revision: "legacy" | "modern"): Client => ({
   uses: ["lists", "calls", "reads"],
   async use(target, home) {
     const { token } = { token: undefined, ...target };
-    const header = token === undefined ? [] : ["--header", `Authorization: ${bearer(token)}`];
+    const header = token === undefined ? [] : ["--header", `Authorization: Bearer ${token}`];
     const server = target.kind === "http" ? [target.url] : [target.command, ...target.args];
     async function inspect(...what: readonly string[]): Promise<string> {
       const program = [...programOf("MCP Inspector"), "--cli", ...server, "--protocol-era", revision, ...header];
@@ -120,17 +106,14 @@ const inspector = (revision: "legacy" | "modern"): Client => ({
     await inspect("--method", "resources/read", "--uri", "mic://geography/states");
     if (revision === "legacy") return;
     // Exits with a non-zero code if a skill does not match its digest.
-    requireOutput(/"outcome": ?"verified"/, {
-      stdout: await inspect("--method", "skills/list", "--verify"),
-      stderr: "",
-    });
+    requireOutput(/"outcome": ?"verified"/, await inspect("--method", "skills/list", "--verify"));
     // Concurrent requests load one server only over HTTP; on stdio each client has its own server.
     if (target.kind === "stdio") return;
     const loaded = await inspect(
       ...["--method", "tools/call", "--tool-name", "list_states"],
       ...["--load", "--load-requests", String(LOAD), "--load-concurrency", "10"],
     );
-    requireOutput(new RegExp(`"ok": ?${LOAD}\\b`), { stdout: loaded, stderr: "" });
+    requireOutput(new RegExp(`"ok": ?${LOAD}\\b`), loaded);
   },
 });
 

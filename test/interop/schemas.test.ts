@@ -59,22 +59,3 @@ test("docs/use/clients.md names the tools that strict model APIs refuse", async 
     for (const tool of Object.keys(OPEN_ARGUMENTS))
       expect(lines.find((line) => line.startsWith(`| ${name} |`))).toContain(tool);
 });
-
-const idWith = (schema: object) => ({
-  name: "get_thing",
-  description: "Gets a thing.",
-  inputSchema: { type: "object", properties: { id: schema }, required: ["id"], additionalProperties: false },
-});
-
-test.each([
-  ["a valid argument", { type: "array", items: { type: "string", enum: ["A"] } }, 0],
-  ["an argument that may be null", { type: ["string", "null"] }, 1],
-  ["a reference", { type: "string", $ref: "#/properties/id" }, 1],
-  ["an array of anything", { type: "array" }, 1],
-  ["an unknown format", { type: "string", format: "uuid" }, 1],
-  ["an enum of numbers", { type: "integer", enum: [1] }, 1],
-  ["an open object", { type: "object", properties: {} }, 1],
-  ["a choice", { type: "string", anyOf: [] }, 1],
-])("the rules find the problem of %s", (_, schema, count) => {
-  expect(problemsOf(idWith(schema))).toHaveLength(count);
-});
