@@ -18,9 +18,7 @@ export interface Client {
   readonly missing: string | undefined;
   /** The method of its first request. */
   readonly firstMethod: "initialize" | "server/discover";
-  /** The requests that it makes next without a login. */
-  readonly uses: readonly ("lists" | "calls" | "reads")[];
-  /** Uses the server, with `home` as HOME. Rejects if the client reports a failure. */
+  /** Lists, calls and reads, with `home` as HOME. Rejects if the client reports a failure. */
   use(target: Target, home: string): Promise<void>;
 }
 
@@ -42,7 +40,6 @@ const Status = z.object({
 const codex: Client = {
   ...client("Codex"),
   firstMethod: "initialize",
-  uses: ["lists", "calls", "reads"],
   async use(target, home) {
     const { kind: _, token, ...how } = { token: undefined, ...target };
     const variable = token === undefined ? {} : { bearer_token_env_var: "MIC_HTTP_TOKEN" };
@@ -88,7 +85,6 @@ const inspector = (revision: "legacy" | "modern"): Client => ({
   ...client("MCP Inspector"),
   name: `${client("MCP Inspector").name} (${revision})`,
   firstMethod: revision === "legacy" ? "initialize" : "server/discover",
-  uses: ["lists", "calls", "reads"],
   async use(target, home) {
     const { token } = { token: undefined, ...target };
     const header = token === undefined ? [] : ["--header", `Authorization: Bearer ${token}`];

@@ -9,7 +9,6 @@ export interface ServerCommand {
   readonly args: readonly string[];
 }
 
-/** A program as it is installed. */
 export interface Program {
   readonly name: string;
   readonly version: string;

@@ -94,33 +94,28 @@ type ModelAnswer = { readonly call: OfferedTool; readonly args: string; readonly
 /** Hosts treat two messages with the same id as one. */
 const messageId = (reply: ModelAnswer): string => `msg_${reply?.id ?? "last"}`;
 
-const messageOf = (reply: ModelAnswer) => ({
-  ...{ id: messageId(reply), type: "message", role: "assistant", model: "fake" },
-  content: [
-    reply === undefined
-      ? { type: "text", text: "done" }
-      : { type: "tool_use", id: reply.id, name: reply.call.name, input: JSON.parse(reply.args) },
-  ],
-  ...{ stop_reason: reply === undefined ? "end_turn" : "tool_use", stop_sequence: null },
-  usage: { input_tokens: 1, output_tokens: 1 },
-});
-
 function anthropicEvents(reply: ModelAnswer): readonly object[] {
-  const { content, stop_reason, ...message } = messageOf(reply);
-  const start = reply === undefined ? { type: "text", text: "" } : { ...content[0], input: {} };
-  const delta =
-    reply === undefined ? { type: "text_delta", text: "done" } : { type: "input_json_delta", partial_json: reply.args };
+  const message = { id: messageId(reply), type: "message", role: "assistant", model: "fake", content: [] };
+  const [start, delta, stop_reason] =
+    reply === undefined
+      ? [{ type: "text", text: "" }, { type: "text_delta", text: "done" }, "end_turn"]
+      : [
+          { type: "tool_use", id: reply.id, name: reply.call.name, input: {} },
+          { type: "input_json_delta", partial_json: reply.args },
+          "tool_use",
+        ];
+  const usage = { input_tokens: 1, output_tokens: 1 };
   return [
-    { type: "message_start", message: { ...message, content: [], stop_reason: null } },
+    { type: "message_start", message: { ...message, stop_reason: null, stop_sequence: null, usage } },
     { type: "content_block_start", index: 0, content_block: start },
     { type: "content_block_delta", index: 0, delta },
     { type: "content_block_stop", index: 0 },
-    { type: "message_delta", delta: { stop_reason, stop_sequence: null }, usage: { output_tokens: 1 } },
+    { type: "message_delta", delta: { stop_reason, stop_sequence: null }, usage },
     { type: "message_stop" },
   ];
 }
 
-/** Wraps the output of the model in a response of the Responses API. */
+/** A response of the Responses API. */
 const responseOf = (status: string, ...output: readonly object[]) => ({
   ...{ id: "resp_1", object: "response", created_at: 0, model: "fake", status, output },
   usage: {
@@ -182,26 +177,27 @@ function sendEvents(response: ServerResponse, events: readonly object[], end = "
   response.end(end);
 }
 
+/** The measured hosts request streams of Anthropic's Messages; some libraries request no stream of the other APIs. */
 function answer(path: string, { stream }: Body, reply: ModelAnswer, response: ServerResponse): void {
   const json = (value: object) =>
     void response.writeHead(200, { "content-type": "application/json" }).end(JSON.stringify(value));
+  const item = outputItemOf(reply);
   const finish_reason = reply === undefined ? "stop" : "tool_calls";
-  if (path.includes("count_tokens")) json({ input_tokens: 1 });
-  else if (path.includes(":countTokens")) json({ totalTokens: 1 });
-  else if (path.endsWith("/messages")) stream ? sendEvents(response, anthropicEvents(reply)) : json(messageOf(reply));
-  else if (path.endsWith("/responses")) {
-    const item = outputItemOf(reply);
-    stream ? sendEvents(response, responsesEvents(item)) : json(responseOf("completed", item));
-  } else if (path.endsWith("/chat/completions")) {
-    const chunks = [
-      chatAnswer(reply, "chat.completion.chunk", { delta: chatMessage(reply), finish_reason: null }),
-      chatAnswer(reply, "chat.completion.chunk", { delta: {}, finish_reason }),
-    ];
-    if (stream) sendEvents(response, chunks, "data: [DONE]\n\n");
-    else json(chatAnswer(reply, "chat.completion", { message: chatMessage(reply), finish_reason }));
-  } else if (path.endsWith(":streamGenerateContent")) sendEvents(response, [geminiChunk(reply)]);
+  if (path.endsWith("/messages")) sendEvents(response, anthropicEvents(reply));
+  else if (path.endsWith("/responses") && stream) sendEvents(response, responsesEvents(item));
+  else if (path.endsWith("/responses")) json(responseOf("completed", item));
+  else if (path.endsWith(":streamGenerateContent")) sendEvents(response, [geminiChunk(reply)]);
   else if (path.endsWith(":generateContent")) json(geminiChunk(reply));
-  else response.writeHead(404, { "content-type": "application/json" }).end("{}");
+  else if (path.endsWith("/chat/completions") && stream) {
+    const [message, end] = [
+      { delta: chatMessage(reply), finish_reason: null },
+      { delta: {}, finish_reason },
+    ];
+    const chunks = [message, end].map((choice) => chatAnswer(reply, "chat.completion.chunk", choice));
+    sendEvents(response, chunks, "data: [DONE]\n\n");
+  } else if (path.endsWith("/chat/completions"))
+    json(chatAnswer(reply, "chat.completion", { message: chatMessage(reply), finish_reason }));
+  else response.writeHead(404).end("{}");
 }
 
 /** A host may start the server only now, so the search is repeated this often, with this pause. */
