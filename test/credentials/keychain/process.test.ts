@@ -14,7 +14,6 @@ const states = [
 ] as const;
 const stuck = states.slice(0, runCount(1, 2));
 
-/** Returns the only child process of a server. */
 async function findWorker({ pid = 0 }: ChildProcess): Promise<number> {
   await expect.poll(() => childrenOf(pid).length, { timeout: 10_000 }).toBe(1);
   const [worker = 0] = childrenOf(pid);

@@ -82,7 +82,6 @@ const Status = z.strictObject({
   }),
 });
 
-/** Output of `mic-mcp status --json`. */
 export async function readStatus(session: Session, env: Readonly<Record<string, string>> = {}) {
   const { code, stdout } = await run(["status", "--json"], { env: { ...session.env, ...env } });
   expect(code).toBe(0);
@@ -127,7 +126,6 @@ function readProcessFacts(pid: number): readonly string[] {
   }
 }
 
-/** Returns the ids of the child processes. */
 export const childrenOf = (pid: number): number[] =>
   readdirSync("/proc")
     .map(Number)
