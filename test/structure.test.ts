@@ -14,7 +14,6 @@ interface Module {
 
 const moduleOf = (path: string): string => /^(?:src\/)?([^/.]+)/.exec(path)?.[1] ?? "";
 
-/** Contents of inline code spans. */
 const inlineCodes = (cell = ""): string[] => [...cell.matchAll(/`([^`]+)`/g)].map(([, code = ""]) => code);
 
 /** Reads the table of modules: `path`, purpose, modules that it may import, packages. */

@@ -15,7 +15,6 @@ export interface HostOptions {
   readonly connection: Pick<TestClient, "callTool" | "readResource">;
   readonly tool: string;
   readonly args: Json;
-  /** Capabilities that the host reports. */
   readonly capabilities?: Json;
   readonly context?: Json;
   readonly width?: number;
@@ -47,7 +46,6 @@ const viewOf = (tool: string): ViewName =>
 
 export class Host {
   readonly page: Page;
-  /** Tool calls that the view made. */
   readonly calls: ToolCall[] = [];
   /** Messages to the agent in the user's name. */
   readonly messages: string[] = [];
@@ -75,7 +73,6 @@ export class Host {
     return frame;
   }
 
-  /** All visible text of the view. */
   text(): Promise<string> {
     return this.frame.locator("body").innerText();
   }

@@ -44,7 +44,6 @@ export async function userForTest(stageMs = 20) {
     type: runCommand,
     /** Starts the command without waiting for its exit. */
     startCommand: (...args: readonly string[]) => start(args, { env }),
-    /** The JSON result of a call that must succeed. */
     async callSuccessfully(...args: readonly string[]) {
       const { code, stdout, stderr } = await runCommand("call", ...args, "--json");
       expect({ code, stderr }).toEqual({ code: 0, stderr: "" });
@@ -54,13 +53,11 @@ export async function userForTest(stageMs = 20) {
     executions,
     /** Key of the first execution of this operation. */
     keyOf: async (operationId: string): Promise<string> => [...(await executions(operationId)).keys()][0] ?? "",
-    /** Arguments that register this file. */
     registration: (file: number): readonly string[] => [
       "register_input",
       "inputKind=M4_FILE",
       `referenceId=${emulator.fileIds[file]}`,
     ],
-    /** Arguments that submit a job on this file. */
     async submission(file: number): Promise<readonly string[]> {
       const { recipeVersionId, inputBindings, parameterValues } = await createJobBodyForFile(service, file);
       const values = { inputBindings, parameterValues };

@@ -35,7 +35,6 @@ const sha256Of = async (path: string): Promise<string> =>
     .update(await readFile(path))
     .digest("hex");
 
-/** The paths of all files below a folder, with slashes. */
 async function filesBelow(folder: string): Promise<readonly string[]> {
   const entries = await readdir(folder, { recursive: true, withFileTypes: true });
   return entries
