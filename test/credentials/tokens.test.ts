@@ -45,10 +45,7 @@ test("a token is fetched once per scope set for 32 simultaneous first calls", as
   ]);
 });
 
-test("a token is requested again by the next call, not before, after a failed request that several calls shared", async ({
-  stub,
-  service,
-}) => {
+test("a token whose shared request failed is requested again by the next call", async ({ stub, service }) => {
   stub.respondToToken(() =>
     stub.tokenRequests.length === 1
       ? answer(400, { error: "invalid_client" })
@@ -134,9 +131,7 @@ test("a refused token is replaced once, and the same bytes are sent under the sa
 const forbidden = answer(403, { ...problem, status: 403, title: "Forbidden", retryable: false });
 const minuteMs = 61_000;
 
-test("a refused token is replaced after a 403 if it is old [5/assumes-no-answer-to-bad-token, 5/token-renewed]", async ({
-  stub,
-}) => {
+test("an old token is replaced after a 403 [5/assumes-no-answer-to-bad-token, 5/token-renewed]", async ({ stub }) => {
   const { clock, service, context } = clientOnClock(stub);
   stub.expect(accepted, forbidden, accepted);
   await submitJob(service, context());
@@ -148,9 +143,7 @@ test("a refused token is replaced after a 403 if it is old [5/assumes-no-answer-
   expect(again?.headers["idempotency-key"]).toBe(KEY);
 });
 
-test("a refused token is kept after a 403 if it is new, because the permission is missing [5/assumes-no-answer-to-bad-token]", async ({
-  stub,
-}) => {
+test("a new token is kept after a 403 [5/assumes-no-answer-to-bad-token]", async ({ stub }) => {
   const { clock, service, context } = clientOnClock(stub);
   const read = () => expectFailure(readJob(service, context()));
   stub.respond(() => forbidden);
@@ -163,10 +156,7 @@ test("a refused token is kept after a 403 if it is new, because the permission i
   expect(stub.requests).toHaveLength(5);
 });
 
-test("a call is unauthorized after a second refusal of the token, and the next call starts with a new token", async ({
-  stub,
-  service,
-}) => {
+test("a call is unauthorized after a second refusal, and the next one has a new token", async ({ stub, service }) => {
   stub.expect(answer(401), answer(401), completeAnswer);
   expect(await expectFailure(readJob(service))).toMatchObject({
     kind: "unauthorized",
@@ -252,10 +242,7 @@ test("a token endpoint that limits its rate returns the wait to the agent", asyn
   });
 });
 
-test("a token endpoint that redirects does not receive the credentials at the new address", async ({
-  stub,
-  service,
-}) => {
+test("the credentials are not sent to the address of a redirect", async ({ stub, service }) => {
   const elsewhere = await stubForTest();
   stub.respondToToken(() => answer(307, undefined, { location: `${elsewhere.baseUrl}/sandbox/oauth/token` }));
   await expectFailure(readJob(service));

@@ -54,9 +54,7 @@ describeWithKeychain("login with flags", () => {
     await expectLogin(session, { baseUrl: stub.baseUrl });
   });
 
-  test("login warns about unresolved actions of another client, which only that client can resolve", async ({
-    session,
-  }) => {
+  test("login warns about unresolved actions, which only their own client can resolve", async ({ session }) => {
     const emulator = await emulatorForTest({ clients: 2 });
     const { baseUrl, clients, fileIds } = emulator;
     const [first, second] = clients;
@@ -167,9 +165,7 @@ describeWithKeychain("a login that cannot be verified", () => {
     expect(await readStatus(session)).toMatchObject(nothing);
   });
 
-  test("a secret on stdin that is empty, has two lines, is not ASCII or never ends is a usage error, and is not shown", async ({
-    session,
-  }) => {
+  test("an invalid secret on stdin is a usage error, and is not shown", async ({ session }) => {
     for (const input of ["\n", "hunter2\nhunter2\n", "hunter2-é\n", "hunter2".repeat(20_000)]) {
       const { code, stdout, stderr } = await login(session, { baseUrl: "https://service.example", input });
       expect({ code, stdout }).toEqual({ code: 2, stdout: "" });

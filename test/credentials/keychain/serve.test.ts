@@ -37,10 +37,7 @@ describeWithKeychain("a server with a keychain", () => {
     },
   );
 
-  test("a server finds the bus in the user's runtime folder if the client has removed its address", async ({
-    session,
-    emulator,
-  }) => {
+  test("a server finds the bus in the runtime folder without its address", async ({ session, emulator }) => {
     await expectLogin(session, emulator);
     const { HOME = "", XDG_RUNTIME_DIR = "" } = session.env;
     const env = { HOME, XDG_RUNTIME_DIR, MIC_KEYCHAIN: "" };
@@ -77,11 +74,7 @@ describeWithKeychain("a server with a keychain", () => {
     expect(await connection.callTool("list_jobs")).toMatchObject({ isError: false });
   });
 
-  test("a server stops within 3 s after a logout, even with a token in memory, and uses a new login at its next call", async ({
-    session,
-    stub,
-    connection,
-  }) => {
+  test("a server stops soon after a logout, and uses a new login", async ({ session, stub, connection }) => {
     expect(await connection.callTool("list_jobs")).toMatchObject({ isError: false });
     const jobs = () => connection.callTool("list_jobs", { workspaceId: "micws_1" });
     expect(await run(["logout"], { env: session.env })).toMatchObject({ code: 0, stderr: "" });
@@ -117,10 +110,7 @@ describeWithKeychain("a server with a keychain", () => {
     expect(await connection.callTool("list_jobs")).toMatchObject({ isError: false });
   });
 
-  test("a server stops if another program removes the login, without a notification", async ({
-    session,
-    connection,
-  }) => {
+  test("a server stops if another program removes the login", async ({ session, connection }) => {
     const jobs = () => connection.callTool("list_jobs", { workspaceId: "micws_1" });
     expect(await jobs()).toMatchObject({ isError: false });
     await putEntry(session, "login", "gone");
