@@ -8,30 +8,23 @@ import { runInProcess as run } from "../support/command.ts";
 import { speedUpTimers } from "../support/fast-timers.ts";
 import { describeWithKeychain, sessionForTest } from "../support/secret-service.ts";
 import { answer, neverAnswer, refusingBaseUrl, type Step, stubForTest } from "../support/stub.ts";
+import { words } from "../support/words.ts";
 
 const JOB = `micjob_${"0".repeat(32)}`;
 
 const GEOGRAPHY = [
-  ["call", "list_states"],
-  ["call", "find_district", "name=Panaji"],
-  ["call", "get_geography_openapi"],
-  ["geography", "warm"],
-  ["show", "divisions"],
-  ["show", "divisions", "level=district"],
-  ["geography", "warm", "--json"],
-] as const;
+  ...["call list_states", "call find_district name=Panaji", "call get_geography_openapi", "geography warm"],
+  ...["geography warm --json", "show divisions", "show divisions level=district"],
+].map(words);
 
-const JOBS = [
-  ["call", "get_job", JOB],
-  ["show", "job", JOB],
-] as const;
+const JOBS = [`call get_job ${JOB}`, `show job ${JOB}`].map(words);
 
-const LOCAL = [["actions"], ["status"], ["resolve"], ["resolve", "--dry-run"], ["show", "actions"]] as const;
+const LOCAL = ["actions", "status", "resolve", "resolve --dry-run", "show actions"].map(words);
 
 /** Commands that fail without the API. Those of LOCAL need only this machine. */
 const NEED_API = [
-  ...[...GEOGRAPHY, ...JOBS, ["call", "list_jobs"], ["call", "get_usage", "DAY"], ["show", "usage"], ["doctor"]],
-  ["watch", JOB, "--timeout", "1"],
+  ...[...GEOGRAPHY, ...JOBS],
+  ...["call list_jobs", "call get_usage DAY", "show usage", "doctor", `watch ${JOB} --timeout 1`].map(words),
 ];
 
 /** Commands that send nothing to the API of the settings, or that other tests run without an API (`teams`, in test/teams/). */
@@ -48,12 +41,12 @@ const credentials = {
   MIC_WORKSPACE_ID: "micws_1",
 };
 
-async function expectExitCode(words: readonly string[], expectedCode: 0 | 1, baseUrl: string): Promise<void> {
-  const { code, stdout, stderr } = await run(words, { env: { ...credentials, MIC_BASE_URL: baseUrl } });
-  expect(code, `${words}: ${stderr}`).toBe(expectedCode);
-  expect(`${stdout}${stderr}`.trim(), `${words}`).not.toBe("");
-  if (code === 1 && words[0] !== "doctor")
-    expect(stderr, `${words}`).toMatch(words[0] === "watch" ? /Retrying\./ : /failed \(/);
+async function expectExitCode(args: readonly string[], expectedCode: 0 | 1, baseUrl: string): Promise<void> {
+  const { code, stdout, stderr } = await run(args, { env: { ...credentials, MIC_BASE_URL: baseUrl } });
+  expect(code, `${args}: ${stderr}`).toBe(expectedCode);
+  expect(`${stdout}${stderr}`.trim(), `${args}`).not.toBe("");
+  if (code === 1 && args[0] !== "doctor")
+    expect(stderr, `${args}`).toMatch(args[0] === "watch" ? /Retrying\./ : /failed \(/);
 }
 
 /** The base URL of a stub that answers every request with this step, including token requests. */
@@ -72,8 +65,8 @@ test.each([
 ])("when the API %s, each command exits with its documented code and reports the error", async (_, startService) => {
   speedUpTimers();
   const baseUrl = await startService();
-  for (const words of NEED_API) await expectExitCode(words, 1, baseUrl);
-  for (const words of LOCAL) await expectExitCode(words, 0, baseUrl);
+  for (const args of NEED_API) await expectExitCode(args, 1, baseUrl);
+  for (const args of LOCAL) await expectExitCode(args, 0, baseUrl);
 });
 
 describeWithKeychain("with a keychain", () => {
@@ -114,8 +107,8 @@ async function startBusyService(): Promise<string> {
 
 test("when the API asks every request to wait a second, each command waits and answers", async () => {
   speedUpTimers();
-  for (const words of [...GEOGRAPHY, ...JOBS, ...LOCAL, ["watch", JOB]])
-    await expectExitCode(words, 0, await startBusyService());
+  for (const args of [...GEOGRAPHY, ...JOBS, ...LOCAL, ["watch", JOB]])
+    await expectExitCode(args, 0, await startBusyService());
 });
 
 test("a command's process stays alive while the command waits", async () => {
