@@ -102,22 +102,6 @@ test("every cited open question exists", () => {
   expect(cited.filter((number) => !numbers.has(number))).toEqual([]);
 });
 
-test("the check finds citations of missing documents and sections", () => {
-  expect(citationsIn('docs/contract.md, 2.2 (Job) and 4.2: x; docs/interface.md ("Tools")')).toEqual([
-    { document: "docs/contract.md", sections: ["2.2", "4.2"] },
-    { document: "docs/interface.md", sections: ["Tools"] },
-  ]);
-  expect(findMissing({ document: "docs/contract.md", sections: ["2.2", "2.9"] })).toEqual(["docs/contract.md, 2.9"]);
-  expect(findMissing({ document: "docs/none.md", sections: [] })).toEqual(["docs/none.md"]);
-  expect(findBareNames('see service.md, 4.2 and docs/contract.md and "interface.md"')).toEqual([
-    "service.md",
-    "interface.md",
-  ]);
-  expect(brokenLink("README.md", "docs/contract.md#5-authentication")).toBe(false);
-  expect(brokenLink("README.md", "docs/contract.md#55")).toBe(true);
-  expect(brokenLink("docs/contract.md", "docs/contract.md")).toBe(true);
-});
-
 const interfacePage = read("docs/interface.md");
 
 test("the interface document lists every tool with its operation, every resource, prompt, kind of failure and variable", () => {
@@ -203,9 +187,6 @@ test("table cells have at most 160 characters", () => {
 });
 
 test("no sentence of 12 or more words is on two pages", () => {
-  expect(findDuplicates(["One two three four five six seven eight nine ten eleven twelve. ".repeat(2)])).toHaveLength(
-    1,
-  );
   expect(findDuplicates(userPages.map((path) => withoutTables(read(path))))).toEqual([]);
 });
 
@@ -218,27 +199,20 @@ test("every variable is on the page about configuration", () => {
   ] as const) {
     const variables = variablesIn(file);
     expect(variables.length, file).toBeGreaterThan(10);
-    const names = new Set(codeOf(read(page)));
-    expect(
-      variables.filter((name) => !names.has(name)),
-      page,
-    ).toEqual([]);
+    expect(codeOf(read(page)), page).toEqual(expect.arrayContaining(variables));
   }
 });
 
 test("every command on a page for users has a known name and known flags", () => {
-  const lines = userPages.flatMap((page) =>
-    [
-      ...codeOf(withoutCodeBlocks(read(page))),
-      ...[...read(page).matchAll(/^(`{3,})[\s\S]*?^\1$/gm)]
-        .flatMap(([block]) => [...block.matchAll(/^(?:.*\| )?(mic-mcp .*?)(?: {2,}#.*)?$/gm)])
-        .map(([, line = ""]) => line),
-    ]
-      .filter((line) => /^mic-mcp [a-z]/.test(line))
-      .map((line) => ({ page, line })),
-  );
+  const codes = userPages.flatMap((page) => [
+    ...codeOf(withoutCodeBlocks(read(page))),
+    ...[...read(page).matchAll(/^(`{3,})[\s\S]*?^\1$/gm)]
+      .flatMap(([block]) => [...block.matchAll(/^(?:.*\| )?(mic-mcp .*?)(?: {2,}#.*)?$/gm)])
+      .map(([, line = ""]) => line),
+  ]);
+  const lines = codes.filter((code) => /^mic-mcp [a-z]/.test(code));
   expect(lines.length).toBeGreaterThan(40);
-  const wrong = lines.filter(({ line }) => {
+  const wrong = lines.filter((line) => {
     const command = Object.values(COMMANDS).find(({ name }) => name === line.split(" ")[1]);
     const flags = [...line.matchAll(/ --([\w-]+)/g)].map(([, flag = ""]) => flag);
     const known = ["help", "version", ...flagsOf(command ?? { flags: {} }).map(({ name }) => name)];

@@ -1,5 +1,5 @@
-// Tests which requests are retried: every attempt sends the same bytes under the same key (docs/contribute/architecture.md, "The way of a
-// call"), after a delay.
+// Tests which requests are retried: every attempt sends the same bytes under the same key (docs/contribute/architecture.md, "Request
+// lifecycle"), after a delay.
 import fc from "fast-check";
 import { expect } from "vitest";
 import {

@@ -1,10 +1,10 @@
 // Starts Chromium with two origins on this machine: the host's page, and the sandbox that contains a view.
 import { existsSync } from "node:fs";
 import { createServer } from "node:http";
-import type { AddressInfo } from "node:net";
 import { build } from "esbuild";
 import { type Browser, chromium, type Page } from "playwright-core";
 import { afterAll, beforeAll } from "vitest";
+import { listeningUrl } from "../support/free-port.ts";
 
 const CHROMIUM_PATHS = ["/usr/bin/chromium", "/usr/bin/chromium-browser", "/usr/bin/google-chrome"];
 /** Path of Chromium; undefined if there is none, and then the tests that need it are skipped with that reason. */
@@ -33,7 +33,6 @@ export interface Pages {
   readonly sandboxUrl: string;
   /** Opens the host's page. A released page is used again, because a new one costs more than most tests. */
   open(): Promise<Page>;
-  /** Ends the view of this page. */
   release(page: Page): Promise<void>;
   close(): Promise<void>;
 }
@@ -43,10 +42,7 @@ async function serve(html: string, headers: Readonly<Record<string, string>> = {
     response.writeHead(request.url === "/" ? 200 : 404, { "content-type": "text/html; charset=utf-8", ...headers });
     response.end(request.url === "/" ? html : "");
   });
-  await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
-  const address: AddressInfo | string | null = server.address();
-  if (typeof address !== "object" || address === null) throw new Error("the page is served nowhere");
-  return { url: `http://127.0.0.1:${address.port}/`, close: () => server.close() };
+  return { url: `${await listeningUrl(server)}/`, close: () => server.close() };
 }
 
 /** One process for all frames of a page, because starting a process takes long. Their origins still differ. */
@@ -58,14 +54,8 @@ const ONE_PROCESS = [
 
 export async function openPages(): Promise<Pages> {
   if (CHROMIUM === undefined) throw new Error("there is no Chromium here");
-  const { outputFiles } = await build({
-    entryPoints: ["test/apps/page/host.ts"],
-    bundle: true,
-    write: false,
-    format: "iife",
-    platform: "browser",
-    logLevel: "warning",
-  });
+  const options = { bundle: true, write: false, format: "iife", platform: "browser", logLevel: "warning" } as const;
+  const { outputFiles } = await build({ entryPoints: ["test/apps/page/host.ts"], ...options });
   const script = (outputFiles[0]?.text ?? "").replaceAll("</script", "<\\/script");
   const host = await serve(
     `<!doctype html><html lang="en"><link rel="icon" href="data:,"><title>host</title><body style="margin:0"><script>${script}</script></body></html>`,
@@ -99,7 +89,6 @@ export async function openPages(): Promise<Pages> {
   };
 }
 
-/** The browser pages for all tests of a file. */
 export function pagesForFile(): () => Pages {
   let pages: Pages | undefined;
   beforeAll(async () => {

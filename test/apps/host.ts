@@ -15,13 +15,12 @@ export interface HostOptions {
   readonly connection: Pick<TestClient, "callTool" | "readResource">;
   readonly tool: string;
   readonly args: Json;
-  /** Capabilities that the host reports. */
   readonly capabilities?: Json;
   readonly context?: Json;
   readonly width?: number;
   readonly colorScheme?: "light" | "dark";
-  /** Replaces the tool's own result; if `value` is undefined, the view gets no result. */
-  readonly result?: { readonly value: Json | undefined };
+  /** Replaces the tool's own result; if it is null, the view gets no result. */
+  readonly structuredContent?: Json | null;
   /** Intercepts calls between the view and the server. */
   readonly interceptCall?: (call: ToolCall, next: () => Promise<Json>) => Promise<Json>;
   /** Answers messages to the agent; throws if the host refuses. */
@@ -40,14 +39,13 @@ const Download = z.object({
   contents: z.array(z.object({ resource: z.object({ uri: z.string(), text: z.string() }) })),
 });
 
-export const ALL_CAPABILITIES: Json = { serverTools: {}, updateModelContext: {}, message: {}, downloadFile: {} };
+const ALL_CAPABILITIES: Json = { serverTools: {}, updateModelContext: {}, message: {}, downloadFile: {} };
 
 const viewOf = (tool: string): ViewName =>
   z.enum(["job", "divisions", "usage", "actions"]).parse(tool.slice("show_".length));
 
 export class Host {
   readonly page: Page;
-  /** Tool calls that the view made. */
   readonly calls: ToolCall[] = [];
   /** Messages to the agent in the user's name. */
   readonly messages: string[] = [];
@@ -75,7 +73,6 @@ export class Host {
     return frame;
   }
 
-  /** All visible text of the view. */
   text(): Promise<string> {
     return this.frame.locator("body").innerText();
   }
@@ -114,15 +111,8 @@ const hosts = new WeakMap<Page, Host>();
 
 /** Renders the view of a tool as a host does: with the resource, the arguments and the tool's result. */
 export async function drawView(pages: Pages, options: HostOptions): Promise<Host> {
-  const {
-    connection,
-    tool,
-    args,
-    capabilities = ALL_CAPABILITIES,
-    context = {},
-    width = 760,
-    colorScheme = "light",
-  } = options;
+  const { connection, tool, args, capabilities = ALL_CAPABILITIES, context = {}, structuredContent } = options;
+  const { width = 760, colorScheme = "light" } = options;
   const page = await pages.open();
   const host = new Host(page, options);
   if (!hosts.has(page))
@@ -136,8 +126,11 @@ export async function drawView(pages: Pages, options: HostOptions): Promise<Host
   const setting = JSON.stringify({ capabilities, context: hostContext, html, sandboxUrl: pages.sandboxUrl });
   await page.evaluate(`window.draw(${setting.replaceAll("\u2028", "\\u2028")})`);
   await page.evaluate(`window.bridge.sendToolInput({ arguments: ${JSON.stringify(args)} })`);
-  const result = options.result ? options.result.value : JSON.parse((await connection.callTool(tool, args)).raw);
-  if (result !== undefined) await page.evaluate(`window.bridge.sendToolResult(${JSON.stringify(result)})`);
+  if (structuredContent === null) return host;
+  const result = structuredContent
+    ? JSON.stringify({ content: [], structuredContent })
+    : (await connection.callTool(tool, args)).raw;
+  await page.evaluate(`window.bridge.sendToolResult(${result})`);
   return host;
 }
 

@@ -1,14 +1,12 @@
 // Tests the view of a job in a real browser, with the official bridge and the real server: live updates and a user's clicks.
 import { describe, expect, test } from "vitest";
 import { createRetryableJob, FILE, last, runJobToEnd, watchJob } from "../emulator/work.ts";
-import { isThorough } from "../support/thorough.ts";
 import { CHROMIUM, pagesForFile } from "./browser.ts";
-import { ALL_CAPABILITIES, findProblems, type Host, measureOverflow } from "./host.ts";
+import { findProblems, type Host, type HostOptions, measureOverflow } from "./host.ts";
 import { expectShown, runningJob, setUpView } from "./view-test.ts";
 
+/** A view does not depend on the protocol revision, except for a question to the user. */
 const REVISIONS = ["v2-legacy", "v2-modern"] as const;
-/** A view does not depend on the protocol revision. Only the test of a question to the user runs with both each time. */
-const DEFAULT_REVISIONS = isThorough ? REVISIONS : (["v2-modern"] as const);
 const pages = pagesForFile();
 const KEY = /^view-[0-9a-f]{32}$/;
 
@@ -17,45 +15,44 @@ const keySentWith = (host: Host, tool: string): string =>
   String(host.calls.find(({ name }) => name === tool)?.arguments["idempotencyKey"]);
 
 describe.skipIf(CHROMIUM === undefined)("the view of a job (needs Chromium)", () => {
-  describe.each(DEFAULT_REVISIONS)("%s", (revision) => {
-    test("the view follows a running job to its end, then stops requesting", async () => {
-      const { service, draw } = await setUpView(revision, pages());
-      const job = await runningJob(service);
-      const host = await draw("show_job", { jobId: job.id });
-      await expectShown(host, "running", "3 of 9 stages", "Updates automatically");
-      service.clock.advance(600_000);
-      await expectShown(host, "9 of 9 stages", "The job has ended", "Output: dataset version");
-      await expectShown(host, "Normalize administrative divisions", "Started", /Took \d+/);
-      expect(host.calls.map(({ name }) => name).filter((name) => name !== "show_job")).toEqual(["get_recipe"]);
-      const callCount = host.calls.length;
-      await new Promise((resolve) => setTimeout(resolve, 2_500));
-      expect(host.calls.length).toBe(callCount);
-      expect(host.consoleErrors).toEqual([]);
-    });
-
-    test("the view retries a failed job once by keyboard only, shows the attempts, and informs the agent", async () => {
-      const { service, draw } = await setUpView(revision, pages());
-      const failed = await createRetryableJob(service);
-      const host = await draw("show_job", { jobId: failed.id });
-      await expectShown(host, "failed", "STAGE_UNAVAILABLE", "a retry can help");
-      await host.button("Retry the job").focus();
-      await host.page.keyboard.press("Enter");
-      await expectShown(host, "Finished stages are kept");
-      await expect.poll(() => host.frame.evaluate("document.activeElement.textContent")).toBe("Yes, retry");
-      for (let attempt = 0; attempt < 3; attempt += 1) await host.page.keyboard.press("Enter");
-      await expectShown(host, "Attempts", /failed at \w+ \(STAGE_UNAVAILABLE\)/, "this job");
-      const retries = host.calls.filter(({ name }) => name === "retry_job");
-      expect(retries).toHaveLength(1);
-      const key = keySentWith(host, "retry_job");
-      expect(key).toMatch(KEY);
-      expect(await service.countExecutions(key)).toBe(1);
-      expect(host.contexts.at(-1)).toContain(key);
-      expect(host.contexts.at(-1)).toContain("was done; do not repeat it");
-    });
+  test("the view follows a running job to its end, then stops requesting", async () => {
+    const { service, draw } = await setUpView("v2-modern", pages());
+    const job = await runningJob(service);
+    const host = await draw("show_job", { jobId: job.id });
+    await expectShown(host, "running", "3 of 9 stages", "Updates automatically");
+    service.clock.advance(600_000);
+    await expectShown(host, "9 of 9 stages", "The job has ended", "Output: dataset version");
+    await expectShown(host, "Normalize administrative divisions", "Started", /Took \d+/);
+    expect(host.calls.map(({ name }) => name).filter((name) => name !== "show_job")).toEqual(["get_recipe"]);
+    const callCount = host.calls.length;
+    await new Promise((resolve) => setTimeout(resolve, 2_500));
+    expect(host.calls.length).toBe(callCount);
+    expect(host.consoleErrors).toEqual([]);
   });
 
-  describe.each(REVISIONS)("%s", (revision) => {
-    test("the view cancels a job after one question to the user, and a declined one sends nothing and informs the agent", async () => {
+  test("the view retries a failed job once by keyboard only, shows the attempts, and informs the agent", async () => {
+    const { service, draw } = await setUpView("v2-modern", pages());
+    const failed = await createRetryableJob(service);
+    const host = await draw("show_job", { jobId: failed.id });
+    await expectShown(host, "failed", "STAGE_UNAVAILABLE", "a retry can help");
+    await host.button("Retry the job").focus();
+    await host.page.keyboard.press("Enter");
+    await expectShown(host, "Finished stages are kept");
+    await expect.poll(() => host.frame.evaluate("document.activeElement.textContent")).toBe("Yes, retry");
+    for (let attempt = 0; attempt < 3; attempt += 1) await host.page.keyboard.press("Enter");
+    await expectShown(host, "Attempts", /failed at \w+ \(STAGE_UNAVAILABLE\)/, "this job");
+    const retries = host.calls.filter(({ name }) => name === "retry_job");
+    expect(retries).toHaveLength(1);
+    const key = keySentWith(host, "retry_job");
+    expect(key).toMatch(KEY);
+    expect(await service.countExecutions(key)).toBe(1);
+    expect(host.contexts.at(-1)).toContain(key);
+    expect(host.contexts.at(-1)).toContain("was done; do not repeat it");
+  });
+
+  test.each(REVISIONS)(
+    "the view cancels a job after one question to the user, and sends nothing if it is declined (%s)",
+    async (revision) => {
       const accepting = await setUpView(revision, pages(), { action: "accept", content: {} });
       const job = await runningJob(accepting.service);
       const host = await accepting.draw("show_job", { jobId: job.id });
@@ -75,25 +72,20 @@ describe.skipIf(CHROMIUM === undefined)("the view of a job (needs Chromium)", ()
       await expectShown(declined, "The user declined", "nothing was sent");
       expect(await declining.service.countExecutions(keySentWith(declined, "cancel_job"))).toBe(0);
       expect(declined.contexts.at(-1)).toContain("was not done");
-    });
-  });
+    },
+  );
 
   test("a click whose response was lost is repeated with the same key and makes one job", async () => {
     const { service, draw } = await setUpView("v2-modern", pages());
     const failed = await createRetryableJob(service);
     let lostAnswers = 0;
-    const host = await draw(
-      "show_job",
-      { jobId: failed.id },
-      {
-        async interceptCall({ name }, next) {
-          const answer = await next();
-          if (name !== "retry_job" || lostAnswers > 0) return answer;
-          lostAnswers += 1;
-          throw new Error("the host went away");
-        },
-      },
-    );
+    const interceptCall: HostOptions["interceptCall"] = async ({ name }, next) => {
+      const answer = await next();
+      if (name !== "retry_job" || lostAnswers > 0) return answer;
+      lostAnswers += 1;
+      throw new Error("the host went away");
+    };
+    const host = await draw("show_job", { jobId: failed.id }, { interceptCall });
     await host.button("Retry the job").click();
     await host.button("Yes, retry").click();
     await expectShown(host, "it never runs twice");
@@ -109,18 +101,13 @@ describe.skipIf(CHROMIUM === undefined)("the view of a job (needs Chromium)", ()
   test("a view whose host cannot inform the agent asks the agent by message, or has no buttons if the host has no messages either", async () => {
     const { service, draw } = await setUpView("v2-modern", pages());
     const failed = await createRetryableJob(service);
-    const viewThatSendsMessages = await draw(
-      "show_job",
-      { jobId: failed.id },
-      { capabilities: { serverTools: {}, message: {} } },
-    );
-    await viewThatSendsMessages.button("Retry the job").click();
-    await viewThatSendsMessages.button("Yes, retry").click();
-    await expectShown(viewThatSendsMessages, "The agent was asked to do it.");
-    expect(viewThatSendsMessages.messages).toEqual([
-      expect.stringMatching(/^Please call retry_job \{.*"idempotencyKey":"view-/),
-    ]);
-    expect(viewThatSendsMessages.calls.filter(({ name }) => name === "retry_job")).toEqual([]);
+    const capable = { capabilities: { serverTools: {}, message: {} } };
+    const asking = await draw("show_job", { jobId: failed.id }, capable);
+    await asking.button("Retry the job").click();
+    await asking.button("Yes, retry").click();
+    await expectShown(asking, "The agent was asked to do it.");
+    expect(asking.messages).toEqual([expect.stringMatching(/^Please call retry_job \{.*"idempotencyKey":"view-/)]);
+    expect(asking.calls.filter(({ name }) => name === "retry_job")).toEqual([]);
     for (const capabilities of [{}, { serverTools: {} }]) {
       const none = await draw("show_job", { jobId: failed.id }, { capabilities });
       await expectShown(none, "STAGE_UNAVAILABLE");
@@ -131,13 +118,13 @@ describe.skipIf(CHROMIUM === undefined)("the view of a job (needs Chromium)", ()
   test("a view without a result from the host calls the tool, and shows a failure as text", async () => {
     const { service, connection, draw } = await setUpView("v2-modern", pages());
     const job = await runJobToEnd(service, FILE.succeeds);
-    const viewWithoutResult = await draw("show_job", { jobId: job.id }, { result: { value: undefined } });
+    const viewWithoutResult = await draw("show_job", { jobId: job.id }, { structuredContent: null });
     await expectShown(viewWithoutResult, "Waiting for the job");
     await expectShown(viewWithoutResult, "9 of 9 stages");
     const missing = "micjob_00000000000000000000000000000000";
     const failed = await draw("show_job", { jobId: missing });
     await expectShown(failed, (await connection.callTool("show_job", { jobId: missing })).text.split("\n")[0] ?? "");
-    const cancelled = await draw("show_job", {}, { result: { value: undefined } });
+    const cancelled = await draw("show_job", {}, { structuredContent: null });
     await cancelled.page.evaluate(`window.bridge.sendToolCancelled({ reason: "the person stopped it" })`);
     await expectShown(cancelled, "The call was cancelled: the person stopped it.");
   });
@@ -145,7 +132,7 @@ describe.skipIf(CHROMIUM === undefined)("the view of a job (needs Chromium)", ()
   test("a result that is not a job is shown as an error", async () => {
     const { draw } = await setUpView("v2-modern", pages());
     for (const structuredContent of [{ actions: [] }, { data: { id: 5, stages: "no" } }, {}]) {
-      const host = await draw("show_job", { jobId: "x" }, { result: { value: { content: [], structuredContent } } });
+      const host = await draw("show_job", { jobId: "x" }, { structuredContent });
       await expectShown(host, "This result does not contain a job");
     }
   });
@@ -163,11 +150,7 @@ describe.skipIf(CHROMIUM === undefined)("the view of a job (needs Chromium)", ()
     const stages = [{ stage: "NEW_STAGE", state: "HIBERNATING", attemptCount: 1, completedUnits: 3, totalUnits: null }];
     const failure = { ...failed.failure, title, fieldErrors };
     const structuredContent = { ...structured, data: { ...failed, stages, failure } };
-    const host = await draw(
-      "show_job",
-      { jobId: failed.id },
-      { width: 320, result: { value: { content: [], structuredContent } } },
-    );
+    const host = await draw("show_job", { jobId: failed.id }, { width: 320, structuredContent });
     await expectShown(host, "<img src=x", "HIBERNATING", "3 units", "/rows/99/");
     expect(await host.frame.locator("img, b:text('long'), main script").count()).toBe(0);
     expect(await host.frame.title()).toBe("mic-mcp");
@@ -204,16 +187,9 @@ describe.skipIf(CHROMIUM === undefined)("the view of a job (needs Chromium)", ()
     const { service, draw } = await setUpView("v2-modern", pages());
     const job = await runningJob(service);
     let isDown = true;
-    const host = await draw(
-      "show_job",
-      { jobId: job.id },
-      {
-        interceptCall: async (_, next) => {
-          if (isDown) throw new Error("the server is away");
-          return await next();
-        },
-      },
-    );
+    const interceptCall: HostOptions["interceptCall"] = (_, next) =>
+      isDown ? Promise.reject(new Error("the server is away")) : next();
+    const host = await draw("show_job", { jobId: job.id }, { interceptCall });
     await expectShown(host, "the server is away", "Does not update automatically");
     isDown = false;
     service.clock.advance(600_000);
@@ -230,27 +206,18 @@ describe.skipIf(CHROMIUM === undefined)("the view of a job (needs Chromium)", ()
       ["PENDING", "10:00:00"],
       ["RUNNING", "10:00:05"],
       ["SUCCEEDED", "10:00:17"],
-    ].map(([state, time], at) => ({
-      content: [],
-      structuredContent: {
-        data: {
-          ...Object(view?.["data"]),
-          clientReference: "Quarterly figures",
-          resourceVersion: 100 + at,
-          updatedAt: `2100-01-15T${time}.000Z`,
-          stages: [{ stage: "GATHER", state, attemptCount: 1, completedUnits: at, totalUnits: 2 }],
-        },
-      },
-    }));
-    const [first, ...others] = readings;
+    ].map(([state, time], at) => {
+      const stages = [{ stage: "GATHER", state, attemptCount: 1, completedUnits: at, totalUnits: 2 }];
+      const changed = { clientReference: "Quarterly figures", resourceVersion: 100 + at, stages };
+      return { data: { ...Object(view?.["data"]), ...changed, updatedAt: `2100-01-15T${time}.000Z` } };
+    });
+    const [structuredContent, ...others] = readings;
+    const interceptCall: HostOptions["interceptCall"] = async ({ name }, next) =>
+      name === "show_job" ? { content: [], structuredContent: others.shift() ?? last(readings) } : await next();
     const host = await draw(
       "show_job",
       { jobId: job.id },
-      {
-        result: { value: first },
-        interceptCall: async ({ name }, next) =>
-          name === "show_job" ? (others.shift() ?? last(readings)) : await next(),
-      },
+      { structuredContent: structuredContent ?? null, interceptCall },
     );
     await expectShown(host, "Quarterly figures", "2/2 units, 12 s");
   });
@@ -272,15 +239,9 @@ describe.skipIf(CHROMIUM === undefined)("the view of a job (needs Chromium)", ()
   test("the view uses the host's colors, fonts and language", async () => {
     const { service, draw } = await setUpView("v2-modern", pages());
     const job = await runJobToEnd(service, FILE.succeeds);
-    const context = {
-      theme: "dark",
-      locale: "de-DE",
-      timeZone: "Asia/Kolkata",
-      styles: {
-        variables: { "--color-background-primary": "rgb(1, 2, 3)", "--color-text-primary": "rgb(250, 250, 250)" },
-      },
-    };
-    const host = await draw("show_job", { jobId: job.id }, { context, capabilities: ALL_CAPABILITIES });
+    const variables = { "--color-background-primary": "rgb(1, 2, 3)", "--color-text-primary": "rgb(250, 250, 250)" };
+    const context = { theme: "dark", locale: "de-DE", timeZone: "Asia/Kolkata", styles: { variables } };
+    const host = await draw("show_job", { jobId: job.id }, { context });
     await expectShown(host, /Changed \d\d\.\d\d\.\d{4}/);
     expect(await host.frame.evaluate("getComputedStyle(document.body).backgroundColor")).toBe("rgb(1, 2, 3)");
     await host.page.evaluate(`window.bridge.setHostContext({ theme: "light" })`);

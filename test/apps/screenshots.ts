@@ -1,5 +1,4 @@
-// `npm run apps:pictures`: creates docs/pictures/ by rendering the views in a real Chromium with the emulator. With a folder as
-// argument it renders each view at each width in both themes, for inspection.
+// `npm run apps:pictures`: creates docs/pictures/ by rendering the views in a real Chromium with the emulator, in both themes.
 import { mkdir } from "node:fs/promises";
 import type { Job } from "../../src/contract/jobs.ts";
 import { startEmulator } from "../../src/emulator/index.ts";
@@ -12,14 +11,9 @@ import { openPages } from "./browser.ts";
 import { drawView } from "./host.ts";
 
 const FOLDER = "docs/pictures";
-const WIDTHS = [360, 800, 1100] as const;
+const WIDTH = 800;
 const MAX_HEIGHT = 2_400;
 
-/** Views that the docs show, at this width and in both themes. */
-const DOCUMENTED: ReadonlySet<string> = new Set(["job", "divisions", "usage", "actions"]);
-const DOCUMENTED_WIDTH = 800;
-
-const [folder] = process.argv.slice(2);
 const home = createEmptyHome();
 const clock = createManualClock(new Date().toISOString());
 const service = new Service(await startEmulator({ clock, seed: "pictures" }), clock);
@@ -50,10 +44,7 @@ await watchJob(service, retriedId, isNearEnd);
 
 const views = [
   { name: "job", tool: "show_job", args: { jobId: retriedId } },
-  { name: "job-failed", tool: "show_job", args: { jobId: failed.id } },
-  { name: "job-wrong", tool: "show_job", args: { jobId: invalidInputJob.id } },
   { name: "divisions", tool: "show_divisions", args: { level: "state" } },
-  { name: "districts", tool: "show_divisions", args: { level: "district", states: ["Kerala"] } },
   { name: "usage", tool: "show_usage", args: { workspaceId: emulator.workspaceId, window: "DAY" } },
   { name: "actions", tool: "show_actions", args: {} },
 ];
@@ -61,7 +52,7 @@ const views = [
 /** Draws an illustration of a chat around the real view of the job and the real summary of get_job. No model takes part. */
 async function drawChat(jobPicture: string, colorScheme: "light" | "dark"): Promise<void> {
   const { structured } = await connection.callTool("get_job", { jobId: retriedId });
-  const page = await pages.browser.newPage({ viewport: { width: DOCUMENTED_WIDTH, height: 600 }, colorScheme });
+  const page = await pages.browser.newPage({ viewport: { width: WIDTH, height: 600 }, colorScheme });
   await page.setContent(`<!doctype html><style>
 :root { color-scheme: light dark; font: 15px/1.45 system-ui, sans-serif; }
 body { margin: 0; padding: 20px; background: light-dark(#eceae3, #141312); color: light-dark(#1c1b1a, #f4f2ec); }
@@ -77,25 +68,22 @@ p:last-child { margin-bottom: 0; }
 <p id="summary"></p>`);
   const summary = String(structured?.["summary"]);
   await page.evaluate(`document.querySelector("#summary").textContent = ${JSON.stringify(summary)}`);
-  await page.screenshot({ path: `${folder ?? FOLDER}/chat-${colorScheme}.png`, fullPage: true });
+  await page.screenshot({ path: `${FOLDER}/chat-${colorScheme}.png`, fullPage: true });
   await page.close();
 }
 
-await mkdir(folder ?? FOLDER, { recursive: true });
+await mkdir(FOLDER, { recursive: true });
 for (const { name, tool, args } of views)
-  for (const width of WIDTHS)
-    for (const colorScheme of ["light", "dark"] as const) {
-      if (folder === undefined && (!DOCUMENTED.has(name) || width !== DOCUMENTED_WIDTH)) continue;
-      const screenshot = folder === undefined ? `${name}-${colorScheme}` : `${name}-${width}-${colorScheme}`;
-      const host = await drawView(pages, { connection, tool, args, width, colorScheme });
-      // In milliseconds: the frame needs a moment to follow the view's size.
-      await host.page.waitForTimeout(700);
-      await host.page.setViewportSize({ width, height: Math.min(MAX_HEIGHT, host.heights.at(-1) ?? MAX_HEIGHT) });
-      await host.page.waitForTimeout(200);
-      const picture = await host.page.screenshot({ path: `${folder ?? FOLDER}/${screenshot}.png` });
-      if (name === "job" && width === DOCUMENTED_WIDTH) await drawChat(picture.toString("base64"), colorScheme);
-      await pages.release(host.page);
-    }
+  for (const colorScheme of ["light", "dark"] as const) {
+    const host = await drawView(pages, { connection, tool, args, width: WIDTH, colorScheme });
+    // In milliseconds: the frame needs a moment to follow the view's size.
+    await host.page.waitForTimeout(700);
+    await host.page.setViewportSize({ width: WIDTH, height: Math.min(MAX_HEIGHT, host.heights.at(-1) ?? MAX_HEIGHT) });
+    await host.page.waitForTimeout(200);
+    const picture = await host.page.screenshot({ path: `${FOLDER}/${name}-${colorScheme}.png` });
+    if (name === "job") await drawChat(picture.toString("base64"), colorScheme);
+    await pages.release(host.page);
+  }
 
 await pages.close();
 await connection.close();

@@ -3,23 +3,11 @@ import { expect, onTestFinished } from "vitest";
 import type { Job } from "../../src/contract/jobs.ts";
 import { type Service, serviceForTest } from "../emulator/service.ts";
 import { last, submitJob, watchJob } from "../emulator/work.ts";
-import { type ClientRevision, connectInProcess, emulatorEnv, type Reply, type TestClient } from "../support/mcp.ts";
+import { type ClientRevision, connectInProcess, emulatorEnv, type Reply } from "../support/mcp.ts";
 import type { Pages } from "./browser.ts";
 import { drawView, type Host, type HostOptions } from "./host.ts";
 
-export interface ViewTest {
-  readonly service: Service;
-  readonly connection: TestClient;
-  /** Questions that the server asked the user through the host. */
-  readonly questions: readonly string[];
-  draw(tool: string, args: Readonly<Record<string, unknown>>, options?: Partial<HostOptions>): Promise<Host>;
-}
-
-export async function setUpView(
-  revision: ClientRevision,
-  pages: Pages,
-  reply: Reply = { action: "accept" },
-): Promise<ViewTest> {
+export async function setUpView(revision: ClientRevision, pages: Pages, reply: Reply = { action: "accept" }) {
   const service = await serviceForTest();
   const questions: string[] = [];
   const onElicitation = (question: string) => {
@@ -33,8 +21,9 @@ export async function setUpView(
   return {
     service,
     connection,
+    /** Questions that the server asked the user through the host. */
     questions,
-    async draw(tool, args, options = {}) {
+    async draw(tool: string, args: HostOptions["args"], options: Partial<HostOptions> = {}): Promise<Host> {
       const host = await drawView(pages, { connection, tool, args, ...options });
       onTestFinished(() => pages.release(host.page));
       return host;

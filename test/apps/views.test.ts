@@ -2,7 +2,6 @@
 import { describe, expect, test } from "vitest";
 import * as z from "zod/v4";
 import { createRetryableJob } from "../emulator/work.ts";
-import { isThorough } from "../support/thorough.ts";
 import { CHROMIUM, pagesForFile } from "./browser.ts";
 import { findProblems, type Host, measureOverflow } from "./host.ts";
 import { expectShown, setUpView } from "./view-test.ts";
@@ -18,24 +17,19 @@ const readColumn = async (host: Host, column: number): Promise<readonly number[]
 const sortDescending = (counts: readonly number[]): readonly number[] => [...counts].sort((a, b) => b - a);
 
 describe.skipIf(CHROMIUM === undefined)("the view of divisions (needs Chromium)", () => {
-  describe.each(isThorough ? (["v2-legacy", "v2-modern"] as const) : (["v2-legacy"] as const))("%s", (revision) => {
-    test("the view shows every state with the values of rank_divisions, coverage and vintage", async () => {
-      const { connection, draw } = await setUpView(revision, pages());
-      const host = await draw("show_divisions", { level: "state" });
-      await expectShown(host, "36 of 36", "Coverage: 36 of 36 states, complete", "Source updated", "Not a map");
-      expect(await host.frame.locator("tbody tr").count()).toBe(20);
-      await host.button("Show all 36").click();
-      const { structured } = await connection.callTool("rank_divisions", {
-        level: "state",
-        by: "mandalCount",
-        limit: 100,
-      });
-      const rows = z.array(z.object({ name: z.string(), mandalCount: z.number() })).parse(structured?.["rows"]);
-      expect(await readColumn(host, 4)).toEqual(rows.map(({ mandalCount }) => mandalCount));
-      expect([...(await divisionNames(host))].sort()).toEqual(rows.map(({ name }) => name).sort());
-      expect(await host.frame.locator(".tile").count()).toBe(36);
-      expect(host.consoleErrors).toEqual([]);
-    });
+  test("the view shows every state with the values of rank_divisions, coverage and vintage", async () => {
+    const { connection, draw } = await setUpView("v2-legacy", pages());
+    const host = await draw("show_divisions", { level: "state" });
+    await expectShown(host, "36 of 36", "Coverage: 36 of 36 states, complete", "Source updated", "Not a map");
+    expect(await host.frame.locator("tbody tr").count()).toBe(20);
+    await host.button("Show all 36").click();
+    const ranking = { level: "state", by: "mandalCount", limit: 100 };
+    const { structured } = await connection.callTool("rank_divisions", ranking);
+    const rows = z.array(z.object({ name: z.string(), mandalCount: z.number() })).parse(structured?.["rows"]);
+    expect(await readColumn(host, 4)).toEqual(rows.map(({ mandalCount }) => mandalCount));
+    expect([...(await divisionNames(host))].sort()).toEqual(rows.map(({ name }) => name).sort());
+    expect(await host.frame.locator(".tile").count()).toBe(36);
+    expect(host.consoleErrors).toEqual([]);
   });
 
   test("the view sorts by its column headings, also by keyboard, and announces it to screen readers", async () => {
@@ -74,7 +68,7 @@ describe.skipIf(CHROMIUM === undefined)("the view of divisions (needs Chromium)"
     const row = { code: "XX", name: '=HYPERLINK("http://h")', districtCount: 1, mandalCount: 2, mandalsPerDistrict: 2 };
     const structuredContent = { ...structured, rows: [row], totalRows: 1 };
     const args = { level: "state" };
-    const host = await draw("show_divisions", args, { result: { value: { content: [], structuredContent } } });
+    const host = await draw("show_divisions", args, { structuredContent });
     await expectShown(host, "=HYPERLINK");
     await host.button("Export CSV").click();
     await expectShown(host, "Handed to the host as a file.");
@@ -108,15 +102,11 @@ describe.skipIf(CHROMIUM === undefined)("the view of divisions (needs Chromium)"
     const { connection, draw } = await setUpView("v2-modern", pages());
     const args = { level: "district", states: ["GA"], waitSeconds: 5 };
     const { view: structured } = await connection.callTool("show_divisions", args);
-    const coverage = {
-      statesTotal: 1,
-      statesRead: 0,
-      complete: false,
-      missing: [{ states: ["GA"], reason: "not read yet" }],
-    };
+    const missing = [{ states: ["GA"], reason: "not read yet" }];
+    const coverage = { statesTotal: 1, statesRead: 0, complete: false, missing };
     const nextStep = { tool: "show_divisions", arguments: args, why: "1 missing" };
     const structuredContent = { ...structured, rows: [], totalRows: 0, coverage, nextStep };
-    const host = await draw("show_divisions", args, { result: { value: { content: [], structuredContent } } });
+    const host = await draw("show_divisions", args, { structuredContent });
     await expectShown(host, "Missing: GA: not read yet", "not complete", "There are no rows.");
     await host.button("Read the missing lists").click();
     await expectShown(host, "3 of 3", "1 of 1 states, complete");
@@ -134,11 +124,7 @@ describe.skipIf(CHROMIUM === undefined)("the view of divisions (needs Chromium)"
       mandalsPerDistrict: 1.5,
     }));
     const structuredContent = { ...structured, rows, totalRows: 64 };
-    const host = await draw(
-      "show_divisions",
-      { level: "state" },
-      { width: 320, result: { value: { content: [], structuredContent } } },
-    );
+    const host = await draw("show_divisions", { level: "state" }, { width: 320, structuredContent });
     await expectShown(host, "64 of 64");
     await host.button("Show all 64").click();
     expect(await host.frame.locator(".tile").count()).toBe(2);
@@ -176,37 +162,24 @@ describe.skipIf(CHROMIUM === undefined)("the view of usage (needs Chromium)", ()
     const { service, connection, draw } = await setUpView("v2-modern", pages());
     const args = { workspaceId: service.emulator.workspaceId, window: "DAY" };
     const { view: structured } = await connection.callTool("show_usage", args);
-    const bucket = (
-      metric: string,
-      amounts: readonly [granted: string, used: string, remaining: string],
-      unit: string,
-    ) => {
-      const [granted, used, remaining] = amounts;
-      const resetAt = "2100-01-16T00:00:00.000Z";
-      return { metric, unit, unitDefinitionState: "DEFINED", granted, used, reserved: "0", remaining, resetAt };
-    };
+    const defined = { unitDefinitionState: "DEFINED", reserved: "0", resetAt: "2100-01-16T00:00:00.000Z" };
     const quarter = "25000000000000000000000000000.125";
     const rows = {
-      ...bucket("ROWS", ["100000000000000000000000000000.5", quarter, quarter], "COUNT"),
-      reserved: "50000000000000000000000000000.25",
+      ...{ ...defined, metric: "ROWS", unit: "COUNT", granted: "100000000000000000000000000000.5" },
+      ...{ used: quarter, reserved: "50000000000000000000000000000.25", remaining: quarter },
     };
     const buckets = [
       rows,
       { ...rows, metric: "PAGES", unitDefinitionState: "NOT_CONFIGURED" },
-      bucket("BYTES", ["5", "5", "0"], "BYTE"),
-      bucket("JOBS_SUBMITTED", ["1000000", "7", "999993"], "COUNT"),
-      bucket("ASSET_BYTES", ["1099511627776", "0", "1099511627776"], "BYTE"),
+      { ...defined, metric: "BYTES", unit: "BYTE", granted: "5", used: "5", remaining: "0" },
+      { ...defined, metric: "JOBS_SUBMITTED", unit: "COUNT", granted: "1000000", used: "7", remaining: "999993" },
+      { ...defined, metric: "ASSET_BYTES", unit: "BYTE", granted: `${2 ** 40}`, used: "0", remaining: `${2 ** 40}` },
     ];
     const data = { ...Object(structured?.["data"]), resetTimezone: "Asia/Kolkata", buckets };
-    const value = { content: [], structuredContent: { ...structured, data } };
-    const host = await draw("show_usage", args, { width: 320, result: { value } });
+    const host = await draw("show_usage", args, { width: 320, structuredContent: { ...structured, data } });
     await expectShown(host, "100,000,000,000,000,000,000,000,000,000.5", "25,000,000,000,000,000,000,000,000,000.125");
-    await expectShown(
-      host,
-      "Not configured (not used up): Pages",
-      "used up",
-      /Jobs submitted\s+7\s+0\s+999,993 of 1,000,000/,
-    );
+    await expectShown(host, "Not configured (not used up): Pages", "used up");
+    await expectShown(host, /Jobs submitted\s+7\s+0\s+999,993 of 1,000,000/);
     await expectShown(host, /Asset bytes\s+0 bytes\s+0 bytes\s+1 TiB of 1 TiB/);
     await expectShown(host, /Resets Jan 16, 2100, 5:30.AM/);
     const widths = await host.frame.evaluate(
@@ -224,7 +197,7 @@ describe.skipIf(CHROMIUM === undefined)("the view of usage (needs Chromium)", ()
     await expect.poll(() => host.calls.map(({ name }) => name)).toEqual(["show_usage"]);
     expect(await findProblems(host)).toEqual([]);
     expect(host.consoleErrors).toEqual([]);
-    const wrong = await draw("show_usage", {}, { result: { value: { content: [], structuredContent: { data: [] } } } });
+    const wrong = await draw("show_usage", {}, { structuredContent: { data: [] } });
     await expectShown(wrong, "This result does not contain usage");
   });
 });
@@ -248,25 +221,15 @@ describe.skipIf(CHROMIUM === undefined)("the view of actions (needs Chromium)", 
     createAction("in_progress", 2, { nextStep: resolves }),
     createAction("unknown", 1, { nextStep: resolves }),
   ];
-  const result = { value: { content: [], structuredContent: { actions } } };
+  const structuredContent = { actions };
 
   test("the view lists unresolved actions first, and asks the agent for the exact call that resolves one", async () => {
     const { draw } = await setUpView("v2-modern", pages());
-    const host = await draw("show_actions", {}, { result });
-    await expectShown(
-      host,
-      "2 of 4 unresolved",
-      "JOB_NOT_RETRYABLE",
-      "micjob_new",
-      "4 times, under the same key",
-      "The input was corrected",
-    );
-    expect(await host.frame.locator(".line b").allInnerTexts()).toEqual([
-      "unknown",
-      "in progress",
-      "succeeded",
-      "rejected",
-    ]);
+    const host = await draw("show_actions", {}, { structuredContent });
+    await expectShown(host, "2 of 4 unresolved", "JOB_NOT_RETRYABLE", "micjob_new", "4 times, under the same key");
+    await expectShown(host, "The input was corrected");
+    const states = ["unknown", "in progress", "succeeded", "rejected"];
+    expect(await host.frame.locator(".line b").allInnerTexts()).toEqual(states);
     await host.frame.getByRole("button", { name: "Ask the agent to resolve it" }).first().click();
     await expectShown(host, "The agent was asked.");
     expect(host.messages).toEqual([`Please call resolve_actions ${JSON.stringify(resolves.arguments)}.`]);
@@ -276,16 +239,13 @@ describe.skipIf(CHROMIUM === undefined)("the view of actions (needs Chromium)", 
 
   test("the view reports why the agent could not be asked, and has no button if the host has no messages", async () => {
     const { draw } = await setUpView("v2-modern", pages());
-    const viewWithFailingHost = await draw(
-      "show_actions",
-      {},
-      { result, onMessage: () => Promise.reject(new Error("not now")) },
-    );
-    await viewWithFailingHost.frame.getByRole("button", { name: "Ask the agent to resolve it" }).first().click();
-    await expectShown(viewWithFailingHost, "The agent could not be asked");
-    const viewWithoutMessages = await draw("show_actions", {}, { result, capabilities: {} });
-    await expectShown(viewWithoutMessages, "2 of 4 unresolved");
-    expect(await viewWithoutMessages.frame.getByRole("button").count()).toBe(0);
+    const onMessage = () => Promise.reject(new Error("not now"));
+    const failing = await draw("show_actions", {}, { structuredContent, onMessage });
+    await failing.frame.getByRole("button", { name: "Ask the agent to resolve it" }).first().click();
+    await expectShown(failing, "The agent could not be asked");
+    const silent = await draw("show_actions", {}, { structuredContent, capabilities: {} });
+    await expectShown(silent, "2 of 4 unresolved");
+    expect(await silent.frame.getByRole("button").count()).toBe(0);
   });
 
   test("the view shows the journal's actions, also of an empty journal", async () => {
@@ -296,7 +256,7 @@ describe.skipIf(CHROMIUM === undefined)("the view of actions (needs Chromium)", 
     await connection.callTool("retry_job", { jobId: failed.id, retryMode: "SAFE_RESUME", reason: "Once more" });
     await host.button("Update now").click();
     await expectShown(host, "1, all resolved", failed.id);
-    const wrong = await draw("show_actions", {}, { result: { value: { content: [], structuredContent: {} } } });
+    const wrong = await draw("show_actions", {}, { structuredContent: {} });
     await expectShown(wrong, "This result does not contain actions");
   });
 });

@@ -5,11 +5,8 @@ import { expect, onTestFinished, test, vi } from "vitest";
 import { createProgressDisplay } from "../../src/cli/terminal.ts";
 import { formatToolHelp } from "../../src/cli/tool-arguments.ts";
 import { tools } from "../../tools/index.ts";
-import { stubEnv } from "../api-client/client.ts";
-import { enveloped, job } from "../contract/samples.ts";
 import { FILE } from "../emulator/work.ts";
 import { runInProcess as run } from "../support/command.ts";
-import { answer, stubForTest } from "../support/stub.ts";
 import { CTRL_C, ENTER, runOnTerminal, terminalsMissing } from "../support/terminal.ts";
 import { testUnless } from "../support/unless.ts";
 import { TOOL_NAMES } from "../tools/catalogue.ts";
@@ -40,10 +37,8 @@ test("call --help shows required arguments, types and limits, and the effect of 
   expect(stdout).toMatch(/workspaceId= +text\. Required\./);
   expect(stdout).toMatch(/states= +list PREPARING, .*CANCELLED/);
   expect(stdout).toMatch(/limit= +number up to 100/);
-  const withoutWorkspaceArgument = await run(["call", "list_jobs", "--help"], {
-    env: { MIC_WORKSPACE_ID: "micws_1" },
-  });
-  expect(withoutWorkspaceArgument.stdout).toMatch(/workspaceId= +text\.$/m);
+  const withDefault = await run(["call", "list_jobs", "--help"], { env: { MIC_WORKSPACE_ID: "micws_1" } });
+  expect(withDefault.stdout).toMatch(/workspaceId= +text\.$/m);
 });
 
 test.each([["call", "list_states"], ["call", "list_jobs"], ["resolve"], ["show", "divisions"]])(
@@ -55,14 +50,6 @@ test.each([["call", "list_states"], ["call", "list_jobs"], ["resolve"], ["show",
   },
 );
 
-test("get_job does not show a job as final while its publication is pending", async () => {
-  const stub = await stubForTest();
-  stub.expect(answer(200, enveloped({ ...job, state: "SUCCEEDED", publicationState: "AWAITING_RELEASE" })));
-  const { code, stdout } = await run(["call", "get_job", `jobId=${job.id}`], { env: stubEnv(stub) });
-  expect(code).toBe(0);
-  expect(stdout).toContain("Publication: AWAITING_RELEASE (the API advances it).");
-});
-
 test("call prints the tool's text, or its structuredContent as JSON", async () => {
   const { type } = await userForTest();
   const text = await type("call", "find_district", "names=Patna", "names=Gaya");
@@ -73,14 +60,8 @@ test("call prints the tool's text, or its structuredContent as JSON", async () =
   expect(JSON.parse(stdout)).toMatchObject({ state: "Goa", districts: expect.any(Array) });
   const both = await type("call", "list_jobs", "--input", '{"limit":2,"states":["FAILED"]}', "limit=1", "--json");
   expect(JSON.parse(both.stdout)).toMatchObject({ data: [{ state: "FAILED" }] });
-  const saved = await type(
-    "call",
-    "save_table",
-    "source=rank_divisions",
-    'arguments={"level":"state","by":"name"}',
-    "fileName=states.csv",
-    "--json",
-  );
+  const table = ["source=rank_divisions", 'arguments={"level":"state","by":"name"}', "fileName=states.csv"];
+  const saved = await type("call", "save_table", ...table, "--json");
   expect(await readFile(JSON.parse(saved.stdout).path, "utf8")).toContain("Telangana");
 });
 
@@ -92,8 +73,6 @@ test("a failure is printed on stderr, and with --json on stdout, with exit code 
   const forProgram = await type("call", "get_job", "jobId=none", "--json");
   expect(forProgram.code).toBe(1);
   expect(JSON.parse(forProgram.stdout)).toMatchObject({ error: { kind: "not_found", sideEffect: "none" } });
-  const outOfRange = await type("call", "list_jobs", "limit=0");
-  expect(outOfRange).toMatchObject({ code: 2, stderr: expect.stringContaining("limit") });
   const missing = await type("call", "get_job");
   expect(missing).toMatchObject({ code: 2, stderr: expect.stringContaining("jobId") });
 });
@@ -109,7 +88,7 @@ test("after kill -9 the same command resumes the action, and the API has execute
   expect(killed.stdout()).toBe("");
 
   const unknown = await user.type("actions", "--state", "unknown");
-  const [key = ""] = await user.executions("createMicJob").then((all) => [...all.keys()]);
+  const key = await user.keyOf("createMicJob");
   expect(unknown.stdout).toMatch(/^1 action: 1 unknown\.\n/);
   expect(unknown.stdout).toContain(`\nmic-mcp resolve ${key} `);
   expect((await user.type("status")).stdout).toMatch(/journal .*0 in progress, 1 with unknown outcome/);
@@ -136,7 +115,7 @@ test("a call whose stdout is closed completes, and the same command then returns
   const withClosedOutput = user.startCommand("call", ...line);
   withClosedOutput.process.stdout.destroy();
   await withClosedOutput.exit;
-  const [key = ""] = await user.executions("createMicPublicInput").then((all) => [...all.keys()]);
+  const key = await user.keyOf("createMicPublicInput");
   const again = await user.type("call", ...line, "--json");
   expect(again).toMatchObject({ code: 3, stderr: "" });
   expect(JSON.parse(again.stdout)).toMatchObject({ action: { idempotencyKey: key, replayed: true } });
@@ -151,8 +130,7 @@ test("Ctrl-C ends a call, and an unknown outcome is printed with its key", async
   await expect.poll(async () => (await user.executions("createMicPublicInput")).size).toBe(1);
   program.process.kill("SIGINT");
   expect(await program.exit).toEqual({ code: 1, signal: null });
-  const [key = ""] = await user.executions("createMicPublicInput").then((all) => [...all.keys()]);
-  expect(program.stderr()).toContain(key);
+  expect(program.stderr()).toContain(await user.keyOf("createMicPublicInput"));
   expect(program.stdout()).toBe("");
 });
 
@@ -160,16 +138,15 @@ test("a destructive call needs --yes without a terminal", async () => {
   const user = await userForTest(60_000);
   const jobId = await user.job(FILE.succeeds);
   const cancel = ["call", "cancel_job", `jobId=${jobId}`, "reason=no longer needed"];
-  const cancelOutput = await user.type(...cancel);
-  expect(cancelOutput).toMatchObject({ code: 2, stdout: "", stderr: expect.stringContaining("--yes") });
-  expect(cancelOutput.stderr).toContain("Nothing was changed");
+  const refused = await user.type(...cancel);
+  expect(refused).toMatchObject({
+    code: 2,
+    stdout: "",
+    stderr: expect.stringMatching(/Nothing was changed[\s\S]*--yes/),
+  });
   expect(await user.executions("cancelMicJob")).toEqual(new Map());
   expect(await user.type(...cancel, "--yes")).toMatchObject({ code: 0 });
   expect([...(await user.executions("cancelMicJob")).values()]).toEqual([1]);
-  const retry = ["call", "retry_job", `jobId=${jobId}`, "retryMode=RESTART", "reason=once more"];
-  await user.service.admin("POST", "clock", { advanceMs: 600_000 });
-  expect(await user.type(...retry)).toMatchObject({ code: 2, stderr: expect.stringContaining("--yes") });
-  expect(await user.type(...retry, "--yes")).toMatchObject({ code: 0 });
 });
 
 test("without a terminal progress is a line on stderr, and SIGTERM ends only the wait", async () => {
@@ -201,22 +178,18 @@ test("progress is first shown after a second, then at most once a second, and no
   expect(written).toEqual(["quick\n", "c\n"]);
 });
 
-testUnless(
-  terminalsMissing,
-  "progress on a terminal is a bar that disappears at the end, and columns are aligned",
-  async () => {
-    const user = await userForTest(60_000);
-    const jobId = await user.job(FILE.succeeds);
-    const waiting = runOnTerminal(user.env, ["call", "get_job", `jobId=${jobId}`, "waitSeconds=45"]);
-    await waiting.answer("[------------------------] ", CTRL_C);
-    expect(await waiting.exit).toBe(1);
-    expect(waiting.screen()).toContain("\u001b[2Kget_job failed (cancelled)");
-    const table = runOnTerminal(user.env, ["call", "list_states"]);
-    expect(await table.exit).toBe(0);
-    expect(table.screen()).not.toContain("\t");
-    expect(table.screen()).toMatch(/^TG +Telangana +\d/m);
-  },
-);
+testUnless(terminalsMissing, "a terminal shows a bar that disappears at the end, and aligned columns", async () => {
+  const user = await userForTest(60_000);
+  const jobId = await user.job(FILE.succeeds);
+  const waiting = runOnTerminal(user.env, ["call", "get_job", `jobId=${jobId}`, "waitSeconds=45"]);
+  await waiting.answer("[------------------------] ", CTRL_C);
+  expect(await waiting.exit).toBe(1);
+  expect(waiting.screen()).toContain("\u001b[2Kget_job failed (cancelled)");
+  const table = runOnTerminal(user.env, ["call", "list_states"]);
+  expect(await table.exit).toBe(0);
+  expect(table.screen()).not.toContain("\t");
+  expect(table.screen()).toMatch(/^TG +Telangana +\d/m);
+});
 
 testUnless(terminalsMissing, "cancel_job on a terminal asks, and sends nothing for any answer except yes", async () => {
   const user = await userForTest(60_000);

@@ -13,6 +13,10 @@ import { answer, stubForTest } from "../support/stub.ts";
 import { folderForTest } from "../support/temporary-folder.ts";
 import { testUnless } from "../support/unless.ts";
 
+/** Bash code that prints the completions of a typed line. */
+const bashCompletion = (line: string) =>
+  `COMP_LINE='${line}'; COMP_POINT=\${#COMP_LINE}; COMPREPLY=(); _mic_mcp; printf '%s\\n' "\${COMPREPLY[*]}"`;
+
 const scriptOf = async (shell: string): Promise<string> => {
   const { code, stdout, stderr } = await run(["completion", shell]);
   expect({ code, stderr }).toEqual({ code: 0, stderr: "" });
@@ -54,10 +58,7 @@ testUnless(missingProgram("bash"), "bash completes recent job ids, and executes 
     expect(await run(retry, { env })).toMatchObject({ code: 0 });
   }
   const program = `mic-mcp() { ${JSON.stringify(process.execPath)} ${resolve("dist/cli.js")} "$@"; }`;
-  const lines = ["mic-mcp watch micjob_", "mic-mcp call get_job micjob_"];
-  const complete = lines.map(
-    (line) => `COMP_LINE='${line}'; COMP_POINT=\${#COMP_LINE}; _mic_mcp; printf '%s\\n' "\${COMPREPLY[*]}"`,
-  );
+  const complete = ["mic-mcp watch micjob_", "mic-mcp call get_job micjob_"].map(bashCompletion);
   const shell = spawnSync("bash", ["-c", [script, program, ...complete].join("\n")], {
     cwd: folder,
     env: { ...process.env, ...env },
@@ -68,11 +69,10 @@ testUnless(missingProgram("bash"), "bash completes recent job ids, and executes 
 
 testUnless(missingProgram("bash"), "bash completes the typed word", async () => {
   const script = await scriptOf("bash");
-  const completionCommands = cases.map(
-    ([line]) =>
-      `COMP_LINE='${line}'; COMP_POINT=\${#COMP_LINE}; COMPREPLY=(); _mic_mcp; printf '%s\\n' "\${COMPREPLY[*]}"`,
-  );
-  const { stdout, stderr } = spawnSync("bash", ["-c", [script, ...completionCommands].join("\n")]);
+  const { stdout, stderr } = spawnSync("bash", [
+    "-c",
+    [script, ...cases.map(([line]) => bashCompletion(line))].join("\n"),
+  ]);
   expect(stderr.toString()).toBe("");
   expect(stdout.toString().split("\n").slice(0, -1)).toEqual(cases.map(([, words]) => words.join(" ")));
 });

@@ -1,54 +1,44 @@
 // Tests each variable and flag: the values it accepts and refuses, and that a refusal never shows the value.
 import fc from "fast-check";
-import { describe, expect, test } from "vitest";
+import { expect, test } from "vitest";
 import { readConfig, UsageError } from "../../src/core/config.ts";
 import { runInProcess as run } from "../support/command.ts";
 import { connectionForTest } from "../support/mcp.ts";
 import { words } from "../support/words.ts";
 
 const SECRET_VALUE = "hunter2";
-const invalidValues: readonly (readonly [name: string, values: readonly string[], takes: string])[] = [
+const LONG = "0123456789abcdef";
+const INVALID: readonly (readonly [name: string, values: readonly string[], takes: string])[] = [
   [
     "MIC_BASE_URL",
-    words(`service.example ftp://h/ http://u:${SECRET_VALUE}@h/ http://h/?k=${SECRET_VALUE} http://h/#f /x http://`),
+    words(`service.example ftp://h/ http://u:${SECRET_VALUE}@h/ http://h/?k=1 http://h/#f http://`),
     "http",
   ],
   ["MIC_CLIENT_ID", ["id\n", "idé"], "printable ASCII"],
   ["MIC_CLIENT_SECRET", [`${SECRET_VALUE}\u0007`, `${SECRET_VALUE}é`], "printable ASCII"],
-  ["MIC_CLIENT_SECRET_FILE", [`${SECRET_VALUE}`, "./secret"], "an absolute path"],
+  ["MIC_CLIENT_SECRET_FILE", [SECRET_VALUE, "./secret"], "an absolute path"],
   [
     "MIC_CLIENT_SECRET_COMMAND",
-    [
-      `pass "${SECRET_VALUE}"`,
-      ...["cat ~/secret", "echo $SECRET", "a | b", "a; b", "$(a)"],
-      ...words(`[] [1] [""] ["a"`),
-      " ",
-    ],
+    [`pass "${SECRET_VALUE}"`, "cat ~/secret", "echo $SECRET", "a | b", "a; b", " ", ...words(`$(a) [] [1] [""] ["a"`)],
     "a program and its arguments, without quotes and shell syntax",
   ],
   ["MIC_PROFILE", ["a b", "-a", ".a", "x".repeat(65), "é"], "a profile name"],
   ["MIC_WORKSPACE_ID", ["micws..1", "-a", "a b", "x".repeat(129)], "workspace id"],
   ["MIC_KEYCHAIN", ["yes", "AUTO"], "auto, require or off"],
-  ["MIC_GEOGRAPHY_RATE", ["0", "601", "2.5", "fast", "-1", "1000"], "1 to 600"],
+  ["MIC_GEOGRAPHY_RATE", ["0", "601", "2.5", "fast", "-1"], "1 to 600"],
   [
     "MIC_HTTP_TOKEN",
-    [
-      SECRET_VALUE,
-      `${SECRET_VALUE} 0123456789abcdef`,
-      `${SECRET_VALUE}=0123456789abcdef`,
-      `${SECRET_VALUE}-é-0123456789abcdef`,
-      `${SECRET_VALUE}"0123456789abcdef`,
-      "x".repeat(513),
-    ],
+    [SECRET_VALUE, ...[" ", "=", "é", '"'].map((sign) => `${SECRET_VALUE}${sign}${LONG}`)],
     "16 to 512",
   ],
+  ["MIC_HTTP_TOKEN", ["x".repeat(513)], "16 to 512"],
   ["MIC_HTTP_MAX_SESSIONS", ["0", "10001", "many", "-1"], "1 to 10000"],
   ["MIC_HTTP_SESSION_IDLE_MINUTES", ["0", "1441", "1.5", "1h"], "1 to 1440"],
   ["MIC_CONFIRM", ["always", "no"], "auto or never"],
-  ["MIC_EMULATOR", ["yes", "on", "2"], "1"],
-  ["MIC_READ_ONLY", ["true", "yes", "2"], "1"],
+  ["MIC_EMULATOR", ["yes", "2"], "1"],
+  ["MIC_READ_ONLY", ["yes", "2"], "1"],
   ["MIC_TOOLSETS", ["all", "jobs,geo", ",", "jobs,"], "geography, jobs"],
-  ["MIC_LOG_LEVEL", ["loud", "WARN", "trace"], "debug, info, warn, error, silent"],
+  ["MIC_LOG_LEVEL", ["loud", "WARN"], "debug, info, warn, error, silent"],
 ];
 
 const pair = { MIC_CLIENT_ID: "id", MIC_CLIENT_SECRET: "a-secret" };
@@ -63,28 +53,26 @@ function refusalOf(environment: Record<string, string>): string {
   throw new Error(`${JSON.stringify(environment)} was accepted`);
 }
 
-describe.each(invalidValues)("%s", (name, values, expectation) => {
-  test.each(values)("%j is refused", (value) => {
+test.each(INVALID)("%s is refused with an invalid value, and an empty one counts as unset", (name, values, takes) => {
+  for (const value of values) {
     const message = refusalOf({ ...pair, [name]: value });
     expect(message).toContain(name);
-    expect(message).toContain(expectation);
+    expect(message).toContain(takes);
     // A short value can be part of the text that lists the accepted values.
     if (value.length > 3) expect(message).not.toContain(value);
     expect(message).not.toContain(SECRET_VALUE);
-  });
+  }
+  expect(readConfig({ [name]: "" })).toEqual(readConfig({}));
+});
 
-  test.concurrent("an invalid value is a usage error of the program", async () => {
-    const { code, stdout, stderr } = await run(["serve"], { env: { ...pair, [name]: values[0] ?? "" } });
-    expect(code).toBe(2);
-    expect(stdout).toBe("");
-    expect(stderr).toContain(name);
-    expect(stderr).toContain(expectation);
-    expect(stderr).not.toContain(SECRET_VALUE);
-  });
-
-  test("an empty value counts as unset", () => {
-    expect(readConfig({ [name]: "" })).toEqual(readConfig({}));
-  });
+test("an invalid variable or flag is a usage error of the program, which names the variable", async () => {
+  const env = { ...pair, MIC_CLIENT_SECRET: `${SECRET_VALUE}é` };
+  const { code, stdout, stderr } = await run(["serve"], { env });
+  expect({ code, stdout }).toEqual({ code: 2, stdout: "" });
+  expect(stderr).toContain("MIC_CLIENT_SECRET must be printable ASCII");
+  expect(stderr).not.toContain(SECRET_VALUE);
+  const byFlag = await run(["serve", "--log-level", "loud"], { env: { MIC_LOG_LEVEL: "warn" } });
+  expect(byFlag).toMatchObject({ code: 2, stderr: expect.stringContaining("MIC_LOG_LEVEL") });
 });
 
 test("an empty environment gives the defaults", () => {
@@ -129,7 +117,7 @@ test("valid values of all variables are accepted", () => {
   });
 });
 
-test.each(["1", "28", "99", "100", "599", "600"])("a rate of %s is accepted", (rate) => {
+test.each(["1", "600"])("a rate of %s is accepted", (rate) => {
   expect(readConfig({ MIC_GEOGRAPHY_RATE: rate })).toMatchObject({ geographyRate: Number(rate), warnings: [] });
 });
 
@@ -190,10 +178,4 @@ test("flags take precedence over the environment", async () => {
   expect(names).not.toContain("list_states");
   expect(names).not.toContain("submit_job");
   expect(connection.instructions()).toContain("micws_flag");
-});
-
-test("an invalid flag is reported by the name of its variable", async () => {
-  const { code, stderr } = await run(["serve", "--log-level", "loud"], { env: { MIC_LOG_LEVEL: "warn" } });
-  expect(code).toBe(2);
-  expect(stderr).toContain("MIC_LOG_LEVEL");
 });

@@ -16,11 +16,8 @@ test.each(["initialize", "server/discover"])(
     const program = start(["serve"], { env: invalidEnv });
     program.send({ jsonrpc: "2.0", method: "notifications/cancelled", params: {} });
     program.send(request("first", method));
-    expect(await program.next()).toEqual({
-      jsonrpc: "2.0",
-      id: "first",
-      error: { code: -32603, message: ERROR_MESSAGE },
-    });
+    const error = { code: -32603, message: ERROR_MESSAGE };
+    expect(await program.next()).toEqual({ jsonrpc: "2.0", id: "first", error });
     // A client may then send the first request of the other revision.
     program.send(request(2, "initialize"));
     expect(await program.next()).toMatchObject({ id: 2, error: { message: ERROR_MESSAGE } });
@@ -35,9 +32,7 @@ test.each(clientRevisions)("client %s reports the error of an invalid setting", 
 
 test.each([
   [["serve", "--frobnicate"], {}, "no flag --frobnicate"],
-  [["serve", "--port", "1"], {}, "require --http or --teams"],
   [[], { MIC_CLIENT_ID: "alone" }, "set both or neither"],
-  [[], { MIC_BASE_URL: "service.example" }, "MIC_BASE_URL must be"],
 ])("a client gets the error for %j, %j", async (args, env, expectedOutput) => {
   const program = start(args, { env });
   program.send(request(1, "initialize"));
@@ -46,11 +41,8 @@ test.each([
 });
 
 test("a server with an invalid setting prints nothing on stdout without a request, and never a secret", async () => {
-  expect(await run(["serve"], { env: invalidEnv })).toMatchObject({ code: 2, stdout: "" });
-  expect(await run(["serve"], { env: invalidEnv, input: "no JSON\n[1]\n{}\n" })).toMatchObject({
-    code: 2,
-    stdout: "",
-  });
+  for (const input of ["", "no JSON\n[1]\n{}\n"])
+    expect(await run(["serve"], { env: invalidEnv, input })).toMatchObject({ code: 2, stdout: "" });
   const env = { MIC_CLIENT_SECRET: "hunter2-hunter2" };
   const { stdout, stderr } = await run(["serve"], { env, input: `${JSON.stringify(request(1, "initialize"))}\n` });
   expect(stdout).toContain("set both or neither");
@@ -60,5 +52,4 @@ test("a server with an invalid setting prints nothing on stdout without a reques
 test("an unknown command exits without waiting for a client", async () => {
   const program = start(["frobnicate"]);
   expect(await program.exit).toMatchObject({ code: 2 });
-  expect(program.stdout()).toBe("");
 });

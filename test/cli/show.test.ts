@@ -2,27 +2,29 @@
 import { readFile, rm, stat, writeFile } from "node:fs/promises";
 import { dirname, join } from "node:path";
 import { pathToFileURL } from "node:url";
-import { describe, expect, onTestFinished, test } from "vitest";
+import { expect, onTestFinished, test } from "vitest";
 import { CHROMIUM, pagesForFile } from "../apps/browser.ts";
 import { serviceForTest } from "../emulator/service.ts";
 import { FILE, runJobToEnd } from "../emulator/work.ts";
 import { runInProcess as run } from "../support/command.ts";
 import { emulatorEnv } from "../support/mcp.ts";
 import { folderForTest } from "../support/temporary-folder.ts";
+import { linuxMissing, testUnless } from "../support/unless.ts";
 
-async function renderPage(words: readonly string[], env: Readonly<Record<string, string>>): Promise<string> {
+async function renderPage(words: readonly string[], env: Readonly<Record<string, string>>) {
   const { code, stdout, stderr } = await run(["show", ...words], { env });
-  expect({ code, stderr }).toEqual({ code: 0, stderr: "" });
+  expect(code, stderr).toBe(0);
   const path = stdout.trim();
   onTestFinished(() => rm(dirname(path), { recursive: true, force: true }));
-  return path;
+  return { path, stderr };
 }
 
 test("a page is readable only by its owner, contains its data and no secret", async () => {
   const { emulator } = await serviceForTest();
   const env = { ...emulatorEnv(emulator), MIC_WORKSPACE_ID: emulator.workspaceId };
   for (const words of [["divisions"], ["divisions", "district", "states=Goa"], ["usage"], ["actions"]]) {
-    const path = await renderPage(words, env);
+    const { path, stderr } = await renderPage(words, env);
+    expect(stderr).toBe("");
     if (process.platform !== "win32") expect((await stat(path)).mode & 0o777).toBe(0o600);
     const html = await readFile(path, "utf8");
     expect(html).toContain('<script type="application/json" id="data">');
@@ -40,29 +42,16 @@ test("an unreadable resource or an unknown view is an error, and no page is crea
   expect((await run(["show", "jobs"], { env })).stderr).toContain("Did you mean job?");
 });
 
-describe.skipIf(process.platform !== "linux")("--open (needs Linux)", () => {
-  const divisions = ["show", "divisions", "--open"];
-
-  test("show --open passes the page to xdg-open", async () => {
-    const { emulator } = await serviceForTest();
-    const folder = await folderForTest();
-    const openedUrlFile = join(folder, "opened");
-    await writeFile(join(folder, "xdg-open"), `#!/bin/sh\nprintf %s "$1" > ${openedUrlFile}\n`, { mode: 0o755 });
-    const env = { ...emulatorEnv(emulator), PATH: `${folder}:${process.env["PATH"]}` };
-    const { code, stdout } = await run(divisions, { env });
-    onTestFinished(() => rm(dirname(stdout.trim()), { recursive: true, force: true }));
-    expect(code).toBe(0);
-    await expect.poll(() => readFile(openedUrlFile, "utf8").catch(() => "")).toBe(stdout.trim());
-  });
-
-  test("show --open without xdg-open asks the user to open the file", async () => {
-    const { emulator } = await serviceForTest();
-    const env = { ...emulatorEnv(emulator), PATH: await folderForTest() };
-    const { code, stdout, stderr } = await run(divisions, { env });
-    onTestFinished(() => rm(dirname(stdout.trim()), { recursive: true, force: true }));
-    expect(code).toBe(0);
-    expect(stderr).toContain("Open the file yourself");
-  });
+testUnless(linuxMissing, "show --open passes the page to xdg-open, or asks the user to open the file", async () => {
+  const { emulator } = await serviceForTest();
+  const [folder, emptyFolder] = [await folderForTest(), await folderForTest()];
+  const openedUrlFile = join(folder, "opened");
+  await writeFile(join(folder, "xdg-open"), `#!/bin/sh\nprintf %s "$1" > ${openedUrlFile}\n`, { mode: 0o755 });
+  const show = (PATH: string) => renderPage(["divisions", "--open"], { ...emulatorEnv(emulator), PATH });
+  const opened = await show(`${folder}:${process.env["PATH"]}`);
+  await expect.poll(() => readFile(openedUrlFile, "utf8").catch(() => "")).toBe(opened.path);
+  expect(opened.stderr).toBe("");
+  expect((await show(emptyFolder)).stderr).toContain("Open the file yourself");
 });
 
 const pages = pagesForFile();
@@ -84,7 +73,7 @@ test.skipIf(CHROMIUM === undefined)(
       { words: ["actions"], shown: /none yet/ },
     ];
     for (const { words, shown: expectedText } of cases) {
-      const url = pathToFileURL(await renderPage(words, env)).href;
+      const url = pathToFileURL((await renderPage(words, env)).path).href;
       await page.goto(url);
       await expect.poll(() => page.locator("main").innerText()).toMatch(expectedText);
       expect(await page.getByRole("button", { name: /retry|cancel|update/i }).count()).toBe(0);

@@ -31,6 +31,11 @@ export async function userForTest(stageMs = 20) {
     MIC_DOWNLOAD_DIR: folder,
   };
   const runCommand = (...args: readonly string[]) => runInProcess(args, { env });
+  async function executions(operationId: string): Promise<ReadonlyMap<string, number>> {
+    const all = Executions.parse(await service.admin("GET", "executions"));
+    const own = all.filter((each) => each.operationId === operationId);
+    return new Map(own.map((each) => [each.idempotencyKey, each.executions]));
+  }
 
   return {
     service,
@@ -39,25 +44,20 @@ export async function userForTest(stageMs = 20) {
     type: runCommand,
     /** Starts the command without waiting for its exit. */
     startCommand: (...args: readonly string[]) => start(args, { env }),
-    /** The JSON result of a call that must succeed. */
     async callSuccessfully(...args: readonly string[]) {
       const { code, stdout, stderr } = await runCommand("call", ...args, "--json");
       expect({ code, stderr }).toEqual({ code: 0, stderr: "" });
       return CallOutput.parse(JSON.parse(stdout));
     },
     /** Number of executions of this operation, by key. */
-    async executions(operationId: string): Promise<ReadonlyMap<string, number>> {
-      const all = Executions.parse(await service.admin("GET", "executions"));
-      const own = all.filter((each) => each.operationId === operationId);
-      return new Map(own.map(({ idempotencyKey, executions }) => [idempotencyKey, executions]));
-    },
-    /** Arguments that register this file. */
+    executions,
+    /** Key of the first execution of this operation. */
+    keyOf: async (operationId: string): Promise<string> => [...(await executions(operationId)).keys()][0] ?? "",
     registration: (file: number): readonly string[] => [
       "register_input",
       "inputKind=M4_FILE",
       `referenceId=${emulator.fileIds[file]}`,
     ],
-    /** Arguments that submit a job on this file. */
     async submission(file: number): Promise<readonly string[]> {
       const { recipeVersionId, inputBindings, parameterValues } = await createJobBodyForFile(service, file);
       const values = { inputBindings, parameterValues };

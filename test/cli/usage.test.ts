@@ -8,25 +8,22 @@ import { version } from "../../src/cli/version.ts";
 import { UsageError } from "../../src/core/config.ts";
 import { tools } from "../../tools/index.ts";
 import { runInProcess as run } from "../support/command.ts";
-import { createEmptyHome } from "../support/empty-home.ts";
 import { missingProgram } from "../support/process.ts";
+import { folderForTest } from "../support/temporary-folder.ts";
 import { runOnTerminal, terminalsMissing } from "../support/terminal.ts";
 import { testUnless } from "../support/unless.ts";
 
 const EXIT_CODES =
   "Exit codes: 0 success, 1 failure, 2 invalid usage or setting, 3 identical call ran before (call), 4 not configured.";
 
-test.concurrent.each([[["--help"]], [["-h"]], [["help"]], [["help", "frobnicate"]], [["--emulator", "--help"]]])(
-  "%j lists every command",
-  async (args) => {
-    const { code, stdout, stderr } = await run(args);
-    expect({ code, stderr }).toEqual({ code: 0, stderr: "" });
-    for (const name of commandNames) expect(stdout).toContain(`mic-mcp ${name}`);
-    for (const word of ["MIC_CLIENT_ID", "NO_COLOR", EXIT_CODES]) expect(stdout).toContain(word);
-  },
-);
+test.each(["--help", "-h", "help frobnicate", "--emulator --help"])("%s lists every command", async (line) => {
+  const { code, stdout, stderr } = await run(line.split(" "));
+  expect({ code, stderr }).toEqual({ code: 0, stderr: "" });
+  for (const name of commandNames) expect(stdout).toContain(`mic-mcp ${name}`);
+  for (const word of ["MIC_CLIENT_ID", "NO_COLOR", EXIT_CODES]) expect(stdout).toContain(word);
+});
 
-test.concurrent.each(Object.values(COMMANDS))("$name --help lists its flags, with examples", async (command) => {
+test.each(Object.values(COMMANDS))("$name --help lists its flags, with examples", async (command) => {
   const { code, stdout, stderr } = await run([command.name, "--help"]);
   expect({ code, stderr }).toEqual({ code: 0, stderr: "" });
   for (const { usage } of flagsOf(command)) expect(stdout).toContain(usage);
@@ -55,38 +52,24 @@ testUnless(missingProgram("man"), "the manual page has each command and flag", (
   }
 });
 
-test.concurrent.each([[["--version"]], [["-v"]], [["version"]], [["serve", "--version"]], [["demo", "--version"]]])(
-  "%j prints the package's version",
-  async (args) => {
-    expect(await run(args)).toEqual({ code: 0, stdout: `${version}\n`, stderr: "" });
-  },
-);
+test.each(["--version", "-v", "version", "demo --version"])("%s prints the package's version", async (line) => {
+  expect(await run(line.split(" "))).toEqual({ code: 0, stdout: `${version}\n`, stderr: "" });
+});
 
-test.concurrent.each([
+test.each([
   [["frobnicate"], '"frobnicate" is not a command'],
   [["logn"], "Did you mean mic-mcp login?"],
-  [["Doctor"], "Did you mean mic-mcp doctor?"],
   [["serve", "extra"], "extra"],
   [["--frobnicate"], "no flag --frobnicate"],
   [["serve", "--base-ur", "http://x"], "Did you mean --base-url?"],
   [["serve", "--base-url"], "--base-url"],
   [["serve", "--read-only=yes"], "--read-only"],
   [["serve", "--host", "127.0.0.1"], "--http"],
-  [["serve", "--port", "0"], "--http"],
   [["serve", "--http", "--port", "65536"], "--port"],
-  [["emulator", "--frobnicate"], "--frobnicate"],
   [["emulator", "--port", "65536"], "--port"],
-  [["emulator", "--port", "http"], "--port"],
-  [["emulator", "--port", "-1"], "--port"],
   [["emulator", "--stage-ms", "1.5"], "--stage-ms"],
   [["emulator", "--requests-per-minute", "many"], "--requests-per-minute"],
-  [["login", "--secret", "x"], "--secret"],
-  [["logout", "--all"], "--all"],
-  [["status", "--jsn"], "Did you mean --json?"],
-  [["doctor", "now"], "now"],
-  [["demo", "quick"], "quick"],
   [["watch"], "one job id"],
-  [["watch", "one", "two"], "one job id"],
   [["watch", ""], "not a job id"],
   [["watch", "one", "--timeout", "soon"], "--timeout must be a whole number"],
   [["actions", "--state", "lost"], "--state must be one of in_progress"],
@@ -96,12 +79,10 @@ test.concurrent.each([
   [["call", "get_jb"], "Did you mean get_job?"],
   [["call", "get_job", "jobID=1"], "Did you mean jobId?"],
   [["call", "get_job", "--input", "[]"], "--input must be a JSON object"],
-  [["call", "get_job", "--output=json"], "no flag --output"],
   [["call", "get_jb", "--help"], "Did you mean get_job?"],
 ])("%j is a usage error", async (args, named) => {
   const { code, stdout, stderr } = await run(args);
-  expect(code).toBe(2);
-  expect(stdout).toBe("");
+  expect({ code, stdout }).toEqual({ code: 2, stdout: "" });
   expect(stderr).toContain(named);
   expect(stderr).toMatch(/\nRun mic-mcp (\w+ )?--help for /);
   expect(stderr).not.toMatch(/\n\s+at /);
@@ -118,7 +99,6 @@ test.each([
   ["get_job", ["1", "2"], "jobId is specified twice"],
   ["get_job", ["__proto__=1"], "not an argument"],
   ["get_job", ['{"jobId":"1"}'], "must follow --input"],
-  ["list_states", ["state=TG"], "The tool has no arguments"],
   ["list_states", ["TG"], "The tool has no arguments"],
   ["list_jobs", ["unretried=1"], "unretried must be one of true, false"],
   ["list_jobs", ["states=FAILS"], "Did you mean FAILED?"],
@@ -126,15 +106,15 @@ test.each([
   ["rank_divisions", ["lvl=state"], "Did you mean level?"],
   ["rank_divisions", ["level=districts"], "level must be one of state, district. Did you mean district?"],
 ])("for %s, %j is a usage error", (name, words, expectedError) => {
-  expect(() => parseArgumentWords(words, toolNamed(name))).toThrow(UsageError);
-  expect(() => parseArgumentWords(words, toolNamed(name))).toThrow(expectedError);
+  expect(() => parseArgumentWords(words, toolNamed(name))).toThrow(
+    expect.objectContaining({ constructor: UsageError, message: expect.stringContaining(expectedError) }),
+  );
 });
 
 const bindings = [{ port: "a", inputId: "b=c" }];
 test.each([
   ["list_jobs", ["limit=5", "unretried=true"], { limit: 5, unretried: true }],
   ["list_jobs", ["states=FAILED,PAUSED", "states=running"], { states: ["FAILED", "PAUSED", "RUNNING"] }],
-  ["list_jobs", ["createdSince=2026-01-01T00:00:00Z"], { createdSince: "2026-01-01T00:00:00Z" }],
   ["rank_divisions", ["DISTRICT", "states=KA,TN"], { level: "district", states: ["KA", "TN"] }],
   ["find_district", ["Hyderabad"], { name: "Hyderabad" }],
   ["find_district", ["names=Patna, Bihar", "names=Gaya"], { names: ["Patna, Bihar", "Gaya"] }],
@@ -173,27 +153,21 @@ test.each([
   expect(toShellCommands(text, ["--emulator"])).toBe(shown);
 });
 
-testUnless(
-  terminalsMissing,
-  "mic-mcp without arguments on a terminal shows its purpose and the first commands",
-  async () => {
-    const home = createEmptyHome();
-    const terminal = runOnTerminal({ HOME: home.path, MIC_KEYCHAIN: "off" }, []);
-    expect(await terminal.exit).toBe(0);
-    for (const word of ["MCP server", "mic-mcp demo", "mic-mcp login", "mic-mcp doctor", "mic-mcp --help"])
-      expect(terminal.screen()).toContain(word);
-    home.remove();
-  },
-);
+testUnless(terminalsMissing, "mic-mcp without arguments on a terminal shows its first commands", async () => {
+  const terminal = runOnTerminal({ HOME: await folderForTest(), MIC_KEYCHAIN: "off" }, []);
+  expect(await terminal.exit).toBe(0);
+  for (const word of ["MCP server", "mic-mcp demo", "mic-mcp login", "mic-mcp doctor", "mic-mcp --help"])
+    expect(terminal.screen()).toContain(word);
+});
 
 testUnless(terminalsMissing, "doctor is colored on a terminal unless NO_COLOR is set", async () => {
-  const home = createEmptyHome();
-  const env = { HOME: home.path, MIC_KEYCHAIN: "off" };
+  const env = { HOME: await folderForTest(), MIC_KEYCHAIN: "off" };
   const [colored, plain] = [runOnTerminal(env, ["doctor"]), runOnTerminal({ ...env, NO_COLOR: "1" }, ["doctor"])];
   await Promise.all([colored.exit, plain.exit]);
   expect(colored.screen()).toContain("\u001b[31mWRONG");
   expect(plain.screen()).toContain("WRONG");
   expect(plain.screen()).not.toContain("\u001b[");
-  expect((await run(["doctor"])).stdout).not.toContain("\u001b");
-  home.remove();
+  const { stdout } = await run(["doctor"]);
+  expect(stdout).not.toContain("\u001b");
+  expect(stdout).toMatch(/^WRONG base URL .*\n +-> .*MIC_BASE_URL[\s\S]*Some checks failed/m);
 });

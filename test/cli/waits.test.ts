@@ -8,47 +8,30 @@ import { runInProcess as run } from "../support/command.ts";
 import { speedUpTimers } from "../support/fast-timers.ts";
 import { describeWithKeychain, sessionForTest } from "../support/secret-service.ts";
 import { answer, neverAnswer, refusingBaseUrl, type Step, stubForTest } from "../support/stub.ts";
+import { words } from "../support/words.ts";
 
 const JOB = `micjob_${"0".repeat(32)}`;
 
 const GEOGRAPHY = [
-  ["call", "list_states"],
-  ["call", "find_district", "name=Panaji"],
-  ["call", "get_geography_openapi"],
-  ["geography", "warm"],
-  ["show", "divisions"],
-  ["show", "divisions", "level=district"],
-  ["geography", "warm", "--json"],
-] as const;
+  ...["call list_states", "call find_district name=Panaji", "call get_geography_openapi", "geography warm"],
+  ...["geography warm --json", "show divisions", "show divisions level=district"],
+].map(words);
 
-const JOBS = [
-  ["call", "get_job", JOB],
-  ["show", "job", JOB],
-] as const;
+const JOBS = [`call get_job ${JOB}`, `show job ${JOB}`].map(words);
 
-type CommandWords = readonly string[];
-interface Case {
-  readonly words: CommandWords;
-  readonly code: number;
-}
+const LOCAL = ["actions", "status", "resolve", "resolve --dry-run", "show actions"].map(words);
 
-const cases = (all: readonly CommandWords[], code: number): readonly Case[] => all.map((words) => ({ words, code }));
-
-const LOCAL = [["actions"], ["status"], ["resolve"], ["resolve", "--dry-run"], ["show", "actions"]] as const;
-
-/** Exit codes without the API: 1 for commands that need it, and 0 for commands that need only this machine. */
-const WITHOUT_API = [
-  ...cases([...GEOGRAPHY, ...JOBS], 1),
-  ...cases([["call", "list_jobs"], ["call", "get_usage", "DAY"], ["show", "usage"], ["doctor"]], 1),
-  ...cases([["watch", JOB, "--timeout", "1"]], 1),
-  ...cases(LOCAL, 0),
+/** Commands that fail without the API. Those of LOCAL need only this machine. */
+const NEED_API = [
+  ...[...GEOGRAPHY, ...JOBS],
+  ...["call list_jobs", "call get_usage DAY", "show usage", "doctor", `watch ${JOB} --timeout 1`].map(words),
 ];
 
 /** Commands that send nothing to the API of the settings, or that other tests run without an API (`teams`, in test/teams/). */
 const OTHERS = ["serve", "demo", "install", "logout", "teams", "migrate", "emulator", "completion"];
 
 test("each command is run without the API", () => {
-  const tested = [...WITHOUT_API.map(({ words }) => words[0]), "login"];
+  const tested = [...[...NEED_API, ...LOCAL].map(([command]) => command), "login"];
   expect(new Set([...tested, ...OTHERS])).toEqual(new Set(commandNames));
 });
 
@@ -58,15 +41,12 @@ const credentials = {
   MIC_WORKSPACE_ID: "micws_1",
 };
 
-async function expectExitCodes(all: readonly Case[], env: Readonly<Record<string, string>>): Promise<void> {
-  const results = [];
-  for (const { words, code: expectedCode } of all) {
-    const { code, stdout, stderr } = await run(words, { env: { ...credentials, ...env } });
-    const report = words[0] === "watch" ? /Retrying\./ : /failed \(/;
-    const isReported = expectedCode !== 1 || words[0] === "doctor" || report.test(stderr);
-    results.push({ words, isSilent: `${stdout}${stderr}`.trim() === "", isReported, code });
-  }
-  expect(results).toEqual(all.map(({ words, code }) => ({ words, isSilent: false, isReported: true, code })));
+async function expectExitCode(args: readonly string[], expectedCode: 0 | 1, baseUrl: string): Promise<void> {
+  const { code, stdout, stderr } = await run(args, { env: { ...credentials, MIC_BASE_URL: baseUrl } });
+  expect(code, `${args}: ${stderr}`).toBe(expectedCode);
+  expect(`${stdout}${stderr}`.trim(), `${args}`).not.toBe("");
+  if (code === 1 && args[0] !== "doctor")
+    expect(stderr, `${args}`).toMatch(args[0] === "watch" ? /Retrying\./ : /failed \(/);
 }
 
 /** The base URL of a stub that answers every request with this step, including token requests. */
@@ -84,7 +64,9 @@ test.each([
   ["never answers", () => startStubWith(neverAnswer)],
 ])("when the API %s, each command exits with its documented code and reports the error", async (_, startService) => {
   speedUpTimers();
-  await expectExitCodes(WITHOUT_API, { MIC_BASE_URL: await startService() });
+  const baseUrl = await startService();
+  for (const args of NEED_API) await expectExitCode(args, 1, baseUrl);
+  for (const args of LOCAL) await expectExitCode(args, 0, baseUrl);
 });
 
 describeWithKeychain("with a keychain", () => {
@@ -125,8 +107,8 @@ async function startBusyService(): Promise<string> {
 
 test("when the API asks every request to wait a second, each command waits and answers", async () => {
   speedUpTimers();
-  for (const words of [...GEOGRAPHY, ...JOBS, ...LOCAL, ["watch", JOB]])
-    await expectExitCodes([{ words, code: 0 }], { MIC_BASE_URL: await startBusyService() });
+  for (const args of [...GEOGRAPHY, ...JOBS, ...LOCAL, ["watch", JOB]])
+    await expectExitCode(args, 0, await startBusyService());
 });
 
 test("a command's process stays alive while the command waits", async () => {

@@ -26,11 +26,8 @@ test("watch of a failed job exits with 1 and prints the command to use next", as
   expect(code).toBe(1);
   expect(stdout).toContain("The job FAILED, at stage CHURN");
   expect(stderr).toContain(`mic-mcp call retry_job jobId=${jobId} retryMode=SAFE_RESUME`);
-  expect(await user.type("watch", "no-such-job")).toMatchObject({
-    code: 1,
-    stdout: "",
-    stderr: expect.stringContaining("not_found"),
-  });
+  const missing = { code: 1, stdout: "", stderr: expect.stringContaining("not_found") };
+  expect(await user.type("watch", "no-such-job")).toMatchObject(missing);
 });
 
 test("watch --timeout stops with exit code 1, and the job keeps running", async () => {
@@ -56,39 +53,25 @@ test("watch continues while the API is temporarily unavailable", async () => {
   expect(await user.type("watch", jobId)).toMatchObject({ code: 0 });
 });
 
-testUnless(
-  terminalsMissing,
-  "watch on a terminal draws nine stages with their units and leaves them on the screen",
-  async () => {
-    const user = await userForTest(100);
-    const jobId = await user.job(FILE.succeeds);
-    const terminal = runOnTerminal({ ...user.env, NO_COLOR: "1" }, ["watch", jobId]);
-    expect(await terminal.exit).toBe(0);
-    const last = terminal.screen().slice(terminal.screen().lastIndexOf(`${STAGES[0]} `));
-    for (const stage of STAGES) expect(last).toMatch(new RegExp(`${stage} (\\d+)/\\1\\b`));
-    expect(last).toContain("The job SUCCEEDED");
-    for (const color of [31, 32, 33, 39]) expect(terminal.screen()).not.toContain(`\u001b[${color}m`);
-  },
-);
+testUnless(terminalsMissing, "watch on a terminal draws nine stages and leaves them on the screen", async () => {
+  const user = await userForTest(100);
+  const jobId = await user.job(FILE.succeeds);
+  const terminal = runOnTerminal({ ...user.env, NO_COLOR: "1" }, ["watch", jobId]);
+  expect(await terminal.exit).toBe(0);
+  const last = terminal.screen().slice(terminal.screen().lastIndexOf(`${STAGES[0]} `));
+  for (const stage of STAGES) expect(last).toMatch(new RegExp(`${stage} (\\d+)/\\1\\b`));
+  expect(last).toContain("The job SUCCEEDED");
+  for (const color of [31, 32, 33, 39]) expect(terminal.screen()).not.toContain(`\u001b[${color}m`);
+});
 
-testUnless(
-  terminalsMissing,
-  "watch on a terminal marks the failed stage, and Ctrl-C does not leave the cursor hidden",
-  async () => {
-    const user = await userForTest();
-    const failing = await user.job(FILE.failsRetryably);
-    const failed = runOnTerminal(user.env, ["watch", failing]);
-    expect(await failed.exit).toBe(1);
-    expect(failed.screen()).toContain("The job FAILED");
-    const slowUser = await userForTest(60_000);
-    const waiting = await slowUser.job(FILE.succeeds);
-    const stopped = runOnTerminal(slowUser.env, ["watch", waiting]);
-    await stopped.answer("GATHER 0/", CTRL_C);
-    expect(await stopped.exit).toBe(1);
-    expect(stopped.screen()).toContain("the job keeps running");
-    expect(stopped.screen()).not.toContain("\u001b[?25l");
-  },
-);
+testUnless(terminalsMissing, "Ctrl-C ends watch on a terminal, and does not leave the cursor hidden", async () => {
+  const user = await userForTest(60_000);
+  const terminal = runOnTerminal(user.env, ["watch", await user.job(FILE.succeeds)]);
+  await terminal.answer("GATHER 0/", CTRL_C);
+  expect(await terminal.exit).toBe(1);
+  expect(terminal.screen()).toContain("the job keeps running");
+  expect(terminal.screen()).not.toContain("\u001b[?25l");
+});
 
 test("actions prints the journal's counts and a table of actions, newest first, optionally of one state", async () => {
   const user = await userForTest();
@@ -102,24 +85,17 @@ test("actions prints the journal's counts and a table of actions, newest first, 
   expect(header?.split("\t").slice(0, 4)).toEqual(["state", "tool", "about", "made"]);
   expect(rows.map((row) => row.split("\t")[1])).toEqual(["submit_job", "register_input"]);
   expect(rows[0]?.split("\t")).toContain(job.data.id);
-  expect(await user.type("actions", "--state", "unknown")).toMatchObject({
-    code: 0,
-    stdout: "",
-    stderr: "No actions with state unknown.\n",
-  });
+  const none = { code: 0, stdout: "", stderr: "No actions with state unknown.\n" };
+  expect(await user.type("actions", "--state", "unknown")).toEqual(none);
 });
 
 test("actions reports the reason if the journal cannot be read", async () => {
   const user = await userForTest();
   await user.type("actions");
   await writeFile(`${user.env.MIC_STATE_DIR}/actions.sqlite`, "no database, and longer than a header of one is");
-  const { code, stderr } = await user.type("actions");
-  expect(code).toBe(1);
-  expect(stderr).toMatch(/cannot be used[\s\S]*Move the damaged journal file away/);
-  const doctor = await user.type("doctor");
-  expect(doctor).toMatchObject({
-    code: 1,
-    stdout: expect.stringMatching(/WRONG journal .*\n +-> Move/),
-  });
+  const stderr = expect.stringMatching(/cannot be used[\s\S]*Move the damaged journal file away/);
+  expect(await user.type("actions")).toMatchObject({ code: 1, stderr });
+  const stdout = expect.stringMatching(/WRONG journal .*\n +-> Move/);
+  expect(await user.type("doctor")).toMatchObject({ code: 1, stdout });
   expect((await user.type("status")).stdout).toMatch(/journal +The action journal cannot be used/);
 });

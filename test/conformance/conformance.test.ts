@@ -1,6 +1,7 @@
 // Runs the official suite: scenarios for any server against the product, and tasks against a fixture with the suite's own tasks.
 import { describe, expect, onTestFinished, test } from "vitest";
 import { startHttp } from "../mcp/http/server.ts";
+import { words } from "../support/words.ts";
 import { ANY_SERVER, failedChecks, findFailures, runScenario } from "./any-server.ts";
 import { isInstalled } from "./suite.ts";
 import { startTasksFixture } from "./tasks-fixture.ts";
@@ -11,18 +12,10 @@ const skipNote = isRequested ? "" : " (skipped: npm run conformance installs the
 const LIMIT_MS = 180_000;
 
 /** The suite also has tasks-status-notifications, which it skips. */
-const TASKS = [
-  "tasks-lifecycle",
-  "tasks-capability-negotiation",
-  "tasks-wire-fields",
-  "tasks-request-state-removal",
-  "tasks-mrtr-input",
-  "tasks-request-headers",
-  "tasks-dispatch-and-envelope",
-  "tasks-required-task-error",
-  "tasks-mrtr-composition",
-];
-const SKILLS = ["sep-2640-skills-directory", "sep-2640-skills-enumeration", "sep-2640-skills-manifest"];
+const TASKS = words(`
+  tasks-lifecycle tasks-capability-negotiation tasks-wire-fields tasks-request-state-removal tasks-mrtr-input
+  tasks-request-headers tasks-dispatch-and-envelope tasks-required-task-error tasks-mrtr-composition`);
+const SKILLS = words("sep-2640-skills-directory sep-2640-skills-enumeration sep-2640-skills-manifest");
 
 describe.skipIf(!isRequested)(`the official suite${skipNote}`, () => {
   test.each(Object.entries(ANY_SERVER))(

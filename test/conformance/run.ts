@@ -3,6 +3,7 @@
 import { spawnSync } from "node:child_process";
 import { mkdirSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
+import { words } from "../support/words.ts";
 import { folder, isInstalled, packages } from "./suite.ts";
 
 const npm = process.platform === "win32" ? "npm.cmd" : "npm";
@@ -16,10 +17,7 @@ if (!isInstalled()) {
 }
 if (!isInstalled()) process.stdout.write(`Skipped: npm could not install ${packages.join(" and ")} into ${folder}.\n`);
 else
-  process.exitCode = run(process.execPath, [
-    "node_modules/vitest/vitest.mjs",
-    "run",
-    "--project",
-    "behavior",
-    "test/conformance",
-  ]);
+  process.exitCode = run(
+    process.execPath,
+    words("node_modules/vitest/vitest.mjs run --project behavior test/conformance"),
+  );

@@ -152,7 +152,6 @@ const tools: Readonly<Record<string, Tool>> = {
   },
 };
 
-/** Serves the fixture on a free port of this machine. */
 export async function startTasksFixture(): Promise<{ readonly url: string; close(): Promise<void> }> {
   const ignore = () => undefined;
   const server = await startHttpServer(

@@ -8,7 +8,7 @@ import { clientForTest, createCallContext, expectFailure, readJob } from "../api
 import { enveloped, job, operation } from "../contract/samples.ts";
 import { emulatorForTest } from "../support/emulator.ts";
 import { test } from "../support/fixtures.ts";
-import { answer, type Step, type Stub, stubForTest } from "../support/stub.ts";
+import { answer, type Step, type Stub } from "../support/stub.ts";
 
 const decodePair = (header: string): string => {
   expect(header).toMatch(/^Basic [A-Za-z0-9+/]+=*$/);
@@ -42,38 +42,19 @@ test("plain characters are not encoded, so that a server without form decoding r
   );
 });
 
-for (const [clientId, clientSecret] of [
-  ["client-id_1.2", "s3:cr/et+=~!"],
-  ["a:b", "c d%20é".replace("é", "&")],
-  ["client", `'"\\<>{}[]|^\`;,?@#$*()`],
-] as const)
-  test(`the emulator issues ${clientId} a token for ${clientSecret} [5/token-basic]`, async () => {
-    const { baseUrl } = await emulatorForTest({ credentials: { clientId, clientSecret } });
-    const { tokens } = clientForTest(baseUrl, { credentials: { clientId, clientSecret } });
-    expect(await tokens.get(["mic.jobs:read"], createCallContext(5000))).toMatch(/\S+/);
-  });
+test("the emulator issues a token for an id and a secret with special characters [5/token-basic]", async () => {
+  const credentials = { clientId: "a:b", clientSecret: `c d%20&'"\\<>{}[]|^\`;,?@#$*()` };
+  const { baseUrl } = await emulatorForTest({ credentials });
+  const { tokens } = clientForTest(baseUrl, { credentials });
+  expect(await tokens.get(["mic.jobs:read"], createCallContext(5000))).toMatch(/\S+/);
+});
 
-/** How a token endpoint reads the pair from the header. */
-const READINGS = { "decodes it": decodeForm, "takes it as it stands": (text: string) => text } as const;
-type Reading = keyof typeof READINGS;
-
-const REFUSALS = {
-  "401 invalid_client": answer(401, { error: "invalid_client" }),
-  "400 invalid_client": answer(400, { error: "invalid_client" }),
-  "401 and nothing": answer(401),
-} as const;
-
+const invalidClient = answer(401, { error: "invalid_client" });
 const special = { clientId: "client", clientSecret: "sec+ret/=:%25x y" } as const;
 const ordinary = { clientId: "client", clientSecret: "secret-0123456789.~_" } as const;
 
-/** Starts a token endpoint that accepts one client and reads its header in one way. */
-async function startTokenService(
-  reading: Reading,
-  known: ClientCredentials,
-  refusal: Step = REFUSALS["401 invalid_client"],
-) {
-  const stub = await stubForTest();
-  const read = READINGS[reading];
+/** The stub becomes a token endpoint that accepts one client. `read`: how it reads the parts of the header. */
+function acceptOnly(stub: Stub, known: ClientCredentials, read: (text: string) => string, refusal = invalidClient) {
   stub.respondToToken(({ headers }) => {
     const pair = decodePair(headers.authorization ?? "");
     const colon = pair.indexOf(":");
@@ -83,16 +64,21 @@ async function startTokenService(
   stub.respond(({ target }) =>
     target.includes("/operations/") ? answer(200, enveloped(operation)) : answer(200, enveloped(job)),
   );
-  return stub;
 }
 
 const clientOf = ({ baseUrl }: Stub, credentials: ClientCredentials) => clientForTest(baseUrl, { credentials }).service;
 const readOperation = (service: ApiClient) =>
   service.call(getMicPublicOperation, { path: { operationId: operation.id } }, createCallContext(10_000));
 
-for (const [description, refusal] of Object.entries(REFUSALS))
-  test(`an API that reads the pair without decoding is detected by its ${description}, once [5/assumes-no-basic-form, 5/token-basic]`, async () => {
-    const stub = await startTokenService("takes it as it stands", special, refusal);
+for (const [description, refusal] of [
+  ["401 invalid_client", invalidClient],
+  ["400 invalid_client", answer(400, { error: "invalid_client" })],
+  ["401 and nothing", answer(401)],
+] as const)
+  test(`an API that reads the pair without decoding is detected by its ${description}, once [5/assumes-no-basic-form, 5/token-basic]`, async ({
+    stub,
+  }) => {
+    acceptOnly(stub, special, (text) => text, refusal);
     const service = clientOf(stub, special);
     await readJob(service);
     expect(stub.tokenRequests).toHaveLength(2);
@@ -101,29 +87,23 @@ for (const [description, refusal] of Object.entries(REFUSALS))
     expect(stub.tokenRequests).toHaveLength(3);
   });
 
-test("an API that decodes the pair gets one request, and never the other form [5/assumes-no-basic-form, 5/token-basic]", async () => {
-  const stub = await startTokenService("decodes it", special);
+test("an API that decodes the pair gets one request, and never the other form [5/assumes-no-basic-form, 5/token-basic]", async ({
+  stub,
+}) => {
+  acceptOnly(stub, special, decodeForm);
   const service = clientOf(stub, special);
   await readJob(service);
   expect(stub.tokenRequests).toHaveLength(1);
-  stub.respondToToken(() => REFUSALS["401 invalid_client"]);
+  stub.respondToToken(() => invalidClient);
   const error = await expectFailure(readOperation(service));
   expect(error).toMatchObject({ kind: "unauthorized" });
   expect(stub.tokenRequests).toHaveLength(2);
 });
 
-for (const reading of ["decodes it", "takes it as it stands"] as const)
-  test(`an API that ${reading} gets one request with an ordinary pair [5/assumes-no-basic-form]`, async () => {
-    const stub = await startTokenService(reading, ordinary);
-    const service = clientOf(stub, ordinary);
-    await readJob(service);
-    expect(stub.tokenRequests).toHaveLength(1);
-  });
-
 const refusedOnce: readonly (readonly [string, ClientCredentials, Step, string])[] = [
-  ["an ordinary pair that is wrong", ordinary, REFUSALS["401 invalid_client"], "unauthorized"],
+  ["an ordinary pair that is wrong", ordinary, invalidClient, "unauthorized"],
   // Without decoding, the id would end at its own colon.
-  ["an id with a colon", { ...special, clientId: "a:b" }, REFUSALS["401 invalid_client"], "unauthorized"],
+  ["an id with a colon", { ...special, clientId: "a:b" }, invalidClient, "unauthorized"],
   ["a scope that is refused", special, answer(400, { error: "invalid_scope" }), "forbidden"],
   ["a request that is refused", special, answer(400, { error: "invalid_request" }), "unauthorized"],
   ["a gateway that forbids", special, answer(403), "forbidden"],
@@ -137,8 +117,8 @@ for (const [what, credentials, refusal, kind] of refusedOnce)
     expect(stub.tokenRequests).toHaveLength(1);
   });
 
-test("a wrong pair with special characters is tried in both forms, and reported as wrong", async () => {
-  const stub = await startTokenService("decodes it", { ...special, clientSecret: "another" });
+test("a wrong pair with special characters is tried in both forms, and reported as wrong", async ({ stub }) => {
+  acceptOnly(stub, { ...special, clientSecret: "another" }, decodeForm);
   const service = clientOf(stub, special);
   const error = await expectFailure(readJob(service));
   expect(error).toMatchObject({ kind: "unauthorized", status: 401, code: "invalid_client", retryable: false });

@@ -13,6 +13,7 @@ import { answer, type Stub } from "../support/stub.ts";
 import { folderForTest } from "../support/temporary-folder.ts";
 
 const SECRET = "s3cr3t $(touch x) `y`";
+const QUOTED = JSON.stringify(SECRET);
 
 const headerFor = (clientSecret: string) => basicHeader({ clientId: "client", clientSecret });
 
@@ -59,25 +60,20 @@ test.for([
   expect(stub.tokenRequests).toHaveLength(0);
 });
 
-test("a missing file is reported with its path", async ({ stub }) => {
-  const path = join(await folderForTest(), "missing");
-  const { code, stderr } = await callGetJob(stub, { MIC_CLIENT_SECRET_FILE: path });
-  expect({ code, stderr }).toEqual({
-    code: 4,
-    stderr: expect.stringContaining(`${JSON.stringify(path)} cannot be read (ENOENT)`),
-  });
-});
-
 test.skipIf(process.platform === "win32")(
-  "a named pipe without a writer is refused, and the process ends",
+  "a missing file, and a named pipe without a writer, are reported with their paths",
   async ({ stub }) => {
-    const path = join(await folderForTest(), "pipe");
-    execFileSync("mkfifo", ["-m", "600", path]);
-    const { code, stderr } = await callGetJob(stub, { MIC_CLIENT_SECRET_FILE: path });
-    expect({ code, stderr }).toEqual({
-      code: 4,
-      stderr: expect.stringContaining(`${JSON.stringify(path)} is not a file`),
-    });
+    const folder = await folderForTest();
+    execFileSync("mkfifo", ["-m", "600", join(folder, "pipe")]);
+    for (const [name, reason] of [
+      ["missing", "cannot be read (ENOENT)"],
+      ["pipe", "is not a file"],
+    ] as const) {
+      const path = join(folder, name);
+      const { code, stderr } = await callGetJob(stub, { MIC_CLIENT_SECRET_FILE: path });
+      expect(code).toBe(4);
+      expect(stderr).toContain(`${JSON.stringify(path)} ${reason}`);
+    }
   },
 );
 
@@ -105,22 +101,16 @@ test("status and doctor report where the secret comes from, but not the secret",
   expect(status.stdout + doctor.stdout + status.stderr + doctor.stderr).not.toContain(SECRET);
 });
 
-test("the API receives the output of the program, which no shell has changed", async ({ stub }) => {
-  const MIC_CLIENT_SECRET_COMMAND = JSON.stringify(["printf", "%s\\n", SECRET]);
-  expect(await callGetJob(stub, { MIC_CLIENT_SECRET_COMMAND })).toMatchObject({ code: 0 });
-  expect(stub.tokenRequests[0]?.headers.authorization).toBe(headerFor(SECRET));
-});
+const PRINT_VARIABLES = `process.stdin.resume().on("end", () =>
+  console.log("none:" + Object.keys(process.env).filter((name) => name.startsWith("MIC_"))))`;
 
-test("words are separated by spaces", async ({ stub }) => {
-  const path = await secretFile(SECRET);
-  expect(await callGetJob(stub, { MIC_CLIENT_SECRET_COMMAND: `cat ${path}` })).toMatchObject({ code: 0 });
-  expect(stub.tokenRequests[0]?.headers.authorization).toBe(headerFor(SECRET));
-});
-
-test("the program gets no MIC_ variable and an empty stdin", async ({ stub }) => {
-  const script = `process.stdin.resume().on("end", () => console.log("none:" + Object.keys(process.env).filter((name) => name.startsWith("MIC_"))))`;
-  expect(await callGetJob(stub, { MIC_CLIENT_SECRET_COMMAND: commandOf(script) })).toMatchObject({ code: 0 });
-  expect(stub.tokenRequests[0]?.headers.authorization).toBe(headerFor("none:"));
+test.for([
+  ["no shell has changed", JSON.stringify(["printf", "%s\\n", SECRET]), SECRET],
+  ["comes from a command with words", "echo a-secret", "a-secret"],
+  ["depends on no MIC_ variable and an empty stdin", commandOf(PRINT_VARIABLES), "none:"],
+] as const)("the API receives the output of the program, which %s", async ([_, command, printed], { stub }) => {
+  expect(await callGetJob(stub, { MIC_CLIENT_SECRET_COMMAND: command })).toMatchObject({ code: 0 });
+  expect(stub.tokenRequests[0]?.headers.authorization).toBe(headerFor(printed));
 });
 
 test("list_actions does not run the program", async ({ stub }) => {
@@ -129,12 +119,7 @@ test("list_actions does not run the program", async ({ stub }) => {
 });
 
 test.for([
-  [
-    commandOf(
-      `process.stdout.write(${JSON.stringify(SECRET)}); console.error(${JSON.stringify(SECRET)}); process.exitCode = 3`,
-    ),
-    "ended with exit code 3",
-  ],
+  [commandOf(`console.log(${QUOTED}); console.error(${QUOTED}); process.exitCode = 3`), "ended with exit code 3"],
   [commandOf(`process.kill(process.pid, "SIGTERM"); setTimeout(() => 0, 60000)`), "ended with SIGTERM"],
   [commandOf("console.log('x'.repeat(10000))"), "printed more than 8192 bytes"],
   ['["no-such-program-of-mic-mcp"]', "cannot be started (E"],
@@ -149,8 +134,8 @@ test.for([
 test("a program that does not end is stopped, even if its child keeps the pipe open", async ({ stub }) => {
   speedUpTimers();
   const MIC_CLIENT_SECRET_COMMAND = JSON.stringify(["sh", "-c", "sleep 30 & sleep 30"]);
-  const { code, stderr } = await callGetJob(stub, { MIC_CLIENT_SECRET_COMMAND });
-  expect({ code, stderr }).toEqual({ code: 4, stderr: expect.stringContaining('"sh" did not end within 20 s') });
+  const { stderr } = await callGetJob(stub, { MIC_CLIENT_SECRET_COMMAND });
+  expect(stderr).toContain('"sh" did not end within 20 s');
 });
 
 test.for([
@@ -158,6 +143,6 @@ test.for([
   [{ MIC_CLIENT_SECRET_FILE: "/secret", MIC_CLIENT_SECRET_COMMAND: "cat /secret" }, "Set only one of"],
   [{ MIC_CLIENT_ID: "", MIC_CLIENT_SECRET_FILE: "/secret" }, "set both or neither"],
 ] as const)("%j is refused", async ([env, reason], { stub }) => {
-  const { code, stderr } = await run(["actions"], { env: settings(stub, env) });
-  expect({ code, stderr }).toEqual({ code: 2, stderr: expect.stringContaining(reason) });
+  const refused = await run(["actions"], { env: settings(stub, env) });
+  expect(refused).toMatchObject({ code: 2, stderr: expect.stringContaining(reason) });
 });

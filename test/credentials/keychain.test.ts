@@ -55,12 +55,8 @@ test("a login is read as it was stored; a broken or foreign entry is ignored", a
 test("a token is read as it was stored; a broken or foreign entry is ignored without an error", async () => {
   const now = Date.now();
   const errors: unknown[] = [];
-  const read = (text: string) =>
-    createKeychainTokenStore(
-      createKeychain(text),
-      () => now,
-      (error) => errors.push(error),
-    ).load(owner, scopes);
+  const report = (error: unknown) => errors.push(error);
+  const read = (text: string) => createKeychainTokenStore(createKeychain(text), () => now, report).load(owner, scopes);
   expect(await read(JSON.stringify({ value: "a-token", obtainedAt: now }))).toMatchObject({ value: "a-token" });
   for (const entry of ["no JSON", '{"value":1}', JSON.stringify({ value: "no\r\nheader: 1", obtainedAt: now })])
     expect(await read(entry), entry).toBeUndefined();

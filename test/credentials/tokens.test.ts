@@ -13,16 +13,7 @@ import {
 } from "../api-client/client.ts";
 import { enveloped, job, jobList, problem } from "../contract/samples.ts";
 import { test } from "../support/fixtures.ts";
-import {
-  answer,
-  answerSlowly,
-  answerTruncated,
-  hangUp,
-  refusingBaseUrl,
-  type Step,
-  type Stub,
-  stubForTest,
-} from "../support/stub.ts";
+import { answer, answerSlowly, answerTruncated, hangUp, type Step, type Stub, stubForTest } from "../support/stub.ts";
 
 const completeAnswer = answer(200, enveloped(job));
 const accepted = answer(202, enveloped(job));
@@ -54,10 +45,7 @@ test("a token is fetched once per scope set for 32 simultaneous first calls", as
   ]);
 });
 
-test("a token is requested again by the next call, not before, after a failed request that several calls shared", async ({
-  stub,
-  service,
-}) => {
+test("a token whose shared request failed is requested again by the next call", async ({ stub, service }) => {
   stub.respondToToken(() =>
     stub.tokenRequests.length === 1
       ? answer(400, { error: "invalid_client" })
@@ -71,40 +59,24 @@ test("a token is requested again by the next call, not before, after a failed re
   expect(bearersOf(stub.requests)).toEqual(["Bearer second"]);
 });
 
-const usable: readonly (readonly [string, unknown])[] = [
-  ["nothing else", {}],
-  ["what RFC 6749 has", { token_type: "Bearer", expires_in: 3600, scope: "mic.jobs:read" }],
-  ["another spelling of bearer", { token_type: "bEaReR" }],
-  ["bearer with a space", { token_type: "Bearer " }],
-  ["a type of null", { token_type: null }],
-  ["another name for its type", { token_type: "JWT" }],
-  ["a lifetime in digits", { expires_in: "3600" }],
-  ["fields of its own", { issued: [1, 2], nested: { a: null } }],
-  ["a lifetime of null", { expires_in: null }],
-  ["a lifetime that makes no sense", { expires_in: "soon" }],
-  ["a lifetime with a fraction", { expires_in: 3599.5 }],
-  ["a lifetime of nothing", { expires_in: 0 }],
-];
-for (const [what, rest] of usable)
-  test(`a token is accepted with ${what} in the same answer [5/token-response, 5/assumes-no-token-fields]`, async ({
-    stub,
-    service,
-  }) => {
-    stub.respondToToken(() => answer(200, { access_token: "good-token", ...Object(rest) }));
+test.for([
+  ["nothing else", 200, {}],
+  ["the fields of RFC 6749", 201, { token_type: "Bearer", expires_in: 3600, scope: "mic.jobs:read" }],
+  ["another type and fields of its own", 202, { token_type: "JWT", issued: [1, 2], nested: { a: null } }],
+  ["a lifetime that makes no sense", 203, { expires_in: "soon" }],
+  ["a lifetime of nothing", 200, { expires_in: 0 }],
+  ["a lifetime with a fraction, and a type of null", 200, { expires_in: 3599.5, token_type: null }],
+] as const)(
+  "a token is accepted with %s in an answer of HTTP %i [5/token-response, 5/assumes-no-token-fields]",
+  async ([_, status, fields], { stub, service }) => {
+    stub.respondToToken(() => answer(status, { access_token: "good-token", ...fields }));
     stub.respond(() => completeAnswer);
     await readJob(service);
     await readJob(service);
     expect(bearersOf(stub.requests)).toEqual(["Bearer good-token", "Bearer good-token"]);
     expect(stub.tokenRequests).toHaveLength(1);
-  });
-
-for (const status of [200, 201, 202, 203])
-  test(`a token is accepted with HTTP ${status} [5/assumes-no-token-fields]`, async ({ stub, service }) => {
-    stub.respondToToken(() => answer(status, { access_token: "good-token" }));
-    stub.respond(() => completeAnswer);
-    await readJob(service);
-    expect(bearersOf(stub.requests)).toEqual(["Bearer good-token"]);
-  });
+  },
+);
 
 test("a token may have 40,000 characters [5/assumes-no-token-fields]", async ({ stub, client: { tokens } }) => {
   const token = "t".repeat(40_000);
@@ -116,7 +88,6 @@ for (const [expires_in, usedMs] of [
   [3600, 3_500_000],
   ["3600", 3_500_000],
   [60, 50_000],
-  [10, 8_000],
 ] as const)
   test(`a token with a lifetime of ${JSON.stringify(expires_in)} s is reused, and renewed before it expires [5/token-renewed]`, async ({
     stub,
@@ -160,9 +131,7 @@ test("a refused token is replaced once, and the same bytes are sent under the sa
 const forbidden = answer(403, { ...problem, status: 403, title: "Forbidden", retryable: false });
 const minuteMs = 61_000;
 
-test("a refused token is replaced after a 403 if it is old [5/assumes-no-answer-to-bad-token, 5/token-renewed]", async ({
-  stub,
-}) => {
+test("an old token is replaced after a 403 [5/assumes-no-answer-to-bad-token, 5/token-renewed]", async ({ stub }) => {
   const { clock, service, context } = clientOnClock(stub);
   stub.expect(accepted, forbidden, accepted);
   await submitJob(service, context());
@@ -174,9 +143,7 @@ test("a refused token is replaced after a 403 if it is old [5/assumes-no-answer-
   expect(again?.headers["idempotency-key"]).toBe(KEY);
 });
 
-test("a refused token is kept after a 403 if it is new, because the permission is missing [5/assumes-no-answer-to-bad-token]", async ({
-  stub,
-}) => {
+test("a new token is kept after a 403 [5/assumes-no-answer-to-bad-token]", async ({ stub }) => {
   const { clock, service, context } = clientOnClock(stub);
   const read = () => expectFailure(readJob(service, context()));
   stub.respond(() => forbidden);
@@ -189,20 +156,7 @@ test("a refused token is kept after a 403 if it is new, because the permission i
   expect(stub.requests).toHaveLength(5);
 });
 
-test.for([
-  ["nothing", answer(401)],
-  ["HTML", answer(401, "<html>sign in</html>", { "content-type": "text/html" })],
-  ["an OAuth error", answer(401, { error: "invalid_token" })],
-] as const)("a refused token is replaced after a 401 with %s", async ([_, step], { stub, service }) => {
-  stub.expect(step, completeAnswer);
-  await readJob(service);
-  expect(bearersOf(stub.requests)).toEqual(["Bearer stub-token-1", "Bearer stub-token-2"]);
-});
-
-test("a call is unauthorized after a second refusal of the token, and the next call starts with a new token", async ({
-  stub,
-  service,
-}) => {
+test("a call is unauthorized after a second refusal, and the next one has a new token", async ({ stub, service }) => {
   stub.expect(answer(401), answer(401), completeAnswer);
   expect(await expectFailure(readJob(service))).toMatchObject({
     kind: "unauthorized",
@@ -232,14 +186,12 @@ test("the refusal of a token does not affect the tokens of other scope sets", as
 const html = { "content-type": "text/html" };
 const refusals: readonly (readonly [string, Step, string])[] = [
   ["refuses the client (400)", answer(400, { error: "invalid_client" }), "unauthorized"],
-  ["refuses the client (401)", answer(401, { error: "invalid_client", error_description: "no" }), "unauthorized"],
   ["refuses the scope", answer(400, { error: "invalid_scope" }), "forbidden"],
   ["refuses with HTML", answer(403, "<html>", html), "forbidden"],
   ["refuses with nothing", answer(400), "unauthorized"],
   ["redirects", answer(302, undefined, { location: "https://login.example/" }), "contract_violation"],
   ["answers with HTML", answer(200, "<html>sign in</html>", html), "contract_violation"],
   ["answers with nothing", answer(200), "contract_violation"],
-  ["answers with a list", answer(200, []), "contract_violation"],
   ["gives no token", answer(200, { token: "x" }), "contract_violation"],
   ["gives an empty token", answer(200, { access_token: "" }), "contract_violation"],
   ["gives a number", answer(200, { access_token: 12345678 }), "contract_violation"],
@@ -260,23 +212,18 @@ test.for(refusals)(
   },
 );
 
-test.for([
-  ["200", answer(200, "<html>sign in</html>", html), "contract_violation"],
-  ["403", answer(403, "<html>denied</html>", html), "forbidden"],
-] as const)(
-  "a token endpoint that answers with a page (%s) is reported as possibly a proxy",
-  async ([_, step, kind], { stub, service }) => {
-    stub.respondToToken(() => step);
+test.for([200, 403])(
+  "a token endpoint that answers %i with a page is reported as possibly a proxy",
+  async (status, { stub, service }) => {
+    stub.respondToToken(() => answer(status, "<html>sign in</html>", html));
     const { message, next } = await expectFailure(submitJob(service));
     expect(message).toContain("an HTML page");
     expect(next).toMatch(/^Ask the user to check MIC_BASE_URL: .*in between/);
-    expect(await expectFailure(readJob(service))).toMatchObject({ kind, sideEffect: "none" });
   },
 );
 
 test.for([
-  ["fails", answer(500)],
-  ["fails with HTML", answer(502, "<html>", html)],
+  ["fails", answer(502, "<html>", html)],
   ["hangs up", hangUp],
   ["breaks off", answerTruncated(200, { access_token: "abcdefgh" }, 10)],
   ["is busy", answer(429)],
@@ -295,18 +242,9 @@ test("a token endpoint that limits its rate returns the wait to the agent", asyn
   });
 });
 
-test("a token endpoint that redirects does not receive the credentials at the new address", async () => {
+test("the credentials are not sent to the address of a redirect", async ({ stub, service }) => {
   const elsewhere = await stubForTest();
-  const stub = await stubForTest();
-  const { service } = clientForTest(stub.baseUrl);
   stub.respondToToken(() => answer(307, undefined, { location: `${elsewhere.baseUrl}/sandbox/oauth/token` }));
   await expectFailure(readJob(service));
   expect(elsewhere.tokenRequests).toHaveLength(0);
-});
-
-test("without a reachable API, the failure names the token endpoint, not the secret", async () => {
-  const { service } = clientForTest(await refusingBaseUrl());
-  const facts = await expectFailure(readJob(service));
-  expect(facts.message).toContain("token endpoint");
-  expect(JSON.stringify(facts)).not.toContain("stub-secret");
 });

@@ -1,11 +1,9 @@
 // The real clients that call tools without a model or a login: how each one is configured for a server and uses it. hosts.ts and
 // documented-commands.test.ts have those that need one.
-
-import { mkdir, writeFile } from "node:fs/promises";
-import { join } from "node:path";
 import { createInterface } from "node:readline";
 import * as z from "zod/v4";
 import { runCount } from "../support/thorough.ts";
+import { codexServer, write } from "./hosts.ts";
 import { type ClientName, missingReason, packages, programOf } from "./packages.ts";
 import { launch, NO_NETWORK, runUnproxied } from "./run.ts";
 
@@ -20,9 +18,7 @@ export interface Client {
   readonly missing: string | undefined;
   /** The method of its first request. */
   readonly firstMethod: "initialize" | "server/discover";
-  /** The requests that it makes next without a login. */
-  readonly uses: readonly ("lists" | "calls" | "reads")[];
-  /** Uses the server, with `home` as HOME. Rejects if the client reports a failure. */
+  /** Lists, calls and reads, with `home` as HOME. Rejects if the client reports a failure. */
   use(target: Target, home: string): Promise<void>;
 }
 
@@ -31,14 +27,8 @@ const client = (name: ClientName): Pick<Client, "name" | "missing"> => ({
   missing: missingReason(name),
 });
 
-/** The Authorization header for a token. */
-const bearer = (token: string) => `Bearer ${token}`;
-
-function requireOutput(
-  pattern: RegExp,
-  { stdout, stderr }: { readonly stdout: string; readonly stderr: string },
-): void {
-  if (!pattern.test(stdout)) throw new Error(`the client said: ${stdout}${stderr}`);
+function requireOutput(pattern: RegExp, stdout: string): void {
+  if (!pattern.test(stdout)) throw new Error(`the client printed: ${stdout}`);
 }
 
 const Answer = z.looseObject({ id: z.int(), result: z.looseObject({}).optional(), error: z.unknown().optional() });
@@ -50,17 +40,10 @@ const Status = z.object({
 const codex: Client = {
   ...client("Codex"),
   firstMethod: "initialize",
-  uses: ["lists", "calls", "reads"],
   async use(target, home) {
     const { kind: _, token, ...how } = { token: undefined, ...target };
-    await mkdir(join(home, ".codex"));
-    // JSON strings and lists are also valid TOML.
     const variable = token === undefined ? {} : { bearer_token_env_var: "MIC_HTTP_TOKEN" };
-    const settings = Object.entries({ ...how, ...variable }).map(
-      ([name, value]) => `${name} = ${JSON.stringify(value)}\n`,
-    );
-    const config = `[mcp_servers.mic]\n${settings.join("")}`;
-    await writeFile(join(home, ".codex", "config.toml"), config);
+    await write(home, ".codex/config.toml", codexServer({ ...how, ...variable }));
     const own = token === undefined ? {} : { MIC_HTTP_TOKEN: token };
     const app = launch(home, [...programOf("Codex"), "app-server"], { ...NO_NETWORK, ...own });
     const exited = new Promise((resolve) => app.once("close", resolve));
@@ -102,10 +85,9 @@ const inspector = (revision: "legacy" | "modern"): Client => ({
   ...client("MCP Inspector"),
   name: `${client("MCP Inspector").name} (${revision})`,
   firstMethod: revision === "legacy" ? "initialize" : "server/discover",
-  uses: ["lists", "calls", "reads"],
   async use(target, home) {
     const { token } = { token: undefined, ...target };
-    const header = token === undefined ? [] : ["--header", `Authorization: ${bearer(token)}`];
+    const header = token === undefined ? [] : ["--header", `Authorization: Bearer ${token}`];
     const server = target.kind === "http" ? [target.url] : [target.command, ...target.args];
     async function inspect(...what: readonly string[]): Promise<string> {
       const program = [...programOf("MCP Inspector"), "--cli", ...server, "--protocol-era", revision, ...header];
@@ -120,17 +102,14 @@ const inspector = (revision: "legacy" | "modern"): Client => ({
     await inspect("--method", "resources/read", "--uri", "mic://geography/states");
     if (revision === "legacy") return;
     // Exits with a non-zero code if a skill does not match its digest.
-    requireOutput(/"outcome": ?"verified"/, {
-      stdout: await inspect("--method", "skills/list", "--verify"),
-      stderr: "",
-    });
+    requireOutput(/"outcome": ?"verified"/, await inspect("--method", "skills/list", "--verify"));
     // Concurrent requests load one server only over HTTP; on stdio each client has its own server.
     if (target.kind === "stdio") return;
     const loaded = await inspect(
       ...["--method", "tools/call", "--tool-name", "list_states"],
       ...["--load", "--load-requests", String(LOAD), "--load-concurrency", "10"],
     );
-    requireOutput(new RegExp(`"ok": ?${LOAD}\\b`), { stdout: loaded, stderr: "" });
+    requireOutput(new RegExp(`"ok": ?${LOAD}\\b`), loaded);
   },
 });
 

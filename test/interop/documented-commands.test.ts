@@ -25,14 +25,11 @@ const splitWords = (line: string): string[] =>
   [...line.matchAll(/'([^']*)'|(\S+)/g)].map(([, quoted, word]) => quoted ?? word ?? "");
 
 /** Lines of a page that begin with the program's name, in a table or in a code block. */
-const commandLines = (page: string, program: string): readonly string[] =>
-  [
-    ...readFileSync(page, "utf8").matchAll(
-      new RegExp(`(?:^|\`)(${program} (?:mcp add|--add-mcp) [^\`\\n]+?)(?:\`| {2,}#|$)`, "gm"),
-    ),
-  ]
-    .map(([, line = ""]) => line)
-    .filter((line) => line.includes(DOCUMENTED_PATH) || line.includes(HTTP_URL));
+function commandLines(page: string, program: string): readonly string[] {
+  const line = new RegExp(`(?:^|\`)(${program} (?:mcp add|--add-mcp) [^\`\\n]+?)(?:\`| {2,}#|$)`, "gm");
+  const lines = [...readFileSync(page, "utf8").matchAll(line)].map(([, text = ""]) => text);
+  return lines.filter((text) => text.includes(DOCUMENTED_PATH) || text.includes(HTTP_URL));
+}
 
 const clients: readonly (readonly [ClientName, string, RegExp])[] = [
   ["Claude Code", "claude", /^mic: .*Connected$/m],

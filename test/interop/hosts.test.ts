@@ -74,9 +74,9 @@ describe.each(commandClients)("$name", (client) => {
       return stdout + stderr;
     }
     if (client.open) await runClient(client.open);
-    const outputs = [await runClient(client.list(server))];
+    const outputs = [await runClient(client.list)];
     for (const { tool, arguments: args } of CALLS)
-      outputs.push(await runClient(client.call(tool, Object.entries(args), server)));
+      outputs.push(await runClient(client.call(tool, Object.entries(args))));
     if (client.close) await runClient(client.close);
     expectListed(server);
     for (const name of TOOL_NAMES) expect(outputs[0]).toContain(name);

@@ -9,7 +9,6 @@ export interface ServerCommand {
   readonly args: readonly string[];
 }
 
-/** A program as it is installed. */
 export interface Program {
   readonly name: string;
   readonly version: string;
@@ -43,6 +42,12 @@ export async function write(home: string, path: string, content: object | string
   await mkdir(join(home, path, ".."), { recursive: true });
   await writeFile(join(home, path), typeof content === "string" ? content : JSON.stringify(content));
 }
+
+/** The entry of a server in the configuration of Codex. JSON strings and lists are also valid TOML. */
+export const codexServer = (settings: object): string =>
+  `[mcp_servers.mic]\n${Object.entries(settings)
+    .map(([key, value]) => `${key} = ${JSON.stringify(value)}\n`)
+    .join("")}`;
 
 const serversOf = (server: object | undefined): object => (server === undefined ? {} : { mic: server });
 
@@ -83,16 +88,12 @@ export const hosts: readonly Host[] = [
     readsWithoutApproval: true,
     unattended: ["-c", 'mcp_servers.mic.default_tools_approval_mode="approve"'],
     async configure(home, url, server) {
-      // JSON strings and lists are also valid TOML.
-      const lines = [
+      const model = [
         'model = "gpt-5.5"',
         'model_provider = "fake"',
         `model_providers.fake = { name = "fake", base_url = "${url}/v1", wire_api = "responses" }`,
-        ...(server
-          ? ["[mcp_servers.mic]", ...Object.entries(server).map(([key, value]) => `${key} = ${JSON.stringify(value)}`)]
-          : []),
       ];
-      await write(home, ".codex/config.toml", `${lines.join("\n")}\n`);
+      await write(home, ".codex/config.toml", `${model.join("\n")}\n${server ? codexServer(server) : ""}`);
     },
     prompt: ["exec", "--skip-git-repo-check", "hello"],
     environment: () => ({}),
@@ -190,41 +191,31 @@ export const hosts: readonly Host[] = [
   libraryHost("Strands Agents", "strands.mjs"),
 ];
 
-/** A client that calls tools by commands, without a model. */
+/** A client that calls tools by commands, without a model; clients.ts has the MCP Inspector. */
 interface CommandClient extends Program {
   configure(home: string, server: ServerCommand): Promise<void>;
   /** Commands before the first call and after the last one. */
   readonly open?: readonly string[];
   readonly close?: readonly string[];
-  list(server: ServerCommand): readonly string[];
-  call(tool: string, args: readonly (readonly [string, string])[], server: ServerCommand): readonly string[];
+  readonly list: readonly string[];
+  call(tool: string, args: readonly (readonly [string, string])[]): readonly string[];
 }
 
 const pairs = (args: readonly (readonly [string, string])[], separator: string) =>
   args.map(([name, value]) => `${name}${separator}${value}`);
-const inspect = ({ command, args }: ServerCommand) => ["--cli", command, ...args, "--method"];
 
 export const commandClients: readonly CommandClient[] = [
   {
-    ...programNamed("MCP Inspector"),
-    configure: async () => undefined,
-    list: (server) => [...inspect(server), "tools/list"],
-    call: (tool, args, server) => [
-      ...[...inspect(server), "tools/call", "--tool-name", tool],
-      ...pairs(args, "=").flatMap((pair) => ["--tool-arg", pair]),
-    ],
-  },
-  {
     ...programNamed("mcporter"),
     configure: (home, server) => write(home, "config/mcporter.json", { mcpServers: { mic: server } }),
-    list: () => ["list", "mic", "--json"],
+    list: ["list", "mic", "--json"],
     call: (tool, args) => ["call", `mic.${tool}`, ...pairs(args, "=")],
   },
   {
     ...programNamed("mcpc"),
     configure: (home, server) => write(home, "mcp.json", { mcpServers: { mic: server } }),
     open: ["connect", "mcp.json:mic", "@mic"],
-    list: () => ["@mic", "tools-list"],
+    list: ["@mic", "tools-list"],
     call: (tool, args) => ["@mic", "tools-call", tool, ...pairs(args, ":=")],
     close: ["close", "@mic"],
   },

@@ -65,26 +65,20 @@ describe.each(jsonClients)("install %s", (client) => {
     expect(mic).toMatchObject(ENTRY);
     expect(FORMATS[client].safeParse({ [key]: { mic } }).error).toBeUndefined();
     expect(text).toMatch(/^ {4}"/m);
-    expect(await install(home, client, "--emulator")).toMatchObject({
-      code: 0,
-      stdout: expect.stringContaining("already"),
-    });
+    const again = await install(home, client, "--emulator");
+    expect(again).toMatchObject({ code: 0, stdout: expect.stringContaining("already") });
     expect(await readFile(path, "utf8")).toBe(text);
   });
 
-  test("--print prints the same entry and changes no file", async () => {
+  test("--print prints the entry that is written, and changes no file", async () => {
     const home = await folderForTest();
     const { code, stdout } = await install(home, client, "--emulator", "--print");
     expect(code).toBe(0);
-    await expect(stat(pathOf(client, home))).rejects.toThrow("ENOENT");
+    const path = pathOf(client, home);
+    await expect(stat(path)).rejects.toThrow("ENOENT");
     const written = await install(home, client, "--emulator", "--json");
-    expect(JSON.parse(await readFile(pathOf(client, home), "utf8"))).toEqual(JSON.parse(stdout));
-    expect(JSON.parse(written.stdout)).toMatchObject({
-      client,
-      name: "mic",
-      path: pathOf(client, home),
-      changed: true,
-    });
+    expect(await readFile(path, "utf8")).toBe(stdout);
+    expect(JSON.parse(written.stdout)).toMatchObject({ client, name: "mic", path, changed: true });
   });
 });
 
@@ -107,11 +101,11 @@ describe("install codex", () => {
   });
 
   test.each([
-    ['[mcp_servers]\nmic = { command = "true" }\n', "an inline table"],
-    ['mcp_servers.mic.command = "true"\n', "dotted keys"],
-    ['[mcp_servers.mic]\ncommand = "true"\nargs = [\n  "a",\n]\n', "a list on several lines"],
-    ['[mcp_servers."mic"]\ncommand = "true"\n', "a quoted name"],
-  ])("leaves an entry in another form unchanged: %s", async (text) => {
+    ["an inline table", '[mcp_servers]\nmic = { command = "true" }\n'],
+    ["dotted keys", 'mcp_servers.mic.command = "true"\n'],
+    ["a list on several lines", '[mcp_servers.mic]\ncommand = "true"\nargs = [\n  "a",\n]\n'],
+    ["a quoted name", '[mcp_servers."mic"]\ncommand = "true"\n'],
+  ])("leaves an entry in another form unchanged: %s", async (_, text) => {
     const home = await folderForTest();
     const path = await configure("codex", home, text);
     const { code, stdout, stderr } = await install(home, "codex");
@@ -137,21 +131,16 @@ describe("install", () => {
 
   test("keeps other fields of its entry, the mode of the file, and a link", async () => {
     const home = await folderForTest();
-    const real = join(home, "dotfiles.json");
-    await writeFile(
-      real,
-      JSON.stringify({ mcpServers: { mic: { command: "old", args: [], env: { MIC_LOG_LEVEL: "info" } } } }),
-    );
+    const [real, link] = [join(home, "dotfiles.json"), join(home, ".cursor", "mcp.json")];
+    const env = { MIC_LOG_LEVEL: "info" };
+    await writeFile(real, JSON.stringify({ mcpServers: { mic: { command: "old", args: [], env } } }));
     await chmod(real, 0o640);
-    await mkdir(join(home, ".cursor"));
-    await symlink(real, join(home, ".cursor", "mcp.json"));
+    await mkdir(dirname(link));
+    await symlink(real, link);
     expect(await install(home, "cursor", "--emulator")).toMatchObject({ code: 0 });
-    expect(JSON.parse(await readFile(real, "utf8")).mcpServers.mic).toEqual({
-      ...ENTRY,
-      env: { MIC_LOG_LEVEL: "info" },
-    });
+    expect(JSON.parse(await readFile(real, "utf8")).mcpServers.mic).toEqual({ ...ENTRY, env });
     expect((await stat(real)).mode & 0o777).toBe(0o640);
-    expect((await lstat(join(home, ".cursor", "mcp.json"))).isSymbolicLink()).toBe(true);
+    expect((await lstat(link)).isSymbolicLink()).toBe(true);
   });
 
   test("a profile has its own entry", async () => {
@@ -185,22 +174,17 @@ describe("install", () => {
   });
 
   test.each([
-    ["claude", "linux", "/home/u/.claude.json"],
-    ["codex", "darwin", "/home/u/.codex/config.toml"],
-    ["vscode", "linux", "/home/u/.config/Code/User/mcp.json"],
-    ["vscode", "darwin", "/home/u/Library/Application Support/Code/User/mcp.json"],
-    ["claude-desktop", "darwin", "/home/u/Library/Application Support/Claude/claude_desktop_config.json"],
-  ] as const)("the configuration of %s on %s is %s", (client, platform, path) => {
-    expect(configurationPath(client, { platform, home: "/home/u", environment: {} })).toBe(path);
-  });
-
-  test.each([
-    ["claude", { CLAUDE_CONFIG_DIR: "/c" }, "linux", "/c/.claude.json"],
-    ["codex", { CODEX_HOME: "/c" }, "linux", "/c/config.toml"],
-    ["copilot", { COPILOT_HOME: "/c" }, "linux", "/c/mcp-config.json"],
-    ["vscode", { APPDATA: "C:\\A" }, "win32", "C:\\A\\Code\\User\\mcp.json"],
-    ["claude-desktop", { APPDATA: "C:\\A" }, "win32", "C:\\A\\Claude\\claude_desktop_config.json"],
-  ] as const)("the configuration of %s with %j on %s is %s", (client, environment, platform, path) => {
+    ["claude", "linux", {}, "/home/u/.claude.json"],
+    ["claude", "linux", { CLAUDE_CONFIG_DIR: "/c" }, "/c/.claude.json"],
+    ["codex", "darwin", {}, "/home/u/.codex/config.toml"],
+    ["codex", "linux", { CODEX_HOME: "/c" }, "/c/config.toml"],
+    ["copilot", "linux", { COPILOT_HOME: "/c" }, "/c/mcp-config.json"],
+    ["vscode", "linux", {}, "/home/u/.config/Code/User/mcp.json"],
+    ["vscode", "darwin", {}, "/home/u/Library/Application Support/Code/User/mcp.json"],
+    ["vscode", "win32", { APPDATA: "C:\\A" }, "C:\\A\\Code\\User\\mcp.json"],
+    ["claude-desktop", "darwin", {}, "/home/u/Library/Application Support/Claude/claude_desktop_config.json"],
+    ["claude-desktop", "win32", { APPDATA: "C:\\A" }, "C:\\A\\Claude\\claude_desktop_config.json"],
+  ] as const)("the configuration of %s on %s with %j is %s", (client, platform, environment, path) => {
     expect(configurationPath(client, { platform, home: "/home/u", environment })).toBe(path);
   });
 });

@@ -94,164 +94,110 @@ type ModelAnswer = { readonly call: OfferedTool; readonly args: string; readonly
 /** Hosts treat two messages with the same id as one. */
 const messageId = (reply: ModelAnswer): string => `msg_${reply?.id ?? "last"}`;
 
-const messageOf = (reply: ModelAnswer) => ({
-  id: messageId(reply),
-  type: "message",
-  role: "assistant",
-  model: "fake",
-  content: [
-    reply === undefined
-      ? { type: "text", text: "done" }
-      : { type: "tool_use", id: reply.id, name: reply.call.name, input: JSON.parse(reply.args) },
-  ],
-  stop_reason: reply === undefined ? "end_turn" : "tool_use",
-  stop_sequence: null,
-  usage: { input_tokens: 1, output_tokens: 1 },
-});
-
 function anthropicEvents(reply: ModelAnswer): readonly object[] {
-  const { content, stop_reason, ...message } = messageOf(reply);
-  const [start, delta] =
+  const message = { id: messageId(reply), type: "message", role: "assistant", model: "fake", content: [] };
+  const [start, delta, stop_reason] =
     reply === undefined
-      ? [
-          { type: "text", text: "" },
-          { type: "text_delta", text: "done" },
-        ]
+      ? [{ type: "text", text: "" }, { type: "text_delta", text: "done" }, "end_turn"]
       : [
-          { ...content[0], input: {} },
+          { type: "tool_use", id: reply.id, name: reply.call.name, input: {} },
           { type: "input_json_delta", partial_json: reply.args },
+          "tool_use",
         ];
+  const usage = { input_tokens: 1, output_tokens: 1 };
   return [
-    { type: "message_start", message: { ...message, content: [], stop_reason: null } },
+    { type: "message_start", message: { ...message, stop_reason: null, stop_sequence: null, usage } },
     { type: "content_block_start", index: 0, content_block: start },
     { type: "content_block_delta", index: 0, delta },
     { type: "content_block_stop", index: 0 },
-    { type: "message_delta", delta: { stop_reason, stop_sequence: null }, usage: { output_tokens: 1 } },
+    { type: "message_delta", delta: { stop_reason, stop_sequence: null }, usage },
     { type: "message_stop" },
   ];
 }
 
-/** Wraps the output of the model in a response of the Responses API. */
-const responseOf = (...output: readonly object[]) => ({
-  id: "resp_1",
-  object: "response",
-  created_at: 0,
-  model: "fake",
-  status: "completed",
-  output,
+/** A response of the Responses API. */
+const responseOf = (status: string, ...output: readonly object[]) => ({
+  ...{ id: "resp_1", object: "response", created_at: 0, model: "fake", status, output },
   usage: {
-    input_tokens: 1,
-    input_tokens_details: null,
-    output_tokens: 1,
-    output_tokens_details: null,
+    ...{ input_tokens: 1, input_tokens_details: null, output_tokens: 1, output_tokens_details: null },
     total_tokens: 2,
   },
 });
 
-const outputItemOf = (reply: ModelAnswer): object =>
-  reply === undefined
-    ? {
-        type: "message",
-        id: messageId(reply),
-        role: "assistant",
-        status: "completed",
-        content: [{ type: "output_text", text: "done", annotations: [] }],
-      }
-    : reply.call.name === "tool_search"
-      ? {
-          type: "tool_search_call",
-          call_id: reply.id,
-          execution: "client",
-          status: "completed",
-          arguments: JSON.parse(reply.args),
-        }
-      : {
-          type: "function_call",
-          id: `fc_${reply.id}`,
-          call_id: reply.id,
-          ...reply.call,
-          arguments: reply.args,
-          status: "completed",
-        };
-
-const responsesEvents = (item: object): readonly object[] => [
-  { type: "response.created", response: { ...responseOf(), status: "in_progress" } },
-  { type: "response.output_item.added", output_index: 0, item },
-  { type: "response.output_item.done", output_index: 0, item },
-  { type: "response.completed", response: responseOf(item) },
-];
-
-const chatCallsOf = ({ id, call, args }: NonNullable<ModelAnswer>) => [
-  { index: 0, id, type: "function", function: { name: call.name, arguments: args } },
-];
-
-const chatMessage = (reply: ModelAnswer) => ({
-  role: "assistant",
-  ...(reply === undefined ? { content: "done" } : { content: null, tool_calls: chatCallsOf(reply) }),
-});
-
-function chatEvents(reply: ModelAnswer): readonly object[] {
-  const chunk = (delta: object, finish_reason: string | null) => ({
-    id: messageId(reply),
-    object: "chat.completion.chunk",
-    created: 0,
-    model: "fake",
-    choices: [{ index: 0, delta, finish_reason }],
-  });
-  return [chunk(chatMessage(reply), null), chunk({}, reply === undefined ? "stop" : "tool_calls")];
+function outputItemOf(reply: ModelAnswer): object {
+  const status = "completed";
+  if (reply === undefined) {
+    const content = [{ type: "output_text", text: "done", annotations: [] }];
+    return { type: "message", id: messageId(reply), role: "assistant", status, content };
+  }
+  const { id, call, args } = reply;
+  return call.name === "tool_search"
+    ? { type: "tool_search_call", call_id: id, execution: "client", status, arguments: JSON.parse(args) }
+    : { type: "function_call", id: `fc_${id}`, call_id: id, ...call, arguments: args, status };
 }
 
-const geminiChunk = (reply: ModelAnswer) => ({
-  candidates: [
-    {
-      index: 0,
-      finishReason: "STOP",
-      content: {
-        role: "model",
-        parts: [
-          reply === undefined
-            ? { text: "done" }
-            : { functionCall: { name: reply.call.name, args: JSON.parse(reply.args) } },
-        ],
-      },
-    },
-  ],
-  usageMetadata: { promptTokenCount: 1, candidatesTokenCount: 1, totalTokenCount: 2 },
-});
+const responsesEvents = (item: object): readonly object[] => [
+  { type: "response.created", response: responseOf("in_progress") },
+  { type: "response.output_item.added", output_index: 0, item },
+  { type: "response.output_item.done", output_index: 0, item },
+  { type: "response.completed", response: responseOf("completed", item) },
+];
 
-/** Sends events. `named`: each has its type as the event's name; `end`: the last line. */
-function sendEvents(response: ServerResponse, events: readonly object[], named: boolean, end = ""): void {
+/** A completion, or a chunk of one. */
+function chatAnswer(reply: ModelAnswer, object: string, choice: object) {
+  return { id: messageId(reply), object, created: 0, model: "fake", choices: [{ index: 0, ...choice }] };
+}
+
+function chatMessage(reply: ModelAnswer) {
+  if (reply === undefined) return { role: "assistant", content: "done" };
+  const called = { name: reply.call.name, arguments: reply.args };
+  return {
+    role: "assistant",
+    content: null,
+    tool_calls: [{ index: 0, id: reply.id, type: "function", function: called }],
+  };
+}
+
+function geminiChunk(reply: ModelAnswer) {
+  const part =
+    reply === undefined ? { text: "done" } : { functionCall: { name: reply.call.name, args: JSON.parse(reply.args) } };
+  return {
+    candidates: [{ index: 0, finishReason: "STOP", content: { role: "model", parts: [part] } }],
+    usageMetadata: { promptTokenCount: 1, candidatesTokenCount: 1, totalTokenCount: 2 },
+  };
+}
+
+/** Sends events, each with its type, if it has one, as the event's name. `end`: the last line. */
+function sendEvents(response: ServerResponse, events: readonly object[], end = ""): void {
   response.writeHead(200, { "content-type": "text/event-stream" });
   for (const event of events) {
-    const name = named && "type" in event ? `event: ${String(event.type)}\n` : "";
+    const name = "type" in event ? `event: ${String(event.type)}\n` : "";
     response.write(`${name}data: ${JSON.stringify(event)}\n\n`);
   }
   response.end(end);
 }
 
+/** The measured hosts request streams of Anthropic's Messages; some libraries request no stream of the other APIs. */
 function answer(path: string, { stream }: Body, reply: ModelAnswer, response: ServerResponse): void {
   const json = (value: object) =>
     void response.writeHead(200, { "content-type": "application/json" }).end(JSON.stringify(value));
-  if (path.includes("count_tokens")) json({ input_tokens: 1 });
-  else if (path.includes(":countTokens")) json({ totalTokens: 1 });
-  else if (path.endsWith("/messages"))
-    stream ? sendEvents(response, anthropicEvents(reply), true) : json(messageOf(reply));
-  else if (path.endsWith("/responses"))
-    stream ? sendEvents(response, responsesEvents(outputItemOf(reply)), true) : json(responseOf(outputItemOf(reply)));
-  else if (path.endsWith("/chat/completions")) {
-    if (stream) sendEvents(response, chatEvents(reply), false, "data: [DONE]\n\n");
-    else
-      json({
-        id: messageId(reply),
-        object: "chat.completion",
-        model: "fake",
-        choices: [
-          { index: 0, message: chatMessage(reply), finish_reason: reply === undefined ? "stop" : "tool_calls" },
-        ],
-      });
-  } else if (path.endsWith(":streamGenerateContent")) sendEvents(response, [geminiChunk(reply)], false);
+  const item = outputItemOf(reply);
+  const finish_reason = reply === undefined ? "stop" : "tool_calls";
+  if (path.endsWith("/messages")) sendEvents(response, anthropicEvents(reply));
+  else if (path.endsWith("/responses") && stream) sendEvents(response, responsesEvents(item));
+  else if (path.endsWith("/responses")) json(responseOf("completed", item));
+  else if (path.endsWith(":streamGenerateContent")) sendEvents(response, [geminiChunk(reply)]);
   else if (path.endsWith(":generateContent")) json(geminiChunk(reply));
-  else response.writeHead(404, { "content-type": "application/json" }).end("{}");
+  else if (path.endsWith("/chat/completions") && stream) {
+    const [message, end] = [
+      { delta: chatMessage(reply), finish_reason: null },
+      { delta: {}, finish_reason },
+    ];
+    const chunks = [message, end].map((choice) => chatAnswer(reply, "chat.completion.chunk", choice));
+    sendEvents(response, chunks, "data: [DONE]\n\n");
+  } else if (path.endsWith("/chat/completions"))
+    json(chatAnswer(reply, "chat.completion", { message: chatMessage(reply), finish_reason }));
+  else response.writeHead(404).end("{}");
 }
 
 /** A host may start the server only now, so the search is repeated this often, with this pause. */

@@ -110,13 +110,11 @@ export const missingReason = (what: InstalledName): string | undefined =>
 export const skipReasonFor = (client: ClientName): string | undefined =>
   missingReason(client) ?? (isThorough || client === "Codex" ? undefined : "MIC_TEST_ALL is not 1");
 
-/** Path of the Node program. */
 export const nodeOf = (which: NodeName): string => {
   const { name, entry } = packages[which];
   return join(folderOf(which), "node_modules", name, entry);
 };
 
-/** The command that runs the client. */
 export function commandOf(client: ClientName): readonly [string, ...string[]] {
   const [path] = programOf(client);
   const { isExecutable, node: newerNode } = packages[client];

@@ -46,7 +46,6 @@ export const runCommand = (
 ): Promise<CommandResult> =>
   waitForExit(spawn(program, args, { cwd: home, env: { ...cleanEnvironment(home), ...NO_NETWORK, ...environment } }));
 
-/** Defines a test that is skipped if there is a reason. */
 export const testUnless = (
   reason: string | undefined,
   title: string,

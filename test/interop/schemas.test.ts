@@ -1,9 +1,59 @@
-// Tests that model APIs accept the listed tools (schema-rules.ts).
+// Tests that model APIs accept the listed tools. A host passes a listed tool on to one of these APIs, and an API that refuses one schema
+// refuses the whole request.
 import { readFile } from "node:fs/promises";
 import { Ajv2020 } from "ajv/dist/2020.js";
 import { describe, expect, test } from "vitest";
 import { connectionForFile } from "../support/mcp.ts";
-import { MAX_TOOLS, STRICTEST_TOOL } from "./schema-rules.ts";
+
+/*
+ * The strictest rule of each model API for a listed tool, as a JSON Schema.
+ * OpenAI: https://platform.openai.com/docs/api-reference/chat/create (names, 128 tools), https://github.com/getsentry/sentry-mcp/issues/106
+ *   (descriptions), https://github.com/nspady/google-calendar-mcp/issues/39 (no combination at the top), and for strict mode
+ *   https://platform.openai.com/docs/guides/structured-outputs (closed objects).
+ * Gemini: https://cloud.google.com/vertex-ai/generative-ai/docs/reference/rest/v1/Schema (keywords),
+ *   https://cloud.google.com/vertex-ai/docs/reference/rest/v1beta1/FunctionDeclaration (names),
+ *   https://firebase.google.com/docs/reference/js/ai.schemashared (formats, text enums).
+ * Anthropic: https://platform.claude.com/docs/en/agents-and-tools/tool-use/define-tools (names),
+ *   https://github.com/anthropics/claude-code/issues/5973 (no combination at the top). Claude Code calls a tool mcp__<server>__<tool>.
+ */
+const MAX_TOOLS = 128;
+
+const text = { type: "string" };
+const count = { type: "integer" };
+const ifType = (type: string, then: object) => ({ if: { properties: { type: { const: type } } }, then });
+
+const STRICTEST_TOOL = {
+  type: "object",
+  required: ["name", "description", "inputSchema"],
+  properties: {
+    name: { type: "string", pattern: "^(?!.*__)[a-zA-Z_][a-zA-Z0-9_-]{0,53}$" },
+    description: { type: "string", minLength: 1, maxLength: 1_024 },
+    inputSchema: { $ref: "#/$defs/schema", properties: { type: { const: "object" } } },
+  },
+  $defs: {
+    /** Only these keywords: no anyOf, oneOf, allOf, not, const, $ref, nullable and default. */
+    schema: {
+      type: "object",
+      required: ["type"],
+      additionalProperties: false,
+      properties: {
+        type: { enum: ["object", "array", "string", "integer", "number", "boolean"] },
+        ...{ description: text, pattern: text, format: { const: "date-time" } },
+        ...{ minimum: count, maximum: count, minItems: count, maxItems: count, minLength: count, maxLength: count },
+        enum: { type: "array", items: text, maxItems: 1_000 },
+        items: { $ref: "#/$defs/schema" },
+        required: { type: "array", items: text },
+        additionalProperties: { const: false },
+        properties: {
+          type: "object",
+          propertyNames: { pattern: "^[a-zA-Z_][a-zA-Z0-9_]{0,63}$" },
+          additionalProperties: { $ref: "#/$defs/schema" },
+        },
+      },
+      allOf: [ifType("object", { required: ["additionalProperties"] }), ifType("array", { required: ["items"] })],
+    },
+  },
+};
 
 const connections = {
   "with a default workspace": connectionForFile("v2-modern", () => ({ args: ["serve", "--emulator"] })),
@@ -58,23 +108,4 @@ test("docs/use/clients.md names the tools that strict model APIs refuse", async 
   for (const name of ["OpenAI strict", "Gemini parameters", "Anthropic strict"])
     for (const tool of Object.keys(OPEN_ARGUMENTS))
       expect(lines.find((line) => line.startsWith(`| ${name} |`))).toContain(tool);
-});
-
-const idWith = (schema: object) => ({
-  name: "get_thing",
-  description: "Gets a thing.",
-  inputSchema: { type: "object", properties: { id: schema }, required: ["id"], additionalProperties: false },
-});
-
-test.each([
-  ["a valid argument", { type: "array", items: { type: "string", enum: ["A"] } }, 0],
-  ["an argument that may be null", { type: ["string", "null"] }, 1],
-  ["a reference", { type: "string", $ref: "#/properties/id" }, 1],
-  ["an array of anything", { type: "array" }, 1],
-  ["an unknown format", { type: "string", format: "uuid" }, 1],
-  ["an enum of numbers", { type: "integer", enum: [1] }, 1],
-  ["an open object", { type: "object", properties: {} }, 1],
-  ["a choice", { type: "string", anyOf: [] }, 1],
-])("the rules find the problem of %s", (_, schema, count) => {
-  expect(problemsOf(idWith(schema))).toHaveLength(count);
 });

@@ -1,7 +1,6 @@
 // Records the traffic between any client and our server, because a client's own output does not prove it.
 import { existsSync, readFileSync } from "node:fs";
 import { join } from "node:path";
-import { fileURLToPath } from "node:url";
 import { buildSync } from "esbuild";
 import * as z from "zod/v4";
 import { entryArguments } from "../support/mcp.ts";
@@ -31,35 +30,6 @@ export interface Exchange {
   readonly error: Message["error"];
 }
 
-export interface WireCapture {
-  readonly exchanges: readonly Exchange[];
-  /** All text that the server wrote to stderr. */
-  readonly log: string;
-  /** Process ids of the servers, one for each session. */
-  readonly pids: readonly number[];
-  /** Exit codes of the servers that were not killed by the client. */
-  readonly exits: readonly string[];
-}
-
-/** The command with which a client starts the recorded server. */
-export interface TappedServer {
-  readonly command: string;
-  readonly args: readonly string[];
-  readCapture(): WireCapture;
-}
-
-/** Compiled, because it starts with each session of a client. */
-function buildTap(folder: string): string {
-  const outfile = join(folder, "tap.mjs");
-  buildSync({
-    entryPoints: [fileURLToPath(new URL("./tap.ts", import.meta.url))],
-    outfile,
-    platform: "node",
-    format: "esm",
-  });
-  return outfile;
-}
-
 /**
  * Pairs requests and responses. An id may be reused after its response, so each request belongs to the first response with its id
  * after it.
@@ -74,12 +44,14 @@ export function pairExchanges(messages: readonly ({ readonly from: string } & Me
   });
 }
 
-/** The server as a command that a client starts; its records are stored in this folder. */
-export function createTappedServer(folder: string, args: readonly string[]): TappedServer {
-  const recordFile = join(folder, "wire.jsonl");
+/** The recorded server as a command that a client starts; its records are stored in this folder. */
+export function createTappedServer(folder: string, args: readonly string[]) {
+  const [recordFile, tap] = [join(folder, "wire.jsonl"), join(folder, "tap.mjs")];
+  // Compiled, because it starts with each session of a client.
+  buildSync({ entryPoints: ["test/interop/tap.ts"], outfile: tap, platform: "node", format: "esm" });
   return {
     command: process.execPath,
-    args: [buildTap(folder), recordFile, process.execPath, ...entryArguments(), ...args],
+    args: [tap, recordFile, process.execPath, ...entryArguments(), ...args],
     readCapture() {
       const lines = existsSync(recordFile) ? readFileSync(recordFile, "utf8").trim().split("\n") : [];
       const records = lines.map((line) => Note.parse(JSON.parse(line)));
@@ -94,8 +66,11 @@ export function createTappedServer(folder: string, args: readonly string[]): Tap
               .map(({ from, line }) => ({ from, ...Message.parse(JSON.parse(line)) })),
           ),
         ),
+        /** All text that the server wrote to stderr. */
         log: linesFrom("log").join("\n"),
+        /** Process ids of the servers, one for each session. */
         pids: linesFrom("start").map(Number),
+        /** Exit codes of the servers that were not killed by the client. */
         exits: linesFrom("exit"),
       };
     },

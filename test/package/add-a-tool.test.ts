@@ -7,8 +7,10 @@ import { join } from "node:path";
 import { promisify } from "node:util";
 import { Client } from "@modelcontextprotocol/sdk/client/index.js";
 import { StdioClientTransport } from "@modelcontextprotocol/sdk/client/stdio.js";
-import { afterAll, beforeAll, expect, test } from "vitest";
+import { afterAll, beforeAll, expect, onTestFinished, test } from "vitest";
 import * as z from "zod/v4";
+import { bareEnvironment } from "../support/mcp.ts";
+import { folderForTest } from "../support/temporary-folder.ts";
 import { testUnless, thoroughMissing } from "../support/unless.ts";
 
 const execute = promisify(execFile);
@@ -26,27 +28,22 @@ async function listFiles(): Promise<readonly string[]> {
   return [...guide.matchAll(/^\| \d+ \| `([^`]+)` \|/gm)].map(([, file = ""]) => file.replace("<name>", "star-job"));
 }
 
-/** Inserts `added` before the only occurrence of `anchor`. */
-const insertBefore = (anchor: string, added: string) => (text: string) =>
-  replaceAnchor(text, anchor, `${added}${anchor}`);
-
-function replaceAnchor(text: string, anchor: string, replacement: string): string {
-  expect(text.split(anchor), anchor).toHaveLength(2);
-  return text.replace(anchor, () => replacement);
-}
-
-const applyAll =
-  (...edits: readonly ((text: string) => string)[]) =>
+/** Inserts texts, each before the only occurrence of its anchor. */
+const insertBefore =
+  (...edits: readonly (readonly [anchor: string, added: string])[]) =>
   (text: string) =>
-    edits.reduce((changed, edit) => edit(changed), text);
+    edits.reduce((changed, [anchor, added]) => {
+      expect(changed.split(anchor), anchor).toHaveLength(2);
+      return changed.replace(anchor, () => `${added}${anchor}`);
+    }, text);
 
 const EDITS: Readonly<Record<string, (text: string) => string>> = {
-  "docs/contract.md": insertBefore(
+  "docs/contract.md": insertBefore([
     "| retryMicJob |",
     "| starMicJob | POST `/v1/mic/jobs/{jobId}/stars` | mic.jobs:run | 202 Envelope of Job | `4.2/retry-job` |\n",
-  ),
-  "src/contract/endpoints/job-processing.ts": applyAll(
-    insertBefore(
+  ]),
+  "src/contract/endpoints/job-processing.ts": insertBefore(
+    [
       "export const retryMicJob =",
       `export const starMicJob = define({
   id: "starMicJob",
@@ -60,16 +57,16 @@ const EDITS: Readonly<Record<string, (text: string) => string>> = {
 });
 
 `,
-    ),
-    insertBefore("  retryMicJob,\n", "  starMicJob,\n"),
+    ],
+    ["  retryMicJob,\n", "  starMicJob,\n"],
   ),
-  "src/emulator/api/jobs.ts": applyAll(
-    insertBefore("  retryMicJob,\n", "  starMicJob,\n"),
-    insertBefore(
+  "src/emulator/api/jobs.ts": insertBefore(
+    ["  retryMicJob,\n", "  starMicJob,\n"],
+    [
       "const retryJob = defineAction(",
       "const starJob = defineAction(starMicJob, ({ path }, context) => envelopeResponse(202, findJob(path.jobId, context.world).job, context));\n\n",
-    ),
-    insertBefore("  retryJob,\n];", "  starJob,\n"),
+    ],
+    ["  retryJob,\n];", "  starJob,\n"],
   ),
   "tools/star-job.ts": () => `import * as z from "zod/v4";
 import { starMicJob } from "../src/contract/endpoints/job-processing.ts";
@@ -101,7 +98,7 @@ export const starJob = defineTool({
     }),
 });
 `,
-  "test/operations.ts": insertBefore(
+  "test/operations.ts": insertBefore([
     "  retryMicJob: {\n",
     `  starMicJob: {
     id: "starMicJob",
@@ -118,7 +115,7 @@ export const starJob = defineTool({
     example: async ({ createFailedJob }) => ({ path: { jobId: (await createFailedJob()).id }, body: { reason: "To be shown" } }),
   },
 `,
-  ),
+  ]),
 };
 
 beforeAll(async () => {
@@ -151,48 +148,40 @@ test("each generated list of tools has the new one", async () => {
 });
 
 const Result = z.looseObject({
-  structuredContent: z.looseObject({
-    data: z.looseObject({ id: z.string() }),
-    action: z.looseObject({ idempotencyKey: z.string(), replayed: z.boolean() }),
-  }),
+  isError: z.boolean().optional(),
+  structuredContent: z
+    .looseObject({
+      data: z.unknown().optional(),
+      action: z.looseObject({ idempotencyKey: z.string(), replayed: z.boolean() }).optional(),
+    })
+    .optional(),
 });
+const Named = z.looseObject({ id: z.string() });
 
 test("an agent can call the new tool once, and the journal has the action", async () => {
-  const state = await mkdtemp(join(tmpdir(), "mic-mcp-state-"));
+  const state = await folderForTest();
   const client = new Client({ name: "walker", version: "1" });
-  const transport = new StdioClientTransport({
-    command: process.execPath,
-    args: [join(copy, "dist/cli.js"), "serve", "--emulator"],
-    env: { PATH: process.env["PATH"] ?? "", HOME: state, MIC_STATE_DIR: state },
-    stderr: "ignore",
+  const args = [join(copy, "dist/cli.js"), "serve", "--emulator"];
+  const env = { ...bareEnvironment(state), MIC_STATE_DIR: state };
+  await client.connect(new StdioClientTransport({ command: process.execPath, args, env, stderr: "ignore" }));
+  onTestFinished(() => client.close());
+  const call = async (name: string, toolArguments: Record<string, unknown> = {}) =>
+    Result.parse(await client.callTool({ name, arguments: toolArguments }));
+  const { tools } = await client.listTools();
+  expect(tools.find(({ name }) => name === "star_job")).toMatchObject({
+    inputSchema: { required: ["jobId", "reason"] },
+    annotations: { readOnlyHint: false },
   });
-  try {
-    await client.connect(transport);
-    const { tools } = await client.listTools();
-    expect(tools.find(({ name }) => name === "star_job")).toMatchObject({
-      inputSchema: { required: ["jobId", "reason"] },
-      annotations: { readOnlyHint: false },
-    });
-    const jobs = await client.callTool({ name: "list_jobs", arguments: {} });
-    const [job] = z
-      .looseObject({ data: z.array(z.looseObject({ id: z.string() })) })
-      .parse(jobs.structuredContent).data;
-    const star = { name: "star_job", arguments: { jobId: job?.id, reason: "Come back to it" } };
-    const first = Result.parse(await client.callTool(star)).structuredContent;
-    const { idempotencyKey } = first.action;
-    const again = Result.parse(
-      await client.callTool({ name: "star_job", arguments: { idempotencyKey } }),
-    ).structuredContent;
-    expect(first.data.id).toBe(job?.id);
-    expect(again.action).toEqual({ ...first.action, replayed: true });
-    const listedActions = await client.callTool({ name: "list_actions", arguments: {} });
-    expect(JSON.stringify(listedActions.structuredContent)).toContain(idempotencyKey);
-    const refused = await client.callTool({ name: "star_job", arguments: { jobId: job?.id, why: "x" } });
-    expect(refused.isError).toBe(true);
-  } finally {
-    await client.close();
-    await rm(state, { recursive: true, force: true });
-  }
+  const [job] = z.array(Named).parse((await call("list_jobs")).structuredContent?.data);
+  const { structuredContent: first } = await call("star_job", { jobId: job?.id, reason: "Come back to it" });
+  const idempotencyKey = first?.action?.idempotencyKey;
+  expect(Named.parse(first?.data).id).toBe(job?.id);
+  expect((await call("star_job", { idempotencyKey })).structuredContent?.action).toEqual({
+    ...first?.action,
+    replayed: true,
+  });
+  expect(JSON.stringify(await call("list_actions"))).toContain(idempotencyKey);
+  expect((await call("star_job", { jobId: job?.id, why: "x" })).isError).toBe(true);
 });
 
 const vitest = (...args: readonly string[]) => node("node_modules/vitest/vitest.mjs", "run", ...args);

@@ -5,18 +5,19 @@ import { readConfig } from "../../src/core/config.ts";
 import { tools } from "../../tools/index.ts";
 import { Manifest, resolveServer } from "./bundle-host.ts";
 
-const text = readFileSync("manifest.json", "utf8");
-const manifest = Manifest.parse(JSON.parse(text));
+const manifest = Manifest.parse(JSON.parse(readFileSync("manifest.json", "utf8")));
 const packageJson = JSON.parse(readFileSync("package.json", "utf8"));
 
 test("the manifest has the package's name, version, license, engine and entry point", () => {
+  const { name, version, license, engines, bin } = packageJson;
+  const server = { type: "node", entry_point: bin["mic-mcp"] };
   expect(manifest).toMatchObject({
-    name: packageJson.name,
-    version: packageJson.version,
-    license: packageJson.license,
+    name,
+    version,
+    license,
+    server,
+    compatibility: { runtimes: { node: engines.node } },
   });
-  expect(manifest.compatibility?.runtimes?.node).toBe(packageJson.engines.node);
-  expect(manifest.server).toMatchObject({ type: "node", entry_point: packageJson.bin["mic-mcp"] });
 });
 
 test("the manifest has the tools of the catalog, in order", () => {
@@ -53,7 +54,7 @@ test("the manifest starts a server with geography if the user answers only the r
 });
 
 test("the manifest marks the secret as sensitive and has no default for it", () => {
-  const secrets = Object.values(manifest.user_config ?? {}).filter(({ title }) => /secret/i.test(title));
+  const secrets = Object.values(manifest.user_config).filter(({ title }) => /secret/i.test(title));
   expect(secrets).toHaveLength(1);
   expect(secrets[0]).toMatchObject({ sensitive: true });
   expect(secrets[0]?.default ?? "").toBe("");

@@ -1,5 +1,4 @@
 // Serves the server as a deployment does, without sessions and without sign-in, in the test's own process.
-import { createServer, request } from "node:http";
 import { onTestFinished } from "vitest";
 import { createStatelessClients } from "../../src/teams/frontend/stateless.ts";
 import { createEndpoint } from "../../src/transports/http/endpoint.ts";
@@ -7,24 +6,7 @@ import { type HttpServer, LISTENER_LIMITS, startServer } from "../../src/transpo
 import type { HttpService } from "../../src/transports/http/port.ts";
 import { createHttpService } from "../../src/transports/http/serve.ts";
 import { composeForTest } from "./compose.ts";
-import { serveForTest } from "./http-server.ts";
-
-/** Starts a balancer that sends requests to these servers in turn. When a connection of a request ends, so does its other one. */
-const startForwarder = (urls: readonly string[]): Promise<string> => {
-  let requests = 0;
-  const server = createServer((incoming, outgoing) => {
-    const { method, headers, url = "" } = incoming;
-    const target = new URL(url, urls[requests++ % urls.length]);
-    const onwards = request(target, { method, headers, agent: false }, (response) => {
-      outgoing.writeHead(response.statusCode ?? 502, response.headers).flushHeaders();
-      response.on("error", () => outgoing.destroy()).pipe(outgoing);
-    });
-    onwards.on("error", () => outgoing.destroy());
-    outgoing.on("close", () => onwards.destroy());
-    incoming.pipe(onwards);
-  });
-  return serveForTest(server);
-};
+import { startForwarder } from "./forwarder.ts";
 
 export function startStateless(service: HttpService): Promise<HttpServer> {
   const serve = createEndpoint(service, createStatelessClients(service));

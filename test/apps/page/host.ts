@@ -1,7 +1,6 @@
 // The page of a host that renders views: the official bridge and a frame. The test answers the view's requests.
 import { AppBridge, PostMessageTransport } from "@modelcontextprotocol/ext-apps/app-bridge";
 
-/** Settings of this host, chosen by the test. */
 interface HostSettings {
   readonly capabilities: object;
   readonly context: Record<string, unknown>;
@@ -11,7 +10,6 @@ interface HostSettings {
 
 declare global {
   interface Window {
-    /** A function of the test, exposed to the page. */
     answer(kind: string, params: unknown): Promise<never>;
     draw(settings: HostSettings): Promise<void>;
     bridge: Pick<

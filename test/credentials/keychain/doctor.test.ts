@@ -6,8 +6,9 @@ import * as z from "zod/v4";
 import { capabilitySet, enveloped, problem, statesResponse } from "../../contract/samples.ts";
 import { runInProcess as run } from "../../support/command.ts";
 import { emulatorEnv } from "../../support/mcp.ts";
-import { describeWithKeychain, sessionForTest } from "../../support/secret-service.ts";
-import { answer, refusingBaseUrl, type Stub, stubForTest } from "../../support/stub.ts";
+import { describeWithKeychain } from "../../support/secret-service.ts";
+import { answer, refusingBaseUrl, type Step, type Stub, stubForTest } from "../../support/stub.ts";
+import { folderForTest } from "../../support/temporary-folder.ts";
 import { client, expectLogin, readStatus, refusedClient, storeLogin, test } from "./session.ts";
 
 type Environment = Readonly<Record<string, string>>;
@@ -35,17 +36,10 @@ async function runDoctor(env: Environment) {
   return { ok, checks, wrong: checks.filter((check) => !check.ok) };
 }
 
-/** Returns the only failed check. */
 async function expectOneFailedCheck(env: Environment) {
-  const { wrong, checks } = await runDoctor(env);
-  expect(wrong.map(({ name, detail }) => `${name}: ${detail}`)).toHaveLength(1);
-  const [failedCheck] = wrong;
-  return {
-    name: failedCheck?.name,
-    detail: failedCheck?.detail ?? "",
-    fix: failedCheck?.fix ?? "",
-    names: checks.map(({ name }) => name),
-  };
+  const { wrong } = await runDoctor(env);
+  expect(wrong).toHaveLength(1);
+  return wrong[0];
 }
 
 const stubEnvironment = ({ baseUrl }: Stub): Environment => ({
@@ -56,13 +50,9 @@ const stubEnvironment = ({ baseUrl }: Stub): Environment => ({
 });
 
 /** An API that passes all checks, except for the test's changes. */
-async function createHealthyStub(headers: Environment = {}): Promise<Stub> {
+async function createHealthyStub(headers: Environment = {}, jobs = answer(200, enveloped(capabilitySet), headers)) {
   const stub = await stubForTest();
-  stub.respond(({ target }) =>
-    target.includes("/playground/")
-      ? answer(200, statesResponse, headers)
-      : answer(200, enveloped(capabilitySet), headers),
-  );
+  stub.respond(({ target }) => (target.includes("/playground/") ? answer(200, statesResponse, headers) : jobs));
   return stub;
 }
 
@@ -71,19 +61,11 @@ test("doctor reports no problem for a valid setup without a keychain", async ({ 
   const { ok, checks } = await runDoctor(env);
   expect(ok).toBe(true);
   expect(checks.map(({ name }) => name)).toEqual(NAMES);
-  const { code, stdout } = await run(["doctor"], { env });
-  expect(code).toBe(0);
+  const { stdout } = await run(["doctor"], { env });
   for (const name of NAMES) expect(stdout).toMatch(new RegExp(`^ok +${name} `, "m"));
   expect(stdout).not.toContain(emulator.clientSecret);
   // It also passes without a default workspace.
   expect(await runDoctor(emulatorEnv(emulator))).toMatchObject({ ok: true });
-});
-
-test("doctor prints each problem and its fix to the user, one per line", async () => {
-  const { code, stdout } = await run(["doctor"], { env: {} });
-  expect(code).toBe(1);
-  expect(stdout).toMatch(/^WRONG base URL .*MIC_BASE_URL.*\n +-> .*MIC_BASE_URL/m);
-  expect(stdout).toContain("Some checks failed");
 });
 
 test("doctor reports an API that cannot be reached", async () => {
@@ -101,51 +83,48 @@ test("doctor asks a failing API once per check, because a user is waiting", asyn
   expect(stub.requests).toHaveLength(3);
 });
 
-test("doctor reports a wrong secret and redacts it in the API's message", async () => {
-  const stub = await createHealthyStub();
-  const error_description = `no client has the secret ${client.clientSecret} here`;
-  stub.respondToToken(() => answer(401, { error: "invalid_client", error_description }));
-  const { wrong } = await runDoctor(stubEnvironment(stub));
-  expect(wrong.map(({ name }) => name)).toEqual(["token", "job API"]);
-  expect(wrong[0]?.detail).toMatch(/invalid_client.*\[redacted\]/);
-  expect(wrong[0]?.fix).toContain("mic-mcp login");
-  expect(JSON.stringify(wrong)).not.toContain(client.clientSecret);
+const hoursFromNow = (hours: number): string => new Date(Date.now() + hours * 3_600_000).toUTCString();
+const wrongSecret = {
+  error: "invalid_client",
+  error_description: `no client has the secret ${client.clientSecret} here`,
+};
+const noCredentials = { MIC_CLIENT_ID: "", MIC_CLIENT_SECRET: "" };
+
+test.each<{ what: string; failed: string[]; report: RegExp; token?: Step; headers?: Environment; env?: Environment }>([
+  {
+    ...{ what: "a wrong secret, and redacts it in the API's message", failed: ["token", "job API"] },
+    ...{ token: answer(401, wrongSecret), report: /invalid_client.*\[redacted\].*mic-mcp login/ },
+  },
+  { what: "missing credentials", failed: ["token", "job API"], env: noCredentials, report: /MIC_CLIENT_SECRET/ },
+  {
+    ...{ what: "a clock behind the API's", failed: ["clock"] },
+    ...{ headers: { date: hoursFromNow(1) }, report: /3[56]\d\d s behind.*clock/ },
+  },
+  {
+    ...{ what: "a clock ahead of the API's", failed: ["clock"] },
+    ...{ headers: { date: hoursFromNow(-1) }, report: /3[56]\d\d s ahead of.*clock/ },
+  },
+  {
+    ...{ what: "an unrecognized variable without its value", failed: ["configuration"] },
+    ...{ env: { MIC_BASE_ULR: "hunter2" }, report: /MIC_BASE_ULR/ },
+  },
+])("doctor reports $what", async ({ failed, report, token, headers, env }) => {
+  const stub = await createHealthyStub(headers);
+  if (token) stub.respondToToken(() => token);
+  const { wrong } = await runDoctor({ ...stubEnvironment(stub), ...env });
+  expect(wrong.map(({ name }) => name)).toEqual(failed);
+  expect(`${wrong[0]?.detail} ${wrong[0]?.fix}`).toMatch(report);
+  expect(JSON.stringify(wrong)).not.toMatch(new RegExp(`hunter2|${client.clientSecret}`));
 });
 
-test("doctor reports missing credentials", async () => {
-  const stub = await createHealthyStub();
-  const { wrong } = await runDoctor({ MIC_BASE_URL: stub.baseUrl });
-  expect(wrong.map(({ name }) => name)).toEqual(["token", "job API"]);
-  expect(wrong[0]?.fix).toContain("MIC_CLIENT_SECRET");
-});
-
-test("doctor reports a workspace that does not belong to the client", async ({ stub }) => {
-  stub.respond(({ target }) =>
-    target.includes("/playground/") ? answer(200, statesResponse) : answer(403, { ...problem, status: 403 }),
-  );
+test("doctor reports a workspace that does not belong to the client", async () => {
+  const stub = await createHealthyStub({}, answer(403, { ...problem, status: 403 }));
   expect(await expectOneFailedCheck(stubEnvironment(stub))).toMatchObject({ name: "job API" });
 });
 
-test.each([
-  ["behind", 3600],
-  ["ahead of", -3600],
-])("doctor reports a clock %s the API's", async (direction, seconds) => {
-  const stub = await createHealthyStub({ date: new Date(Date.now() + seconds * 1000).toUTCString() });
-  const { name, detail, fix } = await expectOneFailedCheck(stubEnvironment(stub));
-  expect(name).toBe("clock");
-  expect(detail).toMatch(new RegExp(`^3[56]\\d\\d s ${direction}`));
-  expect(fix).toContain("clock");
-});
-
-test("doctor reports an unrecognized variable or an invalid value", async () => {
-  const stub = await createHealthyStub();
-  const { name, detail } = await expectOneFailedCheck({ ...stubEnvironment(stub), MIC_BASE_ULR: "hunter2" });
-  expect(name).toBe("configuration");
-  expect(detail).toContain("MIC_BASE_ULR");
-  expect(detail).not.toContain("hunter2");
+test("doctor does not run with an invalid value", async () => {
   const { code, stderr } = await run(["doctor"], { env: { MIC_LOG_LEVEL: "loud" } });
-  expect(code).toBe(2);
-  expect(stderr).toContain("MIC_LOG_LEVEL");
+  expect({ code, stderr }).toEqual({ code: 2, stderr: expect.stringContaining("MIC_LOG_LEVEL") });
 });
 
 describeWithKeychain("doctor", () => {
@@ -169,40 +148,22 @@ describeWithKeychain("doctor", () => {
       fix: expect.stringContaining("mic-mcp login"),
     });
   });
+});
 
-  test("doctor finds a login for another API", async ({ session }) => {
-    const [own, other] = [await stubForTest(), await createHealthyStub()];
-    await storeLogin(session, { baseUrl: own.baseUrl });
-    const { wrong } = await runDoctor({ ...session.env, MIC_BASE_URL: other.baseUrl });
-    expect(wrong.map(({ name }) => name)).toEqual(["token", "job API"]);
-    for (const url of [own.baseUrl, other.baseUrl]) expect(wrong[0]?.detail).toContain(url);
+test("doctor finds folders that cannot be used, or that others can read", async () => {
+  const folder = await folderForTest();
+  const env = { ...stubEnvironment(await createHealthyStub()), XDG_STATE_HOME: folder };
+  const state = join(folder, "mic-mcp");
+  await mkdir(state, { mode: 0o755 });
+  expect(await expectOneFailedCheck(env)).toMatchObject({
+    name: "state folder",
+    fix: `chmod 700 ${JSON.stringify(state)}`,
   });
-
-  test("doctor reports a locked keychain, and the credentials in it as missing", async ({ session }) => {
-    await storeLogin(session, { baseUrl: (await stubForTest()).baseUrl });
-    await session.lock();
-    expect((await runDoctor(session.env)).wrong.map((check) => check.name)).toEqual(["keychain", "base URL"]);
-  });
-
-  test("doctor finds folders that cannot be used, or that others can read", async () => {
-    const session = await sessionForTest("absent");
-    const env = { ...session.env, ...stubEnvironment(await createHealthyStub()) };
-    const state = join(session.env["XDG_STATE_HOME"] ?? "", "mic-mcp");
-    await mkdir(state, { recursive: true, mode: 0o755 });
-    expect(await expectOneFailedCheck(env)).toMatchObject({
-      name: "state folder",
-      fix: `chmod 700 ${JSON.stringify(state)}`,
-    });
-    await chmod(state, 0o700);
-    const file = join(session.folder, "a file");
-    await writeFile(file, "");
-    // /proc accepts no new folder from any user, including root.
-    const folders = [file, join(file, "below"), "/proc"];
-    for (const { name, fix } of await Promise.all(
-      folders.map((folder) => expectOneFailedCheck({ ...env, MIC_DOWNLOAD_DIR: folder })),
-    )) {
-      expect(name).toBe("download folder");
-      expect(fix).toContain("MIC_DOWNLOAD_DIR");
-    }
-  });
+  await chmod(state, 0o700);
+  const file = join(folder, "a file");
+  await writeFile(file, "");
+  const download = { name: "download folder", fix: expect.stringContaining("MIC_DOWNLOAD_DIR") };
+  // /proc accepts no new folder from any user, including root.
+  for (const MIC_DOWNLOAD_DIR of [file, join(file, "below"), "/proc"])
+    expect(await expectOneFailedCheck({ ...env, MIC_DOWNLOAD_DIR })).toMatchObject(download);
 });

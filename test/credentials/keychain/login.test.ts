@@ -1,13 +1,12 @@
 // Tests `mic-mcp login` for scripts: its arguments, that it verifies before it stores, and that a failure changes nothing.
-import { spawn } from "node:child_process";
-import { once } from "node:events";
 import { expect, onTestFinished } from "vitest";
 import { basicHeader } from "../../../src/credentials/oauth.ts";
 import { start } from "../../mcp/stdio/child.ts";
 import { runInProcess as run } from "../../support/command.ts";
 import { emulatorForTest } from "../../support/emulator.ts";
+import { launchProcess, type RunningProcess } from "../../support/process.ts";
 import { describeWithKeychain, type Session, sessionForTest } from "../../support/secret-service.ts";
-import { answer, neverAnswer, refusingBaseUrl, stubForTest } from "../../support/stub.ts";
+import { answer, neverAnswer, refusingBaseUrl, type Step, stubForTest } from "../../support/stub.ts";
 import { testUnless, thoroughMissing } from "../../support/unless.ts";
 import { addon, client, expectLogin, login, nothing, readStatus, refusedClient, test } from "./session.ts";
 
@@ -55,9 +54,7 @@ describeWithKeychain("login with flags", () => {
     await expectLogin(session, { baseUrl: stub.baseUrl });
   });
 
-  test("login warns about unresolved actions of another client, which only that client can resolve", async ({
-    session,
-  }) => {
+  test("login warns about unresolved actions, which only their own client can resolve", async ({ session }) => {
     const emulator = await emulatorForTest({ clients: 2 });
     const { baseUrl, clients, fileIds } = emulator;
     const [first, second] = clients;
@@ -82,42 +79,16 @@ describeWithKeychain("login with flags", () => {
     expect(resolved).toMatchObject({ code: 0, stdout: expect.stringContaining("Resolved: the action ran once") });
     expect((await login(session, { baseUrl, ...second })).stderr).toBe("");
   });
-
-  test("login replaces the previous login and its tokens", async ({ session, stub }) => {
-    await expectLogin(session, { baseUrl: stub.baseUrl, workspaceId: "micws_1" });
-    await expectLogin(session, { baseUrl: stub.baseUrl, clientId: "another" });
-    const { clientId, workspaceId, tokens } = await readStatus(session);
-    expect({ clientId, workspaceId, tokens }).toEqual({
-      clientId: { value: "another", from: "keychain" },
-      workspaceId: { from: "not set" },
-      tokens: [],
-    });
-  });
-
-  test("login leaves one complete login when two run at the same time", async ({ session, stub }) => {
-    const both = ["first", "second"].map((name) =>
-      login(session, { baseUrl: stub.baseUrl, clientId: name, workspaceId: `micws_${name}` }),
-    );
-    for (const { code } of await Promise.all(both)) expect(code).toBe(0);
-    const { clientId, workspaceId } = await readStatus(session);
-    expect(["first", "second"]).toContain(clientId.value);
-    expect(workspaceId.value).toBe(`micws_${clientId.value}`);
-  });
 });
 
 /** Another program that creates and removes mic-mcp entries in an endless loop. */
-function startBusyProgram(session: Session): () => Promise<void> {
+function startBusyProgram(session: Session): RunningProcess {
   const script = `const { AsyncEntry } = require(process.argv[1]);
     const entries = Array.from({ length: 8 }, (_, n) =>
       new AsyncEntry("mic-mcp", "busy " + process.pid + " " + n, { linux: { store: "secret-service" } }));
     (async () => { for (;;) for (const turn of [(e) => e.setSecret(Buffer.from("x")), (e) => e.deleteCredential()])
       await Promise.all(entries.map((entry) => turn(entry).catch(() => 0))); })();`;
-  const child = spawn(process.execPath, ["-e", script, addon], { env: { ...session.env }, stdio: "ignore" });
-  const ended = once(child, "exit");
-  return async () => {
-    child.kill("SIGKILL");
-    await ended;
-  };
+  return launchProcess([process.execPath, "-e", script, addon], { env: { ...session.env } });
 }
 
 describeWithKeychain("login while other programs change entries", () => {
@@ -127,8 +98,8 @@ describeWithKeychain("login while other programs change entries", () => {
     async () => {
       const session = await sessionForTest();
       const stub = await stubForTest();
-      const stops = [startBusyProgram(session), startBusyProgram(session)];
-      onTestFinished(async () => void (await Promise.all(stops.map((stop) => stop()))));
+      const busy = [startBusyProgram(session), startBusyProgram(session)];
+      onTestFinished(async () => void (await Promise.all(busy.map((program) => program.kill()))));
       for (let round = 0; round < 4; round++) {
         const ended = await Promise.all([
           ...["first", "second", "third"].map((name) => login(session, { baseUrl: stub.baseUrl, clientId: name })),
@@ -145,25 +116,34 @@ describeWithKeychain("login while other programs change entries", () => {
 });
 
 describeWithKeychain("a login that cannot be verified", () => {
-  const refusals = [
+  const echo = `${client.clientSecret} in ${basicHeader(client).slice("Basic ".length)} is wrong`;
+  const refusals: readonly (readonly [string, Step | string, RegExp])[] = [
     ["a wrong secret", refusedClient, /HTTP 401.*invalid_client/s],
-    ["a revoked application", answer(400, { error: "unauthorized_client" }), /unauthorized_client/],
     ["a page instead of JSON", answer(200, "<html>sign in</html>", html), /holds no token/],
-    ["a redirect", answer(302, undefined, { location: "https://login.example/" }), /HTTP 302/],
     ["a broken service", answer(503), /HTTP 503/],
-  ] as const;
+    [
+      ...(["a service that echoes the secret", answer(401, { error: "x", error_description: echo })] as const),
+      /\[redacted\] in \[redacted\] is wrong/,
+    ],
+    // 192.0.2.0/24 is unassigned (RFC 5737): a request there would hang.
+    ["plain HTTP to another machine", "http://192.0.2.1", /https/],
+  ];
 
   test("a login that fails stores nothing", async ({ session }) => {
-    const unreachable = ["a service that is down", undefined, /could not be reached.*ECONNREFUSED/] as const;
-    const tried = [...refusals, unreachable].map(async ([what, step, expectedError]) => {
+    const unreachable = [
+      "a service that is down",
+      await refusingBaseUrl(),
+      /could not be reached.*ECONNREFUSED/,
+    ] as const;
+    for (const [what, step, expectedError] of [...refusals, unreachable]) {
       const stub = await stubForTest();
-      if (step) stub.respondToToken(() => step);
-      const { code, stdout, stderr } = await login(session, { baseUrl: step ? stub.baseUrl : await refusingBaseUrl() });
+      if (typeof step !== "string") stub.respondToToken(() => step);
+      const baseUrl = typeof step === "string" ? step : stub.baseUrl;
+      const { code, stdout, stderr } = await login(session, { baseUrl });
       expect({ code, stdout }, what).toEqual({ code: 1, stdout: "" });
-      expect(stderr).toMatch(expectedError);
-      expect(stderr).toContain("Nothing was stored.");
-    });
-    await Promise.all(tried);
+      expect(stderr, what).toMatch(expectedError);
+      expect(stderr, what).toContain("Nothing was stored.");
+    }
     expect(await readStatus(session)).toMatchObject(nothing);
   });
 
@@ -172,14 +152,6 @@ describeWithKeychain("a login that cannot be verified", () => {
     stub.respondToToken(() => refusedClient);
     expect(await login(session, { baseUrl: stub.baseUrl, clientId: "another" })).toMatchObject({ code: 1 });
     expect(await readStatus(session)).toMatchObject({ clientId: { value: client.clientId, from: "keychain" } });
-  });
-
-  test("login does not show the secret that the API echoes", async ({ session, stub }) => {
-    const basic = basicHeader(client).slice("Basic ".length);
-    const error_description = `${client.clientSecret} in ${basic} is wrong`;
-    stub.respondToToken(() => answer(401, { error: "invalid_client", error_description }));
-    const { stderr } = await login(session, { baseUrl: stub.baseUrl });
-    expect(stderr).toContain("[redacted] in [redacted] is wrong");
   });
 
   test("login stores nothing if it is killed during verification", async ({ session, stub }) => {
@@ -193,47 +165,30 @@ describeWithKeychain("a login that cannot be verified", () => {
     expect(await readStatus(session)).toMatchObject(nothing);
   });
 
-  test("login over plain HTTP to another machine is refused before anything is sent", async ({ session }) => {
-    // 192.0.2.0/24 is unassigned (RFC 5737): a request there would hang.
-    const { code, stderr } = await login(session, { baseUrl: "http://192.0.2.1" });
-    expect(code).toBe(1);
-    expect(stderr).toContain("https");
-    expect(await readStatus(session)).toMatchObject(nothing);
-  });
-});
-
-const complete = ["--base-url", "https://service.example", "--client-id", "id", "--secret-stdin"];
-
-test.concurrent.each([
-  ["nothing", [], ["--base-url", "--client-id", "--secret-stdin"]],
-  ["no base URL", ["--client-id", "id", "--secret-stdin"], ["--base-url"]],
-  ["no client id", ["--base-url", "https://service.example", "--secret-stdin"], ["--client-id"]],
-  ["no secret", ["--base-url", "https://service.example", "--client-id", "id"], ["--secret-stdin"]],
-  ["a base URL that is none", [...complete, "--base-url", "service.example"], ["base URL"]],
-  ["a workspace id that is none", [...complete, "--workspace-id", "a b"], ["workspace id"]],
-  ["a client id that is none", [...complete, "--client-id", "é"], ["client id"]],
-] as const)("login without a terminal and %s is a usage error", async (_, args, named) => {
-  const { code, stdout, stderr } = await run(["login", ...args], { env: { MIC_KEYCHAIN: "" }, input: "a-secret\n" });
-  expect({ code, stdout }).toEqual({ code: 2, stdout: "" });
-  for (const name of named) expect(stderr).toContain(name);
-  expect(stderr).not.toContain("a-secret");
-});
-
-describeWithKeychain("a secret on stdin", () => {
-  test("a secret on stdin that is empty, has two lines, is not ASCII or never ends is a usage error, and is not shown", async ({
-    session,
-  }) => {
-    const inputs = ["", "\n", "hunter2-first\nhunter2-second\n", "hunter2-é\n", "hunter2".repeat(20_000)];
-    const ended = await Promise.all(
-      inputs.map((input) => login(session, { baseUrl: "https://service.example", input })),
-    );
-    for (const { code, stdout, stderr } of ended) {
+  test("an invalid secret on stdin is a usage error, and is not shown", async ({ session }) => {
+    for (const input of ["\n", "hunter2\nhunter2\n", "hunter2-é\n", "hunter2".repeat(20_000)]) {
+      const { code, stdout, stderr } = await login(session, { baseUrl: "https://service.example", input });
       expect({ code, stdout }).toEqual({ code: 2, stdout: "" });
       expect(stderr).toContain("client secret");
       expect(stderr).not.toContain("hunter2");
     }
     expect(await readStatus(session)).toMatchObject(nothing);
   });
+});
+
+const complete = ["--base-url", "https://service.example", "--client-id", "id", "--secret-stdin"];
+
+test.each([
+  ["nothing", [], ["--base-url", "--client-id", "--secret-stdin"]],
+  ["no secret", complete.slice(0, -1), ["--secret-stdin"]],
+  ["a base URL that is none", [...complete, "--base-url", "service.example"], ["base URL"]],
+  ["a workspace id that is none", [...complete, "--workspace-id", "a b"], ["workspace id"]],
+  ["a client id that is none", [...complete, "--client-id", "é"], ["client id"]],
+])("login without a terminal and %s is a usage error", async (_, args, named) => {
+  const { code, stdout, stderr } = await run(["login", ...args], { env: { MIC_KEYCHAIN: "" }, input: "a-secret" });
+  expect({ code, stdout }).toEqual({ code: 2, stdout: "" });
+  for (const name of named) expect(stderr).toContain(name);
+  expect(stderr).not.toContain("a-secret");
 });
 
 test.each(["login", "logout"])("%s with MIC_KEYCHAIN=off reports that the keychain is off", async (command) => {

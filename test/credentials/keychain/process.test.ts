@@ -14,7 +14,6 @@ const states = [
 ] as const;
 const stuck = states.slice(0, runCount(1, 2));
 
-/** Returns the only child process of a server. */
 async function findWorker({ pid = 0 }: ChildProcess): Promise<number> {
   await expect.poll(() => childrenOf(pid).length, { timeout: 10_000 }).toBe(1);
   const [worker = 0] = childrenOf(pid);
@@ -22,27 +21,20 @@ async function findWorker({ pid = 0 }: ChildProcess): Promise<number> {
 }
 
 describeWithKeychain("the keychain process", () => {
-  test.each(stuck)("the keychain process ends when the server is killed while the keychain is %s", async (_, make) => {
-    const session = await make();
-    const program = start(["serve"], { env: session.env });
-    await initialize(program);
-    program.send(callMessage(2, "list_jobs"));
-    const worker = await findWorker(program.process);
-    program.process.kill("SIGKILL");
-    await expect.poll(() => isAlive(worker)).toBe(false);
-  });
-
-  test.each(stuck)("the keychain process lets the server end at once while the keychain is %s", async (_, make) => {
-    const session = await make();
-    const program = start(["serve"], { env: session.env });
-    await initialize(program);
-    program.send(callMessage(2, "list_jobs"));
-    const worker = await findWorker(program.process);
-    program.process.stdin.end();
-    expect(await program.exit).toMatchObject({ code: 0 });
-    // It ends before the keychain's own time limit would end the call.
-    expect(program.stdout()).not.toContain('"id":2');
-    await expect.poll(() => isAlive(worker)).toBe(false);
+  test.each(stuck)("the keychain process ends with its server while the keychain is %s", async (_, make) => {
+    for (const end of ["SIGKILL", "stdin"] as const) {
+      const session = await make();
+      const program = start(["serve"], { env: session.env });
+      await initialize(program);
+      program.send(callMessage(2, "list_jobs"));
+      const worker = await findWorker(program.process);
+      if (end === "SIGKILL") program.process.kill(end);
+      else program.process.stdin.end();
+      expect(await program.exit).toMatchObject(end === "SIGKILL" ? { signal: end } : { code: 0 });
+      // It ends before the keychain's own time limit would end the call.
+      expect(program.stdout()).not.toContain('"id":2');
+      await expect.poll(() => isAlive(worker)).toBe(false);
+    }
   });
 
   test("the keychain process may be killed: the call reports it, and the next call starts another process", async () => {

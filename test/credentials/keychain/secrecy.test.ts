@@ -29,10 +29,7 @@ const readProcessInfo = (pid: number): string =>
   ["cmdline", "environ"].map((name) => readFileSync(`/proc/${pid}/${name}`, "latin1")).join("\n");
 
 describeWithKeychain("secrecy", () => {
-  test("no secret is in a file, an argument, an environment, a log or a result, from login to logout", async ({
-    session,
-    stub,
-  }) => {
+  test("no secret is in a file, a process or an output, from login to logout", async ({ session, stub }) => {
     stub.respondToToken(() => answer(200, { access_token: TOKEN, expires_in: 3600 }));
     const echo = `${client.clientSecret} ${TOKEN} ${BASIC}`;
     stub.respond(({ target }) => {

@@ -7,7 +7,7 @@ import { jobList, statesResponse } from "../../contract/samples.ts";
 import { runInProcess as run } from "../../support/command.ts";
 import { createLatch } from "../../support/latch.ts";
 import { type Connection, connectionForTest } from "../../support/mcp.ts";
-import { describeWithKeychain, sessionForTest } from "../../support/secret-service.ts";
+import { describeWithKeychain } from "../../support/secret-service.ts";
 import { answer, holdUntil, stubForTest } from "../../support/stub.ts";
 import { runCount } from "../../support/thorough.ts";
 import { childrenOf, client, expectLogin, putEntry, refusedClient, storeLogin, test } from "./session.ts";
@@ -17,7 +17,7 @@ async function requiredBy(connection: Connection, name: string): Promise<unknown
   return tools.find((tool) => tool.name === name)?.inputSchema["required"] ?? [];
 }
 
-describeWithKeychain("a server without MIC_ variables, after a login", () => {
+describeWithKeychain("a server with a keychain", () => {
   // A server waits 1 s for the keychain before it sends its instructions. On a busy machine the keychain may take longer.
   const patient = { retry: 3 };
   test.for((["v2-modern", "v1-client"] as const).slice(0, runCount(1, 2)))(
@@ -37,10 +37,7 @@ describeWithKeychain("a server without MIC_ variables, after a login", () => {
     },
   );
 
-  test("a server finds the bus in the user's runtime folder if the client has removed its address", async ({
-    session,
-    emulator,
-  }) => {
+  test("a server finds the bus in the runtime folder without its address", async ({ session, emulator }) => {
     await expectLogin(session, emulator);
     const { HOME = "", XDG_RUNTIME_DIR = "" } = session.env;
     const env = { HOME, XDG_RUNTIME_DIR, MIC_KEYCHAIN: "" };
@@ -65,12 +62,8 @@ describeWithKeychain("a server without MIC_ variables, after a login", () => {
     expect(stub.requests[0]?.target).toContain("workspaceId=micws_env");
   });
 
-  test("a server uses a login that was stored after its start, and a renewed secret", async ({ session, stub }) => {
-    stub.respond(() => answer(200, jobList));
+  test("a server uses a renewed secret that was stored after its start", async ({ session, stub, connection }) => {
     const renewed = "renewed-secret-0123456789";
-    await storeLogin(session, { baseUrl: stub.baseUrl, workspaceId: "micws_1" });
-    const connection = await connectionForTest("v2-modern", { env: session.env });
-    await connection.listTools();
     const valid = basicHeader({ ...client, clientSecret: renewed });
     stub.respondToToken(({ headers }) =>
       headers.authorization === valid ? answer(200, { access_token: "renewed-token" }) : refusedClient,
@@ -81,13 +74,7 @@ describeWithKeychain("a server without MIC_ variables, after a login", () => {
     expect(await connection.callTool("list_jobs")).toMatchObject({ isError: false });
   });
 
-  test("a server stops within 3 s after a logout, even with a token in memory, and uses a new login at its next call", async ({
-    session,
-    stub,
-  }) => {
-    stub.respond(({ target }) => answer(200, target.includes("/playground/") ? statesResponse : jobList));
-    await storeLogin(session, { baseUrl: stub.baseUrl, workspaceId: "micws_1" });
-    const connection = await connectionForTest("v2-modern", { env: session.env });
+  test("a server stops soon after a logout, and uses a new login", async ({ session, stub, connection }) => {
     expect(await connection.callTool("list_jobs")).toMatchObject({ isError: false });
     const jobs = () => connection.callTool("list_jobs", { workspaceId: "micws_1" });
     expect(await run(["logout"], { env: session.env })).toMatchObject({ code: 0, stderr: "" });
@@ -101,10 +88,7 @@ describeWithKeychain("a server without MIC_ variables, after a login", () => {
     expect(await jobs()).toMatchObject({ isError: false });
   });
 
-  test("a server does not use a token that was requested before a logout", async ({ session, stub }) => {
-    stub.respond(() => answer(200, jobList));
-    await storeLogin(session, { baseUrl: stub.baseUrl, workspaceId: "micws_1" });
-    const connection = await connectionForTest("v2-modern", { env: session.env });
+  test("a server does not use a token that was requested before a logout", async ({ session, stub, connection }) => {
     const { released, release } = createLatch();
     const requestsBefore = stub.tokenRequests.length;
     stub.respondToToken(() => holdUntil(released, answer(200, { access_token: "late-token" })));
@@ -118,47 +102,35 @@ describeWithKeychain("a server without MIC_ variables, after a login", () => {
     expect(stub.requests).toEqual([]);
   });
 
-  test("a server rechecks the login: it continues if the keychain is locked, and stops if the login was removed", async () => {
-    async function startSession() {
-      const session = await sessionForTest();
-      const stub = await stubForTest();
-      stub.respond(() => answer(200, jobList));
-      await storeLogin(session, { baseUrl: stub.baseUrl, workspaceId: "micws_1" });
-      const connection = await connectionForTest("v2-modern", { env: session.env });
-      const jobs = () => connection.callTool("list_jobs", { workspaceId: "micws_1" });
-      expect(await jobs()).toMatchObject({ isError: false });
-      return { session, jobs };
-    }
-    const [locked, robbed] = await Promise.all([startSession(), startSession()]);
+  test("a server continues if the keychain is locked", async ({ session, connection }) => {
+    expect(await connection.callTool("list_jobs")).toMatchObject({ isError: false });
+    await session.lock();
     // Longer than the server caches a login.
-    const waited = sleep(LOGIN_CACHE_MS + 200);
-    await locked.session.lock();
-    // Removed by another program, without a notification.
-    await putEntry(robbed.session, "login", "gone");
-    await expect.poll(async () => (await robbed.jobs()).error?.kind, { timeout: 10_000 }).toBe("not_configured");
-    await waited;
-    expect(await locked.jobs()).toMatchObject({ isError: false });
+    await sleep(LOGIN_CACHE_MS + 200);
+    expect(await connection.callTool("list_jobs")).toMatchObject({ isError: false });
   });
 
-  test("a server keeps its client when another client logs in", async ({ session }) => {
-    const [first, second] = [await stubForTest(), await stubForTest()];
-    first.respond(() => answer(200, jobList));
-    await storeLogin(session, { baseUrl: first.baseUrl, workspaceId: "micws_1" });
-    const connection = await connectionForTest("v2-modern", { env: session.env });
+  test("a server stops if another program removes the login", async ({ session, connection }) => {
+    const jobs = () => connection.callTool("list_jobs", { workspaceId: "micws_1" });
+    expect(await jobs()).toMatchObject({ isError: false });
+    await putEntry(session, "login", "gone");
+    await expect.poll(async () => (await jobs()).error?.kind, { timeout: 10_000 }).toBe("not_configured");
+  });
+
+  test("a server keeps its client when another client logs in", async ({ session, stub, connection }) => {
+    const other = await stubForTest();
     expect(await connection.callTool("list_jobs")).toMatchObject({ isError: false });
-    await expectLogin(session, { baseUrl: second.baseUrl, clientId: "another" });
+    await expectLogin(session, { baseUrl: other.baseUrl, clientId: "another" });
     // The API refuses the token in memory and the client.
-    first.respond(() => answer(401));
-    first.respondToToken(() => refusedClient);
+    stub.respond(() => answer(401));
+    stub.respondToToken(() => refusedClient);
     await connection.callTool("list_jobs");
     const { error } = await connection.callTool("list_jobs");
     expect(error).toMatchObject({ kind: "not_configured", next: expect.stringContaining("Ask the user to restart") });
-    expect(second.requests).toEqual([]);
-    expect(second.tokenRequests).toHaveLength(1);
+    expect(other.requests).toEqual([]);
+    expect(other.tokenRequests).toHaveLength(1);
   });
-});
 
-describeWithKeychain("a stored secret", () => {
   test("a stored secret is sent to no API except the one it was stored for", async ({ session }) => {
     const [own, other] = [await stubForTest(), await stubForTest()];
     await storeLogin(session, { baseUrl: own.baseUrl, workspaceId: "micws_1" });
@@ -179,6 +151,22 @@ describeWithKeychain("a stored secret", () => {
     expect(error).toMatchObject({ kind: "not_configured", message: expect.stringContaining("no stored login") });
     await storeLogin(session, { baseUrl: (await stubForTest()).baseUrl });
   });
+
+  test("a server with MIC_KEYCHAIN=off never accesses the keychain", async ({ session, stub }) => {
+    await storeLogin(session, { baseUrl: stub.baseUrl, workspaceId: "micws_1" });
+    const connection = await connectionForTest("v2-modern", { env: { ...session.env, MIC_KEYCHAIN: "off" } });
+    const { error } = await connection.callTool("list_jobs", { workspaceId: "micws_1" });
+    expect(error).toMatchObject({ kind: "not_configured", message: expect.stringContaining("MIC_KEYCHAIN is off") });
+    expect(error?.next).not.toContain("mic-mcp login");
+    expect(childrenOf(connection.pid)).toEqual([]);
+    expect(stub.requests).toEqual([]);
+  });
+
+  test("serve --emulator does not access the keychain", async ({ session }) => {
+    const connection = await connectionForTest("v2-modern", { args: ["serve", "--emulator"], env: session.env });
+    expect(await connection.callTool("list_jobs", { limit: 1 })).toMatchObject({ isError: false });
+    expect(childrenOf(connection.pid)).toEqual([]);
+  });
 });
 
 test("credentials of the environment are sent over plain HTTP only to this machine", async () => {
@@ -193,24 +181,4 @@ test("credentials of the environment are sent over plain HTTP only to this machi
   const { error } = await connection.callTool("list_jobs", { workspaceId: "micws_1" });
   expect(error).toMatchObject({ kind: "not_configured", next: expect.stringContaining("https") });
   expect(error?.message).toContain("http://192.0.2.1");
-});
-
-describeWithKeychain("MIC_KEYCHAIN=off", () => {
-  test("a server with MIC_KEYCHAIN=off never accesses the keychain", async ({ session, stub }) => {
-    await storeLogin(session, { baseUrl: stub.baseUrl, workspaceId: "micws_1" });
-    const connection = await connectionForTest("v2-modern", { env: { ...session.env, MIC_KEYCHAIN: "off" } });
-    const { error } = await connection.callTool("list_jobs", { workspaceId: "micws_1" });
-    expect(error).toMatchObject({ kind: "not_configured", message: expect.stringContaining("MIC_KEYCHAIN is off") });
-    expect(error?.next).not.toContain("mic-mcp login");
-    expect(childrenOf(connection.pid)).toEqual([]);
-    expect(stub.requests).toEqual([]);
-  });
-});
-
-describeWithKeychain("serve --emulator", () => {
-  test("serve --emulator does not access the keychain", async ({ session }) => {
-    const connection = await connectionForTest("v2-modern", { args: ["serve", "--emulator"], env: session.env });
-    expect(await connection.callTool("list_jobs", { limit: 1 })).toMatchObject({ isError: false });
-    expect(childrenOf(connection.pid)).toEqual([]);
-  });
 });

@@ -5,16 +5,26 @@ import { createRequire } from "node:module";
 import { promisify } from "node:util";
 import { expect } from "vitest";
 import * as z from "zod/v4";
+import { jobList, statesResponse } from "../../contract/samples.ts";
 import { runInProcess as run } from "../../support/command.ts";
 import { emulatorForTest } from "../../support/emulator.ts";
 import { test as base } from "../../support/fixtures.ts";
+import { connectionForTest } from "../../support/mcp.ts";
 import { type Session, sessionForTest } from "../../support/secret-service.ts";
-import { answer, type Step } from "../../support/stub.ts";
+import { answer } from "../../support/stub.ts";
 
-/** In addition to the stub: a session with an unlocked keychain, and a separate emulator. */
+/**
+ * In addition to the stub: a session with an unlocked keychain, a separate emulator, and a client of a server in this session. The
+ * session of a `connection` is logged in to the stub, which lists jobs and states.
+ */
 export const test = base
   .extend("session", async () => await sessionForTest())
-  .extend("emulator", async () => await emulatorForTest());
+  .extend("emulator", async () => await emulatorForTest())
+  .extend("connection", async ({ session, stub }) => {
+    stub.respond(({ target }) => answer(200, target.includes("/playground/") ? statesResponse : jobList));
+    await storeLogin(session, { baseUrl: stub.baseUrl, workspaceId: "micws_1" });
+    return await connectionForTest("v2-modern", { env: session.env });
+  });
 
 export const client = { clientId: "stub-client", clientSecret: "s3cr3t-0123456789abcdef" } as const;
 
@@ -72,7 +82,6 @@ const Status = z.strictObject({
   }),
 });
 
-/** Output of `mic-mcp status --json`. */
 export async function readStatus(session: Session, env: Readonly<Record<string, string>> = {}) {
   const { code, stdout } = await run(["status", "--json"], { env: { ...session.env, ...env } });
   expect(code).toBe(0);
@@ -105,38 +114,22 @@ export const storeLogin = (session: Session, { baseUrl, workspaceId }: Pick<Logi
 
 export const refusedClient = answer(401, { error: "invalid_client" });
 
-/** Answers requests with this token, and refuses all others with 401. */
-export const answerOnlyFor =
-  (token: () => string, step: Step) =>
-  ({ headers }: { headers: { authorization?: string | undefined } }): Step =>
-    headers.authorization === `Bearer ${token()}` ? step : answer(401);
-
-/** Returns the ids of the child processes. */
-export function childrenOf(pid: number): number[] {
-  return readdirSync("/proc")
-    .filter((name) => /^\d+$/.test(name))
-    .filter((name) => {
-      try {
-        // The state and the parent follow the command name, which may contain any characters.
-        return (
-          Number(
-            readFileSync(`/proc/${name}/stat`, "utf8")
-              .replace(/^.*\) \S+ /s, "")
-              .split(" ")[0],
-          ) === pid
-        );
-      } catch {
-        return false;
-      }
-    })
-    .map(Number);
-}
-
-export function isAlive(pid: number): boolean {
+/** State, parent and further facts of a process; empty after its end. */
+function readProcessFacts(pid: number): readonly string[] {
   try {
-    // A process that has ended, and whose parent has not waited for it, is still listed as a zombie.
-    return !/\) [ZX] /.test(readFileSync(`/proc/${pid}/stat`, "utf8"));
+    // They follow the command name, which may contain any characters.
+    return readFileSync(`/proc/${pid}/stat`, "utf8")
+      .replace(/^.*\) /s, "")
+      .split(" ");
   } catch {
-    return false;
+    return [];
   }
 }
+
+export const childrenOf = (pid: number): number[] =>
+  readdirSync("/proc")
+    .map(Number)
+    .filter((each) => each > 0 && Number(readProcessFacts(each)[1]) === pid);
+
+/** A process that has ended, and whose parent has not waited for it, is still listed as a zombie. */
+export const isAlive = (pid: number): boolean => /^[^ZX]/.test(readProcessFacts(pid)[0] ?? "");

@@ -4,10 +4,10 @@ import { expect, test } from "vitest";
 import { tokenAccount } from "../../../src/credentials/login.ts";
 import { enveloped, job } from "../../contract/samples.ts";
 import { type Connection, connectionForTest } from "../../support/mcp.ts";
-import { describeWithKeychain, type Session, sessionForTest } from "../../support/secret-service.ts";
+import { describeWithKeychain, sessionForTest } from "../../support/secret-service.ts";
 import { answer, type Stub, stubForTest } from "../../support/stub.ts";
 import { runCount } from "../../support/thorough.ts";
-import { answerOnlyFor, client, putEntry, readStatus, refusedClient, storeLogin } from "./session.ts";
+import { client, putEntry, readStatus, refusedClient, storeLogin } from "./session.ts";
 
 const completeAnswer = answer(200, enveloped(job));
 const SCOPES = ["mic.jobs:read"];
@@ -16,23 +16,24 @@ const readJob = (connection: Connection) => connection.callTool("get_job", { job
 const bearersOf = ({ requests }: Stub) => requests.map(({ headers }) => headers.authorization);
 
 /**
- * Creates a session that is logged in to a stub whose tokens are `token-1`, `token-2` and so on. `expiresIn`: their lifetime in
- * seconds (default: none).
+ * Starts a server in a session that is logged in to a stub, whose tokens are `token-1`, `token-2` and so on. `expiresIn`: their
+ * lifetime in seconds (default: none).
  */
-async function createLoggedInSession(expiresIn?: number) {
-  const session = await sessionForTest();
-  const stub = await stubForTest();
+async function startLoggedIn(expiresIn?: number) {
+  const [session, stub] = [await sessionForTest(), await stubForTest()];
   await storeLogin(session, { baseUrl: stub.baseUrl });
-  const loginRequests = stub.tokenRequests.length;
-  const countFetched = () => stub.tokenRequests.length - loginRequests;
   stub.respondToToken(() =>
-    answer(200, { access_token: `token-${countFetched()}`, ...(expiresIn !== undefined && { expires_in: expiresIn }) }),
+    answer(200, {
+      access_token: `token-${stub.tokenRequests.length}`,
+      ...(expiresIn !== undefined && { expires_in: expiresIn }),
+    }),
   );
   stub.respond(() => completeAnswer);
-  return { session, stub, fetched: countFetched };
+  const startServer = () => connectionForTest("v2-modern", { env: session.env });
+  const expectStored = (count: number) =>
+    expect.poll(async () => (await readStatus(session)).tokens.length, { timeout: 10_000 }).toBe(count);
+  return { session, stub, startServer, first: await startServer(), expectStored };
 }
-
-const startServerIn = (session: Session) => connectionForTest("v2-modern", { env: session.env });
 
 describeWithKeychain("a token in the keychain", () => {
   const lifetimes = [
@@ -42,62 +43,58 @@ describeWithKeychain("a token in the keychain", () => {
   test.each(lifetimes.slice(0, runCount(1, 2)))(
     "a token in the keychain with %s lifetime serves current and later processes",
     async (_, expiresIn) => {
-      const { session, stub, fetched } = await createLoggedInSession(expiresIn);
-      const [first, second] = [await startServerIn(session), await startServerIn(session)];
+      const { stub, startServer, first, expectStored } = await startLoggedIn(expiresIn);
+      const second = await startServer();
       await readJob(first);
-      await expect.poll(async () => (await readStatus(session)).tokens.length, { timeout: 10_000 }).toBe(1);
+      await expectStored(1);
       await readJob(second);
       await first.close();
       await second.close();
-      await readJob(await startServerIn(session));
-      expect(fetched()).toBe(1);
+      await readJob(await startServer());
+      expect(stub.tokenRequests).toHaveLength(1);
       expect(bearersOf(stub)).toEqual(["Bearer token-1", "Bearer token-1", "Bearer token-1"]);
     },
   );
 
   test("a token in the keychain is not used by another process once it has expired", async () => {
-    const { session, stub, fetched } = await createLoggedInSession(1);
-    const first = await startServerIn(session);
+    const { stub, startServer, first } = await startLoggedIn(1);
     await readJob(first);
     await first.close();
     await sleep(1_000);
-    await readJob(await startServerIn(session));
-    expect(fetched()).toBe(2);
+    await readJob(await startServer());
     expect(bearersOf(stub)).toEqual(["Bearer token-1", "Bearer token-2"]);
   });
 
   test("a token that another process has renewed is used when a process's own token is refused", async () => {
-    const { session, stub, fetched } = await createLoggedInSession();
-    const [first, second] = [await startServerIn(session), await startServerIn(session)];
+    const { stub, startServer, first, expectStored } = await startLoggedIn();
+    const second = await startServer();
     await readJob(first);
-    stub.respond(answerOnlyFor(() => "token-2", completeAnswer));
+    stub.respond(({ headers }) => (headers.authorization === "Bearer token-2" ? completeAnswer : answer(401)));
     // Takes token-1 from the keychain, is refused, fetches token-2 and stores it.
     expect(await readJob(second)).toMatchObject({ isError: false });
-    await expect.poll(async () => (await readStatus(session)).tokens.length, { timeout: 10_000 }).toBe(1);
+    await expectStored(1);
     expect(await readJob(first)).toMatchObject({ isError: false });
-    expect(fetched()).toBe(2);
+    expect(stub.tokenRequests).toHaveLength(2);
   });
 
   test("a token is removed from the keychain when the API refuses it", async () => {
-    const { session, stub } = await createLoggedInSession();
-    const connection = await startServerIn(session);
-    await readJob(connection);
-    await expect.poll(async () => (await readStatus(session)).tokens.length, { timeout: 10_000 }).toBe(1);
+    const { stub, first, expectStored } = await startLoggedIn();
+    await readJob(first);
+    await expectStored(1);
     stub.respond(() => answer(401));
     stub.respondToToken(() => refusedClient);
-    expect(await readJob(connection)).toMatchObject({ error: { kind: "unauthorized" } });
-    await expect.poll(async () => (await readStatus(session)).tokens.length, { timeout: 10_000 }).toBe(0);
+    expect(await readJob(first)).toMatchObject({ error: { kind: "unauthorized" } });
+    await expectStored(0);
   });
 
   test("a token with an impossible time is not used, but replaced", async () => {
-    const { session, stub, fetched } = await createLoggedInSession();
+    const { session, stub, first, expectStored } = await startLoggedIn();
     const account = tokenAccount({ baseUrl: stub.baseUrl, clientId: client.clientId }, SCOPES);
     // As stored under a clock that was wrong.
     const [obtainedAt, expiresAt] = [Date.now() + 1e9, Date.now() + 2e9];
     await putEntry(session, account, JSON.stringify({ value: "of-the-future", obtainedAt, expiresAt }));
-    expect(await readJob(await startServerIn(session))).toMatchObject({ isError: false });
+    expect(await readJob(first)).toMatchObject({ isError: false });
     expect(bearersOf(stub)).toEqual(["Bearer token-1"]);
-    expect(fetched()).toBe(1);
-    await expect.poll(async () => (await readStatus(session)).tokens.length, { timeout: 10_000 }).toBe(1);
+    await expectStored(1);
   });
 });

@@ -66,11 +66,8 @@ describeWithKeychain("logout", () => {
     expect(first).toMatchObject({ code: 0, stderr: "" });
     expect(first.stdout).toMatch(/credentials.*tokens: 2/);
     expect(await readStatus(session)).toMatchObject(nothing);
-    expect(await run(["logout"], { env: session.env })).toEqual({
-      code: 0,
-      stdout: "Nothing was stored.\n",
-      stderr: "",
-    });
+    const again = await run(["logout"], { env: session.env });
+    expect(again).toEqual({ code: 0, stdout: "Nothing was stored.\n", stderr: "" });
   });
 
   testUnless(thoroughMissing, "logout removes tokens of credentials that are not stored", async () => {
@@ -108,11 +105,8 @@ describeWithKeychain("profiles", () => {
       expect(await run(["call", "get_job", job.id], { env })).toMatchObject({ code: 0, stderr: "" });
     }
     const work = { MIC_PROFILE: "work" };
-    expect(await readStatus(session)).toMatchObject({
-      clientId: { value: "personal" },
-      profile: "default",
-      profiles: ["default", "work"],
-    });
+    const personal = { clientId: { value: "personal" }, profile: "default", profiles: ["default", "work"] };
+    expect(await readStatus(session)).toMatchObject(personal);
     expect(await readStatus(session, work)).toMatchObject({ clientId: { value: "work" }, profile: "work" });
 
     const { code, stdout } = await run(["logout"], { env: session.env });
@@ -126,10 +120,11 @@ describeWithKeychain("profiles", () => {
 
   test("a login replaces only the login of its profile", async ({ session, stub }) => {
     const { baseUrl } = stub;
-    await expectLogin(session, { baseUrl, clientId: "one", profile: "work" });
+    await expectLogin(session, { baseUrl, clientId: "one", profile: "work", workspaceId: "micws_1" });
     await expectLogin(session, { baseUrl, clientId: "personal" });
     await expectLogin(session, { baseUrl, clientId: "two", profile: "work" });
-    expect(await readStatus(session, { MIC_PROFILE: "work" })).toMatchObject({ clientId: { value: "two" } });
+    const replaced = { clientId: { value: "two" }, workspaceId: { from: "not set" }, tokens: [] };
+    expect(await readStatus(session, { MIC_PROFILE: "work" })).toMatchObject(replaced);
     expect(await readStatus(session)).toMatchObject({ clientId: { value: "personal" } });
   });
 

@@ -45,15 +45,13 @@ interface UnavailableKeychain {
   readonly fix?: RegExp;
 }
 
+const locked = { state: "locked", message: /keychain is locked/, next: /^Ask the user to unlock/, fix: /Unlock/ };
 const silent = { state: "silent", message: /keychain is not responding/, next: /MIC_CLIENT_SECRET/, fix: /Restart/ };
 const absent = { state: "absent", message: /no OS keychain/, next: /MIC_BASE_URL/ };
 const mute: UnavailableKeychain = { what: "mute", createSession: () => sessionForTest("mute"), ...silent };
 const onFrozenBus: UnavailableKeychain = { what: "on a frozen bus", createSession: createFrozenSession, ...silent };
 const unavailableKeychains: readonly UnavailableKeychain[] = [
-  {
-    ...{ what: "locked", createSession: createLockedSession, state: "locked", message: /keychain is locked/ },
-    ...{ next: /^Ask the user to unlock/, fix: /Unlock/ },
-  },
+  { what: "locked", createSession: createLockedSession, ...locked },
   mute,
   onFrozenBus,
   { what: "absent", createSession: () => sessionForTest("absent"), ...absent },
@@ -97,10 +95,8 @@ describeWithKeychain("a keychain that is locked, mute, on a frozen bus or absent
         expect(result, what).toMatchObject({ isError: false });
       // The token is kept in memory anyway.
       expect(stub.tokenRequests, what).toHaveLength(1);
-      expect(
-        stub.requests.filter(({ target }) => target.includes("/jobs")),
-        what,
-      ).toHaveLength(3);
+      const jobRequests = stub.requests.filter(({ target }) => target.includes("/jobs"));
+      expect(jobRequests, what).toHaveLength(3);
     });
   });
 
@@ -166,10 +162,8 @@ describeWithKeychain("a keychain that changes its state", () => {
     await session.exhaustConnections();
     const connection = await connectionForTest("v2-modern", { env: { ...session.env, MIC_LOG_LEVEL: "info" } });
     const failed = await connection.callTool("list_jobs", { workspaceId: "micws_1" });
-    expect(failed.error).toMatchObject({
-      kind: "not_configured",
-      next: expect.stringMatching(/^Call again\. .*doctor/),
-    });
+    const next = expect.stringMatching(/^Call again\. .*doctor/);
+    expect(failed.error).toMatchObject({ kind: "not_configured", next });
     const outputs = await Promise.all(
       [["logout"], ["status"], ["status", "--json"], ["doctor"]].map((args) => run(args, { env: session.env })),
     );
@@ -189,10 +183,9 @@ describeWithKeychain("a keychain that changes its state", () => {
     await storeLogin(session, { baseUrl: stub.baseUrl, workspaceId: "micws_1" });
     await session.lock();
     const connection = await connectionForTest("v2-modern", { env: session.env });
-    expect(await connection.callTool("list_jobs")).toMatchObject({ isError: true });
+    const isRefused = async () => (await connection.callTool("list_jobs")).isError;
+    expect(await isRefused()).toBe(true);
     await session.unlock();
-    await expect
-      .poll(async () => (await connection.callTool("list_jobs")).isError, { timeout: 20_000, interval: 500 })
-      .toBe(false);
+    await expect.poll(isRefused, { timeout: 20_000, interval: 500 }).toBe(false);
   });
 });
