@@ -1,17 +1,16 @@
 // Starts a private D-Bus session with a private gnome-keyring: the real Secret Service, in the state that a test needs. It does
 // not access the machine's own session.
-import { type ChildProcess, spawn } from "node:child_process";
+import { type ChildProcess, execFile, spawn } from "node:child_process";
 import { mkdir, mkdtemp, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { setTimeout as sleep } from "node:timers/promises";
-import { onTestFinished } from "vitest";
-import { type BusConnection, connectToBus } from "./dbus.ts";
+import { promisify } from "node:util";
+import { onTestFinished, vi } from "vitest";
 import { CODE_CACHE } from "./mcp.ts";
 import { missingProgram, waitForExit } from "./process.ts";
 import { describeUnless, linuxMissing } from "./unless.ts";
 
-/** `absent`: a bus without a Secret Service. `mute`: a Secret Service that never answers. */
+/** `absent`: a bus without a Secret Service. `mute`: a Secret Service that is suspended and never answers. */
 export type KeychainState = "unlocked" | "absent" | "mute";
 
 export interface Session {
@@ -22,7 +21,7 @@ export interface Session {
   /** Locks the Secret Service with all its contents, as in a session that the user has not unlocked. */
   lock(): Promise<void>;
   unlock(): Promise<void>;
-  /** Takes all remaining connections of this user to the bus. Further ones are refused with the bus's own error. */
+  /** Further connections of this user to the bus are refused with the bus's own error. */
   exhaustConnections(): Promise<void>;
   /** Suspends the bus itself: no request gets an answer. */
   freezeBus(): void;
@@ -38,16 +37,17 @@ export function describeWithKeychain(name: string, body: () => void): void {
 }
 
 const PASSWORD = "the keyring's own password";
+const BUS = "org.freedesktop.DBus";
 const SECRET_SERVICE = "org.freedesktop.secrets";
 const STARTING_MS = 10_000;
-const DO_NOT_QUEUE = 4;
 
 // Without a service folder the bus itself starts nothing, so `absent` stays absent.
-const busConfiguration = (socket: string): string => `<!DOCTYPE busconfig PUBLIC
+const busConfiguration = (socket: string, maxConnections = 256): string => `<!DOCTYPE busconfig PUBLIC
   "-//freedesktop//DTD D-Bus Bus Configuration 1.0//EN" "http://www.freedesktop.org/standards/dbus/1.0/busconfig.dtd">
 <busconfig>
   <type>session</type>
   <listen>unix:path=${socket}</listen>
+  <limit name="max_connections_per_user">${maxConnections}</limit>
   <policy context="default">
     <allow send_destination="*" eavesdrop="true"/>
     <allow eavesdrop="true"/>
@@ -55,14 +55,6 @@ const busConfiguration = (socket: string): string => `<!DOCTYPE busconfig PUBLIC
   </policy>
 </busconfig>
 `;
-
-async function waitUntil<T>(what: string, attempt: () => Promise<T | undefined>): Promise<T> {
-  for (const deadlineAt = Date.now() + STARTING_MS; Date.now() < deadlineAt; await sleep(20)) {
-    const found = await attempt().catch(() => undefined);
-    if (found !== undefined) return found;
-  }
-  throw new Error(`${what} did not come within ${STARTING_MS / 1000} s`);
-}
 
 async function killChild(child: ChildProcess): Promise<void> {
   child.kill("SIGKILL");
@@ -87,9 +79,7 @@ export async function sessionForTest(state: KeychainState = "unlocked"): Promise
   await writeFile(configuration, busConfiguration(join(runtime, "bus")));
 
   const children = new Set<ChildProcess>();
-  const closers: (() => void)[] = [];
   onTestFinished(async () => {
-    for (const close of closers) close();
     await Promise.all([...children].map(killChild));
     await rm(folder, { recursive: true, force: true });
   });
@@ -106,44 +96,36 @@ export async function sessionForTest(state: KeychainState = "unlocked"): Promise
   }
 
   const daemon = launch("dbus-daemon", [`--config-file=${configuration}`, "--nofork"]);
-  const bus: BusConnection = await waitUntil("the bus", () => connectToBus(join(runtime, "bus")));
-  closers.push(bus.close);
-
-  const checkOwned = async () => (await bus.call("GetNameOwner", SECRET_SERVICE)) || undefined;
-  const checkFree = async () => !(await bus.call("GetNameOwner", SECRET_SERVICE)) || undefined;
-  let keyring: ChildProcess | undefined;
-
-  async function stopKeyring(): Promise<void> {
-    if (keyring) await killChild(keyring);
-    await waitUntil("the Secret Service's end", checkFree);
+  /** Calls a method of the bus itself and returns the answer. Rejects until the bus has started. */
+  async function callBus(member: string, ...args: readonly string[]): Promise<string> {
+    const options = [`--bus=${env.DBUS_SESSION_BUS_ADDRESS}`, `--dest=${BUS}`, "--print-reply"];
+    const { stdout } = await promisify(execFile)("dbus-send", [...options, "/", `${BUS}.${member}`, ...args]);
+    return stdout;
   }
+  const isOwned = async () => (await callBus("NameHasOwner", `string:${SECRET_SERVICE}`)).includes("boolean true");
+  const starting = { timeout: STARTING_MS, interval: 20 };
+  await vi.waitFor(isOwned, starting);
+
+  let keyring: ChildProcess | undefined;
   async function startKeyring(password: string | undefined): Promise<void> {
-    await stopKeyring();
+    if (keyring) await killChild(keyring);
+    await vi.waitUntil(async () => !(await isOwned()), starting);
     const unlocking = password === undefined ? [] : ["--unlock"];
     keyring = launch("gnome-keyring-daemon", ["--foreground", "--components=secrets", ...unlocking], password);
-    await waitUntil("the Secret Service", checkOwned);
+    await vi.waitUntil(isOwned, starting);
   }
 
-  async function exhaustConnections(): Promise<void> {
-    for (;;) {
-      const one = await connectToBus(join(runtime, "bus")).catch(() => undefined);
-      if (one === undefined) return;
-      closers.push(one.close);
-    }
-  }
-
-  if (state === "unlocked") await startKeyring(PASSWORD);
-  if (state === "mute") {
-    const mute = await connectToBus(join(runtime, "bus"));
-    closers.push(mute.close);
-    await mute.call("RequestName", SECRET_SERVICE, DO_NOT_QUEUE);
-  }
+  if (state !== "absent") await startKeyring(PASSWORD);
+  if (state === "mute") keyring?.kill("SIGSTOP");
   return {
     env: { ...env, MIC_KEYCHAIN: "" },
     folder,
     lock: () => startKeyring(undefined),
     unlock: () => startKeyring(PASSWORD),
-    exhaustConnections,
+    async exhaustConnections() {
+      await writeFile(configuration, busConfiguration(join(runtime, "bus"), 1));
+      await callBus("ReloadConfig");
+    },
     freezeBus: () => void daemon.kill("SIGSTOP"),
   };
 }
