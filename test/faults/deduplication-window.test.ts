@@ -1,5 +1,4 @@
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
-import { openSqlite } from "../../src/actions/store/sqlite.ts";
 import { type Emulator, startEmulator } from "../../src/emulator/index.ts";
 import { benchForTest as createBench } from "../actions/bench.ts";
 import { createJob, enveloped, job } from "../contract/samples.ts";
@@ -119,7 +118,6 @@ describe("a call that is repeated after its result was used", () => {
 });
 
 const createdJob = (id: string) => answer(202, enveloped({ ...job, id }));
-const unknown = answer(503, undefined, { "retry-after": "60" });
 
 describeUnless(fakeClockMissing, "with another clock", () => {
   /** Makes the call from a process whose clock is ahead by `seconds`. */
@@ -142,25 +140,4 @@ describeUnless(fakeClockMissing, "with another clock", () => {
     expect(second.text).toMatch(/^A new action: an identical call ran 21 h ago \(job-1\)\./);
     expect(keysOf(stub).size).toBe(2);
   });
-});
-
-test("a running server sends no action once a later version has changed the journal; reads continue", async () => {
-  const { stub, env, stateDir } = await createBench();
-  stub.expect(unknown, answer(200, enveloped(job)));
-  const server = await inProcessServerForTest(env);
-  const { error } = await server.call("submit_job", createJob);
-  const database = await openSqlite(stateDir);
-  await database.query("INSERT INTO journal_version (version) VALUES (99)");
-  await database.close();
-  for (const args of [
-    { ...createJob, parameterValues: { year: 2025 } },
-    createJob,
-    { idempotencyKey: error?.idempotencyKey },
-  ]) {
-    const refused = await server.call("submit_job", args);
-    expect(refused.error, refused.text).toMatchObject({ kind: "internal" });
-    expect(refused.text).toMatch(/version 99.*Ask the user to run the latest mic-mcp/s);
-  }
-  expect((await server.call("get_job", { jobId: job.id })).error).toBeUndefined();
-  expect(keysOf(stub).size).toBe(1);
 });

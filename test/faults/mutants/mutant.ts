@@ -19,14 +19,21 @@ export interface Mutant {
   readonly killedBy: TestName;
 }
 
-/** Names a test of functions or databases. `block` is the beginning of its full name. */
-export const inProcessTest =
+/** For each behavior without a safeguard: code that occurs exactly once in src/, and its replacement. */
+type Patches = Readonly<Record<string, readonly [code: string, replacement: string]>>;
+
+const defineTests =
+  (needsBuild: boolean) =>
   (file: string, block = "") =>
-  (name: string) =>
-    ({ file, name: `${block}${name}`, needsBuild: false }) satisfies TestName;
-/** Names a test of the built server. */
-export const builtServerTest = (file: string) => (name: string) =>
-  ({ file, name, needsBuild: true }) satisfies TestName;
+  (name: string, patches: Patches): readonly Mutant[] =>
+    Object.entries(patches).map(([what, [code, replacement]]) => ({
+      ...{ what, code, replacement },
+      killedBy: { file, name: `${block}${name}`, needsBuild },
+    }));
+/** Names tests of functions or databases, each with its mutants. `block` is the beginning of their full names. */
+export const inProcessTest = defineTests(false);
+/** Names tests of the built server. */
+export const builtServerTest = defineTests(true);
 
 /** Source code by path. */
 export type Sources = ReadonlyMap<string, string>;
