@@ -1,16 +1,24 @@
 // Tests that callers who share client credentials share no key, no outcome and no list.
 import { createHmac } from "node:crypto";
 import fc from "fast-check";
-import { expect, test } from "vitest";
+import { beforeEach, expect, test } from "vitest";
 import { inputKey, processingKey, textKey } from "../../src/contract/scalars.ts";
 import { runCount } from "../support/thorough.ts";
 import { openCallerFixture, SECRET } from "./callers.ts";
 
 const KEY = "monday-report";
 
+type Fixture = Awaited<ReturnType<typeof openCallerFixture>>;
+type Caller = ReturnType<Fixture["createCaller"]>;
+let fixture: Fixture;
+let ann: Caller;
+let bob: Caller;
+beforeEach(async () => {
+  fixture = await openCallerFixture();
+  [ann, bob] = [fixture.createCaller("ann"), fixture.createCaller("bob")];
+});
+
 test("the same key of two callers makes two actions, each with its own upstream idempotency key", async () => {
-  const fixture = await openCallerFixture();
-  const [ann, bob] = [fixture.createCaller("ann"), fixture.createCaller("bob")];
   expect(await ann.submit("recipe-1", KEY)).toEqual({ id: "job-1", key: KEY, replayed: false });
   expect(await bob.submit("recipe-2", KEY)).toEqual({ id: "job-2", key: KEY, replayed: false });
   expect(await ann.submit("recipe-1", KEY)).toEqual({ id: "job-1", key: KEY, replayed: true });
@@ -25,8 +33,6 @@ test("the same key of two callers makes two actions, each with its own upstream 
 });
 
 test("the same call of two callers without a key makes two actions", async () => {
-  const fixture = await openCallerFixture();
-  const [ann, bob] = [fixture.createCaller("ann"), fixture.createCaller("bob")];
   const first = await ann.submit("recipe-1");
   const second = await bob.submit("recipe-1");
   expect([first, second]).toMatchObject([
@@ -34,12 +40,10 @@ test("the same call of two callers without a key makes two actions", async () =>
     { id: "job-2", replayed: false },
   ]);
   expect(await ann.submit("recipe-1")).toEqual({ ...first, replayed: true });
-  expect(await bob.submit("recipe-1"), "each caller has an action of their own").toEqual({ ...second, replayed: true });
+  expect(await bob.submit("recipe-1")).toEqual({ ...second, replayed: true });
 });
 
 test("a caller sees no actions of other callers", async () => {
-  const fixture = await openCallerFixture();
-  const [ann, bob] = [fixture.createCaller("ann"), fixture.createCaller("bob")];
   const { key: made } = Object(await ann.submit("recipe-1"));
   await ann.submit("recipe-1", KEY);
   const wanted = { state: undefined, limit: 20 };
@@ -60,8 +64,7 @@ test("a caller sees no actions of other callers", async () => {
 });
 
 test("a caller whose identity cannot be determined lists nothing, not the whole journal of a single user", async () => {
-  const fixture = await openCallerFixture();
-  await fixture.createCaller("ann").submit("recipe-1");
+  await ann.submit("recipe-1");
   const { actions } = fixture.createCaller("bob", async () => {
     throw new Error("the team's secret cannot be opened");
   });
@@ -69,8 +72,6 @@ test("a caller whose identity cannot be determined lists nothing, not the whole 
 });
 
 test("a lost answer is resolved with the same upstream key, and texts contain only the caller's own key", async () => {
-  const fixture = await openCallerFixture();
-  const ann = fixture.createCaller("ann");
   fixture.loseAnswer();
   const lost = await ann.submit("recipe-1", KEY);
   expect(lost).toMatchObject({ kind: "outcome_unknown", idempotencyKey: KEY });
@@ -81,23 +82,22 @@ test("a lost answer is resolved with the same upstream key, and texts contain on
 });
 
 test("a problem that names the upstream key is reported with the caller's own key", async () => {
-  const [fixture, other] = [await openCallerFixture(), await openCallerFixture()];
+  const other = await openCallerFixture();
   await other.createCaller("ann").submit("recipe-2", KEY);
   const [[upstreamKey, made] = []] = other.executed;
   if (upstreamKey === undefined || !made) throw new Error("nothing was executed");
   fixture.executed.set(upstreamKey, made);
-  const refused = await fixture.createCaller("ann").submit("recipe-1", KEY);
+  const refused = await ann.submit("recipe-1", KEY);
   expect(refused).toMatchObject({
     kind: "conflict",
     message: `The key ${KEY} was used with another body.`,
     next: `Use another key than ${KEY}.`,
     fieldErrors: [{ pointer: "/", code: "KEY", message: `not ${KEY}` }],
   });
-  expect(await fixture.createCaller("ann").submit("recipe-1", KEY), "as the journal keeps it").toEqual(refused);
+  expect(await ann.submit("recipe-1", KEY), "as the journal keeps it").toEqual(refused);
 });
 
 test("a single user's key is sent upstream unchanged", async () => {
-  const fixture = await openCallerFixture();
   await fixture.createCaller(undefined).submit("recipe-1", KEY);
   expect([...fixture.executed.keys()]).toEqual([KEY]);
   expect(await fixture.journal.find(JSON.stringify(["https://service.example", "client-1"]), KEY)).toMatchObject({
@@ -114,11 +114,11 @@ test("each action runs once and is returned only to its caller, whatever keys th
   });
   await fc.assert(
     fc.asyncProperty(fc.array(step, { maxLength: 12 }), async (steps) => {
-      const fixture = await openCallerFixture();
+      const { createCaller, executed, loseAnswer } = await openCallerFixture();
       const owners = new Map<unknown, string>();
       for (const { name, recipe, key, isLost } of steps) {
-        if (isLost) fixture.loseAnswer();
-        const outcome = await fixture.createCaller(name).submit(recipe, key);
+        if (isLost) loseAnswer();
+        const outcome = await createCaller(name).submit(recipe, key);
         if (!("id" in outcome)) continue;
         expect(owners.get(outcome.id) ?? name).toBe(name);
         owners.set(outcome.id, name);
@@ -126,8 +126,8 @@ test("each action runs once and is returned only to its caller, whatever keys th
       }
       let listed = 0;
       for (const name of ["ann", "bob", "cleo"])
-        listed += (await fixture.createCaller(name).actions.list({ state: undefined, limit: 50 })).actions.length;
-      expect(fixture.executed.size).toBe(listed);
+        listed += (await createCaller(name).actions.list({ state: undefined, limit: 50 })).actions.length;
+      expect(executed.size).toBe(listed);
     }),
     { numRuns: runCount(20, 300) },
   );

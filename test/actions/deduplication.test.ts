@@ -1,6 +1,5 @@
 // Tests deduplication as an agent sees it (docs/interface.md, "Deduplication"): repeated, similar, respelled and mistyped calls.
 import { expect, test } from "vitest";
-import { openSqlite } from "../../src/actions/store/sqlite.ts";
 import {
   createInput,
   createJob,
@@ -21,20 +20,13 @@ import { answer, holdUntil, type Stub } from "../support/stub.ts";
 import { benchForTest } from "./bench.ts";
 
 async function createBench() {
-  const { stub, env, stateDir } = await benchForTest();
-  return { stub, env, stateDir, server: await inProcessServerForTest(env) };
+  const { stub, env } = await benchForTest();
+  return { stub, env, server: await inProcessServerForTest(env) };
 }
 
 const createdJob = (id: string) => answer(202, enveloped({ ...job, id }));
 const read = (id: string, state = job.state) => answer(200, enveloped({ ...job, id, state }));
 const unknown = answer(503, undefined, { "retry-after": "60" });
-/** Makes every action older by this number of hours. */
-async function ageActions(stateDir: string, hours: number): Promise<void> {
-  const database = await openSqlite(stateDir);
-  const columns = ["created_at", "first_sent_at", "updated_at", "resolved_at"].map((name) => `${name} = ${name} - $1`);
-  await database.query(`UPDATE actions SET ${columns.join(", ")}`, [hours * 3_600_000]);
-  await database.close();
-}
 
 const posts = (stub: Stub) => stub.requests.filter(({ method }) => method === "POST");
 const keysOf = (stub: Stub) => new Set(posts(stub).map(({ headers }) => headers["idempotency-key"]));
@@ -117,17 +109,6 @@ test("a replay whose resource cannot be read says so and shows the first answer"
     /^Not run again: an identical call ran \d+ s ago\. Its current state could not be read; this is the first answer\./,
   );
   expect(dataOf(again)).toMatchObject({ id: "job-1" });
-});
-
-test("a call after the deduplication window makes a new action that names the earlier one", async () => {
-  const { stub, server, stateDir } = await createBench();
-  stub.expect(createdJob("job-1"), createdJob("job-2"));
-  await server.call("submit_job", createJob);
-  await ageActions(stateDir, 26);
-  const next = await server.call("submit_job", createJob);
-  expect(next.action?.replayed).toBe(false);
-  expect(next.text).toMatch(/^A new action: an identical call ran 26 h ago \(job-1\)\. The job/);
-  expect(keysOf(stub).size).toBe(2);
 });
 
 test("a call that stalls before its action is recorded is the same action as an identical call made meanwhile", async () => {
