@@ -19,22 +19,6 @@ export interface Mutant {
   readonly killedBy: TestName;
 }
 
-/** For each behavior without a safeguard: code that occurs exactly once in src/, and its replacement. */
-type Patches = Readonly<Record<string, readonly [code: string, replacement: string]>>;
-
-const defineTests =
-  (needsBuild: boolean) =>
-  (file: string, block = "") =>
-  (name: string, patches: Patches): readonly Mutant[] =>
-    Object.entries(patches).map(([what, [code, replacement]]) => ({
-      ...{ what, code, replacement },
-      killedBy: { file, name: `${block}${name}`, needsBuild },
-    }));
-/** Names tests of functions or databases, each with its mutants. `block` is the beginning of their full names. */
-export const inProcessTest = defineTests(false);
-/** Names tests of the built server. */
-export const builtServerTest = defineTests(true);
-
 /** Source code by path. */
 export type Sources = ReadonlyMap<string, string>;
 
