@@ -90,8 +90,8 @@ export interface CallOptions {
   readonly onprogress?: (progress: Progress) => void;
 }
 
-/** Resources, prompts and completion: both clients have the same methods for them. */
-export interface Features {
+/** A client, independent of the transport. */
+export interface TestClient {
   listResources(): Promise<readonly z.infer<typeof Resource>[]>;
   listTemplates(): Promise<readonly z.infer<typeof Template>[]>;
   readResource(uri: string): Promise<ReadContent>;
@@ -99,10 +99,6 @@ export interface Features {
   /** Returns the text of its messages. */
   getPrompt(name: string, args?: Record<string, string>): Promise<string>;
   complete(ref: Reference, name: string, value: string): Promise<readonly string[]>;
-}
-
-/** A client and its features, independent of the transport. */
-export interface TestClient extends Features {
   /** Subscribes to these resources, and returns those that the server accepts. Rejects on a refusal. */
   listen(...uris: readonly string[]): Promise<readonly string[]>;
   /** Ends the subscription that `listen` started with the same URIs. */
@@ -186,16 +182,8 @@ export async function connect(
   ).catch((error: unknown) => {
     throw new Error(`the server did not start; on stderr: ${stderr()}`, { cause: error });
   });
-  return {
-    ...opened,
-    stderr,
-    pid: transport.pid ?? 0,
-    home,
-    async close() {
-      await opened.close();
-      await rm(home, { recursive: true, force: true });
-    },
-  };
+  const close = () => opened.close().then(() => rm(home, { recursive: true, force: true }));
+  return { ...opened, stderr, pid: transport.pid ?? 0, home, close };
 }
 
 /** Connects a client to a server in this process. */
@@ -208,13 +196,7 @@ export async function connectInProcess(
   const opened = await (revision === "v1-client"
     ? connectV1Client(new OlderStreams(stdout, stdin), capabilityOptions)
     : connectV2Client(new ModernStreams(stdout, stdin), revision === "v2-legacy", capabilityOptions));
-  return {
-    ...opened,
-    async close() {
-      await opened.close();
-      await close();
-    },
-  };
+  return { ...opened, close: () => opened.close().then(close) };
 }
 
 interface HttpOptions extends CapabilityOptions {
@@ -256,16 +238,24 @@ function collectStderr({ stderr }: Pick<OlderTransport, "stderr">): () => string
   return () => Buffer.concat(chunks).toString();
 }
 
-interface FeatureClient {
+/** The methods that both SDKs' clients have in common. */
+interface SdkClient {
   listResources(): Promise<unknown>;
   listResourceTemplates(): Promise<unknown>;
   readResource(params: { uri: string }, options?: object): Promise<unknown>;
+  subscribeResource(params: { uri: string }): Promise<unknown>;
+  unsubscribeResource(params: { uri: string }): Promise<unknown>;
   listPrompts(): Promise<unknown>;
   getPrompt(params: { name: string; arguments?: Record<string, string> }): Promise<unknown>;
   complete(params: { ref: Reference; argument: { name: string; value: string } }): Promise<unknown>;
+  getInstructions(): string | undefined;
+  getServerCapabilities(): unknown;
+  close(): Promise<void>;
 }
 
-const featuresOf = (client: FeatureClient, readOptions?: object): Features => ({
+type CommonMethods = Omit<TestClient, "callTool" | "listTools" | "updates">;
+
+const wrapClient = (client: SdkClient, readOptions?: object): CommonMethods => ({
   listResources: async () => z.object({ resources: z.array(Resource) }).parse(await client.listResources()).resources,
   listTemplates: async () =>
     z.object({ resourceTemplates: z.array(Template) }).parse(await client.listResourceTemplates()).resourceTemplates,
@@ -282,6 +272,16 @@ const featuresOf = (client: FeatureClient, readOptions?: object): Features => ({
   },
   complete: async (ref, name, value) =>
     CompletionResult.parse(await client.complete({ ref, argument: { name, value } })).completion.values,
+  async listen(...uris) {
+    for (const uri of uris) await client.subscribeResource({ uri });
+    return uris;
+  },
+  async stopListening(...uris) {
+    for (const uri of uris) await client.unsubscribeResource({ uri });
+  },
+  instructions: () => client.getInstructions(),
+  capabilities: () => Json.parse(client.getServerCapabilities() ?? {}),
+  close: () => client.close(),
 });
 
 type CapabilityOptions = Pick<ConnectOptions, "onElicitation" | "showsViews">;
@@ -308,21 +308,11 @@ async function connectV1Client(
   // As in hosts, the client validates every result against the tool's output schema from now on.
   await listTools();
   return {
-    ...featuresOf(client),
-    async listen(...uris) {
-      for (const uri of uris) await client.subscribeResource({ uri });
-      return uris;
-    },
-    async stopListening(...uris) {
-      for (const uri of uris) await client.unsubscribeResource({ uri });
-    },
+    ...wrapClient(client),
     updates,
     callTool: async (name, args, options = {}) =>
       readResult(await client.callTool({ name, ...(args && { arguments: { ...args } }) }, undefined, { ...options })),
     listTools,
-    instructions: () => client.getInstructions(),
-    capabilities: () => Json.parse(client.getServerCapabilities() ?? {}),
-    close: () => client.close(),
   };
 }
 
@@ -347,29 +337,22 @@ async function connectV2Client(
   };
   await listTools();
   const listens = new Map<string, McpSubscription>();
-  return {
-    // Every read asks the server, independent of the client's own cache.
-    ...featuresOf(client, { cacheMode: "refresh" }),
+  const modernSubscriptions: Pick<TestClient, "listen" | "stopListening"> = {
     async listen(...uris) {
-      if (isLegacy) {
-        for (const uri of uris) await client.subscribeResource({ uri });
-        return uris;
-      }
       const subscription = await client.listen({ resourceSubscriptions: [...uris] });
       listens.set(uris.join(), subscription);
       return subscription.honoredFilter.resourceSubscriptions ?? [];
     },
-    async stopListening(...uris) {
-      if (isLegacy) for (const uri of uris) await client.unsubscribeResource({ uri });
-      else await listens.get(uris.join())?.close();
-    },
+    stopListening: async (...uris) => await listens.get(uris.join())?.close(),
+  };
+  return {
+    // Every read asks the server, independent of the client's own cache.
+    ...wrapClient(client, { cacheMode: "refresh" }),
+    ...(!isLegacy && modernSubscriptions),
     updates,
     callTool: async (name, args, options = {}) =>
       readResult(await client.callTool({ name, ...(args && { arguments: { ...args } }) }, { ...options })),
     listTools,
-    instructions: () => client.getInstructions(),
-    capabilities: () => Json.parse(client.getServerCapabilities() ?? {}),
-    close: () => client.close(),
   };
 }
 
