@@ -35,16 +35,8 @@ describeWithPostgres("the audit", (postgres) => {
     expect(await journal.resolve(action, unknown, ann)).toMatchObject({ state: "unknown" });
     await journal.claim(action, false);
     expect(await journal.resolve(action, SUCCEEDED, ann)).toMatchObject({ state: "succeeded", resource_id: "job-1" });
-    const { caller, team, client } = ann;
-    const row = {
-      event: "action",
-      caller,
-      team,
-      client,
-      tool: "submit_job",
-      key: audited.key,
-      trace_id: ann.traceId(),
-    };
+    const { traceId: _, ...who } = ann;
+    const row = { event: "action", ...who, tool: "submit_job", key: audited.key, trace_id: TRACE_ID };
     expect(await rows()).toEqual([
       { ...row, resource_id: null, outcome: "unknown" },
       { ...row, resource_id: "job-1", outcome: "succeeded" },
