@@ -1,6 +1,6 @@
 // A balancer without sticky sessions: consecutive requests of a client reach different servers.
 import { createServer, type IncomingMessage, request as outgoingRequest, type ServerResponse } from "node:http";
-import { listeningUrl } from "./free-port.ts";
+import { closeServer, listeningUrl } from "./free-port.ts";
 
 const isRefused = (error: NodeJS.ErrnoException): boolean => error.code === "ECONNREFUSED";
 
@@ -8,7 +8,7 @@ const isRefused = (error: NodeJS.ErrnoException): boolean => error.code === "ECO
  * Sends each request to the next of these servers that accepts a connection. A request that was sent is not sent again. When
  * either side closes its connection, the other one is closed.
  */
-export async function startForwarder(urls: readonly string[]): Promise<{ readonly url: string; close(): void }> {
+export async function startForwarder(urls: readonly string[]) {
   let nextIndex = 0;
   function forward(incoming: IncomingMessage, body: Buffer, outgoing: ServerResponse, tries = urls.length): void {
     const target = new URL(urls[nextIndex++ % urls.length] ?? "");
@@ -32,9 +32,6 @@ export async function startForwarder(urls: readonly string[]): Promise<{ readonl
   });
   return {
     url: `${await listeningUrl(server)}/mcp`,
-    close() {
-      server.close();
-      server.closeAllConnections();
-    },
+    close: () => closeServer(server),
   };
 }

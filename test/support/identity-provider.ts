@@ -1,12 +1,12 @@
 // An organization's identity provider in this process, based on oidc-provider. Every user is logged in and consents without a
 // page, and a test may sign with its keys.
-import { createServer, type RequestListener, type Server } from "node:http";
-import type { AddressInfo } from "node:net";
+import { createServer, type RequestListener } from "node:http";
 import { exportJWK, exportSPKI, generateKeyPair, type JWTPayload, SignJWT } from "jose";
 import Provider from "oidc-provider";
 import { createMemoryAdapter } from "oidc-provider/lib/adapters/memory_adapter.js";
 import * as z from "zod/v4";
 import { memoizeUntilFailure } from "../../src/core/async.ts";
+import { closeServer, listeningUrl } from "./free-port.ts";
 
 export const SCOPES = { read: "mic:read", act: "mic:act" } as const;
 /** A public client, as agents are. */
@@ -80,6 +80,15 @@ type Key = Awaited<ReturnType<typeof generateKey>>;
 /** Generating a key takes long, so all providers of a run start with the same one. */
 const firstKey = memoizeUntilFailure(() => generateKey("key-1"));
 
+/** A client that acts for no user. */
+const withoutUsers = { redirect_uris: [], response_types: [] };
+/** A client of users, which has no secret. */
+const publicClient = {
+  application_type: "native",
+  grant_types: ["authorization_code", "refresh_token"],
+  token_endpoint_auth_method: "none",
+};
+
 const createConfiguration = (
   key: Key,
   { format = "jwt", clientSecret = DEPLOYMENT.secret, groupsOf }: IdentityProviderOptions,
@@ -91,27 +100,9 @@ const createConfiguration = (
   scopes: ["openid", "offline_access", SCOPES.read, SCOPES.act],
   pkce: { required: () => true },
   clients: [
-    {
-      client_id: AGENT.id,
-      application_type: "native",
-      redirect_uris: [AGENT.redirectUrl],
-      grant_types: ["authorization_code", "refresh_token"],
-      token_endpoint_auth_method: "none",
-    },
-    {
-      client_id: ROBOT.id,
-      client_secret: ROBOT.secret,
-      redirect_uris: [],
-      response_types: [],
-      grant_types: ["client_credentials"],
-    },
-    {
-      client_id: DEPLOYMENT.id,
-      client_secret: clientSecret,
-      redirect_uris: [],
-      response_types: [],
-      grant_types: [],
-    },
+    { ...publicClient, client_id: AGENT.id, redirect_uris: [AGENT.redirectUrl] },
+    { ...withoutUsers, client_id: ROBOT.id, client_secret: ROBOT.secret, grant_types: ["client_credentials"] },
+    { ...withoutUsers, client_id: DEPLOYMENT.id, client_secret: clientSecret, grant_types: [] },
   ],
   findAccount: (_context: unknown, accountId: string) => ({ accountId, claims: () => ({ sub: accountId }) }),
   issueRefreshToken: () => true,
@@ -129,13 +120,7 @@ const createConfiguration = (
   fetch: async (url: string | URL) => {
     const metadata = METADATA[String(url)];
     if (!metadata) return new Response(undefined, { status: 404 });
-    return Response.json({
-      client_id: String(url),
-      application_type: "native",
-      grant_types: ["authorization_code", "refresh_token"],
-      token_endpoint_auth_method: "none",
-      ...metadata,
-    });
+    return Response.json({ ...publicClient, client_id: String(url), ...metadata });
   },
   features: {
     devInteractions: { enabled: false },
@@ -183,15 +168,6 @@ function createListener(provider: Provider): RequestListener {
   };
 }
 
-function listenOn(server: Server, port: number): Promise<number> {
-  return new Promise((resolve, reject) => {
-    server.once("error", reject).listen(port, "127.0.0.1", () => {
-      const bound: AddressInfo | string | null = server.address();
-      resolve(typeof bound === "object" && bound ? bound.port : port);
-    });
-  });
-}
-
 /**
  * Opens a URL as a browser does, with the cookies in `jar`, and follows redirects within `origin`. Resolves with the first address
  * outside of it.
@@ -226,8 +202,7 @@ export async function startIdentityProvider(options: IdentityProviderOptions = {
       else handle(request, response);
     });
   let server = createHttpServer();
-  const port = await listenOn(server, 0);
-  const issuer = `http://127.0.0.1:${port}`;
+  const issuer = await listeningUrl(server);
   let keys = 1;
   let key = await firstKey.get();
   const publish = () => {
@@ -249,13 +224,9 @@ export async function startIdentityProvider(options: IdentityProviderOptions = {
     exportPublicKey: () => exportSPKI(key.publicKey),
 
     async issueToken(audience, { subject = "alice", scope, groups, seconds = 600, claims = {}, header = {} } = {}) {
-      const now = Math.floor(Date.now() / 1_000);
+      const iat = Math.floor(Date.now() / 1_000);
       const payload: JWTPayload = {
-        iss: issuer,
-        sub: subject,
-        aud: audience,
-        iat: now,
-        exp: now + seconds,
+        ...{ iss: issuer, sub: subject, aud: audience, iat, exp: iat + seconds },
         client_id: AGENT.id,
         scope: scope ?? Object.values(SCOPES).join(" "),
         groups: groups ?? options.groupsOf?.(subject) ?? [],
@@ -275,19 +246,11 @@ export async function startIdentityProvider(options: IdentityProviderOptions = {
       return z.object({ access_token: z.string() }).parse(await response.json()).access_token;
     },
 
-    async stop() {
-      const stopped = new Promise<void>((resolve) => server.close(() => resolve()));
-      server.closeAllConnections();
-      await stopped;
-    },
-
+    stop: () => closeServer(server),
     async start() {
       server = createHttpServer();
-      await listenOn(server, port);
+      await listeningUrl(server, Number(new URL(issuer).port));
     },
-
-    browse(url, accountId = "alice") {
-      return followRedirects(url, issuer, new Map([["who", accountId]]));
-    },
+    browse: (url, accountId = "alice") => followRedirects(url, issuer, new Map([["who", accountId]])),
   };
 }

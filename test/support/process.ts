@@ -1,5 +1,5 @@
 // Starts, kills and restarts a program for a test, and collects its output.
-import { type ChildProcess, execFileSync, type SpawnOptions, spawn } from "node:child_process";
+import { type ChildProcess, type SpawnOptions, spawn, spawnSync } from "node:child_process";
 import { once } from "node:events";
 import { readFileSync } from "node:fs";
 import { readFile } from "node:fs/promises";
@@ -7,14 +7,7 @@ import { connect } from "node:net";
 import { setTimeout as sleep } from "node:timers/promises";
 
 /** Returns whether this machine has the program. */
-export function isInstalled(program: string): boolean {
-  try {
-    execFileSync("which", [program], { stdio: "ignore" });
-    return true;
-  } catch {
-    return false;
-  }
-}
+export const isInstalled = (program: string): boolean => spawnSync("which", [program]).status === 0;
 
 /** Reason why this machine does not have the program; undefined if it has. */
 export const missingProgram = (program: string): string | undefined =>
@@ -88,10 +81,7 @@ export async function waitForPort(port: number, running: RunningProcess): Promis
   for (;;) {
     if (!running.isRunning()) throw new Error(`the program has ended: ${running.output()}`);
     const socket = connect(port, "127.0.0.1");
-    const isThere = await new Promise<boolean>((resolve) => {
-      socket.once("connect", () => resolve(true));
-      socket.once("error", () => resolve(false));
-    });
+    const isThere = await once(socket, "connect").catch(() => undefined);
     socket.destroy();
     if (isThere) return;
     await sleep(20);

@@ -21,7 +21,7 @@ export async function serveStatelessInProcess(env: Readonly<Record<string, strin
   const instances = [await startStateless(service), await startStateless(service)];
   const forwarder = await startForwarder(instances.map(({ url }) => url));
   onTestFinished(async () => {
-    forwarder.close();
+    await forwarder.close();
     for (const { drain } of instances) await drain(0, AbortSignal.abort());
     await close();
   });
