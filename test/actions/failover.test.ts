@@ -1,17 +1,12 @@
-import { afterAll, beforeAll, beforeEach, describe, expect, onTestFinished, test } from "vitest";
+import { beforeEach, describe, expect, onTestFinished, test } from "vitest";
 import { type Journal, openJournal } from "../../src/actions/journal.ts";
 import { connectToPrimary } from "../../src/teams/database.ts";
+import { openForFile } from "../support/for-file.ts";
 import { postgresMissing } from "../support/postgres.ts";
-import { type PostgresPair, startPostgresPair } from "../support/postgres-pair.ts";
+import { startPostgresPair } from "../support/postgres-pair.ts";
 import { describeUnless, linuxMissing } from "../support/unless.ts";
 import { databaseForTest } from "../teams/services.ts";
 import { newAction } from "./samples.ts";
-
-let pair: PostgresPair | undefined;
-function getPair(): PostgresPair {
-  if (!pair) throw new Error("PostgreSQL is there only while tests run");
-  return pair;
-}
 
 const openForTest = (urls: string) => databaseForTest(urls, { connections: 8, failover: true });
 
@@ -21,10 +16,7 @@ const openTestJournal = async (urls: string, owner = "one"): Promise<Journal> =>
 const createAction = (key: string) => newAction({ key, fingerprint: key });
 
 describeUnless(postgresMissing ?? linuxMissing, "a failover", () => {
-  beforeAll(async () => {
-    pair = await startPostgresPair();
-  }, 60_000);
-  afterAll(() => pair?.stop());
+  const getPair = openForFile(startPostgresPair, (pair) => pair.stop());
 
   test("a former primary that returns receives no statements, neither from processes that used the new primary nor from others", async () => {
     const urls = await getPair().createDatabase();

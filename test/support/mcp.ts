@@ -15,8 +15,9 @@ import { StreamableHTTPClientTransport as OlderHttpTransport } from "@modelconte
 import { StdioServerTransport as OlderStreams } from "@modelcontextprotocol/sdk/server/stdio.js";
 import { ElicitRequestSchema, ResourceUpdatedNotificationSchema } from "@modelcontextprotocol/sdk/types.js";
 import { StdioServerTransport as ModernStreams } from "@modelcontextprotocol/server/stdio";
-import { afterAll, beforeAll, onTestFinished } from "vitest";
+import { onTestFinished } from "vitest";
 import * as z from "zod/v4";
+import { openForFile } from "./for-file.ts";
 import { serveInProcess } from "./in-process.ts";
 import { type CallResult, readResult } from "./results.ts";
 
@@ -363,23 +364,15 @@ export async function connectionForTest(revision: ClientRevision, options: Conne
   return connection;
 }
 
-function openForFile<C extends TestClient>(open: () => Promise<C>): () => C {
-  let opened: C | undefined;
-  beforeAll(async () => {
-    opened = await open();
-  });
-  afterAll(() => opened?.close());
-  return () => {
-    if (opened === undefined) throw new Error("the server is there only while tests run");
-    return opened;
-  };
-}
-
 /** Connects a client for all tests of a file or a describe block. `options` is called when the block starts. */
 export const connectionForFile = (
   revision: ClientRevision,
   options: () => ConnectOptions | Promise<ConnectOptions> = () => ({}),
-): (() => Connection) => openForFile(async () => await connect(revision, await options()));
+): (() => Connection) =>
+  openForFile(
+    async () => await connect(revision, await options()),
+    (connection) => connection.close(),
+  );
 
 /** The same two functions for a server in this process. */
 export async function inProcessClientForTest(
@@ -394,7 +387,11 @@ export async function inProcessClientForTest(
 export const inProcessClientForFile = (
   revision: ClientRevision,
   env: () => Readonly<Record<string, string>>,
-): (() => TestClient) => openForFile(() => connectInProcess(revision, { env: env() }));
+): (() => TestClient) =>
+  openForFile(
+    () => connectInProcess(revision, { env: env() }),
+    (client) => client.close(),
+  );
 
 /** The variables that connect a server to an emulator. */
 export const emulatorEnv = (emulator: { baseUrl: string; clientId: string; clientSecret: string }) => ({

@@ -4,7 +4,8 @@ import { once } from "node:events";
 import { createServer, type IncomingHttpHeaders, type IncomingMessage, type ServerResponse } from "node:http";
 import type { Socket } from "node:net";
 import { setTimeout as sleep } from "node:timers/promises";
-import { afterAll, afterEach, beforeAll, onTestFinished } from "vitest";
+import { afterEach, onTestFinished } from "vitest";
+import { openForFile } from "./for-file.ts";
 import { closeServer, freePort, listeningUrl } from "./free-port.ts";
 
 export interface RecordedRequest {
@@ -191,16 +192,9 @@ export async function stubForTest(): Promise<Stub> {
 
 /** Starts a stub for all tests of a file, which keeps its address and is reset for each test. Call it at the top level. */
 export function stubForFile(): () => Stub {
-  let running: Awaited<ReturnType<typeof startStub>> | undefined;
-  beforeAll(async () => {
-    running = await startStub();
-  });
-  afterEach(() => running?.verifyAndReset());
-  afterAll(() => running?.close());
-  return () => {
-    if (running === undefined) throw new Error("the stub is there only while tests run");
-    return running.stub;
-  };
+  const running = openForFile(startStub, ({ close }) => close());
+  afterEach(() => running().verifyAndReset());
+  return () => running().stub;
 }
 
 /** Returns a base URL that refuses connections. */
