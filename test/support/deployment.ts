@@ -56,16 +56,11 @@ export interface DeploymentOptions {
   readonly databaseUrl?: string;
 }
 
-const LOCAL_DURABILITY = { MIC_DATABASE_DURABILITY: "local" };
-
 /** More than any test produces: records that the emulator drops would look like lost actions. */
 const EXECUTIONS = 1_000_000;
 
 /** Longer than any test: 12 h. */
 const TOKEN_SECONDS = 43_200;
-
-const revisionAt = (index: number, revisions: readonly ClientRevision[]): ClientRevision =>
-  revisions[index % revisions.length] ?? "v2-modern";
 
 export async function startDeployment(options: DeploymentOptions): Promise<Deployment> {
   const cleanups: (() => Promise<unknown> | unknown)[] = [];
@@ -77,15 +72,11 @@ export async function startDeployment(options: DeploymentOptions): Promise<Deplo
     return value;
   };
   try {
-    const postgres: PostgresServer | undefined =
-      options.databaseUrl === undefined
-        ? (options.postgres ?? withCleanup(await startPostgres(), (server) => server.stop()))
-        : undefined;
+    const startOwnPostgres = async () => withCleanup(await startPostgres(), (it) => it.stop());
+    const postgres = options.databaseUrl === undefined ? (options.postgres ?? (await startOwnPostgres())) : undefined;
     const databaseUrl = options.databaseUrl ?? (await postgres?.createDatabase()) ?? "";
-    const emulator = withCleanup(
-      await startEmulator({ clients: options.teams, maxExecutionRecords: EXECUTIONS }),
-      (it) => it.close(),
-    );
+    const emulatorOptions = { clients: options.teams, maxExecutionRecords: EXECUTIONS };
+    const emulator = withCleanup(await startEmulator(emulatorOptions), (it) => it.close());
     const provider = withCleanup(await startIdentityProvider(options.provider), (it) => it.stop());
     const port = options.port ?? (await freePort());
     const origin = `http://127.0.0.1:${port}`;
@@ -99,7 +90,7 @@ export async function startDeployment(options: DeploymentOptions): Promise<Deplo
       MIC_CALLER_RATE: "100000",
       MIC_CALLER_CALLS: "100",
       MIC_LOG_LEVEL: "error",
-      ...(postgres && LOCAL_DURABILITY),
+      ...(postgres && { MIC_DATABASE_DURABILITY: "local" }),
       ...options.env,
     };
     const runCommand: Deployment["runCommand"] = async (args, input = "") => {
@@ -142,7 +133,7 @@ export async function startDeployment(options: DeploymentOptions): Promise<Deplo
             return {
               ...{ name, url },
               token: await issueToken(name, [team]),
-              revision: revisionAt(Math.floor(index / teams.length), revisions),
+              revision: revisions[Math.floor(index / teams.length) % revisions.length] ?? "v2-modern",
               isKeyed: Math.floor(index / teams.length / revisions.length) % 2 === 1,
               fileIds: team.client.assetIds,
             };

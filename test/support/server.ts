@@ -41,24 +41,6 @@ export interface RawClient {
   request(method: string, params: object): Promise<Answer>;
 }
 
-/** A server in this process. */
-export interface InProcessServer extends RawClient {
-  /** Ends the server in an orderly way, with everything written. */
-  end(): Promise<void>;
-}
-
-/** A server in a separate process. */
-export interface Server extends RawClient {
-  readonly pid: number;
-  stderr(): string;
-  /** Ends stdin. */
-  closeInput(): void;
-  /** Closes the reading end of the server's stdout. */
-  breakOutput(): void;
-  kill(): Promise<void>;
-  readonly exit: Promise<unknown>;
-}
-
 export interface ServerOptions {
   readonly env: Readonly<Record<string, string>>;
   /** A command that runs the server as its last arguments. */
@@ -154,24 +136,28 @@ async function initializeClient(channel: ServerChannel): Promise<RawClient> {
   };
 }
 
-/** Starts a server that is killed when the running test ends. */
-export async function startServer({ env, under = [] }: ServerOptions): Promise<Server> {
+/** Starts a server in a separate process, which is killed when the running test ends. */
+export async function startServer({ env, under = [] }: ServerOptions) {
   const program = start(["serve"], { env: { MIC_KEYCHAIN: "off", ...env }, launcher: under });
   const channel = openProcessChannel(program);
   return {
     ...(await initializeClient(channel)),
     pid: program.process.pid ?? 0,
     stderr: program.stderr,
+    /** Ends stdin. */
     closeInput: () => void program.process.stdin.end(),
+    /** Closes the reading end of the server's stdout. */
     breakOutput: () => void program.process.stdout.destroy(),
     kill: channel.end,
     exit: program.exit,
   };
 }
+export type Server = Awaited<ReturnType<typeof startServer>>;
 
-/** Starts a server that ends with the running test. */
-export async function inProcessServerForTest(env: Readonly<Record<string, string>>): Promise<InProcessServer> {
+/** Starts a server in this process, which ends with the running test or, with everything written, by `end`. */
+export async function inProcessServerForTest(env: Readonly<Record<string, string>>) {
   const channel = openInProcessChannel(env);
   onTestFinished(channel.end);
   return { ...(await initializeClient(channel)), end: channel.end };
 }
+export type InProcessServer = Awaited<ReturnType<typeof inProcessServerForTest>>;

@@ -81,13 +81,8 @@ export async function createCopy(root: string): Promise<SourceCopy> {
     const report = join(folder, "report.json");
     await rm(report, { force: true });
     const { code, output } = await run(folder, [
-      join("node_modules", "vitest", "vitest.mjs"),
-      "run",
-      "--bail=1",
-      "--maxWorkers=1",
-      "--reporter=json",
-      "--reporter=default",
-      `--outputFile.json=${report}`,
+      ...[join("node_modules", "vitest", "vitest.mjs"), "run", "--bail=1", "--maxWorkers=1"],
+      ...["--reporter=json", "--reporter=default", `--outputFile.json=${report}`],
       `--testNamePattern=${wanted.map(({ name }) => escaped(name)).join("|")}`,
       ...new Set(wanted.map(({ file }) => file)),
     ]);
