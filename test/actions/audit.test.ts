@@ -1,6 +1,5 @@
 // Tests the audit of a deployment: one row for each end of an action, in the same transaction, without content.
 import { expect, test } from "vitest";
-import { buildAuditedResolution } from "../../src/actions/audit.ts";
 import { openJournal, type Resolution } from "../../src/actions/journal.ts";
 import type { Auditor } from "../../src/core/hooks.ts";
 import { databaseForTest, describeWithPostgres } from "../teams/services.ts";
@@ -10,7 +9,7 @@ const DAY_MS = 86_400_000;
 const SECRET = "what is in the arguments";
 const SUCCEEDED: Resolution = { ...SUCCESS, outcome: SECRET };
 const TRACE_ID = "4bf92f3577b34da6";
-const ann: Auditor = { caller: "a".repeat(64), team: "red", client: "a-client", traceId: () => TRACE_ID };
+const ann: Auditor = { caller: "'; DROP TABLE audit; --", team: "red", client: "a-client", traceId: () => TRACE_ID };
 
 describeWithPostgres("the audit", (postgres) => {
   async function createBench() {
@@ -93,11 +92,5 @@ describeWithPostgres("the audit", (postgres) => {
     expect(await readPartitions()).toEqual([nameOf(3), nameOf(0)]);
     await journal.maintainAudit(3 * DAY_MS);
     expect(await readPartitions()).toEqual([nameOf(3), nameOf(0)]);
-  });
-
-  test("the audit passes the caller as a parameter, not as SQL text", () => {
-    const { sql } = buildAuditedResolution("UPDATE", 3, { ...ann, caller: "'; DROP TABLE audit; --" });
-    expect(sql).not.toContain("DROP");
-    expect(sql).toContain("$7");
   });
 });

@@ -60,14 +60,10 @@ export async function openCallerFixture() {
     });
   };
 
-  /** `name` undefined: a single user. `serviceName`: the client that all callers share. */
-  function createCaller(name: string | undefined, serviceName = async () => SERVICE) {
-    const own = createServiceActions({
-      actions,
-      journal: async () => journal,
-      serviceName,
-      ...(name !== undefined && { hooks: { caller: name, upstreamKey: createUpstreamKeyMapper(SECRET, name) } }),
-    });
+  /** `serviceName`: the client that all callers share. */
+  function createCaller(name: string, serviceName = async () => SERVICE) {
+    const hooks = { caller: name, upstreamKey: createUpstreamKeyMapper(SECRET, name) };
+    const own = createServiceActions({ actions, journal: async () => journal, serviceName, hooks });
     return {
       actions: own,
       async submit(recipeVersionId: string, explicitKey?: string): Promise<CallOutcome> {
@@ -85,7 +81,6 @@ export async function openCallerFixture() {
   }
 
   return {
-    journal,
     /** By upstream idempotency key. A test may record executions that another client has requested before. */
     executed,
     /** Loses the answer to the next request. */

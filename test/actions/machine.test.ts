@@ -44,22 +44,6 @@ test("another process waits while the owner lives, and returns the same outcome"
   expect(fixture.sent).toHaveLength(1);
 });
 
-test("an identical call that another process inserts between the lookup and the insert is the same action", async () => {
-  let first: Promise<CallOutcome> | undefined;
-  const two = await fixture.startWorker("two", (journal) => ({
-    ...journal,
-    async insert(action) {
-      first ??= one.call();
-      await first;
-      return await journal.insert(action);
-    },
-  }));
-  const { idempotencyKey, replayed } = resultOf(await two.call());
-  expect(replayed).toBe(true);
-  expect(first && resultOf(await first)).toMatchObject({ idempotencyKey, replayed: false });
-  expect(fixture.sent).toHaveLength(1);
-});
-
 test("a call that waited for another returns the rejection that the other got, and a later call runs", async () => {
   const two = await fixture.startWorker("two");
   const { released, release } = createLatch();
