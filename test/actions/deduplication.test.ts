@@ -75,7 +75,6 @@ test("the offered key runs the call again, and only once", async () => {
 
 test.each([
   ["a success", "SUCCEEDED"],
-  ["a cancellation", "CANCELLED"],
   ["a failure that may be retried", "FAILED"],
 ])("a job is the same action after %s that the agent has read", async (_what, state) => {
   const failure = { ...problem, status: 503, code: "BUSY", retryable: true };
@@ -161,15 +160,6 @@ test.each<[string, keyof typeof calls, object, object]>([
   expect(posts()).toHaveLength(1);
 });
 
-test("a replay names the mode and the notes of the first call if this call differs", async () => {
-  stub.respond(({ method }) => (method === "POST" ? createdJob("job-2") : read("job-2")));
-  await server.call("retry_job", { jobId: "job-0", retryMode: "SAFE_RESUME", reason: "was busy" });
-  const { text } = await server.call("retry_job", { jobId: "job-0", retryMode: "RESTART", reason: "again" });
-  expect(text).toMatch(
-    /^Not run again: .*\)\. The first call had reason "was busy", retryMode SAFE_RESUME\. To run it again, /,
-  );
-});
-
 test.each([
   ["null and an absent field of parameterValues", { parameterValues: { x: null } }, { parameterValues: {} }],
   ["blanks in parameterValues", { parameterValues: { x: "a" } }, { parameterValues: { x: "a " } }],
@@ -200,15 +190,6 @@ test("a job for another input of the same file is the same action", async () => 
   expect((await submit(inputs[0])).action?.replayed).toBe(false);
   expect((await submit(inputs[1])).action?.replayed).toBe(true);
   expect(posts()).toHaveLength(3);
-});
-
-test("a call with another note resolves the unknown first action with the same bytes", async () => {
-  stub.expect(unknown, createdJob("job-1"), read("job-1"));
-  const first = await server.call("submit_job", { ...createJob, clientReference: "Normalize districts for Asha" });
-  const second = await server.call("submit_job", { ...createJob, clientReference: "districts (Asha)" });
-  expect(second.action).toMatchObject({ idempotencyKey: first.error?.idempotencyKey, attempts: 2 });
-  const [one, other] = posts();
-  expect(other?.body).toEqual(one?.body);
 });
 
 test.each([

@@ -17,27 +17,6 @@ const [UNSHARE, ...UNSHARE_OPTIONS] = ["unshare", "--pid", "--fork", "--kill-chi
 export const namespacesMissing =
   spawnSync(UNSHARE, [...UNSHARE_OPTIONS, "true"]).status === 0 ? undefined : "needs root and PID namespaces";
 
-export interface Instance {
-  readonly name: string;
-  readonly url: string;
-  /** Sends SIGKILL. */
-  kill(): Promise<void>;
-  /** Sends SIGTERM; resolves when the process has ended. */
-  terminate(): Promise<void>;
-  /** Resolves when the instance is ready. `entry`: the entry point of another version (default: the built program). */
-  start(entry?: readonly string[]): Promise<void>;
-  signal(name: NodeJS.Signals): void;
-  isReady(): Promise<boolean>;
-  /** Id of the running process; 0 without one. */
-  pid(): number;
-  output(): string;
-}
-
-export interface Fleet {
-  readonly instances: readonly Instance[];
-  stop(): Promise<void>;
-}
-
 export interface FleetOptions {
   readonly instances: number;
   readonly env: Readonly<Record<string, string>>;
@@ -57,7 +36,7 @@ const readReadiness = (url: string): Promise<string> =>
     String,
   );
 
-function createInstance(port: number, index: number, home: string, options: FleetOptions): Instance {
+function createInstance(port: number, index: number, home: string, options: FleetOptions) {
   const isWrapped = options.isolated === true && namespacesMissing === undefined;
   const url = `http://127.0.0.1:${port}`;
   let running: RunningProcess | undefined;
@@ -71,8 +50,10 @@ function createInstance(port: number, index: number, home: string, options: Flee
     name: `instance${index + 1}`,
     url,
     kill: () => end("SIGKILL"),
+    /** Resolves when the process has ended. */
     terminate: () => end("SIGTERM"),
-    async start(entry) {
+    /** Resolves when the instance is ready. `entry`: the entry point of another version (default: the built program). */
+    async start(entry?: readonly string[]) {
       const command = [process.execPath, ...(entry ?? entryArguments()), "serve", "--teams", "--port", String(port)];
       const started = launchProcess(isWrapped ? [UNSHARE, ...UNSHARE_OPTIONS, ...command] : command, {
         env: { ...bareEnvironment(home), ...options.env },
@@ -87,15 +68,16 @@ function createInstance(port: number, index: number, home: string, options: Flee
         await sleep(READINESS_INTERVAL_MS);
       }
     },
-    signal: (name) => running?.signal(name),
+    signal: (name: NodeJS.Signals) => running?.signal(name),
     isReady: async () => READY.test(await readReadiness(url)),
+    /** Id of the running process; 0 without one. */
     pid: () => running?.targetPid() ?? 0,
     output: () => running?.output() ?? previousOutput,
   };
 }
 
 /** Starts all instances and waits until they are ready. They keep their ports when they are restarted. */
-export async function startFleet(options: FleetOptions): Promise<Fleet> {
+export async function startFleet(options: FleetOptions) {
   const home = mkdtempSync(join(tmpdir(), "mic-mcp-fleet-"));
   const ports = await Promise.all(Array.from({ length: options.instances }, freePort));
   const instances = ports.map((port, index) => createInstance(port, index, home, options));

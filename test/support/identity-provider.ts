@@ -40,27 +40,6 @@ export interface TokenOptions {
   readonly header?: Readonly<Record<string, unknown>>;
 }
 
-export interface IdentityProvider {
-  readonly issuer: string;
-  /** Returns a token for this audience, like those that the provider issues to users. */
-  issueToken(audience: string, options?: TokenOptions): Promise<string>;
-  /** Returns the token that ROBOT gets for itself at the token endpoint. */
-  fetchRobotToken(resource: string, scope?: string): Promise<string>;
-  /** Returns the public key in PEM. */
-  exportPublicKey(): Promise<string>;
-  /** Signs with a new key from now on, and publishes only that one. */
-  rotateKeys(): Promise<void>;
-  /** Answers 500 at this path from now on. */
-  failAt(path: string): void;
-  /** Requests such as "GET /jwks", in order of arrival. */
-  readonly requests: readonly string[];
-  stop(): Promise<void>;
-  /** Starts it again at the same address. */
-  start(): Promise<void>;
-  /** Opens a URL as the user's browser does. Resolves with the first address outside the provider. */
-  browse(url: URL, accountId?: string): Promise<URL>;
-}
-
 export interface IdentityProviderOptions {
   /** Format of tokens that it issues itself. The tokens of `issueToken` are always JWTs. */
   readonly format?: "jwt" | "opaque";
@@ -190,7 +169,7 @@ export async function followRedirects(url: URL, origin: string, jar: Map<string,
 }
 
 /** Starts an identity provider. The caller must stop it. */
-export async function startIdentityProvider(options: IdentityProviderOptions = {}): Promise<IdentityProvider> {
+export async function startIdentityProvider(options: IdentityProviderOptions = {}) {
   const requests: string[] = [];
   let handle: RequestListener = (_request, response) => response.writeHead(503).end();
   let failingPath: string | undefined;
@@ -212,18 +191,24 @@ export async function startIdentityProvider(options: IdentityProviderOptions = {
 
   return {
     issuer,
+    /** Requests such as "GET /jwks", in order of arrival. */
     requests,
-    failAt(path) {
+    /** Answers 500 at this path from now on. */
+    failAt(path: string) {
       failingPath = path;
     },
+    /** Signs with a new key from now on, and publishes only that one. */
     async rotateKeys() {
       keys += 1;
       key = await generateKey(`key-${keys}`);
       publish();
     },
+    /** Returns the public key in PEM. */
     exportPublicKey: () => exportSPKI(key.publicKey),
 
-    async issueToken(audience, { subject = "alice", scope, groups, seconds = 600, claims = {}, header = {} } = {}) {
+    /** Returns a token for this audience, like those that the provider issues to users. */
+    async issueToken(audience: string, token: TokenOptions = {}) {
+      const { subject = "alice", scope, groups, seconds = 600, claims = {}, header = {} } = token;
       const iat = Math.floor(Date.now() / 1_000);
       const payload: JWTPayload = {
         ...{ iss: issuer, sub: subject, aud: audience, iat, exp: iat + seconds },
@@ -237,7 +222,8 @@ export async function startIdentityProvider(options: IdentityProviderOptions = {
         .sign(key.privateKey);
     },
 
-    async fetchRobotToken(resource, scope = SCOPES.read) {
+    /** Returns the token that ROBOT gets for itself at the token endpoint. */
+    async fetchRobotToken(resource: string, scope: string = SCOPES.read) {
       const response = await fetch(`${issuer}/token`, {
         method: "POST",
         headers: { authorization: `Basic ${Buffer.from(`${ROBOT.id}:${ROBOT.secret}`).toString("base64")}` },
@@ -247,10 +233,13 @@ export async function startIdentityProvider(options: IdentityProviderOptions = {
     },
 
     stop: () => closeServer(server),
+    /** Starts it again at the same address. */
     async start() {
       server = createHttpServer();
       await listeningUrl(server, Number(new URL(issuer).port));
     },
-    browse: (url, accountId = "alice") => followRedirects(url, issuer, new Map([["who", accountId]])),
+    /** Opens a URL as the user's browser does. Resolves with the first address outside the provider. */
+    browse: (url: URL, accountId = "alice") => followRedirects(url, issuer, new Map([["who", accountId]])),
   };
 }
+export type IdentityProvider = Awaited<ReturnType<typeof startIdentityProvider>>;

@@ -37,14 +37,6 @@ const newCounts = () => ({
 });
 export type LoadCounts = ReturnType<typeof newCounts>;
 
-export interface Load {
-  readonly counts: LoadCounts;
-  /** Durations in ms of the first 100,000 answered calls of each kind. */
-  readonly durationsMs: { readonly actions: number[]; readonly reads: number[] };
-  /** Starts no new actions, and waits until all current ones are reported as done or have timed out. */
-  finish(timeoutMs?: number): Promise<LoadCounts>;
-}
-
 export interface LoadOptions {
   readonly callers: readonly Caller[];
   readonly seed: number;
@@ -69,9 +61,10 @@ export function startLoad({
   seed,
   readShare = 0.3,
   actionsPerCaller = Number.POSITIVE_INFINITY,
-}: LoadOptions): Load {
+}: LoadOptions) {
   const counts = newCounts();
-  const durationsMs: Load["durationsMs"] = { actions: [], reads: [] };
+  /** Durations in ms of the first 100,000 answered calls of each kind. */
+  const durationsMs: Record<"actions" | "reads", number[]> = { actions: [], reads: [] };
   /** Ids that were returned, each with its caller and action. */
   const wishById = new Map<string, string>();
   let isFinishing = false;
@@ -89,7 +82,7 @@ export function startLoad({
     }
 
     /** Returns the result unless the call failed. */
-    async function call(kind: keyof Load["durationsMs"], tool: string, args: Readonly<Record<string, unknown>>) {
+    async function call(kind: keyof typeof durationsMs, tool: string, args: Readonly<Record<string, unknown>>) {
       counts.calls += 1;
       const startedAt = performance.now();
       try {
@@ -163,7 +156,8 @@ export function startLoad({
   return {
     counts,
     durationsMs,
-    async finish(timeoutMs = DRAIN_TIMEOUT_MS) {
+    /** Starts no new actions, and waits until all current ones are reported as done or have timed out. */
+    async finish(timeoutMs = DRAIN_TIMEOUT_MS): Promise<LoadCounts> {
       isFinishing = actionsPerCaller === Number.POSITIVE_INFINITY;
       deadlineAt = Date.now() + timeoutMs;
       await all;

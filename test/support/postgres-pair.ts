@@ -15,34 +15,7 @@ const SETTINGS = [
 /** A connection string that no server answers: a replica with it is cut off. */
 const NOWHERE = "host=127.0.0.1 port=1";
 
-export interface PostgresPair {
-  /** Creates an empty database and returns its URLs on all servers, comma-separated. */
-  createDatabase(): Promise<string>;
-  /** Runs a statement on the primary, in the database `postgres`. */
-  run(sql: string): Promise<readonly Readonly<Record<string, unknown>>[]>;
-  /** Sets whether commits wait for a replica (`ANY 1`, the default). */
-  setSynchronous(isEnabled: boolean): Promise<void>;
-  /** Sends a signal to the primary and all its processes. */
-  signal(name: NodeJS.Signals): void;
-  /** Stops all replication until a replica is promoted, or the replicas reconnect or rejoin. */
-  cutReplicas(): Promise<void>;
-  /** Ends `cutReplicas`, without a failover. */
-  reconnectReplicas(): Promise<void>;
-  /** Kills the primary and all its processes at once. */
-  killPrimary(): Promise<void>;
-  /**
-   * Promotes the replica that has received most, and returns when it accepts writes. If no other replica is left, its commits do
-   * not wait for one until one rejoins, as with failover tools.
-   */
-  promote(): Promise<void>;
-  /** Starts the former primary with its old data and still configured as a primary. */
-  restartFormerPrimary(): Promise<void>;
-  /** Recreates all other servers as replicas of the primary. Commits wait for them again. */
-  rejoinReplicas(): Promise<void>;
-  stop(): Promise<void>;
-}
-
-export async function startPostgresPair(replicas = 1): Promise<PostgresPair> {
+export async function startPostgresPair(replicas = 1) {
   const installation = createPostgresInstallation();
   const nodes: PostgresNode[] = [];
   for (const name of ["a", "b", "c", "d"].slice(0, replicas + 1))
@@ -76,6 +49,7 @@ export async function startPostgresPair(replicas = 1): Promise<PostgresPair> {
     return applySetting(primary, `synchronous_standby_names = '${names === "" ? "" : `ANY 1 (${names})`}'`);
   }
 
+  /** Sets whether commits wait for a replica (`ANY 1`, the default). */
   async function setSynchronous(isEnabled: boolean): Promise<void> {
     await waitForOneOf(isEnabled ? others() : []);
     await waitUntil("what commits wait for", async () => {
@@ -93,6 +67,7 @@ export async function startPostgresPair(replicas = 1): Promise<PostgresPair> {
       return rows.length === others().length;
     });
 
+  /** Recreates all other servers as replicas of the primary. Commits wait for them again. */
   async function rejoinReplicas(): Promise<void> {
     former = undefined;
     for (const node of others()) {
@@ -118,29 +93,34 @@ export async function startPostgresPair(replicas = 1): Promise<PostgresPair> {
   await rejoinReplicas();
 
   return {
+    /** Creates an empty database and returns its URLs on all servers, comma-separated. */
     async createDatabase() {
       const name = `journal${++databases}`;
       await primary.query(`CREATE DATABASE ${name}`);
       return nodes.map((node) => node.url(name)).join(",");
     },
-    run: (sql) => primary.query(sql),
+    /** Runs a statement on the primary, in the database `postgres`. */
+    run: (sql: string) => primary.query(sql),
     setSynchronous,
-    signal(name) {
-      primary.signal(name);
-    },
+    /** Sends a signal to the primary and all its processes. */
+    signal: (name: NodeJS.Signals) => primary.signal(name),
+    /** Stops all replication until a replica is promoted, or the replicas reconnect or rejoin. */
     async cutReplicas() {
       for (const node of standbys()) await applySetting(node, `primary_conninfo = '${NOWHERE}'`);
       await waitUntil("the replicas are cut off", async () => {
         return (await primary.query("SELECT 1 FROM pg_stat_replication")).length === 0;
       });
     },
+    /** Ends `cutReplicas`, without a failover. */
     async reconnectReplicas() {
       for (const node of standbys()) await connectToPrimary(node);
       await waitForReplicas();
     },
-    async killPrimary() {
-      await primary.end("SIGKILL");
-    },
+    killPrimary: () => primary.end("SIGKILL"),
+    /**
+     * Promotes the replica that has received most, and returns when it accepts writes. If no other replica is left, its commits do
+     * not wait for one until one rejoins, as with failover tools.
+     */
     async promote() {
       const ranked = await Promise.all(
         standbys().map(async (node) => ({ node, bytes: await readReceivedBytes(node) })),
@@ -158,6 +138,7 @@ export async function startPostgresPair(replicas = 1): Promise<PostgresPair> {
         return row?.["yes"] === false;
       });
     },
+    /** Starts the former primary with its old data and still configured as a primary. */
     async restartFormerPrimary() {
       if (!former) throw new Error("there was no failover");
       await former.start();

@@ -42,19 +42,6 @@ export const postgresMissing =
       ? "root may not run PostgreSQL, and there is no user postgres"
       : undefined;
 
-export interface PostgresServer {
-  /** Creates an empty database and returns its URL. */
-  createDatabase(): Promise<string>;
-  /** Breaks off the connections of all clients. */
-  cutConnections(): Promise<unknown>;
-  run(sql: string): Promise<void>;
-  /** Sends a signal to all its processes (Linux only). */
-  signal(name: NodeJS.Signals): void;
-  /** Kills all its processes at once and restarts it (Linux only). */
-  crash(): Promise<void>;
-  stop(): Promise<void>;
-}
-
 /** Creates a separate folder for servers. Throws Error if PostgreSQL is not installed. */
 export function createPostgresInstallation() {
   if (bin === undefined) throw new Error(postgresMissing);
@@ -142,23 +129,27 @@ const NON_DURABLE_SETTINGS = [
 ];
 
 /** Starts a server. `settings`: as after -c. */
-export async function startPostgres(settings: readonly string[] = NON_DURABLE_SETTINGS): Promise<PostgresServer> {
+export async function startPostgres(settings: readonly string[] = NON_DURABLE_SETTINGS) {
   const installation = createPostgresInstallation();
   const server = await installation.createServer("data", settings);
   installation.run("initdb", ["-D", server.data, "-A", "trust", "-U", "mic", "--no-sync"]);
   await server.start();
   let databases = 0;
   return {
+    /** Creates an empty database and returns its URL. */
     async createDatabase() {
       const name = `journal${++databases}`;
       await server.query(`CREATE DATABASE ${name}`);
       return server.url(name);
     },
+    /** Breaks off the connections of all clients. */
     cutConnections: () =>
       server.query("SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE application_name = 'mic-mcp'"),
-    run: async (sql) => void (await server.query(sql)),
+    run: async (sql: string) => void (await server.query(sql)),
     signal: server.signal,
+    /** Kills all its processes at once and restarts it (Linux only). */
     crash: () => server.end("SIGKILL").then(server.start),
     stop: () => server.end("SIGQUIT").then(installation.remove),
   };
 }
+export type PostgresServer = Awaited<ReturnType<typeof startPostgres>>;

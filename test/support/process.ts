@@ -17,17 +17,6 @@ export async function waitForExit(child: ChildProcess): Promise<void> {
   if (child.exitCode === null && child.signalCode === null) await once(child, "exit");
 }
 
-export interface RunningProcess {
-  /** Id of the process that does the work. */
-  targetPid(): number;
-  /** The last 64 Ki characters of its stdout and stderr. */
-  output(): string;
-  isRunning(): boolean;
-  signal(name: NodeJS.Signals): void;
-  /** Sends a signal (default SIGKILL) and waits until the process has ended. */
-  kill(name?: NodeJS.Signals): Promise<void>;
-}
-
 const MAX_OUTPUT_CHARACTERS = 64 * 1024;
 
 /** Returns the first child of a process, such as that of `unshare --fork` (Linux only). */
@@ -44,7 +33,7 @@ function findFirstChild(pid: number): number | undefined {
 export function launchProcess(
   [program = "", ...args]: readonly string[],
   { isWrapped = false, ...options }: SpawnOptions & { readonly isWrapped?: boolean },
-): RunningProcess {
+) {
   const child = spawn(program, args, { stdio: ["ignore", "pipe", "pipe"], ...options });
   let output = "";
   for (const stream of [child.stdout, child.stderr])
@@ -65,16 +54,21 @@ export function launchProcess(
     } catch {}
   };
   return {
+    /** Id of the process that does the work. */
     targetPid,
+    /** The last 64 Ki characters of its stdout and stderr. */
     output: () => output,
     isRunning,
     signal,
-    async kill(name = "SIGKILL") {
+    /** Sends a signal and waits until the process has ended. */
+    async kill(name: NodeJS.Signals = "SIGKILL") {
       signal(name);
       if (child.pid !== undefined) await waitForExit(child);
     },
   };
 }
+
+export type RunningProcess = ReturnType<typeof launchProcess>;
 
 /** Resolves when the port accepts connections. Rejects with the program's output if it ends before. */
 export async function waitForPort(port: number, running: RunningProcess): Promise<void> {

@@ -13,20 +13,6 @@ import { describeUnless, linuxMissing } from "./unless.ts";
 /** `absent`: a bus without a Secret Service. `mute`: a Secret Service that is suspended and never answers. */
 export type KeychainState = "unlocked" | "absent" | "mute";
 
-export interface Session {
-  /** Variables with which a program finds this session: HOME, XDG folders, the bus. MIC_KEYCHAIN is empty, which means unset. */
-  readonly env: Readonly<Record<string, string>>;
-  /** Folder above the session's HOME and XDG folders. */
-  readonly folder: string;
-  /** Locks the Secret Service with all its contents, as in a session that the user has not unlocked. */
-  lock(): Promise<void>;
-  unlock(): Promise<void>;
-  /** Further connections of this user to the bus are refused with the bus's own error. */
-  exhaustConnections(): Promise<void>;
-  /** Suspends the bus itself: no request gets an answer. */
-  freezeBus(): void;
-}
-
 /** Reason to skip tests with a keychain; undefined if the machine can run them. */
 export const keychainMissing = linuxMissing ?? missingProgram("dbus-daemon") ?? missingProgram("gnome-keyring-daemon");
 
@@ -62,7 +48,7 @@ async function killChild(child: ChildProcess): Promise<void> {
 }
 
 /** Starts a session for the running test only. */
-export async function sessionForTest(state: KeychainState = "unlocked"): Promise<Session> {
+export async function sessionForTest(state: KeychainState = "unlocked") {
   const folder = await mkdtemp(join(tmpdir(), "mic-mcp-session-"));
   const [home, data, runtime] = [join(folder, "home"), join(folder, "data"), join(folder, "run")];
   const env = {
@@ -117,15 +103,23 @@ export async function sessionForTest(state: KeychainState = "unlocked"): Promise
 
   if (state !== "absent") await startKeyring(PASSWORD);
   if (state === "mute") keyring?.kill("SIGSTOP");
+  /** Variables with which a program finds this session: HOME, XDG folders, the bus. MIC_KEYCHAIN is empty, which means unset. */
+  const variables: Readonly<Record<string, string>> = { ...env, MIC_KEYCHAIN: "" };
   return {
-    env: { ...env, MIC_KEYCHAIN: "" },
+    env: variables,
+    /** Folder above the session's HOME and XDG folders. */
     folder,
+    /** Locks the Secret Service with all its contents, as in a session that the user has not unlocked. */
     lock: () => startKeyring(undefined),
     unlock: () => startKeyring(PASSWORD),
+    /** Further connections of this user to the bus are refused with the bus's own error. */
     async exhaustConnections() {
       await writeFile(configuration, busConfiguration(join(runtime, "bus"), 1));
       await callBus("ReloadConfig");
     },
+    /** Suspends the bus itself: no request gets an answer. */
     freezeBus: () => void daemon.kill("SIGSTOP"),
   };
 }
+
+export type Session = Awaited<ReturnType<typeof sessionForTest>>;
