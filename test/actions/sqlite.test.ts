@@ -10,7 +10,7 @@ import { inProcessServerForTest } from "../support/server.ts";
 import { answer } from "../support/stub.ts";
 import { folderForTest } from "../support/temporary-folder.ts";
 import { benchForTest } from "./bench.ts";
-import { insertAction, newAction, SUCCEEDED, UNKNOWN } from "./samples.ts";
+import { insertAction, SUCCEEDED, UNKNOWN } from "./samples.ts";
 
 const FILE = "actions.sqlite";
 const RESTART = /moved, replaced or deleted while this server was running/;
@@ -21,11 +21,7 @@ async function openForTest(stateDir: string) {
   return database;
 }
 
-interface JournalFiles {
-  readonly parent: string;
-  readonly stateDir: string;
-}
-const damages: readonly (readonly [string, (files: JournalFiles) => Promise<void>])[] = [
+const damages: readonly [string, (files: Readonly<Record<"parent" | "stateDir", string>>) => Promise<void>][] = [
   ["its folder removed", ({ stateDir }) => rm(stateDir, { recursive: true })],
   ["its folder moved", ({ parent, stateDir }) => rename(stateDir, join(parent, "elsewhere"))],
   ["its file removed", ({ stateDir }) => rm(join(stateDir, FILE))],
@@ -67,7 +63,7 @@ test.skipIf(isWindows).each(damages)(
     const database = await openForTest(stateDir);
     const next = await openJournal(database, { owner: "two", now: Date.now });
     expect(await next.find("service", "next")).toBeUndefined();
-    expect(await next.insert(newAction({ key: "of two" }))).toBeDefined();
+    await insertAction(next, { key: "of two" });
     expect(await database.query("PRAGMA integrity_check")).toEqual([{ integrity_check: "ok" }]);
   },
 );
@@ -83,10 +79,10 @@ test.skipIf(isWindows)(
     const elsewhere = join(dirname(stateDir), "elsewhere");
     await rename(stateDir, elsewhere);
     expect((await submit(1)).structured).toMatchObject({ action: { replayed: true } });
-    const { error } = await submit(2);
-    expect(error).toMatchObject({ kind: "internal", sideEffect: "none" });
-    expect(error?.message).toMatch(RESTART);
-    expect(error?.next).toMatch(/^Ask the user to put the journal files back .* restart/);
+    expect((await submit(2)).error).toMatchObject({
+      ...{ kind: "internal", sideEffect: "none", message: expect.stringMatching(RESTART) },
+      next: expect.stringMatching(/^Ask the user to put the journal files back .* restart/),
+    });
     const countSent = () => stub.requests.filter(({ method }) => method === "POST").length;
     expect(countSent()).toBe(1);
     const restarted = await inProcessServerForTest(env);
