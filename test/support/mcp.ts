@@ -61,14 +61,6 @@ export interface Reply {
   readonly content?: Record<string, boolean | string | number>;
 }
 
-export interface ReadContent {
-  readonly mimeType: string;
-  readonly text: string;
-  readonly meta: Json;
-  readonly ttlMs: number | undefined;
-  readonly cacheScope: string | undefined;
-}
-
 const ListedTool = z.looseObject({
   name: z.string(),
   title: z.string().optional(),
@@ -92,27 +84,12 @@ export interface CallOptions {
 }
 
 /** A client, independent of the transport. */
-export interface TestClient {
-  listResources(): Promise<readonly z.infer<typeof Resource>[]>;
-  listTemplates(): Promise<readonly z.infer<typeof Template>[]>;
-  readResource(uri: string): Promise<ReadContent>;
-  listPrompts(): Promise<readonly z.infer<typeof Prompt>[]>;
-  /** Returns the text of its messages. */
-  getPrompt(name: string, args?: Record<string, string>): Promise<string>;
-  complete(ref: Reference, name: string, value: string): Promise<readonly string[]>;
-  /** Subscribes to these resources, and returns those that the server accepts. Rejects on a refusal. */
-  listen(...uris: readonly string[]): Promise<readonly string[]>;
-  /** Ends the subscription that `listen` started with the same URIs. */
-  stopListening(...uris: readonly string[]): Promise<void>;
+export interface TestClient extends ReturnType<typeof wrapClient> {
   /** URIs of all updates so far, in order of arrival. */
   readonly updates: readonly string[];
   /** Rejects on a protocol error. A tool error is a result. */
   callTool(name: string, args?: Readonly<Json>, options?: CallOptions): Promise<CallResult>;
   listTools(): Promise<readonly ListedTool[]>;
-  instructions(): string | undefined;
-  /** Capabilities that the server declares. */
-  capabilities(): Json;
-  close(): Promise<void>;
 }
 
 /** A client whose server is its child process. */
@@ -254,33 +231,35 @@ interface SdkClient {
   close(): Promise<void>;
 }
 
-type CommonMethods = Omit<TestClient, "callTool" | "listTools" | "updates">;
-
-const wrapClient = (client: SdkClient, readOptions?: object): CommonMethods => ({
+const wrapClient = (client: SdkClient, readOptions?: object) => ({
   listResources: async () => z.object({ resources: z.array(Resource) }).parse(await client.listResources()).resources,
   listTemplates: async () =>
     z.object({ resourceTemplates: z.array(Template) }).parse(await client.listResourceTemplates()).resourceTemplates,
-  async readResource(uri) {
+  async readResource(uri: string) {
     const { contents, ttlMs, cacheScope } = ReadResource.parse(await client.readResource({ uri }, readOptions));
     const [{ uri: named, mimeType, text, _meta: meta = {} }] = contents;
     if (named !== uri) throw new Error(`asked for ${uri}, was given ${named}`);
     return { mimeType, text, meta, ttlMs, cacheScope };
   },
   listPrompts: async () => z.object({ prompts: z.array(Prompt) }).parse(await client.listPrompts()).prompts,
-  async getPrompt(name, args) {
+  /** Returns the text of its messages. */
+  async getPrompt(name: string, args?: Record<string, string>) {
     const { messages } = PromptResult.parse(await client.getPrompt({ name, ...(args && { arguments: args }) }));
     return messages.map(({ content }) => content.text).join("\n");
   },
-  complete: async (ref, name, value) =>
+  complete: async (ref: Reference, name: string, value: string) =>
     CompletionResult.parse(await client.complete({ ref, argument: { name, value } })).completion.values,
-  async listen(...uris) {
+  /** Subscribes to these resources, and returns those that the server accepts. Rejects on a refusal. */
+  async listen(...uris: readonly string[]): Promise<readonly string[]> {
     for (const uri of uris) await client.subscribeResource({ uri });
     return uris;
   },
-  async stopListening(...uris) {
+  /** Ends the subscription that `listen` started with the same URIs. */
+  async stopListening(...uris: readonly string[]) {
     for (const uri of uris) await client.unsubscribeResource({ uri });
   },
   instructions: () => client.getInstructions(),
+  /** Capabilities that the server declares. */
   capabilities: () => Json.parse(client.getServerCapabilities() ?? {}),
   close: () => client.close(),
 });
