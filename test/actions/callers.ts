@@ -14,11 +14,6 @@ export const SECRET = new Uint8Array(32).fill(7);
 const NOW = 1_800_000_000_000;
 const SERVICE = JSON.stringify(["https://service.example", "client-1"]);
 
-interface Execution {
-  readonly body: string;
-  readonly id: string;
-}
-
 type CallOutcome = { readonly id: unknown; readonly key: string; readonly replayed: boolean } | FailureFacts;
 
 /** Opens the fixture for the running test only. */
@@ -33,7 +28,8 @@ export async function openCallerFixture() {
       throw new Error(reason);
     },
   });
-  const executed = new Map<string, Execution>();
+  /** By upstream idempotency key. A test may record executions that another client has requested before. */
+  const executed = new Map<string, { readonly body: string; readonly id: string }>();
   let isLosing = false;
 
   const send: ActionCall["send"] = async ({ body }, key, { onAttempt }) => {
@@ -41,10 +37,8 @@ export async function openCallerFixture() {
     const former = executed.get(key);
     if (former && former.body !== body)
       throw new Failure({
-        kind: "conflict",
+        ...{ kind: "conflict", retryable: false, sideEffect: "none" },
         message: `The key ${key} was used with another body.`,
-        retryable: false,
-        sideEffect: "none",
         next: `Use another key than ${key}.`,
         fieldErrors: [{ pointer: "/", code: "KEY", message: `not ${key}` }],
       });
@@ -52,12 +46,8 @@ export async function openCallerFixture() {
     executed.set(key, execution);
     if (!isLosing) return { value: { data: { id: execution.id } }, drift: [], replayed: former !== undefined };
     isLosing = false;
-    throw new Failure({
-      kind: "outcome_unknown",
-      message: "The answer was lost.",
-      retryable: true,
-      sideEffect: "unknown",
-    });
+    const message = "The answer was lost.";
+    throw new Failure({ kind: "outcome_unknown", message, retryable: true, sideEffect: "unknown" });
   };
 
   /** `serviceName`: the client that all callers share. */
@@ -81,7 +71,6 @@ export async function openCallerFixture() {
   }
 
   return {
-    /** By upstream idempotency key. A test may record executions that another client has requested before. */
     executed,
     /** Loses the answer to the next request. */
     loseAnswer() {

@@ -36,17 +36,9 @@ beforeAll(async () => {
   body = Object((await createRequest(await createExampleData(service()), OPERATION)).body);
 });
 
-/** Arguments of the client that never reads. */
-interface Task {
-  readonly server?: readonly string[];
-  readonly url?: string;
-  readonly headers?: Readonly<Record<string, string>>;
-  readonly messages: readonly object[];
-}
-
 interface TransportCase {
-  /** The call of a client that never reads the answer. */
-  createTask(env: Environment, args: object): Promise<Task>;
+  /** The call of a client that never reads the answer: the arguments of non-reading-client.mjs. */
+  createTask(env: Environment, args: object): Promise<object>;
   /** Sends the call to a separate server process. Returns a function that kills it. */
   sendToProcess(env: Environment, args: object): Promise<() => Promise<unknown>>;
 }

@@ -98,18 +98,14 @@ const moments: readonly {
 }[] = [
   { name: "as it registers, before it is done", prepare: hang(REGISTER, false), reached: countArrived(REGISTER) },
   {
-    name: "as it has registered, before the answer",
-    prepare: hang(REGISTER, true),
-    reached: countExecuted(REGISTER),
-    withKey: true,
+    ...{ name: "as it has registered, before the answer", withKey: true },
+    ...{ prepare: hang(REGISTER, true), reached: countExecuted(REGISTER) },
   },
   { name: "as it waits for the scan", file: FILE.waitsForScan, reached: countArrived("getMicPublicInput") },
   { name: "as it submits, before it is done", prepare: hang(SUBMIT, false), reached: countArrived(SUBMIT) },
   {
-    name: "as it has submitted, before the answer",
-    prepare: hang(SUBMIT, true),
-    reached: countExecuted(SUBMIT),
-    withKey: true,
+    ...{ name: "as it has submitted, before the answer", withKey: true },
+    ...{ prepare: hang(SUBMIT, true), reached: countExecuted(SUBMIT) },
   },
   { name: "as it waits for the job", reached: countArrived("getMicJob") },
 ];

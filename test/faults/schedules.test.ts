@@ -284,22 +284,14 @@ async function run(world: World, examples: Examples, { what, detectsDeath, steps
 
   // Without failures, the agent repeats the call until it has an answer, and then once again.
   for (const machine of machines) machine.clearJournalFailure();
-  const plain: Step = {
-    serverIndex: 0,
-    keyMode: "keyless",
-    order: 1,
-    failures: [],
-    journal: undefined,
-    answer: "read",
-    duplicate: "none",
-    jumpMs: 60_000,
-  };
+  const common = { order: 1, journal: undefined, answer: "read", duplicate: "none", jumpMs: 60_000 } as const;
+  const plain: Step = { ...common, serverIndex: 0, keyMode: "keyless", failures: [] };
   const answers: string[] = [];
   for (const each of [
     plain,
     { ...plain, keyMode: "keyed", serverIndex: 1 },
     { ...plain, serverIndex: 1 },
-  ] satisfies readonly Step[])
+  ] satisfies Step[])
     for (const { outcome } of await runStep(each)) {
       const facts = outcome.kind === "failure" ? outcome.facts : undefined;
       const key = outcome.kind === "value" ? outcome.key : facts?.sideEffect === "done" && facts.idempotencyKey;
