@@ -14,11 +14,6 @@ export const SECRET = new Uint8Array(32).fill(7);
 const NOW = 1_800_000_000_000;
 const SERVICE = JSON.stringify(["https://service.example", "client-1"]);
 
-interface Execution {
-  readonly body: string;
-  readonly id: string;
-}
-
 type CallOutcome = { readonly id: unknown; readonly key: string; readonly replayed: boolean } | FailureFacts;
 
 /** Opens the fixture for the running test only. */
@@ -33,7 +28,8 @@ export async function openCallerFixture() {
       throw new Error(reason);
     },
   });
-  const executed = new Map<string, Execution>();
+  /** By upstream idempotency key. A test may record executions that another client has requested before. */
+  const executed = new Map<string, { readonly body: string; readonly id: string }>();
   let isLosing = false;
 
   const send: ActionCall["send"] = async ({ body }, key, { onAttempt }) => {
@@ -41,10 +37,8 @@ export async function openCallerFixture() {
     const former = executed.get(key);
     if (former && former.body !== body)
       throw new Failure({
-        kind: "conflict",
+        ...{ kind: "conflict", retryable: false, sideEffect: "none" },
         message: `The key ${key} was used with another body.`,
-        retryable: false,
-        sideEffect: "none",
         next: `Use another key than ${key}.`,
         fieldErrors: [{ pointer: "/", code: "KEY", message: `not ${key}` }],
       });
@@ -52,22 +46,14 @@ export async function openCallerFixture() {
     executed.set(key, execution);
     if (!isLosing) return { value: { data: { id: execution.id } }, drift: [], replayed: former !== undefined };
     isLosing = false;
-    throw new Failure({
-      kind: "outcome_unknown",
-      message: "The answer was lost.",
-      retryable: true,
-      sideEffect: "unknown",
-    });
+    const message = "The answer was lost.";
+    throw new Failure({ kind: "outcome_unknown", message, retryable: true, sideEffect: "unknown" });
   };
 
-  /** `name` undefined: a single user. `serviceName`: the client that all callers share. */
-  function createCaller(name: string | undefined, serviceName = async () => SERVICE) {
-    const own = createServiceActions({
-      actions,
-      journal: async () => journal,
-      serviceName,
-      ...(name !== undefined && { hooks: { caller: name, upstreamKey: createUpstreamKeyMapper(SECRET, name) } }),
-    });
+  /** `serviceName`: the client that all callers share. */
+  function createCaller(name: string, serviceName = async () => SERVICE) {
+    const hooks = { caller: name, upstreamKey: createUpstreamKeyMapper(SECRET, name) };
+    const own = createServiceActions({ actions, journal: async () => journal, serviceName, hooks });
     return {
       actions: own,
       async submit(recipeVersionId: string, explicitKey?: string): Promise<CallOutcome> {
@@ -85,8 +71,6 @@ export async function openCallerFixture() {
   }
 
   return {
-    journal,
-    /** By upstream idempotency key. A test may record executions that another client has requested before. */
     executed,
     /** Loses the answer to the next request. */
     loseAnswer() {

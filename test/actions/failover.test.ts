@@ -1,17 +1,12 @@
-import { afterAll, beforeAll, beforeEach, describe, expect, onTestFinished, test } from "vitest";
+import { beforeEach, describe, expect, onTestFinished, test } from "vitest";
 import { type Journal, openJournal } from "../../src/actions/journal.ts";
 import { connectToPrimary } from "../../src/teams/database.ts";
+import { openForFile } from "../support/for-file.ts";
 import { postgresMissing } from "../support/postgres.ts";
-import { type PostgresPair, startPostgresPair } from "../support/postgres-pair.ts";
+import { startPostgresPair } from "../support/postgres-pair.ts";
 import { describeUnless, linuxMissing } from "../support/unless.ts";
 import { databaseForTest } from "../teams/services.ts";
 import { newAction } from "./samples.ts";
-
-let pair: PostgresPair | undefined;
-function getPair(): PostgresPair {
-  if (!pair) throw new Error("PostgreSQL is there only while tests run");
-  return pair;
-}
 
 const openForTest = (urls: string) => databaseForTest(urls, { connections: 8, failover: true });
 
@@ -21,10 +16,7 @@ const openTestJournal = async (urls: string, owner = "one"): Promise<Journal> =>
 const createAction = (key: string) => newAction({ key, fingerprint: key });
 
 describeUnless(postgresMissing ?? linuxMissing, "a failover", () => {
-  beforeAll(async () => {
-    pair = await startPostgresPair();
-  }, 60_000);
-  afterAll(() => pair?.stop());
+  const getPair = openForFile(startPostgresPair, (pair) => pair.stop());
 
   test("a former primary that returns receives no statements, neither from processes that used the new primary nor from others", async () => {
     const urls = await getPair().createDatabase();
@@ -75,19 +67,24 @@ describeUnless(postgresMissing ?? linuxMissing, "a failover", () => {
   });
 
   describe("durability", () => {
-    beforeEach(() => getPair().setSynchronous(true));
-    const checkDurability = async (durability: "synchronous" | "local") => {
-      const urls = (await getPair().createDatabase()).split(",");
-      const deployment = connectToPrimary({ urls, pool: 16, durability });
+    let urls: readonly string[];
+    beforeEach(async () => {
+      await getPair().setSynchronous(true);
+      urls = (await getPair().createDatabase()).split(",");
+    });
+    const connect = (durability: "synchronous" | "local", at = urls) => {
+      const deployment = connectToPrimary({ urls: at, pool: 16, durability });
       onTestFinished(() => deployment.close());
-      return await deployment.durability();
+      return deployment;
+    };
+    const checkDurability = (durability: "synchronous" | "local") => connect(durability).durability();
+    const waitForStandbysOfNoName = async () => {
+      await getPair().run("ALTER SYSTEM SET synchronous_standby_names = 'ANY 1 (x, y)'");
+      await getPair().run("SELECT pg_reload_conf()");
     };
 
-    test("commits that wait for a replica are durable", async () => {
+    test("commits that wait for a replica are durable; replicas that no commit waits for are refused with any setting", async () => {
       expect(await checkDurability("synchronous")).toEqual({ isDurable: true });
-    });
-
-    test("replicas that no commit waits for are refused with any durability setting", async () => {
       await getPair().setSynchronous(false);
       expect(await checkDurability("synchronous")).toMatchObject({
         isDurable: false,
@@ -112,11 +109,8 @@ describeUnless(postgresMissing ?? linuxMissing, "a failover", () => {
     });
 
     test("an error reports missing replicas that commits wait for: every write hangs", async () => {
-      const urls = (await getPair().createDatabase()).split(",");
       await getPair().cutReplicas();
-      const deployment = connectToPrimary({ urls, pool: 16, durability: "synchronous" });
-      onTestFinished(() => deployment.close());
-      expect(await deployment.durability()).toMatchObject({
+      expect(await checkDurability("synchronous")).toMatchObject({
         isDurable: false,
         error: expect.stringContaining("All writes are blocked"),
       });
@@ -124,40 +118,31 @@ describeUnless(postgresMissing ?? linuxMissing, "a failover", () => {
     });
 
     test("an error names the connected replicas if synchronous_standby_names names none of them", async () => {
-      const urls = (await getPair().createDatabase()).split(",");
-      await getPair().run("ALTER SYSTEM SET synchronous_standby_names = 'ANY 1 (x, y)'");
-      await getPair().run("SELECT pg_reload_conf()");
-      const deployment = connectToPrimary({ urls, pool: 16, durability: "synchronous" });
-      onTestFinished(() => deployment.close());
-      const durability = async () => {
-        const found = await deployment.durability();
-        return found.isDurable ? "durable" : found.error;
-      };
-      await expect.poll(durability).toMatch(/All writes are blocked: .*ANY 1 \(x, y\).*Connected: b$/);
+      await waitForStandbysOfNoName();
+      const { durability } = connect("synchronous");
+      await expect.poll(durability).toMatchObject({
+        isDurable: false,
+        error: expect.stringMatching(/All writes are blocked: .*ANY 1 \(x, y\).*Connected: b$/),
+      });
     });
 
     test("a role that may not read replication statistics detects a blocked commit by its own waiting statement", async () => {
-      const [url = ""] = (await getPair().createDatabase()).split(",");
+      const [url = ""] = urls;
       await getPair().run("DO 'BEGIN CREATE ROLE plain LOGIN; EXCEPTION WHEN duplicate_object THEN END'");
-      const { pathname } = new URL(url);
-      await getPair().run(`GRANT ALL ON DATABASE ${pathname.slice(1)} TO plain`);
+      await getPair().run(`GRANT ALL ON DATABASE ${new URL(url).pathname.slice(1)} TO plain`);
       const plainUrl = Object.assign(new URL(url), { username: "plain" }).href;
-      const deployment = connectToPrimary({ urls: [plainUrl], pool: 16, durability: "synchronous" });
-      onTestFinished(() => deployment.close());
-      expect(await deployment.durability()).toEqual({ isDurable: true });
-      await getPair().run("ALTER SYSTEM SET synchronous_standby_names = 'ANY 1 (x, y)'");
-      await getPair().run("SELECT pg_reload_conf()");
+      const { durability } = connect("synchronous", [plainUrl]);
+      expect(await durability()).toEqual({ isDurable: true });
+      await waitForStandbysOfNoName();
       const database = await databaseForTest(plainUrl);
       database.query("CREATE SCHEMA blocked").catch(() => undefined);
-      const durability = async () => (await deployment.durability()).isDurable;
-      await expect.poll(durability, { timeout: 15_000 }).toBe(false);
+      await expect.poll(durability, { timeout: 15_000 }).toMatchObject({ isDurable: false });
       await getPair().setSynchronous(true);
-      await expect.poll(durability).toBe(true);
+      await expect.poll(durability).toEqual({ isDurable: true });
     });
 
     test("an unreachable database is not durable, but is not a rejection", async () => {
-      const deployment = connectToPrimary({ urls: ["postgres://mic@127.0.0.1:1/none"], pool: 16, durability: "local" });
-      onTestFinished(() => deployment.close());
+      const deployment = connect("local", ["postgres://mic@127.0.0.1:1/none"]);
       const database = await deployment.open();
       // Both wait until their time limit.
       await Promise.all([

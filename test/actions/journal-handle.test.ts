@@ -1,7 +1,5 @@
 // Tests opening the journal: old actions are deleted in batches, and tables are migrated only if the options allow it.
-import { existsSync } from "node:fs";
-import { join } from "node:path";
-import { expect, onTestFinished, test, vi } from "vitest";
+import { beforeEach, expect, onTestFinished, test, vi } from "vitest";
 import { createJournalHandle, type JournalOptions } from "../../src/actions/journal-handle.ts";
 import type { Database } from "../../src/actions/store/database.ts";
 import { openSqlite } from "../../src/actions/store/sqlite.ts";
@@ -11,24 +9,23 @@ import { newAction } from "./samples.ts";
 const DAY_MS = 86_400_000;
 const NOW = 1_800_000_000_000;
 
-async function createBench(changes: Partial<JournalOptions> = {}) {
-  const stateDir = await folderForTest();
-  const options: JournalOptions = {
-    stateDir,
-    url: undefined,
-    retentionMs: 30 * DAY_MS,
-    now: () => NOW,
-    owner: "one",
-    ...changes,
-  };
-  const handle = createJournalHandle(options);
-  onTestFinished(() => handle.close());
-  const openRawDatabase = async () => {
-    const database = await openSqlite(stateDir);
-    onTestFinished(() => database.close());
-    return database;
-  };
-  return { opened: handle, options, stateDir, look: openRawDatabase };
+let stateDir: string;
+beforeEach(async () => {
+  stateDir = await folderForTest();
+});
+
+function createHandle(changes: Partial<JournalOptions> = {}) {
+  const common = { stateDir, url: undefined, retentionMs: 30 * DAY_MS, now: () => NOW, owner: "one" };
+  const handle = createJournalHandle({ ...common, ...changes });
+  // The test may have closed it.
+  onTestFinished(() => handle.close().catch(() => undefined));
+  return handle;
+}
+
+async function openDatabase(): Promise<Database> {
+  const database = await openSqlite(stateDir);
+  onTestFinished(() => database.close());
+  return database;
 }
 
 /** Inserts resolved actions that are `days` days old. */
@@ -47,14 +44,11 @@ const countActions = async (database: Database) =>
   Number((await database.query("SELECT COUNT(*) AS n FROM actions"))[0]?.["n"]);
 
 test("1,000 old actions are deleted at once and the others soon after, but no recent ones", async () => {
-  const first = await createBench();
-  await (await first.opened.open()).insert(newAction());
-  const database = await first.look();
+  await (await createHandle().open()).insert(newAction());
+  const database = await openDatabase();
   await insertOldActions(database, 2_500, 31);
   await insertOldActions(database, 10, 29);
-  const again = createJournalHandle(first.options);
-  onTestFinished(() => again.close());
-  await again.open();
+  await createHandle().open();
   expect(await countActions(database)).toBeLessThanOrEqual(1_511);
   await expect.poll(() => countActions(database)).toBe(11);
 });
@@ -62,10 +56,9 @@ test("1,000 old actions are deleted at once and the others soon after, but no re
 test("actions that become old after the start are deleted within an hour", async () => {
   vi.useFakeTimers({ toFake: ["setInterval", "clearInterval"] });
   onTestFinished(() => void vi.useRealTimers());
-  const { options, look } = await createBench();
-  const journal = createJournalHandle(options);
+  const journal = createHandle();
   await journal.open();
-  const database = await look();
+  const database = await openDatabase();
   await insertOldActions(database, 5, 31);
   expect(await countActions(database)).toBe(5);
   vi.advanceTimersByTime(3_600_000);
@@ -75,27 +68,18 @@ test("actions that become old after the start are deleted within an hour", async
 });
 
 test("tables are not migrated if another command must migrate them, and the error names the command", async () => {
-  const { opened, stateDir } = await createBench({ migrates: false });
-  await expect(opened.open()).rejects.toMatchObject({
+  await expect(createHandle({ migrates: false }).open()).rejects.toMatchObject({
     facts: { kind: "internal", next: expect.stringContaining("mic-mcp migrate") },
   });
-  expect(existsSync(join(stateDir, "actions.sqlite"))).toBe(true);
-  const { look, options } = await createBench();
-  const first = createJournalHandle(options);
-  await first.open();
-  await first.close();
-  const upToDate = createJournalHandle({ ...options, migrates: false });
-  onTestFinished(() => upToDate.close());
-  expect(await (await upToDate.open()).find("service", "none")).toBeUndefined();
-  expect(await countActions(await look())).toBe(0);
+  await createHandle().open();
+  expect(await (await createHandle({ migrates: false }).open()).find("service", "none")).toBeUndefined();
+  expect(await countActions(await openDatabase())).toBe(0);
 });
 
 test("a database that the journal shares stays open when the journal closes", async () => {
-  const { stateDir } = await createBench();
-  const database = await openSqlite(stateDir);
-  onTestFinished(() => database.close());
-  const { opened } = await createBench({ database: async () => database });
-  await (await opened.open()).insert(newAction());
-  await opened.close();
+  const database = await openDatabase();
+  const handle = createHandle({ database: async () => database });
+  await (await handle.open()).insert(newAction());
+  await handle.close();
   expect(await countActions(database)).toBe(1);
 });

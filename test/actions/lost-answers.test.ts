@@ -4,7 +4,7 @@ import { type Journal, openJournal } from "../../src/actions/journal.ts";
 import { type Database, ResponseLost } from "../../src/actions/store/database.ts";
 import { openSqlite } from "../../src/actions/store/sqlite.ts";
 import { folderForTest } from "../support/temporary-folder.ts";
-import { newAction, SUCCEEDED } from "./samples.ts";
+import { insertAction, newAction, SUCCEEDED } from "./samples.ts";
 
 const NOW = 1_800_000_000_000;
 
@@ -45,12 +45,18 @@ async function createBench() {
 }
 
 test.each<LossPoint>(["the write", "its answer"])(
-  "a new action is written and claimed if this is lost: %s",
+  "an action is inserted, resolved and claimed if this is lost each time: %s",
   async (what) => {
-    const { journal, loseNext, writes } = await createBench();
+    const { journal, other, loseNext, writes } = await createBench();
     loseNext(what);
-    expect(await journal.insert(newAction())).toMatchObject({ owner: "one", state: "in_progress", attempts: 0 });
+    const action = await insertAction(journal);
+    expect(action).toMatchObject({ owner: "one", state: "in_progress", attempts: 0 });
     expect(writes()).toBe(2);
+    loseNext(what);
+    expect(await journal.resolve(action, SUCCEEDED)).toMatchObject({ state: "succeeded", resource_id: "job-1" });
+    const abandoned = await insertAction(other, { key: "abandoned", fingerprint: "other" });
+    loseNext(what);
+    expect(await journal.claim(abandoned, true)).toMatchObject({ owner: "one", indeterminate: 1, attempts: 1 });
   },
 );
 
@@ -70,32 +76,15 @@ test("a new action that another process has inserted meanwhile belongs to that p
   expect(await journal.insert(newAction())).toBeUndefined();
 });
 
-test.each<LossPoint>(["the write", "its answer"])("an action is resolved if this is lost: %s", async (what) => {
-  const { journal, loseNext } = await createBench();
-  const action = await journal.insert(newAction());
-  if (!action) throw new Error("not inserted");
-  loseNext(what);
-  expect(await journal.resolve(action, SUCCEEDED)).toMatchObject({ state: "succeeded", resource_id: "job-1" });
-});
-
 test("a resolution that another process has written meanwhile is not attributed to this process", async () => {
   const { journal, other, loseNext } = await createBench();
-  const action = await journal.insert(newAction());
-  if (!action) throw new Error("not inserted");
+  const action = await insertAction(journal);
   loseNext("the write", async () => {
     const claimed = await other.claim(action, true);
     if (claimed) await other.resolve(claimed, SUCCEEDED);
   });
   expect(await journal.resolve(action, { ...SUCCEEDED, state: "unknown" })).toBeUndefined();
   expect(await journal.find("service", "key-0000")).toMatchObject({ owner: "other", state: "succeeded" });
-});
-
-test.each<LossPoint>(["the write", "its answer"])("an action is claimed if this is lost: %s", async (what) => {
-  const { journal, other, loseNext } = await createBench();
-  const action = await other.insert(newAction());
-  if (!action) throw new Error("not inserted");
-  loseNext(what);
-  expect(await journal.claim(action, true)).toMatchObject({ owner: "one", indeterminate: 1, attempts: 1 });
 });
 
 test("a write that is lost twice is an error", async () => {

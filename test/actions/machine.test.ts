@@ -1,5 +1,5 @@
 // Tests the action machine with several processes on one journal, and simulated time, process deaths and journal errors.
-import { expect, onTestFinished, test, vi } from "vitest";
+import { beforeEach, expect, onTestFinished, test, vi } from "vitest";
 import { DEDUPLICATION_WINDOW_MS } from "../../src/actions/deduplication-window.ts";
 import { createLatch } from "../support/latch.ts";
 import { createTestActions } from "./samples.ts";
@@ -17,10 +17,23 @@ const factsOf = (outcome: CallOutcome) => {
   throw new Error(`it succeeded: ${JSON.stringify(outcome.result)}`);
 };
 const never = () => new Promise<never>(() => undefined);
+const rejectWith =
+  (...refusal: Parameters<typeof createRefusal>) =>
+  () =>
+    Promise.reject(createRefusal(...refusal));
+const failAsFull = async () => {
+  throw new Error("database or disk is full");
+};
+
+let fixture: Awaited<ReturnType<typeof openWorkerFixture>>;
+let one: Awaited<ReturnType<typeof fixture.startWorker>>;
+beforeEach(async () => {
+  fixture = await openWorkerFixture();
+  one = await fixture.startWorker("one");
+});
 
 test("another process waits while the owner lives, and returns the same outcome", async () => {
-  const fixture = await openWorkerFixture();
-  const [one, two] = [await fixture.startWorker("one"), await fixture.startWorker("two")];
+  const two = await fixture.startWorker("two");
   const { released, release } = createLatch();
   const first = one.call({ answer: () => released.then(() => "made") });
   await expect.poll(() => fixture.sent.length).toBe(1);
@@ -31,31 +44,10 @@ test("another process waits while the owner lives, and returns the same outcome"
   expect(fixture.sent).toHaveLength(1);
 });
 
-test("an identical call that another process inserts between the lookup and the insert is the same action", async () => {
-  const fixture = await openWorkerFixture();
-  const one = await fixture.startWorker("one");
-  let first: Promise<CallOutcome> | undefined;
-  const two = await fixture.startWorker("two", (journal) => ({
-    ...journal,
-    async insert(action) {
-      first ??= one.call();
-      await first;
-      return await journal.insert(action);
-    },
-  }));
-  const { idempotencyKey, replayed } = resultOf(await two.call());
-  expect(replayed).toBe(true);
-  expect(first && resultOf(await first)).toMatchObject({ idempotencyKey, replayed: false });
-  expect(fixture.sent).toHaveLength(1);
-});
-
 test("a call that waited for another returns the rejection that the other got, and a later call runs", async () => {
-  const fixture = await openWorkerFixture();
-  const [one, two] = [await fixture.startWorker("one"), await fixture.startWorker("two")];
+  const two = await fixture.startWorker("two");
   const { released, release } = createLatch();
-  const first = one.call({
-    answer: () => released.then(() => Promise.reject(createRefusal("rejected", { status: 422 }))),
-  });
+  const first = one.call({ answer: () => released.then(rejectWith("rejected", { status: 422 })) });
   await expect.poll(() => fixture.sent.length).toBe(1);
   const second = two.call();
   await Promise.race([fixture.waitForSleeps(5), second]);
@@ -66,36 +58,26 @@ test("a call that waited for another returns the rejection that the other got, a
   expect(fixture.sent).toHaveLength(2);
 });
 
-test("an action is taken over at once from an owner that is dead, and its outcome is indeterminate", async () => {
-  const fixture = await openWorkerFixture();
-  const [one, two] = [await fixture.startWorker("one"), await fixture.startWorker("two")];
+test.each([
+  ["at once from an owner that is dead", true],
+  ["from a silent owner when its lease has expired, not before", false],
+])("an action is taken over %s, and its outcome is indeterminate", async (_when, isDead) => {
+  const two = await fixture.startWorker("two");
   one.call({ answer: never });
   await expect.poll(() => fixture.sent.length).toBe(1);
-  fixture.deadOwners.add("one");
+  if (isDead) fixture.deadOwners.add("one");
   const startedAt = fixture.clock.nowMs;
-  const { attempts, idempotencyKey } = resultOf(await two.call());
-  expect(fixture.clock.nowMs).toBe(startedAt);
+  const { attempts, idempotencyKey: key } = resultOf(await two.call());
+  if (isDead) expect(fixture.clock.nowMs).toBe(startedAt);
+  else expect(fixture.clock.nowMs - startedAt).toBeGreaterThanOrEqual(LEASE_MS);
   expect(attempts).toBe(2);
-  expect(fixture.sent.map(({ by, key, lost }) => ({ by, key, lost }))).toEqual([
-    { by: "one", key: idempotencyKey, lost: false },
-    { by: "two", key: idempotencyKey, lost: true },
+  expect(fixture.sent).toMatchObject([
+    { by: "one", key, lost: false },
+    { by: "two", key, lost: true },
   ]);
 });
 
-test("an action is taken over from a silent owner when its lease has expired, not before", async () => {
-  const fixture = await openWorkerFixture();
-  const [one, two] = [await fixture.startWorker("one"), await fixture.startWorker("two")];
-  one.call({ answer: never });
-  await expect.poll(() => fixture.sent.length).toBe(1);
-  const startedAt = fixture.clock.nowMs;
-  expect(resultOf(await two.call()).attempts).toBe(2);
-  expect(fixture.clock.nowMs - startedAt).toBeGreaterThanOrEqual(LEASE_MS);
-  expect(fixture.sent.map(({ by }) => by)).toEqual(["one", "two"]);
-});
-
 test("the lease of an action is renewed while the action is in flight, and not longer", async () => {
-  const fixture = await openWorkerFixture();
-  const one = await fixture.startWorker("one");
   vi.useFakeTimers({ toFake: ["setInterval", "clearInterval"] });
   onTestFinished(() => void vi.useRealTimers());
   const { released, release } = createLatch();
@@ -114,27 +96,21 @@ test("the lease of an action is renewed while the action is in flight, and not l
 });
 
 test("an outcome that could not be written is reported, and the same process resolves the action again at once", async () => {
-  const fixture = await openWorkerFixture();
   let isFull = true;
-  const one = await fixture.startWorker("one", (journal) => ({
+  const full = await fixture.startWorker("full", (journal) => ({
     ...journal,
-    resolve: async (...resolved) => {
-      if (isFull) throw new Error("database or disk is full");
-      return await journal.resolve(...resolved);
-    },
+    resolve: (...resolved) => (isFull ? failAsFull() : journal.resolve(...resolved)),
   }));
-  expect(resultOf(await one.call({ key: KEY })).value).toBe("made");
+  expect(resultOf(await full.call({ key: KEY })).value).toBe("made");
   expect(await fixture.find(KEY)).toMatchObject({ state: "in_progress" });
   isFull = false;
   const startedAt = fixture.clock.nowMs;
-  expect(resultOf(await one.call({ key: KEY })).attempts).toBe(2);
+  expect(resultOf(await full.call({ key: KEY })).attempts).toBe(2);
   expect(fixture.clock.nowMs).toBe(startedAt);
   expect(fixture.sent.map(({ lost }) => lost)).toEqual([false, true]);
 });
 
 test("simultaneous calls with the same explicit key send one request", async () => {
-  const fixture = await openWorkerFixture();
-  const one = await fixture.startWorker("one");
   const { released, release } = createLatch();
   const calls = [1, 2, 3].map(() => one.call({ key: KEY, answer: () => released.then(() => "made") }));
   // Two of the three calls wait.
@@ -146,51 +122,33 @@ test("simultaneous calls with the same explicit key send one request", async () 
 });
 
 test("an action is in the journal before it is sent, and is not sent if it cannot be recorded", async () => {
-  const fixture = await openWorkerFixture();
   let found: unknown;
-  const one = await fixture.startWorker("one");
   await one.call({ key: KEY, answer: async () => (found = await fixture.find(fixture.sent[0]?.key ?? "")) });
   expect(found).toMatchObject({ key: KEY, state: "in_progress", owner: "one", body: fixture.sent[0]?.body });
-  const two = await fixture.startWorker("two", (journal) => ({
-    ...journal,
-    insert: async () => {
-      throw new Error("database or disk is full");
-    },
-  }));
-  const facts = factsOf(await two.call({ key: `${KEY}-2` }));
-  expect(facts).toMatchObject({ kind: "internal", sideEffect: "none" });
+  const full = await fixture.startWorker("full", (journal) => ({ ...journal, insert: failAsFull }));
+  expect(factsOf(await full.call({ key: `${KEY}-2` }))).toMatchObject({ kind: "internal", sideEffect: "none" });
   expect(fixture.sent).toHaveLength(1);
 });
 
 test("an action that may have been recorded is not reported as having no effect", async () => {
-  const fixture = await openWorkerFixture();
-  const one = await fixture.startWorker("one", (journal) => ({
+  const cut = await fixture.startWorker("cut", (journal) => ({
     ...journal,
-    async insert(action) {
-      await journal.insert(action);
-      throw new Error("the connection broke");
-    },
+    insert: (action) => journal.insert(action).then(failAsFull),
   }));
-  expect(factsOf(await one.call({ key: KEY }))).toMatchObject({ kind: "internal", sideEffect: "unknown" });
+  expect(factsOf(await cut.call({ key: KEY }))).toMatchObject({ kind: "internal", sideEffect: "unknown" });
   expect(await fixture.find(KEY)).toMatchObject({ state: "in_progress" });
   expect(fixture.sent).toEqual([]);
 });
 
 test("an internal error while sending leaves the outcome unknown", async () => {
-  const fixture = await openWorkerFixture();
-  const one = await fixture.startWorker("one");
-  const throwTypeError = async () => {
-    throw new TypeError("undefined is not a function");
-  };
-  const facts = factsOf(await one.call({ answer: throwTypeError }));
+  const facts = factsOf(await one.call({ answer: () => Promise.reject(new TypeError("not a function")) }));
   expect(facts).toMatchObject({ kind: "outcome_unknown", sideEffect: "unknown", retryable: true });
   expect(await fixture.find(facts.idempotencyKey ?? "")).toMatchObject({ state: "unknown", attempts: 1 });
 });
 
 test("a call ends within its time limit if the journal rejects an insert as a duplicate but returns no such action", async () => {
-  const fixture = await openWorkerFixture();
   let insertAttempts = 0;
-  const one = await fixture.startWorker("one", (journal) => ({
+  const refused = await fixture.startWorker("refused", (journal) => ({
     ...journal,
     insert: async () => {
       insertAttempts += 1;
@@ -199,71 +157,49 @@ test("a call ends within its time limit if the journal rejects an insert as a du
     },
   }));
   const startedAt = fixture.clock.nowMs;
-  const facts = factsOf(await one.call());
-  expect(facts).toMatchObject({
-    kind: "internal",
-    sideEffect: "unknown",
-    message: expect.stringMatching(/returns none/),
-  });
-  expect(facts.message).toMatch(/This call sent nothing/);
+  const facts = factsOf(await refused.call());
+  expect(facts).toMatchObject({ kind: "internal", sideEffect: "unknown" });
+  expect(facts.message).toMatch(/returns none.*This call sent nothing/s);
   expect(insertAttempts, "with a pause in between").toBeLessThanOrEqual(1 + (fixture.clock.nowMs - startedAt) / 200);
   expect(fixture.sent).toHaveLength(0);
 });
 
 test("an insert that was refused because of another action is repeated once that action has ended", async () => {
-  const fixture = await openWorkerFixture();
-  let isRefused = true;
-  const one = await fixture.startWorker("one", (journal) => ({
+  const insert = vi.fn().mockResolvedValueOnce(undefined);
+  const refused = await fixture.startWorker("refused", (journal) => ({
     ...journal,
-    insert: async (action) => {
-      if (!isRefused) return await journal.insert(action);
-      isRefused = false;
-      return undefined;
-    },
+    insert: insert.mockImplementation(journal.insert),
   }));
-  expect(resultOf(await one.call())).toMatchObject({ replayed: false, attempts: 1 });
+  expect(resultOf(await refused.call())).toMatchObject({ replayed: false, attempts: 1 });
   expect(fixture.sent).toHaveLength(1);
 });
 
 test.each([
-  ["a rejection", createRefusal("rejected", { status: 422 })],
-  ["a rate limit", createRefusal("rate_limited", { retryable: true })],
-])("the same bytes are sent again under the same key after %s, even a day later", async (_what, failure) => {
-  const fixture = await openWorkerFixture();
-  const one = await fixture.startWorker("one");
-  const answer = () => Promise.reject(failure);
+  ["a rejection", rejectWith("rejected", { status: 422 })],
+  ["a rate limit", rejectWith("rate_limited", { retryable: true })],
+])("the same bytes are sent again under the same key after %s, even a day later", async (_what, answer) => {
   expect(factsOf(await one.call({ key: KEY, answer }))).toMatchObject({ sideEffect: "none" });
   fixture.clock.nowMs += 86_400_001;
   expect(resultOf(await one.call({ key: KEY }))).toMatchObject({ replayed: false, attempts: 2, origin: "new" });
-  expect(
-    fixture.sent.map(({ key, lost }) => ({ key, lost })),
-    "nothing had happened",
-  ).toEqual([
-    { key: KEY, lost: false },
-    { key: KEY, lost: false },
-  ]);
+  const sent = { key: KEY, body: fixture.sent[0]?.body, lost: false };
+  expect(fixture.sent).toMatchObject([sent, sent]);
 });
 
 test("an action that took effect with an unreadable answer does not run again", async () => {
-  const fixture = await openWorkerFixture();
-  const one = await fixture.startWorker("one");
-  const unreadable = () => Promise.reject(createRefusal("contract_violation", { sideEffect: "done" }));
-  const facts = factsOf(await one.call({ answer: unreadable }));
+  const facts = factsOf(await one.call({ answer: rejectWith("contract_violation", { sideEffect: "done" }) }));
   const again = factsOf(await one.call());
   expect(again).toEqual({ ...facts, message: `Not run again: an identical call ran 0 s ago. ${facts.message}` });
   expect(fixture.sent).toHaveLength(1);
 });
 
 test("a call without a key returns the rejection that another call got for an unknown action it was about to resume", async () => {
-  const fixture = await openWorkerFixture();
-  const one = await fixture.startWorker("one");
-  await one.call({ answer: () => Promise.reject(createRefusal("outcome_unknown", { sideEffect: "unknown" })) });
+  await one.call({ answer: rejectWith("outcome_unknown", { sideEffect: "unknown" }) });
   let isFirst = true;
   const two = await fixture.startWorker("two", (journal) => ({
     ...journal,
     async claim() {
       // The other call is faster: it resumes the action, and the API rejects it.
-      if (isFirst) await one.call({ answer: () => Promise.reject(createRefusal("rejected", { status: 422 })) });
+      if (isFirst) await one.call({ answer: rejectWith("rejected", { status: 422 }) });
       isFirst = false;
       return undefined;
     },
@@ -274,8 +210,6 @@ test("a call without a key returns the rejection that another call got for an un
 });
 
 test("an action has the key that the user agreed to, and the same agreement always returns that action", async () => {
-  const fixture = await openWorkerFixture();
-  const one = await fixture.startWorker("one");
   const agreed = { proposedKey: "mic-agreed" };
   expect(resultOf(await one.call(agreed)).idempotencyKey).toBe("mic-agreed");
   fixture.clock.nowMs += DEDUPLICATION_WINDOW_MS;
@@ -287,8 +221,6 @@ test("an action has the key that the user agreed to, and the same agreement alwa
 });
 
 test("a key that mic-mcp derived names a new action, although it has mic-mcp's own format", async () => {
-  const fixture = await openWorkerFixture();
-  const one = await fixture.startWorker("one");
   const key = `mic-${"0".repeat(32)}`;
   for (const mistyped of [key, key.toUpperCase()])
     expect(factsOf(await one.call({ key: mistyped }))).toMatchObject({ kind: "conflict", sideEffect: "none" });
@@ -306,18 +238,15 @@ test.each([
   ["a success", { value: { note: SECRETS.join(" ") }, resourceId: "job-1" }],
   ["a rejection", { failure: createRefusal("rejected", { message: SECRETS.join(" ") }) }],
 ])("the journal keeps %s without the secrets of the process and of the team", async (_, found) => {
-  const fixture = await openWorkerFixture();
-  const worker = await fixture.startWorker("one");
-  const rejectAsUnknown = () => Promise.reject(createRefusal("outcome_unknown", { sideEffect: "unknown" }));
-  await worker.call({ key: "a-key-of-its-own", answer: rejectAsUnknown });
+  await one.call({ key: KEY, answer: rejectWith("outcome_unknown", { sideEffect: "unknown" }) });
   const actions = createTestActions(fixture.journal, {
     monotonicMs: () => fixture.clock.nowMs,
     isOwnerDead: () => true,
     redact: redactSecret(SECRETS[0]),
   });
   const redact = redactSecret(SECRETS[1]);
-  expect(await actions.recordOutcome("service", "a-key-of-its-own", found, { redact })).toBe(true);
-  const { outcome } = (await fixture.find("a-key-of-its-own")) ?? {};
+  expect(await actions.recordOutcome("service", KEY, found, { redact })).toBe(true);
+  const { outcome } = (await fixture.find(KEY)) ?? {};
   expect(outcome).toContain("[redacted] [redacted]");
   for (const secret of SECRETS) expect(outcome).not.toContain(secret);
 });

@@ -1,31 +1,19 @@
 // Tests the journal on a PostgreSQL server that is frozen, stuck, killed, behind a pooler, or commits asynchronously.
 import { execFileSync } from "node:child_process";
-import { once } from "node:events";
 import { chownSync } from "node:fs";
 import { connect, createServer } from "node:net";
 import { join } from "node:path";
-import { afterAll, beforeAll, expect, onTestFinished, test } from "vitest";
+import { expect, onTestFinished, test } from "vitest";
 import { stubEnv } from "../api-client/client.ts";
 import { createJob, enveloped, job } from "../contract/samples.ts";
-import { type PostgresServer, postgresMissing, postgresUser, startPostgres } from "../support/postgres.ts";
+import { openForFile } from "../support/for-file.ts";
+import { listeningUrl } from "../support/free-port.ts";
+import { postgresMissing, postgresUser, startPostgres } from "../support/postgres.ts";
 import { startServer } from "../support/server.ts";
 import { answer, neverAnswer, type Stub, stubForTest } from "../support/stub.ts";
 import { folderForTest } from "../support/temporary-folder.ts";
 import { describeUnless, linuxMissing } from "../support/unless.ts";
 import { databaseForTest } from "../teams/services.ts";
-
-let postgres: PostgresServer | undefined;
-function getPostgres(): PostgresServer {
-  if (!postgres) throw new Error("PostgreSQL is there only while tests run");
-  return postgres;
-}
-
-async function createBench() {
-  const stub = await stubForTest();
-  const url = await getPostgres().createDatabase();
-  const env = { ...stubEnv(stub), MIC_JOURNAL_URL: url };
-  return { stub, url, serve: () => startServer({ env }) };
-}
 
 /** Expects that the stub received one action in two requests, and that the resumed action reads the current state of the job. */
 function expectSentAgain({ requests }: Stub, key: string): void {
@@ -38,11 +26,19 @@ function expectSentAgain({ requests }: Stub, key: string): void {
 }
 
 describeUnless(postgresMissing ?? linuxMissing, "PostgreSQL", () => {
-  beforeAll(async () => {
-    // Commits that do not wait for the disk stay in memory for 10 s.
-    postgres = await startPostgres(["wal_writer_delay=10000"]);
-  }, 60_000);
-  afterAll(() => postgres?.stop());
+  // Commits that do not wait for the disk stay in memory for 10 s.
+  const getPostgres = openForFile(
+    () => startPostgres(["wal_writer_delay=10000"]),
+    (server) => server.stop(),
+  );
+  const openDatabase = async () => await databaseForTest(await getPostgres().createDatabase());
+
+  async function createBench() {
+    const stub = await stubForTest();
+    const url = await getPostgres().createDatabase();
+    const env = { ...stubEnv(stub), MIC_JOURNAL_URL: url };
+    return { stub, url, serve: () => startServer({ env }) };
+  }
 
   test("an earlier unknown action stays unknown while PostgreSQL is frozen, and the same call works after it resumes", async () => {
     const { stub, serve } = await createBench();
@@ -57,21 +53,15 @@ describeUnless(postgresMissing ?? linuxMissing, "PostgreSQL", () => {
       server.call("list_actions", {}),
     ]);
     getPostgres().signal("SIGCONT");
-    expect(result.error).toMatchObject({
+    const unusable = {
       kind: "internal",
-      sideEffect: "unknown",
-      idempotencyKey: call.idempotencyKey,
-    });
-    expect(result.error?.message).toContain(
-      "This call sent nothing; without the journal it is unknown whether an earlier identical call took effect.",
-    );
+      next: expect.stringMatching(/^(?!.*(folder|MIC_STATE_DIR)).*MIC_JOURNAL_URL/s),
+    };
+    const { idempotencyKey } = call;
+    expect(result.error).toMatchObject({ ...unusable, sideEffect: "unknown", idempotencyKey });
+    expect(result.error?.message).toContain("This call sent nothing;");
     expect(result.text).toContain("It is not known whether anything was changed.");
-    expect(result.text).not.toContain("Nothing was changed");
-    expect(read).toMatchObject({ kind: "internal", sideEffect: "none" });
-    for (const next of [result.error?.next, read?.next]) {
-      expect(next).toContain("MIC_JOURNAL_URL");
-      expect(next).not.toMatch(/folder|MIC_STATE_DIR/);
-    }
+    expect(read).toMatchObject({ ...unusable, sideEffect: "none" });
     stub.expect(answer(202, enveloped(job)), answer(200, enveloped(job)));
     const resumed = await server.call("submit_job", call);
     expect(resumed.action).toMatchObject({ idempotencyKey: call.idempotencyKey });
@@ -83,17 +73,12 @@ describeUnless(postgresMissing ?? linuxMissing, "PostgreSQL", () => {
     onTestFinished(() => getPostgres().run("ALTER ROLE mic RESET synchronous_commit"));
     const { stub, serve } = await createBench();
     const server = await serve();
-    const sent = new Promise<void>((resolve) => {
-      stub.respond(() => {
-        resolve();
-        return neverAnswer;
-      });
-    });
+    stub.respond(() => neverAnswer);
     // The tables are on disk before the kill.
     await server.call("list_actions", {});
     await getPostgres().run("CHECKPOINT");
     server.send("submit_job", createJob, 7);
-    await sent;
+    await expect.poll(() => stub.requests.length).toBe(1);
     getPostgres().signal("SIGSTOP");
     await server.kill();
     await getPostgres().crash();
@@ -113,10 +98,7 @@ describeUnless(postgresMissing ?? linuxMissing, "PostgreSQL", () => {
       process.kill(pid, "SIGSTOP");
       onTestFinished(() => void process.kill(pid, "SIGCONT"));
     };
-    const [idle, busy] = [
-      await databaseForTest(await getPostgres().createDatabase()),
-      await databaseForTest(await getPostgres().createDatabase()),
-    ];
+    const [idle, busy] = [await openDatabase(), await openDatabase()];
     const idlePid = await readBackendPid(idle.query);
     let busyPid = 0;
     freezeProcess(idlePid);
@@ -164,7 +146,7 @@ describeUnless(postgresMissing ?? linuxMissing, "PostgreSQL", () => {
   });
 
   test("statements in excess of the connections wait for each other, and none waits forever", async () => {
-    const database = await databaseForTest(await getPostgres().createDatabase());
+    const database = await openDatabase();
     const many = Array.from({ length: 40 }, (_, n) => database.query("SELECT $1::int AS n, pg_sleep(0.01)", [n]));
     expect((await Promise.all(many)).map(([row]) => row?.["n"])).toEqual(Array.from({ length: 40 }, (_, n) => n));
     const held = [1, 2, 3, 4].map(() => database.query("SELECT pg_sleep(7)"));
@@ -175,7 +157,7 @@ describeUnless(postgresMissing ?? linuxMissing, "PostgreSQL", () => {
   });
 
   test("values reach the server unchanged, whatever their type there", async () => {
-    const { query } = await databaseForTest(await getPostgres().createDatabase());
+    const { query } = await openDatabase();
     const sql = "SELECT $1::json->>0 AS json, $2::boolean AS boolean, $3::bigint AS bigint, $4::text AS text";
     const values = ['["a"]', "true", Number.MAX_SAFE_INTEGER, "é🍨"];
     for (const _ of ["described", "prepared"])
@@ -185,7 +167,7 @@ describeUnless(postgresMissing ?? linuxMissing, "PostgreSQL", () => {
   });
 
   test("a failed transaction is rolled back", async () => {
-    const database = await databaseForTest(await getPostgres().createDatabase());
+    const database = await openDatabase();
     const failed = database.withExclusiveTransaction(async (query) => {
       await query("CREATE TABLE half (a INTEGER)");
       throw new Error("on purpose");
@@ -212,12 +194,8 @@ describeUnless(postgresMissing ?? linuxMissing, "PostgreSQL", () => {
         for (const side of [client, server]) side.on("error", () => undefined);
       });
     });
-    pooler.listen(0, "127.0.0.1");
-    await once(pooler, "listening");
     onTestFinished(() => void pooler.close());
-    const address = pooler.address();
-    const behind = new URL(url);
-    behind.port = String(typeof address === "object" ? address?.port : "");
+    const behind = Object.assign(new URL(url), { port: new URL(await listeningUrl(pooler)).port });
     const database = await databaseForTest(behind.href);
     await getPostgres().run("ALTER ROLE mic SET synchronous_commit = off");
     onTestFinished(() => getPostgres().run("ALTER ROLE mic RESET synchronous_commit"));

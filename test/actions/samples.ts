@@ -18,6 +18,14 @@ export const newAction = (facts: Partial<NewAction> = {}): NewAction => ({
   ...facts,
 });
 
+/** Inserts an action into the journal. Throws Error if it was not inserted. */
+export async function insertAction(journal: Journal, facts: Partial<NewAction> = {}): Promise<StoredAction> {
+  const action = newAction(facts);
+  const written = await journal.insert(action);
+  if (!written) throw new Error(`${action.key} was not inserted`);
+  return written;
+}
+
 /** Creates an action machine on this journal. No owner is dead, and no text is redacted. */
 export const createTestActions = (journal: Journal, options: Partial<Parameters<typeof createActions>[0]> = {}) =>
   createActions({
@@ -65,18 +73,12 @@ export const UNKNOWN: Resolution = {
 };
 export const REJECTED: Resolution = { ...UNKNOWN, state: "rejected" };
 
+const { isExplicit: _, ifMatch, ...columns } = newAction();
 /** A row of the journal in state `in_progress`. */
 export const storedAction = (facts: Partial<StoredAction> = {}): StoredAction => ({
-  service: "service",
-  key: "key-0000",
+  ...columns,
   upstream_key: "",
-  tool: "submit_job",
-  arguments: "{}",
-  fingerprint: "hash",
-  about: "recipe-1",
-  path: "/sandbox/v1/mic/jobs",
-  if_match: "",
-  body: "{}",
+  if_match: ifMatch,
   state: "in_progress",
   indeterminate: 0,
   attempts: 0,

@@ -12,15 +12,6 @@ import { createSubmission, createTestActions } from "./samples.ts";
 
 const SERVICE = "service";
 
-/** A request that was sent. */
-interface SentRequest {
-  readonly by: string;
-  readonly key: string;
-  readonly body: string;
-  /** An earlier attempt may have taken effect. */
-  readonly lost: boolean;
-}
-
 interface CallOptions {
   readonly arguments?: Readonly<Record<string, unknown>>;
   readonly key?: string;
@@ -40,7 +31,8 @@ export const createRefusal = (kind: FailureFacts["kind"], facts: Partial<Failure
 export async function openWorkerFixture() {
   const folder = await folderForTest();
   const clock = { nowMs: 1_800_000_000_000 };
-  const sent: SentRequest[] = [];
+  /** Requests that were sent. `lost`: an earlier attempt may have taken effect. */
+  const sent: { by: string; key: string; body: string; lost: boolean }[] = [];
   /** Owners that count as dead. */
   const deadOwners = new Set<string>();
   const waited = new EventEmitter();

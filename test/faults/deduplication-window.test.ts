@@ -1,12 +1,9 @@
-import { afterAll, beforeAll, describe, expect, test } from "vitest";
-import { openSqlite } from "../../src/actions/store/sqlite.ts";
-import { type Emulator, startEmulator } from "../../src/emulator/index.ts";
+import { beforeAll, describe, expect, test } from "vitest";
 import { benchForTest as createBench } from "../actions/bench.ts";
 import { createJob, enveloped, job } from "../contract/samples.ts";
 import { createExampleData, createRequest, type ExampleData } from "../emulator/example.ts";
-import { Service } from "../emulator/service.ts";
+import { serviceForFile } from "../emulator/service.ts";
 import { createRetryableJob, FILE } from "../emulator/work.ts";
-import { createManualClock } from "../support/emulator.ts";
 import { fakeClockCommand, fakeClockMissing } from "../support/fake-clock.ts";
 import { emulatorEnv } from "../support/mcp.ts";
 import { inProcessServerForTest, startServer } from "../support/server.ts";
@@ -21,80 +18,67 @@ const keysOf = (stub: Stub): ReadonlySet<unknown> =>
   new Set(stub.requests.filter(({ method }) => method === "POST").map(({ headers }) => headers["idempotency-key"]));
 
 describe("a call that is repeated after its result was used", () => {
-  let service: Service;
-  let emulator: Emulator;
+  const service = serviceForFile();
   let world: ExampleData;
   beforeAll(async () => {
-    const clock = createManualClock();
-    emulator = await startEmulator({ clock });
-    service = new Service(emulator, clock);
-    world = await createExampleData(service);
+    world = await createExampleData(service());
   });
-  afterAll(() => emulator.close());
 
   const exampleOf = async (id: Parameters<typeof createRequest>[1]): Promise<object> => {
     const { path = {}, body = {} } = await createRequest(world, id);
     return { ...Object(path), ...Object(body) };
   };
   type StructuredResult = Readonly<Record<string, unknown>>;
-  const jobIdOf = ({ data }: StructuredResult) => ({ jobId: Object(data).id });
+  const idAs =
+    (name: string) =>
+    ({ data }: StructuredResult) => ({ [name]: Object(data).id });
+  const retry = { retryMode: "SAFE_RESUME", reason: "was busy" };
 
-  const rows: readonly [
-    tool: string,
-    operationId: string,
-    args: () => Promise<object>,
-    read: string,
-    about: (result: StructuredResult) => object,
-  ][] = [
-    ["submit_job", "createMicJob", () => exampleOf("createMicJob"), "get_job", jobIdOf],
-    ["retry_job", "retryMicJob", () => exampleOf("retryMicJob"), "get_job", jobIdOf],
-    [
-      "register_input",
-      "createMicPublicInput",
-      () => exampleOf("createMicPublicInput"),
-      "get_input",
-      ({ data }) => ({ inputId: Object(data).id }),
-    ],
-    [
-      "cancel_job",
-      "cancelMicJob",
-      async () => ({ ...(await exampleOf("cancelMicJob")), waitSeconds: 0 }),
-      "get_job",
-      // The first result is the operation of the job; a repeated call returns the job.
-      ({ data }) => ({ jobId: Object(data).originatingResourceId ?? Object(data).id }),
-    ],
-    [
-      "request_file_processing",
-      "requestMicSharedFileProcessing",
-      () => exampleOf("requestMicSharedFileProcessing"),
-      "get_file_processing_request",
-      ({ data }) => ({ requestId: Object(data).id }),
-    ],
-    ["run_job", "createMicJob", () => runArguments(service, FILE.succeeds), "get_job", jobIdOf],
-    [
-      "retry_jobs",
-      "retryMicJob",
-      async () => ({ jobIds: [(await createRetryableJob(service)).id], retryMode: "SAFE_RESUME", reason: "was busy" }),
-      "get_job",
-      ({ results }) => ({ jobId: Object(results)[0].newJobId }),
-    ],
+  interface Row {
+    readonly tool: string;
+    readonly operationId: Parameters<typeof createRequest>[1];
+    /** Arguments (default: an example of the operation). */
+    readonly args?: () => Promise<object>;
+    /** Whether the call may wait: then it gets `waitSeconds` 0. */
+    readonly waits?: true;
+    /** The tool that reads what the call has made (default: a job), and its arguments. */
+    readonly read?: string;
+    readonly about?: (result: StructuredResult) => object;
+  }
+  const rows: readonly Row[] = [
+    { tool: "submit_job", operationId: "createMicJob" },
+    { tool: "retry_job", operationId: "retryMicJob" },
+    { tool: "register_input", operationId: "createMicPublicInput", read: "get_input", about: idAs("inputId") },
+    // The first result is the operation of the job; a repeated call returns the job.
+    {
+      ...{ tool: "cancel_job", operationId: "cancelMicJob", waits: true },
+      about: ({ data }) => ({ jobId: Object(data).originatingResourceId ?? Object(data).id }),
+    },
+    {
+      ...{ tool: "request_file_processing", operationId: "requestMicSharedFileProcessing" },
+      ...{ read: "get_file_processing_request", about: idAs("requestId") },
+    },
+    { tool: "run_job", operationId: "createMicJob", waits: true, args: () => runArguments(service(), FILE.succeeds) },
+    {
+      ...{ tool: "retry_jobs", operationId: "retryMicJob", waits: true },
+      args: async () => ({ ...retry, jobIds: [(await createRetryableJob(service())).id] }),
+      about: ({ results }) => ({ jobId: Object(results)[0].newJobId }),
+    },
   ];
 
   /**
    * Repeats the call from the same agent, from another agent on the same journal, and in a new session after the first has
    * ended.
    */
-  async function expectExecutedOnce(
-    [tool, operationId, args, read, about]: (typeof rows)[number],
-    journal: object,
-  ): Promise<void> {
-    const env = { ...emulatorEnv(emulator), MIC_STATE_DIR: await folderForTest(), ...journal };
+  async function expectExecutedOnce(row: Row, journal: object): Promise<void> {
+    const { tool, operationId, args = () => exampleOf(operationId), read = "get_job", about = idAs("jobId") } = row;
+    const env = { ...emulatorEnv(service().emulator), MIC_STATE_DIR: await folderForTest(), ...journal };
     const [first, other] = [await inProcessServerForTest(env), await inProcessServerForTest(env)];
-    const wanted = { ...(await args()), ...(tool.startsWith("run") || tool.endsWith("s") ? { waitSeconds: 0 } : {}) };
-    const before = await service.countEffects(operationId);
+    const wanted = { ...(await args()), ...(row.waits && { waitSeconds: 0 }) };
+    const before = await service().countEffects(operationId);
     const firstResult = await first.call(tool, wanted);
     expect(firstResult.error, firstResult.text).toBeUndefined();
-    expect(await service.countEffects(operationId)).toBe(before + 1);
+    expect(await service().countEffects(operationId)).toBe(before + 1);
     const result = about(firstResult.structured ?? {});
     for (const reader of [first, other]) expect((await reader.call(read, result)).error).toBeUndefined();
     for (const server of [first, other, await inProcessServerForTest(env)]) {
@@ -106,20 +90,19 @@ describe("a call that is repeated after its result was used", () => {
         expect(again.action).toMatchObject({ idempotencyKey: firstResult.action.idempotencyKey, replayed: true });
       expect(about(again.structured ?? {})).toEqual(result);
     }
-    expect(await service.countEffects(operationId)).toBe(before + 1);
+    expect(await service().countEffects(operationId)).toBe(before + 1);
   }
 
-  test.each(rows)("%s runs once on SQLite", (...row) => expectExecutedOnce(row, {}));
+  test.each(rows)("$tool runs once on SQLite", (row) => expectExecutedOnce(row, {}));
 
   describeWithPostgres("with PostgreSQL", (postgres) => {
-    test.each(rows)("%s runs once on PostgreSQL", async (...row) =>
+    test.each(rows)("$tool runs once on PostgreSQL", async (row) =>
       expectExecutedOnce(row, { MIC_JOURNAL_URL: await postgres().createDatabase() }),
     );
   });
 });
 
 const createdJob = (id: string) => answer(202, enveloped({ ...job, id }));
-const unknown = answer(503, undefined, { "retry-after": "60" });
 
 describeUnless(fakeClockMissing, "with another clock", () => {
   /** Makes the call from a process whose clock is ahead by `seconds`. */
@@ -142,25 +125,4 @@ describeUnless(fakeClockMissing, "with another clock", () => {
     expect(second.text).toMatch(/^A new action: an identical call ran 21 h ago \(job-1\)\./);
     expect(keysOf(stub).size).toBe(2);
   });
-});
-
-test("a running server sends no action once a later version has changed the journal; reads continue", async () => {
-  const { stub, env, stateDir } = await createBench();
-  stub.expect(unknown, answer(200, enveloped(job)));
-  const server = await inProcessServerForTest(env);
-  const { error } = await server.call("submit_job", createJob);
-  const database = await openSqlite(stateDir);
-  await database.query("INSERT INTO journal_version (version) VALUES (99)");
-  await database.close();
-  for (const args of [
-    { ...createJob, parameterValues: { year: 2025 } },
-    createJob,
-    { idempotencyKey: error?.idempotencyKey },
-  ]) {
-    const refused = await server.call("submit_job", args);
-    expect(refused.error, refused.text).toMatchObject({ kind: "internal" });
-    expect(refused.text).toMatch(/version 99.*Ask the user to run the latest mic-mcp/s);
-  }
-  expect((await server.call("get_job", { jobId: job.id })).error).toBeUndefined();
-  expect(keysOf(stub).size).toBe(1);
 });

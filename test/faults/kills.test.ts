@@ -4,18 +4,16 @@ import { spawn } from "node:child_process";
 import { once } from "node:events";
 import { setTimeout as sleep } from "node:timers/promises";
 import { fileURLToPath } from "node:url";
-import { afterAll, beforeAll, expect, onTestFinished, test } from "vitest";
+import { beforeAll, expect, onTestFinished, test } from "vitest";
 import * as z from "zod/v4";
 import type { Database } from "../../src/actions/store/database.ts";
 import { openPostgres } from "../../src/actions/store/postgres.ts";
 import { openSqlite } from "../../src/actions/store/sqlite.ts";
-import { type Emulator, startEmulator } from "../../src/emulator/index.ts";
 import { createExampleData, createRequest } from "../emulator/example.ts";
-import { Service } from "../emulator/service.ts";
+import { serviceForFile } from "../emulator/service.ts";
 import { ACCEPT, connectLegacyClient, createModernClient } from "../mcp/http/raw-client.ts";
 import { modernEnvelope } from "../mcp/modern-envelope.ts";
 import { callMessage, initializedMessage, initializeMessage, start } from "../mcp/stdio/child.ts";
-import { createManualClock } from "../support/emulator.ts";
 import { serveHttpInProcess } from "../support/in-process.ts";
 import { bareEnvironment, emulatorEnv, entryArguments } from "../support/mcp.ts";
 import { createSeededRandom } from "../support/random.ts";
@@ -32,28 +30,15 @@ const nonReadingClient = fileURLToPath(new URL("non-reading-client.mjs", import.
 
 type Environment = Readonly<Record<string, string>>;
 
-let emulator: Emulator;
-let service: Service;
+const service = serviceForFile();
 let body: object;
 beforeAll(async () => {
-  const clock = createManualClock();
-  emulator = await startEmulator({ clock });
-  service = new Service(emulator, clock);
-  body = Object((await createRequest(await createExampleData(service), OPERATION)).body);
+  body = Object((await createRequest(await createExampleData(service()), OPERATION)).body);
 });
-afterAll(() => emulator.close());
-
-/** Arguments of the client that never reads. */
-interface Task {
-  readonly server?: readonly string[];
-  readonly url?: string;
-  readonly headers?: Readonly<Record<string, string>>;
-  readonly messages: readonly object[];
-}
 
 interface TransportCase {
-  /** The call of a client that never reads the answer. */
-  createTask(env: Environment, args: object): Promise<Task>;
+  /** The call of a client that never reads the answer: the arguments of non-reading-client.mjs. */
+  createTask(env: Environment, args: object): Promise<object>;
   /** Sends the call to a separate server process. Returns a function that kills it. */
   sendToProcess(env: Environment, args: object): Promise<() => Promise<unknown>>;
 }
@@ -101,24 +86,21 @@ const transports = [
   ["HTTP, 2026-07-28", createHttpCase("modern")],
 ] as const;
 
-interface OpenedJournal {
-  readonly env: Environment;
-  readonly database: Database;
-}
-
-function testKills(journalName: string, openJournal: () => Promise<OpenedJournal>): void {
+function testKills(
+  journalName: string,
+  openJournal: () => Promise<{ readonly env: Environment; readonly database: Database }>,
+): void {
   test.each(transports)(
     `${journalName}, %s: each action runs once although ${KILLS} clients and ${KILLS} servers are killed`,
     { timeout: 60_000 + KILLS * 10_000 },
     async (transportName, { createTask, sendToProcess }) => {
-      const journal = await openJournal();
-      const { database } = journal;
+      const { env: journalEnv, database } = await openJournal();
       onTestFinished(() => database.close());
-      const env = { ...emulatorEnv(emulator), ...journal.env };
+      const env = { ...emulatorEnv(service().emulator), ...journalEnv };
       // A server that survives all kills.
       const { call } = await inProcessServerForTest(env);
       const random = createSeededRandom(SEED);
-      const before = await service.countEffects(OPERATION);
+      const before = await service().countEffects(OPERATION);
       const counts = { actions: 0, replays: 0 };
 
       const newAction = () => {
@@ -150,7 +132,7 @@ function testKills(journalName: string, openJournal: () => Promise<OpenedJournal
       }
       for (let n = 0; n < KILLS; n++) {
         const args = newAction();
-        await service.injectFault({ kind: "delay", delayMs: random.nextInteger(30) }, { operationId: OPERATION });
+        await service().injectFault({ kind: "delay", delayMs: random.nextInteger(30) }, { operationId: OPERATION });
         const kill = await sendToProcess(env, args);
         await sleep(random.nextInteger(80));
         await kill();
@@ -159,7 +141,7 @@ function testKills(journalName: string, openJournal: () => Promise<OpenedJournal
         await expectReplay(args, first.action?.idempotencyKey);
       }
 
-      const executions = (await service.countEffects(OPERATION)) - before;
+      const executions = (await service().countEffects(OPERATION)) - before;
       const [row] = await database.query("SELECT COUNT(*) AS count FROM actions");
       console.info(
         `${journalName}, ${transportName}: ${KILLS} clients and ${KILLS} servers killed: ` +

@@ -2,11 +2,10 @@
 import { setTimeout as sleep } from "node:timers/promises";
 import { expect, test } from "vitest";
 import * as z from "zod/v4";
-import { Service } from "../emulator/service.ts";
+import { type Service, serviceForTest } from "../emulator/service.ts";
 import { createJobBodyForFile, FILE } from "../emulator/work.ts";
 import { pollOptions } from "../mcp/tasks/fixtures.ts";
 import { operations } from "../operations.ts";
-import { createManualClock, emulatorForTest } from "../support/emulator.ts";
 import { emulatorEnv } from "../support/mcp.ts";
 import { inProcessServerForTest, type Server, startServer } from "../support/server.ts";
 import { folderForTest } from "../support/temporary-folder.ts";
@@ -15,8 +14,7 @@ import { runArguments } from "./run-arguments.ts";
 
 /** Starts an API and servers on one journal: a process that the test kills, and others in this process. */
 async function createBench() {
-  const clock = createManualClock();
-  const service = new Service(await emulatorForTest({ clock }), clock);
+  const service = await serviceForTest();
   const env = { ...emulatorEnv(service.emulator), MIC_STATE_DIR: await folderForTest() };
   return { service, startProcess: () => startServer({ env }), startInProcess: () => inProcessServerForTest(env) };
 }
@@ -100,18 +98,14 @@ const moments: readonly {
 }[] = [
   { name: "as it registers, before it is done", prepare: hang(REGISTER, false), reached: countArrived(REGISTER) },
   {
-    name: "as it has registered, before the answer",
-    prepare: hang(REGISTER, true),
-    reached: countExecuted(REGISTER),
-    withKey: true,
+    ...{ name: "as it has registered, before the answer", withKey: true },
+    ...{ prepare: hang(REGISTER, true), reached: countExecuted(REGISTER) },
   },
   { name: "as it waits for the scan", file: FILE.waitsForScan, reached: countArrived("getMicPublicInput") },
   { name: "as it submits, before it is done", prepare: hang(SUBMIT, false), reached: countArrived(SUBMIT) },
   {
-    name: "as it has submitted, before the answer",
-    prepare: hang(SUBMIT, true),
-    reached: countExecuted(SUBMIT),
-    withKey: true,
+    ...{ name: "as it has submitted, before the answer", withKey: true },
+    ...{ prepare: hang(SUBMIT, true), reached: countExecuted(SUBMIT) },
   },
   { name: "as it waits for the job", reached: countArrived("getMicJob") },
 ];

@@ -1,11 +1,9 @@
 // Tests real servers over real pipes on one journal: killed at chosen moments, disconnected, or run in parallel. In each case the
 // emulator executes the action once, and a repeated call returns its outcome. kills.test.ts kills servers at random moments.
 import { setTimeout as sleep } from "node:timers/promises";
-import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { describe, expect, test } from "vitest";
 import { openSqlite } from "../../src/actions/store/sqlite.ts";
-import { type Emulator, startEmulator } from "../../src/emulator/index.ts";
-import { Service } from "../emulator/service.ts";
-import { createManualClock } from "../support/emulator.ts";
+import { serviceForFile } from "../emulator/service.ts";
 import { emulatorEnv } from "../support/mcp.ts";
 import { createSeededRandom } from "../support/random.ts";
 import type { CallResult } from "../support/results.ts";
@@ -16,41 +14,36 @@ import { describeWithPostgres } from "../teams/services.ts";
 const SEED = Number(process.env["FAULT_SEED"] ?? 20_261_121);
 const OPERATION = "createMicPublicInput";
 
-let service: Service;
-let emulator: Emulator;
-beforeAll(async () => {
-  const clock = createManualClock();
-  emulator = await startEmulator({ clock });
-  service = new Service(emulator, clock);
-});
-afterAll(() => emulator.close());
+const service = serviceForFile();
 
 const hang = { kind: "hang", afterCommit: true };
 const delay = (delayMs: number) => ({ kind: "delay", delayMs });
-const fault = (what: Readonly<Record<string, unknown>>) => service.injectFault(what, { operationId: OPERATION });
+const fault = (what: Readonly<Record<string, unknown>>) => service().injectFault(what, { operationId: OPERATION });
 
 let intentCount = 0;
 
 /** One action that an agent wants, and its state at the API. */
 class Intent {
-  readonly #before: Promise<number> = service.requests(OPERATION).then(({ length }) => length);
+  readonly #before: Promise<number> = service()
+    .requests(OPERATION)
+    .then(({ length }) => length);
   readonly arguments = {
-    workspaceId: emulator.workspaceId,
+    workspaceId: service().emulator.workspaceId,
     inputKind: "M4_FILE",
     // A different file each time, because a different note does not make a different action.
-    referenceId: emulator.fileIds[++intentCount % emulator.fileIds.length],
+    referenceId: service().emulator.fileIds[++intentCount % service().emulator.fileIds.length],
     clientReference: `wish ${intentCount}`,
   };
   /** The same arguments in another order. */
   readonly reordered = Object.fromEntries(Object.entries(this.arguments).reverse());
 
   async requests() {
-    return (await service.requests(OPERATION)).slice(await this.#before);
+    return (await service().requests(OPERATION)).slice(await this.#before);
   }
 
   async executions(): Promise<number> {
     const keys = new Set((await this.requests()).map(({ idempotencyKey = "" }) => idempotencyKey));
-    const counts = await Promise.all([...keys].map((key) => service.countExecutions(key)));
+    const counts = await Promise.all([...keys].map((key) => service().countExecutions(key)));
     return counts.reduce((sum, count) => sum + count, 0);
   }
 
@@ -74,50 +67,44 @@ class Intent {
 }
 
 const startServerWith = (environment: Readonly<Record<string, string>>): Promise<Server> =>
-  startServer({ env: { ...emulatorEnv(emulator), ...environment } });
+  startServer({ env: { ...emulatorEnv(service().emulator), ...environment } });
 
 /** Servers that run after or in parallel to the killed process can run in this process. */
 const startInProcessServer = (environment: Readonly<Record<string, string>>): Promise<InProcessServer> =>
-  inProcessServerForTest({ ...emulatorEnv(emulator), ...environment });
+  inProcessServerForTest({ ...emulatorEnv(service().emulator), ...environment });
 
 const TOOL = "register_input";
 
-const interruptions: readonly {
+interface Interruption {
   readonly name: string;
   readonly fault: Readonly<Record<string, unknown>>;
   readonly until: "arrived" | "committed";
   readonly interrupt: (server: Server, intent: Intent) => Promise<unknown>;
   /** The journal has the outcome, or the API replays its stored answer. */
   readonly isReplayed?: true;
-}[] = [
+}
+const killed = { interrupt: (server: Server) => server.kill() };
+const interruptions: readonly Interruption[] = [
   {
-    name: "killed after the service has done it and before it answers",
-    fault: hang,
-    until: "committed",
-    interrupt: (server) => server.kill(),
-    isReplayed: true,
+    ...{ name: "killed after the service has done it and before it answers", isReplayed: true },
+    ...{ fault: hang, until: "committed", ...killed },
   },
   {
     name: "killed while the service still works on it: the next process waits for that answer",
-    fault: delay(1_500),
-    until: "arrived",
-    interrupt: (server) => server.kill(),
+    ...{ fault: delay(1_500), until: "arrived", ...killed },
   },
   {
     name: "its output is broken before the answer is out: the next process returns what the journal has",
-    fault: delay(300),
-    until: "arrived",
+    ...{ fault: delay(300), until: "arrived", isReplayed: true },
     async interrupt(server, intent) {
       server.breakOutput();
       await intent.committed();
       await server.exit;
     },
-    isReplayed: true,
   },
   {
     name: "its input is closed while an action is under way",
-    fault: delay(400),
-    until: "arrived",
+    ...{ fault: delay(400), until: "arrived" },
     async interrupt(server) {
       server.closeInput();
       await server.exit;
@@ -215,7 +202,7 @@ describeWithPostgres("on PostgreSQL", (postgres) => {
     const server = await startInProcessServer(env);
     const random = createSeededRandom(SEED);
     // Unresolved actions stay unresolved, so each uses a different file.
-    for (let round = 0; round < emulator.fileIds.length; round++) {
+    for (let round = 0; round < service().emulator.fileIds.length; round++) {
       const intent = new Intent();
       await fault(delay(random.nextInteger(60)));
       server.send(TOOL, intent.arguments, round);

@@ -17,10 +17,9 @@ import { createJobBodyForFile, FILE } from "../emulator/work.ts";
 import { createManualClock } from "../support/emulator.ts";
 import {
   type CallRecord,
+  createSimulatedServer,
   INJECTED_FAILURES,
-  type JournalFailure,
   makeWorld,
-  SimulatedServer,
   type World,
   WRITE_FAILURES,
   WRITES,
@@ -32,48 +31,36 @@ const RUNS = Number(process.env["FAULT_RUNS"] ?? 40);
 const RUNS_EACH = 20;
 const WINDOW_MS = DEDUPLICATION_WINDOW_MS;
 
-interface Step {
-  readonly serverIndex: 0 | 1;
-  /** Without a key, with the key that the agent read last, or with a new explicit key. */
-  readonly keyMode: "keyless" | "keyed" | "own";
-  readonly order: number;
-  readonly failures: readonly (typeof INJECTED_FAILURES)[number][];
-  readonly journal: JournalFailure | undefined;
-  /** Whether the agent reads the answer. It has no effect on the next identical call. */
-  readonly answer: "read" | "lost";
-  /** An identical call at the same moment, to the other process or to the same one. */
-  readonly duplicate: "none" | "other" | "same";
-  /** Time in ms that passes before the step. */
-  readonly jumpMs: number;
-}
+/** One of the values, each with its weight. */
+const weighted = <const T>(...choices: readonly (readonly [weight: number, value: T])[]) =>
+  fc.oneof(...choices.map(([weight, value]) => ({ weight, arbitrary: fc.constant(value) })));
 
-const step: fc.Arbitrary<Step> = fc.record({
-  serverIndex: fc.constantFrom(0 as const, 1 as const),
-  keyMode: fc.oneof(
-    { weight: 6, arbitrary: fc.constant("keyless" as const) },
-    { weight: 3, arbitrary: fc.constant("keyed" as const) },
-    { weight: 1, arbitrary: fc.constant("own" as const) },
-  ),
+const step = fc.record({
+  serverIndex: fc.constantFrom<(0 | 1)[]>(0, 1),
+  /** Without a key, with the key that the agent read last, or with a new explicit key. */
+  keyMode: weighted<"keyless" | "keyed" | "own">([6, "keyless"], [3, "keyed"], [1, "own"]),
   order: fc.nat(5),
   failures: fc.array(fc.constantFrom(...INJECTED_FAILURES), { maxLength: 4 }),
   journal: fc.option(fc.record({ write: fc.constantFrom(...WRITES), mode: fc.constantFrom(...WRITE_FAILURES) }), {
     nil: undefined,
     freq: 3,
   }),
-  answer: fc.oneof(
-    { weight: 4, arbitrary: fc.constant("read" as const) },
-    { weight: 1, arbitrary: fc.constant("lost" as const) },
-  ),
+  /** Whether the agent reads the answer. It has no effect on the next identical call. */
+  answer: weighted<"read" | "lost">([4, "read"], [1, "lost"]),
+  /** An identical call at the same moment, to the other process or to the same one. */
   duplicate: fc.oneof(
     { weight: 6, arbitrary: fc.constant("none" as const) },
     { weight: 1, arbitrary: fc.constantFrom("other" as const, "same" as const) },
   ),
+  /** Time in ms that passes before the step. */
   jumpMs: fc.oneof(
     { weight: 6, arbitrary: fc.constant(0) },
     { weight: 2, arbitrary: fc.constantFrom(1_000, 40_000) },
     { weight: 2, arbitrary: fc.constantFrom(3_600_000, WINDOW_MS - 3_600_000, WINDOW_MS + 1) },
   ),
 });
+
+type Step = typeof step extends fc.Arbitrary<infer T> ? T : never;
 
 const schedule = fc.record({
   what: fc.constantFrom("register_input" as const, "submit_job" as const),
@@ -200,11 +187,7 @@ function reorderKeys(value: unknown, order: number): unknown {
 }
 
 const TOOLS = { register_input: registerInput, submit_job: submitJob };
-interface Schedule {
-  readonly what: keyof typeof TOOLS;
-  readonly detectsDeath: boolean;
-  readonly steps: readonly Step[];
-}
+type Schedule = typeof schedule extends fc.Arbitrary<infer T> ? T : never;
 type Examples = Readonly<Record<Schedule["what"], object>>;
 
 let runs = 0;
@@ -212,29 +195,22 @@ let runs = 0;
 async function run(world: World, examples: Examples, { what, detectsDeath, steps }: Schedule): Promise<void> {
   const owner = `run-${++runs}`;
   world.sent.length = 0;
-  const machines: [SimulatedServer, SimulatedServer] = [new SimulatedServer(world), new SimulatedServer(world)];
+  const start = () => createSimulatedServer(world);
+  const machines: [ReturnType<typeof start>, ReturnType<typeof start>] = [start(), start()];
   const model = new Model();
   const baseArguments = { ...examples[what], clientReference: owner };
   let ownKeys = 0;
 
   const replaceCrashed = (): void => {
     for (const at of [0, 1] as const) {
-      if (!machines[at].crashed) continue;
+      if (!machines[at].isCrashed()) continue;
       if (detectsDeath) world.deadOwners.add(machines[at].owner);
-      machines[at] = new SimulatedServer(world);
+      machines[at] = start();
     }
   };
 
-  async function runStep({
-    serverIndex,
-    keyMode,
-    order,
-    failures,
-    journal,
-    answer,
-    duplicate,
-    jumpMs,
-  }: Step): Promise<readonly CallRecord[]> {
+  async function runStep(each: Step): Promise<readonly CallRecord[]> {
+    const { serverIndex, keyMode, order, failures, journal, duplicate, jumpMs } = each;
     await world.deliverDelayed();
     world.clock.advance(jumpMs);
     replaceCrashed();
@@ -252,19 +228,17 @@ async function run(world: World, examples: Examples, { what, detectsDeath, steps
     ]);
     machines[serverIndex].clearJournalFailure();
     const span = { fromMs, toMs: world.clock.now() };
-    for (const call of calls)
-      await checkCall(call, requestedKey, answer, calls.length > 1, journal !== undefined, span);
+    for (const call of calls) await checkCall(call, requestedKey, each, span);
     return calls;
   }
 
   async function checkCall(
     { outcome, sent }: CallRecord,
     requestedKey: string | undefined,
-    answerFate: Step["answer"],
-    hasDuplicate: boolean,
-    hasJournalFailure: boolean,
+    { answer, duplicate, journal }: Step,
     span: Span,
   ): Promise<void> {
+    const [hasDuplicate, hasJournalFailure] = [duplicate !== "none", journal !== undefined];
     const keys = new Set(sent.map(({ key }) => key));
     if (outcome.kind === "value") keys.add(outcome.key);
     if (outcome.kind === "failure" && outcome.facts.idempotencyKey !== undefined)
@@ -303,29 +277,21 @@ async function run(world: World, examples: Examples, { what, detectsDeath, steps
       const resolution = facts?.sideEffect === "none" ? "rejected" : "succeeded";
       model.markResolved(intent, resolution, span, sent.length === 0, !hasJournalFailure && !hasDuplicate);
     }
-    if (answerFate === "read" && observed !== undefined) model.lastKey = observed;
+    if (answer === "read" && observed !== undefined) model.lastKey = observed;
   }
 
   for (const each of steps) await runStep(each);
 
   // Without failures, the agent repeats the call until it has an answer, and then once again.
   for (const machine of machines) machine.clearJournalFailure();
-  const plain: Step = {
-    serverIndex: 0,
-    keyMode: "keyless",
-    order: 1,
-    failures: [],
-    journal: undefined,
-    answer: "read",
-    duplicate: "none",
-    jumpMs: 60_000,
-  };
+  const common = { order: 1, journal: undefined, answer: "read", duplicate: "none", jumpMs: 60_000 } as const;
+  const plain: Step = { ...common, serverIndex: 0, keyMode: "keyless", failures: [] };
   const answers: string[] = [];
   for (const each of [
     plain,
     { ...plain, keyMode: "keyed", serverIndex: 1 },
     { ...plain, serverIndex: 1 },
-  ] satisfies readonly Step[])
+  ] satisfies Step[])
     for (const { outcome } of await runStep(each)) {
       const facts = outcome.kind === "failure" ? outcome.facts : undefined;
       const key = outcome.kind === "value" ? outcome.key : facts?.sideEffect === "done" && facts.idempotencyKey;

@@ -1,7 +1,6 @@
 // Simulates a server process for the schedules: the real actions, tokens, tools, journal and transport, with named points at
 // which a schedule injects a failure, on a clock that advances when the code sleeps. A server that crashes never continues.
 import { createHash } from "node:crypto";
-import { EventEmitter, once } from "node:events";
 import { setImmediate as tick } from "node:timers/promises";
 import { createActions } from "../../src/actions/actions.ts";
 import { type Journal, openJournal } from "../../src/actions/journal.ts";
@@ -29,6 +28,7 @@ import type { Ports, ToolCall } from "../../src/toolkit/tool-call.ts";
 import { problem } from "../contract/samples.ts";
 import { Service } from "../emulator/service.ts";
 import type { ManualClock } from "../support/emulator.ts";
+import { createLatch } from "../support/latch.ts";
 
 const refusal = (status: number, code: string, retryable: boolean, headers = {}): WireResponse => ({
   status,
@@ -94,36 +94,19 @@ export interface SentRequest {
   readonly bytes: string;
 }
 
-/** The shared state of all servers of a run: API, clock, journal, tokens and sent requests. */
-export interface World {
-  readonly emulator: Emulator;
-  readonly clock: ManualClock;
-  readonly database: Database;
-  readonly transport: Transport;
-  readonly service: ReturnType<typeof createIdentity>;
-  readonly sent: SentRequest[];
-  /** Requests in flight whose sender has timed out. */
-  readonly delayedRequests: WireRequest[];
-  /** Owners that count as dead. */
-  readonly deadOwners: Set<string>;
-  executions(key: string): Promise<number>;
-  deliverDelayed(): Promise<void>;
-  fault(fault: NonNullable<FailureRule["fault"]>, operationId: string): Promise<unknown>;
-}
-
 const never = new AbortController().signal;
 const LIMITS = { maxBytes: 1_000_000, timeoutMs: 20_000, signal: never };
 
-export function makeWorld(emulator: Emulator, clock: ManualClock, database: Database): World {
+/** The shared state of all servers of a run: API, clock, journal, tokens and sent requests. */
+export function makeWorld(emulator: Emulator, clock: ManualClock, database: Database) {
   const transport = createTransport();
   const { baseUrl, clientId, clientSecret } = emulator;
   const service = new Service(emulator, clock);
+  /** Requests in flight whose sender has timed out. */
   const delayedRequests: WireRequest[] = [];
+  const sent: SentRequest[] = [];
   return {
-    emulator,
-    clock,
-    database,
-    transport,
+    ...{ emulator, clock, database, transport, sent, delayedRequests },
     service: createIdentity({
       settings: { baseUrl, credentials: { clientId, clientSecret }, workspaceId: undefined },
       keychain: undefined,
@@ -131,16 +114,17 @@ export function makeWorld(emulator: Emulator, clock: ManualClock, database: Data
       redactor: createRedactor(),
       now: clock.now,
     }),
-    sent: [],
-    delayedRequests,
-    deadOwners: new Set(),
-    executions: (key) => service.countExecutions(key),
+    /** Owners that count as dead. */
+    deadOwners: new Set<string>(),
+    executions: (key: string) => service.countExecutions(key),
     async deliverDelayed() {
       for (const request of delayedRequests.splice(0)) await transport.exchange(request, LIMITS);
     },
-    fault: (fault, operationId) => service.injectFault(fault, fault.kind === "expire-token" ? {} : { operationId }),
+    fault: (fault: NonNullable<FailureRule["fault"]>, operationId: string) =>
+      service.injectFault(fault, fault.kind === "expire-token" ? {} : { operationId }),
   };
 }
+export type World = ReturnType<typeof makeWorld>;
 
 /** One call of a schedule. */
 export interface CallScript {
@@ -155,7 +139,7 @@ export interface CallScript {
 /** Outcome of a call. */
 export type Outcome =
   | { readonly kind: "crash" }
-  | { readonly kind: "value"; readonly key: string; readonly replayed: boolean }
+  | { readonly kind: "value"; readonly key: string }
   | { readonly kind: "failure"; readonly facts: FailureFacts };
 
 export interface CallRecord {
@@ -166,70 +150,43 @@ export interface CallRecord {
 
 let serverCount = 0;
 
-export class SimulatedServer {
-  readonly owner = `machine-${++serverCount}`;
-  readonly #world: World;
-  readonly #timing: Timing;
-  readonly #crash = new EventEmitter();
-  readonly #crashed: Promise<"crash">;
-  readonly #journal: Promise<Journal>;
-  readonly #actions: ReturnType<typeof createActions>;
-  readonly #tokens: ReturnType<typeof createTokens>;
-  #journalFailure: JournalFailure | undefined;
-  crashed = false;
-
-  constructor(world: World) {
-    this.#world = world;
-    this.#crashed = once(this.#crash, "crash").then(() => "crash" as const);
-    const { clock } = world;
-    this.#timing = {
-      now: clock.now,
-      random: () => 0.5,
-      sleep: async (ms, signal) => {
-        // Gives concurrent work some real time for each sleep of virtual time.
-        for (let tickCount = 0; tickCount < 5; tickCount++) await tick();
-        if (this.crashed) return await this.#halt();
-        signal.throwIfAborted();
-        clock.advance(ms);
-      },
-    };
-    this.#journal = openJournal(world.database, { owner: this.owner, now: clock.now }).then((real) =>
-      this.#withFailures(real),
-    );
-    this.#actions = createActions({
-      journal: () => this.#journal,
-      timing: this.#timing,
-      monotonicMs: clock.now,
-      isOwnerDead: (owner) => world.deadOwners.has(owner),
-      redact: (text) => text,
-      onJournalError: () => undefined,
-    });
-    this.#tokens = createTokens({
-      identity: world.service,
-      transport: world.transport,
-      timing: this.#timing,
-      redactor: createRedactor(),
-    });
-  }
+export function createSimulatedServer(world: World) {
+  const { clock } = world;
+  const owner = `machine-${++serverCount}`;
+  const crash = createLatch();
+  let isCrashed = false;
+  let journalFailure: JournalFailure | undefined;
 
   /** Stops the simulated server for good: the promise never resolves. */
-  #halt<T>(): Promise<T> {
-    this.crashed = true;
-    this.#crash.emit("crash");
+  function halt<T>(): Promise<T> {
+    isCrashed = true;
+    crash.release();
     return new Promise(() => undefined);
   }
 
-  #withFailures(real: Journal): Journal {
+  const timing: Timing = {
+    now: clock.now,
+    random: () => 0.5,
+    sleep: async (ms, signal) => {
+      // Gives concurrent work some real time for each sleep of virtual time.
+      for (let tickCount = 0; tickCount < 5; tickCount++) await tick();
+      if (isCrashed) return await halt();
+      signal.throwIfAborted();
+      clock.advance(ms);
+    },
+  };
+
+  function withFailures(real: Journal): Journal {
     const failAt =
       <A extends readonly unknown[], R>(write: JournalFailure["write"], act: (...args: A) => Promise<R>) =>
       async (...args: A): Promise<R> => {
-        if (this.crashed) return await this.#halt();
-        const failure = this.#journalFailure;
+        if (isCrashed) return await halt();
+        const failure = journalFailure;
         if (failure?.write !== write) return await act(...args);
-        if (failure.mode === "crash before") return await this.#halt();
+        if (failure.mode === "crash before") return await halt();
         if (failure.mode === "fails before") throw new Error("database or disk is full");
         const result = await act(...args);
-        if (failure.mode === "crash after") return await this.#halt();
+        if (failure.mode === "crash after") return await halt();
         throw new Error(`the connection broke after ${String(result)}`);
       };
     return {
@@ -240,25 +197,31 @@ export class SimulatedServer {
     };
   }
 
-  /** Removes an injected journal failure that no write has reached. */
-  clearJournalFailure(): void {
-    this.#journalFailure = undefined;
-  }
+  const openedJournal = openJournal(world.database, { owner, now: clock.now }).then(withFailures);
+  const journal = () => openedJournal;
+  const machine = createActions({
+    ...{ journal, timing, monotonicMs: clock.now },
+    isOwnerDead: (other) => world.deadOwners.has(other),
+    redact: (text) => text,
+    onJournalError: () => undefined,
+  });
+  const tokens = createTokens({
+    ...{ identity: world.service, transport: world.transport, timing, redactor: createRedactor() },
+  });
 
-  async call(script: CallScript): Promise<CallRecord> {
-    this.#journalFailure = script.journal ?? this.#journalFailure;
-    const world = this.#world;
+  async function call(script: CallScript): Promise<CallRecord> {
+    journalFailure = script.journal ?? journalFailure;
     const client = new AbortController();
     const failures = [...script.failures];
     const sent: SentRequest[] = [];
     let outage: InjectedFailure | undefined;
 
     const exchange: Transport["exchange"] = async (request, limits) => {
-      if (this.crashed) return await this.#halt();
+      if (isCrashed) return await halt();
       const key = request.headers["idempotency-key"];
       if (key === undefined) return await world.transport.exchange(request, limits);
       const failure = outage ?? failures.shift() ?? "pass";
-      if (failure === "crash before send") return await this.#halt();
+      if (failure === "crash before send") return await halt();
       const { path, headers, body = Buffer.alloc(0) } = request;
       const bytes = createHash("sha256")
         .update(JSON.stringify([request.method, path, headers["if-match"] ?? ""]))
@@ -275,9 +238,9 @@ export class SimulatedServer {
       const answer =
         commits && (await world.transport.exchange(request, LIMITS).catch(() => connectionLost("terminated")));
       const effect = end ?? answer;
-      if (effect === "crash") return await this.#halt();
+      if (effect === "crash") return await halt();
       if (effect === "timeout") {
-        world.clock.advance(limits.timeoutMs);
+        clock.advance(limits.timeoutMs);
         throw new TransportError("no complete answer", { sent: true, timedOut: true });
       }
       if (effect === "cancel") {
@@ -288,49 +251,48 @@ export class SimulatedServer {
       return effect;
     };
 
-    const transport = { ...world.transport, exchange };
     const service = createApiClient({
-      baseUrl: world.service.baseUrl,
-      tokens: this.#tokens,
-      transport,
-      timing: this.#timing,
+      ...{ baseUrl: world.service.baseUrl, tokens, timing },
+      transport: { ...world.transport, exchange },
     });
-    const serviceName = async () => script.owner;
-    const actions = createServiceActions({ actions: this.#actions, journal: () => this.#journal, serviceName });
     const ports: Ports = {
       service,
-      actions,
+      actions: createServiceActions({ actions: machine, journal, serviceName: async () => script.owner }),
       files: { kind: "folder", folder: "", save: createDownloads(service).save },
       offers: createRecipeOfferCache(),
       retries: createRetryCache(),
-      geography: createGeography({ service, perMinute: 600, timing: this.#timing }),
+      geography: createGeography({ service, perMinute: 600, timing }),
     };
     const toolCall: ToolCall = {
       tool: script.tool.name,
       isOffered: () => true,
       callActionTool: async () => undefined,
-      context: { signal: client.signal, deadlineAt: world.clock.now() + CALL_LIMIT_MS },
+      context: { signal: client.signal, deadlineAt: clock.now() + CALL_LIMIT_MS },
       report: () => undefined,
     };
-    const outcome = script.tool
+    const ended = script.tool
       .create(ports)
       .invoke(script.arguments, toolCall)
       .then(
-        ({ action }): Outcome => ({
-          kind: "value",
-          key: String(action?.idempotencyKey),
-          replayed: action?.replayed === true,
-        }),
+        ({ action }): Outcome => ({ kind: "value", key: String(action?.idempotencyKey) }),
         (error: unknown): Outcome => {
           if (error instanceof Failure) return { kind: "failure", facts: error.facts };
           if (!client.signal.aborted) throw error;
-          return {
-            kind: "failure",
-            facts: { kind: "cancelled", message: "cancelled", retryable: true, sideEffect: "none" },
-          };
+          const message = "cancelled";
+          return { kind: "failure", facts: { kind: "cancelled", message, retryable: true, sideEffect: "none" } };
         },
       );
-    const ended = await Promise.race([outcome, this.#crashed]);
-    return { outcome: ended === "crash" ? { kind: "crash" } : ended, sent };
+    const crashed = crash.released.then((): Outcome => ({ kind: "crash" }));
+    return { outcome: await Promise.race([ended, crashed]), sent };
   }
+
+  return {
+    owner,
+    isCrashed: () => isCrashed,
+    call,
+    /** Removes an injected journal failure that no write has reached. */
+    clearJournalFailure(): void {
+      journalFailure = undefined;
+    },
+  };
 }

@@ -9,16 +9,6 @@ import { launchProcess, missingProgram, type RunningProcess, waitForPort } from 
 export const haproxyMissing = missingProgram("haproxy");
 export const nginxMissing = missingProgram("nginx");
 
-export interface Balancer {
-  readonly url: string;
-  /** Breaks off all connections through it. `start` starts it again on the same port. */
-  kill(): Promise<void>;
-  start(): Promise<void>;
-  /** Its output, which includes its log. */
-  output(): string;
-  stop(): Promise<void>;
-}
-
 /** Replaces the only occurrence of a pattern in a file. */
 function replaceOnce(text: string, pattern: RegExp, by: string): string {
   const places = text.match(new RegExp(pattern, `${pattern.flags}g`))?.length ?? 0;
@@ -52,12 +42,7 @@ export function renderNginxConfig(port: number, instances: readonly string[], fo
   return `daemon off;\nmaster_process off;\npid ${join(folder, "pid")};\nerror_log stderr warn;\nevents {}\nhttp {\n${folders}\n${site}}\n`;
 }
 
-async function startBalancer(
-  command: readonly string[],
-  port: number,
-  folder: string,
-  log: () => string = () => "",
-): Promise<Balancer> {
+async function startBalancer(command: readonly string[], port: number, folder: string, log: () => string = () => "") {
   let running: RunningProcess | undefined;
   let previousOutput = "";
   const start = async (): Promise<void> => {
@@ -72,8 +57,10 @@ async function startBalancer(
   await start();
   return {
     url: `http://127.0.0.1:${port}`,
+    /** Breaks off all connections through it. `start` starts it again on the same port. */
     kill,
     start,
+    /** Its output, which includes its log. */
     output: () => previousOutput + (running?.output() ?? "") + log(),
     async stop() {
       // An orderly shutdown, as an operator would do it.
@@ -83,17 +70,11 @@ async function startBalancer(
   };
 }
 
-interface HaproxyOptions {
-  /** Port to listen on (default: any free port). */
-  readonly port?: number;
-  /** Authorization header that it adds to requests without one. */
-  readonly authorization?: string;
-}
-
+/** `port`: default any free one. `authorization`: the header that it adds to requests without one. */
 export async function startHaproxy(
   instances: readonly string[],
-  { port, authorization }: HaproxyOptions = {},
-): Promise<Balancer> {
+  { port, authorization }: { readonly port?: number; readonly authorization?: string } = {},
+) {
   const at = port ?? (await freePort());
   const folder = mkdtempSync(join(tmpdir(), "mic-mcp-haproxy-"));
   const path = join(folder, "haproxy.cfg");
@@ -106,7 +87,7 @@ export async function startHaproxy(
   return startBalancer(["haproxy", "-db", "-f", path], at, folder);
 }
 
-export async function startNginx(instances: readonly string[]): Promise<Balancer> {
+export async function startNginx(instances: readonly string[]) {
   const at = await freePort();
   const folder = mkdtempSync(join(tmpdir(), "mic-mcp-nginx-"));
   const path = join(folder, "nginx.conf");
@@ -117,3 +98,5 @@ export async function startNginx(instances: readonly string[]): Promise<Balancer
     readFileSync(join(folder, "access.log"), "utf8"),
   );
 }
+
+export type Balancer = Awaited<ReturnType<typeof startBalancer>>;

@@ -1,11 +1,11 @@
 // Starts a deployment for teams: PostgreSQL, an emulator, an identity provider, instances, and a balancer.
 import { randomBytes } from "node:crypto";
-import { type ClientFacts, type Emulator, startEmulator } from "../../src/emulator/index.ts";
-import { type Balancer, haproxyMissing, startHaproxy } from "./balancers.ts";
+import { type ClientFacts, startEmulator } from "../../src/emulator/index.ts";
+import { haproxyMissing, startHaproxy } from "./balancers.ts";
 import { runInProcess } from "./command.ts";
-import { type Fleet, startFleet } from "./fleet.ts";
+import { startFleet } from "./fleet.ts";
 import { freePort } from "./free-port.ts";
-import { type IdentityProvider, type IdentityProviderOptions, startIdentityProvider } from "./identity-provider.ts";
+import { type IdentityProviderOptions, startIdentityProvider } from "./identity-provider.ts";
 import type { Caller } from "./load.ts";
 import type { ClientRevision } from "./mcp.ts";
 import { type PostgresServer, postgresMissing, startPostgres } from "./postgres.ts";
@@ -18,26 +18,6 @@ export interface Team {
   /** Value in a token's `groups` claim that grants membership. */
   readonly claim: string;
   readonly client: ClientFacts;
-}
-
-export interface Deployment {
-  /** MCP endpoint that clients call, through the balancer. */
-  readonly url: string;
-  readonly emulator: Emulator;
-  readonly provider: IdentityProvider;
-  readonly teams: readonly Team[];
-  readonly fleet: Fleet;
-  /** Value of MIC_DATABASE_URL. */
-  readonly databaseUrl: string;
-  readonly balancer: Balancer;
-  /** Environment of every instance and command. */
-  readonly env: Readonly<Record<string, string>>;
-  issueToken(subject: string, teams: readonly Team[], scope?: string): Promise<string>;
-  /** Creates `count` callers, with alternating teams, protocol revisions and use of explicit keys. */
-  createCallers(count: number, revisions?: readonly ClientRevision[]): Promise<readonly Caller[]>;
-  /** Runs `mic-mcp` on this deployment and returns its stdout. Rejects if the command fails. */
-  runCommand(args: readonly string[], input?: string): Promise<string>;
-  stop(): Promise<void>;
 }
 
 export interface DeploymentOptions {
@@ -56,18 +36,13 @@ export interface DeploymentOptions {
   readonly databaseUrl?: string;
 }
 
-const LOCAL_DURABILITY = { MIC_DATABASE_DURABILITY: "local" };
-
 /** More than any test produces: records that the emulator drops would look like lost actions. */
 const EXECUTIONS = 1_000_000;
 
 /** Longer than any test: 12 h. */
 const TOKEN_SECONDS = 43_200;
 
-const revisionAt = (index: number, revisions: readonly ClientRevision[]): ClientRevision =>
-  revisions[index % revisions.length] ?? "v2-modern";
-
-export async function startDeployment(options: DeploymentOptions): Promise<Deployment> {
+export async function startDeployment(options: DeploymentOptions) {
   const cleanups: (() => Promise<unknown> | unknown)[] = [];
   const stop = async (): Promise<void> => {
     for (const each of cleanups.splice(0).reverse()) await each();
@@ -77,15 +52,11 @@ export async function startDeployment(options: DeploymentOptions): Promise<Deplo
     return value;
   };
   try {
-    const postgres: PostgresServer | undefined =
-      options.databaseUrl === undefined
-        ? (options.postgres ?? withCleanup(await startPostgres(), (server) => server.stop()))
-        : undefined;
+    const startOwnPostgres = async () => withCleanup(await startPostgres(), (it) => it.stop());
+    const postgres = options.databaseUrl === undefined ? (options.postgres ?? (await startOwnPostgres())) : undefined;
     const databaseUrl = options.databaseUrl ?? (await postgres?.createDatabase()) ?? "";
-    const emulator = withCleanup(
-      await startEmulator({ clients: options.teams, maxExecutionRecords: EXECUTIONS }),
-      (it) => it.close(),
-    );
+    const emulatorOptions = { clients: options.teams, maxExecutionRecords: EXECUTIONS };
+    const emulator = withCleanup(await startEmulator(emulatorOptions), (it) => it.close());
     const provider = withCleanup(await startIdentityProvider(options.provider), (it) => it.stop());
     const port = options.port ?? (await freePort());
     const origin = `http://127.0.0.1:${port}`;
@@ -99,15 +70,16 @@ export async function startDeployment(options: DeploymentOptions): Promise<Deplo
       MIC_CALLER_RATE: "100000",
       MIC_CALLER_CALLS: "100",
       MIC_LOG_LEVEL: "error",
-      ...(postgres && LOCAL_DURABILITY),
+      ...(postgres && { MIC_DATABASE_DURABILITY: "local" }),
       ...options.env,
     };
-    const runCommand: Deployment["runCommand"] = async (args, input = "") => {
+    /** Runs `mic-mcp` on this deployment and returns its stdout. Rejects if the command fails. */
+    const runCommand = async (args: readonly string[], input = ""): Promise<string> => {
       const { code, stdout, stderr } = await runInProcess(args, { env, input });
       if (code !== 0) throw new Error(`mic-mcp ${args[0]}: ${stderr}`);
       return stdout;
     };
-    const teams = emulator.clients.map((client, index) => ({
+    const teams: readonly Team[] = emulator.clients.map((client, index) => ({
       name: `team-${index + 1}`,
       claim: `group-${index + 1}`,
       client,
@@ -123,8 +95,9 @@ export async function startDeployment(options: DeploymentOptions): Promise<Deplo
     const fleet = withCleanup(await startFleet({ instances, env, isolated }), (it) => it.stop());
     const urls = fleet.instances.map(({ url }) => url);
     const balancer = withCleanup(await startHaproxy(urls, { port }), (it) => it.stop());
+    /** MCP endpoint that clients call, through the balancer. */
     const url = `${origin}/mcp`;
-    const issueToken: Deployment["issueToken"] = (subject, members, scope) =>
+    const issueToken = (subject: string, members: readonly Team[], scope?: string) =>
       provider.issueToken(url, {
         subject,
         groups: members.map(({ claim }) => claim),
@@ -133,7 +106,8 @@ export async function startDeployment(options: DeploymentOptions): Promise<Deplo
       });
     return {
       ...{ url, emulator, provider, databaseUrl, teams, fleet, balancer, env, issueToken, runCommand, stop },
-      createCallers: (count, revisions = ["v2-modern", "v1-client", "v2-legacy"]) =>
+      /** Creates `count` callers, with alternating teams, protocol revisions and use of explicit keys. */
+      createCallers: (count: number, revisions: readonly ClientRevision[] = ["v2-modern", "v1-client", "v2-legacy"]) =>
         Promise.all(
           Array.from({ length: count }, async (_, index): Promise<Caller> => {
             const team = teams[index % teams.length];
@@ -142,7 +116,7 @@ export async function startDeployment(options: DeploymentOptions): Promise<Deplo
             return {
               ...{ name, url },
               token: await issueToken(name, [team]),
-              revision: revisionAt(Math.floor(index / teams.length), revisions),
+              revision: revisions[Math.floor(index / teams.length) % revisions.length] ?? "v2-modern",
               isKeyed: Math.floor(index / teams.length / revisions.length) % 2 === 1,
               fileIds: team.client.assetIds,
             };
@@ -154,3 +128,4 @@ export async function startDeployment(options: DeploymentOptions): Promise<Deplo
     throw error;
   }
 }
+export type Deployment = Awaited<ReturnType<typeof startDeployment>>;

@@ -3,13 +3,9 @@ import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 
-export interface Home {
-  readonly path: string;
-  /** Removes the folder after the program has ended. */
-  remove(): void;
-}
-
-export function createEmptyHome(): Home {
+export function createEmptyHome() {
   const path = mkdtempSync(join(tmpdir(), "mic-mcp-home-"));
-  return { path, remove: () => rmSync(path, { recursive: true, force: true, maxRetries: 5 }) };
+  /** Removes the folder after the program has ended. */
+  const remove = () => rmSync(path, { recursive: true, force: true, maxRetries: 5 });
+  return { path, remove };
 }

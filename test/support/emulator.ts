@@ -1,6 +1,7 @@
 // Starts an emulator on a manually advanced clock, and closes it when the test or the file ends.
-import { afterAll, beforeAll, onTestFinished } from "vitest";
+import { onTestFinished } from "vitest";
 import { type Emulator, type EmulatorOptions, startEmulator } from "../../src/emulator/index.ts";
+import { openForFile } from "./for-file.ts";
 
 export interface ManualClock {
   /** Milliseconds since 1970. */
@@ -28,15 +29,10 @@ export async function emulatorForTest(options: EmulatorOptions = {}): Promise<Em
 
 /** Starts an emulator for all tests of a file. Call it at the top level. */
 export function emulatorForFile<T>(options: EmulatorOptions, wrap: (emulator: Emulator) => T): () => T {
-  let emulator: Emulator | undefined;
-  let wrapped: T | undefined;
-  beforeAll(async () => {
-    emulator = await startEmulator(options);
-    wrapped = wrap(emulator);
-  });
-  afterAll(() => emulator?.close());
-  return () => {
-    if (wrapped === undefined) throw new Error("the emulator is there only while tests run");
-    return wrapped;
+  const open = async () => {
+    const emulator = await startEmulator(options);
+    return { emulator, wrapped: wrap(emulator) };
   };
+  const opened = openForFile(open, ({ emulator }) => emulator.close());
+  return () => opened().wrapped;
 }

@@ -1,5 +1,7 @@
 // Finds a free port of this machine.
 import { randomInt } from "node:crypto";
+import { once } from "node:events";
+import type { Server as HttpServer } from "node:http";
 import { createServer, type Server } from "node:net";
 
 /** Below the ports that systems give to connections (from 32768 on), so that no connection takes a port before it is used. */
@@ -19,10 +21,17 @@ export async function freePort(): Promise<number> {
   }
 }
 
-/** Starts the server on any free port of the loopback address, and returns its URL. */
-export async function listeningUrl(server: Server): Promise<string> {
-  await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
+/** Starts the server on a port of the loopback address (default: any free one), and returns its URL. */
+export async function listeningUrl(server: Server, port = 0): Promise<string> {
+  await once(server.listen(port, "127.0.0.1"), "listening");
   const address = server.address();
   if (typeof address !== "object" || address === null) throw new Error("the server does not listen");
   return `http://127.0.0.1:${address.port}`;
+}
+
+/** Ends a server and all its connections. */
+export async function closeServer(server: HttpServer): Promise<void> {
+  const closed = new Promise((resolve) => server.close(resolve));
+  server.closeAllConnections();
+  await closed;
 }

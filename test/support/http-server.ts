@@ -1,13 +1,10 @@
 // Starts HTTP servers that end with the running test.
 import type { Server } from "node:http";
 import { onTestFinished } from "vitest";
-import { listeningUrl } from "./free-port.ts";
+import { closeServer, listeningUrl } from "./free-port.ts";
 
 /** Starts the server until the running test ends, and returns its URL. */
 export async function serveForTest(server: Server): Promise<string> {
-  onTestFinished(async () => {
-    server.closeAllConnections();
-    await new Promise((resolve) => server.close(resolve));
-  });
+  onTestFinished(() => closeServer(server));
   return await listeningUrl(server);
 }

@@ -1,12 +1,12 @@
 // An organization's identity provider in this process, based on oidc-provider. Every user is logged in and consents without a
 // page, and a test may sign with its keys.
-import { createServer, type RequestListener, type Server } from "node:http";
-import type { AddressInfo } from "node:net";
+import { createServer, type RequestListener } from "node:http";
 import { exportJWK, exportSPKI, generateKeyPair, type JWTPayload, SignJWT } from "jose";
 import Provider from "oidc-provider";
 import { createMemoryAdapter } from "oidc-provider/lib/adapters/memory_adapter.js";
 import * as z from "zod/v4";
 import { memoizeUntilFailure } from "../../src/core/async.ts";
+import { closeServer, listeningUrl } from "./free-port.ts";
 
 export const SCOPES = { read: "mic:read", act: "mic:act" } as const;
 /** A public client, as agents are. */
@@ -40,27 +40,6 @@ export interface TokenOptions {
   readonly header?: Readonly<Record<string, unknown>>;
 }
 
-export interface IdentityProvider {
-  readonly issuer: string;
-  /** Returns a token for this audience, like those that the provider issues to users. */
-  issueToken(audience: string, options?: TokenOptions): Promise<string>;
-  /** Returns the token that ROBOT gets for itself at the token endpoint. */
-  fetchRobotToken(resource: string, scope?: string): Promise<string>;
-  /** Returns the public key in PEM. */
-  exportPublicKey(): Promise<string>;
-  /** Signs with a new key from now on, and publishes only that one. */
-  rotateKeys(): Promise<void>;
-  /** Answers 500 at this path from now on. */
-  failAt(path: string): void;
-  /** Requests such as "GET /jwks", in order of arrival. */
-  readonly requests: readonly string[];
-  stop(): Promise<void>;
-  /** Starts it again at the same address. */
-  start(): Promise<void>;
-  /** Opens a URL as the user's browser does. Resolves with the first address outside the provider. */
-  browse(url: URL, accountId?: string): Promise<URL>;
-}
-
 export interface IdentityProviderOptions {
   /** Format of tokens that it issues itself. The tokens of `issueToken` are always JWTs. */
   readonly format?: "jwt" | "opaque";
@@ -80,6 +59,15 @@ type Key = Awaited<ReturnType<typeof generateKey>>;
 /** Generating a key takes long, so all providers of a run start with the same one. */
 const firstKey = memoizeUntilFailure(() => generateKey("key-1"));
 
+/** A client that acts for no user. */
+const withoutUsers = { redirect_uris: [], response_types: [] };
+/** A client of users, which has no secret. */
+const publicClient = {
+  application_type: "native",
+  grant_types: ["authorization_code", "refresh_token"],
+  token_endpoint_auth_method: "none",
+};
+
 const createConfiguration = (
   key: Key,
   { format = "jwt", clientSecret = DEPLOYMENT.secret, groupsOf }: IdentityProviderOptions,
@@ -91,27 +79,9 @@ const createConfiguration = (
   scopes: ["openid", "offline_access", SCOPES.read, SCOPES.act],
   pkce: { required: () => true },
   clients: [
-    {
-      client_id: AGENT.id,
-      application_type: "native",
-      redirect_uris: [AGENT.redirectUrl],
-      grant_types: ["authorization_code", "refresh_token"],
-      token_endpoint_auth_method: "none",
-    },
-    {
-      client_id: ROBOT.id,
-      client_secret: ROBOT.secret,
-      redirect_uris: [],
-      response_types: [],
-      grant_types: ["client_credentials"],
-    },
-    {
-      client_id: DEPLOYMENT.id,
-      client_secret: clientSecret,
-      redirect_uris: [],
-      response_types: [],
-      grant_types: [],
-    },
+    { ...publicClient, client_id: AGENT.id, redirect_uris: [AGENT.redirectUrl] },
+    { ...withoutUsers, client_id: ROBOT.id, client_secret: ROBOT.secret, grant_types: ["client_credentials"] },
+    { ...withoutUsers, client_id: DEPLOYMENT.id, client_secret: clientSecret, grant_types: [] },
   ],
   findAccount: (_context: unknown, accountId: string) => ({ accountId, claims: () => ({ sub: accountId }) }),
   issueRefreshToken: () => true,
@@ -129,13 +99,7 @@ const createConfiguration = (
   fetch: async (url: string | URL) => {
     const metadata = METADATA[String(url)];
     if (!metadata) return new Response(undefined, { status: 404 });
-    return Response.json({
-      client_id: String(url),
-      application_type: "native",
-      grant_types: ["authorization_code", "refresh_token"],
-      token_endpoint_auth_method: "none",
-      ...metadata,
-    });
+    return Response.json({ ...publicClient, client_id: String(url), ...metadata });
   },
   features: {
     devInteractions: { enabled: false },
@@ -183,15 +147,6 @@ function createListener(provider: Provider): RequestListener {
   };
 }
 
-function listenOn(server: Server, port: number): Promise<number> {
-  return new Promise((resolve, reject) => {
-    server.once("error", reject).listen(port, "127.0.0.1", () => {
-      const bound: AddressInfo | string | null = server.address();
-      resolve(typeof bound === "object" && bound ? bound.port : port);
-    });
-  });
-}
-
 /**
  * Opens a URL as a browser does, with the cookies in `jar`, and follows redirects within `origin`. Resolves with the first address
  * outside of it.
@@ -214,7 +169,7 @@ export async function followRedirects(url: URL, origin: string, jar: Map<string,
 }
 
 /** Starts an identity provider. The caller must stop it. */
-export async function startIdentityProvider(options: IdentityProviderOptions = {}): Promise<IdentityProvider> {
+export async function startIdentityProvider(options: IdentityProviderOptions = {}) {
   const requests: string[] = [];
   let handle: RequestListener = (_request, response) => response.writeHead(503).end();
   let failingPath: string | undefined;
@@ -226,8 +181,7 @@ export async function startIdentityProvider(options: IdentityProviderOptions = {
       else handle(request, response);
     });
   let server = createHttpServer();
-  const port = await listenOn(server, 0);
-  const issuer = `http://127.0.0.1:${port}`;
+  const issuer = await listeningUrl(server);
   let keys = 1;
   let key = await firstKey.get();
   const publish = () => {
@@ -237,25 +191,27 @@ export async function startIdentityProvider(options: IdentityProviderOptions = {
 
   return {
     issuer,
+    /** Requests such as "GET /jwks", in order of arrival. */
     requests,
-    failAt(path) {
+    /** Answers 500 at this path from now on. */
+    failAt(path: string) {
       failingPath = path;
     },
+    /** Signs with a new key from now on, and publishes only that one. */
     async rotateKeys() {
       keys += 1;
       key = await generateKey(`key-${keys}`);
       publish();
     },
+    /** Returns the public key in PEM. */
     exportPublicKey: () => exportSPKI(key.publicKey),
 
-    async issueToken(audience, { subject = "alice", scope, groups, seconds = 600, claims = {}, header = {} } = {}) {
-      const now = Math.floor(Date.now() / 1_000);
+    /** Returns a token for this audience, like those that the provider issues to users. */
+    async issueToken(audience: string, token: TokenOptions = {}) {
+      const { subject = "alice", scope, groups, seconds = 600, claims = {}, header = {} } = token;
+      const iat = Math.floor(Date.now() / 1_000);
       const payload: JWTPayload = {
-        iss: issuer,
-        sub: subject,
-        aud: audience,
-        iat: now,
-        exp: now + seconds,
+        ...{ iss: issuer, sub: subject, aud: audience, iat, exp: iat + seconds },
         client_id: AGENT.id,
         scope: scope ?? Object.values(SCOPES).join(" "),
         groups: groups ?? options.groupsOf?.(subject) ?? [],
@@ -266,7 +222,8 @@ export async function startIdentityProvider(options: IdentityProviderOptions = {
         .sign(key.privateKey);
     },
 
-    async fetchRobotToken(resource, scope = SCOPES.read) {
+    /** Returns the token that ROBOT gets for itself at the token endpoint. */
+    async fetchRobotToken(resource: string, scope: string = SCOPES.read) {
       const response = await fetch(`${issuer}/token`, {
         method: "POST",
         headers: { authorization: `Basic ${Buffer.from(`${ROBOT.id}:${ROBOT.secret}`).toString("base64")}` },
@@ -275,19 +232,14 @@ export async function startIdentityProvider(options: IdentityProviderOptions = {
       return z.object({ access_token: z.string() }).parse(await response.json()).access_token;
     },
 
-    async stop() {
-      const stopped = new Promise<void>((resolve) => server.close(() => resolve()));
-      server.closeAllConnections();
-      await stopped;
-    },
-
+    stop: () => closeServer(server),
+    /** Starts it again at the same address. */
     async start() {
       server = createHttpServer();
-      await listenOn(server, port);
+      await listeningUrl(server, Number(new URL(issuer).port));
     },
-
-    browse(url, accountId = "alice") {
-      return followRedirects(url, issuer, new Map([["who", accountId]]));
-    },
+    /** Opens a URL as the user's browser does. Resolves with the first address outside the provider. */
+    browse: (url: URL, accountId = "alice") => followRedirects(url, issuer, new Map([["who", accountId]])),
   };
 }
+export type IdentityProvider = Awaited<ReturnType<typeof startIdentityProvider>>;

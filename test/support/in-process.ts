@@ -17,20 +17,14 @@ class Pipe extends Transform {
   }
 }
 
-export interface InProcessStdio {
-  readonly stdin: PassThrough;
-  readonly stdout: Transform;
-  /** Ends the server in an orderly way, with everything written. */
-  close(): Promise<void>;
-}
-
-export function serveInProcess(env: Readonly<Record<string, string>>): InProcessStdio {
+export function serveInProcess(env: Readonly<Record<string, string>>) {
   const { runtime, close } = composeForTest(env);
   const [stdin, stdout] = [new PassThrough(), new Pipe()];
   const closeProtocol = serveOnStdio(runtime, { stdin, stdout });
   return {
     stdin,
     stdout,
+    /** Ends the server in an orderly way, with everything written. */
     async close() {
       // A message from the client after an answer shows that it has read the answer.
       if (!stdin.destroyed)

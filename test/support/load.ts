@@ -3,7 +3,6 @@ import { setTimeout as sleep } from "node:timers/promises";
 import * as z from "zod/v4";
 import { type ClientRevision, connectHttp, type TestClient } from "./mcp.ts";
 import { createSeededRandom, type SeededRandom } from "./random.ts";
-import type { CallResult } from "./results.ts";
 
 /** A simulated caller. */
 export interface Caller {
@@ -17,33 +16,26 @@ export interface Caller {
   readonly fileIds: readonly string[];
 }
 
-export interface LoadCounts {
+const newCounts = () => ({
   /** Actions that were reported as done. */
-  succeeded: number;
+  succeeded: 0,
   /** Actions that were not reported as done before the deadline. */
-  timedOut: number;
+  timedOut: 0,
   /** Calls that agents made. */
-  calls: number;
+  calls: 0,
   /** Calls without a valid protocol response. */
-  protocolErrors: number;
+  protocolErrors: 0,
   /** Calls that returned a tool error. */
-  toolFailures: number;
+  toolFailures: 0,
   /** Actions that were reported as done by an earlier call. */
-  replayed: number;
+  replayed: 0,
   /** Results that belong to another caller or another action. */
-  mismatched: number;
-  reads: number;
+  mismatched: 0,
+  reads: 0,
   /** Normalized messages of all errors, each once. */
-  readonly reasons: Set<string>;
-}
-
-export interface Load {
-  readonly counts: LoadCounts;
-  /** Durations in ms of the first 100,000 answered calls of each kind. */
-  readonly durationsMs: { readonly actions: number[]; readonly reads: number[] };
-  /** Starts no new actions, and waits until all current ones are reported as done or have timed out. */
-  finish(timeoutMs?: number): Promise<LoadCounts>;
-}
+  reasons: new Set<string>(),
+});
+export type LoadCounts = ReturnType<typeof newCounts>;
 
 export interface LoadOptions {
   readonly callers: readonly Caller[];
@@ -64,154 +56,108 @@ const RegisterInputResult = z.looseObject({ data: z.looseObject({ id: z.string()
 const normalizeMessage = (error: unknown): string =>
   (error instanceof Error ? error.message : String(error)).replaceAll(/[0-9a-f]{8,}|\d+/g, "…").slice(0, 160);
 
-class Agent {
-  readonly #caller: Caller;
-  readonly #counts: LoadCounts;
-  #client: TestClient | undefined;
-  #failures = 0;
-
-  constructor(caller: Caller, counts: LoadCounts) {
-    this.#caller = caller;
-    this.#counts = counts;
-  }
-
-  /** Undefined if there was no answer. */
-  async call(tool: string, args: Readonly<Record<string, unknown>>): Promise<CallResult | undefined> {
-    this.#counts.calls += 1;
-    const { revision, url, token } = this.#caller;
-    try {
-      this.#client ??= await connectHttp(revision, url, { token });
-      const result = await this.#client.callTool(tool, args, { signal: AbortSignal.timeout(CALL_MS) });
-      this.#failures = 0;
-      if (!result.isError) return result;
-      this.#counts.toolFailures += 1;
-      this.#counts.reasons.add(`${result.error?.kind}: ${normalizeMessage(result.text)}`);
-      return result;
-    } catch (error) {
-      this.#counts.protocolErrors += 1;
-      this.#counts.reasons.add(`${revision}: ${normalizeMessage(error)}`);
-      this.#failures += 1;
-      // Reuse the same connection first, as hosts do.
-      if (this.#failures % 3 === 0 || this.#client === undefined) await this.close();
-      return undefined;
-    }
-  }
-
-  async close(): Promise<void> {
-    const client = this.#client;
-    this.#client = undefined;
-    await client?.close().catch(() => undefined);
-  }
-}
-
-interface LoadState {
-  readonly random: SeededRandom;
-  readonly counts: LoadCounts;
-  readonly durationsMs: Load["durationsMs"];
-  /** Ids that were returned, each with its caller and action. */
-  readonly wishById: Map<string, string>;
-  readonly readShare: number;
-  readonly isOver: () => boolean;
-  readonly deadlineAt: () => number;
-}
-
-function recordDuration(list: number[], startedAt: number): void {
-  if (list.length < MAX_DURATIONS) list.push(performance.now() - startedAt);
-}
-
-async function performRead(
-  agent: Agent,
-  id: string | undefined,
-  { random, counts, durationsMs }: LoadState,
-): Promise<void> {
-  const startedAt = performance.now();
-  const inputs = id === undefined || random.nextInteger(2) === 0 ? undefined : { inputId: id };
-  const result = inputs ? await agent.call("get_input", inputs) : await agent.call("list_actions", { limit: 5 });
-  counts.reads += 1;
-  if (result && !result.isError) recordDuration(durationsMs.reads, startedAt);
-}
-
-/** Repeats an action until it is reported as done, and returns the id of the resource; undefined after the deadline. */
-async function performWish(agent: Agent, wish: string, args: Readonly<Record<string, unknown>>, state: LoadState) {
-  const { counts, durationsMs, wishById, random } = state;
-  for (;;) {
-    const startedAt = performance.now();
-    const result = await agent.call("register_input", args);
-    const resourceId = result && !result.isError ? RegisterInputResult.parse(result.structured).data.id : undefined;
-    if (resourceId === undefined) {
-      if (Date.now() > state.deadlineAt()) {
-        counts.timedOut += 1;
-        return undefined;
-      }
-      await sleep(50 + random.nextInteger(150));
-      continue;
-    }
-    recordDuration(durationsMs.actions, startedAt);
-    counts.succeeded += 1;
-    if (result?.action?.replayed) counts.replayed += 1;
-    if ((wishById.get(resourceId) ?? wish) !== wish) counts.mismatched += 1;
-    wishById.set(resourceId, wish);
-    return resourceId;
-  }
-}
-
-async function runCaller(caller: Caller, actionsPerCaller: number, state: LoadState): Promise<void> {
-  const agent = new Agent(caller, state.counts);
-  let latest: string | undefined;
-  for (let n = 1; n <= actionsPerCaller && !state.isOver(); n++) {
-    while (state.random.next() < state.readShare && !state.isOver()) await performRead(agent, latest, state);
-    if (state.isOver()) break;
-    // The first registration of a file has no key. A repeated one needs an explicit key.
-    const isNamed = n > caller.fileIds.length;
-    const args = {
-      inputKind: "M4_FILE",
-      referenceId: caller.fileIds[n % caller.fileIds.length],
-      clientReference: `${caller.name}, wish ${n}`,
-      ...(isNamed && { idempotencyKey: `${caller.name.replaceAll(/[^A-Za-z0-9]/g, "-")}-wish-${n}` }),
-      // The same keys for all keyed callers.
-      ...(caller.isKeyed && { idempotencyKey: `wish-number-${n}` }),
-    };
-    latest = await performWish(agent, `${caller.name} ${n}`, args, state);
-  }
-  await agent.close();
-}
-
 export function startLoad({
   callers,
   seed,
   readShare = 0.3,
   actionsPerCaller = Number.POSITIVE_INFINITY,
-}: LoadOptions): Load {
-  const counts: LoadCounts = {
-    succeeded: 0,
-    timedOut: 0,
-    calls: 0,
-    protocolErrors: 0,
-    toolFailures: 0,
-    replayed: 0,
-    mismatched: 0,
-    reads: 0,
-    reasons: new Set(),
-  };
-  const durationsMs: Load["durationsMs"] = { actions: [], reads: [] };
+}: LoadOptions) {
+  const counts = newCounts();
+  /** Durations in ms of the first 100,000 answered calls of each kind. */
+  const durationsMs: Record<"actions" | "reads", number[]> = { actions: [], reads: [] };
+  /** Ids that were returned, each with its caller and action. */
   const wishById = new Map<string, string>();
   let isFinishing = false;
   let deadlineAt = Number.POSITIVE_INFINITY;
-  const state = {
-    ...{ counts, durationsMs, wishById, readShare },
-    isOver: () => isFinishing,
-    deadlineAt: () => deadlineAt,
-  };
-  const runs = callers.map((caller, index) =>
-    runCaller(caller, actionsPerCaller, { ...state, random: createSeededRandom(seed + index) }),
-  );
-  const all = Promise.all(runs);
+
+  async function runCaller({ name, url, token, revision, isKeyed, fileIds }: Caller, random: SeededRandom) {
+    let client: TestClient | undefined;
+    let failures = 0;
+    let latest: string | undefined;
+
+    async function close(): Promise<void> {
+      const closing = client;
+      client = undefined;
+      await closing?.close().catch(() => undefined);
+    }
+
+    /** Returns the result unless the call failed. */
+    async function call(kind: keyof typeof durationsMs, tool: string, args: Readonly<Record<string, unknown>>) {
+      counts.calls += 1;
+      const startedAt = performance.now();
+      try {
+        client ??= await connectHttp(revision, url, { token });
+        const result = await client.callTool(tool, args, { signal: AbortSignal.timeout(CALL_MS) });
+        failures = 0;
+        if (!result.isError) {
+          const durations = durationsMs[kind];
+          if (durations.length < MAX_DURATIONS) durations.push(performance.now() - startedAt);
+          return result;
+        }
+        counts.toolFailures += 1;
+        counts.reasons.add(`${result.error?.kind}: ${normalizeMessage(result.text)}`);
+      } catch (error) {
+        counts.protocolErrors += 1;
+        counts.reasons.add(`${revision}: ${normalizeMessage(error)}`);
+        failures += 1;
+        // Reuse the same connection first, as hosts do.
+        if (failures % 3 === 0 || client === undefined) await close();
+      }
+      return undefined;
+    }
+
+    async function read(): Promise<void> {
+      const isOfLatest = latest !== undefined && random.nextInteger(2) === 1;
+      if (isOfLatest) await call("reads", "get_input", { inputId: latest });
+      else await call("reads", "list_actions", { limit: 5 });
+      counts.reads += 1;
+    }
+
+    /** Repeats an action until it is reported as done, and returns the id of the resource; undefined after the deadline. */
+    async function act(wish: string, args: Readonly<Record<string, unknown>>): Promise<string | undefined> {
+      for (;;) {
+        const result = await call("actions", "register_input", args);
+        if (result) {
+          const { id } = RegisterInputResult.parse(result.structured).data;
+          counts.succeeded += 1;
+          if (result.action?.replayed) counts.replayed += 1;
+          if ((wishById.get(id) ?? wish) !== wish) counts.mismatched += 1;
+          wishById.set(id, wish);
+          return id;
+        }
+        if (Date.now() > deadlineAt) {
+          counts.timedOut += 1;
+          return undefined;
+        }
+        await sleep(50 + random.nextInteger(150));
+      }
+    }
+
+    for (let n = 1; n <= actionsPerCaller && !isFinishing; n++) {
+      while (random.next() < readShare && !isFinishing) await read();
+      if (isFinishing) break;
+      // The first registration of a file has no key. A repeated one needs an explicit key.
+      const isNamed = n > fileIds.length;
+      latest = await act(`${name} ${n}`, {
+        inputKind: "M4_FILE",
+        referenceId: fileIds[n % fileIds.length],
+        clientReference: `${name}, wish ${n}`,
+        ...(isNamed && { idempotencyKey: `${name.replaceAll(/[^A-Za-z0-9]/g, "-")}-wish-${n}` }),
+        // The same keys for all keyed callers.
+        ...(isKeyed && { idempotencyKey: `wish-number-${n}` }),
+      });
+    }
+    await close();
+  }
+
+  const all = Promise.all(callers.map((caller, index) => runCaller(caller, createSeededRandom(seed + index))));
   // `finish` reports the rejection.
   all.catch(() => undefined);
   return {
     counts,
     durationsMs,
-    async finish(timeoutMs = DRAIN_TIMEOUT_MS) {
+    /** Starts no new actions, and waits until all current ones are reported as done or have timed out. */
+    async finish(timeoutMs = DRAIN_TIMEOUT_MS): Promise<LoadCounts> {
       isFinishing = actionsPerCaller === Number.POSITIVE_INFINITY;
       deadlineAt = Date.now() + timeoutMs;
       await all;

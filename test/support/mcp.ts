@@ -15,8 +15,9 @@ import { StreamableHTTPClientTransport as OlderHttpTransport } from "@modelconte
 import { StdioServerTransport as OlderStreams } from "@modelcontextprotocol/sdk/server/stdio.js";
 import { ElicitRequestSchema, ResourceUpdatedNotificationSchema } from "@modelcontextprotocol/sdk/types.js";
 import { StdioServerTransport as ModernStreams } from "@modelcontextprotocol/server/stdio";
-import { afterAll, beforeAll, onTestFinished } from "vitest";
+import { onTestFinished } from "vitest";
 import * as z from "zod/v4";
+import { openForFile } from "./for-file.ts";
 import { serveInProcess } from "./in-process.ts";
 import { type CallResult, readResult } from "./results.ts";
 
@@ -60,14 +61,6 @@ export interface Reply {
   readonly content?: Record<string, boolean | string | number>;
 }
 
-export interface ReadContent {
-  readonly mimeType: string;
-  readonly text: string;
-  readonly meta: Json;
-  readonly ttlMs: number | undefined;
-  readonly cacheScope: string | undefined;
-}
-
 const ListedTool = z.looseObject({
   name: z.string(),
   title: z.string().optional(),
@@ -90,32 +83,13 @@ export interface CallOptions {
   readonly onprogress?: (progress: Progress) => void;
 }
 
-/** Resources, prompts and completion: both clients have the same methods for them. */
-export interface Features {
-  listResources(): Promise<readonly z.infer<typeof Resource>[]>;
-  listTemplates(): Promise<readonly z.infer<typeof Template>[]>;
-  readResource(uri: string): Promise<ReadContent>;
-  listPrompts(): Promise<readonly z.infer<typeof Prompt>[]>;
-  /** Returns the text of its messages. */
-  getPrompt(name: string, args?: Record<string, string>): Promise<string>;
-  complete(ref: Reference, name: string, value: string): Promise<readonly string[]>;
-}
-
-/** A client and its features, independent of the transport. */
-export interface TestClient extends Features {
-  /** Subscribes to these resources, and returns those that the server accepts. Rejects on a refusal. */
-  listen(...uris: readonly string[]): Promise<readonly string[]>;
-  /** Ends the subscription that `listen` started with the same URIs. */
-  stopListening(...uris: readonly string[]): Promise<void>;
+/** A client, independent of the transport. */
+export interface TestClient extends ReturnType<typeof wrapClient> {
   /** URIs of all updates so far, in order of arrival. */
   readonly updates: readonly string[];
   /** Rejects on a protocol error. A tool error is a result. */
   callTool(name: string, args?: Readonly<Json>, options?: CallOptions): Promise<CallResult>;
   listTools(): Promise<readonly ListedTool[]>;
-  instructions(): string | undefined;
-  /** Capabilities that the server declares. */
-  capabilities(): Json;
-  close(): Promise<void>;
 }
 
 /** A client whose server is its child process. */
@@ -186,16 +160,8 @@ export async function connect(
   ).catch((error: unknown) => {
     throw new Error(`the server did not start; on stderr: ${stderr()}`, { cause: error });
   });
-  return {
-    ...opened,
-    stderr,
-    pid: transport.pid ?? 0,
-    home,
-    async close() {
-      await opened.close();
-      await rm(home, { recursive: true, force: true });
-    },
-  };
+  const close = () => opened.close().then(() => rm(home, { recursive: true, force: true }));
+  return { ...opened, stderr, pid: transport.pid ?? 0, home, close };
 }
 
 /** Connects a client to a server in this process. */
@@ -208,13 +174,7 @@ export async function connectInProcess(
   const opened = await (revision === "v1-client"
     ? connectV1Client(new OlderStreams(stdout, stdin), capabilityOptions)
     : connectV2Client(new ModernStreams(stdout, stdin), revision === "v2-legacy", capabilityOptions));
-  return {
-    ...opened,
-    async close() {
-      await opened.close();
-      await close();
-    },
-  };
+  return { ...opened, close: () => opened.close().then(close) };
 }
 
 interface HttpOptions extends CapabilityOptions {
@@ -256,32 +216,52 @@ function collectStderr({ stderr }: Pick<OlderTransport, "stderr">): () => string
   return () => Buffer.concat(chunks).toString();
 }
 
-interface FeatureClient {
+/** The methods that both SDKs' clients have in common. */
+interface SdkClient {
   listResources(): Promise<unknown>;
   listResourceTemplates(): Promise<unknown>;
   readResource(params: { uri: string }, options?: object): Promise<unknown>;
+  subscribeResource(params: { uri: string }): Promise<unknown>;
+  unsubscribeResource(params: { uri: string }): Promise<unknown>;
   listPrompts(): Promise<unknown>;
   getPrompt(params: { name: string; arguments?: Record<string, string> }): Promise<unknown>;
   complete(params: { ref: Reference; argument: { name: string; value: string } }): Promise<unknown>;
+  getInstructions(): string | undefined;
+  getServerCapabilities(): unknown;
+  close(): Promise<void>;
 }
 
-const featuresOf = (client: FeatureClient, readOptions?: object): Features => ({
+const wrapClient = (client: SdkClient, readOptions?: object) => ({
   listResources: async () => z.object({ resources: z.array(Resource) }).parse(await client.listResources()).resources,
   listTemplates: async () =>
     z.object({ resourceTemplates: z.array(Template) }).parse(await client.listResourceTemplates()).resourceTemplates,
-  async readResource(uri) {
+  async readResource(uri: string) {
     const { contents, ttlMs, cacheScope } = ReadResource.parse(await client.readResource({ uri }, readOptions));
     const [{ uri: named, mimeType, text, _meta: meta = {} }] = contents;
     if (named !== uri) throw new Error(`asked for ${uri}, was given ${named}`);
     return { mimeType, text, meta, ttlMs, cacheScope };
   },
   listPrompts: async () => z.object({ prompts: z.array(Prompt) }).parse(await client.listPrompts()).prompts,
-  async getPrompt(name, args) {
+  /** Returns the text of its messages. */
+  async getPrompt(name: string, args?: Record<string, string>) {
     const { messages } = PromptResult.parse(await client.getPrompt({ name, ...(args && { arguments: args }) }));
     return messages.map(({ content }) => content.text).join("\n");
   },
-  complete: async (ref, name, value) =>
+  complete: async (ref: Reference, name: string, value: string) =>
     CompletionResult.parse(await client.complete({ ref, argument: { name, value } })).completion.values,
+  /** Subscribes to these resources, and returns those that the server accepts. Rejects on a refusal. */
+  async listen(...uris: readonly string[]): Promise<readonly string[]> {
+    for (const uri of uris) await client.subscribeResource({ uri });
+    return uris;
+  },
+  /** Ends the subscription that `listen` started with the same URIs. */
+  async stopListening(...uris: readonly string[]) {
+    for (const uri of uris) await client.unsubscribeResource({ uri });
+  },
+  instructions: () => client.getInstructions(),
+  /** Capabilities that the server declares. */
+  capabilities: () => Json.parse(client.getServerCapabilities() ?? {}),
+  close: () => client.close(),
 });
 
 type CapabilityOptions = Pick<ConnectOptions, "onElicitation" | "showsViews">;
@@ -308,21 +288,11 @@ async function connectV1Client(
   // As in hosts, the client validates every result against the tool's output schema from now on.
   await listTools();
   return {
-    ...featuresOf(client),
-    async listen(...uris) {
-      for (const uri of uris) await client.subscribeResource({ uri });
-      return uris;
-    },
-    async stopListening(...uris) {
-      for (const uri of uris) await client.unsubscribeResource({ uri });
-    },
+    ...wrapClient(client),
     updates,
     callTool: async (name, args, options = {}) =>
       readResult(await client.callTool({ name, ...(args && { arguments: { ...args } }) }, undefined, { ...options })),
     listTools,
-    instructions: () => client.getInstructions(),
-    capabilities: () => Json.parse(client.getServerCapabilities() ?? {}),
-    close: () => client.close(),
   };
 }
 
@@ -347,29 +317,22 @@ async function connectV2Client(
   };
   await listTools();
   const listens = new Map<string, McpSubscription>();
-  return {
-    // Every read asks the server, independent of the client's own cache.
-    ...featuresOf(client, { cacheMode: "refresh" }),
+  const modernSubscriptions: Pick<TestClient, "listen" | "stopListening"> = {
     async listen(...uris) {
-      if (isLegacy) {
-        for (const uri of uris) await client.subscribeResource({ uri });
-        return uris;
-      }
       const subscription = await client.listen({ resourceSubscriptions: [...uris] });
       listens.set(uris.join(), subscription);
       return subscription.honoredFilter.resourceSubscriptions ?? [];
     },
-    async stopListening(...uris) {
-      if (isLegacy) for (const uri of uris) await client.unsubscribeResource({ uri });
-      else await listens.get(uris.join())?.close();
-    },
+    stopListening: async (...uris) => await listens.get(uris.join())?.close(),
+  };
+  return {
+    // Every read asks the server, independent of the client's own cache.
+    ...wrapClient(client, { cacheMode: "refresh" }),
+    ...(!isLegacy && modernSubscriptions),
     updates,
     callTool: async (name, args, options = {}) =>
       readResult(await client.callTool({ name, ...(args && { arguments: { ...args } }) }, { ...options })),
     listTools,
-    instructions: () => client.getInstructions(),
-    capabilities: () => Json.parse(client.getServerCapabilities() ?? {}),
-    close: () => client.close(),
   };
 }
 
@@ -380,23 +343,15 @@ export async function connectionForTest(revision: ClientRevision, options: Conne
   return connection;
 }
 
-function openForFile<C extends TestClient>(open: () => Promise<C>): () => C {
-  let opened: C | undefined;
-  beforeAll(async () => {
-    opened = await open();
-  });
-  afterAll(() => opened?.close());
-  return () => {
-    if (opened === undefined) throw new Error("the server is there only while tests run");
-    return opened;
-  };
-}
-
 /** Connects a client for all tests of a file or a describe block. `options` is called when the block starts. */
 export const connectionForFile = (
   revision: ClientRevision,
   options: () => ConnectOptions | Promise<ConnectOptions> = () => ({}),
-): (() => Connection) => openForFile(async () => await connect(revision, await options()));
+): (() => Connection) =>
+  openForFile(
+    async () => await connect(revision, await options()),
+    (connection) => connection.close(),
+  );
 
 /** The same two functions for a server in this process. */
 export async function inProcessClientForTest(
@@ -411,7 +366,11 @@ export async function inProcessClientForTest(
 export const inProcessClientForFile = (
   revision: ClientRevision,
   env: () => Readonly<Record<string, string>>,
-): (() => TestClient) => openForFile(() => connectInProcess(revision, { env: env() }));
+): (() => TestClient) =>
+  openForFile(
+    () => connectInProcess(revision, { env: env() }),
+    (client) => client.close(),
+  );
 
 /** The variables that connect a server to an emulator. */
 export const emulatorEnv = (emulator: { baseUrl: string; clientId: string; clientSecret: string }) => ({

@@ -5,12 +5,6 @@ import { cp, mkdtemp, readFile, rm, symlink, writeFile } from "node:fs/promises"
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 
-export interface NextVersion {
-  /** Node's arguments to start it. */
-  readonly entry: readonly string[];
-  remove(): Promise<void>;
-}
-
 const SCHEMA = "src/actions/store/schema.ts";
 const CHANGES = /(const CHANGES: readonly \(readonly string\[\]\)\[\] = \[)([^\]]*)\];/;
 const COMPATIBLE_WITH = /(const COMPATIBLE_WITH: Readonly<Record<number, number>> = \{)([^}]*)\}/;
@@ -21,21 +15,14 @@ function addJournalVersion(source: string): string {
     throw new Error(`${SCHEMA} has changed its form: adapt this file`);
   const withComma = (existing: string): string =>
     existing.trim() === "" ? "" : `${existing.trimEnd().replace(/,$/, "")},`;
-  return source
-    .replace(
-      CHANGES,
-      (_, start: string, existing: string) =>
-        `${start}${withComma(existing)}["CREATE TABLE of_the_next_version (nothing INTEGER)"]];`,
-    )
-    .replace(
-      COMPATIBLE_WITH,
-      (_, start: string, existing: string) =>
-        `${start}${withComma(existing)} [BASELINE + CHANGES.length]: BASELINE + CHANGES.length - 1 }`,
-    );
+  const append = (text: string, list: RegExp, item: string) =>
+    text.replace(list, (_, start: string, existing: string) => `${start}${withComma(existing)}${item}`);
+  const changed = append(source, CHANGES, '["CREATE TABLE of_the_next_version (nothing INTEGER)"]];');
+  return append(changed, COMPATIBLE_WITH, " [BASELINE + CHANGES.length]: BASELINE + CHANGES.length - 1 }");
 }
 
-/** Builds the next version, which takes as long as a normal build. */
-export async function buildNextVersion(): Promise<NextVersion> {
+/** Builds the next version, which takes as long as a normal build. `entry`: the arguments of node that start it. */
+export async function buildNextVersion() {
   const folder = await mkdtemp(join(tmpdir(), "mic-mcp-next-"));
   const remove = (): Promise<void> => rm(folder, { recursive: true, force: true });
   try {
@@ -53,3 +40,5 @@ export async function buildNextVersion(): Promise<NextVersion> {
     throw error;
   }
 }
+
+export type NextVersion = Awaited<ReturnType<typeof buildNextVersion>>;

@@ -1,11 +1,8 @@
 // Starts a PostgreSQL server with replicas (default 1) on loopback ports, whose commits wait for a replica. A test can kill the
 // primary, promote a replica and rejoin the others. Linux only.
-import type { ChildProcess } from "node:child_process";
 import { rmSync } from "node:fs";
-import { join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
-import { freePort } from "./free-port.ts";
-import { createPostgresInstallation, queryPostgres, signalAll, stopServer, waitUntilReady } from "./postgres.ts";
+import { createPostgresInstallation, type PostgresNode } from "./postgres.ts";
 
 /** Failover tests do not depend on the disk. */
 const SETTINGS = [
@@ -18,70 +15,24 @@ const SETTINGS = [
 /** A connection string that no server answers: a replica with it is cut off. */
 const NOWHERE = "host=127.0.0.1 port=1";
 
-interface PostgresNode {
-  readonly name: string;
-  readonly data: string;
-  readonly port: number;
-  server: ChildProcess | undefined;
-}
-
-export interface PostgresPair {
-  /** Creates an empty database and returns its URLs on all servers, comma-separated. */
-  createDatabase(): Promise<string>;
-  /** Runs a statement on the primary, in the database `postgres`. */
-  run(sql: string): Promise<readonly Readonly<Record<string, unknown>>[]>;
-  /** Sets whether commits wait for a replica (`ANY 1`, the default). */
-  setSynchronous(isEnabled: boolean): Promise<void>;
-  /** Sends a signal to the primary and all its processes. */
-  signal(name: NodeJS.Signals): void;
-  /** Stops all replication until a replica is promoted, or the replicas reconnect or rejoin. */
-  cutReplicas(): Promise<void>;
-  /** Ends `cutReplicas`, without a failover. */
-  reconnectReplicas(): Promise<void>;
-  /** Kills the primary and all its processes at once. */
-  killPrimary(): Promise<void>;
-  /**
-   * Promotes the replica that has received most, and returns when it accepts writes. If no other replica is left, its commits do
-   * not wait for one until one rejoins, as with failover tools.
-   */
-  promote(): Promise<void>;
-  /** Starts the former primary with its old data and still configured as a primary. */
-  restartFormerPrimary(): Promise<void>;
-  /** Recreates all other servers as replicas of the primary. Commits wait for them again. */
-  rejoinReplicas(): Promise<void>;
-  stop(): Promise<void>;
-}
-
-export async function startPostgresPair(replicas = 1): Promise<PostgresPair> {
+export async function startPostgresPair(replicas = 1) {
   const installation = createPostgresInstallation();
   const nodes: PostgresNode[] = [];
   for (const name of ["a", "b", "c", "d"].slice(0, replicas + 1))
-    nodes.push({ name, data: join(installation.folder, name), port: await freePort(), server: undefined });
+    nodes.push(await installation.createServer(name, [...SETTINGS, `cluster_name=${name}`]));
   const [first] = nodes;
   if (!first) throw new Error("no server");
   let primary = first;
   let former: PostgresNode | undefined;
   let databases = 0;
 
-  const url = ({ port }: PostgresNode, database = "postgres") => `postgres://mic@127.0.0.1:${port}/${database}`;
-  const query = (node: PostgresNode, sql: string) => queryPostgres(url(node), sql);
   const others = () => nodes.filter((node) => node !== primary);
-  const standbys = () => others().filter(({ server }) => server !== undefined);
-
-  async function start(node: PostgresNode): Promise<void> {
-    node.server = installation.serve(node.data, node.port, [...SETTINGS, `cluster_name=${node.name}`]);
-    await waitUntilReady(node.server, () => query(node, "SELECT 1"));
-  }
-
-  async function end(node: PostgresNode, signalName: "SIGQUIT" | "SIGKILL"): Promise<void> {
-    if (node.server) await stopServer(node.server, signalName);
-    node.server = undefined;
-  }
+  const standbys = () => others().filter((node) => node.isRunning());
 
   async function applySetting(node: PostgresNode, setting: string): Promise<void> {
     // ALTER SYSTEM does not wait for a replica, so it can also change the setting that requires one.
-    await query(node, `ALTER SYSTEM SET ${setting}`);
-    await query(node, "SELECT pg_reload_conf()");
+    await node.query(`ALTER SYSTEM SET ${setting}`);
+    await node.query("SELECT pg_reload_conf()");
   }
 
   async function waitUntil(what: string, isSo: () => Promise<boolean>): Promise<void> {
@@ -92,15 +43,17 @@ export async function startPostgresPair(replicas = 1): Promise<PostgresPair> {
     throw new Error(`not within ten seconds: ${what}`);
   }
 
-  const standbyNames = () =>
-    `'ANY 1 (${others()
-      .map(({ name }) => name)
-      .join(", ")})'`;
+  /** Commits wait for one of these; for none if there are none. */
+  function waitForOneOf(standbysOfCommits: readonly PostgresNode[]): Promise<void> {
+    const names = standbysOfCommits.map(({ name }) => name).join(", ");
+    return applySetting(primary, `synchronous_standby_names = '${names === "" ? "" : `ANY 1 (${names})`}'`);
+  }
 
+  /** Sets whether commits wait for a replica (`ANY 1`, the default). */
   async function setSynchronous(isEnabled: boolean): Promise<void> {
-    await applySetting(primary, `synchronous_standby_names = ${isEnabled ? standbyNames() : "''"}`);
+    await waitForOneOf(isEnabled ? others() : []);
     await waitUntil("what commits wait for", async () => {
-      const [row] = await query(primary, "SHOW synchronous_standby_names");
+      const [row] = await primary.query("SHOW synchronous_standby_names");
       return (row?.["synchronous_standby_names"] !== "") === isEnabled;
     });
   }
@@ -110,58 +63,64 @@ export async function startPostgresPair(replicas = 1): Promise<PostgresPair> {
 
   const waitForReplicas = () =>
     waitUntil("the replicas follow", async () => {
-      const rows = await query(primary, "SELECT 1 FROM pg_stat_replication WHERE state = 'streaming'");
+      const rows = await primary.query("SELECT 1 FROM pg_stat_replication WHERE state = 'streaming'");
       return rows.length === others().length;
     });
 
+  /** Recreates all other servers as replicas of the primary. Commits wait for them again. */
   async function rejoinReplicas(): Promise<void> {
     former = undefined;
     for (const node of others()) {
-      await end(node, "SIGQUIT");
+      await node.end("SIGQUIT");
       rmSync(node.data, { recursive: true, force: true });
       installation.run("pg_basebackup", [
         ...["-D", node.data, "-h", "127.0.0.1", "-p", String(primary.port), "-U", "mic"],
         ...["-R", "-c", "fast", "-X", "stream", "--no-sync"],
       ]);
-      await start(node);
+      await node.start();
     }
     await waitForReplicas();
     await setSynchronous(true);
   }
 
   async function readReceivedBytes(node: PostgresNode): Promise<number> {
-    const [row] = await query(node, "SELECT (COALESCE(pg_last_wal_receive_lsn(), '0/0') - '0/0')::float8 AS bytes");
+    const [row] = await node.query("SELECT (COALESCE(pg_last_wal_receive_lsn(), '0/0') - '0/0')::float8 AS bytes");
     return Number(row?.["bytes"]);
   }
 
   installation.run("initdb", ["-D", first.data, "-A", "trust", "-U", "mic", "--no-sync"]);
-  await start(first);
+  await first.start();
   await rejoinReplicas();
 
   return {
+    /** Creates an empty database and returns its URLs on all servers, comma-separated. */
     async createDatabase() {
       const name = `journal${++databases}`;
-      await query(primary, `CREATE DATABASE ${name}`);
-      return nodes.map((node) => url(node, name)).join(",");
+      await primary.query(`CREATE DATABASE ${name}`);
+      return nodes.map((node) => node.url(name)).join(",");
     },
-    run: (sql) => query(primary, sql),
+    /** Runs a statement on the primary, in the database `postgres`. */
+    run: (sql: string) => primary.query(sql),
     setSynchronous,
-    signal(name) {
-      if (primary.server) signalAll(primary.server, name);
-    },
+    /** Sends a signal to the primary and all its processes. */
+    signal: (name: NodeJS.Signals) => primary.signal(name),
+    /** Stops all replication until a replica is promoted, or the replicas reconnect or rejoin. */
     async cutReplicas() {
       for (const node of standbys()) await applySetting(node, `primary_conninfo = '${NOWHERE}'`);
       await waitUntil("the replicas are cut off", async () => {
-        return (await query(primary, "SELECT 1 FROM pg_stat_replication")).length === 0;
+        return (await primary.query("SELECT 1 FROM pg_stat_replication")).length === 0;
       });
     },
+    /** Ends `cutReplicas`, without a failover. */
     async reconnectReplicas() {
       for (const node of standbys()) await connectToPrimary(node);
       await waitForReplicas();
     },
-    async killPrimary() {
-      await end(primary, "SIGKILL");
-    },
+    killPrimary: () => primary.end("SIGKILL"),
+    /**
+     * Promotes the replica that has received most, and returns when it accepts writes. If no other replica is left, its commits do
+     * not wait for one until one rejoins, as with failover tools.
+     */
     async promote() {
       const ranked = await Promise.all(
         standbys().map(async (node) => ({ node, bytes: await readReceivedBytes(node) })),
@@ -171,25 +130,22 @@ export async function startPostgresPair(replicas = 1): Promise<PostgresPair> {
       former = primary;
       primary = best.node;
       const remaining = standbys();
-      const remainingNames = remaining.map(({ name }) => name).join(", ");
-      await applySetting(
-        primary,
-        `synchronous_standby_names = '${remainingNames === "" ? "" : `ANY 1 (${remainingNames})`}'`,
-      );
+      await waitForOneOf(remaining);
       for (const node of remaining) await connectToPrimary(node);
-      await query(primary, "SELECT pg_promote(true, 30)");
+      await primary.query("SELECT pg_promote(true, 30)");
       await waitUntil("the promoted one takes writes", async () => {
-        const [row] = await query(primary, "SELECT pg_is_in_recovery() AS yes");
+        const [row] = await primary.query("SELECT pg_is_in_recovery() AS yes");
         return row?.["yes"] === false;
       });
     },
+    /** Starts the former primary with its old data and still configured as a primary. */
     async restartFormerPrimary() {
       if (!former) throw new Error("there was no failover");
-      await start(former);
+      await former.start();
     },
     rejoinReplicas,
     async stop() {
-      await Promise.all(nodes.map((node) => end(node, "SIGQUIT")));
+      await Promise.all(nodes.map((node) => node.end("SIGQUIT")));
       installation.remove();
     },
   };

@@ -42,79 +42,75 @@ export const postgresMissing =
       ? "root may not run PostgreSQL, and there is no user postgres"
       : undefined;
 
-export interface PostgresServer {
-  /** Creates an empty database and returns its URL. */
-  createDatabase(): Promise<string>;
-  /** Breaks off the connections of all clients. */
-  cutConnections(): Promise<void>;
-  run(sql: string): Promise<void>;
-  /** Sends a signal to all its processes (Linux only). */
-  signal(name: NodeJS.Signals): void;
-  /** Kills all its processes at once and restarts it (Linux only). */
-  crash(): Promise<void>;
-  stop(): Promise<void>;
-}
-
-/** Runs PostgreSQL's own programs as a permitted user in a separate folder. Throws Error if PostgreSQL is not installed. */
+/** Creates a separate folder for servers. Throws Error if PostgreSQL is not installed. */
 export function createPostgresInstallation() {
   if (bin === undefined) throw new Error(postgresMissing);
   const folder = mkdtempSync(join(tmpdir(), "mic-mcp-postgres-"));
-  const identity = uid === undefined ? {} : { uid };
   if (uid !== undefined) chownSync(folder, uid, -1);
+  const as = { ...(uid !== undefined && { uid }), cwd: folder, stdio: "ignore" } as const;
+
+  /** Creates a server that can be started repeatedly on the same data and port. */
+  async function createServer(name: string, settings: readonly string[]) {
+    const [data, port] = [join(folder, name), await freePort()];
+    const parameters = ["listen_addresses=127.0.0.1", ...settings].flatMap((setting) => ["-c", setting]);
+    let server: ChildProcess | undefined;
+    const url = (database = "postgres") => `postgres://mic@127.0.0.1:${port}/${database}`;
+    const query = (sql: string) => queryPostgres(url(), sql);
+    /** Sends a signal to the server and all its children (Linux only). */
+    const signal = (signalName: NodeJS.Signals): void => {
+      if (server?.pid === undefined) return;
+      const { pid } = server;
+      const children = readFileSync(`/proc/${pid}/task/${pid}/children`, "utf8").trim().split(" ").map(Number);
+      // If the server has already ended, its children have ended with it.
+      for (const each of [pid, ...children])
+        try {
+          process.kill(each, signalName);
+        } catch {}
+    };
+    return {
+      ...{ name, data, port, url, query, signal },
+      isRunning: () => server !== undefined,
+      /** Starts the server and waits until it answers, for at most 10 s. */
+      async start(): Promise<void> {
+        const started = spawn(
+          join(bin ?? "", "postgres"),
+          ["-D", data, "-p", String(port), "-k", "", ...parameters],
+          as,
+        );
+        server = started;
+        for (let tries = 0; ; tries++) {
+          const error = await query("SELECT 1").then(
+            () => undefined,
+            (reason: unknown) => reason,
+          );
+          if (error === undefined) return;
+          if (tries > 100 || started.exitCode !== null) throw error;
+          await sleep(100);
+        }
+      },
+      /** Ends the server at once; SIGKILL: with all its children. An orderly shutdown would take 1 min on a busy disk. */
+      async end(signalName: "SIGQUIT" | "SIGKILL"): Promise<void> {
+        if (server && server.exitCode === null && server.signalCode === null) {
+          if (signalName === "SIGKILL") signal(signalName);
+          else server.kill(signalName);
+          await waitForExit(server);
+        }
+        server = undefined;
+      },
+    };
+  }
+
   return {
-    folder,
-    /** Runs a program and waits until it ends. */
-    run(program: string, args: readonly string[]): void {
-      execFileSync(join(bin, program), args, { ...identity, cwd: folder, stdio: "ignore" });
-    },
-    /** Starts a server on this data folder. */
-    serve: (data: string, port: number, settings: readonly string[]): ChildProcess =>
-      spawn(
-        join(bin, "postgres"),
-        [
-          ...["-D", data, "-p", String(port), "-k", ""],
-          ...["listen_addresses=127.0.0.1", ...settings].flatMap((setting) => ["-c", setting]),
-        ],
-        { ...identity, cwd: folder, stdio: "ignore" },
-      ),
+    createServer,
+    /** Runs one of PostgreSQL's programs and waits until it ends. */
+    run: (program: string, args: readonly string[]): void => void execFileSync(join(bin, program), args, as),
     remove() {
       // The folder has thousands of files, so the test does not wait for the deletion.
       spawn("rm", ["-rf", folder], { detached: true, stdio: "ignore" }).unref();
     },
   };
 }
-
-/** Sends a signal to a server and all its children (Linux only). */
-export function signalAll(server: ChildProcess, name: NodeJS.Signals): void {
-  const pid = server.pid ?? 0;
-  const children = readFileSync(`/proc/${pid}/task/${pid}/children`, "utf8").trim().split(" ").map(Number);
-  // If the server has already ended, its children have ended with it.
-  for (const each of [pid, ...children])
-    try {
-      process.kill(each, name);
-    } catch {}
-}
-
-/** Ends a server at once, with SIGQUIT, or SIGKILL for all its children. An orderly shutdown would take 1 min on a busy disk. */
-export async function stopServer(server: ChildProcess, signalName: "SIGQUIT" | "SIGKILL"): Promise<void> {
-  if (server.exitCode !== null || server.signalCode !== null) return;
-  if (signalName === "SIGKILL") signalAll(server, signalName);
-  else server.kill(signalName);
-  await waitForExit(server);
-}
-
-/** Waits until the server answers. Throws the last error if it does not within 10 s or has ended. */
-export async function waitUntilReady(server: ChildProcess, probe: () => Promise<unknown>): Promise<void> {
-  for (let tries = 0; ; tries++) {
-    try {
-      await probe();
-      return;
-    } catch (error) {
-      if (tries > 100 || server.exitCode !== null) throw error;
-    }
-    await sleep(100);
-  }
-}
+export type PostgresNode = Awaited<ReturnType<ReturnType<typeof createPostgresInstallation>["createServer"]>>;
 
 /** Runs one statement on a separate connection. */
 export async function queryPostgres(url: string, text: string): Promise<readonly Readonly<Record<string, unknown>>[]> {
@@ -133,36 +129,27 @@ const NON_DURABLE_SETTINGS = [
 ];
 
 /** Starts a server. `settings`: as after -c. */
-export async function startPostgres(settings: readonly string[] = NON_DURABLE_SETTINGS): Promise<PostgresServer> {
+export async function startPostgres(settings: readonly string[] = NON_DURABLE_SETTINGS) {
   const installation = createPostgresInstallation();
-  const data = join(installation.folder, "data");
-  installation.run("initdb", ["-D", data, "-A", "trust", "-U", "mic", "--no-sync"]);
-  const port = await freePort();
-  const start = () => installation.serve(data, port, settings);
-  let server = start();
-  const url = (name: string) => `postgres://mic@127.0.0.1:${port}/${name}`;
-  const runStatement = async (sql: string): Promise<void> => void (await queryPostgres(url("postgres"), sql));
-  const waitForServer = () => waitUntilReady(server, () => runStatement("SELECT 1"));
-  await waitForServer();
+  const server = await installation.createServer("data", settings);
+  installation.run("initdb", ["-D", server.data, "-A", "trust", "-U", "mic", "--no-sync"]);
+  await server.start();
   let databases = 0;
   return {
+    /** Creates an empty database and returns its URL. */
     async createDatabase() {
       const name = `journal${++databases}`;
-      await runStatement(`CREATE DATABASE ${name}`);
-      return url(name);
+      await server.query(`CREATE DATABASE ${name}`);
+      return server.url(name);
     },
+    /** Breaks off the connections of all clients. */
     cutConnections: () =>
-      runStatement("SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE application_name = 'mic-mcp'"),
-    run: runStatement,
-    signal: (name) => signalAll(server, name),
-    async crash() {
-      await stopServer(server, "SIGKILL");
-      server = start();
-      await waitForServer();
-    },
-    async stop() {
-      await stopServer(server, "SIGQUIT");
-      installation.remove();
-    },
+      server.query("SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE application_name = 'mic-mcp'"),
+    run: async (sql: string) => void (await server.query(sql)),
+    signal: server.signal,
+    /** Kills all its processes at once and restarts it (Linux only). */
+    crash: () => server.end("SIGKILL").then(server.start),
+    stop: () => server.end("SIGQUIT").then(installation.remove),
   };
 }
+export type PostgresServer = Awaited<ReturnType<typeof startPostgres>>;

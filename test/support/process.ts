@@ -1,5 +1,5 @@
 // Starts, kills and restarts a program for a test, and collects its output.
-import { type ChildProcess, execFileSync, type SpawnOptions, spawn } from "node:child_process";
+import { type ChildProcess, type SpawnOptions, spawn, spawnSync } from "node:child_process";
 import { once } from "node:events";
 import { readFileSync } from "node:fs";
 import { readFile } from "node:fs/promises";
@@ -7,14 +7,7 @@ import { connect } from "node:net";
 import { setTimeout as sleep } from "node:timers/promises";
 
 /** Returns whether this machine has the program. */
-export function isInstalled(program: string): boolean {
-  try {
-    execFileSync("which", [program], { stdio: "ignore" });
-    return true;
-  } catch {
-    return false;
-  }
-}
+export const isInstalled = (program: string): boolean => spawnSync("which", [program]).status === 0;
 
 /** Reason why this machine does not have the program; undefined if it has. */
 export const missingProgram = (program: string): string | undefined =>
@@ -22,17 +15,6 @@ export const missingProgram = (program: string): string | undefined =>
 
 export async function waitForExit(child: ChildProcess): Promise<void> {
   if (child.exitCode === null && child.signalCode === null) await once(child, "exit");
-}
-
-export interface RunningProcess {
-  /** Id of the process that does the work. */
-  targetPid(): number;
-  /** The last 64 Ki characters of its stdout and stderr. */
-  output(): string;
-  isRunning(): boolean;
-  signal(name: NodeJS.Signals): void;
-  /** Sends a signal (default SIGKILL) and waits until the process has ended. */
-  kill(name?: NodeJS.Signals): Promise<void>;
 }
 
 const MAX_OUTPUT_CHARACTERS = 64 * 1024;
@@ -51,7 +33,7 @@ function findFirstChild(pid: number): number | undefined {
 export function launchProcess(
   [program = "", ...args]: readonly string[],
   { isWrapped = false, ...options }: SpawnOptions & { readonly isWrapped?: boolean },
-): RunningProcess {
+) {
   const child = spawn(program, args, { stdio: ["ignore", "pipe", "pipe"], ...options });
   let output = "";
   for (const stream of [child.stdout, child.stderr])
@@ -72,26 +54,28 @@ export function launchProcess(
     } catch {}
   };
   return {
+    /** Id of the process that does the work. */
     targetPid,
+    /** The last 64 Ki characters of its stdout and stderr. */
     output: () => output,
     isRunning,
     signal,
-    async kill(name = "SIGKILL") {
+    /** Sends a signal and waits until the process has ended. */
+    async kill(name: NodeJS.Signals = "SIGKILL") {
       signal(name);
       if (child.pid !== undefined) await waitForExit(child);
     },
   };
 }
 
+export type RunningProcess = ReturnType<typeof launchProcess>;
+
 /** Resolves when the port accepts connections. Rejects with the program's output if it ends before. */
 export async function waitForPort(port: number, running: RunningProcess): Promise<void> {
   for (;;) {
     if (!running.isRunning()) throw new Error(`the program has ended: ${running.output()}`);
     const socket = connect(port, "127.0.0.1");
-    const isThere = await new Promise<boolean>((resolve) => {
-      socket.once("connect", () => resolve(true));
-      socket.once("error", () => resolve(false));
-    });
+    const isThere = await once(socket, "connect").catch(() => undefined);
     socket.destroy();
     if (isThere) return;
     await sleep(20);

@@ -1,29 +1,25 @@
 // A random number generator that repeats its sequence for the same seed.
 
-export interface SeededRandom {
-  /** From 0 to 1, excluding 1. */
-  next(): number;
-  /** An integer from 0 to `limit`, excluding `limit`. */
-  nextInteger(limit: number): number;
-  /** Returns one of the values. */
-  pick<T>(all: readonly T[]): T;
-}
-
 /** A linear congruential generator (Numerical Recipes): good enough to choose times and processes. */
-export function createSeededRandom(seed: number): SeededRandom {
+export function createSeededRandom(seed: number) {
   let state = seed >>> 0;
+  /** From 0 to 1, excluding 1. */
   const next = (): number => {
     state = (Math.imul(state, 1_664_525) + 1_013_904_223) >>> 0;
     return state / 2 ** 32;
   };
+  /** An integer from 0 to `limit`, excluding `limit`. */
   const nextInteger = (limit: number): number => Math.floor(next() * limit);
   return {
     next,
     nextInteger,
-    pick(all) {
+    /** Returns one of the values. */
+    pick<T>(all: readonly T[]): T {
       const one = all[nextInteger(all.length)];
       if (one === undefined) throw new Error("there is nothing to choose from");
       return one;
     },
   };
 }
+
+export type SeededRandom = ReturnType<typeof createSeededRandom>;

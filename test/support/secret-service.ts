@@ -1,32 +1,17 @@
 // Starts a private D-Bus session with a private gnome-keyring: the real Secret Service, in the state that a test needs. It does
 // not access the machine's own session.
-import { type ChildProcess, spawn } from "node:child_process";
+import { type ChildProcess, execFile, spawn } from "node:child_process";
 import { mkdir, mkdtemp, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { setTimeout as sleep } from "node:timers/promises";
-import { onTestFinished } from "vitest";
-import { type BusConnection, connectToBus } from "./dbus.ts";
+import { promisify } from "node:util";
+import { onTestFinished, vi } from "vitest";
 import { CODE_CACHE } from "./mcp.ts";
 import { missingProgram, waitForExit } from "./process.ts";
 import { describeUnless, linuxMissing } from "./unless.ts";
 
-/** `absent`: a bus without a Secret Service. `mute`: a Secret Service that never answers. */
+/** `absent`: a bus without a Secret Service. `mute`: a Secret Service that is suspended and never answers. */
 export type KeychainState = "unlocked" | "absent" | "mute";
-
-export interface Session {
-  /** Variables with which a program finds this session: HOME, XDG folders, the bus. MIC_KEYCHAIN is empty, which means unset. */
-  readonly env: Readonly<Record<string, string>>;
-  /** Folder above the session's HOME and XDG folders. */
-  readonly folder: string;
-  /** Locks the Secret Service with all its contents, as in a session that the user has not unlocked. */
-  lock(): Promise<void>;
-  unlock(): Promise<void>;
-  /** Takes all remaining connections of this user to the bus. Further ones are refused with the bus's own error. */
-  exhaustConnections(): Promise<void>;
-  /** Suspends the bus itself: no request gets an answer. */
-  freezeBus(): void;
-}
 
 /** Reason to skip tests with a keychain; undefined if the machine can run them. */
 export const keychainMissing = linuxMissing ?? missingProgram("dbus-daemon") ?? missingProgram("gnome-keyring-daemon");
@@ -38,16 +23,17 @@ export function describeWithKeychain(name: string, body: () => void): void {
 }
 
 const PASSWORD = "the keyring's own password";
+const BUS = "org.freedesktop.DBus";
 const SECRET_SERVICE = "org.freedesktop.secrets";
 const STARTING_MS = 10_000;
-const DO_NOT_QUEUE = 4;
 
 // Without a service folder the bus itself starts nothing, so `absent` stays absent.
-const busConfiguration = (socket: string): string => `<!DOCTYPE busconfig PUBLIC
+const busConfiguration = (socket: string, maxConnections = 256): string => `<!DOCTYPE busconfig PUBLIC
   "-//freedesktop//DTD D-Bus Bus Configuration 1.0//EN" "http://www.freedesktop.org/standards/dbus/1.0/busconfig.dtd">
 <busconfig>
   <type>session</type>
   <listen>unix:path=${socket}</listen>
+  <limit name="max_connections_per_user">${maxConnections}</limit>
   <policy context="default">
     <allow send_destination="*" eavesdrop="true"/>
     <allow eavesdrop="true"/>
@@ -56,21 +42,13 @@ const busConfiguration = (socket: string): string => `<!DOCTYPE busconfig PUBLIC
 </busconfig>
 `;
 
-async function waitUntil<T>(what: string, attempt: () => Promise<T | undefined>): Promise<T> {
-  for (const deadlineAt = Date.now() + STARTING_MS; Date.now() < deadlineAt; await sleep(20)) {
-    const found = await attempt().catch(() => undefined);
-    if (found !== undefined) return found;
-  }
-  throw new Error(`${what} did not come within ${STARTING_MS / 1000} s`);
-}
-
 async function killChild(child: ChildProcess): Promise<void> {
   child.kill("SIGKILL");
   await waitForExit(child);
 }
 
 /** Starts a session for the running test only. */
-export async function sessionForTest(state: KeychainState = "unlocked"): Promise<Session> {
+export async function sessionForTest(state: KeychainState = "unlocked") {
   const folder = await mkdtemp(join(tmpdir(), "mic-mcp-session-"));
   const [home, data, runtime] = [join(folder, "home"), join(folder, "data"), join(folder, "run")];
   const env = {
@@ -87,9 +65,7 @@ export async function sessionForTest(state: KeychainState = "unlocked"): Promise
   await writeFile(configuration, busConfiguration(join(runtime, "bus")));
 
   const children = new Set<ChildProcess>();
-  const closers: (() => void)[] = [];
   onTestFinished(async () => {
-    for (const close of closers) close();
     await Promise.all([...children].map(killChild));
     await rm(folder, { recursive: true, force: true });
   });
@@ -106,44 +82,44 @@ export async function sessionForTest(state: KeychainState = "unlocked"): Promise
   }
 
   const daemon = launch("dbus-daemon", [`--config-file=${configuration}`, "--nofork"]);
-  const bus: BusConnection = await waitUntil("the bus", () => connectToBus(join(runtime, "bus")));
-  closers.push(bus.close);
-
-  const checkOwned = async () => (await bus.call("GetNameOwner", SECRET_SERVICE)) || undefined;
-  const checkFree = async () => !(await bus.call("GetNameOwner", SECRET_SERVICE)) || undefined;
-  let keyring: ChildProcess | undefined;
-
-  async function stopKeyring(): Promise<void> {
-    if (keyring) await killChild(keyring);
-    await waitUntil("the Secret Service's end", checkFree);
+  /** Calls a method of the bus itself and returns the answer. Rejects until the bus has started. */
+  async function callBus(member: string, ...args: readonly string[]): Promise<string> {
+    const options = [`--bus=${env.DBUS_SESSION_BUS_ADDRESS}`, `--dest=${BUS}`, "--print-reply"];
+    const { stdout } = await promisify(execFile)("dbus-send", [...options, "/", `${BUS}.${member}`, ...args]);
+    return stdout;
   }
+  const isOwned = async () => (await callBus("NameHasOwner", `string:${SECRET_SERVICE}`)).includes("boolean true");
+  const starting = { timeout: STARTING_MS, interval: 20 };
+  await vi.waitFor(isOwned, starting);
+
+  let keyring: ChildProcess | undefined;
   async function startKeyring(password: string | undefined): Promise<void> {
-    await stopKeyring();
+    if (keyring) await killChild(keyring);
+    await vi.waitUntil(async () => !(await isOwned()), starting);
     const unlocking = password === undefined ? [] : ["--unlock"];
     keyring = launch("gnome-keyring-daemon", ["--foreground", "--components=secrets", ...unlocking], password);
-    await waitUntil("the Secret Service", checkOwned);
+    await vi.waitUntil(isOwned, starting);
   }
 
-  async function exhaustConnections(): Promise<void> {
-    for (;;) {
-      const one = await connectToBus(join(runtime, "bus")).catch(() => undefined);
-      if (one === undefined) return;
-      closers.push(one.close);
-    }
-  }
-
-  if (state === "unlocked") await startKeyring(PASSWORD);
-  if (state === "mute") {
-    const mute = await connectToBus(join(runtime, "bus"));
-    closers.push(mute.close);
-    await mute.call("RequestName", SECRET_SERVICE, DO_NOT_QUEUE);
-  }
+  if (state !== "absent") await startKeyring(PASSWORD);
+  if (state === "mute") keyring?.kill("SIGSTOP");
+  /** Variables with which a program finds this session: HOME, XDG folders, the bus. MIC_KEYCHAIN is empty, which means unset. */
+  const variables: Readonly<Record<string, string>> = { ...env, MIC_KEYCHAIN: "" };
   return {
-    env: { ...env, MIC_KEYCHAIN: "" },
+    env: variables,
+    /** Folder above the session's HOME and XDG folders. */
     folder,
+    /** Locks the Secret Service with all its contents, as in a session that the user has not unlocked. */
     lock: () => startKeyring(undefined),
     unlock: () => startKeyring(PASSWORD),
-    exhaustConnections,
+    /** Further connections of this user to the bus are refused with the bus's own error. */
+    async exhaustConnections() {
+      await writeFile(configuration, busConfiguration(join(runtime, "bus"), 1));
+      await callBus("ReloadConfig");
+    },
+    /** Suspends the bus itself: no request gets an answer. */
     freezeBus: () => void daemon.kill("SIGSTOP"),
   };
 }
+
+export type Session = Awaited<ReturnType<typeof sessionForTest>>;

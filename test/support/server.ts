@@ -16,49 +16,6 @@ const Message = z.looseObject({
 });
 export type Answer = z.infer<typeof Message>;
 
-/** Exchanges protocol lines with a server. A line that is not a message fails the test. */
-export interface LineClient {
-  send(message: object): void;
-  /** The id is new unless it is given. */
-  request(method: string, params?: object, id?: number): Promise<Answer>;
-  waitForAnswer(id: number): Promise<Answer>;
-  /** Answers that no request waits for, by their ids. */
-  readonly answers: Map<number, Answer>;
-  readonly notifications: readonly unknown[];
-}
-
-/** A client of any server. */
-export interface RawClient {
-  /** Calls a tool and resolves with its result. The id is new unless it is given. */
-  call(tool: string, args: object, id?: number): Promise<CallResult>;
-  /** Sends a call and does not wait. */
-  send(tool: string, args: object, id: number): void;
-  /** Resolves with the result of a call that was sent with `send`. */
-  waitForResult(id: number): Promise<CallResult>;
-  /** Returns the same result if it has arrived. */
-  received(id: number): CallResult | undefined;
-  cancel(id: number): void;
-  request(method: string, params: object): Promise<Answer>;
-}
-
-/** A server in this process. */
-export interface InProcessServer extends RawClient {
-  /** Ends the server in an orderly way, with everything written. */
-  end(): Promise<void>;
-}
-
-/** A server in a separate process. */
-export interface Server extends RawClient {
-  readonly pid: number;
-  stderr(): string;
-  /** Ends stdin. */
-  closeInput(): void;
-  /** Closes the reading end of the server's stdout. */
-  breakOutput(): void;
-  kill(): Promise<void>;
-  readonly exit: Promise<unknown>;
-}
-
 export interface ServerOptions {
   readonly env: Readonly<Record<string, string>>;
   /** A command that runs the server as its last arguments. */
@@ -98,8 +55,11 @@ export const openProcessChannel = ({ send, process, exit, stderr }: Program): Se
   },
 });
 
-/** Creates the client of a server that was just started. It sends no message itself. */
-export function createLineClient({ send, answers: stream, ended }: ServerChannel): LineClient {
+/**
+ * Creates a client that exchanges protocol lines with a server that was just started. It sends no message itself. A line that is
+ * not a message fails the test.
+ */
+export function createLineClient({ send, answers: stream, ended }: ServerChannel) {
   const waiting = new Map<number, (answer: Answer) => void>();
   const answers = new Map<number, Answer>();
   const notifications: unknown[] = [];
@@ -122,56 +82,72 @@ export function createLineClient({ send, answers: stream, ended }: ServerChannel
   };
   let lastId = 1000;
   return {
-    send: (message) => send({ jsonrpc: "2.0", ...message }),
-    request(method, params = {}, id = ++lastId) {
+    send: (message: object) => send({ jsonrpc: "2.0", ...message }),
+    /** The id is new unless it is given. */
+    request(method: string, params: object = {}, id = ++lastId) {
       answers.delete(id);
       const coming = waitForAnswer(id);
       send({ jsonrpc: "2.0", id, method, params });
       return coming;
     },
     waitForAnswer,
+    /** Answers that no request waits for, by their ids. */
     answers,
     notifications,
   };
 }
 
+export type LineClient = ReturnType<typeof createLineClient>;
+
 /** Initializes a session with the 2025 protocol. */
-async function initializeClient(channel: ServerChannel): Promise<RawClient> {
+async function initializeClient(channel: ServerChannel) {
   const { send, request, waitForAnswer, answers } = createLineClient(channel);
   const toCallParams = (name: string, args: object) => ({ name, arguments: args });
   await request(initializeMessage.method, initializeMessage.params);
   send(initializedMessage);
   return {
-    call: async (tool, args, id) => readResult((await request("tools/call", toCallParams(tool, args), id)).result),
-    send: (tool, args, id) => send({ id, method: "tools/call", params: toCallParams(tool, args) }),
-    waitForResult: async (id) => readResult((await waitForAnswer(id)).result),
-    received(id) {
+    /** Calls a tool and resolves with its result. The id is new unless it is given. */
+    call: async (tool: string, args: object, id?: number): Promise<CallResult> =>
+      readResult((await request("tools/call", toCallParams(tool, args), id)).result),
+    /** Sends a call and does not wait. */
+    send: (tool: string, args: object, id: number) =>
+      send({ id, method: "tools/call", params: toCallParams(tool, args) }),
+    /** Resolves with the result of a call that was sent with `send`. */
+    waitForResult: async (id: number) => readResult((await waitForAnswer(id)).result),
+    /** Returns the same result if it has arrived. */
+    received(id: number) {
       const answer = answers.get(id);
       return answer && readResult(answer.result);
     },
-    cancel: (requestId) => send({ method: "notifications/cancelled", params: { requestId, reason: "test" } }),
-    request: (method, params) => request(method, params),
+    cancel: (requestId: number) => send({ method: "notifications/cancelled", params: { requestId, reason: "test" } }),
+    request: (method: string, params: object) => request(method, params),
   };
 }
+/** A client of any server. */
+export type RawClient = Awaited<ReturnType<typeof initializeClient>>;
 
-/** Starts a server that is killed when the running test ends. */
-export async function startServer({ env, under = [] }: ServerOptions): Promise<Server> {
+/** Starts a server in a separate process, which is killed when the running test ends. */
+export async function startServer({ env, under = [] }: ServerOptions) {
   const program = start(["serve"], { env: { MIC_KEYCHAIN: "off", ...env }, launcher: under });
   const channel = openProcessChannel(program);
   return {
     ...(await initializeClient(channel)),
     pid: program.process.pid ?? 0,
     stderr: program.stderr,
+    /** Ends stdin. */
     closeInput: () => void program.process.stdin.end(),
+    /** Closes the reading end of the server's stdout. */
     breakOutput: () => void program.process.stdout.destroy(),
     kill: channel.end,
     exit: program.exit,
   };
 }
+export type Server = Awaited<ReturnType<typeof startServer>>;
 
-/** Starts a server that ends with the running test. */
-export async function inProcessServerForTest(env: Readonly<Record<string, string>>): Promise<InProcessServer> {
+/** Starts a server in this process, which ends with the running test or, with everything written, by `end`. */
+export async function inProcessServerForTest(env: Readonly<Record<string, string>>) {
   const channel = openInProcessChannel(env);
   onTestFinished(channel.end);
   return { ...(await initializeClient(channel)), end: channel.end };
 }
+export type InProcessServer = Awaited<ReturnType<typeof inProcessServerForTest>>;

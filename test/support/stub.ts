@@ -4,8 +4,9 @@ import { once } from "node:events";
 import { createServer, type IncomingHttpHeaders, type IncomingMessage, type ServerResponse } from "node:http";
 import type { Socket } from "node:net";
 import { setTimeout as sleep } from "node:timers/promises";
-import { afterAll, afterEach, beforeAll, onTestFinished } from "vitest";
-import { freePort, listeningUrl } from "./free-port.ts";
+import { afterEach, onTestFinished } from "vitest";
+import { openForFile } from "./for-file.ts";
+import { closeServer, freePort, listeningUrl } from "./free-port.ts";
 
 export interface RecordedRequest {
   readonly method: string;
@@ -119,14 +120,7 @@ async function readBody(request: IncomingMessage): Promise<Buffer> {
   return Buffer.concat(chunks);
 }
 
-interface RunningStub {
-  readonly stub: Stub;
-  /** Throws Error if an unexpected request arrived or an expected one did not. Resets everything for the next test. */
-  verifyAndReset(): void;
-  close(): Promise<void>;
-}
-
-async function startStub(): Promise<RunningStub> {
+async function startStub() {
   const requests: RecordedRequest[] = [];
   const tokenRequests: RecordedRequest[] = [];
   const queue: Step[] = [];
@@ -158,19 +152,21 @@ async function startStub(): Promise<RunningStub> {
   });
   server.on("connection", (socket) => connections.set(socket, connections.size + 1));
   const baseUrl = await listeningUrl(server);
-  return {
-    stub: {
-      baseUrl,
-      requests,
-      tokenRequests,
-      expect: (...steps) => void queue.push(...steps),
-      respond(newScript) {
-        script = newScript;
-      },
-      respondToToken(newScript) {
-        tokenScript = newScript;
-      },
+  const stub: Stub = {
+    baseUrl,
+    requests,
+    tokenRequests,
+    expect: (...steps) => void queue.push(...steps),
+    respond(newScript) {
+      script = newScript;
     },
+    respondToToken(newScript) {
+      tokenScript = newScript;
+    },
+  };
+  return {
+    stub,
+    /** Throws Error if an unexpected request arrived or an expected one did not. Resets everything for the next test. */
     verifyAndReset() {
       script = undefined;
       tokenScript = newToken;
@@ -180,10 +176,7 @@ async function startStub(): Promise<RunningStub> {
       if (surprises.length > 0) throw new Error(`The stub was sent unexpected requests: ${surprises}`);
       if (missing.length > 0) throw new Error(`${missing.length} expected requests never came`);
     },
-    async close() {
-      server.closeAllConnections();
-      await new Promise((resolve) => server.close(resolve));
-    },
+    close: () => closeServer(server),
   };
 }
 
@@ -199,16 +192,9 @@ export async function stubForTest(): Promise<Stub> {
 
 /** Starts a stub for all tests of a file, which keeps its address and is reset for each test. Call it at the top level. */
 export function stubForFile(): () => Stub {
-  let running: RunningStub | undefined;
-  beforeAll(async () => {
-    running = await startStub();
-  });
-  afterEach(() => running?.verifyAndReset());
-  afterAll(() => running?.close());
-  return () => {
-    if (running === undefined) throw new Error("the stub is there only while tests run");
-    return running.stub;
-  };
+  const running = openForFile(startStub, ({ close }) => close());
+  afterEach(() => running().verifyAndReset());
+  return () => running().stub;
 }
 
 /** Returns a base URL that refuses connections. */

@@ -27,12 +27,6 @@ export interface TestOutcome {
   readonly error: string | undefined;
 }
 
-export interface SourceCopy {
-  /** Runs the tests with these names until the first failure, on the unchanged copy or with this mutant. */
-  test(names: readonly TestName[], mutant?: Mutant): Promise<TestOutcome>;
-  remove(): Promise<void>;
-}
-
 const running = new Set<ChildProcess>();
 
 /** Kills a process with all its children. */
@@ -63,7 +57,7 @@ async function run(cwd: string, args: readonly string[]): Promise<{ code: number
 
 const escaped = (text: string): string => text.replace(/[.*+?^${}()|[\]\\]/g, "\\$&");
 
-export async function createCopy(root: string): Promise<SourceCopy> {
+export async function createCopy(root: string) {
   const folder = await mkdtemp(join(tmpdir(), "mic-mcp-mutants-"));
   const listed = execFileSync("git", ["ls-files", "-z", "--cached", "--others", "--exclude-standard"], { cwd: root });
   const names = [...new Set(listed.toString().split("\0"))].filter(
@@ -81,13 +75,8 @@ export async function createCopy(root: string): Promise<SourceCopy> {
     const report = join(folder, "report.json");
     await rm(report, { force: true });
     const { code, output } = await run(folder, [
-      join("node_modules", "vitest", "vitest.mjs"),
-      "run",
-      "--bail=1",
-      "--maxWorkers=1",
-      "--reporter=json",
-      "--reporter=default",
-      `--outputFile.json=${report}`,
+      ...[join("node_modules", "vitest", "vitest.mjs"), "run", "--bail=1", "--maxWorkers=1"],
+      ...["--reporter=json", "--reporter=default", `--outputFile.json=${report}`],
       `--testNamePattern=${wanted.map(({ name }) => escaped(name)).join("|")}`,
       ...new Set(wanted.map(({ file }) => file)),
     ]);
@@ -104,7 +93,8 @@ export async function createCopy(root: string): Promise<SourceCopy> {
   }
 
   return {
-    async test(wanted, mutant) {
+    /** Runs the tests with these names until the first failure, on the unchanged copy or with this mutant. */
+    async test(wanted: readonly TestName[], mutant?: Mutant) {
       if (!mutant) return await runTests(wanted);
       const path = join(folder, findPath(mutant, readSources(folder)));
       const text = await readFile(path, "utf8");
@@ -122,3 +112,4 @@ export async function createCopy(root: string): Promise<SourceCopy> {
     remove: () => rm(folder, { recursive: true, force: true }),
   };
 }
+export type SourceCopy = Awaited<ReturnType<typeof createCopy>>;

@@ -19,15 +19,6 @@ export interface Mutant {
   readonly killedBy: TestName;
 }
 
-/** Names a test of functions or databases. `block` is the beginning of its full name. */
-export const inProcessTest =
-  (file: string, block = "") =>
-  (name: string) =>
-    ({ file, name: `${block}${name}`, needsBuild: false }) satisfies TestName;
-/** Names a test of the built server. */
-export const builtServerTest = (file: string) => (name: string) =>
-  ({ file, name, needsBuild: true }) satisfies TestName;
-
 /** Source code by path. */
 export type Sources = ReadonlyMap<string, string>;
 

@@ -1,8 +1,19 @@
-// Lists all mutants.
-import { claimMutants } from "./claims.ts";
-import { identityMutants } from "./identity.ts";
-import { multiStepMutants } from "./multi-step-tools.ts";
+// Reads all mutants from mutants.txt.
+import { readFileSync } from "node:fs";
 import type { Mutant } from "./mutant.ts";
-import { sendingMutants } from "./sending.ts";
 
-export const mutants: readonly Mutant[] = [...identityMutants, ...claimMutants, ...sendingMutants, ...multiStepMutants];
+function readMutants(text: string): readonly Mutant[] {
+  const mutants: Mutant[] = [];
+  let [file = "", isBuilt = "", name = ""]: readonly string[] = [];
+  const PATTERN = /^(test\/\S+)( \(built\))?$|^> (.+)$|^([^#\n].*)\n((?:-.*\n)+)((?:\+.*\n)*)/gm;
+  for (const [, path, mark = "", title, what, removed = "", added = ""] of text.matchAll(PATTERN))
+    if (path !== undefined) [file, isBuilt] = [path, mark];
+    else if (title !== undefined) name = title;
+    else if (what !== undefined) {
+      const [code = "", replacement = ""] = [removed, added].map((lines) => lines.replace(/^./gm, "").slice(0, -1));
+      mutants.push({ what, code, replacement, killedBy: { file, name, needsBuild: isBuilt !== "" } });
+    }
+  return mutants;
+}
+
+export const mutants = readMutants(readFileSync(new URL("mutants.txt", import.meta.url), "utf8"));
