@@ -303,7 +303,9 @@ async function rankOnColdServers(shared: Readonly<Record<string, string>>): Prom
   // The requests that the killed server had in flight are not recorded in the database.
   const unknownRequests = isThorough ? CONCURRENCY : 0;
   expect(requests.filter(({ status }) => status !== 200).length).toBeLessThanOrEqual(unknownRequests);
-  expect(requests.length - new Set(requests.map(({ path }) => path)).size).toBeLessThanOrEqual(2 * unknownRequests);
+  // A server that a busy machine stalls for 5 s loses its leases, and another one reads the same lists again.
+  const repeated = requests.length - new Set(requests.map(({ path }) => path)).size;
+  expect(repeated).toBeLessThanOrEqual(CONCURRENCY + unknownRequests);
   // A server that starts later has the same data.
   expect(hasEnough(await rank(await start()))).toBe(true);
   if (isThorough) expect(await apiRequests()).toHaveLength(requests.length);

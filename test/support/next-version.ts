@@ -40,5 +40,3 @@ export async function buildNextVersion() {
     throw error;
   }
 }
-
-export type NextVersion = Awaited<ReturnType<typeof buildNextVersion>>;
