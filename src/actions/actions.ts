@@ -27,7 +27,7 @@ import {
 } from "./fingerprint.ts";
 import { generateKey, isGeneratedKey } from "./idempotency-keys.ts";
 import type { Journal, LatestAction, NewAction, Resolution, StoredAction } from "./journal.ts";
-import { parseOutcome, stateAfterFailure, stringifyOutcome } from "./store/action-row.ts";
+import { failureFrom, parseOutcome, stateAfterFailure, stringifyOutcome } from "./store/action-row.ts";
 import { JournalFailure, journalFailure } from "./store/database.ts";
 
 /** The facts that identify the action of a call. */
@@ -125,6 +125,9 @@ const earlierAction = ({
   arguments: parseCanonicalArguments(args),
   ...(resource_id !== null && { resourceId: resource_id }),
 });
+
+/** True if a client canceled the call of a rejected action. Other calls for the same action are not canceled. */
+const wasCanceled = ({ outcome }: StoredAction): boolean => failureFrom(outcome)?.kind === "cancelled";
 
 /** No sequence of events that leads to this failure is known. */
 const inconsistentJournalFailure = (): JournalFailure =>
@@ -260,7 +263,8 @@ export function createActions(options: ActionsOptions) {
 
   /**
    * Resumes an action of the journal: replays its outcome, takes it over, or waits. Returns undefined if it must be looked up again.
-   * `hasWaited`: another call has worked on the action meanwhile, so its rejection is replayed and the request is not sent again.
+   * `hasWaited`: another call has worked on the action meanwhile, so its rejection is replayed and the request is not sent again, unless
+   * the client of the other call canceled it.
    */
   async function resume(
     openedJournal: Journal,
@@ -270,7 +274,7 @@ export function createActions(options: ActionsOptions) {
     hasWaited: boolean,
   ): Promise<PerformedAction | undefined> {
     const { state } = stored;
-    if (state === "succeeded" || (state === "rejected" && hasWaited)) return replay(stored);
+    if (state === "succeeded" || (state === "rejected" && hasWaited && !wasCanceled(stored))) return replay(stored);
     if (state === "rejected") assertSameNotes(stored, identity);
     const isClaimable = state !== "in_progress" || isAbandoned(openedJournal, stored);
     if (isClaimable && !openedJournal.inFlight.has(stored)) {

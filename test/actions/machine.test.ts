@@ -58,6 +58,21 @@ test("a call that waited for another returns the rejection that the other got, a
   expect(fixture.sent).toHaveLength(2);
 });
 
+test("a call that waited for a canceled call sends the request itself, under the same key", async () => {
+  const two = await fixture.startWorker("two");
+  const { released, release } = createLatch();
+  const first = one.call({ answer: () => released.then(rejectWith("cancelled")) });
+  await expect.poll(() => fixture.sent.length).toBe(1);
+  const [second, third] = [two.call(), one.call()];
+  await Promise.race([fixture.waitForSleeps(5), second]);
+  release();
+  expect(factsOf(await first)).toMatchObject({ kind: "cancelled", sideEffect: "none" });
+  const results = [resultOf(await second), resultOf(await third)];
+  expect(results.map(({ origin }) => origin).sort()).toEqual(["new", "replayed"]);
+  expect(new Set(results.map(({ idempotencyKey }) => idempotencyKey)).size).toBe(1);
+  expect(fixture.sent).toHaveLength(2);
+});
+
 test.each([
   ["at once from an owner that is dead", true],
   ["from a silent owner when its lease has expired, not before", false],
