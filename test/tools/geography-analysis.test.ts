@@ -65,39 +65,12 @@ describeLatestRevision(
       expect(await find({ names: [name] })).toMatchObject({ answers: [{ readAs, matches: [{ match: "exact" }] }] });
     });
 
-    test.each([
-      ["ts", "TG"],
-      [36, "TG"],
-      ["J&K", "JK"],
-    ])("list_districts accepts %j for the state %s", async (state, code) => {
-      const { structured, link } = await bench().ok("list_districts", { state });
-      const { summary: _summary, ...body } = (await bench().ok("list_districts", { state: code })).structured;
-      expect(structured).toMatchObject(body);
-      expect(link).toBe(`mic://geography/states/${code}/districts`);
-    });
-
     test("a name that contains a state's name is not split if it exists as a whole", async () => {
       for (const name of ["North Goa", "New Delhi"]) {
         const [found] = Object(await find({ names: [name] })).answers;
         expect(found.matches[0]).toMatchObject({ name, match: "exact" });
         expect(found).not.toHaveProperty("readAs");
       }
-    });
-
-    test("a district has the same row in every tool", async () => {
-      const line = "516\tNizamabad\tTG\tTelangana\t33";
-      const header = "districtCode\tname\tstateCode\tstateName\tmandalCount";
-      const ranked = await bench().ok("rank_divisions", { ...byMandals, states: ["TG"], limit: 100 });
-      expect(ranked.text.split("\n")).toEqual(expect.arrayContaining([header, line]));
-      const found = await bench().ok("find_district", { name: "Nizamabad" });
-      expect(found.text.split("\n")).toEqual(expect.arrayContaining([`${header}\tcertainty`, `${line}\texact`]));
-      const { text } = await bench().connection.readResource("mic://geography/catalogue.tsv");
-      expect(text.split("\n")).toEqual(expect.arrayContaining([header, line]));
-      // The rows of one state leave out its code and name.
-      const listed = await bench().ok("list_districts", { state: "TG" });
-      expect(listed.text.split("\n")).toEqual(
-        expect.arrayContaining(["districtCode\tname\tmandalCount", "516\tNizamabad\t33"]),
-      );
     });
 
     test("the next steps lead through all pages, which contain each row once", async () => {
