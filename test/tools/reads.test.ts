@@ -3,7 +3,6 @@
 import { readFile } from "node:fs/promises";
 import { expect, test } from "vitest";
 import * as z from "zod/v4";
-import { MAX_INT64 } from "../../src/contract/scalars.ts";
 import { operations } from "../operations.ts";
 import type { Args, Bench } from "./bench.ts";
 import { createFreshBench } from "./fresh-bench.ts";
@@ -55,7 +54,7 @@ describeLatestRevision((bench, revision) => {
     expect(ids).toEqual([...ids].sort());
   });
 
-  test("a page that exceeds the contract is refused, and an empty page is returned", async () => {
+  test("an empty page is returned", async () => {
     const { workspaceId } = bench();
     const empty = { data: [], meta: { requestId: "r" }, page: { nextCursor: null, hasMore: false } };
     await bench().service.injectFault({ kind: "body", body: JSON.stringify(empty) }, { operationId: "listMicJobs" });
@@ -64,31 +63,6 @@ describeLatestRevision((bench, revision) => {
     expect(structured).toEqual({ summary: "0 jobs. No more.", ...facts });
     expect(requestId).toBe(meta.requestId);
     expect(text).toMatch(/^0 jobs\. No more\./);
-    const { data } = await bench().service.ok(operations.listMicJobs, { query: { workspaceId, limit: 1 } });
-    const long = { ...empty, data: Array.from({ length: 101 }, () => data[0]) };
-    await bench().service.injectFault({ kind: "body", body: JSON.stringify(long) }, { operationId: "listMicJobs" });
-    expect((await bench().fails("list_jobs", { workspaceId }, "contract_violation")).message).toContain("/data");
-  });
-
-  test("a revision of 2^63-1 is returned as its digits and never rounded [2.2/processing-request-revision, 4.2/get-processing-request, 3/processing-request-state]", async () => {
-    const { service } = bench();
-    const { requestId } = await bench().argumentsFor("getMicSharedFileProcessingRequest");
-    const path = { requestId: String(requestId) };
-    const { data } = await service.ok(operations.getMicSharedFileProcessingRequest, { path });
-    const answerWith = (revision: string) => {
-      const meta = { requestId: `micreq_${"0".repeat(32)}` };
-      const body = JSON.stringify({ data: { ...data, revision: "REVISION" }, meta }).replace('"REVISION"', revision);
-      return service.injectFault({ kind: "body", body }, { operationId: "getMicSharedFileProcessingRequest" });
-    };
-    await answerWith(String(MAX_INT64));
-    const { structured, text } = await bench().ok("get_file_processing_request", { requestId, view: "full" });
-    expect(structured).toMatchObject({ data: { revision: "9223372036854775807" } });
-    expect(text).toContain("9223372036854775807");
-    for (const revision of [String(MAX_INT64 + 1n), '"7"', "true", "1.5", "0"]) {
-      await answerWith(revision);
-      const failed = await bench().fails("get_file_processing_request", { requestId }, "contract_violation");
-      expect(failed.message).toContain("/data/revision");
-    }
   });
 
   test("a next step omits the default workspace, and save_table uses it", async () => {
@@ -105,12 +79,5 @@ describeLatestRevision((bench, revision) => {
     expect(await readFile(`${downloadDir}/own.csv`, "utf8")).toContain("micjob_");
     const other = await bench().ok("list_jobs", { workspaceId, limit: 1 });
     expect(other.structured).toMatchObject({ nextStep: { arguments: { workspaceId } } });
-  });
-
-  test("the data of a view is only in _meta", async () => {
-    const own = await createFreshBench(bench(), revision, { MIC_APPS: "always" });
-    const { structured, view, text } = await own.call("show_divisions", { level: "state" });
-    expect(structured).toEqual({ summary: text });
-    expect(view).toMatchObject({ totalRows: 36, rows: expect.any(Array) });
   });
 });
