@@ -4,54 +4,37 @@ import { readFile } from "node:fs/promises";
 import { expect, test } from "vitest";
 import * as z from "zod/v4";
 import { operations } from "../operations.ts";
-import type { Args, Bench } from "./bench.ts";
 import { createFreshBench } from "./fresh-bench.ts";
 import { describeLatestRevision } from "./revisions.ts";
 
 const Page = z.object({
-  data: z.array(z.looseObject({})),
+  data: z.array(z.looseObject({ id: z.string() })),
   page: z.object({ nextCursor: z.string().nullable(), hasMore: z.boolean() }),
 });
-type Page = z.infer<typeof Page>;
-
-async function pages(bench: Bench, tool: string, args: Args): Promise<readonly Page[]> {
-  const all: Page[] = [];
-  let cursor: string | null | undefined;
-  do {
-    const { structured, text } = await bench.ok(tool, { ...args, ...(cursor && { cursor }) });
-    const page = Page.parse(structured);
-    expect(page.page.hasMore).toBe(page.page.nextCursor !== null);
-    // The text contains the complete next call, with the arguments of this call.
-    const next = new RegExp(`^Next: ${tool} (\\{.*\\}) \\(the next page\\)$`, "m").exec(text)?.[1];
-    const expected = page.page.nextCursor === null ? undefined : { ...args, cursor: page.page.nextCursor };
-    expect(next === undefined ? next : JSON.parse(next)).toEqual(expected);
-    const step = expected && { tool, arguments: expected, why: "the next page" };
-    expect(structured["nextStep"]).toEqual(step);
-    expect(structured["summary"]).toMatch(step ? /More remain\.$/ : /No more\.$/);
-    all.push(page);
-    cursor = page.page.nextCursor;
-  } while (cursor !== null);
-  return all;
-}
 
 describeLatestRevision((bench, revision) => {
   test("list_jobs returns each job once over all pages [4.2/next-cursor, 4.2/has-more, 4.2/list-jobs]", async () => {
     const { workspaceId } = bench();
-    const all = await pages(bench(), "list_jobs", { workspaceId, limit: 20, view: "full" });
+    const args = { workspaceId, limit: 20, view: "full" };
+    const ids: string[] = [];
+    for (let cursor: string | null | undefined; cursor !== null; ) {
+      const { structured, text } = await bench().ok("list_jobs", { ...args, ...(cursor && { cursor }) });
+      const { data, page } = Page.parse(structured);
+      ids.push(...data.map(({ id }) => id));
+      cursor = page.nextCursor;
+      expect(page.hasMore).toBe(cursor !== null);
+      expect(structured["summary"]).toMatch(cursor === null ? /No more\.$/ : /More remain\.$/);
+      if (cursor === null) break;
+      expect(data).toHaveLength(20);
+      // The next call is complete, with the arguments of this call.
+      const next = { ...args, cursor };
+      expect(structured["nextStep"]).toEqual({ tool: "list_jobs", arguments: next, why: "the next page" });
+      expect(text).toContain(`Next: list_jobs ${JSON.stringify(next)} (the next page)`);
+    }
     const { data } = await bench().service.ok(operations.listMicJobs, { query: { workspaceId, limit: 100 } });
-    const ids = all.flatMap((page) => page.data.map(({ id }) => id));
     expect(ids.length).toBeGreaterThanOrEqual(130);
     expect(new Set(ids).size).toBe(ids.length);
     expect(ids.slice(0, 100)).toEqual(data.map(({ id }) => id));
-    expect(all.slice(0, -1).every((page) => page.data.length === 20)).toBe(true);
-  });
-
-  test("list_recipes returns each offer once over all pages [4.2/next-cursor, 4.2/has-more, 4.2/list-recipes]", async () => {
-    const { workspaceId, service } = bench();
-    const all = await pages(bench(), "list_recipes", { workspaceId, limit: 2, sort: "versionId" });
-    const ids = all.flatMap((page) => page.data.map(({ versionId }) => versionId));
-    expect([...ids].sort()).toEqual([...service.emulator.recipeVersionIds].sort());
-    expect(ids).toEqual([...ids].sort());
   });
 
   test("an empty page is returned", async () => {

@@ -104,18 +104,13 @@ describeLatestRevision((bench) => {
 });
 
 const questions: string[] = [];
-let reply: Reply = { action: "accept", content: {} };
-const onElicitation = (question: string): Reply => {
-  questions.push(question);
-  return reply;
-};
+let reply: Reply;
 
 describeLatestRevision(
   (bench) => {
     test("RESTART asks the user once for all jobs; declined, nothing is sent", async () => {
       const jobIds = await createFailedJobs(bench().service, 3);
       const restart = { jobIds, retryMode: "RESTART", reason, waitSeconds: 0 };
-      questions.length = 0;
       reply = { action: "decline" };
       const sent = await captureRetries(bench(), async () => {
         const { structured } = await bench().ok("retry_jobs", restart);
@@ -145,7 +140,12 @@ describeLatestRevision(
       expect(questions[2]).not.toContain(jobIds[0]);
     });
   },
-  { onElicitation },
+  {
+    onElicitation(question) {
+      questions.push(question);
+      return reply;
+    },
+  },
 );
 
 /** Serves jobs that fail at CHURN for ever, as an API with broken workers does. */
