@@ -28,11 +28,8 @@ const SentRequests = z.array(
 );
 export type SentRequest = z.infer<typeof SentRequests>[number];
 
-/** Validators for the schemas of a tool. */
-export interface Schemas {
-  input(tool: string): ValidateFunction | undefined;
-  output(tool: string): ValidateFunction | undefined;
-}
+/** Returns the validator of a tool's schema. */
+type Schemas = Readonly<Record<"input" | "output", (tool: string) => ValidateFunction | undefined>>;
 
 const NextStep = z.strictObject({ tool: z.string(), arguments: z.record(z.string(), z.unknown()), why: z.string() });
 
