@@ -1,6 +1,6 @@
 // Tests that the JSON Schema of each schema is valid as draft 2020-12. object-rules.ts tests that both agree on each field.
 import { readdirSync } from "node:fs";
-import { describe, expect, test } from "vitest";
+import { expect, test } from "vitest";
 import * as z from "zod/v4";
 import { endpoints } from "../../src/contract/endpoints/index.ts";
 import { toJsonSchema } from "../../src/contract/json.ts";
@@ -27,22 +27,14 @@ const schemas: readonly (readonly [string, z.ZodType])[] = [
   ),
 ].flatMap(([name, member]) => (member instanceof z.ZodType ? [[name, member] as const] : []));
 
-describe("every schema of the contract", () => {
-  test("the exported schemas are found", () => {
-    const names = schemas.map(([name]) => name);
-    for (const name of ["jobs.Job", "scalars.textKey", "createMicJob body"]) expect(names).toContain(name);
-    expect(names.length).toBeGreaterThan(100);
-  });
-
-  test.each(schemas)("%s becomes a valid draft 2020-12 schema; for arguments, without union or null", (_, schema) => {
-    for (const io of ["input", "output"] as const) {
-      const jsonSchema = toJsonSchema(schema, io);
-      expect(jsonSchema).not.toHaveProperty("$schema");
-      // Compiling validates the schema against the draft's meta-schema, and in strict mode against ajv's additional rules.
-      expect(() => ajv.compile(jsonSchema)).not.toThrow();
-      expect(JSON.parse(JSON.stringify(jsonSchema))).toEqual(jsonSchema);
-    }
-    const listing = JSON.stringify(toJsonSchema(schema, "input"));
-    expect(listing).not.toMatch(/"(anyOf|oneOf|allOf|not|\$ref|nullable)":|"type":(\[|"null")/);
-  });
+test.each(schemas)("%s becomes a valid draft 2020-12 schema; for arguments, without union or null", (_, schema) => {
+  for (const io of ["input", "output"] as const) {
+    const jsonSchema = toJsonSchema(schema, io);
+    expect(jsonSchema).not.toHaveProperty("$schema");
+    // Compiling validates the schema against the draft's meta-schema, and in strict mode against ajv's additional rules.
+    expect(() => ajv.compile(jsonSchema)).not.toThrow();
+    expect(JSON.parse(JSON.stringify(jsonSchema))).toEqual(jsonSchema);
+  }
+  const listing = JSON.stringify(toJsonSchema(schema, "input"));
+  expect(listing).not.toMatch(/"(anyOf|oneOf|allOf|not|\$ref|nullable)":|"type":(\[|"null")/);
 });

@@ -1,9 +1,9 @@
 // Tests the schemas of resources, envelopes, lists and errors (docs/contract.md, 2 and 7) against the rules of their fields.
 import { describe, expect, test } from "vitest";
 import type * as z from "zod/v4";
-import { DEFAULT_JOB_PAGE, envelope, jobPage, MAX_PAGE, micEnvelope, recipePage } from "../../src/contract/envelope.ts";
+import { envelope, jobPage, micEnvelope, recipePage } from "../../src/contract/envelope.ts";
 import { Input } from "../../src/contract/inputs.ts";
-import { Job, JobETag, jobETag, STAGES, Stage } from "../../src/contract/jobs.ts";
+import { Job, JobETag, Stage } from "../../src/contract/jobs.ts";
 import { Operation } from "../../src/contract/operation.ts";
 import * as playground from "../../src/contract/playground.ts";
 import { FieldError, Problem } from "../../src/contract/problem.ts";
@@ -53,6 +53,7 @@ testResource("a field error", FieldError, samples.fieldError, [
   ["[2.2/problem-field-error]", { pointer: text(0, 512), code: text(1, 100), message: text(1, 1000) }],
 ]);
 
+const publicationState = oneOf("NOT_REQUESTED", "AWAITING_RELEASE", "BUILDING", "ACTIVE", "WITHDRAWN");
 const jobState = oneOf(...words("PREPARING QUEUED RUNNING WAITING_REVIEW PAUSED SUCCEEDED FAILED CANCELLED"));
 testResource("Job", Job, samples.job, [
   ["[2.2/job-ids]", { id, workspaceId: id, recipeVersionId: id }],
@@ -60,35 +61,24 @@ testResource("Job", Job, samples.job, [
   ["[3/job-state]", { state: jobState, processingState: jobState }],
   integerVersion,
   instants,
-  [
-    "[3/job-publication-state]",
-    { publicationState: oneOf("NOT_REQUESTED", "AWAITING_RELEASE", "BUILDING", "ACTIVE", "WITHDRAWN") },
-  ],
+  ["[3/job-publication-state]", { publicationState }],
   ["[2.2/job-nullable-ids]", { outputDatasetVersionId: nullable(id), retryOfBatchId: nullable(id) }],
   ["[3/job-review-state]", { reviewState: oneOf("NOT_REQUIRED", "PENDING", "APPROVED", "REJECTED") }],
   ["[2.2/job-stages]", { stages: list(0, 9, () => samples.stage) }],
   ["[2.2/failure]", { failure }],
 ]);
 
+const stageState = oneOf(...words("PENDING RUNNING WAITING_REVIEW SUCCEEDED FAILED CANCELLED NOT_REQUIRED"));
 const stageNames = words("GATHER SIFT REFINE BLEND CHURN TASTE FREEZE SCOOP SERVE");
 testResource("Stage", Stage, samples.stage, [
   ["[2.2/stage-name]", { stage: oneOf(...stageNames) }],
-  [
-    "[3/stage-state]",
-    { state: oneOf(...words("PENDING RUNNING WAITING_REVIEW SUCCEEDED FAILED CANCELLED NOT_REQUIRED")) },
-  ],
+  ["[3/stage-state]", { state: stageState }],
   ["[2.2/stage-attempt-count]", { attemptCount: integer(0, 1000) }],
   ["[2.2/stage-completed-units]", { completedUnits: integer(0, MAX_SAFE) }],
   ["[2.2/stage-total-units]", { totalUnits: nullable(integer(0, MAX_SAFE)) }],
 ]);
 
-test("the nine stages are in the contract's order [2.2/stage-name]", () => expect(STAGES).toEqual(stageNames));
-
 test("If-Match is a positive integer in double quotes [4.2/if-match-form]", createRuleTest(JobETag, eTag));
-
-test("jobETag turns a version into its ETag [4.2/if-match-form]", () => {
-  expect([1, 42, 9007199254740991].map(jobETag)).toEqual(['"1"', '"42"', '"9007199254740991"']);
-});
 
 testResource("Operation", Operation, samples.operation, [
   ["[2.2/operation-ids]", { id, workspaceId: id, originatingResourceId: id }],
@@ -102,6 +92,7 @@ testResource("Operation", Operation, samples.operation, [
   ["[2.2/failure]", { failure }],
 ]);
 
+const scanState = oneOf("PENDING", "CLEAN", "INFECTED", "UNAVAILABLE", "STALE", "NOT_APPLICABLE");
 testResource("Input", Input, samples.input, [
   ["[2.2/input-ids]", { id, workspaceId: id, referenceId: id }],
   ["[2.2/environment]", { environment }],
@@ -111,10 +102,7 @@ testResource("Input", Input, samples.input, [
   ["[2.2/input-expires-at, 2.2/date-time]", { expiresAt: nullable(dateTime) }],
   ["[2.2/input-kind]", { inputKind: oneOf("M4_FILE", "ACQUISITION", "DATASET_VERSION") }],
   ["[2.2/input-sha256, 2.2/hex]", { sha256: hex64 }],
-  [
-    "[3/input-scan-state]",
-    { scanState: oneOf("PENDING", "CLEAN", "INFECTED", "UNAVAILABLE", "STALE", "NOT_APPLICABLE") },
-  ],
+  ["[3/input-scan-state]", { scanState }],
   ["[2.2/input-classification]", { classification: text(1, 80) }],
 ]);
 
@@ -130,10 +118,8 @@ testResource("ProcessingRequest", ProcessingRequest, samples.processingRequest, 
   ["[2.2/processing-request-revision, 2.2/processing-request-revision-no-coercion]", { revision }],
   ["[2.2/processing-request-hashes]", { requestHash: hex64, reviewHash: nullable(hex64) }],
   ["[2.2/processing-request-reason-code]", { reasonCode: nullable(oneOf(...reasonCodes)) }],
-  [
-    "[2.2/processing-request-instants, 2.2/processing-request-instants-valid]",
-    { createdAt: utcInstant, expiresAt: utcInstant },
-  ],
+  ["[2.2/processing-request-instants]", { createdAt: utcInstant }],
+  ["[2.2/processing-request-instants, 2.2/processing-request-instants-valid]", { expiresAt: utcInstant }],
 ]);
 
 testResource("RecipeOffer", RecipeOffer, samples.recipeOffer, [
@@ -190,36 +176,26 @@ testResource("RecipeDefinition", RecipeDefinition, samples.recipeDefinition, [
   ],
 ]);
 
+const valueState = oneOf("RAW", "EXTRACTED", "NORMALIZED", "MATCHED", "DERIVED");
+const requirementIds = { name: workspaceStyleId, schemaVersionId: workspaceStyleId };
 testResource("InputRequirement", InputRequirement, samples.inputRequirement, [
-  [
-    "[2.2/input-requirement-ids, 2.2/workspace-style-id]",
-    { name: workspaceStyleId, schemaVersionId: workspaceStyleId },
-  ],
-  [
-    "[2.2/input-requirement-value-state]",
-    { valueState: oneOf("RAW", "EXTRACTED", "NORMALIZED", "MATCHED", "DERIVED") },
-  ],
+  ["[2.2/input-requirement-ids, 2.2/workspace-style-id]", requirementIds],
+  ["[2.2/input-requirement-value-state]", { valueState }],
   ["[2.2/recipe-parameters]", { schema: object(samples.recipeParameters) }],
 ]);
 
 const properties = (count: number) =>
   Object.fromEntries(Array.from({ length: count }, (_, index) => [`reference:${index}`, {}]));
+const references = (...counts: readonly number[]) => ({
+  accepts: counts.map(properties),
+  refuses: [properties(201), [], [{}], null, "year", 1, true],
+});
 const keyed = (...keys: readonly unknown[]) => keys.map((key) => ({ [String(key)]: {} }));
 testResource("RecipeParameters", RecipeParameters, samples.recipeParameters, [
-  [
-    "[2.2/recipe-parameters-identity, 2.2/workspace-style-id, 2.2/hex]",
-    { versionId: workspaceStyleId, contentHash: hex64 },
-  ],
+  ["[2.2/recipe-parameters-identity, 2.2/workspace-style-id]", { versionId: workspaceStyleId }],
+  ["[2.2/recipe-parameters-identity, 2.2/hex]", { contentHash: hex64 }],
   ["[2.2/recipe-parameters-definition]", { definition: freeFormObject }],
-  [
-    "are 0 to 200 [2.2/recipe-parameters-references]",
-    {
-      references: {
-        accepts: [0, 1, 199, 200].map(properties),
-        refuses: [properties(201), [], [{}], null, "year", 1, true],
-      },
-    },
-  ],
+  ["are 0 to 200 [2.2/recipe-parameters-references]", { references: references(0, 1, 199, 200) }],
   [
     "have workspace-style ids as keys [2.2/recipe-parameters-references]",
     {
@@ -233,15 +209,7 @@ testResource("RecipeParameters", RecipeParameters, samples.recipeParameters, [
       },
     },
   ],
-  [
-    "have free-form objects as values [2.2/recipe-parameters-references]",
-    {
-      references: {
-        accepts: freeFormObject.accepts.map((value) => ({ year: value })),
-        refuses: freeFormObject.refuses.map((value) => ({ month: {}, year: value })),
-      },
-    },
-  ],
+  ["have free-form objects as values [2.2/recipe-parameters-references]", { "references.year": freeFormObject }],
 ]);
 
 testResource("UsageSummary", UsageSummary, samples.usageSummary, [
@@ -336,10 +304,6 @@ testObject(
     ],
   ],
 );
-
-test("a page has at most 100 items, and 25 jobs by default", () => {
-  expect([MAX_PAGE, DEFAULT_JOB_PAGE]).toEqual([100, 25]);
-});
 
 const sourceRef = {
   accepts: words(`

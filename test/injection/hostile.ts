@@ -120,16 +120,7 @@ function findMaxChars(endpoint: Endpoint, schema: z.ZodType, body: unknown, plac
 }
 
 /** Differences between two answers of the same kind, except their texts. */
-export interface Scenario {
-  readonly jobState: string;
-  readonly operationState: string;
-  readonly inputState: string;
-  readonly retryable: boolean;
-  readonly fieldErrors: number;
-  readonly attemptCount: number;
-}
-
-export const scenarios: fc.Arbitrary<Scenario> = fc.record({
+export const scenarios = fc.record({
   jobState: fc.constantFrom("RUNNING", "WAITING_REVIEW", "PAUSED", "SUCCEEDED", "FAILED", "FAILED", "CANCELLED"),
   operationState: fc.constantFrom("RUNNING", "SUCCEEDED", "FAILED", "CANCELLED"),
   inputState: fc.constantFrom("READY", "WAITING_SCAN", "EXPIRED", "WITHDRAWN"),
@@ -137,6 +128,7 @@ export const scenarios: fc.Arbitrary<Scenario> = fc.record({
   fieldErrors: fc.integer({ min: 0, max: 5 }),
   attemptCount: fc.integer({ min: 1, max: 4 }),
 });
+export type Scenario = typeof scenarios extends fc.Arbitrary<infer T> ? T : never;
 
 const repeat = <T>(count: number, value: T): readonly T[] => Array.from({ length: count }, () => value);
 
@@ -230,20 +222,15 @@ export function createRefusal(form: (typeof REFUSALS)[number], texts: Texts, sta
       message: texts(`message ${at}`),
     })),
   };
-  switch (form) {
-    case "bare":
-      return answer(status, body);
-    case "wrapped":
-      return answer(status, { error: body });
-    case "told by a gateway":
-      return answer(status, { message: texts("message") }, { "x-request-id": inHeader(texts("x-request-id")) });
-    case "no token":
-      return answer(401, { error: texts("error"), error_description: texts("description") });
-    case "no JSON":
-      return answer(200, `{"data": ${texts("not JSON")}`);
-    case "not the contract's":
-      return answer(200, { data: { [texts("name")]: texts("value") }, states: [{ [texts("state")]: 1 }] });
-  }
+  const byGateway = { "x-request-id": inHeader(texts("x-request-id")) };
+  return {
+    bare: answer(status, body),
+    wrapped: answer(status, { error: body }),
+    "told by a gateway": answer(status, { message: texts("message") }, byGateway),
+    "no token": answer(401, { error: texts("error"), error_description: texts("description") }),
+    "no JSON": answer(200, `{"data": ${texts("not JSON")}`),
+    "not the contract's": answer(200, { data: { [texts("name")]: texts("value") }, states: [{ [texts("state")]: 1 }] }),
+  }[form];
 }
 
 /** Returns the endpoint of a request. */

@@ -35,13 +35,10 @@ test("reports an upstream error other than 404 as such, whatever its status [7.1
 const { contract } = statesResponse;
 const unknownStateAnswers: readonly (readonly [string, Step])[] = [
   ["400", createError(400, "INVALID_PLAYGROUND_REQUEST")],
-  ["400 without a body", answer(400)],
   ["404", createError(404, "INVALID_PLAYGROUND_REQUEST")],
   ["404 without a body", answer(404)],
   ["404 of the upstream", createError(404, "PLAYGROUND_UPSTREAM_UNAVAILABLE")],
-  ["404 and HTML", answer(404, "<html>no such page</html>", { "content-type": "text/html" })],
   ["an empty list", emptyList],
-  ["an empty list of no name", answer(200, { contract, state: "", districts: [] })],
   ["an empty list of the code's name", answer(200, { contract, state: "ZZ", districts: [] })],
 ];
 

@@ -24,11 +24,9 @@ const forms: readonly Forms[] = [
   ["get_job", "jobId", "micjob_1", "mic://jobs/micjob_1", `${jobs}/micjob_1`],
   ["get_job", "jobId", "9.a:b-c", "mic://jobs/9.a%3Ab-c"],
   ["get_job", "waitSeconds", 45, "45", " 45 ", 60, "60", 10 ** 15],
-  ["get_job", "waitSeconds", 0, "0"],
   ["get_job", "view", "full", "FULL", " Full\t"],
   ["wait_for_jobs", "jobIds", ["a"], "a", " a", "mic://jobs/a", [" a"], '["a"]', '["mic://jobs/a"]'],
   ["wait_for_jobs", "jobIds", ["a", "b"], '["a","b"]', ["a ", `${jobs}/b`]],
-  ["get_input", "inputId", "micinput_1", "micinput_1\t", "mic://inputs/micinput_1"],
   ["get_file_processing_request", "requestId", "r", "mic://processing-requests/r"],
   ["get_recipe", "versionId", recipe, `mic://recipes/${recipe}`, `https://h/v1/mic/recipe-versions/${recipe}`],
   ["list_jobs", "limit", 5, "5", " 5 "],
@@ -36,7 +34,6 @@ const forms: readonly Forms[] = [
   ["list_jobs", "states", ["FAILED"], "FAILED", ["failed"], "Failed", '["FAILED"]'],
   ["list_jobs", "states", ["FAILED", "PAUSED"], '["FAILED","PAUSED"]', ["Failed", " paused"]],
   ["list_jobs", "unretried", true, "true", "TRUE", " True"],
-  ["list_jobs", "unretried", false, "false"],
   ["list_jobs", "createdSince", "2026-11-22T00:00:00Z", "2026-11-22", " 2026-11-22 "],
   ["list_jobs", "createdSince", "2026-11-22T05:30:00+05:30", " 2026-11-22T05:30:00+05:30"],
   ["list_actions", "state", "unknown", " unknown", "UNKNOWN"],
@@ -47,9 +44,7 @@ const forms: readonly Forms[] = [
   ["find_district", "names", ["Lucknow, UP"], "Lucknow, UP"],
   ["rank_divisions", "by", "mandalCount", "MandalCount", "MANDALCOUNT"],
   ["rank_divisions", "states", ["36"], 36, [36], "36"],
-  ["rank_divisions", "states", ["GA", "TG"], '["GA","TG"]', ["GA ", " TG"]],
   ["rank_divisions", "min", 1, "1"],
-  ["rank_divisions", "createdSince", 2010, "2010"],
   ["save_table", "source", "list_districts", "LIST_DISTRICTS"],
   ["save_table", "arguments", { state: "GA" }, '{"state":"GA"}'],
   ["submit_job", "recipeVersionId", recipe, ` ${recipe}\n`, `mic://recipes/${recipe}`],
@@ -76,13 +71,6 @@ describe("an accepted form", () => {
     ["find_district", none("names", "state", "limit", "waitSeconds"), {}],
     ["submit_job", none("clientReference", "idempotencyKey"), { clientReference: null }],
   ])("%s: %j has the exact form %j", (tool, form, exact) => {
-    expect(exactOf(tool, form)).toEqual(exact);
-  });
-
-  test.each([...new Set(forms.map(([tool]) => tool))])("%s: arguments have their exact form together, too", (tool) => {
-    const own = forms.filter(([name]) => name === tool);
-    const exact = Object.fromEntries(own.map(([, argument, value]) => [argument, value]));
-    const form = Object.fromEntries(own.map(([, argument, ...values]) => [argument, values.at(-1)]));
     expect(exactOf(tool, form)).toEqual(exact);
   });
 
@@ -121,7 +109,6 @@ const ids = { inputs: [{ port: "p", inputId: "a" }], recipeVersionId: recipe, pa
 
 const refused: readonly Refused[] = [
   ["list_jobs", { limit: 0 }, /^\/limit: must be at least 1$/, { limit: 1 }],
-  ["list_jobs", { limit: "0" }, /^\/limit: must be at least 1$/, { limit: 1 }],
   ["list_jobs", { limit: 1.5 }, /^\/limit: must be a whole number, not a number$/, { limit: 2 }],
   ["list_jobs", { limit: "ten" }, /^\/limit: must be a (whole )?number, not a string$/, { limit: 10 }],
   ["list_jobs", { unretried: "maybe" }, /^\/unretried: must be true/, { unretried: true }],
@@ -130,7 +117,6 @@ const refused: readonly Refused[] = [
   ["list_jobs", { createdSince: "2026-11-22 00:00" }, noTimeZone, midnight],
   ["list_jobs", { createdSince: "2026-13-45" }, noDate, midnight],
   ["get_usage", {}, /^\/window: is missing: must be DAY, MONTH or ENTITLEMENT$/, { window: "DAY" }],
-  ["get_usage", { window: "YEAR" }, /^\/window: must be DAY, MONTH or ENTITLEMENT$/, { window: "DAY" }],
   ["get_job", {}, /^\/jobId: is missing$/, { jobId }],
   ["get_job", { id: jobId }, /^\/id: unknown argument; known: jobId/, { jobId }],
   ["get_job", { jobId: 5 }, /^\/jobId: must be a string, not a number$/, { jobId }],
@@ -138,11 +124,8 @@ const refused: readonly Refused[] = [
   ["wait_for_jobs", { jobIds: [] }, /^\/jobIds: must name a job$/, { jobIds: [jobId], waitSeconds: 0 }],
   ["wait_for_jobs", { jobIds: [jobId, jobId] }, /^\/jobIds: must be unique$/, { jobIds: [jobId], waitSeconds: 0 }],
   ["find_district", {}, noName, { name: "Pune" }],
-  ["find_district", { query: "Pune" }, noName, { name: "Pune" }],
   ["find_district", { name: "Pune", names: ["Goa"] }, /^\/name: give name or names, not both$/, { names: ["Goa"] }],
-  ["find_district", { name: "P" }, /^\/name: must be at least 2 characters long$/, { name: "Pune" }],
   ["find_district", { name: "P".repeat(81) }, /^\/name: must be at most 80 characters long$/, { name: "Pune" }],
-  ["find_district", { names: [] }, /^\/names: must have at least 1 item$/, { names: ["Pune"] }],
   ["rank_divisions", { ...byMandals, by: "population" }, /^\/by: must be .*; the catalog has no population/, byMandals],
   ["rank_divisions", { ...byMandals, level: "town" }, /^\/level: must be state or district; the catalog/, byMandals],
   ["rank_divisions", { ...byMandals, by: "districtCount" }, noCount, byMandals],

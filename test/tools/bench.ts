@@ -15,22 +15,6 @@ import { validCall } from "./catalogue.ts";
 
 export type Args = Readonly<Record<string, unknown>>;
 
-/** Result of a tool call that succeeded. */
-export interface ToolSuccess {
-  readonly structured: Readonly<Record<string, unknown>>;
-  readonly text: string;
-  /** URI of the resource that the result describes. */
-  readonly link: string | undefined;
-  readonly drift: unknown;
-  /** The id of the API's response. */
-  readonly requestId: unknown;
-}
-
-/** Result of a tool call that failed. */
-export interface ToolFailure extends Facts {
-  readonly text: string;
-}
-
 const SentRequests = z.array(
   z.object({
     operationId: z.string().nullable(),
@@ -44,11 +28,8 @@ const SentRequests = z.array(
 );
 export type SentRequest = z.infer<typeof SentRequests>[number];
 
-/** Validators for the schemas of a tool. */
-export interface Schemas {
-  input(tool: string): ValidateFunction | undefined;
-  output(tool: string): ValidateFunction | undefined;
-}
+/** Returns the validator of a tool's schema. */
+type Schemas = Readonly<Record<"input" | "output", (tool: string) => ValidateFunction | undefined>>;
 
 const NextStep = z.strictObject({ tool: z.string(), arguments: z.record(z.string(), z.unknown()), why: z.string() });
 
@@ -143,12 +124,12 @@ export class Bench {
   }
 
   /** Makes a call that must succeed, and checks the rules for every success. */
-  async ok(tool: string, args?: Args, options?: CallOptions): Promise<ToolSuccess> {
+  async ok(tool: string, args?: Args, options?: CallOptions) {
     const result = await this.call(tool, args, options);
     expect(result.isError, result.text).toBe(false);
     expect(result.error).toBeUndefined();
     const { structured, text, links } = result;
-    // The text is first. At most one link follows, to the resource that the result describes.
+    // At most one link, to the resource that the result describes, follows the text.
     expect(links.length).toBeLessThanOrEqual(1);
     for (const link of links) expect(link).toMatch(/^mic:\/\/[a-z]/);
     if (structured === undefined) throw new Error(`${tool} gave no structuredContent: ${result.raw}`);
@@ -156,13 +137,9 @@ export class Bench {
     this.#expectCompleteText(tool, structured, text);
     const step = NextStep.optional().parse(structured["nextStep"]);
     if (step) expectValid(this.#schemas.input(step.tool), step.arguments, `the next step ${step.tool}`);
-    return {
-      structured,
-      text,
-      link: links[0],
-      drift: result.meta["mic-mcp/drift"],
-      requestId: result.meta["mic-mcp/requestId"],
-    };
+    // requestId is the id of the API's response.
+    const { "mic-mcp/drift": drift, "mic-mcp/requestId": requestId } = result.meta;
+    return { structured, text, link: links[0], drift, requestId };
   }
 
   /** Checks that the text contains all facts and is not much longer than the JSON. */
@@ -185,29 +162,21 @@ export class Bench {
   }
 
   /** Makes a call that must fail with this kind of error, and checks the rules for every failure. */
-  async fails(tool: string, args: Args, kind: Facts["kind"]): Promise<ToolFailure> {
+  async fails(tool: string, args: Args, kind: Facts["kind"]) {
     return this.expectFailure(await this.call(tool, args), kind);
   }
 
-  expectFailure(result: CallResult, kind: Facts["kind"]): ToolFailure {
+  expectFailure(result: CallResult, kind: Facts["kind"]) {
     expect(result.isError, result.raw).toBe(true);
     expect(result.structured).toBeUndefined();
     expect(result.blocks).toBe(1);
     const { error, text } = result;
     if (error === undefined) throw new Error(`no _meta["mic-mcp/error"]: ${result.raw}`);
     expect(error.kind, text).toBe(kind);
-    const requiredTexts = [
-      error.message,
-      error.kind,
-      error.code ?? "",
-      error.next ?? "",
-      error.idempotencyKey ?? "",
-      error.requestId ?? "",
-      String(error.retryAfterSeconds ?? ""),
-      ...(error.fieldErrors ?? []).slice(0, 20).flatMap(({ pointer, message }) => [pointer, message]),
-    ];
+    const { message, code, next, idempotencyKey, requestId, retryAfterSeconds, fieldErrors = [] } = error;
+    const fields = fieldErrors.slice(0, 20).map(({ pointer, message }) => [pointer, message]);
     // Texts of the API are quoted.
-    const missing = requiredTexts.filter(
+    const missing = factsIn([message, kind, code, next, idempotencyKey, requestId, retryAfterSeconds, fields]).filter(
       (fact) => !text.includes(fact) && !text.includes(JSON.stringify(fact).slice(1, -1)),
     );
     expect(missing, text).toEqual([]);
@@ -215,7 +184,7 @@ export class Bench {
   }
 
   /** Makes a call whose arguments must be refused, with all these pointers. `expectNothingSent` checks that nothing was sent. */
-  async refuses(tool: string, args: Args, ...pointers: readonly string[]): Promise<ToolFailure> {
+  async refuses(tool: string, args: Args, ...pointers: readonly string[]) {
     const failed = await this.fails(tool, args, "invalid_arguments");
     expect(failed).toMatchObject({ sideEffect: "none", retryable: false });
     // Only errors of the API have a status.
@@ -239,7 +208,7 @@ export class Bench {
   }
 
   /** The result of `run`, and the requests that the server sends during it, without token requests. */
-  async capture<T>(run: () => Promise<T>): Promise<{ readonly result: T; readonly sent: readonly SentRequest[] }> {
+  async capture<T>(run: () => Promise<T>) {
     const before = (await this.#readLog()).length;
     const result = await run();
     const sent = SentRequests.parse((await this.#readLog()).slice(before));

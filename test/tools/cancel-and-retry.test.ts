@@ -1,14 +1,11 @@
 // Tests cancel_job and retry_job: versions, conflicts, and jobs that cannot be canceled or retried.
 import { expect, test } from "vitest";
 import { FILE, readJob, runJobToEnd, submitJob, watchJob } from "../emulator/work.ts";
-import type { SentRequest } from "./bench.ts";
 import { describeLatestRevision } from "./revisions.ts";
 
 const reason = "No longer needed";
 
 const stale = { kind: "status", status: 412, code: "VERSION_CONFLICT", retryable: false };
-const cancellations = (sent: readonly SentRequest[]) =>
-  sent.filter(({ operationId }) => operationId === "cancelMicJob");
 
 describeLatestRevision((bench) => {
   test("cancel_job reads the version if none is given [4.2/if-match-required, 4.2/if-match-form, 9/if-match-current, 4.2/cancel-job]", async () => {
@@ -22,8 +19,6 @@ describeLatestRevision((bench) => {
     });
     expect(sent.map(({ operationId }) => operationId)).toEqual(["getMicJob", "cancelMicJob"]);
     expect(sent[1]?.headers["if-match"]).toBe(`"${resourceVersion}"`);
-    bench().clock.advance(60_000);
-    expect((await bench().ok("get_job", { jobId: id })).structured["summary"]).toMatch(/CANCELLED/);
   });
 
   test("cancel_job waits until the cancellation has ended, and returns the job", async () => {
@@ -31,11 +26,6 @@ describeLatestRevision((bench) => {
     const { structured } = await bench().ok("cancel_job", { jobId: id, reason }, bench().withAdvancingClock());
     expect(structured).toMatchObject({ data: { id, state: "CANCELLED" }, action: { replayed: false } });
     expect(structured["summary"]).toMatch(/^The job is CANCELLED; /);
-    const again = await bench().ok("cancel_job", { jobId: id, reason: "Another reason" });
-    expect(again.structured).toMatchObject({ data: { id, state: "CANCELLED" }, action: { replayed: true } });
-    // The job has ended, so that another cancellation could only fail.
-    expect(again.structured["summary"]).toMatch(/^Not run again: .*\(cancellation SUCCEEDED\)/);
-    expect(again.structured["summary"]).not.toContain("pass idempotencyKey");
   });
 
   test("a cancellation is reported even if neither it nor its job can be read", async () => {
@@ -54,8 +44,6 @@ describeLatestRevision((bench) => {
     const job = await readJob(bench().service, id);
     const failed = await bench().fails("cancel_job", { jobId: id, reason, resourceVersion }, "precondition_failed");
     expect(failed).toMatchObject({ status: 412, sideEffect: "none", retryable: false });
-    for (const fact of [id, resourceVersion, job.resourceVersion, job.state])
-      expect(failed.text).toContain(String(fact));
     expect(failed.next).toContain(`resourceVersion ${job.resourceVersion}`);
     expect((await readJob(bench().service, id)).state).toBe(job.state);
     // A current version is sent unchanged, and nothing is read before.
@@ -76,23 +64,16 @@ describeLatestRevision((bench) => {
     expect(new Set(keys).size).toBe(2);
   });
 
-  test("with an explicit key a version conflict is reported, because a key stands for one exact action", async () => {
-    const { id } = await submitJob(bench().service, FILE.succeeds);
-    await bench().service.injectFault(stale, { operationId: "cancelMicJob" });
-    const idempotencyKey = "my-own-key-1";
-    const { result, sent } = await bench().capture(() =>
-      bench().call("cancel_job", { jobId: id, reason, idempotencyKey }),
-    );
-    expect(bench().expectFailure(result, "precondition_failed")).toMatchObject({ idempotencyKey });
-    expect(cancellations(sent)).toHaveLength(1);
-  });
-
-  test("cancel_job gives up after a few rounds if the job keeps changing", async () => {
+  // With an explicit key only one attempt is made, because a key stands for one exact action.
+  test.each([
+    ["with an explicit key at once", { idempotencyKey: "my-own-key-1" }, 1],
+    ["without one after a few rounds", {}, 5],
+  ] as const)("cancel_job reports that the job keeps changing, %s", async (_, own, most) => {
     const { id } = await submitJob(bench().service, FILE.succeeds);
     await bench().service.injectFault(stale, { operationId: "cancelMicJob", times: 20 });
-    const { result, sent } = await bench().capture(() => bench().call("cancel_job", { jobId: id, reason }));
-    bench().expectFailure(result, "precondition_failed");
-    expect(cancellations(sent).length).toBeLessThanOrEqual(5);
+    const { result, sent } = await bench().capture(() => bench().call("cancel_job", { jobId: id, reason, ...own }));
+    expect(bench().expectFailure(result, "precondition_failed")).toMatchObject(own);
+    expect(sent.filter(({ operationId }) => operationId === "cancelMicJob").length).toBeLessThanOrEqual(most);
   });
 
   test("retry_job carries the earlier job's id and runs to success [4.2/retry-job, 3/retry-carries-earlier-job, 4.2/retry-mode]", async () => {

@@ -1,6 +1,6 @@
 // Connects the same emulator with a server that has empty caches, because geography is cached after a read.
 import { onTestFinished } from "vitest";
-import { type ClientRevision, connectInProcess, emulatorEnv } from "../support/mcp.ts";
+import { type ClientRevision, emulatorEnv, inProcessClientForTest } from "../support/mcp.ts";
 import type { Bench } from "./bench.ts";
 
 /** The bench is for the running test only; changes to the emulator's geography are undone when it ends. */
@@ -12,16 +12,10 @@ export async function createFreshBench(
   onTestFinished(async () => {
     await bench.service.admin("DELETE", "geography");
   });
-  const connection = await connectInProcess(revision, {
-    env: {
-      ...emulatorEnv(bench.service.emulator),
-      MIC_DOWNLOAD_DIR: bench.downloadDir,
-      MIC_GEOGRAPHY_RATE: "600",
-      ...env,
-    },
-  });
-  onTestFinished(() => connection.close());
-  return bench.withConnection(connection);
+  const settings = { MIC_DOWNLOAD_DIR: bench.downloadDir, MIC_GEOGRAPHY_RATE: "600", ...env };
+  return bench.withConnection(
+    await inProcessClientForTest(revision, { ...emulatorEnv(bench.service.emulator), ...settings }),
+  );
 }
 
 export const isPlayground = ({ path }: { readonly path: string }): boolean => path.startsWith("/api/");

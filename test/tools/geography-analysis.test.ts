@@ -6,7 +6,6 @@ import { join } from "node:path";
 import { expect, test } from "vitest";
 import * as z from "zod/v4";
 import { operations } from "../operations.ts";
-import { countTokens } from "../support/count-tokens.ts";
 import { parseCsv } from "../support/csv.ts";
 import type { Bench } from "./bench.ts";
 import { createFreshBench } from "./fresh-bench.ts";
@@ -65,39 +64,12 @@ describeLatestRevision(
       expect(await find({ names: [name] })).toMatchObject({ answers: [{ readAs, matches: [{ match: "exact" }] }] });
     });
 
-    test.each([
-      ["ts", "TG"],
-      [36, "TG"],
-      ["J&K", "JK"],
-    ])("list_districts accepts %j for the state %s", async (state, code) => {
-      const { structured, link } = await bench().ok("list_districts", { state });
-      const { summary: _summary, ...body } = (await bench().ok("list_districts", { state: code })).structured;
-      expect(structured).toMatchObject(body);
-      expect(link).toBe(`mic://geography/states/${code}/districts`);
-    });
-
     test("a name that contains a state's name is not split if it exists as a whole", async () => {
       for (const name of ["North Goa", "New Delhi"]) {
         const [found] = Object(await find({ names: [name] })).answers;
         expect(found.matches[0]).toMatchObject({ name, match: "exact" });
         expect(found).not.toHaveProperty("readAs");
       }
-    });
-
-    test("a district has the same row in every tool", async () => {
-      const line = "516\tNizamabad\tTG\tTelangana\t33";
-      const header = "districtCode\tname\tstateCode\tstateName\tmandalCount";
-      const ranked = await bench().ok("rank_divisions", { ...byMandals, states: ["TG"], limit: 100 });
-      expect(ranked.text.split("\n")).toEqual(expect.arrayContaining([header, line]));
-      const found = await bench().ok("find_district", { name: "Nizamabad" });
-      expect(found.text.split("\n")).toEqual(expect.arrayContaining([`${header}\tcertainty`, `${line}\texact`]));
-      const { text } = await bench().connection.readResource("mic://geography/catalogue.tsv");
-      expect(text.split("\n")).toEqual(expect.arrayContaining([header, line]));
-      // The rows of one state leave out its code and name.
-      const listed = await bench().ok("list_districts", { state: "TG" });
-      expect(listed.text.split("\n")).toEqual(
-        expect.arrayContaining(["districtCode\tname\tmandalCount", "516\tNizamabad\t33"]),
-      );
     });
 
     test("the next steps lead through all pages, which contain each row once", async () => {
@@ -113,9 +85,6 @@ describeLatestRevision(
         args = step?.arguments ?? {};
       }
       expect(seen.toSorted()).toEqual(all.map(({ code }) => code).toSorted());
-      const { structured } = await bench().ok("rank_divisions", { ...byMandals, offset: 784 });
-      expect(structured).toMatchObject({ rows: [], totalRows: 784 });
-      expect(structured).not.toHaveProperty("nextStep");
     });
 
     test("startsWith ignores case, spaces and diacritics", async () => {
@@ -127,10 +96,6 @@ describeLatestRevision(
         expect(codes.toSorted()).toEqual(expected.toSorted());
         expect(structured).toMatchObject({ exact: true, totalRows: expected.length });
       }
-      const initials = await bench().ok("rank_divisions", { level: "district", by: "name", startsWith: "y" });
-      expect(rowsIn(initials.structured)[0]).toMatchObject({ name: "Y.S.R. Kadapa" });
-      const states = await bench().ok("rank_divisions", { level: "state", by: "name", startsWith: "a" });
-      expect(states.structured["rows"]).toMatchObject(["AN", "AP", "AR", "AS"].map((code) => ({ code })));
     });
 
     test("save_table saves all rows as CSV, and the result has the file instead of the rows", async () => {
@@ -138,25 +103,16 @@ describeLatestRevision(
       const fileName = `all-${revision}.csv`;
       // The limit and offset apply only to rows that are shown, and none are.
       const call = { source: "rank_divisions", arguments: { ...byMandals, limit: 2, offset: 5 }, fileName };
-      const { structured, text } = await bench().ok("save_table", call);
+      const { structured } = await bench().ok("save_table", call);
       const path = join(bench().downloadDir, fileName);
       const bytes = await readFile(path);
       const sha256 = createHash("sha256").update(bytes).digest("hex");
       expect(structured).toMatchObject({ path, rows: 784, sha256, totalRows: 784, exact: true });
-      expect(countTokens(JSON.stringify(structured))).toBeLessThan(300);
-      expect(text).toContain(sha256);
       const [header, ...rows] = parseCsv(bytes.toString());
       expect(header).toEqual(["districtCode", "name", "stateCode", "stateName", "mandalCount"]);
-      const cellsOf = ({ code, name, state, mandalCount }: (typeof all)[number]) => [
-        code,
-        name,
-        state.code,
-        state.name,
-        `${mandalCount}`,
-      ];
-      expect(rows.toSorted()).toEqual(all.map(cellsOf).toSorted());
+      const cells = all.map(({ code, name, state, mandalCount }) => [code, name, state.code, state.name, mandalCount]);
+      expect(rows.toSorted()).toEqual(cells.map((row) => row.map(String)).toSorted());
       if (process.platform !== "win32") expect((await stat(path)).mode & 0o777).toBe(0o600);
-      expect((await readdir(bench().downloadDir)).filter((name) => name.startsWith(".mic-mcp"))).toEqual([]);
     });
 
     test("save_table overwrites no file, accepts no path, and reads nothing if the name is taken", async () => {

@@ -14,9 +14,6 @@ const STATES = operations.listPlaygroundStates;
 const DISTRICTS = operations.listPlaygroundDistricts;
 
 type Districts = DistrictsResponse["districts"];
-const many = <T>(count: number, create: (index: number) => T): T[] =>
-  Array.from({ length: count }, (_, at) => create(at));
-
 const RATE = { env: { MIC_GEOGRAPHY_RATE: "600" } };
 
 describeLatestRevision((bench, revision) => {
@@ -38,10 +35,6 @@ describeLatestRevision((bench, revision) => {
   const rank = async (own: Bench, args: Args) => (await own.ok("rank_divisions", args)).structured;
   const summaryOf = async (args: Args) => (await rank(bench(), args))["summary"];
 
-  test("list_districts accepts a code in lower case [4.1/districts, 4.1/state-uppercased]", async () => {
-    expect((await bench().ok("list_districts", { state: "tG" })).structured).toMatchObject(await listOf("TG"));
-  });
-
   test("a changed catalog is returned as it is, without built-in states [1/catalogue-may-change]", async () => {
     const contract = PLAYGROUND_CONTRACT;
     const state = "A state of tomorrow";
@@ -50,28 +43,6 @@ describeLatestRevision((bench, revision) => {
     const own = await freshWith({ states: { contract, states }, districts: { QX: { contract, state, districts } } });
     expect((await own.ok("list_states")).structured["states"]).toEqual(states);
     expect((await own.ok("list_districts", { state: "QX" })).structured["districts"]).toEqual(districts);
-  });
-
-  test("the upstream status is kept, whatever it is, and a 404 for a list of districts is not retried [7.1/upstream-status-preserved]", async () => {
-    const body = JSON.stringify({ status: "PLAYGROUND_UPSTREAM_UNAVAILABLE" });
-    for (const status of [404, 418]) {
-      await bench().service.injectFault({ kind: "body", status, body }, { operationId: STATES.id });
-      const own = await fresh();
-      const sent = await bench().captureRequests(() => own.ok("list_states"));
-      expect(sent.map((request) => request.status)).toEqual([status, 200]);
-    }
-    const later = { kind: "status", status: 503, retryAfterSeconds: 3600 };
-    await bench().service.injectFault(later, { operationId: STATES.id });
-    const failed = await (await fresh()).fails("list_states", {}, "upstream_unavailable");
-    expect(failed).toMatchObject({ status: 503, retryAfterSeconds: 3600, retryable: true, sideEffect: "none" });
-
-    await bench().service.injectFault({ kind: "body", status: 404, body }, { operationId: DISTRICTS.id, times: 2 });
-    const own = await fresh();
-    const listed = await bench().captureRequests(() => own.fails("list_districts", { state: "TG" }, "not_found"));
-    expect(listed.map(({ status }) => status)).toEqual([404, 200]);
-    // The states list resolves a former code.
-    const former = await bench().captureRequests(() => own.ok("list_districts", { state: "TS" }));
-    expect(former.map(({ status }) => status)).toEqual([404, 200]);
   });
 
   test("with empty caches at the default rate, the top rows are exact before all lists are read", async () => {
@@ -97,15 +68,6 @@ describeLatestRevision((bench, revision) => {
       expect(found.structured).not.toHaveProperty("nextStep");
     });
     expect(again).toHaveLength(0);
-    // Two requests are reserved for direct calls.
-    const direct = await own.captureRequests(async () => {
-      await own.ok("get_geography_openapi");
-      await own.ok("list_districts", { state: "LD" });
-      const failed = await own.fails("get_geography_openapi", {}, "rate_limited");
-      expect(failed.message).toContain("at most 30 geography requests");
-      await own.fails("list_districts", { state: "CH" }, "rate_limited");
-    });
-    expect(direct).toHaveLength(2);
   });
 
   test("progress is reported while all lists are read", async () => {
@@ -165,48 +127,12 @@ describeLatestRevision((bench, revision) => {
     expect(await rank(own, ALL)).toMatchObject({ exact: true, vintage: expect.stringContaining("complete") });
   });
 
-  test("after a 429 the server waits, and the result has the delay", async () => {
-    const own = await freshWith({ districts: { AP: { status: 429, retryAfterSeconds: 300 } } });
-    const { missing } = Object((await rank(own, { ...ALL, waitSeconds: 5 }))["coverage"]);
-    expect(missing).toEqual([expect.objectContaining({ reason: expect.stringContaining("HTTP 429") })]);
-    expect(missing[0].retryAfterSeconds).toBeGreaterThan(290);
-    expect((await own.fails("get_geography_openapi", {}, "rate_limited")).retryAfterSeconds).toBeGreaterThan(290);
-  });
-
-  test("a district that is added during the reads is reported with the difference", async () => {
-    const own = await fresh();
-    const list = await listOf("LD");
-    await own.service.injectFault({ kind: "delay", delayMs: 300 }, { operationId: DISTRICTS.id, times: 36 });
-    const reading = rank(own, ALL);
-    const districts = [...list.districts, { code: "9999", name: "Minicoy", mandalCount: 4 }];
-    await own.service.admin("POST", "geography", { districts: { LD: { ...list, districts } } });
-    expect((await reading)["consistency"]).toEqual([
-      "Lakshadweep (LD): the states list says 1 district, its districts list has 2.",
-      "Lakshadweep (LD): the states list says 10 mandals, its districts add up to 14.",
-    ]);
-    const found = await own.ok("find_district", { name: "Minicoy" });
-    expect(found.structured).toMatchObject({ matches: [{ districtCode: "9999" }] });
-  });
-
   test.each([
     ["refused", { exact: false, coverage: { missing: [{ states: ["GA"] }] } }],
     ["empty", { rows: [], consistency: expect.arrayContaining([expect.stringContaining("has 0")]) }],
   ])("a state that the API no longer has is reported (%s)", async (unknownState, expected) => {
     const own = await freshWith({ districts: { GA: null }, unknownState });
     expect(await rank(own, { ...ALL, states: ["GA"] })).toMatchObject(expected);
-  });
-
-  test("256 districts and unusual names are found", async () => {
-    const odd = ["Dr. B.R. Ambedkar (New)", "Sant'Ana & Co.", "Mānsā", "24-Parganas [North]", "西部", "A\tB"];
-    const own = await freshWithDistricts("GA", () =>
-      many(256, (at) => ({ code: `x/${at}`, name: odd[at] ?? `Ward no. ${at}`, mandalCount: at })),
-    );
-    for (const name of odd) {
-      const { structured } = await own.call("find_district", { name, state: "GA" });
-      expect(structured, name).toMatchObject({ matches: [{ name }], certainty: "exact" });
-    }
-    const large = await rank(own, { level: "district", by: "mandalCount", states: ["Goa"], min: 200 });
-    expect(large).toMatchObject({ totalRows: 56, exact: true });
   });
 
   test("drift in several lists is reported once", async () => {

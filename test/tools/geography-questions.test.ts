@@ -26,39 +26,27 @@ const recordedNames = (): readonly string[] =>
   ].map(({ name }) => name);
 
 const NORTH_EAST = ["AS", "AR", "MN", "ML", "MZ", "NL", "TR", "SK"];
-const NOT_HERE = /Not in this catalog: towns, blocks, names of mandals, population, area, borders\./;
 
 const questions: readonly Question[] = [
   ["How many mandals has Nizamabad?", ...find("Nizamabad"), '"certainty":"exact"', "Telangana (TG): 33 mandals."],
   ["How many tehsils has Bilaspur?", ...find("Bilaspur"), '"mandalCount":12', '"mandalCount":7', '"ambiguous":true'],
   ["What is Faizabad called now?", ...find("Faizabad"), /^(?!.*similar).*Ayodhya/],
-  ["Which district is Hoshangabad?", ...find("Hoshangabad"), "Narmadapuram", "10 mandals"],
   ["Is Ramanagara a district?", ...find("Ramanagara"), "Bengaluru South", '"since":2025'],
   ["Which districts are Bangalore?", ...find("Bangalore"), '"ambiguous":true', "Bengaluru Urban", "Bengaluru Rural"],
   ["Which district is Aurangabad?", ...find("Aurangabad"), '"ambiguous":true', "Bihar", "Chhatrapati Sambhajinagar"],
-  ["Which district has Cuddapah as its name?", ...find("Cuddapah"), "Y.S.R. Kadapa", "40 mandals"],
   ["How many mandals has हैदराबाद?", ...find("हैदराबाद"), '"certainty":"exact"', "Telangana (TG): 16 mandals"],
   ["Where is పశ్చిమ గోదావరి?", ...find("పశ్చిమ గోదావరి"), "West Godavari in Andhra Pradesh (AP): 20 mandals"],
-  ["How many tehsils has Lucknow, UP?", ...find("Lucknow, UP"), '"stateCode":"UP"', "5 mandals"],
-  ["How many mandals has Hyderabad, AP?", ...find("Hyderabad, AP"), '"certainty":"guess"', "(AP) has no", "(TG)"],
   ["Which district is Secunderabad in?", ...find("Secunderabad"), '"certainty":"known"', "a city in Hyderabad"],
   ["Is Madanapalle a district?", ...find("Madanapalle"), "the headquarters of Annamayya", "announced in 2025"],
-  ["Is Yanam a district?", ...find("Yanam"), "abolished in 2026", '"matches":[]'],
   ["Is Zanskar a district?", ...find("Zanskar"), "announced in 2024, out of Kargil", '"matches":[]'],
-  ["How many mandals has Mumbai?", ...find("Mumbai"), "the catalog lists no mandals"],
   ["Out of which districts was Bapatla made?", ...find("Bapatla"), '"made":2022', '"partOf":"Guntur + Prakasam"'],
-  ["What is the population of Patna?", ...find("Population of Patna"), NOT_HERE],
   ["Which districts border Nagpur?", ...find("neighbours of Nagpur"), /Not in this catalog|Towns are not listed/],
   ["Which district is Gachibowli in?", ...find("Gachibowli"), '"certainty":"guess"', "Towns are not listed"],
-  ["How many districts has Delhi?", ...find("Delhi"), "is a state, Delhi (DL), of 13 districts"],
-  ["How many districts has TS?", "list_districts", { state: "TS" }, "Telangana (TG): 33 districts, 621 mandals."],
-  ["What are the districts of LGD state 36?", "list_districts", { state: "36" }, "Telangana (TG): 33 districts"],
   ["Which state has the most districts?", ...rankStates({ by: "districtCount", limit: 1 }), "Uttar Pradesh (UP), 75."],
   ["How many mandals has the North-East?", ...rankStates({ states: NORTH_EAST }), "132 districts, 678 mandals."],
   ["How many have more than 20 mandals?", ...rankDistricts({ min: 21, limit: 1 }), "49 districts with mandalCount 21"],
   ["Which states have one district?", ...rankStates({ by: "districtCount", max: 1 }), /^.{12}2 states.*"CH".*"LD"/],
   ["What is the median of Kerala's districts?", ...rankDistricts({ states: ["Kerala"] }), '"median":6', "78 mandals"],
-  ["Which Telangana district has the fewest?", ...rankDistricts({ states: ["36"], order: "asc" }), "Fewest: Mulugu in"],
   ["Which were created after 2024?", ...rankDistricts({ createdSince: 2025 }), '"name":"Kushavati"', '"made":2025'],
   ["How many were created after 2014?", ...rankDistricts({ createdSince: 2015 }), "111 districts created since 2015"],
 ];

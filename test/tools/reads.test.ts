@@ -3,59 +3,41 @@
 import { readFile } from "node:fs/promises";
 import { expect, test } from "vitest";
 import * as z from "zod/v4";
-import { MAX_INT64 } from "../../src/contract/scalars.ts";
 import { operations } from "../operations.ts";
-import type { Args, Bench } from "./bench.ts";
 import { createFreshBench } from "./fresh-bench.ts";
 import { describeLatestRevision } from "./revisions.ts";
 
 const Page = z.object({
-  data: z.array(z.looseObject({})),
+  data: z.array(z.looseObject({ id: z.string() })),
   page: z.object({ nextCursor: z.string().nullable(), hasMore: z.boolean() }),
 });
-type Page = z.infer<typeof Page>;
-
-async function pages(bench: Bench, tool: string, args: Args): Promise<readonly Page[]> {
-  const all: Page[] = [];
-  let cursor: string | null | undefined;
-  do {
-    const { structured, text } = await bench.ok(tool, { ...args, ...(cursor && { cursor }) });
-    const page = Page.parse(structured);
-    expect(page.page.hasMore).toBe(page.page.nextCursor !== null);
-    // The text contains the complete next call, with the arguments of this call.
-    const next = new RegExp(`^Next: ${tool} (\\{.*\\}) \\(the next page\\)$`, "m").exec(text)?.[1];
-    const expected = page.page.nextCursor === null ? undefined : { ...args, cursor: page.page.nextCursor };
-    expect(next === undefined ? next : JSON.parse(next)).toEqual(expected);
-    const step = expected && { tool, arguments: expected, why: "the next page" };
-    expect(structured["nextStep"]).toEqual(step);
-    expect(structured["summary"]).toMatch(step ? /More remain\.$/ : /No more\.$/);
-    all.push(page);
-    cursor = page.page.nextCursor;
-  } while (cursor !== null);
-  return all;
-}
 
 describeLatestRevision((bench, revision) => {
   test("list_jobs returns each job once over all pages [4.2/next-cursor, 4.2/has-more, 4.2/list-jobs]", async () => {
     const { workspaceId } = bench();
-    const all = await pages(bench(), "list_jobs", { workspaceId, limit: 20, view: "full" });
+    const args = { workspaceId, limit: 20, view: "full" };
+    const ids: string[] = [];
+    for (let cursor: string | null | undefined; cursor !== null; ) {
+      const { structured, text } = await bench().ok("list_jobs", { ...args, ...(cursor && { cursor }) });
+      const { data, page } = Page.parse(structured);
+      ids.push(...data.map(({ id }) => id));
+      cursor = page.nextCursor;
+      expect(page.hasMore).toBe(cursor !== null);
+      expect(structured["summary"]).toMatch(cursor === null ? /No more\.$/ : /More remain\.$/);
+      if (cursor === null) break;
+      expect(data).toHaveLength(20);
+      // The next call is complete, with the arguments of this call.
+      const next = { ...args, cursor };
+      expect(structured["nextStep"]).toEqual({ tool: "list_jobs", arguments: next, why: "the next page" });
+      expect(text).toContain(`Next: list_jobs ${JSON.stringify(next)} (the next page)`);
+    }
     const { data } = await bench().service.ok(operations.listMicJobs, { query: { workspaceId, limit: 100 } });
-    const ids = all.flatMap((page) => page.data.map(({ id }) => id));
     expect(ids.length).toBeGreaterThanOrEqual(130);
     expect(new Set(ids).size).toBe(ids.length);
     expect(ids.slice(0, 100)).toEqual(data.map(({ id }) => id));
-    expect(all.slice(0, -1).every((page) => page.data.length === 20)).toBe(true);
   });
 
-  test("list_recipes returns each offer once over all pages [4.2/next-cursor, 4.2/has-more, 4.2/list-recipes]", async () => {
-    const { workspaceId, service } = bench();
-    const all = await pages(bench(), "list_recipes", { workspaceId, limit: 2, sort: "versionId" });
-    const ids = all.flatMap((page) => page.data.map(({ versionId }) => versionId));
-    expect([...ids].sort()).toEqual([...service.emulator.recipeVersionIds].sort());
-    expect(ids).toEqual([...ids].sort());
-  });
-
-  test("a page that exceeds the contract is refused, and an empty page is returned", async () => {
+  test("an empty page is returned", async () => {
     const { workspaceId } = bench();
     const empty = { data: [], meta: { requestId: "r" }, page: { nextCursor: null, hasMore: false } };
     await bench().service.injectFault({ kind: "body", body: JSON.stringify(empty) }, { operationId: "listMicJobs" });
@@ -64,31 +46,6 @@ describeLatestRevision((bench, revision) => {
     expect(structured).toEqual({ summary: "0 jobs. No more.", ...facts });
     expect(requestId).toBe(meta.requestId);
     expect(text).toMatch(/^0 jobs\. No more\./);
-    const { data } = await bench().service.ok(operations.listMicJobs, { query: { workspaceId, limit: 1 } });
-    const long = { ...empty, data: Array.from({ length: 101 }, () => data[0]) };
-    await bench().service.injectFault({ kind: "body", body: JSON.stringify(long) }, { operationId: "listMicJobs" });
-    expect((await bench().fails("list_jobs", { workspaceId }, "contract_violation")).message).toContain("/data");
-  });
-
-  test("a revision of 2^63-1 is returned as its digits and never rounded [2.2/processing-request-revision, 4.2/get-processing-request, 3/processing-request-state]", async () => {
-    const { service } = bench();
-    const { requestId } = await bench().argumentsFor("getMicSharedFileProcessingRequest");
-    const path = { requestId: String(requestId) };
-    const { data } = await service.ok(operations.getMicSharedFileProcessingRequest, { path });
-    const answerWith = (revision: string) => {
-      const meta = { requestId: `micreq_${"0".repeat(32)}` };
-      const body = JSON.stringify({ data: { ...data, revision: "REVISION" }, meta }).replace('"REVISION"', revision);
-      return service.injectFault({ kind: "body", body }, { operationId: "getMicSharedFileProcessingRequest" });
-    };
-    await answerWith(String(MAX_INT64));
-    const { structured, text } = await bench().ok("get_file_processing_request", { requestId, view: "full" });
-    expect(structured).toMatchObject({ data: { revision: "9223372036854775807" } });
-    expect(text).toContain("9223372036854775807");
-    for (const revision of [String(MAX_INT64 + 1n), '"7"', "true", "1.5", "0"]) {
-      await answerWith(revision);
-      const failed = await bench().fails("get_file_processing_request", { requestId }, "contract_violation");
-      expect(failed.message).toContain("/data/revision");
-    }
   });
 
   test("a next step omits the default workspace, and save_table uses it", async () => {
@@ -105,12 +62,5 @@ describeLatestRevision((bench, revision) => {
     expect(await readFile(`${downloadDir}/own.csv`, "utf8")).toContain("micjob_");
     const other = await bench().ok("list_jobs", { workspaceId, limit: 1 });
     expect(other.structured).toMatchObject({ nextStep: { arguments: { workspaceId } } });
-  });
-
-  test("the data of a view is only in _meta", async () => {
-    const own = await createFreshBench(bench(), revision, { MIC_APPS: "always" });
-    const { structured, view, text } = await own.call("show_divisions", { level: "state" });
-    expect(structured).toEqual({ summary: text });
-    expect(view).toMatchObject({ totalRows: 36, rows: expect.any(Array) });
   });
 });

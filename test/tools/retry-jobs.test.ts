@@ -10,7 +10,7 @@ import type { Progress, Reply } from "../support/mcp.ts";
 import { answer } from "../support/stub.ts";
 import { sessionForTest } from "../unspecified/session.ts";
 import type { Args, Bench } from "./bench.ts";
-import { describeEachRevisionInProcess, describeLatestRevision } from "./revisions.ts";
+import { describeLatestRevision } from "./revisions.ts";
 
 const Rows = z.array(z.looseObject({ jobId: z.string(), outcome: z.string(), newJobId: z.string().optional() }));
 const rowsOf = (structured: Readonly<Record<string, unknown>>) => Rows.parse(structured["results"]);
@@ -101,28 +101,16 @@ describeLatestRevision((bench) => {
     // At most the requests that were in flight already.
     expect(sent.length).toBeLessThanOrEqual(8);
   });
-
-  test("all retries wait for a Retry-After that fits into the call", async () => {
-    const jobIds = await createFailedJobs(bench().service, 10);
-    await bench().service.injectFault({ ...limited, retryAfterSeconds: 1 }, { operationId: "retryMicJob" });
-    const { structured } = await bench().ok("retry_jobs", { jobIds, ...resume }, bench().withAdvancingClock());
-    expect(outcomesOf(structured)).toEqual(["retried"]);
-  });
 });
 
 const questions: string[] = [];
-let reply: Reply = { action: "accept", content: {} };
-const onElicitation = (question: string): Reply => {
-  questions.push(question);
-  return reply;
-};
+let reply: Reply;
 
-describeEachRevisionInProcess(
+describeLatestRevision(
   (bench) => {
     test("RESTART asks the user once for all jobs; declined, nothing is sent", async () => {
       const jobIds = await createFailedJobs(bench().service, 3);
       const restart = { jobIds, retryMode: "RESTART", reason, waitSeconds: 0 };
-      questions.length = 0;
       reply = { action: "decline" };
       const sent = await captureRetries(bench(), async () => {
         const { structured } = await bench().ok("retry_jobs", restart);
@@ -152,7 +140,12 @@ describeEachRevisionInProcess(
       expect(questions[2]).not.toContain(jobIds[0]);
     });
   },
-  { onElicitation },
+  {
+    onElicitation(question) {
+      questions.push(question);
+      return reply;
+    },
+  },
 );
 
 /** Serves jobs that fail at CHURN for ever, as an API with broken workers does. */

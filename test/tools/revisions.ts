@@ -1,5 +1,5 @@
-// Defines tests of the tools with a client, an emulator and a server. Tests of what a tool does use one client; tests of how
-// results are sent use both.
+// Defines tests of the tools with a client, an emulator and a server in this process. Tests of what a tool does use one client; tests of
+// how results are sent use both.
 import { mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
@@ -8,14 +8,7 @@ import { afterEach, beforeAll, describe } from "vitest";
 import { type EmulatorOptions, startEmulator } from "../../src/emulator/index.ts";
 import { Service } from "../emulator/service.ts";
 import { createManualClock } from "../support/emulator.ts";
-import {
-  type ClientRevision,
-  type ConnectOptions,
-  connect,
-  connectInProcess,
-  emulatorEnv,
-  type TestClient,
-} from "../support/mcp.ts";
+import { type ClientRevision, type ConnectOptions, connectInProcess, emulatorEnv } from "../support/mcp.ts";
 import { Bench } from "./bench.ts";
 
 /** The revisions in which the tools are tested; test/mcp tests that the third one behaves the same. */
@@ -39,15 +32,12 @@ function compileValidator(schema: object | undefined): ValidateFunction | undefi
   return validator;
 }
 
-type Connect = (revision: ClientRevision, options: ConnectOptions) => Promise<TestClient>;
-
 type Tests = (bench: () => Bench, revision: ClientRevision) => void;
 
 function defineTests(
   revision: ClientRevision,
   tests: Tests,
   { emulator: emulatorOptions, env, ...user }: BenchOptions,
-  connectBy: Connect,
 ): void {
   let running: Bench | undefined;
   beforeAll(async () => {
@@ -55,7 +45,7 @@ function defineTests(
     const emulator = await startEmulator({ clock, ...emulatorOptions });
     const downloadDir = await mkdtemp(join(tmpdir(), "mic-mcp-downloads-"));
     const settings = { ...emulatorEnv(emulator), MIC_DOWNLOAD_DIR: downloadDir, ...env };
-    const connection = await connectBy(revision, { env: settings, ...user });
+    const connection = await connectInProcess(revision, { env: settings, ...user });
     const tools = new Map((await connection.listTools()).map((tool) => [tool.name, tool]));
     running = new Bench(new Service(emulator, clock), connection, downloadDir, {
       input: (tool) => compileValidator(tools.get(tool)?.inputSchema),
@@ -75,17 +65,9 @@ function defineTests(
   }, revision);
 }
 
-/** Defines the tests for each revision, with a server in a separate process. */
-export function describeEachRevision(tests: Tests, options: BenchOptions = {}): void {
-  describe.each(testedRevisions)("%s", (revision) => defineTests(revision, tests, options, connect));
-}
-
-/**
- * Defines the tests for each revision with a server in this process: for resources, prompts and questions, which differ by
- * revision.
- */
+/** Defines the tests for each revision: for resources, prompts and questions, which differ by revision. */
 export function describeEachRevisionInProcess(tests: Tests, options: BenchOptions = {}): void {
-  describe.each(testedRevisions)("%s", (revision) => defineTests(revision, tests, options, connectInProcess));
+  describe.each(testedRevisions)("%s", (revision) => defineTests(revision, tests, options));
 }
 
 /**
@@ -93,5 +75,5 @@ export function describeEachRevisionInProcess(tests: Tests, options: BenchOption
  * (test/mcp/tools) errors, in each revision.
  */
 export function describeLatestRevision(tests: Tests, options: BenchOptions = {}): void {
-  describe("v2-modern", () => defineTests("v2-modern", tests, options, connectInProcess));
+  describe("v2-modern", () => defineTests("v2-modern", tests, options));
 }

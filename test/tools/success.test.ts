@@ -6,7 +6,7 @@ import { fillPath } from "../emulator/service.ts";
 import { isPost, type OperationRow, rows } from "../operations.ts";
 import { OWN_TOOLS, VIEW_TOOLS, validCall } from "./catalogue.ts";
 import { createFreshBench, isPlayground } from "./fresh-bench.ts";
-import { describeEachRevision } from "./revisions.ts";
+import { describeEachRevisionInProcess } from "./revisions.ts";
 
 const ACTION = z.strictObject({ idempotencyKey: z.string(), replayed: z.literal(false), attempts: z.literal(1) });
 
@@ -22,7 +22,7 @@ function targetOf(row: OperationRow, args: Readonly<Record<string, unknown>>): s
   return query.length === 0 ? path : `${path}?${new URLSearchParams(query)}`;
 }
 
-describeEachRevision((bench, revision) => {
+describeEachRevisionInProcess((bench, revision) => {
   for (const row of rows)
     test(`${row.tool} sends exactly its row of the contract, and returns all that the API answers [4.1/closed-query, 4.1/states, 4.1/districts, 4.1/openapi, 1/playground-no-side-effects, 4.2/base-path, 4.2/accept, 4.2/closed-query, 4.2/content-type, 4.2/idempotency-key-required, 4.2/get-capabilities, 4.2/get-usage, 4.2/get-recipe, 4.2/get-input, 4.2/get-job, 4.2/get-operation, 5/bearer, 5/playground-anonymous, 8/workspace-limits-as-data]`, async () => {
       const own = isPlayground(row) ? await createFreshBench(bench(), revision) : bench();

@@ -29,15 +29,6 @@ describeLatestRevision((bench) => {
     expect(second?.total).toBe(9);
   });
 
-  test("get_operation waits for the end of a cancellation", async () => {
-    const args = await bench().argumentsFor("cancelMicJob");
-    const { structured } = await bench().ok("cancel_job", args);
-    expect(structured["nextStep"]).toMatchObject({ tool: "get_operation" });
-    const operationId = Object(structured["data"]).id;
-    const waited = await bench().ok("get_operation", { operationId, waitSeconds: 20 }, bench().withAdvancingClock());
-    expect(waited.structured["data"]).toMatchObject({ id: operationId, state: "SUCCEEDED" });
-  });
-
   test("a job that starts to wait for a review or an operator ends the wait, and a finished job causes no wait", async () => {
     for (const [file, state] of [
       [FILE.waitsForReview, "WAITING_REVIEW"],
