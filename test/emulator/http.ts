@@ -1,5 +1,4 @@
 // A raw HTTP client for tests: paths are sent without normalization, and response bodies are kept byte for byte.
-import { connect } from "node:net";
 import { parse } from "lossless-json";
 import { Agent } from "undici";
 import { expect } from "vitest";
@@ -40,25 +39,6 @@ export function createRawClient(baseUrl: string, options: Agent.Options = {}) {
     const text = new TextDecoder().decode(bytes);
     return { status: response.statusCode, headers: Object.fromEntries(flat), bytes, text };
   };
-}
-
-/**
- * Writes bytes to a new socket. Returns all received bytes when the peer closes, or after `waitMs` without data (default 250 ms).
- */
-export function exchangeBytes(baseUrl: string, bytes: string | Uint8Array, waitMs = 250): Promise<string> {
-  const { hostname, port } = new URL(baseUrl);
-  return new Promise((resolve, reject) => {
-    const socket = connect(Number(port), hostname, () => socket.write(bytes));
-    const chunks: Buffer[] = [];
-    const done = () => {
-      socket.destroy();
-      resolve(Buffer.concat(chunks).toString("latin1"));
-    };
-    socket.setTimeout(waitMs, done);
-    socket.on("data", (chunk: Buffer) => chunks.push(chunk));
-    socket.on("end", done);
-    socket.on("error", (error) => (chunks.length > 0 ? done() : reject(error)));
-  });
 }
 
 const parseExactNumber = (digits: string): number | bigint =>
