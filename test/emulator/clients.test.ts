@@ -87,12 +87,10 @@ test("the emulator lists the latest requests and executions, up to the configure
 });
 
 test("mic-mcp emulator --clients prints all clients in its line", async () => {
-  const program = start(["emulator", "--clients", "3"]);
-  const facts = { clientId: z.string(), clientSecret: z.string(), workspaceId: z.string().startsWith("micws_") };
   const line = z
-    .looseObject({ ...facts, clients: z.array(z.looseObject(facts)).length(3) })
-    .parse(await program.next());
-  expect(line.clients[0]).toMatchObject({ clientId: line.clientId, clientSecret: line.clientSecret });
+    .looseObject({ clientId: z.string(), clients: z.array(z.looseObject({ clientId: z.string() })).length(3) })
+    .parse(await start(["emulator", "--clients", "3"]).next());
+  expect(line.clients[0]?.clientId).toBe(line.clientId);
   const { code, stderr } = await run(["emulator", "--clients", "0"]);
   expect(code).toBe(2);
   expect(stderr).toContain("--clients");

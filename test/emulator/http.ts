@@ -2,7 +2,6 @@
 import { parse } from "lossless-json";
 import { Agent } from "undici";
 import { expect } from "vitest";
-import { PlaygroundError } from "../../src/contract/playground.ts";
 import { Problem } from "../../src/contract/problem.ts";
 
 export type Method = "GET" | "POST" | "HEAD" | "PUT" | "PATCH" | "DELETE" | "OPTIONS";
@@ -73,7 +72,5 @@ export function expectProblem(answer: Answer, status: number): Problem {
 export function expectPlaygroundError(answer: Answer, httpStatus: number, status: string): void {
   expect(answer.status, answer.text.slice(0, 500)).toBe(httpStatus);
   expect(answer.headers["content-type"]).toMatch(/^application\/json(;|$)/);
-  const body = parseJson(answer.text);
-  expect(body).toEqual({ status });
-  expect(PlaygroundError.safeParse(body).success).toBe(true);
+  expect(parseJson(answer.text)).toEqual({ status });
 }
