@@ -2,7 +2,7 @@
 import { expect } from "vitest";
 import { operations } from "../operations.ts";
 import { type Answer, expectProblem, parseJson, valueAt } from "./http.ts";
-import { basic, serviceForFile, serviceForTest, test } from "./service.ts";
+import { basic, serviceForFile, test } from "./service.ts";
 
 const fileService = serviceForFile();
 const FORM = "grant_type=client_credentials&scope=mic.usage%3Aread";
@@ -82,16 +82,4 @@ test("a token works until it expires, and then a new one can be requested [5/tok
   expectProblem(expired, 401);
   expect(expired.headers["www-authenticate"]).toMatch(/^Bearer\b.*error="invalid_token"/);
   expect((await callWith((await requestExpiringToken()).token, service)).status).toBe(200);
-});
-
-test("credentials with special characters work, plain or form-encoded [5/token-basic]", async () => {
-  const credentials = { clientId: "client-id_1.2~x", clientSecret: "s3:cr/et+=~! %41-_" };
-  const own = await serviceForTest({ credentials });
-  expect(own.emulator).toMatchObject(credentials);
-  const encode = (text: string) => new URLSearchParams([["", text]]).toString().slice(1);
-  for (const authorization of [
-    basic(credentials.clientId, credentials.clientSecret),
-    basic(encode(credentials.clientId), encode(credentials.clientSecret)),
-  ])
-    expect((await own.requestToken(FORM, { authorization })).status).toBe(200);
 });
