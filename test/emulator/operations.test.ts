@@ -79,7 +79,6 @@ test("a resource that does not exist gets a Problem with 404", async () => {
   const withJobId = (jobId: string) => [operations.getMicJob, { path: { jobId } }] as const;
   for (const [operation, parts] of [
     [operations.getMicPublicInput, { path: { inputId: `micinput_${hex}` } }],
-    [operations.getMicPublicInput, { path: { inputId: "no-such-input" } }],
     [operations.getMicPublicAssetContent, { path: { assetId: "devfile_nothing" } }],
     [operations.getMicExecutableRecipe, { path: { versionId: `micrecipev_${hex}` } }],
     [operations.getMicPublicOperation, { path: { operationId: "no-such-operation" } }],

@@ -52,21 +52,6 @@ test("a processing request is SUBMITTED, REVIEWABLE, then APPROVED, each with a 
   expect((await listJobs()).map(({ id }) => id)).toEqual(before);
 });
 
-test("a processing request that is not eligible is REJECTED with a reason code [3/processing-request-state, 2.2/processing-request-reason-code]", async () => {
-  const service = await serviceForTest();
-  const { body } = await prepare(service);
-  const { id: inputId } = await registerInput(service, FILE.quarantined);
-  for (const [change, reasonCode] of [
-    [{ purpose: "Marketing to households" }, "PURPOSE_NOT_ALLOWED"],
-    [{ inputId }, "SOURCE_NOT_ELIGIBLE"],
-  ] as const) {
-    const { id } = await send(service, { ...body, ...change });
-    const finalRequest = last(await watchUntilDecided(service, id));
-    expect(finalRequest).toMatchObject({ state: "REJECTED", reasonCode });
-    expect(finalRequest.reviewHash).toMatch(/^[0-9a-f]{64}$/);
-  }
-});
-
 test("a permission is REVOKED when it expires [3/processing-request-state]", async ({ service }) => {
   const request = await requestProcessing(service);
   const approved = last(await watchUntilDecided(service, request.id));
