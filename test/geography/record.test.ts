@@ -96,16 +96,6 @@ test.each([
   expect(unique.filter((each, at) => unique.indexOf(each) !== at)).toEqual([]);
 });
 
-test("each code is unique, and each count of mandals is an integer", () => {
-  for (const [column, rows] of [
-    ["code", states],
-    ["lgdCode", states],
-    ["lgdCode", districts],
-  ] as const)
-    expect(new Set(rows.map((row) => row[column])).size).toBe(rows.length);
-  for (const { lgdCode, mandalCount } of districts) expect(toKey(lgdCode, mandalCount)).toMatch(/^\d{1,3}\t\d{1,2}$/);
-});
-
 test("each source is cited and each cited source exists, with a title, a publisher, its years and an https address", () => {
   const cited = [...names, ...towns, ...madeDistricts, ...changes, ...stateNames].map(({ source }) => source);
   const localSources = localNames.map(({ language }) => `wikipedia-${language}`);
