@@ -206,17 +206,9 @@ test("parseJson returns the same as the lossless parser for any text", () => {
       // Empty text has a separate error message.
       expect(isDeepStrictEqual(parseWithOurs(text), text.trim() === "" ? "refused" : expected), text).toBe(true);
     }),
-    { numRuns: runCount(1_000, 5_000) },
+    {
+      numRuns: runCount(1_000, 5_000),
+      examples: ['{"a":1,"a":2}', '{"a":9007199254740993,"a":2}', "[ -12345678901234567]"].map((text) => [text]),
+    },
   );
-});
-
-test.each([
-  ['{"a":1,"a":2}', { value: { a: 2 } }],
-  ['{"a":9007199254740993,"a":2}', { value: { a: 2 } }],
-  ['{"a":1,"a":9007199254740993}', { value: { a: 9007199254740993n } }],
-  ["[ -12345678901234567]", { value: [-12345678901234567n] }],
-  ['{"a":"1234567890123456"}', { value: { a: "1234567890123456" } }],
-])("both parsers read %s alike", (text, expected) => {
-  expect(parseWithOurs(text)).toEqual(expected);
-  expect(parseWithLossless(text)).toEqual(expected);
 });

@@ -1,11 +1,10 @@
 // Tests error answers of the API and the failure that the agent receives (docs/contract.md, 7; open question 2).
 // test/tools/faults-reads.test.ts tests the kind of each status, and test/spec/geography.test.ts the statuses of the playground.
 import { expect } from "vitest";
-import { listPlaygroundStates } from "../../src/contract/endpoints/playground.ts";
-import { problem, statesResponse } from "../contract/samples.ts";
+import { problem } from "../contract/samples.ts";
 import { test } from "../support/fixtures.ts";
 import { answer } from "../support/stub.ts";
-import { createCallContext, expectFailure, readJob } from "./client.ts";
+import { expectFailure, readJob } from "./client.ts";
 
 for (const [place, body] of [
   ["bare", problem],
@@ -71,11 +70,3 @@ test.for([
     }
   },
 );
-
-test("an unreachable catalog is retried, whatever its status [7.1/upstream-unavailable]", async ({ stub, service }) => {
-  for (const status of [400, 403, 418, 503]) {
-    const upstreamError = answer(status, { status: "PLAYGROUND_UPSTREAM_UNAVAILABLE" });
-    stub.expect(upstreamError, answer(200, statesResponse));
-    expect(await service.call(listPlaygroundStates, {}, createCallContext(5000))).toMatchObject({ attempts: 2 });
-  }
-});
