@@ -60,20 +60,6 @@ test("another method gets 405 with the allowed ones, or 400 in the playground [7
   }
 });
 
-test("an unknown path, also a job-processing one outside /sandbox, gets 404, or 400 in the playground [4.2/base-path, 7.1/invalid-request]", async () => {
-  const headers = { authorization: `Bearer ${await service().token(["mic.jobs:read"])}` };
-  for (const path of ["/sandbox/v1/mic/nothing", "/sandbox/v1/mic/jobs/a/b/c", "/sandbox/v2/mic/jobs", "/sandbox"])
-    expectProblem(await service().send({ path, headers }), 404);
-  for (const path of ["geo/mandals", "geo/states/TG", ""])
-    expectPlaygroundError(
-      await service().send({ path: `/api/svc/core/developers/playground/v1/${path}` }),
-      400,
-      "INVALID_PLAYGROUND_REQUEST",
-    );
-  for (const path of ["/", operations.listMicJobs.path.replace("/sandbox", "")])
-    expect((await service().send({ path, headers })).status).toBe(404);
-});
-
 test("a resource that does not exist gets a Problem with 404", async () => {
   const hex = "0".repeat(32);
   const withJobId = (jobId: string) => [operations.getMicJob, { path: { jobId } }] as const;

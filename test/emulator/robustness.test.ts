@@ -53,7 +53,7 @@ test("a huge body, many fields and a long name each get a Problem", async () => 
     expect(pointer.length).toBeLessThanOrEqual(512);
 });
 
-test("a path with dot segments or doubled slashes, and invalid escapes in a path or query, are refused [4.2/closed-query]", async () => {
+test("an unknown path, one with dot segments or doubled slashes, and invalid escapes are refused [4.2/closed-query, 4.2/base-path]", async () => {
   const headers = { authorization: `Bearer ${await service().token(["mic.jobs:read"])}` };
   for (const path of words(`
     jobs/.. jobs/. jobs/%2e%2e jobs/%2E jobs/% jobs/%f jobs/%zz jobs/%ff jobs/%c3%28 jobs?% jobs?%zz=1
@@ -63,12 +63,14 @@ test("a path with dot segments or doubled slashes, and invalid escapes in a path
   for (const path of [
     ...escapedIds.map((id) => `/sandbox/v1/mic/jobs/${id}`),
     ...words("/sandbox//v1/mic/jobs /sandbox/v1/mic/jobs/ /SANDBOX/v1/mic/jobs /sandbox/v1/mic/jobs//cancellations"),
+    ...words("/sandbox/v1/mic/nothing /sandbox/v1/mic/jobs/a/b/c /sandbox/v2/mic/jobs /sandbox"),
   ])
     expectProblem(await service().send({ path, headers }), 404);
-  for (const path of words("geo/../geo/states geo//states %67eo/states%00 geo/states/ GEO/states")) {
+  for (const path of words("geo/../geo/states geo//states %67eo/states%00 geo/states/ GEO/states geo/mandals")) {
     const answer = await service().send({ path: `/api/svc/core/developers/playground/v1/${path}` });
     expectPlaygroundError(answer, 400, "INVALID_PLAYGROUND_REQUEST");
   }
+  for (const path of words("/ /v1/mic/jobs")) expect((await service().send({ path, headers })).status).toBe(404);
 });
 
 test("a body that stops in the middle has no effect, and its key can be used again", async () => {
