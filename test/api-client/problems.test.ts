@@ -32,7 +32,6 @@ test.for([
   ["a field error of the wrong shape", { fieldErrors: [{ pointer: 1 }, problem.fieldErrors[0]] }, 1],
   ["field errors that are no list", { fieldErrors: "all of them" }, undefined],
   ["a title of a megabyte", { title: "x".repeat(1_000_000) }, 1],
-  ["a title that is no text", { title: { a: 1 } }, 1],
   ["retryable as text", { retryable: "yes" }, 1],
 ] as const)(
   "a partly malformed Problem is read as far as possible: %s",
