@@ -5,12 +5,11 @@ import fc from "fast-check";
 import { parse as parseLossless } from "lossless-json";
 import { expect } from "vitest";
 import type { ApiClient } from "../../src/api-client/client.ts";
-import { ContractViolation, parseJson, parseNumber, validateBody } from "../../src/api-client/decode.ts";
-import { getMicJob, getMicSharedFileProcessingRequest } from "../../src/contract/endpoints/job-processing.ts";
+import { ContractViolation, parseJson, parseNumber } from "../../src/api-client/decode.ts";
+import { getMicSharedFileProcessingRequest } from "../../src/contract/endpoints/job-processing.ts";
 import {
   enveloped,
   job,
-  jobList,
   micEnveloped,
   problem,
   processingRequest,
@@ -23,7 +22,7 @@ import { inProcessClientForTest } from "../support/mcp.ts";
 import { answer, type Step, type Stub } from "../support/stub.ts";
 import { runCount } from "../support/thorough.ts";
 import { words } from "../support/words.ts";
-import { createCallContext, expectFailure, readJob, readJobs, stubEnv } from "./client.ts";
+import { createCallContext, expectFailure, readJob, stubEnv } from "./client.ts";
 
 interface Fixtures {
   readonly stub: Stub;
@@ -64,18 +63,12 @@ test("another status of a success is a violation, and a redirect is not followed
 });
 
 const broken: readonly (readonly [string, unknown])[] = [
-  ["/data/id", enveloped({ ...job, id: "" })],
   ["/data/state", enveloped({ ...job, state: "DONE" })],
-  ["/data/resourceVersion", enveloped({ ...job, resourceVersion: "3" })],
-  ["/data/resourceVersion", enveloped({ ...job, resourceVersion: 3.5 })],
-  ["/data/createdAt", enveloped({ ...job, createdAt: "yesterday" })],
   ["/data/stages/0/attemptCount", enveloped({ ...job, stages: [{ ...stage, attemptCount: 1001 }] })],
-  ["/data/stages", enveloped({ ...job, stages: Array.from({ length: 10 }, () => stage) })],
   ["/data/failure", enveloped({ ...job, failure: undefined })],
   // An unknown field does not hide another violation, and a number that an int53 field cannot hold is not rounded.
   ["/data/id", enveloped({ ...job, id: 7, extra: 1 })],
   ["/data/resourceVersion", jobText.replace(/"resourceVersion":\d+/, '"resourceVersion":9007199254740993')],
-  ["/meta", { data: job }],
   ["/meta/requestId", { data: job, meta: {} }],
   ["the body", [job]],
   ["the body", "null"],
@@ -110,16 +103,9 @@ test("an unknown field is dropped and reported at every depth, also if named __p
   for (const object of [value.data, {}]) expect(Reflect.get(object, "admin")).toBeUndefined();
 });
 
-test("an unknown field in a list is reported with the index of its item", async ({ stub, service }) => {
-  stub.expect(answer(200, { ...jobList, data: [job, { ...job, extra: 1 }], page: { ...jobList.page, total: 2 } }));
-  const { drift } = await readJobs(service);
-  expect([...drift].sort()).toEqual(["/data/1/extra", "/page/total"]);
-});
-
 test.for([
   ["no JSON at all", answer(200, "ok"), "not valid JSON"],
   ["an HTML page", answer(200, "\n<!DOCTYPE html><title>Sign in</title>"), "an HTML page"],
-  ["what calls itself a page", answer(200, "sign in", { "content-type": "text/html; charset=utf-8" }), "an HTML page"],
   ["nothing", answer(200, ""), "empty"],
   ["JSON and more", answer(200, `${jobText} {}`), "not valid JSON"],
   ["invalid UTF-8", answer(200, Buffer.from(jobText.replace("micws_1", "micws_\u00e9"), "latin1")), "UTF-8"],
@@ -219,25 +205,9 @@ test("parseJson returns the same as the lossless parser for any text", () => {
       // Empty text has a separate error message.
       expect(isDeepStrictEqual(parseWithOurs(text), text.trim() === "" ? "refused" : expected), text).toBe(true);
     }),
-    { numRuns: runCount(1_000, 5_000) },
+    {
+      numRuns: runCount(1_000, 5_000),
+      examples: ['{"a":1,"a":2}', '{"a":9007199254740993,"a":2}', "[ -12345678901234567]"].map((text) => [text]),
+    },
   );
-});
-
-test.each([
-  ['{"a":1,"a":2}', { value: { a: 2 } }],
-  ['{"a":9007199254740993,"a":2}', { value: { a: 2 } }],
-  ['{"a":1,"a":9007199254740993}', { value: { a: 9007199254740993n } }],
-  ["[ -12345678901234567]", { value: [-12345678901234567n] }],
-  ['{"a":"1234567890123456"}', { value: { a: "1234567890123456" } }],
-])("both parsers read %s alike", (text, expected) => {
-  expect(parseWithOurs(text)).toEqual(expected);
-  expect(parseWithLossless(text)).toEqual(expected);
-});
-
-test("a matching body is passed on unchanged, with its fields in the API's order and no drift", () => {
-  const { id, ...rest } = job;
-  const body = enveloped({ ...rest, id });
-  const { value, drift } = validateBody(getMicJob.success.body, body);
-  expect(value).toBe(body);
-  expect(drift).toEqual([]);
 });

@@ -36,7 +36,7 @@ export const credentials = { clientId: "stub-client", clientSecret: "stub-secret
 /** The variables that connect a server to a stub. */
 export const stubEnv = ({ baseUrl }: { readonly baseUrl: string }) => emulatorEnv({ baseUrl, ...credentials });
 
-export interface ClientOptions {
+interface ClientOptions {
   readonly credentials?: ClientCredentials;
   readonly timing?: Timing;
   readonly wrap?: (transport: Transport) => Transport;

@@ -13,16 +13,7 @@ import { test as base } from "../support/fixtures.ts";
 import { createLatch } from "../support/latch.ts";
 import { type Connection, connectionForTest } from "../support/mcp.ts";
 import { isInstalled, peakMegabytes } from "../support/process.ts";
-import {
-  answer,
-  answerSlowly,
-  answerTruncated,
-  flood,
-  hangUp,
-  holdUntil,
-  neverAnswer,
-  type Stub,
-} from "../support/stub.ts";
+import { answer, answerSlowly, answerTruncated, flood, hangUp, holdUntil, type Stub } from "../support/stub.ts";
 import { folderForTest } from "../support/temporary-folder.ts";
 import { createCallContext, expectFailure, stubEnv } from "./client.ts";
 
@@ -93,10 +84,7 @@ const { requestId, code } = problem;
 
 test.for([
   ["404 and a Problem", answer(404, problem), { kind: "not_found", requestId, code }],
-  ["404 and HTML", answer(404, "<html>gone</html>"), { kind: "not_found" }],
   ["404 and megabytes of text", answer(404, "x".repeat(3_000_000)), { kind: "not_found", status: 404 }],
-  ["403 and bytes", answer(403, Buffer.alloc(70_000, 0xff)), { kind: "forbidden" }],
-  ["401 and a Problem", answer(401, problem), { kind: "unauthorized", requestId, code }],
   ["410 and a Problem, wrapped", answer(410, { error: problem }), { kind: "rejected", requestId, code }],
   ["204 and nothing", answer(204), { kind: "contract_violation" }],
   ["302 and a redirect", answer(302, undefined, { location: "/elsewhere" }), { kind: "contract_violation" }],
@@ -156,16 +144,6 @@ test("a download folder that is a file is reported with advice", async ({ stub, 
   expect(stub.requests).toHaveLength(0);
 });
 
-test.skipIf(process.getuid?.() === 0)(
-  "a download folder that is not writable is reported with advice (needs a user other than root)",
-  async ({ stub, folder, save }) => {
-    stub.respond(() => completeAnswer);
-    const locked = join(folder, "locked");
-    await mkdir(locked, { mode: 0o500 });
-    expect((await expectFailure(save({ folder: locked }))).next).toContain("MIC_DOWNLOAD_DIR");
-  },
-);
-
 test("only simultaneous downloads of one asset under one name share a request", async ({ stub, save, files }) => {
   stub.respond(() => completeAnswer);
   const saved = await Promise.all([save(), save(), save()]);
@@ -199,23 +177,21 @@ test("a download continues for other callers after the first call is canceled", 
   expect(await staying).toMatchObject({ sha256 });
 });
 
-test.for([
-  ["before its answer", neverAnswer],
-  ["in the middle", answerSlowly(200, bytes, 100, 1_000)],
-] as const)(
-  "a download breaks off its request and leaves no file if the client cancels %s",
-  async ([_, step], { stub, save, files }) => {
-    const client = new AbortController();
-    stub.respond(() => {
-      setTimeout(() => client.abort(), 60);
-      return step;
-    });
-    const context = createCallContext(600_000, client.signal);
-    expect(await expectFailure(save({ context }))).toMatchObject({ kind: "cancelled" });
-    expect(await stub.requests[0]?.closed).toBe(false);
-    await expect.poll(files).toEqual([]);
-  },
-);
+test("a download breaks off its request and leaves no file if the client cancels in the middle", async ({
+  stub,
+  save,
+  files,
+}) => {
+  const client = new AbortController();
+  stub.respond(() => {
+    setTimeout(() => client.abort(), 60);
+    return answerSlowly(200, bytes, 100, 1_000);
+  });
+  const context = createCallContext(600_000, client.signal);
+  expect(await expectFailure(save({ context }))).toMatchObject({ kind: "cancelled" });
+  expect(await stub.requests[0]?.closed).toBe(false);
+  await expect.poll(files).toEqual([]);
+});
 
 const PRLIMIT = "prlimit";
 const MEGABYTE = 1_000_000;

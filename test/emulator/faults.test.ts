@@ -1,7 +1,8 @@
-// Tests injected faults: the effect of each kind, and that each occurs as often and on the operation as requested.
+// Tests injected faults: which of them occur before or after the effect, and that each occurs as often and on the operation as
+// requested. test/tools/faults.test.ts needs the other kinds.
 import { expect } from "vitest";
 import { operations } from "../operations.ts";
-import { expectProblem, parseJson, valueAt } from "./http.ts";
+import { expectProblem } from "./http.ts";
 import { nextKey, type Service, serviceForTest, test } from "./service.ts";
 import { createJobBodyForFile, FILE } from "./work.ts";
 
@@ -30,14 +31,6 @@ test.for([
   expect(await service.countExecutions(parts.key)).toBe(1);
 });
 
-test("the fault delay returns the complete response late", async ({ service }) => {
-  await service.token(["mic.capabilities:read"]);
-  await service.injectFault({ kind: "delay", delayMs: 80 }, onceOnCapabilities);
-  const startMs = performance.now();
-  expect((await capabilities(service)).status).toBe(200);
-  expect(performance.now() - startMs).toBeGreaterThanOrEqual(75);
-});
-
 test("the faults hang and status occur before or after the effect, without an answer or with a Problem and Retry-After", async () => {
   const service = await serviceForTest();
   for (const afterCommit of [false, true]) {
@@ -54,51 +47,6 @@ test("the faults hang and status occur before or after the effect, without an an
     expect(answer.headers["retry-after"]).toBe("7");
     for (const { key } of [hanging, refused]) expect(await service.countExecutions(key)).toBe(afterCommit ? 1 : 0);
   }
-});
-
-test("the fault truncate closes the connection before the end of the body", async ({ service }) => {
-  await service.injectFault({ kind: "truncate" }, onceOnCapabilities);
-  await expect(capabilities(service).then(({ text }) => parseJson(text))).rejects.toThrow();
-  expect((await capabilities(service)).status).toBe(200);
-});
-
-test("the fault body returns any bytes, content type and status, and the fault status without a problem none", async ({
-  service,
-}) => {
-  const body = "<h1>Not JSON</h1>";
-  for (const [fault, status, text, type] of [
-    [{ kind: "body", body, contentType: "text/html", status: 203 }, 203, body, "text/html"],
-    [{ kind: "status", status: 502, problem: false }, 502, "", undefined],
-  ] as const) {
-    await service.injectFault(fault, onceOnCapabilities);
-    const answer = await capabilities(service);
-    expect([answer.status, answer.text, answer.headers["content-type"]]).toEqual([status, text, type]);
-  }
-});
-
-test("the fault extra-field returns a success that is correct except for one unknown field", async ({ service }) => {
-  const expectedBody = parseJson((await capabilities(service)).text);
-  await service.injectFault({ kind: "extra-field" }, onceOnCapabilities);
-  const answer = await capabilities(service);
-  expect(answer.status).toBe(200);
-  const { answer: schema } = operations.getMicPublicCapabilities;
-  const issues = schema.safeParse(parseJson(answer.text)).error?.issues ?? [];
-  expect(issues.map(({ code }) => code)).toEqual(["unrecognized_keys"]);
-  expect(parseJson(answer.text)).toMatchObject({ data: Object(valueAt(expectedBody, "data")) });
-});
-
-test("the fault expire-token invalidates the token, and a new token works", async ({ service }) => {
-  const callWith = (token: unknown) =>
-    service.call(operations.getMicPublicCapabilities, {
-      ...service.inWorkspace(),
-      headers: { authorization: `Bearer ${token}` },
-    });
-  const token = await service.token(["mic.capabilities:read"]);
-  await service.injectFault({ kind: "expire-token" }, onceOnCapabilities);
-  expectProblem(await capabilities(service), 401);
-  expectProblem(await callWith(token), 401);
-  const answer = await service.requestToken("grant_type=client_credentials&scope=mic.capabilities%3Aread");
-  expect((await callWith(valueAt(parseJson(answer.text), "access_token"))).status).toBe(200);
 });
 
 test("a fault occurs as often as requested, only on its operation, in the order of the requests, and not after DELETE", async () => {
@@ -124,11 +72,8 @@ test("a fault occurs as often as requested, only on its operation, in the order 
 
 test("an invalid fault is refused", async ({ service }) => {
   for (const body of [
-    {},
     { fault: { kind: "nonsense" } },
-    { fault: { kind: "status" } },
     { fault: { kind: "delay", delayMs: -1 } },
-    { fault: { kind: "drop-before" }, times: 0 },
     { fault: { kind: "drop-before" }, operationId: "noSuchOperation" },
     { fault: { kind: "drop-before" }, unexpected: 1 },
   ])

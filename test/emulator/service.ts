@@ -136,20 +136,6 @@ export class Service {
     });
   }
 
-  /** The head of a POST with a body of this length, for a raw socket. */
-  async rawHead({ path, scopes }: OperationRow, key: string, length: number): Promise<string> {
-    const lines = [
-      `POST ${path} HTTP/1.1`,
-      "Host: 127.0.0.1",
-      `Authorization: Bearer ${await this.token(scopes)}`,
-      "Content-Type: application/json",
-      `Idempotency-Key: ${key}`,
-      `Content-Length: ${length}`,
-      "Connection: close",
-    ];
-    return `${lines.join("\r\n")}\r\n\r\n`;
-  }
-
   /** A call that must succeed: with the status of the table, JSON, and the contract's strict schema. */
   async ok<A extends z.ZodType>(operation: OperationRow & { answer: A }, parts: Parts = {}): Promise<z.output<A>> {
     return expectSuccess(operation, await this.call(operation, parts));

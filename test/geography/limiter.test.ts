@@ -60,16 +60,6 @@ test("never sends more than N prefetch requests, nor N+2 in all, within any 60 s
   );
 });
 
-test("the limiter sends the next request as soon as the window allows", async () => {
-  const { time, limiter, runPrefetches } = setUp(3);
-  await runPrefetches(3);
-  const startedAt = time.now();
-  expect(limiter.delayMs()).toBe(WINDOW_MS);
-  expect(limiter.delayMs(3)).toBe(2 * WINDOW_MS);
-  await time.runUntil(runPrefetches(1));
-  expect(time.now() - startedAt).toBe(WINDOW_MS);
-});
-
 test("the limiter counts the requests of other processes, and ignores those with a time in the future", async () => {
   const { time, limiter } = setUp(2);
   limiter.record(time.now() - 20_000);

@@ -80,12 +80,8 @@ test("a district that is not listed does not match by its other names, and its h
 test.each([
   ["Prayagraj", "Prayag Raj", "Allahabad"],
   ["Sri Potti Sriramulu Nellore", "S P S R Nellore", "Nellore"],
-  ["Visakhapatnam", "Vishakapatnam", "Vizag"],
-  ["Kalaburagi", "Kalburgi", "Gulbarga"],
-  ["Thoothukkudi", "Thoothukudi", "Tuticorin"],
   ["Gautam Buddha Nagar", "Gautam Budh Nagar", "GB Nagar"],
   ["North Goa", "Goa North", "Panaji"],
-  ["Ahilyanagar", "Ahilya Nagar", "Ahmednagar"],
   ["Ahilyanagar", "AHILYANAGAR DISTRICT", "Ahmednagar"],
 ])("%s listed as %s is found by %s", (name, listed, query) => {
   expect(findCertain(query, countryWithNames({ [name]: listed }))).toMatchObject({ name: listed });
@@ -103,7 +99,6 @@ test.each([
   ["Nagar", /"Nagar" is part of \d+ names: .* and \d more\. Ask which one is meant/],
   ["Springfield, Goa", /^No district like "Springfield" in Goa \(GA\)/],
   ["لکھنؤ", /in letters that are not read.*Devanagari/],
-  ["ᱥᱟᱱᱛᱟᱲ", /in letters that are not read/],
 ])("an answer without a match explains the name: %s", (query, text) => {
   const country = countryWithoutDistricts("Hansi");
   expect(formatFinding(query, country)).toMatch(text);
@@ -135,11 +130,6 @@ test("a transliterated name that only resembles districts is a guess and is not 
     '"ओंगोल" (ongol) may be Prakasam (also "Ongole") in Andhra Pradesh (AP); confirm it.',
   );
   expect(formatFinding("क्षधझ")).toBe('Found no name like "क्षधझ" (kshadhajh). Try it in Latin letters.');
-});
-
-test("a name in an Indian script is the later name of a district that the list calls by its former name", () => {
-  const [best] = answerTo("प्रयागराज", countryWithNames({ Prayagraj: "Allahabad" })).matches;
-  expect(best).toMatchObject({ name: "Allahabad", match: "alias", kind: "later", since: 2018 });
 });
 
 test("a query in Latin letters does not match the transliteration of a local name", () => {

@@ -1,6 +1,6 @@
 // Tests the public record of names: its tables are well-formed, consistent, and cite their sources.
 import { readFileSync } from "node:fs";
-import { describe, expect, test } from "vitest";
+import { expect, test } from "vitest";
 import { fold } from "../../src/geography/names/name-forms.ts";
 import { words } from "../support/words.ts";
 
@@ -96,16 +96,6 @@ test.each([
   expect(unique.filter((each, at) => unique.indexOf(each) !== at)).toEqual([]);
 });
 
-test("each code is unique, and each count of mandals is an integer", () => {
-  for (const [column, rows] of [
-    ["code", states],
-    ["lgdCode", states],
-    ["lgdCode", districts],
-  ] as const)
-    expect(new Set(rows.map((row) => row[column])).size).toBe(rows.length);
-  for (const { lgdCode, mandalCount } of districts) expect(toKey(lgdCode, mandalCount)).toMatch(/^\d{1,3}\t\d{1,2}$/);
-});
-
 test("each source is cited and each cited source exists, with a title, a publisher, its years and an https address", () => {
   const cited = [...names, ...towns, ...madeDistricts, ...changes, ...stateNames].map(({ source }) => source);
   const localSources = localNames.map(({ language }) => `wikipedia-${language}`);
@@ -134,21 +124,19 @@ const SCRIPTS = readPairs(`
   ta:Tamil te:Telugu`);
 const OTHER_CHARACTERS: Readonly<Record<string, string>> = { hi: "\\d.", te: "\\u200c." };
 
-describe("local names", () => {
-  test("each is in the letters of its language", () => {
-    for (const { name, language = "" } of localNames)
-      expect(name).toMatch(
-        new RegExp(`^[\\p{Script=${SCRIPTS.get(language)}}${OTHER_CHARACTERS[language] ?? ""} -]+$`, "u"),
-      );
-  });
+test("each local name is in the letters of its language", () => {
+  for (const { name, language = "" } of localNames)
+    expect(name).toMatch(
+      new RegExp(`^[\\p{Script=${SCRIPTS.get(language)}}${OTHER_CHARACTERS[language] ?? ""} -]+$`, "u"),
+    );
+});
 
-  test("each district has a name in Devanagari and in the language of its state, if that is written in one of the scripts", () => {
-    const languages = new Map(states.map(({ code = "", state }) => [state, STATE_LANGUAGES.get(code) ?? "hi"]));
-    const districtsIn = (isName: (row: Row) => boolean): ReadonlySet<string> =>
-      new Set(localNames.filter(isName).map(({ state, district }) => toKey(state, district)));
-    expect(districtsIn(({ state, language }) => language === languages.get(state))).toEqual(currentNames);
-    expect(districtsIn(({ name = "" }) => /\p{Script=Devanagari}/u.test(name))).toEqual(currentNames);
-  });
+test("each district has a name in Devanagari and in the language of its state, if that is written in one of the scripts", () => {
+  const languages = new Map(states.map(({ code = "", state }) => [state, STATE_LANGUAGES.get(code) ?? "hi"]));
+  const districtsIn = (isName: (row: Row) => boolean): ReadonlySet<string> =>
+    new Set(localNames.filter(isName).map(({ state, district }) => toKey(state, district)));
+  expect(districtsIn(({ state, language }) => language === languages.get(state))).toEqual(currentNames);
+  expect(districtsIn(({ name = "" }) => /\p{Script=Devanagari}/u.test(name))).toEqual(currentNames);
 });
 
 test("an other name has a year only if an act ended it, and no town is also another name", () => {
@@ -162,23 +150,21 @@ test("an other name has a year only if an act ended it, and no town is also anot
   expect(towns.filter((town) => recordedNames.has(toNameKey(town)))).toEqual([]);
 });
 
-describe("new districts", () => {
-  test("a district that was announced or abolished is not listed today", () => {
-    expect(changes.filter(({ state, district }) => currentNames.has(toKey(state, district)))).toEqual([]);
-    expect(new Set(changes.map(({ status }) => status))).toEqual(new Set(["abolished", "announced"]));
-  });
+test("a district that was announced or abolished is not listed today", () => {
+  expect(changes.filter(({ state, district }) => currentNames.has(toKey(state, district)))).toEqual([]);
+  expect(new Set(changes.map(({ status }) => status))).toEqual(new Set(["abolished", "announced"]));
+});
 
-  test("each has a year, and the districts that it came from or went back to", () => {
-    const former = names.flatMap(({ kind, state, name }) => (kind === "former" ? [toKey(state, name)] : []));
-    const known = new Set([...currentNames, ...former]);
-    for (const row of [...changes, ...madeDistricts]) {
-      const { district, state, year, partOf = "" } = row;
-      expectYear(year, 2010, row);
-      const parents = partOf.split(" + ");
-      expect(parents).toEqual([...new Set(parents)].sort());
-      expect(parents.filter((parent) => parent === district || !known.has(toKey(state, parent)))).toEqual([]);
-    }
-  });
+test("each new district has a year, and the districts that it came from or went back to", () => {
+  const former = names.flatMap(({ kind, state, name }) => (kind === "former" ? [toKey(state, name)] : []));
+  const known = new Set([...currentNames, ...former]);
+  for (const row of [...changes, ...madeDistricts]) {
+    const { district, state, year, partOf = "" } = row;
+    expectYear(year, 2010, row);
+    const parents = partOf.split(" + ");
+    expect(parents).toEqual([...new Set(parents)].sort());
+    expect(parents.filter((parent) => parent === district || !known.has(toKey(state, parent)))).toEqual([]);
+  }
 });
 
 test("codes of states have two letters, and no other name is another state's name", () => {
