@@ -1,4 +1,4 @@
-// Writes JSON for reviewers in lines of at most 120 columns: a value that fits is on one line, and short members share a line.
+// Writes JSON for reviewers in lines of about 120 columns: a value that fits is on one line, and short members share a line.
 
 const WIDTH = 120;
 
@@ -11,7 +11,7 @@ function fillLines(parts: readonly string[], indent: string): string {
     if (fits) lines.splice(-1, 1, joined);
     else lines.push(part);
   }
-  return lines.map((line) => indent + line).join(",\n");
+  return lines.join(`,\n${indent}`);
 }
 
 /** `name` comes first on the value's line. Values nested deeper than `maxDepth`, or named `flat`, are on one line, however long. */
@@ -25,5 +25,7 @@ export function formatWideJson(value: unknown, maxDepth: number, flat = "", dept
     ? value.map((item) => formatWideJson(item, maxDepth, flat, depth + 1))
     : Object.entries(value).map(([key, item]) => formatWideJson(item, maxDepth, flat, depth + 1, `"${key}": `));
   const [open, close] = isList ? "[]" : "{}";
-  return `${name}${open}\n${fillLines(parts, `${indent}  `)}\n${indent}${close}`;
+  // Without a name, the members are aligned although the first one follows the bracket.
+  const start = name === "" ? " " : `\n${indent}  `;
+  return `${name}${open}${start}${fillLines(parts, `${indent}  `)} ${close}`;
 }
