@@ -4,7 +4,7 @@ import { expect, test } from "vitest";
 import * as z from "zod/v4";
 import { stubEnv } from "../../api-client/client.ts";
 import { enveloped, job } from "../../contract/samples.ts";
-import { answer, answerSlowly, neverAnswer, stubForTest } from "../../support/stub.ts";
+import { answer, neverAnswer, stubForTest } from "../../support/stub.ts";
 import { callMessage, endings, initialize, start } from "./child.ts";
 
 const Jobs = z.object({
@@ -27,17 +27,6 @@ test.each(endings)("%s: a server without calls, or with one in flight, exits wit
     expect(program.stderr()).not.toMatch(/Error|\n\s+at /);
   }
   expect(await stub.requests[1]?.closed).toBe(false);
-});
-
-test("the end of stdin ends the process while an answer of the API is slow", async () => {
-  const stub = await stubForTest();
-  const program = start(["serve"], { env: stubEnv(stub) });
-  await initialize(program);
-  stub.expect(answerSlowly(200, enveloped(job), 100, 1_000));
-  program.send(callMessage(2, "get_job", { jobId: "job-1" }));
-  await expect.poll(() => stub.requests.length).toBe(1);
-  program.process.stdin.end();
-  expect((await program.exit).code).toBe(0);
 });
 
 test("the end of stdin ends the process with an emulator and a call that waits", async () => {
