@@ -57,11 +57,8 @@ test("each tool has a page, and each page has a tool", () => {
   expect(pages.map((file) => file.slice(0, -3)).sort()).toEqual(names);
 });
 
-interface Step {
-  readonly tool: string;
-  readonly arguments: Readonly<Record<string, unknown>>;
-}
 const Step = z.looseObject({ tool: z.string(), arguments: z.record(z.string(), z.unknown()) });
+type Step = z.infer<typeof Step>;
 
 /** Every nextStep in a value, at any depth. */
 function stepsIn(value: unknown): readonly Step[] {

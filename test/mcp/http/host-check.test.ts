@@ -3,8 +3,7 @@ import { expect, test } from "vitest";
 import { serveHttpInProcess } from "../../support/in-process.ts";
 import { words } from "../../support/words.ts";
 import { serveForTest } from "./in-process-server.ts";
-import { ACCEPT, exchangeBytes, initializeMessage, post, send } from "./raw-client.ts";
-import { startHttp } from "./server.ts";
+import { ACCEPT, exchangeBytes, initializeMessage, send } from "./raw-client.ts";
 
 const initialize = JSON.stringify(initializeMessage());
 const bodyHeaders = ["content-type: application/json", `accept: ${ACCEPT}`, `content-length: ${initialize.length}`];
@@ -85,10 +84,4 @@ test("other methods are refused, and the Allow header lists the supported ones",
       const { status, headers } = await send(new URL(path, url).href, { method }).answer;
       expect([path, method, status, headers.allow]).toEqual([path, method, 405, allowed]);
     }
-});
-
-test("on ::1 the URL has brackets, and the host check accepts them", async () => {
-  const { url } = await startHttp({ args: ["--host", "::1"] });
-  expect(url).toMatch(/^http:\/\/\[::1\]:\d+\/mcp$/);
-  expect((await post(url, initializeMessage()).answer).status).toBe(200);
 });
