@@ -34,13 +34,7 @@ test("log lines link a call's attempts, its answer, the journal and the API", as
   const [first, second, done, failed] = callLinesIn(connection.stderr());
   const same = { call: done?.call, request: done?.["request"], client: expect.any(String), tool: "register_input" };
   const { idempotencyKey: key } = action ?? {};
-  const answered = {
-    msg: "tool call",
-    ms: expect.any(Number),
-    key,
-    attempts: 3,
-    requestId: meta["mic-mcp/requestId"],
-  };
+  const answered = { msg: "tool call", ms: expect.any(Number), key, attempts: 3, requestId: meta["mic-mcp/requestId"] };
   expect(done).toMatchObject({ ...same, ...answered });
   const requestId = expect.stringMatching(/^micreq_/);
   const attempt = { ...same, msg: "attempt failed", operation: "createMicPublicInput", status: 503 };
@@ -48,13 +42,7 @@ test("log lines link a call's attempts, its answer, the journal and the API", as
     { ...attempt, attempt: 1, requestId },
     { ...attempt, attempt: 2 },
   ]);
-  expect(failed).toMatchObject({
-    msg: "tool call failed",
-    tool: "get_job",
-    kind: "not_found",
-    status: 404,
-    requestId,
-  });
+  expect(failed).toMatchObject({ msg: "tool call failed", tool: "get_job", kind: "not_found", status: 404, requestId });
   expect(failed?.call).not.toBe(done?.call);
   // The log contains no arguments, results or secrets.
   for (const hidden of [NOTE, "no-such-job", clientSecret]) expect(connection.stderr()).not.toContain(hidden);

@@ -97,10 +97,7 @@ const Seen = z.object({ loaded: z.array(z.string()), connected: z.array(z.unknow
  * to.
  */
 async function runSession(stub: Stub, env: Readonly<Record<string, string>>) {
-  const program = start(["serve"], {
-    node: ["--require", PRELOAD],
-    env: { ...stubEnv(stub), ...env },
-  });
+  const program = start(["serve"], { node: ["--require", PRELOAD], env: { ...stubEnv(stub), ...env } });
   await initialize(program);
   for (const id of [2, 3, 4]) {
     program.send(callMessage(id, "get_job", { jobId: job.id }));

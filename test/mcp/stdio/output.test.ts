@@ -1,6 +1,6 @@
 // Tests a client that does not read: memory stays bounded, nothing blocks, and later reads return complete answers.
 import { once } from "node:events";
-import { describe, expect, test } from "vitest";
+import { expect, test } from "vitest";
 import { stubEnv } from "../../api-client/client.ts";
 import { enveloped, job, statesResponse } from "../../contract/samples.ts";
 import { answer, type Stub, stubForTest } from "../../support/stub.ts";
@@ -34,38 +34,36 @@ async function startStalledSession(stub: Stub, count: number): Promise<Program> 
   return program;
 }
 
-describe("a client that does not read stdout", () => {
-  test("a client that does not read has few of its requests started; when it reads again, it gets each answer once", async () => {
-    const stub = await stubForTest();
-    const program = await startStalledSession(stub, 1_000);
-    const countBegun = async (): Promise<number> => {
-      const { length } = stub.requests;
-      await new Promise((resolve) => setTimeout(resolve, 200));
-      return stub.requests.length === length ? length : await countBegun();
-    };
-    expect(await countBegun()).toBeLessThan(MAX_BEGUN);
-    program.process.stdout.resume();
-    await program.answersTo(idRange(2, 1_000));
-    expect(stub.requests).toHaveLength(1_000);
-  }, 60_000);
+test("a client that does not read has few of its requests started; when it reads again, it gets each answer once", async () => {
+  const stub = await stubForTest();
+  const program = await startStalledSession(stub, 1_000);
+  const countBegun = async (): Promise<number> => {
+    const { length } = stub.requests;
+    await new Promise((resolve) => setTimeout(resolve, 200));
+    return stub.requests.length === length ? length : await countBegun();
+  };
+  expect(await countBegun()).toBeLessThan(MAX_BEGUN);
+  program.process.stdout.resume();
+  await program.answersTo(idRange(2, 1_000));
+  expect(stub.requests).toHaveLength(1_000);
+}, 60_000);
 
-  test("answers that are not read do not use memory, however many are requested", async () => {
-    const program = start(["serve", "--emulator"], { node: smallHeap });
-    await initialize(program);
-    program.process.stdout.pause();
-    await writeCalls(program, ANSWER_COUNT, "list_states");
-    program.send({ jsonrpc: "2.0", method: "notifications/cancelled", params: { requestId: ANSWER_COUNT + 1 } });
-    program.process.stdout.resume();
-    await program.answersTo(idRange(2, ANSWER_COUNT - 1));
-  }, 60_000);
+test("answers that are not read do not use memory, however many are requested", async () => {
+  const program = start(["serve", "--emulator"], { node: smallHeap });
+  await initialize(program);
+  program.process.stdout.pause();
+  await writeCalls(program, ANSWER_COUNT, "list_states");
+  program.send({ jsonrpc: "2.0", method: "notifications/cancelled", params: { requestId: ANSWER_COUNT + 1 } });
+  program.process.stdout.resume();
+  await program.answersTo(idRange(2, ANSWER_COUNT - 1));
+}, 60_000);
 
-  test.each(endings)("answers that are not read do not delay the exit: %s", async (_, endSession) => {
-    const stub = await stubForTest();
-    const program = await startStalledSession(stub, 1_000);
-    const exited = once(program.process, "exit");
-    endSession(program);
-    expect(await exited).toEqual([0, null]);
-  });
+test.each(endings)("answers that are not read do not delay the exit: %s", async (_, endSession) => {
+  const stub = await stubForTest();
+  const program = await startStalledSession(stub, 1_000);
+  const exited = once(program.process, "exit");
+  endSession(program);
+  expect(await exited).toEqual([0, null]);
 });
 
 test("a client that does not read stderr is still served", async () => {
