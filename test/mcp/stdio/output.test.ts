@@ -4,7 +4,7 @@ import { expect, test } from "vitest";
 import { stubEnv } from "../../api-client/client.ts";
 import { enveloped, job, statesResponse } from "../../contract/samples.ts";
 import { answer, type Stub, stubForTest } from "../../support/stub.ts";
-import { callMessage, endings, initialize, type Program, start } from "./child.ts";
+import { callMessage, endings, idRange, initialize, type Program, start } from "./child.ts";
 import { smallHeap } from "./measurements.ts";
 
 const pollOptions = { timeout: 20_000 };
@@ -14,8 +14,6 @@ const ANSWER_COUNT = 10_000;
 
 /** Answers that fit into a pipe, and requests that the server may have started in addition. */
 const MAX_BEGUN = 800;
-
-const idRange = (from: number, count: number): readonly number[] => Array.from({ length: count }, (_, n) => from + n);
 
 /** Writes calls with ids from 2; resolves when all are written to the server's stdin. */
 async function writeCalls(program: Program, count: number, tool: string, args: object = {}): Promise<void> {

@@ -181,7 +181,7 @@ test("the poll interval is longer if the job is old", async () => {
   expect((await client.get(begun.taskId)).pollIntervalMs).toBe(10_000);
 });
 
-test("errors at submission are plain results", async () => {
+test("errors at submission are plain results; after an unknown outcome the same call returns the task", async () => {
   const client = sharedClient();
   const args = await jobArguments(service(), FILE.succeeds);
   const before = await service().countEffects("createMicJob");
@@ -191,6 +191,12 @@ test("errors at submission are plain results", async () => {
     expect((await client.request("tools/call", call)).result).toMatchObject({ resultType: "complete", _meta });
   }
   expect(await service().countEffects("createMicJob")).toBe(before);
+  for (const fault of [{ kind: "drop-after" }, { kind: "status", status: 429, retryAfterSeconds: 3600 }])
+    await service().injectFault(fault, { operationId: "createMicJob" });
+  const { result } = await client.request("tools/call", { name: "submit_job", arguments: args });
+  const _meta = { "mic-mcp/error": { kind: "outcome_unknown" } };
+  expect(result).toMatchObject({ resultType: "complete", isError: true, _meta });
+  expect(await client.begin("submit_job", args)).toMatchObject({ status: "working" });
 });
 
 test("a client without tasks gets a plain result and cannot access tasks", async () => {
