@@ -5,7 +5,7 @@ import { createJob, job, micEnveloped } from "../contract/samples.ts";
 import { serveHttpInProcess } from "../support/in-process.ts";
 import { inProcessServerForTest } from "../support/server.ts";
 import { answer, type Stub, stubForTest } from "../support/stub.ts";
-import { clientFactories, resultOf } from "./http/raw-client.ts";
+import { createModernClient, resultOf } from "./http/raw-client.ts";
 
 type Call = (tool: string, args: object) => Promise<unknown>;
 
@@ -14,20 +14,17 @@ async function callerOverStdio(stub: Stub): Promise<Call> {
   return async (name, args) => (await request("tools/call", { name, arguments: args })).result;
 }
 
-const overHttp =
-  (revision: keyof typeof clientFactories) =>
-  async (stub: Stub): Promise<Call> => {
-    const client = await clientFactories[revision](await serveHttpInProcess(stubEnv(stub)));
-    return (tool, args) => resultOf(client.call(1, tool, args), 1);
-  };
+async function callerOverHttp(stub: Stub): Promise<Call> {
+  const client = createModernClient(await serveHttpInProcess(stubEnv(stub)));
+  return (tool, args) => resultOf(client.call(1, tool, args), 1);
+}
 
 /** Parsed from JSON, as a client sends it: an ordinary key. */
 const polluting: object = JSON.parse('{"__proto__":{"jobId":"job-2"}}');
 
 test.each([
   ["stdio", callerOverStdio],
-  ["HTTP with sessions", overHttp("legacy")],
-  ["HTTP of 2026-07-28", overHttp("modern")],
+  ["HTTP", callerOverHttp],
 ])(
   "over %s an argument __proto__ is refused by name or ignored, and sent only in free-form values",
   async (_, connect) => {

@@ -48,12 +48,10 @@ test.each<readonly [string, string, object, object]>([
     [error("s3cr3t", "s3cr3t"), result("")],
     [error("s3cr3t", "[redacted]"), result("")],
   ],
-  ...["jsonrpc", "result"].map(
-    (word) => ["protocol words", word, result(`a ${word}`), result("a [redacted]")] as const,
-  ),
-  ...["method", "notifications"].map(
-    (word) => ["protocol words", word, progress(word), progress("[redacted]")] as const,
-  ),
+  ["protocol words", "jsonrpc", result("a jsonrpc"), result("a [redacted]")],
+  ["protocol words", "result", result("a result"), result("a [redacted]")],
+  ["protocol words", "method", progress("method"), progress("[redacted]")],
+  ["protocol words", "notifications", progress("notifications"), progress("[redacted]")],
 ])("redaction keeps %s (secret: %s)", (_, text, message, expected) => {
   expect(JSON.parse(redactorFor(text)(JSON.stringify(message)))).toEqual(expected);
 });

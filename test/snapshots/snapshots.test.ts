@@ -3,7 +3,7 @@
 // "stop" leads back to polling.
 import { readdirSync, readFileSync } from "node:fs";
 import { Ajv } from "ajv";
-import { describe, expect, test } from "vitest";
+import { expect, test } from "vitest";
 import * as z from "zod/v4";
 import { isJsonObject } from "../../src/contract/json.ts";
 import { tools } from "../../tools/index.ts";
@@ -57,11 +57,8 @@ test("each tool has a page, and each page has a tool", () => {
   expect(pages.map((file) => file.slice(0, -3)).sort()).toEqual(names);
 });
 
-interface Step {
-  readonly tool: string;
-  readonly arguments: Readonly<Record<string, unknown>>;
-}
 const Step = z.looseObject({ tool: z.string(), arguments: z.record(z.string(), z.unknown()) });
+type Step = z.infer<typeof Step>;
 
 /** Every nextStep in a value, at any depth. */
 function stepsIn(value: unknown): readonly Step[] {
@@ -188,21 +185,19 @@ const RULES: readonly (readonly [rule: string, findViolations: (result: Recorded
   ],
 ];
 
-describe("all results", () => {
-  const collectResults = async (): Promise<readonly RecordedResult[]> =>
-    (await Promise.all(Object.entries(scenarios).map(([tool, scenario]) => recordedStates(tool, scenario)))).flat();
+const collectResults = async (): Promise<readonly RecordedResult[]> =>
+  (await Promise.all(Object.entries(scenarios).map(([tool, scenario]) => recordedStates(tool, scenario)))).flat();
 
-  test("the recordings include texts, errors and next steps, and the skills name the states to stop in", async () => {
-    const results = await collectResults();
-    expect(results.filter(({ meta }) => Meta.parse(meta)["mic-mcp/error"] !== undefined).length).toBeGreaterThan(50);
-    expect(results.flatMap(({ structured }) => stepsIn(structured)).length).toBeGreaterThan(40);
-    expect([...STOP_STATES].sort()).toEqual(["PAUSED", "QUARANTINED", "WAITING_REVIEW", "WITHDRAWN"]);
-  });
+test("the recordings include texts, errors and next steps, and the skills name the states to stop in", async () => {
+  const results = await collectResults();
+  expect(results.filter(({ meta }) => Meta.parse(meta)["mic-mcp/error"] !== undefined).length).toBeGreaterThan(50);
+  expect(results.flatMap(({ structured }) => stepsIn(structured)).length).toBeGreaterThan(40);
+  expect([...STOP_STATES].sort()).toEqual(["PAUSED", "QUARANTINED", "WAITING_REVIEW", "WITHDRAWN"]);
+});
 
-  test.each(RULES)("%s", async (_rule, findViolations) => {
-    const violations = (await collectResults()).flatMap((result) =>
-      findViolations(result).map((violation) => ({ tool: result.tool, state: result.state, violation })),
-    );
-    expect(violations).toEqual([]);
-  });
+test.each(RULES)("%s", async (_rule, findViolations) => {
+  const violations = (await collectResults()).flatMap((result) =>
+    findViolations(result).map((violation) => ({ tool: result.tool, state: result.state, violation })),
+  );
+  expect(violations).toEqual([]);
 });

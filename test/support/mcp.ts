@@ -61,10 +61,7 @@ export interface Reply {
   readonly content?: Record<string, boolean | string | number>;
 }
 
-const ListedTool = z.looseObject({
-  name: z.string(),
-  title: z.string().optional(),
-  description: z.string().optional(),
+const ListedTool = Listed.partial({ title: true, description: true }).extend({
   inputSchema: Json,
   outputSchema: Json.optional(),
   annotations: Json.optional(),
@@ -101,11 +98,14 @@ export interface Connection extends TestClient {
   readonly home: string;
 }
 
-export interface ConnectOptions {
+interface CapabilityOptions {
   /** Answers elicitations in place of the user. Without it, the client does not support elicitation. */
   readonly onElicitation?: (question: string) => Reply | Promise<Reply>;
   /** Declares support for views (MCP Apps). */
   readonly showsViews?: boolean;
+}
+
+export interface ConnectOptions extends CapabilityOptions {
   readonly env?: Readonly<Record<string, string>>;
   /** Arguments after the entry point (default `serve`). */
   readonly args?: readonly string[];
@@ -264,13 +264,9 @@ const wrapClient = (client: SdkClient, readOptions?: object) => ({
   close: () => client.close(),
 });
 
-type CapabilityOptions = Pick<ConnectOptions, "onElicitation" | "showsViews">;
-
 const capabilitiesOf = ({ onElicitation, showsViews = false }: CapabilityOptions) => ({
-  capabilities: {
-    ...(onElicitation && { elicitation: { form: {} } }),
-    ...(showsViews && { extensions: { "io.modelcontextprotocol/ui": { mimeTypes: ["text/html;profile=mcp-app"] } } }),
-  },
+  ...(onElicitation && { elicitation: { form: {} } }),
+  ...(showsViews && { extensions: { "io.modelcontextprotocol/ui": { mimeTypes: ["text/html;profile=mcp-app"] } } }),
 });
 
 async function connectV1Client(
@@ -278,7 +274,7 @@ async function connectV1Client(
   capabilityOptions: CapabilityOptions,
 ): Promise<TestClient> {
   const { onElicitation } = capabilityOptions;
-  const client = new OlderClient(clientInfo, capabilitiesOf(capabilityOptions));
+  const client = new OlderClient(clientInfo, { capabilities: capabilitiesOf(capabilityOptions) });
   if (onElicitation)
     client.setRequestHandler(ElicitRequestSchema, async ({ params }) => ({ ...(await onElicitation(params.message)) }));
   const updates: string[] = [];
@@ -303,7 +299,8 @@ async function connectV2Client(
 ): Promise<TestClient> {
   const { onElicitation } = capabilityOptions;
   const mode = isLegacy ? ("legacy" as const) : { pin: "2026-07-28" };
-  const client = new ModernClient(clientInfo, { versionNegotiation: { mode }, ...capabilitiesOf(capabilityOptions) });
+  const capabilities = capabilitiesOf(capabilityOptions);
+  const client = new ModernClient(clientInfo, { versionNegotiation: { mode }, capabilities });
   if (onElicitation)
     client.setRequestHandler("elicitation/create", async ({ params }) => ({
       ...(await onElicitation(params.message)),

@@ -7,7 +7,6 @@ import { tools } from "../../tools/index.ts";
 import { stubEnv } from "../api-client/client.ts";
 import { enveloped, job } from "../contract/samples.ts";
 import { get } from "../mcp/http/raw-client.ts";
-import { callMessage } from "../mcp/stdio/child.ts";
 import { emulatorForTest } from "../support/emulator.ts";
 import { serveForTest } from "../support/http-server.ts";
 import { emulatorEnv } from "../support/mcp.ts";
@@ -17,19 +16,6 @@ import { BLUE, connectCaller, createCaller, environmentForTest, instanceForTest,
 import { describeWithPostgres } from "../teams/services.ts";
 import { CLIENT_MODES, connectClient } from "./client.ts";
 import { loadTelemetryForTest, type Receiver, receiverForTest, type Span } from "./receiver.ts";
-
-test("calls of a thousand unknown tools are one series", async () => {
-  const receiver = await receiverForTest();
-  const { program, end } = await connectClient("stdio, older", receiver.env);
-  const ids = Array.from({ length: 1_000 }, (_, at) => 100 + at);
-  for (const id of ids) program.send(callMessage(id, `tool_${id}`));
-  await program.answersTo(ids);
-  await end();
-  const durations = receiver.points().filter(({ name }) => name === "mcp.server.operation.duration");
-  const calls = durations.filter(({ attributes }) => attributes["mcp.method.name"] === "tools/call");
-  expect(calls).toEqual([expect.objectContaining({ value: 1_000 })]);
-  expect(calls[0]?.attributes).toMatchObject({ "gen_ai.tool.name": "_OTHER", "error.type": "-32602" });
-});
 
 test("actions are counted by state and replay, and token requests, resources, permits and sessions have metrics", async () => {
   const receiver = await receiverForTest();

@@ -6,16 +6,11 @@ import { loadTelemetry } from "../../src/cli/telemetry.ts";
 import { serveForTest } from "../support/http-server.ts";
 
 const Text = z.string().default("");
-const Value = z
-  .looseObject({
-    stringValue: z.string().optional(),
-    intValue: z.coerce.number().optional(),
-    doubleValue: z.number().optional(),
-    boolValue: z.boolean().optional(),
-  })
-  .transform(
-    ({ stringValue, intValue, doubleValue, boolValue }) => stringValue ?? intValue ?? doubleValue ?? boolValue,
-  );
+const Value = z.union([
+  z.object({ intValue: z.coerce.number() }).transform(({ intValue }) => intValue),
+  // The only other field is the value: stringValue, doubleValue or boolValue.
+  z.record(z.string(), z.union([z.string(), z.number(), z.boolean()])).transform((value) => Object.values(value)[0]),
+]);
 const Attributes = z
   .array(z.looseObject({ key: z.string(), value: Value }))
   .default([])
@@ -37,6 +32,7 @@ const Point = z.looseObject({
   asDouble: z.number().optional(),
   asInt: z.coerce.number().optional(),
 });
+type Point = z.infer<typeof Point>;
 const Data = z.looseObject({ dataPoints: z.array(Point).default([]) }).optional();
 const Metric = z.looseObject({ name: z.string(), histogram: Data, sum: Data, gauge: Data });
 const LogRecord = z.looseObject({
@@ -46,39 +42,13 @@ const LogRecord = z.looseObject({
   spanId: Text,
   attributes: Attributes,
 });
-export type LogRecord = z.infer<typeof LogRecord>;
 
 /** The items at the end of a path of nested lists: `resourceSpans`, `scopeSpans`, `spans`. */
 const itemsAt = (bodies: readonly unknown[], ...path: readonly string[]): readonly unknown[] =>
   path.reduce<readonly unknown[]>((items, name) => items.flatMap((item) => Object(item)[name] ?? []), bodies);
 
-/** A point of a metric; a histogram has its count as `value`. */
-export interface MetricPoint {
-  readonly name: string;
-  readonly attributes: Readonly<Record<string, unknown>>;
-  readonly value: number;
-}
-
-export interface Receiver {
-  /** The value for OTEL_EXPORTER_OTLP_ENDPOINT. */
-  readonly endpoint: string;
-  /** The variables with which a program exports to it as JSON. */
-  readonly env: Readonly<Record<"OTEL_EXPORTER_OTLP_ENDPOINT" | "OTEL_EXPORTER_OTLP_PROTOCOL", string>>;
-  spans(): readonly Span[];
-  logs(): readonly LogRecord[];
-  /** The latest point of each series. */
-  points(): readonly MetricPoint[];
-  /** All request bodies, concatenated. */
-  bytes(): Buffer;
-  headers(): readonly IncomingHttpHeaders[];
-  /** Number of requests, answered or not. */
-  requests(): number;
-}
-
-type Answer = (response: ServerResponse) => void;
-
 /** Starts a collector until the running test ends. `answer` sends the response (default 200). */
-export async function receiverForTest(answer: Answer = (response) => void response.end()): Promise<Receiver> {
+export async function receiverForTest(answer = (response: ServerResponse) => void response.end()) {
   const bodies: unknown[] = [];
   const raw: Buffer[] = [];
   const headers: IncomingHttpHeaders[] = [];
@@ -98,13 +68,16 @@ export async function receiverForTest(answer: Answer = (response) => void respon
   });
   const endpoint = await serveForTest(server);
   return {
+    /** The value for OTEL_EXPORTER_OTLP_ENDPOINT. */
     endpoint,
+    /** The variables with which a program exports to it as JSON. */
     env: { OTEL_EXPORTER_OTLP_ENDPOINT: endpoint, OTEL_EXPORTER_OTLP_PROTOCOL: "http/json" },
     spans: () => itemsAt(bodies, "resourceSpans", "scopeSpans", "spans").map((item) => Span.parse(item)),
     logs: () => itemsAt(bodies, "resourceLogs", "scopeLogs", "logRecords").map((item) => LogRecord.parse(item)),
+    /** The latest point of each series; the value of a histogram is its count. */
     points() {
       const metrics = itemsAt(bodies, "resourceMetrics", "scopeMetrics", "metrics").map((item) => Metric.parse(item));
-      const latest = new Map<string, MetricPoint>();
+      const latest = new Map<string, Pick<Point, "attributes"> & { name: string; value: number }>();
       for (const { name, histogram, sum, gauge } of metrics)
         for (const { attributes, count, asDouble, asInt } of (histogram ?? sum ?? gauge)?.dataPoints ?? []) {
           const value = count ?? asDouble ?? asInt ?? Number.NaN;
@@ -112,11 +85,14 @@ export async function receiverForTest(answer: Answer = (response) => void respon
         }
       return [...latest.values()];
     },
+    /** All request bodies, concatenated. */
     bytes: () => Buffer.concat(raw),
     headers: () => headers,
+    /** Number of requests, answered or not. */
     requests: () => requests,
   };
 }
+export type Receiver = Awaited<ReturnType<typeof receiverForTest>>;
 
 /** Loads telemetry in the test's process, as a server does that exports to this collector, until the running test ends. */
 export async function loadTelemetryForTest({ env }: Receiver): ReturnType<typeof loadTelemetry> {

@@ -97,10 +97,7 @@ const Seen = z.object({ loaded: z.array(z.string()), connected: z.array(z.unknow
  * to.
  */
 async function runSession(stub: Stub, env: Readonly<Record<string, string>>) {
-  const program = start(["serve"], {
-    node: ["--require", PRELOAD],
-    env: { ...stubEnv(stub), ...env },
-  });
+  const program = start(["serve"], { node: ["--require", PRELOAD], env: { ...stubEnv(stub), ...env } });
   await initialize(program);
   for (const id of [2, 3, 4]) {
     program.send(callMessage(id, "get_job", { jobId: job.id }));
@@ -116,27 +113,15 @@ async function runSession(stub: Stub, env: Readonly<Record<string, string>>) {
   };
 }
 
-async function startStubWithJob(): Promise<Stub> {
+test("the client reads the same bytes with and without telemetry, and only with it telemetry is loaded and connected", async () => {
   const stub = await stubForTest();
   stub.respond(() => answer(200, enveloped(job)));
-  return stub;
-}
-
-test.each([
-  ["no variable is set", {}],
-  ["OTEL_SDK_DISABLED is true", { OTEL_SDK_DISABLED: "true", OTEL_EXPORTER_OTLP_ENDPOINT: "http://127.0.0.1:4318" }],
-])("if %s, no telemetry is loaded and no collector is connected", async (_, env) => {
-  const stub = await startStubWithJob();
-  const { parts, connected } = await runSession(stub, env);
-  expect(parts).toEqual([]);
-  expect(new Set(connected)).toEqual(new Set([new URL(stub.baseUrl).port]));
-  for (const { headers } of stub.requests) expect(headers["traceparent"]).toBeUndefined();
-});
-
-test("the client reads the same bytes with and without telemetry, and only with it telemetry is loaded", async () => {
-  const stub = await startStubWithJob();
   const receiver = await receiverForTest();
-  const off = await runSession(stub, {});
+  const off = await runSession(stub, { ...receiver.env, OTEL_SDK_DISABLED: "true" });
+  expect(off.parts).toEqual([]);
+  expect(new Set(off.connected)).toEqual(new Set([new URL(stub.baseUrl).port]));
+  for (const { headers } of stub.requests) expect(headers["traceparent"]).toBeUndefined();
+  expect(receiver.requests()).toBe(0);
   const on = await runSession(stub, receiver.env);
   expect(on.parts).not.toEqual([]);
   expect(on.connected).toContain(Number(new URL(receiver.endpoint).port));

@@ -141,7 +141,7 @@ test("a failed tool, an unknown tool and an unknown outcome have error spans wit
     method === "POST" ? answer(302, "", { location: "/elsewhere" }) : answer(404, "nothing like that here"),
   );
   await call("get_job", { jobId: "j" });
-  await call("surely_no_tool", {});
+  for (const tool of ["surely_no_tool", "surely_not_this"]) await call(tool, {});
   await call("cancel_job", { jobId: "j", reason: "r", resourceVersion: 1 }, {});
   await end();
   const spans = receiver.spans();
@@ -154,7 +154,10 @@ test("a failed tool, an unknown tool and an unknown outcome have error spans wit
   const [line] = receiver.logs().filter(({ body }) => body === "tool call failed");
   expect(line).toMatchObject({ traceId: failed?.traceId, spanId: failed?.spanId, severityText: "INFO" });
   expect(receiver.bytes().includes("nothing like that")).toBe(false);
-  expect(receiver.bytes().includes("surely_no_tool")).toBe(false);
+  expect(receiver.bytes().includes("surely_no")).toBe(false);
+  // Unknown names share one series.
+  const ofUnknown = receiver.points().filter(({ attributes }) => attributes["gen_ai.tool.name"] === "_OTHER");
+  expect(ofUnknown).toMatchObject([{ name: "mcp.server.operation.duration", value: 2 }]);
 });
 
 test("OTEL_PROPAGATORS=none reads and sends no trace context", async () => {

@@ -2,11 +2,12 @@
 import { execFile, spawnSync } from "node:child_process";
 import { join } from "node:path";
 import { promisify } from "node:util";
-import { afterAll, beforeAll, describe, expect, onTestFinished, test } from "vitest";
+import { describe, expect, onTestFinished, test } from "vitest";
 import * as z from "zod/v4";
 import { stubEnv } from "../../api-client/client.ts";
 import { capabilitySet, createJob, enveloped, job } from "../../contract/samples.ts";
 import { runInProcess as run } from "../../support/command.ts";
+import { openForFile } from "../../support/for-file.ts";
 import { clientRevisions, connectHttp } from "../../support/mcp.ts";
 import { answer, stubForTest } from "../../support/stub.ts";
 import { folderForTest } from "../../support/temporary-folder.ts";
@@ -23,18 +24,17 @@ import {
   post,
   send,
 } from "./raw-client.ts";
-import { type HttpProgram, launchHttp, startHttp } from "./server.ts";
+import { launchHttp, startHttp } from "./server.ts";
 
 const TOKEN = "t0ken-0123456789.abcdef~+/==";
 const authorized = { authorization: `Bearer ${TOKEN}` };
 
 describe("with MIC_HTTP_TOKEN", () => {
-  let server: HttpProgram | undefined;
-  beforeAll(async () => {
-    server = await launchHttp({ args: ["--emulator"], env: { MIC_HTTP_TOKEN: TOKEN } });
-  });
-  afterAll(() => server?.kill());
-  const guardedUrl = () => server?.url ?? "";
+  const server = openForFile(
+    () => launchHttp({ args: ["--emulator"], env: { MIC_HTTP_TOKEN: TOKEN } }),
+    ({ kill }) => kill(),
+  );
+  const guardedUrl = () => server().url;
 
   test.each(clientRevisions)("only clients with the token are served (%s)", async (revision) => {
     const client = await connectHttp(revision, guardedUrl(), { token: TOKEN });

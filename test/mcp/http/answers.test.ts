@@ -1,24 +1,13 @@
-// Tests the responses to requests in each serving mode, and the requests that are refused.
+// Tests requests that are refused for their headers.
 import { expect, test } from "vitest";
 import { serviceForFile } from "../../emulator/service.ts";
 import { serveHttpInProcess } from "../../support/in-process.ts";
 import { emulatorEnv } from "../../support/mcp.ts";
 import { modernEnvelope } from "../modern-envelope.ts";
-import { ACCEPT, connectLegacyClient, post, resultOf } from "./raw-client.ts";
-import { servingModes } from "./serving-modes.ts";
+import { ACCEPT, connectLegacyClient, post } from "./raw-client.ts";
 
 const service = serviceForFile();
 const env = () => ({ ...emulatorEnv(service().emulator), MIC_GEOGRAPHY_RATE: "600" });
-
-test.each(servingModes)("%s, concurrent calls each get their own answer", async (_, { serve, connect }) => {
-  const client = await connect(await serve(env()));
-  const states = ["Kerala", "Telangana", "Goa", "Karnataka"];
-  const calls = states.map((state, at) => client.call(at + 10, "list_districts", { state }));
-  for (const [at, sent] of calls.entries()) {
-    expect(await resultOf(sent, at + 10)).toMatchObject({ structuredContent: { state: states[at] } });
-    expect((await sent.answer).messages).toHaveLength(1);
-  }
-});
 
 const read = { jsonrpc: "2.0", id: 1, method: "tools/call", params: { name: "list_states", arguments: {} } };
 

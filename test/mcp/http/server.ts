@@ -8,8 +8,6 @@ import { launch } from "../stdio/child.ts";
 
 const Started = z.strictObject({ url: z.url() });
 
-export type HttpProgram = Awaited<ReturnType<typeof launchHttp>>;
-
 interface HttpProgramOptions {
   readonly env?: Readonly<Record<string, string>>;
   /** Arguments after `serve --http`. */

@@ -174,14 +174,6 @@ describeEachRevisionInProcess((bench, clientRevision) => {
     expect(await completionsFor("mic://jobs/{jobId}", "jobId", jobId)).toEqual([]);
     expect(await completionsFor("mic://jobs/{jobId}", "nothing", "")).toEqual([]);
     await expect(completionsFor("mic://nothing/{x}", "x", "")).rejects.toThrow(/mic:\/\/nothing/);
-    const { workspaceId, recipeVersionIds } = bench().service.emulator;
-    const { complete: completeInWorkspace } = await connectWith({ MIC_WORKSPACE_ID: workspaceId });
-    for (const [uri, name, value] of [
-      ["mic://jobs/{jobId}", "jobId", jobId],
-      ["mic://workspaces/{workspaceId}/jobs", "workspaceId", workspaceId],
-      ["mic://recipes/{versionId}", "versionId", recipeVersionIds[0] ?? ""],
-    ] as const)
-      expect(await completeInWorkspace({ type: "ref/resource", uri }, name, value)).toEqual([value]);
   });
 
   test("results link the resource that they describe, and the link can be read", async () => {

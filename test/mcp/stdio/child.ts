@@ -113,6 +113,9 @@ export async function initialize(program: Program): Promise<unknown> {
   return answer;
 }
 
+export const idRange = (from: number, count: number): readonly number[] =>
+  Array.from({ length: count }, (_, n) => from + n);
+
 export const callMessage = (id: number, name: string, args: object = {}) => ({
   jsonrpc: "2.0",
   id,

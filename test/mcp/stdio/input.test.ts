@@ -1,7 +1,8 @@
 // Tests stdin with the bytes that pipes and broken clients deliver: the server answers what it can and keeps running.
-import { afterAll, beforeAll, expect, test } from "vitest";
+import { expect, test } from "vitest";
 import { stubEnv } from "../../api-client/client.ts";
 import { enveloped, job } from "../../contract/samples.ts";
+import { openForFile } from "../../support/for-file.ts";
 import { createLatch } from "../../support/latch.ts";
 import { answer, holdUntil, stubForTest } from "../../support/stub.ts";
 import { callMessage, initialize, launch, type Program, start } from "./child.ts";
@@ -13,19 +14,17 @@ async function startSession(): Promise<Program> {
 }
 
 /** One server for all tests that read to the last answer: it must survive everything that it received before. */
-let sharedServer: Program | undefined;
-beforeAll(async () => {
-  sharedServer = launch(["serve", "--emulator"], {});
-  await initialize(sharedServer);
-});
-afterAll(async () => {
-  sharedServer?.process.stdin.end();
-  expect(await sharedServer?.exit).toMatchObject({ code: 0 });
-});
-const sharedSession = (): Program => {
-  if (sharedServer === undefined) throw new Error("the server is there only while tests run");
-  return sharedServer;
-};
+const sharedSession = openForFile(
+  async () => {
+    const program = launch(["serve", "--emulator"], {});
+    await initialize(program);
+    return program;
+  },
+  async ({ process, exit }) => {
+    process.stdin.end();
+    expect(await exit).toMatchObject({ code: 0 });
+  },
+);
 
 const ping = { jsonrpc: "2.0", id: "ping", method: "ping" };
 

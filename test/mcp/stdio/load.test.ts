@@ -2,13 +2,12 @@
 import { expect, test } from "vitest";
 import { peakMegabytes } from "../../support/process.ts";
 import { runCount } from "../../support/thorough.ts";
-import { callMessage, initialize, type Program, start } from "./child.ts";
+import { callMessage, idRange, initialize, type Program, start } from "./child.ts";
 import { heapBytes, reportsHeap } from "./measurements.ts";
 
 const MB = 1_000_000;
 
 const toLines = (messages: readonly object[]): string => messages.map((each) => `${JSON.stringify(each)}\n`).join("");
-const idRange = (from: number, count: number): readonly number[] => Array.from({ length: count }, (_, n) => from + n);
 
 async function startSession(node: readonly string[] = []): Promise<Program> {
   const program = start(["serve", "--emulator"], { node });

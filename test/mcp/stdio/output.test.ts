@@ -1,10 +1,10 @@
 // Tests a client that does not read: memory stays bounded, nothing blocks, and later reads return complete answers.
 import { once } from "node:events";
-import { describe, expect, test } from "vitest";
+import { expect, test } from "vitest";
 import { stubEnv } from "../../api-client/client.ts";
 import { enveloped, job, statesResponse } from "../../contract/samples.ts";
 import { answer, type Stub, stubForTest } from "../../support/stub.ts";
-import { callMessage, endings, initialize, type Program, start } from "./child.ts";
+import { callMessage, endings, idRange, initialize, type Program, start } from "./child.ts";
 import { smallHeap } from "./measurements.ts";
 
 const pollOptions = { timeout: 20_000 };
@@ -14,8 +14,6 @@ const ANSWER_COUNT = 10_000;
 
 /** Answers that fit into a pipe, and requests that the server may have started in addition. */
 const MAX_BEGUN = 800;
-
-const idRange = (from: number, count: number): readonly number[] => Array.from({ length: count }, (_, n) => from + n);
 
 /** Writes calls with ids from 2; resolves when all are written to the server's stdin. */
 async function writeCalls(program: Program, count: number, tool: string, args: object = {}): Promise<void> {
@@ -34,38 +32,36 @@ async function startStalledSession(stub: Stub, count: number): Promise<Program> 
   return program;
 }
 
-describe("a client that does not read stdout", () => {
-  test("a client that does not read has few of its requests started; when it reads again, it gets each answer once", async () => {
-    const stub = await stubForTest();
-    const program = await startStalledSession(stub, 1_000);
-    const countBegun = async (): Promise<number> => {
-      const { length } = stub.requests;
-      await new Promise((resolve) => setTimeout(resolve, 200));
-      return stub.requests.length === length ? length : await countBegun();
-    };
-    expect(await countBegun()).toBeLessThan(MAX_BEGUN);
-    program.process.stdout.resume();
-    await program.answersTo(idRange(2, 1_000));
-    expect(stub.requests).toHaveLength(1_000);
-  }, 60_000);
+test("a client that does not read has few of its requests started; when it reads again, it gets each answer once", async () => {
+  const stub = await stubForTest();
+  const program = await startStalledSession(stub, 1_000);
+  const countBegun = async (): Promise<number> => {
+    const { length } = stub.requests;
+    await new Promise((resolve) => setTimeout(resolve, 200));
+    return stub.requests.length === length ? length : await countBegun();
+  };
+  expect(await countBegun()).toBeLessThan(MAX_BEGUN);
+  program.process.stdout.resume();
+  await program.answersTo(idRange(2, 1_000));
+  expect(stub.requests).toHaveLength(1_000);
+}, 60_000);
 
-  test("answers that are not read do not use memory, however many are requested", async () => {
-    const program = start(["serve", "--emulator"], { node: smallHeap });
-    await initialize(program);
-    program.process.stdout.pause();
-    await writeCalls(program, ANSWER_COUNT, "list_states");
-    program.send({ jsonrpc: "2.0", method: "notifications/cancelled", params: { requestId: ANSWER_COUNT + 1 } });
-    program.process.stdout.resume();
-    await program.answersTo(idRange(2, ANSWER_COUNT - 1));
-  }, 60_000);
+test("answers that are not read do not use memory, however many are requested", async () => {
+  const program = start(["serve", "--emulator"], { node: smallHeap });
+  await initialize(program);
+  program.process.stdout.pause();
+  await writeCalls(program, ANSWER_COUNT, "list_states");
+  program.send({ jsonrpc: "2.0", method: "notifications/cancelled", params: { requestId: ANSWER_COUNT + 1 } });
+  program.process.stdout.resume();
+  await program.answersTo(idRange(2, ANSWER_COUNT - 1));
+}, 60_000);
 
-  test.each(endings)("answers that are not read do not delay the exit: %s", async (_, endSession) => {
-    const stub = await stubForTest();
-    const program = await startStalledSession(stub, 1_000);
-    const exited = once(program.process, "exit");
-    endSession(program);
-    expect(await exited).toEqual([0, null]);
-  });
+test.each(endings)("answers that are not read do not delay the exit: %s", async (_, endSession) => {
+  const stub = await stubForTest();
+  const program = await startStalledSession(stub, 1_000);
+  const exited = once(program.process, "exit");
+  endSession(program);
+  expect(await exited).toEqual([0, null]);
 });
 
 test("a client that does not read stderr is still served", async () => {

@@ -1,23 +1,7 @@
 // Tests that stdout contains only protocol messages: each line of a complete session is parsed.
+import { JSONRPCMessageSchema } from "@modelcontextprotocol/sdk/types.js";
 import { expect, test } from "vitest";
-import * as z from "zod/v4";
 import { callMessage, initialize, start } from "./child.ts";
-
-const id = z.union([z.string(), z.number()]);
-const Message = z.union([
-  z.strictObject({ jsonrpc: z.literal("2.0"), id, result: z.looseObject({}) }),
-  z.strictObject({
-    jsonrpc: z.literal("2.0"),
-    id: id.nullable().optional(),
-    error: z.strictObject({ code: z.int(), message: z.string(), data: z.unknown().optional() }),
-  }),
-  z.strictObject({
-    jsonrpc: z.literal("2.0"),
-    id: id.optional(),
-    method: z.string(),
-    params: z.looseObject({}).optional(),
-  }),
-]);
 
 test("every line of a session on stdout is one JSON-RPC 2.0 message, with the log level debug", async () => {
   // A variable that causes a warning, and debug output of dependencies.
@@ -45,7 +29,7 @@ test("every line of a session on stdout is one JSON-RPC 2.0 message, with the lo
   await program.exit;
   const lines = program.stdout().split("\n");
   expect(lines.pop()).toBe("");
-  for (const line of lines) expect(() => Message.parse(JSON.parse(line))).not.toThrow();
+  for (const line of lines) expect(() => JSONRPCMessageSchema.parse(JSON.parse(line))).not.toThrow();
   expect(lines.length).toBeGreaterThanOrEqual(calls.length + 1);
   expect(program.stderr()).toContain("MIC_UNKNOWN");
 });

@@ -20,10 +20,7 @@ interface DeclaredCapabilities {
 }
 
 const envelope = ({ tasks = true, elicitation = false }: DeclaredCapabilities) =>
-  modernEnvelope({
-    ...(tasks && { extensions: { [TASKS]: {} } }),
-    ...(elicitation && { elicitation: { form: {} } }),
-  });
+  modernEnvelope({ ...(tasks && { extensions: { [TASKS]: {} } }), ...(elicitation && { elicitation: { form: {} } }) });
 
 export type TaskClient = ReturnType<typeof createTaskClient>;
 

@@ -117,18 +117,6 @@ test("an explicit key starts one job, and its replays are tasks of that job", as
   expect(effects).toBe(1);
 });
 
-test("an unknown outcome is an error and not a task", async () => {
-  const client = sharedClient();
-  const args = await jobArguments(service(), FILE.succeeds);
-  for (const fault of [{ kind: "drop-after" }, rateLimited])
-    await service().injectFault(fault, { operationId: "createMicJob" });
-  const { result } = await client.request("tools/call", { name: "submit_job", arguments: args });
-  const _meta = { "mic-mcp/error": { kind: "outcome_unknown" } };
-  expect(result).toMatchObject({ resultType: "complete", isError: true, _meta });
-  const { taskId } = await client.begin("submit_job", args);
-  expect((await client.get(taskId)).status).toBe("working");
-});
-
 test("an id that this server's credentials did not sign is refused without a request", async () => {
   const client = sharedClient();
   const taskId = await beginTask(client);

@@ -1,7 +1,8 @@
 // Starts servers and task clients for the tests of tasks.
-import { afterAll, beforeAll, onTestFinished } from "vitest";
+import { onTestFinished } from "vitest";
 import type { Service } from "../../emulator/service.ts";
 import { createJobBodyForFile } from "../../emulator/work.ts";
+import { openForFile } from "../../support/for-file.ts";
 import { emulatorEnv } from "../../support/mcp.ts";
 import { openInProcessChannel, openProcessChannel } from "../../support/server.ts";
 import { start } from "../stdio/child.ts";
@@ -25,17 +26,11 @@ export const startProcessClient = (service: Service, env: Readonly<Record<string
   createTaskClient(openProcessChannel(start(["serve"], { env: { ...emulatorEnv(service.emulator), ...env } })));
 
 /** One server for all tests of a file, each of which has its own job. Call it after `serviceForFile`. */
-export function clientForFile(service: () => Service): () => TaskClient {
-  let client: TaskClient | undefined;
-  beforeAll(() => {
-    client = createTaskClient(openInProcessChannel(emulatorEnv(service().emulator)));
-  });
-  afterAll(() => client?.kill());
-  return () => {
-    if (client === undefined) throw new Error("the server is there only while tests run");
-    return client;
-  };
-}
+export const clientForFile = (service: () => Service) =>
+  openForFile(
+    async () => createTaskClient(openInProcessChannel(emulatorEnv(service().emulator))),
+    (client) => client.kill(),
+  );
 
 /** Arguments of a job that ends as its file determines. */
 export const jobArguments = async (service: Service, file: number): Promise<object> => ({

@@ -170,10 +170,3 @@ describeLatestRevision(
   },
   { onElicitation, env: { MIC_CONFIRM: "never" } },
 );
-
-describeEachRevisionInProcess((bench) => {
-  test("cancel_job and RESTART run without a question if the client cannot ask the user", async () => {
-    await bench().ok("cancel_job", cancel((await submitJob(bench().service, FILE.succeeds)).id));
-    await bench().ok("retry_job", restart((await createRetryableJob(bench().service)).id));
-  });
-});
