@@ -6,7 +6,7 @@ import { createTransport } from "../../src/api-client/transport.ts";
 import type { Caller } from "../../src/teams/caller.ts";
 import { type CallerService, type PublicServerOptions, startPublicServer } from "../../src/teams/frontend/frontend.ts";
 import { type AccessTokenOptions, createAccessTokens } from "../../src/teams/oauth/access-tokens.ts";
-import { createHealthCheck, type HealthCheck } from "../../src/teams/readiness.ts";
+import { createHealthCheck } from "../../src/teams/readiness.ts";
 import { createModernClient } from "../mcp/http/raw-client.ts";
 import { freePort } from "../support/free-port.ts";
 import {
@@ -20,9 +20,6 @@ import { createLatch } from "../support/latch.ts";
 
 const noop = (): void => undefined;
 export const TEAM = "red";
-
-export const createDatabaseCheck = (run: () => Promise<object | undefined>, monotonicMs: () => number): HealthCheck =>
-  createHealthCheck({ run, monotonicMs, name: "database", log: { info: noop, warn: noop } });
 
 export type Deployment = Awaited<ReturnType<typeof startDeployment>>;
 
@@ -103,7 +100,7 @@ async function startDeployment({ provider: given, tokens, ...options }: Deployme
     signInScopes: [SCOPES.read],
     teamClaim: "groups",
     callerLimits: { rate: 1_000, calls: 100 },
-    databaseCheck: createDatabaseCheck(async () => undefined, monotonicMs),
+    databaseCheck: createHealthCheck({ run: async () => undefined, monotonicMs, name: "database", log: logger }),
     isTrustedProxy: undefined,
     allowedOrigins: [],
     redact: (json) => json,

@@ -58,7 +58,10 @@ describeUnless(missingProgram("promtool"), "monitoring", () => {
       return {
         provider,
         output,
-        readyStatus: async () => Object(await (await fetch(`${instance?.url}/readyz`)).json()).status,
+        async probe() {
+          const response = await fetch(`${instance?.url}/readyz`);
+          return { http: response.status, ...Object(await response.json()) };
+        },
         execute: (sql: string) => queryPostgres(databaseUrl, sql),
         async scrape(): Promise<Scrape> {
           const [, metricsUrl = ""] = /"url":"(http[^"]+\/metrics)"/.exec(output()) ?? [];
@@ -120,22 +123,24 @@ describeUnless(missingProgram("promtool"), "monitoring", () => {
 
     const FULL_DISK = "RAISE EXCEPTION USING MESSAGE = ''No space left on device'', ERRCODE = ''53100'';";
     test.each([
-      ["a slow database", "degraded", "PERFORM pg_sleep(0.7); RETURN NEW;", /"status":"degraded".*"reason":"slow"/],
-      ["a database with a full disk", "not ready", FULL_DISK, /"status":"failed".*No space left on device/],
+      ["a slow database", "degraded", 200, "PERFORM pg_sleep(0.7); RETURN NEW;", /"degraded".*"reason":"slow"/],
+      ["a database with a full disk", "not ready", 503, FULL_DISK, /"failed".*No space left on device/],
     ])(
-      "%s fires MicDatabaseDegraded, and the instance is %s",
-      async (_what, status, body, cause) => {
-        const { execute, readyStatus } = setUp();
+      "%s fires MicDatabaseDegraded, and /readyz reports that the instance is %s with status %i and the reason",
+      async (_what, status, http, body, cause) => {
+        const { execute, probe } = setUp();
+        const reason = expect.stringMatching(/^slow$|No space left/);
         // The body of a trigger (PL/pgSQL), which runs at each check of the database.
         await execute(`CREATE FUNCTION injected() RETURNS trigger LANGUAGE plpgsql AS 'BEGIN ${body} END'`);
         await execute(
           "CREATE TRIGGER injected BEFORE INSERT OR UPDATE ON deployment FOR EACH ROW EXECUTE FUNCTION injected()",
         );
         await expectAlert("MicDatabaseDegraded", cause, async () => {
-          await expect.poll(readyStatus, { timeout: 15_000 }).toBe(status);
+          const expected = { status, http, checks: { database: { reason }, identityProvider: { status: "ok" } } };
+          await expect.poll(probe, { timeout: 15_000 }).toMatchObject(expected);
         });
         await execute("DROP FUNCTION injected CASCADE");
-        await expect.poll(readyStatus, { timeout: 15_000 }).toBe("ok");
+        await expect.poll(probe, { timeout: 15_000 }).toMatchObject({ status: "ok", http: 200 });
       },
       60_000,
     );
