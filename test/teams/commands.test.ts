@@ -120,17 +120,13 @@ describeWithPostgres("mic-mcp teams", (postgres) => {
   test("usage errors name the problem", async () => {
     const { command } = await setUp();
     for (const [line, problem] of [
-      ["teams", "must be one of add, list"],
       ["teams ad", "Did you mean add?"],
-      ["teams add", "requires the name of one team"],
       ["teams add Red", "not a valid team name"],
       ["teams add red", "A new team requires --client-id, --workspace-id"],
       [ADD_RED, "--secret-stdin or --secret-file"],
       [`${ADD_RED} --secret-file secret`, "an absolute path"],
       [`${ADD_RED} --secret-file /s --secret-stdin`, "cannot be combined"],
-      [`${ADD_RED} --base-url ftp://x --secret-stdin`, "base URL"],
       ["teams add red --claim=", "--claim must be a value"],
-      ["teams list red", "does not accept a team"],
       ["teams rotate-secret", "requires the name of one team"],
     ] as const)
       expect(await command(line, "x")).toMatchObject({ code: 2, stdout: "", stderr: expect.stringContaining(problem) });
@@ -141,7 +137,6 @@ describeWithPostgres("mic-mcp teams", (postgres) => {
     const list = () => command("teams list", undefined, { MIC_MIGRATE: "off" });
     expect((await list()).code).toBe(1);
     expect(await command("migrate")).toMatchObject({ code: 0, stdout: "The tables are up to date.\n" });
-    expect(await command("migrate --json")).toMatchObject({ code: 0, stdout: '{"upToDate":true}\n' });
     expect((await list()).code).toBe(0);
   });
 

@@ -118,12 +118,6 @@ test.for<[string, string[]]>([
   },
 );
 
-test("a request with a token of 1 MiB gets 431 and is not read", async ({ deployment: { url, calls, resource } }) => {
-  const head = `POST /mcp HTTP/1.1\r\nhost: ${new URL(resource).host}\r\nauthorization: Bearer `;
-  expect(await exchangeBytes(url, [`${head}${"x".repeat(1024 * 1024)}\r\n\r\n`])).toMatch(/^HTTP\/1\.1 431 /);
-  expect(calls).toEqual([]);
-});
-
 const ALL_RIGHTS = { rights: new Set(["read", "act"]) };
 test.for<[string, TokenOptions, object]>([
   ["scopes as text in scope", { scope: "openid mic:read" }, { rights: new Set(["read"]) }],
