@@ -30,9 +30,7 @@ async function startDemo() {
   const provider = { groupsOf: () => ["group-1"] };
   const deployment = await startDeployment({ instances: 2, teams: 2, databaseUrl, provider });
   onTestFinished(() => deployment.stop());
-  const [team] = deployment.teams;
-  if (!team) throw new Error("there is no team");
-  return { ...deployment, client: team.client };
+  return deployment;
 }
 type Demo = Awaited<ReturnType<typeof startDemo>>;
 
@@ -45,8 +43,7 @@ async function connectAlice({ url, provider }: Demo) {
     const callTool = () => client.callTool({ name, arguments: { ...args } });
     const result = await callTool().catch(async (error: unknown) => {
       if (!(error instanceof UnauthorizedError)) throw error;
-      const [first, last] = [user.requestedScopes.at(0), user.requestedScopes.at(-1)];
-      print(`  it takes more than ${first}: alice is asked to sign in for ${last}`);
+      print(`  it takes more than ${user.requestedScopes[0]}: alice is asked to sign in again`);
       await transport.finishAuth(await user.callback());
       return await callTool();
     });
@@ -57,18 +54,6 @@ async function connectAlice({ url, provider }: Demo) {
 }
 type Call = Awaited<ReturnType<typeof connectAlice>>;
 
-async function prepareJob(call: Call, { client }: Demo) {
-  const { data: recipes } = await call("list_recipes", {});
-  const recipe = recipes.find(({ name }: { name: string }) => name.startsWith("Normalize"));
-  const input = await call("register_input", { inputKind: "M4_FILE", referenceId: client.fileIds[0] });
-  print(input.summary);
-  return {
-    recipeVersionId: recipe.versionId,
-    inputBindings: [{ port: recipe.ports, inputId: input.data.id }],
-    parameterValues: { level: "DISTRICT", vintage: "2026-09-30" },
-  };
-}
-
 /** The API executes the request, but the response never arrives, because the instance that waits for it is killed. */
 async function killInstanceDuringRequest({ emulator, databaseUrl, fleet }: Demo, call: Call, job: object) {
   const body = JSON.stringify({ operationId: SUBMISSION, fault: { kind: "hang", afterCommit: true } });
@@ -78,22 +63,20 @@ async function killInstanceDuringRequest({ emulator, databaseUrl, fleet }: Demo,
   const before = await countJobs();
   const lost = expect(call("submit_job", { ...job })).rejects.toThrow();
   await expect.poll(countJobs).toBe(before + 1);
-  print("The API has made the job. Its answer does not come.");
   const ownerQuery = "SELECT owner FROM actions WHERE state = 'in_progress'";
   const [action] = await queryPostgres(databaseUrl.split(",")[0] ?? "", ownerQuery);
   const [, pid] = JSON.parse(String(action?.["owner"]));
   const owner = fleet.instances.find((instance) => instance.pid() === pid);
   if (!owner) throw new Error(`no instance is the process ${pid}`);
-  print(`The journal has the action, written before it was sent, in the name of ${owner.name}.`);
   await owner.kill();
   await lost;
-  print(`${owner.name} is dead (kill -9), and the agent has no answer`);
-  print("the agent repeats the call; the balancer gives it to the other instance");
+  print(
+    `The API has made the job. ${owner.name} is dead (kill -9), and the agent repeats the call at the other instance.`,
+  );
   const { data, action: replay } = await call("submit_job", { ...job });
   expect(replay).toMatchObject({ replayed: true });
-  print(`it gets the job ${data.id}, under the key of its first call`);
   expect(await countJobs()).toBe(before + 1);
-  print("the service's own count: 1 job");
+  print(`it gets the job ${data.id}, under the key of its first call; the service's own count: 1 job`);
   await owner.start();
   return data.id;
 }
@@ -114,7 +97,16 @@ testUnless(
     printChapter("Alice signs in: her agent finds the provider, a browser opens, she may read");
     const call = await connectAlice(demo);
     printChapter("A job, which needs the right to act");
-    const job = await prepareJob(call, demo);
+    const { data: recipes } = await call("list_recipes", {});
+    const recipe = recipes.find(({ name }: { name: string }) => name.startsWith("Normalize"));
+    const referenceId = demo.teams[0]?.client.fileIds[0];
+    const input = await call("register_input", { inputKind: "M4_FILE", referenceId });
+    print(input.summary);
+    const job = {
+      recipeVersionId: recipe.versionId,
+      inputBindings: [{ port: recipe.ports, inputId: input.data.id }],
+      parameterValues: { level: "DISTRICT", vintage: "2026-09-30" },
+    };
     printChapter("The answer is lost and the instance is killed: there is one job all the same");
     const jobId = await killInstanceDuringRequest(demo, call, job);
     printChapter("The balancer is killed, too");
