@@ -99,4 +99,3 @@ export async function startNginx(instances: readonly string[]) {
   );
 }
 
-export type Balancer = Awaited<ReturnType<typeof startBalancer>>;
