@@ -10,7 +10,6 @@ import { createHealthCheck } from "../../src/teams/readiness.ts";
 import { createModernClient } from "../mcp/http/raw-client.ts";
 import { freePort } from "../support/free-port.ts";
 import {
-  type IdentityProvider,
   type IdentityProviderOptions,
   SCOPES,
   startIdentityProvider,
@@ -24,7 +23,7 @@ export const TEAM = "red";
 export type Deployment = Awaited<ReturnType<typeof startDeployment>>;
 
 export interface DeploymentOptions extends Partial<Omit<PublicServerOptions, "tokens">> {
-  readonly provider?: IdentityProvider | IdentityProviderOptions;
+  readonly provider?: IdentityProviderOptions;
   readonly tokens?: Partial<AccessTokenOptions>;
 }
 
@@ -32,8 +31,8 @@ export interface DeploymentOptions extends Partial<Omit<PublicServerOptions, "to
  * Starts the deployment with three tools: `look` reads, `act` changes something, and `wait` reads but returns only after
  * `release()`.
  */
-async function startDeployment({ provider: given, tokens, ...options }: DeploymentOptions) {
-  const provider = given && "issuer" in given ? given : await startIdentityProvider(given);
+async function startDeployment({ provider: providerOptions, tokens, ...options }: DeploymentOptions) {
+  const provider = await startIdentityProvider(providerOptions);
   /** Tool calls that have begun, with their callers. */
   const calls: { readonly tool: string; readonly caller: Caller; readonly team: string | undefined }[] = [];
   /** Warnings and errors. */
@@ -72,17 +71,13 @@ async function startDeployment({ provider: given, tokens, ...options }: Deployme
     };
   }
 
-  const services = new Map<string, CallerService>();
   const port = await freePort();
   const publicOrigin = options.publicOrigin ?? `http://127.0.0.1:${port}`;
   const resource = `${publicOrigin}/mcp`;
   const server = await startPublicServer({
     async serviceOf(caller, team) {
       if (team !== undefined && team !== TEAM) return undefined;
-      const key = JSON.stringify([caller, team]);
-      const service = services.get(key) ?? serviceFor(caller, team);
-      services.set(key, service);
-      return service;
+      return serviceFor(caller, team);
     },
     tokens: createAccessTokens({
       issuer: provider.issuer,
@@ -131,7 +126,7 @@ async function startDeployment({ provider: given, tokens, ...options }: Deployme
     async stop() {
       await server.drain(0, AbortSignal.abort());
       await transport.close();
-      if (provider !== given) await provider.stop();
+      await provider.stop();
     },
   };
 }

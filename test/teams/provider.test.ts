@@ -149,7 +149,7 @@ test("a verified token is not cached beyond its expiry", async () => {
 
 test("provider metadata of another issuer is refused with an error that has both names", async () => {
   const { provider } = await deploymentForTest();
-  const { getPath } = await setUp({ provider, tokens: { issuer: `${provider.issuer}/` } });
+  const { getPath } = await setUp({ tokens: { issuer: `${provider.issuer}/` } });
   const { status, body } = await getPath("/readyz");
   expect([status, body]).toEqual([503, expect.stringContaining("MIC_AUTH_ISSUER must be identical to it")]);
 });
