@@ -14,13 +14,8 @@ import { connectSignedIn, createTestUser } from "./test-user.ts";
 const SUBMISSION = "createMicJob";
 const isPrinted = process.env["npm_lifecycle_event"] === "teams:demo";
 
-let chapters = 0;
-function print(text: string): void {
-  if (isPrinted) for (const line of text.split("\n")) process.stdout.write(`   ${escapeText(line)}\n`);
-}
-function printChapter(title: string): void {
-  chapters += 1;
-  if (isPrinted) process.stdout.write(`\n${chapters}. ${title}\n`);
+function print(text: string, indent = "   "): void {
+  if (isPrinted) for (const line of text.split("\n")) process.stdout.write(`${indent}${escapeText(line)}\n`);
 }
 
 async function startDemo() {
@@ -91,12 +86,12 @@ testUnless(
     print(`sign-in    ${demo.provider.issuer} (oidc-provider)`);
     print(`instances  ${demo.fleet.instances.map((instance) => instance.url).join(", ")}`);
     print(`haproxy    ${demo.url}`);
-    printChapter("The teams, with their secrets encrypted in PostgreSQL");
+    print("1. The teams, with their secrets encrypted in PostgreSQL", "");
     for (const action of ["list", "check"])
       print((await demo.runCommand(["teams", action])).trimEnd().replaceAll("\t", "  "));
-    printChapter("Alice signs in: her agent finds the provider, a browser opens, she may read");
+    print("2. Alice signs in: her agent finds the provider, a browser opens, she may read", "");
     const call = await connectAlice(demo);
-    printChapter("A job, which needs the right to act");
+    print("3. A job, which needs the right to act", "");
     const { data: recipes } = await call("list_recipes", {});
     const recipe = recipes.find(({ name }: { name: string }) => name.startsWith("Normalize"));
     const referenceId = demo.teams[0]?.client.fileIds[0];
@@ -107,9 +102,9 @@ testUnless(
       inputBindings: [{ port: recipe.ports, inputId: input.data.id }],
       parameterValues: { level: "DISTRICT", vintage: "2026-09-30" },
     };
-    printChapter("The answer is lost and the instance is killed: there is one job all the same");
+    print("4. The answer is lost and the instance is killed: there is one job all the same", "");
     const jobId = await killInstanceDuringRequest(demo, call, job);
-    printChapter("The balancer is killed, too");
+    print("5. The balancer is killed, too", "");
     await demo.balancer.kill();
     await demo.balancer.start();
     const { data, summary } = await call("get_job", { jobId, waitSeconds: 45 });

@@ -21,15 +21,15 @@ import {
   instanceForTest,
   RED,
   resolveRuntime,
+  sendRequest,
   serveRuntime,
 } from "./deployment.ts";
-import { sendRequest } from "./send-request.ts";
 import { describeWithPostgres } from "./services.ts";
 
 const PAIRS = Number(process.env["TEAMS_PAIRS"] ?? runCount(100, 1_000));
 /** Average number of attempts that one caller makes. */
 const ATTEMPTS_PER_CALLER = 4;
-const TEST_OPTIONS = { timeout: 60_000 + PAIRS * 300 };
+const TIMEOUT_MS = 60_000 + PAIRS * 300;
 const MARKER = "only-ann-knows-this";
 const KEYS = ["ann-input-key-0001", "ann-job-key-0001", "ann-retry-key-0001"] as const;
 
@@ -193,32 +193,26 @@ describeWithPostgres("isolation", (postgres) => {
     );
   }
 
-  test(
-    "a caller of another team gets no name of the first caller or team, and causes no request with that team's token",
-    TEST_OPTIONS,
-    async () => {
-      const setup = await setUp();
-      const { annValues, teamValues, teamRequests } = setup;
-      const before = (await teamRequests()).length;
-      await expectNoLeaks(setup, "blues", [...annValues, ...teamValues]);
-      expect((await teamRequests()).length).toBe(before);
+  test.each([
+    ["another team gets no name of the first caller or team, and causes no request with that team's token", "blues"],
+    ["the same team gets no key, task, link or text of another caller, and sends no request with their keys", "reds"],
+  ])(
+    "a caller of %s",
+    async (_what, claim) => {
+      const setUpResult = await setUp();
+      const { annValues, teamValues, teamRequests } = setUpResult;
+      const isOtherTeam = claim === "blues";
+      const countRequests = async () =>
+        (await teamRequests()).filter(({ idempotencyKey = "" }) => isOtherTeam || annValues.includes(idempotencyKey))
+          .length;
+      const before = await countRequests();
+      // The team's jobs and inputs show the marker in their names.
+      const secrets = isOtherTeam ? [...annValues, ...teamValues] : annValues.filter((name) => name !== MARKER);
+      await expectNoLeaks(setUpResult, claim, secrets);
+      expect(await countRequests()).toBe(before);
     },
+    TIMEOUT_MS,
   );
-
-  test("a caller of the same team gets no key, task, link or text of another caller", TEST_OPTIONS, async () => {
-    const setup = await setUp();
-    const { annValues, requests } = setup;
-    const countRequests = async () =>
-      (await requests()).filter(({ idempotencyKey = "" }) => annValues.includes(idempotencyKey)).length;
-    const before = await countRequests();
-    // The team's jobs and inputs show the marker in their names.
-    await expectNoLeaks(
-      setup,
-      "reds",
-      annValues.filter((name) => name !== MARKER),
-    );
-    expect(await countRequests()).toBe(before);
-  });
 
   test("a task and a pending question are accessible only to their caller", async () => {
     const { ann, bob, cid, taskId, confirmation, jobId, requests } = await setUp();
