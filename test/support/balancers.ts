@@ -98,4 +98,3 @@ export async function startNginx(instances: readonly string[]) {
     readFileSync(join(folder, "access.log"), "utf8"),
   );
 }
-
