@@ -266,6 +266,8 @@ describe("download links", () => {
       expect(response.status).toBe(mapped);
       expect(response.headers.get("content-type")).toContain("text/plain");
     }
+    const row = { event: "download", resourceId: "a" };
+    expect(fileServer.recorded).toMatchObject([{ ...row, outcome: "HTTP 404" }, row]);
   });
 
   test.for([
