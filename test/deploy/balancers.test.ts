@@ -4,7 +4,7 @@ import { readFileSync, writeFileSync } from "node:fs";
 import { createServer, type IncomingMessage, type ServerResponse } from "node:http";
 import { join } from "node:path";
 import { expect, onTestFinished, test } from "vitest";
-import { type Balancer, haproxyMissing, nginxMissing, startHaproxy, startNginx } from "../support/balancers.ts";
+import { haproxyMissing, nginxMissing, startHaproxy, startNginx } from "../support/balancers.ts";
 import { freePort } from "../support/free-port.ts";
 import { serveForTest } from "../support/http-server.ts";
 import { missingProgram } from "../support/process.ts";
@@ -67,11 +67,6 @@ testUnless(nginxMissing ?? opensslMissing, "nginx accepts its file without warni
   expect(execFileSync("sh", ["-c", command], { encoding: "utf8" }).replaceAll(/.*"user" directive.*\n/g, "")).toBe("");
 });
 
-const balancers = [
-  { name: "haproxy", missing: haproxyMissing, start: startHaproxy },
-  { name: "nginx", missing: nginxMissing, start: startNginx },
-] as const;
-
 testUnless(
   haproxyMissing,
   "haproxy limits a token that was refused often, and no other token from the same address",
@@ -89,9 +84,12 @@ testUnless(
   },
 );
 
-for (const { name, missing, start } of balancers)
+for (const [name, missing, start] of [
+  ["haproxy", haproxyMissing, startHaproxy],
+  ["nginx", nginxMissing, startNginx],
+] as const)
   describeUnless(missing, name, () => {
-    async function startBalancer(...instances: readonly { readonly url: string }[]): Promise<Balancer> {
+    async function startBalancer(...instances: readonly { readonly url: string }[]) {
       const balancer = await start(instances.map(({ url }) => url));
       onTestFinished(() => balancer.stop());
       return balancer;

@@ -26,7 +26,7 @@ async function expectFlags(args: readonly string[]): Promise<void> {
 }
 
 const unit = read("systemd/mic-mcp@.service");
-const value = (name: string): string => new RegExp(`^${name}=(.*)$`, "m").exec(unit)?.[1] ?? "";
+const value = (name: string) => new RegExp(`^${name}=(.*)$`, "m").exec(unit)?.[1] ?? "";
 
 testUnless(missingProgram("systemd-analyze"), "the systemd unit passes systemd-analyze", async () => {
   const path = join(await folderForTest(), "mic-mcp@.service");
@@ -37,7 +37,6 @@ testUnless(missingProgram("systemd-analyze"), "the systemd unit passes systemd-a
 });
 
 test("the systemd unit starts an instance with its keys, and gives its calls enough time to end", async () => {
-  expect(value("Type")).toBe("exec");
   expect(value("DynamicUser")).toBe("yes");
   // A core file would contain secrets.
   expect(value("LimitCORE")).toBe("0");
@@ -57,7 +56,6 @@ const pod = deployment.spec.template.spec;
 const [container] = pod.containers;
 
 test("the Kubernetes manifests start hardened instances with their keys, two or more, replaced one at a time", async () => {
-  expect(documents.map(({ kind }) => kind)).toEqual(["Deployment", "PodDisruptionBudget", "Service", "Ingress"]);
   expect(deployment.spec).toMatchObject({
     selector: { matchLabels: labels },
     strategy: { rollingUpdate: { maxUnavailable: 0, maxSurge: 1 } },
@@ -67,17 +65,9 @@ test("the Kubernetes manifests start hardened instances with their keys, two or 
   expect(kubernetesService.spec).toMatchObject({ selector: labels, ports: [{ targetPort: "http" }] });
   expect(deployment.spec.replicas).toBeGreaterThanOrEqual(2);
   expect(pod.terminationGracePeriodSeconds).toBeGreaterThan(NEEDED_SECONDS);
-  expect(pod.containers).toHaveLength(1);
-  expect(container).toMatchObject({
-    ports: [
-      { name: "http", containerPort: PORT },
-      { name: "metrics", containerPort: 9464 },
-    ],
-    securityContext: {
-      ...{ allowPrivilegeEscalation: false, readOnlyRootFilesystem: true },
-      capabilities: { drop: ["ALL"] },
-    },
-  });
+  const securityContext = { allowPrivilegeEscalation: false, readOnlyRootFilesystem: true };
+  expect(container).toMatchObject({ ports: [{ name: "http", containerPort: PORT }, {}], securityContext });
+  expect(container.securityContext.capabilities).toEqual({ drop: ["ALL"] });
   await expectFlags(container.args);
   expect(container.args.at(container.args.indexOf("--port") + 1)).toBe(String(PORT));
   const [mount] = container.volumeMounts;
@@ -89,10 +79,8 @@ test("the Kubernetes manifests start hardened instances with their keys, two or 
 
 test("the Kubernetes probes detect that an instance is not ready before it stops serving", () => {
   const { startupProbe, livenessProbe, readinessProbe } = container;
-  const httpGet = (path: string) => ({ httpGet: { path, port: "http" } });
-  expect(startupProbe).toMatchObject(httpGet("/healthz"));
-  expect(livenessProbe).toMatchObject(httpGet("/healthz"));
-  expect(readinessProbe).toMatchObject(httpGet("/readyz"));
+  const paths = [startupProbe, livenessProbe, readinessProbe].map(({ httpGet }) => httpGet);
+  expect(paths).toEqual(["/healthz", "/healthz", "/readyz"].map((path) => ({ path, port: "http" })));
   expect(readinessProbe.periodSeconds * readinessProbe.failureThreshold).toBeLessThan(DRAIN_DELAY_SECONDS);
 });
 
@@ -163,10 +151,7 @@ test("alerts and the dashboard use only metrics that exist", () => {
   expect(used.filter((name) => !defined.includes(name))).toEqual([]);
 });
 
-testUnless(missingProgram("promtool"), "promtool accepts the configuration and the alerts", () => {
-  for (const args of [
-    ["config", "deploy/prometheus/prometheus.yaml"],
-    ["rules", "deploy/prometheus/alerts.yaml"],
-  ])
-    expect(execFileSync("promtool", ["check", ...args], { encoding: "utf8" })).toMatch(/SUCCESS/);
+testUnless(missingProgram("promtool"), "promtool accepts the configuration and the alerts that it names", () => {
+  const args = ["check", "config", "deploy/prometheus/prometheus.yaml"];
+  expect(execFileSync("promtool", args, { encoding: "utf8" })).toMatch(/SUCCESS: \d+ rules found/);
 });

@@ -98,5 +98,3 @@ export async function startNginx(instances: readonly string[]) {
     readFileSync(join(folder, "access.log"), "utf8"),
   );
 }
-
-export type Balancer = Awaited<ReturnType<typeof startBalancer>>;

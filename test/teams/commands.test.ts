@@ -35,8 +35,8 @@ describeWithPostgres("mic-mcp teams", (postgres) => {
     return { baseUrl, keys, red, blue, command, add, addRed, resolveWorkspace };
   }
 
-  test("teams add verifies the credentials and encrypts the secret, and teams list shows everything except the secret", async () => {
-    const { baseUrl, red, command, addRed, resolveWorkspace } = await setUp();
+  test("teams add verifies the credentials, encrypts the secret and refuses a duplicate; teams list shows all except the secret", async () => {
+    const { baseUrl, red, blue, command, add, addRed, resolveWorkspace } = await setUp();
     expect(await addRed("--claim reds --member bob --member ann")).toMatchObject({
       code: 0,
       stdout: `Added team red: ${red.clientId} at ${baseUrl}, workspace ${red.workspaceId}; its secret is encrypted with the key one. Members: users with the claim "reds", "bob", "ann".\n`,
@@ -49,6 +49,10 @@ describeWithPostgres("mic-mcp teams", (postgres) => {
       "ok    red: its secret can be read, and the API accepts it for its workspace",
     );
     expect(await resolveWorkspace(["bob"])).toBe(red.workspaceId);
+    const stderr = expect.stringContaining('Team "red" already uses this client');
+    expect(await add("crimson", red)).toMatchObject({ code: 1, stderr });
+    expect((await add("red", blue)).stderr).toContain('Team "red" already exists');
+    expect(JSON.parse((await command("teams list --json")).stdout).teams).toHaveLength(1);
   });
 
   test.each([
@@ -72,15 +76,6 @@ describeWithPostgres("mic-mcp teams", (postgres) => {
       expect((await command("teams check red")).code).toBe(0);
     },
   );
-
-  test("teams add refuses a client id or a name that another team has", async () => {
-    const { blue, red, command, add, addRed } = await setUp();
-    await addRed();
-    const duplicateMessage = 'Team "red" already uses this client';
-    expect(await add("crimson", red)).toMatchObject({ code: 1, stderr: expect.stringContaining(duplicateMessage) });
-    expect((await add("red", blue)).stderr).toContain('Team "red" already exists');
-    expect(JSON.parse((await command("teams list --json")).stdout).teams).toHaveLength(1);
-  });
 
   test("teams remove removes members and teams", async () => {
     const { command, addRed } = await setUp();
@@ -120,17 +115,13 @@ describeWithPostgres("mic-mcp teams", (postgres) => {
   test("usage errors name the problem", async () => {
     const { command } = await setUp();
     for (const [line, problem] of [
-      ["teams", "must be one of add, list"],
       ["teams ad", "Did you mean add?"],
-      ["teams add", "requires the name of one team"],
       ["teams add Red", "not a valid team name"],
       ["teams add red", "A new team requires --client-id, --workspace-id"],
       [ADD_RED, "--secret-stdin or --secret-file"],
       [`${ADD_RED} --secret-file secret`, "an absolute path"],
       [`${ADD_RED} --secret-file /s --secret-stdin`, "cannot be combined"],
-      [`${ADD_RED} --base-url ftp://x --secret-stdin`, "base URL"],
       ["teams add red --claim=", "--claim must be a value"],
-      ["teams list red", "does not accept a team"],
       ["teams rotate-secret", "requires the name of one team"],
     ] as const)
       expect(await command(line, "x")).toMatchObject({ code: 2, stdout: "", stderr: expect.stringContaining(problem) });
@@ -141,7 +132,6 @@ describeWithPostgres("mic-mcp teams", (postgres) => {
     const list = () => command("teams list", undefined, { MIC_MIGRATE: "off" });
     expect((await list()).code).toBe(1);
     expect(await command("migrate")).toMatchObject({ code: 0, stdout: "The tables are up to date.\n" });
-    expect(await command("migrate --json")).toMatchObject({ code: 0, stdout: '{"upToDate":true}\n' });
     expect((await list()).code).toBe(0);
   });
 
@@ -153,13 +143,14 @@ describeWithPostgres("mic-mcp teams", (postgres) => {
     const more = { ...DOCTOR, MIC_AUTH_ISSUER: "http://127.0.0.1:9" };
     const { code, stdout } = await command("doctor --teams --json", undefined, more);
     expect(code).toBe(1);
-    expect(JSON.parse(stdout).checks).toEqual(
-      expect.arrayContaining([
-        expect.objectContaining({ name: "database", ok: true }),
-        expect.objectContaining({ name: "team red", ok: true }),
-        expect.objectContaining({ name: "sign-in", ok: false, fix: expect.stringContaining("MIC_AUTH_ISSUER") }),
-      ]),
-    );
+    const { checks } = JSON.parse(stdout);
+    for (const check of [
+      { name: "database", ok: true },
+      { name: "team red", ok: true },
+      { name: "sign-in", ok: false },
+    ])
+      expect(checks).toContainEqual(expect.objectContaining(check));
+    expect(stdout).toContain("MIC_AUTH_ISSUER");
   });
 
   test("doctor --teams --token shows the values of a token, the required values, and the resulting team and rights", async () => {

@@ -14,13 +14,8 @@ import { connectSignedIn, createTestUser } from "./test-user.ts";
 const SUBMISSION = "createMicJob";
 const isPrinted = process.env["npm_lifecycle_event"] === "teams:demo";
 
-let chapters = 0;
-function print(text: string): void {
-  if (isPrinted) for (const line of text.split("\n")) process.stdout.write(`   ${escapeText(line)}\n`);
-}
-function printChapter(title: string): void {
-  chapters += 1;
-  if (isPrinted) process.stdout.write(`\n${chapters}. ${title}\n`);
+function print(text: string, indent = "   "): void {
+  if (isPrinted) for (const line of text.split("\n")) process.stdout.write(`${indent}${escapeText(line)}\n`);
 }
 
 async function startDemo() {
@@ -30,9 +25,7 @@ async function startDemo() {
   const provider = { groupsOf: () => ["group-1"] };
   const deployment = await startDeployment({ instances: 2, teams: 2, databaseUrl, provider });
   onTestFinished(() => deployment.stop());
-  const [team] = deployment.teams;
-  if (!team) throw new Error("there is no team");
-  return { ...deployment, client: team.client };
+  return deployment;
 }
 type Demo = Awaited<ReturnType<typeof startDemo>>;
 
@@ -45,8 +38,7 @@ async function connectAlice({ url, provider }: Demo) {
     const callTool = () => client.callTool({ name, arguments: { ...args } });
     const result = await callTool().catch(async (error: unknown) => {
       if (!(error instanceof UnauthorizedError)) throw error;
-      const [first, last] = [user.requestedScopes.at(0), user.requestedScopes.at(-1)];
-      print(`  it takes more than ${first}: alice is asked to sign in for ${last}`);
+      print(`  it takes more than ${user.requestedScopes[0]}: alice is asked to sign in again`);
       await transport.finishAuth(await user.callback());
       return await callTool();
     });
@@ -57,18 +49,6 @@ async function connectAlice({ url, provider }: Demo) {
 }
 type Call = Awaited<ReturnType<typeof connectAlice>>;
 
-async function prepareJob(call: Call, { client }: Demo) {
-  const { data: recipes } = await call("list_recipes", {});
-  const recipe = recipes.find(({ name }: { name: string }) => name.startsWith("Normalize"));
-  const input = await call("register_input", { inputKind: "M4_FILE", referenceId: client.fileIds[0] });
-  print(input.summary);
-  return {
-    recipeVersionId: recipe.versionId,
-    inputBindings: [{ port: recipe.ports, inputId: input.data.id }],
-    parameterValues: { level: "DISTRICT", vintage: "2026-09-30" },
-  };
-}
-
 /** The API executes the request, but the response never arrives, because the instance that waits for it is killed. */
 async function killInstanceDuringRequest({ emulator, databaseUrl, fleet }: Demo, call: Call, job: object) {
   const body = JSON.stringify({ operationId: SUBMISSION, fault: { kind: "hang", afterCommit: true } });
@@ -78,22 +58,20 @@ async function killInstanceDuringRequest({ emulator, databaseUrl, fleet }: Demo,
   const before = await countJobs();
   const lost = expect(call("submit_job", { ...job })).rejects.toThrow();
   await expect.poll(countJobs).toBe(before + 1);
-  print("The API has made the job. Its answer does not come.");
   const ownerQuery = "SELECT owner FROM actions WHERE state = 'in_progress'";
   const [action] = await queryPostgres(databaseUrl.split(",")[0] ?? "", ownerQuery);
   const [, pid] = JSON.parse(String(action?.["owner"]));
   const owner = fleet.instances.find((instance) => instance.pid() === pid);
   if (!owner) throw new Error(`no instance is the process ${pid}`);
-  print(`The journal has the action, written before it was sent, in the name of ${owner.name}.`);
   await owner.kill();
   await lost;
-  print(`${owner.name} is dead (kill -9), and the agent has no answer`);
-  print("the agent repeats the call; the balancer gives it to the other instance");
+  print(
+    `The API has made the job. ${owner.name} is dead (kill -9), and the agent repeats the call at the other instance.`,
+  );
   const { data, action: replay } = await call("submit_job", { ...job });
   expect(replay).toMatchObject({ replayed: true });
-  print(`it gets the job ${data.id}, under the key of its first call`);
   expect(await countJobs()).toBe(before + 1);
-  print("the service's own count: 1 job");
+  print(`it gets the job ${data.id}, under the key of its first call; the service's own count: 1 job`);
   await owner.start();
   return data.id;
 }
@@ -108,16 +86,25 @@ testUnless(
     print(`sign-in    ${demo.provider.issuer} (oidc-provider)`);
     print(`instances  ${demo.fleet.instances.map((instance) => instance.url).join(", ")}`);
     print(`haproxy    ${demo.url}`);
-    printChapter("The teams, with their secrets encrypted in PostgreSQL");
+    print("1. The teams, with their secrets encrypted in PostgreSQL", "");
     for (const action of ["list", "check"])
       print((await demo.runCommand(["teams", action])).trimEnd().replaceAll("\t", "  "));
-    printChapter("Alice signs in: her agent finds the provider, a browser opens, she may read");
+    print("2. Alice signs in: her agent finds the provider, a browser opens, she may read", "");
     const call = await connectAlice(demo);
-    printChapter("A job, which needs the right to act");
-    const job = await prepareJob(call, demo);
-    printChapter("The answer is lost and the instance is killed: there is one job all the same");
+    print("3. A job, which needs the right to act", "");
+    const { data: recipes } = await call("list_recipes", {});
+    const recipe = recipes.find(({ name }: { name: string }) => name.startsWith("Normalize"));
+    const referenceId = demo.teams[0]?.client.fileIds[0];
+    const input = await call("register_input", { inputKind: "M4_FILE", referenceId });
+    print(input.summary);
+    const job = {
+      recipeVersionId: recipe.versionId,
+      inputBindings: [{ port: recipe.ports, inputId: input.data.id }],
+      parameterValues: { level: "DISTRICT", vintage: "2026-09-30" },
+    };
+    print("4. The answer is lost and the instance is killed: there is one job all the same", "");
     const jobId = await killInstanceDuringRequest(demo, call, job);
-    printChapter("The balancer is killed, too");
+    print("5. The balancer is killed, too", "");
     await demo.balancer.kill();
     await demo.balancer.start();
     const { data, summary } = await call("get_job", { jobId, waitSeconds: 45 });

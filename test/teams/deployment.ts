@@ -10,6 +10,8 @@ import { type ComposedTeams, composeTeams, type Deployment } from "../../src/tea
 import { createEncryption, readSecretKeys } from "../../src/teams/encryption.ts";
 import { createTeams, type Member, prepareTables, type Teams } from "../../src/teams/tenancy/teams.ts";
 import { serveOnHttp } from "../../src/transports/http/serve.ts";
+import { createModernClient } from "../mcp/http/raw-client.ts";
+import { TASKS } from "../mcp/tasks/client.ts";
 import { connectHttp, type TestClient } from "../support/mcp.ts";
 import type { PostgresServer } from "../support/postgres.ts";
 import { databaseForTest } from "./services.ts";
@@ -57,23 +59,6 @@ export async function openTeams(url: string): Promise<Teams> {
   return createTeams(database);
 }
 
-export async function addTeam({ url, keys, emulator }: TestEnvironment, team: TestTeam): Promise<void> {
-  const teams = await openTeams(url);
-  const emulatorClient = emulator.clients[team.client];
-  if (!emulatorClient) throw new Error("the emulator has no such client");
-  const encryption = createEncryption(readSecretKeys(keys));
-  const existing = await teams.add({
-    name: team.name,
-    baseUrl: emulator.baseUrl,
-    clientId: emulatorClient.clientId,
-    workspaceId: emulatorClient.workspaceId,
-    claim: team.claim,
-    secret: { encrypted: await encryption.encryptSecret(team.name, team.secret ?? emulatorClient.clientSecret) },
-  });
-  if (existing !== undefined) throw new Error(`the team ${existing} is there already`);
-  await teams.addMembers(team.name, team.members ?? []);
-}
-
 /** An empty database with one key, and these teams. */
 export async function environmentForTest(
   postgres: PostgresServer,
@@ -81,7 +66,16 @@ export async function environmentForTest(
   teams: readonly TestTeam[] = [RED],
 ): Promise<TestEnvironment> {
   const environment = { url: await postgres.createDatabase(), keys: createKeyLine("one"), emulator };
-  for (const team of teams) await addTeam(environment, team);
+  const table = await openTeams(environment.url);
+  const { encryptSecret } = createEncryption(readSecretKeys(environment.keys));
+  for (const { name, client, claim, members = [], secret } of teams) {
+    const credentials = emulator.clients[client];
+    if (!credentials) throw new Error("the emulator has no such client");
+    const { clientId, workspaceId, clientSecret } = credentials;
+    const encrypted = await encryptSecret(name, secret ?? clientSecret);
+    await table.add({ name, baseUrl: emulator.baseUrl, clientId, workspaceId, claim, secret: { encrypted } });
+    await table.addMembers(name, members);
+  }
   return environment;
 }
 
@@ -133,4 +127,16 @@ export async function connectCaller(...where: Parameters<typeof resolveRuntime>)
   const client = await connectHttp("v2-modern", await serveRuntime(await resolveRuntime(...where)));
   onTestFinished(() => client.close());
   return client;
+}
+
+const CAPABILITIES = { extensions: { [TASKS]: {} }, elicitation: { form: {} } };
+let lastId = 0;
+
+/** Sends a request that no SDK client may send, and returns the response; for a stream its last message. Throws if no message arrives. */
+export async function sendRequest(url: string, method: string, params: Readonly<Record<string, unknown>>) {
+  const client = createModernClient(url, CAPABILITIES);
+  const { messages, status, body } = await client.request(++lastId, method, params).answer;
+  const lastMessage = messages.at(-1);
+  if (!lastMessage) throw new Error(`${method} was answered ${status}: ${body}`);
+  return lastMessage;
 }

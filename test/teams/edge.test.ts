@@ -3,6 +3,12 @@ import { expect } from "vitest";
 import { exchangeBytes, get, initializeMessage, post, send } from "../mcp/http/raw-client.ts";
 import { deploymentForTest, TEAM, testWithDeployment } from "./in-process-deployment.ts";
 
+const SECURITY_HEADERS = {
+  "x-content-type-options": "nosniff",
+  "cache-control": "no-store",
+  "referrer-policy": "no-referrer",
+  "content-security-policy": "default-src 'none'; frame-ancestors 'none'",
+};
 const PUBLIC = "https://mic.example.org";
 const HOST = { host: "mic.example.org" };
 const APP = "https://app.example.org";
@@ -100,24 +106,16 @@ test("the documents describe each resource and its identity provider, and return
   deployment: { url, provider },
 }) => {
   const { issuer } = provider;
-  const ofResource = "/.well-known/oauth-protected-resource";
-  const authorization = "/.well-known/oauth-authorization-server";
+  const readJson = async (path: string) => JSON.parse((await read(url, `/.well-known/oauth-${path}`)).body);
+  const scopes = { scopes_supported: ["mic:read", "mic:act"], resource_name: "mic-mcp" };
   for (const [path, resource] of [
-    [ofResource, "/mcp"],
-    [`${ofResource}/mcp`, "/mcp"],
-    [`${ofResource}/mcp/${TEAM}`, `/mcp/${TEAM}`],
-  ] as const) {
-    const { status, body } = await read(url, path);
-    const scopes = { scopes_supported: ["mic:read", "mic:act"], resource_name: "mic-mcp" };
-    expect([status, JSON.parse(body)]).toEqual([
-      200,
-      { resource: PUBLIC + resource, authorization_servers: [issuer], ...scopes },
-    ]);
-  }
-  for (const path of [authorization, `${authorization}/mcp`]) {
-    const { status, body } = await read(url, path);
-    expect([status, JSON.parse(body)]).toMatchObject([200, { issuer, token_endpoint: `${issuer}/token` }]);
-  }
+    ["protected-resource", "/mcp"],
+    ["protected-resource/mcp", "/mcp"],
+    [`protected-resource/mcp/${TEAM}`, `/mcp/${TEAM}`],
+  ] as const)
+    expect(await readJson(path)).toEqual({ resource: PUBLIC + resource, authorization_servers: [issuer], ...scopes });
+  for (const path of ["authorization-server", "authorization-server/mcp"])
+    expect(await readJson(path)).toMatchObject({ issuer, token_endpoint: `${issuer}/token` });
 });
 
 test("no other path has a document, and no document depends on which teams exist", async ({ deployment: { url } }) => {
@@ -127,18 +125,12 @@ test("no other path has a document, and no document depends on which teams exist
 });
 
 test("every response has the security headers for browsers", async ({ deployment: { url } }) => {
-  const responses = [
+  for (const { answer } of [
     get(new URL("/healthz", url).href),
-    get(new URL("/.well-known/oauth-protected-resource", url).href, HOST),
-    post(url, initializeMessage(), HOST),
     post(url, initializeMessage(), { host: "evil.example" }),
-  ];
-  for (const { answer } of responses)
+  ])
     expect((await answer).headers).toMatchObject({
-      "x-content-type-options": "nosniff",
-      "cache-control": "no-store",
-      "referrer-policy": "no-referrer",
-      "content-security-policy": "default-src 'none'; frame-ancestors 'none'",
+      ...SECURITY_HEADERS,
       "strict-transport-security": "max-age=31536000",
     });
 });

@@ -6,11 +6,10 @@ import { createTransport } from "../../src/api-client/transport.ts";
 import type { Caller } from "../../src/teams/caller.ts";
 import { type CallerService, type PublicServerOptions, startPublicServer } from "../../src/teams/frontend/frontend.ts";
 import { type AccessTokenOptions, createAccessTokens } from "../../src/teams/oauth/access-tokens.ts";
-import { createHealthCheck, type HealthCheck } from "../../src/teams/readiness.ts";
+import { createHealthCheck } from "../../src/teams/readiness.ts";
 import { createModernClient } from "../mcp/http/raw-client.ts";
 import { freePort } from "../support/free-port.ts";
 import {
-  type IdentityProvider,
   type IdentityProviderOptions,
   SCOPES,
   startIdentityProvider,
@@ -21,13 +20,10 @@ import { createLatch } from "../support/latch.ts";
 const noop = (): void => undefined;
 export const TEAM = "red";
 
-export const createDatabaseCheck = (run: () => Promise<object | undefined>, monotonicMs: () => number): HealthCheck =>
-  createHealthCheck({ run, monotonicMs, name: "database", log: { info: noop, warn: noop } });
-
 export type Deployment = Awaited<ReturnType<typeof startDeployment>>;
 
 export interface DeploymentOptions extends Partial<Omit<PublicServerOptions, "tokens">> {
-  readonly provider?: IdentityProvider | IdentityProviderOptions;
+  readonly provider?: IdentityProviderOptions;
   readonly tokens?: Partial<AccessTokenOptions>;
 }
 
@@ -35,8 +31,8 @@ export interface DeploymentOptions extends Partial<Omit<PublicServerOptions, "to
  * Starts the deployment with three tools: `look` reads, `act` changes something, and `wait` reads but returns only after
  * `release()`.
  */
-async function startDeployment({ provider: given, tokens, ...options }: DeploymentOptions) {
-  const provider = given && "issuer" in given ? given : await startIdentityProvider(given);
+async function startDeployment({ provider: providerOptions, tokens, ...options }: DeploymentOptions) {
+  const provider = await startIdentityProvider(providerOptions);
   /** Tool calls that have begun, with their callers. */
   const calls: { readonly tool: string; readonly caller: Caller; readonly team: string | undefined }[] = [];
   /** Warnings and errors. */
@@ -75,17 +71,13 @@ async function startDeployment({ provider: given, tokens, ...options }: Deployme
     };
   }
 
-  const services = new Map<string, CallerService>();
   const port = await freePort();
   const publicOrigin = options.publicOrigin ?? `http://127.0.0.1:${port}`;
   const resource = `${publicOrigin}/mcp`;
   const server = await startPublicServer({
     async serviceOf(caller, team) {
       if (team !== undefined && team !== TEAM) return undefined;
-      const key = JSON.stringify([caller, team]);
-      const service = services.get(key) ?? serviceFor(caller, team);
-      services.set(key, service);
-      return service;
+      return serviceFor(caller, team);
     },
     tokens: createAccessTokens({
       issuer: provider.issuer,
@@ -103,7 +95,7 @@ async function startDeployment({ provider: given, tokens, ...options }: Deployme
     signInScopes: [SCOPES.read],
     teamClaim: "groups",
     callerLimits: { rate: 1_000, calls: 100 },
-    databaseCheck: createDatabaseCheck(async () => undefined, monotonicMs),
+    databaseCheck: createHealthCheck({ run: async () => undefined, monotonicMs, name: "database", log: logger }),
     isTrustedProxy: undefined,
     allowedOrigins: [],
     redact: (json) => json,
@@ -134,7 +126,7 @@ async function startDeployment({ provider: given, tokens, ...options }: Deployme
     async stop() {
       await server.drain(0, AbortSignal.abort());
       await transport.close();
-      if (provider !== given) await provider.stop();
+      await provider.stop();
     },
   };
 }

@@ -56,8 +56,8 @@ describeWithPostgres("membership", (postgres) => {
     const { connect } = await setUp(1, [RED]);
     const client = await connect(createCaller('n"obody'));
     expect((await client.callTool("list_states")).isError).toBe(false);
-    for (const tool of ["list_jobs", "get_usage", "list_actions", "submit_job", "list_recipes"]) {
-      const { error, text } = await client.callTool(tool, tool === "get_usage" ? { window: "DAY" } : {});
+    for (const tool of ["list_jobs", "list_actions", "submit_job"]) {
+      const { error, text } = await client.callTool(tool);
       expect(error, tool).toMatchObject({ kind: "forbidden", sideEffect: "none", retryable: false });
       expect(text, tool).toContain(
         String.raw`Ask the user to have the operator of this server add them to a team, as subject "n\"obody" with issuer ${ISSUER}.`,
@@ -82,21 +82,12 @@ describeWithPostgres("membership", (postgres) => {
 
   test("a call for another workspace than the team's is forbidden, sends nothing and records no action", async () => {
     const { connect, emulator, workspaces } = await setUp(2, [RED]);
-    const [red] = emulator.clients;
     const client = await connect(ANN);
     const [own, workspaceId = ""] = workspaces;
-    const inputBindings = [{ port: "document", inputId: red?.inputIds[0] }];
-    const calls = {
-      list_jobs: {},
-      list_recipes: {},
-      get_usage: { window: "DAY" },
-      get_capabilities: {},
-      register_input: { inputKind: "M4_FILE", referenceId: red?.fileIds[0] },
-      submit_job: { recipeVersionId: red?.recipeVersionIds[0], inputBindings, parameterValues: {} },
-    };
-    for (const [tool, args] of Object.entries(calls)) {
+    const input = { inputKind: "M4_FILE", referenceId: emulator.clients[0]?.fileIds[0] };
+    for (const [tool, args] of Object.entries({ list_jobs: {}, get_capabilities: {}, register_input: input })) {
       const { error } = await client.callTool(tool, { ...args, workspaceId });
-      expect(error, `${tool} ${error?.message}`).toMatchObject({ kind: "forbidden", sideEffect: "none" });
+      expect(error, tool).toMatchObject({ kind: "forbidden", sideEffect: "none" });
     }
     await expect(client.readResource(`mic://workspaces/${workspaceId}/jobs`)).rejects.toThrow("forbidden");
     expect(await (await fetch(`${emulator.baseUrl}/__emulator/requests`)).text()).not.toContain(workspaceId);

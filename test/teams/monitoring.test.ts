@@ -58,19 +58,21 @@ describeUnless(missingProgram("promtool"), "monitoring", () => {
       return {
         provider,
         output,
-        readyStatus: async () => Object(await (await fetch(`${instance?.url}/readyz`)).json()).status,
+        async probe() {
+          const response = await fetch(`${instance?.url}/readyz`);
+          return { http: response.status, ...Object(await response.json()) };
+        },
         execute: (sql: string) => queryPostgres(databaseUrl, sql),
         async scrape(): Promise<Scrape> {
           const [, metricsUrl = ""] = /"url":"(http[^"]+\/metrics)"/.exec(output()) ?? [];
-          const lines = (await (await fetch(metricsUrl)).text()).split("\n").filter((line) => /^[a-z]/.test(line));
-          const splitAt = (line: string) => line.lastIndexOf(" ");
-          return new Map(lines.map((line) => [line.slice(0, splitAt(line)), line.slice(splitAt(line) + 1)]));
+          const samples = (await (await fetch(metricsUrl)).text()).matchAll(/^([a-z].*) (\S+)$/gm);
+          return new Map([...samples].map(([, name = "", value = ""]) => [name, value]));
         },
-        async call(tool: string, count = 1) {
+        async listJobs() {
           const client = await connectHttp("v2-modern", url, { token: await issueToken("ann", teams) });
-          const results = await Promise.all(Array.from({ length: count }, () => client.callTool(tool)));
+          const { isError } = await client.callTool("list_jobs");
           await client.close();
-          return results;
+          return isError;
         },
         async status() {
           const authorization = `Bearer ${await issueToken(`u${Math.random()}`, teams)}`;
@@ -98,44 +100,46 @@ describeUnless(missingProgram("promtool"), "monitoring", () => {
     }
 
     test("errors of the API fire MicApiErrors", async () => {
-      const { call, injectFault } = setUp();
-      await call("list_jobs");
+      const { listJobs, injectFault } = setUp();
+      await listJobs();
       await expectAlert("MicApiErrors", /"kind":"upstream_unavailable","status":500.*"tool call failed"/, async () => {
         await injectFault("listMicJobs", 18);
-        for (const { isError } of await call("list_jobs", 3)) expect(isError).toBe(true);
+        expect(await Promise.all([listJobs(), listJobs(), listJobs()])).toEqual([true, true, true]);
       });
     }, 120_000);
 
     test("a token endpoint that is down fires MicTokenEndpointErrors", async () => {
-      const { injectFault, call, execute } = setUp();
+      const { injectFault, listJobs, execute } = setUp();
       // Every team gets new tokens when it changes.
       await expectAlert("MicTokenEndpointErrors", /"tool call failed"/, async () => {
         await execute("UPDATE teams SET changed_at = changed_at + 1");
         // Instances read the changes every 2 s.
         await sleep(5_000);
         await injectFault("token", 6);
-        await call("list_jobs");
+        await listJobs();
       });
     }, 120_000);
 
     const FULL_DISK = "RAISE EXCEPTION USING MESSAGE = ''No space left on device'', ERRCODE = ''53100'';";
     test.each([
-      ["a slow database", "degraded", "PERFORM pg_sleep(0.7); RETURN NEW;", /"status":"degraded".*"reason":"slow"/],
-      ["a database with a full disk", "not ready", FULL_DISK, /"status":"failed".*No space left on device/],
+      ["a slow database", "degraded", 200, "PERFORM pg_sleep(0.7); RETURN NEW;", /"degraded".*"reason":"slow"/],
+      ["a database with a full disk", "not ready", 503, FULL_DISK, /"failed".*No space left on device/],
     ])(
-      "%s fires MicDatabaseDegraded, and the instance is %s",
-      async (_what, status, body, cause) => {
-        const { execute, readyStatus } = setUp();
+      "%s fires MicDatabaseDegraded, and /readyz reports that the instance is %s with status %i and the reason",
+      async (_what, status, http, body, cause) => {
+        const { execute, probe } = setUp();
+        const reason = expect.stringMatching(/^slow$|No space left/);
         // The body of a trigger (PL/pgSQL), which runs at each check of the database.
         await execute(`CREATE FUNCTION injected() RETURNS trigger LANGUAGE plpgsql AS 'BEGIN ${body} END'`);
         await execute(
           "CREATE TRIGGER injected BEFORE INSERT OR UPDATE ON deployment FOR EACH ROW EXECUTE FUNCTION injected()",
         );
         await expectAlert("MicDatabaseDegraded", cause, async () => {
-          await expect.poll(readyStatus, { timeout: 15_000 }).toBe(status);
+          const expected = { status, http, checks: { database: { reason }, identityProvider: { status: "ok" } } };
+          await expect.poll(probe, { timeout: 15_000 }).toMatchObject(expected);
         });
         await execute("DROP FUNCTION injected CASCADE");
-        await expect.poll(readyStatus, { timeout: 15_000 }).toBe("ok");
+        await expect.poll(probe, { timeout: 15_000 }).toMatchObject({ status: "ok", http: 200 });
       },
       60_000,
     );

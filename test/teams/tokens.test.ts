@@ -29,11 +29,9 @@ const validClaims = ({ provider, resource }: Deployment) => ({
   exp: Math.floor(Date.now() / 1_000) + 10 * MINUTE,
 });
 
-const signClaims = (
-  claims: ReturnType<typeof validClaims>,
-  key: Parameters<SignJWT["sign"]>[0],
-  header: { alg: string },
-) => new SignJWT(claims).setProtectedHeader({ kid: "key-1", ...header }).sign(key);
+/** A token with valid claims that is signed with this key instead of the provider's. */
+const forge = (deployment: Deployment, key: Parameters<SignJWT["sign"]>[0], alg: string) =>
+  new SignJWT(validClaims(deployment)).setProtectedHeader({ kid: "key-1", alg }).sign(key);
 
 type TokenFactory = (deployment: Deployment) => Promise<string> | string;
 const tokenWith =
@@ -56,17 +54,11 @@ const INVALID_TOKENS: readonly (readonly [string, TokenFactory, string?])[] = [
   ["unsigned (alg: none)", (deployment) => new UnsecuredJWT(validClaims(deployment)).encode()],
   [
     "signed with the public key as a secret (HS256)",
-    async (deployment) => {
-      const secret = new TextEncoder().encode(await deployment.provider.exportPublicKey());
-      return await signClaims(validClaims(deployment), secret, { alg: "HS256" });
-    },
+    async (it) => await forge(it, new TextEncoder().encode(await it.provider.exportPublicKey()), "HS256"),
   ],
   [
     "signed with another key under the provider's key id",
-    async (deployment) => {
-      const { privateKey } = await generateKeyPair("RS256");
-      return await signClaims(validClaims(deployment), privateKey, { alg: "RS256" });
-    },
+    async (it) => await forge(it, (await generateKeyPair("RS256")).privateKey, "RS256"),
   ],
   [
     "with another payload",
@@ -76,10 +68,7 @@ const INVALID_TOKENS: readonly (readonly [string, TokenFactory, string?])[] = [
       return [header, Buffer.from(payload).toString("base64url"), signature].join(".");
     },
   ],
-  [
-    "without its signature",
-    async ({ provider, resource }) => (await provider.issueToken(resource)).replace(/\.[^.]*$/, "."),
-  ],
+  ["without its signature", async (it) => (await it.provider.issueToken(it.resource)).replace(/\.[^.]*$/, ".")],
   ["opaque", () => "0123456789abcdef0123456789abcdef"],
   ["of 25,000 letters", () => "x".repeat(25_000)],
 ];
@@ -117,12 +106,6 @@ test.for<[string, string[]]>([
     expect(text.toLowerCase()).toContain(`www-authenticate: bearer scope="mic:read", ${metadata}`);
   },
 );
-
-test("a request with a token of 1 MiB gets 431 and is not read", async ({ deployment: { url, calls, resource } }) => {
-  const head = `POST /mcp HTTP/1.1\r\nhost: ${new URL(resource).host}\r\nauthorization: Bearer `;
-  expect(await exchangeBytes(url, [`${head}${"x".repeat(1024 * 1024)}\r\n\r\n`])).toMatch(/^HTTP\/1\.1 431 /);
-  expect(calls).toEqual([]);
-});
 
 const ALL_RIGHTS = { rights: new Set(["read", "act"]) };
 test.for<[string, TokenOptions, object]>([

@@ -10,6 +10,7 @@ import { get } from "../mcp/http/raw-client.ts";
 import { emulatorForTest } from "../support/emulator.ts";
 import { serveForTest } from "../support/http-server.ts";
 import { emulatorEnv } from "../support/mcp.ts";
+import { queryPostgres } from "../support/postgres.ts";
 import { answer, refusingBaseUrl, stubForTest } from "../support/stub.ts";
 import { folderForTest } from "../support/temporary-folder.ts";
 import { BLUE, connectCaller, createCaller, environmentForTest, instanceForTest, RED } from "../teams/deployment.ts";
@@ -195,7 +196,7 @@ test.each(CLIENT_MODES)("%s: no exported byte contains the marker", async (mode)
 });
 
 describeWithPostgres("telemetry of teams", (postgres) => {
-  test("spans and log lines have team and caller, and metrics have only the team", async () => {
+  test("spans and log lines have team and caller, metrics have only the team, and the audit has the trace id", async () => {
     const receiver = await receiverForTest();
     const startTelemetry = await loadTelemetryForTest(receiver);
     // The test checks exported log records, so the lines on stderr are discarded.
@@ -209,9 +210,17 @@ describeWithPostgres("telemetry of teams", (postgres) => {
     for (const caller of [ann, bob]) {
       const client = await connectCaller(instance, caller);
       expect((await client.callTool("list_jobs")).isError).toBe(false);
+      // Refused, because the workspace is not the team's.
+      const [other] = place.emulator.clients.slice(1);
+      const input = { inputKind: "M4_FILE", referenceId: other?.fileIds[0], workspaceId: other?.workspaceId };
+      if (caller === ann) expect((await client.callTool("register_input", input)).error?.kind).toBe("forbidden");
       await client.close();
     }
+    await instance.audit.flush();
     await instance.telemetry?.close();
+    const traceId = receiver.spans().find(({ name }) => name === "tools/call register_input")?.traceId;
+    expect(traceId).toMatch(/^[0-9a-f]{32}$/);
+    expect(await queryPostgres(place.url, "SELECT trace_id FROM audit")).toEqual([{ trace_id: traceId }]);
 
     const ownersOf = (items: readonly { readonly attributes: Span["attributes"] }[]) =>
       items.map(({ attributes }) => [attributes["mic.team"], attributes["mic.caller"]]);

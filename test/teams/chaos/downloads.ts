@@ -8,14 +8,8 @@ import { connectHttp } from "../../support/mcp.ts";
 import { peakMegabytes } from "../../support/process.ts";
 import { answer, flood, stubForTest } from "../../support/stub.ts";
 
-export interface DownloadCounts {
-  readonly teams: number;
-  readonly concurrency: number;
-  readonly bytes: number;
-}
-
-export const SMALL_COUNTS: DownloadCounts = { teams: 3, concurrency: 12, bytes: 20_000_000 };
-export const FULL_COUNTS: DownloadCounts = { teams: 5, concurrency: 50, bytes: 1_000_000_000 };
+export const SMALL_COUNTS = { teams: 3, concurrency: 12, bytes: 20_000_000 };
+export const FULL_COUNTS = { teams: 5, concurrency: 50, bytes: 1_000_000_000 };
 
 const CHUNK = Buffer.alloc(65_536, "0123456789abcdef");
 const MAX_MEGABYTES = 300;
@@ -71,7 +65,7 @@ async function createLinks({ createCallers }: Deployment, count: number) {
 }
 
 /** Returns the counts, and one sentence for each failure. */
-export async function testDownloads({ teams, concurrency, bytes }: DownloadCounts) {
+export async function testDownloads({ teams, concurrency, bytes }: typeof SMALL_COUNTS) {
   const deployment = await startDeployment({ instances: 1, teams, service: await startAssetService(bytes) });
   onTestFinished(() => deployment.stop());
   const links = await createLinks(deployment, concurrency);

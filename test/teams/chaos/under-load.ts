@@ -41,16 +41,12 @@ export async function waitForMoreResults(load: LoadCounts, more: number): Promis
   for (let polls = 0; load.succeeded < target && polls < MAX_POLLS; polls++) await sleep(POLL_INTERVAL_MS);
 }
 
-const DELAYS_MS = [20, 80, 40, 150];
-const ROUNDS = 20;
-const TIMES = 100;
-
 /** Delays some requests, so that a fault occurs while actions are in progress. */
 async function injectDelays(baseUrl: string): Promise<void> {
   const headers = { "content-type": "application/json" };
-  for (let round = 1; round <= ROUNDS; round++)
-    for (const delayMs of DELAYS_MS) {
-      const order = { operationId: LOAD_OPERATION_ID, times: TIMES, fault: { kind: "delay", delayMs } };
+  for (let round = 1; round <= 20; round++)
+    for (const delayMs of [20, 80, 40, 150]) {
+      const order = { operationId: LOAD_OPERATION_ID, times: 100, fault: { kind: "delay", delayMs } };
       await fetch(`${baseUrl}/__emulator/faults`, { method: "POST", headers, body: JSON.stringify(order) });
     }
 }
