@@ -1,67 +1,99 @@
 // Row 5 in a small size. An instance is stopped during an action for longer than its lease, or disconnected from the database. It
-// resumes after another instance has taken over the action, or with a call that it had not read before. Processes and PostgreSQL are
-// real.
+// resumes after another instance has taken over the action, or with a call that it had not read before. Processes, PostgreSQL and
+// the connections are real.
+import { connect, createServer, type Socket } from "node:net";
 import { setTimeout as sleep } from "node:timers/promises";
-import { expect, test } from "vitest";
+import { expect, onTestFinished, test } from "vitest";
 import { stubEnv } from "../api-client/client.ts";
 import { createJob, enveloped, job } from "../contract/samples.ts";
 import { createModernClient, resultOf } from "../mcp/http/raw-client.ts";
+import { listeningUrl } from "../support/free-port.ts";
 import { createLatch } from "../support/latch.ts";
 import { countExecutions, LOAD_OPERATION_ID } from "../support/load.ts";
 import { queryPostgres } from "../support/postgres.ts";
 import { type CallResult, readResult } from "../support/results.ts";
-import { startServer } from "../support/server.ts";
+import { type Server, startServer } from "../support/server.ts";
 import { answer, holdUntil, stubForTest } from "../support/stub.ts";
 import { linuxMissing, testUnless } from "../support/unless.ts";
 import { describeWithDeployment, describeWithPostgres } from "./services.ts";
 
+/** Starts a proxy to a server until the running test ends; while it is cut, it discards all bytes in both directions. */
+async function startProxy(url: string) {
+  const { hostname, port } = new URL(url);
+  const sockets = new Set<Socket>();
+  let isCut = false;
+  const proxy = createServer((client) => {
+    const server = connect(Number(port), hostname);
+    for (const [from, to] of [
+      [client, server],
+      [server, client],
+    ] as const) {
+      sockets.add(from);
+      from.on("data", (bytes) => isCut || to.write(bytes));
+      from.on("error", () => undefined);
+      from.on("close", () => isCut || to.destroy());
+    }
+  });
+  const proxyUrl = new URL(url);
+  proxyUrl.port = new URL(await listeningUrl(proxy)).port;
+  onTestFinished(() => {
+    for (const socket of sockets) socket.destroy();
+    proxy.close();
+  });
+  return {
+    url: proxyUrl.href,
+    cut(isCutNow: boolean): void {
+      isCut = isCutNow;
+      // The bytes sent meanwhile are lost, so those connections cannot be used again.
+      if (!isCutNow) for (const socket of sockets) socket.destroy();
+    },
+  };
+}
+
 describeWithPostgres("a stalled instance", (postgres) => {
-  /** Pauses the first instance, which uses the database as `role`, during its request until the second one has a result. */
-  async function expectTakeOver(role: string, pause: (pid: number) => unknown, resume: (pid: number) => unknown) {
+  /** Pauses the first instance during its request, and resumes it after the second one has returned a result. */
+  async function takeOverFrom(pause: (first: Server, cut: (isCutNow: boolean) => void) => () => void) {
     const stub = await stubForTest();
     const url = await postgres().createDatabase();
+    const journalProxy = await startProxy(url);
     const start = (journal: string) => startServer({ env: { ...stubEnv(stub), MIC_JOURNAL_URL: journal } });
-    const [first, second] = [await start(url.replace("mic@", `${role}@`)), await start(url)];
+    const [first, second] = [await start(journalProxy.url), await start(url)];
     const { released, release } = createLatch();
     const accepted = answer(202, enveloped(job));
     stub.respond(() => (stub.requests.length === 1 ? holdUntil(released, accepted) : accepted));
     first.send("submit_job", createJob, 7);
     await expect.poll(() => stub.requests.length, { timeout: 20_000 }).toBe(1);
-    await pause(first.pid);
+    const resume = pause(first, journalProxy.cut);
     const callResult = await second.call("submit_job", createJob);
-    const readActions = () => queryPostgres(url, "SELECT owner, state, attempts FROM actions");
-    const actions = await readActions();
+    const [owner] = await queryPostgres(url, "SELECT owner, state, attempts FROM actions");
     release();
-    await resume(first.pid);
-    expect(callResult.error, callResult.text).toBeUndefined();
-    const { idempotencyKey } = callResult.action ?? {};
-    expect(callResult.action).toMatchObject({ replayed: false });
-    const lateAnswer = await first.waitForResult(7);
-    expect(lateAnswer.error, lateAnswer.text).toBeUndefined();
-    expect(lateAnswer.action).toMatchObject({ idempotencyKey });
-    const again = await second.call("submit_job", createJob);
-    expect(again.action).toMatchObject({ idempotencyKey, replayed: true });
-    const posts = stub.requests.filter(({ method }) => method === "POST");
-    expect(new Set(posts.map(({ headers }) => headers["idempotency-key"]))).toEqual(new Set([idempotencyKey]));
-    expect(await readActions()).toEqual(actions);
-    expect(actions).toMatchObject([{ state: "succeeded" }]);
+    resume();
+    return { stub, url, first, second, callResult, owner };
   }
 
   test("a stalled instance's action is taken over under the same key, and the instance changes nothing when it resumes", async () => {
-    const { run } = postgres();
-    await run("CREATE ROLE stalled SUPERUSER LOGIN");
-    async function disconnect() {
-      await run("ALTER ROLE stalled NOLOGIN");
-      await run("SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE usename = 'stalled'");
+    const stopped = takeOverFrom(({ pid }) => {
+      process.kill(pid, "SIGSTOP");
+      return () => void process.kill(pid, "SIGCONT");
+    });
+    const disconnected = takeOverFrom((_first, cut) => {
+      cut(true);
+      return () => undefined;
+    });
+    for (const { stub, url, first, second, callResult, owner } of await Promise.all([stopped, disconnected])) {
+      expect(callResult.error, callResult.text).toBeUndefined();
+      const { idempotencyKey } = callResult.action ?? {};
+      expect(callResult.action).toMatchObject({ replayed: false });
+      const lateAnswer = await first.waitForResult(7);
+      expect(lateAnswer.error, lateAnswer.text).toBeUndefined();
+      expect(lateAnswer.action).toMatchObject({ idempotencyKey });
+      const again = await second.call("submit_job", createJob);
+      expect(again.action).toMatchObject({ idempotencyKey, replayed: true });
+      const posts = stub.requests.filter(({ method }) => method === "POST");
+      expect(new Set(posts.map(({ headers }) => headers["idempotency-key"]))).toEqual(new Set([idempotencyKey]));
+      expect(await queryPostgres(url, "SELECT owner, state, attempts FROM actions")).toEqual([owner]);
+      expect(owner).toMatchObject({ state: "succeeded" });
     }
-    await Promise.all([
-      expectTakeOver(
-        "mic",
-        (pid) => process.kill(pid, "SIGSTOP"),
-        (pid) => process.kill(pid, "SIGCONT"),
-      ),
-      expectTakeOver("stalled", disconnect, () => run("ALTER ROLE stalled LOGIN")),
-    ]);
   }, 180_000);
 });
 
