@@ -101,19 +101,6 @@ export const holdUntil = (released: Promise<unknown>, then: Step): Step =>
 
 const TOKEN_PATH = "/sandbox/oauth/token";
 
-export interface Stub {
-  readonly baseUrl: string;
-  /** All requests except token requests, in order of arrival. */
-  readonly requests: readonly RecordedRequest[];
-  readonly tokenRequests: readonly RecordedRequest[];
-  /** Sets the answers to the next requests, one step each. */
-  expect(...steps: readonly Step[]): void;
-  /** Sets the answers to all requests for which there is no step. */
-  respond(script: Script): void;
-  /** Sets the answers to token requests (default: a new `stub-token-<n>` for each). */
-  respondToToken(script: Script): void;
-}
-
 async function readBody(request: IncomingMessage): Promise<Buffer> {
   const chunks: Buffer[] = [];
   for await (const chunk of request) chunks.push(chunk);
@@ -152,15 +139,19 @@ async function startStub() {
   });
   server.on("connection", (socket) => connections.set(socket, connections.size + 1));
   const baseUrl = await listeningUrl(server);
-  const stub: Stub = {
+  const stub = {
     baseUrl,
+    /** All requests except token requests, in order of arrival. */
     requests,
     tokenRequests,
-    expect: (...steps) => void queue.push(...steps),
-    respond(newScript) {
+    /** Sets the answers to the next requests, one step each. */
+    expect: (...steps: readonly Step[]) => void queue.push(...steps),
+    /** Sets the answers to all requests for which there is no step. */
+    respond(newScript: Script) {
       script = newScript;
     },
-    respondToToken(newScript) {
+    /** Sets the answers to token requests (default: a new `stub-token-<n>` for each). */
+    respondToToken(newScript: Script) {
       tokenScript = newScript;
     },
   };
@@ -179,6 +170,8 @@ async function startStub() {
     close: () => closeServer(server),
   };
 }
+
+export type Stub = Awaited<ReturnType<typeof startStub>>["stub"];
 
 /** Starts a stub for the running test only. */
 export async function stubForTest(): Promise<Stub> {
