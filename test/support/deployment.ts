@@ -52,8 +52,8 @@ export async function startDeployment(options: DeploymentOptions) {
     return value;
   };
   try {
-    const startOwnPostgres = async () => withCleanup(await startPostgres(), (it) => it.stop());
-    const postgres = options.databaseUrl === undefined ? (options.postgres ?? (await startOwnPostgres())) : undefined;
+    const openPostgres = async () => options.postgres ?? withCleanup(await startPostgres(), (it) => it.stop());
+    const postgres = options.databaseUrl === undefined ? await openPostgres() : undefined;
     const databaseUrl = options.databaseUrl ?? (await postgres?.createDatabase()) ?? "";
     const emulatorOptions = { clients: options.teams, maxExecutionRecords: EXECUTIONS };
     const emulator = withCleanup(await startEmulator(emulatorOptions), (it) => it.close());

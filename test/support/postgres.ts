@@ -27,27 +27,24 @@ function findUserId(): number | undefined {
   }
 }
 
-const bin = findBin();
-const uid = findUserId();
-
 /** Folder of the PostgreSQL programs, and the user id that runs them if it is not this process's. */
-export const postgresBin = bin;
-export const postgresUser = uid;
+export const postgresBin = findBin();
+export const postgresUser = findUserId();
 
 /** Reason why there is no PostgreSQL; undefined if there is one. */
 export const postgresMissing =
-  bin === undefined
+  postgresBin === undefined
     ? "PostgreSQL is not installed"
-    : process.getuid?.() === 0 && uid === undefined
+    : process.getuid?.() === 0 && postgresUser === undefined
       ? "root may not run PostgreSQL, and there is no user postgres"
       : undefined;
 
 /** Creates a separate folder for servers. Throws Error if PostgreSQL is not installed. */
 export function createPostgresInstallation() {
-  if (bin === undefined) throw new Error(postgresMissing);
+  if (postgresBin === undefined) throw new Error(postgresMissing);
   const folder = mkdtempSync(join(tmpdir(), "mic-mcp-postgres-"));
-  if (uid !== undefined) chownSync(folder, uid, -1);
-  const as = { ...(uid !== undefined && { uid }), cwd: folder, stdio: "ignore" } as const;
+  if (postgresUser !== undefined) chownSync(folder, postgresUser, -1);
+  const as = { ...(postgresUser !== undefined && { uid: postgresUser }), cwd: folder, stdio: "ignore" } as const;
 
   /** Creates a server that can be started repeatedly on the same data and port. */
   async function createServer(name: string, settings: readonly string[]) {
@@ -73,7 +70,7 @@ export function createPostgresInstallation() {
       /** Starts the server and waits until it answers, for at most 10 s. */
       async start(): Promise<void> {
         const started = spawn(
-          join(bin ?? "", "postgres"),
+          join(postgresBin ?? "", "postgres"),
           ["-D", data, "-p", String(port), "-k", "", ...parameters],
           as,
         );
@@ -103,7 +100,7 @@ export function createPostgresInstallation() {
   return {
     createServer,
     /** Runs one of PostgreSQL's programs and waits until it ends. */
-    run: (program: string, args: readonly string[]): void => void execFileSync(join(bin, program), args, as),
+    run: (program: string, args: readonly string[]): void => void execFileSync(join(postgresBin, program), args, as),
     remove() {
       // The folder has thousands of files, so the test does not wait for the deletion.
       spawn("rm", ["-rf", folder], { detached: true, stdio: "ignore" }).unref();
