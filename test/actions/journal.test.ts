@@ -203,16 +203,10 @@ describeEachDriver((driver) => {
   });
 
   test("registered inputs are found by their ids, and kept as long as jobs use them", async () => {
-    const register = async (n: number) => {
+    for (let n = 0; n < 31; n++) {
       const args = canonicalArguments({ workspaceId: "w", inputKind: "M4_FILE", referenceId: `devfile_${n}` });
-      await insertResolved(
-        journal,
-        `r${n}`,
-        { ...SUCCEEDED, resourceId: `input-${n}` },
-        { tool: "register_input", arguments: args },
-      );
-    };
-    for (let n = 0; n < 31; n++) await register(n);
+      await insertResolved(journal, `r${n}`, { ...SUCCEEDED, resourceId: `input-${n}` }, { arguments: args });
+    }
     const ids = Array.from({ length: 32 }, (_, n) => `input-${n}`);
     const found = await journal.findReferences("service", ids);
     expect(found.size).toBe(31);

@@ -22,11 +22,9 @@ async function openForTest(stateDir: string) {
 }
 
 const damages: readonly [string, (files: Readonly<Record<"parent" | "stateDir", string>>) => Promise<void>][] = [
-  ["its folder removed", ({ stateDir }) => rm(stateDir, { recursive: true })],
   ["its folder moved", ({ parent, stateDir }) => rename(stateDir, join(parent, "elsewhere"))],
   ["its file removed", ({ stateDir }) => rm(join(stateDir, FILE))],
   ["its WAL removed", ({ stateDir }) => rm(join(stateDir, `${FILE}-wal`))],
-  ["its file moved", ({ parent, stateDir }) => rename(join(stateDir, FILE), join(parent, FILE))],
   [
     "another file put over it",
     async ({ parent, stateDir }) => {
