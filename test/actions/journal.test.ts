@@ -64,7 +64,6 @@ describeEachDriver((driver) => {
   let clock: { nowMs: number };
   let location: JournalLocation;
   let journal: Journal;
-  /** Opens the same journal as another process would. */
   const openJournalAs = async (owner: string) =>
     await openJournal(await driver.openDatabase(location), { owner, now: () => clock.nowMs });
   beforeEach(async () => {
@@ -205,7 +204,8 @@ describeEachDriver((driver) => {
   test("registered inputs are found by their ids, and kept as long as jobs use them", async () => {
     for (let n = 0; n < 31; n++) {
       const args = canonicalArguments({ workspaceId: "w", inputKind: "M4_FILE", referenceId: `devfile_${n}` });
-      await insertResolved(journal, `r${n}`, { ...SUCCEEDED, resourceId: `input-${n}` }, { arguments: args });
+      const facts = { tool: "register_input", arguments: args };
+      await insertResolved(journal, `r${n}`, { ...SUCCEEDED, resourceId: `input-${n}` }, facts);
     }
     const ids = Array.from({ length: 32 }, (_, n) => `input-${n}`);
     const found = await journal.findReferences("service", ids);
