@@ -74,7 +74,6 @@ async function openCallerFixture() {
 
   return {
     executed,
-    /** Loses the answer to the next request. */
     loseAnswer() {
       isLosing = true;
     },

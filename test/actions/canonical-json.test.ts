@@ -20,7 +20,6 @@ const json = fc.letrec<{ value: unknown; object: unknown }>((tie) => ({
 }));
 const args = fc.array(fc.tuple(name, json.value), { maxLength: 5 }).map((pairs): Args => Object.fromEntries(pairs));
 
-/** The same value with its keys in reverse order at every depth. */
 function reverseKeys(value: unknown): unknown {
   if (Array.isArray(value)) return value.map(reverseKeys);
   if (typeof value !== "object" || value === null) return value;

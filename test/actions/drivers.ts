@@ -10,7 +10,6 @@ import { type JournalLocation, openDatabaseAt } from "./journal-location.ts";
 export interface Driver {
   /** The query planner uses statistics of the table contents. */
   readonly hasStatistics: boolean;
-  /** Creates a new, empty location for a journal. */
   createLocation(): Promise<JournalLocation>;
   /** Opens the database for the running test only, with the test's own clock. */
   openDatabase(location: JournalLocation): Promise<Database>;

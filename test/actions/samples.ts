@@ -18,7 +18,6 @@ export const newAction = (facts: Partial<NewAction> = {}): NewAction => ({
   ...facts,
 });
 
-/** Inserts an action into the journal. Throws Error if it was not inserted. */
 export async function insertAction(journal: Journal, facts: Partial<NewAction> = {}): Promise<StoredAction> {
   const action = newAction(facts);
   const written = await journal.insert(action);
@@ -38,7 +37,6 @@ export const createTestActions = (journal: Journal, options: Partial<Parameters<
     ...options,
   });
 
-/** The actions of one service in a journal. */
 export const createServiceActionsFor = (journal: Journal, service = "service") =>
   createServiceActions({
     actions: createTestActions(journal),
@@ -46,7 +44,6 @@ export const createServiceActionsFor = (journal: Journal, service = "service") =
     serviceName: async () => service,
   });
 
-/** A call of submit_job, which the caller of this function sends. */
 export const createSubmission = (args: Readonly<Record<string, unknown>>, nowMs: number) => ({
   tool: "submit_job",
   arguments: args,
@@ -56,7 +53,6 @@ export const createSubmission = (args: Readonly<Record<string, unknown>>, nowMs:
   context: { signal: new AbortController().signal, deadlineAt: nowMs + 45_000 },
 });
 
-/** An owner that is dead. */
 export const DEAD_OWNER = "a process that has gone";
 
 export const SUCCEEDED: Resolution = {
@@ -74,7 +70,6 @@ export const UNKNOWN: Resolution = {
 export const REJECTED: Resolution = { ...UNKNOWN, state: "rejected" };
 
 const { isExplicit: _, ifMatch, ...columns } = newAction();
-/** A row of the journal in state `in_progress`. */
 export const storedAction = (facts: Partial<StoredAction> = {}): StoredAction => ({
   ...columns,
   upstream_key: "",

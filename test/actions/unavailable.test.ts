@@ -55,7 +55,6 @@ const mountCommand = (mount: string): readonly string[] => {
   const flags = process.getuid?.() === 0 ? "-m" : "-rm";
   return ["unshare", flags, "sh", "-c", `${mount} && exec "$@"`, "sh"];
 };
-/** Reason to skip tests with mounts; undefined if the machine can run them. */
 const mountsMissing = ((): string | undefined => {
   const [command = "", ...args] = [...mountCommand("mount -t tmpfs tmpfs /mnt"), "true"];
   try {

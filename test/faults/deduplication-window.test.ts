@@ -37,7 +37,6 @@ describe("a call that is repeated after its result was used", () => {
   interface Row {
     readonly tool: string;
     readonly operationId: Parameters<typeof createRequest>[1];
-    /** Arguments (default: an example of the operation). */
     readonly args?: () => Promise<object>;
     /** Whether the call may wait: then it gets `waitSeconds` 0. */
     readonly waits?: true;
@@ -105,7 +104,6 @@ describe("a call that is repeated after its result was used", () => {
 const createdJob = (id: string) => answer(202, enveloped({ ...job, id }));
 
 describeUnless(fakeClockMissing, "with another clock", () => {
-  /** Makes the call from a process whose clock is ahead by `seconds`. */
   const callWithClock = async (env: Readonly<Record<string, string>>, seconds: number) => {
     const server = await startServer({ env, under: fakeClockCommand(seconds) });
     const result = await server.call("submit_job", createJob);

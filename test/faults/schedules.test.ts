@@ -31,7 +31,6 @@ const RUNS = Number(process.env["FAULT_RUNS"] ?? 40);
 const RUNS_EACH = 20;
 const WINDOW_MS = DEDUPLICATION_WINDOW_MS;
 
-/** One of the values, each with its weight. */
 const weighted = <const T>(...choices: readonly (readonly [weight: number, value: T])[]) =>
   fc.oneof(...choices.map(([weight, value]) => ({ weight, arbitrary: fc.constant(value) })));
 
@@ -48,10 +47,7 @@ const step = fc.record({
   /** Whether the agent reads the answer. It has no effect on the next identical call. */
   answer: weighted<"read" | "lost">([4, "read"], [1, "lost"]),
   /** An identical call at the same moment, to the other process or to the same one. */
-  duplicate: fc.oneof(
-    { weight: 6, arbitrary: fc.constant("none" as const) },
-    { weight: 1, arbitrary: fc.constantFrom("other" as const, "same" as const) },
-  ),
+  duplicate: weighted<"none" | "other" | "same">([12, "none"], [1, "other"], [1, "same"]),
   /** Time in ms that passes before the step. */
   jumpMs: fc.oneof(
     { weight: 6, arbitrary: fc.constant(0) },
@@ -69,7 +65,6 @@ const schedule = fc.record({
   steps: fc.array(step, { minLength: 1, maxLength: 8 }),
 });
 
-/** The earliest and the latest possible time of an event, in ms. */
 interface Span {
   readonly fromMs: number;
   readonly toMs: number;
@@ -82,7 +77,6 @@ interface Intent {
   created: Span;
   /** `unseen`: may not be recorded. `unresolved`: in progress or unknown. `perhaps`: the write of its resolution failed. */
   state: "unseen" | "unresolved" | "perhaps succeeded" | "succeeded" | "perhaps rejected" | "rejected";
-  /** Time of its success. */
   resolved?: Span;
 }
 
@@ -177,7 +171,6 @@ class Model {
   }
 }
 
-/** The same arguments, in another order at every depth. */
 function reorderKeys(value: unknown, order: number): unknown {
   if (Array.isArray(value)) return value.map((part) => reorderKeys(part, order));
   if (typeof value !== "object" || value === null) return value;

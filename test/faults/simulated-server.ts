@@ -40,7 +40,6 @@ const htmlPage: WireResponse = { status: 200, headers: { "content-type": "text/h
 const down = refusal(503, "DOWN", true);
 const connectionLost = (message: string): TransportError => new TransportError(message, { sent: true });
 
-/** The effect of a failure on one request of an action. */
 interface FailureRule {
   /** The API executes the request. */
   readonly commits?: true;
@@ -114,7 +113,6 @@ export function makeWorld(emulator: Emulator, clock: ManualClock, database: Data
       redactor: createRedactor(),
       now: clock.now,
     }),
-    /** Owners that count as dead. */
     deadOwners: new Set<string>(),
     executions: (key: string) => service.countExecutions(key),
     async deliverDelayed() {
@@ -126,7 +124,6 @@ export function makeWorld(emulator: Emulator, clock: ManualClock, database: Data
 }
 export type World = ReturnType<typeof makeWorld>;
 
-/** One call of a schedule. */
 export interface CallScript {
   readonly tool: DefinedTool;
   readonly arguments: Readonly<Record<string, unknown>>;
@@ -136,7 +133,6 @@ export interface CallScript {
   readonly journal: JournalFailure | undefined;
 }
 
-/** Outcome of a call. */
 export type Outcome =
   | { readonly kind: "crash" }
   | { readonly kind: "value"; readonly key: string }
@@ -144,7 +140,6 @@ export type Outcome =
 
 export interface CallRecord {
   readonly outcome: Outcome;
-  /** Requests that this call sent. */
   readonly sent: readonly SentRequest[];
 }
 

@@ -10,7 +10,6 @@ import type { Caller } from "./load.ts";
 import type { ClientRevision } from "./mcp.ts";
 import { type PostgresServer, postgresMissing, startPostgres } from "./postgres.ts";
 
-/** Reason why there can be no deployment; undefined if there can be one. */
 export const deploymentMissing = postgresMissing ?? haproxyMissing;
 
 export interface Team {
@@ -95,7 +94,6 @@ export async function startDeployment(options: DeploymentOptions) {
     const fleet = withCleanup(await startFleet({ instances, env, isolated }), (it) => it.stop());
     const urls = fleet.instances.map(({ url }) => url);
     const balancer = withCleanup(await startHaproxy(urls, { port }), (it) => it.stop());
-    /** MCP endpoint that clients call, through the balancer. */
     const url = `${origin}/mcp`;
     const issueToken = (subject: string, members: readonly Team[], scope?: string) =>
       provider.issueToken(url, {

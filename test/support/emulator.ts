@@ -16,7 +16,6 @@ export function createManualClock(startAt = "2100-01-15T10:00:00.000Z") {
 }
 export type ManualClock = ReturnType<typeof createManualClock>;
 
-/** Starts an emulator for the running test only. */
 export async function emulatorForTest(options: EmulatorOptions = {}): Promise<Emulator> {
   const emulator = await startEmulator(options);
   onTestFinished(() => emulator.close());

@@ -59,9 +59,7 @@ type Key = Awaited<ReturnType<typeof generateKey>>;
 /** Generating a key takes long, so all providers of a run start with the same one. */
 const firstKey = memoizeUntilFailure(() => generateKey("key-1"));
 
-/** A client that acts for no user. */
 const withoutUsers = { redirect_uris: [], response_types: [] };
-/** A client of users, which has no secret. */
 const publicClient = {
   application_type: "native",
   grant_types: ["authorization_code", "refresh_token"],
@@ -168,7 +166,6 @@ export async function followRedirects(url: URL, origin: string, jar: Map<string,
   return at;
 }
 
-/** Starts an identity provider. The caller must stop it. */
 export async function startIdentityProvider(options: IdentityProviderOptions = {}) {
   const requests: string[] = [];
   let handle: RequestListener = (_request, response) => response.writeHead(503).end();
@@ -203,7 +200,6 @@ export async function startIdentityProvider(options: IdentityProviderOptions = {
       key = await generateKey(`key-${keys}`);
       publish();
     },
-    /** Returns the public key in PEM. */
     exportPublicKey: () => exportSPKI(key.publicKey),
 
     /** Returns a token for this audience, like those that the provider issues to users. */
@@ -233,7 +229,6 @@ export async function startIdentityProvider(options: IdentityProviderOptions = {
     },
 
     stop: () => closeServer(server),
-    /** Starts it again at the same address. */
     async start() {
       server = createHttpServer();
       await listeningUrl(server, Number(new URL(issuer).port));

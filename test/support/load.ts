@@ -4,7 +4,6 @@ import * as z from "zod/v4";
 import { type ClientRevision, connectHttp, type TestClient } from "./mcp.ts";
 import { createSeededRandom, type SeededRandom } from "./random.ts";
 
-/** A simulated caller. */
 export interface Caller {
   readonly name: string;
   readonly url: string;
@@ -12,7 +11,6 @@ export interface Caller {
   readonly revision: ClientRevision;
   /** Sends explicit idempotency keys, which other callers use too. */
   readonly isKeyed: boolean;
-  /** Files of the team's workspace. */
   readonly fileIds: readonly string[];
 }
 
@@ -23,7 +21,6 @@ const newCounts = () => ({
   calls: 0,
   /** Calls without a valid protocol response. */
   protocolErrors: 0,
-  /** Calls that returned a tool error. */
   toolFailures: 0,
   /** Actions that were reported as done by an earlier call. */
   replayed: 0,

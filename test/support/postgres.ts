@@ -31,7 +31,6 @@ function findUserId(): number | undefined {
 export const postgresBin = findBin();
 export const postgresUser = findUserId();
 
-/** Reason why there is no PostgreSQL; undefined if there is one. */
 export const postgresMissing =
   postgresBin === undefined
     ? "PostgreSQL is not installed"
@@ -109,7 +108,6 @@ export function createPostgresInstallation() {
 }
 export type PostgresNode = Awaited<ReturnType<ReturnType<typeof createPostgresInstallation>["createServer"]>>;
 
-/** Runs one statement on a separate connection. */
 export async function queryPostgres(url: string, text: string): Promise<readonly Readonly<Record<string, unknown>>[]> {
   const sql = postgres(url, { max: 1, fetch_types: false, connect_timeout: 10, onnotice: () => undefined });
   try {
@@ -133,13 +131,11 @@ export async function startPostgres(settings: readonly string[] = NON_DURABLE_SE
   await server.start();
   let databases = 0;
   return {
-    /** Creates an empty database and returns its URL. */
     async createDatabase() {
       const name = `journal${++databases}`;
       await server.query(`CREATE DATABASE ${name}`);
       return server.url(name);
     },
-    /** Breaks off the connections of all clients. */
     cutConnections: () =>
       server.query("SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE application_name = 'mic-mcp'"),
     run: async (sql: string) => void (await server.query(sql)),

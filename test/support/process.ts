@@ -6,10 +6,8 @@ import { readFile } from "node:fs/promises";
 import { connect } from "node:net";
 import { setTimeout as sleep } from "node:timers/promises";
 
-/** Returns whether this machine has the program. */
 export const isInstalled = (program: string): boolean => spawnSync("which", [program]).status === 0;
 
-/** Reason why this machine does not have the program; undefined if it has. */
 export const missingProgram = (program: string): string | undefined =>
   isInstalled(program) ? undefined : `${program} is not installed`;
 
@@ -60,7 +58,6 @@ export function launchProcess(
     output: () => output,
     isRunning,
     signal,
-    /** Sends a signal and waits until the process has ended. */
     async kill(name: NodeJS.Signals = "SIGKILL") {
       signal(name);
       if (child.pid !== undefined) await waitForExit(child);

@@ -50,9 +50,7 @@ export function readResult(result: unknown) {
   const { content, structuredContent, isError = false, _meta = {} } = RawResult.parse(result);
   return {
     isError,
-    /** The text of all blocks. */
     text: content.map(({ text = "" }) => text).join("\n"),
-    /** Number of content blocks of any type. */
     blocks: content.length,
     /** Link targets of the blocks after the first one. */
     links: content.slice(1).map(({ type, uri }) => (type === "resource_link" ? String(uri) : `no link: ${type}`)),

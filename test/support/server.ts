@@ -44,7 +44,6 @@ export function openInProcessChannel(env: Readonly<Record<string, string>>): Ser
   };
 }
 
-/** Opens a channel to a program that was just started. */
 export const openProcessChannel = ({ send, process, exit, stderr }: Program): ServerChannel => ({
   send,
   answers: process.stdout,
@@ -109,7 +108,6 @@ async function initializeClient(channel: ServerChannel) {
     /** Calls a tool and resolves with its result. The id is new unless it is given. */
     call: async (tool: string, args: object, id?: number): Promise<CallResult> =>
       readResult((await request("tools/call", toCallParams(tool, args), id)).result),
-    /** Sends a call and does not wait. */
     send: (tool: string, args: object, id: number) =>
       send({ id, method: "tools/call", params: toCallParams(tool, args) }),
     /** Resolves with the result of a call that was sent with `send`. */
@@ -123,7 +121,6 @@ async function initializeClient(channel: ServerChannel) {
     request: (method: string, params: object) => request(method, params),
   };
 }
-/** A client of any server. */
 export type RawClient = Awaited<ReturnType<typeof initializeClient>>;
 
 /** Starts a server in a separate process, which is killed when the running test ends. */
@@ -134,7 +131,6 @@ export async function startServer({ env, under = [] }: ServerOptions) {
     ...(await initializeClient(channel)),
     pid: program.process.pid ?? 0,
     stderr: program.stderr,
-    /** Ends stdin. */
     closeInput: () => void program.process.stdin.end(),
     /** Closes the reading end of the server's stdout. */
     breakOutput: () => void program.process.stdout.destroy(),

@@ -20,7 +20,6 @@ export interface RecordedRequest {
   readonly closed: Promise<boolean>;
 }
 
-/** The answer to one request. */
 export interface Step {
   readonly readsBody: boolean;
   readonly answer: (response: ServerResponse) => void | Promise<void>;
@@ -55,7 +54,6 @@ export const resetAfterReading: Step = step(({ socket }) => void socket?.resetAn
 export const hangUp: Step = step(({ socket }) => void socket?.end());
 export const neverAnswer: Step = step(() => undefined);
 
-/** Sends these bytes and closes the connection. */
 export const sendRawBytes = (bytes: string): Step =>
   step(({ socket }) => void socket?.end(Buffer.from(bytes, "latin1")));
 
@@ -173,7 +171,6 @@ async function startStub() {
 
 export type Stub = Awaited<ReturnType<typeof startStub>>["stub"];
 
-/** Starts a stub for the running test only. */
 export async function stubForTest(): Promise<Stub> {
   const { stub, verifyAndReset, close } = await startStub();
   onTestFinished(async () => {
@@ -190,7 +187,6 @@ export function stubForFile(): () => Stub {
   return () => running().stub;
 }
 
-/** Returns a base URL that refuses connections. */
 export async function refusingBaseUrl(): Promise<string> {
   return `http://127.0.0.1:${await freePort()}`;
 }

@@ -13,7 +13,6 @@ export interface Mutant {
   readonly killedBy: { readonly file: string; readonly name: string; readonly needsBuild: boolean };
 }
 
-/** Returns the source code by path. */
 export const readSources = (root: string): ReadonlyMap<string, string> =>
   new Map(
     readdirSync(join(root, "src"), { recursive: true, encoding: "utf8" })
