@@ -4,18 +4,16 @@ import { parseCanonicalArguments } from "../../src/actions/fingerprint.ts";
 import { type Journal, type NewAction, openJournal, type Resolution } from "../../src/actions/journal.ts";
 import { countUnresolved, listActions } from "../../src/actions/listing.ts";
 import type { Database, SqlValue } from "../../src/actions/store/database.ts";
-import { type Driver, describeEachDriver } from "./drivers.ts";
-import type { JournalLocation } from "./journal-location.ts";
-import { createServiceActionsFor, insertAction, newAction } from "./samples.ts";
+import { describeEachDriver, openDatabaseForTest } from "./drivers.ts";
+import { createServiceActionsFor, insertAction, type JournalLocation, newAction } from "./samples.ts";
 
 const LATER = 5_000;
 
-const pathOf = (jobId: string, what = "retries") => `/sandbox/v1/mic/jobs/${encodeURIComponent(jobId)}/${what}`;
 const args = (jobId: string) => JSON.stringify({ jobId });
 
 /** Opens the journal with a clock that advances by 1 s on each read, and records the queries to its database. */
-async function openRecordedJournal(driver: Driver, location: JournalLocation) {
-  const database = await driver.openDatabase(location);
+async function openRecordedJournal(location: JournalLocation) {
+  const database = await openDatabaseForTest(location);
   const queries: { sql: string; values: readonly SqlValue[] }[] = [];
   const recordingDatabase: Database = {
     ...database,
@@ -60,32 +58,23 @@ const insertManyActions = (database: Database, count: number) =>
        0, NULL, 'made-' || i, 1900000000000 + i, 1900000000000 + i, 0, 1900000000000 + i, 'about-' || i FROM n`,
   );
 
-describeEachDriver((driver) => {
+describeEachDriver((createLocation) => {
   test("the actions about a job are listed as unresolved, succeeded, then rejected, each latest first", async () => {
-    const { journal } = await openRecordedJournal(driver, await driver.createLocation());
-    const about = { path: pathOf("job-1"), arguments: args("job-1"), tool: "retry_job" };
+    const { journal } = await openRecordedJournal(await createLocation());
+    const about = { arguments: args("job-1"), tool: "retry_job" };
     await insertAbout(journal, { ...about, key: "unknown" }, createResolution("unknown", undefined, "conflict"));
     await insertAbout(journal, { ...about, key: "first" }, createResolution("succeeded", "job-2"));
     await insertAbout(journal, { ...about, key: "second" }, createResolution("succeeded", "job-3"));
     await insertAbout(journal, { ...about, key: "refused" }, createResolution("rejected", undefined, "conflict"));
-    const otherJob = { ...about, key: "other job", path: pathOf("job-10"), arguments: args("job-10") };
+    const otherJob = { ...about, key: "other job", arguments: args("job-10") };
     await insertAbout(journal, otherJob, createResolution("succeeded", "job-11"));
     const otherService = { ...about, key: "other service", service: "another" };
     await insertAbout(journal, otherService, createResolution("succeeded", "job-12"));
     await insertAbout(journal, { key: "a submission" }, createResolution("succeeded", "job-1"));
     const { actions: found, creationArguments } = await createServiceActionsFor(journal).readHistory("job-1");
     expect(found.map(({ idempotencyKey }) => idempotencyKey)).toEqual(["unknown", "second", "first", "refused"]);
-    expect(found[0]).toEqual({
-      tool: "retry_job",
-      state: "unknown",
-      idempotencyKey: "unknown",
-      arguments: { jobId: "job-1" },
-      about: "job-1",
-      attempts: 1,
-      createdAt: expect.stringMatching(/^2027-/),
-      updatedAt: expect.stringMatching(/^2027-/),
-      isRefused: true,
-    });
+    const unknown = { tool: "retry_job", state: "unknown", arguments: { jobId: "job-1" }, isRefused: true };
+    expect(found[0]).toMatchObject(unknown);
     expect(found[1]).toMatchObject({ resourceId: "job-3", isRefused: false });
     expect(creationArguments).toEqual(parseCanonicalArguments(newAction().arguments));
     expect(await createServiceActionsFor(journal).readHistory("job-2")).toEqual({
@@ -97,10 +86,12 @@ describeEachDriver((driver) => {
   });
 
   test("each query is answered by an index, not by a scan of all actions of the service", async () => {
-    const { database, journal, asked } = await openRecordedJournal(driver, await driver.createLocation());
+    const location = await createLocation();
+    const isPostgres = location.url !== undefined;
+    const { database, journal, asked } = await openRecordedJournal(location);
     await insertManyActions(database, LATER);
     // SQLite has no statistics of the table contents here; PostgreSQL collects them.
-    if (driver.hasStatistics) await database.query("ANALYZE");
+    if (isPostgres) await database.query("ANALYZE");
     const { readHistory, listUnresolved } = createServiceActionsFor(journal);
     const filled = { tool: "retry_job", fingerprint: "fill-7" };
     const identical = "actions_(?:by_fingerprint|slot)";
@@ -114,7 +105,7 @@ describeEachDriver((driver) => {
       [["actions_(?:unresolved|by_state)"], listUnresolved],
       [["actions_unresolved"], () => countUnresolved(journal)],
     ];
-    const explain = driver.hasStatistics ? "EXPLAIN" : "EXPLAIN QUERY PLAN";
+    const explain = isPostgres ? "EXPLAIN" : "EXPLAIN QUERY PLAN";
     for (const [indexes, runQuery] of cases) {
       asked.length = 0;
       await runQuery();

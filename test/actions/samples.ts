@@ -1,8 +1,19 @@
-// Sample actions for a journal.
+// Sample actions for a journal, and its location.
 import { createActions } from "../../src/actions/actions.ts";
 import type { Journal, NewAction, Resolution, StoredAction } from "../../src/actions/journal.ts";
 import { createServiceActions } from "../../src/actions/service-actions.ts";
+import { openPostgres } from "../../src/actions/store/postgres.ts";
+import { openSqlite } from "../../src/actions/store/sqlite.ts";
 import { systemTiming } from "../../src/api-client/attempts.ts";
+
+/** A folder for SQLite, or a PostgreSQL URL. */
+export interface JournalLocation {
+  readonly stateDir: string;
+  readonly url?: string | undefined;
+}
+
+export const openDatabaseAt = ({ stateDir, url }: JournalLocation) =>
+  url === undefined ? openSqlite(stateDir) : openPostgres(url);
 
 export const newAction = (facts: Partial<NewAction> = {}): NewAction => ({
   service: "service",
