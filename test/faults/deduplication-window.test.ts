@@ -29,9 +29,7 @@ describe("a call that is repeated after its result was used", () => {
     return { ...Object(path), ...Object(body) };
   };
   type StructuredResult = Readonly<Record<string, unknown>>;
-  const idAs =
-    (name: string) =>
-    ({ data }: StructuredResult) => ({ [name]: Object(data).id });
+  const idAs = (name: string) => (result: StructuredResult) => ({ [name]: Object(result["data"]).id });
   const retry = { retryMode: "SAFE_RESUME", reason: "was busy" };
 
   interface Row {

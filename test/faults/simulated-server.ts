@@ -76,22 +76,19 @@ const RULES = {
   "crash before send": { end: "crash" },
   "crash after commit": { commits: true, end: "crash" },
 } satisfies Record<string, FailureRule>;
-export type InjectedFailure = keyof typeof RULES;
+type InjectedFailure = keyof typeof RULES;
 const isInjectedFailure = (name: string): name is InjectedFailure => Object.hasOwn(RULES, name);
 export const INJECTED_FAILURES = Object.keys(RULES).filter(isInjectedFailure);
 
 /** Writes of the journal at which a failure can be injected. */
 export const WRITES = ["take", "resolve"] as const;
 export const WRITE_FAILURES = ["crash before", "crash after", "fails before", "fails after"] as const;
-export interface JournalFailure {
+interface JournalFailure {
   readonly write: (typeof WRITES)[number];
   readonly mode: (typeof WRITE_FAILURES)[number];
 }
 
-export interface SentRequest {
-  readonly key: string;
-  readonly bytes: string;
-}
+type SentRequest = Readonly<Record<"key" | "bytes", string>>;
 
 const never = new AbortController().signal;
 const LIMITS = { maxBytes: 1_000_000, timeoutMs: 20_000, signal: never };
@@ -124,7 +121,7 @@ export function makeWorld(emulator: Emulator, clock: ManualClock, database: Data
 }
 export type World = ReturnType<typeof makeWorld>;
 
-export interface CallScript {
+interface CallScript {
   readonly tool: DefinedTool;
   readonly arguments: Readonly<Record<string, unknown>>;
   /** Scope of the keys; each run has its own. */
@@ -133,15 +130,10 @@ export interface CallScript {
   readonly journal: JournalFailure | undefined;
 }
 
-export type Outcome =
+type Outcome =
   | { readonly kind: "crash" }
   | { readonly kind: "value"; readonly key: string }
   | { readonly kind: "failure"; readonly facts: FailureFacts };
-
-export interface CallRecord {
-  readonly outcome: Outcome;
-  readonly sent: readonly SentRequest[];
-}
 
 let serverCount = 0;
 
@@ -204,10 +196,11 @@ export function createSimulatedServer(world: World) {
     ...{ identity: world.service, transport: world.transport, timing, redactor: createRedactor() },
   });
 
-  async function call(script: CallScript): Promise<CallRecord> {
+  async function call(script: CallScript) {
     journalFailure = script.journal ?? journalFailure;
     const client = new AbortController();
     const failures = [...script.failures];
+    /** Requests that this call sent. */
     const sent: SentRequest[] = [];
     let outage: InjectedFailure | undefined;
 
@@ -291,3 +284,5 @@ export function createSimulatedServer(world: World) {
     },
   };
 }
+
+export type CallRecord = Awaited<ReturnType<ReturnType<typeof createSimulatedServer>["call"]>>;

@@ -1,10 +1,11 @@
 // Copies this tree into a temporary folder for changes and test runs. The tree itself is never changed.
-import { execFile, execFileSync } from "node:child_process";
+import { execFile } from "node:child_process";
 import { existsSync } from "node:fs";
-import { cp, mkdtemp, readFile, rm, symlink, writeFile } from "node:fs/promises";
+import { mkdtemp, readFile, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import * as z from "zod/v4";
+import { copyTree } from "../../support/next-version.ts";
 import { findPath, type Mutant, readSources } from "./mutants.ts";
 
 /** A test that exceeds this limit has no result: the machine may be slow. */
@@ -34,14 +35,9 @@ const run = (cwd: string, args: readonly string[]) =>
 
 const escaped = (text: string): string => text.replace(/[.*+?^${}()|[\]\\]/g, "\\$&");
 
-export async function createCopy(root: string) {
+export async function createCopy() {
   const folder = await mkdtemp(join(tmpdir(), "mic-mcp-mutants-"));
-  const listed = execFileSync("git", ["ls-files", "-z", "--cached", "--others", "--exclude-standard"], { cwd: root });
-  const names = [...new Set(listed.toString().split("\0"))].filter(
-    (name) => name !== "" && existsSync(join(root, name)),
-  );
-  for (const name of names) await cp(join(root, name), join(folder, name), { recursive: true });
-  await symlink(join(root, "node_modules"), join(folder, "node_modules"), "junction");
+  await copyTree(folder);
 
   async function runTests(wanted: readonly Mutant["killedBy"][]) {
     const nothing = { passed: [], failed: [] };

@@ -10,10 +10,9 @@ const startedAt = performance.now();
 const print = (text: string): void => void process.stdout.write(`${text}\n`);
 const elapsedSince = (beganAt: number): string => `${Math.round((performance.now() - beganAt) / 1_000)} s`;
 
-const root = process.cwd();
 const filters = process.argv.slice(2);
 const chosen = mutants.filter(({ what }) => filters.length === 0 || filters.some((filter) => what.includes(filter)));
-const sources = readSources(root);
+const sources = readSources(".");
 for (const mutant of chosen) findPath(mutant, sources);
 let detectedCount = 0;
 const problems: string[] = [];
@@ -48,7 +47,7 @@ for (const signal of ["SIGINT", "SIGTERM"] as const)
   });
 
 const files = [...new Set(chosen.map(({ killedBy }) => killedBy.file))];
-const copies = await Promise.all(Array.from({ length: CONCURRENCY }, () => createCopy(root)));
+const copies = await Promise.all(Array.from({ length: CONCURRENCY }, () => createCopy()));
 try {
   await Promise.all(
     copies.map(async (copy) => {
