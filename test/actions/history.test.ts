@@ -5,11 +5,16 @@ import { type Journal, type NewAction, openJournal, type Resolution } from "../.
 import { countUnresolved, listActions } from "../../src/actions/listing.ts";
 import type { Database, SqlValue } from "../../src/actions/store/database.ts";
 import { describeEachDriver, openDatabaseForTest } from "./drivers.ts";
-import { createServiceActionsFor, insertAction, type JournalLocation, newAction } from "./samples.ts";
+import {
+  createServiceActionsFor,
+  insertAction,
+  type JournalLocation,
+  newAction,
+  SUCCEEDED,
+  UNKNOWN,
+} from "./samples.ts";
 
 const LATER = 5_000;
-
-const args = (jobId: string) => JSON.stringify({ jobId });
 
 /** Opens the journal with a clock that advances by 1 s on each read, and records the queries to its database. */
 async function openRecordedJournal(location: JournalLocation) {
@@ -28,25 +33,14 @@ async function openRecordedJournal(location: JournalLocation) {
   return { database, journal, asked: queries };
 }
 
-const createResolution = (state: Resolution["state"], resourceId?: string, kind?: string): Resolution => ({
-  state,
-  attempts: 1,
-  outcome: JSON.stringify(
-    kind === undefined
-      ? { value: 1, drift: [] }
-      : { failure: { kind, message: "no", retryable: false, sideEffect: "unknown" } },
-  ),
-  resourceId,
+const successWith = (resourceId: string): Resolution => ({ ...SUCCEEDED, resourceId });
+const refusalAs = (state: Resolution["state"]): Resolution => ({
+  ...{ ...UNKNOWN, state },
+  outcome: '{"failure":{"kind":"conflict","message":"no","retryable":false,"sideEffect":"unknown"}}',
 });
 
-async function insertAbout(
-  journal: Journal,
-  action: Partial<NewAction> & { readonly key: string },
-  resolution: Resolution,
-) {
-  const about = String(parseCanonicalArguments(action.arguments ?? args(""))["jobId"] ?? "");
-  await journal.resolve(await insertAction(journal, { about, fingerprint: action.key, ...action }), resolution);
-}
+const insertResolved = async (journal: Journal, facts: Partial<NewAction>, resolution: Resolution) =>
+  await journal.resolve(await insertAction(journal, { fingerprint: String(facts.key), ...facts }), resolution);
 
 /** Inserts as many other actions as a busy journal has, all newer than the queried ones. */
 const insertManyActions = (database: Database, count: number) =>
@@ -61,16 +55,14 @@ const insertManyActions = (database: Database, count: number) =>
 describeEachDriver((createLocation) => {
   test("the actions about a job are listed as unresolved, succeeded, then rejected, each latest first", async () => {
     const { journal } = await openRecordedJournal(await createLocation());
-    const about = { arguments: args("job-1"), tool: "retry_job" };
-    await insertAbout(journal, { ...about, key: "unknown" }, createResolution("unknown", undefined, "conflict"));
-    await insertAbout(journal, { ...about, key: "first" }, createResolution("succeeded", "job-2"));
-    await insertAbout(journal, { ...about, key: "second" }, createResolution("succeeded", "job-3"));
-    await insertAbout(journal, { ...about, key: "refused" }, createResolution("rejected", undefined, "conflict"));
-    const otherJob = { ...about, key: "other job", arguments: args("job-10") };
-    await insertAbout(journal, otherJob, createResolution("succeeded", "job-11"));
-    const otherService = { ...about, key: "other service", service: "another" };
-    await insertAbout(journal, otherService, createResolution("succeeded", "job-12"));
-    await insertAbout(journal, { key: "a submission" }, createResolution("succeeded", "job-1"));
+    const about = { about: "job-1", arguments: '{"jobId":"job-1"}', tool: "retry_job" };
+    await insertResolved(journal, { ...about, key: "unknown" }, refusalAs("unknown"));
+    await insertResolved(journal, { ...about, key: "first" }, successWith("job-2"));
+    await insertResolved(journal, { ...about, key: "second" }, successWith("job-3"));
+    await insertResolved(journal, { ...about, key: "refused" }, refusalAs("rejected"));
+    await insertResolved(journal, { ...about, key: "other job", about: "job-10" }, successWith("job-11"));
+    await insertResolved(journal, { ...about, key: "other service", service: "another" }, successWith("job-12"));
+    await insertResolved(journal, { key: "a submission" }, successWith("job-1"));
     const { actions: found, creationArguments } = await createServiceActionsFor(journal).readHistory("job-1");
     expect(found.map(({ idempotencyKey }) => idempotencyKey)).toEqual(["unknown", "second", "first", "refused"]);
     const unknown = { tool: "retry_job", state: "unknown", arguments: { jobId: "job-1" }, isRefused: true };

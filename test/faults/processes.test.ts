@@ -7,7 +7,7 @@ import { serviceForFile } from "../emulator/service.ts";
 import { emulatorEnv } from "../support/mcp.ts";
 import { createSeededRandom } from "../support/random.ts";
 import type { CallResult } from "../support/results.ts";
-import { type InProcessServer, inProcessServerForTest, type Server, startServer } from "../support/server.ts";
+import { inProcessServerForTest, type Server, startServer } from "../support/server.ts";
 import { folderForTest } from "../support/temporary-folder.ts";
 import { describeWithPostgres } from "../teams/services.ts";
 
@@ -65,12 +65,12 @@ class Intent {
   }
 }
 
-const startServerWith = (environment: Readonly<Record<string, string>>): Promise<Server> =>
-  startServer({ env: { ...emulatorEnv(service().emulator), ...environment } });
+type Environment = Readonly<Record<string, string>>;
+const startServerWith = (env: Environment) => startServer({ env: { ...emulatorEnv(service().emulator), ...env } });
 
 /** Servers that run after or in parallel to the killed process can run in this process. */
-const startInProcessServer = (environment: Readonly<Record<string, string>>): Promise<InProcessServer> =>
-  inProcessServerForTest({ ...emulatorEnv(service().emulator), ...environment });
+const startInProcessServer = (env: Environment) =>
+  inProcessServerForTest({ ...emulatorEnv(service().emulator), ...env });
 
 const TOOL = "register_input";
 
@@ -154,7 +154,7 @@ test("the same protocol request, sent again, is the same action", async () => {
   expect(again).toEqual({ key: first.key, replayed: true });
 }, 120_000);
 
-function testSharedJournal(environment: () => Promise<Readonly<Record<string, string>>>): void {
+function testSharedJournal(environment: () => Promise<Environment>): void {
   test("two servers with the same call at the same moment run it once", async () => {
     const env = await environment();
     const [one, other] = await Promise.all([startServerWith(env), startInProcessServer(env)]);

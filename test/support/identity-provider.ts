@@ -168,16 +168,14 @@ export async function followRedirects(url: URL, origin: string, jar: Map<string,
 
 export async function startIdentityProvider(options: IdentityProviderOptions = {}) {
   const requests: string[] = [];
-  let handle: RequestListener = (_request, response) => response.writeHead(503).end();
+  let handle: RequestListener;
   let failingPath: string | undefined;
-  const createHttpServer = () =>
-    createServer((request, response) => {
-      const path = request.url?.split("?")[0];
-      requests.push(`${request.method} ${path}`);
-      if (path === failingPath) response.writeHead(500).end();
-      else handle(request, response);
-    });
-  let server = createHttpServer();
+  const server = createServer((request, response) => {
+    const path = request.url?.split("?")[0];
+    requests.push(`${request.method} ${path}`);
+    if (path === failingPath) response.writeHead(500).end();
+    else handle(request, response);
+  });
   const issuer = await listeningUrl(server);
   let keys = 1;
   let key = await firstKey.get();
@@ -196,8 +194,7 @@ export async function startIdentityProvider(options: IdentityProviderOptions = {
     },
     /** Signs with a new key from now on, and publishes only that one. */
     async rotateKeys() {
-      keys += 1;
-      key = await generateKey(`key-${keys}`);
+      key = await generateKey(`key-${++keys}`);
       publish();
     },
     exportPublicKey: () => exportSPKI(key.publicKey),
@@ -229,10 +226,7 @@ export async function startIdentityProvider(options: IdentityProviderOptions = {
     },
 
     stop: () => closeServer(server),
-    async start() {
-      server = createHttpServer();
-      await listeningUrl(server, Number(new URL(issuer).port));
-    },
+    start: () => listeningUrl(server, Number(new URL(issuer).port)),
     /** Opens a URL as the user's browser does. Resolves with the first address outside the provider. */
     browse: (url: URL, accountId = "alice") => followRedirects(url, issuer, new Map([["who", accountId]])),
   };

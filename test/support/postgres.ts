@@ -1,12 +1,12 @@
 // Starts a temporary PostgreSQL server of the installed version (Debian package: postgresql) on a loopback port.
 import { type ChildProcess, execFileSync, spawn } from "node:child_process";
-import { chownSync, existsSync, mkdtempSync, readdirSync, readFileSync } from "node:fs";
+import { chownSync, existsSync, mkdtempSync, readdirSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
 import postgres from "postgres";
 import { freePort } from "./free-port.ts";
-import { waitForExit } from "./process.ts";
+import { findChildren, waitForExit } from "./process.ts";
 
 const ROOT = "/usr/lib/postgresql";
 
@@ -55,10 +55,8 @@ export function createPostgresInstallation() {
     /** Sends a signal to the server and all its children (Linux only). */
     const signal = (signalName: NodeJS.Signals): void => {
       if (server?.pid === undefined) return;
-      const { pid } = server;
-      const children = readFileSync(`/proc/${pid}/task/${pid}/children`, "utf8").trim().split(" ").map(Number);
       // If the server has already ended, its children have ended with it.
-      for (const each of [pid, ...children])
+      for (const each of [server.pid, ...findChildren(server.pid)])
         try {
           process.kill(each, signalName);
         } catch {}
