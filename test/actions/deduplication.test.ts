@@ -140,7 +140,6 @@ test.each<[string, keyof typeof calls, object, object]>([
   ["blanks around the purpose", "request_file_processing", { purpose: "research" }, { purpose: " research " }],
   ["another expiry", "request_file_processing", {}, { expiresAt: "2099-01-01T00:00:00.000Z" }],
   ["another reason", "cancel_job", { reason: "one" }, { reason: "two" }],
-  ["another version", "cancel_job", { resourceVersion: 7 }, { resourceVersion: 8 }],
   ["another mode", "retry_job", { retryMode: "SAFE_RESUME" }, { retryMode: "RESTART" }],
 ])("%s: the same action", async (_what, tool, one, other) => {
   const [base, success] = calls[tool];

@@ -18,10 +18,7 @@ async function startInProcess(stateDir: string) {
   return { stub, server: await inProcessServerForTest(env) };
 }
 
-/**
- * Expects that POSTs are refused before anything is sent, that the outcome of an earlier call stays unknown, and that reads
- * continue.
- */
+/** Expects that POSTs are refused unsent, that the outcome of an earlier call stays unknown, and that reads continue. */
 async function expectRefused(stub: Stub, server: RawClient, message: RegExp, next: RegExp): Promise<void> {
   const requestsBefore = stub.requests.length;
   for (const key of [undefined, "a-key-of-the-agent"]) {
@@ -47,10 +44,7 @@ async function expectAccepted(stub: Stub, server: RawClient): Promise<void> {
   expect(result.error, result.text).toBeUndefined();
 }
 
-/**
- * Runs the rest of the command after `mount` in a separate mount namespace, which ends with the process. Other users become root
- * in it.
- */
+/** Runs the rest of the command after `mount` in a separate mount namespace, in which other users become root. */
 const mountCommand = (mount: string): readonly string[] => {
   const flags = process.getuid?.() === 0 ? "-m" : "-rm";
   return ["unshare", flags, "sh", "-c", `${mount} && exec "$@"`, "sh"];

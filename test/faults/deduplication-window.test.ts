@@ -63,10 +63,7 @@ describe("a call that is repeated after its result was used", () => {
     },
   ];
 
-  /**
-   * Repeats the call from the same agent, from another agent on the same journal, and in a new session after the first has
-   * ended.
-   */
+  /** Repeats the call from the same agent, from another one on the same journal, and in a new session after the first. */
   async function expectExecutedOnce(row: Row, journal: object): Promise<void> {
     const { tool, operationId, args = () => exampleOf(operationId), read = "get_job", about = idAs("jobId") } = row;
     const env = { ...emulatorEnv(service().emulator), MIC_STATE_DIR: await folderForTest(), ...journal };

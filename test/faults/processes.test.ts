@@ -50,10 +50,7 @@ class Intent {
     expect.poll(async () => (await this.requests()).length, { interval: 5, timeout: 10_000 }).toBeGreaterThan(0);
   committed = () => expect.poll(() => this.executions(), { interval: 5, timeout: 10_000 }).toBe(1);
 
-  /**
-   * Expects that the action ran once, was reported as done, and that all requests were the same command. Returns the key and
-   * whether it was a replay.
-   */
+  /** Expects that the action ran once, was reported as done, and that all requests were the same command. */
   async expectDone(result: CallResult): Promise<{ key: string; replayed: boolean }> {
     expect(result.error, result.text).toBeUndefined();
     const { idempotencyKey = "", replayed = false } = result.action ?? {};

@@ -38,9 +38,6 @@ export interface DeploymentOptions {
 /** More than any test produces: records that the emulator drops would look like lost actions. */
 const EXECUTIONS = 1_000_000;
 
-/** Longer than any test: 12 h. */
-const TOKEN_SECONDS = 43_200;
-
 export async function startDeployment(options: DeploymentOptions) {
   const cleanups: (() => Promise<unknown> | unknown)[] = [];
   const stop = async (): Promise<void> => {
@@ -99,7 +96,8 @@ export async function startDeployment(options: DeploymentOptions) {
       provider.issueToken(url, {
         subject,
         groups: members.map(({ claim }) => claim),
-        seconds: TOKEN_SECONDS,
+        // Longer than any test.
+        seconds: 43_200,
         ...(scope && { scope }),
       });
     return {

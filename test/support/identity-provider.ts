@@ -145,10 +145,7 @@ function createListener(provider: Provider): RequestListener {
   };
 }
 
-/**
- * Opens a URL as a browser does, with the cookies in `jar`, and follows redirects within `origin`. Resolves with the first address
- * outside of it.
- */
+/** Follows redirects as a browser does, with the cookies in `jar`, and resolves with the first address outside of `origin`. */
 export async function followRedirects(url: URL, origin: string, jar: Map<string, string>): Promise<URL> {
   let at = url;
   for (let steps = 0; at.origin === origin; steps++) {

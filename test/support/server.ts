@@ -54,10 +54,7 @@ export const openProcessChannel = ({ send, process, exit, stderr }: Program): Se
   },
 });
 
-/**
- * Creates a client that exchanges protocol lines with a server that was just started. It sends no message itself. A line that is
- * not a message fails the test.
- */
+/** Creates a client of a server that was just started. It sends no message itself. A line that is not a message fails the test. */
 export function createLineClient({ send, answers: stream, ended }: ServerChannel) {
   const waiting = new Map<number, (answer: Answer) => void>();
   const answers = new Map<number, Answer>();

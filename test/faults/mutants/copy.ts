@@ -65,10 +65,7 @@ export async function createCopy() {
   }
 
   return {
-    /**
-     * Runs the tests with these names until the first failure, on the unchanged copy or with this mutant. `error`: reason why there
-     * is no result, such as a build or load error, or a timeout.
-     */
+    /** Runs the tests with these names until the first failure, on the unchanged copy or with this mutant. */
     async test(wanted: readonly Mutant["killedBy"][], mutant?: Mutant) {
       if (!mutant) return await runTests(wanted);
       const path = join(folder, findPath(mutant, readSources(folder)));

@@ -21,10 +21,7 @@ export const readSources = (root: string): ReadonlyMap<string, string> =>
       .map((path) => [path, readFileSync(join(root, path), "utf8")]),
   );
 
-/**
- * Returns the path of the file with a mutant's code. Throws Error unless the code occurs exactly once, because the patch could
- * change the wrong place.
- */
+/** Returns the path of the file with a mutant's code. Throws Error unless the code occurs exactly once. */
 export function findPath({ what, code }: Mutant, sources: ReadonlyMap<string, string>): string {
   const [path, ...others] = [...sources].flatMap(([each, text]) =>
     text
