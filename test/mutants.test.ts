@@ -1,8 +1,7 @@
 // Checks that each mutant matches the code. `npm run test:mutants` shows that tests detect them.
 import { existsSync } from "node:fs";
 import { expect, test } from "vitest";
-import { findPath, readSources } from "./faults/mutants/mutant.ts";
-import { mutants } from "./faults/mutants/mutants.ts";
+import { findPath, mutants, readSources } from "./faults/mutants/mutants.ts";
 
 const sources = readSources(".");
 

@@ -20,23 +20,17 @@ const json = fc.letrec<{ value: unknown; object: unknown }>((tie) => ({
 }));
 const args = fc.array(fc.tuple(name, json.value), { maxLength: 5 }).map((pairs): Args => Object.fromEntries(pairs));
 
-/** The same value with its keys in reverse order at every depth. */
 function reverseKeys(value: unknown): unknown {
   if (Array.isArray(value)) return value.map(reverseKeys);
   if (typeof value !== "object" || value === null) return value;
-  return Object.fromEntries(
-    Object.entries(value)
-      .reverse()
-      .map(([key, part]) => [key, reverseKeys(part)]),
-  );
+  const pairs = Object.entries(value).map(([key, part]) => [key, reverseKeys(part)] as const);
+  return Object.fromEntries(pairs.reverse());
 }
-const isObject = (value: unknown): value is Args => typeof value === "object" && value !== null;
 
 test("the order of keys does not matter at any depth", () => {
   fc.assert(
     fc.property(args, (given) => {
-      const again = reverseKeys(given);
-      expect(isObject(again) && canonicalArguments(again)).toBe(canonicalArguments(given));
+      expect(canonicalArguments(Object(reverseKeys(given)))).toBe(canonicalArguments(given));
     }),
   );
 });

@@ -12,10 +12,8 @@ import {
   problem,
   processingRequest,
 } from "../contract/samples.ts";
-import { connectLegacyClient, resultOf } from "../mcp/http/raw-client.ts";
-import { serveHttpInProcess } from "../support/in-process.ts";
 import { createLatch } from "../support/latch.ts";
-import { type CallResult, readResult } from "../support/results.ts";
+import type { CallResult } from "../support/results.ts";
 import { type InProcessServer, inProcessServerForTest } from "../support/server.ts";
 import { answer, holdUntil, type Stub } from "../support/stub.ts";
 import { benchForTest } from "./bench.ts";
@@ -73,22 +71,16 @@ test("the offered key runs the call again, and only once", async () => {
   expect(posts()).toHaveLength(2);
 });
 
-test.each([
-  ["a success", "SUCCEEDED"],
-  ["a failure that may be retried", "FAILED"],
-])("a job is the same action after %s that the agent has read", async (_what, state) => {
+test("a job is the same action after a failure that may be retried and that the agent has read", async () => {
   const failure = { ...problem, status: 503, code: "BUSY", retryable: true };
-  const now = answer(200, enveloped({ ...job, id: "job-1", state, ...(state === "FAILED" && { failure }) }));
+  const now = answer(200, enveloped({ ...job, id: "job-1", state: "FAILED", failure }));
   stub.expect(createdJob("job-1"), now, now);
   await server.call("submit_job", createJob);
   await server.call("get_job", { jobId: "job-1" });
   const again = await server.call("submit_job", createJob);
   expect(again.action?.replayed).toBe(true);
-  expect(again.text).toContain(`Not run again: an identical call ran`);
-  if (state === "FAILED") {
-    expect(Object(again.structured).nextStep).toMatchObject({ tool: "retry_job", arguments: { jobId: "job-1" } });
-    expect(again.text).not.toContain("To run it again");
-  } else expect(again.text).toContain("To run it again, pass idempotencyKey again-");
+  expect(Object(again.structured).nextStep).toMatchObject({ tool: "retry_job", arguments: { jobId: "job-1" } });
+  expect(again.text).not.toContain("To run it again");
   expect(posts()).toHaveLength(1);
 });
 
@@ -148,7 +140,6 @@ test.each<[string, keyof typeof calls, object, object]>([
   ["blanks around the purpose", "request_file_processing", { purpose: "research" }, { purpose: " research " }],
   ["another expiry", "request_file_processing", {}, { expiresAt: "2099-01-01T00:00:00.000Z" }],
   ["another reason", "cancel_job", { reason: "one" }, { reason: "two" }],
-  ["another version", "cancel_job", { resourceVersion: 7 }, { resourceVersion: 8 }],
   ["another mode", "retry_job", { retryMode: "SAFE_RESUME" }, { retryMode: "RESTART" }],
 ])("%s: the same action", async (_what, tool, one, other) => {
   const [base, success] = calls[tool];
@@ -221,21 +212,10 @@ test("a call with only the key takes the other arguments from the journal", asyn
   expect(own.error).toMatchObject({ kind: "invalid_arguments" });
 });
 
-test.each(["stdio", "HTTP"])(
-  "a call canceled right after its answer over %s is replayed when repeated",
-  async (transport) => {
-    stub.expect(createdJob(job.id), read(job.id));
-    if (transport === "stdio") {
-      await server.call("submit_job", createJob, 7);
-      server.cancel(7);
-      expect((await server.call("submit_job", createJob, 8)).action).toMatchObject({ replayed: true });
-    } else {
-      const session = await connectLegacyClient(await serveHttpInProcess(env));
-      await session.call(7, "submit_job", createJob).answer;
-      await session.notify("notifications/cancelled", { requestId: 7 });
-      const again = readResult(await resultOf(session.call(8, "submit_job", createJob), 8));
-      expect(again.action).toMatchObject({ replayed: true });
-    }
-    expect(posts()).toHaveLength(1);
-  },
-);
+test("a call canceled right after its answer is replayed when repeated", async () => {
+  stub.expect(createdJob(job.id), read(job.id));
+  await server.call("submit_job", createJob, 7);
+  server.cancel(7);
+  expect((await server.call("submit_job", createJob, 8)).action).toMatchObject({ replayed: true });
+  expect(posts()).toHaveLength(1);
+});

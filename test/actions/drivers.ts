@@ -5,18 +5,10 @@ import { describe, onTestFinished } from "vitest";
 import type { Database } from "../../src/actions/store/database.ts";
 import { folderForTest } from "../support/temporary-folder.ts";
 import { describeWithPostgres } from "../teams/services.ts";
-import { type JournalLocation, openDatabaseAt } from "./journal-location.ts";
+import { type JournalLocation, openDatabaseAt } from "./samples.ts";
 
-export interface Driver {
-  /** The query planner uses statistics of the table contents. */
-  readonly hasStatistics: boolean;
-  /** Creates a new, empty location for a journal. */
-  createLocation(): Promise<JournalLocation>;
-  /** Opens the database for the running test only, with the test's own clock. */
-  openDatabase(location: JournalLocation): Promise<Database>;
-}
-
-async function openDatabase(location: JournalLocation): Promise<Database> {
+/** Opens the database for the running test only, with the test's own clock. */
+export async function openDatabaseForTest(location: JournalLocation): Promise<Database> {
   const database = await openDatabaseAt(location);
   onTestFinished(() => database.close());
   return { ...database, clock: undefined };
@@ -27,19 +19,10 @@ const SHARED_MEMORY = "/dev/shm";
 
 const createFolder = () => folderForTest(existsSync(SHARED_MEMORY) ? SHARED_MEMORY : tmpdir());
 
-export function describeEachDriver(tests: (driver: Driver) => void): void {
-  describe("SQLite", () => {
-    tests({
-      hasStatistics: false,
-      openDatabase,
-      createLocation: async () => ({ stateDir: await createFolder(), url: undefined }),
-    });
-  });
-  describeWithPostgres("PostgreSQL", (postgres) => {
-    tests({
-      hasStatistics: true,
-      openDatabase,
-      createLocation: async () => ({ stateDir: "", url: await postgres().createDatabase() }),
-    });
-  });
+/** `createLocation` creates a new, empty journal location. */
+export function describeEachDriver(tests: (createLocation: () => Promise<JournalLocation>) => void): void {
+  describe("SQLite", () => tests(async () => ({ stateDir: await createFolder() })));
+  describeWithPostgres("PostgreSQL", (postgres) =>
+    tests(async () => ({ stateDir: "", url: await postgres().createDatabase() })),
+  );
 }

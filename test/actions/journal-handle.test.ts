@@ -28,7 +28,6 @@ async function openDatabase(): Promise<Database> {
   return database;
 }
 
-/** Inserts resolved actions that are `days` days old. */
 async function insertOldActions(database: Database, count: number, days: number): Promise<void> {
   await database.query(
     `INSERT INTO actions (service, key, upstream_key, tool, arguments, fingerprint, slot, path, if_match, body, state, indeterminate,

@@ -60,20 +60,17 @@ test.each<LossPoint>(["the write", "its answer"])(
   },
 );
 
-test("a new action that another process has taken over meanwhile belongs to that process", async () => {
+test.each<[string, LossPoint]>([
+  ["taken over", "its answer"],
+  ["inserted", "the write"],
+])("a new action that another process has %s meanwhile belongs to that process", async (_how, what) => {
   const { journal, other, loseNext } = await createBench();
-  loseNext("its answer", async () => {
+  loseNext(what, async () => {
     const written = await journal.find("service", "key-0000");
-    if (written) await other.claim(written, true);
+    await (written ? other.claim(written, true) : other.insert(newAction()));
   });
   expect(await journal.insert(newAction())).toBeUndefined();
   expect(await journal.find("service", "key-0000")).toMatchObject({ owner: "other" });
-});
-
-test("a new action that another process has inserted meanwhile belongs to that process", async () => {
-  const { journal, other, loseNext } = await createBench();
-  loseNext("the write", async () => void (await other.insert(newAction())));
-  expect(await journal.insert(newAction())).toBeUndefined();
 });
 
 test("a resolution that another process has written meanwhile is not attributed to this process", async () => {

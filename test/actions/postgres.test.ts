@@ -35,9 +35,8 @@ describeUnless(postgresMissing ?? linuxMissing, "PostgreSQL", () => {
 
   async function createBench() {
     const stub = await stubForTest();
-    const url = await getPostgres().createDatabase();
-    const env = { ...stubEnv(stub), MIC_JOURNAL_URL: url };
-    return { stub, url, serve: () => startServer({ env }) };
+    const env = { ...stubEnv(stub), MIC_JOURNAL_URL: await getPostgres().createDatabase() };
+    return { stub, serve: () => startServer({ env }) };
   }
 
   test("an earlier unknown action stays unknown while PostgreSQL is frozen, and the same call works after it resumes", async () => {

@@ -5,8 +5,7 @@ import { once } from "node:events";
 import * as z from "zod/v4";
 import { openJournal } from "../../src/actions/journal.ts";
 import { processOwner } from "../../src/core/owner.ts";
-import { openDatabaseAt } from "./journal-location.ts";
-import { DEAD_OWNER, newAction } from "./samples.ts";
+import { DEAD_OWNER, newAction, openDatabaseAt } from "./samples.ts";
 
 const Task = z.object({
   stateDir: z.string(),

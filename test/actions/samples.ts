@@ -1,8 +1,19 @@
-// Sample actions for a journal.
+// Sample actions for a journal, and its location.
 import { createActions } from "../../src/actions/actions.ts";
 import type { Journal, NewAction, Resolution, StoredAction } from "../../src/actions/journal.ts";
 import { createServiceActions } from "../../src/actions/service-actions.ts";
+import { openPostgres } from "../../src/actions/store/postgres.ts";
+import { openSqlite } from "../../src/actions/store/sqlite.ts";
 import { systemTiming } from "../../src/api-client/attempts.ts";
+
+/** A folder for SQLite, or a PostgreSQL URL. */
+export interface JournalLocation {
+  readonly stateDir: string;
+  readonly url?: string | undefined;
+}
+
+export const openDatabaseAt = ({ stateDir, url }: JournalLocation) =>
+  url === undefined ? openSqlite(stateDir) : openPostgres(url);
 
 export const newAction = (facts: Partial<NewAction> = {}): NewAction => ({
   service: "service",
@@ -18,7 +29,6 @@ export const newAction = (facts: Partial<NewAction> = {}): NewAction => ({
   ...facts,
 });
 
-/** Inserts an action into the journal. Throws Error if it was not inserted. */
 export async function insertAction(journal: Journal, facts: Partial<NewAction> = {}): Promise<StoredAction> {
   const action = newAction(facts);
   const written = await journal.insert(action);
@@ -38,7 +48,6 @@ export const createTestActions = (journal: Journal, options: Partial<Parameters<
     ...options,
   });
 
-/** The actions of one service in a journal. */
 export const createServiceActionsFor = (journal: Journal, service = "service") =>
   createServiceActions({
     actions: createTestActions(journal),
@@ -46,7 +55,6 @@ export const createServiceActionsFor = (journal: Journal, service = "service") =
     serviceName: async () => service,
   });
 
-/** A call of submit_job, which the caller of this function sends. */
 export const createSubmission = (args: Readonly<Record<string, unknown>>, nowMs: number) => ({
   tool: "submit_job",
   arguments: args,
@@ -56,7 +64,6 @@ export const createSubmission = (args: Readonly<Record<string, unknown>>, nowMs:
   context: { signal: new AbortController().signal, deadlineAt: nowMs + 45_000 },
 });
 
-/** An owner that is dead. */
 export const DEAD_OWNER = "a process that has gone";
 
 export const SUCCEEDED: Resolution = {
@@ -74,7 +81,6 @@ export const UNKNOWN: Resolution = {
 export const REJECTED: Resolution = { ...UNKNOWN, state: "rejected" };
 
 const { isExplicit: _, ifMatch, ...columns } = newAction();
-/** A row of the journal in state `in_progress`. */
 export const storedAction = (facts: Partial<StoredAction> = {}): StoredAction => ({
   ...columns,
   upstream_key: "",

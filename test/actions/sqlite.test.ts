@@ -3,7 +3,6 @@ import { copyFile, rename, rm } from "node:fs/promises";
 import { dirname, join } from "node:path";
 import { expect, onTestFinished, test } from "vitest";
 import { openJournal } from "../../src/actions/journal.ts";
-import type { Database } from "../../src/actions/store/database.ts";
 import { openSqlite } from "../../src/actions/store/sqlite.ts";
 import { createJob, enveloped, job } from "../contract/samples.ts";
 import { inProcessServerForTest } from "../support/server.ts";
@@ -22,11 +21,9 @@ async function openForTest(stateDir: string) {
 }
 
 const damages: readonly [string, (files: Readonly<Record<"parent" | "stateDir", string>>) => Promise<void>][] = [
-  ["its folder removed", ({ stateDir }) => rm(stateDir, { recursive: true })],
   ["its folder moved", ({ parent, stateDir }) => rename(stateDir, join(parent, "elsewhere"))],
   ["its file removed", ({ stateDir }) => rm(join(stateDir, FILE))],
   ["its WAL removed", ({ stateDir }) => rm(join(stateDir, `${FILE}-wal`))],
-  ["its file moved", ({ parent, stateDir }) => rename(join(stateDir, FILE), join(parent, FILE))],
   [
     "another file put over it",
     async ({ parent, stateDir }) => {
@@ -94,26 +91,6 @@ test.skipIf(isWindows)(
     expect(countSent()).toBe(3);
   },
 );
-
-test("an action takes one write for its claim and one for its resolution", async () => {
-  const real = await openForTest(await folderForTest());
-  const writes: string[] = [];
-  const recordingDatabase: Database = {
-    ...real,
-    query(sql, values) {
-      const verb = /^\s*(INSERT|UPDATE|DELETE)/.exec(sql)?.[1];
-      if (verb !== undefined) writes.push(verb);
-      return real.query(sql, values);
-    },
-  };
-  const journal = await openJournal(recordingDatabase, { owner: "one", now: Date.now });
-  writes.length = 0;
-  const action = await insertAction(journal);
-  await journal.resolve(action, UNKNOWN);
-  await journal.claim(action, false);
-  await journal.resolve(action, SUCCEEDED);
-  expect(writes).toEqual(["INSERT", "UPDATE", "UPDATE", "UPDATE"]);
-});
 
 test("SQLite syncs each commit", async () => {
   const database = await openForTest(await folderForTest());

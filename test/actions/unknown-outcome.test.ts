@@ -111,23 +111,17 @@ test("list_actions lists unresolved actions with the call that resolves them, ev
   const { structured, text } = await (await inProcessServerForTest(env)).call("list_actions", {});
   expect(JSON.stringify(structured) + text).not.toContain(clientSecret);
   const [succeeded, rejected, idempotencyKey] = stub.requests.map(({ headers }) => headers["idempotency-key"]);
-  const at = expect.stringMatching(/^\d{4}-.*Z$/);
-  const common = { tool: "submit_job", updatedAt: at };
-  const about = createJob.recipeVersionId;
-  expect(structured).toMatchObject({ summary: "3 actions: 1 unknown, 1 rejected, 1 succeeded." });
-  expect(structured?.["actions"]).toEqual([
-    {
-      ...{ ...common, idempotencyKey, state: "unknown", attempts: 1, createdAt: at, about },
-      arguments: { ...args("c"), clientReference: "note [redacted]" },
-      nextStep: {
-        tool: "resolve_actions",
-        arguments: { idempotencyKey },
-        why: expect.stringContaining("never runs twice"),
+  expect(structured).toMatchObject({
+    summary: "3 actions: 1 unknown, 1 rejected, 1 succeeded.",
+    actions: [
+      {
+        ...{ idempotencyKey, state: "unknown", arguments: { ...args("c"), clientReference: "note [redacted]" } },
+        nextStep: { tool: "resolve_actions", arguments: { idempotencyKey } },
       },
-    },
-    expect.objectContaining({ ...common, idempotencyKey: rejected, state: "rejected", code: problem.code, about }),
-    { ...common, idempotencyKey: succeeded, state: "succeeded", resourceId: job.id },
-  ]);
+      { idempotencyKey: rejected, state: "rejected", code: problem.code },
+      { idempotencyKey: succeeded, state: "succeeded", resourceId: job.id },
+    ],
+  });
 });
 
 test("a repeated action sends the version and the texts of the first request, and reads nothing again [4.2/key-names-one-command, 4.2/if-match-form]", async () => {

@@ -17,23 +17,19 @@ interface CallOptions {
   readonly key?: string;
   readonly proposedKey?: string;
   readonly isDerivedKey?: boolean;
-  /** Answers the request of this call, if it sends one. */
   readonly answer?: () => Promise<unknown>;
 }
 
-/** Result or failure of a call. */
 export type CallOutcome = { readonly result: PerformedAction } | { readonly facts: FailureFacts };
 
 export const createRefusal = (kind: FailureFacts["kind"], facts: Partial<FailureFacts> = {}): Failure =>
   new Failure({ kind, message: "Refused.", retryable: false, sideEffect: "none", ...facts });
 
-/** Opens the fixture for the running test only. */
 export async function openWorkerFixture() {
   const folder = await folderForTest();
   const clock = { nowMs: 1_800_000_000_000 };
   /** Requests that were sent. `lost`: an earlier attempt may have taken effect. */
   const sent: { by: string; key: string; body: string; lost: boolean }[] = [];
-  /** Owners that count as dead. */
   const deadOwners = new Set<string>();
   const waited = new EventEmitter();
   let sleepCount = 0;
@@ -60,7 +56,6 @@ export async function openWorkerFixture() {
     sent,
     deadOwners,
     journal,
-    /** Resolves after this number of further sleeps. */
     waitForSleeps: async (times: number) => void (await once(waited, String(sleepCount + times))),
     find: (key: string) => journal.find(SERVICE, key),
     async startWorker(owner: string, change = (real: Journal): Journal => real) {

@@ -29,15 +29,12 @@ describe("a call that is repeated after its result was used", () => {
     return { ...Object(path), ...Object(body) };
   };
   type StructuredResult = Readonly<Record<string, unknown>>;
-  const idAs =
-    (name: string) =>
-    ({ data }: StructuredResult) => ({ [name]: Object(data).id });
+  const idAs = (name: string) => (result: StructuredResult) => ({ [name]: Object(result["data"]).id });
   const retry = { retryMode: "SAFE_RESUME", reason: "was busy" };
 
   interface Row {
     readonly tool: string;
     readonly operationId: Parameters<typeof createRequest>[1];
-    /** Arguments (default: an example of the operation). */
     readonly args?: () => Promise<object>;
     /** Whether the call may wait: then it gets `waitSeconds` 0. */
     readonly waits?: true;
@@ -66,10 +63,7 @@ describe("a call that is repeated after its result was used", () => {
     },
   ];
 
-  /**
-   * Repeats the call from the same agent, from another agent on the same journal, and in a new session after the first has
-   * ended.
-   */
+  /** Repeats the call from the same agent, from another one on the same journal, and in a new session after the first. */
   async function expectExecutedOnce(row: Row, journal: object): Promise<void> {
     const { tool, operationId, args = () => exampleOf(operationId), read = "get_job", about = idAs("jobId") } = row;
     const env = { ...emulatorEnv(service().emulator), MIC_STATE_DIR: await folderForTest(), ...journal };
@@ -105,7 +99,6 @@ describe("a call that is repeated after its result was used", () => {
 const createdJob = (id: string) => answer(202, enveloped({ ...job, id }));
 
 describeUnless(fakeClockMissing, "with another clock", () => {
-  /** Makes the call from a process whose clock is ahead by `seconds`. */
   const callWithClock = async (env: Readonly<Record<string, string>>, seconds: number) => {
     const server = await startServer({ env, under: fakeClockCommand(seconds) });
     const result = await server.call("submit_job", createJob);

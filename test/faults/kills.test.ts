@@ -39,7 +39,6 @@ beforeAll(async () => {
 interface TransportCase {
   /** The call of a client that never reads the answer: the arguments of non-reading-client.mjs. */
   createTask(env: Environment, args: object): Promise<object>;
-  /** Sends the call to a separate server process. Returns a function that kills it. */
   sendToProcess(env: Environment, args: object): Promise<() => Promise<unknown>>;
 }
 

@@ -12,7 +12,6 @@ import { folderForTest } from "../support/temporary-folder.ts";
 import { isThorough } from "../support/thorough.ts";
 import { runArguments } from "./run-arguments.ts";
 
-/** Starts an API and servers on one journal: a process that the test kills, and others in this process. */
 async function createBench() {
   const service = await serviceForTest();
   const env = { ...emulatorEnv(service.emulator), MIC_STATE_DIR: await folderForTest() };
@@ -87,7 +86,6 @@ test("one call has at most eight requests in flight", async () => {
   }
 }, 120_000);
 
-/** Moments of the kill: how to prepare each, and how to detect it. */
 const moments: readonly {
   readonly name: string;
   readonly file?: number;

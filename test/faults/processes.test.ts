@@ -7,7 +7,7 @@ import { serviceForFile } from "../emulator/service.ts";
 import { emulatorEnv } from "../support/mcp.ts";
 import { createSeededRandom } from "../support/random.ts";
 import type { CallResult } from "../support/results.ts";
-import { type InProcessServer, inProcessServerForTest, type Server, startServer } from "../support/server.ts";
+import { inProcessServerForTest, type Server, startServer } from "../support/server.ts";
 import { folderForTest } from "../support/temporary-folder.ts";
 import { describeWithPostgres } from "../teams/services.ts";
 
@@ -34,7 +34,6 @@ class Intent {
     referenceId: service().emulator.fileIds[++intentCount % service().emulator.fileIds.length],
     clientReference: `wish ${intentCount}`,
   };
-  /** The same arguments in another order. */
   readonly reordered = Object.fromEntries(Object.entries(this.arguments).reverse());
 
   async requests() {
@@ -51,10 +50,7 @@ class Intent {
     expect.poll(async () => (await this.requests()).length, { interval: 5, timeout: 10_000 }).toBeGreaterThan(0);
   committed = () => expect.poll(() => this.executions(), { interval: 5, timeout: 10_000 }).toBe(1);
 
-  /**
-   * Expects that the action ran once, was reported as done, and that all requests were the same command. Returns the key and
-   * whether it was a replay.
-   */
+  /** Expects that the action ran once, was reported as done, and that all requests were the same command. */
   async expectDone(result: CallResult): Promise<{ key: string; replayed: boolean }> {
     expect(result.error, result.text).toBeUndefined();
     const { idempotencyKey = "", replayed = false } = result.action ?? {};
@@ -66,12 +62,12 @@ class Intent {
   }
 }
 
-const startServerWith = (environment: Readonly<Record<string, string>>): Promise<Server> =>
-  startServer({ env: { ...emulatorEnv(service().emulator), ...environment } });
+type Environment = Readonly<Record<string, string>>;
+const startServerWith = (env: Environment) => startServer({ env: { ...emulatorEnv(service().emulator), ...env } });
 
 /** Servers that run after or in parallel to the killed process can run in this process. */
-const startInProcessServer = (environment: Readonly<Record<string, string>>): Promise<InProcessServer> =>
-  inProcessServerForTest({ ...emulatorEnv(service().emulator), ...environment });
+const startInProcessServer = (env: Environment) =>
+  inProcessServerForTest({ ...emulatorEnv(service().emulator), ...env });
 
 const TOOL = "register_input";
 
@@ -79,7 +75,7 @@ interface Interruption {
   readonly name: string;
   readonly fault: Readonly<Record<string, unknown>>;
   readonly until: "arrived" | "committed";
-  readonly interrupt: (server: Server, intent: Intent) => Promise<unknown>;
+  readonly interrupt: (server: Server, intent: Intent, stateDir: string) => Promise<unknown>;
   /** The journal has the outcome, or the API replays its stored answer. */
   readonly isReplayed?: true;
 }
@@ -92,6 +88,19 @@ const interruptions: readonly Interruption[] = [
   {
     name: "killed while the service still works on it: the next process waits for that answer",
     ...{ fault: delay(1_500), until: "arrived", ...killed },
+  },
+  {
+    name: "killed between the answer and the journal write",
+    ...{ fault: delay(300), until: "arrived", isReplayed: true },
+    async interrupt(server, intent, stateDir) {
+      const database = await openSqlite(stateDir);
+      await database.query("BEGIN IMMEDIATE");
+      await intent.committed();
+      await sleep(300);
+      await server.kill();
+      await database.query("ROLLBACK");
+      await database.close();
+    },
   },
   {
     name: "its output is broken before the answer is out: the next process returns what the journal has",
@@ -112,39 +121,25 @@ const interruptions: readonly Interruption[] = [
   },
 ];
 
-for (const { name, fault: what, until, interrupt, isReplayed } of interruptions)
-  test(name, async () => {
-    const env = { MIC_STATE_DIR: await folderForTest() };
-    const [intent, server] = [new Intent(), await startServerWith(env)];
+test.each(interruptions)(
+  "$name",
+  async ({ fault: what, until, interrupt, isReplayed }) => {
+    const stateDir = await folderForTest();
+    const [intent, server] = [new Intent(), await startServerWith({ MIC_STATE_DIR: stateDir })];
     await fault(what);
     server.send(TOOL, intent.arguments, 1);
     await intent[until]();
-    await interrupt(server, intent);
-    const next = await startInProcessServer(env);
+    await interrupt(server, intent, stateDir);
+    const next = await startInProcessServer({ MIC_STATE_DIR: stateDir });
     if (what === hang) {
       const listed = await next.call("list_actions", { state: "unknown" });
       expect(listed.structured?.["actions"]).toMatchObject([{ tool: TOOL, state: "unknown", attempts: 1 }]);
     }
     const outcome = await intent.expectDone(await next.call(TOOL, intent.reordered));
     if (isReplayed) expect(outcome.replayed).toBe(true);
-  }, 120_000);
-
-test("an action whose process is killed between the answer and the journal write runs once", async () => {
-  const stateDir = await folderForTest();
-  const [intent, server] = [new Intent(), await startServerWith({ MIC_STATE_DIR: stateDir })];
-  await fault(delay(300));
-  server.send(TOOL, intent.arguments, 1);
-  await intent.arrived();
-  const database = await openSqlite(stateDir);
-  await database.query("BEGIN IMMEDIATE");
-  await intent.committed();
-  await sleep(300);
-  await server.kill();
-  await database.query("ROLLBACK");
-  await database.close();
-  const result = await (await startInProcessServer({ MIC_STATE_DIR: stateDir })).call(TOOL, intent.arguments);
-  expect(await intent.expectDone(result)).toMatchObject({ replayed: true });
-}, 120_000);
+  },
+  120_000,
+);
 
 test("the same protocol request, sent again, is the same action", async () => {
   const env = { MIC_STATE_DIR: await folderForTest() };
@@ -156,8 +151,7 @@ test("the same protocol request, sent again, is the same action", async () => {
   expect(again).toEqual({ key: first.key, replayed: true });
 }, 120_000);
 
-/** Tests of any journal that two servers share. */
-function testSharedJournal(environment: () => Promise<Readonly<Record<string, string>>>): void {
+function testSharedJournal(environment: () => Promise<Environment>): void {
   test("two servers with the same call at the same moment run it once", async () => {
     const env = await environment();
     const [one, other] = await Promise.all([startServerWith(env), startInProcessServer(env)]);

@@ -1,11 +1,8 @@
 // Runs seeded schedules of failures over the whole lifecycle of an action, in one process with virtual time. A failing schedule
 // is shrunk and prints its seed: FAULT_SEED=<seed> npx vitest run test/faults (FAULT_RUNS for more schedules, as .ci/run sets
 // it).
-import { mkdtemp, rm } from "node:fs/promises";
-import { tmpdir } from "node:os";
-import { join } from "node:path";
 import fc from "fast-check";
-import { afterAll, beforeAll, expect, test } from "vitest";
+import { expect, test } from "vitest";
 import { DEDUPLICATION_WINDOW_MS } from "../../src/actions/deduplication-window.ts";
 import { migrateSchema } from "../../src/actions/store/schema.ts";
 import { openSqlite } from "../../src/actions/store/sqlite.ts";
@@ -15,6 +12,7 @@ import { submitJob } from "../../tools/submit-job.ts";
 import { Service } from "../emulator/service.ts";
 import { createJobBodyForFile, FILE } from "../emulator/work.ts";
 import { createManualClock } from "../support/emulator.ts";
+import { folderForTest } from "../support/temporary-folder.ts";
 import {
   type CallRecord,
   createSimulatedServer,
@@ -31,7 +29,6 @@ const RUNS = Number(process.env["FAULT_RUNS"] ?? 40);
 const RUNS_EACH = 20;
 const WINDOW_MS = DEDUPLICATION_WINDOW_MS;
 
-/** One of the values, each with its weight. */
 const weighted = <const T>(...choices: readonly (readonly [weight: number, value: T])[]) =>
   fc.oneof(...choices.map(([weight, value]) => ({ weight, arbitrary: fc.constant(value) })));
 
@@ -48,10 +45,7 @@ const step = fc.record({
   /** Whether the agent reads the answer. It has no effect on the next identical call. */
   answer: weighted<"read" | "lost">([4, "read"], [1, "lost"]),
   /** An identical call at the same moment, to the other process or to the same one. */
-  duplicate: fc.oneof(
-    { weight: 6, arbitrary: fc.constant("none" as const) },
-    { weight: 1, arbitrary: fc.constantFrom("other" as const, "same" as const) },
-  ),
+  duplicate: weighted<"none" | "other" | "same">([12, "none"], [1, "other"], [1, "same"]),
   /** Time in ms that passes before the step. */
   jumpMs: fc.oneof(
     { weight: 6, arbitrary: fc.constant(0) },
@@ -69,7 +63,6 @@ const schedule = fc.record({
   steps: fc.array(step, { minLength: 1, maxLength: 8 }),
 });
 
-/** The earliest and the latest possible time of an event, in ms. */
 interface Span {
   readonly fromMs: number;
   readonly toMs: number;
@@ -82,7 +75,6 @@ interface Intent {
   created: Span;
   /** `unseen`: may not be recorded. `unresolved`: in progress or unknown. `perhaps`: the write of its resolution failed. */
   state: "unseen" | "unresolved" | "perhaps succeeded" | "succeeded" | "perhaps rejected" | "rejected";
-  /** Time of its success. */
   resolved?: Span;
 }
 
@@ -90,12 +82,8 @@ const overlaps = (one: Span, other: Span): boolean => one.fromMs <= other.toMs &
 
 /** The deduplication rule, as an agent may rely on it. */
 class Model {
-  readonly #intents: Intent[] = [];
+  readonly intents: Intent[] = [];
   lastKey: string | undefined;
-
-  get intents(): readonly Intent[] {
-    return this.#intents;
-  }
 
   /** Whether a call without a key would return this action. */
   #isLive(intent: Intent, call: Span): "yes" | "perhaps" | "no" {
@@ -107,21 +95,21 @@ class Model {
       return call.toMs - resolved.fromMs < WINDOW_MS ? "yes" : "perhaps";
     }
     // A later success of an identical action with an explicit key gives the agent the outcome that it needs.
-    const later = this.#intents.filter((each) => each !== intent && /succeeded/.test(each.state));
+    const later = this.intents.filter((each) => each !== intent && /succeeded/.test(each.state));
     if (later.some((each) => each.created.toMs >= created.fromMs)) return "perhaps";
     return state === "perhaps succeeded" && resolved && call.toMs - resolved.fromMs >= WINDOW_MS ? "perhaps" : "yes";
   }
 
   /** Returns the action that a call with this outcome concerns. */
   identify(requestedKey: string | undefined, observed: string | undefined, call: Span): Intent {
-    const byKey = this.#intents.find(({ key }) => key !== undefined && key === (requestedKey ?? observed));
+    const byKey = this.intents.find(({ key }) => key !== undefined && key === (requestedKey ?? observed));
     if (requestedKey !== undefined) {
       if (observed !== undefined) expect(observed).toBe(requestedKey);
       return byKey ?? this.#begin(requestedKey, call);
     }
-    const known = this.#intents.filter(({ key }) => key !== undefined);
+    const known = this.intents.filter(({ key }) => key !== undefined);
     const live = known.filter((each) => this.#isLive(each, call) === "yes");
-    const hidden = this.#intents.find(({ key }) => key === undefined);
+    const hidden = this.intents.find(({ key }) => key === undefined);
     if (observed === undefined) {
       const [latest = hidden] = live.slice(-1);
       if (latest === undefined) return this.#begin(undefined, call);
@@ -130,8 +118,9 @@ class Model {
       return latest;
     }
     if (byKey) {
-      const isOver =
-        this.#isLive(byKey, call) === "no" && !overlaps(byKey.created, call) && !this.#hasJustEnded(byKey, call);
+      // The other of two simultaneous calls may have just returned the outcome.
+      const isEarlier = [byKey.created, byKey.resolved].every((span) => span === undefined || !overlaps(span, call));
+      const isOver = this.#isLive(byKey, call) === "no" && isEarlier;
       expect(isOver, `an action of the past is not resumed: ${JSON.stringify(byKey)}`).toBe(false);
       return byKey;
     }
@@ -143,14 +132,9 @@ class Model {
     return hidden;
   }
 
-  /** The other of two simultaneous calls has just returned the outcome. */
-  #hasJustEnded({ resolved }: Intent, call: Span): boolean {
-    return resolved !== undefined && overlaps(resolved, call);
-  }
-
   #begin(key: string | undefined, created: Span): Intent {
     const intent: Intent = { key, created, state: "unseen" };
-    this.#intents.push(intent);
+    this.intents.push(intent);
     return intent;
   }
 
@@ -172,12 +156,10 @@ class Model {
   markUnresolved(intent: Intent, isRecorded: boolean): void {
     if (/succeeded/.test(intent.state)) return;
     if (isRecorded) intent.state = "unresolved";
-    else if (intent.state === "unresolved") intent.state = "perhaps rejected";
-    else if (intent.state === "rejected") intent.state = "perhaps rejected";
+    else if (intent.state === "unresolved" || intent.state === "rejected") intent.state = "perhaps rejected";
   }
 }
 
-/** The same arguments, in another order at every depth. */
 function reorderKeys(value: unknown, order: number): unknown {
   if (Array.isArray(value)) return value.map((part) => reorderKeys(part, order));
   if (typeof value !== "object" || value === null) return value;
@@ -313,23 +295,16 @@ async function run(world: World, examples: Examples, { what, detectsDeath, steps
   for (const key of bytesOf.keys()) expect(wanted).toContain(key);
 }
 
-let folder: string;
-beforeAll(async () => {
-  folder = await mkdtemp(join(tmpdir(), "mic-mcp-faults-"));
-});
-afterAll(() => rm(folder, { recursive: true, force: true }));
-
 async function checkSchedules(seed: number, numRuns: number): Promise<void> {
   const clock = createManualClock();
   const emulator = await startEmulator({ clock });
-  const database = await openSqlite(folder);
+  const database = await openSqlite(await folderForTest());
   await migrateSchema(database);
   // Durability after a power failure is not tested here.
   await database.query("PRAGMA synchronous = OFF");
   const world = makeWorld(emulator, clock, database);
-  const example = await createJobBodyForFile(new Service(emulator, clock), FILE.succeeds);
   const examples = {
-    submit_job: example,
+    submit_job: await createJobBodyForFile(new Service(emulator, clock), FILE.succeeds),
     register_input: {
       workspaceId: emulator.workspaceId,
       inputKind: "M4_FILE",

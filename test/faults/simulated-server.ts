@@ -40,7 +40,6 @@ const htmlPage: WireResponse = { status: 200, headers: { "content-type": "text/h
 const down = refusal(503, "DOWN", true);
 const connectionLost = (message: string): TransportError => new TransportError(message, { sent: true });
 
-/** The effect of a failure on one request of an action. */
 interface FailureRule {
   /** The API executes the request. */
   readonly commits?: true;
@@ -77,22 +76,19 @@ const RULES = {
   "crash before send": { end: "crash" },
   "crash after commit": { commits: true, end: "crash" },
 } satisfies Record<string, FailureRule>;
-export type InjectedFailure = keyof typeof RULES;
+type InjectedFailure = keyof typeof RULES;
 const isInjectedFailure = (name: string): name is InjectedFailure => Object.hasOwn(RULES, name);
 export const INJECTED_FAILURES = Object.keys(RULES).filter(isInjectedFailure);
 
 /** Writes of the journal at which a failure can be injected. */
 export const WRITES = ["take", "resolve"] as const;
 export const WRITE_FAILURES = ["crash before", "crash after", "fails before", "fails after"] as const;
-export interface JournalFailure {
+interface JournalFailure {
   readonly write: (typeof WRITES)[number];
   readonly mode: (typeof WRITE_FAILURES)[number];
 }
 
-export interface SentRequest {
-  readonly key: string;
-  readonly bytes: string;
-}
+type SentRequest = Readonly<Record<"key" | "bytes", string>>;
 
 const never = new AbortController().signal;
 const LIMITS = { maxBytes: 1_000_000, timeoutMs: 20_000, signal: never };
@@ -114,7 +110,6 @@ export function makeWorld(emulator: Emulator, clock: ManualClock, database: Data
       redactor: createRedactor(),
       now: clock.now,
     }),
-    /** Owners that count as dead. */
     deadOwners: new Set<string>(),
     executions: (key: string) => service.countExecutions(key),
     async deliverDelayed() {
@@ -126,8 +121,7 @@ export function makeWorld(emulator: Emulator, clock: ManualClock, database: Data
 }
 export type World = ReturnType<typeof makeWorld>;
 
-/** One call of a schedule. */
-export interface CallScript {
+interface CallScript {
   readonly tool: DefinedTool;
   readonly arguments: Readonly<Record<string, unknown>>;
   /** Scope of the keys; each run has its own. */
@@ -136,17 +130,10 @@ export interface CallScript {
   readonly journal: JournalFailure | undefined;
 }
 
-/** Outcome of a call. */
-export type Outcome =
+type Outcome =
   | { readonly kind: "crash" }
   | { readonly kind: "value"; readonly key: string }
   | { readonly kind: "failure"; readonly facts: FailureFacts };
-
-export interface CallRecord {
-  readonly outcome: Outcome;
-  /** Requests that this call sent. */
-  readonly sent: readonly SentRequest[];
-}
 
 let serverCount = 0;
 
@@ -209,10 +196,11 @@ export function createSimulatedServer(world: World) {
     ...{ identity: world.service, transport: world.transport, timing, redactor: createRedactor() },
   });
 
-  async function call(script: CallScript): Promise<CallRecord> {
+  async function call(script: CallScript) {
     journalFailure = script.journal ?? journalFailure;
     const client = new AbortController();
     const failures = [...script.failures];
+    /** Requests that this call sent. */
     const sent: SentRequest[] = [];
     let outage: InjectedFailure | undefined;
 
@@ -296,3 +284,5 @@ export function createSimulatedServer(world: World) {
     },
   };
 }
+
+export type CallRecord = Awaited<ReturnType<ReturnType<typeof createSimulatedServer>["call"]>>;

@@ -5,11 +5,9 @@ import { join } from "node:path";
 import { freePort } from "./free-port.ts";
 import { launchProcess, missingProgram, type RunningProcess, waitForPort } from "./process.ts";
 
-/** Reason why there is no haproxy; undefined if there is one. */
 export const haproxyMissing = missingProgram("haproxy");
 export const nginxMissing = missingProgram("nginx");
 
-/** Replaces the only occurrence of a pattern in a file. */
 function replaceOnce(text: string, pattern: RegExp, by: string): string {
   const places = text.match(new RegExp(pattern, `${pattern.flags}g`))?.length ?? 0;
   if (places !== 1) throw new Error(`${pattern} is there ${places} times`);

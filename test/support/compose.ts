@@ -4,7 +4,6 @@ import { compose } from "../../src/cli/compose.ts";
 import { readConfig } from "../../src/core/config.ts";
 import { createEmptyHome } from "./empty-home.ts";
 
-/** The parts of a server, not served yet. */
 export function composeForTest(env: Readonly<Record<string, string>>) {
   const home = createEmptyHome();
   const config = readConfig({

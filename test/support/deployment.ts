@@ -10,7 +10,6 @@ import type { Caller } from "./load.ts";
 import type { ClientRevision } from "./mcp.ts";
 import { type PostgresServer, postgresMissing, startPostgres } from "./postgres.ts";
 
-/** Reason why there can be no deployment; undefined if there can be one. */
 export const deploymentMissing = postgresMissing ?? haproxyMissing;
 
 export interface Team {
@@ -39,9 +38,6 @@ export interface DeploymentOptions {
 /** More than any test produces: records that the emulator drops would look like lost actions. */
 const EXECUTIONS = 1_000_000;
 
-/** Longer than any test: 12 h. */
-const TOKEN_SECONDS = 43_200;
-
 export async function startDeployment(options: DeploymentOptions) {
   const cleanups: (() => Promise<unknown> | unknown)[] = [];
   const stop = async (): Promise<void> => {
@@ -52,8 +48,8 @@ export async function startDeployment(options: DeploymentOptions) {
     return value;
   };
   try {
-    const startOwnPostgres = async () => withCleanup(await startPostgres(), (it) => it.stop());
-    const postgres = options.databaseUrl === undefined ? (options.postgres ?? (await startOwnPostgres())) : undefined;
+    const openPostgres = async () => options.postgres ?? withCleanup(await startPostgres(), (it) => it.stop());
+    const postgres = options.databaseUrl === undefined ? await openPostgres() : undefined;
     const databaseUrl = options.databaseUrl ?? (await postgres?.createDatabase()) ?? "";
     const emulatorOptions = { clients: options.teams, maxExecutionRecords: EXECUTIONS };
     const emulator = withCleanup(await startEmulator(emulatorOptions), (it) => it.close());
@@ -95,13 +91,13 @@ export async function startDeployment(options: DeploymentOptions) {
     const fleet = withCleanup(await startFleet({ instances, env, isolated }), (it) => it.stop());
     const urls = fleet.instances.map(({ url }) => url);
     const balancer = withCleanup(await startHaproxy(urls, { port }), (it) => it.stop());
-    /** MCP endpoint that clients call, through the balancer. */
     const url = `${origin}/mcp`;
     const issueToken = (subject: string, members: readonly Team[], scope?: string) =>
       provider.issueToken(url, {
         subject,
         groups: members.map(({ claim }) => claim),
-        seconds: TOKEN_SECONDS,
+        // Longer than any test.
+        seconds: 43_200,
         ...(scope && { scope }),
       });
     return {

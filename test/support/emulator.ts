@@ -3,24 +3,19 @@ import { onTestFinished } from "vitest";
 import { type Emulator, type EmulatorOptions, startEmulator } from "../../src/emulator/index.ts";
 import { openForFile } from "./for-file.ts";
 
-export interface ManualClock {
-  /** Milliseconds since 1970. */
-  now(): number;
-  advance(ms: number): void;
-}
-
 /** Later than any run of the tests: a time in the future here is also in the future for a server on the machine's clock. */
-export function createManualClock(startAt = "2100-01-15T10:00:00.000Z"): ManualClock {
+export function createManualClock(startAt = "2100-01-15T10:00:00.000Z") {
   let nowMs = Date.parse(startAt);
   return {
+    /** Milliseconds since 1970. */
     now: () => nowMs,
-    advance: (ms) => {
+    advance(ms: number): void {
       nowMs += ms;
     },
   };
 }
+export type ManualClock = ReturnType<typeof createManualClock>;
 
-/** Starts an emulator for the running test only. */
 export async function emulatorForTest(options: EmulatorOptions = {}): Promise<Emulator> {
   const emulator = await startEmulator(options);
   onTestFinished(() => emulator.close());

@@ -4,11 +4,9 @@ import { join } from "node:path";
 
 const LIBRARIES = "/usr/lib";
 
-const library = existsSync(LIBRARIES)
-  ? readdirSync(LIBRARIES)
-      .map((name) => join(LIBRARIES, name, "faketime", "libfaketime.so.1"))
-      .find((path) => existsSync(path))
-  : undefined;
+const library = (existsSync(LIBRARIES) ? readdirSync(LIBRARIES) : [])
+  .map((name) => join(LIBRARIES, name, "faketime", "libfaketime.so.1"))
+  .find((path) => existsSync(path));
 
 /** Reason why no clock can be faked here; undefined if it can. */
 export const fakeClockMissing = library === undefined ? "libfaketime is not installed" : undefined;

@@ -7,7 +7,6 @@ import { createServer, type Server } from "node:net";
 /** Below the ports that systems give to connections (from 32768 on), so that no connection takes a port before it is used. */
 const [FIRST_PORT, LAST_PORT] = [20_000, 32_000];
 
-/** Returns a free loopback port. */
 export async function freePort(): Promise<number> {
   for (;;) {
     const port = randomInt(FIRST_PORT, LAST_PORT);

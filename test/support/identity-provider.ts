@@ -59,9 +59,7 @@ type Key = Awaited<ReturnType<typeof generateKey>>;
 /** Generating a key takes long, so all providers of a run start with the same one. */
 const firstKey = memoizeUntilFailure(() => generateKey("key-1"));
 
-/** A client that acts for no user. */
 const withoutUsers = { redirect_uris: [], response_types: [] };
-/** A client of users, which has no secret. */
 const publicClient = {
   application_type: "native",
   grant_types: ["authorization_code", "refresh_token"],
@@ -147,10 +145,7 @@ function createListener(provider: Provider): RequestListener {
   };
 }
 
-/**
- * Opens a URL as a browser does, with the cookies in `jar`, and follows redirects within `origin`. Resolves with the first address
- * outside of it.
- */
+/** Follows redirects as a browser does, with the cookies in `jar`, and resolves with the first address outside of `origin`. */
 export async function followRedirects(url: URL, origin: string, jar: Map<string, string>): Promise<URL> {
   let at = url;
   for (let steps = 0; at.origin === origin; steps++) {
@@ -168,19 +163,16 @@ export async function followRedirects(url: URL, origin: string, jar: Map<string,
   return at;
 }
 
-/** Starts an identity provider. The caller must stop it. */
 export async function startIdentityProvider(options: IdentityProviderOptions = {}) {
   const requests: string[] = [];
-  let handle: RequestListener = (_request, response) => response.writeHead(503).end();
+  let handle: RequestListener;
   let failingPath: string | undefined;
-  const createHttpServer = () =>
-    createServer((request, response) => {
-      const path = request.url?.split("?")[0];
-      requests.push(`${request.method} ${path}`);
-      if (path === failingPath) response.writeHead(500).end();
-      else handle(request, response);
-    });
-  let server = createHttpServer();
+  const server = createServer((request, response) => {
+    const path = request.url?.split("?")[0];
+    requests.push(`${request.method} ${path}`);
+    if (path === failingPath) response.writeHead(500).end();
+    else handle(request, response);
+  });
   const issuer = await listeningUrl(server);
   let keys = 1;
   let key = await firstKey.get();
@@ -199,11 +191,9 @@ export async function startIdentityProvider(options: IdentityProviderOptions = {
     },
     /** Signs with a new key from now on, and publishes only that one. */
     async rotateKeys() {
-      keys += 1;
-      key = await generateKey(`key-${keys}`);
+      key = await generateKey(`key-${++keys}`);
       publish();
     },
-    /** Returns the public key in PEM. */
     exportPublicKey: () => exportSPKI(key.publicKey),
 
     /** Returns a token for this audience, like those that the provider issues to users. */
@@ -233,11 +223,7 @@ export async function startIdentityProvider(options: IdentityProviderOptions = {
     },
 
     stop: () => closeServer(server),
-    /** Starts it again at the same address. */
-    async start() {
-      server = createHttpServer();
-      await listeningUrl(server, Number(new URL(issuer).port));
-    },
+    start: () => listeningUrl(server, Number(new URL(issuer).port)),
     /** Opens a URL as the user's browser does. Resolves with the first address outside the provider. */
     browse: (url: URL, accountId = "alice") => followRedirects(url, issuer, new Map([["who", accountId]])),
   };

@@ -8,26 +8,22 @@ import type { TestClient } from "./mcp.ts";
 const MAX_BYTES = 2_000;
 
 const Properties = z.looseObject({ properties: z.record(z.string(), z.unknown()).default({}) });
-/** Only names that cannot be mistaken for ordinary words. */
-const ARGUMENTS = new Set(tools.flatMap(({ argumentNames }) => argumentNames).filter((name) => /[A-Z]/.test(name)));
+/** Tools and their arguments; only names that cannot be mistaken for ordinary words. */
+const NAMES = tools
+  .flatMap(({ name, argumentNames }) => [name, ...argumentNames])
+  .filter((name) => /[A-Z_]/.test(name));
 
 export async function expectConsistentInstructions(client: TestClient, what: string): Promise<void> {
   const text = client.instructions() ?? "";
   expect(text, what).not.toBe("");
   expect(Buffer.byteLength(text), what).toBeLessThan(MAX_BYTES);
   const listed = await client.listTools();
-  const names = listed.map(({ name }) => name);
-  const mentionedTools = tools.map(({ name }): string => name).filter((name) => new RegExp(`\\b${name}\\b`).test(text));
-  expect(
-    mentionedTools.filter((name) => !names.includes(name)),
-    `${what}: tools that are not listed`,
-  ).toEqual([]);
-  const acceptedNames = new Set(
-    listed.flatMap(({ inputSchema }) => Object.keys(Properties.parse(inputSchema).properties)),
+  const offered = new Set(
+    listed.flatMap(({ name, inputSchema }) => [name, ...Object.keys(Properties.parse(inputSchema).properties)]),
   );
-  const mentioned = [...ARGUMENTS].filter((name) => new RegExp(`\\b${name}\\b`).test(text));
+  const mentioned = NAMES.filter((name) => new RegExp(`\\b${name}\\b`).test(text));
   expect(
-    mentioned.filter((name) => !acceptedNames.has(name)),
-    `${what}: arguments that no listed tool takes`,
+    mentioned.filter((name) => !offered.has(name)),
+    `${what}: tools that are not listed, or arguments that no listed tool takes`,
   ).toEqual([]);
 }

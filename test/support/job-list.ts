@@ -2,10 +2,8 @@
 import { job } from "../contract/samples.ts";
 import { answer, type Step, type Stub } from "./stub.ts";
 
-export type ListedJob = Readonly<Record<string, unknown>> & { readonly id: string };
-
 /** Creates `count` jobs, each 1 h older than the previous one. */
-export const hourlyJobs = (count: number, overrides: (index: number) => object = () => ({})): readonly ListedJob[] =>
+export const hourlyJobs = (count: number, overrides: (index: number) => object = () => ({})) =>
   Array.from({ length: count }, (_, index) => ({
     ...job,
     retryOfBatchId: null,
@@ -14,18 +12,15 @@ export const hourlyJobs = (count: number, overrides: (index: number) => object =
     ...overrides(index),
   }));
 
-export interface RequestedPage {
-  readonly limit: number | undefined;
-  readonly cursor: string | undefined;
-}
+export type ListedJob = ReturnType<typeof hourlyJobs>[number];
 
 /** Answers pages of `jobs`; a cursor is the position of the next job. `answerInstead`: the answer to the nth request, from 1. */
 export function serveJobs(
   stub: Stub,
-  jobs: () => readonly ListedJob[],
+  jobs: () => readonly object[],
   answerInstead: (request: number) => Step | undefined = () => undefined,
-): readonly RequestedPage[] {
-  const requestedPages: RequestedPage[] = [];
+) {
+  const requestedPages: { readonly limit: number | undefined; readonly cursor: string | undefined }[] = [];
   stub.respond(({ target }) => {
     const query = new URL(target, "http://service.example").searchParams;
     const cursor = query.get("cursor") ?? undefined;

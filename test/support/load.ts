@@ -4,7 +4,6 @@ import * as z from "zod/v4";
 import { type ClientRevision, connectHttp, type TestClient } from "./mcp.ts";
 import { createSeededRandom, type SeededRandom } from "./random.ts";
 
-/** A simulated caller. */
 export interface Caller {
   readonly name: string;
   readonly url: string;
@@ -12,20 +11,16 @@ export interface Caller {
   readonly revision: ClientRevision;
   /** Sends explicit idempotency keys, which other callers use too. */
   readonly isKeyed: boolean;
-  /** Files of the team's workspace. */
   readonly fileIds: readonly string[];
 }
 
 const newCounts = () => ({
-  /** Actions that were reported as done. */
+  /** Actions that were reported as done, and those that were not before the deadline. */
   succeeded: 0,
-  /** Actions that were not reported as done before the deadline. */
   timedOut: 0,
-  /** Calls that agents made. */
   calls: 0,
   /** Calls without a valid protocol response. */
   protocolErrors: 0,
-  /** Calls that returned a tool error. */
   toolFailures: 0,
   /** Actions that were reported as done by an earlier call. */
   replayed: 0,
@@ -37,33 +32,29 @@ const newCounts = () => ({
 });
 export type LoadCounts = ReturnType<typeof newCounts>;
 
-export interface LoadOptions {
-  readonly callers: readonly Caller[];
-  readonly seed: number;
-  /** Share of reads among all steps (default 0.3). */
-  readonly readShare?: number;
-  /** Number of actions per caller (default: until `finish`). */
-  readonly actionsPerCaller?: number;
-}
-
 /** Longer than an instance waits for the lease of a killed one. */
 const CALL_MS = 50_000;
 const DRAIN_TIMEOUT_MS = 120_000;
-const MAX_DURATIONS = 100_000;
 
 const RegisterInputResult = z.looseObject({ data: z.looseObject({ id: z.string() }) });
 
 const normalizeMessage = (error: unknown): string =>
   (error instanceof Error ? error.message : String(error)).replaceAll(/[0-9a-f]{8,}|\d+/g, "…").slice(0, 160);
 
+/** `readShare`: share of reads among all steps. `actionsPerCaller`: default until `finish`. */
 export function startLoad({
   callers,
   seed,
   readShare = 0.3,
   actionsPerCaller = Number.POSITIVE_INFINITY,
-}: LoadOptions) {
+}: {
+  readonly callers: readonly Caller[];
+  readonly seed: number;
+  readonly readShare?: number;
+  readonly actionsPerCaller?: number;
+}) {
   const counts = newCounts();
-  /** Durations in ms of the first 100,000 answered calls of each kind. */
+  /** Durations in ms of all answered calls of each kind. */
   const durationsMs: Record<"actions" | "reads", number[]> = { actions: [], reads: [] };
   /** Ids that were returned, each with its caller and action. */
   const wishById = new Map<string, string>();
@@ -76,9 +67,8 @@ export function startLoad({
     let latest: string | undefined;
 
     async function close(): Promise<void> {
-      const closing = client;
+      await client?.close().catch(() => undefined);
       client = undefined;
-      await closing?.close().catch(() => undefined);
     }
 
     /** Returns the result unless the call failed. */
@@ -90,8 +80,7 @@ export function startLoad({
         const result = await client.callTool(tool, args, { signal: AbortSignal.timeout(CALL_MS) });
         failures = 0;
         if (!result.isError) {
-          const durations = durationsMs[kind];
-          if (durations.length < MAX_DURATIONS) durations.push(performance.now() - startedAt);
+          durationsMs[kind].push(performance.now() - startedAt);
           return result;
         }
         counts.toolFailures += 1;
@@ -107,8 +96,7 @@ export function startLoad({
     }
 
     async function read(): Promise<void> {
-      const isOfLatest = latest !== undefined && random.nextInteger(2) === 1;
-      if (isOfLatest) await call("reads", "get_input", { inputId: latest });
+      if (latest !== undefined && random.nextInteger(2) === 1) await call("reads", "get_input", { inputId: latest });
       else await call("reads", "list_actions", { limit: 5 });
       counts.reads += 1;
     }
@@ -166,9 +154,7 @@ export function startLoad({
   };
 }
 
-const Executions = z.array(
-  z.looseObject({ clientId: z.string().optional(), operationId: z.string(), executions: z.number() }),
-);
+const Executions = z.array(z.looseObject({ operationId: z.string(), executions: z.number() }));
 
 /** Returns how often the emulator has executed this operation, by its own records. */
 export async function countExecutions(baseUrl: string, operationId: string): Promise<number> {

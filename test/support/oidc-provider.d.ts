@@ -2,24 +2,18 @@
 declare module "oidc-provider" {
   import type { IncomingMessage, RequestListener, ServerResponse } from "node:http";
 
-  interface Grant {
-    addOIDCScope(scope: string): void;
-    addResourceScope(resource: string, scope: string): void;
-    save(): Promise<string>;
-  }
-
-  interface Interaction {
-    readonly params: Readonly<Record<string, unknown>>;
-  }
-
   export default class Provider {
     constructor(issuer: string, configuration: object);
     readonly Grant: new (of: {
       accountId: string;
       clientId: string;
-    }) => Grant;
+    }) => {
+      addOIDCScope(scope: string): void;
+      addResourceScope(resource: string, scope: string): void;
+      save(): Promise<string>;
+    };
     callback(): RequestListener;
-    interactionDetails(request: IncomingMessage, response: ServerResponse): Promise<Interaction>;
+    interactionDetails(request: IncomingMessage, response: ServerResponse): Promise<{ readonly params: unknown }>;
     interactionFinished(request: IncomingMessage, response: ServerResponse, result: object): Promise<void>;
   }
 }

@@ -138,7 +138,6 @@ export async function startPostgresPair(replicas = 1) {
         return row?.["yes"] === false;
       });
     },
-    /** Starts the former primary with its old data and still configured as a primary. */
     async restartFormerPrimary() {
       if (!former) throw new Error("there was no failover");
       await former.start();

@@ -1,12 +1,12 @@
 // Starts a temporary PostgreSQL server of the installed version (Debian package: postgresql) on a loopback port.
 import { type ChildProcess, execFileSync, spawn } from "node:child_process";
-import { chownSync, existsSync, mkdtempSync, readdirSync, readFileSync } from "node:fs";
+import { chownSync, existsSync, mkdtempSync, readdirSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
 import postgres from "postgres";
 import { freePort } from "./free-port.ts";
-import { waitForExit } from "./process.ts";
+import { findChildren, waitForExit } from "./process.ts";
 
 const ROOT = "/usr/lib/postgresql";
 
@@ -27,27 +27,23 @@ function findUserId(): number | undefined {
   }
 }
 
-const bin = findBin();
-const uid = findUserId();
-
 /** Folder of the PostgreSQL programs, and the user id that runs them if it is not this process's. */
-export const postgresBin = bin;
-export const postgresUser = uid;
+export const postgresBin = findBin();
+export const postgresUser = findUserId();
 
-/** Reason why there is no PostgreSQL; undefined if there is one. */
 export const postgresMissing =
-  bin === undefined
+  postgresBin === undefined
     ? "PostgreSQL is not installed"
-    : process.getuid?.() === 0 && uid === undefined
+    : process.getuid?.() === 0 && postgresUser === undefined
       ? "root may not run PostgreSQL, and there is no user postgres"
       : undefined;
 
 /** Creates a separate folder for servers. Throws Error if PostgreSQL is not installed. */
 export function createPostgresInstallation() {
-  if (bin === undefined) throw new Error(postgresMissing);
+  if (postgresBin === undefined) throw new Error(postgresMissing);
   const folder = mkdtempSync(join(tmpdir(), "mic-mcp-postgres-"));
-  if (uid !== undefined) chownSync(folder, uid, -1);
-  const as = { ...(uid !== undefined && { uid }), cwd: folder, stdio: "ignore" } as const;
+  if (postgresUser !== undefined) chownSync(folder, postgresUser, -1);
+  const as = { ...(postgresUser !== undefined && { uid: postgresUser }), cwd: folder, stdio: "ignore" } as const;
 
   /** Creates a server that can be started repeatedly on the same data and port. */
   async function createServer(name: string, settings: readonly string[]) {
@@ -59,10 +55,8 @@ export function createPostgresInstallation() {
     /** Sends a signal to the server and all its children (Linux only). */
     const signal = (signalName: NodeJS.Signals): void => {
       if (server?.pid === undefined) return;
-      const { pid } = server;
-      const children = readFileSync(`/proc/${pid}/task/${pid}/children`, "utf8").trim().split(" ").map(Number);
       // If the server has already ended, its children have ended with it.
-      for (const each of [pid, ...children])
+      for (const each of [server.pid, ...findChildren(server.pid)])
         try {
           process.kill(each, signalName);
         } catch {}
@@ -73,7 +67,7 @@ export function createPostgresInstallation() {
       /** Starts the server and waits until it answers, for at most 10 s. */
       async start(): Promise<void> {
         const started = spawn(
-          join(bin ?? "", "postgres"),
+          join(postgresBin ?? "", "postgres"),
           ["-D", data, "-p", String(port), "-k", "", ...parameters],
           as,
         );
@@ -103,7 +97,7 @@ export function createPostgresInstallation() {
   return {
     createServer,
     /** Runs one of PostgreSQL's programs and waits until it ends. */
-    run: (program: string, args: readonly string[]): void => void execFileSync(join(bin, program), args, as),
+    run: (program: string, args: readonly string[]): void => void execFileSync(join(postgresBin, program), args, as),
     remove() {
       // The folder has thousands of files, so the test does not wait for the deletion.
       spawn("rm", ["-rf", folder], { detached: true, stdio: "ignore" }).unref();
@@ -112,7 +106,6 @@ export function createPostgresInstallation() {
 }
 export type PostgresNode = Awaited<ReturnType<ReturnType<typeof createPostgresInstallation>["createServer"]>>;
 
-/** Runs one statement on a separate connection. */
 export async function queryPostgres(url: string, text: string): Promise<readonly Readonly<Record<string, unknown>>[]> {
   const sql = postgres(url, { max: 1, fetch_types: false, connect_timeout: 10, onnotice: () => undefined });
   try {
@@ -136,13 +129,11 @@ export async function startPostgres(settings: readonly string[] = NON_DURABLE_SE
   await server.start();
   let databases = 0;
   return {
-    /** Creates an empty database and returns its URL. */
     async createDatabase() {
       const name = `journal${++databases}`;
       await server.query(`CREATE DATABASE ${name}`);
       return server.url(name);
     },
-    /** Breaks off the connections of all clients. */
     cutConnections: () =>
       server.query("SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE application_name = 'mic-mcp'"),
     run: async (sql: string) => void (await server.query(sql)),

@@ -6,10 +6,8 @@ import { readFile } from "node:fs/promises";
 import { connect } from "node:net";
 import { setTimeout as sleep } from "node:timers/promises";
 
-/** Returns whether this machine has the program. */
 export const isInstalled = (program: string): boolean => spawnSync("which", [program]).status === 0;
 
-/** Reason why this machine does not have the program; undefined if it has. */
 export const missingProgram = (program: string): string | undefined =>
   isInstalled(program) ? undefined : `${program} is not installed`;
 
@@ -19,13 +17,13 @@ export async function waitForExit(child: ChildProcess): Promise<void> {
 
 const MAX_OUTPUT_CHARACTERS = 64 * 1024;
 
-/** Returns the first child of a process, such as that of `unshare --fork` (Linux only). */
-function findFirstChild(pid: number): number | undefined {
+/** Returns the children of a process (Linux only); none if it has ended. */
+export function findChildren(pid: number): readonly number[] {
   try {
-    const [first = ""] = readFileSync(`/proc/${pid}/task/${pid}/children`, "utf8").trim().split(" ");
-    return first === "" ? undefined : Number(first);
+    const ids = readFileSync(`/proc/${pid}/task/${pid}/children`, "utf8").match(/\d+/g) ?? [];
+    return ids.map(Number);
   } catch {
-    return undefined;
+    return [];
   }
 }
 
@@ -45,7 +43,7 @@ export function launchProcess(
   });
   const pid = child.pid ?? 0;
   const isRunning = (): boolean => child.pid !== undefined && child.exitCode === null && child.signalCode === null;
-  const targetPid = (): number => (isWrapped ? findFirstChild(pid) : undefined) ?? pid;
+  const targetPid = (): number => (isWrapped ? findChildren(pid)[0] : undefined) ?? pid;
   const signal = (name: NodeJS.Signals): void => {
     if (!isRunning()) return;
     // The process may have ended since the check.
@@ -60,7 +58,6 @@ export function launchProcess(
     output: () => output,
     isRunning,
     signal,
-    /** Sends a signal and waits until the process has ended. */
     async kill(name: NodeJS.Signals = "SIGKILL") {
       signal(name);
       if (child.pid !== undefined) await waitForExit(child);

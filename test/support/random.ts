@@ -13,7 +13,6 @@ export function createSeededRandom(seed: number) {
   return {
     next,
     nextInteger,
-    /** Returns one of the values. */
     pick<T>(all: readonly T[]): T {
       const one = all[nextInteger(all.length)];
       if (one === undefined) throw new Error("there is nothing to choose from");

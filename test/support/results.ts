@@ -35,10 +35,8 @@ const Facts = z.strictObject({
 export type Facts = z.infer<typeof Facts>;
 
 const Json = z.record(z.string(), z.unknown());
-type Json = z.infer<typeof Json>;
 
 const Action = z.strictObject({ idempotencyKey: z.string(), replayed: z.boolean(), attempts: z.int() });
-type Action = z.infer<typeof Action>;
 
 const RawResult = z.looseObject({
   content: z.array(z.looseObject({ type: z.string(), text: z.string().optional() })),
@@ -47,41 +45,25 @@ const RawResult = z.looseObject({
   _meta: Json.optional(),
 });
 
-export interface CallResult {
-  readonly isError: boolean;
-  /** The text of all blocks. */
-  readonly text: string;
-  /** Number of content blocks of any type. */
-  readonly blocks: number;
-  /** Link targets of the blocks after the first one. */
-  readonly links: readonly string[];
-  readonly structured: Json | undefined;
-  /** `_meta["mic-mcp/view"]`: the data of a view. */
-  readonly view: Json | undefined;
-  /** Only for tools that perform an action. */
-  readonly action: Action | undefined;
-  readonly meta: Json;
-  /** `_meta["mic-mcp/error"]`, validated against docs/interface.md. */
-  readonly error: Facts | undefined;
-  /** The complete result as JSON, for searches. */
-  readonly raw: string;
-}
-
 /** Reads a result of `tools/call` from any client. */
-export function readResult(result: unknown): CallResult {
+export function readResult(result: unknown) {
   const { content, structuredContent, isError = false, _meta = {} } = RawResult.parse(result);
-  const facts = _meta["mic-mcp/error"];
-  const action = structuredContent?.["action"];
   return {
     isError,
     text: content.map(({ text = "" }) => text).join("\n"),
     blocks: content.length,
+    /** Link targets of the blocks after the first one. */
     links: content.slice(1).map(({ type, uri }) => (type === "resource_link" ? String(uri) : `no link: ${type}`)),
     structured: structuredContent,
+    /** The data of a view. */
     view: Json.optional().parse(_meta["mic-mcp/view"]),
-    action: action === undefined ? undefined : Action.parse(action),
+    /** Only for tools that perform an action. */
+    action: Action.optional().parse(structuredContent?.["action"]),
     meta: _meta,
-    error: facts === undefined ? undefined : Facts.parse(facts),
+    /** Validated against docs/interface.md. */
+    error: Facts.optional().parse(_meta["mic-mcp/error"]),
+    /** The complete result as JSON, for searches. */
     raw: JSON.stringify(result),
   };
 }
+export type CallResult = ReturnType<typeof readResult>;

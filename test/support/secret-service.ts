@@ -13,7 +13,6 @@ import { describeUnless, linuxMissing } from "./unless.ts";
 /** `absent`: a bus without a Secret Service. `mute`: a Secret Service that is suspended and never answers. */
 export type KeychainState = "unlocked" | "absent" | "mute";
 
-/** Reason to skip tests with a keychain; undefined if the machine can run them. */
 export const keychainMissing = linuxMissing ?? missingProgram("dbus-daemon") ?? missingProgram("gnome-keyring-daemon");
 
 /** Defines a describe block that is skipped with a reason if the machine has no Secret Service. */
@@ -47,7 +46,6 @@ async function killChild(child: ChildProcess): Promise<void> {
   await waitForExit(child);
 }
 
-/** Starts a session for the running test only. */
 export async function sessionForTest(state: KeychainState = "unlocked") {
   const folder = await mkdtemp(join(tmpdir(), "mic-mcp-session-"));
   const [home, data, runtime] = [join(folder, "home"), join(folder, "data"), join(folder, "run")];

@@ -44,7 +44,6 @@ export function openInProcessChannel(env: Readonly<Record<string, string>>): Ser
   };
 }
 
-/** Opens a channel to a program that was just started. */
 export const openProcessChannel = ({ send, process, exit, stderr }: Program): ServerChannel => ({
   send,
   answers: process.stdout,
@@ -55,10 +54,7 @@ export const openProcessChannel = ({ send, process, exit, stderr }: Program): Se
   },
 });
 
-/**
- * Creates a client that exchanges protocol lines with a server that was just started. It sends no message itself. A line that is
- * not a message fails the test.
- */
+/** Creates a client of a server that was just started. It sends no message itself. A line that is not a message fails the test. */
 export function createLineClient({ send, answers: stream, ended }: ServerChannel) {
   const waiting = new Map<number, (answer: Answer) => void>();
   const answers = new Map<number, Answer>();
@@ -109,7 +105,6 @@ async function initializeClient(channel: ServerChannel) {
     /** Calls a tool and resolves with its result. The id is new unless it is given. */
     call: async (tool: string, args: object, id?: number): Promise<CallResult> =>
       readResult((await request("tools/call", toCallParams(tool, args), id)).result),
-    /** Sends a call and does not wait. */
     send: (tool: string, args: object, id: number) =>
       send({ id, method: "tools/call", params: toCallParams(tool, args) }),
     /** Resolves with the result of a call that was sent with `send`. */
@@ -123,7 +118,6 @@ async function initializeClient(channel: ServerChannel) {
     request: (method: string, params: object) => request(method, params),
   };
 }
-/** A client of any server. */
 export type RawClient = Awaited<ReturnType<typeof initializeClient>>;
 
 /** Starts a server in a separate process, which is killed when the running test ends. */
@@ -134,7 +128,6 @@ export async function startServer({ env, under = [] }: ServerOptions) {
     ...(await initializeClient(channel)),
     pid: program.process.pid ?? 0,
     stderr: program.stderr,
-    /** Ends stdin. */
     closeInput: () => void program.process.stdin.end(),
     /** Closes the reading end of the server's stdout. */
     breakOutput: () => void program.process.stdout.destroy(),

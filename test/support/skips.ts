@@ -14,15 +14,10 @@ export default class SkippedTestsReporter implements Reporter {
 
   onTestRunEnd(modules: readonly TestModule[]): void {
     if (!this.#isFullRun) return;
-    const filesByReason = new Map<string, Map<string, number>>();
-    for (const module of modules)
-      for (const test of module.children.allTests("skipped")) {
-        const files = filesByReason.get(reasonOf(test)) ?? new Map<string, number>();
-        files.set(module.relativeModuleId, (files.get(module.relativeModuleId) ?? 0) + 1);
-        filesByReason.set(reasonOf(test), files);
-      }
-    console.log(filesByReason.size === 0 ? "\nNothing was skipped." : "\nSkipped, because of what is not so here:");
-    for (const [reason, files] of filesByReason)
-      console.log(`  ${reason}: ${[...files].map(([file, count]) => `${count} in ${file}`).join(", ")}`);
+    const skipped = modules.flatMap((module) =>
+      [...module.children.allTests("skipped")].map((test) => `${reasonOf(test)}: ${module.relativeModuleId}`),
+    );
+    console.log(skipped.length === 0 ? "\nNothing was skipped." : "\nSkipped, because of what is not so here:");
+    for (const line of new Set(skipped)) console.log(`  ${line}`);
   }
 }

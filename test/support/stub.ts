@@ -20,7 +20,6 @@ export interface RecordedRequest {
   readonly closed: Promise<boolean>;
 }
 
-/** The answer to one request. */
 export interface Step {
   readonly readsBody: boolean;
   readonly answer: (response: ServerResponse) => void | Promise<void>;
@@ -55,7 +54,6 @@ export const resetAfterReading: Step = step(({ socket }) => void socket?.resetAn
 export const hangUp: Step = step(({ socket }) => void socket?.end());
 export const neverAnswer: Step = step(() => undefined);
 
-/** Sends these bytes and closes the connection. */
 export const sendRawBytes = (bytes: string): Step =>
   step(({ socket }) => void socket?.end(Buffer.from(bytes, "latin1")));
 
@@ -101,19 +99,6 @@ export const holdUntil = (released: Promise<unknown>, then: Step): Step =>
 
 const TOKEN_PATH = "/sandbox/oauth/token";
 
-export interface Stub {
-  readonly baseUrl: string;
-  /** All requests except token requests, in order of arrival. */
-  readonly requests: readonly RecordedRequest[];
-  readonly tokenRequests: readonly RecordedRequest[];
-  /** Sets the answers to the next requests, one step each. */
-  expect(...steps: readonly Step[]): void;
-  /** Sets the answers to all requests for which there is no step. */
-  respond(script: Script): void;
-  /** Sets the answers to token requests (default: a new `stub-token-<n>` for each). */
-  respondToToken(script: Script): void;
-}
-
 async function readBody(request: IncomingMessage): Promise<Buffer> {
   const chunks: Buffer[] = [];
   for await (const chunk of request) chunks.push(chunk);
@@ -152,15 +137,19 @@ async function startStub() {
   });
   server.on("connection", (socket) => connections.set(socket, connections.size + 1));
   const baseUrl = await listeningUrl(server);
-  const stub: Stub = {
+  const stub = {
     baseUrl,
+    /** All requests except token requests, in order of arrival. */
     requests,
     tokenRequests,
-    expect: (...steps) => void queue.push(...steps),
-    respond(newScript) {
+    /** Sets the answers to the next requests, one step each. */
+    expect: (...steps: readonly Step[]) => void queue.push(...steps),
+    /** Sets the answers to all requests for which there is no step. */
+    respond(newScript: Script) {
       script = newScript;
     },
-    respondToToken(newScript) {
+    /** Sets the answers to token requests (default: a new `stub-token-<n>` for each). */
+    respondToToken(newScript: Script) {
       tokenScript = newScript;
     },
   };
@@ -180,7 +169,8 @@ async function startStub() {
   };
 }
 
-/** Starts a stub for the running test only. */
+export type Stub = Awaited<ReturnType<typeof startStub>>["stub"];
+
 export async function stubForTest(): Promise<Stub> {
   const { stub, verifyAndReset, close } = await startStub();
   onTestFinished(async () => {
@@ -197,7 +187,6 @@ export function stubForFile(): () => Stub {
   return () => running().stub;
 }
 
-/** Returns a base URL that refuses connections. */
 export async function refusingBaseUrl(): Promise<string> {
   return `http://127.0.0.1:${await freePort()}`;
 }

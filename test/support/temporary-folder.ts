@@ -4,7 +4,6 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { onTestFinished } from "vitest";
 
-/** Creates a folder for the running test only. */
 export async function folderForTest(root = tmpdir()): Promise<string> {
   const path = await mkdtemp(join(root, "mic-mcp-test-"));
   // A program of the test may still write to the folder.

@@ -6,7 +6,6 @@ import { missingProgram } from "./process.ts";
 
 const SCRIPT = "/usr/bin/script";
 
-/** Reason to skip tests on a terminal; undefined if the machine can run them. */
 export const terminalsMissing = missingProgram(SCRIPT);
 
 export const ENTER = "\r";
@@ -38,12 +37,10 @@ export function runProgramOnTerminal(args: readonly string[], env: Readonly<Reco
   const exit = new Promise<number | null>((resolve) => child.once("close", resolve));
   const waitForText = (text: string): Promise<void> => expect.poll(() => screen, { timeout: 10_000 }).toContain(text);
   return {
-    /** Everything that the terminal has shown. */
     screen: () => screen,
     exit,
     shows: waitForText,
     type: (keys: string) => void child.stdin.write(keys),
-    /** Waits for a prompt and answers it. */
     async answer(question: string, keys: string) {
       await waitForText(question);
       child.stdin.write(keys);

@@ -12,9 +12,7 @@ export const thoroughMissing: Missing = isThorough ? undefined : "MIC_TEST_ALL i
 const addReason = (title: string, missing: Missing): string =>
   missing === undefined ? title : `${title} (skipped: ${missing})`;
 
-type Body = () => Promise<void> | void;
-
-export function testUnless(missing: Missing, title: string, body: Body, timeout?: number): void {
+export function testUnless(missing: Missing, title: string, body: () => Promise<void> | void, timeout?: number): void {
   test.skipIf(missing !== undefined)(addReason(title, missing), body, timeout);
 }
 

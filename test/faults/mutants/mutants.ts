@@ -1,6 +1,38 @@
-// Reads all mutants from mutants.txt.
-import { readFileSync } from "node:fs";
-import type { Mutant } from "./mutant.ts";
+// Reads all mutants from mutants.txt. A mutant is a small patch that removes one safeguard of the program, and names the test that
+// fails without it.
+import { readdirSync, readFileSync } from "node:fs";
+import { join } from "node:path";
+
+export interface Mutant {
+  /** Behavior without the safeguard. */
+  readonly what: string;
+  /** Code that occurs exactly once in src/. */
+  readonly code: string;
+  readonly replacement: string;
+  /** `name`: part of the test's full name. `needsBuild`: the test starts the built server. */
+  readonly killedBy: { readonly file: string; readonly name: string; readonly needsBuild: boolean };
+}
+
+export const readSources = (root: string): ReadonlyMap<string, string> =>
+  new Map(
+    readdirSync(join(root, "src"), { recursive: true, encoding: "utf8" })
+      .filter((name) => name.endsWith(".ts"))
+      .map((name) => join("src", name).replaceAll("\\", "/"))
+      .map((path) => [path, readFileSync(join(root, path), "utf8")]),
+  );
+
+/** Returns the path of the file with a mutant's code. Throws Error unless the code occurs exactly once. */
+export function findPath({ what, code }: Mutant, sources: ReadonlyMap<string, string>): string {
+  const [path, ...others] = [...sources].flatMap(([each, text]) =>
+    text
+      .split(code)
+      .slice(1)
+      .map(() => each),
+  );
+  if (path === undefined || others.length > 0)
+    throw new Error(`the code of the mutant "${what}" does not stand in src/ exactly once: ${code}`);
+  return path;
+}
 
 function readMutants(text: string): readonly Mutant[] {
   const mutants: Mutant[] = [];
