@@ -17,7 +17,7 @@ export default class SkippedTestsReporter implements Reporter {
     const skipped = modules.flatMap((module) =>
       [...module.children.allTests("skipped")].map((test) => `${reasonOf(test)}: ${module.relativeModuleId}`),
     );
-    console.log(skipped.length === 0 ? "\nNothing was skipped." : "\nSkipped, because of what is not so here:");
+    console.log(skipped.length === 0 ? "\nNothing was skipped." : "\nSkipped tests, each with its reason:");
     for (const line of new Set(skipped)) console.log(`  ${line}`);
   }
 }
