@@ -4,15 +4,12 @@ import * as z from "zod/v4";
 const text = z.string();
 /** The fields of a manifest that these tests read. `npm run release` validates all of them by the bundler's schema. */
 export const Manifest = z.looseObject({
-  compatibility: z.object({ runtimes: z.object({ node: text }) }),
-  tools: z.array(z.unknown()),
   server: z.looseObject({
     mcp_config: z.strictObject({ command: text, args: z.array(text), env: z.record(text, text) }),
   }),
   user_config: z.record(
     text,
     z.looseObject({
-      title: text,
       required: z.boolean().optional(),
       default: z.union([text, z.number(), z.boolean()]).optional(),
     }),

@@ -15,13 +15,24 @@ export interface Command {
 const Recipes = z.object({ data: z.array(z.object({ versionId: z.string(), name: z.string() })) });
 const RunResult = z.object({ data: z.object({ state: z.string() }) });
 
+/** Connects a client to a program, with the environment of an empty `home` and the command's own variables. */
+export async function openClient({ command, args, env, cwd }: Command, home: string) {
+  const transport = new StdioClientTransport({
+    ...{ command, args: [...args], env: { ...bareEnvironment(home), ...env }, stderr: "pipe" as const },
+    ...(cwd !== undefined && { cwd }),
+  });
+  let log = "";
+  transport.stderr?.on("data", (chunk: Buffer) => {
+    log += chunk.toString();
+  });
+  const client = new Client({ name: "command-test", version: "1" });
+  await client.connect(transport);
+  return { client, log: () => log };
+}
+
 /** Runs a job against the emulator inside the server. Throws if it does not succeed. */
-export async function driveJob({ command, args, env = {}, cwd }: Command, home: string): Promise<void> {
-  const client = new Client({ name: "release-test", version: "1" });
-  const environment = { ...bareEnvironment(home), ...env };
-  await client.connect(
-    new StdioClientTransport({ command, args: [...args], env: environment, ...(cwd !== undefined && { cwd }) }),
-  );
+export async function driveJob(command: Command, home: string): Promise<void> {
+  const { client } = await openClient(command, home);
   try {
     const fileId = /devfile_[0-9a-f]{32}/.exec(client.getInstructions() ?? "")?.[0];
     const call = async (name: string, toolArguments: Record<string, unknown>) => {

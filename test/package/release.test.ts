@@ -5,23 +5,19 @@ import { createHash } from "node:crypto";
 import { mkdir, readdir, readFile, rename, rm, writeFile } from "node:fs/promises";
 import { homedir, tmpdir } from "node:os";
 import { join, relative } from "node:path";
-import { Client } from "@modelcontextprotocol/sdk/client/index.js";
-import { StdioClientTransport } from "@modelcontextprotocol/sdk/client/stdio.js";
-import { build } from "esbuild";
 import { publint } from "publint";
 import { beforeAll, describe, expect, test } from "vitest";
 import { parse } from "yaml";
 import * as z from "zod/v4";
 import { MCPB } from "../../scripts/release/bundle.ts";
 import { version } from "../../src/cli/version.ts";
-import { serverInfo } from "../../src/mcp/server-info.ts";
 import { missingReason, type NodeName, nodeNames, nodeOf } from "../interop/packages.ts";
 import { isThorough } from "../support/thorough.ts";
 import { testUnless } from "../support/unless.ts";
 import { TOOL_NAMES } from "../tools/catalogue.ts";
 import { Manifest, resolveServer } from "./bundle-host.ts";
 import { buildImage, containerMissing } from "./container.ts";
-import { type Command, driveJob } from "./drive.ts";
+import { type Command, driveJob, openClient } from "./drive.ts";
 import { execute, releaseForFile } from "./release-fixture.ts";
 
 const root = process.cwd();
@@ -156,20 +152,18 @@ test("each description of the image mounts a named volume where the image stores
 
 test("each part has the same version", async () => {
   const plugins = [".claude-plugin", ".codex-plugin", ".cursor-plugin"].map((plugin) => `${plugin}/plugin.json`);
-  for (const path of [...plugins, "gemini-extension.json", releasePath("server.json")])
+  for (const path of [...plugins, "gemini-extension.json", "manifest.json", releasePath("server.json")])
     expect(JSON.parse(await readFile(path, "utf8")), path).toMatchObject({ version });
   expect(await readdir(releasePath("npm"))).toEqual([`mic-mcp-${version}.tgz`]);
   expect(await readFile("CHANGELOG.md", "utf8")).toContain(version);
 });
 
-test("the server's info has the package's description and homepage", async () => {
-  const { description, homepage } = JSON.parse(await readFile("package.json", "utf8"));
-  expect(serverInfo(version)).toMatchObject({ version, description, websiteUrl: homepage.replace("#readme", "") });
-});
-
 test("each host's configuration marks the client secret as sensitive", async () => {
   expect(JSON.parse(await readFile(".claude-plugin/plugin.json", "utf8"))).toMatchObject({
     userConfig: { client_secret: { sensitive: true } },
+  });
+  expect(JSON.parse(await readFile("manifest.json", "utf8"))).toMatchObject({
+    user_config: { client_secret: { sensitive: true } },
   });
   expect(JSON.parse(await readFile("gemini-extension.json", "utf8"))).toMatchObject({
     settings: expect.arrayContaining([expect.objectContaining({ envVar: "MIC_CLIENT_SECRET", sensitive: true })]),
@@ -195,7 +189,7 @@ test("SHA256SUMS lists every file of the release with its checksum", async () =>
   }
 });
 
-test("the bill of materials lists every package whose license is included", async () => {
+test("the licenses have a text for each package in the bill of materials, and name the sources of the data", async () => {
   const Bill = z.object({ bomFormat: z.literal("CycloneDX"), components: z.array(z.object({ purl: z.string() })) });
   const { components } = Bill.parse(await readReleaseJson("sbom.cdx.json"));
   const licenses = await readReleaseText("licenses.txt");
@@ -203,6 +197,11 @@ test("the bill of materials lists every package whose license is included", asyn
   expect(heads.length).toBeGreaterThan(20);
   const listed = components.map(({ purl }) => decodeURIComponent(purl));
   for (const [, name, release] of heads) expect(listed).toContain(`pkg:npm/${name}@${release}`);
+  // A license that is listed without its text does not satisfy its terms.
+  expect(licenses).not.toContain("No license file");
+  // test/geography/record.test.ts compares the tables with their sources.
+  for (const source of ["Local Government Directory (LGD)", "\nwikipedia-districts: "])
+    expect(licenses).toContain(source);
 });
 
 test("each link contains a command that the npm package accepts", async () => {
@@ -292,10 +291,7 @@ test("doctor reports each missing addon with its fix", async () => {
 });
 
 test("the installed package serves every tool and skill", async () => {
-  const client = new Client({ name: "package-test", version: "1" });
-  await client.connect(
-    new StdioClientTransport({ command: command(), args: ["serve", "--emulator"], cwd: folder, stderr: "ignore" }),
-  );
+  const { client } = await openClient({ command: command(), args: ["serve", "--emulator"], cwd: folder }, folder);
   try {
     const listed = await client.listTools();
     expect(listed.tools.map(({ name }) => name)).toEqual(TOOL_NAMES);
@@ -313,49 +309,6 @@ test("publint finds no problem in the package", async () => {
   expect(messages).toEqual([]);
 });
 
-test("the package contains the license of every bundled package", async () => {
-  const { metafile } = await build({
-    entryPoints: ["src/cli/cli.ts"],
-    outdir: folder,
-    bundle: true,
-    splitting: true,
-    write: false,
-    metafile: true,
-    format: "esm",
-    platform: "node",
-    external: ["@napi-rs/keyring", "@photostructure/sqlite", "pg-native"],
-    logLevel: "silent",
-  });
-  const folders = new Set(
-    Object.keys(metafile.inputs).flatMap((path) => /^.*node_modules\/(?:@[^/]+\/)?[^/]+/.exec(path) ?? []),
-  );
-  expect(folders.size).toBeGreaterThan(5);
-  const licenses = await readFile(packageFile("dist", "licenses.txt"), "utf8");
-  const Facts = z.object({ name: z.string(), version: z.string() });
-  for (const path of folders) {
-    const facts = Facts.parse(JSON.parse(await readFile(join(root, path, "package.json"), "utf8")));
-    expect(licenses).toContain(`${facts.name} ${facts.version} (`);
-  }
-  // A license that is listed without its text does not satisfy its terms.
-  expect(licenses).not.toContain("No license file");
-});
-
-test("the licenses name every data source of the tables in the package", async () => {
-  const licenses = await readFile(packageFile("dist", "licenses.txt"), "utf8");
-  expect(licenses).toContain("Local Government Directory (LGD)");
-  const tables = packed.filter((path) => path.endsWith(".tsv"));
-  const sources = new Set<string>();
-  for (const path of tables) {
-    const [head = "", ...rows] = (await readFile(packageFile(path), "utf8")).trim().split("\n");
-    const column = head.split("\t").indexOf("source");
-    for (const row of column < 0 ? [] : rows) sources.add(row.split("\t")[column] ?? "");
-    // In a cell of names: "Cuddapah (former 2005, gazette-ap)".
-    for (const [, source = ""] of rows.join("\n").matchAll(/, ([\w-]+)\)(?= \+ |\t|\n|$)/g)) sources.add(source);
-  }
-  expect([...sources]).toEqual(expect.arrayContaining(["wikipedia-districts", "gazette-ap", "iso-3166-2"]));
-  for (const source of sources) expect(licenses).toContain(`\n${source}: `);
-});
-
 const NAMED_VOLUME = "mic-mcp-data";
 /** Docker gives a random name to the volume of `VOLUME` if the user names none. */
 const ANONYMOUS_VOLUME = "0123456789abcdef".repeat(4);
@@ -367,11 +320,11 @@ beforeAll(async () => {
     createContainer = await buildImage(releasePath("container"), siblingPath("image"));
 });
 
-const environmentOf = (container: Command, more: Readonly<Record<string, string>> = {}) => ({
-  PATH: process.env["PATH"] ?? "",
-  ...container.env,
-  ...more,
-});
+/** Runs a command in the container until it ends. */
+function runIn(container: Command, args: readonly string[], more: object = {}) {
+  const env = { PATH: process.env["PATH"] ?? "", ...container.env, ...more };
+  return spawnSync(container.command, [...container.args, ...args], { env, encoding: "utf8" });
+}
 
 testUnless(
   containerMissing,
@@ -379,9 +332,7 @@ testUnless(
   async () => {
     const container = createContainer(NAMED_VOLUME);
     await driveJob({ ...container, args: [...container.args, "serve", "--emulator"] }, "/");
-    const { command, args } = container;
-    const env = environmentOf(container);
-    const teams = spawnSync(command, [...args, "serve", "--teams"], { env, encoding: "utf8" });
+    const teams = runIn(container, ["serve", "--teams"]);
     expect(teams.status).toBe(2);
     expect(teams.stderr).toContain("MIC_PUBLIC_URL");
     expect(teams.stderr).not.toMatch(/_DIR/);
@@ -393,24 +344,15 @@ const SERVICE = { MIC_BASE_URL: "http://127.0.0.1:9", MIC_CLIENT_ID: "client", M
 
 /** Returns the log of a start and the text of list_actions in a new container. */
 async function listActions(container: Command, more: Readonly<Record<string, string>> = {}) {
-  const { command, args } = container;
-  const env = environmentOf(container, { ...SERVICE, ...more });
-  const transport = new StdioClientTransport({ command, args: [...args, "serve"], env, stderr: "pipe" });
-  let log = "";
-  transport.stderr?.on("data", (chunk: Buffer) => {
-    log += chunk.toString();
-  });
-  const client = new Client({ name: "container-test", version: "1" });
-  await client.connect(transport);
+  const { env, args } = container;
+  const started = { ...container, args: [...args, "serve"], env: { ...env, ...SERVICE, ...more } };
+  const { client, log } = await openClient(started, "/");
   const { content } = await client.callTool({ name: "list_actions", arguments: {} });
   await client.close();
-  return { log, text: JSON.stringify(content) };
+  return { log: log(), text: JSON.stringify(content) };
 }
 
-function runDoctor(container: Command): string {
-  const env = environmentOf(container, SERVICE);
-  return spawnSync(container.command, [...container.args, "doctor"], { env, encoding: "utf8" }).stdout;
-}
+const runDoctor = (container: Command): string => runIn(container, ["doctor"], SERVICE).stdout;
 
 testUnless(
   containerMissing,
