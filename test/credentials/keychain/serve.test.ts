@@ -110,13 +110,6 @@ describeWithKeychain("a server with a keychain", () => {
     expect(await connection.callTool("list_jobs")).toMatchObject({ isError: false });
   });
 
-  test("a server stops if another program removes the login", async ({ session, connection }) => {
-    const jobs = () => connection.callTool("list_jobs", { workspaceId: "micws_1" });
-    expect(await jobs()).toMatchObject({ isError: false });
-    await putEntry(session, "login", "gone");
-    await expect.poll(async () => (await jobs()).error?.kind, { timeout: 10_000 }).toBe("not_configured");
-  });
-
   test("a server keeps its client when another client logs in", async ({ session, stub, connection }) => {
     const other = await stubForTest();
     expect(await connection.callTool("list_jobs")).toMatchObject({ isError: false });
@@ -152,20 +145,16 @@ describeWithKeychain("a server with a keychain", () => {
     await storeLogin(session, { baseUrl: (await stubForTest()).baseUrl });
   });
 
-  test("a server with MIC_KEYCHAIN=off never accesses the keychain", async ({ session, stub }) => {
+  test("a server with MIC_KEYCHAIN=off or --emulator never accesses the keychain", async ({ session, stub }) => {
     await storeLogin(session, { baseUrl: stub.baseUrl, workspaceId: "micws_1" });
     const connection = await connectionForTest("v2-modern", { env: { ...session.env, MIC_KEYCHAIN: "off" } });
+    const emulated = await connectionForTest("v2-modern", { args: ["serve", "--emulator"], env: session.env });
+    expect(await emulated.callTool("list_jobs", { limit: 1 })).toMatchObject({ isError: false });
     const { error } = await connection.callTool("list_jobs", { workspaceId: "micws_1" });
     expect(error).toMatchObject({ kind: "not_configured", message: expect.stringContaining("MIC_KEYCHAIN is off") });
     expect(error?.next).not.toContain("mic-mcp login");
-    expect(childrenOf(connection.pid)).toEqual([]);
+    expect([connection, emulated].flatMap(({ pid }) => childrenOf(pid))).toEqual([]);
     expect(stub.requests).toEqual([]);
-  });
-
-  test("serve --emulator does not access the keychain", async ({ session }) => {
-    const connection = await connectionForTest("v2-modern", { args: ["serve", "--emulator"], env: session.env });
-    expect(await connection.callTool("list_jobs", { limit: 1 })).toMatchObject({ isError: false });
-    expect(childrenOf(connection.pid)).toEqual([]);
   });
 });
 
