@@ -32,12 +32,6 @@ test.each(Object.values(COMMANDS))("$name --help lists its flags, with examples"
   expect(await run(["help", command.name])).toEqual({ code, stdout, stderr });
 });
 
-test("each command that reports an outcome has --json", () => {
-  const others = Object.values(COMMANDS).filter(({ flags }) => !("--json" in flags));
-  // A server and the emulator print one JSON line; the others print a script and a transcript.
-  expect(others.map(({ name }) => name)).toEqual(["serve", "demo", "emulator", "completion"]);
-});
-
 testUnless(missingProgram("man"), "the manual page has each command and flag", () => {
   const { stdout, stderr } = spawnSync("man", ["--warnings", "-l", packageJson.man], {
     encoding: "utf8",

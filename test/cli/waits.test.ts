@@ -1,11 +1,9 @@
 // Commands that wait for the API: each ends with a result or an error and its documented exit code, never silently with 0.
 import { expect, test } from "vitest";
-import { commandNames } from "../../src/cli/commands.ts";
 import { enveloped, job } from "../contract/samples.ts";
 import { run as runProcess } from "../mcp/stdio/child.ts";
 import { runInProcess as run } from "../support/command.ts";
 import { speedUpTimers } from "../support/fast-timers.ts";
-import { describeWithKeychain, sessionForTest } from "../support/secret-service.ts";
 import { answer, neverAnswer, refusingBaseUrl, type Step, stubForTest } from "../support/stub.ts";
 import { words } from "../support/words.ts";
 import { answerGeography } from "./playground.ts";
@@ -26,14 +24,6 @@ const NEED_API = [
   ...[...GEOGRAPHY, ...JOBS],
   ...["call list_jobs", "call get_usage DAY", "show usage", "doctor", `watch ${JOB} --timeout 1`].map(words),
 ];
-
-/** Commands that send nothing to the API of the settings, or that other tests run without an API (`teams`, in test/teams/). */
-const OTHERS = ["serve", "demo", "install", "logout", "teams", "migrate", "emulator", "completion"];
-
-test("each command is run without the API", () => {
-  const tested = [...[...NEED_API, ...LOCAL].map(([command]) => command), "login"];
-  expect(new Set([...tested, ...OTHERS])).toEqual(new Set(commandNames));
-});
 
 const credentials = {
   MIC_CLIENT_ID: "client",
@@ -67,19 +57,6 @@ test.each([
   const baseUrl = await startService();
   for (const args of NEED_API) await expectExitCode(args, 1, baseUrl);
   for (const args of LOCAL) await expectExitCode(args, 0, baseUrl);
-});
-
-describeWithKeychain("with a keychain", () => {
-  // login.test.ts tests the other errors of the API.
-  test("login stores nothing and reports an API that never answers", async () => {
-    const session = await sessionForTest();
-    // The limit of the keychain becomes shorter, too.
-    speedUpTimers(10);
-    const flags = ["--base-url", await startStubWith(neverAnswer), "--client-id", "client", "--secret-stdin"];
-    const { code, stdout, stderr } = await run(["login", ...flags], { env: session.env, input: "the-secret" });
-    expect({ code, stdout }).toEqual({ code: 1, stdout: "" });
-    expect(stderr).toContain("Nothing was stored.");
-  });
 });
 
 /** Starts a stub that asks every request to wait a second, and then answers it. */

@@ -3,13 +3,13 @@
 import { describe, expect } from "vitest";
 import * as z from "zod/v4";
 import { startHttp } from "../mcp/http/server.ts";
+import { startForwarder } from "../support/forwarder.ts";
 import { folderForTest } from "../support/temporary-folder.ts";
 import { isThorough } from "../support/thorough.ts";
 import { TOOL_NAMES } from "../tools/catalogue.ts";
 import { type Client, clients } from "./clients.ts";
 import { testUnless } from "./run.ts";
-import { createTappedServer, type Exchange } from "./wire.ts";
-import { startHttpTap } from "./wire-http.ts";
+import { createTappedServer, type Exchange, Message, pairExchanges } from "./wire.ts";
 
 const Listed = z.object({ tools: z.array(z.object({ name: z.string() })) });
 
@@ -36,6 +36,33 @@ function expectUse({ firstMethod }: Client, exchanges: readonly Exchange[]): voi
   for (const { result } of calls) expect(result?.["isError"]).not.toBe(true);
   const reads = exchanges.filter(({ params }) => params["uri"] === "mic://geography/states");
   expect(JSON.stringify(reads.map(({ result }) => result))).toContain("Karnataka");
+}
+
+/** The JSON-RPC messages of a body: one as JSON, or one for each event of a stream. Any other body has none. */
+function parseMessages(from: "client" | "server", body: Buffer, type = "") {
+  const texts = type.startsWith("text/event-stream")
+    ? [...body.toString().matchAll(/^data: ?(.+)$/gm)].flatMap(([, data = ""]) => data)
+    : type.startsWith("application/json")
+      ? [body.toString()]
+      : [];
+  return texts.map((text) => ({ from, ...Message.parse(JSON.parse(text)) }));
+}
+
+/** A recording HTTP proxy between a client and the server. */
+async function startHttpTap(upstream: string) {
+  const recorded: (() => readonly Exchange[])[] = [];
+  const url = await startForwarder([upstream], (request, body, response) => {
+    const chunks: Buffer[] = [];
+    response.on("data", (chunk: Buffer) => chunks.push(chunk));
+    // A stream may not have ended yet.
+    recorded.push(() =>
+      pairExchanges([
+        ...parseMessages("client", Buffer.concat(body), request.headers["content-type"]),
+        ...parseMessages("server", Buffer.concat(chunks), response.headers["content-type"]),
+      ]),
+    );
+  });
+  return { url: `${url}/mcp`, exchanges: () => recorded.flatMap((read) => read()) };
 }
 
 /** How each transport is served, and the checks after the client is done. */

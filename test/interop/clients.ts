@@ -2,7 +2,6 @@
 // documented-commands.test.ts have those that need one.
 import { createInterface } from "node:readline";
 import * as z from "zod/v4";
-import { runCount } from "../support/thorough.ts";
 import { codexServer, write } from "./hosts.ts";
 import { type ClientName, missingReason, packages, programOf } from "./packages.ts";
 import { launch, NO_NETWORK, runUnproxied } from "./run.ts";
@@ -76,9 +75,6 @@ const codex: Client = {
   },
 };
 
-/** Number of requests of one client, ten of them concurrent. */
-const LOAD = runCount(50, 200);
-
 /** The Inspector runs as two clients: with older and with newer protocol revisions. */
 const inspector = (revision: "legacy" | "modern"): Client => ({
   ...client("MCP Inspector"),
@@ -103,13 +99,6 @@ const inspector = (revision: "legacy" | "modern"): Client => ({
     if (revision === "legacy") return;
     // Exits with a non-zero code if a skill does not match its digest.
     requireOutput(/"outcome": ?"verified"/, await inspect("--method", "skills/list", "--verify"));
-    // Concurrent requests load one server only over HTTP; on stdio each client has its own server.
-    if (target.kind === "stdio") return;
-    const loaded = await inspect(
-      ...["--method", "tools/call", "--tool-name", "list_states"],
-      ...["--load", "--load-requests", String(LOAD), "--load-concurrency", "10"],
-    );
-    requireOutput(new RegExp(`"ok": ?${LOAD}\\b`), loaded);
   },
 });
 

@@ -6,7 +6,6 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { promisify } from "node:util";
 import { afterAll, beforeAll, expect, onTestFinished, test } from "vitest";
-import * as z from "zod/v4";
 import { folderForTest } from "../support/temporary-folder.ts";
 import { testUnless, thoroughMissing } from "../support/unless.ts";
 import { openClient } from "./drive.ts";
@@ -139,37 +138,24 @@ test(`a new tool changes exactly the files of the list, at most ${MAX_FILES}, an
     expect(await readFile(join(copy, file), "utf8"), file).toContain("star_job");
 });
 
-const Result = z.looseObject({
-  isError: z.boolean().optional(),
-  structuredContent: z
-    .looseObject({ data: z.unknown(), action: z.looseObject({ idempotencyKey: z.string() }) })
-    .partial()
-    .optional(),
-});
-const Named = z.looseObject({ id: z.string() });
-
 test("an agent can call the new tool once, and the journal has the action", async () => {
   const state = await folderForTest();
   const args = [join(copy, "dist/cli.js"), "serve", "--emulator"];
   const { client } = await openClient({ command: process.execPath, args, env: { MIC_STATE_DIR: state } }, state);
   onTestFinished(() => client.close());
   const call = async (name: string, toolArguments: Record<string, unknown> = {}) =>
-    Result.parse(await client.callTool({ name, arguments: toolArguments }));
+    Object((await client.callTool({ name, arguments: toolArguments })).structuredContent);
   const { tools } = await client.listTools();
   expect(tools.find(({ name }) => name === "star_job")).toMatchObject({
     inputSchema: { required: ["jobId", "reason"] },
     annotations: { readOnlyHint: false },
   });
-  const [job] = z.array(Named).parse((await call("list_jobs")).structuredContent?.data);
-  const { structuredContent: first } = await call("star_job", { jobId: job?.id, reason: "Come back to it" });
-  const idempotencyKey = first?.action?.idempotencyKey;
-  expect(Named.parse(first?.data).id).toBe(job?.id);
-  expect((await call("star_job", { idempotencyKey })).structuredContent?.action).toEqual({
-    ...first?.action,
-    replayed: true,
-  });
+  const [job] = (await call("list_jobs")).data;
+  const { data, action } = await call("star_job", { jobId: job.id, reason: "Come back to it" });
+  expect(data.id).toBe(job.id);
+  const { idempotencyKey } = action;
+  expect((await call("star_job", { idempotencyKey })).action).toEqual({ ...action, replayed: true });
   expect(JSON.stringify(await call("list_actions"))).toContain(idempotencyKey);
-  expect((await call("star_job", { jobId: job?.id, why: "x" })).isError).toBe(true);
 });
 
 const vitest = (...args: readonly string[]) => node("node_modules/vitest/vitest.mjs", "run", ...args);

@@ -16,17 +16,16 @@ export const Manifest = z.looseObject({
   ),
 });
 
-interface Installation {
-  /** The folder of the unpacked bundle. */
-  readonly folder: string;
-  readonly home: string;
-  /** The values that the user entered; a variable without an answer and without a default stays as it is. */
-  readonly answers: Readonly<Record<string, string>>;
-}
-
-/** Returns the arguments and the environment of the server. Throws if a required answer is missing. */
-export function resolveServer({ server, user_config: options }: z.infer<typeof Manifest>, installation: Installation) {
-  const { folder, home, answers } = installation;
+/**
+ * Returns the arguments and the environment of the server in the unpacked bundle. Throws if a required answer is missing; a
+ * variable without an answer and without a default stays as it is.
+ */
+export function resolveServer(
+  { server, user_config: options }: z.infer<typeof Manifest>,
+  folder: string,
+  home: string,
+  answers: Readonly<Record<string, string>>,
+) {
   const variables = new Map([
     ["__dirname", folder],
     ["HOME", home],

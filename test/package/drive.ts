@@ -2,7 +2,6 @@
 import { Client } from "@modelcontextprotocol/sdk/client/index.js";
 import { StdioClientTransport } from "@modelcontextprotocol/sdk/client/stdio.js";
 import { expect } from "vitest";
-import * as z from "zod/v4";
 import { bareEnvironment } from "../support/mcp.ts";
 
 export interface Command {
@@ -11,9 +10,6 @@ export interface Command {
   readonly env?: Readonly<Record<string, string>>;
   readonly cwd?: string;
 }
-
-const Recipes = z.object({ data: z.array(z.object({ versionId: z.string(), name: z.string() })) });
-const RunResult = z.object({ data: z.object({ state: z.string() }) });
 
 /** Connects a client to a program, with the environment of an empty `home` and the command's own variables. */
 export async function openClient({ command, args, env, cwd }: Command, home: string) {
@@ -38,16 +34,16 @@ export async function driveJob(command: Command, home: string): Promise<void> {
     const call = async (name: string, toolArguments: Record<string, unknown>) => {
       const result = await client.callTool({ name, arguments: toolArguments });
       expect(result.isError, JSON.stringify(result.content)).not.toBe(true);
-      return result.structuredContent;
+      return Object(result.structuredContent);
     };
-    const recipes = Recipes.parse(await call("list_recipes", {})).data;
-    const recipe = recipes.find(({ name }) => name.startsWith("Normalize"));
+    const { data: recipes } = await call("list_recipes", {});
+    const recipe = recipes.find(({ name }: { name: string }) => name.startsWith("Normalize"));
     const finished = await call("run_job", {
-      recipeVersionId: recipe?.versionId,
+      recipeVersionId: recipe.versionId,
       inputs: [{ port: "divisions", referenceId: fileId }],
       parameterValues: { level: "DISTRICT", vintage: "2026-09-30" },
     });
-    expect(RunResult.parse(finished).data.state).toBe("SUCCEEDED");
+    expect(finished).toMatchObject({ data: { state: "SUCCEEDED" } });
   } finally {
     await client.close();
   }

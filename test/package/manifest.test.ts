@@ -9,7 +9,7 @@ const manifest = Manifest.parse(JSON.parse(readFileSync("manifest.json", "utf8")
 
 /** The environment that a host creates from the manifest and a user's answers. */
 function environmentFor(answers: Readonly<Record<string, string>>): Record<string, string> {
-  const { args, env } = resolveServer(manifest, { folder: "/extensions/mic-mcp", home: "/home/person", answers });
+  const { args, env } = resolveServer(manifest, "/extensions/mic-mcp", "/home/person", answers);
   expect(args).toEqual(["/extensions/mic-mcp/dist/cli.js", "serve"]);
   return env;
 }

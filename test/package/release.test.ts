@@ -11,7 +11,7 @@ import { parse } from "yaml";
 import * as z from "zod/v4";
 import { MCPB } from "../../scripts/release/bundle.ts";
 import { version } from "../../src/cli/version.ts";
-import { missingReason, type NodeName, nodeNames, nodeOf } from "../interop/packages.ts";
+import { missingReason, nodeNames, nodeOf } from "../interop/packages.ts";
 import { isThorough } from "../support/thorough.ts";
 import { testUnless } from "../support/unless.ts";
 import { TOOL_NAMES } from "../tools/catalogue.ts";
@@ -45,22 +45,14 @@ async function createFolder(name: string): Promise<string> {
   return place;
 }
 
-interface Node {
-  readonly name: string;
-  readonly path: string;
-  readonly missing: string | undefined;
-}
-
-const currentNode: Node = { name: `Node ${process.versions.node}`, path: process.execPath, missing: undefined };
-const toNode = (name: NodeName): Node => ({ name, path: nodeOf(name), missing: missingReason(name) });
-const nodes: readonly Node[] = [currentNode, ...nodeNames.map(toNode)];
+const currentNode = { name: `Node ${process.versions.node}`, path: process.execPath, missing: undefined };
+const nodes = [currentNode, ...nodeNames.map((name) => ({ name, path: nodeOf(name), missing: missingReason(name) }))];
+type Node = (typeof nodes)[number];
 /** The current Node and the newest one are always tested. */
 const isLeftToCi = (node: Node): boolean => !isThorough && node !== currentNode && node !== nodes.at(-1);
-/** Node has SQLite built in since 22.16; for older versions only the npm package has an addon. */
-function hasSqlite({ path }: Node): boolean {
-  const [major = 0, minor = 0] = process.versions.node.split(".").map(Number);
-  return path !== process.execPath || major > 22 || (major === 22 && minor >= 16);
-}
+/** For Node versions without SQLite only the npm package has an addon. */
+const hasSqlite = (node: Node): boolean =>
+  node !== currentNode || process.getBuiltinModule("node:sqlite") !== undefined;
 
 let tarballInstalled: Promise<string> | undefined;
 
@@ -86,10 +78,7 @@ const parts: Readonly<Record<string, (place: string) => Promise<Command>>> = {
   async "the MCP bundle"(place) {
     await execute("npm", [...MCPB, "unpack", releasePath("mic-mcp.mcpb"), place]);
     const manifest = Manifest.parse(JSON.parse(await readFile(join(place, "manifest.json"), "utf8")));
-    return {
-      command: "node",
-      ...resolveServer(manifest, { folder: place, home: place, answers: { emulator: "true" } }),
-    };
+    return { command: "node", ...resolveServer(manifest, place, place, { emulator: "true" }) };
   },
 };
 
@@ -106,32 +95,20 @@ describe.concurrent("parts of the release", () => {
     }
 });
 
-const text = z.string();
-const Named = z.looseObject({ name: text, isRequired: z.boolean() });
-/** The fields of the registry's schema that these tests read, with its limits. The registry's publisher checks all fields. */
-const ServerJson = z.looseObject({
-  $schema: z.literal("https://static.modelcontextprotocol.io/schemas/2025-12-11/server.schema.json"),
-  name: text.max(200).regex(/^[a-zA-Z0-9.-]+\/[a-zA-Z0-9._-]+$/),
-  title: text.min(1).max(100),
-  description: text.min(1).max(100),
-  packages: z.array(
-    z.looseObject({
-      registryType: text,
-      runtimeArguments: z.array(Named).optional(),
-      environmentVariables: z.array(Named).optional(),
-    }),
-  ),
-});
-
-test("server.json matches the registry's schema and refers to the release's files", async () => {
-  const serverJson = ServerJson.parse(await readReleaseJson("server.json"));
+test("server.json refers to the release's files", async () => {
+  const serverJson = await readReleaseJson("server.json");
   const packageJson = JSON.parse(await readFile("package.json", "utf8"));
   const sha256 = await sha256Of(releasePath("mic-mcp.mcpb"));
+  const secret = expect.objectContaining({ name: "MIC_CLIENT_SECRET", isSecret: true });
   expect(serverJson).toMatchObject({
     name: packageJson.mcpName,
     description: packageJson.description,
     version,
-    packages: [{ registryType: "npm", version }, { registryType: "mcpb", fileSha256: sha256 }, { registryType: "oci" }],
+    packages: [
+      { registryType: "npm", version, environmentVariables: expect.arrayContaining([secret]) },
+      { registryType: "mcpb", fileSha256: sha256 },
+      { registryType: "oci", runtimeArguments: [{ name: "-v", value: "mic-mcp-data:/data", isRequired: true }] },
+    ],
   });
 });
 
@@ -141,11 +118,9 @@ test("each description of the image mounts a named volume where the image stores
   expect(dockerfile).toMatch(/^VOLUME \["\/data"\]$/m);
   const catalogEntry = parse(await readReleaseText("container", "server.yaml"));
   expect(catalogEntry).toMatchObject({ longLived: true, run: { volumes: ["mic-mcp-data:/data"] } });
-  const { packages } = ServerJson.parse(await readReleaseJson("server.json"));
-  const image = packages.find(({ registryType }) => registryType === "oci");
-  expect(image?.runtimeArguments).toMatchObject([{ name: "-v", value: "mic-mcp-data:/data", isRequired: true }]);
   // The variable would name a folder of the host.
-  expect(image?.environmentVariables?.map(({ name }) => name)).not.toContain("MIC_DOWNLOAD_DIR");
+  const { packages } = Object(await readReleaseJson("server.json"));
+  expect(JSON.stringify(packages[2])).not.toContain("MIC_DOWNLOAD_DIR");
   for (const page of ["docs/use/clients.md", "container/Dockerfile"])
     expect(await readFile(page, "utf8"), page).toContain("-v mic-mcp-data:/data");
 });
@@ -168,10 +143,6 @@ test("each host's configuration marks the client secret as sensitive", async () 
   expect(JSON.parse(await readFile("gemini-extension.json", "utf8"))).toMatchObject({
     settings: expect.arrayContaining([expect.objectContaining({ envVar: "MIC_CLIENT_SECRET", sensitive: true })]),
   });
-  const { packages } = ServerJson.parse(await readReleaseJson("server.json"));
-  expect(packages.flatMap(({ environmentVariables = [] }) => environmentVariables)).toContainEqual(
-    expect.objectContaining({ name: "MIC_CLIENT_SECRET", isSecret: true }),
-  );
   expect(await readReleaseText("container", "server.yaml")).toMatch(
     /secrets:\n +- name: [^\n]+\n +env: MIC_CLIENT_SECRET/,
   );
@@ -265,10 +236,7 @@ test("the package reads the keychain with the addon, and works without it", asyn
       detail: expect.stringContaining("DBUS_SESSION_BUS_ADDRESS"),
     });
   await rm(join(installed, "@napi-rs"), { recursive: true });
-  expect(readKeychainState()).toMatchObject({
-    state: "unusable",
-    detail: expect.stringContaining("@napi-rs/keyring"),
-  });
+  expect(readKeychainState()).toMatchObject({ state: "unusable" });
 });
 
 test("doctor reports each missing addon with its fix", async () => {
