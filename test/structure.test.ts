@@ -99,18 +99,6 @@ const buildImportGraph = (sources: readonly File[]): Graph =>
     }),
   );
 
-/** The same for the entries of a folder. Each entry is a file or a subfolder; a subfolder counts as one node. */
-function buildFolderGraph(folder: string, sources: readonly File[]): Graph {
-  const parts = new Map<string, Set<string>>();
-  const partOf = (path: string): string => path.slice(folder.length).split("/")[0] ?? "";
-  for (const [path, targets] of buildImportGraph(sources.filter(({ path }) => path.startsWith(folder)))) {
-    const part = partOf(path);
-    const others = [...targets].filter((target) => target.startsWith(folder) && partOf(target) !== part).map(partOf);
-    parts.set(part, new Set([...(parts.get(part) ?? []), ...others]));
-  }
-  return parts;
-}
-
 const files = ["src", "tools"]
   .flatMap((folder) => readdirSync(folder, { recursive: true, encoding: "utf8" }).map((name) => join(folder, name)))
   .filter((path) => path.endsWith(".ts"))
@@ -128,11 +116,6 @@ test("the table lists every module, and each module imports only modules listed 
 
 test("no file imports, directly or indirectly, a file that imports it, not even for a type", () => {
   expect(findCycles(buildImportGraph(files))).toEqual([]);
-});
-
-test.each(["src/mcp/", "src/teams/", "src/toolkit/"])("the folders of %s import each other one way", (folder) => {
-  expect(buildFolderGraph(folder, files).size).toBeGreaterThan(5);
-  expect(findCycles(buildFolderGraph(folder, files))).toEqual([]);
 });
 
 test("only commands write to stdout", () => {

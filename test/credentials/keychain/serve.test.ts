@@ -9,7 +9,6 @@ import { createLatch } from "../../support/latch.ts";
 import { type Connection, connectionForTest } from "../../support/mcp.ts";
 import { describeWithKeychain } from "../../support/secret-service.ts";
 import { answer, holdUntil, stubForTest } from "../../support/stub.ts";
-import { runCount } from "../../support/thorough.ts";
 import { childrenOf, client, expectLogin, putEntry, refusedClient, storeLogin, test } from "./session.ts";
 
 async function requiredBy(connection: Connection, name: string): Promise<unknown> {
@@ -20,13 +19,13 @@ async function requiredBy(connection: Connection, name: string): Promise<unknown
 describeWithKeychain("a server with a keychain", () => {
   // A server waits 1 s for the keychain before it sends its instructions. On a busy machine the keychain may take longer.
   const patient = { retry: 3 };
-  test.for((["v2-modern", "v1-client"] as const).slice(0, runCount(1, 2)))(
-    "a server without settings runs jobs after a login, with its default workspace (%s)",
+  test(
+    "a server without settings runs jobs after a login, with its default workspace",
     patient,
-    async (revision, { session, emulator }) => {
+    async ({ session, emulator }) => {
       const { workspaceId, fileIds } = emulator;
       await expectLogin(session, emulator);
-      const connection = await connectionForTest(revision, { env: session.env });
+      const connection = await connectionForTest("v2-modern", { env: session.env });
       expect(await requiredBy(connection, "list_jobs")).toEqual([]);
       expect(await requiredBy(connection, "register_input")).toEqual(["inputKind", "referenceId"]);
       expect(connection.instructions()).toContain(workspaceId);
