@@ -27,7 +27,7 @@ describeWithKeychain("login with flags", () => {
       workspaceId: { value: "micws_1", from: "keychain" },
       keychain: { mode: "auto", state: "available" },
       ...{ emulator: false, downloadDir: expect.any(String), stateDir: expect.any(String) },
-      journal: { engine: "SQLite", location: expect.any(String), inProgress: 0, unknown: 0 },
+      journal: { engine: "SQLite", location: expect.any(String) },
     });
   });
 
