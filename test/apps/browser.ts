@@ -2,8 +2,9 @@
 import { existsSync } from "node:fs";
 import { createServer } from "node:http";
 import { build } from "esbuild";
-import { type Browser, chromium, type Page } from "playwright-core";
-import { afterAll, beforeAll } from "vitest";
+import { chromium, type Page } from "playwright-core";
+import { expect } from "vitest";
+import { openForFile } from "../support/for-file.ts";
 import { listeningUrl } from "../support/free-port.ts";
 
 const CHROMIUM_PATHS = ["/usr/bin/chromium", "/usr/bin/chromium-browser", "/usr/bin/google-chrome"];
@@ -28,14 +29,7 @@ addEventListener("message", ({ source, data }) => {
 });
 </script>`;
 
-export interface Pages {
-  readonly browser: Browser;
-  readonly sandboxUrl: string;
-  /** Opens the host's page. A released page is used again, because a new one costs more than most tests. */
-  open(): Promise<Page>;
-  release(page: Page): Promise<void>;
-  close(): Promise<void>;
-}
+export type Pages = Awaited<ReturnType<typeof openPages>>;
 
 async function serve(html: string, headers: Readonly<Record<string, string>> = {}) {
   const server = createServer((request, response) => {
@@ -52,8 +46,7 @@ const ONE_PROCESS = [
   "--disable-features=IsolateSandboxedIframes,IsolateOrigins,site-per-process",
 ];
 
-export async function openPages(): Promise<Pages> {
-  if (CHROMIUM === undefined) throw new Error("there is no Chromium here");
+export async function openPages() {
   const options = { bundle: true, write: false, format: "iife", platform: "browser", logLevel: "warning" } as const;
   const { outputFiles } = await build({ entryPoints: ["test/apps/page/host.ts"], ...options });
   const script = (outputFiles[0]?.text ?? "").replaceAll("</script", "<\\/script");
@@ -62,19 +55,20 @@ export async function openPages(): Promise<Pages> {
   );
   const sandbox = await serve(SANDBOX, { "content-security-policy": CSP });
   const browser = await chromium.launch({
-    executablePath: CHROMIUM,
+    executablePath: CHROMIUM ?? "chromium",
     args: ["--no-sandbox", "--disable-gpu", ...ONE_PROCESS],
   });
   const released: Page[] = [];
   return {
     browser,
     sandboxUrl: sandbox.url,
+    /** Opens the host's page. A released page is used again, because a new one costs more than most tests. */
     async open() {
       const page = released.pop() ?? (await browser.newPage());
       if (page.url() !== host.url) await page.goto(host.url);
       return page;
     },
-    async release(page) {
+    async release(page: Page) {
       page.removeAllListeners("console");
       page.removeAllListeners("pageerror");
       await page.emulateMedia({ reducedMotion: null, forcedColors: null });
@@ -89,14 +83,11 @@ export async function openPages(): Promise<Pages> {
   };
 }
 
+/** Opens the browser for all tests of a file, if there is one. */
 export function pagesForFile(): () => Pages {
-  let pages: Pages | undefined;
-  beforeAll(async () => {
-    if (CHROMIUM !== undefined) pages = await openPages();
-  });
-  afterAll(() => pages?.close());
-  return () => {
-    if (pages === undefined) throw new Error("the browser is there only while tests run");
-    return pages;
-  };
+  const opened = openForFile(
+    async () => (CHROMIUM === undefined ? undefined : await openPages()),
+    (pages) => pages?.close(),
+  );
+  return () => opened() ?? expect.fail("there is no Chromium here");
 }

@@ -1,6 +1,6 @@
 // Tests which clients list the tools with a view, and that the list has no additional bytes for all other clients.
 import { gzipSync } from "node:zlib";
-import { describe, expect, test } from "vitest";
+import { expect, test } from "vitest";
 import { modernEnvelope } from "../mcp/modern-envelope.ts";
 import { type ClientRevision, clientRevisions, connectInProcess, inProcessClientForTest } from "../support/mcp.ts";
 import { createLineClient, openInProcessChannel } from "../support/server.ts";
@@ -17,53 +17,54 @@ async function listNames(revision: ClientRevision, showsViews: boolean, env: Rea
   return tools.map(({ name }) => name);
 }
 
-describe.each(clientRevisions)("%s", (clientRevision) => {
-  test("a client that shows views lists the view tools after all others, unless MIC_APPS overrides its capability", async () => {
-    expect(await listNames(clientRevision, true)).toEqual([...TOOL_NAMES, ...VIEWS]);
-    expect(await listNames(clientRevision, false)).toEqual(TOOL_NAMES);
-    expect(await listNames(clientRevision, false, { MIC_APPS: "always" })).toEqual([...TOOL_NAMES, ...VIEWS]);
-    expect(await listNames(clientRevision, true, { MIC_APPS: "never" })).toEqual(TOOL_NAMES);
-  });
+test.each(clientRevisions)(
+  "client %s that shows views lists the view tools last, unless MIC_APPS overrides it",
+  async (revision) => {
+    expect(await listNames(revision, true)).toEqual([...TOOL_NAMES, ...VIEWS]);
+    expect(await listNames(revision, false)).toEqual(TOOL_NAMES);
+    expect(await listNames(revision, false, { MIC_APPS: "always" })).toEqual([...TOOL_NAMES, ...VIEWS]);
+    expect(await listNames(revision, true, { MIC_APPS: "never" })).toEqual(TOOL_NAMES);
+  },
+);
 
-  test("a toolset has its own views, and a read-only server has all of them", async () => {
-    const geography = await listNames(clientRevision, true, { MIC_TOOLSETS: "geography" });
-    expect(geography.filter((name) => VIEWS.includes(name))).toEqual(["show_divisions"]);
-    const readOnly = await listNames(clientRevision, true, { MIC_READ_ONLY: "1" });
-    expect(readOnly.filter((name) => VIEWS.includes(name))).toEqual(VIEWS);
-  });
+test("a toolset has its own views, and a read-only server has all of them", async () => {
+  const geography = await listNames("v2-modern", true, { MIC_TOOLSETS: "geography" });
+  expect(geography.filter((name) => VIEWS.includes(name))).toEqual(["show_divisions"]);
+  const readOnly = await listNames("v2-modern", true, { MIC_READ_ONLY: "1" });
+  expect(readOnly.filter((name) => VIEWS.includes(name))).toEqual(VIEWS);
+});
 
-  test("each view tool names its view, which is one page that loads nothing else", async () => {
-    const connection = await connectInProcess(clientRevision, { showsViews: true });
-    const listed = await connection.listTools();
-    for (const name of VIEWS) {
-      const { _meta: meta, annotations } = listed.find((tool) => tool.name === name) ?? {};
-      const uri = `ui://mic-mcp/${name.slice("show_".length)}.html`;
-      expect(meta).toEqual({ ui: { resourceUri: uri } });
-      expect(annotations).toMatchObject({ readOnlyHint: true, destructiveHint: false });
-      const { mimeType, text, meta: resourceMeta } = await connection.readResource(uri);
-      expect(mimeType).toBe(APP_HTML);
-      expect(resourceMeta).toEqual({ ui: { csp: {}, prefersBorder: true } });
-      expect(text).toMatch(/^<!doctype html>/);
-      expect(text).not.toMatch(/<(?:script|link|img|iframe)[^>]*\s(?:src|href)=|@import|url\(/);
-      expect(gzipSync(text).length).toBeLessThanOrEqual(16 * 1024);
-    }
-    expect((await connection.listResources()).filter(({ uri }) => uri.startsWith("ui:"))).toEqual([]);
-    await connection.close();
-  });
+test("each view tool names its view, which is one page that loads nothing else", async () => {
+  const connection = await connectInProcess("v2-modern", { showsViews: true });
+  const listed = await connection.listTools();
+  for (const name of VIEWS) {
+    const { _meta: meta, annotations } = listed.find((tool) => tool.name === name) ?? {};
+    const uri = `ui://mic-mcp/${name.slice("show_".length)}.html`;
+    expect(meta).toEqual({ ui: { resourceUri: uri } });
+    expect(annotations).toMatchObject({ readOnlyHint: true, destructiveHint: false });
+    const { mimeType, text, meta: resourceMeta } = await connection.readResource(uri);
+    expect(mimeType).toBe(APP_HTML);
+    expect(resourceMeta).toEqual({ ui: { csp: {}, prefersBorder: true } });
+    expect(text).toMatch(/^<!doctype html>/);
+    expect(text).not.toMatch(/<(?:script|link|img|iframe)[^>]*\s(?:src|href)=|@import|url\(/);
+    expect(gzipSync(text).length).toBeLessThanOrEqual(16 * 1024);
+  }
+  expect((await connection.listResources()).filter(({ uri }) => uri.startsWith("ui:"))).toEqual([]);
+  await connection.close();
+});
 
-  test("with MIC_APPS=never views are neither listed nor callable nor mentioned", async () => {
-    const connection = await inProcessClientForTest(clientRevision, { MIC_APPS: "never" });
-    await expect(connection.readResource("ui://mic-mcp/job.html")).rejects.toThrow(/not found/i);
-    await expect(connection.callTool("show_actions")).rejects.toThrow("MIC_APPS=never");
-    expect(JSON.stringify(connection.capabilities())).not.toContain(UI);
-  });
+test("with MIC_APPS=never views are neither listed nor callable nor mentioned", async () => {
+  const connection = await inProcessClientForTest("v2-modern", { MIC_APPS: "never" });
+  await expect(connection.readResource("ui://mic-mcp/job.html")).rejects.toThrow(/not found/i);
+  await expect(connection.callTool("show_actions")).rejects.toThrow("MIC_APPS=never");
+  expect(JSON.stringify(connection.capabilities())).not.toContain(UI);
+});
 
-  test("a view tool called by a client without views returns its result, and an unknown tool's error names no view tool", async () => {
-    const connection = await inProcessClientForTest(clientRevision, {});
-    expect((await connection.callTool("show_actions")).view).toMatchObject({ actions: [] });
-    await expect(connection.callTool("no_such_tool")).rejects.toThrow(/^(?!.*show_job)/s);
-    await expect(connection.readResource("ui://mic-mcp/other.html")).rejects.toThrow(/not found/i);
-  });
+test("a view tool called by a client without views returns its result, and an unknown tool's error names no view tool", async () => {
+  const connection = await inProcessClientForTest("v2-modern", {});
+  expect((await connection.callTool("show_actions")).view).toMatchObject({ actions: [] });
+  await expect(connection.callTool("no_such_tool")).rejects.toThrow(/^(?!.*show_job)/s);
+  await expect(connection.readResource("ui://mic-mcp/other.html")).rejects.toThrow(/not found/i);
 });
 
 const withViews = (...mimeTypes: readonly string[]) => ({ extensions: { [UI]: { mimeTypes } } });

@@ -77,25 +77,32 @@ testUnless(missingProgram("bash"), "bash completes the typed word", async () => 
   expect(stdout.toString().split("\n").slice(0, -1)).toEqual(cases.map(([, words]) => words.join(" ")));
 });
 
-testUnless(missingProgram("zsh"), "zsh reads its script, whose table has the words", async () => {
-  const script = await scriptOf("zsh");
-  const { stdout, stderr } = spawnSync("zsh", [
-    "-fc",
-    `autoload -Uz compinit; compinit -D\n${script}\n_mic_mcp_words call get_job get_job; print $_comps[mic-mcp]`,
-  ]);
-  expect(stderr.toString()).toBe("");
-  expect(stdout.toString()).toMatch(/^jobId=\n[\s\S]*\n_mic_mcp\n$/);
-});
+const OTHER_SHELLS = [
+  {
+    shell: "zsh",
+    args: ["-fc"],
+    command: "_mic_mcp_words call get_job get_job; print $_comps[mic-mcp]",
+    printed: /^jobId=\n[\s\S]*\n_mic_mcp\n$/,
+  },
+  {
+    shell: "fish",
+    args: ["-N", "-c"],
+    command: "complete -C 'mic-mcp call get_job view='",
+    printed: /^view=full\nview=summary\s*$/,
+  },
+  {
+    shell: "powershell",
+    args: ["-NoProfile", "-Command"],
+    command: "(TabExpansion2 'mic-mcp call get_j' 18).CompletionMatches.CompletionText",
+    printed: /^get_job\s*$/,
+  },
+];
 
-testUnless(missingProgram("fish"), "fish completes the typed word", async () => {
-  const script = await scriptOf("fish");
-  const { stdout } = spawnSync("fish", ["-N", "-c", `${script}\ncomplete -C 'mic-mcp call get_job view='`]);
-  expect(stdout.toString().split("\n").filter(Boolean)).toEqual(["view=full", "view=summary"]);
-});
-
-testUnless(missingProgram("pwsh"), "PowerShell completes the typed word", async () => {
-  const script = await scriptOf("powershell");
-  const completionCommand = "(TabExpansion2 'mic-mcp call get_j' 18).CompletionMatches.CompletionText";
-  const { stdout } = spawnSync("pwsh", ["-NoProfile", "-Command", `${script}\n${completionCommand}`]);
-  expect(stdout.toString().trim()).toBe("get_job");
-});
+for (const { shell, args, command, printed } of OTHER_SHELLS) {
+  const program = shell === "powershell" ? "pwsh" : shell;
+  testUnless(missingProgram(program), `${shell} completes the typed word`, async () => {
+    const setUp = shell === "zsh" ? "autoload -Uz compinit; compinit -D\n" : "";
+    const { stdout } = spawnSync(program, [...args, `${setUp}${await scriptOf(shell)}\n${command}`]);
+    expect(stdout.toString()).toMatch(printed);
+  });
+}

@@ -8,7 +8,7 @@ import * as z from "zod/v4";
 import { basicHeader } from "../../src/credentials/oauth.ts";
 import { start } from "../mcp/stdio/child.ts";
 import { runInProcess as run } from "../support/command.ts";
-import { countTokens } from "../support/count-tokens.ts";
+import { emulatorForTest } from "../support/emulator.ts";
 import { listeningUrl } from "../support/free-port.ts";
 import { connectionForTest } from "../support/mcp.ts";
 import { refusingBaseUrl } from "../support/stub.ts";
@@ -27,10 +27,14 @@ const Line = z.strictObject({
   recipeVersionIds: ids,
 });
 
-for (const signal of ["SIGTERM", "SIGINT"] as const)
-  test(`mic-mcp emulator prints its URL, serves, and exits with 0 on ${signal} [1/workspace-id-prefix, 4.1/states, 5/token-endpoint]`, async () => {
-    const program = start(["emulator", "--port", "0"]);
-    const { baseUrl, clientId, clientSecret } = Line.parse(await program.next());
+for (const [signal, seed] of [
+  ["SIGTERM", "one"],
+  ["SIGINT", "two"],
+] as const)
+  test(`mic-mcp emulator prints its URL and the ids of its seed, serves, and exits with 0 on ${signal} [1/workspace-id-prefix, 4.1/states, 5/token-endpoint]`, async () => {
+    const program = start(["emulator", "--port", "0", "--seed", seed]);
+    const { baseUrl, clientId, clientSecret, workspaceId } = Line.parse(await program.next());
+    expect(workspaceId).toBe((await emulatorForTest({ seed })).workspaceId);
     const states = await fetch(`${baseUrl}/api/svc/core/developers/playground/v1/geo/states`);
     expect(states.status).toBe(200);
     const token = await fetch(`${baseUrl}/sandbox/oauth/token`, {
@@ -67,32 +71,13 @@ test("mic-mcp emulator --host 0.0.0.0 warns that other machines can reach it, an
   expect(local.stderr()).toBe("");
 });
 
-test("mic-mcp emulator makes the same ids from the same seed", async () => {
-  const lines = await Promise.all(
-    ["one", "one", "two"].map(async (seed) => Line.parse(await start(["emulator", "--seed", seed]).next())),
-  );
-  const [first, second, other] = lines.map(({ baseUrl: _, ...facts }) => facts);
-  expect(second).toEqual(first);
-  expect(other?.workspaceId).not.toBe(first?.workspaceId);
-});
-
-test("mic-mcp serve --emulator needs no configuration and has a separate workspace", async () => {
+test("mic-mcp serve --emulator names its files in the instructions, and completes their names", async () => {
   const connection = await connectionForTest("v2-modern", { args: ["serve", "--emulator"] });
-  expect(connection.instructions()).toContain("emulator");
-  // The list has ids and names, because names need few tokens.
-  const listedFiles = /files \(M4_FILE\): (.*)\.$/m.exec(connection.instructions() ?? "")?.[1] ?? "";
-  const files = listedFiles.split(", ").map((file) => /^(dev(?:sign)?file_\w{32}) (.+)$/.exec(file)?.slice(1) ?? []);
-  expect(files.map(([, name]) => name)).toContain("lgd-districts.csv (divisions)");
-  expect(countTokens(listedFiles) - countTokens(files.map(([id]) => id).join(", "))).toBeLessThanOrEqual(70);
-  const complete = (prefix: string) =>
-    connection.complete({ type: "ref/prompt", name: "run_job" }, "referenceId", prefix);
-  expect(await complete("dev")).toEqual(files.map(([id]) => id));
-  expect(await complete("LGD-dist")).toEqual([files[0]?.[0]]);
-  expect(await connection.callTool("list_jobs", { limit: 1 })).toMatchObject({ isError: false });
-  expect(await connection.callTool("list_states")).toMatchObject({ isError: false });
+  const file = /(dev(?:sign)?file_\w{32}) lgd-districts\.csv \(divisions\)/;
+  const [, fileId] = file.exec(connection.instructions() ?? "") ?? [];
+  const prompt = { type: "ref/prompt", name: "run_job" } as const;
+  expect(await connection.complete(prompt, "referenceId", "LGD-dist")).toEqual([fileId]);
 });
-
-const Facts = z.looseObject({ fileIds: z.array(z.string()), clientSecret: z.string() });
 
 test("commands use the emulator that is running, without proxy and settings", { timeout: 120_000 }, async () => {
   const env = {
@@ -104,7 +89,7 @@ test("commands use the emulator that is running, without proxy and settings", { 
   const type = (...args: readonly string[]) => run([...args, "--emulator"], { env });
   const emulator = start(["emulator", "--stage-ms", "700"], { env });
   onTestFinished(() => void emulator.process.kill("SIGKILL"));
-  const { fileIds, clientSecret } = Facts.parse(await emulator.next());
+  const { fileIds, clientSecret } = Line.parse(await emulator.next());
   const record = join(env.MIC_STATE_DIR, "emulator.json");
   expect((await stat(record)).mode & 0o777).toBe(0o600);
 

@@ -1,23 +1,18 @@
 // Tests `mic-mcp geography warm`: it fills the cache that other processes of this machine use, and reports missing lists.
 import { expect, test } from "vitest";
-import { PLAYGROUND_CONTRACT } from "../../src/contract/playground.ts";
 import { runInProcess as run } from "../support/command.ts";
 import { answer, type Step, stubForTest } from "../support/stub.ts";
 import { folderForTest } from "../support/temporary-folder.ts";
 import { runOnTerminal, terminalsMissing } from "../support/terminal.ts";
 import { testUnless } from "../support/unless.ts";
-
-const contract = PLAYGROUND_CONTRACT;
-const states = ["GA", "KL", "TN"].map((code) => ({ code, name: `State ${code}`, districtCount: 1, mandalCount: 4 }));
+import { answerGeography } from "./playground.ts";
 
 /** Serves three states; `respond` may replace the answer for a state's districts. */
 async function serveStates(respond: (code: string) => Step | undefined = () => undefined) {
   const stub = await stubForTest();
   stub.respond(({ target }) => {
     const code = /state=([A-Z]+)/.exec(target)?.[1];
-    if (code === undefined) return answer(200, { contract, states });
-    const districts = [{ code, name: `District ${code}`, mandalCount: 4 }];
-    return respond(code) ?? answer(200, { contract, state: `State ${code}`, districts });
+    return (code && respond(code)) || answerGeography(target);
   });
   const folder = await folderForTest();
   return { stub, env: { MIC_BASE_URL: stub.baseUrl, MIC_STATE_DIR: folder, MIC_KEYCHAIN: "off" } };

@@ -3,7 +3,7 @@
 import { expect, test } from "vitest";
 import { start } from "../mcp/stdio/child.ts";
 import { runInProcess as run } from "../support/command.ts";
-import { type ClientRevision, clientRevisions, connect } from "../support/mcp.ts";
+import { clientRevisions, connect } from "../support/mcp.ts";
 
 const ERROR_MESSAGE = "mic-mcp could not start: MIC_READ_ONLY must be 1 or 0.";
 const invalidEnv = { MIC_READ_ONLY: "yes" };
@@ -26,7 +26,7 @@ test.each(["initialize", "server/discover"])(
   },
 );
 
-test.each(clientRevisions)("client %s reports the error of an invalid setting", async (revision: ClientRevision) => {
+test.each(clientRevisions)("client %s reports the error of an invalid setting", async (revision) => {
   await expect(connect(revision, { env: invalidEnv })).rejects.toThrow(/MIC_READ_ONLY must be 1/);
 });
 

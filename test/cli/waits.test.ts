@@ -1,19 +1,17 @@
 // Commands that wait for the API: each ends with a result or an error and its documented exit code, never silently with 0.
 import { expect, test } from "vitest";
-import { commandNames } from "../../src/cli/commands.ts";
-import { PLAYGROUND_CONTRACT } from "../../src/contract/playground.ts";
 import { enveloped, job } from "../contract/samples.ts";
 import { run as runProcess } from "../mcp/stdio/child.ts";
 import { runInProcess as run } from "../support/command.ts";
 import { speedUpTimers } from "../support/fast-timers.ts";
-import { describeWithKeychain, sessionForTest } from "../support/secret-service.ts";
 import { answer, neverAnswer, refusingBaseUrl, type Step, stubForTest } from "../support/stub.ts";
 import { words } from "../support/words.ts";
+import { answerGeography } from "./playground.ts";
 
 const JOB = `micjob_${"0".repeat(32)}`;
 
 const GEOGRAPHY = [
-  ...["call list_states", "call find_district name=Panaji", "call get_geography_openapi", "geography warm"],
+  ...["call list_states", "call find_district name=District", "call get_geography_openapi", "geography warm"],
   ...["geography warm --json", "show divisions", "show divisions level=district"],
 ].map(words);
 
@@ -26,14 +24,6 @@ const NEED_API = [
   ...[...GEOGRAPHY, ...JOBS],
   ...["call list_jobs", "call get_usage DAY", "show usage", "doctor", `watch ${JOB} --timeout 1`].map(words),
 ];
-
-/** Commands that send nothing to the API of the settings, or that other tests run without an API (`teams`, in test/teams/). */
-const OTHERS = ["serve", "demo", "install", "logout", "teams", "migrate", "emulator", "completion"];
-
-test("each command is run without the API", () => {
-  const tested = [...[...NEED_API, ...LOCAL].map(([command]) => command), "login"];
-  expect(new Set([...tested, ...OTHERS])).toEqual(new Set(commandNames));
-});
 
 const credentials = {
   MIC_CLIENT_ID: "client",
@@ -69,37 +59,15 @@ test.each([
   for (const args of LOCAL) await expectExitCode(args, 0, baseUrl);
 });
 
-describeWithKeychain("with a keychain", () => {
-  // login.test.ts tests the other errors of the API.
-  test("login stores nothing and reports an API that never answers", async () => {
-    const session = await sessionForTest();
-    // The limit of the keychain becomes shorter, too.
-    speedUpTimers(10);
-    const flags = ["--base-url", await startStubWith(neverAnswer), "--client-id", "client", "--secret-stdin"];
-    const { code, stdout, stderr } = await run(["login", ...flags], { env: session.env, input: "the-secret" });
-    expect({ code, stdout }).toEqual({ code: 1, stdout: "" });
-    expect(stderr).toContain("Nothing was stored.");
-  });
-});
-
-const contract = PLAYGROUND_CONTRACT;
-const states = ["GA", "KL", "TN"].map((code) => ({ code, name: `State ${code}`, districtCount: 1, mandalCount: 4 }));
-
-function answerRequest(target: string): Step {
-  if (target.includes(JOB)) return answer(200, enveloped({ ...job, id: JOB, state: "SUCCEEDED" }));
-  if (target.includes("openapi")) return answer(200, { openapi: "3.1.1", info: {}, paths: {} });
-  const code = /state=([A-Z]+)/.exec(target)?.[1];
-  if (code === undefined) return answer(200, { contract, states });
-  return answer(200, { contract, state: code, districts: [{ code: "1", name: "Panaji", mandalCount: 4 }] });
-}
-
 /** Starts a stub that asks every request to wait a second, and then answers it. */
 async function startBusyService(): Promise<string> {
   const stub = await stubForTest();
   const requested = new Set<string>();
   stub.respond(({ target }) => {
-    if (requested.has(target)) return answerRequest(target);
+    const isRepeated = requested.has(target);
     requested.add(target);
+    if (isRepeated && target.includes(JOB)) return answer(200, enveloped({ ...job, id: JOB, state: "SUCCEEDED" }));
+    if (isRepeated) return answerGeography(target);
     return answer(429, { status: "PLAYGROUND_RATE_LIMITED" }, { "retry-after": "1" });
   });
   return stub.baseUrl;

@@ -6,7 +6,6 @@ import { getMicPublicOperation } from "../../src/contract/endpoints/job-processi
 import { basicHeader, type ClientCredentials } from "../../src/credentials/oauth.ts";
 import { clientForTest, createCallContext, expectFailure, readJob } from "../api-client/client.ts";
 import { enveloped, job, operation } from "../contract/samples.ts";
-import { emulatorForTest } from "../support/emulator.ts";
 import { test } from "../support/fixtures.ts";
 import { answer, type Step, type Stub } from "../support/stub.ts";
 
@@ -40,13 +39,6 @@ test("plain characters are not encoded, so that a server without form decoding r
       expect(decodePair(basicHeader({ clientId, clientSecret }))).toBe(`${clientId}:${clientSecret}`);
     }),
   );
-});
-
-test("the emulator issues a token for an id and a secret with special characters [5/token-basic]", async () => {
-  const credentials = { clientId: "a:b", clientSecret: `c d%20&'"\\<>{}[]|^\`;,?@#$*()` };
-  const { baseUrl } = await emulatorForTest({ credentials });
-  const { tokens } = clientForTest(baseUrl, { credentials });
-  expect(await tokens.get(["mic.jobs:read"], createCallContext(5000))).toMatch(/\S+/);
 });
 
 const invalidClient = answer(401, { error: "invalid_client" });

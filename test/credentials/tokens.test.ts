@@ -191,13 +191,9 @@ const refusals: readonly (readonly [string, Step, string])[] = [
   ["refuses with nothing", answer(400), "unauthorized"],
   ["redirects", answer(302, undefined, { location: "https://login.example/" }), "contract_violation"],
   ["answers with HTML", answer(200, "<html>sign in</html>", html), "contract_violation"],
-  ["answers with nothing", answer(200), "contract_violation"],
   ["gives no token", answer(200, { token: "x" }), "contract_violation"],
   ["gives an empty token", answer(200, { access_token: "" }), "contract_violation"],
-  ["gives a number", answer(200, { access_token: 12345678 }), "contract_violation"],
-  ["gives a token with a space", answer(200, { access_token: "two words" }), "contract_violation"],
   ["gives a token with a line break", answer(200, { access_token: "a\r\nX-Evil: 1" }), "contract_violation"],
-  ["gives a token that is not ASCII", answer(200, { access_token: "jetón" }), "contract_violation"],
   ["gives a megabyte", answer(200, { access_token: "x".repeat(1_000_000) }), "contract_violation"],
 ];
 test.for(refusals)(

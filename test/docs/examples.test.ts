@@ -23,19 +23,13 @@ const codeBlocks = (page: string, language: string): readonly string[] =>
     ([, block = ""]) => block,
   );
 
-interface Example {
-  readonly tool: string;
-  readonly args: string;
-  /** Lines of the answer, in order; the answer may have others. `…` stands for any text. */
-  readonly lines: readonly string[];
-}
-
 /** Calls in the text blocks of a page: a line `> tool {…}`, then lines of the answer. */
-const examplesOn = (page: string): readonly Example[] =>
+const examplesOn = (page: string) =>
   codeBlocks(page, "text").flatMap((block) =>
     [...block.matchAll(/^> (\w+) (\{.*\})\n((?:(?!> ).*\n)*)/gm)].map(([, tool = "", args = "", answer = ""]) => ({
       tool,
       args,
+      /** Lines of the answer, in order; the answer may have others. `…` stands for any text. */
       lines: answer.split("\n").filter((line) => line !== ""),
     })),
   );

@@ -9,9 +9,8 @@ import { parse } from "yaml";
 import { userForTest } from "../cli/test-user.ts";
 import { FILE } from "../emulator/work.ts";
 import { startModel } from "../interop/model.ts";
-import { bareEnvironment, connectionForTest } from "../support/mcp.ts";
+import { bareEnvironment } from "../support/mcp.ts";
 import { folderForTest } from "../support/temporary-folder.ts";
-import { TOOL_NAMES } from "../tools/catalogue.ts";
 
 const execute = promisify(execFile);
 const SERVER = `${process.execPath} ${resolve("dist", "cli.js")} serve`;
@@ -75,36 +74,15 @@ test("the command of the crontab retries the jobs with the variables of its file
   expect(await readFile(join(home, "retries.log"), "utf8")).toMatch(/^\d+ failed jobs on /m);
 });
 
-/** The words of the server's command in a configuration: a `command` with `args`, or a `command` that is a list. */
-function readCommand(file: string, text: string): readonly string[] {
-  if (file.endsWith(".toml")) {
-    const [command, args] = ["command", "args"].map((key) => new RegExp(`^${key} = (.*)$`, "m").exec(text)?.[1] ?? "");
-    return [JSON.parse(command ?? ""), ...JSON.parse(args ?? "")];
-  }
-  // JSON is also valid YAML.
-  const { mcpServers, servers, mcp } = parse(text);
-  const list = mcpServers ?? servers ?? mcp;
-  const { command, args = [] } = list.mic ?? list[0];
-  return [command, ...args].flat();
-}
-
 const CONFIGURATIONS = await readdir("examples/clients");
 
-describe("client configurations", () => {
-  test("each is described in the README", async () => {
-    const readme = await readFile("examples/README.md", "utf8");
-    for (const file of CONFIGURATIONS) expect(readme).toContain(`| \`${file}\` |`);
-  });
-
-  test("each starts the same server, which lists its tools", async () => {
-    const commands = CONFIGURATIONS.map(async (file) =>
-      readCommand(file, await readFile(join("examples/clients", file), "utf8")),
-    );
-    const [command = [], ...others] = await Promise.all(commands);
-    for (const other of others) expect(other).toEqual(command);
-    const [program, yes, name, ...args] = command;
-    expect([program, yes, name]).toEqual(["npx", "-y", "mic-mcp"]);
-    const client = await connectionForTest("v1-client", { args });
-    expect((await client.listTools()).map((tool) => tool.name)).toEqual(TOOL_NAMES);
-  });
+test("each client configuration is listed in the README, and starts the same server", async () => {
+  const readme = await readFile("examples/README.md", "utf8");
+  for (const file of CONFIGURATIONS) {
+    expect(readme).toContain(`| \`${file}\` |`);
+    const text = await readFile(join("examples/clients", file), "utf8");
+    // JSON is also valid YAML.
+    if (!file.endsWith(".toml")) parse(text);
+    expect(text.replace(/[^\w-]+/g, " "), file).toMatch(/ command npx (?:args )?-y mic-mcp serve --emulator /);
+  }
 });

@@ -3,30 +3,15 @@
 import { describe, expect } from "vitest";
 import * as z from "zod/v4";
 import { startHttp } from "../mcp/http/server.ts";
+import { startForwarder } from "../support/forwarder.ts";
 import { folderForTest } from "../support/temporary-folder.ts";
 import { isThorough } from "../support/thorough.ts";
 import { TOOL_NAMES } from "../tools/catalogue.ts";
 import { type Client, clients } from "./clients.ts";
 import { testUnless } from "./run.ts";
-import { createTappedServer, type Exchange } from "./wire.ts";
-import { startHttpTap } from "./wire-http.ts";
+import { createTappedServer, type Exchange, Message, pairExchanges } from "./wire.ts";
 
 const Listed = z.object({ tools: z.array(z.object({ name: z.string() })) });
-
-function expectListed(exchanges: readonly Exchange[]): void {
-  const lists = exchanges.filter(({ method }) => method === "tools/list");
-  expect(lists).not.toHaveLength(0);
-  for (const { result } of lists) expect(Listed.parse(result).tools.map(({ name }) => name)).toEqual(TOOL_NAMES);
-}
-
-function expectCalled(exchanges: readonly Exchange[]): void {
-  const calls = exchanges.filter(({ method }) => method === "tools/call");
-  expect(calls.map(({ params }) => params.name)).toContain("list_districts");
-  for (const { result } of calls) {
-    expect(result).toHaveProperty("structuredContent");
-    expect(result?.["isError"]).not.toBe(true);
-  }
-}
 
 function isAlive(pid: number): boolean {
   try {
@@ -42,21 +27,42 @@ function expectUse({ firstMethod }: Client, exchanges: readonly Exchange[]): voi
   // The response to a subscription comes when it ends.
   const unanswered = exchanges.filter(({ method, result }) => result === undefined && !method.endsWith("/listen"));
   expect(unanswered).toEqual([]);
-  expectListed(exchanges);
-  expectCalled(exchanges);
+  const lists = exchanges.filter(({ method }) => method === "tools/list");
+  expect(lists).not.toHaveLength(0);
+  for (const { result } of lists) expect(Listed.parse(result).tools.map(({ name }) => name)).toEqual(TOOL_NAMES);
+  const calls = exchanges.filter(({ method }) => method === "tools/call");
+  expect(calls.map(({ params }) => params.name)).toContain("list_districts");
+  for (const { result } of calls) expect(result).toMatchObject({ structuredContent: expect.anything() });
+  for (const { result } of calls) expect(result?.["isError"]).not.toBe(true);
   const reads = exchanges.filter(({ params }) => params["uri"] === "mic://geography/states");
   expect(JSON.stringify(reads.map(({ result }) => result))).toContain("Karnataka");
 }
 
-async function useOverHttp(client: Client, token?: string): Promise<void> {
-  const home = await folderForTest();
-  const server = await startHttp({ args: ["--emulator"], env: token === undefined ? {} : { MIC_HTTP_TOKEN: token } });
-  const tap = await startHttpTap(server.url);
-  await client.use({ kind: "http", url: tap.url, ...(token !== undefined && { token }) }, home);
-  expectUse(client, tap.exchanges());
-  expect(server.stderr()).toBe("");
-  server.process.kill("SIGTERM");
-  expect(await server.exit).toMatchObject({ code: 0 });
+/** The JSON-RPC messages of a body: one as JSON, or one for each event of a stream. Any other body has none. */
+function parseMessages(from: "client" | "server", body: Buffer, type = "") {
+  const texts = type.startsWith("text/event-stream")
+    ? [...body.toString().matchAll(/^data: ?(.+)$/gm)].flatMap(([, data = ""]) => data)
+    : type.startsWith("application/json")
+      ? [body.toString()]
+      : [];
+  return texts.map((text) => ({ from, ...Message.parse(JSON.parse(text)) }));
+}
+
+/** A recording HTTP proxy between a client and the server. */
+async function startHttpTap(upstream: string) {
+  const recorded: (() => readonly Exchange[])[] = [];
+  const url = await startForwarder([upstream], (request, body, response) => {
+    const chunks: Buffer[] = [];
+    response.on("data", (chunk: Buffer) => chunks.push(chunk));
+    // A stream may not have ended yet.
+    recorded.push(() =>
+      pairExchanges([
+        ...parseMessages("client", Buffer.concat(body), request.headers["content-type"]),
+        ...parseMessages("server", Buffer.concat(chunks), response.headers["content-type"]),
+      ]),
+    );
+  });
+  return { url: `${url}/mcp`, exchanges: () => recorded.flatMap((read) => read()) };
 }
 
 /** How each transport is served, and the checks after the client is done. */
@@ -72,8 +78,16 @@ const transports: Readonly<Record<string, (client: Client) => Promise<void>>> = 
     expect(log).toBe("");
     expectUse(client, exchanges);
   },
-  http: (client) => useOverHttp(client),
-  "http with MIC_HTTP_TOKEN": (client) => useOverHttp(client, "a-token-0123456789-._~+/="),
+  async "http with MIC_HTTP_TOKEN"(client) {
+    const token = "a-token-0123456789-._~+/=";
+    const server = await startHttp({ args: ["--emulator"], env: { MIC_HTTP_TOKEN: token } });
+    const tap = await startHttpTap(server.url);
+    await client.use({ kind: "http", url: tap.url, token }, await folderForTest());
+    expectUse(client, tap.exchanges());
+    expect(server.stderr()).toBe("");
+    server.process.kill("SIGTERM");
+    expect(await server.exit).toMatchObject({ code: 0 });
+  },
 };
 
 /** In each run: Codex on stdio, and the newer Inspector on HTTP with a token. test/mcp uses the clients of both SDKs. */

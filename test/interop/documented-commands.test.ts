@@ -3,12 +3,10 @@
 import { readFileSync } from "node:fs";
 import { mkdir, writeFile } from "node:fs/promises";
 import { join, resolve } from "node:path";
-import { Client } from "@modelcontextprotocol/sdk/client/index.js";
-import { StdioClientTransport } from "@modelcontextprotocol/sdk/client/stdio.js";
-import { describe, expect, test } from "vitest";
+import { expect, test } from "vitest";
 import * as z from "zod/v4";
+import { openClient } from "../package/drive.ts";
 import { serveHttpInProcess } from "../support/in-process.ts";
-import { bareEnvironment } from "../support/mcp.ts";
 import { folderForTest } from "../support/temporary-folder.ts";
 import { TOOL_NAMES } from "../tools/catalogue.ts";
 import { type ClientName, programOf, skipReasonFor } from "./packages.ts";
@@ -46,49 +44,43 @@ async function createHome(): Promise<string> {
   return home;
 }
 
-describe("documented commands", () => {
-  for (const [client, program, connected] of clients) {
-    testUnless(skipReasonFor(client), `the documented commands connect ${client}`, { timeout: 120_000 }, async () => {
-      const [readme = [], guide = []] = pages.map((page) =>
-        commandLines(page, program).filter((line) => !line.includes("TOKEN")),
-      );
-      expect(readme).not.toEqual([]);
-      expect(guide.length).toBeGreaterThanOrEqual(2);
-      // A line on both pages runs once.
-      const lines = [...new Set([...readme, ...guide])].map(async (line) => {
-        const home = await createHome();
-        const url = line.includes(HTTP_URL) ? await serveHttpInProcess({}) : HTTP_URL;
-        const [, ...words] = splitWords(line.replace(DOCUMENTED_PATH, SERVER).replace(HTTP_URL, url));
-        const added = await run(home, ...programOf(client), ...words);
-        expect(added.code, `${line}: ${added.stdout}${added.stderr}`).toBe(0);
-        const { stdout, stderr } = await run(home, ...programOf(client), "mcp", "list");
-        expect(stdout + stderr, line).toMatch(connected);
-      });
-      await Promise.all(lines);
-    });
-  }
-});
-
-describe.each(pages)("%s", (page) => {
-  test("each documented JSON configuration starts a server that lists its tools", async () => {
-    const Server = z.object({ command: z.literal("node"), args: z.array(z.string()) });
-    const text = readFileSync(page, "utf8");
-    const added = commandLines(page, "code")
-      .filter((line) => line.includes(DOCUMENTED_PATH))
-      .map((line) => splitWords(line)[2] ?? "");
-    const blocks = [...text.matchAll(/[`\n](\{\s*"mcpServers":[^`]*\})/g)].map(
-      ([, block = ""]) => JSON.parse(block).mcpServers.mic,
+for (const [client, program, connected] of clients) {
+  testUnless(skipReasonFor(client), `the documented commands connect ${client}`, { timeout: 120_000 }, async () => {
+    const [readme = [], guide = []] = pages.map((page) =>
+      commandLines(page, program).filter((line) => !line.includes("TOKEN")),
     );
-    const servers = [...added.map((json) => JSON.parse(json)), ...blocks].filter((server) => server.env === undefined);
-    expect(servers.length).toBeGreaterThanOrEqual(2);
-    for (const server of servers) {
-      const { command, args } = Server.parse(server);
-      const client = new Client({ name: "lines-test", version: "1" });
-      const at = args.map((arg) => arg.replace(DOCUMENTED_PATH, SERVER));
-      const env = bareEnvironment(await createHome());
-      await client.connect(new StdioClientTransport({ command, args: at, env }));
-      expect((await client.listTools()).tools).toHaveLength(TOOL_NAMES.length);
-      await client.close();
-    }
+    expect(readme).not.toEqual([]);
+    expect(guide.length).toBeGreaterThanOrEqual(2);
+    // A line on both pages runs once.
+    const lines = [...new Set([...readme, ...guide])].map(async (line) => {
+      const home = await createHome();
+      const url = line.includes(HTTP_URL) ? await serveHttpInProcess({}) : HTTP_URL;
+      const [, ...words] = splitWords(line.replace(DOCUMENTED_PATH, SERVER).replace(HTTP_URL, url));
+      const added = await run(home, ...programOf(client), ...words);
+      expect(added.code, `${line}: ${added.stdout}${added.stderr}`).toBe(0);
+      const { stdout, stderr } = await run(home, ...programOf(client), "mcp", "list");
+      expect(stdout + stderr, line).toMatch(connected);
+    });
+    await Promise.all(lines);
   });
+}
+
+test.each(pages)("each JSON configuration in %s starts a server that lists its tools", async (page) => {
+  const Server = z.object({ command: z.literal("node"), args: z.array(z.string()) });
+  const text = readFileSync(page, "utf8");
+  const added = commandLines(page, "code")
+    .filter((line) => line.includes(DOCUMENTED_PATH))
+    .map((line) => splitWords(line)[2] ?? "");
+  const blocks = [...text.matchAll(/[`\n](\{\s*"mcpServers":[^`]*\})/g)].map(
+    ([, block = ""]) => JSON.parse(block).mcpServers.mic,
+  );
+  const servers = [...added.map((json) => JSON.parse(json)), ...blocks].filter((server) => server.env === undefined);
+  expect(servers.length).toBeGreaterThanOrEqual(2);
+  for (const server of servers) {
+    const { command, args } = Server.parse(server);
+    const at = args.map((arg) => arg.replace(DOCUMENTED_PATH, SERVER));
+    const { client } = await openClient({ command, args: at }, await folderForTest());
+    expect((await client.listTools()).tools).toHaveLength(TOOL_NAMES.length);
+    await client.close();
+  }
 });

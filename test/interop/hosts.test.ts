@@ -40,7 +40,7 @@ describe.each(hosts)("$name", (host) => {
     const { home, server } = await createHome();
     const model = await startModel(CALLS);
     await host.configure(home, model.url, { command: server.command, args: server.args });
-    const { stdout, stderr } = await runPrompt(host, { home, modelUrl: model.url, server, args });
+    const { stdout, stderr } = await runPrompt(host, home, model.url, args, { server });
     return { model, server, output: stdout + stderr };
   }
 

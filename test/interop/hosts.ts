@@ -2,7 +2,7 @@
 import { cp, mkdir, symlink, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { type ClientName, commandOf, folderOf, LIBRARIES, missingReason, nodeOf, packages } from "./packages.ts";
-import { type CommandResult, runCommand } from "./run.ts";
+import { runCommand } from "./run.ts";
 
 export interface ServerCommand {
   readonly command: string;
@@ -227,17 +227,11 @@ export const hostOf = (name: ClientName): Host => {
   return host;
 };
 
-interface PromptRun {
-  readonly home: string;
-  readonly modelUrl: string;
-  readonly server?: ServerCommand;
-  readonly args: readonly string[];
-  readonly variables?: Readonly<Record<string, string>>;
-}
-
 /** Runs one prompt with more arguments and variables. Codex expects its arguments after `exec`, so they are last. */
 export const runPrompt = (
   { command, prompt, environment }: Host,
-  { home, modelUrl, server, args, variables = {} }: PromptRun,
-): Promise<CommandResult> =>
-  runCommand(home, [...command, ...prompt, ...args], { ...environment(modelUrl, server), ...variables });
+  home: string,
+  modelUrl: string,
+  args: readonly string[],
+  { server, ...variables }: { readonly server?: ServerCommand; readonly MIC_EMULATOR?: string } = {},
+) => runCommand(home, [...command, ...prompt, ...args], { ...environment(modelUrl, server), ...variables });

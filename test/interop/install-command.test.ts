@@ -1,37 +1,27 @@
-// Tests `mic-mcp install`: the entry in each client's documented format, that nothing else in the file changes, and that the real
-// clients use it.
+// Tests `mic-mcp install`: the entry in each client's documented format, and that nothing else in the file changes. hosts.test.ts
+// starts the real clients with files of the same form.
 import { chmod, lstat, mkdir, readFile, stat, symlink, writeFile } from "node:fs/promises";
 import { dirname, join, resolve } from "node:path";
-import { Client } from "@modelcontextprotocol/sdk/client/index.js";
-import { StdioClientTransport } from "@modelcontextprotocol/sdk/client/stdio.js";
 import { describe, expect, test } from "vitest";
-import * as z from "zod/v4";
 import { INSTALL_CLIENTS } from "../../src/cli/commands.ts";
 import { configurationPath } from "../../src/cli/install.ts";
 import { runInProcess as run } from "../support/command.ts";
-import { bareEnvironment } from "../support/mcp.ts";
 import { folderForTest } from "../support/temporary-folder.ts";
-import { TOOL_NAMES } from "../tools/catalogue.ts";
-import { type ClientName, programOf, skipReasonFor } from "./packages.ts";
-import { run as runClient, testUnless } from "./run.ts";
 
 const SERVER = resolve("dist", "cli.js");
 type InstallClient = (typeof INSTALL_CLIENTS)[number];
 
-const stdio = { command: z.string(), args: z.array(z.string()) };
-const servers = <S extends z.ZodType>(entry: S) => z.record(z.string(), entry);
+const ENTRY = { command: process.execPath, args: [SERVER, "serve", "--emulator"] };
 
 /** The entry of a local server as the clients document it, without the optional fields that are not written. */
-const FORMATS: Readonly<Record<Exclude<InstallClient, "codex">, z.ZodType>> = {
-  claude: z.object({ mcpServers: servers(z.strictObject({ type: z.literal("stdio"), ...stdio })) }),
-  gemini: z.object({ mcpServers: servers(z.strictObject(stdio)) }),
-  copilot: z.object({
-    mcpServers: servers(z.strictObject({ type: z.literal("local"), ...stdio, tools: z.tuple([z.literal("*")]) })),
-  }),
-  vscode: z.object({ servers: servers(z.strictObject({ type: z.literal("stdio"), ...stdio })) }),
-  cursor: z.object({ mcpServers: servers(z.strictObject(stdio)) }),
-  "claude-desktop": z.object({ mcpServers: servers(z.strictObject(stdio)) }),
-};
+const ENTRIES = {
+  claude: { type: "stdio", ...ENTRY },
+  gemini: ENTRY,
+  copilot: { type: "local", ...ENTRY, tools: ["*"] },
+  vscode: { type: "stdio", ...ENTRY },
+  cursor: ENTRY,
+  "claude-desktop": ENTRY,
+} as const;
 
 const jsonClients = INSTALL_CLIENTS.filter((client) => client !== "codex");
 
@@ -47,12 +37,10 @@ async function configure(client: InstallClient, home: string, text: string): Pro
   return path;
 }
 
-const ENTRY = { command: process.execPath, args: [SERVER, "serve", "--emulator"] };
-
-describe.each(jsonClients)("install %s", (client) => {
-  const key = client === "vscode" ? "servers" : "mcpServers";
-
-  test("writes the documented entry with absolute paths, and keeps all others", async () => {
+test.each(jsonClients)(
+  "install %s writes the documented entry with absolute paths, and keeps all others",
+  async (client) => {
+    const key = client === "vscode" ? "servers" : "mcpServers";
     const home = await folderForTest();
     const others = { [key]: { other: { command: "true", args: [] } }, numStartups: 3, nested: { a: [1] } };
     const path = await configure(client, home, JSON.stringify(others, null, 4));
@@ -62,25 +50,13 @@ describe.each(jsonClients)("install %s", (client) => {
     const text = await readFile(path, "utf8");
     const { mic, ...otherServers } = JSON.parse(text)[key];
     expect({ ...JSON.parse(text), [key]: otherServers }).toEqual(others);
-    expect(mic).toMatchObject(ENTRY);
-    expect(FORMATS[client].safeParse({ [key]: { mic } }).error).toBeUndefined();
+    expect(mic).toEqual(ENTRIES[client]);
     expect(text).toMatch(/^ {4}"/m);
     const again = await install(home, client, "--emulator");
     expect(again).toMatchObject({ code: 0, stdout: expect.stringContaining("already") });
     expect(await readFile(path, "utf8")).toBe(text);
-  });
-
-  test("--print prints the entry that is written, and changes no file", async () => {
-    const home = await folderForTest();
-    const { code, stdout } = await install(home, client, "--emulator", "--print");
-    expect(code).toBe(0);
-    const path = pathOf(client, home);
-    await expect(stat(path)).rejects.toThrow("ENOENT");
-    const written = await install(home, client, "--emulator", "--json");
-    expect(await readFile(path, "utf8")).toBe(stdout);
-    expect(JSON.parse(written.stdout)).toMatchObject({ client, name: "mic", path, changed: true });
-  });
-});
+  },
+);
 
 describe("install codex", () => {
   const block = (...args: readonly string[]) =>
@@ -143,6 +119,17 @@ describe("install", () => {
     expect((await lstat(link)).isSymbolicLink()).toBe(true);
   });
 
+  test("--print prints the entry that is written, and changes no file", async () => {
+    const home = await folderForTest();
+    const { code, stdout } = await install(home, "cursor", "--emulator", "--print");
+    expect(code).toBe(0);
+    const path = pathOf("cursor", home);
+    await expect(stat(path)).rejects.toThrow("ENOENT");
+    const written = await install(home, "cursor", "--emulator", "--json");
+    expect(await readFile(path, "utf8")).toBe(stdout);
+    expect(JSON.parse(written.stdout)).toMatchObject({ client: "cursor", name: "mic", path, changed: true });
+  });
+
   test("a profile has its own entry", async () => {
     const home = await folderForTest();
     await install(home, "cursor");
@@ -152,16 +139,6 @@ describe("install", () => {
       mic: { ...ENTRY, args: [SERVER, "serve"] },
       "mic-work": { ...ENTRY, args: [SERVER, "serve", "--profile", "work"] },
     });
-  });
-
-  test("the entry starts a server that lists its tools", async () => {
-    const home = await folderForTest();
-    const { stdout } = await install(home, "gemini", "--emulator", "--print");
-    const { command, args } = z.object(stdio).parse(JSON.parse(stdout).mcpServers.mic);
-    const client = new Client({ name: "install-test", version: "1" });
-    await client.connect(new StdioClientTransport({ command, args, env: bareEnvironment(home) }));
-    expect((await client.listTools()).tools).toHaveLength(TOOL_NAMES.length);
-    await client.close();
   });
 
   test.each([
@@ -178,6 +155,8 @@ describe("install", () => {
     ["claude", "linux", { CLAUDE_CONFIG_DIR: "/c" }, "/c/.claude.json"],
     ["codex", "darwin", {}, "/home/u/.codex/config.toml"],
     ["codex", "linux", { CODEX_HOME: "/c" }, "/c/config.toml"],
+    ["gemini", "linux", {}, "/home/u/.gemini/settings.json"],
+    ["copilot", "linux", {}, "/home/u/.copilot/mcp-config.json"],
     ["copilot", "linux", { COPILOT_HOME: "/c" }, "/c/mcp-config.json"],
     ["vscode", "linux", {}, "/home/u/.config/Code/User/mcp.json"],
     ["vscode", "darwin", {}, "/home/u/Library/Application Support/Code/User/mcp.json"],
@@ -187,25 +166,4 @@ describe("install", () => {
   ] as const)("the configuration of %s on %s with %j is %s", (client, platform, environment, path) => {
     expect(configurationPath(client, { platform, home: "/home/u", environment })).toBe(path);
   });
-});
-
-const realClients: readonly (readonly [ClientName, InstallClient, RegExp])[] = [
-  ["Claude Code", "claude", /^mic: .*Connected$/m],
-  ["Codex", "codex", /^mic +\S+ +.*serve --emulator .*enabled/m],
-  ["Gemini CLI", "gemini", /^. mic: .*Connected$/m],
-  ["Copilot CLI", "copilot", /^ +mic \(local\)$/m],
-];
-
-describe("the real client", () => {
-  for (const [name, client, connected] of realClients) {
-    testUnless(skipReasonFor(name), `${name} lists the installed server`, { timeout: 60_000, retry: 1 }, async () => {
-      const home = await folderForTest();
-      // Only the user can trust a folder.
-      const settings = { security: { folderTrust: { enabled: false } }, privacy: { usageStatisticsEnabled: false } };
-      await configure("gemini", home, JSON.stringify(settings));
-      expect(await install(home, client, "--emulator")).toMatchObject({ code: 0 });
-      const { stdout, stderr } = await runClient(home, ...programOf(name), "mcp", "list");
-      expect(stdout + stderr).toMatch(connected);
-    });
-  }
 });

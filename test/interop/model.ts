@@ -11,14 +11,6 @@ export interface ToolRequest {
   readonly arguments: Readonly<Record<string, unknown>>;
 }
 
-export interface FakeModel {
-  readonly url: string;
-  /** The results of the tool calls that the host sent to the model, as JSON text. */
-  toolResults(): readonly string[];
-  /** Whether the first request with tools had all of these. */
-  offeredAtOnce(tools: readonly string[]): boolean;
-}
-
 const Named = z.looseObject({ name: z.string() });
 const list = <S extends z.ZodType>(item: S) => z.array(item).default([]);
 /** Each API's form: a named tool, a `function` with a name, a namespace with tools, `functionDeclarations`, a search for tools. */
@@ -226,7 +218,7 @@ function createAnswerChooser() {
 }
 
 /** Starts the model until the running test ends. It requests `calls` in order, from hosts that offer their tools. */
-export async function startModel(calls: readonly ToolRequest[]): Promise<FakeModel> {
+export async function startModel(calls: readonly ToolRequest[]) {
   const chooseAnswer = createAnswerChooser();
   let results: readonly string[] = [];
   let firstOffer: readonly OfferedTool[] = [];
@@ -248,7 +240,10 @@ export async function startModel(calls: readonly ToolRequest[]): Promise<FakeMod
   const url = await serveForTest(server);
   return {
     url,
+    /** The results of the tool calls that the host sent to the model, as JSON text. */
     toolResults: () => results,
-    offeredAtOnce: (names) => names.every((tool) => firstOffer.some(({ name }) => name.endsWith(tool))),
+    /** Whether the first request with tools had all of these. */
+    offeredAtOnce: (names: readonly string[]) =>
+      names.every((tool) => firstOffer.some(({ name }) => name.endsWith(tool))),
   };
 }

@@ -1,14 +1,16 @@
 // Tests the repository's plugin and extension in the real clients on a new machine: they pass each client's validation, install with
 // their settings, and a prompt calls tools. `npx` gets the package from a local registry.
-import { cp } from "node:fs/promises";
+import { createHash } from "node:crypto";
+import { cp, readdir, readFile, writeFile } from "node:fs/promises";
+import { createServer } from "node:http";
 import { join } from "node:path";
 import { describe, expect } from "vitest";
 import { releaseForFile } from "../package/release-fixture.ts";
+import { serveForTest } from "../support/http-server.ts";
 import { folderForTest } from "../support/temporary-folder.ts";
 import { hostOf, runPrompt } from "./hosts.ts";
 import { startModel } from "./model.ts";
 import { type ClientName, commandOf, skipReasonFor } from "./packages.ts";
-import { useLocalRegistry } from "./registry.ts";
 import { type CommandResult, runCommand, testUnless } from "./run.ts";
 
 const { releasePath, siblingPath } = releaseForFile();
@@ -19,6 +21,27 @@ async function copyRepository(): Promise<string> {
   const parts = [".claude-plugin", ".codex-plugin", "gemini-extension.json", "skills", "docs/pictures", "README.md"];
   for (const part of parts) await cp(part, join(copy, part), { recursive: true });
   return copy;
+}
+
+/** Starts a registry that has only the npm tarball of this folder, without native addons, and configures npm in `home` to use it. */
+async function useLocalRegistry(home: string, folder: string): Promise<void> {
+  const [file = ""] = await readdir(folder);
+  const tarball = await readFile(join(folder, file));
+  const { devDependencies: _, ...manifest } = JSON.parse(await readFile("package.json", "utf8"));
+  const { name, version } = manifest;
+  const integrity = `sha512-${createHash("sha512").update(tarball).digest("base64")}`;
+  const server = createServer(({ url, headers }, response) => {
+    const dist = { tarball: `http://${headers.host}/${file}`, integrity };
+    const document = { name, "dist-tags": { latest: version }, versions: { [version]: { ...manifest, dist } } };
+    if (url === `/${file}`) response.end(tarball);
+    else if (url === `/${name}`) response.end(JSON.stringify(document));
+    else response.writeHead(404).end("{}");
+  });
+  const url = await serveForTest(server);
+  await writeFile(
+    join(home, ".npmrc"),
+    `registry=${url}/\nupdate-notifier=false\nfetch-retries=0\nignore-scripts=true\n`,
+  );
 }
 
 /** A client on a new machine. Each of its commands must exit with 0. */
@@ -37,8 +60,8 @@ async function setUpClient(name: ClientName) {
     return stdout + stderr;
   }
   /** Runs a prompt whose model calls a read, and a tool that needs approval and no journal. */
-  async function expectCalls(args: readonly string[], variables: Readonly<Record<string, string>>): Promise<void> {
-    const { stdout, stderr } = await runPrompt(hostOf(name), { home, modelUrl: model.url, args, variables });
+  async function expectCalls(args: readonly string[], variables = {}): Promise<void> {
+    const { stdout, stderr } = await runPrompt(hostOf(name), home, model.url, args, variables);
     expect(model.toolResults().join("\n"), stdout + stderr).toMatch(/Karnataka.*Saved 3 rows/s);
   }
   return { runClient, expectCalls, repository: await copyRepository() };
@@ -58,7 +81,7 @@ describe("the plugin", () => {
     expect(await runClient("plugin", "validate", repository)).toMatch(/Validation passed$/m);
     await runClient("plugin", "marketplace", "add", repository);
     await runClient("plugin", "install", "mic@mic-mcp", "--config", "emulator=true");
-    await expectCalls(["--allowedTools", "mcp__plugin_mic_mic"], {});
+    await expectCalls(["--allowedTools", "mcp__plugin_mic_mic"]);
   });
 
   testInClient("Codex", async () => {

@@ -22,19 +22,11 @@ export const Message = z.looseObject({
 });
 export type Message = z.infer<typeof Message>;
 
-/** A client's request and its response. */
-export interface Exchange {
-  readonly method: string;
-  readonly params: NonNullable<Message["params"]>;
-  readonly result: Message["result"];
-  readonly error: Message["error"];
-}
-
 /**
  * Pairs requests and responses. An id may be reused after its response, so each request belongs to the first response with its id
  * after it.
  */
-export function pairExchanges(messages: readonly ({ readonly from: string } & Message)[]): readonly Exchange[] {
+export function pairExchanges(messages: readonly ({ readonly from: string } & Message)[]) {
   return messages.flatMap(({ from, id, method, params = {} }, at) => {
     if (from !== "client" || method === undefined || id == null) return [];
     const isAnswer = (later: (typeof messages)[number]) =>
@@ -43,6 +35,9 @@ export function pairExchanges(messages: readonly ({ readonly from: string } & Me
     return [{ method, params, result: answer?.result, error: answer?.error }];
   });
 }
+
+/** A client's request and its response. */
+export type Exchange = ReturnType<typeof pairExchanges>[number];
 
 /** The recorded server as a command that a client starts; its records are stored in this folder. */
 export function createTappedServer(folder: string, args: readonly string[]) {

@@ -4,32 +4,28 @@ import * as z from "zod/v4";
 const text = z.string();
 /** The fields of a manifest that these tests read. `npm run release` validates all of them by the bundler's schema. */
 export const Manifest = z.looseObject({
-  compatibility: z.object({ runtimes: z.object({ node: text }) }),
-  tools: z.array(z.unknown()),
   server: z.looseObject({
     mcp_config: z.strictObject({ command: text, args: z.array(text), env: z.record(text, text) }),
   }),
   user_config: z.record(
     text,
     z.looseObject({
-      title: text,
       required: z.boolean().optional(),
       default: z.union([text, z.number(), z.boolean()]).optional(),
     }),
   ),
 });
 
-interface Installation {
-  /** The folder of the unpacked bundle. */
-  readonly folder: string;
-  readonly home: string;
-  /** The values that the user entered; a variable without an answer and without a default stays as it is. */
-  readonly answers: Readonly<Record<string, string>>;
-}
-
-/** Returns the arguments and the environment of the server. Throws if a required answer is missing. */
-export function resolveServer({ server, user_config: options }: z.infer<typeof Manifest>, installation: Installation) {
-  const { folder, home, answers } = installation;
+/**
+ * Returns the arguments and the environment of the server in the unpacked bundle. Throws if a required answer is missing; a
+ * variable without an answer and without a default stays as it is.
+ */
+export function resolveServer(
+  { server, user_config: options }: z.infer<typeof Manifest>,
+  folder: string,
+  home: string,
+  answers: Readonly<Record<string, string>>,
+) {
   const variables = new Map([
     ["__dirname", folder],
     ["HOME", home],

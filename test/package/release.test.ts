@@ -5,23 +5,19 @@ import { createHash } from "node:crypto";
 import { mkdir, readdir, readFile, rename, rm, writeFile } from "node:fs/promises";
 import { homedir, tmpdir } from "node:os";
 import { join, relative } from "node:path";
-import { Client } from "@modelcontextprotocol/sdk/client/index.js";
-import { StdioClientTransport } from "@modelcontextprotocol/sdk/client/stdio.js";
-import { build } from "esbuild";
 import { publint } from "publint";
 import { beforeAll, describe, expect, test } from "vitest";
 import { parse } from "yaml";
 import * as z from "zod/v4";
 import { MCPB } from "../../scripts/release/bundle.ts";
 import { version } from "../../src/cli/version.ts";
-import { serverInfo } from "../../src/mcp/server-info.ts";
-import { missingReason, type NodeName, nodeNames, nodeOf } from "../interop/packages.ts";
+import { missingReason, nodeNames, nodeOf } from "../interop/packages.ts";
 import { isThorough } from "../support/thorough.ts";
 import { testUnless } from "../support/unless.ts";
 import { TOOL_NAMES } from "../tools/catalogue.ts";
 import { Manifest, resolveServer } from "./bundle-host.ts";
 import { buildImage, containerMissing } from "./container.ts";
-import { type Command, driveJob } from "./drive.ts";
+import { type Command, driveJob, openClient } from "./drive.ts";
 import { execute, releaseForFile } from "./release-fixture.ts";
 
 const root = process.cwd();
@@ -49,22 +45,14 @@ async function createFolder(name: string): Promise<string> {
   return place;
 }
 
-interface Node {
-  readonly name: string;
-  readonly path: string;
-  readonly missing: string | undefined;
-}
-
-const currentNode: Node = { name: `Node ${process.versions.node}`, path: process.execPath, missing: undefined };
-const toNode = (name: NodeName): Node => ({ name, path: nodeOf(name), missing: missingReason(name) });
-const nodes: readonly Node[] = [currentNode, ...nodeNames.map(toNode)];
+const currentNode = { name: `Node ${process.versions.node}`, path: process.execPath, missing: undefined };
+const nodes = [currentNode, ...nodeNames.map((name) => ({ name, path: nodeOf(name), missing: missingReason(name) }))];
+type Node = (typeof nodes)[number];
 /** The current Node and the newest one are always tested. */
 const isLeftToCi = (node: Node): boolean => !isThorough && node !== currentNode && node !== nodes.at(-1);
-/** Node has SQLite built in since 22.16; for older versions only the npm package has an addon. */
-function hasSqlite({ path }: Node): boolean {
-  const [major = 0, minor = 0] = process.versions.node.split(".").map(Number);
-  return path !== process.execPath || major > 22 || (major === 22 && minor >= 16);
-}
+/** For Node versions without SQLite only the npm package has an addon. */
+const hasSqlite = (node: Node): boolean =>
+  node !== currentNode || process.getBuiltinModule("node:sqlite") !== undefined;
 
 let tarballInstalled: Promise<string> | undefined;
 
@@ -90,10 +78,7 @@ const parts: Readonly<Record<string, (place: string) => Promise<Command>>> = {
   async "the MCP bundle"(place) {
     await execute("npm", [...MCPB, "unpack", releasePath("mic-mcp.mcpb"), place]);
     const manifest = Manifest.parse(JSON.parse(await readFile(join(place, "manifest.json"), "utf8")));
-    return {
-      command: "node",
-      ...resolveServer(manifest, { folder: place, home: place, answers: { emulator: "true" } }),
-    };
+    return { command: "node", ...resolveServer(manifest, place, place, { emulator: "true" }) };
   },
 };
 
@@ -110,32 +95,20 @@ describe.concurrent("parts of the release", () => {
     }
 });
 
-const text = z.string();
-const Named = z.looseObject({ name: text, isRequired: z.boolean() });
-/** The fields of the registry's schema that these tests read, with its limits. The registry's publisher checks all fields. */
-const ServerJson = z.looseObject({
-  $schema: z.literal("https://static.modelcontextprotocol.io/schemas/2025-12-11/server.schema.json"),
-  name: text.max(200).regex(/^[a-zA-Z0-9.-]+\/[a-zA-Z0-9._-]+$/),
-  title: text.min(1).max(100),
-  description: text.min(1).max(100),
-  packages: z.array(
-    z.looseObject({
-      registryType: text,
-      runtimeArguments: z.array(Named).optional(),
-      environmentVariables: z.array(Named).optional(),
-    }),
-  ),
-});
-
-test("server.json matches the registry's schema and refers to the release's files", async () => {
-  const serverJson = ServerJson.parse(await readReleaseJson("server.json"));
+test("server.json refers to the release's files", async () => {
+  const serverJson = await readReleaseJson("server.json");
   const packageJson = JSON.parse(await readFile("package.json", "utf8"));
   const sha256 = await sha256Of(releasePath("mic-mcp.mcpb"));
+  const secret = expect.objectContaining({ name: "MIC_CLIENT_SECRET", isSecret: true });
   expect(serverJson).toMatchObject({
     name: packageJson.mcpName,
     description: packageJson.description,
     version,
-    packages: [{ registryType: "npm", version }, { registryType: "mcpb", fileSha256: sha256 }, { registryType: "oci" }],
+    packages: [
+      { registryType: "npm", version, environmentVariables: expect.arrayContaining([secret]) },
+      { registryType: "mcpb", fileSha256: sha256 },
+      { registryType: "oci", runtimeArguments: [{ name: "-v", value: "mic-mcp-data:/data", isRequired: true }] },
+    ],
   });
 });
 
@@ -145,57 +118,45 @@ test("each description of the image mounts a named volume where the image stores
   expect(dockerfile).toMatch(/^VOLUME \["\/data"\]$/m);
   const catalogEntry = parse(await readReleaseText("container", "server.yaml"));
   expect(catalogEntry).toMatchObject({ longLived: true, run: { volumes: ["mic-mcp-data:/data"] } });
-  const { packages } = ServerJson.parse(await readReleaseJson("server.json"));
-  const image = packages.find(({ registryType }) => registryType === "oci");
-  expect(image?.runtimeArguments).toMatchObject([{ name: "-v", value: "mic-mcp-data:/data", isRequired: true }]);
   // The variable would name a folder of the host.
-  expect(image?.environmentVariables?.map(({ name }) => name)).not.toContain("MIC_DOWNLOAD_DIR");
+  const { packages } = Object(await readReleaseJson("server.json"));
+  expect(JSON.stringify(packages[2])).not.toContain("MIC_DOWNLOAD_DIR");
   for (const page of ["docs/use/clients.md", "container/Dockerfile"])
     expect(await readFile(page, "utf8"), page).toContain("-v mic-mcp-data:/data");
 });
 
 test("each part has the same version", async () => {
   const plugins = [".claude-plugin", ".codex-plugin", ".cursor-plugin"].map((plugin) => `${plugin}/plugin.json`);
-  for (const path of [...plugins, "gemini-extension.json", releasePath("server.json")])
+  for (const path of [...plugins, "gemini-extension.json", "manifest.json", releasePath("server.json")])
     expect(JSON.parse(await readFile(path, "utf8")), path).toMatchObject({ version });
   expect(await readdir(releasePath("npm"))).toEqual([`mic-mcp-${version}.tgz`]);
   expect(await readFile("CHANGELOG.md", "utf8")).toContain(version);
-});
-
-test("the server's info has the package's description and homepage", async () => {
-  const { description, homepage } = JSON.parse(await readFile("package.json", "utf8"));
-  expect(serverInfo(version)).toMatchObject({ version, description, websiteUrl: homepage.replace("#readme", "") });
 });
 
 test("each host's configuration marks the client secret as sensitive", async () => {
   expect(JSON.parse(await readFile(".claude-plugin/plugin.json", "utf8"))).toMatchObject({
     userConfig: { client_secret: { sensitive: true } },
   });
+  expect(JSON.parse(await readFile("manifest.json", "utf8"))).toMatchObject({
+    user_config: { client_secret: { sensitive: true } },
+  });
   expect(JSON.parse(await readFile("gemini-extension.json", "utf8"))).toMatchObject({
     settings: expect.arrayContaining([expect.objectContaining({ envVar: "MIC_CLIENT_SECRET", sensitive: true })]),
   });
-  const { packages } = ServerJson.parse(await readReleaseJson("server.json"));
-  expect(packages.flatMap(({ environmentVariables = [] }) => environmentVariables)).toContainEqual(
-    expect.objectContaining({ name: "MIC_CLIENT_SECRET", isSecret: true }),
-  );
   expect(await readReleaseText("container", "server.yaml")).toMatch(
     /secrets:\n +- name: [^\n]+\n +env: MIC_CLIENT_SECRET/,
   );
 });
 
 test("SHA256SUMS lists every file of the release with its checksum", async () => {
-  const lines = (await readReleaseText("SHA256SUMS")).trimEnd().split("\n");
-  const files = await filesBelow(releasePath());
+  const sums = await readReleaseText("SHA256SUMS");
+  const files = (await filesBelow(releasePath())).filter((path) => path !== "SHA256SUMS");
   expect(files).toContain("container/Dockerfile");
-  const listed = lines.map((line) => line.split("  ")[1]);
-  expect(listed.sort()).toEqual(files.filter((path) => path !== "SHA256SUMS").sort());
-  for (const line of lines) {
-    const [sum, path = ""] = line.split("  ");
-    expect(await sha256Of(releasePath(path)), path).toBe(sum);
-  }
+  const lines = files.map(async (path) => `${await sha256Of(releasePath(path))}  ${path}`);
+  expect(sums.trimEnd().split("\n").sort()).toEqual((await Promise.all(lines)).sort());
 });
 
-test("the bill of materials lists every package whose license is included", async () => {
+test("the licenses have a text for each package in the bill of materials, and name the sources of the data", async () => {
   const Bill = z.object({ bomFormat: z.literal("CycloneDX"), components: z.array(z.object({ purl: z.string() })) });
   const { components } = Bill.parse(await readReleaseJson("sbom.cdx.json"));
   const licenses = await readReleaseText("licenses.txt");
@@ -203,6 +164,11 @@ test("the bill of materials lists every package whose license is included", asyn
   expect(heads.length).toBeGreaterThan(20);
   const listed = components.map(({ purl }) => decodeURIComponent(purl));
   for (const [, name, release] of heads) expect(listed).toContain(`pkg:npm/${name}@${release}`);
+  // A license that is listed without its text does not satisfy its terms.
+  expect(licenses).not.toContain("No license file");
+  // test/geography/record.test.ts compares the tables with their sources.
+  for (const source of ["Local Government Directory (LGD)", "\nwikipedia-districts: "])
+    expect(licenses).toContain(source);
 });
 
 test("each link contains a command that the npm package accepts", async () => {
@@ -270,10 +236,7 @@ test("the package reads the keychain with the addon, and works without it", asyn
       detail: expect.stringContaining("DBUS_SESSION_BUS_ADDRESS"),
     });
   await rm(join(installed, "@napi-rs"), { recursive: true });
-  expect(readKeychainState()).toMatchObject({
-    state: "unusable",
-    detail: expect.stringContaining("@napi-rs/keyring"),
-  });
+  expect(readKeychainState()).toMatchObject({ state: "unusable" });
 });
 
 test("doctor reports each missing addon with its fix", async () => {
@@ -292,10 +255,7 @@ test("doctor reports each missing addon with its fix", async () => {
 });
 
 test("the installed package serves every tool and skill", async () => {
-  const client = new Client({ name: "package-test", version: "1" });
-  await client.connect(
-    new StdioClientTransport({ command: command(), args: ["serve", "--emulator"], cwd: folder, stderr: "ignore" }),
-  );
+  const { client } = await openClient({ command: command(), args: ["serve", "--emulator"], cwd: folder }, folder);
   try {
     const listed = await client.listTools();
     expect(listed.tools.map(({ name }) => name)).toEqual(TOOL_NAMES);
@@ -313,49 +273,6 @@ test("publint finds no problem in the package", async () => {
   expect(messages).toEqual([]);
 });
 
-test("the package contains the license of every bundled package", async () => {
-  const { metafile } = await build({
-    entryPoints: ["src/cli/cli.ts"],
-    outdir: folder,
-    bundle: true,
-    splitting: true,
-    write: false,
-    metafile: true,
-    format: "esm",
-    platform: "node",
-    external: ["@napi-rs/keyring", "@photostructure/sqlite", "pg-native"],
-    logLevel: "silent",
-  });
-  const folders = new Set(
-    Object.keys(metafile.inputs).flatMap((path) => /^.*node_modules\/(?:@[^/]+\/)?[^/]+/.exec(path) ?? []),
-  );
-  expect(folders.size).toBeGreaterThan(5);
-  const licenses = await readFile(packageFile("dist", "licenses.txt"), "utf8");
-  const Facts = z.object({ name: z.string(), version: z.string() });
-  for (const path of folders) {
-    const facts = Facts.parse(JSON.parse(await readFile(join(root, path, "package.json"), "utf8")));
-    expect(licenses).toContain(`${facts.name} ${facts.version} (`);
-  }
-  // A license that is listed without its text does not satisfy its terms.
-  expect(licenses).not.toContain("No license file");
-});
-
-test("the licenses name every data source of the tables in the package", async () => {
-  const licenses = await readFile(packageFile("dist", "licenses.txt"), "utf8");
-  expect(licenses).toContain("Local Government Directory (LGD)");
-  const tables = packed.filter((path) => path.endsWith(".tsv"));
-  const sources = new Set<string>();
-  for (const path of tables) {
-    const [head = "", ...rows] = (await readFile(packageFile(path), "utf8")).trim().split("\n");
-    const column = head.split("\t").indexOf("source");
-    for (const row of column < 0 ? [] : rows) sources.add(row.split("\t")[column] ?? "");
-    // In a cell of names: "Cuddapah (former 2005, gazette-ap)".
-    for (const [, source = ""] of rows.join("\n").matchAll(/, ([\w-]+)\)(?= \+ |\t|\n|$)/g)) sources.add(source);
-  }
-  expect([...sources]).toEqual(expect.arrayContaining(["wikipedia-districts", "gazette-ap", "iso-3166-2"]));
-  for (const source of sources) expect(licenses).toContain(`\n${source}: `);
-});
-
 const NAMED_VOLUME = "mic-mcp-data";
 /** Docker gives a random name to the volume of `VOLUME` if the user names none. */
 const ANONYMOUS_VOLUME = "0123456789abcdef".repeat(4);
@@ -367,11 +284,11 @@ beforeAll(async () => {
     createContainer = await buildImage(releasePath("container"), siblingPath("image"));
 });
 
-const environmentOf = (container: Command, more: Readonly<Record<string, string>> = {}) => ({
-  PATH: process.env["PATH"] ?? "",
-  ...container.env,
-  ...more,
-});
+/** Runs a command in the container until it ends. */
+function runIn(container: Command, args: readonly string[], more: object = {}) {
+  const env = { PATH: process.env["PATH"] ?? "", ...container.env, ...more };
+  return spawnSync(container.command, [...container.args, ...args], { env, encoding: "utf8" });
+}
 
 testUnless(
   containerMissing,
@@ -379,9 +296,7 @@ testUnless(
   async () => {
     const container = createContainer(NAMED_VOLUME);
     await driveJob({ ...container, args: [...container.args, "serve", "--emulator"] }, "/");
-    const { command, args } = container;
-    const env = environmentOf(container);
-    const teams = spawnSync(command, [...args, "serve", "--teams"], { env, encoding: "utf8" });
+    const teams = runIn(container, ["serve", "--teams"]);
     expect(teams.status).toBe(2);
     expect(teams.stderr).toContain("MIC_PUBLIC_URL");
     expect(teams.stderr).not.toMatch(/_DIR/);
@@ -393,28 +308,19 @@ const SERVICE = { MIC_BASE_URL: "http://127.0.0.1:9", MIC_CLIENT_ID: "client", M
 
 /** Returns the log of a start and the text of list_actions in a new container. */
 async function listActions(container: Command, more: Readonly<Record<string, string>> = {}) {
-  const { command, args } = container;
-  const env = environmentOf(container, { ...SERVICE, ...more });
-  const transport = new StdioClientTransport({ command, args: [...args, "serve"], env, stderr: "pipe" });
-  let log = "";
-  transport.stderr?.on("data", (chunk: Buffer) => {
-    log += chunk.toString();
-  });
-  const client = new Client({ name: "container-test", version: "1" });
-  await client.connect(transport);
+  const { env, args } = container;
+  const started = { ...container, args: [...args, "serve"], env: { ...env, ...SERVICE, ...more } };
+  const { client, log } = await openClient(started, "/");
   const { content } = await client.callTool({ name: "list_actions", arguments: {} });
   await client.close();
-  return { log, text: JSON.stringify(content) };
+  return { log: log(), text: JSON.stringify(content) };
 }
 
-function runDoctor(container: Command): string {
-  const env = environmentOf(container, SERVICE);
-  return spawnSync(container.command, [...container.args, "doctor"], { env, encoding: "utf8" }).stdout;
-}
+const runDoctor = (container: Command): string => runIn(container, ["doctor"], SERVICE).stdout;
 
 testUnless(
   containerMissing,
-  "with an anonymous volume, the log, list_actions and doctor report that the journal is deleted with the container",
+  "the log, list_actions and doctor report that the journal is deleted with the container, unless its volume has a name",
   async () => {
     const { log, text } = await listActions(createContainer(ANONYMOUS_VOLUME));
     expect(text).toContain("0 actions.");
@@ -423,14 +329,10 @@ testUnless(
     // The journal would be in the container's own layer.
     const ownLayer = await listActions(createContainer(NAMED_VOLUME), { MIC_STATE_DIR: "/app/state" });
     expect(ownLayer.log).toContain(ADVICE);
+    const named = await listActions(createContainer(NAMED_VOLUME));
+    for (const each of [named.log, named.text]) expect(each).not.toContain("-v ");
+    const report = runDoctor(createContainer(NAMED_VOLUME));
+    expect(report).toMatch(/ok +journal /);
+    expect(report).toMatch(/ok +download folder +\/data\/Downloads\n/);
   },
 );
-
-testUnless(containerMissing, "a named volume has the journal and the downloads, and nothing warns", async () => {
-  const { log, text } = await listActions(createContainer(NAMED_VOLUME));
-  expect(text).toContain("0 actions.");
-  for (const each of [log, text]) expect(each).not.toContain("-v ");
-  const report = runDoctor(createContainer(NAMED_VOLUME));
-  expect(report).toMatch(/ok +journal /);
-  expect(report).toMatch(/ok +download folder +\/data\/Downloads\n/);
-});

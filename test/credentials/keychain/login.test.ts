@@ -26,6 +26,8 @@ describeWithKeychain("login with flags", () => {
       clientSecret: { from: "keychain" },
       workspaceId: { value: "micws_1", from: "keychain" },
       keychain: { mode: "auto", state: "available" },
+      ...{ emulator: false, downloadDir: expect.any(String), stateDir: expect.any(String) },
+      journal: { engine: "SQLite", location: expect.any(String) },
     });
   });
 

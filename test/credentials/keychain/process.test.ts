@@ -5,14 +5,7 @@ import { expect, onTestFinished, test } from "vitest";
 import { openKeychain } from "../../../src/credentials/keychain/keychain.ts";
 import { callMessage, initialize, start } from "../../mcp/stdio/child.ts";
 import { describeWithKeychain, sessionForTest } from "../../support/secret-service.ts";
-import { runCount } from "../../support/thorough.ts";
-import { childrenOf, createFrozenSession, isAlive } from "./session.ts";
-
-const states = [
-  ["mute", () => sessionForTest("mute")],
-  ["on a frozen bus", createFrozenSession],
-] as const;
-const stuck = states.slice(0, runCount(1, 2));
+import { childrenOf, isAlive } from "./session.ts";
 
 async function findWorker({ pid = 0 }: ChildProcess): Promise<number> {
   await expect.poll(() => childrenOf(pid).length, { timeout: 10_000 }).toBe(1);
@@ -21,9 +14,9 @@ async function findWorker({ pid = 0 }: ChildProcess): Promise<number> {
 }
 
 describeWithKeychain("the keychain process", () => {
-  test.each(stuck)("the keychain process ends with its server while the keychain is %s", async (_, make) => {
+  test("the keychain process ends with its server while the keychain does not respond", async () => {
     for (const end of ["SIGKILL", "stdin"] as const) {
-      const session = await make();
+      const session = await sessionForTest("mute");
       const program = start(["serve"], { env: session.env });
       await initialize(program);
       program.send(callMessage(2, "list_jobs"));

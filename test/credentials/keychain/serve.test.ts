@@ -9,7 +9,6 @@ import { createLatch } from "../../support/latch.ts";
 import { type Connection, connectionForTest } from "../../support/mcp.ts";
 import { describeWithKeychain } from "../../support/secret-service.ts";
 import { answer, holdUntil, stubForTest } from "../../support/stub.ts";
-import { runCount } from "../../support/thorough.ts";
 import { childrenOf, client, expectLogin, putEntry, refusedClient, storeLogin, test } from "./session.ts";
 
 async function requiredBy(connection: Connection, name: string): Promise<unknown> {
@@ -20,13 +19,13 @@ async function requiredBy(connection: Connection, name: string): Promise<unknown
 describeWithKeychain("a server with a keychain", () => {
   // A server waits 1 s for the keychain before it sends its instructions. On a busy machine the keychain may take longer.
   const patient = { retry: 3 };
-  test.for((["v2-modern", "v1-client"] as const).slice(0, runCount(1, 2)))(
-    "a server without settings runs jobs after a login, with its default workspace (%s)",
+  test(
+    "a server without settings runs jobs after a login, with its default workspace",
     patient,
-    async (revision, { session, emulator }) => {
+    async ({ session, emulator }) => {
       const { workspaceId, fileIds } = emulator;
       await expectLogin(session, emulator);
-      const connection = await connectionForTest(revision, { env: session.env });
+      const connection = await connectionForTest("v2-modern", { env: session.env });
       expect(await requiredBy(connection, "list_jobs")).toEqual([]);
       expect(await requiredBy(connection, "register_input")).toEqual(["inputKind", "referenceId"]);
       expect(connection.instructions()).toContain(workspaceId);
@@ -110,13 +109,6 @@ describeWithKeychain("a server with a keychain", () => {
     expect(await connection.callTool("list_jobs")).toMatchObject({ isError: false });
   });
 
-  test("a server stops if another program removes the login", async ({ session, connection }) => {
-    const jobs = () => connection.callTool("list_jobs", { workspaceId: "micws_1" });
-    expect(await jobs()).toMatchObject({ isError: false });
-    await putEntry(session, "login", "gone");
-    await expect.poll(async () => (await jobs()).error?.kind, { timeout: 10_000 }).toBe("not_configured");
-  });
-
   test("a server keeps its client when another client logs in", async ({ session, stub, connection }) => {
     const other = await stubForTest();
     expect(await connection.callTool("list_jobs")).toMatchObject({ isError: false });
@@ -152,20 +144,16 @@ describeWithKeychain("a server with a keychain", () => {
     await storeLogin(session, { baseUrl: (await stubForTest()).baseUrl });
   });
 
-  test("a server with MIC_KEYCHAIN=off never accesses the keychain", async ({ session, stub }) => {
+  test("a server with MIC_KEYCHAIN=off or --emulator never accesses the keychain", async ({ session, stub }) => {
     await storeLogin(session, { baseUrl: stub.baseUrl, workspaceId: "micws_1" });
     const connection = await connectionForTest("v2-modern", { env: { ...session.env, MIC_KEYCHAIN: "off" } });
+    const emulated = await connectionForTest("v2-modern", { args: ["serve", "--emulator"], env: session.env });
+    expect(await emulated.callTool("list_jobs", { limit: 1 })).toMatchObject({ isError: false });
     const { error } = await connection.callTool("list_jobs", { workspaceId: "micws_1" });
     expect(error).toMatchObject({ kind: "not_configured", message: expect.stringContaining("MIC_KEYCHAIN is off") });
     expect(error?.next).not.toContain("mic-mcp login");
-    expect(childrenOf(connection.pid)).toEqual([]);
+    expect([connection, emulated].flatMap(({ pid }) => childrenOf(pid))).toEqual([]);
     expect(stub.requests).toEqual([]);
-  });
-
-  test("serve --emulator does not access the keychain", async ({ session }) => {
-    const connection = await connectionForTest("v2-modern", { args: ["serve", "--emulator"], env: session.env });
-    expect(await connection.callTool("list_jobs", { limit: 1 })).toMatchObject({ isError: false });
-    expect(childrenOf(connection.pid)).toEqual([]);
   });
 });
 

@@ -58,28 +58,12 @@ export async function expectLogin(session: Session, credentials: Login): Promise
   expect(await login(session, credentials)).toMatchObject({ code: 0, stderr: "" });
 }
 
-const Setting = z.strictObject({ value: z.string().optional(), from: z.enum(["environment", "keychain", "not set"]) });
-const Status = z.strictObject({
-  emulator: z.boolean(),
-  baseUrl: Setting,
-  clientId: Setting,
-  clientSecret: z.strictObject({ from: z.string() }),
-  workspaceId: Setting,
-  profile: z.string(),
-  profiles: z.array(z.string()),
+const Token = z.strictObject({ scopes: z.string(), ageSeconds: z.number(), expiresInSeconds: z.number().optional() });
+/** The fields that tests read by name; the others are compared as they are. */
+const Status = z.looseObject({
+  clientId: z.looseObject({ value: z.string().optional() }),
   keychain: z.strictObject({ mode: z.string(), state: z.string(), detail: z.string().optional() }),
-  tokens: z.array(
-    z.strictObject({ scopes: z.string(), ageSeconds: z.number(), expiresInSeconds: z.number().optional() }),
-  ),
-  downloadDir: z.string(),
-  stateDir: z.string(),
-  journal: z.strictObject({
-    engine: z.enum(["SQLite", "PostgreSQL"]),
-    location: z.string(),
-    inProgress: z.int().optional(),
-    unknown: z.int().optional(),
-    error: z.string().optional(),
-  }),
+  tokens: z.array(Token),
 });
 
 export async function readStatus(session: Session, env: Readonly<Record<string, string>> = {}) {

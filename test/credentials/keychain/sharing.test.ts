@@ -6,7 +6,6 @@ import { enveloped, job } from "../../contract/samples.ts";
 import { type Connection, connectionForTest } from "../../support/mcp.ts";
 import { describeWithKeychain, sessionForTest } from "../../support/secret-service.ts";
 import { answer, type Stub, stubForTest } from "../../support/stub.ts";
-import { runCount } from "../../support/thorough.ts";
 import { client, putEntry, readStatus, refusedClient, storeLogin } from "./session.ts";
 
 const completeAnswer = answer(200, enveloped(job));
@@ -36,25 +35,18 @@ async function startLoggedIn(expiresIn?: number) {
 }
 
 describeWithKeychain("a token in the keychain", () => {
-  const lifetimes = [
-    ["unknown", undefined],
-    ["known", 3600],
-  ] as const;
-  test.each(lifetimes.slice(0, runCount(1, 2)))(
-    "a token in the keychain with %s lifetime serves current and later processes",
-    async (_, expiresIn) => {
-      const { stub, startServer, first, expectStored } = await startLoggedIn(expiresIn);
-      const second = await startServer();
-      await readJob(first);
-      await expectStored(1);
-      await readJob(second);
-      await first.close();
-      await second.close();
-      await readJob(await startServer());
-      expect(stub.tokenRequests).toHaveLength(1);
-      expect(bearersOf(stub)).toEqual(["Bearer token-1", "Bearer token-1", "Bearer token-1"]);
-    },
-  );
+  test("a token in the keychain serves current and later processes", async () => {
+    const { stub, startServer, first, expectStored } = await startLoggedIn();
+    const second = await startServer();
+    await readJob(first);
+    await expectStored(1);
+    await readJob(second);
+    await first.close();
+    await second.close();
+    await readJob(await startServer());
+    expect(stub.tokenRequests).toHaveLength(1);
+    expect(bearersOf(stub)).toEqual(["Bearer token-1", "Bearer token-1", "Bearer token-1"]);
+  });
 
   test("a token in the keychain is not used by another process once it has expired", async () => {
     const { stub, startServer, first } = await startLoggedIn(1);

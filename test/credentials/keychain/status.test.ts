@@ -94,8 +94,12 @@ describeWithKeychain("logout", () => {
 });
 
 describeWithKeychain("profiles", () => {
-  test("each profile has its own login and tokens, and a logout keeps the others", async ({ session, stub }) => {
+  test("each profile has its own login and tokens, and a login or logout keeps the others", async ({
+    session,
+    stub,
+  }) => {
     const { baseUrl } = stub;
+    await expectLogin(session, { baseUrl, clientId: "replaced", profile: "work", workspaceId: "micws_1" });
     await expectLogin(session, { baseUrl, clientId: "personal" });
     await expectLogin(session, { baseUrl, clientId: "work", profile: "work" });
     stub.respondToToken(() => answer(200, { access_token: "a-token-0123456789", expires_in: 3600 }));
@@ -107,7 +111,8 @@ describeWithKeychain("profiles", () => {
     const work = { MIC_PROFILE: "work" };
     const personal = { clientId: { value: "personal" }, profile: "default", profiles: ["default", "work"] };
     expect(await readStatus(session)).toMatchObject(personal);
-    expect(await readStatus(session, work)).toMatchObject({ clientId: { value: "work" }, profile: "work" });
+    const loggedInAgain = { clientId: { value: "work" }, workspaceId: { from: "not set" }, profile: "work" };
+    expect(await readStatus(session, work)).toMatchObject(loggedInAgain);
 
     const { code, stdout } = await run(["logout"], { env: session.env });
     expect({ code, stdout }).toEqual({ code: 0, stdout: expect.stringContaining("credentials, tokens: 1") });
@@ -117,16 +122,6 @@ describeWithKeychain("profiles", () => {
     await run(["logout", "--profile", "work"], { env: session.env });
     expect(await readStatus(session, work)).toMatchObject({ ...nothing, profiles: [] });
   }, 120_000);
-
-  test("a login replaces only the login of its profile", async ({ session, stub }) => {
-    const { baseUrl } = stub;
-    await expectLogin(session, { baseUrl, clientId: "one", profile: "work", workspaceId: "micws_1" });
-    await expectLogin(session, { baseUrl, clientId: "personal" });
-    await expectLogin(session, { baseUrl, clientId: "two", profile: "work" });
-    const replaced = { clientId: { value: "two" }, workspaceId: { from: "not set" }, tokens: [] };
-    expect(await readStatus(session, { MIC_PROFILE: "work" })).toMatchObject(replaced);
-    expect(await readStatus(session)).toMatchObject({ clientId: { value: "personal" } });
-  });
 
   test("a profile without a login is reported with the command that creates it", async ({ session, stub }) => {
     await expectLogin(session, { baseUrl: stub.baseUrl });
