@@ -1,5 +1,5 @@
-// Tests `mic-mcp install`: the entry in each client's documented format, and that nothing else in the file changes. hosts.test.ts
-// starts the real clients with files of the same form.
+// Tests `mic-mcp install`: the entry in each client's documented format, that nothing else in the file changes, and that the real
+// clients use it.
 import { chmod, lstat, mkdir, readFile, stat, symlink, writeFile } from "node:fs/promises";
 import { dirname, join, resolve } from "node:path";
 import { describe, expect, test } from "vitest";
@@ -7,6 +7,8 @@ import { INSTALL_CLIENTS } from "../../src/cli/commands.ts";
 import { configurationPath } from "../../src/cli/install.ts";
 import { runInProcess as run } from "../support/command.ts";
 import { folderForTest } from "../support/temporary-folder.ts";
+import { type ClientName, programOf, skipReasonFor } from "./packages.ts";
+import { run as runClient, testUnless } from "./run.ts";
 
 const SERVER = resolve("dist", "cli.js");
 type InstallClient = (typeof INSTALL_CLIENTS)[number];
@@ -155,8 +157,6 @@ describe("install", () => {
     ["claude", "linux", { CLAUDE_CONFIG_DIR: "/c" }, "/c/.claude.json"],
     ["codex", "darwin", {}, "/home/u/.codex/config.toml"],
     ["codex", "linux", { CODEX_HOME: "/c" }, "/c/config.toml"],
-    ["gemini", "linux", {}, "/home/u/.gemini/settings.json"],
-    ["copilot", "linux", {}, "/home/u/.copilot/mcp-config.json"],
     ["copilot", "linux", { COPILOT_HOME: "/c" }, "/c/mcp-config.json"],
     ["vscode", "linux", {}, "/home/u/.config/Code/User/mcp.json"],
     ["vscode", "darwin", {}, "/home/u/Library/Application Support/Code/User/mcp.json"],
@@ -166,4 +166,25 @@ describe("install", () => {
   ] as const)("the configuration of %s on %s with %j is %s", (client, platform, environment, path) => {
     expect(configurationPath(client, { platform, home: "/home/u", environment })).toBe(path);
   });
+});
+
+const realClients: readonly (readonly [ClientName, InstallClient, RegExp])[] = [
+  ["Claude Code", "claude", /^mic: .*Connected$/m],
+  ["Codex", "codex", /^mic +\S+ +.*serve --emulator .*enabled/m],
+  ["Gemini CLI", "gemini", /^. mic: .*Connected$/m],
+  ["Copilot CLI", "copilot", /^ +mic \(local\)$/m],
+];
+
+describe("the real client", () => {
+  for (const [name, client, connected] of realClients) {
+    testUnless(skipReasonFor(name), `${name} lists the installed server`, { timeout: 60_000, retry: 1 }, async () => {
+      const home = await folderForTest();
+      // Only the user can trust a folder.
+      const settings = { security: { folderTrust: { enabled: false } }, privacy: { usageStatisticsEnabled: false } };
+      await configure("gemini", home, JSON.stringify(settings));
+      expect(await install(home, client, "--emulator")).toMatchObject({ code: 0 });
+      const { stdout, stderr } = await runClient(home, ...programOf(name), "mcp", "list");
+      expect(stdout + stderr).toMatch(connected);
+    });
+  }
 });
