@@ -1,6 +1,6 @@
 // Checks that every document, section and rule that code, tests and documents cite exists, and that documented names are correct.
 import { existsSync, readdirSync, readFileSync, statSync } from "node:fs";
-import { dirname, join } from "node:path";
+import { basename, dirname, join } from "node:path";
 import { expect, test } from "vitest";
 import { COMMANDS, flagsOf } from "../src/cli/commands.ts";
 import { FAILURE_KINDS } from "../src/core/failure.ts";
@@ -58,6 +58,12 @@ const findMissing = ({ document, sections }: Citation): string[] =>
     ? sections.filter((section) => !hasSection(read(document), section)).map((each) => `${document}, ${each}`)
     : [document];
 
+/** Finds documents that are cited without their folder. */
+const findBareNames = (text: string): string[] =>
+  [...text.matchAll(/(?<![\w/.-])(?:service|interface|design|contract|architecture|operations|testing)\.md\b/g)].map(
+    ([name]) => name,
+  );
+
 /** Targets of the links to other files and of the pictures, as written in the page. */
 const linksIn = (page: string): string[] =>
   [...page.matchAll(/\]\(([^)\s]+)\)|\bsrc(?:set)?="([^"]+)"/g)]
@@ -81,14 +87,36 @@ test("every cited document and section exists", () => {
   expect(cited.flatMap(findMissing)).toEqual([]);
 });
 
+test("no document is cited without its folder", () => {
+  expect(sources.flatMap((path) => findBareNames(read(path)).map((name) => `${path}: ${name}`))).toEqual([]);
+});
+
+test("every cited open question exists", () => {
+  const numbers = new Set(
+    [...read("src/contract/open-questions.md").matchAll(/^(\d+)\. /gm)].map(([, number]) => number),
+  );
+  const cited = sources.flatMap((path) =>
+    [...read(path).matchAll(/\bopen questions?(?:\.md)?,? (\d+)/gi)].map(([, number]) => number),
+  );
+  expect(cited.length).toBeGreaterThan(5);
+  expect(cited.filter((number) => !numbers.has(number))).toEqual([]);
+});
+
 const interfacePage = read("docs/interface.md");
 
-test("the interface document names every tool, resource, prompt, kind of failure and variable", () => {
+test("the interface document lists every tool with its operation, every resource, prompt, kind of failure and variable", () => {
+  const [, table = ""] = interfacePage.split(/^## Tools$/m);
+  const rows = [...table.matchAll(/^\| (\(?\w[^|]*?) \| `(\w+)` \|/gm)].map(([, operation = "", tool = ""]) => [
+    tool,
+    operation,
+  ]);
+  expect(Object.fromEntries(rows)).toEqual(
+    Object.fromEntries(tools.map(({ name, endpoint }) => [name, endpoint?.id ?? expect.stringMatching(/^\(/)])),
+  );
   const names = new Set(codeOf(interfacePage));
   const variables = [...read("src/core/config.ts").matchAll(/read\("(MIC_\w+)"/g)].map(([, name = ""]) => name);
   expect(variables.length).toBeGreaterThan(10);
   const fixed = [
-    ...tools.map(({ name }) => name),
     ...resources.map(({ uri }) => uri),
     ...prompts.map(({ name }) => name),
     ...FAILURE_KINDS,
@@ -103,10 +131,64 @@ test("relative links in documents have existing targets", () => {
   expect(links.filter(({ from, target }) => brokenLink(from, target))).toEqual([]);
 });
 
+/** The text without generated tables, whose words do not count. */
+const withoutTables = (page: string): string =>
+  page.replace(/(<!-- (\w+): made .*-->\n)[\s\S]*?(<!-- \/\2 -->)/g, "$1$3");
+
 /** Pages for users and operators, as opposed to those for contributors. */
 const userPages = pages.filter((path) => /^(README|SECURITY)\.md$|^docs\/(README|use\/.*|operate\/.*)\.md$/.test(path));
 
 const withoutCodeBlocks = (page: string): string => page.replace(/^(`{3,})[\s\S]*?^\1$/gm, "");
+
+/** Finds sentences, list items and table cells of at least 12 words that occur more than once. */
+function findDuplicates(texts: readonly string[]): string[] {
+  const sentences = texts.flatMap((text) =>
+    withoutCodeBlocks(text)
+      .replace(/\n(?=[-|#>\d\n])/g, "\n\n")
+      .replace(/(?<!\n)\n(?!\n)/g, " ")
+      .split(/\n+|(?<=[.:;]) |\|/)
+      .map((sentence) =>
+        sentence
+          .replace(/\]\([^)]*\)/g, "")
+          .replace(/[^\p{L}\p{N}]+/gu, " ")
+          .trim()
+          .toLowerCase(),
+      )
+      .filter((sentence) => sentence.split(" ").length >= 12),
+  );
+  return [...new Set(sentences.filter((sentence, index) => sentences.indexOf(sentence) !== index))];
+}
+
+test("the README has at most 900 words in addition to the generated table", () => {
+  expect(withoutTables(read("README.md")).split(/\s+/).length).toBeLessThanOrEqual(900);
+});
+
+test("the index links every page", () => {
+  const linked = new Set(
+    ["docs/README.md", "docs/contribute/decisions/README.md"].flatMap((index) =>
+      linksIn(read(index)).map((target) => join(dirname(index), target)),
+    ),
+  );
+  const inDocs = pages.filter((path) => path.startsWith("docs/") && path !== "docs/README.md");
+  expect(inDocs.length).toBeGreaterThan(30);
+  expect(inDocs.filter((path) => !linked.has(path))).toEqual([]);
+});
+
+test("table cells have at most 160 characters", () => {
+  const long = userPages.flatMap((path) =>
+    withoutCodeBlocks(read(path))
+      .split("\n")
+      .filter((line) => line.startsWith("|"))
+      .flatMap((line) => line.split(/(?<!\\)\|/).map((cell) => cell.trim()))
+      .filter(({ length }) => length > 160)
+      .map((cell) => `${path}: ${cell}`),
+  );
+  expect(long).toEqual([]);
+});
+
+test("no sentence of 12 or more words is on two pages", () => {
+  expect(findDuplicates(userPages.map((path) => withoutTables(read(path))))).toEqual([]);
+});
 
 test("every variable is on the page about configuration", () => {
   const variablesIn = (file: string) =>
@@ -137,4 +219,22 @@ test("every command on a page for users has a known name and known flags", () =>
     return !(command || /^mic-mcp (?:help|version)\b/.test(line)) || flags.some((flag) => !known.includes(flag));
   });
   expect(wrong).toEqual([]);
+});
+
+/** Files that only a release or a user's machine has. */
+const GENERATED_NAMES = new Set(["links.md"]);
+
+test("every file that a document cites exists", () => {
+  const names = new Set(files.map((path) => basename(path)));
+  const path = new RegExp(`^(?:${[...FOLDERS, "apps", "container", "deploy"].join("|")})/[\\w./@-]*(?:\\.\\w+|/)$`);
+  const missing = pages.flatMap((page) =>
+    codeOf(read(page))
+      .filter((code) =>
+        path.test(code)
+          ? !existsSync(code)
+          : /^[\w-]+\.(?:ts|mjs|md)$/.test(code) && !names.has(code) && !GENERATED_NAMES.has(code),
+      )
+      .map((code) => `${page}: ${code}`),
+  );
+  expect(missing).toEqual([]);
 });

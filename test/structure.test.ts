@@ -1,6 +1,8 @@
 // Checks the rules of the codebase (docs/contribute/architecture.md, "Modules"): module imports, packages of each module, writers to stdout.
-import { readdirSync, readFileSync } from "node:fs";
-import { dirname, join, normalize } from "node:path";
+import { spawnSync } from "node:child_process";
+import { mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { dirname, join, normalize, resolve } from "node:path";
 import { expect, test } from "vitest";
 
 interface Module {
@@ -99,6 +101,18 @@ const buildImportGraph = (sources: readonly File[]): Graph =>
     }),
   );
 
+/** The same for the entries of a folder. Each entry is a file or a subfolder; a subfolder counts as one node. */
+function buildFolderGraph(folder: string, sources: readonly File[]): Graph {
+  const parts = new Map<string, Set<string>>();
+  const partOf = (path: string): string => path.slice(folder.length).split("/")[0] ?? "";
+  for (const [path, targets] of buildImportGraph(sources.filter(({ path }) => path.startsWith(folder)))) {
+    const part = partOf(path);
+    const others = [...targets].filter((target) => target.startsWith(folder) && partOf(target) !== part).map(partOf);
+    parts.set(part, new Set([...(parts.get(part) ?? []), ...others]));
+  }
+  return parts;
+}
+
 const files = ["src", "tools"]
   .flatMap((folder) => readdirSync(folder, { recursive: true, encoding: "utf8" }).map((name) => join(folder, name)))
   .filter((path) => path.endsWith(".ts"))
@@ -118,6 +132,11 @@ test("no file imports, directly or indirectly, a file that imports it, not even 
   expect(findCycles(buildImportGraph(files))).toEqual([]);
 });
 
+test.each(["src/mcp/", "src/teams/", "src/toolkit/"])("the folders of %s import each other one way", (folder) => {
+  expect(buildFolderGraph(folder, files).size).toBeGreaterThan(5);
+  expect(findCycles(buildFolderGraph(folder, files))).toEqual([]);
+});
+
 test("only commands write to stdout", () => {
   const writers = files.filter(({ code }) =>
     /process\s*\.\s*stdout|\bstdout\b[^;]*"node:process"|writeSync\(\s*1\b|console\s*\.\s*(log|info|debug)\(/.test(
@@ -125,6 +144,24 @@ test("only commands write to stdout", () => {
     ),
   );
   expect(writers.map(({ path }) => path).filter((path) => !MAY_WRITE_STDOUT.test(path))).toEqual([]);
+});
+
+test("the linter rejects a type assertion, but accepts `as const`", () => {
+  expect(JSON.parse(readFileSync("biome.json", "utf8"))).toMatchObject({ plugins: ["./scripts/no-as.grit"] });
+  const folder = mkdtempSync(join(tmpdir(), "no-as-"));
+  const biome = resolve("node_modules/.bin/biome");
+  const passesLint = (code: string): boolean => {
+    writeFileSync(join(folder, "a.ts"), code);
+    return spawnSync(biome, ["lint", "a.ts"], { cwd: folder, stdio: "ignore" }).status === 0;
+  };
+  try {
+    writeFileSync(join(folder, "biome.json"), JSON.stringify({ root: true, plugins: [resolve("scripts/no-as.grit")] }));
+    expect(passesLint('import { a as b } from "./b.ts";\nexport const c = [b] as const;\n')).toBe(true);
+    expect(passesLint("export const one = [JSON.parse('1') as number];\n")).toBe(false);
+    expect(passesLint("export const one = <number>JSON.parse('1');\n")).toBe(false);
+  } finally {
+    rmSync(folder, { recursive: true });
+  }
 });
 
 test("code for serving over HTTP is loaded only on request", () => {

@@ -22,7 +22,7 @@ describe.each(clientRevisions)("%s", (revision) => {
     const client = await connect();
     expect(client.sessionId() === undefined).toBe(isModern);
     expect(client.instructions()).toMatch(/find_district/);
-    expect((await client.callTool("list_districts", { state: "KL" })).text).toContain("Wayanad");
+    expect((await client.callTool("list_districts", { state: "KL" })).text).toContain("Kannur");
     const failed = await client.callTool("get_job", { jobId: "no-such-job" });
     expect(failed.error).toMatchObject({ kind: "not_found", sideEffect: "none" });
     expect((await client.listTemplates()).length).toBeGreaterThan(5);
