@@ -11,7 +11,7 @@ import { answer, type Stub } from "../support/stub.ts";
 import { folderForTest } from "../support/temporary-folder.ts";
 import { describeUnless } from "../support/unless.ts";
 import { describeWithPostgres } from "../teams/services.ts";
-import { runArguments } from "./run-arguments.ts";
+import { createRunArguments } from "../tools/bench.ts";
 
 const HOUR_S = 3_600;
 const keysOf = (stub: Stub): ReadonlySet<unknown> =>
@@ -55,7 +55,12 @@ describe("a call that is repeated after its result was used", () => {
       ...{ tool: "request_file_processing", operationId: "requestMicSharedFileProcessing" },
       ...{ read: "get_file_processing_request", about: idAs("requestId") },
     },
-    { tool: "run_job", operationId: "createMicJob", waits: true, args: () => runArguments(service(), FILE.succeeds) },
+    {
+      tool: "run_job",
+      operationId: "createMicJob",
+      waits: true,
+      args: () => createRunArguments(service(), FILE.succeeds),
+    },
     {
       ...{ tool: "retry_jobs", operationId: "retryMicJob", waits: true },
       args: async () => ({ ...retry, jobIds: [(await createRetryableJob(service())).id] }),

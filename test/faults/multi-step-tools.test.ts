@@ -10,7 +10,7 @@ import { emulatorEnv } from "../support/mcp.ts";
 import { inProcessServerForTest, type Server, startServer } from "../support/server.ts";
 import { folderForTest } from "../support/temporary-folder.ts";
 import { isThorough } from "../support/thorough.ts";
-import { runArguments } from "./run-arguments.ts";
+import { createRunArguments } from "../tools/bench.ts";
 
 async function createBench() {
   const service = await serviceForTest();
@@ -112,7 +112,7 @@ for (const { name, file = FILE.succeeds, prepare, reached, withKey = isThorough 
   for (const own of withKey ? [{}, { idempotencyKey: "a key of the agent's own" }] : [{}])
     test(`run_job killed ${name}${"idempotencyKey" in own ? ", with a key" : ""} is completed by the same call`, async () => {
       const { service, startProcess, startInProcess } = await createBench();
-      const args = { ...(await runArguments(service, file)), ...own };
+      const args = { ...(await createRunArguments(service, file)), ...own };
       const first = await startProcess();
       await prepare?.(service);
       await killDuring(first, "run_job", args, () => reached(service));
@@ -132,7 +132,7 @@ for (const { name, file = FILE.succeeds, prepare, reached, withKey = isThorough 
 
 test("simultaneous identical run_job calls in two processes run once", async () => {
   const { service, startProcess, startInProcess } = await createBench();
-  const args = { ...(await runArguments(service, FILE.succeeds)), waitSeconds: 0 };
+  const args = { ...(await createRunArguments(service, FILE.succeeds)), waitSeconds: 0 };
   await service.injectFault({ kind: "delay", delayMs: 300 }, { operationId: REGISTER });
   await service.injectFault({ kind: "delay", delayMs: 300 }, { operationId: SUBMIT });
   const servers = await Promise.all([startProcess(), startInProcess()]);
