@@ -79,7 +79,7 @@ export function createHealthCheck({ run, monotonicMs, name, log }: HealthCheckOp
     if (!before) return await running;
     const result = await Promise.race([running, sleep(SLOW_MS, undefined, { ref: false })]);
     if (result) return result;
-    // A check that failed last stays failed until it succeeds.
+    // A dependency whose last check failed stays failed until a check succeeds.
     if (before.status === "failed") return before;
     return report({ ...before, status: "degraded", ms: Math.round(monotonicMs() - startedAtMs), reason: "slow" });
   }

@@ -89,7 +89,7 @@ test("wrong, missing and malformed client credentials are refused as invalid_cli
   for (const authorization of [
     undefined,
     basic(clientId, ""),
-    basic("nobody", clientSecret),
+    basic("unknown-client", clientSecret),
     basic(clientId, clientSecret.slice(0, -1)),
     `Basic ${Buffer.from(clientId).toString("base64")}`,
     "Basic !!!!",

@@ -205,7 +205,7 @@ export const createFileAnswer = (texts: Texts): Step =>
   });
 
 /** The forms of a refusal, each with texts in all places that have any. */
-export const REFUSALS = ["bare", "wrapped", "told by a gateway", "no token", "no JSON", "not the contract's"] as const;
+export const REFUSALS = ["bare", "wrapped", "from a gateway", "no token", "no JSON", "not the contract's"] as const;
 
 export function createRefusal(form: (typeof REFUSALS)[number], texts: Texts, status: number): Step {
   const { fieldError, problem } = samples;
@@ -226,7 +226,7 @@ export function createRefusal(form: (typeof REFUSALS)[number], texts: Texts, sta
   return {
     bare: answer(status, body),
     wrapped: answer(status, { error: body }),
-    "told by a gateway": answer(status, { message: texts("message") }, byGateway),
+    "from a gateway": answer(status, { message: texts("message") }, byGateway),
     "no token": answer(401, { error: texts("error"), error_description: texts("description") }),
     "no JSON": answer(200, `{"data": ${texts("not JSON")}`),
     "not the contract's": answer(200, { data: { [texts("name")]: texts("value") }, states: [{ [texts("state")]: 1 }] }),

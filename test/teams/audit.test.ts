@@ -57,7 +57,7 @@ describeWithPostgres("the audit of callers", (postgres) => {
       retry_job: { jobId, retryMode: "SAFE_RESUME", reason },
       retry_jobs: { jobIds: [jobId], retryMode: "SAFE_RESUME", reason },
     };
-    const [nonMember, ann] = [createCaller("nobody"), createCaller("ann", ["reds"])];
+    const [nonMember, ann] = [createCaller("zoe"), createCaller("ann", ["reds"])];
     const expectForbidden = async (caller: Caller, tools: readonly string[], more: object = {}) => {
       const client = await connectCaller(instance, caller);
       for (const tool of tools) {
