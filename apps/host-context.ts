@@ -55,7 +55,7 @@ function formatInstant(
   const at = new Date(instant);
   if (Number.isNaN(at.getTime())) return instant;
   try {
-    return at.toLocaleString(locale, { ...options, ...(timeZone !== undefined && { timeZone }) });
+    return at.toLocaleString(locale, { ...options, timeZone });
   } catch {
     return at.toISOString();
   }

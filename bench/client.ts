@@ -57,7 +57,7 @@ function createStdioClient(child: ChildProcess): Client {
     pid,
     request(method, params) {
       const id = ++lastId;
-      stdin.write(`${JSON.stringify({ jsonrpc: "2.0", id, method, ...(params && { params }) })}\n`);
+      stdin.write(`${JSON.stringify({ jsonrpc: "2.0", id, method, params })}\n`);
       return new Promise((resolve, reject) => pendingRequests.set(id, { resolve, reject }));
     },
     async close() {

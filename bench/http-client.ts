@@ -27,7 +27,14 @@ export interface HttpServer {
   stop(): Promise<void>;
 }
 
-const CONTENT_HEADERS = { "content-type": "application/json", accept: "application/json, text/event-stream" };
+/** Requests to every server carry it, so that all read the same bytes. Ours requires it. */
+export const TOKEN = "bench-0123456789abcdef";
+
+const CONTENT_HEADERS = {
+  "content-type": "application/json",
+  accept: "application/json, text/event-stream",
+  authorization: `Bearer ${TOKEN}`,
+};
 const clientInfo = { name: "bench", version: "1" };
 const ACCEPTED = 202;
 const SESSION_VERSION = "2025-06-18";

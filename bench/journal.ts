@@ -6,7 +6,7 @@ import { rm } from "node:fs/promises";
 import { join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
 import { openJournal } from "../src/actions/journal.ts";
-import { openSqlite } from "../src/actions/store/sqlite.ts";
+import { openSqlite } from "../src/store/sqlite.ts";
 import { createRegisterCall } from "./calls.ts";
 import { type Client, connect } from "./client.ts";
 import { assertAnswered, callTool, median, runSequentially, timeCalls } from "./measure.ts";

@@ -1,15 +1,18 @@
 // Measures how long a start takes and how much memory an idle server uses.
-import { spawn } from "node:child_process";
+import { execFile, spawn } from "node:child_process";
 import { once } from "node:events";
 import { setTimeout as sleep } from "node:timers/promises";
+import { promisify } from "node:util";
 import { connect } from "./client.ts";
 import type { MetricGroup } from "./group.ts";
-import { callTool, type Figures, median } from "./measure.ts";
+import { callTool, type Figures, measureCpu, median } from "./measure.ts";
 import { readMemoryMiB } from "./process-stats.ts";
 import { CALL_V1, isPagesOnly, type Subject } from "./subjects.ts";
 
 /** How long a server is idle before its memory is read. */
 const IDLE_MS = 500;
+/** Longer than mic-mcp waits before it saves its code. */
+const CACHE_MS = 3_000;
 
 /** Measures a Node process that does nothing, in milliseconds. */
 async function measureEmptyStart(): Promise<number> {
@@ -18,15 +21,37 @@ async function measureEmptyStart(): Promise<number> {
   return performance.now() - startedAt;
 }
 
-async function measureStart({ command, calls }: Subject): Promise<{ listMs: number; firstMs?: number }> {
+/** mic-mcp saves its compiled code 2 s after a start and after the first call: later starts use it, as on a user's machine. */
+async function fillCaches({ command, calls }: Subject): Promise<void> {
+  const client = await connect(command);
+  await client.request("tools/list");
+  if (calls) await callTool(client, calls.states);
+  await sleep(CACHE_MS);
+  await client.close();
+}
+
+async function measureStart({ command, calls }: Subject) {
   const startedAt = performance.now();
   const client = await connect(command);
   await client.request("tools/list");
   const listMs = performance.now() - startedAt;
-  if (calls) await callTool(client, calls.states);
-  const firstMs = performance.now() - startedAt;
+  let callMs: number | undefined;
+  let callCpuMs: number | undefined;
+  if (calls) {
+    const calledAt = performance.now();
+    callCpuMs = await measureCpu(client, 1, () => callTool(client, calls.states));
+    callMs = performance.now() - calledAt;
+  }
   await client.close();
-  return calls ? { listMs, firstMs } : { listMs };
+  return { listMs, callMs, callCpuMs };
+}
+
+/** The same start as the client of the SDK sees it, up to the end of its first listTools(). */
+async function measureSdkStart({ command: { args, env } }: Subject): Promise<number> {
+  const client = ["--import", "tsx", new URL("list-tools.ts", import.meta.url).pathname, ...args];
+  const { PATH, HOME } = process.env;
+  const { stdout } = await promisify(execFile)(process.execPath, client, { env: { PATH, HOME, ...env } });
+  return Number(stdout);
 }
 
 async function measureIdleMemory({ command }: Subject): Promise<number | undefined> {
@@ -39,12 +64,21 @@ async function measureIdleMemory({ command }: Subject): Promise<number | undefin
 }
 
 async function measureSubject(subject: Subject, count: number): Promise<Figures> {
+  await fillCaches(subject);
   const starts: Awaited<ReturnType<typeof measureStart>>[] = [];
-  for (let n = 0; n < count; n++) starts.push(await measureStart(subject));
-  const firsts = starts.flatMap(({ firstMs }) => firstMs ?? []);
+  const sdkStarts: number[] = [];
+  for (let n = 0; n < count; n++) {
+    starts.push(await measureStart(subject));
+    sdkStarts.push(await measureSdkStart(subject));
+  }
+  const cpuMs = starts.flatMap(({ callCpuMs }) => callCpuMs ?? []);
   return {
     listMs: median(starts.map(({ listMs }) => listMs)),
-    firstMs: firsts.length === 0 ? undefined : median(firsts),
+    sdkListMs: median(sdkStarts),
+    firstMs: subject.calls && median(starts.map(({ listMs, callMs = Number.NaN }) => listMs + callMs)),
+    callMs: subject.calls && median(starts.flatMap(({ callMs }) => callMs ?? [])),
+    // A mean, because the kernel counts in steps of 10 ms.
+    callCpuMs: cpuMs.length === 0 ? undefined : cpuMs.reduce((sum, ms) => sum + ms, 0) / cpuMs.length,
     idleMiB: await measureIdleMemory(subject),
   };
 }
@@ -54,7 +88,10 @@ export const startup: MetricGroup = {
   reference: CALL_V1,
   columns: [
     { name: "listMs", title: "spawn to tools/list, ms", digits: 0 },
+    { name: "sdkListMs", title: "spawn to the end of the SDK client's first listTools(), ms", digits: 0 },
     { name: "firstMs", title: "spawn to the first answer of a tool, ms", digits: 0 },
+    { name: "callMs", title: "first call after tools/list, ms", digits: 0 },
+    { name: "callCpuMs", title: "first call after tools/list, CPU, ms", digits: 0 },
     { name: "idleMiB", title: "memory, idle, MiB", digits: 0 },
   ],
   async *round({ subjects, size }) {

@@ -5,7 +5,7 @@ import { join } from "node:path";
 import { bundleEcho, generateOrval, ivotobyFile, subjectFile, writeOpenApiDocument } from "./alternatives.ts";
 import { type Calls, createRawCalls, createToolCalls, ivotobyCalls, orvalCalls } from "./calls.ts";
 import type { Command } from "./client.ts";
-import type { HttpSubject } from "./http-client.ts";
+import { type HttpSubject, TOKEN } from "./http-client.ts";
 import { WORKSPACE_ID } from "./stub-responses.ts";
 
 export interface Subject {
@@ -63,7 +63,7 @@ export async function createSubjects(baseUrl: string): Promise<readonly Subject[
     http: {
       command: (port) => ({
         args: [CLI, "serve", "--http", "--port", String(port)],
-        env: { ...env, MIC_HTTP_MAX_SESSIONS: "1000" },
+        env: { ...env, MIC_HTTP_MAX_SESSIONS: "1000", MIC_HTTP_TOKEN: TOKEN },
       }),
     },
     calls,

@@ -15,7 +15,9 @@ interface Row extends Column {
 
 const ROWS: readonly Row[] = [
   { group: "start", name: "listMs", title: "spawn to tools/list, ms", digits: 0 },
+  { group: "start", name: "sdkListMs", title: "the same with the SDK's client, ms", digits: 0 },
   { group: "start", name: "firstMs", title: "spawn to the first answer of a tool, ms", digits: 0 },
+  { group: "start", name: "callCpuMs", title: "first call after startup, CPU, ms", digits: 0 },
   { group: "start", name: "idleMiB", title: "memory, idle, MiB", digits: 0 },
   { group: "work", name: "peakMiB", title: "memory, peak, MiB", digits: 0 },
   { group: "work", name: "statesPerSecond", title: "states a second, 32 in flight", digits: 0 },

@@ -1,7 +1,8 @@
-// `npm run apps:pictures`: runs `mic-mcp demo` and writes its chapter about a lost response to docs/pictures/ as an animated SVG, in two
+// Runs `mic-mcp demo` and draws its chapter about a lost response for docs/pictures/ as an animated SVG, in two
 // themes. The lines are those of the demo; ids and long lines are shortened, and pauses are at most MAX_PAUSE_MS.
 import { spawn } from "node:child_process";
 import { writeFile } from "node:fs/promises";
+import { join } from "node:path";
 import { createInterface } from "node:readline";
 import { shortenLine } from "./shorten-line.ts";
 
@@ -81,7 +82,9 @@ ${rows.join("\n")}
 `;
 }
 
-const lines = await recordDemo();
-await Promise.all(
-  (["light", "dark"] as const).map((theme) => writeFile(`docs/pictures/demo-${theme}.svg`, drawSvg(lines, theme))),
-);
+/** Writes the recording in both themes into a folder. */
+export async function drawDemo(folder: string): Promise<void> {
+  const lines = await recordDemo();
+  for (const theme of ["light", "dark"] as const)
+    await writeFile(join(folder, `demo-${theme}.svg`), drawSvg(lines, theme));
+}

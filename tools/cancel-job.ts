@@ -34,8 +34,8 @@ export const cancelJob = defineTool({
   confirm({ jobId, reason }) {
     const question = `Cancel job ${formatToken(jobId)}? Its finished work is discarded.`;
     return {
-      prepare: (call, ports) => prepareJobConfirmation({ jobId, reason, question, check: rejectEndedJob }, call, ports),
+      prepare: (ctx) => prepareJobConfirmation({ jobId, reason, question, check: rejectEndedJob }, ctx),
     };
   },
-  run: ({ waitSeconds = 5, ...args }, call, ports) => run(args, waitSeconds, call, ports),
+  run: ({ waitSeconds = 5, ...args }, ctx) => run(args, waitSeconds, ctx),
 });

@@ -9,7 +9,7 @@ import { defineTool } from "../src/toolkit/define-tool.ts";
 import type { AssetRequest, Link, LinkedFile, LinkedFiles } from "../src/toolkit/linked-files.ts";
 import { outputs } from "../src/toolkit/outputs.ts";
 import { type ToolResult, toolResult } from "../src/toolkit/results.ts";
-import type { FolderFiles, ToolCall } from "../src/toolkit/tool-call.ts";
+import type { FolderFiles, ToolContext } from "../src/toolkit/tool-context.ts";
 
 const NO_PREVIEW = "no preview: not text";
 
@@ -29,27 +29,27 @@ const previewText = (preview: string | undefined): string =>
 
 async function saveToFolder(
   { assetId, fileName, preview }: AssetRequest,
-  call: ToolCall,
+  ctx: ToolContext,
   files: FolderFiles,
 ): Promise<ToolResult<SavedFileResult>> {
-  const target = { folder: files.folder, fallbackName: assetId, ...(fileName !== undefined && { fileName }) };
-  const file = await files.save(getMicPublicAssetContent, { path: { assetId } }, target, call.context, (bytes) =>
-    call.report({ progress: bytes, message: `${bytes} bytes` }),
+  const target = { folder: files.folder, fallbackName: assetId, fileName };
+  const file = await files.save(getMicPublicAssetContent, { path: { assetId } }, target, ctx, (bytes) =>
+    ctx.report({ progress: bytes, message: `${bytes} bytes` }),
   );
   const summary = `Saved ${formatToken(file.fileName)} to the download folder.`;
   const saved = `${formatToken(file.path)}: ${file.bytes} bytes, ${formatToken(file.contentType)}, sha256 ${file.sha256}.`;
-  if (!preview) return toolResult(call, { summary, ...file }, { summary, lines: [saved] });
+  if (!preview) return toolResult(ctx, { summary, ...file }, { summary, lines: [saved] });
   const start = await readPreview(file);
   const data = { summary, ...file, preview: start ?? NO_PREVIEW };
-  return toolResult(call, data, { summary, lines: [saved, previewText(start)] });
+  return toolResult(ctx, data, { summary, lines: [saved, previewText(start)] });
 }
 
 async function createLink(
   request: AssetRequest,
-  call: ToolCall,
+  ctx: ToolContext,
   files: LinkedFiles,
 ): Promise<ToolResult<LinkedFileResult>> {
-  const { preview, ...file } = await files.asset(getMicPublicAssetContent, request, call.context);
+  const { preview, ...file } = await files.asset(getMicPublicAssetContent, request, ctx);
   const { content, ...facts } = file;
   const summary = content
     ? `${formatToken(file.fileName)} is in this answer.`
@@ -61,7 +61,7 @@ async function createLink(
     request.preview && !content ? previewText(preview) : undefined,
   ];
   const data = { summary, ...facts, ...(request.preview && { preview: preview ?? NO_PREVIEW }) };
-  return toolResult(call, data, { summary, lines, file });
+  return toolResult(ctx, data, { summary, lines, file });
 }
 
 export const downloadAsset = defineTool({
@@ -98,8 +98,9 @@ export const downloadAsset = defineTool({
       expiresAt: outputs.text,
     }),
   },
-  async run({ assetId, fileName, preview = false }, call, { files }) {
+  async run({ assetId, fileName, preview = false }, ctx) {
+    const { files } = ctx;
     const request = { assetId, fileName, preview };
-    return files.kind === "links" ? await createLink(request, call, files) : await saveToFolder(request, call, files);
+    return files.kind === "links" ? await createLink(request, ctx, files) : await saveToFolder(request, ctx, files);
   },
 });

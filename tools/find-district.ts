@@ -28,7 +28,7 @@ import {
 import { defineTool } from "../src/toolkit/define-tool.ts";
 import { outputs } from "../src/toolkit/outputs.ts";
 import { type Advice, type NextStep, toolResult } from "../src/toolkit/results.ts";
-import type { ToolCall } from "../src/toolkit/tool-call.ts";
+import type { ToolContext } from "../src/toolkit/tool-context.ts";
 
 /** A match. `match` and `kind` are absent if it is the only one and certain, because then the summary states what the name is. */
 type Match = Omit<FoundDistrict, "match"> & Partial<Pick<FoundDistrict, "match">>;
@@ -64,10 +64,10 @@ interface FindingMetadata extends GeographyNote {
 }
 
 interface FindDistrictArguments {
-  readonly name?: string | undefined;
-  readonly names?: readonly string[] | undefined;
-  readonly state?: string | undefined;
-  readonly limit?: number | undefined;
+  readonly name?: string;
+  readonly names?: readonly string[];
+  readonly state?: string;
+  readonly limit?: number;
 }
 
 const DEFAULT_LIMIT = 5;
@@ -86,15 +86,17 @@ const oneOfNames = z
 function queriesOf({ name, names }: FindDistrictArguments): readonly string[] {
   if (name !== undefined && names === undefined) return [name];
   if (names !== undefined && name === undefined) return names;
-  const message = name === undefined ? "give name, or names for several" : "give name or names, not both";
-  throw invalidArguments("find_district needs either name or names, not both.", [
-    { pointer: "/name", code: "CONFLICT", message },
-    { pointer: "/names", code: "CONFLICT", message },
-  ]);
+  throw name === undefined
+    ? invalidArguments("find_district needs name or names.", [
+        { pointer: "/name", code: "MISSING", message: "give name, or names for several" },
+      ])
+    : invalidArguments("find_district takes name or names, not both.", [
+        { pointer: "/name", code: "CONFLICT", message: "give name or names, not both" },
+      ]);
 }
 
 /** Columns that are shown only if a row has a value for them. */
-const MORE_COLUMNS = ["match", "kind", "since", "via", "score", "made", "partOf"] as const;
+const MORE_COLUMNS = ["match", "kind", "since", "via", "score", "made", "restored", "partOf"] as const;
 
 /** Formats all matches as a table, with their queries if `hasQueryColumn` is true. */
 function tableOf(answers: readonly Answer[], hasQueryColumn: boolean): readonly string[] {
@@ -121,7 +123,7 @@ function nextStepFor(
   isElsewhere: boolean,
   args: FindDistrictArguments,
   { answer: { states }, metadata }: DescribedAnswer,
-  call: ToolCall,
+  ctx: ToolContext,
 ): NextStep | undefined {
   const { matchedState, answer, unlisted, searchedState } = finding;
   if (matchedState !== undefined)
@@ -140,7 +142,7 @@ function nextStepFor(
     const { state: _state, ...others } = args;
     return { tool: "find_district", arguments: others, why: "it is known in another state" };
   }
-  const again = repeatWithMaxWait(call, { ...args }, metadata.coverage);
+  const again = repeatWithMaxWait(ctx, { ...args }, metadata.coverage);
   const [only, ...others] = states;
   const state = searchedState ?? (others.length === 0 ? only : undefined);
   if (again !== undefined || state === undefined || !metadata.coverage.complete) return again;
@@ -151,7 +153,7 @@ async function adviceForOne(
   finding: Finding,
   args: FindDistrictArguments,
   found: DescribedAnswer,
-  call: ToolCall,
+  ctx: ToolContext,
 ): Promise<Advice> {
   const { country, metadata } = found;
   const { states } = found.answer;
@@ -162,7 +164,7 @@ async function adviceForOne(
     where === "" || answer.matches.length > 0
       ? []
       : await findElsewhere(answer.readAs?.name ?? answer.query, states, country);
-  const nextStep = nextStepFor(finding, elsewhere.length > 0, args, found, call);
+  const nextStep = nextStepFor(finding, elsewhere.length > 0, args, found, ctx);
   const certainty = answer.matches.length === 0 ? "" : describeNamesakes(finding, metadata.coverage);
   const hint = elsewhere.length > 0 ? "" : describeHint(finding);
   const summary = `${describeFinding(finding, metadata.coverage, where, elsewhere)}${certainty}${hint}`;
@@ -172,7 +174,7 @@ async function adviceForOne(
 export const findDistrict = defineTool({
   toolsets: ["geography"],
   name: "find_district",
-  title: "Find a district: which state, former names, towns",
+  title: "Find a district: which state, former names, headquarters",
   description:
     "Find districts of India by current or former name, headquarters or misspelling, with state and mandal (sub-district) count. " +
     "If ambiguous is true, report all matches. For rankings use rank_divisions.",
@@ -189,7 +191,7 @@ export const findDistrict = defineTool({
     { vintage: outputs.text },
     { matches: outputs.objects, nextStep: outputs.object },
   ),
-  async run({ waitSeconds, ...args }, call, ports) {
+  async run({ waitSeconds, ...args }, ctx) {
     const queries = queriesOf(args);
     const { state, limit = DEFAULT_LIMIT } = args;
     const countryAnswer = await queryCountry(
@@ -199,8 +201,7 @@ export const findDistrict = defineTool({
         answer: (states, country) => findDistricts(queries, states, country, limit),
         waitSeconds,
       },
-      call,
-      ports,
+      ctx,
     );
     const { answer, country, drift } = countryAnswer;
     const { coverage, vintage } = countryAnswer.metadata;
@@ -216,20 +217,20 @@ export const findDistrict = defineTool({
       const found = withoutRepetition(only.answer);
       const interpretation = found.readAs === undefined ? [] : describeInterpretation(only);
       const lines = [...interpretation, ...tableOf([found], false), line];
-      const advice = await adviceForOne(only, args, countryAnswer, call);
+      const advice = await adviceForOne(only, args, countryAnswer, ctx);
       const { query: _query, ...shown } = toShown(found);
       // The source is in the text, in the answers of the other tools and in list_states.
       const dates = { vintage: formatDates(coverage, vintage) };
-      return toolResult(call, { ...shown, ...metadata, ...dates }, { ...advice, lines, drift });
+      return toolResult(ctx, { ...shown, ...metadata, ...dates }, { ...advice, lines, drift });
     }
     const found = findings.map(({ answer }) => answer);
     const answers = findings.map((finding) => toShown(finding.answer, describeUnclear(finding, coverage)));
     const notes = findings.flatMap((finding, index) =>
       [answers[index]?.note ?? [], describeInterpretation(finding)].flat(),
     );
-    const nextStep = requiredLists.rows.length > 0 ? repeatWithMaxWait(call, { ...args }, coverage) : undefined;
+    const nextStep = requiredLists.rows.length > 0 ? repeatWithMaxWait(ctx, { ...args }, coverage) : undefined;
     const summary = describeFindings(findings, coverage);
     const lines = [...notes, ...tableOf(found, true), line];
-    return toolResult(call, { answers, ...metadata }, { summary, nextStep, lines, drift });
+    return toolResult(ctx, { answers, ...metadata }, { summary, nextStep, lines, drift });
   },
 });

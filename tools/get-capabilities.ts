@@ -17,8 +17,8 @@ export const getCapabilities = defineTool({
   effect: "read",
   input: z.strictObject({ ...getMicPublicCapabilities.query.shape, view }),
   output: outputs.advised<CapabilitySet>(),
-  async run({ view, ...query }, call, { service }) {
-    const answer = await service.call(getMicPublicCapabilities, { query }, call.context);
-    return await resourceResult(answer, capabilitiesPresenter, call, { view });
+  async run({ view, ...query }, ctx) {
+    const answer = await ctx.api.call(getMicPublicCapabilities, { query }, ctx);
+    return await resourceResult(answer, capabilitiesPresenter, ctx, { view });
   },
 });

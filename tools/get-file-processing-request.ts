@@ -17,15 +17,14 @@ export const getFileProcessingRequest = defineTool({
   effect: "read",
   input: z.strictObject({ ...getMicSharedFileProcessingRequest.pathParameters.shape, waitSeconds, view }),
   output: outputs.advised<ProcessingRequest>(),
-  run: ({ requestId, ...how }, call, ports) =>
+  run: ({ requestId, ...how }, ctx) =>
     readResource(
       {
         endpoint: getMicSharedFileProcessingRequest,
         path: { requestId },
-        presenter: createRequestPresenter(ports),
+        presenter: createRequestPresenter(ctx),
         ...how,
       },
-      call,
-      ports,
+      ctx,
     ),
 });

@@ -18,10 +18,10 @@ export const getGeographyOpenapi = defineTool({
     info: outputs.object,
     paths: outputs.object,
   }),
-  async run(_args, call, { geography }) {
-    const { value, drift } = await geography.openApi(call.context);
+  async run(_args, ctx) {
+    const { value, drift } = await ctx.geography.openApi(ctx);
     const document = Object.fromEntries(Object.entries(value).map(([name, part]) => [name, withExactNumbers(part)]));
     const summary = `OpenAPI ${value.openapi}: ${pluralize(Object.keys(value.paths).length, "path")}.`;
-    return toolResult(call, document, { summary, lines: [compactJson(document)], drift });
+    return toolResult(ctx, document, { summary, lines: [compactJson(document)], drift });
   },
 });

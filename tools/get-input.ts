@@ -16,6 +16,6 @@ export const getInput = defineTool({
   effect: "read",
   input: z.strictObject({ ...getMicPublicInput.pathParameters.shape, waitSeconds, view }),
   output: outputs.advised<Input>(),
-  run: ({ inputId, ...how }, call, ports) =>
-    readResource({ endpoint: getMicPublicInput, path: { inputId }, presenter: inputPresenter, ...how }, call, ports),
+  run: ({ inputId, ...how }, ctx) =>
+    readResource({ endpoint: getMicPublicInput, path: { inputId }, presenter: inputPresenter, ...how }, ctx),
 });

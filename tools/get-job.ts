@@ -19,15 +19,15 @@ export const getJob = defineTool({
   effect: "read",
   input: z.strictObject({ ...getMicJob.pathParameters.shape, waitSeconds, view }),
   output: outputs.advised<Job>(),
-  run({ jobId, ...how }, call, ports) {
+  run({ jobId, ...how }, ctx) {
     // One lookup in the journal serves the advice and the origin.
-    const readHistory = memoizeUntilFailure(() => ports.actions.readHistory(jobId)).get;
-    const presenter = createJobPresenter({ ...ports, actions: { readHistory } });
+    const readHistory = memoizeUntilFailure(() => ctx.actions.readHistory(jobId)).get;
+    const presenter = createJobPresenter({ ...ctx, actions: { readHistory } });
     const toSummary = async (job: Job) => ({
       ...(await presenter.toSummary(job)),
-      ...(await readOrigin(jobId, readHistory(), ports)),
+      ...(await readOrigin(jobId, readHistory(), ctx)),
     });
     const reading = { endpoint: getMicJob, path: { jobId }, presenter: { ...presenter, toSummary }, ...how };
-    return readResource(reading, call, ports);
+    return readResource(reading, ctx);
   },
 });

@@ -17,10 +17,9 @@ export const getOperation = defineTool({
   effect: "read",
   input: z.strictObject({ ...getMicPublicOperation.pathParameters.shape, waitSeconds, view }),
   output: outputs.advised<Operation>(),
-  run: ({ operationId, ...how }, call, ports) =>
+  run: ({ operationId, ...how }, ctx) =>
     readResource(
       { endpoint: getMicPublicOperation, path: { operationId }, presenter: operationPresenter, ...how },
-      call,
-      ports,
+      ctx,
     ),
 });

@@ -20,9 +20,9 @@ export const getRecipe = defineTool({
   effect: "read",
   input: z.strictObject({ versionId: versionId.describe(recipeVersionText), view }),
   output: outputs.advised<RecipeOffer>(),
-  async run({ view, ...path }, call, { service, offers }) {
-    const answer = await service.call(getMicExecutableRecipe, { path }, call.context);
-    offers.remember([answer.value.data]);
-    return await resourceResult(answer, recipeOfferPresenter, call, { view });
+  async run({ view, ...path }, ctx) {
+    const answer = await ctx.api.call(getMicExecutableRecipe, { path }, ctx);
+    ctx.offers.remember([answer.value.data]);
+    return await resourceResult(answer, recipeOfferPresenter, ctx, { view });
   },
 });

@@ -23,7 +23,7 @@ export const getUsage = defineTool({
     view,
   }),
   output: outputs.advised<UsageSummary>(),
-  async run({ view, ...query }, call, ports) {
-    return await usageResult(await readUsage(query, call, ports), query, view, call);
+  async run({ view, ...query }, ctx) {
+    return await usageResult(await readUsage(query, ctx), query, view, ctx);
   },
 });

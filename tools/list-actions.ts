@@ -7,7 +7,7 @@ import { defineTool } from "../src/toolkit/define-tool.ts";
 import { outputs } from "../src/toolkit/outputs.ts";
 import { toolResult } from "../src/toolkit/results.ts";
 import { toSummaryFields } from "../src/toolkit/summary-view.ts";
-import type { ToolCall } from "../src/toolkit/tool-call.ts";
+import type { ToolContext } from "../src/toolkit/tool-context.ts";
 import { references } from "../src/toolkit/uri.ts";
 
 interface Listing {
@@ -28,7 +28,7 @@ const rowOf = (action: ListedAction) => [
 ];
 
 /** A resolved action needs no arguments: its resource has them. A rejected action has no resource. */
-function summaryOf({ nextStep, ...action }: ListedAction, isOffered: ToolCall["isOffered"]): object {
+function summaryOf({ nextStep, ...action }: ListedAction, isOffered: ToolContext["isOffered"]): object {
   const { tool, idempotencyKey, state, resourceId, about, code, updatedAt } = action;
   if (state === "unknown" || state === "in_progress")
     return toSummaryFields({ ...action, ...(nextStep && isOffered(nextStep.tool) && { nextStep }) });
@@ -49,11 +49,11 @@ export const listActions = defineTool({
     limit: z.int().min(1).max(100).describe(`Resolved actions to list (default ${DEFAULT_LIMIT}).`).optional(),
   }),
   output: outputs.answer<Listing>({ actions: outputs.objects }),
-  async run({ state, limit = DEFAULT_LIMIT }, call, { actions: journal }) {
-    const found = await journal.list({ state, limit });
-    const actions = found.actions.map((action) => summaryOf(action, call.isOffered));
+  async run({ state, limit = DEFAULT_LIMIT }, ctx) {
+    const found = await ctx.actions.list({ state, limit });
+    const actions = found.actions.map((action) => summaryOf(action, ctx.isOffered));
     return toolResult<Listing>(
-      call,
+      ctx,
       { actions },
       {
         summary: summarizeList(found, state),

@@ -14,7 +14,7 @@ import { stateArgument } from "../src/toolkit/country.ts";
 import { defineTool } from "../src/toolkit/define-tool.ts";
 import { outputs } from "../src/toolkit/outputs.ts";
 import { toolResult } from "../src/toolkit/results.ts";
-import type { Ports, ToolCall } from "../src/toolkit/tool-call.ts";
+import type { ToolContext } from "../src/toolkit/tool-context.ts";
 import { references } from "../src/toolkit/uri.ts";
 
 const { state: stateCode } = listPlaygroundDistricts.query.shape;
@@ -28,10 +28,10 @@ const mayBeUnknownState = (error: unknown): boolean =>
   (error.facts.kind === "not_found" || (error.facts.status === 400 && error.facts.kind !== "upstream_unavailable"));
 
 /** Reads the district list of a state by its code or name. Returns it with the code in the request. Throws Failure. */
-async function readDistricts(text: string, { context }: ToolCall, { geography }: Pick<Ports, "geography">) {
-  const read = async (code: string) => ({ ...(await geography.districts(code, context)), code });
+async function readDistricts(text: string, ctx: ToolContext) {
+  const read = async (code: string) => ({ ...(await ctx.geography.districts(code, ctx)), code });
   const { success, data: code = "" } = stateCode.safeParse(text);
-  if (!success) return await read(resolveState(text, (await geography.states(context)).value.states).code);
+  if (!success) return await read(resolveState(text, (await ctx.geography.states(ctx)).value.states).code);
   let failure: unknown;
   const list = await read(code).catch((error: unknown) => {
     if (!mayBeUnknownState(error)) throw error;
@@ -40,7 +40,7 @@ async function readDistricts(text: string, { context }: ToolCall, { geography }:
   });
   if (list !== undefined && list.value.districts.length > 0) return list;
   // A code is unknown if the states list does not contain it.
-  const states = await geography.states(context).then(
+  const states = await ctx.geography.states(ctx).then(
     ({ value }) => value.states,
     () => undefined,
   );
@@ -71,21 +71,21 @@ export const listDistricts = defineTool({
     state: outputs.text,
     districts: outputs.objects,
   }),
-  async run({ state }, call, ports) {
-    const { value, drift, code } = await readDistricts(state, call, ports);
+  async run({ state }, ctx) {
+    const { value, drift, code } = await readDistricts(state, ctx);
     const { districts } = value;
     const rows = districts.map((district) => [district.code, district.name, district.mandalCount]);
     const none =
       districts.length === 0 ? " The state is listed, its list of districts is empty." : describeZeroCounts(districts);
-    return toolResult(call, value, {
+    return toolResult(ctx, value, {
       summary: `${countsText(value, code)}${none}`,
       lines: [describeCatalog(value), formatTable(["districtCode", "name", "mandalCount"], rows)],
       drift,
       link: references.districts(code),
     });
   },
-  async tabulate({ state }, call, ports) {
-    const { value, drift, code } = await readDistricts(state, call, ports);
+  async tabulate({ state }, ctx) {
+    const { value, drift, code } = await readDistricts(state, ctx);
     const { districts, ...fields } = value;
     const rows = districts.map((district) => [district.code, district.name, code, value.state, district.mandalCount]);
     const summary = countsText(value, code);

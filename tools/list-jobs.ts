@@ -21,11 +21,11 @@ import {
 } from "../src/toolkit/jobs/find-jobs.ts";
 import { readOrigins } from "../src/toolkit/jobs/origins.ts";
 import { outputs } from "../src/toolkit/outputs.ts";
-import { pageResult, readPage } from "../src/toolkit/pages.ts";
+import { BROKEN_LIST, pageResult, readPage } from "../src/toolkit/pages.ts";
 import type { NextStep, ToolResult } from "../src/toolkit/results.ts";
 import type { Table } from "../src/toolkit/save-rows.ts";
 import { truncateToSeconds } from "../src/toolkit/summary-view.ts";
-import type { JobPorts, ToolCall } from "../src/toolkit/tool-call.ts";
+import type { ToolContext } from "../src/toolkit/tool-context.ts";
 import { references } from "../src/toolkit/uri.ts";
 
 const query = listMicJobs.query.shape;
@@ -48,29 +48,29 @@ function stateCountsText(counts: JobCounts): string {
 }
 
 /** Returns the function that builds the row of a job, with its note and inputs if the journal contains them. */
-async function createRowBuilder(jobs: readonly Job[], ports: JobPorts) {
+async function createRowBuilder(jobs: readonly Job[], ctx: ToolContext) {
   const origins = await readOrigins(
     jobs.map(({ id }) => id),
-    ports,
+    ctx,
   );
-  return (job: Job) => ({ ...summarizeJob(job, ports.retries.get(job.id)), ...origins.get(job.id) });
+  return (job: Job) => ({ ...summarizeJob(job, ctx.retries.get(job.id)), ...origins.get(job.id) });
 }
 
-async function listJobPage(args: ListArguments, call: ToolCall, ports: JobPorts): Promise<JobList> {
+async function listJobPage(args: ListArguments, ctx: ToolContext): Promise<JobList> {
   const { view, workspaceId, limit: requestedLimit, cursor } = args;
   const { answer, isCut } = await readPage((limit = requestedLimit) => {
     const query = { workspaceId, ...(cursor !== undefined && { cursor }), ...(limit !== undefined && { limit }) };
-    return ports.service.call(listMicJobs, { query }, call.context);
+    return ctx.api.call(listMicJobs, { query }, ctx);
   }, view);
   const { data } = answer.value;
-  ports.retries.remember(data);
+  ctx.retries.remember(data);
   const options = {
-    query: { workspaceId, ...(requestedLimit !== undefined && { limit: requestedLimit }) },
+    query: { workspaceId, cursor, ...(requestedLimit !== undefined && { limit: requestedLimit }) },
     summary: `${formatCount(data.length, "job")}${stateCountsText(countStates(data))}.`,
     link: references.jobs(workspaceId),
-    summarize: await createRowBuilder(view === "full" ? [] : data, ports),
+    summarize: await createRowBuilder(view === "full" ? [] : data, ctx),
   };
-  return pageResult(answer, { ...options, view, isCut }, call);
+  return pageResult(answer, { ...options, view, isCut }, ctx);
 }
 
 /**
@@ -107,7 +107,7 @@ interface FailureGroup {
 }
 
 /** Groups two or more jobs that share a failure. `rest`: the other jobs. */
-function groupFailures(jobs: readonly Job[], { retries }: Pick<JobPorts, "retries">) {
+function groupFailures(jobs: readonly Job[], { retries }: Pick<ToolContext, "retries">) {
   const groups = new Map<string, { readonly shared: Omit<FailureGroup, "count" | "jobIds">; readonly jobs: Job[] }>();
   for (const job of jobs) {
     const { stage, failure, retryable, retryOf, retriedBy } = summarizeJob(job, retries.get(job.id));
@@ -141,19 +141,21 @@ function findingText({ data, givenUp, read, ended }: FoundJobs): string {
 }
 
 /** The list is newest first, so far as it was read, and the contract does not promise more. */
-const endText = ({ isRestOld }: FoundJobs, { createdSince = "" }: JobFilter): string | undefined =>
-  isRestOld ? `All remaining jobs are older than ${createdSince}: the list is newest first.` : undefined;
+function endText({ isRestOld, isLoop }: FoundJobs, { createdSince = "" }: JobFilter): string | undefined {
+  if (isLoop) return BROKEN_LIST;
+  return isRestOld ? `All remaining jobs are older than ${createdSince}: the list is newest first.` : undefined;
+}
 
-async function listFilteredJobs(args: ListArguments, call: ToolCall, ports: JobPorts): Promise<JobList> {
+async function listFilteredJobs(args: ListArguments, ctx: ToolContext): Promise<JobList> {
   const { cursor, view, ...query } = args;
   const { workspaceId, limit, ...filter } = query;
-  const found = await findJobs({ workspaceId, limit, cursor, filter, isFull: view === "full" }, call, ports);
+  const found = await findJobs({ workspaceId, limit, cursor, filter, isFull: view === "full" }, ctx);
   const { data, page, meta, drift, givenUp, read, isCut } = found;
-  const { failures, rest } = view === "full" ? { failures: [], rest: [] } : groupFailures(data, ports);
+  const { failures, rest } = view === "full" ? { failures: [], rest: [] } : groupFailures(data, ctx);
   const options = {
     summary: findingText(found),
     link: references.jobs(workspaceId),
-    summarize: await createRowBuilder(rest, ports),
+    summarize: await createRowBuilder(rest, ctx),
     items: rest,
     facts: {
       ...{ counts: countStates(data), read },
@@ -164,7 +166,7 @@ async function listFilteredJobs(args: ListArguments, call: ToolCall, ports: JobP
     nextStep: filter.unretried === true ? retryStep(data, args) : undefined,
     end: endText(found, filter),
   };
-  return pageResult({ value: { data, page, meta }, drift }, { ...options, query, view, isCut }, call);
+  return pageResult({ value: { data, page, meta }, drift }, { ...options, query, view, isCut }, ctx);
 }
 
 /** Columns of the CSV: the fields of a list row, and two that are always taken from the full job (`updatedAt`, `recipeVersionId`). */
@@ -182,15 +184,15 @@ const COLUMNS = [
 ];
 
 /** Returns the matching jobs that could be read. `rest` continues where reading ended. Throws Failure. */
-async function tabulate(args: ListArguments, call: ToolCall, ports: JobPorts): Promise<Table> {
+async function tabulate(args: ListArguments, ctx: ToolContext): Promise<Table> {
   const { workspaceId, cursor, states, createdSince, unretried } = args;
   const filter = { states, createdSince, unretried };
-  const found = await findJobs({ workspaceId, limit: MAX_READ, cursor, filter, isFull: false }, call, ports);
+  const found = await findJobs({ workspaceId, limit: MAX_READ, cursor, filter, isFull: false }, ctx);
   const { data, page, read, drift } = found;
   const end = endText(found, filter);
   const rows = data.map((job) => {
     const { updatedAt, recipeVersionId } = job;
-    const summary = summarizeJob(job, ports.retries.get(job.id));
+    const summary = summarizeJob(job, ctx.retries.get(job.id));
     const cells: Readonly<Record<string, unknown>> = {
       ...summary,
       updatedAt: truncateToSeconds(updatedAt),
@@ -226,9 +228,9 @@ export const listJobs = defineTool({
     toValues: (jobs) =>
       jobs.toSorted((one, other) => Date.parse(other.createdAt) - Date.parse(one.createdAt)).map(toCompletionValue),
   },
-  run: (args, call, ports) =>
+  run: (args, ctx) =>
     args.states !== undefined || args.createdSince !== undefined || args.unretried === true
-      ? listFilteredJobs(args, call, ports)
-      : listJobPage(args, call, ports),
+      ? listFilteredJobs(args, ctx)
+      : listJobPage(args, ctx),
   tabulate,
 });

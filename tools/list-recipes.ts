@@ -28,15 +28,15 @@ export const listRecipes = defineTool({
     arguments: (workspaceId) => (workspaceId === undefined ? undefined : { workspaceId, limit: 100 }),
     toValues: (offers) => offers.map(({ recipe: { versionId, name } }) => ({ value: versionId, name })),
   },
-  async run({ view, ...query }, call, { service, offers }) {
+  async run({ view, ...query }, ctx) {
     const { answer, isCut } = await readPage((limit = query.limit) => {
       const page = { ...query, ...(limit !== undefined && { limit }) };
-      return service.call(listMicExecutableRecipes, { query: page }, call.context);
+      return ctx.api.call(listMicExecutableRecipes, { query: page }, ctx);
     }, view);
     const { data } = answer.value;
-    offers.remember(data);
+    ctx.offers.remember(data);
     const summary = `${pluralize(data.length, "recipe offer")}.`;
     const link = references.recipes(query.workspaceId);
-    return pageResult(answer, { query, view, summary, isCut, summarize: summarizeOffer, link }, call);
+    return pageResult(answer, { query, view, summary, isCut, summarize: summarizeOffer, link }, ctx);
   },
 });

@@ -37,10 +37,10 @@ export const listStates = defineTool({
     arguments: () => ({}),
     toValues: ({ states }) => states.map((state) => ({ value: state.code, name: joinAllNames(state) })),
   },
-  async run(_args, call, { geography }) {
-    const { value, drift } = await geography.states(call.context);
+  async run(_args, ctx) {
+    const { value, drift } = await ctx.geography.states(ctx);
     const rows = value.states.map((state) => COLUMNS.map((column) => state[column] ?? ""));
     const lines = [describeCatalog(value), formatTable(COLUMNS, rows)];
-    return toolResult(call, value, { summary: summaryOf(value), lines, drift, link: references.states });
+    return toolResult(ctx, value, { summary: summaryOf(value), lines, drift, link: references.states });
   },
 });

@@ -50,16 +50,19 @@ const NOT_IN_CATALOG = "the catalog has no population, area, borders, towns or n
 
 const STATE_COLUMNS = ["code", "name", "districtCount", "mandalCount", "mandalsPerDistrict"] as const;
 
-const CREATED_DISTRICT_COLUMNS = [...DISTRICT_COLUMNS, "made", "partOf"] as const;
-
 const cellsOf = (row: DivisionRow, columns: readonly string[]): readonly (string | number)[] => {
   const cells = new Map<string, string | number>(Object.entries(row));
   return columns.map((column) => cells.get(column) ?? "");
 };
 
-function columnsOf(level: "state" | "district", createdSince: number | undefined): readonly string[] {
+function columnsOf(
+  level: "state" | "district",
+  createdSince: number | undefined,
+  isAnyRestored: boolean,
+): readonly string[] {
   if (level === "state") return STATE_COLUMNS;
-  return createdSince === undefined ? DISTRICT_COLUMNS : CREATED_DISTRICT_COLUMNS;
+  if (createdSince === undefined) return DISTRICT_COLUMNS;
+  return [...DISTRICT_COLUMNS, "made", ...(isAnyRestored ? ["restored"] : []), "partOf"];
 }
 
 type Bounds = Pick<RankingQuery, "by" | "perState" | "startsWith" | "min" | "max" | "createdSince">;
@@ -77,7 +80,7 @@ function incompleteFailure(coverage: Coverage): Failure {
     message: `Nothing was saved, because the table would be incomplete: ${formatMissingReasons(coverage)}.`,
     retryable: true,
     sideEffect: "none",
-    ...(seconds !== undefined && { retryAfterSeconds: seconds }),
+    retryAfterSeconds: seconds,
     next:
       seconds === undefined
         ? "Call again later, or leave those states out with states."
@@ -127,17 +130,12 @@ export const rankDivisions = defineTool({
     },
     { nextStep: outputs.object },
   ),
-  async run({ waitSeconds, ...args }, call, ports) {
+  async run({ waitSeconds, ...args }, ctx) {
     const { level, limit, offset = 0, perState, createdSince } = args;
     const pageLimit = limit ?? (perState === undefined ? DEFAULT_LIMIT : MAX_LIMIT);
     const query: RankingQuery = { ...boundsOf(args), limit: pageLimit, offset };
     checkCombinations(level, query);
-    const { rows, facts, answer, line, summary, drift } = await queryRanking(
-      { ...args, waitSeconds },
-      query,
-      call,
-      ports,
-    );
+    const { rows, facts, answer, line, summary, drift } = await queryRanking({ ...args, waitSeconds }, query, ctx);
     const { totalRows, totals, exact, consistency, coverage } = facts;
     const shown = offset + rows.length;
     const last = Math.min(totalRows, shown + rows.length);
@@ -145,30 +143,31 @@ export const rankDivisions = defineTool({
       rows.length === 0 || shown >= totalRows
         ? undefined
         : {
-            tool: call.tool,
+            tool: ctx.tool,
             arguments: { ...args, offset: shown },
             why: `rows ${shown + 1} to ${last} of ${totalRows}`,
           };
     // While lists are missing, the rows of the next page may still change.
     const isMoreToCome = !exact && secondsUntilComplete(coverage) !== undefined;
-    const nextStep = isMoreToCome ? repeatWithMaxWait(call, args, coverage) : nextPage;
-    const columns = columnsOf(level, createdSince);
+    const nextStep = isMoreToCome ? repeatWithMaxWait(ctx, args, coverage) : nextPage;
+    const isAnyRestored = rows.some((row) => "restored" in row);
+    const columns = columnsOf(level, createdSince, isAnyRestored);
     const table = formatTable(
       columns,
       rows.map((row) => cellsOf(row, columns)),
     );
     const statistics = describeStatistics(totals, args.by);
     const lines = [statistics, table, ...(answer.unlisted ?? []), ...consistency, line];
-    return toolResult(call, { rows, ...answer }, { summary, nextStep, lines, drift });
+    return toolResult(ctx, { rows, ...answer }, { summary, nextStep, lines, drift });
   },
-  async tabulate(args, call, ports) {
+  async tabulate(args, ctx) {
     const { level, by, createdSince } = args;
     const query = boundsOf(args);
     checkCombinations(level, query);
-    const { rows, facts, answer, line, summary, drift } = await queryRanking(args, query, call, ports);
+    const { rows, facts, answer, line, summary, drift } = await queryRanking(args, query, ctx);
     const { totals, exact, consistency, coverage } = facts;
     if (!exact) throw incompleteFailure(coverage);
-    const columns = columnsOf(level, createdSince);
+    const columns = columnsOf(level, createdSince, true);
     const lines = [describeStatistics(totals, by), ...consistency, line].filter((each) => each !== undefined);
     return { columns, rows: rows.map((row) => cellsOf(row, columns)), fields: answer, summary, lines, drift };
   },

@@ -50,16 +50,15 @@ export const requestFileProcessing = defineTool({
     ...keyArgument("processing"),
   }),
   output: outputs.action<ProcessingRequest>(),
-  run: (args, call, ports) =>
-    runAction(args, call, ports, {
+  run: (args, ctx) =>
+    runAction(args, ctx, {
       endpoint: requestMicSharedFileProcessing,
       traits,
-      presenter: createRequestPresenter(ports),
-      readNow: (requestId) =>
-        ports.service.call(getMicSharedFileProcessingRequest, { path: { requestId } }, call.context),
+      presenter: createRequestPresenter(ctx),
+      readNow: (requestId) => ctx.api.call(getMicSharedFileProcessingRequest, { path: { requestId } }, ctx),
       findOut: "No tool lists requests; ask the workspace's reviewers whether they have it.",
       async check() {
-        rejectPast(args.expiresAt, ports.service.timing.now());
+        rejectPast(args.expiresAt, ctx.api.timing.now());
       },
     }),
 });

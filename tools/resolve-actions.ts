@@ -1,23 +1,37 @@
 // This module defines resolve_actions, which finds out the outcome of unresolved actions.
 import * as z from "zod/v4";
 import { anyKey } from "../src/actions/idempotency-keys.ts";
+import { getMicJob } from "../src/contract/endpoints/job-processing.ts";
 import { stringValidatedBy } from "../src/toolkit/arguments.ts";
 import { defineTool } from "../src/toolkit/define-tool.ts";
 import { prepareResolveConfirmation, resolveActions as run } from "../src/toolkit/jobs/resolving.ts";
 import { outputs } from "../src/toolkit/outputs.ts";
 
+/** A cursor of the API has up to 4,096 characters. Ours contains one in JSON and base64url. */
+const MAX_CURSOR = 20_000;
+
 export const resolveActions = defineTool({
   name: "resolve_actions",
   title: "Resolve actions after a crash or lost response",
   description:
-    "Find out the outcome of unresolved actions, oldest first. Each is sent again under its key, or its job is " +
-    "read; none runs twice. An action that never arrived may run now; list_actions only lists.",
+    "Find out the outcome of unresolved actions. Each is sent again under its key, or jobs are read; none runs twice. " +
+    "One that never arrived may run now; list_actions only lists.",
   searchHint: "recover, crash, lost response, unknown outcome",
   effect: "retry",
-  input: z.strictObject({
-    idempotencyKey: stringValidatedBy(anyKey).describe("Only the action with this key (default: all).").optional(),
-  }),
+  input: z
+    .strictObject({
+      idempotencyKey: stringValidatedBy(anyKey).describe("Only the action with this key (default: all).").optional(),
+      jobId: stringValidatedBy(getMicJob.pathParameters.shape.jobId).describe("User's decision: its job.").optional(),
+      outcome: z.enum(["none"]).describe("User's decision: no effect.").optional(),
+      cursor: z.string().max(MAX_CURSOR).describe("From nextStep.").optional(),
+    })
+    .superRefine(({ idempotencyKey, ...others }, { addIssue }) => {
+      const [first, second] = Object.entries(others).flatMap(([name, value]) => (value === undefined ? [] : [name]));
+      const refuse = (name: string, message: string) => addIssue({ code: "custom", path: [name], message });
+      if (first !== undefined && idempotencyKey === undefined) refuse(first, "needs the idempotencyKey of the action");
+      if (second !== undefined) refuse(second, `give either ${first} or ${second}`);
+    }),
   output: outputs.answer({ results: outputs.objects }),
-  confirm: (args) => ({ prepare: (call, ports) => prepareResolveConfirmation(args, call, ports) }),
+  confirm: (args) => ({ prepare: (ctx) => prepareResolveConfirmation(args, ctx) }),
   run,
 });

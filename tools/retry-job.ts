@@ -30,7 +30,7 @@ export const retryJob = defineTool({
   confirm({ jobId, retryMode, reason }) {
     if (retryMode !== "RESTART") return undefined;
     const question = `Run job ${formatToken(jobId)} again from the start? Its finished stages are discarded.`;
-    return { prepare: (call, ports) => prepareJobConfirmation({ jobId, reason, question }, call, ports) };
+    return { prepare: (ctx) => prepareJobConfirmation({ jobId, reason, question }, ctx) };
   },
   run,
 });

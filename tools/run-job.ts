@@ -75,8 +75,8 @@ export const runJob = defineTool({
     ...keyArgument("text"),
   }),
   output: outputs.action<Job | Input>(),
-  run({ waitSeconds = LONG_WAIT_SECONDS, ...args }, call, ports) {
+  run({ waitSeconds = LONG_WAIT_SECONDS, ...args }, ctx) {
     const again = { tool: "run_job", arguments: args } as const;
-    return run(args, { waitSeconds, waitsForJob: true, again }, call, ports);
+    return run(args, { waitSeconds, waitsForJob: true, again }, ctx);
   },
 });

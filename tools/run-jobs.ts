@@ -32,9 +32,10 @@ import {
 } from "../src/toolkit/jobs/batch.ts";
 import { runJob, validateAgainstOffer } from "../src/toolkit/jobs/submitting.ts";
 import { jobOutcome, operatorNeededText, retryFailedStep } from "../src/toolkit/jobs/waiting.ts";
+import { omitUnofferedTools } from "../src/toolkit/offered-text.ts";
 import { outputs } from "../src/toolkit/outputs.ts";
 import { type NextStep, toolResult } from "../src/toolkit/results.ts";
-import { type JobPorts, type ToolCall, toStepFailure } from "../src/toolkit/tool-call.ts";
+import { type ToolContext, toStepFailure } from "../src/toolkit/tool-context.ts";
 
 const { workspaceId, recipeVersionId } = createMicJob.body.shape;
 const { referenceId } = createMicPublicInput.body.shape;
@@ -76,19 +77,19 @@ interface FileRow {
 
 interface FileResult {
   readonly row: FileRow;
-  readonly job?: Job | undefined;
+  readonly job?: Job;
   /** True if a repeated call continues this file. */
   readonly isUnfinished: boolean;
   readonly isReplay?: boolean;
-  readonly retryAfterSeconds?: number | undefined;
+  readonly retryAfterSeconds?: number;
 }
 
 /**
  * Returns the given port, or the recipe's only one. Throws Failure if the recipe has several or could not be read, or if the parameters do
  * not fit.
  */
-async function findPort(args: RunManyArguments, call: ToolCall, ports: JobPorts): Promise<string> {
-  const offer = await readOffer(args.recipeVersionId, call, ports);
+async function findPort(args: RunManyArguments, ctx: ToolContext): Promise<string> {
+  const offer = await readOffer(args.recipeVersionId, ctx);
   const [only, ...others] = offer?.recipe.inputs.map(({ name }) => name) ?? [];
   const port = args.port ?? (others.length === 0 && Port.safeParse(only).success ? only : undefined);
   if (port === undefined)
@@ -106,7 +107,7 @@ async function findPort(args: RunManyArguments, call: ToolCall, ports: JobPorts)
   return port;
 }
 
-function jobResult(file: string, job: Job, isReplay: boolean, { retries }: JobPorts): FileResult {
+function jobResult(file: string, job: Job, isReplay: boolean, { retries }: Pick<ToolContext, "retries">): FileResult {
   const { id: jobId, state, createdAt: _, updatedAt: __, ...rest } = summarizeJob(job, retries.get(job.id));
   const row = { file, state, jobId, ...rest, ...jobOutcome(job) };
   return { row, job, isUnfinished: isJobMoving(job), isReplay };
@@ -118,8 +119,7 @@ async function runFile(
   port: string,
   args: RunManyArguments,
   waitSeconds: number,
-  call: ToolCall,
-  ports: JobPorts,
+  ctx: ToolContext,
 ): Promise<FileResult> {
   const { workspaceId, recipeVersionId, parameterValues, idempotencyKey: key } = args;
   const job = { workspaceId, recipeVersionId, parameterValues };
@@ -128,15 +128,17 @@ async function runFile(
   try {
     const again = { tool: "run_jobs", arguments: { ...args, files: [file] } } as const;
     const options = { waitSeconds, waitsForJob: true, again };
-    const result = await runJob({ ...job, inputs, idempotencyKey, isDerivedKey: true }, options, call, ports);
-    if (result.job) return jobResult(file, result.job, result.isReplay === true, ports);
+    const result = await runJob({ ...job, inputs, idempotencyKey, isDerivedKey: true }, options, ctx);
+    if (result.job) return jobResult(file, result.job, result.isReplay === true, ctx);
     const { state, id: inputId } = result.data;
     return { row: { file, state, inputId }, isUnfinished: state === "WAITING_SCAN" };
   } catch (error) {
-    const { facts } = toStepFailure(error, call);
-    const { kind, code, message, sideEffect, retryable, retryAfterSeconds } = facts;
+    const { facts } = toStepFailure(error, ctx);
+    const { kind, code, message, next = "", sideEffect, retryable, retryAfterSeconds } = facts;
     const state = sideEffect === "none" ? "NOT_RUN" : "UNKNOWN";
-    const row = { file, state, error: code ?? kind.toUpperCase(), note: message };
+    // A missing permission has its own remedy for each file.
+    const note = kind === "forbidden" ? `${message} ${omitUnofferedTools(next, ctx.isOffered)}`.trim() : message;
+    const row = { file, state, error: code ?? kind.toUpperCase(), note };
     return { row, isUnfinished: retryable || sideEffect === "unknown", retryAfterSeconds };
   }
 }
@@ -145,29 +147,28 @@ async function runFile(
  * Runs the files in their order, so that a repeated call meets the jobs in progress first. A worker whose file is not finished when its
  * time is up starts no other, since the job remains in progress.
  */
-async function runEach(args: RunManyArguments, toolCall: ToolCall, ports: JobPorts): Promise<readonly FileResult[]> {
+async function runEach(args: RunManyArguments, toolContext: ToolContext): Promise<readonly FileResult[]> {
   const { files, waitSeconds = LONG_WAIT_SECONDS } = args;
-  const { timing } = ports.service;
-  const startedAt = timing.now();
-  const call = withWaitLimit(toolCall, waitSeconds, timing);
-  const { context } = call;
-  const minActionMs = Math.min(MIN_ACTION_MS, timeLeftMs(context, timing) / 2);
-  const port = await findPort(args, call, ports);
+  const { timing } = toolContext.api;
+  const startedAt = timing.clockMs();
+  const ctx = withWaitLimit(toolContext, waitSeconds);
+  const minActionMs = Math.min(MIN_ACTION_MS, timeLeftMs(ctx, timing) / 2);
+  const port = await findPort(args, ctx);
   const results = new Map<string, FileResult>();
   const report = (file: string, message: string): void =>
-    call.report({ progress: results.size, total: files.length, message: `${formatToken(file)}: ${message}` });
+    ctx.report({ progress: results.size, total: files.length, message: `${formatToken(file)}: ${message}` });
   const remaining = files.values();
   async function work(): Promise<void> {
     for (const file of remaining) {
       // A call starts some files even if little time is left, so that each call makes progress.
-      if (results.size > 0 && timeLeftMs(context, timing) < minActionMs) return;
-      const fileCall: ToolCall = {
-        ...call,
+      if (results.size > 0 && timeLeftMs(ctx, timing) < minActionMs) return;
+      const fileContext: ToolContext = {
+        ...ctx,
         ...{ tool: "run_job", proposedKey: undefined, followsTasks: false },
         report: ({ message }) => report(file, message),
       };
       const seconds = Math.max(0, secondsLeft(waitSeconds, startedAt, timing));
-      const result = await runFile(file, port, args, seconds, fileCall, ports);
+      const result = await runFile(file, port, args, seconds, fileContext);
       results.set(file, result);
       report(file, result.row.state);
       if (result.isUnfinished) return;
@@ -181,12 +182,12 @@ async function runEach(args: RunManyArguments, toolCall: ToolCall, ports: JobPor
 async function nextStep(
   all: readonly FileResult[],
   { waitSeconds: _, ...args }: RunManyArguments,
-  ports: JobPorts,
+  ctx: ToolContext,
 ): Promise<NextStep | undefined> {
   const unfinished = all.filter(({ isUnfinished }) => isUnfinished);
   if (unfinished.length === 0) {
     const watched = all.flatMap(({ job }) => (job ? { id: job.id, job, failure: undefined } : []));
-    return await retryFailedStep(watched, ports);
+    return await retryFailedStep(watched, ctx);
   }
   const files = unfinished.map(({ row }) => row.file);
   const why = `${waitFirstText(unfinished)}continues with the unfinished files; no job runs twice`;
@@ -201,18 +202,18 @@ export const runJobs = defineTool({
   effect: "create",
   input,
   output: outputs.answer({ results: outputs.objects }),
-  async run(args, call, ports) {
-    const all = await runEach(args, call, ports);
+  async run(args, ctx) {
+    const all = await runEach(args, ctx);
     const results = all.map(({ row }) => row);
     const replayedCount = all.filter(({ isReplay }) => isReplay).length;
     const states = `${formatCount(all.length, "file")}: ${countsOf(results.map(({ state }) => state))}.`;
     const replayed = replayedCount > 0 ? ` Run before by an identical call: ${replayedCount}.` : "";
     return toolResult(
-      call,
+      ctx,
       { results },
       {
         summary: states + replayed + operatorNeededText(all.map(({ job }) => job)),
-        nextStep: await nextStep(all, args, ports),
+        nextStep: await nextStep(all, args, ctx),
         lines: [formatRecordTable(results)],
         isReplay: replayedCount === all.length,
       },

@@ -32,22 +32,23 @@ export const saveTable = defineTool({
     fileName: fileNameSchema.describe("For example jobs.csv."),
   }),
   output: outputs.answer<SavedRows>({ rows: outputs.integer }, { nextStep: outputs.object }),
-  async run({ source: tool, arguments: given, fileName }, call, ports) {
-    if (!call.isOffered(tool)) throw invalidArguments(`save_table was not called: ${tool} is not offered here.`);
-    await assertFileNameFree(ports, fileName);
-    const listing = SOURCES[tool].create(ports);
-    const takesWorkspace = listing.argumentNames.includes("workspaceId") && call.workspaceId !== undefined;
-    const args = { ...(takesWorkspace && { workspaceId: call.workspaceId }), ...given };
-    const table = await listing.tabulate?.(args, call);
+  async run({ source: tool, arguments: given, fileName }, ctx) {
+    if (!ctx.isOffered(tool)) throw invalidArguments(`save_table was not called: ${tool} is not offered here.`);
+    await assertFileNameFree(ctx, fileName);
+    const listing = SOURCES[tool];
+    const isInWorkspace = Object.hasOwn(listing.toExact(given).arguments, "workspaceId");
+    const takesDefault = listing.argumentNames.includes("workspaceId") && ctx.workspaceId !== undefined;
+    const args = takesDefault && !isInWorkspace ? { ...given, workspaceId: ctx.workspaceId } : given;
+    const table = await listing.tabulate?.(args, ctx);
     if (!table) throw new Error(`${tool} lists no table`);
     const { fields, lines, drift, rest } = table;
-    const { saved, file } = await saveRows(ports, fileName, table, { tool, arguments: args });
+    const { saved, file } = await saveRows(ctx, fileName, table, { tool, arguments: args });
     const nextStep = rest && {
-      tool: call.tool,
+      tool: ctx.tool,
       arguments: { source: tool, arguments: rest, fileName: continuationFileName(fileName) },
       why: "saves the rest to a file of its own",
     };
     const summary = `${table.summary} ${savedText(saved)}`.trim();
-    return toolResult(call, { ...saved, ...fields }, { summary, nextStep, lines, drift, file });
+    return toolResult(ctx, { ...saved, ...fields }, { summary, nextStep, lines, drift, file });
   },
 });

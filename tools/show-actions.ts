@@ -22,9 +22,9 @@ export const showActions = defineTool({
   view: "actions",
   input: z.strictObject({ state: ActionState.optional() }),
   output: outputs.view<ShownActions>(),
-  async run({ state }, call, { actions: journal }) {
-    const { actions, counts } = await journal.list({ state, limit: MAX_SHOWN });
-    const read = toolResult<ShownActions>(call, { actions }, { summary: summarizeCounts(counts) });
+  async run({ state }, ctx) {
+    const { actions, counts } = await ctx.actions.list({ state, limit: MAX_SHOWN });
+    const read = toolResult<ShownActions>(ctx, { actions }, { summary: summarizeCounts(counts) });
     return toViewResult(read, "The user sees them, and may ask you to resolve one.");
   },
 });

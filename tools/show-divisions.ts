@@ -29,11 +29,11 @@ export const showDivisions = defineTool({
     waitSeconds: geographyWaitSeconds,
   }),
   output: outputs.view<ShownDivisions>(),
-  async run({ waitSeconds, ...args }, call, ports) {
-    const { rows, facts, line, summary, drift } = await queryRanking({ ...args, waitSeconds }, QUERY, call, ports);
-    const nextStep = facts.exact ? undefined : repeatWithMaxWait(call, args, facts.coverage);
+  async run({ waitSeconds, ...args }, ctx) {
+    const { rows, facts, line, summary, drift } = await queryRanking({ ...args, waitSeconds }, QUERY, ctx);
+    const nextStep = facts.exact ? undefined : repeatWithMaxWait(ctx, args, facts.coverage);
     const shown: ShownDivisions = { level: args.level, rows, ...facts };
-    const read = toolResult(call, shown, { summary, nextStep, lines: [line], drift });
+    const read = toolResult(ctx, shown, { summary, nextStep, lines: [line], drift });
     return toViewResult(read, "The user sees these rows.");
   },
 });

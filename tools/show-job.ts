@@ -17,16 +17,13 @@ export const showJob = defineTool({
   view: "job",
   input: z.strictObject({ ...getMicJob.pathParameters.shape }),
   output: outputs.view<Job>(),
-  async run({ jobId }, call, ports) {
+  async run({ jobId }, ctx) {
     const reading = {
       endpoint: getMicJob,
       path: { jobId },
-      presenter: createJobPresenter(ports),
+      presenter: createJobPresenter(ctx),
       view: "full",
     } as const;
-    return toViewResult(
-      await readResource(reading, call, ports),
-      "The user sees it, and may retry or cancel it there.",
-    );
+    return toViewResult(await readResource(reading, ctx), "The user sees it, and may retry or cancel it there.");
   },
 });

@@ -16,10 +16,10 @@ export const showUsage = defineTool({
   view: "usage",
   input: z.strictObject({ ...getMicPublicUsage.query.shape }),
   output: outputs.view<UsageSummary>(),
-  async run(query, call, ports) {
-    const windows = await readUsage(query, call, ports);
+  async run(query, ctx) {
+    const windows = await readUsage(query, ctx);
     // The view shows one window: if the API has no usage by MONTH, the longest.
-    const read = await resourceResult(windows.at(-1) ?? windows[0], createUsagePresenter(query.window), call, {
+    const read = await resourceResult(windows.at(-1) ?? windows[0], createUsagePresenter(query.window), ctx, {
       view: "full",
     });
     return toViewResult(read, "The user sees it.");

@@ -31,18 +31,12 @@ export const submitJob = defineTool({
     clientReference: body.clientReference.describe("Your note."),
     ...keyArgument("text"),
   }),
-  async run({ inputBindings, ...args }, call, ports) {
-    if (!inputBindings.some(({ inputId }) => isFileId(inputId)))
-      return await submit({ ...args, inputBindings }, call, ports);
+  async run({ inputBindings, ...args }, ctx) {
+    if (!inputBindings.some(({ inputId }) => isFileId(inputId))) return await submit({ ...args, inputBindings }, ctx);
     const inputs = inputBindings.map(({ port, inputId }) =>
       isFileId(inputId) ? { port, referenceId: inputId } : { port, inputId },
     );
     const again = { tool: "submit_job", arguments: { ...args, inputBindings } } as const;
-    return await runJob(
-      { ...args, inputs },
-      { waitSeconds: LONG_WAIT_SECONDS, waitsForJob: false, again },
-      call,
-      ports,
-    );
+    return await runJob({ ...args, inputs }, { waitSeconds: LONG_WAIT_SECONDS, waitsForJob: false, again }, ctx);
   },
 });

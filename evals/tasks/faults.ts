@@ -24,7 +24,7 @@ interface FaultTaskOptions {
 const createFaultTask = ({ id, title, before, isProcess = false, injectFaults }: FaultTaskOptions): Task => ({
   id,
   title,
-  ...(before && { before }),
+  before,
   world: { clockRate: 30, isProcess },
   async prepare(world) {
     const recipe = await findRecipeId(world, NORMALIZE);

@@ -15,7 +15,7 @@ const Row = z.looseObject({
 const Page = z.looseObject({ data: z.array(Row), page: z.looseObject({ nextCursor: z.string().nullish() }) });
 
 async function listAllJobs(world: World, cursor?: string): Promise<readonly z.infer<typeof Row>[]> {
-  const { data, page } = Page.parse(await world.callTool("list_jobs", { limit: PAGE, ...(cursor && { cursor }) }));
+  const { data, page } = Page.parse(await world.callTool("list_jobs", { limit: PAGE, cursor }));
   return page.nextCursor ? [...data, ...(await listAllJobs(world, page.nextCursor))] : data;
 }
 

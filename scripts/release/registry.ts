@@ -9,7 +9,7 @@ const toEnvironmentVariable = ({ variable: name, description, isSecret = false, 
   name,
   description,
   isRequired: false,
-  ...(isSecret && { isSecret }),
+  isSecret,
   ...(isFolder && { format: "filepath" }),
 });
 

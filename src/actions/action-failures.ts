@@ -1,10 +1,10 @@
 // This module builds the failures of actions with an unknown outcome, and of calls that name the key of another action.
 import { Failure, type FailureFacts } from "../core/failure.ts";
 import { formatJson, formatToken } from "../core/untrusted-text.ts";
+import { journalFailure } from "../store/database.ts";
+import type { StoredAction } from "./action-row.ts";
 import { DEDUPLICATION_WINDOW_MS } from "./deduplication-window.ts";
-import { type ActionIdentity, differingArguments } from "./fingerprint.ts";
-import type { StoredAction } from "./store/action-row.ts";
-import { journalFailure } from "./store/database.ts";
+import { type ActionIdentity, differingArguments, withoutSpelling } from "./fingerprint.ts";
 
 /** An action that was sent, or may have been sent. */
 export type SentAction = Pick<StoredAction, "key" | "first_sent_at">;
@@ -60,15 +60,23 @@ export function withCallerKey(failure: Failure, upstreamKey: string, key: string
   });
 }
 
-/** The API forgets keys after an unstated time. Sending an old action again might therefore run it twice. */
-export function tooOldToResendFailure({ key, first_sent_at }: SentAction, verificationAdvice: string): Failure {
+/** The API forgets keys after an unstated time. Sending an old action, or one of unknown age, again might therefore run it twice. */
+export function tooOldToResendFailure({
+  key,
+  first_sent_at,
+  read_at,
+}: SentAction & Pick<StoredAction, "read_at">): Failure {
   const since = new Date(first_sent_at).toISOString();
+  const age =
+    first_sent_at > read_at
+      ? "which is in the future: the clock was set back, so its age and its outcome are unknown"
+      : `more than ${DEDUPLICATION_WINDOW_MS / 3_600_000} h ago, and its outcome is unknown`;
   return unknownOutcomeFailure(
-    `This action was first sent at ${since}, more than ${DEDUPLICATION_WINDOW_MS / 3_600_000} h ago, and its outcome is unknown. The API may have forgotten its key, so it is not sent again.`,
+    `This action was first sent at ${since}, ${age}. The API may have forgotten its key, so it is not sent again.`,
   ).with({
     retryable: false,
     idempotencyKey: key,
-    next: `First find out: ${verificationAdvice} If it did not happen, call again with a new idempotencyKey (8 to 128 letters, digits, - or _).`,
+    next: `First find out: resolve_actions ${formatJson({ idempotencyKey: key })} says what the API shows of it. If it did not happen, call again with a new idempotencyKey (8 to 128 letters, digits, - or _).`,
   });
 }
 
@@ -115,5 +123,6 @@ export function assertSameAction(stored: StoredAction, tool: string, identity: A
  * would be lost.
  */
 export function assertSameNotes(stored: StoredAction, identity: ActionIdentity): void {
-  if (stored.arguments !== identity.canonical) throw otherArgumentsFailure(stored, identity);
+  if (withoutSpelling(stored.arguments) !== withoutSpelling(identity.canonical))
+    throw otherArgumentsFailure(stored, identity);
 }

@@ -4,8 +4,11 @@
 import { type CallContext, type Timing, timeLeftMs } from "../api-client/attempts.ts";
 import type { AttemptOptions } from "../api-client/client.ts";
 import type { EncodedRequest } from "../api-client/encode.ts";
+import { withTimeoutFallback } from "../core/async.ts";
+import { BoundedMap } from "../core/bounded-map.ts";
 import { errorMessage, Failure } from "../core/failure.ts";
 import type { Hooks } from "../core/hooks.ts";
+import { JournalFailure, journalFailure } from "../store/database.ts";
 import {
   assertSameAction,
   assertSameNotes,
@@ -16,8 +19,9 @@ import {
   withCallerKey,
   withResumeAdvice,
 } from "./action-failures.ts";
-import { createLateWrites, createLeaseMonitor } from "./claims.ts";
-import { formatDuration, isTooOldToResend } from "./deduplication-window.ts";
+import { failureFrom, parseOutcome, stateAfterFailure, stringifyOutcome } from "./action-row.ts";
+import { actionId, createLateWrites, createLeaseMonitor } from "./claims.ts";
+import { formatDuration, isTooOldToResend, journalAgeMs } from "./deduplication-window.ts";
 import {
   type ActionIdentity,
   type ActionTraits,
@@ -25,24 +29,29 @@ import {
   identifyAction,
   parseCanonicalArguments,
 } from "./fingerprint.ts";
+import { findCreationArguments, type ResourceAction, readHistory, toResourceAction } from "./history.ts";
 import { generateKey, isGeneratedKey } from "./idempotency-keys.ts";
 import type { Journal, LatestAction, NewAction, Resolution, StoredAction } from "./journal.ts";
-import { failureFrom, parseOutcome, stateAfterFailure, stringifyOutcome } from "./store/action-row.ts";
-import { JournalFailure, journalFailure } from "./store/database.ts";
+import {
+  type ActionList,
+  findListedAction,
+  type ListingOptions,
+  listActions,
+  listUnresolvedActions,
+} from "./listing.ts";
+import { createCallerServiceName } from "./service-name.ts";
 
 /** The facts that identify the action of a call. */
 export interface ActionDescriptor {
-  /** The scope of the keys: JSON of [base URL, client id] or, in a deployment, the name of the caller (service-actions.ts). */
-  readonly service: string;
   readonly tool: string;
   /** Does not include the idempotencyKey. */
   readonly arguments: Arguments;
   readonly traits: ActionTraits;
   readonly explicitKey: string | undefined;
   /** mic-mcp derived `explicitKey` from another key, so it may name a new action although it has mic-mcp's own format. */
-  readonly isDerivedKey?: boolean | undefined;
+  readonly isDerivedKey?: boolean;
   /** The key of a new action if `explicitKey` is undefined: the key that the user confirmed. */
-  readonly proposedKey?: string | undefined;
+  readonly proposedKey?: string;
 }
 
 export interface Reply {
@@ -58,13 +67,12 @@ export interface ActionCall extends ActionDescriptor {
   readonly verificationAdvice: string;
   /** Builds the request of a new action. A resumed action already has one. */
   prepare(): Promise<EncodedRequest>;
-  /** Removes the secrets of this call's credentials. `ActionsOptions.redact` removes those that no outcome may contain. */
-  readonly redact?: ((text: string) => string) | undefined;
-  readonly hooks?: Hooks | undefined;
   /** Sends the request with its upstream idempotency key, and retries it. Throws Failure. */
   send(request: EncodedRequest, key: string, attempts: AttemptOptions): Promise<Reply>;
   /** Returns the id of the resource in a response value; undefined if it has none. */
   resourceId(value: unknown): string | undefined;
+  /** The API's clock: the current time in milliseconds since 1970, if it is known, and a read that makes it current and never rejects. */
+  readonly apiClock: { now(): number | undefined; read(): Promise<void> };
   readonly context: CallContext;
 }
 
@@ -79,6 +87,8 @@ export interface EarlierAction {
 }
 
 export interface PerformedAction extends Reply {
+  /** The result of reading or of the user's decision, if no response shows the outcome of this action. */
+  readonly finding?: string;
   readonly idempotencyKey: string;
   /** Requests sent for this action so far, by any process. */
   readonly attempts: number;
@@ -91,12 +101,13 @@ export interface PerformedAction extends Reply {
   readonly earlier?: EarlierAction;
 }
 
-/** The result of an action: a response value with the id of its resource, or a failure. */
-type ActionResult =
+/** The result of an action: a response value with the id of its resource, or a failure. `finding`: see `PerformedAction`. */
+type ActionResult = { readonly finding?: string } & (
   | { readonly value: unknown; readonly drift?: readonly string[]; readonly resourceId: string | undefined }
-  | { readonly failure: Failure };
+  | { readonly failure: Failure }
+);
 
-export interface ActionsOptions {
+export interface ActionContextOptions {
   /** Throws Failure if the journal cannot be used; then nothing is sent. */
   readonly journal: () => Promise<Journal>;
   readonly timing: Timing;
@@ -109,9 +120,23 @@ export interface ActionsOptions {
   readonly onJournalError: (reason: string) => void;
 }
 
+export interface ActionCallerOptions {
+  /** Returns JSON of [base URL, client id]. Throws Failure `not_configured`. */
+  readonly serviceName: () => Promise<string>;
+  /** Reads the client secret, which registers it with the redactor. Arguments in the journal may contain it. */
+  readonly readSecret?: () => Promise<unknown>;
+  readonly hooks?: Hooks;
+  /** Removes the secrets of these credentials from outcomes, in addition to those that no outcome may contain. */
+  readonly redact?: (text: string) => string;
+}
+
 const POLL_MS = 200;
 /** Time reserved at the end of a call to return its result. */
 const MARGIN_MS = 500;
+/** Maximum number of actions whose age this process measures itself. */
+const MAX_AGES = 1_000;
+/** A listing waits for the client secret for at most this time, because it must also work while the secret cannot be read. */
+const SECRET_LIMIT_MS = 5_000;
 
 const earlierAction = ({
   resolved_at,
@@ -123,7 +148,7 @@ const earlierAction = ({
   ranAt: resolved_at ?? updated_at,
   ageMs: Math.max(0, read_at - (resolved_at ?? updated_at)),
   arguments: parseCanonicalArguments(args),
-  ...(resource_id !== null && { resourceId: resource_id }),
+  resourceId: resource_id ?? undefined,
 });
 
 /** True if a client canceled the call of a rejected action. Other calls for the same action are not canceled. */
@@ -138,22 +163,58 @@ function assertNotMistypedKey({ explicitKey, isDerivedKey }: ActionDescriptor): 
   if (explicitKey !== undefined && !isDerivedKey && isGeneratedKey(explicitKey)) throw unknownKeyFailure(explicitKey);
 }
 
+export type ActionContext = ReturnType<typeof createActionContext>;
+
+/** Creates what the actions of all callers of this process share. */
+export const createActionContext = (options: ActionContextOptions) => ({
+  ...options,
+  leases: createLeaseMonitor(options.monotonicMs),
+  lateWrites: createLateWrites(),
+  /** The monotonic times at which this process first sent actions. */
+  firstSentMs: new BoundedMap<string, number>(MAX_AGES),
+});
+
 export type Actions = ReturnType<typeof createActions>;
 
-export function createActions(options: ActionsOptions) {
-  const { journal, timing, monotonicMs, isOwnerDead, redact, onJournalError } = options;
-  const leases = createLeaseMonitor(monotonicMs);
-  const lateWrites = createLateWrites();
+/** Creates the actions of one caller. Every method throws Failure if the journal cannot be used. */
+export function createActions(
+  { journal, timing, monotonicMs, isOwnerDead, redact, onJournalError, leases, lateWrites, firstSentMs }: ActionContext,
+  { serviceName: clientServiceName, readSecret = async () => undefined, hooks, redact: redactOwn }: ActionCallerOptions,
+) {
+  const caller = hooks?.caller;
+  /** Returns the scope of this caller's keys. */
+  const serviceName =
+    caller === undefined ? clientServiceName : async () => createCallerServiceName(await clientServiceName(), caller);
+  // On a user's own machine, the list has the actions of all services if no service is configured.
+  const listedServiceName = caller === undefined ? () => serviceName().catch(() => undefined) : serviceName;
 
   const identifyCall = (
     openedJournal: Journal,
-    { service, arguments: args, traits }: ActionDescriptor,
+    service: string,
+    { arguments: args, traits }: ActionDescriptor,
   ): Promise<ActionIdentity> =>
     identifyAction(args, traits, (inputIds) => openedJournal.findReferences(service, inputIds));
 
   /** True if the owner is dead, does not renew its lease, or is this process, which then could not record the outcome. */
   const isAbandoned = (openedJournal: Journal, stored: StoredAction): boolean =>
     stored.owner === openedJournal.owner || isOwnerDead(stored.owner) || leases.isExpired(stored);
+
+  /**
+   * Returns the time since the first attempt in milliseconds, by the clock that shows the longest: the journal's, this process's monotonic
+   * clock and the API's. So a clock that is wrong, was set or stopped does not make an action look younger than another clock does.
+   * `sinceReadMs`: the time since the row was read.
+   */
+  function ageMs(stored: StoredAction, { apiClock }: ActionCall, sinceReadMs = 0): number {
+    const sentMs = firstSentMs.get(actionId(stored));
+    const apiNow = apiClock.now();
+    return Math.max(
+      journalAgeMs(stored) + sinceReadMs,
+      sentMs === undefined ? Number.NEGATIVE_INFINITY : monotonicMs() - sentMs,
+      apiNow === undefined || stored.first_sent_api_at === null
+        ? Number.NEGATIVE_INFINITY
+        : apiNow - stored.first_sent_api_at,
+    );
+  }
 
   /** Returns the recorded outcome of a resolved action, or throws the recorded Failure. */
   function replay(stored: StoredAction): PerformedAction {
@@ -163,7 +224,9 @@ export function createActions(options: ActionsOptions) {
     const { key: idempotencyKey, attempts } = stored;
     if ("failure" in outcome) {
       const { message } = outcome.failure;
-      const notice = `Not run again: an identical call ran ${formatDuration(earlier.ageMs)} ago. ${message}`;
+      const notice = outcome.finding
+        ? `Not run again. ${message}`
+        : `Not run again: an identical call ran ${formatDuration(earlier.ageMs)} ago. ${message}`;
       throw new Failure({
         ...outcome.failure,
         idempotencyKey,
@@ -182,10 +245,9 @@ export function createActions(options: ActionsOptions) {
     openedJournal: Journal,
     stored: StoredAction,
     resolution: Resolution,
-    call: ActionCall,
   ): Promise<void> {
-    const traceId = call.hooks?.auditor?.traceId?.();
-    const auditor = call.hooks?.auditor && { ...call.hooks.auditor, traceId: () => traceId };
+    const traceId = hooks?.auditor?.traceId?.();
+    const auditor = hooks?.auditor && { ...hooks.auditor, traceId: () => traceId };
     const record = () => openedJournal.resolve(stored, resolution, auditor);
     await record().catch((error: unknown) => {
       onJournalError(errorMessage(error));
@@ -193,139 +255,51 @@ export function createActions(options: ActionsOptions) {
     });
   }
 
-  /** Returns what the journal records of a result, without secrets. `ownRedact` also removes those of one call's credentials. */
-  function toResolution(result: ActionResult, attempts: number, ownRedact: ActionCall["redact"]): Resolution {
+  /** Returns what the journal records of a result, without secrets. */
+  function toResolution(result: ActionResult, attempts: number, apiNow?: number): Resolution {
     const isFailure = "failure" in result;
+    const { finding } = result;
     const outcome = isFailure ? { failure: result.failure.facts } : { value: result.value, drift: result.drift ?? [] };
-    const text = redact(stringifyOutcome(outcome));
+    const text = redact(stringifyOutcome({ finding, ...outcome }));
     return {
       state: isFailure ? stateAfterFailure(result.failure) : "succeeded",
       attempts,
-      outcome: ownRedact?.(text) ?? text,
+      outcome: redactOwn?.(text) ?? text,
       resourceId: isFailure ? undefined : result.resourceId,
+      apiNow,
     };
   }
 
-  /** Sends an action that this process has claimed, and records its outcome. Throws Failure. */
-  async function sendClaimed(openedJournal: Journal, stored: StoredAction, call: ActionCall): Promise<PerformedAction> {
-    const idempotencyKey = stored.key;
-    const upstreamKey = stored.upstream_key === "" ? stored.key : stored.upstream_key;
-    const isResumed = stored.indeterminate === 1;
-    let attempts = stored.attempts;
-    lateWrites.remove(stored);
-    try {
-      const request = { path: stored.path, ifMatch: stored.if_match, body: stored.body };
-      const reply = await call.send(request, upstreamKey, {
-        mayHaveTakenEffect: isResumed,
-        onAttempt: () => {
-          attempts += 1;
-        },
-      });
-      const result = { ...reply, resourceId: call.resourceId(reply.value) };
-      await tryRecordResolution(openedJournal, stored, toResolution(result, attempts, call.redact), call);
-      return { ...reply, attempts, idempotencyKey, origin: isResumed ? "resolved" : "new" };
-    } catch (error) {
-      // After an internal error, it is unknown whether anything was sent.
-      const failure =
-        error instanceof Failure
-          ? withCallerKey(error, upstreamKey, idempotencyKey)
-          : unknownOutcomeFailure(errorMessage(error));
-      await tryRecordResolution(openedJournal, stored, toResolution({ failure }, attempts, call.redact), call);
-      throw failure.facts.sideEffect === "unknown" ? stillUnknownFailure(failure, stored, call) : failure;
-    }
-  }
+  const stillUnknownFailure = (failure: Failure, stored: StoredAction, call: ActionCall): Failure =>
+    isTooOldToResend(ageMs(stored, call))
+      ? tooOldToResendFailure(stored)
+      : withResumeAdvice(failure, stored, call.verificationAdvice);
 
-  const stillUnknownFailure = (failure: Failure, stored: StoredAction, { verificationAdvice }: ActionCall): Failure =>
-    isTooOldToResend(stored, stored.read_at)
-      ? tooOldToResendFailure(stored, verificationAdvice)
-      : withResumeAdvice(failure, stored, verificationAdvice);
+  const hasTimeToPoll = ({ context }: ActionCall): boolean => timeLeftMs(context, timing) >= MARGIN_MS + POLL_MS;
 
-  /** Resolves when the journal should be read again. Throws `timeoutFailure` if the call has too little time left. */
-  async function waitBeforePoll({ context }: ActionCall, timeoutFailure: () => Failure): Promise<undefined> {
-    if (timeLeftMs(context, timing) < MARGIN_MS + POLL_MS) throw timeoutFailure();
-    await timing.sleep(POLL_MS, context.signal);
-    return undefined;
-  }
-
-  /** Claims an action with `claim` and sends it. Returns undefined if it could not be claimed. */
-  const claimAndSend = (
-    openedJournal: Journal,
-    action: Pick<StoredAction, "service" | "key">,
+  const toNewAction = (
+    service: string,
     call: ActionCall,
-    claim: () => Promise<StoredAction | undefined>,
-  ): Promise<PerformedAction | undefined> =>
-    openedJournal.inFlight.claimAndRun(
-      action,
-      claim,
-      (claimed) => sendClaimed(openedJournal, claimed, call),
-      (error) => onJournalError(errorMessage(error)),
-    );
-
-  /**
-   * Resumes an action of the journal: replays its outcome, takes it over, or waits. Returns undefined if it must be looked up again.
-   * `hasWaited`: another call has worked on the action meanwhile, so its rejection is replayed and the request is not sent again, unless
-   * the client of the other call canceled it.
-   */
-  async function resume(
-    openedJournal: Journal,
-    stored: StoredAction,
-    call: ActionCall,
-    identity: ActionIdentity,
-    hasWaited: boolean,
-  ): Promise<PerformedAction | undefined> {
-    const { state } = stored;
-    if (state === "succeeded" || (state === "rejected" && hasWaited && !wasCanceled(stored))) return replay(stored);
-    if (state === "rejected") assertSameNotes(stored, identity);
-    const isClaimable = state !== "in_progress" || isAbandoned(openedJournal, stored);
-    if (isClaimable && !openedJournal.inFlight.has(stored)) {
-      if (state !== "rejected" && isTooOldToResend(stored, stored.read_at))
-        throw tooOldToResendFailure(stored, call.verificationAdvice);
-      return await claimAndSend(openedJournal, stored, call, () => openedJournal.claim(stored, isClaimable));
-    }
-    return await waitBeforePoll(call, () =>
-      stillUnknownFailure(unknownOutcomeFailure("Another call is still working on this action."), stored, call),
-    );
-  }
-
-  async function startNew(
-    openedJournal: Journal,
-    call: ActionCall,
-    identity: ActionIdentity,
-    findLive: () => Promise<StoredAction | undefined>,
-  ): Promise<PerformedAction | undefined> {
-    const request = await call.prepare();
-    const action: NewAction = {
-      service: call.service,
-      key: call.explicitKey ?? call.proposedKey ?? generateKey(),
-      upstreamKey: call.explicitKey === undefined ? undefined : call.hooks?.upstreamKey?.(call.explicitKey),
-      tool: call.tool,
-      arguments: identity.canonical,
-      fingerprint: identity.fingerprint,
-      about: identity.about,
-      isExplicit: call.explicitKey !== undefined,
-      ...request,
-    };
-    if (openedJournal.inFlight.has(action))
-      return await waitBeforePoll(call, () => unknownOutcomeFailure("Another call has just begun this action."));
-    const sent = await claimAndSend(openedJournal, action, call, () =>
-      openedJournal.insert(action).catch(async (error: unknown) => {
-        const isAbsent = await findLive().then(
-          (found) => found === undefined,
-          () => false,
-        );
-        // If the journal can be read and does not contain the action, it was never sent.
-        throw isAbsent ? new Failure(journalFailure(error).facts, { cause: error }) : error;
-      }),
-    );
-    // The journal did not insert the action because it already contains it. If no live action is found, it ended in between.
-    if (!sent && !(await findLive())) return await waitBeforePoll(call, inconsistentJournalFailure);
-    return sent;
-  }
+    { canonical, fingerprint, about }: ActionIdentity,
+    request: EncodedRequest,
+  ): NewAction => ({
+    service,
+    key: call.explicitKey ?? call.proposedKey ?? generateKey(),
+    upstreamKey: call.explicitKey === undefined ? undefined : hooks?.upstreamKey?.(call.explicitKey),
+    tool: call.tool,
+    arguments: canonical,
+    fingerprint,
+    about,
+    isExplicit: call.explicitKey !== undefined,
+    ...request,
+    apiNow: call.apiClock.now(),
+  });
 
   /** Returns the action of a call; for a call without a key, the latest action with its fingerprint, live or not. */
   async function findAction(
     openedJournal: Journal,
-    { service, tool, proposedKey }: ActionDescriptor,
+    service: string,
+    { tool, proposedKey }: ActionDescriptor,
     key: string | undefined,
     { fingerprint }: ActionIdentity,
   ): Promise<LatestAction | undefined> {
@@ -335,44 +309,133 @@ export function createActions(options: ActionsOptions) {
     return key === undefined ? await openedJournal.findLatest(service, tool, fingerprint) : undefined;
   }
 
-  async function runCall(openedJournal: Journal, call: ActionCall): Promise<PerformedAction> {
-    const identity = await identifyCall(openedJournal, call);
-    let key = call.explicitKey;
-    let hasWaited = false;
-    for (;;) {
-      const found = await findAction(openedJournal, call, key, identity);
-      if (found?.isLive) {
-        assertSameAction(found.action, call.tool, identity);
-        // From here on, this call refers to that action only, even if it ends meanwhile.
-        key = found.action.key;
-        const result = await resume(openedJournal, found.action, call, identity, hasWaited);
-        if (result) return result;
-        hasWaited = true;
-        continue;
+  /** Runs one call until it ends. Throws Failure, whose `sideEffect` and `idempotencyKey` describe the state of the action. */
+  async function perform(call: ActionCall): Promise<PerformedAction> {
+    const { tool, explicitKey, context, apiClock } = call;
+    const service = await serviceName();
+    try {
+      const openedJournal = await journal();
+      const { inFlight } = openedJournal;
+      const identity = await identifyCall(openedJournal, service, call);
+      const isLive = async () =>
+        (await findAction(openedJournal, service, call, explicitKey, identity))?.isLive === true;
+      let key = explicitKey;
+      // True if another call has worked on the action meanwhile. Its rejection is then replayed and the request is not sent again, unless
+      // the client of the other call canceled it.
+      let hasWaited = false;
+      for (;;) {
+        const found = await findAction(openedJournal, service, call, key, identity);
+        const live = found?.isLive ? found.action : undefined;
+        if (live) {
+          assertSameAction(live, tool, identity);
+          // From here on, this call refers to that action only, even if it ends meanwhile.
+          key = live.key;
+          const { state } = live;
+          if (state === "succeeded" || (state === "rejected" && hasWaited && !wasCanceled(live))) return replay(live);
+          if (state === "rejected") assertSameNotes(live, identity);
+        } else assertNotMistypedKey(call);
+
+        const action = live ?? toNewAction(service, call, identity, await call.prepare());
+        const isOwned = live?.state === "in_progress" && !isAbandoned(openedJournal, live);
+        if (isOwned || inFlight.has(action)) {
+          if (!hasTimeToPoll(call))
+            throw live
+              ? stillUnknownFailure(unknownOutcomeFailure("Another call is still working on this action."), live, call)
+              : unknownOutcomeFailure("Another call has just begun this action.");
+          await timing.sleep(POLL_MS, context.signal);
+          hasWaited ||= live !== undefined;
+          continue;
+        }
+        if (live && live.state !== "rejected") {
+          if (live.first_sent_api_at !== null) await apiClock.read();
+          if (isTooOldToResend(ageMs(live, call))) throw tooOldToResendFailure(live);
+          // Another call of this process may have begun the action during the read. Its mark must not end with this call.
+          if (inFlight.has(action)) continue;
+        }
+
+        inFlight.begin(action, (error) => onJournalError(errorMessage(error)));
+        try {
+          const claimed =
+            "isExplicit" in action
+              ? await openedJournal.insert(action).catch(async (error: unknown) => {
+                  // If the journal can be read and does not contain the action, it was never sent.
+                  const isAbsent = !(await isLive().catch(() => true));
+                  throw isAbsent ? new Failure(journalFailure(error).facts, { cause: error }) : error;
+                })
+              : await openedJournal.claim(action, true, apiClock.now());
+          if (claimed) {
+            const sent = await sendClaimed(openedJournal, claimed, call);
+            return found && !live ? { ...sent, earlier: earlierAction(found.action) } : sent;
+          }
+        } finally {
+          inFlight.end(action);
+        }
+        hasWaited ||= live !== undefined;
+        // The journal did not insert the action because it already contains it. If no live action is found, it ended in between.
+        if (!live && !(await isLive())) {
+          if (!hasTimeToPoll(call)) throw inconsistentJournalFailure();
+          await timing.sleep(POLL_MS, context.signal);
+        }
       }
-      assertNotMistypedKey(call);
-      const findLive = async () => {
-        const again = await findAction(openedJournal, call, call.explicitKey, identity);
-        return again?.isLive ? again.action : undefined;
-      };
-      const result = await startNew(openedJournal, call, identity, findLive);
-      if (result) return found ? { ...result, earlier: earlierAction(found.action) } : result;
+    } catch (error) {
+      const isJournal = error instanceof JournalFailure || !(error instanceof Failure);
+      if (!isJournal || context.signal.aborted) throw error;
+      // Any other error comes from the journal, before anything is sent.
+      throw unreadableOutcomeFailure(error, explicitKey);
+    }
+  }
+
+  /** Sends an action that this process has claimed, and records its outcome. Throws Failure. */
+  async function sendClaimed(openedJournal: Journal, stored: StoredAction, call: ActionCall): Promise<PerformedAction> {
+    const idempotencyKey = stored.key;
+    const upstreamKey = stored.upstream_key === "" ? stored.key : stored.upstream_key;
+    const isResumed = stored.indeterminate === 1;
+    let attempts = stored.attempts;
+    lateWrites.remove(stored);
+    const readAt = timing.now();
+    if (!isResumed) firstSentMs.set(actionId(stored), monotonicMs());
+    try {
+      const request = { path: stored.path, ifMatch: stored.if_match, body: stored.body };
+      const reply = await call.send(request, upstreamKey, {
+        mayHaveTakenEffect: isResumed,
+        onAttempt: () => {
+          attempts += 1;
+        },
+        assertMaySend() {
+          if (isTooOldToResend(ageMs(stored, call, timing.now() - readAt))) throw tooOldToResendFailure(stored);
+        },
+      });
+      const result = { ...reply, resourceId: call.resourceId(reply.value) };
+      await tryRecordResolution(openedJournal, stored, toResolution(result, attempts, call.apiClock.now()));
+      return { ...reply, attempts, idempotencyKey, origin: isResumed ? "resolved" : "new" };
+    } catch (error) {
+      // After an internal error, it is unknown whether anything was sent.
+      const failure =
+        error instanceof Failure
+          ? withCallerKey(error, upstreamKey, idempotencyKey)
+          : unknownOutcomeFailure(errorMessage(error));
+      await tryRecordResolution(openedJournal, stored, toResolution({ failure }, attempts, call.apiClock.now()));
+      throw failure.facts.sideEffect === "unknown" ? stillUnknownFailure(failure, stored, call) : failure;
     }
   }
 
   return {
+    perform,
+
     /** Returns the action that such a call would resume or replay; undefined if there is none or it was rejected. Throws Failure. */
-    async findExisting(call: ActionDescriptor): Promise<StoredAction | undefined> {
+    async findExisting(call: ActionDescriptor): Promise<ResourceAction | undefined> {
+      const service = await serviceName();
       const openedJournal = await journal();
-      const identity = await identifyCall(openedJournal, call);
-      const found = await findAction(openedJournal, call, call.explicitKey, identity);
+      const identity = await identifyCall(openedJournal, service, call);
+      const found = await findAction(openedJournal, service, call, call.explicitKey, identity);
       if (found?.isLive) assertSameAction(found.action, call.tool, identity);
       else assertNotMistypedKey(call);
-      return found?.isLive && found.action.state !== "rejected" ? found.action : undefined;
+      return found?.isLive && found.action.state !== "rejected" ? toResourceAction(found.action) : undefined;
     },
 
     /** Returns the arguments of the action with this key; undefined if this tool has no such action. Throws Failure. */
-    async findArguments(service: string, tool: string, key: string): Promise<Arguments | undefined> {
+    async findArguments(tool: string, key: string): Promise<Arguments | undefined> {
+      const service = await serviceName();
       const stored = await journal()
         .then((openedJournal) => openedJournal.find(service, key))
         .catch((error: unknown) => Promise.reject(unreadableOutcomeFailure(error, key)));
@@ -384,12 +447,8 @@ export function createActions(options: ActionsOptions) {
      * Records the outcome of an unresolved action that was determined without sending it again. Returns false if the action is no longer
      * unresolved, or a live process works on it. Throws Failure.
      */
-    async recordOutcome(
-      service: string,
-      key: string,
-      found: ActionResult,
-      { hooks, redact: ownRedact }: Pick<ActionCall, "hooks" | "redact">,
-    ): Promise<boolean> {
+    async recordOutcome(key: string, found: ActionResult): Promise<boolean> {
+      const service = await serviceName();
       const open = await journal();
       const stored = await open.find(service, key);
       const isUnresolved =
@@ -397,20 +456,30 @@ export function createActions(options: ActionsOptions) {
       if (!stored || !isUnresolved || open.inFlight.has(stored)) return false;
       const claimed = await open.claim(stored, true);
       if (!claimed) return false;
-      const resolution = toResolution(found, claimed.attempts, ownRedact);
-      return (await open.resolve(claimed, resolution, hooks?.auditor)) !== undefined;
+      return (await open.resolve(claimed, toResolution(found, claimed.attempts), hooks?.auditor)) !== undefined;
     },
 
-    /** Runs one call until it ends. Throws Failure, whose `sideEffect` and `idempotencyKey` describe the state of the action. */
-    async perform(call: ActionCall): Promise<PerformedAction> {
-      try {
-        return await runCall(await journal(), call);
-      } catch (error) {
-        const isJournal = error instanceof JournalFailure || !(error instanceof Failure);
-        if (!isJournal || call.context.signal.aborted) throw error;
-        // Any other error comes from the journal, before anything is sent.
-        throw unreadableOutcomeFailure(error, call.explicitKey);
-      }
+    /** Lists the unresolved actions, then the latest. */
+    async list(wanted: Pick<ListingOptions, "state" | "limit">): Promise<ActionList> {
+      const list = await listActions(await journal(), { ...wanted, service: await listedServiceName() });
+      if (list.actions.length > 0) await withTimeoutFallback(readSecret(), undefined, SECRET_LIMIT_MS);
+      return list;
     },
+
+    /** Returns this caller's unresolved actions, oldest first. */
+    listUnresolved: async () => await listUnresolvedActions(await journal(), await serviceName()),
+
+    /** Returns the action with this key in its current state; undefined if there is none. */
+    find: async (key: string) => await findListedAction(await journal(), await serviceName(), key),
+
+    /** Counts the unresolved actions of all callers. */
+    countUnresolved: async () => await (await journal()).countUnresolved(),
+
+    /** Returns this caller's actions that concern a resource. */
+    readHistory: async (id: string) => await readHistory(await journal(), await serviceName(), id),
+
+    /** Returns the arguments of the actions that created these resources, by the id of the resource, as far as the journal has them. */
+    findManyCreationArguments: async (ids: readonly string[]): Promise<ReadonlyMap<string, Arguments>> =>
+      ids.length === 0 ? new Map() : await findCreationArguments(await journal(), await serviceName(), ids),
   };
 }

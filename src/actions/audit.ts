@@ -2,7 +2,7 @@
 // in it are downloads.
 import * as z from "zod/v4";
 import type { Auditor } from "../core/hooks.ts";
-import type { Database, SqlValue } from "./store/database.ts";
+import type { Database, SqlValue } from "../store/database.ts";
 
 /** An audit event other than the end of an action, which `buildAuditedResolution` records. */
 export interface AuditEvent {

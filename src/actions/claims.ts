@@ -1,6 +1,6 @@
 // This module tracks the claims of this process, and detects owners that no longer renew their leases.
 import { BoundedMap } from "../core/bounded-map.ts";
-import type { StoredAction } from "./store/action-row.ts";
+import type { StoredAction } from "./action-row.ts";
 
 /** A claim expires if its lease is not renewed for this time (three heartbeats). */
 export const LEASE_MS = 30_000;
@@ -9,7 +9,8 @@ const HEARTBEAT_MS = LEASE_MS / 3;
 /** Maximum number of actions of other processes whose leases are watched. */
 const MAX_WATCHED = 1_000;
 
-const actionId = ({ service, key }: Pick<StoredAction, "service" | "key">): string => JSON.stringify([service, key]);
+export const actionId = ({ service, key }: Pick<StoredAction, "service" | "key">): string =>
+  JSON.stringify([service, key]);
 
 /** Tracks the actions in flight in this process, for all callers. One timer renews all their leases, and stops when there are none. */
 export function createInFlightActions(heartbeat: () => Promise<unknown>) {
@@ -17,31 +18,17 @@ export function createInFlightActions(heartbeat: () => Promise<unknown>) {
   let heartbeatTimer: NodeJS.Timeout | undefined;
   return {
     has: (action: Pick<StoredAction, "service" | "key">): boolean => names.has(actionId(action)),
-    /**
-     * Claims an action with `claim` and runs it. Returns undefined if it could not be claimed. `onError` receives the errors of
-     * heartbeats.
-     */
-    async claimAndRun<T>(
-      action: Pick<StoredAction, "service" | "key">,
-      claim: () => Promise<StoredAction | undefined>,
-      run: (claimed: StoredAction) => Promise<T>,
-      onError: (error: unknown) => void,
-    ): Promise<T | undefined> {
-      const name = actionId(action);
-      names.add(name);
-      try {
-        const claimed = await claim();
-        if (!claimed) return undefined;
-        heartbeatTimer ??= setInterval(() => {
-          if (names.size > 0) return void heartbeat().catch(onError);
-          clearInterval(heartbeatTimer);
-          heartbeatTimer = undefined;
-        }, HEARTBEAT_MS).unref();
-        return await run(claimed);
-      } finally {
-        names.delete(name);
-      }
+    /** Call this before an action is claimed. Its lease is renewed until `end`; `onError` receives the errors of heartbeats. */
+    begin(action: Pick<StoredAction, "service" | "key">, onError: (error: unknown) => void): void {
+      names.add(actionId(action));
+      heartbeatTimer ??= setInterval(() => {
+        if (names.size > 0) return void heartbeat().catch(onError);
+        clearInterval(heartbeatTimer);
+        heartbeatTimer = undefined;
+      }, HEARTBEAT_MS).unref();
     },
+    /** Call this when this process no longer works on the action. */
+    end: (action: Pick<StoredAction, "service" | "key">): void => void names.delete(actionId(action)),
   };
 }
 

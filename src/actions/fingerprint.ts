@@ -88,6 +88,14 @@ async function normalizeBindings(value: unknown, find: FindReferences): Promise<
     .sort((one, other) => (one.port < other.port ? -1 : 1));
 }
 
+/** Returns the same text for arguments that differ only in spelling: the order of bindings, nulls, whitespace around strings. */
+export function withoutSpelling(canonical: string): string {
+  const { parameterValues, inputBindings, ...others } = parseCanonicalArguments(canonical);
+  const bindings = Array.isArray(inputBindings) ? inputBindings.filter(isJsonObject) : [];
+  bindings.sort((one, other) => (String(one["port"]) < String(other["port"]) ? -1 : 1));
+  return canonicalArguments({ parameterValues, arguments: normalize({ ...others, bindings }) });
+}
+
 /**
  * Identifies a call. An `inputBindings` entry may name its input by `inputId`, or by `inputKind` and `referenceId`. `parameterValues` are
  * compared exactly, except for the order of their fields. Throws the errors of `findReferences`.

@@ -1,7 +1,7 @@
 // This module opens the journal when it is first needed, and deletes old rows from then on.
 import { memoizeUntilFailure } from "../core/async.ts";
+import { type Database, journalFailure, postgresFailure, sqliteFailure } from "../store/database.ts";
 import { type Journal, type OpenJournalOptions, openJournal } from "./journal.ts";
-import { type Database, journalFailure, postgresFailure, sqliteFailure } from "./store/database.ts";
 
 export interface JournalOptions extends OpenJournalOptions {
   /** The folder of the SQLite file. */
@@ -20,8 +20,8 @@ export interface JournalOptions extends OpenJournalOptions {
 const PRUNE_INTERVAL_MS = 3_600_000;
 
 async function openOwnDatabase({ url, stateDir }: JournalOptions): Promise<Database> {
-  if (url === undefined) return await (await import("./store/sqlite.ts")).openSqlite(stateDir, sqliteFailure);
-  const { openPostgres } = await import("./store/postgres.ts");
+  if (url === undefined) return await (await import("../store/sqlite.ts")).openSqlite(stateDir, sqliteFailure);
+  const { openPostgres } = await import("../store/postgres.ts");
   return await openPostgres(url, { mapError: postgresFailure("MIC_JOURNAL_URL") });
 }
 

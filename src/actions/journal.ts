@@ -2,22 +2,16 @@
 import * as z from "zod/v4";
 import { MAX_BINDINGS } from "../contract/endpoints/bodies.ts";
 import type { Auditor } from "../core/hooks.ts";
+import { type Database, type DatabaseRow, isResponseLost, type SqlValue } from "../store/database.ts";
+import { ActionRow, type NewAction, type Resolution, type StoredAction, StoredId, toStoredId } from "./action-row.ts";
 import { type AuditEvent, buildAuditedResolution, insertAuditEvent, maintainPartitions } from "./audit.ts";
 import { createInFlightActions, LEASE_MS } from "./claims.ts";
 import { liveSql } from "./deduplication-window.ts";
 import { type InputReference, parseCanonicalArguments } from "./fingerprint.ts";
-import {
-  ActionRow,
-  type NewAction,
-  type Resolution,
-  type StoredAction,
-  StoredId,
-  toStoredId,
-} from "./store/action-row.ts";
-import { type Database, type DatabaseRow, isResponseLost, type SqlValue } from "./store/database.ts";
-import { IS_CHANGED_BY_LATER_VERSION, migrateSchema, readJournalVersion } from "./store/schema.ts";
+import { createJournalReads } from "./journal-reads.ts";
+import { IS_CHANGED_BY_LATER_VERSION, migrateSchema, readJournalVersion } from "./schema.ts";
 
-export { ActionState, type NewAction, type Resolution, type StoredAction } from "./store/action-row.ts";
+export { ActionState, type NewAction, type Resolution, type StoredAction } from "./action-row.ts";
 
 /** One transaction deletes at most this many rows, so that other transactions do not wait long. */
 const PRUNE_BATCH_SIZE = 1_000;
@@ -55,10 +49,12 @@ export interface OpenJournalOptions {
   readonly now: () => number;
   /** If false, this process does not create or change the tables (MIC_MIGRATE=off). Default: true. */
   readonly migrates?: boolean;
+  /** Called before a row is inserted, claimed or resolved. The returned function receives the row when its commit is confirmed. */
+  readonly onWrite?: () => (row: StoredAction) => void;
 }
 
 /** Opens the journal in a database, and migrates its tables. Throws the database's errors and UnusableTables. */
-export async function openJournal(database: Database, { owner, now, migrates }: OpenJournalOptions) {
+export async function openJournal(database: Database, { owner, now, migrates, onWrite }: OpenJournalOptions) {
   await migrateSchema(database, migrates);
   const { clock } = database;
   /** Returns SQL for the current time: by the database's clock, or this process's time in `parameter`. */
@@ -76,15 +72,16 @@ export async function openJournal(database: Database, { owner, now, migrates }: 
     values: readonly SqlValue[],
     isOwnWrite: (stored: StoredAction) => boolean,
   ): Promise<StoredAction | undefined> {
-    try {
-      return await queryOne(sql, values);
-    } catch (error) {
+    const confirm = onWrite?.();
+    const written = await queryOne(sql, values).catch(async (error: unknown) => {
       if (!isResponseLost(error)) throw error;
-      const written = await queryOne(sql, values);
-      if (written) return written;
+      const rewritten = await queryOne(sql, values);
+      if (rewritten) return rewritten;
       const stored = await find(service, key);
       return stored?.owner === owner && isOwnWrite(stored) ? stored : undefined;
-    }
+    });
+    if (written?.key === key) confirm?.(written);
+    return written;
   }
 
   const find = (service: string, key: string) =>
@@ -109,8 +106,10 @@ export async function openJournal(database: Database, { owner, now, migrates }: 
     );
 
   const insertInto = `INSERT INTO actions (service, key, upstream_key, tool, arguments, fingerprint, about, path, if_match, body,
-       owner, lease_until, created_at, first_sent_at, updated_at, slot, state, indeterminate, attempts)
-     SELECT $1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, ${timeSql("$13")} + $12, ${timeSql("$13")}, ${timeSql("$13")}, ${timeSql("$13")}`;
+       owner, lease_until, created_at, first_sent_at, updated_at, first_sent_api_at, slot, state,
+       indeterminate, attempts)
+     SELECT $1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, ${timeSql("$13")} + $12, ${timeSql("$13")}, ${timeSql("$13")}, ${timeSql("$13")},
+       CAST($14 AS BIGINT)`;
 
   const insertExplicit = `${insertInto}, 0, 'in_progress', 0, 0 WHERE NOT ${IS_CHANGED_BY_LATER_VERSION}
      ON CONFLICT (service, key) DO NOTHING RETURNING ${columns}`;
@@ -144,6 +143,7 @@ export async function openJournal(database: Database, { owner, now, migrates }: 
         owner,
         LEASE_MS,
         now(),
+        action.apiNow ?? null,
       ];
       const sql = action.isExplicit ? insertExplicit : insertUnlessLive;
       for (;;) {
@@ -191,22 +191,23 @@ export async function openJournal(database: Database, { owner, now, migrates }: 
 
     /**
      * Claims an action that no process works on. It is unknown or rejected or, if `isDead`, in progress with the owner and lease of the
-     * given row. Returns undefined if another process was faster. Throws NewerJournal if a later mic-mcp has changed the
-     * tables.
+     * given row. Returns undefined if another process was faster. `apiNow`: the time by the API's clock, if it is known. Throws NewerJournal
+     * if a later mic-mcp has changed the tables.
      */
-    async claim({ service, key, owner: holder, lease_until }: StoredAction, isDead: boolean) {
+    async claim({ service, key, owner: holder, lease_until }: StoredAction, isDead: boolean, apiNow?: number) {
       const claimed = await writeWithRetry(
         { service, key },
         `UPDATE actions SET state = 'in_progress', owner = $3, lease_until = ${timeSql("$5")} + $4, updated_at = ${timeSql("$5")},
            -- A dead owner may have sent it once more than it recorded.
            attempts = attempts + CASE WHEN state = 'in_progress' THEN 1 ELSE 0 END,
            indeterminate = CASE WHEN state = 'rejected' THEN 0 ELSE 1 END,
-           first_sent_at = CASE WHEN state = 'rejected' THEN ${timeSql("$5")} ELSE first_sent_at END
+           first_sent_at = CASE WHEN state = 'rejected' THEN ${timeSql("$5")} ELSE first_sent_at END,
+           first_sent_api_at = CASE WHEN state = 'rejected' THEN CAST($9 AS BIGINT) ELSE first_sent_api_at END
          WHERE service = $1 AND key = $2
            AND (state IN ('unknown', 'rejected') OR (state = 'in_progress' AND $6 = 1 AND owner = $7 AND lease_until = $8))
            AND NOT ${IS_CHANGED_BY_LATER_VERSION}
          RETURNING ${columns}`,
-        [service, key, owner, LEASE_MS, now(), isDead ? 1 : 0, holder, lease_until],
+        [service, key, owner, LEASE_MS, now(), isDead ? 1 : 0, holder, lease_until, apiNow ?? null],
         ({ state }) => state === "in_progress",
       );
       if (!claimed) await readJournalVersion(database.query);
@@ -219,15 +220,16 @@ export async function openJournal(database: Database, { owner, now, migrates }: 
      */
     resolve(
       { service, key }: Pick<StoredAction, "service" | "key">,
-      { state, attempts, outcome, resourceId }: Resolution,
+      { state, attempts, outcome, resourceId, apiNow }: Resolution,
       auditor?: Auditor,
     ): Promise<StoredAction | undefined> {
       const resolveSql = `UPDATE actions SET state = $3, attempts = $4, outcome = $5, resource_id = $6, updated_at = ${timeSql("$7")},
            resolved_at = CASE WHEN $3 = 'succeeded' THEN ${timeSql("$7")} END,
-           slot = CASE WHEN $3 = 'rejected' THEN 0 ELSE slot END, lease_until = 0
+           slot = CASE WHEN $3 = 'rejected' THEN 0 ELSE slot END, lease_until = 0,
+           first_sent_api_at = COALESCE(first_sent_api_at, CAST($9 AS BIGINT) - (${timeSql("$7")} - first_sent_at))
          WHERE service = $1 AND key = $2 AND owner = $8 AND state = 'in_progress' RETURNING ${columns}`;
       const storedResourceId = resourceId === undefined ? null : toStoredId(resourceId);
-      const values = [service, key, state, attempts, outcome ?? null, storedResourceId, now(), owner];
+      const values = [service, key, state, attempts, outcome ?? null, storedResourceId, now(), owner, apiNow ?? null];
       const audited = auditor && buildAuditedResolution(resolveSql, values.length, auditor);
       return writeWithRetry(
         { service, key },
@@ -243,12 +245,7 @@ export async function openJournal(database: Database, { owner, now, migrates }: 
     /** The actions that this process works on, for all callers. */
     inFlight: createInFlightActions(heartbeat),
 
-    /** Runs queries of readers. `columns` are the columns that `read` needs to parse a row. */
-    query: database.query,
-    columns,
-    read,
-    timeSql,
-    now,
+    ...createJournalReads({ query: database.query, columns, read, timeSql, now }),
 
     /** Deletes one batch of the actions that have not changed for `retentionMs`, in any state. Returns false if none is left. */
     prune: (retentionMs: number): Promise<boolean> =>

@@ -1,10 +1,10 @@
 // This module lists the journal for agents and users: unresolved actions with the calls that resolve them, and the latest actions.
-import * as z from "zod/v4";
 import { isOwnerDead } from "../core/owner.ts";
-import { isTooOldToResend, laterSuccessesSql } from "./deduplication-window.ts";
+import { ActionState, failureFrom, findingOf, type StoredAction } from "./action-row.ts";
+import { isTooOldToResend, journalAgeMs } from "./deduplication-window.ts";
 import { parseCanonicalArguments } from "./fingerprint.ts";
 import type { Journal } from "./journal.ts";
-import { ActionState, failureFrom, type StoredAction } from "./store/action-row.ts";
+import type { UnresolvedAction } from "./journal-reads.ts";
 
 export interface ListedAction {
   readonly tool: string;
@@ -21,10 +21,7 @@ export interface ListedAction {
   readonly about: string;
   /** The API's problem code, if it was rejected. */
   readonly code?: string;
-  /**
-   * False if the action is unresolved and no call can resolve it. It is too old to be sent again, and reading does not show its
-   * outcome.
-   */
+  /** False if the action is unresolved, too old to be sent again, and reading does not show its outcome either. */
   readonly resolvable?: false;
   /** Key of a later identical action that succeeded, if this one is unresolved. */
   readonly supersededBy?: string;
@@ -46,10 +43,8 @@ export interface ActionList {
 /** Number of resolved actions that are listed by default. */
 export const DEFAULT_LIMIT = 20;
 
-const MAX_UNRESOLVED = 1_000;
-
-/** The tools whose old actions can be resolved by reading the job. */
-export const RESOLVED_BY_READING: ReadonlySet<string> = new Set(["cancel_job", "retry_job"]);
+/** The tools about whose old actions reading jobs shows something. */
+export const RESOLVED_BY_READING: ReadonlySet<string> = new Set(["cancel_job", "retry_job", "submit_job"]);
 
 /**
  * An action in progress whose owner is dead or whose lease has expired has an unknown outcome, even before another process takes
@@ -72,20 +67,8 @@ export function toListedAction(stored: StoredAction): ListedAction {
     updatedAt: new Date(stored.updated_at).toISOString(),
     about: stored.about,
     arguments: parseCanonicalArguments(stored.arguments),
-    ...(code !== undefined && { code }),
+    code,
   };
-}
-
-const UnresolvedRow = z.object({ superseded_by: z.string().nullable() });
-
-/** Returns the unresolved actions of one service, or of all services, oldest first, each with the key of the action that supersedes it. */
-async function queryUnresolved({ query, columns, read }: Journal, service: string | undefined) {
-  const rows = await query(
-    `SELECT ${columns}, (SELECT MAX(later.key) ${laterSuccessesSql("a")}) AS superseded_by FROM actions AS a
-     WHERE a.state IN ('in_progress', 'unknown') ${service === undefined ? "" : "AND a.service = $2"} ORDER BY a.created_at LIMIT $1`,
-    [MAX_UNRESOLVED, ...(service === undefined ? [] : [service])],
-  );
-  return rows.map((row) => ({ action: read(row), supersededBy: UnresolvedRow.parse(row).superseded_by }));
 }
 
 const NEXT_STEP_REASONS: Readonly<Partial<Record<ActionState, string>>> = {
@@ -93,13 +76,10 @@ const NEXT_STEP_REASONS: Readonly<Partial<Record<ActionState, string>>> = {
   unknown: "its outcome is unknown; this finds it out, and the action never runs twice",
 };
 
-function toListedUnresolved({
-  action,
-  supersededBy,
-}: Awaited<ReturnType<typeof queryUnresolved>>[number]): ListedAction {
+function toListedUnresolved({ action, supersededBy }: UnresolvedAction): ListedAction {
   const shown = toListedAction(action);
   if (supersededBy !== null) return { ...shown, supersededBy };
-  if (isTooOldToResend(action, action.read_at) && !RESOLVED_BY_READING.has(action.tool))
+  if (isTooOldToResend(journalAgeMs(action)) && !RESOLVED_BY_READING.has(action.tool))
     return { ...shown, resolvable: false };
   const why = NEXT_STEP_REASONS[shown.state];
   const call = { tool: "resolve_actions", arguments: { idempotencyKey: shown.idempotencyKey } } as const;
@@ -110,18 +90,28 @@ const toActionStatus = (stored: StoredAction, shown: ListedAction) => ({
   ...shown,
   /** Milliseconds since 1970. */
   firstSentAt: stored.first_sent_at,
+  /** Time of the first attempt by the API's clock, in milliseconds since 1970; null if that clock was not known. */
+  firstSentApiAt: stored.first_sent_api_at,
+  /** Milliseconds between the first attempt and the start or end of the latest one. */
+  attemptsMs: Math.max(0, stored.updated_at - stored.first_sent_at),
+  /** The result of reading or of the user's decision, if no response shows the outcome. */
+  finding: findingOf(stored),
   /** The API may have forgotten its key, so it is not sent again. */
-  isTooOld: isTooOldToResend(stored, stored.read_at),
+  isTooOld: isTooOldToResend(journalAgeMs(stored)),
 });
 /** The current state of an action, with the time that its resolution depends on. */
 export type ActionStatus = ReturnType<typeof toActionStatus>;
 
 /** Returns the unresolved actions of one service, oldest first. Throws Failure if the journal cannot be used. */
 export const listUnresolvedActions = async (journal: Journal, service: string): Promise<readonly ActionStatus[]> =>
-  (await queryUnresolved(journal, service)).map((found) => toActionStatus(found.action, toListedUnresolved(found)));
+  (await journal.listUnresolved(service)).map((found) => toActionStatus(found.action, toListedUnresolved(found)));
 
 /** Returns the action with this key; undefined if there is none. Throws Failure if the journal cannot be used. */
-export async function findAction(journal: Journal, service: string, key: string): Promise<ActionStatus | undefined> {
+export async function findListedAction(
+  journal: Journal,
+  service: string,
+  key: string,
+): Promise<ActionStatus | undefined> {
   const stored = await journal.find(service, key);
   return stored && toActionStatus(stored, toListedAction(stored));
 }
@@ -134,44 +124,12 @@ export interface ListingOptions {
   readonly limit: number;
 }
 
-/** Returns the latest actions in these states, latest first. */
-async function queryLatest(
-  { query, columns, read }: Journal,
-  states: readonly ActionState[],
-  { service, limit }: ListingOptions,
-): Promise<readonly StoredAction[]> {
-  const serviceCondition = service === undefined ? "" : "AND service = $2";
-  // A query for one state reads an index in its order; for several states, the database would sort all their rows.
-  const found = await Promise.all(
-    states.map((state) =>
-      query(
-        `SELECT ${columns} FROM actions WHERE state = '${state}' ${serviceCondition} ORDER BY updated_at DESC LIMIT $1`,
-        [limit, ...(service === undefined ? [] : [service])],
-      ),
-    ),
-  );
-  return found
-    .flatMap((rows) => rows.map(read))
-    .sort((one, other) => other.updated_at - one.updated_at || other.created_at - one.created_at)
-    .slice(0, limit);
-}
-
-const CountRow = z.object({ state: ActionState, count: z.coerce.number() });
-
-async function queryCounts({ query }: Journal, service: string | undefined): Promise<ReadonlyMap<ActionState, number>> {
-  const serviceCondition = service === undefined ? "" : "WHERE service = $1";
-  const sql = `SELECT state, COUNT(*) AS count FROM actions ${serviceCondition} GROUP BY state`;
-  const rows = await query(sql, service === undefined ? [] : [service]);
-  return new Map(rows.map((row) => CountRow.parse(row)).map(({ state, count }) => [state, count]));
-}
-
 /** Lists actions, and counts those in each state. Throws Failure if the journal cannot be used. */
-export async function listActions(journal: Journal, options: ListingOptions): Promise<ActionList> {
-  const { service, state, limit } = options;
+export async function listActions(journal: Journal, { service, state, limit }: ListingOptions): Promise<ActionList> {
   const [rows, recorded, others] = await Promise.all([
-    queryUnresolved(journal, service),
-    queryCounts(journal, service),
-    queryLatest(journal, state === undefined ? ["succeeded", "rejected"] : [state], options),
+    journal.listUnresolved(service),
+    journal.countByState(service),
+    journal.listLatest(state === undefined ? ["succeeded", "rejected"] : [state], service, limit),
   ]);
   const unresolved = rows.map(toListedUnresolved);
   const count = (of: ActionState): number => recorded.get(of) ?? 0;
@@ -187,61 +145,6 @@ export async function listActions(journal: Journal, options: ListingOptions): Pr
     return { actions: unresolved.filter((action) => action.state === state).slice(0, limit), counts };
   const resolved = others.map(toListedAction);
   return { actions: state === undefined ? [...unresolved, ...resolved] : resolved, counts };
-}
-
-const JobRow = z.object({ job: z.string() });
-
-/** Returns the ids of the jobs that were created last, of all services, latest first. Throws Failure if the journal cannot be used. */
-export async function listRecentJobs({ query }: Journal, limit: number): Promise<readonly string[]> {
-  const rows = await query(
-    `SELECT resource_id AS job FROM actions WHERE state = 'succeeded' AND tool IN ('submit_job', 'retry_job')
-     AND resource_id IS NOT NULL ORDER BY updated_at DESC LIMIT $1`,
-    [limit],
-  );
-  return rows.map((row) => JobRow.parse(row).job);
-}
-
-export interface UnresolvedCounts {
-  /** Actions in progress in a live process. */
-  readonly inProgress: number;
-  /** Actions that may have taken effect. */
-  readonly unknown: number;
-}
-
-const UnresolvedCountRow = z.object({ owner: z.string(), count: z.coerce.number() });
-
-/** Counts the unresolved actions of all callers. Throws Failure if the journal cannot be used. */
-export async function countUnresolved({ query, timeSql, now }: Journal): Promise<UnresolvedCounts> {
-  // An action in progress counts by its owner, who may be dead; an expired or an unknown one has none.
-  const rows = await query(
-    `SELECT owner, COUNT(*) AS count FROM
-       (SELECT CASE WHEN state = 'in_progress' AND lease_until >= ${timeSql("$1")} THEN owner ELSE '' END AS owner
-        FROM actions WHERE state IN ('in_progress', 'unknown')) AS unresolved GROUP BY owner`,
-    [now()],
-  );
-  const counts = { inProgress: 0, unknown: 0 };
-  for (const { owner, count } of rows.map((row) => UnresolvedCountRow.parse(row)))
-    counts[owner === "" || isOwnerDead(owner) ? "unknown" : "inProgress"] += count;
-  return counts;
-}
-
-const ServiceName = z.tuple([z.string(), z.string()]);
-
-/** Returns base URL and client id. */
-export const parseServiceName = (service: string) => ServiceName.parse(JSON.parse(service));
-
-const ServiceCountRow = z.object({ service: z.string(), count: z.coerce.number() });
-
-/** Counts the unresolved actions of each client. Throws Failure if the journal cannot be used. */
-export async function countUnresolvedByClient({ query }: Journal) {
-  const rows = await query(
-    "SELECT service, COUNT(*) AS count FROM actions WHERE state IN ('in_progress', 'unknown') GROUP BY service ORDER BY MIN(created_at)",
-  );
-  return rows.map((row) => {
-    const { service, count } = ServiceCountRow.parse(row);
-    const [baseUrl, clientId] = parseServiceName(service);
-    return { baseUrl, clientId, count };
-  });
 }
 
 /** Returns a sentence such as "134 actions: 1 unknown, 3 rejected, 130 succeeded." */

@@ -1,10 +1,10 @@
 // This module opens the content of an asset as a stream, for code that saves, shows or forwards it.
 import type { Endpoint } from "../contract/endpoints/endpoint.ts";
-import { attemptLimitMs, type CallContext, withRetries } from "./attempts.ts";
-import { cancelledFailure, refusalFailure, transportFailure } from "./classify.ts";
+import type { CallContext } from "./attempts.ts";
+import { refusalFailure } from "./classify.ts";
 import type { ApiClient } from "./client.ts";
-import { type CallRequest, encodeRequest, toWireRequest } from "./encode.ts";
-import { type StreamedResponse, TransportError, type WireRequest, type WireResponse } from "./transport.ts";
+import type { CallRequest } from "./encode.ts";
+import type { StreamedResponse, WireResponse } from "./transport.ts";
 
 const MAX_ERROR_BYTES = 64 * 1024;
 
@@ -24,35 +24,18 @@ async function readErrorBody({ status, headers, body }: StreamedResponse): Promi
   return { status, headers, body: Buffer.concat(chunks) };
 }
 
-/**
- * Opens a file and runs `work` on the response. Both are retried like any read, and each attempt requests a valid token. Throws
- * Failure.
- */
-export async function withAssetStream<T>(
+/** Opens a file and runs `work` on the response. Both are retried like any read. Throws Failure. */
+export const withAssetStream = <T>(
   service: ApiClient,
   endpoint: Endpoint,
   request: CallRequest,
   context: CallContext,
   work: (response: StreamedResponse) => Promise<T>,
-): Promise<T> {
-  const { timing, transport } = service;
-  const sendCounter = { count: 0 };
-  const encoded = encodeRequest(endpoint, request);
-  return await withRetries({ endpoint, context, timing }, async () => {
-    try {
-      const wire = toWireRequest(await service.baseUrl(), endpoint, encoded);
-      const limits = { timeoutMs: attemptLimitMs(context, timing), signal: context.signal };
-      const openStream = (sent: WireRequest) => transport.openStream(sent, limits);
-      const response = await service.authorized(endpoint, wire, context, openStream, sendCounter);
-      if (response.status !== endpoint.success.status)
-        throw refusalFailure(endpoint, await readErrorBody(response), timing.now());
-      return await work(response);
-    } catch (error) {
-      if (context.signal.aborted) throw cancelledFailure(endpoint, undefined, false);
-      throw error instanceof TransportError ? transportFailure(endpoint, error) : error;
-    }
+): Promise<T> =>
+  service.stream(endpoint, request, context, async (response) => {
+    if (response.status === endpoint.success.status) return await work(response);
+    throw refusalFailure(endpoint, await readErrorBody(response), service.timing.now());
   });
-}
 
 /** Returns the content type of an asset. The contract guarantees no response headers (docs/contract.md, 4.2), so there is a default. */
 export const contentTypeOf = ({ headers }: StreamedResponse): string =>

@@ -5,6 +5,7 @@ import type { Endpoint } from "../contract/endpoints/endpoint.ts";
 import { Failure, type FailureKind } from "../core/failure.ts";
 import type { Cooldown } from "../core/hooks.ts";
 import { isTransient, parseRetryAfter } from "./classify.ts";
+import { TransportError, type WireResponse } from "./transport.ts";
 
 // There are three nested time limits: for a tool call, for one attempt, and the minimum for starting an attempt.
 
@@ -35,7 +36,7 @@ export interface FailedAttempt {
 export interface CallContext {
   /** Aborted when the client cancels the call or disconnects. */
   readonly signal: AbortSignal;
-  /** Time by which the call must have ended, in milliseconds since 1970. */
+  /** Time by which the call must have ended, in milliseconds by `Timing.clockMs`. */
   readonly deadlineAt: number;
   /** An attempt may continue for this time after the deadline (default 0), because its outcome is recorded for a later call. */
   readonly graceMs?: number;
@@ -47,32 +48,60 @@ export interface CallContext {
 
 /** State that the requests of one call share: a Retry-After that one of them receives delays them all. */
 export interface SharedRetryAfter {
-  /** No request is sent before this time, in milliseconds since 1970. */
+  /** No request is sent before this time, in milliseconds by `Timing.clockMs`. */
   heldUntilAt: number;
 }
 
 export interface Timing {
-  /** Returns milliseconds since 1970. */
+  /** Returns milliseconds since 1970, by the system clock. */
   now(): number;
+  /** Returns milliseconds for deadlines and waits (see `createDeadlineClock`). */
+  clockMs(): number;
   /** Returns a number of at least 0 and below 1. */
   random(): number;
   /** Rejects with the signal's reason when the signal is aborted. */
   sleep(ms: number, signal: AbortSignal): Promise<void>;
 }
 
+/** If the system clock and the monotonic clock differ by this much more than before, one of them was set or stopped. */
+const CLOCK_STEP_MS = 1_000;
+
+/**
+ * Returns a clock that advances as the faster of two clocks, in milliseconds. So a call ends when either of them says so: a system clock that
+ * is set back does not prolong it, and after a suspension, during which the monotonic clock may stop, it sends nothing.
+ */
+export function createDeadlineClock(systemMs: () => number, monotonicMs: () => number): () => number {
+  let [startMs, systemStartMs, monotonicStartMs] = [systemMs(), systemMs(), monotonicMs()];
+  return () => {
+    const [nowSystemMs, nowMonotonicMs] = [systemMs(), monotonicMs()];
+    const [systemAgeMs, monotonicAgeMs] = [nowSystemMs - systemStartMs, nowMonotonicMs - monotonicStartMs];
+    const nowMs = startMs + Math.max(systemAgeMs, monotonicAgeMs);
+    if (Math.abs(systemAgeMs - monotonicAgeMs) > CLOCK_STEP_MS)
+      [startMs, systemStartMs, monotonicStartMs] = [nowMs, nowSystemMs, nowMonotonicMs];
+    return nowMs;
+  };
+}
+
 export const systemTiming: Timing = {
   now: () => Date.now(),
+  clockMs: createDeadlineClock(
+    () => Date.now(),
+    () => performance.now(),
+  ),
   random: () => Math.random(),
   sleep: async (ms, signal) => {
     await sleep(ms, undefined, { signal });
   },
 };
 
-export const timeLeftMs = (context: CallContext, timing: Timing): number => context.deadlineAt - timing.now();
+export const timeLeftMs = (context: CallContext, timing: Timing): number => context.deadlineAt - timing.clockMs();
 
-/** Returns the time limit of an attempt that starts now, in milliseconds. */
-export const attemptLimitMs = (context: CallContext, timing: Timing): number =>
-  Math.max(1, Math.min(ATTEMPT_LIMIT_MS, timeLeftMs(context, timing) + (context.graceMs ?? 0)));
+/** Returns the time limit of an attempt that starts now, in milliseconds. Throws TransportError if the call has no time left. */
+export function attemptLimitMs(context: CallContext, timing: Timing): number {
+  const leftMs = timeLeftMs(context, timing) + (context.graceMs ?? 0);
+  if (leftMs <= 0) throw new TransportError("the call has no time left", { sent: false, timedOut: true });
+  return Math.min(ATTEMPT_LIMIT_MS, leftMs);
+}
 
 /**
  * Waits before the next attempt: for the API's full Retry-After, or else for exponential backoff with full jitter.
@@ -91,14 +120,29 @@ export async function waitBeforeRetry(
   const ownWaitMs =
     retryAfterSeconds === undefined ? Math.max(backoffMs, inProgress ? BACKOFF_BASE_MS : 0) : retryAfterSeconds * 1000;
   const { sharedRetryAfter } = context;
-  const now = timing.now();
+  const now = timing.clockMs();
   if (sharedRetryAfter && retryAfterSeconds !== undefined)
     sharedRetryAfter.heldUntilAt = Math.max(sharedRetryAfter.heldUntilAt, now + ownWaitMs);
   const waitMs = Math.max(ownWaitMs, (sharedRetryAfter?.heldUntilAt ?? now) - now);
   if (attempt >= (context.maxAttempts ?? MAX_ATTEMPTS) && !inProgress) return false;
   if (waitMs + MIN_ATTEMPT_MS > timeLeftMs(context, timing)) return false;
   await timing.sleep(waitMs, context.signal);
-  return true;
+  // The machine may have been suspended meanwhile.
+  return timeLeftMs(context, timing) >= MIN_ATTEMPT_MS;
+}
+
+/** Waits before the next attempt, and reports the failed one. Throws the error if it is not retried. */
+export async function prepareRetry(
+  endpoint: Endpoint,
+  error: unknown,
+  attempt: number,
+  context: CallContext,
+  timing: Timing,
+): Promise<void> {
+  if (!(error instanceof Failure) || !isTransient(endpoint, error)) throw error;
+  if (!(await waitBeforeRetry(attempt, error, context, timing))) throw error;
+  const { kind, status, requestId } = error.facts;
+  context.onFailedAttempt?.({ operation: endpoint.id, attempt, kind, status, requestId });
 }
 
 interface RetryOptions {
@@ -107,19 +151,16 @@ interface RetryOptions {
   readonly timing: Timing;
 }
 
-/** Returns the first success of `attempt`, which receives its number, from 1. Throws the first Failure that is not retried. */
+/** Returns the first success of `attempt`. Throws the first error that is not retried. */
 export async function withRetries<T>(
   { endpoint, context, timing }: RetryOptions,
-  attempt: (attempt: number) => Promise<T>,
+  attempt: () => Promise<T>,
 ): Promise<T> {
   for (let attempts = 1; ; attempts++) {
     try {
-      return await attempt(attempts);
+      return await attempt();
     } catch (error) {
-      if (!(error instanceof Failure) || !isTransient(endpoint, error)) throw error;
-      if (!(await waitBeforeRetry(attempts, error, context, timing))) throw error;
-      const { kind, status, requestId } = error.facts;
-      context.onFailedAttempt?.({ operation: endpoint.id, attempt: attempts, kind, status, requestId });
+      await prepareRetry(endpoint, error, attempts, context, timing);
     }
   }
 }
@@ -133,10 +174,13 @@ const SPREAD_MS = 250;
 const TOO_MANY_REQUESTS = 429;
 
 /** Waits until a request may be sent. Throws Failure, with nothing sent, if the call has too little time left. */
-async function awaitCooldown(cooldown: Cooldown, context: CallContext, timing: Timing): Promise<void> {
-  for (;;) {
-    const leftMs = await cooldown.leftMs();
-    if (leftMs <= 0) return;
+async function waitForEnd(
+  cooldown: Cooldown,
+  firstMs: number | Promise<number>,
+  context: CallContext,
+  timing: Timing,
+): Promise<void> {
+  for (let leftMs = await firstMs; leftMs > 0; leftMs = await cooldown.leftMs()) {
     if (leftMs + ANSWER_MARGIN_MS > timeLeftMs(context, timing)) {
       const seconds = Math.ceil(leftMs / 1000);
       throw new Failure({
@@ -152,24 +196,19 @@ async function awaitCooldown(cooldown: Cooldown, context: CallContext, timing: T
   }
 }
 
-interface ResponseHead {
-  readonly status: number;
-  readonly headers: Readonly<Record<string, string>>;
+/** Like `waitForEnd`, but returns undefined if a request may be sent immediately, so that most calls wait for nothing. */
+export function awaitCooldown(cooldown: Cooldown, context: CallContext, timing: Timing): Promise<void> | undefined {
+  const leftMs = cooldown.leftMs();
+  if (typeof leftMs === "number" && leftMs <= 0) return undefined;
+  return waitForEnd(cooldown, leftMs, context, timing);
 }
 
-/** Wraps `send`: awaits the cooldown first, and records a cooldown that the response asks for. */
-export const withCooldown =
-  <R, A extends ResponseHead>(
-    cooldown: Cooldown,
-    context: CallContext,
-    timing: Timing,
-    send: (request: R) => Promise<A>,
-  ) =>
-  async (request: R): Promise<A> => {
-    await awaitCooldown(cooldown, context, timing);
-    const response = await send(request);
-    const { status, headers } = response;
-    const seconds = status === TOO_MANY_REQUESTS ? parseRetryAfter(headers, timing.now()) : undefined;
-    if (seconds !== undefined) await cooldown.record(Math.min(seconds * 1000, MAX_COOLDOWN_MS));
-    return response;
-  };
+/** Records the cooldown that a response asks for. Returns undefined if it asks for none. */
+export function recordCooldown(
+  cooldown: Cooldown,
+  { status, headers }: Pick<WireResponse, "status" | "headers">,
+  timing: Timing,
+): Promise<void> | undefined {
+  const seconds = status === TOO_MANY_REQUESTS ? parseRetryAfter(headers, timing.now()) : undefined;
+  return seconds === undefined ? undefined : cooldown.record(Math.min(seconds * 1000, MAX_COOLDOWN_MS));
+}

@@ -3,11 +3,11 @@ import * as z from "zod/v4";
 import type { Endpoint } from "../contract/endpoints/endpoint.ts";
 import { isJsonObject } from "../contract/json.ts";
 import { PlaygroundError } from "../contract/playground.ts";
-import { FieldError } from "../contract/problem.ts";
+import { FieldError, MAX_FIELD_ERRORS } from "../contract/problem.ts";
 import { errorMessage, Failure, type FailureFacts, type FailureKind } from "../core/failure.ts";
 import { excerpt, formatToken, quote } from "../core/untrusted-text.ts";
-import { parseJson } from "./decode.ts";
 import type { EncodedRequest } from "./encode.ts";
+import { type InvalidJson, parseJson } from "./parse-json.ts";
 import { refusalAdvice } from "./refusal-advice.ts";
 import type { ResponseTooLarge, TransportError, WireResponse } from "./transport.ts";
 
@@ -23,12 +23,15 @@ const HTML_BODY = /^\s*(<!doctype html|<html|<head|<body)/i;
 const isHtmlPage = ({ headers, body }: WireResponse): boolean =>
   HTML_TYPE.test(headers["content-type"] ?? "") || HTML_BODY.test(body.toString("latin1", 0, 200));
 
+const describeInvalidJson = (response: WireResponse, error: unknown): string =>
+  isHtmlPage(response) ? HTML_PAGE : errorMessage(error);
+
 /** Returns the body as JSON, or the reason why it is not JSON. */
 function tryParseJson(response: WireResponse): { readonly value?: unknown; readonly reason?: string } {
   try {
-    return { value: parseJson(response.body) };
+    return { value: parseJson(response.body).value };
   } catch (error) {
-    return { reason: isHtmlPage(response) ? HTML_PAGE : errorMessage(error) };
+    return { reason: describeInvalidJson(response, error) };
   }
 }
 
@@ -50,7 +53,7 @@ const excerptOf = (value: unknown): string | undefined =>
 
 function fieldErrorsOf(value: unknown): readonly FieldError[] {
   if (!Array.isArray(value)) return [];
-  return value.flatMap((item) => {
+  return value.slice(0, MAX_FIELD_ERRORS).flatMap((item) => {
     const { data } = FieldError.safeParse(item);
     return data ? [data] : [];
   });
@@ -141,7 +144,7 @@ function refusalFacts(endpoint: Endpoint, response: WireResponse, now: number): 
     sideEffect: "none",
     ...(refusal.code !== undefined && { code: refusal.code }),
     ...(requestId !== undefined && { requestId: excerpt(requestId, 128) }),
-    ...(waitSeconds !== undefined && { retryAfterSeconds: waitSeconds }),
+    retryAfterSeconds: waitSeconds,
     ...(refusal.fieldErrors?.length && { fieldErrors: refusal.fieldErrors }),
   };
   return { ...facts, next: refusalAdvice(endpoint, facts) };
@@ -149,13 +152,39 @@ function refusalFacts(endpoint: Endpoint, response: WireResponse, now: number): 
 
 export const isAction = (endpoint: Endpoint): boolean => endpoint.method === "POST";
 
+// A 5xx to a POST may or may not be a stored response. The contract does not state whether the API stores one under the key, as Stripe
+// does. It also does not show whether the API or a gateway wrote it, or whether anything was executed before it. The same holds for 408,
+// and for a 4xx that is not the API's own Problem. So they count as lost responses.
+//
+// Sending the same bytes again under the same key is always safe. A stored response is returned again and changes nothing; otherwise the
+// API executes the request now or returns its true response. It is not safe to assume that nothing happened.
+
+/** Gateways send these before they forward a request. Without a Problem, they prove that this attempt changed nothing. */
+const NOT_FORWARDED: ReadonlySet<number> = new Set([401, 407, 413, 414, 429, 431]);
+/** With a Problem, they reject the bytes themselves, which are the same in each attempt: so no attempt took effect. */
+const REJECTS_THE_BYTES: ReadonlySet<number> = new Set([400, 415]);
+const REQUEST_TIMEOUT = 408;
+
+/**
+ * Whether a request may have taken effect after this error response. `before`: whether an earlier attempt with the same key may have. An
+ * API that checks the state before the key may answer 404, 410 or 422 because of the first execution, so they do not change `before`.
+ */
+export function mayHaveTakenEffectAfter(endpoint: Endpoint, response: WireResponse, before: boolean): boolean {
+  const { status } = response;
+  if (!isAction(endpoint) || status < 400) return before;
+  if (status >= 500 || status === REQUEST_TIMEOUT) return true;
+  const { code, requestId } = readRefusal(endpoint, response);
+  if (code === undefined || requestId === undefined) return before || !NOT_FORWARDED.has(status);
+  return before && !REJECTS_THE_BYTES.has(status);
+}
+
 const TRANSIENT: ReadonlySet<FailureKind> = new Set(["upstream_unavailable", "rate_limited", "timeout"]);
 
 /** True if the same request may succeed a little later. */
 export const isTransient = (endpoint: Endpoint, { facts }: Failure): boolean =>
   TRANSIENT.has(facts.kind) ||
   // The API still processes the key (IETF Idempotency-Key draft, 2.7), or its response counts as lost.
-  (isAction(endpoint) && ((facts.status === 409 && facts.retryable) || facts.kind === "outcome_unknown"));
+  (isAction(endpoint) && facts.retryable && (facts.status === 409 || facts.kind === "outcome_unknown"));
 
 export function transportFailure(endpoint: Endpoint, error: TransportError): Failure {
   return new Failure(
@@ -203,13 +232,15 @@ const contractViolationFailure = (endpoint: Endpoint, reason: string) =>
     next: "Ask the user to report this to the operator of the API: the answer breaks the API's contract.",
   });
 
+/** Failure for a response with the success status whose body is not JSON, or is too expensive to parse. */
+export const invalidJsonFailure = (endpoint: Endpoint, response: WireResponse, error: InvalidJson): Failure =>
+  unverifiedResponseFailure(endpoint, response.status, describeInvalidJson(response, error));
+
 /**
- * Failure for a response with the success status whose body breaks the contract. Only the contract's envelope proves that an
+ * Failure for a response with the success status whose JSON body breaks the contract. Only the contract's envelope proves that an
  * action took effect.
  */
 export function bodyViolationFailure(endpoint: Endpoint, response: WireResponse, reason: string): Failure {
-  const jsonError = jsonErrorOf(response);
-  if (jsonError !== undefined) return unverifiedResponseFailure(endpoint, response.status, jsonError);
   if (!isAction(endpoint)) return contractViolationFailure(endpoint, reason);
   if (!isEnvelope(response))
     return unverifiedResponseFailure(endpoint, response.status, "it has no data or no meta.requestId");
@@ -260,27 +291,13 @@ export function cancelledFailure(endpoint: Endpoint, key: string | undefined, se
     message: `The call was canceled by the client.${unknown ? ` ${MAY_HAVE_TAKEN_EFFECT}` : ""}`,
     retryable: true,
     sideEffect: unknown ? "unknown" : "none",
-    ...(key !== undefined && { idempotencyKey: key }),
+    idempotencyKey: key,
   });
 }
 
-// A 5xx to a POST may or may not be a stored response. The contract does not state whether the API stores one under the key, as Stripe
-// does. It also does not show whether the API or a gateway wrote it, or whether anything was executed before it. So it counts as a lost
-// response.
-//
-// Sending the same bytes again under the same key is always safe. A stored 5xx is returned again and changes nothing; otherwise the API
-// executes the request now or returns its true response. It is not safe to assume that nothing happened. An action that receives only 5xx
-// ends as `unknown`. Each later call sends it again under the same key until it is too old (src/actions/action-failures.ts).
-//
-// After a lost response only these kinds are conclusive, and only as a Problem, which the API itself writes. The API has then checked and
-// rejected exactly these bytes. If it had executed an earlier attempt, it would have returned that response for the key.
-// Any other rejection does not show the outcome. It may precede the check of the key (no token, no permission, a proxy's page), or
-// follow from the first execution (a conflict, a stale version).
-const CONCLUSIVE_KINDS: ReadonlySet<FailureKind> = new Set(["rejected", "not_found"]);
-
 /**
  * Returns the final failure of a call. `mayHaveTakenEffect`: an attempt, in this call or an earlier one, may have taken effect
- * unnoticed.
+ * unnoticed. Each later call then sends the action again under the same key until it is too old (src/actions/action-failures.ts).
  */
 export function finalFailure(
   endpoint: Endpoint,
@@ -290,16 +307,12 @@ export function finalFailure(
 ): Failure {
   const keyed = key === undefined ? failure : failure.with({ idempotencyKey: key });
   if (!isAction(endpoint) || !mayHaveTakenEffect || failure.facts.sideEffect !== "none") return keyed;
-  if (isTransient(endpoint, failure))
-    return keyed.with({
-      kind: "outcome_unknown",
-      message: `${failure.message} ${MAY_HAVE_TAKEN_EFFECT}`,
-      retryable: true,
-      sideEffect: "unknown",
-    });
-  if (CONCLUSIVE_KINDS.has(failure.facts.kind) && failure.facts.code !== undefined) return keyed;
+  if (!isTransient(endpoint, failure))
+    return keyed.with({ message: `${failure.message} An attempt may have taken effect.`, sideEffect: "unknown" });
   return keyed.with({
-    message: `${failure.message} An earlier attempt may have taken effect.`,
+    kind: "outcome_unknown",
+    message: `${failure.message} ${MAY_HAVE_TAKEN_EFFECT}`,
+    retryable: true,
     sideEffect: "unknown",
   });
 }

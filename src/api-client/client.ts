@@ -1,43 +1,65 @@
 // The API client encodes a request once, sends it, retries it if that is safe, and decodes the response or throws a precise failure.
-import { Readable } from "node:stream";
 import type * as z from "zod/v4";
 import type { Endpoint, JsonEndpoint } from "../contract/endpoints/endpoint.ts";
+import { getMicPublicOperation } from "../contract/endpoints/job-processing.ts";
 import { Failure } from "../core/failure.ts";
 import type { Hooks } from "../core/hooks.ts";
 import type { Telemetry } from "../telemetry/port.ts";
-import { attemptLimitMs, type CallContext, type Timing, withCooldown, withRetries } from "./attempts.ts";
+import {
+  attemptLimitMs,
+  awaitCooldown,
+  type CallContext,
+  prepareRetry,
+  recordCooldown,
+  type Timing,
+} from "./attempts.ts";
 import {
   bodyViolationFailure,
   cancelledFailure,
   finalFailure,
+  invalidJsonFailure,
+  mayHaveTakenEffectAfter,
   refusalFailure,
   responseDate,
   tooLargeFailure,
   transportFailure,
 } from "./classify.ts";
-import { ContractViolation, type DecodedBody, parseJson, validateSuccess } from "./decode.ts";
+import { ContractViolation, type DecodedBody, decodeSuccess } from "./decode.ts";
 import { type CallRequest, type EncodedRequest, encodeRequest, toWireRequest } from "./encode.ts";
-import { type SendCounter, withSendTelemetry } from "./request-telemetry.ts";
-import { ResponseTooLarge, type Transport, TransportError, type WireRequest, type WireResponse } from "./transport.ts";
+import { InvalidJson } from "./parse-json.ts";
+import { traceSend } from "./request-telemetry.ts";
+import {
+  ResponseTooLarge,
+  type SendLimits,
+  type StreamedResponse,
+  type Transport,
+  TransportError,
+  type WireRequest,
+  type WireResponse,
+} from "./transport.ts";
 
 /** A source of Bearer tokens; src/credentials/ implements it. */
 export interface TokenSource {
+  /** Returns a token for exactly these scopes if one is in memory and can be used immediately. */
+  current(scopes: readonly string[]): string | undefined;
   /** Returns a token for exactly these scopes. Throws Failure. */
   get(scopes: readonly string[], context: CallContext): Promise<string>;
   /** Whether the token is so old that a 403 may mean that it has expired. */
   mayHaveExpired(scopes: readonly string[], token: string): boolean;
   /** Discards a token that the API refused. `get` never returns it again. */
   discard(scopes: readonly string[], token: string): void;
+  /** Returns the clock of the token endpoint minus the system clock, in milliseconds, if a response has shown it. */
+  clockDifferenceMs(): number | undefined;
 }
 
 export interface ApiClientOptions {
   /** Returns the contract's {base_url}. Throws Failure `not_configured` if there is none. */
-  readonly baseUrl: () => Promise<string>;
+  readonly baseUrl: () => string | Promise<string>;
   readonly tokens: TokenSource;
   readonly transport: Transport;
   readonly timing: Timing;
-  readonly hooks?: Hooks | undefined;
-  readonly telemetry?: Telemetry | undefined;
+  readonly hooks?: Hooks;
+  readonly telemetry?: Telemetry;
 }
 
 /** Options that describe a request's earlier attempts and report the next ones. */
@@ -45,6 +67,8 @@ export interface AttemptOptions {
   /** An earlier attempt, in another call, may have taken effect unnoticed (default false). */
   readonly mayHaveTakenEffect?: boolean;
   readonly onAttempt?: () => void;
+  /** Called before each request is sent. Throws Failure if it must not be sent. */
+  readonly assertMaySend?: () => void;
 }
 
 export interface ApiResponse<T> extends DecodedBody<T> {
@@ -58,49 +82,35 @@ export interface ApiResponse<T> extends DecodedBody<T> {
 
 const MAX_RESPONSE_BYTES = 16 * 1024 * 1024;
 
-/** Drops the body of an error response that is too large, because its status is sufficient. */
-function withoutOversizedErrorBody(error: unknown): WireResponse {
-  if (error instanceof ResponseTooLarge && error.response.status >= 400)
-    return { ...error.response, body: Buffer.alloc(0) };
-  throw error;
+/** One kind of request: how it is encoded, how it is sent once, and how its response becomes the result. */
+interface RequestOptions<A, R> extends AttemptOptions {
+  /** Returns the bytes, which are the same for every attempt. Throws Failure. */
+  readonly encode: () => EncodedRequest;
+  readonly key?: string;
+  readonly exchange: (wire: WireRequest, limits: SendLimits) => Promise<A>;
+  /** `attempts`: number of attempts so far. Throws Failure, or the errors of the transport. */
+  readonly read: (response: A, attempts: number) => R | Promise<R>;
+}
+
+const isBuffered = (response: WireResponse | StreamedResponse): response is WireResponse =>
+  Buffer.isBuffer(response.body);
+
+/** Converts the errors of the transport. Any other error is returned unchanged. */
+function toFailure(endpoint: Endpoint, encoded: EncodedRequest, error: unknown): unknown {
+  if (error instanceof TransportError) return transportFailure(endpoint, error);
+  return error instanceof ResponseTooLarge ? tooLargeFailure(endpoint, encoded, error) : error;
 }
 
 export type ApiClient = ReturnType<typeof createApiClient>;
 
 export function createApiClient({ baseUrl, tokens, transport, timing, hooks, telemetry }: ApiClientOptions) {
-  /**
-   * Sends with a token of the endpoint's scopes. A refused token is renewed once, and the same bytes are sent again.
-   * `sendCounter` counts the requests that one call sends. Throws Failure and the errors of `sendOnce`.
-   */
-  async function sendAuthorized<
-    A extends { status: number; headers: WireResponse["headers"]; body: Buffer | Readable },
-  >(
-    endpoint: Endpoint,
-    wire: WireRequest,
-    context: CallContext,
-    sendOnce: (wire: WireRequest) => Promise<A>,
-    sendCounter: SendCounter,
-  ): Promise<A> {
-    const sendObserved = telemetry ? withSendTelemetry(telemetry, endpoint, sendOnce, sendCounter) : sendOnce;
-    const scopes = endpoint.scopesToRequest;
-    if (scopes.length === 0) return await sendObserved(wire);
-    const send = hooks?.cooldown ? withCooldown(hooks.cooldown, context, timing, sendObserved) : sendObserved;
-    const withToken = (token: string): WireRequest => ({
-      ...wire,
-      headers: { ...wire.headers, authorization: `Bearer ${token}` },
-    });
-    const token = await tokens.get(scopes, context);
-    const response = await send(withToken(token));
-    // The contract does not show how the API reports an expired token (open question 27).
-    const isRefused = response.status === 401 || (response.status === 403 && tokens.mayHaveExpired(scopes, token));
-    if (!isRefused) return response;
-    // The body of this response is not read.
-    if (response.body instanceof Readable) response.body.destroy();
-    tokens.discard(scopes, token);
-    const renewed = await tokens.get(scopes, context);
-    const second = await send(withToken(renewed));
-    if (second.status === 401) tokens.discard(scopes, renewed);
-    return second;
+  /** The API's clock minus the system clock, in milliseconds; undefined before the first response that shows it. */
+  let apiClockDifferenceMs: number | undefined;
+
+  /** Reads the API's clock from a response to a request with a token. A response with an Age comes from a cache. */
+  function recordApiClock({ headers }: { readonly headers: WireResponse["headers"] }): void {
+    const at = headers["age"] === undefined ? responseDate(headers) : undefined;
+    if (at !== undefined) apiClockDifferenceMs = at - timing.now();
   }
 
   /** Decodes the response of a success. Throws Failure for any other response. */
@@ -111,66 +121,165 @@ export function createApiClient({ baseUrl, tokens, transport, timing, hooks, tel
   ): ApiResponse<z.output<S>> {
     if (response.status !== endpoint.success.status) throw refusalFailure(endpoint, response, timing.now());
     try {
-      const { value, drift } = validateSuccess(endpoint, parseJson(response.body));
+      const { value, drift } = decodeSuccess(endpoint, response.body);
       const replayed = response.headers["idempotent-replayed"] === "true";
       return { value, drift, replayed, respondedAt: responseDate(response.headers) ?? timing.now(), attempts };
     } catch (error) {
-      if (!(error instanceof ContractViolation)) throw error;
-      throw bodyViolationFailure(endpoint, response, error.message);
+      if (error instanceof InvalidJson) throw invalidJsonFailure(endpoint, response, error);
+      throw error instanceof ContractViolation ? bodyViolationFailure(endpoint, response, error.message) : error;
     }
   }
 
   /**
-   * Sends one encoded request, with as many attempts as its time allows, and decodes the JSON response. Throws Failure, whose
-   * `sideEffect` covers all attempts, including earlier ones.
+   * Sends one request, with as many attempts as its time allows, and reads the response. The first attempt runs from top to bottom. Only
+   * a refused token and a failed attempt lead to another round. Throws Failure, whose `sideEffect` covers all attempts, including
+   * earlier ones.
    */
-  async function send<S extends z.ZodType>(
-    endpoint: JsonEndpoint<S>,
-    encoded: EncodedRequest,
-    key: string | undefined,
+  async function sendRequest<A extends WireResponse | StreamedResponse, R>(
+    endpoint: Endpoint,
     context: CallContext,
-    { mayHaveTakenEffect: mayHaveTakenEffectBefore = false, onAttempt }: AttemptOptions = {},
-  ): Promise<ApiResponse<z.output<S>>> {
+    {
+      encode,
+      key,
+      exchange,
+      read,
+      mayHaveTakenEffect: mayHaveTakenEffectBefore = false,
+      ...callbacks
+    }: RequestOptions<A, R>,
+  ): Promise<R> {
+    const { scopesToRequest: scopes } = endpoint;
+    const cooldown = scopes.length === 0 ? undefined : hooks?.cooldown;
     let sent = mayHaveTakenEffectBefore;
     let mayHaveTakenEffect = mayHaveTakenEffectBefore;
-    const sendCounter = { count: 0 };
-
-    function sendOnce(wire: WireRequest): Promise<WireResponse> {
-      sent = true;
-      const limits = { timeoutMs: attemptLimitMs(context, timing), signal: context.signal };
-      return transport.exchange(wire, { ...limits, maxBytes: MAX_RESPONSE_BYTES }).catch(withoutOversizedErrorBody);
-    }
-
     try {
+      const encoded = encode();
       hooks?.checkRequest?.(encoded);
-      return await withRetries({ endpoint, context, timing }, async (attempts) => {
-        onAttempt?.();
-        const sentBefore = sent;
+      for (let attempts = 1, sends = 0, isRenewed = false, sentBefore = sent; ; ) {
         try {
-          const wire = toWireRequest(await baseUrl(), endpoint, encoded, key);
-          const response = await sendAuthorized(endpoint, wire, context, sendOnce, sendCounter);
-          mayHaveTakenEffect ||= response.status >= 500;
-          return readSuccess(endpoint, response, attempts);
+          if (!isRenewed) callbacks.onAttempt?.();
+          context.signal.throwIfAborted();
+          const base = baseUrl();
+          const wire = toWireRequest(typeof base === "string" ? base : await base, endpoint, encoded, key);
+          const token =
+            scopes.length === 0 ? undefined : (tokens.current(scopes) ?? (await tokens.get(scopes, context)));
+          if (token !== undefined) wire.headers["authorization"] = `Bearer ${token}`;
+          const waiting = cooldown && awaitCooldown(cooldown, context, timing);
+          if (waiting) await waiting;
+
+          const limits = { timeoutMs: attemptLimitMs(context, timing), signal: context.signal };
+          callbacks.assertMaySend?.();
+          sent = true;
+          const resends = sends++;
+          const response = await (telemetry
+            ? traceSend(telemetry, endpoint, resends, wire, (traced) => exchange(traced, limits))
+            : exchange(wire, limits));
+          if (isBuffered(response))
+            mayHaveTakenEffect = mayHaveTakenEffectAfter(endpoint, response, mayHaveTakenEffect);
+          if (token !== undefined) recordApiClock(response);
+          const recording = cooldown && recordCooldown(cooldown, response, timing);
+          if (recording) await recording;
+
+          const isRefused = token !== undefined && isTokenRefused(scopes, token, response.status, isRenewed);
+          if (isRefused) tokens.discard(scopes, token);
+          if (!isRefused || isRenewed) return await read(response, attempts);
+          // The same bytes are sent once more with another token. The body of this response is not read.
+          if (!isBuffered(response)) response.body.destroy();
+          isRenewed = true;
         } catch (error) {
           if (error instanceof TransportError) {
             sent = sentBefore || error.sent;
             mayHaveTakenEffect ||= error.sent;
-            throw transportFailure(endpoint, error);
           }
-          const failure = error instanceof ResponseTooLarge ? tooLargeFailure(endpoint, encoded, error) : error;
+          const failure = toFailure(endpoint, encoded, error);
           mayHaveTakenEffect ||= failure instanceof Failure && failure.facts.sideEffect === "unknown";
-          throw failure;
+          await prepareRetry(endpoint, failure, attempts, context, timing);
+          [attempts, isRenewed, sentBefore] = [attempts + 1, false, sent];
         }
-      });
+      }
     } catch (error) {
       if (context.signal.aborted) throw cancelledFailure(endpoint, key, sent);
       throw error instanceof Failure ? finalFailure(endpoint, error, key, mayHaveTakenEffect) : error;
     }
   }
 
-  /** Calls an operation that changes nothing. Throws Failure. */
-  const call = async <S extends z.ZodType>(endpoint: JsonEndpoint<S>, request: CallRequest, context: CallContext) =>
-    await send(endpoint, encodeRequest(endpoint, request), undefined, context);
+  /** The contract does not show how the API reports an expired token (open question 27). */
+  const isTokenRefused = (scopes: readonly string[], token: string, status: number, isRenewed: boolean): boolean =>
+    status === 401 || (status === 403 && !isRenewed && tokens.mayHaveExpired(scopes, token));
 
-  return { call, send, authorized: sendAuthorized, baseUrl, transport, timing };
+  const exchangeJson = (wire: WireRequest, limits: SendLimits): Promise<WireResponse> =>
+    transport.exchange(wire, { ...limits, maxBytes: MAX_RESPONSE_BYTES });
+
+  /** Sends an encoded request, and decodes the JSON response. Throws Failure. */
+  const send = <S extends z.ZodType>(
+    endpoint: JsonEndpoint<S>,
+    encoded: EncodedRequest,
+    key: string | undefined,
+    context: CallContext,
+    options?: AttemptOptions,
+  ): Promise<ApiResponse<z.output<S>>> =>
+    sendRequest(endpoint, context, {
+      ...options,
+      encode: () => encoded,
+      key,
+      exchange: exchangeJson,
+      read: (response, attempts) => readSuccess(endpoint, response, attempts),
+    });
+
+  /** Calls an operation that changes nothing. Throws Failure. */
+  const call = <S extends z.ZodType>(endpoint: JsonEndpoint<S>, request: CallRequest, context: CallContext) =>
+    sendRequest(endpoint, context, {
+      encode: () => encodeRequest(endpoint, request),
+      exchange: exchangeJson,
+      read: (response: WireResponse, attempts) => readSuccess(endpoint, response, attempts),
+    });
+
+  /** Runs `read` on a response whose body it reads, or on a refusal. A body that breaks off is retried. Throws Failure. */
+  const stream = <R>(
+    endpoint: Endpoint,
+    request: CallRequest,
+    context: CallContext,
+    read: (response: StreamedResponse) => Promise<R>,
+  ): Promise<R> =>
+    sendRequest(endpoint, context, {
+      encode: () => encodeRequest(endpoint, request),
+      exchange: transport.openStream,
+      read,
+    });
+
+  /** Returns milliseconds since 1970 by the API's clock, or else by the token endpoint's; undefined before a response shows one of them. */
+  function apiNow(): number | undefined {
+    const differenceMs = apiClockDifferenceMs ?? tokens.clockDifferenceMs();
+    return differenceMs === undefined ? undefined : Math.round(timing.now() + differenceMs);
+  }
+
+  /** Makes `apiNow` current. The operation does not exist: only the Date header of the response matters. Never rejects. */
+  async function readApiClock(context: CallContext): Promise<void> {
+    const request = { path: { operationId: "clock" } };
+    await call(getMicPublicOperation, request, { ...context, maxAttempts: 1 }).catch(() => undefined);
+  }
+
+  async function getTokenAndClock({ scopesToRequest }: Endpoint, context: CallContext): Promise<void> {
+    await tokens.get(scopesToRequest, context);
+    if (apiNow() === undefined) await readApiClock(context);
+  }
+
+  return {
+    call,
+    send,
+    stream,
+    baseUrl,
+    transport,
+    timing,
+    /**
+     * Gets the token of a new action before the journal records the action, and the API's clock if no response has shown it yet: after a
+     * crash, only the journal has the API's time of the first attempt. Returns undefined if both are in memory. Rejects with Failure.
+     */
+    prepareAction(endpoint: Endpoint, context: CallContext): Promise<void> | undefined {
+      const isReady =
+        !context.signal.aborted && tokens.current(endpoint.scopesToRequest) !== undefined && apiNow() !== undefined;
+      return isReady ? undefined : getTokenAndClock(endpoint, context);
+    },
+    apiNow,
+    readApiClock,
+  };
 }

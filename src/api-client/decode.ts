@@ -1,9 +1,9 @@
-// This module decodes a response body: it parses lossless JSON, checks the strict schema, and drops and reports unknown fields.
-import { type ParseOptions, parse as parseLossless } from "lossless-json";
+// This module decodes a response body: it parses the JSON, checks the strict schema, and drops and reports unknown fields.
 import * as z from "zod/v4";
 import type { JsonEndpoint } from "../contract/endpoints/endpoint.ts";
-import { isJsonObject, jsonPointer } from "../contract/json.ts";
+import { jsonPointer } from "../contract/json.ts";
 import { excerpt, formatCell, formatToken } from "../core/untrusted-text.ts";
+import { MAX_VALUES, type ParsedJson, parseJson } from "./parse-json.ts";
 
 /** The response breaks the contract. The message states where and how. */
 export class ContractViolation extends Error {
@@ -17,56 +17,6 @@ export interface DecodedBody<T> {
    * question 17).
    */
   readonly drift: readonly string[];
-}
-
-const INTEGER = /^-?\d+$/;
-export const parseNumber = (text: string): number | bigint => {
-  const number = Number(text);
-  return INTEGER.test(text) && !Number.isSafeInteger(number) ? BigInt(text) : number;
-};
-
-const decoder = new TextDecoder("utf-8", { fatal: true });
-
-/** Whether a parsed value contains a number that may have been rounded. Above 2^53-1, no number is certain to be exact. */
-function hasRoundedNumber(value: unknown): boolean {
-  if (typeof value === "number") return Math.abs(value) > Number.MAX_SAFE_INTEGER;
-  if (Array.isArray(value)) return value.some(hasRoundedNumber);
-  if (isJsonObject(value))
-    // Parsed JSON inherits no fields, and `for … in` allocates no array of their names.
-    for (const name in value) if (hasRoundedNumber(value[name])) return true;
-  return false;
-}
-
-/** Parses with JSON.parse. Returns undefined if the result may differ from the lossless one, because JSON.parse rounds long integers. */
-function parseIfExact(text: string): unknown {
-  try {
-    const value: unknown = JSON.parse(text);
-    return hasRoundedNumber(value) ? undefined : value;
-  } catch {
-    return undefined;
-  }
-}
-
-/** If two fields have the same name, either parser uses the last one. The contract has no rule for this case. */
-const LOSSLESS: ParseOptions = { parseNumber, onDuplicateKey: ({ newValue }) => newValue };
-
-/** Parses UTF-8 JSON. Integers beyond 2^53-1 become bigint. Throws ContractViolation. */
-export function parseJson(bytes: Buffer): unknown {
-  let text: string;
-  try {
-    text = decoder.decode(bytes);
-  } catch {
-    throw new ContractViolation("the body is not valid UTF-8");
-  }
-  if (text.trim() === "") throw new ContractViolation("the body is empty where JSON was expected");
-  const plain = parseIfExact(text);
-  if (plain !== undefined) return plain;
-  try {
-    return parseLossless(text, null, LOSSLESS);
-  } catch (error) {
-    const reason = error instanceof Error ? error.message : "nested too deep";
-    throw new ContractViolation(`the body is not valid JSON: ${excerpt(reason, 200)}`, { cause: error });
-  }
 }
 
 function dropField(root: unknown, path: readonly PropertyKey[], key: string): void {
@@ -90,20 +40,34 @@ function matchesSchema<S extends z.ZodType>(schema: S, body: unknown): body is z
   return z.validate(validator, body);
 }
 
+/** Maximum number of unknown fields in a response. A page of 100 failed jobs has 10,000 field errors, each of which may have a new field. */
+const MAX_UNKNOWN_FIELDS = 10_000;
+const MAX_LISTED_NAME = 200;
+
+/** Removes the fields that the contract does not define (in place), and returns their pointers. Throws ContractViolation if there are too many. */
+function dropUnknownFields(issues: readonly z.core.$ZodIssue[], body: unknown): string[] {
+  const unknown = issues.filter((issue) => issue.code === "unrecognized_keys");
+  if (unknown.reduce((sum, { keys }) => sum + keys.length, 0) > MAX_UNKNOWN_FIELDS)
+    throw new ContractViolation(`it has more than ${MAX_UNKNOWN_FIELDS} fields that the contract does not define`);
+  return unknown.flatMap(({ keys, path }) =>
+    keys.map((key) => {
+      dropField(body, path, key);
+      return formatCell(jsonPointer([...path, excerpt(key, MAX_LISTED_NAME)]));
+    }),
+  );
+}
+
 /**
- * Checks a parsed body. Fields unknown to the contract are removed from `body` (in place) and reported as drift. Throws
- * ContractViolation.
+ * Checks a parsed body. Fields unknown to the contract are removed from it (in place) and reported as drift. Throws ContractViolation.
  */
-export function validateBody<S extends z.ZodType>(schema: S, body: unknown): DecodedBody<z.output<S>> {
-  const drift: string[] = [];
-  if (matchesSchema(schema, body)) return { value: body, drift };
-  for (const issue of schema.safeParse(body).error?.issues ?? []) {
-    if (issue.code !== "unrecognized_keys") continue;
-    for (const key of issue.keys) {
-      drift.push(formatCell(jsonPointer([...issue.path, key])));
-      dropField(body, issue.path, key);
-    }
-  }
+export function validateBody<S extends z.ZodType>(
+  schema: S,
+  { value: body, values }: ParsedJson,
+): DecodedBody<z.output<S>> {
+  if (matchesSchema(schema, body)) return { value: body, drift: [] };
+  // zod reports every issue, which takes seconds for millions of them.
+  if (values > MAX_VALUES) throw new ContractViolation("it does not match, and is too large to find out where");
+  const drift = dropUnknownFields(schema.safeParse(body).error?.issues ?? [], body);
   if (drift.length > 0 && matchesSchema(schema, body)) return { value: body, drift };
   const issues = schema.safeParse(body).error?.issues ?? [];
   const named = issues
@@ -113,11 +77,11 @@ export function validateBody<S extends z.ZodType>(schema: S, body: unknown): Dec
   throw new ContractViolation(named.join("; ") + (more > 0 ? `; and ${more} more` : ""));
 }
 
-/** Checks the body of a success. Contradictions to the contract's text are added to the drift. Throws ContractViolation. */
-export function validateSuccess<S extends z.ZodType>(
+/** Decodes the body of a success. Contradictions to the contract's text are added to the drift. Throws InvalidJson or ContractViolation. */
+export function decodeSuccess<S extends z.ZodType>(
   { success }: JsonEndpoint<S>,
-  body: unknown,
+  bytes: Buffer,
 ): DecodedBody<z.output<S>> {
-  const { value, drift } = validateBody(success.body, body);
+  const { value, drift } = validateBody(success.body, parseJson(bytes, success.maxValues));
   return { value, drift: [...drift, ...(success.contradictions?.(value) ?? [])] };
 }

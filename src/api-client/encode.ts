@@ -63,7 +63,15 @@ export function toWireTarget(baseUrl: string, path: string): Pick<WireRequest, "
   return { origin, path: pathname.replace(/\/+$/, "") + path };
 }
 
-export function toWireRequest(baseUrl: string, endpoint: Endpoint, encoded: EncodedRequest, key?: string): WireRequest {
+/** A request to which the token is still added. */
+type WireRequestWithoutToken = WireRequest & { readonly headers: Record<string, string> };
+
+export function toWireRequest(
+  baseUrl: string,
+  endpoint: Endpoint,
+  encoded: EncodedRequest,
+  key?: string,
+): WireRequestWithoutToken {
   const hasBody = encoded.body !== "";
   return {
     method: endpoint.method,

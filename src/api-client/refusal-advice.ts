@@ -52,7 +52,19 @@ const CONFLICT_ADVICE: Readonly<Record<string, string>> = {
   getMicPublicAssetContent: "The API does not release the file in its current state; get_input shows an input's scan.",
 };
 
-function forbiddenAdvice(endpoint: Endpoint): string {
+const PROCESSING_REQUEST_ID = /micsharedrequest_[0-9a-f]{32}/;
+
+/** Returns the id of the processing request that the refusal names. The contract has no code for this case, but ids have a fixed form. */
+const findProcessingRequest = ({ message, fieldErrors = [] }: FailureFacts): string | undefined =>
+  PROCESSING_REQUEST_ID.exec([message, ...fieldErrors.map((error) => error.message)].join(" "))?.[0];
+
+function forbiddenAdvice(endpoint: Endpoint, facts: FailureFacts): string {
+  const requestId = endpoint.id === "createMicJob" ? findProcessingRequest(facts) : undefined;
+  if (requestId !== undefined)
+    return (
+      `get_file_processing_request ${JSON.stringify({ requestId, waitSeconds: 45 })} shows the review. ` +
+      "Once the request is APPROVED, the same call runs the job. A review can take days: tell the user."
+    );
   if (endpoint.api === "playground")
     return "Ask the user to contact the playground's operator: its policy denies this.";
   const ask =
@@ -90,7 +102,7 @@ export function refusalAdvice(endpoint: Endpoint, facts: FailureFacts): string {
     return "get_capabilities shows what this workspace may do, and how much of it; for more, ask the user to contact the operator of the API.";
   if (canCorrect(endpoint, facts)) return "Correct the fields named above and call again.";
   if (retryable) return TRY_AGAIN_ADVICE;
-  if (kind === "forbidden") return forbiddenAdvice(endpoint);
+  if (kind === "forbidden") return forbiddenAdvice(endpoint, facts);
   if (kind === "conflict") return CONFLICT_ADVICE[endpoint.id] ?? CONTACT_OPERATOR_ADVICE;
   if (kind === "precondition_failed") return "get_job shows the job's current resourceVersion.";
   return rejectedAdvice(endpoint);

@@ -3,33 +3,28 @@ import { type Endpoint, TOKEN_PATH } from "../contract/endpoints/endpoint.ts";
 import type { Telemetry } from "../telemetry/port.ts";
 import { ResponseTooLarge, type Transport, TransportError, type WireRequest } from "./transport.ts";
 
-/** Number of requests that one call has sent. */
-export interface SendCounter {
-  count: number;
-}
-
 /** Returns the type of an error, never its message, which may contain untrusted text. */
 function errorType(error: unknown): string {
   if (error instanceof TransportError) return error.timedOut ? "timeout" : "connection";
   return error instanceof ResponseTooLarge ? "too_large" : "aborted";
 }
 
-/** Wraps `send` to trace each request (open question 39). Every attempt has the same key and body, but a different trace context. */
-export const withSendTelemetry =
-  <A extends { readonly status: number }>(
-    telemetry: Telemetry,
-    { method, path }: Endpoint,
-    send: (wire: WireRequest) => Promise<A>,
-    sendCounter: SendCounter,
-  ) =>
-  (wire: WireRequest): Promise<A> => {
-    const resends = sendCounter.count++;
-    return telemetry.traceUpstreamRequest(
-      { method, template: path, origin: wire.origin, resends },
-      (headers) => send({ ...wire, headers: { ...wire.headers, ...headers } }),
-      errorType,
-    );
-  };
+/**
+ * Runs `send` in a span (open question 39). Every attempt has the same key and body, but a different trace context. `resends`: number of
+ * requests that the same call has sent before.
+ */
+export const traceSend = <A extends { readonly status: number }>(
+  telemetry: Telemetry,
+  { method, path }: Endpoint,
+  resends: number,
+  wire: WireRequest,
+  send: (wire: WireRequest) => Promise<A>,
+): Promise<A> =>
+  telemetry.traceUpstreamRequest(
+    { method, template: path, origin: wire.origin, resends },
+    (headers) => send({ ...wire, headers: { ...wire.headers, ...headers } }),
+    errorType,
+  );
 
 /** Wraps the transport for requests of access tokens. The token endpoint gets no trace context, whatever its host. */
 export const withTokenTelemetry = (telemetry: Telemetry, transport: Transport): Transport => ({

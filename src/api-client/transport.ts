@@ -72,7 +72,10 @@ export interface ExchangeLimits extends SendLimits {
  * The first two methods send once. They throw the signal's reason or TransportError, whose `sent` is false if the request was not sent.
  */
 export interface Transport {
-  /** Reads the complete body within the time limit. Also throws ResponseTooLarge. */
+  /**
+   * Reads the complete body within the time limit. Also throws ResponseTooLarge. The body of an error (400 and higher) that is too large is
+   * dropped instead.
+   */
   exchange(request: WireRequest, limits: ExchangeLimits): Promise<WireResponse>;
   /** Waits for the response head within the time limit. The calling code reads the body; the signal aborts it. */
   openStream(request: WireRequest, limits: SendLimits): Promise<StreamedResponse>;
@@ -183,42 +186,47 @@ interface ExchangeEnd<T> {
   release(): void;
 }
 
-/** Sends once. A request that is aborted while it waits for a free connection is not sent. */
-async function send<T>(
+/**
+ * Sends once. A request that is aborted while it waits for a free connection is not sent. No async function, because each call that is in
+ * memory until here would pay for it.
+ */
+function send<T>(
   dispatcher: Dispatcher,
   { method, origin, path, headers, body: content }: WireRequest,
   { timeoutMs, signal, proxyFor }: SendLimits & Pick<Transport, "proxyFor">,
   receive: (head: ResponseHead, end: ExchangeEnd<T>) => BodyReceiver,
 ): Promise<T> {
-  signal.throwIfAborted();
-  try {
-    return await new Promise<T>((resolve, reject) => {
-      let controller: Dispatcher.DispatchController | undefined;
-      let receiver: BodyReceiver | undefined;
-      let broken: TransportError | undefined;
+  return new Promise<T>((resolve, reject) => {
+    signal.throwIfAborted();
+    let controller: Dispatcher.DispatchController | undefined;
+    let receiver: BodyReceiver | undefined;
+    let broken: TransportError | undefined;
 
-      const release = () => signal.removeEventListener("abort", onAbort);
-      function succeed(value: T): void {
-        clearTimeout(timer);
-        resolve(value);
-      }
-      function fail(error: unknown): void {
-        clearTimeout(timer);
-        release();
-        reject(error);
-      }
-      function giveUp(message: string, timedOut: boolean): void {
-        // The request starts when the proxy has connected to the API.
-        const proxy = timedOut && controller === undefined ? proxyFor(origin) : undefined;
-        broken = new TransportError(message, { sent: controller !== undefined, timedOut, proxy });
-        fail(broken);
-        controller?.abort(broken);
-      }
-      const onAbort = () => giveUp("it was given up", false);
-      const timeoutMessage = `no complete answer in time (this try had ${Math.round(timeoutMs / 100) / 10} s)`;
-      const timer = setTimeout(() => giveUp(timeoutMessage, true), timeoutMs);
-      signal.addEventListener("abort", onAbort, { once: true });
+    const release = () => signal.removeEventListener("abort", onAbort);
+    function succeed(value: T): void {
+      clearTimeout(timer);
+      resolve(value);
+    }
+    function fail(error: unknown): void {
+      clearTimeout(timer);
+      release();
+      const isUnsent = error instanceof TransportError && !error.sent;
+      if (signal.aborted && !isUnsent) reject(signal.reason);
+      else reject(toTransportError(error, isProxyError(error) ? proxyFor(origin) : undefined));
+    }
+    function giveUp(message: string, timedOut: boolean): void {
+      // The request starts when the proxy has connected to the API.
+      const proxy = timedOut && controller === undefined ? proxyFor(origin) : undefined;
+      broken = new TransportError(message, { sent: controller !== undefined, timedOut, proxy });
+      fail(broken);
+      controller?.abort(broken);
+    }
+    const onAbort = () => giveUp("it was given up", false);
+    const timeoutMessage = () => `no complete answer in time (this try had ${Math.round(timeoutMs / 100) / 10} s)`;
+    const timer = setTimeout(() => giveUp(timeoutMessage(), true), timeoutMs);
+    signal.addEventListener("abort", onAbort, { once: true });
 
+    try {
       dispatcher.dispatch(
         { origin, path, method, headers, body: content ?? null, headersTimeout: 0, bodyTimeout: STALL_MS },
         {
@@ -243,14 +251,13 @@ async function send<T>(
           },
         },
       );
-    });
-  } catch (error) {
-    if (!(error instanceof TransportError) || error.sent) signal.throwIfAborted();
-    throw toTransportError(error, isProxyError(error) ? proxyFor(origin) : undefined);
-  }
+    } catch (error) {
+      fail(error);
+    }
+  });
 }
 
-/** Resolves with the complete body, and rejects one that is too large. */
+/** Resolves with the complete body. Rejects one that is too large, but drops that of an error, whose status is sufficient. */
 const receiveBuffer =
   (maxBytes: number) =>
   (head: ResponseHead, { controller, succeed, fail, release }: ExchangeEnd<WireResponse>): BodyReceiver => {
@@ -262,7 +269,11 @@ const receiveBuffer =
         if (bytes <= maxBytes) chunks.push(chunk);
         else {
           const tooLarge = new ResponseTooLarge(maxBytes, head);
-          fail(tooLarge);
+          if (head.status < 400) fail(tooLarge);
+          else {
+            release();
+            succeed({ ...head, body: Buffer.alloc(0) });
+          }
           controller.abort(tooLarge);
         }
         return true;
@@ -302,15 +313,18 @@ function receiveStream(head: ResponseHead, { controller, succeed, release }: Exc
 /** Reads the same variables as undici, which checks at each request whether a proxy applies. */
 const hasProxy = (): boolean => PROXY_VARIABLES.some((name) => Boolean(process.env[name]));
 
-/** Connections per origin. At a latency of 20 ms, they allow 1,600 reads/s, more than one process makes; 8 would allow 400. */
-export const CONNECTIONS = 32;
+/**
+ * Maximum number of connections per origin. A connection is opened when all others are in use, and closed after 4 s without a request. As
+ * many as requests in flight on stdio, so that no call waits for another one.
+ */
+const CONNECTIONS = 128;
 /** Connections per origin for streamed files. More than a deployment forwards at once (64), so that a file can be previewed meanwhile. */
 const STREAM_CONNECTIONS = 128;
 
 interface TransportOptions {
   /** Whether HTTPS_PROXY, HTTP_PROXY and NO_PROXY are used. */
   readonly proxies: boolean;
-  /** Connections per origin (default 32). Streamed files have separate connections. */
+  /** Connections per origin (default 128). Streamed files have separate connections. */
   readonly connections?: number;
 }
 
@@ -318,18 +332,29 @@ interface TransportOptions {
 export function createTransport(
   { proxies, connections = CONNECTIONS }: TransportOptions = { proxies: true },
 ): Transport {
-  async function create(maxConnections: number): Promise<Dispatcher> {
-    const { Agent, EnvHttpProxyAgent } = await import("./undici.ts");
-    return new (proxies && hasProxy() ? EnvHttpProxyAgent : Agent)({ connections: maxConnections, pipelining: 1 });
+  /** Loads undici with the first request. `current` is undefined until then. */
+  function createPool(maxConnections: number) {
+    const pool: { current: Dispatcher | undefined } = { current: undefined };
+    const { get, ifStarted } = memoizeUntilFailure(async () => {
+      const { Agent, EnvHttpProxyAgent } = await import("./undici.ts");
+      const Pool = proxies && hasProxy() ? EnvHttpProxyAgent : Agent;
+      const created = new Pool({ connections: maxConnections, pipelining: 1 });
+      pool.current = created;
+      return created;
+    });
+    return Object.assign(pool, { get, ifStarted });
   }
-  const calls = memoizeUntilFailure(() => create(connections));
+  const calls = createPool(connections);
   /** Files have separate connections, so that no call waits for a file that is read slowly. */
-  const files = memoizeUntilFailure(() => create(STREAM_CONNECTIONS));
+  const files = createPool(STREAM_CONNECTIONS);
   const proxyFor: Transport["proxyFor"] = (url) => (proxies ? proxyVariableFor(url) : undefined);
 
   return {
-    exchange: async (request, limits) =>
-      await send(await calls.get(), request, { ...limits, proxyFor }, receiveBuffer(limits.maxBytes)),
+    exchange(request, limits) {
+      const exchange = (pool: Dispatcher) =>
+        send(pool, request, { ...limits, proxyFor }, receiveBuffer(limits.maxBytes));
+      return calls.current ? exchange(calls.current) : calls.get().then(exchange);
+    },
     openStream: async (request, limits) =>
       await send(await files.get(), request, { ...limits, proxyFor }, receiveStream),
     proxyFor,

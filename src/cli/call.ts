@@ -1,18 +1,19 @@
 // Implements `mic-mcp call`, which calls one tool in this process with the same journal and keys as an agent's call.
 import { tools } from "../../tools/index.ts";
 import type { Arguments } from "../actions/fingerprint.ts";
-import { CALL_LIMIT_MS } from "../api-client/attempts.ts";
+import { CALL_LIMIT_MS, systemTiming } from "../api-client/attempts.ts";
 import { type Config, readConfig, UsageError } from "../core/config.ts";
 import { Failure, type FailureKind } from "../core/failure.ts";
 import { escapeText } from "../core/untrusted-text.ts";
 import type { Runtime } from "../mcp/runtime.ts";
-import { completeArguments, createToolCall } from "../mcp/tools/call.ts";
+import { completeArguments, createToolContext } from "../mcp/tools/call.ts";
 import { filterVisibleTools, type OfferableTool, offeredTools, reasonNotOffered } from "../mcp/tools/offered-tools.ts";
 import type { Tool } from "../toolkit/define-tool.ts";
-import type { ToolCall } from "../toolkit/tool-call.ts";
+import type { ToolContext } from "../toolkit/tool-context.ts";
 import { type CommandContext, TEMPORARY_EMULATOR, withRuntime, writeJson, writeLine } from "./backend.ts";
 import type { RunCommand } from "./commands.ts";
-import { didYouMean } from "./errors.ts";
+import { didYouMean, rephraseForUser } from "./errors.ts";
+import { exitCodeOfResult } from "./job-exit-code.ts";
 import { isInteractive, openPrompter } from "./prompt.ts";
 import { alignColumns, createProgressDisplay, isTerminal } from "./terminal.ts";
 import {
@@ -22,9 +23,6 @@ import {
   parseInputFlag,
   toShellCommands,
 } from "./tool-arguments.ts";
-
-/** Returned if an identical call ran before, so that the action was not sent again. */
-const REPLAY_EXIT_CODE = 3;
 
 /** Returns the offered tool with this name. Throws UsageError. */
 function findOfferedTool<T extends OfferableTool>(name: string, all: readonly T[], config: Config): T {
@@ -47,21 +45,24 @@ export async function formatHelpOfTool(name: string, environment: NodeJS.Process
 
 async function writeResult(
   tool: Tool,
-  { text, structured, drift, isReplay = false }: Awaited<ReturnType<Tool["invoke"]>>,
+  args: Arguments,
+  result: Awaited<ReturnType<Tool["run"]>>,
   context: CommandContext,
 ): Promise<number> {
+  const { text, structured, drift } = result;
+  const exitCode = exitCodeOfResult(tool, args, result);
   const { runtime, flags, inProcess, isJson } = context;
   const { redact } = runtime.redactor;
   const { stdout, stderr } = process;
   if (drift.length > 0)
     stderr.write(`${escapeText(redact(`Fields that the contract does not define: ${drift.join(", ")}`))}\n`);
-  if (isJson) await writeJson(structured, context);
+  if (isJson) await writeJson({ ...structured, exitCode }, context);
   else {
-    const shown = toShellCommands(text, flags);
+    const shown = toShellCommands(rephraseForUser(text), flags);
     await writeLine(stdout, redact(isTerminal(stdout) ? alignColumns(shown) : shown));
   }
   if (inProcess && tool.isWrite) await writeLine(stderr, TEMPORARY_EMULATOR);
-  return isReplay ? REPLAY_EXIT_CODE : 0;
+  return exitCode;
 }
 
 const createNotConfirmedFailure = (kind: FailureKind, message: string, next: string): Failure =>
@@ -82,14 +83,14 @@ async function askYesOrNo(question: string): Promise<boolean> {
  * Asks the user before a call that discards something, as an agent's client would. Actions that are already in the journal were confirmed
  * before. Throws Failure.
  */
-async function confirmCall(tool: Tool, args: Arguments, call: ToolCall, { config, ports }: Runtime) {
-  const question = config.confirm === "never" ? undefined : tool.confirmationFor(args);
+async function confirmCall(tool: Tool, args: Arguments, ctx: ToolContext, { config, ports }: Runtime) {
+  const question = config.confirm === "never" ? undefined : tool.confirmationFor?.(args);
   if (!question) return {};
   if (question.actions) {
     const known = await Promise.all(question.actions.map((action) => ports.actions.findExisting(action)));
     if (known.every(Boolean)) return {};
   }
-  const prepared = await question.prepare(call);
+  const prepared = await question.prepare(ctx);
   if (!prepared) return {};
   if (!isInteractive())
     throw createNotConfirmedFailure(
@@ -112,7 +113,7 @@ interface CallOptions {
   /** Arguments as words of the command line. */
   readonly words: readonly string[];
   /** Arguments as a JSON object. */
-  readonly input?: string | undefined;
+  readonly input?: string;
   /** True if --yes was given. */
   readonly isConfirmed: boolean;
 }
@@ -127,16 +128,16 @@ export async function runToolCall(
   const typed = { ...parseInputFlag(input), ...parseArgumentWords(words, tool) };
   const { redact } = runtime.redactor;
   const progress = createProgressDisplay(process.stderr);
-  const limits = () => ({ signal, deadlineAt: Date.now() + CALL_LIMIT_MS });
-  let result: Awaited<ReturnType<Tool["invoke"]>>;
+  const limits = () => ({ signal, deadlineAt: systemTiming.clockMs() + CALL_LIMIT_MS });
+  let result: Awaited<ReturnType<Tool["run"]>>;
   try {
     const { args, workspaceId } = await completeArguments(tool, typed, runtime);
     const confirmed = isConfirmed
       ? {}
-      : await confirmCall(tool, args, createToolCall(runtime, tool.name, limits()), runtime);
-    result = await tool.invoke(
+      : await confirmCall(tool, args, createToolContext(runtime, tool.name, limits()), runtime);
+    result = await tool.run(
       args,
-      createToolCall(runtime, tool.name, limits(), {
+      createToolContext(runtime, tool.name, limits(), {
         workspaceId,
         ...confirmed,
         report: ({ message, ...rest }) => progress.report({ ...rest, message: escapeText(redact(message)) }),
@@ -145,10 +146,10 @@ export async function runToolCall(
   } finally {
     progress.end();
   }
-  return await writeResult(tool, result, context);
+  return await writeResult(tool, typed, result, context);
 }
 
-/** Returns the exit code, 3 for a replay. Throws UsageError. */
+/** Returns the exit code of the call. Throws UsageError. */
 export const call: RunCommand<"call"> = async ({ values, positionals }, environment) => {
   const [name, ...words] = positionals;
   if (name === undefined) {

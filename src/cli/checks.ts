@@ -4,6 +4,7 @@ import { constants } from "node:fs";
 import { access, mkdtemp, rmdir, stat } from "node:fs/promises";
 import { dirname, join } from "node:path";
 import type { JournalHandle } from "../actions/journal-handle.ts";
+import { systemTiming } from "../api-client/attempts.ts";
 import type { ApiClient } from "../api-client/client.ts";
 import { toWireTarget } from "../api-client/encode.ts";
 import type { Endpoint } from "../contract/endpoints/endpoint.ts";
@@ -28,13 +29,13 @@ export interface Check {
 }
 
 export const passedCheck = (name: string, detail: string): Check => ({ name, ok: true, detail });
-const failedCheck = (name: string, detail: string, fix: string): Check => ({ name, ok: false, detail, fix });
+export const failedCheck = (name: string, detail: string, fix: string): Check => ({ name, ok: false, detail, fix });
 
 /** Each check makes only one attempt, because the user waits for the result. */
 const CHECK_LIMIT_MS = 5_000;
 const createCallContext = () => ({
   signal: new AbortController().signal,
-  deadlineAt: Date.now() + CHECK_LIMIT_MS,
+  deadlineAt: systemTiming.clockMs() + CHECK_LIMIT_MS,
   maxAttempts: 1,
 });
 
@@ -84,7 +85,18 @@ export async function checkKeychain(keychain: Keychain | undefined, { keychain: 
   }
 }
 
-export const checkBaseUrl = (identity: Identity): Promise<Check> => runCheck("base URL", identity.baseUrl);
+export const checkBaseUrl = (identity: Identity): Promise<Check> =>
+  Promise.resolve(identity.baseUrl()).then(
+    (url) => passedCheck("base URL", url),
+    (error: unknown) => {
+      const check = checkFromError("base URL", error);
+      if (!(error instanceof Failure) || error.facts.kind !== "not_configured") return check;
+      return {
+        ...check,
+        fix: "To try mic-mcp without an account, run mic-mcp demo. To use the MIC API, run mic-mcp login, or set MIC_BASE_URL.",
+      };
+    },
+  );
 
 export const checkToken = (identity: Identity, tokens: Tokens): Promise<Check> =>
   runCheck("token", async () => {
@@ -183,6 +195,23 @@ export async function checkJournal(
   const check = await runCheck("journal", async () => formatJournalStatus(await inspectJournal(config, journal)));
   if (!check.ok || !isDeletedWithContainer) return check;
   return failedCheck("journal", `${check.detail}; it is deleted with this container`, `${volumeAdvice()}.`);
+}
+
+/** Shows where clients of serve --http find its bearer token. */
+export async function checkHttpToken({ httpToken, stateDir }: Config): Promise<Check> {
+  if (httpToken !== undefined) return passedCheck("HTTP token", "serve --http requires the token in MIC_HTTP_TOKEN");
+  const { httpTokenFile, readHttpToken } = await import("../transports/http/token.ts");
+  const file = httpTokenFile(stateDir);
+  return await runCheck("HTTP token", async () => {
+    const isCreated = await readHttpToken(file).then(
+      () => true,
+      (error: unknown) => {
+        if (errorCode(error) !== "ENOENT") throw error;
+        return false;
+      },
+    );
+    return isCreated ? `clients of serve --http find it in ${file}` : `serve --http will create it in ${file}`;
+  });
 }
 
 /** `others`: the checks that used the network. One of them reports a proxy that cannot be used. */

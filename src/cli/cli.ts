@@ -1,6 +1,6 @@
 #!/usr/bin/env node
 // This entry point checks the Node version, keeps stray output off stdout, and loads the program.
-import { enableCompileCache } from "./compile-cache.ts";
+import { enableCodeCache } from "./code-cache.ts";
 import { onSignal } from "./signals.ts";
 
 const MINIMUM = [20, 19] as const;
@@ -19,7 +19,7 @@ const [command = "serve"] = argv;
 // Handles signals until the server installs its own handlers, because loading the server takes a moment.
 if (command === "serve" || command.startsWith("-")) onSignal(() => process.exit(0));
 
-enableCompileCache(process.env);
+enableCodeCache(process.env);
 // Not awaited, because the build is CommonJS, which has no top-level await.
 import("./main.ts").then(async ({ main }) => {
   process.exitCode = await main(argv, process.env);

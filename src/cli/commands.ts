@@ -40,11 +40,13 @@ export const COMMANDS = {
     ],
     flags: {
       "--emulator": "use an emulator of the MIC API inside the process",
-      "--http": "serve Streamable HTTP on this machine; prints the URL as one JSON line",
+      "--http":
+        "serve Streamable HTTP on this machine; prints the URL and the file with the bearer token as one JSON line",
       "--teams":
-        "run one instance of a deployment for an organization (docs/operate/teams.md); prints the URL as one JSON line",
+        "run one instance of a deployment for an organization (<https://github.com/mic-mcp/mic-mcp/blob/main/docs/operate/teams.md>); prints the URL as one JSON line",
       "--host H": "address to listen on. With --http: 127.0.0.1 (default), ::1 or localhost. With --teams: any address",
       "--port P": "port, with --http or --teams (default: any free port)",
+      "--no-token": "with --http: accept requests of every user of this machine without a token (for test tools)",
       "--base-url URL": "base URL of the MIC API",
       "--workspace-id ID": "default workspace",
       ...PROFILE_FLAG,
@@ -76,7 +78,8 @@ export const COMMANDS = {
       "Pass an object as JSON. NAME=VALUE overrides --input.",
       "To resume an interrupted call, run the same command again: the action runs at most once.",
       "Exit code 3 means that the call was not run again, because an identical call ran within 20 hours. The command prints the result of that call.",
-      'The command prints the result to stdout, and progress and errors to stderr. With --json, an error is also printed to stdout as {"error": …}.',
+      "Exit code 5 means that a job ended FAILED or CANCELLED, or that none was submitted; 6, that a job is not finished. They apply to tools that start, retry or wait for jobs.",
+      'The command prints the result to stdout, and progress and errors to stderr. With --json, the result includes exitCode, and an error is also printed to stdout as {"error": …}.',
     ],
     flags: {
       "--input '{…}'": "arguments as a JSON object",
@@ -96,11 +99,11 @@ export const COMMANDS = {
     argumentsUsage: "JOB",
     summary: "Show the nine stages of a job and their units until the job ends",
     notes: [
-      "Ctrl-C stops watching; the job keeps running. The exit code is 0 only if the job SUCCEEDED.",
+      "Ctrl-C stops watching; the job keeps running. The exit code is 0 only if the job SUCCEEDED, and 5 if it ended otherwise.",
       "Without a terminal, the command prints a line for each change; with --json, each line is JSON.",
     ],
     flags: {
-      "--timeout SECONDS": "stop watching after this time, with exit code 1 (default: never)",
+      "--timeout SECONDS": "stop watching after this time, with exit code 6 (default: never)",
       ...JSON_FLAG,
       ...EMULATOR_FLAG,
     },
@@ -174,7 +177,7 @@ export const COMMANDS = {
     summary: "Add this server to the configuration of an MCP client",
     notes: [
       `CLIENT: ${INSTALL_CLIENTS.join(", ")}.`,
-      "The entry contains the absolute paths of Node and of this program, but no secret. The command changes no other entries.",
+      "The entry contains the absolute paths of Node and of this program, or npx if npx runs this command, but no secret. The command changes no other entries.",
     ],
     flags: {
       "--emulator": "the server uses an emulator of the MIC API",
@@ -186,6 +189,18 @@ export const COMMANDS = {
       ["mic-mcp install claude --emulator", "Claude Code, without an account"],
       ["mic-mcp install vscode --print", "print the entry of mcp.json"],
     ],
+  },
+  uninstall: {
+    name: "uninstall",
+    argumentsUsage: "CLIENT",
+    summary: "Remove this server from the configuration of an MCP client",
+    notes: [`CLIENT: ${INSTALL_CLIENTS.join(", ")}.`, "The command changes no other entries."],
+    flags: {
+      "--profile NAME": "remove the entry mic-NAME",
+      "--print": "print what would be removed; change no file",
+      ...JSON_FLAG,
+    },
+    examples: [["mic-mcp uninstall claude", "Claude Code"]],
   },
   login: {
     name: "login",
@@ -366,4 +381,6 @@ export function parseIntegerFlag(flag: string, text: string | undefined, max: nu
 export interface HttpFlags {
   readonly host: string | undefined;
   readonly port: number | undefined;
+  /** Whether `serve --http` accepts requests without a token. */
+  readonly mayOmitToken: boolean;
 }

@@ -28,6 +28,7 @@ const POSITIONAL_WORDS: Readonly<Record<string, readonly CompletionWord[]>> = {
   call: tools.filter(({ view }) => view === undefined).map(({ name, title }) => ({ text: name, about: title })),
   completion: SHELLS.map(toWord),
   install: INSTALL_CLIENTS.map(toWord),
+  uninstall: INSTALL_CLIENTS.map(toWord),
   geography: [toWord("warm")],
   show: VIEW_NAMES.map(toWord),
   teams: TEAM_ACTIONS.map(toWord),

@@ -1,10 +1,10 @@
 // Creates the parts that a server for one user and a deployment share: for the process, for one set of client credentials, and for one
 // caller.
 import { tools } from "../../tools/index.ts";
-import { createActions } from "../actions/actions.ts";
+import { withActionTelemetry } from "../actions/action-telemetry.ts";
+import { createActionContext } from "../actions/actions.ts";
 import type { JournalHandle } from "../actions/journal-handle.ts";
 import type { ListedAction } from "../actions/listing.ts";
-import { withActionTelemetry } from "../actions/service-actions.ts";
 import { systemTiming } from "../api-client/attempts.ts";
 import { createApiClient } from "../api-client/client.ts";
 import { withTokenTelemetry } from "../api-client/request-telemetry.ts";
@@ -26,7 +26,7 @@ import type { CompletionValue } from "../toolkit/completion-value.ts";
 import { createCompletionProvider } from "../toolkit/resources/completion.ts";
 import { resources } from "../toolkit/resources/index.ts";
 import { createResourceWatcher } from "../toolkit/resources/resource-watcher.ts";
-import type { Ports } from "../toolkit/tool-call.ts";
+import type { Ports } from "../toolkit/tool-context.ts";
 import { createLog } from "./log.ts";
 import { observeLog, type StartTelemetry } from "./telemetry.ts";
 import { version } from "./version.ts";
@@ -52,8 +52,7 @@ export function createProcessContext({ redactor, ...options }: ProcessContextOpt
   return {
     ...options,
     timing: systemTiming,
-    /** Shared by all callers, because it tracks which actions this process has in flight. */
-    actions: createActions({
+    actionContext: createActionContext({
       journal: journal.open,
       timing: systemTiming,
       monotonicMs: () => performance.now(),
@@ -69,7 +68,7 @@ export type ProcessContext = ReturnType<typeof createProcessContext>;
 interface ApiConnectionOptions {
   readonly identity: Identity;
   readonly redactor: Redactor;
-  readonly store?: TokenStore | undefined;
+  readonly store?: TokenStore;
   readonly transport: Transport;
   readonly hooks?: Hooks;
 }
@@ -81,8 +80,8 @@ export function createApiConnection(
 ) {
   const tokenTransport = telemetry ? withTokenTelemetry(telemetry, transport) : transport;
   const tokens = createTokens({ identity, store, transport: tokenTransport, timing, redactor });
-  const service = createApiClient({ baseUrl: identity.baseUrl, tokens, transport, timing, hooks, telemetry });
-  return { identity, redactor, tokens, service, watching: createResourceWatcher({ timing }) };
+  const api = createApiClient({ baseUrl: identity.baseUrl, tokens, transport, timing, hooks, telemetry });
+  return { identity, redactor, tokens, api, watching: createResourceWatcher({ timing }) };
 }
 export type ApiConnection = ReturnType<typeof createApiConnection>;
 
@@ -95,24 +94,25 @@ interface RuntimeOptions
   readonly knownFiles: readonly CompletionValue[];
 }
 
-const isResolvable = ({ state, nextStep }: ListedAction): boolean => state === "unknown" && nextStep !== undefined;
+const hasUnknownOutcome = ({ state, supersededBy }: ListedAction): boolean =>
+  state === "unknown" && supersededBy === undefined;
 
-/** Creates the runtime of one caller. Its tools are bound to the caller's ports, so a tool cannot mix up callers. */
+/** Creates the runtime of one caller. Each call gets the caller's ports, so a tool cannot mix up callers. */
 export function createRuntime(
-  { config, log, timing, skills, telemetry }: Omit<ProcessContext, "transport" | "journal" | "actions">,
-  { identity, service, watching, redactor }: Omit<ApiConnection, "tokens">,
+  { config, log, timing, skills, telemetry }: Omit<ProcessContext, "transport" | "journal" | "actionContext">,
+  { identity, api, watching, redactor }: Omit<ApiConnection, "tokens">,
   { actions: ownActions, geography, files, hasJournal, knownFiles, ...runtimeOptions }: RuntimeOptions,
 ): Runtime {
   const actions = telemetry ? withActionTelemetry(ownActions, telemetry) : ownActions;
   const ports: Ports = {
-    service,
+    api,
     actions,
     geography,
     files,
     offers: createRecipeOfferCache(),
     retries: createRetryCache(),
   };
-  const ownTools = tools.map((tool) => tool.create(ports));
+  const ownTools = files.kind === "links" ? tools.map((tool) => ({ ...tool, ...tool.withLinks })) : tools;
   const offered = new Map<string, (typeof ownTools)[number]>(
     offeredTools(ownTools, config).map((tool) => [tool.name, tool]),
   );
@@ -133,6 +133,6 @@ export function createRuntime(
     log,
     telemetry,
     countUnresolved: async () =>
-      (await hasJournal()) ? (await actions.listUnresolved()).filter(isResolvable).length : 0,
+      (await hasJournal()) ? (await actions.listUnresolved()).filter(hasUnknownOutcome).length : 0,
   };
 }

@@ -1,5 +1,5 @@
 // Composes a server for one user: creates everything that a connection needs from a configuration.
-import { createServiceActions } from "../actions/service-actions.ts";
+import { createActions } from "../actions/actions.ts";
 import { createDownloads } from "../api-client/downloads.ts";
 import { createTransport } from "../api-client/transport.ts";
 import type { Config } from "../core/config.ts";
@@ -33,7 +33,7 @@ interface ComposeOptions {
   /** Time limit for the keychain. It is longer for a command, in which the user may have to type the keychain's password. */
   readonly keychainLimitMs: number;
   /** Undefined if telemetry is off. */
-  readonly telemetry?: StartTelemetry | undefined;
+  readonly telemetry?: StartTelemetry;
 }
 
 export function compose(
@@ -45,7 +45,7 @@ export function compose(
   const journal = createConfiguredJournal(config);
   const logging = createLogging(config, redactor, startTelemetry);
   const processContext = createProcessContext({ config, redactor, transport, journal, ...logging });
-  const { log, telemetry, timing, actions } = processContext;
+  const { log, telemetry, timing, actionContext } = processContext;
 
   const keychain = config.emulator || config.keychain === "off" ? undefined : openKeychain(keychainLimitMs);
   const required = config.keychain === "require";
@@ -57,17 +57,20 @@ export function compose(
       })
     : undefined;
   const client = createApiConnection({ identity, redactor, store, transport }, processContext);
-  const { service, tokens } = client;
+  const { api, tokens } = client;
 
   const geography = createGeography({
-    service,
+    service: api,
     perMinute: config.geographyRate,
-    shared: inProcess ? undefined : createUserSharedGeography(config, identity.baseUrl),
+    shared: inProcess ? undefined : createUserSharedGeography(config, async () => identity.baseUrl()),
   });
-  const downloads = createDownloads(service);
+  const downloads = createDownloads(api);
   const containerNotice = createContainerNotice(config);
   const runtime = createRuntime(processContext, client, {
-    actions: createServiceActions({ actions, journal: journal.open, serviceName: identity.serviceName }),
+    actions: createActions(actionContext, {
+      serviceName: identity.serviceName,
+      readSecret: identity.credentials,
+    }),
     hasJournal: () => hasJournal(config),
     geography,
     files: { kind: "folder", folder: config.downloadDir, save: downloads.save },

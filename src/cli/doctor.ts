@@ -5,11 +5,13 @@ import { escapeText } from "../core/untrusted-text.ts";
 import { COMMAND_LIMIT_MS } from "../credentials/keychain/keychain.ts";
 import { createTokens } from "../credentials/tokens.ts";
 import { openBackend } from "./backend.ts";
+import { checkClients } from "./check-clients.ts";
 import {
   type Check,
   checkBaseUrl,
   checkClock,
   checkFolder,
+  checkHttpToken,
   checkJobApi,
   checkJournal,
   checkKeychain,
@@ -53,17 +55,24 @@ async function runChecks(environment: NodeJS.ProcessEnv, withEmulator: boolean):
         ? [await checkJournal(config, composed.journal, composed.containerNotice !== undefined)]
         : []),
       await checkFolder("download folder", config.downloadDir, "MIC_DOWNLOAD_DIR", false),
+      await checkHttpToken(config),
     ];
     const reachable = basicChecks.at(-1)?.ok === true;
     const network = reachable
       ? await Promise.all([
-          checkPlayground(runtime.ports.service),
-          checkClock(runtime.ports.service),
+          checkPlayground(runtime.ports.api),
+          checkClock(runtime.ports.api),
           checkToken(identity, freshTokens),
-          checkJobApi(runtime.ports.service, identity),
+          checkJobApi(runtime.ports.api, identity),
         ])
       : [];
-    return [...basicChecks, ...network, ...folders, checkProxy(environment, network)].map((check) => ({
+    return [
+      ...basicChecks,
+      ...network,
+      ...folders,
+      checkProxy(environment, network),
+      ...(await checkClients(environment)),
+    ].map((check) => ({
       ...check,
       detail: redactor.redact(escapeText(check.detail)),
     }));

@@ -52,11 +52,21 @@ function toUsageError(error: unknown, command: Command): unknown {
   return new UsageError(`mic-mcp ${command.name} has no flag ${unknown}.${suggestion}`);
 }
 
+/** Phrases for an agent and the same for the user at the terminal, in the order in which they are replaced. */
+const PHRASES: readonly (readonly [agent: RegExp, user: string])[] = [
+  [/\bAsk the user for another file\b/g, "Use another file"],
+  [/\bAsk the user whether\b/g, "Decide whether"],
+  [/\bask the user before you\b/g, "read the review before you"],
+  [/[:;] (ask the user first|tell the user)\b| Tell the user\./g, ""],
+  [/\bask the user to /g, ""],
+];
+
 /** Addresses the user instead of an agent. */
 export const rephraseForUser = (text: string): string =>
-  text
-    .replace(/(^|[.:] )Ask the user to (.)/g, (_, start: string, letter: string) => start + letter.toUpperCase())
-    .replace(/\bask the user to /g, "");
+  PHRASES.reduce((phrase, [agent, user]) => phrase.replace(agent, user), text).replace(
+    /\bAsk the user to (.)/g,
+    (_, letter: string) => letter.toUpperCase(),
+  );
 
 /** The advice of a failure is written for an agent, and about a server. A command addresses the user directly. */
 export function rephraseFailureForUser(facts: FailureFacts): FailureFacts {

@@ -10,12 +10,12 @@ import { createProgressDisplay } from "./terminal.ts";
 
 async function warm(context: CommandContext): Promise<number> {
   const { runtime, signal, isJson } = context;
-  const { geography, service } = runtime.ports;
+  const { geography, api } = runtime.ports;
   const { redact } = runtime.redactor;
   const display = createProgressDisplay(process.stderr);
   try {
     // The states list must arrive within a call's time. The other lists may take minutes, because the API limits the rate.
-    await geography.states({ signal, deadlineAt: service.timing.now() + CALL_LIMIT_MS });
+    await geography.states({ signal, deadlineAt: api.timing.clockMs() + CALL_LIMIT_MS });
     const result = await geography.gather(
       {
         answer: answerForAllStates,

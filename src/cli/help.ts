@@ -3,7 +3,7 @@ import { COMMANDS, type Command, flagsOf, INSTALL_CLIENTS } from "./commands.ts"
 import { version } from "./version.ts";
 
 export const EXIT_CODES =
-  "Exit codes: 0 success, 1 failure, 2 invalid usage or setting, 3 identical call ran before (call), 4 not configured.";
+  "Exit codes: 0 success, 1 failure, 2 invalid usage or setting, 3 identical call ran before, 4 not configured,\n5 job not successful or not submitted, 6 job not finished.";
 
 /** Formats rows as two columns, with the second one aligned. */
 export function formatColumns(rows: readonly (readonly [left: string, right: string])[]): string {
@@ -38,7 +38,7 @@ export function formatProgramHelp(): string {
         ({ name, argumentsUsage = "", summary }) => [`mic-mcp ${name} ${argumentsUsage}`.trimEnd(), summary] as const,
       ),
     ]),
-    "Run mic-mcp COMMAND --help for the flags of a command, with examples. Environment variables: MIC_BASE_URL, MIC_CLIENT_ID,\nMIC_CLIENT_SECRET, MIC_WORKSPACE_ID, MIC_KEYCHAIN and others in docs/interface.md. NO_COLOR turns colors off.",
+    "Run mic-mcp COMMAND --help for the flags of a command, with examples. Environment variables: MIC_BASE_URL, MIC_CLIENT_ID,\nMIC_CLIENT_SECRET, MIC_WORKSPACE_ID, MIC_KEYCHAIN and others in\nhttps://github.com/mic-mcp/mic-mcp/blob/main/docs/use/configuration.md. NO_COLOR turns colors off.",
     "  --help, --version",
     EXIT_CODES,
   ].join("\n\n");

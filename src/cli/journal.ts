@@ -5,7 +5,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import type { Journal } from "../actions/journal.ts";
 import { createJournalHandle, type JournalHandle } from "../actions/journal-handle.ts";
-import { countUnresolved, countUnresolvedByClient, listRecentJobs, type UnresolvedCounts } from "../actions/listing.ts";
+import type { UnresolvedCounts } from "../actions/journal-reads.ts";
 import { systemTiming } from "../api-client/attempts.ts";
 import type { Config } from "../core/config.ts";
 import { processOwner } from "../core/owner.ts";
@@ -71,7 +71,7 @@ const readExistingJournal = async <T>(
 export async function inspectJournal(config: Config, journal: JournalHandle): Promise<JournalStatus> {
   const found = locateJournal(config);
   if (found.engine === "PostgreSQL" || existsSync(found.location))
-    return { ...found, ...(await countUnresolved(await journal.open())) };
+    return { ...found, ...(await (await journal.open()).countUnresolved()) };
   const stateDir = await mkdtemp(join(tmpdir(), "mic-mcp-journal-"));
   try {
     return await withJournal({ ...config, stateDir }, true, async () => found);
@@ -88,7 +88,7 @@ export async function warnOfOtherClientsActions(
   config: JournalConfig,
   login: { readonly baseUrl: string; readonly clientId: string },
 ): Promise<readonly string[]> {
-  const counts = await readExistingJournal(config, countUnresolvedByClient).catch(() => []);
+  const counts = await readExistingJournal(config, (journal) => journal.countUnresolvedByClient()).catch(() => []);
   return counts.flatMap(({ baseUrl, clientId, count }) => {
     if (baseUrl === login.baseUrl && clientId === login.clientId) return [];
     const [actions, them] = count === 1 ? ["action is", "it"] : ["actions are", "them"];
@@ -100,7 +100,7 @@ const RECENT_JOBS = 20;
 
 /** Returns the ids of the jobs that this journal created last. Throws Failure if it cannot be read. */
 export const readRecentJobs = (config: JournalConfig): Promise<readonly string[]> =>
-  readExistingJournal(config, (journal) => listRecentJobs(journal, RECENT_JOBS));
+  readExistingJournal(config, (journal) => journal.listRecentJobs(RECENT_JOBS));
 
 export function formatJournalStatus({ engine, location, inProgress, unknown = 0 }: JournalStatus): string {
   const where = `${engine}, ${location}`;

@@ -43,12 +43,12 @@ export async function verifyCredentials(
   const transport = createTransport();
   const settings = { baseUrl, workspaceId, credentials };
   const identity = createIdentity({ settings, keychain: undefined, required: false, redactor, now: Date.now });
-  const { tokens, service } = createApiConnection({ identity, redactor, transport }, { timing: systemTiming });
-  const context = { signal: new AbortController().signal, deadlineAt: Date.now() + CALL_LIMIT_MS };
+  const { tokens, api } = createApiConnection({ identity, redactor, transport }, { timing: systemTiming });
+  const context = { signal: new AbortController().signal, deadlineAt: systemTiming.clockMs() + CALL_LIMIT_MS };
   try {
     await tokens.get(scopeSets[0] ?? [], context);
     if (!verifiesWorkspace) return;
-    await service.call(getMicPublicCapabilities, { query: { workspaceId } }, context);
+    await api.call(getMicPublicCapabilities, { query: { workspaceId } }, context);
   } catch (error) {
     if (!(error instanceof Failure)) throw error;
     if (error.facts.code === "invalid_scope") return;
@@ -137,7 +137,7 @@ async function collectLogin(flags: ReturnType<typeof readFlags>, stored: Partial
   const { baseUrl, clientId, workspaceId } = flags;
   if (flags.secretOnStdin && baseUrl !== undefined && clientId !== undefined) {
     const clientSecret = checkCredential("client secret", await readSecretFromStdin());
-    return { baseUrl, clientId, clientSecret, ...(workspaceId !== undefined && { workspaceId }) };
+    return { baseUrl, clientId, clientSecret, workspaceId };
   }
   const prompter = openPrompter();
   try {

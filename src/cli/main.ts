@@ -16,17 +16,25 @@ import { version } from "./version.ts";
 
 /** Each flag takes precedence over the variable of the same name. Throws UsageError. */
 const runServe: RunCommand<"serve"> = async ({ values }, environment) => {
-  const { http: isHttp = false, teams: isTeams = false, host, port, ...flags } = values;
+  const {
+    http: isHttp = false,
+    teams: isTeams = false,
+    host,
+    port,
+    "no-token": mayOmitToken = false,
+    ...flags
+  } = values;
   if (isHttp && isTeams)
     throw new UsageError("--http (for one user) and --teams (for an organization) cannot be combined.");
   if (!isHttp && !isTeams && (host !== undefined || port !== undefined))
     throw new UsageError("--host and --port require --http or --teams.");
+  if (mayOmitToken && !isHttp) throw new UsageError("--no-token requires --http.");
   const overlay = Object.entries(flags).map(([flag, value]) => [
     `MIC_${flag.replaceAll("-", "_").toUpperCase()}`,
     value === true ? "1" : value,
   ]);
   const settings: NodeJS.ProcessEnv = { ...environment, ...Object.fromEntries(overlay) };
-  const listen: HttpFlags = { host, port: parseIntegerFlag("port", port, 65535) };
+  const listen: HttpFlags = { host, port: parseIntegerFlag("port", port, 65535), mayOmitToken };
   if (isTeams) return await (await import("../teams/program.ts")).serve(settings, listen);
   return await (await import("./serve.ts")).serve(settings, isHttp ? listen : undefined);
 };
@@ -42,6 +50,7 @@ const LOADERS: { readonly [Name in CommandName]: () => Promise<RunCommand<Name>>
   geography: async () => (await import("./geography.ts")).geography,
   demo: async () => (await import("../demo/demo.ts")).runDemo,
   install: async () => (await import("./install.ts")).install,
+  uninstall: async () => (await import("./install.ts")).uninstall,
   login: async () => (await import("./login.ts")).login,
   logout: async () => (await import("./login.ts")).logout,
   status: async () => (await import("./status.ts")).status,

@@ -1,12 +1,14 @@
 // Implements `mic-mcp serve`: the MCP server on stdio, or over HTTP for many clients on this machine.
-import { readConfig } from "../core/config.ts";
+import { type Config, readConfig } from "../core/config.ts";
+import { Failure } from "../core/failure.ts";
 import { SERVER_LIMIT_MS } from "../credentials/keychain/keychain.ts";
 import type { Runtime } from "../mcp/runtime.ts";
 import { FLUSH_MS } from "../telemetry/port.ts";
 import { serveOnStdio } from "../transports/stdio/serve.ts";
 import { openBackend } from "./backend.ts";
-import type { HttpFlags } from "./commands.ts";
+import { COMMANDS, type HttpFlags } from "./commands.ts";
 import { compose } from "./compose.ts";
+import { exitCodeOf, reportError } from "./errors.ts";
 import { createConfigRedactor, createLog, logCrashes } from "./log.ts";
 import { onSignal, serveUntilSignal } from "./signals.ts";
 import { loadTelemetry } from "./telemetry.ts";
@@ -33,23 +35,45 @@ const HTTP_DRAIN_MS = 10_000;
 /** Time for closing after the protocol has ended. Clients expect the process to exit within 1 s, even if closing hangs. */
 const closeMs = ({ telemetry }: Runtime): number => 800 + (telemetry ? FLUSH_MS : 0);
 
-/** Throws UsageError if the host is not a loopback address. */
-async function createHttpRunner({ host = "127.0.0.1", port = 0 }: HttpFlags): Promise<ServerRunner> {
+const NO_TOKEN =
+  "--no-token: every user and program of this machine can use this server with your credentials; use it only for tests";
+
+/** Throws UsageError if the host is not a loopback address, and Failure `not_configured` if there is no token. */
+async function createHttpRunner(
+  { host = "127.0.0.1", port = 0, mayOmitToken }: HttpFlags,
+  { httpToken, stateDir }: Config,
+): Promise<ServerRunner> {
   const { loopbackAddress } = await import("../transports/http/access.ts");
   const { serveOnHttp } = await import("../transports/http/serve.ts");
+  const { loadHttpToken } = await import("../transports/http/token.ts");
   const address = await loopbackAddress(host);
+  const loadToken = async () => (httpToken === undefined ? await loadHttpToken(stateDir) : { token: httpToken });
+  const access = mayOmitToken ? undefined : await loadToken();
   return async (runtime) => {
-    const server = await serveOnHttp(runtime, address, port);
-    await serveUntilSignal(server, { drainMs: HTTP_DRAIN_MS, closeMs: closeMs(runtime) });
+    if (access) runtime.redactor.add(access.token);
+    else runtime.log.warn({}, NO_TOKEN);
+    const server = await serveOnHttp(runtime, { address, port, access });
+    const times = { drainMs: HTTP_DRAIN_MS, closeMs: closeMs(runtime) };
+    await serveUntilSignal(server, times, { tokenFile: access?.tokenFile });
     return async () => undefined;
   };
 }
 
-/** Serves on stdio, or over HTTP if `listen` is given. Exits with code 0 after the client disconnects or on a signal. Throws UsageError. */
+/**
+ * Serves on stdio, or over HTTP if `listen` is given. Exits with code 0 after the client disconnects or on a signal. Returns exit code 4 if
+ * there is no token for HTTP. Throws UsageError.
+ */
 export async function serve(environment: NodeJS.ProcessEnv, listen: HttpFlags | undefined): Promise<number> {
   const config = readConfig(environment);
   logCrashes(createLog(config.logLevel, createConfigRedactor(config)));
-  const run = listen ? await createHttpRunner(listen) : runOnStdio;
+  let run = runOnStdio;
+  try {
+    if (listen) run = await createHttpRunner(listen, config);
+  } catch (error) {
+    if (!(error instanceof Failure)) throw error;
+    reportError(error, COMMANDS.serve);
+    return exitCodeOf(error.facts);
+  }
   const backend = await openBackend(config);
   const telemetry = await loadTelemetry(environment, { hasPort: listen !== undefined });
   const { runtime, containerNotice, close } = compose(backend, { keychainLimitMs: SERVER_LIMIT_MS, telemetry });

@@ -3,14 +3,15 @@ import { rm, stat } from "node:fs/promises";
 import { join } from "node:path";
 import type { Config } from "../core/config.ts";
 import { errorMessage } from "../core/failure.ts";
-import type { SharedDatabase, SharedStoreOptions } from "../geography/geography.ts";
+import type { SharedStoreOptions } from "../geography/geography.ts";
+import type { Database } from "../store/database.ts";
 
 /** A separate file from the journal's, so that an action never waits for a districts list. */
 const FILE_NAME = "geography.sqlite";
 const SUFFIXES = ["", "-wal", "-shm"];
 
-async function openChecked(folder: string): Promise<SharedDatabase> {
-  const file = await (await import("../actions/store/sqlite.ts")).openSqlite(folder, undefined, FILE_NAME);
+async function openChecked(folder: string): Promise<Database> {
+  const file = await (await import("../store/sqlite.ts")).openSqlite(folder, undefined, FILE_NAME);
   try {
     // No call waits for the disk; lists that a power failure deletes can be read again.
     await file.query("PRAGMA synchronous = NORMAL");
@@ -24,7 +25,7 @@ async function openChecked(folder: string): Promise<SharedDatabase> {
 }
 
 /** Replaces a damaged file, because its content can be read again. An emptied file is replaced too: SQLite reports it as locked. */
-async function openFile(folder: string): Promise<SharedDatabase> {
+async function openFile(folder: string): Promise<Database> {
   const path = join(folder, FILE_NAME);
   try {
     return await openChecked(folder);
@@ -46,7 +47,7 @@ export const createUserSharedGeography = (
 ): SharedStoreOptions => ({
   async open() {
     if (journalUrl === undefined) return await openFile(stateDir);
-    return await (await import("../actions/store/postgres.ts")).openPostgres(journalUrl);
+    return await (await import("../store/postgres.ts")).openPostgres(journalUrl);
   },
   baseUrl,
 });

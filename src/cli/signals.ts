@@ -22,12 +22,15 @@ interface DrainTimes {
   readonly closeMs: number;
 }
 
-/** Prints the URL of a server, serves until a signal, and drains. A second signal aborts the calls in flight. */
+/**
+ * Prints the URL of a server and `facts` as one JSON line, serves until a signal, and drains. A second signal aborts the calls in flight.
+ */
 export async function serveUntilSignal(
   { url, drain }: HttpServer,
   { delayMs = 0, drainMs, closeMs }: DrainTimes,
+  facts: object = {},
 ): Promise<void> {
-  process.stdout.write(`${JSON.stringify({ url })}\n`);
+  process.stdout.write(`${JSON.stringify({ url, ...facts })}\n`);
   const abortNow = new AbortController();
   await new Promise<void>((resolve) => {
     let signals = 0;

@@ -42,7 +42,7 @@ async function readTokens(keychain: Keychain, owner: TokenOwner) {
 type TokenStatus = Awaited<ReturnType<typeof readTokens>>[number];
 
 interface KeychainContent {
-  readonly login?: StoredLogin | undefined;
+  readonly login?: StoredLogin;
   readonly tokens: readonly TokenStatus[];
   readonly profiles?: readonly string[];
   readonly state: string;
@@ -98,7 +98,7 @@ async function collectStatus(config: Config) {
     workspaceId: toSetting(config.workspaceId, login?.workspaceId),
     profile: config.profile ?? "default",
     profiles,
-    keychain: { mode: config.keychain, state, ...(detail !== undefined && { detail }) },
+    keychain: { mode: config.keychain, state, detail },
     tokens,
     downloadDir: config.downloadDir,
     stateDir: config.stateDir,

@@ -1,7 +1,7 @@
 // Formats output that only a terminal can show: colors, redrawn lines, aligned columns and a progress bar.
 import { styleText } from "node:util";
 import { escapeJson } from "../core/untrusted-text.ts";
-import type { Progress } from "../toolkit/tool-call.ts";
+import type { Progress } from "../toolkit/tool-context.ts";
 
 /** An output stream of a command: process.stdout or process.stderr. */
 export interface Screen {

@@ -3,7 +3,7 @@
 import { isJsonObject, type JsonSchema, parseJson, schemaOf } from "../contract/json.ts";
 import { UsageError } from "../core/config.ts";
 import { escapeText } from "../core/untrusted-text.ts";
-import type { ToolFacts } from "../toolkit/define-tool.ts";
+import type { Tool } from "../toolkit/define-tool.ts";
 import { didYouMean } from "./errors.ts";
 import { formatColumns } from "./help.ts";
 
@@ -50,18 +50,21 @@ export function mainArgumentOf(schema: JsonSchema): string | undefined {
 
 const NAMED_VALUE = /^(\w+)=([\s\S]*)$/;
 
-/** Returns the name and the text of one word. Throws UsageError. */
-function parseWord(
-  word: string,
-  schema: JsonSchema,
-  toExact: ToolFacts["toExact"],
-): readonly [name: string, text: string] {
+/** `name`: as typed, so that the tool says which argument it read the word as. `argument`: that argument. */
+interface Word {
+  readonly name: string;
+  readonly argument: string;
+  readonly text: string;
+}
+
+/** Throws UsageError if the word is not an argument of the tool. */
+function parseWord(word: string, schema: JsonSchema, toExact: Tool["toExact"]): Word {
   const [, typed, text = ""] = NAMED_VALUE.exec(word) ?? [];
   const names = Object.keys(schemaOf(schema["properties"]));
   if (typed !== undefined) {
     // The tool accepts some other names of an argument.
-    const [name = typed] = Object.keys(toExact({ [typed]: text }).arguments);
-    if (names.includes(name)) return [name, text];
+    const [argument = typed] = Object.keys(toExact({ [typed]: text }).arguments);
+    if (names.includes(argument)) return { name: typed, argument, text };
     const accepted = names.length === 0 ? "The tool has no arguments." : `Arguments: ${names.join(", ")}.`;
     throw new UsageError(
       `${JSON.stringify(typed)} is not an argument of this tool.${didYouMean(typed, names)} ${accepted}`,
@@ -70,7 +73,7 @@ function parseWord(
   if (word.startsWith("{")) throw new UsageError("A JSON object of arguments must follow --input.");
   const main = mainArgumentOf(schema);
   if (main === undefined) throw new UsageError(`${JSON.stringify(word)} cannot be used. The tool has no arguments.`);
-  return [main, word];
+  return { name: main, argument: main, text: word };
 }
 
 /**
@@ -79,17 +82,17 @@ function parseWord(
  */
 export function parseArgumentWords(
   words: readonly string[],
-  { inputSchema, toExact }: Pick<ToolFacts, "inputSchema" | "toExact">,
+  { inputSchema, toExact }: Pick<Tool, "inputSchema" | "toExact">,
 ): Arguments {
   const schema = inputSchema();
   const properties = schemaOf(schema["properties"]);
   const args = new Map<string, unknown>();
   for (const word of words) {
-    const [name, text] = parseWord(word, schema, toExact);
-    const field = schemaOf(properties[name]);
+    const { name, argument, text } = parseWord(word, schema, toExact);
+    const field = schemaOf(properties[argument]);
     const before = args.get(name);
     if (field["type"] === "array") {
-      const items = parseListItems(name, text, schemaOf(field["items"]));
+      const items = parseListItems(argument, text, schemaOf(field["items"]));
       for (const item of items) checkEnumValue(name, item, field);
       args.set(name, [...(Array.isArray(before) ? before : []), ...items]);
       continue;
@@ -104,7 +107,7 @@ export function parseArgumentWords(
 export const firstSentence = (text: string): string => text.split(/(?<=\.) /)[0] ?? text;
 
 /** Lists the offered `tools` by toolset, each with the first sentence of its description. */
-export function formatToolList(tools: readonly ToolFacts[]): string {
+export function formatToolList(tools: readonly Tool[]): string {
   const toolsets = [...new Set(tools.map((tool) => tool.toolsets.join(" and ")))];
   const parts = toolsets.map((toolset) => {
     const rows = tools.filter((tool) => tool.toolsets.join(" and ") === toolset);
@@ -150,7 +153,7 @@ function formatType(schema: JsonSchema): string {
 }
 
 /** `hasWorkspace`: a default workspace is set, so workspaceId is optional. */
-export function formatToolHelp(tool: ToolFacts, hasWorkspace: boolean): string {
+export function formatToolHelp(tool: Tool, hasWorkspace: boolean): string {
   const schema = tool.inputSchema();
   const required = requiredArguments(schema).filter((name) => name !== "workspaceId" || !hasWorkspace);
   const rows = listArguments(schema).map(([name, each]) => {

@@ -12,6 +12,8 @@ import { poll } from "../toolkit/polling.ts";
 import { compactJson } from "../toolkit/results.ts";
 import { type CommandContext, withRuntime } from "./backend.ts";
 import { parseIntegerFlag, type RunCommand } from "./commands.ts";
+import { rephraseForUser } from "./errors.ts";
+import { UNFINISHED, UNSUCCESSFUL } from "./job-exit-code.ts";
 import { applyStyle, isTerminal, type Screen } from "./terminal.ts";
 import { formatCallCommand, quoteForShell } from "./tool-arguments.ts";
 
@@ -149,7 +151,7 @@ async function followJob(
   async function read(): Promise<Job> {
     for (;;) {
       try {
-        const context = { signal, deadlineAt: timing.now() + ATTEMPT_LIMIT_MS };
+        const context = { signal, deadlineAt: timing.clockMs() + ATTEMPT_LIMIT_MS };
         const { value } = await service.call(getMicJob, { path: { jobId } }, context);
         onJob(value.data);
         return value.data;
@@ -188,32 +190,37 @@ async function watchJob({ jobId, timeoutSeconds }: WatchOptions, context: Comman
     !isJson && canDraw(stdout) ? createStageDrawing : createLineView(isJson ? formatJsonLine : formatLine);
   const view = createView(stdout);
   let job: Job;
+  let isRead = false;
   try {
     const onRetry = ({ facts }: Failure) => view.warn(redact(`${escapeText(facts.message)} Retrying.\n`));
-    job = await followJob(jobId, { service: ports.service, signal }, view.show, onRetry);
+    const onJob = (read: Job): void => {
+      isRead = true;
+      view.show(read);
+    };
+    job = await followJob(jobId, { service: ports.api, signal }, onJob, onRetry);
   } catch (error) {
     view.end();
     if (!signal.aborted) throw error;
     const again = ["mic-mcp watch", quoteForShell(escapeText(jobId)), ...flags].join(" ");
     const reason = stopped.aborted ? "Stopped watching" : `Stopped watching after ${timeoutSeconds} s`;
     stderr.write(`${redact(`${reason}; the job keeps running. Run ${again} to watch it again.`)}\n`);
-    return 1;
+    return isRead ? UNFINISHED : 1;
   }
   view.end();
-  const { summary, nextStep } = await createJobPresenter(ports).advise(job, ports.service.timing.now());
+  const { summary, nextStep } = await createJobPresenter(ports).advise(job, ports.api.timing.now());
   if (isJson) stdout.write(`${redact(compactJson({ jobId: job.id, state: job.state, summary, nextStep }))}\n`);
   else {
-    stdout.write(`${redact(summary)}\n`);
+    stdout.write(`${redact(rephraseForUser(summary))}\n`);
     if (nextStep)
       stderr.write(`${redact(formatCallCommand(nextStep.tool, nextStep.arguments, flags))}    # ${nextStep.why}\n`);
   }
-  return job.state === "SUCCEEDED" ? 0 : 1;
+  return job.state === "SUCCEEDED" ? 0 : UNSUCCESSFUL;
 }
 
 /** A longer time does not fit into a timer. */
 const MAX_TIMEOUT_SECONDS = 2_000_000;
 
-/** Returns exit code 0 only if the job SUCCEEDED. Throws UsageError. */
+/** Returns exit code 0 if the job SUCCEEDED, 5 if it ended otherwise, 6 if it was still running, and 1 if it was not read. Throws UsageError. */
 export const watch: RunCommand<"watch"> = async ({ values, positionals }, environment) => {
   const [jobId, ...more] = positionals;
   if (jobId === undefined || more.length > 0) throw new UsageError("mic-mcp watch requires one job id.");

@@ -9,6 +9,8 @@ export const FieldError = z.strictObject({
 });
 export type FieldError = z.infer<typeof FieldError>;
 
+export const MAX_FIELD_ERRORS = 100;
+
 export const Problem = z.strictObject({
   type: chars(1, 512),
   title: chars(1, 160),
@@ -16,6 +18,6 @@ export const Problem = z.strictObject({
   code: chars(1, 100),
   requestId: chars(1, 128),
   retryable: z.boolean(),
-  fieldErrors: z.array(FieldError).max(100),
+  fieldErrors: z.array(FieldError).max(MAX_FIELD_ERRORS),
 });
 export type Problem = z.infer<typeof Problem>;

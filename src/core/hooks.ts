@@ -20,8 +20,8 @@ export interface Refusal {
 
 /** A cooldown that several processes with the same credentials share. Its methods never reject. */
 export interface Cooldown {
-  /** Returns the milliseconds until a request may be sent; 0 or less means now. */
-  leftMs(): Promise<number>;
+  /** Returns the milliseconds until a request may be sent; 0 or less means now. A promise only if the value must be read again. */
+  leftMs(): number | Promise<number>;
   /** Records a pause, in milliseconds, that the API asked for. Resolves when the other processes can read it. */
   record(ms: number): Promise<void>;
 }

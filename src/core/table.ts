@@ -21,10 +21,10 @@ export const formatOperatorTable = (columns: readonly string[], rows: Rows): str
 
 const toCellText = (value: unknown): string => (Array.isArray(value) ? value.join(", ") : String(value ?? ""));
 
-/** Formats records as a table with a column for each field of any record. A missing field is an empty cell. */
+/** Formats records as a table with a column for each field that any record has. A missing field is an empty cell. */
 export function formatRecordTable(rows: readonly Readonly<Record<string, unknown>>[]): string {
   const named = new Set<string>();
-  for (const row of rows) for (const name in row) named.add(name);
+  for (const row of rows) for (const name in row) if (row[name] !== undefined) named.add(name);
   const columns = [...named];
   return formatTable(
     columns,

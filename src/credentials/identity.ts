@@ -15,15 +15,15 @@ import type { Redactor } from "./redaction.ts";
 type IdentitySettings = Pick<Config, "baseUrl" | "credentials" | "workspaceId"> & Partial<Pick<Config, "profile">>;
 
 export interface Identity {
-  /** Returns the contract's {base_url}. Throws Failure `not_configured`. */
-  baseUrl(): Promise<string>;
+  /** Returns the contract's {base_url}: a promise only if the keychain must be read. Rejects with Failure `not_configured`. */
+  baseUrl(): string | Promise<string>;
   /** Throws Failure `not_configured`. */
   credentials(): Promise<ClientCredentials>;
   /**
-   * Returns undefined if the login was checked a moment ago, because most calls must not wait for a check. Otherwise resolves
-   * when the login is checked, and throws Failure if it no longer exists.
+   * Whether the login was checked a moment ago, because most calls must not wait for a check. If it was not, `credentials` throws Failure
+   * if it no longer exists.
    */
-  verifyLogin(): Promise<unknown> | undefined;
+  isLoginVerified(): boolean;
   /** Returns the default workspace, if there is one. Throws Failure if the keychain that may contain one cannot be read. */
   workspaceId(): Promise<string | undefined>;
   /**
@@ -171,14 +171,20 @@ export function createIdentity(options: IdentityOptions): Identity {
         );
   }
 
-  async function baseUrl(): Promise<string> {
-    const url = settings.baseUrl ?? (await getStoredLogin())?.baseUrl;
-    if (url !== undefined) return url;
+  /** Returns the stored login if the keychain was read a moment ago. */
+  const recentLogin = (): StoredLogin | undefined =>
+    readAgainAt < Number.POSITIVE_INFINITY && now() < readAgainAt ? last : undefined;
+
+  async function readBaseUrl(): Promise<string> {
+    const login = await getStoredLogin();
+    if (login) return login.baseUrl;
     throw missingSettingFailure(
       "The MIC API is not configured: there is no MIC_BASE_URL and no stored login",
       "MIC_BASE_URL",
     );
   }
+
+  const baseUrl = (): string | Promise<string> => settings.baseUrl ?? recentLogin()?.baseUrl ?? readBaseUrl();
 
   /** Throws Failure `not_configured`. */
   async function findCredentials() {
@@ -220,12 +226,7 @@ export function createIdentity(options: IdentityOptions): Identity {
   return {
     baseUrl,
     credentials,
-    verifyLogin() {
-      if (isFromEnvironment) return undefined;
-      // The keychain was read a moment ago.
-      const isRecent = last !== undefined && readAgainAt < Number.POSITIVE_INFINITY && now() < readAgainAt;
-      return isRecent ? undefined : credentials();
-    },
+    isLoginVerified: () => isFromEnvironment || recentLogin() !== undefined,
     async serviceName() {
       const { clientId } = await findCredentials();
       return JSON.stringify([await baseUrl(), clientId]);

@@ -2,8 +2,9 @@
 // Basic, and requires only an access token in the response (src/contract/open-questions.md, 25 and 26).
 import * as z from "zod/v4";
 import { CHECK_BASE_URL_ADVICE, HTML_PAGE, jsonErrorOf, parseRetryAfter } from "../api-client/classify.ts";
-import { ContractViolation, parseJson, validateBody } from "../api-client/decode.ts";
+import { ContractViolation, validateBody } from "../api-client/decode.ts";
 import { toWireTarget } from "../api-client/encode.ts";
+import { InvalidJson, parseJson } from "../api-client/parse-json.ts";
 import type { WireRequest, WireResponse } from "../api-client/transport.ts";
 import { TOKEN_PATH } from "../contract/endpoints/endpoint.ts";
 import { Failure, type FailureKind } from "../core/failure.ts";
@@ -100,10 +101,10 @@ function nextStep(kind: FailureKind, waitSeconds: number | undefined, isPage: bo
 /** Returns the error of an RFC 6749 error response, or undefined if the response is not one. */
 function readError(answer: WireResponse): { code: string; description?: string } | undefined {
   try {
-    const parsed = OAuthError.safeParse(parseJson(answer.body));
+    const parsed = OAuthError.safeParse(parseJson(answer.body).value);
     if (!parsed.success) return undefined;
     const { error: code, error_description: description } = parsed.data;
-    return { code, ...(description !== undefined && { description }) };
+    return { code, description };
   } catch {
     return undefined;
   }
@@ -125,8 +126,8 @@ function failureFromResponse(answer: WireResponse, scopes: readonly string[]): F
     status: answer.status,
     retryable: kind === "rate_limited" || kind === "upstream_unavailable",
     sideEffect: "none",
-    ...(code !== undefined && { code }),
-    ...(waitSeconds !== undefined && { retryAfterSeconds: waitSeconds }),
+    code,
+    retryAfterSeconds: waitSeconds,
     next: nextStep(kind, waitSeconds, page !== ""),
   });
 }
@@ -152,12 +153,10 @@ export function parseTokenResponse(answer: WireResponse, scopes: readonly string
   try {
     // The original body is validated, then parsed: a lifetime in digits becomes a number, and one that is not valid is omitted.
     const { access_token, expires_in } = TokenResponse.parse(validateBody(TokenResponse, parseJson(answer.body)).value);
-    return { value: access_token, ...(expires_in !== undefined && { expiresInSeconds: expires_in }) };
+    return { value: access_token, expiresInSeconds: expires_in };
   } catch (error) {
-    if (!(error instanceof ContractViolation)) throw error;
-    const notJsonReason = jsonErrorOf(answer);
-    throw notJsonReason === undefined
-      ? invalidTokenResponse(error.message)
-      : invalidTokenResponse(notJsonReason, CHECK_BASE_URL_ADVICE);
+    if (error instanceof InvalidJson)
+      throw invalidTokenResponse(jsonErrorOf(answer) ?? error.message, CHECK_BASE_URL_ADVICE);
+    throw error instanceof ContractViolation ? invalidTokenResponse(error.message) : error;
   }
 }

@@ -2,6 +2,7 @@
 // token is kept until it expires or is rejected.
 
 import { ATTEMPT_LIMIT_MS, type CallContext, type Timing } from "../api-client/attempts.ts";
+import { responseDate } from "../api-client/classify.ts";
 import type { TokenSource } from "../api-client/client.ts";
 import { ResponseTooLarge, type Transport, TransportError } from "../api-client/transport.ts";
 import { withTimeout } from "../core/async.ts";
@@ -25,7 +26,7 @@ import type { StoredToken, TokenStore } from "./token-store.ts";
 export interface TokenOptions {
   readonly identity: Identity;
   /** Undefined without a keychain: tokens live only as long as the process. */
-  readonly store?: TokenStore | undefined;
+  readonly store?: TokenStore;
   readonly transport: Transport;
   readonly timing: Timing;
   readonly redactor: Redactor;
@@ -82,6 +83,8 @@ export function createTokens({ identity, store, transport, timing, redactor }: T
   const refused = new BoundedMap<string, true>(MAX_REFUSED);
   /** The form for which the API has returned a token; the other one is never tried again. */
   let acceptedForm: BasicForm | undefined;
+  /** The clock of the token endpoint minus the system clock. */
+  let clockDifferenceMs: number | undefined;
   let writes = Promise.resolve();
   let proxy: string | undefined;
 
@@ -107,6 +110,8 @@ export function createTokens({ identity, store, transport, timing, redactor }: T
     proxy = transport.proxyFor(baseUrl);
     try {
       const firstAnswer = await requestToken(first);
+      const at = responseDate(firstAnswer.headers);
+      if (at !== undefined) clockDifferenceMs = at - timing.now();
       const shouldRetry = second !== undefined && isClientRefused(firstAnswer);
       const token = parseTokenResponse(shouldRetry ? await requestToken(second) : firstAnswer, scopes);
       if (second !== undefined) acceptedForm = shouldRetry ? second : first;
@@ -169,17 +174,20 @@ export function createTokens({ identity, store, transport, timing, redactor }: T
 
   /** Waits within the limits of the call; the request itself continues for the other callers. */
   const withCallDeadline = <T>({ signal, deadlineAt }: CallContext, promise: Promise<T>): Promise<T> =>
-    withTimeout(promise, { signal, timeoutMs: deadlineAt - timing.now(), timeoutError: () => timeoutError(proxy) });
+    withTimeout(promise, { signal, timeoutMs: deadlineAt - timing.clockMs(), timeoutError: () => timeoutError(proxy) });
+
+  function findUnexpired(scopes: readonly string[]): string | undefined {
+    const known = cached.get(scopeKey(scopes));
+    return known !== undefined && isUnexpired(known, timing.now()) ? known.value : undefined;
+  }
 
   return {
+    current: (scopes) => (identity.isLoginVerified() ? findUnexpired(scopes) : undefined),
     async get(scopes, context) {
       context.signal.throwIfAborted();
-      const known = cached.get(scopeKey(scopes));
-      const isKnown = known !== undefined && isUnexpired(known, timing.now());
-      const token = isKnown ? known.value : await withCallDeadline(context, obtainShared(scopes));
+      const token = findUnexpired(scopes) ?? (await withCallDeadline(context, obtainShared(scopes)));
       // A shared token may have been requested before a logout.
-      const login = identity.verifyLogin();
-      if (login) await withCallDeadline(context, confirmLogin(login));
+      if (!identity.isLoginVerified()) await withCallDeadline(context, confirmLogin(identity.credentials()));
       return token;
     },
     mayHaveExpired(scopes, token) {
@@ -192,6 +200,7 @@ export function createTokens({ identity, store, transport, timing, redactor }: T
       if (cached.get(key)?.value === token) cached.delete(key);
       runInBackground(() => removeFromStore(scopes, token));
     },
+    clockDifferenceMs: () => clockDifferenceMs,
     /** Waits for pending keychain writes. */
     async close(): Promise<void> {
       await writes;

@@ -131,7 +131,8 @@ export function applyFaultAfterCommit(
 
 function createStatusResponse(fault: Fault & { kind: "status" }, api: ApiName, requestId: string): HttpResponse {
   const { status, retryAfterSeconds } = fault;
-  const headers = retryAfterSeconds === undefined ? {} : { "Retry-After": String(retryAfterSeconds) };
+  const headers: Readonly<Record<string, string>> =
+    retryAfterSeconds === undefined ? {} : { "Retry-After": String(retryAfterSeconds) };
   if (fault.problem === false) return { status, headers, body: new Uint8Array() };
   // Section 7.1: a 429 of the playground always has Retry-After.
   if (api === "playground")

@@ -20,23 +20,23 @@ export type { Clock } from "./clock.ts";
 
 export interface EmulatorOptions {
   /** Default "127.0.0.1". */
-  readonly host?: string | undefined;
+  readonly host?: string;
   /** Default 0: any free port. */
-  readonly port?: number | undefined;
+  readonly port?: number;
   /** The same seed gives the same ids (default "mic-mcp"). If a seed is given, the client secret is derived from it, too. */
-  readonly seed?: string | undefined;
+  readonly seed?: string;
   /** Default: the system clock. POST /__emulator/clock adds time to it. */
   readonly clock?: Clock;
   /** Duration of a job's stage, in milliseconds (default 500). */
-  readonly stageMs?: number | undefined;
+  readonly stageMs?: number;
   /** A trusted edge supplies X-Forwarded-For (default false). Each reported address may then send 30 playground requests per minute. */
-  readonly trustReportedAddress?: boolean | undefined;
+  readonly trustReportedAddress?: boolean;
   /** Maximum playground requests per minute from one peer (default 600). */
-  readonly requestsPerPeer?: number | undefined;
+  readonly requestsPerPeer?: number;
   /** Default: an id derived from the seed, and a random secret unless a seed is given. */
   readonly credentials?: Credentials;
   /** Number of clients, each with its own workspace (default 1). */
-  readonly clients?: number | undefined;
+  readonly clients?: number;
   /** Number of latest requests that /__emulator/requests returns (default 1000). */
   readonly maxRequestRecords?: number;
   /** Number of latest idempotency keys that /__emulator/executions returns (default 20,000). */

@@ -63,7 +63,7 @@ export class Records {
       path: url,
       headers: redactHeaders(request.headers),
       bodySha256: sha256(request.body === "too large" ? "" : request.body),
-      ...(idempotencyKey !== undefined && { idempotencyKey }),
+      idempotencyKey,
       status: null,
       at: toInstant(this.#clock.now()),
     };

@@ -87,7 +87,7 @@ export function createCatalogCache(store: GeographyStore, now: () => number, onP
       const currentVintage = states && getSourceUpdatedAt(states.value);
       districts.set(code.toUpperCase(), {
         ...response,
-        ...(currentVintage !== undefined && { vintage: currentVintage }),
+        vintage: currentVintage,
       });
       // A list that was read without a states list is stored under the vintage that it states itself.
       const vintage = currentVintage === undefined ? getSourceUpdatedAt(response.value) : currentVintage;

@@ -15,6 +15,8 @@ export interface DistrictRow {
   readonly mandalCount: number;
   /** Year in which the district was created, if the public record contains it. */
   readonly made?: number;
+  /** Year in which it was created again after it had been abolished. */
+  readonly restored?: number;
   /** Districts that it was part of before: "Medak + Nizamabad". */
   readonly partOf?: string;
 }

@@ -7,7 +7,7 @@ import type { Country, CountryAnswer, Coverage, RequiredLists } from "./country.
 import { type DistrictRow, formatDistrict, requireLists } from "./districts.ts";
 import { describeNotLoaded, formatName, formatState, joinFirst, MAX_DISPLAY_LENGTH, pluralize } from "./format.ts";
 import { groupByKey } from "./group-by-key.ts";
-import type { UnlistedPlace } from "./names/changes.ts";
+import { formatChange, type UnlistedPlace } from "./names/changes.ts";
 import { createDistrictSearch, type DistrictSearch, type FoundDistrict, indexNames } from "./names/district-search.ts";
 import { isPartOf, toNameForms } from "./names/name-forms.ts";
 import { parseQuery } from "./names/query.ts";
@@ -41,13 +41,13 @@ export interface Finding {
   /** Number of matches beyond `matches`. */
   readonly omittedCount: number;
   /** State whose name is the whole query. */
-  readonly matchedState?: State | undefined;
+  readonly matchedState?: State;
   /** State that the query names, if only that state was searched. */
-  readonly searchedState?: State | undefined;
+  readonly searchedState?: State;
   /** State that the query names, if it has no such district. */
-  readonly stateWithoutMatch?: State | undefined;
+  readonly stateWithoutMatch?: State;
   /** Entry of the public record for the name, if the API's list does not contain the name. */
-  readonly unlisted?: UnlistedPlace | undefined;
+  readonly unlisted?: UnlistedPlace;
   /** Number of names that contain every word of the query; counted only if all matches are guesses. */
   readonly partialMatchCount: number;
   readonly requiredLists: RequiredLists;
@@ -205,20 +205,21 @@ function describeUnlisted(queriedName: string, { state, headquartersOf, change }
   const where = formatState(state);
   if (headquartersOf !== undefined)
     return `${queriedName} is the headquarters of ${formatName(headquartersOf)} in ${where}, which is not in the list.`;
-  const { status, year, partOf } = change;
+  const { status, year, restored, partOf } = change;
   const parents = partOf.map((name) => formatName(name)).join(" and ");
   if (status === "abolished")
     return `${queriedName} in ${where} was abolished in ${year} and is part of ${parents} again.`;
   if (status === "announced")
     return `${queriedName} in ${where} was announced in ${year}, out of ${parents}, and is not in the list.`;
-  return `${queriedName} in ${where} was made a district in ${year}, part of ${parents} until then; it is not in the list.`;
+  const again = restored === undefined ? "" : ` and restored in ${restored}`;
+  return `${queriedName} in ${where} was made a district in ${year}${again}, part of ${parents} until then; it is not in the list.`;
 }
 
 /** Describes the entry of the public record for a name that another district has, too. */
 function describeOwnDistrict({ state, change }: UnlistedPlace, { stateCode }: FoundDistrict): string {
   if (change === undefined) return "";
   const what = `Its own district${state.code === stateCode ? "" : ` in ${formatState(state)}`}`;
-  return ` ${what} was ${change.status} in ${change.year}.`;
+  return ` ${what} was ${formatChange(change)}.`;
 }
 
 /** Topics that users ask about and that no tool can answer. */

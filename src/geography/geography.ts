@@ -12,7 +12,7 @@ import { createGeographyStore, type SharedStoreOptions } from "./store.ts";
 
 export type { DatedResponse } from "./cache.ts";
 export type { Country, CountryAnswer, GatherResult } from "./country.ts";
-export type { SharedDatabase, SharedStoreOptions } from "./store.ts";
+export type { SharedStoreOptions } from "./store.ts";
 
 /** Part of a call's time that is reserved for building its answer. */
 export const RESPONSE_RESERVE_MS = 2_000;
@@ -63,7 +63,7 @@ export interface GeographyOptions {
   readonly perMinute: number;
   readonly timing?: Timing;
   /** Database that this process shares with others (default: none). */
-  readonly shared?: SharedStoreOptions | undefined;
+  readonly shared?: SharedStoreOptions;
 }
 
 /** Timers that do not keep a finished process alive. */
@@ -111,7 +111,7 @@ export function createGeography({ service, perMinute, timing = unrefTiming, shar
     query: CountryQuery<A>,
     context: CallContext,
   ): Promise<GatherResult<A>> {
-    const untilAt = timing.now() + Math.min(query.waitMs, timeLeftMs(context, timing) - RESPONSE_RESERVE_MS);
+    const untilAt = timing.clockMs() + Math.min(query.waitMs, timeLeftMs(context, timing) - RESPONSE_RESERVE_MS);
     const states = await playground.states(context);
     const requestedCodes = new Set<string>();
     for (;;) {
@@ -120,7 +120,7 @@ export function createGeography({ service, perMinute, timing = unrefTiming, shar
       const answer = await query.answer(country);
       const { rows, all } = answer.requiredLists;
       // Otherwise, a list arrived while the answer was computed, and the answer is computed again.
-      if (!change.aborted || timing.now() >= untilAt) {
+      if (!change.aborted || timing.clockMs() >= untilAt) {
         const newlyNeeded = all.filter(({ code }) => !requestedCodes.has(code) && !country.lists.has(code));
         if (newlyNeeded.length > 0) {
           for (const { code } of newlyNeeded) requestedCodes.add(code);
@@ -133,8 +133,8 @@ export function createGeography({ service, perMinute, timing = unrefTiming, shar
         const isEnough =
           findPending(all, country).length === 0 || (isRateLimited && findPending(rows, country).length === 0);
         // A call does not wait for a rate limit or a cooldown that lasts beyond its deadline.
-        const isPastDeadline = isRateLimited && timing.now() + limiter.delayMs() > untilAt;
-        if (isEnough || isPastDeadline || timing.now() >= untilAt) {
+        const isPastDeadline = isRateLimited && timing.clockMs() + limiter.delayMs() > untilAt;
+        if (isEnough || isPastDeadline || timing.clockMs() >= untilAt) {
           return { answer, country, missing: all.map(toMissingState) };
         }
       }
@@ -143,7 +143,7 @@ export function createGeography({ service, perMinute, timing = unrefTiming, shar
       const message = `${progress} of ${total} lists loaded; about ${estimatePendingSeconds()} s more`;
       query.onProgress({ progress, total, message });
       const wakeSignal = AbortSignal.any([change, context.signal]);
-      await timing.sleep(Math.min(untilAt - timing.now(), POLL_INTERVAL_MS), wakeSignal).catch(() => undefined);
+      await timing.sleep(Math.min(untilAt - timing.clockMs(), POLL_INTERVAL_MS), wakeSignal).catch(() => undefined);
       context.signal.throwIfAborted();
     }
   }

@@ -116,7 +116,7 @@ export function createLimiter(perMinute: number, timing: Timing, store: Geograph
         signal.throwIfAborted();
         const ms = delayMs(isDirect ? waiting.indexOf(queueEntry) : waiting.length, isDirect);
         if (ms <= 0) return;
-        if (timing.now() + ms > untilAt) throw rateLimitFailure();
+        if (timing.clockMs() + ms > untilAt) throw rateLimitFailure();
         await timing.sleep(Math.min(ms, POLL_INTERVAL_MS), signal);
       }
     } finally {

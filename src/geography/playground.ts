@@ -79,7 +79,7 @@ export function createPlaygroundReader(dependencies: PlaygroundDependencies) {
   ): Promise<DatedResponse<z.output<S>>> {
     const sendOnce = async () => {
       const readAt = timing.now();
-      const context = { signal: closing, deadlineAt: readAt + ATTEMPT_LIMIT_MS, maxAttempts: 1 };
+      const context = { signal: closing, deadlineAt: timing.clockMs() + ATTEMPT_LIMIT_MS, maxAttempts: 1 };
       const { value, drift } = await service.call(endpoint, request, context);
       return { value, drift, readAt };
     };

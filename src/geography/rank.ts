@@ -33,18 +33,18 @@ export interface RankingQuery {
   readonly by: Figure | "name";
   readonly order: "asc" | "desc";
   /** Maximum number of rows on the page (default: all). */
-  readonly limit?: number | undefined;
+  readonly limit?: number;
   /** Number of rows before the page (default 0). */
-  readonly offset?: number | undefined;
+  readonly offset?: number;
   /** Maximum number of districts of each state (default: all). */
-  readonly perState?: number | undefined;
+  readonly perState?: number;
   /** Prefix of the names; case and accents are ignored. */
-  readonly startsWith?: string | undefined;
+  readonly startsWith?: string;
   /** Inclusive bounds on the figure that the ranking is by (mandalCount if by name). */
-  readonly min?: number | undefined;
-  readonly max?: number | undefined;
+  readonly min?: number;
+  readonly max?: number;
   /** Only districts that were created in this year or later, by the public record. */
-  readonly createdSince?: number | undefined;
+  readonly createdSince?: number;
 }
 
 export interface Totals {
@@ -71,6 +71,8 @@ export interface Ranking<R> extends CountryAnswer {
   readonly tied: { readonly rows: number; readonly states: readonly string[] };
   /** Names that several districts share; present only if districts are ranked by name without `startsWith`. */
   readonly shared?: readonly { readonly name: string; readonly stateCodes: readonly string[] }[];
+  /** Matching districts that were restored since `createdSince` and created before; they are not among the rows. */
+  readonly restored?: readonly DistrictRow[];
   /** Recorded changes since `createdSince` of districts that are not in the lists; only on the first page, at most `limit`. */
   readonly unlisted?: readonly string[];
   /** Number of these changes, including those beyond `limit`. */
@@ -202,8 +204,11 @@ export function rankStates(states: readonly State[], query: RankingQuery): Ranki
 const hasBounds = ({ min, max, startsWith, createdSince }: RankingQuery): boolean =>
   [min, max, startsWith, createdSince].some((bound) => bound !== undefined);
 
-/** Returns the rows of created districts with their year and parents; returns all rows if the query has no `createdSince`. */
-function selectCreated(
+/**
+ * Returns the rows of districts that were created or restored since `createdSince`, with their years and parents; returns all rows if the
+ * query has no `createdSince`.
+ */
+function selectChanged(
   rows: readonly SortableRow<DistrictRow>[],
   states: readonly State[],
   country: Country,
@@ -214,7 +219,7 @@ function selectCreated(
   return rows
     .filter(({ row }) => codes.has(row.stateCode))
     .map((each) => ({ ...each, row: withCreation(each.row, country) }))
-    .filter(({ row: { made } }) => made !== undefined && made >= createdSince);
+    .filter(({ row: { made = 0, restored = made } }) => restored >= createdSince);
 }
 
 /**
@@ -264,8 +269,11 @@ export async function rankDistricts(
   query: RankingQuery,
 ): Promise<Ranking<DistrictRow>> {
   const sortableRows = await toSortableDistricts(states, country);
-  const selectedRows = selectRows(selectCreated(sortableRows, states, country, query), query);
   const { perState, createdSince, offset = 0 } = query;
+  const changedRows = selectRows(selectChanged(sortableRows, states, country, query), query);
+  const isNew = ({ row: { made = 0 } }: SortableRow<DistrictRow>): boolean => made >= (createdSince ?? 0);
+  const selectedRows = changedRows.filter(isNew);
+  const restored = changedRows.filter((each) => !isNew(each)).map(({ row }) => row);
   const unlisted = createdSince === undefined ? [] : findUnlistedChanges(states, createdSince, country);
   const firstPerState = perState === undefined ? undefined : selectFirstPerState(states, selectedRows, query, perState);
   const rows = firstPerState?.rows ?? selectedRows;
@@ -287,6 +295,7 @@ export async function rankDistricts(
       ? { rows: 0, states: firstPerState.tied }
       : { rows: countTiedAfterPage(rows, query), states: [] },
     ...(query.by === "name" && query.startsWith === undefined && createdSince === undefined && { shared }),
+    ...(restored.length > 0 && offset === 0 && { restored }),
     ...(unlisted.length > 0 &&
       offset === 0 && { unlisted: unlisted.slice(0, query.limit), unlistedCount: unlisted.length }),
   };
@@ -351,11 +360,16 @@ function describeCertainty({ exact }: Ranking<DivisionRow>, coverage: Coverage):
   return ` Not final: ${describeNotLoaded(coverage)}.`;
 }
 
-/** " created since 2015 (public record of 2010 to 2026)"; empty if the query has no `createdSince`. */
+/**
+ * " created since 2015 (public record of 2010 to 2026)"; empty if the query has no `createdSince`. States the years that the record
+ * does not reach.
+ */
 function describeRecord({ createdSince }: RankingQuery): string {
   if (createdSince === undefined) return "";
   const [first, last] = recordedYears();
-  return ` created since ${createdSince} (public record of ${first} to ${last})`;
+  const missing = createdSince === first - 1 ? createdSince : `${createdSince}-${first - 1}`;
+  const gap = createdSince < first ? `, which does not reach ${missing}` : "";
+  return ` created since ${Math.max(createdSince, first)} (public record of ${first} to ${last}${gap})`;
 }
 
 /** "mandalCount 10 to 25"; empty if the query has no bounds. */
@@ -398,7 +412,7 @@ export function describeRanking(
   coverage: Coverage,
   states: readonly string[] | undefined,
 ): string {
-  const { rows, totalRows, totals, unlisted = [], unlistedCount = 0 } = ranking;
+  const { rows, totalRows, totals, restored = [], unlisted = [], unlistedCount = 0 } = ranking;
   const { by, offset = 0, perState } = query;
   const [first] = rows;
   const isState = level === "state";
@@ -420,5 +434,7 @@ export function describeRanking(
     unlistedCount === 0
       ? ""
       : ` Not in the lists: ${pluralize(unlistedCount, "abolished or announced district")}${shownChanges}.`;
-  return `${sums}${page}${shownRows}${changes}${describeTies(level, ranking, lastRow)}${describeSharedNames(ranking)}${describeCertainty(ranking, coverage)}${zeroCountsText}`;
+  const restoredText =
+    restored.length === 0 ? "" : ` Not new but restored: ${joinFirst(restored.map(formatDistrict), 0, MAX_LISTED)}.`;
+  return `${sums}${page}${shownRows}${restoredText}${changes}${describeTies(level, ranking, lastRow)}${describeSharedNames(ranking)}${describeCertainty(ranking, coverage)}${zeroCountsText}`;
 }

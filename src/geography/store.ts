@@ -2,30 +2,16 @@
 // While the database is unavailable, each process works without it, and no answer fails for that reason.
 import { randomUUID } from "node:crypto";
 import * as z from "zod/v4";
-
-type Value = string | number | null;
-type Query = (sql: string, values?: readonly Value[]) => Promise<readonly Readonly<Record<string, unknown>>[]>;
-
-/** A database that accepts the same SQL text, with $1, $2 …, whether it is SQLite or PostgreSQL. */
-export interface SharedDatabase {
-  query: Query;
-  /** Runs `work` in a transaction that excludes all other processes. */
-  withExclusiveTransaction(work: (query: Query) => Promise<void>): Promise<void>;
-  /**
-   * SQL for the current time of the database's clock, in milliseconds since 1970; undefined if all processes have the same clock.
-   */
-  readonly clock?: string | undefined;
-  close(): Promise<void>;
-}
+import type { Database } from "../store/database.ts";
 
 /** The shared database, and the API that its entries come from. */
 export interface SharedStoreOptions {
   /** Rejects if the database cannot be used. */
-  readonly open: () => Promise<SharedDatabase>;
+  readonly open: () => Promise<Database>;
   /** Base URL of the API. Throws Failure if none is configured. */
   readonly baseUrl: () => Promise<string>;
   /** Identifies the address that requests are sent from (default: all processes that share the database use the same address). */
-  readonly budget?: string | undefined;
+  readonly budget?: string;
 }
 
 /** Entries and leases of one API. No method rejects. */
@@ -59,7 +45,7 @@ function parseEntry<T>(text: string, schema: z.ZodType<T>): T | undefined {
 }
 
 /** Creates the tables only if one is missing, so that the right to create tables is needed only once. */
-async function createTables({ query, withExclusiveTransaction }: SharedDatabase): Promise<void> {
+async function createTables({ query, withExclusiveTransaction }: Database): Promise<void> {
   const tables = Object.entries(GEOGRAPHY_TABLES);
   const probes = await Promise.allSettled(tables.map(([name]) => query(`SELECT 1 FROM ${name} WHERE 1 = 0`)));
   if (probes.every(({ status }) => status === "fulfilled")) return;
@@ -69,7 +55,7 @@ async function createTables({ query, withExclusiveTransaction }: SharedDatabase)
 }
 
 interface Session {
-  readonly query: Query;
+  readonly query: Database["query"];
   /** SQL for the current instant; its parameter $1 is the time of this process's clock. */
   readonly instant: string;
   readonly service: string;
@@ -79,13 +65,13 @@ interface Session {
 export function createGeographyStore(shared: SharedStoreOptions | undefined, now: () => number) {
   const owner = randomUUID();
   const pending = new Set<Promise<unknown>>();
-  let opened: Promise<SharedDatabase> | undefined;
+  let opened: Promise<Database> | undefined;
   let retryDatabaseAt = Number.NEGATIVE_INFINITY;
 
-  const instantSql = ({ clock }: SharedDatabase): string =>
+  const instantSql = ({ clock }: Database): string =>
     clock === undefined ? "CAST($1 AS BIGINT)" : `COALESCE(${clock}, CAST($1 AS BIGINT))`;
 
-  async function openDatabase(address: SharedStoreOptions): Promise<SharedDatabase> {
+  async function openDatabase(address: SharedStoreOptions): Promise<Database> {
     const database = await address.open();
     try {
       await createTables(database);

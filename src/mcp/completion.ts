@@ -5,7 +5,7 @@ import { COMPLETION_KINDS, type CompletionKind } from "../toolkit/completion-val
 import { variableNames } from "../toolkit/uri.ts";
 import { findPrompt } from "./prompts.ts";
 import type { Runtime } from "./runtime.ts";
-import { createToolCall } from "./tools/call.ts";
+import { createToolContext } from "./tools/call.ts";
 
 /** The user waits for the suggestions while typing. */
 const LIMIT_MS = 5_000;
@@ -40,13 +40,13 @@ export function serveCompletion(server: Server, runtime: Runtime): void {
     const { ref, argument } = params;
     const kind = completionKindOf(ref, argument.name, runtime);
     if (kind === undefined) return { completion: { values: [], total: 0, hasMore: false } };
-    const deadlineAt = runtime.ports.service.timing.now() + LIMIT_MS;
+    const deadlineAt = runtime.ports.api.timing.clockMs() + LIMIT_MS;
     const limits = { signal: context.mcpReq.signal, deadlineAt };
     const workspaceId =
       params.context?.arguments?.["workspaceId"] ?? (await runtime.workspaceId().catch(() => undefined));
     const values = await runtime.completions.suggest(kind, argument.value, {
       tools: [...runtime.offered.values()],
-      callOf: (tool) => createToolCall(runtime, tool, limits),
+      contextOf: (tool) => createToolContext(runtime, tool, limits, { workspaceId }),
       workspaceId,
     });
     const completion = {

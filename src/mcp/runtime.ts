@@ -10,7 +10,7 @@ import type { StartedJob } from "../toolkit/jobs/job-task.ts";
 import type { CompletionProvider } from "../toolkit/resources/completion.ts";
 import type { Resource } from "../toolkit/resources/resource.ts";
 import type { ResourceWatcher } from "../toolkit/resources/resource-watcher.ts";
-import type { Ports } from "../toolkit/tool-call.ts";
+import type { Ports } from "../toolkit/tool-context.ts";
 import type { ViewName } from "../toolkit/views.ts";
 import type { Note } from "./instructions.ts";
 import type { Skills } from "./skills.ts";
@@ -57,7 +57,7 @@ export interface Runtime {
   readonly redactor: Redactor;
   readonly log: Log;
   /** The telemetry of this runtime's caller. Absent if telemetry is off: then nothing is wrapped. */
-  readonly telemetry?: Telemetry | undefined;
+  readonly telemetry?: Telemetry;
   /** Returns the number of this caller's unknown actions that can be resolved. Does not create a journal. Throws Failure. */
   readonly countUnresolved: () => Promise<number>;
   /** Sentences for the server instructions that depend on this process. */

@@ -17,7 +17,7 @@ import type { Network } from "../telemetry/port.ts";
 import type { Tool } from "../toolkit/define-tool.ts";
 import type { ResourceReference } from "../toolkit/uri.ts";
 import { serveCompletion } from "./completion.ts";
-import { FastReadServer } from "./fast-reads.ts";
+import { DirectCallServer } from "./direct-calls.ts";
 import { buildInstructions, unresolvedNotes } from "./instructions.ts";
 import { createObservedServer } from "./observed-server.ts";
 import { servePrompts } from "./prompts.ts";
@@ -28,8 +28,8 @@ import { CACHE_HINTS, serverCapabilities, serverInfo } from "./server-info.ts";
 import { serveSkills } from "./skills.ts";
 import { createJobTasks } from "./tasks/job-tasks.ts";
 import { clientSupportsTasks, serveTasks } from "./tasks/serve.ts";
-import { type CallEnvironment, type CallRequest, callTool, createProgressReporter } from "./tools/call.ts";
-import { type Confirmation, PROCEED } from "./tools/confirmation.ts";
+import { callTool, createProgressReporter } from "./tools/call.ts";
+import type { Confirmation } from "./tools/confirmation.ts";
 import { filterVisibleTools, reasonNotOffered, toListedTool } from "./tools/offered-tools.ts";
 
 const FIRST_WITH_LINKS = "2025-06-18";
@@ -102,7 +102,7 @@ export async function createServer(
   };
   const server = telemetry
     ? createObservedServer({ telemetry, runtime, ...connection }, info, options)
-    : new FastReadServer(info, options);
+    : new DirectCallServer(info, options);
   const capabilitiesOf = (context: ServerContext): unknown =>
     protocolEra === "modern" ? envelopeOf(context)[CLIENT_CAPABILITIES_META_KEY] : server.getClientCapabilities();
   const visibleTools = (context: ServerContext): readonly Tool[] =>
@@ -118,35 +118,29 @@ export async function createServer(
   /** In 2026-07-28, each request contains the client's name. */
   const readClientName = (envelope: Readonly<Record<string, unknown>>): string | undefined =>
     clientNameOf(protocolEra === "modern" ? envelope[CLIENT_INFO_META_KEY] : server.getClientVersion());
-  const handleCall = (tool: Tool, args: unknown, request: CallRequest, createTask?: CallEnvironment["createTask"]) =>
-    callTool(tool, args, { runtime, request, linkOf: supportsLinks() ? linkOf : undefined, createTask });
-  if (server instanceof FastReadServer && protocolEra === "legacy")
-    server.handleRead = (name, args, { id, signal, session }) => {
+  if (server instanceof DirectCallServer && protocolEra === "legacy")
+    server.handleDirectly = (name, args, { id, signal, session }) => {
       const tool = offered.get(name);
-      if (tool?.effect !== "read") return undefined;
-      const client = readClientName({});
-      const requestConsent = async () => PROCEED;
-      return handleCall(tool, args, { id, session, client, signal, report: () => undefined, requestConsent });
+      if (!tool || confirmation.mayAsk(tool, server.getClientCapabilities())) return undefined;
+      const request = { id, session, client: readClientName({}), signal, report: () => undefined };
+      return callTool(tool, args, { runtime, request, linkOf: supportsLinks() ? linkOf : undefined });
     };
   server.setRequestHandler("tools/call", { params: CallParams }, async (params, context) => {
     const tool = offered.get(params.name);
     const { id, signal } = context.mcpReq;
-    const request: CallRequest = {
-      id,
-      session: context.sessionId,
-      client: readClientName(envelopeOf(context)),
-      signal,
-      report: createProgressReporter(context),
-      requestConsent: (calledTool, args, call) =>
-        confirmation.requestConsent(calledTool, args, context, capabilitiesOf(context), call),
-    };
     if (tool)
-      return await handleCall(
-        tool,
-        params.arguments,
-        request,
-        clientSupportsTasks(context) ? tasks?.createTask : undefined,
-      );
+      return await callTool(tool, params.arguments, {
+        runtime,
+        request: {
+          ...{ id, session: context.sessionId, client: readClientName(envelopeOf(context)), signal },
+          report: createProgressReporter(context),
+        },
+        ...(confirmation.mayAsk(tool, capabilitiesOf(context)) && {
+          requestConsent: (args, ctx) => confirmation.requestConsent(tool, args, context, ctx),
+        }),
+        linkOf: supportsLinks() ? linkOf : undefined,
+        createTask: clientSupportsTasks(context) ? tasks?.createTask : undefined,
+      });
     const hidden = tools.find(({ name }) => name === params.name);
     const names = visibleTools(context).map(({ name }) => name);
     const why = hidden ? reasonNotOffered(hidden, config) : `the tools are: ${names.join(", ")}`;

@@ -12,7 +12,7 @@ export type Audit = ReturnType<typeof createAudit>;
 export const createRefusalRecorder =
   ({ write }: Pick<Audit, "write">, auditor: Auditor) =>
   ({ tool, reason }: Refusal): void =>
-    write(auditor, { event: "refusal", outcome: reason, ...(tool !== undefined && { tool }) });
+    write(auditor, { event: "refusal", outcome: reason, tool });
 
 export function createAudit(journal: Pick<JournalHandle, "open">, log: Pick<Log, "warn">) {
   const pendingWrites = new Set<Promise<void>>();

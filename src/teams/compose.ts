@@ -1,7 +1,6 @@
 // Composes a deployment from its settings. Each caller gets a runtime with the credentials of their team, or with only geography if they
 // have no team.
-import { countUnresolved } from "../actions/listing.ts";
-import { createServiceActions } from "../actions/service-actions.ts";
+import { createActions } from "../actions/actions.ts";
 import { createTransport } from "../api-client/transport.ts";
 import {
   type ApiConnection,
@@ -33,6 +32,7 @@ import { createFailingIdentity, noTeamFailure } from "./tenancy/no-team.ts";
 import { createRuntimes, type RuntimeCaller, type RuntimeFactory } from "./tenancy/runtimes.ts";
 import { createSecrets } from "./tenancy/secrets.ts";
 import { createTeams, type Team } from "./tenancy/teams.ts";
+import type { TimeRange } from "./variables.ts";
 
 /** Maximum connections to one API, and the part of them that one team may use at the same time. */
 const CONNECTIONS = 64;
@@ -60,9 +60,9 @@ export function composeTeams(deployment: Deployment) {
   for (const secret of deployment.secrets) redactor.add(secret);
   const transport = createTransport({ proxies: true, connections: CONNECTIONS });
   const { log, telemetry } = createLogging(config, redactor, deployment.startTelemetry);
-  const { database, journal, waiting, check, close } = openDatabase(deployment, telemetry);
+  const { database, journal, waiting, check, close } = openDatabase(deployment, { telemetry, onLoss });
   const process = createProcessContext({ config, redactor, transport, journal, log, telemetry });
-  const { timing, actions } = process;
+  const { timing, actionContext } = process;
   const { now } = timing;
 
   const teams = createTeams(database);
@@ -74,6 +74,14 @@ export function composeTeams(deployment: Deployment) {
   const traceId = (): string | undefined => telemetry?.traceFields()["trace_id"] ?? trace.id();
   const upstreamSecret = secretKeys.derive(secretKeys.first, UPSTREAM_KEYS) ?? new Uint8Array();
   let restoredAt = deployment.restoredAt;
+  // The operator's range replaces those that were detected before the start.
+  let latestLossMs = restoredAt === undefined ? 0 : now();
+  function onLoss(lost: TimeRange): void {
+    if (lost.to.getTime() <= latestLossMs) return;
+    latestLossMs = lost.to.getTime();
+    restoredAt = lost;
+    log.error(lost, "the database was restored, and lacks the actions of this time range");
+  }
   const journalNotice = createRestoreNotice(() => restoredAt, now);
   let unknown = 0;
   const databaseCheck = createHealthCheck({
@@ -81,11 +89,8 @@ export function composeTeams(deployment: Deployment) {
     log,
     monotonicMs: () => performance.now(),
     async run() {
-      const lost = await check();
-      if (lost && restoredAt === undefined)
-        log.error(lost, "the database was restored, and lacks the actions of this time range");
-      restoredAt ??= lost;
-      const counts = await countUnresolved(await journal.open());
+      await check();
+      const counts = await (await journal.open()).countUnresolved();
       unknown = counts.unknown;
       return { ...counts, ...(restoredAt && { restoredAt }) };
     },
@@ -105,7 +110,7 @@ export function composeTeams(deployment: Deployment) {
     service: createApiConnection(
       { identity: createFailingIdentity(noCredentials, geographyUrl), redactor, transport },
       process,
-    ).service,
+    ).api,
     perMinute: config.geographyRate,
     shared: { open: async () => database, baseUrl: geographyUrl, budget: deployment.geographyBudget },
   });
@@ -114,7 +119,7 @@ export function composeTeams(deployment: Deployment) {
     parts: TeamParts,
     { id: caller, clientId: client, issuer, subject, groups }: RuntimeCaller,
   ) {
-    const { team, identity, service, redactor } = parts;
+    const { team, identity, api, redactor } = parts;
     const auditor: Auditor = { caller, team: team?.name ?? "", client, traceId };
     const labels = { ...(team && { team: team.name }), caller, client };
     const taskSubject = tokenSubjectOf(team?.name, caller);
@@ -125,10 +130,9 @@ export function composeTeams(deployment: Deployment) {
       upstreamKey: createUpstreamKeyMapper(upstreamSecret, caller),
       journalNotice,
     };
-    const callerActions = createServiceActions({
-      actions,
-      journal: journal.open,
+    const callerActions = createActions(actionContext, {
       serviceName: identity.serviceName,
+      readSecret: identity.credentials,
       redact: redactor.redact,
       hooks,
     });
@@ -142,7 +146,7 @@ export function composeTeams(deployment: Deployment) {
       hasJournal: async () => team !== undefined,
       geography,
       files: createLinkedFiles({
-        service,
+        service: api,
         inlineBytes,
         encryption,
         publicUrl: publicOrigin,

@@ -1,15 +1,16 @@
 // Opens the database of a deployment: the connection to the current PostgreSQL primary, the tables and the journal.
 
 import { createJournalHandle, type JournalHandle } from "../actions/journal-handle.ts";
-import { type Database, POSTGRES_CLOCK, postgresFailure } from "../actions/store/database.ts";
-import type { PostgresDatabase } from "../actions/store/postgres.ts";
 import { systemTiming } from "../api-client/attempts.ts";
 import { memoizeUntilFailure } from "../core/async.ts";
 import { errorMessage, notConfigured } from "../core/failure.ts";
 import { processOwner } from "../core/owner.ts";
 import { GEOGRAPHY_TABLES } from "../geography/store.ts";
+import { type Database, POSTGRES_CLOCK, postgresFailure } from "../store/database.ts";
+import type { PostgresDatabase, PostgresOptions } from "../store/postgres.ts";
 import type { Telemetry } from "../telemetry/port.ts";
 import { checkDurability, createDurableWrite, DEPLOYMENT_TABLES, type Durability } from "./durability.ts";
+import { createLossDetector } from "./lost-rows.ts";
 import type { DatabaseSettings, StoreSettings } from "./settings.ts";
 import { COOLDOWN_TABLES } from "./tenancy/cooldowns.ts";
 import { prepareTables } from "./tenancy/teams.ts";
@@ -20,12 +21,12 @@ const DAY_MS = 86_400_000;
 /** Connects to the primary. Errors are Failures whose next step is about MIC_DATABASE_URL. */
 export function connectToPrimary(
   { urls, pool, durability: mode }: Omit<DatabaseSettings, "migrate">,
-  telemetry?: Telemetry,
+  options: Pick<PostgresOptions, "telemetry" | "onNewServer"> = {},
 ) {
   const database = memoizeUntilFailure(async (): Promise<PostgresDatabase> => {
-    const { openPostgres } = await import("../actions/store/postgres.ts");
+    const { openPostgres } = await import("../store/postgres.ts");
     const mapError = postgresFailure("MIC_DATABASE_URL");
-    return await openPostgres(urls.join(","), { connections: pool, failover: true, mapError, telemetry });
+    return await openPostgres(urls.join(","), { ...options, connections: pool, failover: true, mapError });
   });
   const unusable = (reason: string): Durability => ({
     isDurable: false,
@@ -55,9 +56,19 @@ export type DeploymentDatabase = ReturnType<typeof openDatabase>;
 
 type Settings = Pick<StoreSettings, "config" | "database"> & { readonly auditDays?: number };
 
-export function openDatabase({ config, database: settings, auditDays }: Settings, telemetry?: Telemetry) {
+interface Options {
+  readonly telemetry?: Telemetry;
+  /** Receives the time range whose rows a restore or a failover lost, each time that it is read. */
+  readonly onLoss?: (range: TimeRange) => void;
+}
+
+export function openDatabase(
+  { config, database: settings, auditDays }: Settings,
+  { telemetry, onLoss = () => undefined }: Options = {},
+) {
   const { migrate: shouldMigrate } = settings;
-  const primary = connectToPrimary(settings, telemetry);
+  const { onWrite, onNewServer } = createLossDetector(processOwner, onLoss);
+  const primary = connectToPrimary(settings, { telemetry, onNewServer });
   const createJournalWith = (mayMigrate: boolean): JournalHandle =>
     createJournalHandle({
       stateDir: config.stateDir,
@@ -68,6 +79,7 @@ export function openDatabase({ config, database: settings, auditDays }: Settings
       ...(auditDays !== undefined && { auditRetentionMs: auditDays * DAY_MS }),
       now: systemTiming.now,
       owner: processOwner,
+      onWrite,
     });
   const journal = createJournalWith(shouldMigrate);
 
@@ -106,11 +118,12 @@ export function openDatabase({ config, database: settings, auditDays }: Settings
     journal,
     /** Number of statements that now wait for a connection. */
     waiting: (): number => opened?.waitingCount() ?? 0,
-    /** Resolves after a durable commit with the time range that was lost in a restore, if any. Rejects if no action can be recorded. */
-    async check(): Promise<TimeRange | undefined> {
+    /** Resolves after a durable commit. Rejects if no action can be recorded. */
+    async check(): Promise<void> {
       const found = await primary.durability();
       if (!found.isDurable) throw notConfigured(`${found.error}.`, found.next);
-      return await writeDurably();
+      const lost = await writeDurably();
+      if (lost) onLoss(lost);
     },
     migrate,
     async close(): Promise<void> {

@@ -1,8 +1,8 @@
 // Checks whether a commit that PostgreSQL confirms survives the loss of its server, with a real commit. If a failover or a restore loses a
 // journal row, its action may run twice, so the row that the commit writes also shows whether the database lost rows.
 import * as z from "zod/v4";
-import { type Database, POSTGRES_CLOCK } from "../actions/store/database.ts";
 import { withTimeout } from "../core/async.ts";
+import { type Database, POSTGRES_CLOCK } from "../store/database.ts";
 import type { DatabaseSettings } from "./settings.ts";
 import type { TimeRange } from "./variables.ts";
 
@@ -88,13 +88,13 @@ const SERVER_SQL =
 /** A failover keeps the system identifier, takes less time, and loses no rows. */
 const MAX_FAILOVER_MS = 60_000;
 /**
- * True if the database lost rows. $2 is the time of the last commit that this process has seen. A process that has seen none compares
- * the server: a restored backup has a row of another cluster, or an old row of another timeline.
+ * True if the database lost rows, and the stored range ends before. $2 is the time of the last commit that this process has seen. A process
+ * that has seen none compares the server: a restored backup has a row of another cluster, or an old row of another timeline.
  */
 const HAS_LOST_ROWS = `CASE WHEN CAST($2 AS BIGINT) IS NULL
     THEN d.server <> '' AND $1 <> '' AND d.server <> $1 AND (split_part(d.server, '/', 1) <> split_part($1, '/', 1)
       OR d.checked_at < EXCLUDED.checked_at - ${MAX_FAILOVER_MS})
-    ELSE d.checked_at < CAST($2 AS BIGINT) END`;
+    ELSE d.checked_at < CAST($2 AS BIGINT) AND COALESCE(d.restored_to, 0) < CAST($2 AS BIGINT) END`;
 const WRITE_SQL = `INSERT INTO deployment AS d (id, checked_at, server) VALUES (1, ${POSTGRES_CLOCK}, $1)
   ON CONFLICT (id) DO UPDATE SET checked_at = GREATEST(d.checked_at + 1, EXCLUDED.checked_at), server = $1,
     restored_from = CASE WHEN ${HAS_LOST_ROWS} THEN d.checked_at ELSE d.restored_from END,

@@ -78,7 +78,7 @@ export function createEncryption(keys: SecretKeys) {
     if (text.length > MAX_CHARS) return undefined;
     try {
       const { payload } = await jwtDecrypt(text, ({ kid = "" }: { kid?: string }) => keyOf(kid, purpose), {
-        ...(subject !== undefined && { subject }),
+        subject,
         audience: purpose,
         keyManagementAlgorithms: ["dir"],
         contentEncryptionAlgorithms: ["A256GCM"],

@@ -131,7 +131,7 @@ interface SpanDescription {
   readonly kind: SpanKind;
   readonly parent: Context;
   readonly identity: TelemetryIdentity;
-  readonly link?: SpanContext | undefined;
+  readonly link?: SpanContext;
   readonly attributes: Attributes;
 }
 
@@ -390,7 +390,7 @@ export function createTelemetry(options: TelemetryOptions): Telemetry {
         });
       },
 
-      traceFields() {
+      traceFields(): Readonly<Record<string, string>> {
         const span = trace.getSpanContext(currentContext());
         return span && isSpanContextValid(span) ? { trace_id: span.traceId, span_id: span.spanId } : {};
       },

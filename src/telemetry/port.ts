@@ -21,10 +21,10 @@ export const OTHER = "_OTHER";
 
 /** The caller of the work, in a deployment for teams. */
 export interface TelemetryIdentity {
-  readonly team?: string | undefined;
-  readonly caller?: string | undefined;
+  readonly team?: string;
+  readonly caller?: string;
   /** The OAuth client. */
-  readonly client?: string | undefined;
+  readonly client?: string;
 }
 
 /** The transport of a connection: a pipe to a child process, or HTTP. */
@@ -33,8 +33,8 @@ export type Network = "pipe" | "tcp";
 export interface Operation {
   readonly method: string;
   /** The tool that the request names; OTHER if there is no such tool. The same applies to `prompt`. */
-  readonly tool?: string | undefined;
-  readonly prompt?: string | undefined;
+  readonly tool?: string;
+  readonly prompt?: string;
   readonly id: string | number;
   readonly network: Network;
   /** Returns the protocol revision. Called at the end of the request, because `initialize` negotiates the revision. */
@@ -66,7 +66,7 @@ export interface ActionOutcome {
   readonly state: "succeeded" | "rejected" | "unknown";
   readonly replayed: boolean;
   /** Number of requests sent for the action so far, if known. */
-  readonly attempts?: number | undefined;
+  readonly attempts?: number;
 }
 
 /** The end of an operation: the value that it returned, or the error that it threw. */

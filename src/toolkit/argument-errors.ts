@@ -6,6 +6,7 @@ import type { FieldError } from "../contract/problem.ts";
 import { parseDateTime } from "../contract/scalars.ts";
 import { invalidArguments } from "../core/failure.ts";
 import { excerpt, quote } from "../core/untrusted-text.ts";
+import { nearMissTargets } from "./tolerant-arguments.ts";
 
 /** "a, b or c" */
 const joinWithOr = (values: readonly string[]): string =>
@@ -92,21 +93,34 @@ function dateTimeMessage(value: unknown, { message }: z.core.$ZodIssue): string 
 
 function messageOf(issue: z.core.$ZodIssue, value: unknown, schema: JsonSchema): string {
   const choices = formatChoices(schema);
-  if (value === undefined) return choices === undefined ? "is missing" : `is missing: ${choices}`;
+  // A rule about several arguments has its own message, which names the others.
+  if (value === undefined && issue.code !== "custom")
+    return choices === undefined ? "is missing" : `is missing: ${choices}`;
   // A schema may explain its choices; the general message only repeats them.
   if (issue.code === "invalid_value" && choices !== undefined)
     return issue.message.startsWith("must be ") ? choices : `${choices}; ${issue.message}`;
   return schema["format"] === "date-time" ? dateTimeMessage(value, issue) : issue.message;
 }
 
-function unknownErrors(issue: z.core.$ZodIssueUnrecognizedKeys, schema: JsonSchema): readonly FieldError[] {
-  const valid = Object.keys(schemaOf(schema["properties"]));
-  const known = valid.length === 0 ? "the tool has none" : `known: ${valid.join(", ")}`;
-  return issue.keys.slice(0, MAX_UNKNOWN).map((key) => ({
-    pointer: jsonPointer([...issue.path, excerpt(key, MAX_NAME)]),
-    code: "UNKNOWN_ARGUMENT",
-    message: `unknown argument; ${known}`,
-  }));
+/** `given`: the object with the unknown arguments. */
+function unknownErrors(
+  { keys, path }: z.core.$ZodIssueUnrecognizedKeys,
+  tool: string,
+  schema: JsonSchema,
+  given: unknown,
+): readonly FieldError[] {
+  const known = Object.keys(schemaOf(schema["properties"]));
+  return keys.slice(0, MAX_UNKNOWN).map((key) => {
+    const other = nearMissTargets(tool, key, known).find((each) => valueAt(given, [each]) !== undefined);
+    return {
+      pointer: jsonPointer([...path, excerpt(key, MAX_NAME)]),
+      code: "UNKNOWN_ARGUMENT",
+      message:
+        other === undefined
+          ? `unknown argument; known: ${known.join(", ")}`
+          : `means ${other}, which is also given: give only ${other}`,
+    };
+  });
 }
 
 /** Names every violation by its pointer. `listed`: the schema as tools/list shows it. */
@@ -115,7 +129,7 @@ export function throwInvalidArguments(name: string, listed: JsonSchema, args: Ar
   const seen = new Set<string>();
   const fieldErrors = error.issues.flatMap((issue): readonly FieldError[] => {
     const schema = schemaAt(listed, issue.path);
-    if (issue.code === "unrecognized_keys") return unknownErrors(issue, schema);
+    if (issue.code === "unrecognized_keys") return unknownErrors(issue, name, schema, valueAt(args, issue.path));
     const pointer = jsonPointer(issue.path);
     // For a value of the wrong type, further errors are not useful.
     if (wrongTypes.has(pointer)) return [];

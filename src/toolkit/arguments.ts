@@ -96,12 +96,6 @@ function rejectRoundedNumbers(name: string, value: unknown, path: readonly Prope
     for (const [key, part] of Object.entries(value)) rejectRoundedNumbers(name, part, [...path, key]);
 }
 
-/** Returns the arguments of the named tool if they contain no number that was rounded. Throws Failure (invalid_arguments). */
-export function requireExactNumbers<T>(name: string, args: T): T {
-  rejectRoundedNumbers(name, args, []);
-  return args;
-}
-
 /** Validates the arguments of the named tool, and rejects unknown ones. `listed`: its input schema in tools/list. Throws Failure (invalid_arguments). */
 export function checkArguments<I extends z.ZodRawShape>(
   name: string,
@@ -111,7 +105,8 @@ export function checkArguments<I extends z.ZodRawShape>(
 ) {
   const parsed = input.safeParse(args, { error: describeIssue });
   if (!parsed.success) return throwInvalidArguments(name, listed, args, parsed.error);
-  return requireExactNumbers(name, parsed.data);
+  rejectRoundedNumbers(name, parsed.data, []);
+  return parsed.data;
 }
 
 /** Returns the arguments of a call, which must be an object or absent. Throws Failure (invalid_arguments). */
@@ -141,6 +136,6 @@ export function toCallRequest({ pathParameters, query, body: schema }: Endpoint,
   return {
     path: pick(args, pathParameters.shape, isText),
     query: pick(args, query.shape, isTextOrNumber),
-    ...(body && { body }),
+    body,
   };
 }

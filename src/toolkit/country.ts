@@ -15,7 +15,7 @@ import { formatCoverage, formatVintage } from "../geography/format.ts";
 import { type Country, type CountryAnswer, type CountryQuery, RESPONSE_RESERVE_MS } from "../geography/geography.ts";
 import { resolveStates } from "../geography/names/resolve-state.ts";
 import type { NextStep } from "./results.ts";
-import type { Ports, ToolCall } from "./tool-call.ts";
+import type { ToolContext } from "./tool-context.ts";
 
 const DEFAULT_WAIT_SECONDS = 20;
 const MAX_WAIT_SECONDS = 45;
@@ -71,8 +71,7 @@ export interface DescribedAnswer<A extends CountryAnswer = CountryAnswer> {
 /** Reads the lists that the answer requires within `waitSeconds` (default 20 s), and reports progress. Throws Failure. */
 export async function queryCountry<A extends CountryAnswer>(
   { level, states: texts, answer, waitSeconds = DEFAULT_WAIT_SECONDS }: GeographyQuery<A>,
-  call: ToolCall,
-  { geography }: Pick<Ports, "geography">,
+  ctx: ToolContext,
 ): Promise<DescribedAnswer<A>> {
   // Each progress notification must have a higher value than the one before.
   let reportedCount = -1;
@@ -80,11 +79,11 @@ export async function queryCountry<A extends CountryAnswer>(
     answer: (country) => answer(resolveStates(texts, country.states.value.states), country),
     waitMs: waitSeconds * 1000,
     onProgress(progress) {
-      if (progress.progress > reportedCount) call.report(progress);
+      if (progress.progress > reportedCount) ctx.report(progress);
       reportedCount = Math.max(reportedCount, progress.progress);
     },
   };
-  const result = await geography.gather(query, call.context);
+  const result = await ctx.geography.gather(query, ctx);
   const { country } = result;
   const { states } = result.answer;
   const isStates = level === "state";
@@ -108,11 +107,11 @@ export async function queryCountry<A extends CountryAnswer>(
  * Otherwise each such call would return at once, so there is no next step, and the answer only states when to call again.
  */
 export function repeatWithMaxWait(
-  call: ToolCall,
+  ctx: ToolContext,
   args: NextStep["arguments"],
   coverage: Coverage,
 ): NextStep | undefined {
   if (!canProgressWithin(coverage, LONGEST_WAIT_SECONDS)) return undefined;
   const why = `${countMissing(coverage)} lists are not loaded`;
-  return { tool: call.tool, arguments: { ...args, waitSeconds: MAX_WAIT_SECONDS }, why };
+  return { tool: ctx.tool, arguments: { ...args, waitSeconds: MAX_WAIT_SECONDS }, why };
 }

@@ -1,17 +1,18 @@
 // This module defines a tool: data from which everything that agents see is derived, and one function that runs it.
 import type * as z from "zod/v4";
+import type { ActionDescriptor } from "../actions/actions.ts";
 import type { ActionTraits, Arguments } from "../actions/fingerprint.ts";
-import type { CallerActionDescriptor } from "../actions/service-actions.ts";
 import type { Endpoint } from "../contract/endpoints/endpoint.ts";
 import type { JsonSchema } from "../contract/json.ts";
 import type { Toolset } from "../core/config.ts";
-import { checkArguments, requireExactNumbers, toListedSchema } from "./arguments.ts";
+import { checkArguments, toListedSchema } from "./arguments.ts";
+import { builtSchemas } from "./built-schemas.ts";
 import type { CompletionKind, CompletionValue } from "./completion-value.ts";
 import { explainMissingId } from "./id-hints.ts";
 import type { ToolResult } from "./results.ts";
 import type { Table } from "./save-rows.ts";
 import { type ExactArguments, toExactArguments, withNotes } from "./tolerant-arguments.ts";
-import type { Ports, ToolCall } from "./tool-call.ts";
+import type { ToolContext } from "./tool-context.ts";
 import type { ToolName } from "./tool-names.ts";
 import type { ViewName } from "./views.ts";
 
@@ -31,9 +32,9 @@ export interface ConfirmationPrompt {
 /** The confirmation of a call that discards something: the user is asked before it runs. */
 export interface ConfirmationRequest {
   /** Builds the question; returns undefined if nothing would be discarded. Throws Failure if the call cannot succeed. */
-  prepare(call: ToolCall): Promise<ConfirmationPrompt | undefined>;
+  prepare(ctx: ToolContext): Promise<ConfirmationPrompt | undefined>;
   /** The actions of the call. The user is not asked if the journal contains all of them. If undefined, `prepare` decides. */
-  readonly actions: readonly CallerActionDescriptor[] | undefined;
+  readonly actions: readonly ActionDescriptor[] | undefined;
   readonly idempotencyKey: string | undefined;
 }
 
@@ -46,8 +47,8 @@ export interface CallByKey {
 /** The kinds of resource that actions create. A job continues after its action, so it becomes a task for clients that follow tasks. */
 export type CreatedResourceKind = "job" | "input" | "operation" | "processing request";
 
-/** The parts of a definition that every module may read. */
-interface ToolMetadata {
+/** What the author of a tool writes and the server uses unchanged. */
+interface SharedProperties {
   readonly name: ToolName;
   readonly title: string;
   readonly description: string;
@@ -57,49 +58,47 @@ interface ToolMetadata {
   readonly alwaysLoad?: boolean;
   readonly effect: Effect;
   /** Undefined unless the tool is a single operation of the API. */
-  readonly endpoint?: Endpoint | undefined;
+  readonly endpoint?: Endpoint;
   /** The view that shows the result to the user. Such a tool is listed only for clients that show views. */
-  readonly view?: ViewName | undefined;
-  readonly makes?: CreatedResourceKind | undefined;
+  readonly view?: ViewName;
+  readonly makes?: CreatedResourceKind;
   /** Defined if each call is exactly one action. */
-  readonly traits?: ActionTraits | undefined;
+  readonly traits?: ActionTraits;
   /** Undefined if a call needs more than a key (default for a tool with `traits`: its own action and the stored arguments). */
-  readonly byKey?: CallByKey | undefined;
+  readonly byKey?: CallByKey;
 }
 
-/** The properties of a tool that need no ports. */
-export interface ToolFacts extends ToolMetadata {
+/** A tool as the server uses it. */
+export interface Tool extends SharedProperties {
   /** The tool is offered with each of these toolsets. */
   readonly toolsets: readonly Toolset[];
   /** True if a call may change data of the API. */
   readonly isWrite: boolean;
   readonly argumentNames: readonly string[];
   readonly outputSchema: JsonSchema;
+  /** The description and output schema that are listed instead if files are links. */
+  readonly withLinks?: Pick<Tool, "description" | "outputSchema">;
   inputSchema(): JsonSchema;
   /** The exact form of the arguments: a value that was not given is absent, and each value is under its own name. */
   toExact(args: Arguments): ExactArguments;
-}
-
-export interface Tool extends ToolFacts {
   /** Lists values for completion from the results of the tool. */
   readonly completions:
     | {
         readonly kind: CompletionKind;
         readonly ttlMs: number;
         /** Returns undefined if the values belong to a workspace and there is no workspace. Throws Failure. */
-        list(call: ToolCall, workspaceId: string | undefined): Promise<readonly CompletionValue[] | undefined>;
+        list(ctx: ToolContext): Promise<readonly CompletionValue[] | undefined>;
       }
     | undefined;
-  /** Returns undefined if the user need not be asked first. Throws Failure if it finds invalid arguments. */
-  confirmationFor(args: Arguments): ConfirmationRequest | undefined;
+  /**
+   * Present if a call may have to be confirmed. Returns undefined if the user need not be asked about this call. Throws Failure if it finds
+   * invalid arguments.
+   */
+  readonly confirmationFor: ((args: Arguments) => ConfirmationRequest | undefined) | undefined;
   /** Validates the arguments, then runs the tool. Throws Failure. */
-  invoke(args: Arguments, call: ToolCall): Promise<ToolResult>;
+  run(args: Arguments, ctx: ToolContext): Promise<ToolResult>;
   /** Validates the arguments, then returns all rows that the tool lists. Undefined if the tool lists no table. Throws Failure. */
-  readonly tabulate: ((args: Arguments, call: ToolCall) => Promise<Table>) | undefined;
-}
-
-export interface DefinedTool extends ToolFacts {
-  create(ports: Ports): Tool;
+  readonly tabulate: ((args: Arguments, ctx: ToolContext) => Promise<Table>) | undefined;
 }
 
 /** The output schema. `T`: the type of the result's data. */
@@ -109,7 +108,8 @@ export interface Output<T> {
   readonly data?: T;
 }
 
-export interface ToolDefinition<N extends ToolName, I extends z.ZodRawShape, O> extends ToolMetadata {
+/** A tool as its author writes it. */
+export interface ToolDefinition<N extends ToolName, I extends z.ZodRawShape, O> extends SharedProperties {
   readonly name: N;
   readonly input: z.ZodObject<I, z.core.$strict>;
   readonly output: Output<O>;
@@ -128,13 +128,13 @@ export interface ToolDefinition<N extends ToolName, I extends z.ZodRawShape, O> 
   /** Returns the question before the call (default of `actions`: the tool's own action); undefined if the call discards nothing. */
   readonly confirm?: (args: z.output<z.ZodObject<I>>) =>
     | {
-        readonly actions?: readonly CallerActionDescriptor[];
-        prepare(call: ToolCall, ports: Ports): Promise<ConfirmationPrompt | undefined>;
+        readonly actions?: readonly ActionDescriptor[];
+        prepare(ctx: ToolContext): Promise<ConfirmationPrompt | undefined>;
       }
     | undefined;
-  run(args: z.output<z.ZodObject<I, z.core.$strict>>, call: ToolCall, ports: Ports): Promise<ToolResult<O>>;
+  run(args: z.output<z.ZodObject<I, z.core.$strict>>, ctx: ToolContext): Promise<ToolResult<O>>;
   /** Returns all rows of the call, for save_table. */
-  tabulate?(args: z.output<z.ZodObject<I, z.core.$strict>>, call: ToolCall, ports: Ports): Promise<Table>;
+  tabulate?(args: z.output<z.ZodObject<I, z.core.$strict>>, ctx: ToolContext): Promise<Table>;
 }
 
 /**
@@ -149,73 +149,73 @@ export interface ToolDefinition<N extends ToolName, I extends z.ZodRawShape, O> 
  *   effect: "read",
  *   input: z.strictObject({ ...getMicPublicInput.pathParameters.shape }),
  *   output: outputs.advised<Input>(),
- *   run: ({ inputId }, call, ports) =>
- *     readResource({ endpoint: getMicPublicInput, path: { inputId }, presenter: inputPresenter }, call, ports),
+ *   run: ({ inputId }, ctx) =>
+ *     readResource({ endpoint: getMicPublicInput, path: { inputId }, presenter: inputPresenter }, ctx),
  * });
  */
 export function defineTool<const N extends ToolName, const I extends z.ZodRawShape, O>(
   definition: ToolDefinition<N, I, O>,
-): DefinedTool & { readonly name: N } {
-  const { input, output, withLinks, completions, confirm, run, tabulate, ...metadata } = definition;
-  const { name, effect, endpoint, traits } = metadata;
+): Tool & { readonly name: N } {
+  const { input, output, withLinks, completions, confirm, run, tabulate, ...shared } = definition;
+  const { name, effect, endpoint, traits } = shared;
   let schema: JsonSchema | undefined;
-  const facts = {
+  /** Builds the schema on first use, so that the start of the server does not wait for the schemas of all tools. */
+  function inputSchema(): JsonSchema {
+    schema ??= builtSchemas[name] ?? toListedSchema(input);
+    return schema;
+  }
+  const toExact = (args: Arguments): ExactArguments =>
+    toExactArguments({ name, isRead: effect === "read" }, input, inputSchema(), args);
+  const check = (args: Arguments) => checkArguments(name, input, inputSchema(), args);
+
+  return {
     byKey: traits && { tool: name, argumentsOf: (stored: Arguments) => stored },
-    ...metadata,
-    toolsets: metadata.toolsets ?? [endpoint?.api === "playground" ? "geography" : "jobs"],
+    ...shared,
+    toolsets: shared.toolsets ?? [endpoint?.api === "playground" ? "geography" : "jobs"],
     isWrite: effect !== "read" && effect !== "save",
     argumentNames: Object.keys(input.shape),
     outputSchema: output.schema,
-    /** Builds the schema on first use, so that the start of the server does not wait for the schemas of all tools. */
-    inputSchema(): JsonSchema {
-      schema ??= toListedSchema(input);
-      return schema;
-    },
-    toExact: (args: Arguments): ExactArguments => toExactArguments(input, facts.inputSchema(), args, effect === "read"),
-  } as const;
-  const check = (args: Arguments) => checkArguments(name, input, facts.inputSchema(), args);
-  const checkStrictly = (args: Arguments) => check(toExactArguments(input, facts.inputSchema(), args, false).arguments);
-
-  return {
-    ...facts,
-    create: (ports) => ({
-      ...facts,
-      ...(withLinks &&
-        ports.files.kind === "links" && { description: withLinks.description, outputSchema: withLinks.output.schema }),
-      completions: completions && {
-        kind: completions.kind,
-        ttlMs: completions.ttlMs,
-        async list(call, workspaceId) {
-          const args = completions.arguments(workspaceId);
-          return args && completions.toValues((await run(check(args), call, ports)).data);
-        },
+    withLinks: withLinks && { description: withLinks.description, outputSchema: withLinks.output.schema },
+    inputSchema,
+    toExact,
+    completions: completions && {
+      kind: completions.kind,
+      ttlMs: completions.ttlMs,
+      async list(ctx) {
+        const args = completions.arguments(ctx.workspaceId);
+        return args && completions.toValues((await run(check(args), ctx)).data);
       },
-      confirmationFor(args) {
-        const checked = confirm && check(facts.toExact(args).arguments);
-        const confirmation = checked && confirm(checked);
+    },
+    confirmationFor:
+      confirm &&
+      ((args) => {
+        const checked = check(toExact(args).arguments);
+        const confirmation = confirm(checked);
         if (!confirmation) return undefined;
         const { idempotencyKey: key, ...actionArguments }: Arguments = checked;
         const explicitKey = traits && typeof key === "string" ? key : undefined;
+        const own = traits && [{ tool: name, arguments: actionArguments, traits, explicitKey }];
         return {
-          prepare: async (call) => await confirmation.prepare(call, ports),
-          actions:
-            confirmation.actions ?? (traits && [{ tool: name, arguments: actionArguments, traits, explicitKey }]),
+          prepare: confirmation.prepare,
+          actions: confirmation.actions ?? own,
           idempotencyKey: explicitKey,
         };
-      },
-      async invoke(args, call) {
-        const exact = facts.toExact(args);
-        // If a call is refused, the refusal also names the arguments that are unknown: they may be misspelled.
-        const parsed = input.safeParse(exact.arguments);
-        const checked = parsed.success ? requireExactNumbers(name, parsed.data) : checkStrictly(args);
-        try {
-          return withNotes(await run(checked, call, ports), exact.notes);
-        } catch (error) {
-          throw explainMissingId(error, checked);
-        }
-      },
-      // A file has no notes: an unknown filter is refused, so that no other rows are saved than intended.
-      tabulate: tabulate && (async (args, call) => await tabulate(checkStrictly(args), call, ports)),
-    }),
+      }),
+    async run(args, ctx) {
+      const exact = toExact(args);
+      const checked = check(exact.arguments);
+      try {
+        return withNotes(await run(checked, ctx), exact.notes);
+      } catch (error) {
+        throw explainMissingId(error, checked);
+      }
+    },
+    tabulate:
+      tabulate &&
+      (async (args, ctx) => {
+        const exact = toExact(args);
+        const table = await tabulate(check(exact.arguments), ctx);
+        return { ...table, summary: [...exact.notes, table.summary].join(" ") };
+      }),
   };
 }

@@ -5,7 +5,7 @@ import { isJsonObject } from "../contract/json.ts";
 import { prefixedId } from "../contract/scalars.ts";
 import { Failure, type FailureFacts } from "../core/failure.ts";
 import { omitUnofferedTools } from "./offered-text.ts";
-import type { ToolCall } from "./tool-call.ts";
+import type { ToolContext } from "./tool-context.ts";
 
 interface IdKind {
   /** With its article. */
@@ -83,9 +83,9 @@ const findHints = ({ kind, status }: FailureFacts, args: Arguments): readonly Hi
   kind === "not_found" && status === 404 ? describeIds(args).slice(0, MAX_HINTS) : [];
 
 /** Names what looks wrong with the ids of a request that failed with 404; undefined for every other failure. */
-export function missingIdNote(facts: FailureFacts, args: Arguments, call: ToolCall): string | undefined {
+export function missingIdNote(facts: FailureFacts, args: Arguments, ctx: ToolContext): string | undefined {
   const hints = findHints(facts, args);
-  const isOffered = (name: string): boolean => call.isOffered(name);
+  const isOffered = (name: string): boolean => ctx.isOffered(name);
   return hints.length === 0 ? undefined : omitUnofferedTools(hints.map(({ text }) => text).join(" "), isOffered);
 }
 

@@ -31,7 +31,7 @@ export interface LinkedAsset extends LinkedFile {
 
 export interface AssetRequest {
   readonly assetId: string;
-  readonly fileName?: string | undefined;
+  readonly fileName?: string;
   readonly preview: boolean;
 }
 

@@ -11,7 +11,7 @@ import {
   type View,
   withExactNumbers,
 } from "./results.ts";
-import type { ToolCall } from "./tool-call.ts";
+import type { ToolContext } from "./tool-context.ts";
 import type { ResourceReference } from "./uri.ts";
 
 /** Maximum bytes of full items in one result: clients truncate or drop results over 50,000 characters or 25,000 tokens. */
@@ -70,6 +70,7 @@ interface PageAnswer<T> {
 }
 
 interface PageOptions<T> {
+  /** The arguments of this page, with its cursor. */
   readonly query: Readonly<Record<string, unknown>>;
   readonly view: View | undefined;
   /** "25 jobs: 20 SUCCEEDED, 5 FAILED." */
@@ -77,9 +78,9 @@ interface PageOptions<T> {
   /** True if not all requested items fit. */
   readonly isCut: boolean;
   /** The sentence that replaces "More remain." if the next page is not worth a next step. */
-  readonly end?: string | undefined;
+  readonly end?: string;
   /** A more urgent call than the next page. */
-  readonly nextStep?: NextStep | undefined;
+  readonly nextStep?: NextStep;
   /** Additional fields before the rows. */
   readonly facts?: object;
   /** The list as a resource. */
@@ -101,6 +102,14 @@ export async function readPage<T, A extends PageAnswer<T>>(
   return { answer: answer ?? (await read(1)), isCut };
 }
 
+/** Whether a URL cannot contain the cursor: it has half of a character. */
+export const isUnsendable = (cursor: string): boolean => /\p{Surrogate}/u.test(cursor);
+
+/** The API returned a cursor that no request can contain, or one that was already read: to follow it would never end. */
+export const BROKEN_LIST =
+  "The API's list is broken: its next cursor cannot be sent, or leads back to a page that was already read, so the remaining items cannot be read. " +
+  "Ask the user to report this to the operator of the API.";
+
 /** `hasMore` decides whether more items remain (docs/contract.md, 4.2). The sentence also mentions a cursor that contradicts it. */
 function restText(hasMore: boolean, hasCursor: boolean): string {
   if (hasMore) return hasCursor ? "More remain." : "More remain, but the API gives no cursor to read them.";
@@ -110,21 +119,25 @@ function restText(hasMore: boolean, hasCursor: boolean): string {
 export function pageResult<T>(
   { value: { data, page, meta }, drift }: PageAnswer<T>,
   { query, view, isCut, end, facts = {}, link, ...options }: PageOptions<T>,
-  call: ResultContext & Pick<ToolCall, "tool">,
+  ctx: ResultContext & Pick<ToolContext, "tool">,
 ): ToolResult<readonly T[]> {
   const isFull = view === "full";
   const summaries = isFull ? [] : (options.items ?? data).map(options.summarize);
   const items = isFull ? data.map(withExactNumbers) : summaries;
-  const { nextCursor, hasMore } = page;
-  const again = { ...query, ...(isFull && { view }), cursor: nextCursor };
+  const { hasMore } = page;
+  const { cursor, ...filter } = query;
+  const isBroken = page.nextCursor !== null && page.nextCursor === cursor;
+  const nextCursor = isBroken ? null : page.nextCursor;
+  const rest = isBroken && hasMore ? BROKEN_LIST : restText(hasMore, nextCursor !== null);
+  const again = { ...filter, ...(isFull && { view }), cursor: nextCursor };
   const nextPage =
-    nextCursor === null ? undefined : toOfferedStep({ tool: call.tool, arguments: again, why: "the next page" }, call);
+    nextCursor === null ? undefined : toOfferedStep({ tool: ctx.tool, arguments: again, why: "the next page" }, ctx);
   const truncationNote = isCut ? ["This answer has reached its size limit."] : [];
   const nextStep = hasMore && end === undefined ? nextPage : undefined;
-  return toolResult(call, data, {
-    summary: [options.summary, ...truncationNote, end ?? restText(hasMore, nextCursor !== null)].join(" "),
+  return toolResult(ctx, data, {
+    summary: [options.summary, ...truncationNote, end ?? rest].join(" "),
     nextStep: options.nextStep ?? nextStep,
-    fields: { ...facts, data: items, page },
+    fields: { ...facts, data: items, page: { ...page, nextCursor } },
     requestId: meta.requestId,
     lines: [
       nextPage && (!nextStep || options.nextStep) ? `Next page: ${callText(nextPage)}` : undefined,

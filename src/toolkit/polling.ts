@@ -13,7 +13,7 @@ import {
   toolResult,
   type View,
 } from "./results.ts";
-import type { Ports, ToolCall } from "./tool-call.ts";
+import type { ToolContext } from "./tool-context.ts";
 
 const MIN_PAUSE_MS = 500;
 const MAX_PAUSE_MS = 5_000;
@@ -51,14 +51,14 @@ export async function poll<T>(
   limits: CallContext & { readonly timing: Timing },
 ): Promise<T> {
   const { timing, signal } = limits;
-  const untilAt = timing.now() + Math.min(seconds * 1000, timeLeftMs(limits, timing) - FINAL_READ_MARGIN_MS);
+  const untilAt = timing.clockMs() + Math.min(seconds * 1000, timeLeftMs(limits, timing) - FINAL_READ_MARGIN_MS);
   let value = await target.read();
   if (seconds === 0) return value;
   const minPauseMs = Math.max(MIN_PAUSE_MS, target.minPauseMs ?? 0);
   let pauseMs = minPauseMs;
   try {
     while (target.isMoving(value)) {
-      const leftMs = untilAt - timing.now();
+      const leftMs = untilAt - timing.clockMs();
       if (leftMs <= 0) break;
       target.onRead(value);
       await timing.sleep(Math.min(pauseMs, leftMs), signal);
@@ -80,28 +80,27 @@ interface ReadRequest<T> {
   readonly path: NonNullable<CallRequest["path"]>;
   readonly presenter: PollableResourcePresenter<T>;
   /** Seconds to wait (default 0). */
-  readonly waitSeconds?: number | undefined;
+  readonly waitSeconds?: number;
   /** Time of the call that is reserved for later steps (default 0). */
   readonly reservedMs?: number;
-  readonly view?: View | undefined;
+  readonly view?: View;
 }
 
 /** Reads one resource until it stops moving or time is up. `onRead` receives each state except the last one. Throws Failure. */
 export const pollResource = <T>(
   { endpoint, path, presenter, waitSeconds = 0, reservedMs = 0 }: ReadRequest<T>,
-  { context }: Pick<ToolCall, "context">,
-  { service }: Pick<Ports, "service">,
+  ctx: ToolContext,
   onRead: (resource: T) => void,
 ): Promise<ReadAnswer<T>> =>
   poll(
     {
-      read: () => service.call(endpoint, { path }, context),
+      read: () => ctx.api.call(endpoint, { path }, ctx),
       version: ({ value }) => presenter.version(value.data),
       isMoving: ({ value }) => presenter.isMoving(value.data),
       onRead: ({ value }) => onRead(value.data),
     },
     waitSeconds,
-    { ...context, deadlineAt: context.deadlineAt - reservedMs, timing: service.timing },
+    { ...ctx, deadlineAt: ctx.deadlineAt - reservedMs, timing: ctx.api.timing },
   );
 
 function unchangedText(first: ProgressSnapshot, last: ProgressSnapshot, seconds: number): string {
@@ -113,26 +112,25 @@ function unchangedText(first: ProgressSnapshot, last: ProgressSnapshot, seconds:
 /** Builds the result of a tool that reads one resource. After a wait in the same routine state, it contains only the progress. */
 export async function readResource<T extends { readonly state: string }>(
   request: ReadRequest<T>,
-  call: ToolCall,
-  ports: Pick<Ports, "service">,
+  ctx: ToolContext,
 ): Promise<ToolResult<T>> {
   const { presenter, waitSeconds = 0, view } = request;
-  const { timing } = ports.service;
-  const startedAt = timing.now();
+  const { timing } = ctx.api;
+  const startedAt = timing.clockMs();
   let readings = 0;
   let first: T | undefined;
-  const answer = await pollResource(request, call, ports, (resource) => {
+  const answer = await pollResource(request, ctx, (resource) => {
     first ??= resource;
     readings += 1;
     const { state, detail } = presenter.progressSnapshot(resource);
     const message = detail === undefined ? state : `${state}, ${detail}`;
-    call.report(presenter.progress?.(resource) ?? { progress: readings, message });
+    ctx.report(presenter.progress?.(resource) ?? { progress: readings, message });
   });
-  const result = await resourceResult(answer, presenter, call, { view });
+  const result = await resourceResult(answer, presenter, ctx, { view });
   if (waitSeconds === 0 || view === "full" || result.isRoutine !== true) return result;
   const { data, text: _text, structured: _structured, ...facts } = result;
   const [before, after] = [presenter.progressSnapshot(first ?? data), presenter.progressSnapshot(data)];
   if (before.state !== after.state) return result;
-  const summary = unchangedText(before, after, Math.round((timing.now() - startedAt) / 1000));
-  return toolResult(call, data, { ...facts, summary, fields: { data: { state: data.state } } });
+  const summary = unchangedText(before, after, Math.round((timing.clockMs() - startedAt) / 1000));
+  return toolResult(ctx, data, { ...facts, summary, fields: { data: { state: data.state } } });
 }

@@ -9,13 +9,13 @@ import {
   rankStates,
 } from "../geography/rank.ts";
 import { type GeographyMetadata, type GeographyNote, queryCountry } from "./country.ts";
-import type { Ports, ToolCall } from "./tool-call.ts";
+import type { ToolContext } from "./tool-context.ts";
 
 interface RankingArguments {
   readonly level: "state" | "district";
   /** Codes or names (default: all states). */
-  readonly states?: readonly string[] | undefined;
-  readonly waitSeconds?: number | undefined;
+  readonly states?: readonly string[];
+  readonly waitSeconds?: number;
 }
 
 interface RankingFigures
@@ -30,8 +30,7 @@ export interface RankingAnswer extends RankingFigures, GeographyNote {}
 export async function queryRanking(
   { level, states: requestedStates, waitSeconds }: RankingArguments,
   query: RankingQuery,
-  call: ToolCall,
-  ports: Pick<Ports, "geography">,
+  ctx: ToolContext,
 ) {
   const isState = level === "state";
   const described = await queryCountry<Ranking<DivisionRow>>(
@@ -41,8 +40,7 @@ export async function queryRanking(
       answer: (about, known) => (isState ? rankStates(about, query) : rankDistricts(about, known, query)),
       waitSeconds,
     },
-    call,
-    ports,
+    ctx,
   );
   const { answer: ranking, country, metadata, note, line, drift } = described;
   const { states, rows, totalRows, totals, exact, unlisted, unlistedCount } = ranking;

@@ -10,7 +10,7 @@ import { formatCompactTable, isTable } from "./compact-table.ts";
 import type { LinkedFile } from "./linked-files.ts";
 import { omitUnofferedTools } from "./offered-text.ts";
 import { isNullOrEmptyList } from "./summary-view.ts";
-import type { Progress, ToolCall } from "./tool-call.ts";
+import type { Progress, ToolContext } from "./tool-context.ts";
 import type { ToolName } from "./tool-names.ts";
 import type { ResourceReference } from "./uri.ts";
 
@@ -24,9 +24,9 @@ export interface NextStep {
 /** The outcome in one sentence, and the next step. */
 export interface Advice {
   readonly summary: string;
-  readonly nextStep?: NextStep | undefined;
+  readonly nextStep?: NextStep;
   /** True if a wait that ends in the same state need not repeat the summary. */
-  readonly isRoutine?: boolean | undefined;
+  readonly isRoutine?: boolean;
 }
 
 /** Presents a kind of resource: its reference, the advice on its state, and its summary view. */
@@ -79,6 +79,8 @@ export interface ActionReport {
 /** A call for which nothing was sent, because an identical call ran before. */
 export interface Replay {
   readonly earlier: EarlierAction;
+  /** The result of reading or of the user's decision, if no response shows that the earlier call ran. */
+  readonly finding: string | undefined;
   readonly idempotencyKey: string;
   /** A sentence about the notes of the first call that differ in this call, or an empty string. */
   readonly notes: string;
@@ -88,27 +90,27 @@ export interface Replay {
 
 interface ResultFacts {
   /** The API's id of its response. */
-  readonly requestId?: string | undefined;
+  readonly requestId?: string;
   /** Fields of the API's response that the contract does not define. */
   readonly drift?: readonly string[];
   /** The resource that the result is about. */
-  readonly link?: ResourceReference | undefined;
+  readonly link?: ResourceReference;
   /** A file for a caller on another machine. */
-  readonly file?: LinkedFile | undefined;
+  readonly file?: LinkedFile;
   /** True if the resource in `data` will not change anymore. */
   readonly hasEnded?: boolean;
   /** The action that created the resource in `data`. */
-  readonly action?: ActionReport | undefined;
+  readonly action?: ActionReport;
   /** The id of that resource. */
-  readonly resourceId?: string | undefined;
+  readonly resourceId?: string;
   /** A sentence about an earlier attempt or identical call, if there was one. The summary starts with it. */
-  readonly notice?: string | undefined;
+  readonly notice?: string;
   /** Present if nothing was sent, because an identical call ran before. */
-  readonly replay?: Replay | undefined;
+  readonly replay?: Replay;
   /** True if nothing was sent. Also covers calls of several actions. */
   readonly isReplay?: boolean;
   /** The job that the call started. It becomes a task for clients that follow tasks. */
-  readonly job?: Job | undefined;
+  readonly job?: Job;
 }
 
 /** The result of a tool. `T`: the type of its data, as in the contract. */
@@ -190,7 +192,7 @@ interface ResultParts extends Advice, ResultFacts {
 }
 
 /** The parts of a call that its result depends on: the offered tools and the default workspace. */
-export type ResultContext = Pick<ToolCall, "isOffered" | "workspaceId">;
+export type ResultContext = Pick<ToolContext, "isOffered" | "workspaceId">;
 
 /**
  * Returns the step as a call that is offered here, without the default workspace: retry_jobs can do what retry_job does. Undefined if no
@@ -212,12 +214,12 @@ export function toOfferedStep(
 
 /** Builds the result of every tool. Omits a next step whose tool is not offered. */
 export function toolResult<T extends object>(
-  call: ResultContext,
+  ctx: ResultContext,
   data: T,
   { summary: allSentences, nextStep: step, fields = data, lines = [], drift = [], ...facts }: ResultParts,
 ): ToolResult<T> {
-  const summary = omitUnofferedTools(allSentences, (name) => call.isOffered(name));
-  const nextStep = toOfferedStep(step, call);
+  const summary = omitUnofferedTools(allSentences, (name) => ctx.isOffered(name));
+  const nextStep = toOfferedStep(step, ctx);
   const next = nextStep && { nextStep };
   const text = [summary, nextStep && nextText(nextStep), ...lines].filter((line) => line !== undefined).join("\n");
   return { ...facts, data, summary, ...next, structured: { summary, ...next, ...fields }, text, drift };
@@ -237,7 +239,7 @@ export interface ReadAnswer<T> extends DecodedBody<Envelope<T>> {
 }
 
 interface PresentationOptions extends Pick<ResultFacts, "action" | "notice" | "replay"> {
-  readonly view?: View | undefined;
+  readonly view?: View;
   /** True if this call has just created the resource (default false). */
   readonly isNew?: boolean;
 }
@@ -246,7 +248,7 @@ interface PresentationOptions extends Pick<ResultFacts, "action" | "notice" | "r
 export async function resourceResult<T extends object>(
   { value: { data, meta }, respondedAt, drift }: ReadAnswer<T>,
   presenter: ResourcePresenter<T>,
-  call: ResultContext,
+  ctx: ResultContext,
   { view, isNew, ...facts }: PresentationOptions = {},
 ): Promise<ToolResult<T>> {
   const { action, notice, replay } = facts;
@@ -260,11 +262,11 @@ export async function resourceResult<T extends object>(
       `idempotencyKey ${formatToken(action.idempotencyKey)}${action.replayed ? ", replayed" : ""}, attempts ${action.attempts}`,
     dataText(shown),
   ];
-  return toolResult(call, data, {
+  return toolResult(ctx, data, {
     ...facts,
     ...advice,
     summary: notice === undefined ? advice.summary : `${notice} ${advice.summary}`,
-    fields: { data: shown, ...(action && { action }) },
+    fields: { data: shown, action },
     requestId: meta.requestId,
     lines,
     drift,
@@ -284,7 +286,7 @@ const USER_TRIGGERED_TOOLS: ReadonlySet<ToolName> = new Set(["retry_job", "cance
 export function toViewResult<T>(result: ToolResult<T>, notice: string): ToolResult<T> {
   const { data, structured: view, drift, summary, nextStep: step } = result;
   const nextStep = step && !USER_TRIGGERED_TOOLS.has(step.tool) ? step : undefined;
-  const structured = { summary: `${notice} ${summary}`, ...(nextStep && { nextStep }) };
+  const structured = { summary: `${notice} ${summary}`, nextStep };
   const text = [structured.summary, ...(nextStep ? [nextText(nextStep)] : [])].join("\n");
   return { data, structured, view, drift, summary: structured.summary, text };
 }

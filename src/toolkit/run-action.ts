@@ -18,12 +18,12 @@ import {
   type ResourceEndpoint,
   resourceResult,
 } from "./results.ts";
-import { type ActionPorts, type ToolCall, toStepFailure } from "./tool-call.ts";
+import { type ToolContext, toStepFailure } from "./tool-context.ts";
 
 export interface ActionArguments {
-  readonly idempotencyKey?: string | undefined;
+  readonly idempotencyKey?: string;
   /** True if mic-mcp derived the key for one step of a call. */
-  readonly isDerivedKey?: boolean | undefined;
+  readonly isDerivedKey?: boolean;
   readonly [field: string]: unknown;
 }
 
@@ -71,7 +71,7 @@ const NOT_READ = " Its current state could not be read; this is the first answer
  * if it makes sense to run the action again.
  */
 function replayNotice(
-  { earlier, idempotencyKey, notes, isKeyless }: Replay,
+  { earlier, finding, idempotencyKey, notes, isKeyless }: Replay,
   state: string | undefined,
   mayOffer: boolean,
 ): string {
@@ -79,6 +79,7 @@ function replayNotice(
   const offer =
     mayOffer && isKeyless ? ` To run it again, pass idempotencyKey ${deriveRepeatKey(idempotencyKey)}.` : "";
   const shown = state === undefined ? "" : ` (${state})`;
+  if (finding !== undefined) return `Not run again. ${finding}${now}${offer}`;
   return `Not run again: an identical call ran ${formatDuration(earlier.ageMs)} ago${shown}.${notes}${now}${offer}`;
 }
 
@@ -101,24 +102,25 @@ const GRACE_MS = 5_000;
  * (timeout), and the action continues in the background: its outcome is recorded, and a repeated call returns it.
  */
 async function performInTime<T>(
-  { tool, context, actionDeadlineAt }: ToolCall,
+  ctx: ToolContext,
   timing: Timing,
-  perform: (context: CallContext, onSend: (key: string) => void) => Promise<T>,
+  perform: (limits: CallContext, onSend: (key: string) => void) => Promise<T>,
 ): Promise<T> {
-  if (actionDeadlineAt === undefined) return await perform(context, () => undefined);
+  const { tool, signal, actionDeadlineAt } = ctx;
+  if (actionDeadlineAt === undefined) return await perform(ctx, () => undefined);
   let idempotencyKey: string | undefined;
   let isInBackground = false;
   const abort = new AbortController();
-  const onAbort = (): void => abort.abort(context.signal.reason);
-  context.signal.addEventListener("abort", onAbort);
-  if (context.signal.aborted) onAbort();
+  const onAbort = (): void => abort.abort(signal.reason);
+  signal.addEventListener("abort", onAbort);
+  if (signal.aborted) onAbort();
   const own: CallContext = {
-    ...context,
+    ...ctx,
     signal: abort.signal,
     graceMs: GRACE_MS,
     // Before the call has returned, only waits that fit into its time begin, for example for a Retry-After.
     get deadlineAt() {
-      return isInBackground ? actionDeadlineAt : context.deadlineAt;
+      return isInBackground ? actionDeadlineAt : ctx.deadlineAt;
     },
   };
   function timeoutError(): Failure {
@@ -129,44 +131,46 @@ async function performInTime<T>(
       message: `${tool} is in progress: the API has not answered yet.`,
       retryable: true,
       sideEffect: "unknown",
-      ...(idempotencyKey !== undefined && { idempotencyKey }),
+      idempotencyKey,
       next:
         "Make the same call again: it waits for this action, which never runs twice." +
         (idempotencyKey === undefined ? "" : ` resolve_actions ${formatJson({ idempotencyKey })} shows its outcome.`),
     });
   }
   try {
-    const timeoutMs = timeLeftMs(context, timing);
+    const timeoutMs = timeLeftMs(ctx, timing);
     const onSend = (key: string): void => {
       idempotencyKey = key;
     };
     return await withTimeout(perform(own, onSend), { signal: new AbortController().signal, timeoutMs, timeoutError });
   } finally {
-    context.signal.removeEventListener("abort", onAbort);
+    signal.removeEventListener("abort", onAbort);
   }
 }
 
 /** Runs one action. Returns the resource that it created, or a replay of an identical call. Throws Failure. */
 export async function runAction<T extends object>(
   args: ActionArguments,
-  call: ToolCall,
-  { actions, service }: ActionPorts,
+  ctx: ToolContext,
   { endpoint, traits, presenter, findOut, check, mismatch, ifMatch, readNow }: ActionRun<T>,
 ): Promise<ActionResult<T>> {
   const { idempotencyKey: explicitKey, isDerivedKey, ...actionArguments } = args;
-  const performing = (context: CallContext, onSend: (key: string) => void) =>
-    actions.perform({
-      ...{ tool: call.tool, arguments: actionArguments, explicitKey, isDerivedKey, proposedKey: call.proposedKey },
+  const performing = (limits: CallContext, onSend: (key: string) => void) =>
+    ctx.actions.perform({
+      ...{ tool: ctx.tool, arguments: actionArguments, explicitKey, isDerivedKey, proposedKey: ctx.proposedKey },
       async prepare() {
         await check?.();
-        return encodeRequest(endpoint, {
+        const request = encodeRequest(endpoint, {
           ...toCallRequest(endpoint, args),
           ...(ifMatch && { ifMatch: await ifMatch() }),
         });
+        const preparing = ctx.api.prepareAction(endpoint, limits);
+        if (preparing) await preparing;
+        return request;
       },
       async send(request, key, attempts) {
         onSend(key);
-        const answer = await service.send(endpoint, request, key, context, attempts);
+        const answer = await ctx.api.send(endpoint, request, key, limits, attempts);
         const reason = mismatch?.(answer.value.data);
         if (reason === undefined) return answer;
         throw new Failure({
@@ -178,32 +182,33 @@ export async function runAction<T extends object>(
           next: `The action was accepted: do not repeat it under a new key. ${findOut}`,
         });
       },
-      ...{ resourceId, verificationAdvice: findOut, traits, context },
+      apiClock: { now: ctx.api.apiNow, read: () => ctx.api.readApiClock(limits) },
+      ...{ resourceId, verificationAdvice: findOut, traits, context: limits },
     });
-  const { value, origin, earlier, drift, ...action } = await performInTime(call, service.timing, performing);
+  const { value, origin, earlier, finding, drift, ...action } = await performInTime(ctx, ctx.api.timing, performing);
   const { idempotencyKey, replayed, attempts } = action;
   const report = { idempotencyKey, replayed, attempts };
   const first = { value: endpoint.success.body.parse(value), drift };
   // The response of a new action is current, so only other responses are read again. `now` is undefined if that fails.
   const id = origin === "new" ? undefined : resourceId(value);
   const now =
-    id === undefined ? undefined : await readNow?.(id).catch((error: unknown) => void toStepFailure(error, call));
+    id === undefined ? undefined : await readNow?.(id).catch((error: unknown) => void toStepFailure(error, ctx));
   const shown = now ?? first;
 
   const notes = earlier && firstCallNotesText(earlier.arguments, actionArguments, traits);
   const replay: Replay | undefined =
     origin === "replayed" && earlier
-      ? { earlier, idempotencyKey, notes: notes ?? "", isKeyless: explicitKey === undefined }
+      ? { earlier, finding, idempotencyKey, notes: notes ?? "", isKeyless: explicitKey === undefined }
       : undefined;
   function noticeFor(state: string | undefined, mayOffer: boolean): string | undefined {
     if (origin === "new") return earlier && newActionNotice(earlier);
     if (replay) return replayNotice(replay, state, mayOffer);
-    const at = clockTime(textField(value, "createdAt") ?? "", service.timing.now());
+    const at = clockTime(textField(value, "createdAt") ?? "", ctx.api.timing.now());
     return `Resolved: the action ran once${at}.${state === undefined ? NOT_READ : ""}`;
   }
   const mayOffer = presenter.mayRunAgain?.(shown.value.data) ?? true;
   const notice = noticeFor(now && presenter.state(now.value.data), mayOffer);
   const isNew = origin === "new" && !replayed;
-  const result = await resourceResult(shown, presenter, call, { action: report, notice, replay, isNew });
+  const result = await resourceResult(shown, presenter, ctx, { action: report, notice, replay, isNew });
   return { ...result, action: report, noticeFor, resourceId: resourceId(value), job: presenter.job?.(result.data) };
 }

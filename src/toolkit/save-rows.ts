@@ -7,7 +7,7 @@ import { formatToken } from "../core/untrusted-text.ts";
 import { pluralize } from "../geography/format.ts";
 import type { Link, LinkedFile, LinkedFiles } from "./linked-files.ts";
 import type { ToolResult } from "./results.ts";
-import type { FolderFiles } from "./tool-call.ts";
+import type { FolderFiles } from "./tool-context.ts";
 
 /** The saved rows in a result: a file in the folder, or a link for a caller on another machine. `rows` does not count the header. */
 export type SavedRows =

@@ -191,6 +191,71 @@ function toExactObject(
   );
 }
 
+/** How callers write the name of a place, in `name` or `names`. */
+const PLACE = ["name", "names"];
+
+/**
+ * Names that callers give to a filter of a read, each with the arguments that it may mean: the first one that
+ * is not given and accepts the value. A name belongs here only if it has no other meaning in that tool (docs/interface.md, "Near misses").
+ */
+const NEAR_MISSES: Readonly<Record<string, Readonly<Record<string, readonly string[]>>>> = {
+  find_district: {
+    ...{ query: PLACE, queries: PLACE, district: PLACE, districts: PLACE, districtName: PLACE, place: PLACE },
+    ...{ states: ["state"], stateCode: ["state"], stateName: ["state"] },
+  },
+  list_actions: { states: ["state"], status: ["state"] },
+  list_districts: { states: ["state"], stateCode: ["state"], stateName: ["state"] },
+  list_jobs: { state: ["states"], status: ["states"], since: ["createdSince"] },
+  rank_divisions: {
+    ...{ state: ["states"], stateCode: ["states"], stateName: ["states"] },
+    ...{ since: ["createdSince"], prefix: ["startsWith"] },
+  },
+  show_actions: { states: ["state"], status: ["state"] },
+  show_divisions: { state: ["states"], stateCode: ["states"], stateName: ["states"] },
+};
+
+const foldName = (name: string): string => name.toLowerCase().replaceAll(/[_-]/g, "");
+
+/** The arguments of the tool that an unknown name may mean: those with the same letters (`created_since`), or those of the table. */
+export function nearMissTargets(tool: string, name: string, known: readonly string[]): readonly string[] {
+  if (known.includes(name)) return [];
+  const folded = foldName(name);
+  const own = known.filter((each) => foldName(each) === folded);
+  const table = Object.entries((Object.hasOwn(NEAR_MISSES, tool) ? NEAR_MISSES[tool] : undefined) ?? {});
+  return own.length > 0 ? own : (table.find(([nearMiss]) => foldName(nearMiss) === folded)?.[1] ?? []);
+}
+
+/** A single value as the list of one, for an argument that is not a list. */
+const unwrap = (value: unknown, { type }: JsonSchema): unknown =>
+  Array.isArray(value) && value.length === 1 && type !== "array" ? value[0] : value;
+
+/** Puts each value under the argument that its name means. A name whose arguments are all given stays, and the check refuses it. */
+function readNearMisses(
+  tool: string,
+  { shape }: z.ZodObject,
+  properties: JsonSchema,
+  given: Arguments,
+  notes: string[],
+): Arguments {
+  const taken = new Set(Object.keys(given).filter((name) => given[name] !== null));
+  const entries = Object.entries(given).map(([name, value]): readonly [string, unknown] => {
+    const exact = (target: string): unknown => unwrap(value, schemaOf(properties[target]));
+    const accepts = (target: string): boolean => {
+      const field = { name: target, schema: schemaOf(properties[target]), notes: [] };
+      return z.safeParse(shape[target] ?? z.never(), toExactValue(exact(target), field)).success;
+    };
+    const targets = nearMissTargets(tool, name, Object.keys(shape));
+    if (targets.length > 0 && value === null) return [name, undefined];
+    const free = targets.filter((each) => !taken.has(each));
+    const target = free.find(accepts) ?? free[0];
+    if (target === undefined) return [name, value];
+    taken.add(target);
+    notes.push(`Read ${quote(excerpt(name, MAX_NAME))} as ${quote(target)}.`);
+    return [target, exact(target)];
+  });
+  return Object.fromEntries(entries.filter(([, value]) => value !== undefined));
+}
+
 /**
  * Arguments that hosts add to calls: `wait_for_previous` by Gemini CLI and Qwen Code, `toolCallId` and `tool` by n8n
  * (https://github.com/n8n-io/n8n/issues/21500). No tool may have an argument with one of these names.
@@ -200,36 +265,34 @@ const HOST_ARGUMENTS: ReadonlySet<string> = new Set(["wait_for_previous", "toolC
 const MAX_IGNORED = 5;
 const MAX_NAME = 100;
 
-function ignoredText(unknown: readonly string[], known: readonly string[]): string {
+function ignoredText(unknown: readonly string[]): string {
   const names = unknown.slice(0, MAX_IGNORED).map((name) => quote(excerpt(name, MAX_NAME)));
   const more = unknown.length > names.length ? ` and ${unknown.length - names.length} more` : "";
-  const takes = known.length === 0 ? "the tool has none" : `known: ${known.join(", ")}`;
-  return `Ignored unknown argument${unknown.length === 1 ? "" : "s"} ${names.join(", ")}${more}; ${takes}.`;
+  return `Ignored unknown argument${unknown.length === 1 ? "" : "s"} ${names.join(", ")}${more}; the tool has none.`;
 }
 
 /**
- * Returns the arguments in their exact form. `listed`: the schema of `input` as tools/list shows it. `mayIgnore`: unknown arguments are left
- * out with a note; otherwise they stay, and the check refuses them. Wrong values stay as they are.
+ * Returns the arguments of a tool in their exact form. `listed`: the schema of `input` as tools/list shows it. Wrong values and unknown
+ * arguments stay as they are: the check refuses them. A tool without arguments ignores all of them, because hosts add one to such a tool.
  */
 export function toExactArguments(
+  tool: { readonly name: string; readonly isRead: boolean },
   input: z.ZodObject,
   listed: JsonSchema,
   given: Arguments,
-  mayIgnore: boolean,
 ): ExactArguments {
   const acceptsNull = (name: string): boolean => {
     const field = Object.hasOwn(input.shape, name) ? input.shape[name] : undefined;
     return field !== undefined && z.safeParse(field, null).success;
   };
+  const own = Object.fromEntries(Object.entries(given).filter(([name]) => !HOST_ARGUMENTS.has(name)));
+  if (Object.keys(input.shape).length === 0) {
+    const unknown = Object.keys(own);
+    return { arguments: {}, notes: unknown.length === 0 ? [] : [ignoredText(unknown)] };
+  }
   const notes: string[] = [];
-  const exact = Object.entries(toExactObject(given, listed, notes, acceptsNull));
-  const known = Object.keys(input.shape);
-  const isKept = ([name]: readonly [string, unknown]): boolean =>
-    known.includes(name) || !(mayIgnore || HOST_ARGUMENTS.has(name));
-  const ignored = exact.filter((entry) => !isKept(entry)).map(([name]) => name);
-  const unknown = ignored.filter((name) => !HOST_ARGUMENTS.has(name));
-  if (unknown.length > 0) notes.push(ignoredText(unknown, known));
-  return { arguments: Object.fromEntries(exact.filter(isKept)), notes };
+  const named = tool.isRead ? readNearMisses(tool.name, input, schemaOf(listed["properties"]), own, notes) : own;
+  return { arguments: toExactObject(named, listed, notes, acceptsNull), notes };
 }
 
 /** Returns the result with the notes at the start of its summary and its text. */

@@ -4,7 +4,7 @@ import type { UsageSummary } from "../contract/usage.ts";
 import { Failure } from "../core/failure.ts";
 import { createUsagePresenter, usageText } from "./advice/presenters.ts";
 import { compactJson, type ReadAnswer, resourceResult, type ToolResult, toolResult, type View } from "./results.ts";
-import type { Ports, ToolCall } from "./tool-call.ts";
+import type { ToolContext } from "./tool-context.ts";
 
 interface UsageQuery {
   readonly workspaceId: string;
@@ -15,13 +15,8 @@ interface UsageQuery {
 type Windows = readonly [ReadAnswer<UsageSummary>, ...ReadAnswer<UsageSummary>[]];
 
 /** Throws Failure. */
-export async function readUsage(
-  query: UsageQuery,
-  { context }: ToolCall,
-  { service }: Pick<Ports, "service">,
-): Promise<Windows> {
-  const read = (window: UsageQuery["window"]) =>
-    service.call(getMicPublicUsage, { query: { ...query, window } }, context);
+export async function readUsage(query: UsageQuery, ctx: ToolContext): Promise<Windows> {
+  const read = (window: UsageQuery["window"]) => ctx.api.call(getMicPublicUsage, { query: { ...query, window } }, ctx);
   try {
     return [await read(query.window)];
   } catch (error) {
@@ -35,15 +30,15 @@ export async function usageResult(
   [first, ...others]: Windows,
   { window }: UsageQuery,
   view: View | undefined,
-  call: ToolCall,
+  ctx: ToolContext,
 ): Promise<ToolResult<UsageSummary>> {
   const presenter = createUsagePresenter(window);
-  if (others.length === 0) return await resourceResult(first, presenter, call, { view });
+  if (others.length === 0) return await resourceResult(first, presenter, ctx, { view });
   const all = [first, ...others].map(({ value }) => value.data);
   // The longest window is closest to a month.
   const longest = usageText(all.at(-1) ?? first.value.data);
   const windows = all.map((usage) => (view === "full" ? usage : presenter.toSummary(usage)));
-  return toolResult(call, first.value.data, {
+  return toolResult(ctx, first.value.data, {
     summary: `The API has no usage by ${window}: ${all.map((usage) => usage.window).join(" and ")} follow. ${longest}`,
     fields: { data: { windows } },
     requestId: first.value.meta.requestId,

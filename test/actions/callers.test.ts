@@ -1,18 +1,17 @@
-// Tests that callers who share client credentials share no key, no outcome and no list. They have one journal, one action machine,
+// Tests that callers who share client credentials share no key, no outcome and no list. They have one journal, one action context,
 // and a stub API that sees them as one client and executes a key once.
 import { createHmac } from "node:crypto";
 import fc from "fast-check";
 import { beforeEach, expect, onTestFinished, test } from "vitest";
-import type { ActionCall } from "../../src/actions/actions.ts";
+import { type ActionCall, createActions } from "../../src/actions/actions.ts";
 import { openJournal } from "../../src/actions/journal.ts";
-import { createServiceActions } from "../../src/actions/service-actions.ts";
-import { openSqlite } from "../../src/actions/store/sqlite.ts";
 import { inputKey, processingKey, textKey } from "../../src/contract/scalars.ts";
 import { Failure } from "../../src/core/failure.ts";
+import { openSqlite } from "../../src/store/sqlite.ts";
 import { createUpstreamKeyMapper } from "../../src/teams/tenancy/hooks.ts";
 import { folderForTest } from "../support/temporary-folder.ts";
 import { runCount } from "../support/thorough.ts";
-import { createSubmission, createTestActions } from "./samples.ts";
+import { createSubmission, createTestContext } from "./samples.ts";
 
 const KEY = "monday-report";
 const SECRET = new Uint8Array(32).fill(7);
@@ -24,8 +23,8 @@ async function openCallerFixture() {
   const database = await openSqlite(await folderForTest());
   onTestFinished(() => database.close());
   const journal = await openJournal(database, { owner: "one", now: () => NOW });
-  const actions = createTestActions(journal, {
-    timing: { now: () => NOW, random: () => 0.5, sleep: async () => undefined },
+  const context = createTestContext(journal, {
+    timing: { now: () => NOW, clockMs: () => NOW, random: () => 0.5, sleep: async () => undefined },
     monotonicMs: () => NOW,
     onJournalError: (reason) => {
       throw new Error(reason);
@@ -55,7 +54,7 @@ async function openCallerFixture() {
 
   function createCaller(name: string, serviceName = async () => SERVICE) {
     const hooks = { caller: name, upstreamKey: createUpstreamKeyMapper(SECRET, name) };
-    const own = createServiceActions({ actions, journal: async () => journal, serviceName, hooks });
+    const own = createActions(context, { serviceName, hooks });
     return {
       actions: own,
       async submit(recipeVersionId: string, explicitKey?: string) {

@@ -219,3 +219,23 @@ test("a call canceled right after its answer is replayed when repeated", async (
   expect((await server.call("submit_job", createJob, 8)).action).toMatchObject({ replayed: true });
   expect(posts()).toHaveLength(1);
 });
+
+test("the key of a rejected action accepts its arguments in another spelling, but no other notes", async () => {
+  const [binding] = createJob.inputBindings;
+  const first = { port: "first", inputId: "input-1" };
+  const args = {
+    ...createJob,
+    inputBindings: [binding, first],
+    clientReference: "A",
+    idempotencyKey: "rejected-key-1",
+  };
+  const respelled = { ...args, inputBindings: [first, binding], clientReference: " A " };
+  stub.expect(answer(422, { ...problem, status: 422 }), createdJob("job-1"));
+  expect((await server.call("submit_job", args)).error).toMatchObject({ kind: "rejected", sideEffect: "none" });
+  expect((await server.call("submit_job", { ...args, clientReference: "B" })).error).toMatchObject({
+    kind: "conflict",
+  });
+  expect((await server.call("submit_job", respelled)).action).toMatchObject({ replayed: false, attempts: 2 });
+  const [one, other] = posts();
+  expect(other?.body).toEqual(one?.body);
+});

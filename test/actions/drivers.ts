@@ -2,7 +2,7 @@
 import { existsSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { describe, onTestFinished } from "vitest";
-import type { Database } from "../../src/actions/store/database.ts";
+import type { Database } from "../../src/store/database.ts";
 import { folderForTest } from "../support/temporary-folder.ts";
 import { describeWithPostgres } from "../teams/services.ts";
 import { type JournalLocation, openDatabaseAt } from "./samples.ts";

@@ -2,17 +2,10 @@
 import { expect, test } from "vitest";
 import { parseCanonicalArguments } from "../../src/actions/fingerprint.ts";
 import { type Journal, type NewAction, openJournal, type Resolution } from "../../src/actions/journal.ts";
-import { countUnresolved, listActions } from "../../src/actions/listing.ts";
-import type { Database, SqlValue } from "../../src/actions/store/database.ts";
+import { listActions } from "../../src/actions/listing.ts";
+import type { Database, SqlValue } from "../../src/store/database.ts";
 import { describeEachDriver, openDatabaseForTest } from "./drivers.ts";
-import {
-  createServiceActionsFor,
-  insertAction,
-  type JournalLocation,
-  newAction,
-  SUCCEEDED,
-  UNKNOWN,
-} from "./samples.ts";
+import { createTestActions, insertAction, type JournalLocation, newAction, SUCCEEDED, UNKNOWN } from "./samples.ts";
 
 const LATER = 5_000;
 
@@ -63,17 +56,17 @@ describeEachDriver((createLocation) => {
     await insertResolved(journal, { ...about, key: "other job", about: "job-10" }, successWith("job-11"));
     await insertResolved(journal, { ...about, key: "other service", service: "another" }, successWith("job-12"));
     await insertResolved(journal, { key: "a submission" }, successWith("job-1"));
-    const { actions: found, creationArguments } = await createServiceActionsFor(journal).readHistory("job-1");
+    const { actions: found, creationArguments } = await createTestActions(journal).readHistory("job-1");
     expect(found.map(({ idempotencyKey }) => idempotencyKey)).toEqual(["unknown", "second", "first", "refused"]);
     const unknown = { tool: "retry_job", state: "unknown", arguments: { jobId: "job-1" }, isRefused: true };
     expect(found[0]).toMatchObject(unknown);
     expect(found[1]).toMatchObject({ resourceId: "job-3", isRefused: false });
     expect(creationArguments).toEqual(parseCanonicalArguments(newAction().arguments));
-    expect(await createServiceActionsFor(journal).readHistory("job-2")).toEqual({
+    expect(await createTestActions(journal).readHistory("job-2")).toEqual({
       actions: [],
       creationArguments: { jobId: "job-1" },
     });
-    const another = createServiceActionsFor(journal, "another");
+    const another = createTestActions(journal, "another");
     expect((await another.readHistory("job-1")).creationArguments).toBeUndefined();
   });
 
@@ -84,7 +77,7 @@ describeEachDriver((createLocation) => {
     await insertManyActions(database, LATER);
     // SQLite has no statistics of the table contents here; PostgreSQL collects them.
     if (isPostgres) await database.query("ANALYZE");
-    const { readHistory, listUnresolved } = createServiceActionsFor(journal);
+    const { readHistory, listUnresolved } = createTestActions(journal);
     const filled = { tool: "retry_job", fingerprint: "fill-7" };
     const identical = "actions_(?:by_fingerprint|slot)";
     const cases: readonly (readonly [indexes: readonly string[], runQuery: () => Promise<unknown>])[] = [
@@ -95,7 +88,7 @@ describeEachDriver((createLocation) => {
       [["actions_by_state"], () => listActions(journal, { service: "service", state: undefined, limit: 20 })],
       [["actions_by_time"], () => listActions(journal, { service: undefined, state: "succeeded", limit: 20 })],
       [["actions_(?:unresolved|by_state)"], listUnresolved],
-      [["actions_unresolved"], () => countUnresolved(journal)],
+      [["actions_unresolved"], () => journal.countUnresolved()],
     ];
     const explain = isPostgres ? "EXPLAIN" : "EXPLAIN QUERY PLAN";
     for (const [indexes, runQuery] of cases) {

@@ -1,8 +1,8 @@
 // Tests opening the journal: old actions are deleted in batches, and tables are migrated only if the options allow it.
 import { beforeEach, expect, onTestFinished, test, vi } from "vitest";
 import { createJournalHandle, type JournalOptions } from "../../src/actions/journal-handle.ts";
-import type { Database } from "../../src/actions/store/database.ts";
-import { openSqlite } from "../../src/actions/store/sqlite.ts";
+import type { Database } from "../../src/store/database.ts";
+import { openSqlite } from "../../src/store/sqlite.ts";
 import { folderForTest } from "../support/temporary-folder.ts";
 import { newAction } from "./samples.ts";
 

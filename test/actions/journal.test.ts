@@ -11,12 +11,13 @@ import { LEASE_MS } from "../../src/actions/claims.ts";
 import { DEDUPLICATION_WINDOW_MS } from "../../src/actions/deduplication-window.ts";
 import { canonicalArguments } from "../../src/actions/fingerprint.ts";
 import { type ActionState, type Journal, openJournal, type Resolution } from "../../src/actions/journal.ts";
-import { countUnresolved, listActions } from "../../src/actions/listing.ts";
-import { JOURNAL_VERSION, NewerJournal } from "../../src/actions/store/schema.ts";
+import { listActions } from "../../src/actions/listing.ts";
+import { JOURNAL_VERSION, NewerJournal } from "../../src/actions/schema.ts";
+import type { Database } from "../../src/store/database.ts";
 import { databaseForTest, describeWithPostgres } from "../teams/services.ts";
 import { describeEachDriver, openDatabaseForTest } from "./drivers.ts";
 import {
-  createServiceActionsFor,
+  createTestActions,
   DEAD_OWNER,
   insertAction,
   type JournalLocation,
@@ -28,7 +29,12 @@ import {
 } from "./samples.ts";
 
 const HOUR_MS = 3_600_000;
+/** All versions since the baseline. */
+const VERSIONS = [9, JOURNAL_VERSION];
 const ODD_ID = 'job\u0000\ud800\u001a/1 %25"é🍨';
+
+const readVersions = async (database: Database) =>
+  (await database.query("SELECT version FROM journal_version ORDER BY version")).map(({ version }) => version);
 
 /** Built once: starting a TypeScript loader in each process would take longer than the race. */
 const racer = build({
@@ -160,6 +166,7 @@ describeEachDriver((createLocation) => {
 
   test.each([
     ["back by 5 h", -5 * HOUR_MS, "first"],
+    ["back by 50 h", -50 * HOUR_MS, "first"],
     ["back by a year, from a clock that was ahead", -365 * 24 * HOUR_MS, undefined],
   ])("after a success, a clock that is set %s decides whether it is live: %s ms, %s", async (_how, byMs, live) => {
     await insertResolved(journal, "first", SUCCEEDED, { fingerprint: "hash" });
@@ -185,7 +192,7 @@ describeEachDriver((createLocation) => {
     clock.nowMs += 1;
     await insertResolved(journal, "again", SUCCEEDED, { fingerprint: "hash", isExplicit: true });
     expect(await findLiveKey(journal)).toBe("again");
-    const [row] = await createServiceActionsFor(journal).listUnresolved();
+    const [row] = await createTestActions(journal).listUnresolved();
     expect(row).toMatchObject({ idempotencyKey: "lost", supersededBy: "again" });
     clock.nowMs += DEDUPLICATION_WINDOW_MS;
     expect(await findLiveKey(journal), "the unknown one does not come back").toBeUndefined();
@@ -253,6 +260,27 @@ describeEachDriver((createLocation) => {
     expect(await journal.claim(action, false), "unknown since then").toMatchObject({ first_sent_at: sentAt });
   });
 
+  test("the API's time of the first attempt is known from the first response that shows it, and is kept", async () => {
+    const apiAt = clock.nowMs + 50 * HOUR_MS;
+    expect(await insertAction(journal, { key: "a", fingerprint: "a", apiNow: apiAt })).toMatchObject({
+      first_sent_api_at: apiAt,
+    });
+    const action = await insertAction(journal, { key: "b", fingerprint: "b" });
+    expect(action).toMatchObject({ first_sent_api_at: null });
+    clock.nowMs += 1_000;
+    const unknown = await journal.resolve(action, { ...UNKNOWN, apiNow: apiAt + 1_000 });
+    const drift = Number(unknown?.first_sent_api_at) - apiAt;
+    // PostgreSQL measures the time since the first attempt by its own clock.
+    expect([0, 1_000]).toContain(Math.round(drift / 1_000) * 1_000);
+    const claimed = await journal.claim(action, false, apiAt + HOUR_MS);
+    expect(claimed).toMatchObject({ first_sent_api_at: unknown?.first_sent_api_at });
+    await journal.resolve(action, { ...REJECTED, apiNow: apiAt + 2 * HOUR_MS });
+    const again = await journal.claim(action, false, apiAt + 3 * HOUR_MS);
+    expect(again, "a rejected action is sent for the first time").toMatchObject({
+      first_sent_api_at: apiAt + 3 * HOUR_MS,
+    });
+  });
+
   test("only the owner of an action resolves it, once", async () => {
     const two = await openJournalAs("two");
     const action = await insertAction(journal, { key: "a", fingerprint: "a" });
@@ -299,7 +327,7 @@ describeEachDriver((createLocation) => {
     expect(await keys(undefined, "in_progress", 10)).toBe("ce");
     const { counts } = await listActions(journal, { service: "service", state: undefined, limit: 1 });
     expect(counts).toEqual({ in_progress: 1, succeeded: 1, rejected: 1, unknown: 1 });
-    expect(await countUnresolved(journal)).toEqual({ inProgress: 2, unknown: 1 });
+    expect(await journal.countUnresolved()).toEqual({ inProgress: 2, unknown: 1 });
   });
 
   test("actions in every state are pruned when they have not changed for the given time", async () => {
@@ -315,7 +343,7 @@ describeEachDriver((createLocation) => {
   });
 
   test("any text that JSON can represent is stored byte for byte, and found as an id", async () => {
-    const { readHistory } = createServiceActionsFor(journal);
+    const { readHistory } = createTestActions(journal);
     let n = 0;
     await fc.assert(
       fc.asyncProperty(fc.json(), fc.string({ unit: "binary" }), async (body, text) => {
@@ -349,7 +377,7 @@ describeEachDriver((createLocation) => {
     await database.query("INSERT INTO journal_version (version, needs) VALUES ($1, $2)", later);
     await database.query("ALTER TABLE actions ADD COLUMN later TEXT NOT NULL DEFAULT 'x'");
     expect(await insertResolved(await openJournalAs("two"), "a", SUCCEEDED)).toMatchObject({ state: "succeeded" });
-    expect(await database.query("SELECT version FROM journal_version")).toHaveLength(2);
+    expect(await readVersions(database)).toEqual([...VERSIONS, JOURNAL_VERSION + 1]);
   });
 
   test("one of two identical calls that are inserted at the same moment is recorded", async () => {
@@ -374,8 +402,7 @@ describeEachDriver((createLocation) => {
     const [races, count] = [["insert", "twins", "expired", "claim"], 60];
     const won = (
       await race(location, races, count, async () => {
-        const rows = await (await openDatabaseForTest(location)).query("SELECT version FROM journal_version");
-        expect(rows).toHaveLength(1);
+        expect(await readVersions(await openDatabaseForTest(location))).toEqual(VERSIONS);
         const dead = await openJournalAs(DEAD_OWNER);
         for (let n = 0; n < count; n++) {
           await dead.insert(newAction({ key: `claim-${n}`, fingerprint: `claim-${n}`, isExplicit: true }));

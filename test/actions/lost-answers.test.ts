@@ -1,8 +1,8 @@
 // Tests connections that break between a write and its answer: the journal detects that the write was already made.
 import { expect, onTestFinished, test } from "vitest";
 import { type Journal, openJournal } from "../../src/actions/journal.ts";
-import { type Database, ResponseLost } from "../../src/actions/store/database.ts";
-import { openSqlite } from "../../src/actions/store/sqlite.ts";
+import { type Database, ResponseLost } from "../../src/store/database.ts";
+import { openSqlite } from "../../src/store/sqlite.ts";
 import { folderForTest } from "../support/temporary-folder.ts";
 import { insertAction, newAction, SUCCEEDED } from "./samples.ts";
 

@@ -121,6 +121,22 @@ test("an outcome that could not be written is reported, and the same process res
   expect(fixture.sent.map(({ lost }) => lost)).toEqual([false, true]);
 });
 
+test("an outcome that is written late does not replace the outcome of a new attempt", async () => {
+  vi.useFakeTimers({ toFake: ["setTimeout", "clearTimeout"] });
+  onTestFinished(() => void vi.useRealTimers());
+  let isFull = true;
+  const full = await fixture.startWorker("full", (journal) => ({
+    ...journal,
+    resolve: (...resolved) => (isFull ? failAsFull() : journal.resolve(...resolved)),
+  }));
+  await full.call({ key: KEY });
+  isFull = false;
+  // The write of the first outcome is repeated every 2 s.
+  const answer = () => vi.advanceTimersByTimeAsync(2_000).then(() => "made again");
+  expect(resultOf(await full.call({ key: KEY, answer })).value).toBe("made again");
+  expect(resultOf(await full.call({ key: KEY }))).toMatchObject({ value: "made again", attempts: 2, replayed: true });
+});
+
 test("simultaneous calls with the same explicit key send one request", async () => {
   const { released, release } = createLatch();
   const calls = [1, 2, 3].map(() => one.call({ key: KEY, answer: () => released.then(() => "made") }));
@@ -244,9 +260,10 @@ test.each([
   ["a rejection", { failure: createRefusal("rejected", { message: SECRETS.join(" ") }) }],
 ])("the journal keeps %s without the secrets of the process and of the team", async (_, found) => {
   await one.call({ key: KEY, answer: rejectWith("outcome_unknown", { sideEffect: "unknown" }) });
-  const actions = createTestActions(fixture.journal, { isOwnerDead: () => true, redact: redactSecret(SECRETS[0]) });
-  const redact = redactSecret(SECRETS[1]);
-  expect(await actions.recordOutcome("service", KEY, found, { redact })).toBe(true);
+  const [ofProcess, ofTeam] = SECRETS.map(redactSecret);
+  const context = { isOwnerDead: () => true, redact: ofProcess };
+  const actions = createTestActions(fixture.journal, "service", context, { redact: ofTeam });
+  expect(await actions.recordOutcome(KEY, found)).toBe(true);
   const { outcome } = (await fixture.find(KEY)) ?? {};
   expect(outcome).toContain("[redacted] [redacted]");
   for (const secret of SECRETS) expect(outcome).not.toContain(secret);

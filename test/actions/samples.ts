@@ -1,15 +1,19 @@
 // Sample actions for a journal, and its location.
-import { createActions } from "../../src/actions/actions.ts";
+import {
+  type ActionCallerOptions,
+  type ActionContextOptions,
+  createActionContext,
+  createActions,
+} from "../../src/actions/actions.ts";
 import type { Journal, NewAction, Resolution, StoredAction } from "../../src/actions/journal.ts";
-import { createServiceActions } from "../../src/actions/service-actions.ts";
-import { openPostgres } from "../../src/actions/store/postgres.ts";
-import { openSqlite } from "../../src/actions/store/sqlite.ts";
 import { systemTiming } from "../../src/api-client/attempts.ts";
+import { openPostgres } from "../../src/store/postgres.ts";
+import { openSqlite } from "../../src/store/sqlite.ts";
 
 /** A folder for SQLite, or a PostgreSQL URL. */
 export interface JournalLocation {
   readonly stateDir: string;
-  readonly url?: string | undefined;
+  readonly url?: string;
 }
 
 export const openDatabaseAt = ({ stateDir, url }: JournalLocation) =>
@@ -36,9 +40,9 @@ export async function insertAction(journal: Journal, facts: Partial<NewAction> =
   return written;
 }
 
-/** Creates an action machine on this journal. No owner is dead, and no text is redacted. */
-export const createTestActions = (journal: Journal, options: Partial<Parameters<typeof createActions>[0]> = {}) =>
-  createActions({
+/** Creates what the actions on this journal share. No owner is dead, and no text is redacted. */
+export const createTestContext = (journal: Journal, options: Partial<ActionContextOptions> = {}) =>
+  createActionContext({
     journal: async () => journal,
     timing: systemTiming,
     monotonicMs: () => 0,
@@ -48,12 +52,13 @@ export const createTestActions = (journal: Journal, options: Partial<Parameters<
     ...options,
   });
 
-export const createServiceActionsFor = (journal: Journal, service = "service") =>
-  createServiceActions({
-    actions: createTestActions(journal),
-    journal: async () => journal,
-    serviceName: async () => service,
-  });
+/** Creates the actions of a service, by default "service". */
+export const createTestActions = (
+  journal: Journal,
+  service = "service",
+  options: Partial<ActionContextOptions> = {},
+  caller: Partial<ActionCallerOptions> = {},
+) => createActions(createTestContext(journal, options), { serviceName: async () => service, ...caller });
 
 export const createSubmission = (args: Readonly<Record<string, unknown>>, nowMs: number) => ({
   tool: "submit_job",
@@ -61,6 +66,7 @@ export const createSubmission = (args: Readonly<Record<string, unknown>>, nowMs:
   traits: { aboutArgument: "recipeVersionId", identifyingArguments: ["recipeVersionId"] },
   prepare: async () => ({ path: "/jobs", ifMatch: "", body: JSON.stringify(args) }),
   verificationAdvice: "Look.",
+  apiClock: { now: () => undefined, read: async () => undefined },
   context: { signal: new AbortController().signal, deadlineAt: nowMs + 45_000 },
 });
 
@@ -94,6 +100,7 @@ export const storedAction = (facts: Partial<StoredAction> = {}): StoredAction =>
   resource_id: null,
   created_at: 0,
   first_sent_at: 0,
+  first_sent_api_at: null,
   updated_at: 0,
   resolved_at: null,
   read_at: 0,

@@ -1,11 +1,12 @@
-// Tests the journal file under a running server: once moved, removed or replaced, it refuses every write until a restart.
-import { copyFile, rename, rm } from "node:fs/promises";
+// Tests the journal file under a running server: once moved, removed or replaced, it refuses every write until a restart. A journal that is a
+// symbolic link is always refused.
+import { copyFile, readdir, rename, rm, symlink } from "node:fs/promises";
 import { dirname, join } from "node:path";
 import { expect, onTestFinished, test } from "vitest";
 import { openJournal } from "../../src/actions/journal.ts";
-import { openSqlite } from "../../src/actions/store/sqlite.ts";
+import { openSqlite } from "../../src/store/sqlite.ts";
 import { createJob, enveloped, job } from "../contract/samples.ts";
-import { inProcessServerForTest } from "../support/server.ts";
+import { inProcessServerForTest, type RawClient, startServer } from "../support/server.ts";
 import { answer } from "../support/stub.ts";
 import { folderForTest } from "../support/temporary-folder.ts";
 import { benchForTest } from "./bench.ts";
@@ -24,6 +25,7 @@ const damages: readonly [string, (files: Readonly<Record<"parent" | "stateDir", 
   ["its folder moved", ({ parent, stateDir }) => rename(stateDir, join(parent, "elsewhere"))],
   ["its file removed", ({ stateDir }) => rm(join(stateDir, FILE))],
   ["its WAL removed", ({ stateDir }) => rm(join(stateDir, `${FILE}-wal`))],
+  ["the index of its WAL removed", ({ stateDir }) => rm(join(stateDir, `${FILE}-shm`))],
   [
     "another file put over it",
     async ({ parent, stateDir }) => {
@@ -92,8 +94,78 @@ test.skipIf(isWindows)(
   },
 );
 
-test("SQLite syncs each commit", async () => {
+test.skipIf(isWindows).each(["", "-wal", "-shm"])(
+  `actions.sqlite%s that was moved and linked back while a server runs makes no call run twice, and works when it is put back${unlessWindows}`,
+  async (suffix) => {
+    const { stub, stateDir, env } = await benchForTest();
+    const running = await inProcessServerForTest(env);
+    const submit = (year: number, at = running) => at.call("submit_job", { ...createJob, parameterValues: { year } });
+    stub.respond(() => answer(202, enveloped(job)));
+    expect((await submit(1)).error).toBeUndefined();
+    const path = join(stateDir, FILE + suffix);
+    const elsewhere = join(dirname(stateDir), "elsewhere");
+    await rename(path, elsewhere);
+    await symlink(elsewhere, path);
+    const started = await inProcessServerForTest(env);
+    const linked = {
+      message: expect.stringContaining(`${FILE}${suffix} is a symbolic link`),
+      next: expect.stringMatching(/^Ask the user to replace the link with the journal file.* MIC_STATE_DIR /),
+    };
+    expect((await submit(2)).error).toMatchObject({ ...linked, sideEffect: "none" });
+    expect((await submit(1, started)).error).toMatchObject(linked);
+    await rename(elsewhere, path);
+    expect((await submit(1, started)).structured).toMatchObject({ action: { replayed: true } });
+    expect((await submit(2)).error).toBeUndefined();
+    expect((await submit(2, started)).structured).toMatchObject({ action: { replayed: true } });
+    expect(stub.requests.filter(({ method }) => method === "POST").length).toBe(2);
+  },
+);
+
+test.skipIf(isWindows)(
+  `no call runs twice in a running server and one that starts after the index of the WAL was removed${unlessWindows}`,
+  async () => {
+    const { stub, stateDir, env } = await benchForTest();
+    const running = await inProcessServerForTest(env);
+    const submit = (year: number, at: Pick<RawClient, "call"> = running) =>
+      at.call("submit_job", { ...createJob, parameterValues: { year } });
+    stub.respond(() => answer(202, enveloped(job)));
+    expect((await submit(1)).error).toBeUndefined();
+    await rm(join(stateDir, `${FILE}-shm`));
+    // In one process, SQLite uses one index for both servers.
+    const started = await startServer({ env });
+    expect((await submit(1, started)).structured).toMatchObject({ action: { replayed: true } });
+    expect((await submit(2, started)).error).toBeUndefined();
+    // The running server does not see the row of the other one.
+    expect((await submit(2)).error).toMatchObject({ sideEffect: "none", message: expect.stringMatching(RESTART) });
+    expect(stub.requests.filter(({ method }) => method === "POST")).toHaveLength(2);
+  },
+);
+
+test.skipIf(isWindows)(`a link to a missing journal is refused, and creates no file${unlessWindows}`, async () => {
+  const [stateDir, elsewhere] = [await folderForTest(), await folderForTest()];
+  await symlink(join(elsewhere, FILE), join(stateDir, FILE));
+  await expect(openForTest(stateDir)).rejects.toThrow(`${FILE} is a symbolic link`);
+  expect(await readdir(elsewhere)).toEqual([]);
+});
+
+test.skipIf(isWindows)(
+  `a state folder that is a link is accepted; led to another folder while it is open, it is refused${unlessWindows}`,
+  async () => {
+    const parent = await folderForTest();
+    const [folder, other, link] = [join(parent, "state"), join(parent, "other"), join(parent, "link")];
+    for (const each of [folder, other]) await (await openSqlite(each)).close();
+    await symlink(folder, link);
+    const journal = await openJournal(await openForTest(link), { owner: "one", now: Date.now });
+    await insertAction(journal, { key: "first" });
+    await rm(link);
+    await symlink(other, link);
+    await expect(insertAction(journal, { key: "next" })).rejects.toThrow(RESTART);
+  },
+);
+
+test("SQLite syncs each commit, on macOS also the disk's own cache", async () => {
   const database = await openForTest(await folderForTest());
   expect(await database.query("PRAGMA synchronous")).toEqual([{ synchronous: 2 }]);
+  expect(await database.query("PRAGMA fullfsync")).toEqual([{ fullfsync: 1 }]);
   expect(await database.query("PRAGMA journal_mode")).toEqual([{ journal_mode: "wal" }]);
 });

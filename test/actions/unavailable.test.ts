@@ -3,7 +3,7 @@ import { execFileSync } from "node:child_process";
 import { chmod, readFile, rm, stat, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { expect, onTestFinished, test } from "vitest";
-import { openSqlite } from "../../src/actions/store/sqlite.ts";
+import { openSqlite } from "../../src/store/sqlite.ts";
 import { createJob, enveloped, job } from "../contract/samples.ts";
 import { inProcessServerForTest, type RawClient, startServer } from "../support/server.ts";
 import { answer, refusingBaseUrl, type Stub } from "../support/stub.ts";

@@ -1,6 +1,6 @@
 // Tests the texts about an action without an outcome: the agent can do exactly what they say, and no action runs twice.
 import { beforeEach, expect, test } from "vitest";
-import { openSqlite } from "../../src/actions/store/sqlite.ts";
+import { openSqlite } from "../../src/store/sqlite.ts";
 import { credentials } from "../api-client/client.ts";
 import { createJob, enveloped, job, operation, problem } from "../contract/samples.ts";
 import { type InProcessServer, inProcessServerForTest } from "../support/server.ts";
@@ -54,12 +54,12 @@ test("a postponed call is reported as rate-limited while no outcome is unknown, 
 });
 
 test("a refusal of the repeated call names another way to find the outcome", async () => {
-  stub.expect(later, answer(403));
+  stub.expect(later, answer(403, { ...problem, status: 403 }));
   await server.call("submit_job", createJob);
   const { error } = await server.call("submit_job", createJob);
   expect(error).toMatchObject({ kind: "forbidden", sideEffect: "unknown" });
   expect(error?.next).toMatch(
-    /[aA]sk .*resolve_actions .*, or make the same call again, .*If that does not show it: Look with list_jobs/s,
+    /resolve_actions .*, or make the same call again, .*If that does not show it: Look with list_jobs/s,
   );
 });
 
@@ -76,7 +76,7 @@ test("an action that was first sent more than 20 h ago is not sent again, and th
     expect(result.error).toMatchObject({
       ...{ kind: "outcome_unknown", sideEffect: "unknown", retryable: false },
       message: expect.stringMatching(/more than 20 h ago.*it is not sent again/),
-      next: expect.stringMatching(/^First find out: Look with list_jobs.*a new idempotencyKey/),
+      next: expect.stringMatching(/^First find out: resolve_actions \{.*a new idempotencyKey/),
     });
   }
   expect(stub.requests).toHaveLength(1);
@@ -100,6 +100,17 @@ test("the same key for another call is refused before sending, and the error nam
   const cancel = await server.call("cancel_job", { jobId: "job-1", reason: "no", resourceVersion: 1, idempotencyKey });
   expect(cancel.error?.message).toMatch(/belongs to an action of submit_job; nothing was sent/);
   expect(stub.requests).toHaveLength(1);
+});
+
+test("the key of a rejected action with another note is refused, because the stored request has the first note", async () => {
+  stub.expect(answer(422, problem), answer(202, enveloped(job)));
+  const rejected = { ...createJob, clientReference: "first note", idempotencyKey: "one-rejected-command" };
+  await server.call("submit_job", rejected);
+  const other = await server.call("submit_job", { ...rejected, clientReference: "second note" });
+  expect(other.error).toMatchObject({ kind: "conflict", sideEffect: "none" });
+  expect(other.error?.message).toMatch(/other arguments \(clientReference\); nothing was sent/);
+  expect(stub.requests).toHaveLength(1);
+  expect((await server.call("submit_job", rejected)).error).toBeUndefined();
 });
 
 test("list_actions lists unresolved actions with the call that resolves them, even after a restart, and no secret", async () => {

@@ -5,8 +5,8 @@ import { setImmediate as tick } from "node:timers/promises";
 import { onTestFinished } from "vitest";
 import type { ActionCall, PerformedAction } from "../../src/actions/actions.ts";
 import { type Journal, openJournal } from "../../src/actions/journal.ts";
-import { openSqlite } from "../../src/actions/store/sqlite.ts";
 import { Failure, type FailureFacts } from "../../src/core/failure.ts";
+import { openSqlite } from "../../src/store/sqlite.ts";
 import { folderForTest } from "../support/temporary-folder.ts";
 import { createSubmission, createTestActions } from "./samples.ts";
 
@@ -35,6 +35,7 @@ export async function openWorkerFixture() {
   let sleepCount = 0;
   const timing = {
     now: () => clock.nowMs,
+    clockMs: () => clock.nowMs,
     random: () => 0.5,
     async sleep(ms: number) {
       // Let concurrent work of other processes advance.
@@ -60,7 +61,7 @@ export async function openWorkerFixture() {
     find: (key: string) => journal.find(SERVICE, key),
     async startWorker(owner: string, change = (real: Journal): Journal => real) {
       const isOwnerDead = (other: string) => deadOwners.has(other);
-      const actions = createTestActions(change(await openJournalAs(owner)), {
+      const actions = createTestActions(change(await openJournalAs(owner)), SERVICE, {
         ...{ timing, monotonicMs: timing.now, isOwnerDead },
       });
       return {
@@ -68,7 +69,6 @@ export async function openWorkerFixture() {
           const { arguments: args = { recipeVersionId: "recipe-1" }, key, answer = async () => "made" } = options;
           const call: ActionCall = {
             ...createSubmission(args, clock.nowMs),
-            service: SERVICE,
             explicitKey: key,
             proposedKey: options.proposedKey,
             isDerivedKey: options.isDerivedKey,

@@ -40,12 +40,14 @@ interface ClientOptions {
   readonly credentials?: ClientCredentials;
   readonly timing?: Timing;
   readonly wrap?: (transport: Transport) => Transport;
+  /** Maximum number of connections (default: that of a server). */
+  readonly connections?: number;
 }
 
 /** Creates a client for the running test only. */
 export function clientForTest(baseUrl: string, options: ClientOptions = {}) {
   const { timing = eagerTiming, wrap = (real) => real } = options;
-  const real = createTransport();
+  const real = createTransport({ proxies: true, connections: options.connections });
   onTestFinished(() => real.close());
   const transport = wrap(real);
   const redactor = createRedactor();
@@ -60,7 +62,7 @@ export function clientForTest(baseUrl: string, options: ClientOptions = {}) {
 /** Context of a call that may take `ms` from now. */
 export const createCallContext = (ms: number, signal: AbortSignal = new AbortController().signal): CallContext => ({
   signal,
-  deadlineAt: Date.now() + ms,
+  deadlineAt: systemTiming.clockMs() + ms,
 });
 
 export const KEY = "test-key-0001";

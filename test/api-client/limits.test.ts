@@ -1,7 +1,7 @@
 // Tests the time limits of a call: 45 s in total, 20 s for one attempt, and an immediate end if the client cancels.
 import { expect, onTestFinished, vi } from "vitest";
 import { CALL_LIMIT_MS } from "../../src/api-client/attempts.ts";
-import { CONNECTIONS, createTransport, type Transport } from "../../src/api-client/transport.ts";
+import { createTransport, type Transport } from "../../src/api-client/transport.ts";
 import { createMicJob, getMicJob } from "../../src/contract/endpoints/job-processing.ts";
 import { enveloped, job } from "../contract/samples.ts";
 import { test } from "../support/fixtures.ts";
@@ -24,7 +24,7 @@ const withShortTimeouts = (limitsMs: number[]) => (real: Transport) => ({
 test("a call has 45 s in total, and an attempt 20 s, or the remaining time of the call", async ({ stub }) => {
   const limitsMs: number[] = [];
   const clock = { nowMs: 0 };
-  const timing = { ...eagerTiming, now: () => clock.nowMs };
+  const timing = { ...eagerTiming, clockMs: () => clock.nowMs };
   const { service } = clientForTest(stub.baseUrl, { timing, wrap: withShortTimeouts(limitsMs) });
   stub.respond(() => {
     clock.nowMs += 18_000;
@@ -109,7 +109,10 @@ test("a canceled call leaves the token to other calls that wait for it", async (
   expect(stub.tokenRequests).toHaveLength(1);
 });
 
-test("connections stay within the limit for any number of calls", async ({ stub, client: { service, tokens } }) => {
+const CONNECTIONS = 8;
+
+test("connections stay within the limit for any number of calls", async ({ stub }) => {
+  const { service, tokens } = clientForTest(stub.baseUrl, { connections: CONNECTIONS });
   await tokens.get(getMicJob.scopesToRequest, createCallContext(5_000));
   stub.respond(() => answerSlowly(200, enveloped(job), 10, 20));
   await Promise.all(Array.from({ length: 3 * CONNECTIONS }, () => readJob(service)));
@@ -125,7 +128,8 @@ test.for([
   ["the client cancels it", () => createCallContext(10_000, AbortSignal.timeout(200))],
 ] as const)(
   "an action that waits for a free connection is not sent and changed nothing if %s",
-  async ([_, context], { stub, client: { service, tokens } }) => {
+  async ([_, context], { stub }) => {
+    const { service, tokens } = clientForTest(stub.baseUrl, { connections: CONNECTIONS });
     // Get the token before all connections are busy.
     await tokens.get(createMicJob.scopesToRequest, createCallContext(5_000));
     stub.respond(() => neverAnswer);

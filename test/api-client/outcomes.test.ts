@@ -15,7 +15,7 @@ import {
   resetBeforeReading,
   type Step,
 } from "../support/stub.ts";
-import { clientForTest, createCallContext, expectFailure, KEY, submitJob } from "./client.ts";
+import { clientForTest, createCallContext, eagerTiming, expectFailure, KEY, submitJob } from "./client.ts";
 
 const refusal = (status: number, facts: object = {}) => answer(status, { ...problem, status, ...facts });
 const html = { "content-type": "text/html" };
@@ -42,6 +42,8 @@ const outcomeCases: readonly OutcomeCase[] = [
     ["reset unread", resetBeforeReading],
     ["reset after reading", resetAfterReading],
     ["cut short", answerTruncated(202, enveloped(job), 30)],
+    ["HTTP 408, by a Problem", refusal(408)],
+    ["HTTP 408 with HTML", answer(408, "<html>Request timeout</html>", html)],
     ["HTTP 500", answer(500)],
     ["HTTP 503", answer(503)],
     ["HTTP 504 with HTML", answer(504, "<html><h1>Gateway timeout</h1></html>", html)],
@@ -58,17 +60,37 @@ const outcomeCases: readonly OutcomeCase[] = [
       ["a version that has moved on", refusal(412), { status: 412 }],
       ["a conflict", refusal(409, { retryable: false }), { status: 409 }],
       ["a passing limit", tooLong, { status: 429 }],
+      // The first attempt itself may have changed the state: it used the input or retried the parent.
+      ["nothing found", refusal(404), { kind: "not_found" }],
+      ["withdrawn", refusal(410), { kind: "rejected" }],
+      ["a state that does not fit", refusal(422), { kind: "rejected" }],
     ],
     [resetAfterReading],
   ),
   ...createCases(
-    "refused after a lost answer",
+    "whose bytes are refused after a lost answer changed nothing",
     { sideEffect: "none" },
-    [["changed nothing when its own bytes are refused", refusal(422), { kind: "rejected", status: 422 }]],
+    [400, 415].map((status) => [`HTTP ${status}`, refusal(status), { kind: "rejected", status }]),
     [resetAfterReading],
   ),
-  ...createCases("that is refused changed nothing", { sideEffect: "none" }, [
+  ...createCases("that is refused by a Problem changed nothing", { sideEffect: "none" }, [
+    ...[400, 403, 404, 409, 410, 412, 415, 422, 499].map(
+      (status) => [`HTTP ${status}`, refusal(status, { retryable: false }), { status }] as const,
+    ),
+    ["wrapped", answer(422, { error: { ...problem, status: 422 } })],
     ["with a limit that does not fit the call", tooLong, { kind: "rate_limited" }],
+  ]),
+  ...createCases(
+    "that a gateway refuses before it forwards it changed nothing",
+    { sideEffect: "none" },
+    [401, 407, 413, 414, 431].map((status) => [`HTTP ${status}`, answer(status, "<html>", html)]),
+  ),
+  ...createCases("that is refused by anything but a Problem may have taken effect", { sideEffect: "unknown" }, [
+    ...[400, 403, 404, 409, 410, 412, 415, 421, 422, 425, 499].map(
+      (status) => [`HTTP ${status} with HTML`, answer(status, "<html>", html), { status }] as const,
+    ),
+    ["a Problem without a request id", refusal(422, { requestId: undefined })],
+    ["a Problem without a code", refusal(422, { code: undefined })],
     ["in many megabytes", megabytes(400), { kind: "rejected" }],
   ]),
   ...createCases(
@@ -111,11 +133,21 @@ test.for([
   },
 );
 
-test("an action counts as refused only after a Problem: a page may come from a proxy", async ({ stub, service }) => {
-  stub.expect(page, answer(404, "<html>Not found</html>", html));
-  expect(await expectFailure(submitJob(service))).toMatchObject({ status: 404, sideEffect: "unknown" });
+test("an action that is refused after a page may have taken effect", async ({ stub, service }) => {
   stub.expect(page, refusal(422));
-  expect(await expectFailure(submitJob(service))).toMatchObject({ status: 422, sideEffect: "none" });
+  expect(await expectFailure(submitJob(service))).toMatchObject({ status: 422, sideEffect: "unknown" });
+});
+
+test("an action whose token a page refuses may have taken effect, although the next answer is a Problem", async ({
+  stub,
+}) => {
+  let ageMs = 0;
+  const { service } = clientForTest(stub.baseUrl, { timing: { ...eagerTiming, now: () => Date.now() + ageMs } });
+  stub.expect(answer(422, { ...problem, status: 422 }));
+  await expectFailure(submitJob(service));
+  ageMs = 120_000;
+  stub.expect(answer(403, "<html>Forbidden</html>", html), refusal(422));
+  expect(await expectFailure(submitJob(service))).toMatchObject({ status: 422, sideEffect: "unknown" });
 });
 
 test("an action changed nothing if its host, its token or its connection failed before", async ({ stub }) => {

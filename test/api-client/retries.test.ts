@@ -43,7 +43,7 @@ const passing: readonly (readonly [string, Step])[] = [
 
 /** test/tools/faults-reads.test.ts and faults-actions.test.ts try more statuses, and answers that break the contract. */
 const lasting: readonly (readonly [string, Step])[] = [
-  ...[400, 404, 410, 412, 413, 415, 428].map((status) => [`HTTP ${status}`, answer(status)] as const),
+  ...[400, 404, 410, 412, 413, 415, 428].map((status) => [`HTTP ${status}`, refused(status, false)] as const),
   ["HTTP 409 with a Problem that says not retryable", refused(409, false)],
   ["HTTP 422 with a Problem that says retryable", refused(422, true)],
   ["HTTP 302", answer(302, undefined, { location: "/elsewhere" })],
@@ -117,7 +117,7 @@ const createFailure = (retryAfterSeconds?: number, status = 503): Failure =>
     status,
     retryable: true,
     sideEffect: "none",
-    ...(retryAfterSeconds !== undefined && { retryAfterSeconds }),
+    retryAfterSeconds,
   });
 
 interface Waiting {
@@ -136,6 +136,7 @@ async function measureWait(
   const context = { signal: new AbortController().signal, deadlineAt: 1_000_000 + leftMs, sharedRetryAfter };
   const again = await waitBeforeRetry(attempt, failure, context, {
     now: () => 1_000_000,
+    clockMs: () => 1_000_000,
     random: () => random,
     sleep: async (ms) => void slept.push(ms),
   });

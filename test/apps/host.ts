@@ -22,12 +22,12 @@ export interface HostOptions {
   /** Replaces the tool's own result; if it is null, the view gets no result. */
   readonly structuredContent?: Json | null;
   /** Intercepts calls between the view and the server. */
-  readonly interceptCall?: (call: ToolCall, next: () => Promise<Json>) => Promise<Json>;
+  readonly interceptCall?: (call: ToolContext, next: () => Promise<Json>) => Promise<Json>;
   /** Answers messages to the agent; throws if the host refuses. */
   readonly onMessage?: () => Promise<Json>;
 }
 
-export interface ToolCall {
+export interface ToolContext {
   readonly name: string;
   readonly arguments: Json;
 }
@@ -46,7 +46,7 @@ const viewOf = (tool: string): ViewName =>
 
 export class Host {
   readonly page: Page;
-  readonly calls: ToolCall[] = [];
+  readonly calls: ToolContext[] = [];
   /** Messages to the agent in the user's name. */
   readonly messages: string[] = [];
   /** Model contexts for the agent; each replaces the one before. */

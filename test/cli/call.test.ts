@@ -65,6 +65,12 @@ test("call prints the tool's text, or its structuredContent as JSON", async () =
   expect(await readFile(JSON.parse(saved.stdout).path, "utf8")).toContain("Telangana");
 });
 
+test("a result that asks an agent to ask the user is addressed to the user", async () => {
+  const { type, service } = await userForTest();
+  const { stdout } = await type("call", "get_input", service.emulator.inputIds[FILE.quarantined] ?? "");
+  expect(stdout).toMatch(/QUARANTINED .* cannot be used\. Use another file\./);
+});
+
 test("a failure is printed on stderr, and with --json on stdout, with exit code 1, or 2 for invalid arguments", async () => {
   const { type } = await userForTest();
   const failed = await type("call", "get_job", "jobId=none");

@@ -100,7 +100,7 @@ test("commands use the emulator that is running, without proxy and settings", { 
     parameterValues: { level: "DISTRICT", vintage: "2026-09-30" },
   };
   const job = await type("call", "run_job", versionId, "--input", JSON.stringify(input), "waitSeconds=3");
-  expect(job.code).toBe(0);
+  expect(job.code).toBe(6);
   const [next = "", jobId = ""] = /mic-mcp watch (\S+) --emulator/.exec(job.stdout) ?? [];
   expect(job.stdout).toContain(`Next: ${next} (`);
   const watched = await type("watch", jobId, "--json");

@@ -1,7 +1,7 @@
 // Runs a user's commands against an emulator that counts executions. Resources that a command needs are created over HTTP.
 import { expect, onTestFinished } from "vitest";
 import * as z from "zod/v4";
-import { startEmulator } from "../../src/emulator/index.ts";
+import { type EmulatorOptions, startEmulator } from "../../src/emulator/index.ts";
 import { Service } from "../emulator/service.ts";
 import { createJobBodyForFile, submitJob } from "../emulator/work.ts";
 import { start } from "../mcp/stdio/child.ts";
@@ -18,9 +18,12 @@ const CallOutput = z.looseObject({
 /** The wall clock, which cannot be advanced. */
 const clock = { now: Date.now, advance: () => undefined };
 
-/** Starts an emulator and returns a user of it. `stageMs`: duration of a job's stage in milliseconds (default 20 ms). */
-export async function userForTest(stageMs = 20) {
-  const emulator = await startEmulator({ stageMs });
+/**
+ * Starts an emulator and returns a user of it. `stageMs`: duration of a job's stage in milliseconds (default 20 ms). `emulatorClock`: the
+ * emulator's clock (default: the system clock).
+ */
+export async function userForTest(stageMs = 20, emulatorClock?: EmulatorOptions["clock"]) {
+  const emulator = await startEmulator({ stageMs, clock: emulatorClock });
   onTestFinished(() => emulator.close());
   const service = new Service(emulator, clock);
   const folder = await folderForTest();

@@ -1,8 +1,11 @@
 // Tests the command line for users: help, version and usage errors (docs/interface.md, "Program").
 import { spawnSync } from "node:child_process";
+import { existsSync } from "node:fs";
+import { readdir, readFile } from "node:fs/promises";
 import { expect, test } from "vitest";
 import packageJson from "../../package.json" with { type: "json" };
 import { COMMANDS, commandNames, flagsOf } from "../../src/cli/commands.ts";
+import { rephraseForUser } from "../../src/cli/errors.ts";
 import { formatCallCommand, parseArgumentWords, toShellCommands } from "../../src/cli/tool-arguments.ts";
 import { version } from "../../src/cli/version.ts";
 import { UsageError } from "../../src/core/config.ts";
@@ -14,7 +17,7 @@ import { runOnTerminal, terminalsMissing } from "../support/terminal.ts";
 import { testUnless } from "../support/unless.ts";
 
 const EXIT_CODES =
-  "Exit codes: 0 success, 1 failure, 2 invalid usage or setting, 3 identical call ran before (call), 4 not configured.";
+  "Exit codes: 0 success, 1 failure, 2 invalid usage or setting, 3 identical call ran before, 4 not configured,\n5 job not successful or not submitted, 6 job not finished.";
 
 test.each(["--help", "-h", "help frobnicate", "--emulator --help"])("%s lists every command", async (line) => {
   const { code, stdout, stderr } = await run(line.split(" "));
@@ -30,6 +33,23 @@ test.each(Object.values(COMMANDS))("$name --help lists its flags, with examples"
   for (const [line] of command.examples) expect(stdout).toContain(line);
   for (const text of [command.summary, EXIT_CODES]) expect(stdout).toContain(text);
   expect(await run(["help", command.name])).toEqual({ code, stdout, stderr });
+});
+
+test("no help text names a page that an installed package lacks: pages have URLs, which exist in the repository", async () => {
+  const pages = new Set<string>();
+  for (const args of [["--help"], ...commandNames.map((name) => [name, "--help"])]) {
+    const { stdout } = await run(args);
+    const withoutUrls = stdout.replace(
+      /https:\/\/github\.com\/mic-mcp\/mic-mcp\/blob\/main\/(\S+\.md)/g,
+      (_, page: string) => {
+        pages.add(page);
+        return "";
+      },
+    );
+    expect(withoutUrls, `${args}`).not.toMatch(/\.md\b/);
+  }
+  expect([...pages].sort()).toEqual(["docs/operate/teams.md", "docs/use/configuration.md"]);
+  for (const page of pages) expect(existsSync(page), page).toBe(true);
 });
 
 testUnless(missingProgram("man"), "the manual page has each command and flag", () => {
@@ -70,7 +90,7 @@ test.each([
   [["completion"], "bash, zsh, fish, powershell"],
   [["completion", "bsh"], "Did you mean bash?"],
   [["call", "get_jb"], "Did you mean get_job?"],
-  [["call", "get_job", "jobID=1"], "Did you mean jobId?"],
+  [["call", "get_job", "job=1"], "Did you mean jobId?"],
   [["call", "get_job", "--input", "[]"], "--input must be a JSON object"],
   [["call", "get_jb", "--help"], "Did you mean get_job?"],
 ])("%j is a usage error", async (args, named) => {
@@ -114,6 +134,11 @@ test.each([
   ["wait_for_jobs", ["job-1", "job-2,job-3"], { jobIds: ["job-1", "job-2", "job-3"] }],
   ["get_recipe", ["recipeVersionId=v1"], { versionId: "v1" }],
   [
+    "list_jobs",
+    ["state=failed", "created_since=2026-11-22T00:00:00Z"],
+    { states: ["FAILED"], createdSince: "2026-11-22T00:00:00Z" },
+  ],
+  [
     "submit_job",
     ["v1", `inputBindings=${JSON.stringify(bindings)}`, "clientReference=a=b"],
     { recipeVersionId: "v1", inputBindings: bindings, clientReference: "a=b" },
@@ -145,6 +170,44 @@ test.each([
   expect(toShellCommands(text, ["--emulator"])).toBe(shown);
 });
 
+test.each([
+  ["Ask the user to set MIC_BASE_URL to an https URL.", "Set MIC_BASE_URL to an https URL."],
+  [
+    "Call again. If it fails again, ask the user to check MIC_PROXY.",
+    "Call again. If it fails again, check MIC_PROXY.",
+  ],
+  ["It cannot be used. Ask the user for another file.", "It cannot be used. Use another file."],
+  ["It is PAUSED. Ask the user whether to cancel it.", "It is PAUSED. Decide whether to cancel it."],
+  [
+    "REJECTED it: ask the user before you submit another job.",
+    "REJECTED it: read the review before you submit another job.",
+  ],
+  ["RESTART discards finished stages: ask the user first.", "RESTART discards finished stages."],
+  ["A review can take days: tell the user.", "A review can take days."],
+])("%j is addressed to the user at the terminal", (text, shown) => {
+  expect(rephraseForUser(text)).toBe(shown);
+});
+
+test("no text for agents asks the user at the terminal to ask the user", async () => {
+  const root = new URL("../../", import.meta.url);
+  const files = (
+    await Promise.all(
+      ["src", "tools"].map((folder) =>
+        readdir(new URL(folder, root), { recursive: true }).then((names) => names.map((name) => `${folder}/${name}`)),
+      ),
+    )
+  ).flat();
+  // These texts are not printed: a deployment's callers have no terminal, and the instructions and prompts are for models.
+  const isPrinted = (path: string): boolean =>
+    path.endsWith(".ts") && !/^src\/(teams|mcp\/instructions|toolkit\/prompts|cli\/errors|core\/config)/.test(path);
+  const lines = (await Promise.all(files.filter(isPrinted).map((path) => readFile(new URL(path, root), "utf8"))))
+    .join("\n")
+    .split("\n");
+  const texts = lines.filter((line) => /\b(ask|tell) the user\b/i.test(line) && !/^\s*(\/?\*|\/\/)/.test(line));
+  expect(texts.length).toBeGreaterThan(40);
+  for (const text of texts) expect(rephraseForUser(text)).not.toMatch(/\b(ask|tell) the user\b/i);
+});
+
 testUnless(terminalsMissing, "mic-mcp without arguments on a terminal shows its first commands", async () => {
   const terminal = runOnTerminal({ HOME: await folderForTest(), MIC_KEYCHAIN: "off" }, []);
   expect(await terminal.exit).toBe(0);
@@ -161,5 +224,7 @@ testUnless(terminalsMissing, "doctor is colored on a terminal unless NO_COLOR is
   expect(plain.screen()).not.toContain("\u001b[");
   const { stdout } = await run(["doctor"]);
   expect(stdout).not.toContain("\u001b");
-  expect(stdout).toMatch(/^WRONG base URL .*\n +-> .*MIC_BASE_URL[\s\S]*Some checks failed/m);
+  expect(stdout).toMatch(
+    /^WRONG base URL .*\n +-> .*run mic-mcp demo\..* run mic-mcp login, or set MIC_BASE_URL[\s\S]*Some checks failed/m,
+  );
 });

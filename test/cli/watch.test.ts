@@ -19,22 +19,22 @@ test("watch without a terminal prints a line for each change, and exits with 0 f
   expect(stdout).not.toContain("\u001b");
 });
 
-test("watch of a failed job exits with 1 and prints the command to use next", async () => {
+test("watch of a failed job exits with 5 and prints the command to use next", async () => {
   const user = await userForTest();
   const jobId = await user.job(FILE.failsRetryably);
   const { code, stdout, stderr } = await user.type("watch", jobId);
-  expect(code).toBe(1);
+  expect(code).toBe(5);
   expect(stdout).toContain("The job FAILED, at stage CHURN");
   expect(stderr).toContain(`mic-mcp call retry_job jobId=${jobId} retryMode=SAFE_RESUME`);
   const missing = { code: 1, stdout: "", stderr: expect.stringContaining("not_found") };
   expect(await user.type("watch", "no-such-job")).toMatchObject(missing);
 });
 
-test("watch --timeout stops with exit code 1, and the job keeps running", async () => {
+test("watch --timeout stops with exit code 6, and the job keeps running", async () => {
   const user = await userForTest(60_000);
   const jobId = await user.job(FILE.succeeds);
   const { code, stdout, stderr } = await user.type("watch", jobId, "--timeout", "1", "--json");
-  expect(code).toBe(1);
+  expect(code).toBe(6);
   for (const line of stdout.split("\n").filter(Boolean)) expect(JSON.parse(line)).toMatchObject({ jobId });
   expect(stderr).toContain(`Stopped watching after 1 s; the job keeps running. Run mic-mcp watch ${jobId}`);
 });
@@ -68,7 +68,7 @@ testUnless(terminalsMissing, "Ctrl-C ends watch on a terminal, and does not leav
   const user = await userForTest(60_000);
   const terminal = runOnTerminal(user.env, ["watch", await user.job(FILE.succeeds)]);
   await terminal.answer("GATHER 0/", CTRL_C);
-  expect(await terminal.exit).toBe(1);
+  expect(await terminal.exit).toBe(6);
   expect(terminal.screen()).toContain("the job keeps running");
   expect(terminal.screen()).not.toContain("\u001b[?25l");
 });

@@ -175,7 +175,7 @@ export async function startTasksFixture(): Promise<{ readonly url: string; close
       redact: createRedact(createRedactor()),
       log: { debug: ignore, info: ignore, warn: ignore, error: ignore },
     },
-    { address: "127.0.0.1", port: 0, maxSessions: 200, sessionIdleMs: 60_000 },
+    { address: "127.0.0.1", port: 0, access: undefined, maxSessions: 200, sessionIdleMs: 60_000 },
   );
   return { url: server.url, close: () => server.drain(1_000, new AbortController().signal) };
 }

@@ -71,6 +71,18 @@ describe("parseDateTime", () => {
     );
   });
 
+  test("a date-time is accepted if and only if parseDateTime accepts it, in any form [2.2/date-time]", () => {
+    const anyForm = fc.stringMatching(
+      /^\d{4}-[0-3]\d-[0-3]\d[Tt ][0-2]\d:[0-6]\d:[0-6]\d(\.\d{0,9})?([Zz]|[+-][0-2]\d:[0-6]\d)?\n?$/,
+    );
+    fc.assert(
+      fc.property(fc.oneof(anyForm, fc.string()), (text) => {
+        expect(dateTime.safeParse(text).success).toBe(parseDateTime(text) !== undefined);
+      }),
+      { numRuns: 3000 },
+    );
+  });
+
   test("parseDateTime rejects every date and time that does not exist [2.2/processing-request-instants-valid]", () => {
     const parts = fc.tuple(
       fc.oneof(fc.constantFrom(0, 1900, 2000, 2024, 2026, 2100), fc.nat(9999)),

@@ -4,7 +4,7 @@ import { chmod, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { expect } from "vitest";
 import { basicHeader } from "../../src/credentials/oauth.ts";
-import { enveloped, job } from "../contract/samples.ts";
+import { createJob, enveloped, job } from "../contract/samples.ts";
 import { runInProcess as run } from "../support/command.ts";
 import { speedUpTimers } from "../support/fast-timers.ts";
 import { test } from "../support/fixtures.ts";
@@ -113,10 +113,57 @@ test.for([
   expect(stub.tokenRequests[0]?.headers.authorization).toBe(headerFor(printed));
 });
 
-test("list_actions does not run the program", async ({ stub }) => {
+test("an empty list of actions does not run the program", async ({ stub }) => {
   const env = settings(stub, { MIC_CLIENT_SECRET_COMMAND: commandOf("process.exit(1)") });
   expect(await run(["actions"], { env })).toMatchObject({ code: 0, stderr: "No actions.\n" });
 });
+
+/** Submits a job with the secret in its clientReference. The outcome stays unknown. */
+async function submitWithSecret(stub: Stub, env: Readonly<Record<string, string>>) {
+  const connection = await start(env);
+  stub.respond(() => answer(503, undefined, { "retry-after": "100" }));
+  await connection.callTool("submit_job", { ...createJob, clientReference: SECRET });
+}
+
+const start = (env: Readonly<Record<string, string>>) => inProcessClientForTest("v2-modern", env);
+
+const sources = [
+  ["file", async () => ({ MIC_CLIENT_SECRET_FILE: await secretFile(SECRET) })],
+  ["program", async () => ({ MIC_CLIENT_SECRET_COMMAND: commandOf(`console.log(${QUOTED})`) })],
+] as const;
+
+test.for(sources)(
+  "a new server that has not read the secret of a %s redacts it in the list of actions",
+  async ([_, source], { stub }) => {
+    const env = { ...settings(stub, await source()), MIC_STATE_DIR: await folderForTest() };
+    await submitWithSecret(stub, env);
+    const tool = await (await start(env)).callTool("list_actions", {});
+    const resource = await (await start(env)).readResource("mic://actions");
+    const commands = [await run(["actions", "--json"], { env }), await run(["actions"], { env })];
+    const [json] = commands;
+    for (const text of [JSON.stringify(tool.structured), JSON.stringify(resource), json?.stdout])
+      expect(text).toContain("[redacted]");
+    const shown = JSON.stringify([tool, resource, commands]);
+    expect(shown).not.toContain(SECRET);
+    expect(shown).toContain("submit_job");
+  },
+);
+
+test.for(["process.exit(1)", "setTimeout(() => 0, 60_000)"])(
+  "the list of actions is returned if the program of the secret fails or does not end: %s",
+  async (script, { stub }) => {
+    const state = { MIC_STATE_DIR: await folderForTest() };
+    const file = { MIC_CLIENT_SECRET_FILE: await secretFile(SECRET) };
+    await submitWithSecret(stub, { ...settings(stub, file), ...state });
+    const env = { ...settings(stub, { MIC_CLIENT_SECRET_COMMAND: commandOf(script) }), ...state };
+    const connection = await start(env);
+    speedUpTimers();
+    expect(await connection.callTool("list_actions", {})).toMatchObject({
+      isError: false,
+      structured: { actions: [{ tool: "submit_job", state: "unknown" }] },
+    });
+  },
+);
 
 test.for([
   [commandOf(`console.log(${QUOTED}); console.error(${QUOTED}); process.exitCode = 3`), "ended with exit code 3"],

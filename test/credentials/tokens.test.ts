@@ -25,7 +25,7 @@ const bearersOf = (requests: readonly { headers: { authorization?: string | unde
 function clientOnClock(stub: Stub) {
   const clock = { nowMs: Date.now() };
   const { service } = clientForTest(stub.baseUrl, { timing: { ...eagerTiming, now: () => clock.nowMs } });
-  return { clock, service, context: () => ({ ...createCallContext(0), deadlineAt: clock.nowMs + 10_000 }) };
+  return { clock, service, context: () => createCallContext(10_000) };
 }
 
 test("a token is fetched once per scope set for 32 simultaneous first calls", async ({ stub, service }) => {

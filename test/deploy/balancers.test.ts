@@ -75,8 +75,7 @@ testUnless(
     const one = await instanceForTest((request, response) => response.writeHead(isBad(request) ? 401 : 200).end());
     const balancer = await startHaproxy([one.url]);
     onTestFinished(() => balancer.stop());
-    const statusFor = async (authorization?: string) =>
-      (await post(balancer.url, { ...(authorization && { authorization }) })).slice(0, 3);
+    const statusFor = async (authorization?: string) => (await post(balancer.url, { authorization })).slice(0, 3);
     for (let count = 0; count < 20; count++) expect(await statusFor("Bearer bad")).toBe("401");
     for (let count = 0; count < 4; count++) await statusFor("Bearer bad");
     expect(await statusFor("Bearer bad")).toBe("429");

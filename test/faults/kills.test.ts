@@ -6,9 +6,9 @@ import { setTimeout as sleep } from "node:timers/promises";
 import { fileURLToPath } from "node:url";
 import { beforeAll, expect, onTestFinished, test } from "vitest";
 import * as z from "zod/v4";
-import type { Database } from "../../src/actions/store/database.ts";
-import { openPostgres } from "../../src/actions/store/postgres.ts";
-import { openSqlite } from "../../src/actions/store/sqlite.ts";
+import type { Database } from "../../src/store/database.ts";
+import { openPostgres } from "../../src/store/postgres.ts";
+import { openSqlite } from "../../src/store/sqlite.ts";
 import { createExampleData, createRequest } from "../emulator/example.ts";
 import { serviceForFile } from "../emulator/service.ts";
 import { ACCEPT, connectLegacyClient, createModernClient } from "../mcp/http/raw-client.ts";
@@ -57,7 +57,7 @@ const createHttpCase = (revision: "legacy" | "modern"): TransportCase => ({
     };
   },
   async sendToProcess(env, args) {
-    const program = start(["serve", "--http"], { env });
+    const program = start(["serve", "--http", "--no-token"], { env });
     const { url } = z.looseObject({ url: z.url() }).parse(await program.next());
     (await createSpeaker[revision](url)).call(2, TOOL, args);
     return () => {

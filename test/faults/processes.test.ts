@@ -2,7 +2,7 @@
 // emulator executes the action once, and a repeated call returns its outcome. kills.test.ts kills servers at random moments.
 import { setTimeout as sleep } from "node:timers/promises";
 import { describe, expect, test } from "vitest";
-import { openSqlite } from "../../src/actions/store/sqlite.ts";
+import { openSqlite } from "../../src/store/sqlite.ts";
 import { serviceForFile } from "../emulator/service.ts";
 import { emulatorEnv } from "../support/mcp.ts";
 import { createSeededRandom } from "../support/random.ts";

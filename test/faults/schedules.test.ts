@@ -4,9 +4,9 @@
 import fc from "fast-check";
 import { expect, test } from "vitest";
 import { DEDUPLICATION_WINDOW_MS } from "../../src/actions/deduplication-window.ts";
-import { migrateSchema } from "../../src/actions/store/schema.ts";
-import { openSqlite } from "../../src/actions/store/sqlite.ts";
+import { migrateSchema } from "../../src/actions/schema.ts";
 import { startEmulator } from "../../src/emulator/index.ts";
+import { openSqlite } from "../../src/store/sqlite.ts";
 import { registerInput } from "../../tools/register-input.ts";
 import { submitJob } from "../../tools/submit-job.ts";
 import { Service } from "../emulator/service.ts";

@@ -2,10 +2,8 @@
 // which a schedule injects a failure, on a clock that advances when the code sleeps. A server that crashes never continues.
 import { createHash } from "node:crypto";
 import { setImmediate as tick } from "node:timers/promises";
-import { createActions } from "../../src/actions/actions.ts";
+import { createActionContext, createActions } from "../../src/actions/actions.ts";
 import { type Journal, openJournal } from "../../src/actions/journal.ts";
-import { createServiceActions } from "../../src/actions/service-actions.ts";
-import type { Database } from "../../src/actions/store/database.ts";
 import { CALL_LIMIT_MS, type Timing } from "../../src/api-client/attempts.ts";
 import { createApiClient } from "../../src/api-client/client.ts";
 import { createDownloads } from "../../src/api-client/downloads.ts";
@@ -22,9 +20,10 @@ import { createRedactor } from "../../src/credentials/redaction.ts";
 import { createTokens } from "../../src/credentials/tokens.ts";
 import type { Emulator } from "../../src/emulator/index.ts";
 import { createGeography } from "../../src/geography/geography.ts";
+import type { Database } from "../../src/store/database.ts";
 import { createRecipeOfferCache, createRetryCache } from "../../src/toolkit/caches.ts";
-import type { DefinedTool } from "../../src/toolkit/define-tool.ts";
-import type { Ports, ToolCall } from "../../src/toolkit/tool-call.ts";
+import type { Tool } from "../../src/toolkit/define-tool.ts";
+import type { Ports, ToolContext } from "../../src/toolkit/tool-context.ts";
 import { problem } from "../contract/samples.ts";
 import { Service } from "../emulator/service.ts";
 import type { ManualClock } from "../support/emulator.ts";
@@ -122,7 +121,7 @@ export function makeWorld(emulator: Emulator, clock: ManualClock, database: Data
 export type World = ReturnType<typeof makeWorld>;
 
 interface CallScript {
-  readonly tool: DefinedTool;
+  readonly tool: Tool;
   readonly arguments: Readonly<Record<string, unknown>>;
   /** Scope of the keys; each run has its own. */
   readonly owner: string;
@@ -153,6 +152,7 @@ export function createSimulatedServer(world: World) {
 
   const timing: Timing = {
     now: clock.now,
+    clockMs: clock.now,
     random: () => 0.5,
     sleep: async (ms, signal) => {
       // Gives concurrent work some real time for each sleep of virtual time.
@@ -186,7 +186,7 @@ export function createSimulatedServer(world: World) {
 
   const openedJournal = openJournal(world.database, { owner, now: clock.now }).then(withFailures);
   const journal = () => openedJournal;
-  const machine = createActions({
+  const actionContext = createActionContext({
     ...{ journal, timing, monotonicMs: clock.now },
     isOwnerDead: (other) => world.deadOwners.has(other),
     redact: (text) => text,
@@ -239,37 +239,35 @@ export function createSimulatedServer(world: World) {
       return effect;
     };
 
-    const service = createApiClient({
+    const api = createApiClient({
       ...{ baseUrl: world.service.baseUrl, tokens, timing },
       transport: { ...world.transport, exchange },
     });
     const ports: Ports = {
-      service,
-      actions: createServiceActions({ actions: machine, journal, serviceName: async () => script.owner }),
-      files: { kind: "folder", folder: "", save: createDownloads(service).save },
+      api,
+      actions: createActions(actionContext, { serviceName: async () => script.owner }),
+      files: { kind: "folder", folder: "", save: createDownloads(api).save },
       offers: createRecipeOfferCache(),
       retries: createRetryCache(),
-      geography: createGeography({ service, perMinute: 600, timing }),
+      geography: createGeography({ service: api, perMinute: 600, timing }),
     };
-    const toolCall: ToolCall = {
+    const ctx: ToolContext = {
+      ...ports,
       tool: script.tool.name,
       isOffered: () => true,
       callActionTool: async () => undefined,
-      context: { signal: client.signal, deadlineAt: clock.now() + CALL_LIMIT_MS },
+      ...{ signal: client.signal, deadlineAt: clock.now() + CALL_LIMIT_MS },
       report: () => undefined,
     };
-    const ended = script.tool
-      .create(ports)
-      .invoke(script.arguments, toolCall)
-      .then(
-        ({ action }): Outcome => ({ kind: "value", key: String(action?.idempotencyKey) }),
-        (error: unknown): Outcome => {
-          if (error instanceof Failure) return { kind: "failure", facts: error.facts };
-          if (!client.signal.aborted) throw error;
-          const message = "cancelled";
-          return { kind: "failure", facts: { kind: "cancelled", message, retryable: true, sideEffect: "none" } };
-        },
-      );
+    const ended = script.tool.run(script.arguments, ctx).then(
+      ({ action }): Outcome => ({ kind: "value", key: String(action?.idempotencyKey) }),
+      (error: unknown): Outcome => {
+        if (error instanceof Failure) return { kind: "failure", facts: error.facts };
+        if (!client.signal.aborted) throw error;
+        const message = "cancelled";
+        return { kind: "failure", facts: { kind: "cancelled", message, retryable: true, sideEffect: "none" } };
+      },
+    );
     const crashed = crash.released.then((): Outcome => ({ kind: "crash" }));
     return { outcome: await Promise.race([ended, crashed]), sent };
   }

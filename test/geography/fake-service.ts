@@ -29,7 +29,7 @@ export const httpFailure = (status: number, retryAfterSeconds?: number): Failure
     status,
     retryable: status !== 403,
     sideEffect: "none",
-    ...(retryAfterSeconds !== undefined && { retryAfterSeconds }),
+    retryAfterSeconds,
   });
 
 export const countMandals = ({ districts }: FakeState): number =>
@@ -53,7 +53,7 @@ export function toCountry(catalog: readonly FakeState[]): Country {
 export function createFakePlayground(states: readonly FakeState[], timing: Timing) {
   const bodyOf = (endpoint: JsonEndpoint, code: string): unknown => {
     const vintage = fake.vintages.get(code);
-    const metadata = { ...METADATA, ...(vintage !== undefined && { sourceUpdatedAt: vintage }) };
+    const metadata = { ...METADATA, sourceUpdatedAt: vintage };
     if (endpoint.id === listPlaygroundStates.id) return { ...metadata, states: states.map(toListedState) };
     if (endpoint.id !== listPlaygroundDistricts.id) return { openapi: "3.1.1", info: {}, paths: {} };
     const found = states.find((state) => state.code === code);
@@ -131,7 +131,7 @@ export const CALL_MS = 45_000;
 interface ReadOptions {
   readonly now: () => number;
   readonly waitMs?: number;
-  readonly signal?: AbortSignal | undefined;
+  readonly signal?: AbortSignal;
   readonly onProgress?: (read: number) => void;
 }
 

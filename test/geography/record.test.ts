@@ -47,7 +47,7 @@ const towns = splitCells(districts, "towns", NAME);
 const stateNames = splitCells(states, "otherNames", NAME);
 const localNames = splitCells(districts, "localNames", /^(?<language>\w+) (?<name>.+)$/);
 /** "Krishna + West Godavari (2022, gazette-ap)". */
-const MADE_OF = /^(?<partOf>.+) \((?<year>\d{4}), (?<source>[\w-]+)\)$/;
+const MADE_OF = /^(?<partOf>.+) \((?<year>\d{4})(?:, restored (?<restored>\d{4}))?, (?<source>[\w-]+)\)$/;
 const madeDistricts = districts.flatMap(({ district = "", state = "", madeOf = "" }): readonly Row[] =>
   madeOf === ""
     ? []
@@ -159,8 +159,9 @@ test("each new district has a year, and the districts that it came from or went 
   const former = names.flatMap(({ kind, state, name }) => (kind === "former" ? [toKey(state, name)] : []));
   const known = new Set([...currentNames, ...former]);
   for (const row of [...changes, ...madeDistricts]) {
-    const { district, state, year, partOf = "" } = row;
+    const { district, state, year, restored, partOf = "" } = row;
     expectYear(year, 2010, row);
+    if (restored !== undefined) expectYear(restored, Number(year) + 1, row);
     const parents = partOf.split(" + ");
     expect(parents).toEqual([...new Set(parents)].sort());
     expect(parents.filter((parent) => parent === district || !known.has(toKey(state, parent)))).toEqual([]);

@@ -53,6 +53,7 @@ export function createVirtualTime(): VirtualTime {
 
   return {
     now: () => nowMs,
+    clockMs: () => nowMs,
     random: () => 0.5,
     sleep,
     async runUntil(work) {

@@ -389,7 +389,7 @@ describe("hostile text of the API", () => {
         expect(hostile.error, hostile.text).toMatchObject({ sideEffect: "unknown" });
       // One action is resolved again without success: its row and the next step report it.
       expect(await resolve({ idempotencyKey: `request-${round}` })).toBe(1);
-      refuse = isRefused ? actions("bare", 422) : undefined;
+      refuse = isRefused ? actions("bare", 400) : undefined;
       expect(await resolve({})).toBe(journaled.length);
       refuse = undefined;
       await resolve({});

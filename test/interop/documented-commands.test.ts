@@ -1,6 +1,6 @@
 // Runs the lines of the README and of docs/use/clients.md that connect a client, on a machine with an empty HOME. Only the server's
 // path and the client's program name are replaced.
-import { readFileSync } from "node:fs";
+import { readdirSync, readFileSync } from "node:fs";
 import { mkdir, writeFile } from "node:fs/promises";
 import { join, resolve } from "node:path";
 import { expect, test } from "vitest";
@@ -10,11 +10,12 @@ import { serveHttpInProcess } from "../support/in-process.ts";
 import { folderForTest } from "../support/temporary-folder.ts";
 import { TOOL_NAMES } from "../tools/catalogue.ts";
 import { type ClientName, programOf, skipReasonFor } from "./packages.ts";
-import { run, testUnless } from "./run.ts";
+import { runCommand, testUnless } from "./run.ts";
 
 const SERVER = resolve("dist", "cli.js");
 const DOCUMENTED_PATH = "/path/to/mic-mcp/dist/cli.js";
 const HTTP_URL = "http://127.0.0.1:8931/mcp";
+const MIC_HTTP_TOKEN = "a-token-0123456789-._~+/=";
 
 const pages = ["README.md", "docs/use/clients.md"] as const;
 
@@ -44,26 +45,55 @@ async function createHome(): Promise<string> {
   return home;
 }
 
+/** The texts of all files in a folder. */
+const readFilesIn = (folder: string): string =>
+  readdirSync(folder, { recursive: true, withFileTypes: true })
+    .filter((entry) => entry.isFile())
+    .map(({ parentPath, name }) => readFileSync(join(parentPath, name), "utf8"))
+    .join("\n");
+
 for (const [client, program, connected] of clients) {
   testUnless(skipReasonFor(client), `the documented commands connect ${client}`, { timeout: 120_000 }, async () => {
-    const [readme = [], guide = []] = pages.map((page) =>
-      commandLines(page, program).filter((line) => !line.includes("TOKEN")),
-    );
+    const [readme = [], guide = []] = pages.map((page) => commandLines(page, program));
     expect(readme).not.toEqual([]);
     expect(guide.length).toBeGreaterThanOrEqual(2);
     // A line on both pages runs once.
     const lines = [...new Set([...readme, ...guide])].map(async (line) => {
       const home = await createHome();
-      const url = line.includes(HTTP_URL) ? await serveHttpInProcess({}) : HTTP_URL;
+      const url = line.includes(HTTP_URL) ? await serveHttpInProcess({ MIC_HTTP_TOKEN }) : HTTP_URL;
       const [, ...words] = splitWords(line.replace(DOCUMENTED_PATH, SERVER).replace(HTTP_URL, url));
-      const added = await run(home, ...programOf(client), ...words);
+      const type = (...args: readonly string[]) =>
+        runCommand(home, [process.execPath, ...programOf(client), ...args], { MIC_HTTP_TOKEN });
+      const added = await type(...words);
       expect(added.code, `${line}: ${added.stdout}${added.stderr}`).toBe(0);
-      const { stdout, stderr } = await run(home, ...programOf(client), "mcp", "list");
+      const { stdout, stderr } = await type("mcp", "list");
       expect(stdout + stderr, line).toMatch(connected);
+      // The client's files contain only the name of the variable.
+      if (url !== HTTP_URL) expect(readFilesIn(home)).not.toContain(MIC_HTTP_TOKEN);
     });
     await Promise.all(lines);
   });
 }
+
+testUnless(
+  skipReasonFor("Claude Code"),
+  "Claude Code connects with the documented entry that reads the token from the file",
+  { timeout: 120_000 },
+  async () => {
+    const [entry = ""] =
+      /^ *\{ "type": "http".*"headersHelper".*$/m.exec(readFileSync("docs/use/clients.md", "utf8")) ?? [];
+    const home = await createHome();
+    const state = join(home, ".local", "state", "mic-mcp");
+    await mkdir(state, { recursive: true, mode: 0o700 });
+    await writeFile(join(state, "http-token"), `${MIC_HTTP_TOKEN}\n`, { mode: 0o600 });
+    const url = await serveHttpInProcess({ MIC_HTTP_TOKEN });
+    const type = (...args: readonly string[]) =>
+      runCommand(home, [process.execPath, ...programOf("Claude Code"), "mcp", ...args], {});
+    const added = await type("add-json", "-s", "user", "mic", entry.trim().replace(HTTP_URL, url));
+    expect(added.code, added.stdout + added.stderr).toBe(0);
+    expect((await type("list")).stdout).toMatch(/^mic: .*Connected$/m);
+  },
+);
 
 test.each(pages)("each JSON configuration in %s starts a server that lists its tools", async (page) => {
   const Server = z.object({ command: z.literal("node"), args: z.array(z.string()) });

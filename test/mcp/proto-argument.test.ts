@@ -25,30 +25,25 @@ const polluting: object = JSON.parse('{"__proto__":{"jobId":"job-2"}}');
 test.each([
   ["stdio", callerOverStdio],
   ["HTTP", callerOverHttp],
-])(
-  "over %s an argument __proto__ is refused by name or ignored, and sent only in free-form values",
-  async (_, connect) => {
-    const stub = await stubForTest();
-    const call = await connect(stub);
-    const withPollutedBindings = createJob.inputBindings.map((binding) => ({ ...binding, ...polluting }));
-    for (const [tool, args, pointer] of [
-      ["submit_job", { ...createJob, ...polluting }, "/__proto__"],
-      ["cancel_job", { jobId: "job-1", reason: "no need", ...polluting }, "/__proto__"],
-      ["submit_job", { ...createJob, inputBindings: withPollutedBindings }, "/inputBindings/0/__proto__"],
-    ] as const)
-      expect(await call(tool, args)).toMatchObject({
-        isError: true,
-        content: [{ text: expect.stringContaining("__proto__") }],
-        _meta: { "mic-mcp/error": { kind: "invalid_arguments", sideEffect: "none", fieldErrors: [{ pointer }] } },
-      });
-    expect(await call("list_actions", polluting)).toMatchObject({
-      structuredContent: { summary: expect.stringMatching(/^Ignored unknown argument "__proto__"; /) },
+])("over %s an argument __proto__ is refused by name, and sent only in free-form values", async (_, connect) => {
+  const stub = await stubForTest();
+  const call = await connect(stub);
+  const withPollutedBindings = createJob.inputBindings.map((binding) => ({ ...binding, ...polluting }));
+  for (const [tool, args, pointer] of [
+    ["submit_job", { ...createJob, ...polluting }, "/__proto__"],
+    ["cancel_job", { jobId: "job-1", reason: "no need", ...polluting }, "/__proto__"],
+    ["submit_job", { ...createJob, inputBindings: withPollutedBindings }, "/inputBindings/0/__proto__"],
+    ["list_actions", polluting, "/__proto__"],
+  ] as const)
+    expect(await call(tool, args)).toMatchObject({
+      isError: true,
+      content: [{ text: expect.stringContaining("__proto__") }],
+      _meta: { "mic-mcp/error": { kind: "invalid_arguments", sideEffect: "none", fieldErrors: [{ pointer }] } },
     });
-    expect(stub.requests).toHaveLength(0);
-    stub.expect(answer(202, micEnveloped(job)));
-    const parameterValues = { ...polluting, year: 2026, deep: { list: [polluting] } };
-    expect(await call("submit_job", { ...createJob, parameterValues })).toMatchObject({ structuredContent: {} });
-    const body = stub.requests[0]?.body.toString() ?? "";
-    expect(body).toContain(`"parameterValues":${JSON.stringify(parameterValues)}`);
-  },
-);
+  expect(stub.requests).toHaveLength(0);
+  stub.expect(answer(202, micEnveloped(job)));
+  const parameterValues = { ...polluting, year: 2026, deep: { list: [polluting] } };
+  expect(await call("submit_job", { ...createJob, parameterValues })).toMatchObject({ structuredContent: {} });
+  const body = stub.requests[0]?.body.toString() ?? "";
+  expect(body).toContain(`"parameterValues":${JSON.stringify(parameterValues)}`);
+});

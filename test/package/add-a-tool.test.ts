@@ -1,28 +1,33 @@
 // Follows docs/contribute/add-a-tool.md: adds an operation with its tool to a copy of the project, in exactly the files that the page lists.
-// Then it generates the rest, runs the checks, and calls the tool as an agent does.
+// Then it runs the commands of the page once, and calls the tool as an agent does.
 import { execFile } from "node:child_process";
-import { cp, mkdtemp, readFile, rm, symlink, writeFile } from "node:fs/promises";
+import { mkdtemp, readFile, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { promisify } from "node:util";
 import { afterAll, beforeAll, expect, onTestFinished, test } from "vitest";
+import { copyTree } from "../support/next-version.ts";
 import { folderForTest } from "../support/temporary-folder.ts";
-import { testUnless, thoroughMissing } from "../support/unless.ts";
+import { describeUnless, thoroughMissing } from "../support/unless.ts";
 import { openClient } from "./drive.ts";
 
 const execute = promisify(execFile);
 const root = process.cwd();
 const MAX_FILES = 5;
+const LIMIT_MS = 1_500_000;
+const PAGE = "test/snapshots/star_job.md";
 
 let copy = "";
-const node = async (...args: readonly string[]): Promise<string> =>
-  (await execute(process.execPath, [...args], { cwd: copy, maxBuffer: 1 << 26 })).stdout;
-const tsx = (...args: readonly string[]) => node("node_modules/tsx/dist/cli.mjs", ...args);
+/** Runs a command in the copy, as a contributor does. */
+async function run(command: string, ...args: readonly string[]): Promise<void> {
+  await execute(command, args, { cwd: copy, maxBuffer: 1 << 26, env: { ...process.env, MIC_TEST_ALL: "" } });
+}
 
 /** The files that the page lists, with the new tool's name. */
 async function listFiles(): Promise<readonly string[]> {
   const guide = await readFile(join(root, "docs/contribute/add-a-tool.md"), "utf8");
-  return [...guide.matchAll(/^\| \d+ \| `([^`]+)` \|/gm)].map(([, file = ""]) => file.replace("<name>", "star-job"));
+  const listed = [...guide.matchAll(/^\| \d+ \| `([^`]+)` \|/gm)].map(([, file = ""]) => file);
+  return listed.map((file) => file.replace("<name>", "star-job"));
 }
 
 /** Inserts texts, each before the only occurrence of its anchor. */
@@ -34,10 +39,12 @@ const insertBefore =
       return changed.replace(anchor, () => `${added}${anchor}`);
     }, text);
 
+const CONTRACT = "docs/contract.md";
+
 const EDITS: Readonly<Record<string, (text: string) => string>> = {
-  "docs/contract.md": insertBefore([
+  [CONTRACT]: insertBefore([
     "| retryMicJob |",
-    "| starMicJob | POST `/v1/mic/jobs/{jobId}/stars` | mic.jobs:run | 202 Envelope of Job | `4.2/retry-job` |\n",
+    "| starMicJob | POST `/v1/mic/jobs/{jobId}/stars` | mic.jobs:run | 202 Envelope of Job | `4.2/star-job` |\n",
   ]),
   "src/contract/endpoints/job-processing.ts": insertBefore(
     [
@@ -80,21 +87,29 @@ export const starJob = defineTool({
   endpoint: starMicJob,
   name: "star_job",
   title: "Star a job",
-  description: "Marks a job as one to come back to.",
+  description: "Request a star for a job, so that the user finds it again. A star does not change the job; use retry_job to run a job again.",
   effect: "create",
   makes: "job",
   traits,
-  input: z.strictObject({ ...starMicJob.pathParameters.shape, ...starMicJob.body.shape, ...keyArgument("text") }),
+  input: z.strictObject({
+    ...starMicJob.pathParameters.shape,
+    reason: starMicJob.body.shape.reason.describe("Reason for the star"),
+    ...keyArgument("text"),
+  }),
   output: outputs.action<Job>(),
-  run: (args, call, ports) =>
-    runAction(args, call, ports, {
+  run: (args, ctx) =>
+    runAction(args, ctx, {
       endpoint: starMicJob,
       traits,
-      presenter: createJobPresenter(ports),
+      presenter: createJobPresenter(ctx),
       findOut: "get_job shows the job.",
     }),
 });
 `,
+  "tools/index.ts": insertBefore(
+    ["import { submitJob }", 'import { starJob } from "./star-job.ts";\n'],
+    ["  retryJob,\n", "  starJob,\n"],
+  ),
   "test/operations.ts": insertBefore([
     "  retryMicJob: {\n",
     `  starMicJob: {
@@ -105,7 +120,7 @@ export const starJob = defineTool({
     success: 202,
     answer: envelope(Job),
     tool: "star_job",
-    pathFields: { jobId: requiredField("4.2/retry-job", anyId) },
+    pathFields: { jobId: requiredField("4.2/star-job", anyId) },
     bodyFields: { reason },
     key: "text",
     extraArguments: keyArgument.text,
@@ -115,67 +130,65 @@ export const starJob = defineTool({
   ]),
 };
 
-beforeAll(async () => {
-  copy = await mkdtemp(join(tmpdir(), "mic-mcp-copy-"));
-  const excluded = ["node_modules", "bench/node_modules", "dist", "release", ".git"].map((name) => join(root, name));
-  await cp(root, copy, { recursive: true, filter: (path) => !excluded.includes(path) });
-  await symlink(join(root, "node_modules"), join(copy, "node_modules"));
-  for (const [file, edit] of Object.entries(EDITS)) {
-    const text = file === "tools/star-job.ts" ? "" : await readFile(join(copy, file), "utf8");
-    await writeFile(join(copy, file), edit(text));
-  }
-  await tsx("scripts/tools-index.ts");
-  await tsx("scripts/generate.ts");
-  await tsx("scripts/build.ts");
-}, 120_000);
-afterAll(() => rm(copy, { recursive: true, force: true }));
-
-test(`a new tool changes exactly the files of the list, at most ${MAX_FILES}, and is in each generated list`, async () => {
+test(`the page lists at most ${MAX_FILES} files in addition to the API's document`, async () => {
   const files = await listFiles();
   expect(files.length).toBeLessThanOrEqual(MAX_FILES);
-  expect([...files].sort()).toEqual(Object.keys(EDITS).sort());
-  for (const file of ["README.md", "docs/interface.md", "docs/use/tools.md", "manifest.json"])
-    expect(await readFile(join(copy, file), "utf8"), file).toContain("star_job");
+  expect([...files, CONTRACT].sort()).toEqual(Object.keys(EDITS).sort());
 });
 
-test("an agent can call the new tool once, and the journal has the action", async () => {
-  const state = await folderForTest();
-  const args = [join(copy, "dist/cli.js"), "serve", "--emulator"];
-  const { client } = await openClient({ command: process.execPath, args, env: { MIC_STATE_DIR: state } }, state);
-  onTestFinished(() => client.close());
-  const call = async (name: string, toolArguments: Record<string, unknown> = {}) =>
-    Object((await client.callTool({ name, arguments: toolArguments })).structuredContent);
-  const { tools } = await client.listTools();
-  expect(tools.find(({ name }) => name === "star_job")).toMatchObject({
-    inputSchema: { required: ["jobId", "reason"] },
-    annotations: { readOnlyHint: false },
+// The commands of the page take minutes, which is too long for each run.
+describeUnless(thoroughMissing, "with changes in only these files", () => {
+  beforeAll(async () => {
+    copy = await mkdtemp(join(tmpdir(), "mic-mcp-copy-"));
+    await copyTree(copy);
+    // Some checks list the files and commits of git.
+    await run("git", "init", "--quiet");
+    for (const [file, edit] of Object.entries(EDITS)) {
+      const text = file === "tools/star-job.ts" ? "" : await readFile(join(copy, file), "utf8");
+      await writeFile(join(copy, file), edit(text));
+    }
+    await run("npm", "run", "fix");
+  }, LIMIT_MS);
+  afterAll(() => rm(copy, { recursive: true, force: true }));
+
+  test("one `npm run fix` adds the tool to each generated list, with a page of its texts", async () => {
+    for (const file of ["docs/interface.md", "docs/use/tools.md", "manifest.json", PAGE])
+      expect(await readFile(join(copy, file), "utf8"), file).toContain("star_job");
   });
-  const [job] = (await call("list_jobs")).data;
-  const { data, action } = await call("star_job", { jobId: job.id, reason: "Come back to it" });
-  expect(data.id).toBe(job.id);
-  const { idempotencyKey } = action;
-  expect((await call("star_job", { idempotencyKey })).action).toEqual({ ...action, replayed: true });
-  expect(JSON.stringify(await call("list_actions"))).toContain(idempotencyKey);
+
+  test("an agent can call the new tool once, and the journal has the action", async () => {
+    const state = await folderForTest();
+    const args = [join(copy, "dist/cli.js"), "serve", "--emulator"];
+    const { client } = await openClient({ command: process.execPath, args, env: { MIC_STATE_DIR: state } }, state);
+    onTestFinished(() => client.close());
+    const call = async (name: string, toolArguments: Record<string, unknown> = {}) =>
+      Object((await client.callTool({ name, arguments: toolArguments })).structuredContent);
+    const { tools } = await client.listTools();
+    expect(tools.find(({ name }) => name === "star_job")).toMatchObject({
+      inputSchema: { required: ["jobId", "reason"] },
+      annotations: { readOnlyHint: false },
+    });
+    const [job] = (await call("list_jobs")).data;
+    const { data, action } = await call("star_job", { jobId: job.id, reason: "Come back to it" });
+    expect(data.id).toBe(job.id);
+    const { idempotencyKey } = action;
+    expect((await call("star_job", { idempotencyKey })).action).toEqual({ ...action, replayed: true });
+    expect(JSON.stringify(await call("list_actions"))).toContain(idempotencyKey);
+  });
+
+  test("`npm run check` passes", { timeout: LIMIT_MS }, async () => {
+    await run("npm", "run", "check");
+  });
+
+  test("the tests of all operations and tools pass", { timeout: LIMIT_MS }, async () => {
+    const ofOperations = ["test/contract/fields.test.ts", "test/emulator/fields.test.ts"];
+    const ofTools = ["test/tools/success.test.ts", "test/mcp/tools/", "test/mcp/configuration.test.ts"];
+    await run("npx", "vitest", "run", ...ofOperations, ...ofTools, "test/injection/hostile-answers.test.ts");
+  });
+
+  test("the tool's page of texts stays the same", { timeout: LIMIT_MS }, async () => {
+    const page = await readFile(join(copy, PAGE), "utf8");
+    await run("npx", "vitest", "run", "test/snapshots", "--testNamePattern=star_job");
+    expect(await readFile(join(copy, PAGE), "utf8")).toBe(page);
+  });
 });
-
-const vitest = (...args: readonly string[]) => node("node_modules/vitest/vitest.mjs", "run", ...args);
-
-test("the checks of the project's structure and its generated files pass with the new tool", async () => {
-  await vitest("--project", "structure");
-  for (const script of ["tools-index", "generate"]) await tsx(`scripts/${script}.ts`, "--check");
-}, 120_000);
-
-// The compiler reads the whole project, and the tests of all tools take a minute, which is too long for each run.
-testUnless(
-  thoroughMissing,
-  "the compiler and the tests of all tools pass with the new tool",
-  async () => {
-    await node("node_modules/typescript/bin/tsc");
-    await vitest("--update", "test/snapshots/snapshots.test.ts", "test/mcp/tools/offered-tools.test.ts");
-    await vitest(
-      ...["test/contract/fields.test.ts", "test/emulator/fields.test.ts", "test/tools/success.test.ts"],
-      ...["test/injection/hostile-answers.test.ts", "test/mcp/configuration.test.ts"],
-    );
-  },
-  600_000,
-);

@@ -15,7 +15,7 @@ export interface Command {
 export async function openClient({ command, args, env, cwd }: Command, home: string) {
   const transport = new StdioClientTransport({
     ...{ command, args: [...args], env: { ...bareEnvironment(home), ...env }, stderr: "pipe" as const },
-    ...(cwd !== undefined && { cwd }),
+    cwd,
   });
   let log = "";
   transport.stderr?.on("data", (chunk: Buffer) => {

@@ -1,5 +1,5 @@
-// Normalizes everything that differs between runs: random keys and cursors, ids of jobs that are submitted at the same time, and this
-// machine's time, port and folder.
+// Normalizes everything that differs between runs: random keys and cursors, ids of jobs that are submitted at the same time, ids of
+// requests (a wait makes more of them on a faster machine), and this machine's time, port and folder.
 import { createHash } from "node:crypto";
 
 const HOUR_MS = 3_600_000;
@@ -45,12 +45,14 @@ export function normalizer({ baseUrl, downloads }: VariablePaths): (text: string
   const derivedKeys = createReplacer("again", "hex");
   const cursors = createReplacer("cursor", "base64url");
   const jobs = createReplacer("job", "hex");
+  const requests = createReplacer("request", "hex");
   return (text) =>
     text
       .replaceAll(downloads, "/home/user/Downloads")
       .replaceAll(baseUrl, "https://service.example")
       .replace(/(?<=mic-)[0-9a-f]{32}/g, keys)
       .replace(/(?<=micjob_)[0-9a-f]{32}/g, jobs)
+      .replace(/(?<=micreq_)[0-9a-f]{32}/g, requests)
       .replace(/(?<=again-)[0-9a-f]{16}/g, derivedKeys)
       .replace(/(?<=ursor\\*":\\*")[\w-]{23,}/g, cursors)
       .replace(/\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(?:\.\d{3})?Z/g, (instant) => normalizeInstant(instant, startedAt))

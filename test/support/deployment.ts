@@ -98,7 +98,7 @@ export async function startDeployment(options: DeploymentOptions) {
         groups: members.map(({ claim }) => claim),
         // Longer than any test.
         seconds: 43_200,
-        ...(scope && { scope }),
+        scope,
       });
     return {
       ...{ url, emulator, provider, databaseUrl, teams, fleet, balancer, env, issueToken, runCommand, stop },

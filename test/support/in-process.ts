@@ -37,10 +37,12 @@ export function serveInProcess(env: Readonly<Record<string, string>>) {
   };
 }
 
-/** Serves the same over HTTP and returns its URL. It ends with the running test. */
+/** Serves the same over HTTP and returns its URL. Without MIC_HTTP_TOKEN, it requires no token. It ends with the running test. */
 export async function serveHttpInProcess(env: Readonly<Record<string, string>>): Promise<string> {
   const { runtime, close } = composeForTest(env);
-  const { url, drain } = await serveOnHttp(runtime, "127.0.0.1", 0);
+  const { httpToken } = runtime.config;
+  const access = httpToken === undefined ? undefined : { token: httpToken };
+  const { url, drain } = await serveOnHttp(runtime, { address: "127.0.0.1", port: 0, access });
   onTestFinished(async () => {
     await drain(0, AbortSignal.abort());
     await close();

@@ -15,7 +15,7 @@ const LONGEST = words(`
   test/mcp/resources/updates.test.ts test/faults/processes.test.ts test/cli/waits.test.ts
   test/tools/resolve-actions.test.ts test/teams/demo.test.ts test/demo/demo.test.ts test/cli/call.test.ts
   test/package/release.test.ts test/package/add-a-tool.test.ts test/apps/views.test.ts test/tools/find-jobs.test.ts
-  test/faults/kills.test.ts`);
+  test/faults/kills.test.ts test/faults/kills-in-flight.test.ts`);
 
 export default class LongestFirst extends BaseSequencer {
   override async sort(files: TestSpecification[]): Promise<TestSpecification[]> {

@@ -71,8 +71,8 @@ export type ListedTool = z.infer<typeof ListedTool>;
 
 export interface Progress {
   readonly progress: number;
-  readonly total?: number | undefined;
-  readonly message?: string | undefined;
+  readonly total?: number;
+  readonly message?: string;
 }
 
 export interface CallOptions {
@@ -118,7 +118,7 @@ export const entryArguments = (): readonly string[] => [join(root, "dist", "cli.
 
 const clientInfo = { name: "mic-mcp-tests", version: "1.0.0" };
 
-/** Node's compile cache, shared by all tests. Without it each program that a test starts would compile the build again. */
+/** The code cache, shared by all tests. Without it each program that a test starts would compile the build again. */
 export const CODE_CACHE = join(root, "node_modules", ".cache", "mic-mcp-tests");
 
 /** Environment of a program under test. It prevents tests from writing to a developer's own keychain. */

@@ -5,7 +5,7 @@ import { cp, mkdtemp, readFile, rm, symlink, writeFile } from "node:fs/promises"
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 
-const SCHEMA = "src/actions/store/schema.ts";
+const SCHEMA = "src/actions/schema.ts";
 const CHANGES = /(const CHANGES: readonly \(readonly string\[\]\)\[\] = \[)([^\]]*)\];/;
 const COMPATIBLE_WITH = /(const COMPATIBLE_WITH: Readonly<Record<number, number>> = \{)([^}]*)\}/;
 

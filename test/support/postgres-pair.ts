@@ -88,16 +88,37 @@ export async function startPostgresPair(replicas = 1) {
     return Number(row?.["bytes"]);
   }
 
+  /** The running replicas, the one that has received most first. */
+  async function rankReplicas(): Promise<readonly PostgresNode[]> {
+    const ranked = await Promise.all(standbys().map(async (node) => ({ node, bytes: await readReceivedBytes(node) })));
+    return ranked.sort((one, two) => two.bytes - one.bytes).map(({ node }) => node);
+  }
+
+  async function promote(): Promise<void> {
+    const [best] = await rankReplicas();
+    if (!best) throw new Error("no replica is left");
+    former = primary;
+    primary = best;
+    const remaining = standbys();
+    await waitForOneOf(remaining);
+    for (const node of remaining) await connectToPrimary(node);
+    await primary.query("SELECT pg_promote(true, 30)");
+    await waitUntil("the promoted one takes writes", async () => {
+      const [row] = await primary.query("SELECT pg_is_in_recovery() AS yes");
+      return row?.["yes"] === false;
+    });
+  }
+
   installation.run("initdb", ["-D", first.data, "-A", "trust", "-U", "mic", "--no-sync"]);
   await first.start();
   await rejoinReplicas();
 
   return {
-    /** Creates an empty database and returns its URLs on all servers, comma-separated. */
+    /** Creates an empty database and returns its URLs on all servers, comma-separated, the primary first. */
     async createDatabase() {
       const name = `journal${++databases}`;
       await primary.query(`CREATE DATABASE ${name}`);
-      return nodes.map((node) => node.url(name)).join(",");
+      return [primary, ...others()].map((node) => node.url(name)).join(",");
     },
     /** Runs a statement on the primary, in the database `postgres`. */
     run: (sql: string) => primary.query(sql),
@@ -111,7 +132,16 @@ export async function startPostgresPair(replicas = 1) {
         return (await primary.query("SELECT 1 FROM pg_stat_replication")).length === 0;
       });
     },
-    /** Ends `cutReplicas`, without a failover. */
+    /** Stops the replication to one replica. Commits wait for the others. */
+    async cutReplica() {
+      const [node] = standbys();
+      const count = standbys().length;
+      if (node) await applySetting(node, `primary_conninfo = '${NOWHERE}'`);
+      await waitUntil("one replica is cut off", async () => {
+        return (await primary.query("SELECT 1 FROM pg_stat_replication")).length === count - 1;
+      });
+    },
+    /** Ends `cutReplicas` and `cutReplica`, without a failover. */
     async reconnectReplicas() {
       for (const node of standbys()) await connectToPrimary(node);
       await waitForReplicas();
@@ -121,22 +151,11 @@ export async function startPostgresPair(replicas = 1) {
      * Promotes the replica that has received most, and returns when it accepts writes. If no other replica is left, its commits do
      * not wait for one until one rejoins, as with failover tools.
      */
-    async promote() {
-      const ranked = await Promise.all(
-        standbys().map(async (node) => ({ node, bytes: await readReceivedBytes(node) })),
-      );
-      const [best] = ranked.sort((one, two) => two.bytes - one.bytes);
-      if (!best) throw new Error("no replica is left");
-      former = primary;
-      primary = best.node;
-      const remaining = standbys();
-      await waitForOneOf(remaining);
-      for (const node of remaining) await connectToPrimary(node);
-      await primary.query("SELECT pg_promote(true, 30)");
-      await waitUntil("the promoted one takes writes", async () => {
-        const [row] = await primary.query("SELECT pg_is_in_recovery() AS yes");
-        return row?.["yes"] === false;
-      });
+    promote,
+    /** Promotes the replica that has received least. All others are lost. */
+    async promoteLagging() {
+      for (const node of (await rankReplicas()).slice(0, -1)) await node.end("SIGKILL");
+      await promote();
     },
     async restartFormerPrimary() {
       if (!former) throw new Error("there was no failover");

@@ -43,7 +43,7 @@ export function createPostgresInstallation() {
   if (postgresBin === undefined) throw new Error(postgresMissing);
   const folder = mkdtempSync(join(tmpdir(), "mic-mcp-postgres-"));
   if (postgresUser !== undefined) chownSync(folder, postgresUser, -1);
-  const as = { ...(postgresUser !== undefined && { uid: postgresUser }), cwd: folder, stdio: "ignore" } as const;
+  const as = { uid: postgresUser, cwd: folder, stdio: "ignore" } as const;
 
   /** Creates a server that can be started repeatedly on the same data and port. */
   async function createServer(name: string, settings: readonly string[]) {

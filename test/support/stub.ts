@@ -98,6 +98,8 @@ export const holdUntil = (released: Promise<unknown>, then: Step): Step =>
   });
 
 const TOKEN_PATH = "/sandbox/oauth/token";
+/** A client reads it before it sends an action again; only the Date header of the answer matters. */
+const CLOCK_PATH = "/sandbox/v1/mic/operations/clock";
 
 async function readBody(request: IncomingMessage): Promise<Buffer> {
   const chunks: Buffer[] = [];
@@ -111,12 +113,16 @@ async function startStub() {
   const queue: Step[] = [];
   const unexpected: string[] = [];
   const connections = new Map<Socket, number>();
+  const clock = { aheadMs: 0 };
+  let clockAnswer = answer(404);
   const newToken: Script = () => answer(200, { access_token: `stub-token-${tokenRequests.length}` });
   let script: Script | undefined;
   let tokenScript = newToken;
 
   async function serve(request: IncomingMessage, response: ServerResponse): Promise<void> {
     const { method = "", url: target = "", headers } = request;
+    response.setHeader("date", new Date(Date.now() + clock.aheadMs).toUTCString());
+    if (target === CLOCK_PATH) return await clockAnswer.answer(response);
     const isToken = target === TOKEN_PATH;
     const queued = isToken ? undefined : queue.shift();
     const closed = new Promise<boolean>((resolve) => {
@@ -139,11 +145,17 @@ async function startStub() {
   const baseUrl = await listeningUrl(server);
   const stub = {
     baseUrl,
-    /** All requests except token requests, in order of arrival. */
+    /** All requests except token requests and reads of the clock, in order of arrival. */
     requests,
     tokenRequests,
+    /** The clock in the Date headers. */
+    clock,
     /** Sets the answers to the next requests, one step each. */
     expect: (...steps: readonly Step[]) => void queue.push(...steps),
+    /** Sets the answer to reads of the clock (default: 404). */
+    expectClock(newAnswer: Step) {
+      clockAnswer = newAnswer;
+    },
     /** Sets the answers to all requests for which there is no step. */
     respond(newScript: Script) {
       script = newScript;
@@ -159,6 +171,8 @@ async function startStub() {
     verifyAndReset() {
       script = undefined;
       tokenScript = newToken;
+      clock.aheadMs = 0;
+      clockAnswer = answer(404);
       const [surprises, missing] = [unexpected.splice(0), queue.splice(0)];
       requests.length = 0;
       tokenRequests.length = 0;

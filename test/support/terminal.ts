@@ -25,7 +25,7 @@ export function runProgramOnTerminal(args: readonly string[], env: Readonly<Reco
     ["--quiet", "--flush", "--return", "--command", `stty cols 100 rows 40; exec ${command}`, "/dev/null"],
     {
       env: { PATH: process.env["PATH"] ?? "", TERM: "xterm", SHELL: "/bin/sh", ...env },
-      ...(cwd !== undefined && { cwd }),
+      cwd,
       stdio: ["pipe", "pipe", "pipe"],
     },
   );

@@ -35,13 +35,19 @@ describeWithPostgres("instances that share a database", (postgres) => {
       const cooldowns = createCooldowns({ database, now: timing.now });
       const service = createApiClient({
         baseUrl: async () => stub.baseUrl,
-        tokens: { get: async () => "token", mayHaveExpired: () => false, discard: () => undefined },
+        tokens: {
+          current: () => "token",
+          get: async () => "token",
+          mayHaveExpired: () => false,
+          discard: () => undefined,
+          clockDifferenceMs: () => undefined,
+        },
         transport,
         timing,
         hooks: { cooldown: cooldowns.forTeam(team) },
       });
       return (seconds = 5) => {
-        const context = { signal: new AbortController().signal, deadlineAt: timing.now() + seconds * 1000 };
+        const context = { signal: new AbortController().signal, deadlineAt: timing.clockMs() + seconds * 1000 };
         return service.call(getMicJob, { path: { jobId: "job-1" } }, { ...context, maxAttempts: 1 });
       };
     }

@@ -59,14 +59,14 @@ export async function openTeams(url: string): Promise<Teams> {
   return createTeams(database);
 }
 
-/** An empty database with one key, and these teams. */
+/** An empty database with one key, and these teams. `createDatabase` may return URLs of several servers, the primary first. */
 export async function environmentForTest(
-  postgres: PostgresServer,
+  postgres: Pick<PostgresServer, "createDatabase">,
   emulator: Emulator,
   teams: readonly TestTeam[] = [RED],
 ): Promise<TestEnvironment> {
   const environment = { url: await postgres.createDatabase(), keys: createKeyLine("one"), emulator };
-  const table = await openTeams(environment.url);
+  const table = await openTeams(environment.url.split(",")[0] ?? "");
   const { encryptSecret } = createEncryption(readSecretKeys(environment.keys));
   for (const { name, client, claim, members = [], secret } of teams) {
     const credentials = emulator.clients[client];
@@ -91,7 +91,7 @@ export async function instanceForTest(
       MIC_LOG_LEVEL: "silent",
       MIC_GEOGRAPHY_RATE: "600",
     }),
-    database: { urls: [url], pool: 4, durability: "local", migrate: true },
+    database: { urls: url.split(","), pool: 4, durability: "local", migrate: true },
     secretKeys: readSecretKeys(keys),
     secrets: [],
     publicOrigin: PUBLIC,
@@ -110,7 +110,7 @@ export async function instanceForTest(
 
 /** Serves a caller's runtime over HTTP until the running test ends, and returns the URL. */
 export async function serveRuntime(runtime: Runtime): Promise<string> {
-  const { url, drain } = await serveOnHttp(runtime, "127.0.0.1", 0);
+  const { url, drain } = await serveOnHttp(runtime, { address: "127.0.0.1", port: 0, access: undefined });
   onTestFinished(() => drain(0, AbortSignal.abort()));
   return url;
 }

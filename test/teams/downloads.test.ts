@@ -55,7 +55,7 @@ async function fileServerForTest(
     log,
     record: ({ caller, team, client }, event) => recorded.push({ caller, team, client, ...event }),
     traceId: () => undefined,
-    ...(limits && { limits }),
+    limits,
   });
   const server = await startServer(
     {
@@ -90,7 +90,7 @@ async function fileServerForTest(
     async connect(team?: string) {
       const runtime = await runtimeOf(ANN, team);
       if (!runtime) throw new Error(`no team ${team}`);
-      const { service } = runtime.ports;
+      const { api: service } = runtime.ports;
       const linkOptions = {
         encryption,
         publicUrl: url,
@@ -102,7 +102,7 @@ async function fileServerForTest(
       };
       const files = createLinkedFiles({ ...linkOptions, now: Date.now, service, inlineBytes });
       const ports = { ...runtime.ports, files };
-      const own = tools.map((tool) => tool.create(ports));
+      const own = tools.map((tool) => ({ ...tool, ...tool.withLinks }));
       const offered = new Map(own.map((tool) => [tool.name, tool]));
       const client = await connectHttp("v2-modern", await serveRuntime({ ...runtime, ports, tools: own, offered }));
       onTestFinished(() => client.close());

@@ -171,7 +171,11 @@ describeWithPostgres("isolation", (postgres) => {
     sequence: readonly Attempt[],
     secrets: readonly string[],
   ) {
-    const { url, drain } = await serveOnHttp(await runtimeFor(`caller-${++callers}`, claim), "127.0.0.1", 0);
+    const { url, drain } = await serveOnHttp(await runtimeFor(`caller-${++callers}`, claim), {
+      address: "127.0.0.1",
+      port: 0,
+      access: undefined,
+    });
     let sentParams = "";
     const leaked: string[] = [];
     for (const { method, params } of sequence) {

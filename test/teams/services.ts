@@ -1,6 +1,6 @@
 // Provides PostgreSQL or a deployment for all tests of a block, or skips them with the reason if its programs are missing.
 import { afterAll, test as base, onTestFinished } from "vitest";
-import { openPostgres } from "../../src/actions/store/postgres.ts";
+import { openPostgres } from "../../src/store/postgres.ts";
 import { type Deployment, type DeploymentOptions, deploymentMissing, startDeployment } from "../support/deployment.ts";
 import { type PostgresServer, postgresMissing, startPostgres } from "../support/postgres.ts";
 import { describeUnless } from "../support/unless.ts";

@@ -38,7 +38,7 @@ const tokenWith =
   (options: TokenOptions): TokenFactory =>
   ({ provider, resource }) =>
     provider.issueToken(resource, options);
-const tokenWithClaims = (claims: TokenOptions["claims"]) => tokenWith({ ...(claims && { claims }) });
+const tokenWithClaims = (claims: TokenOptions["claims"]) => tokenWith({ claims });
 
 const INVALID_TOKENS: readonly (readonly [string, TokenFactory, string?])[] = [
   ["expired a minute ago", tokenWith({ seconds: -MINUTE })],

@@ -21,7 +21,7 @@ type Send = (id: number, method: string, params: Params, headers: Extra["headers
 
 async function startProgram(mode: ClientMode, env: Readonly<Record<string, string>>): Promise<[Program, Send]> {
   const { MIC_HTTP_TOKEN: token } = env;
-  const entry = token === undefined ? {} : { authorization: `Bearer ${token}` };
+  const entry: Readonly<Record<string, string>> = token === undefined ? {} : { authorization: `Bearer ${token}` };
   if (mode.startsWith("HTTP")) {
     const program = await startHttp({ env });
     const session = mode === "HTTP, older" && (await connectLegacyClient(program.url, {}, entry)).headers;

@@ -89,12 +89,48 @@ describe("an accepted form", () => {
   });
 });
 
+const midnight = { createdSince: "2026-11-22T00:00:00Z" };
+const byMandals = { level: "district", by: "mandalCount" };
+
+/** Names that are not arguments of a read, and the arguments that they are read as (docs/interface.md, "Near misses"). */
+const nearMisses: readonly (readonly [tool: string, given: Args, exact: Args])[] = [
+  ["list_jobs", { state: "failed" }, { states: ["FAILED"] }],
+  ["list_jobs", { status: ["FAILED", "paused"] }, { states: ["FAILED", "PAUSED"] }],
+  ["list_jobs", { since: "2026-11-22T00:00:00Z" }, { createdSince: "2026-11-22T00:00:00Z" }],
+  ["list_jobs", { workspace_id: "w", "Created-Since": "2026-11-22T00:00:00Z" }, { workspaceId: "w", ...midnight }],
+  ["list_jobs", { state: null, states: ["FAILED"] }, { states: ["FAILED"] }],
+  ["list_actions", { status: "Unknown" }, { state: "unknown" }],
+  ["list_actions", { states: ["rejected"] }, { state: "rejected" }],
+  ["list_districts", { states: ["GA"] }, { state: "GA" }],
+  ["list_districts", { stateCode: 36 }, { state: "36" }],
+  ["find_district", { query: "Pune" }, { name: "Pune" }],
+  ["find_district", { district: ["Pune", "Goa"] }, { names: ["Pune", "Goa"] }],
+  ["find_district", { district_name: "Pune", states: "MH" }, { name: "Pune", state: "MH" }],
+  ["rank_divisions", { ...byMandals, state: "Telangana" }, { ...byMandals, states: ["Telangana"] }],
+  [
+    "rank_divisions",
+    { ...byMandals, since: "2020", prefix: "A" },
+    { ...byMandals, createdSince: 2020, startsWith: "A" },
+  ],
+  ["rank_divisions", { ...byMandals, per_state: "1" }, { ...byMandals, perState: 1 }],
+  ["show_divisions", { level: "district", state: "GA" }, { level: "district", states: ["GA"] }],
+  ["show_actions", { status: "unknown" }, { state: "unknown" }],
+];
+
+/** Both names of one argument, and the argument to keep by the refusal. */
+const givenTwice: readonly (readonly [tool: string, given: Args, pointer: string, kept: string])[] = [
+  ["list_jobs", { state: "FAILED", states: ["PAUSED"] }, "/state", "states"],
+  ["list_jobs", { state: "FAILED", status: "FAILED" }, "/status", "states"],
+  ["list_jobs", { ...midnight, created_since: "2026-11-20" }, "/created_since", "createdSince"],
+  ["list_districts", { state: "GA", states: ["TG"] }, "/states", "state"],
+  ["find_district", { name: "Pune", names: ["Goa"], query: "Goa" }, "/query", "name"],
+  ["rank_divisions", { ...byMandals, states: ["TG"], state: "TG" }, "/state", "states"],
+];
+
 /** Wrong arguments, the text of the refusal, and the same call after the change that the text asks for. */
 type Refused = readonly [tool: string, wrong: Args, text: RegExp, right: Args];
 
 const jobId = "micjob_1";
-const midnight = { createdSince: "2026-11-22T00:00:00Z" };
-const byMandals = { level: "district", by: "mandalCount" };
 const noTimeZone = /^\/createdSince: needs a time zone, for example 2026-11-22T00:00:00Z$/;
 const noDate = /^\/createdSince: must be a date or a date-time, for example/;
 const noName = /^\/name: give name, or names for several$/;
@@ -107,7 +143,46 @@ const goa = { source: "list_districts", arguments: { state: "GA" }, fileName: "a
 const acquisition = { inputKind: "ACQUISITION", referenceId: "b" };
 const ids = { inputs: [{ port: "p", inputId: "a" }], recipeVersionId: recipe, parameterValues: {} };
 
+const retry = { retryMode: "SAFE_RESUME", reason: "again" };
+const retryOne = { ...retry, jobIds: [jobId], waitSeconds: 0 };
+const eitherOr = /^\/jobIds: give either jobIds or createdSince$/;
+const withIds = /^\/jobIds: excludes failure and limit, which go with createdSince$/;
+const noRestart = /^\/retryMode: must be SAFE_RESUME with createdSince; RESTART needs jobIds$/;
+const wholeWait = /^\/waitSeconds: must be a whole number from 0 to 45$/;
+const file = "devfile_0";
+const fileRule = /^\/(referenceId|files\/0|inputs\/0\/referenceId): must be a file's id for M4_FILE: it begins with/;
+const onlyForFiles = /^\/inputs\/0\/inputKind: is only for a referenceId$/;
+const samePort = { ...ids, inputs: [...ids.inputs, { port: "p", inputId: "b" }] };
+const sameInput = { ...ids, inputs: [...ids.inputs, { port: "q", inputId: "a" }] };
+const manyFiles = { recipeVersionId: recipe, parameterValues: {}, files: [file] };
+
 const refused: readonly Refused[] = [
+  ["retry_jobs", retry, eitherOr, retryOne],
+  ["retry_jobs", { ...retryOne, ...midnight }, eitherOr, retryOne],
+  ["retry_jobs", { ...retryOne, limit: 5 }, withIds, retryOne],
+  ["retry_jobs", { ...retry, ...midnight, retryMode: "RESTART" }, noRestart, { ...retry, ...midnight, waitSeconds: 0 }],
+  ["retry_jobs", { ...retryOne, waitSeconds: "soon" }, wholeWait, retryOne],
+  ["run_job", { ...ids, inputs: [{ port: "p" }] }, /^\/inputs\/0: must have inputId or referenceId$/, ids],
+  ["run_job", { ...ids, inputs: [{ port: "p", inputId: "a", inputKind: "M4_FILE" }] }, onlyForFiles, ids],
+  ["run_job", { ...ids, inputs: [{ port: "p", referenceId: "b" }] }, fileRule, ids],
+  ["run_job", samePort, /^\/inputs: must have unique ports$/, ids],
+  ["run_job", sameInput, /^\/inputs: must name each input once$/, ids],
+  ["run_job", { ...ids, inputs: [] }, /^\/inputs: must name 1 to 32$/, ids],
+  ["run_jobs", { ...manyFiles, files: [] }, /^\/files: must name a file$/, manyFiles],
+  ["run_jobs", { ...manyFiles, files: [file, file] }, /^\/files: must be unique$/, manyFiles],
+  ["run_jobs", { ...manyFiles, files: ["b"] }, fileRule, manyFiles],
+  ["register_input", { inputKind: "M4_FILE", referenceId: "b" }, fileRule, acquisition],
+  ["list_jobs", { states: [] }, /^\/states: must be 1 to 8 states$/, { states: ["FAILED"] }],
+  ["list_districts", { state: "!!" }, /^\/state: must be a state's code, name or LGD code$/, { state: "GA" }],
+  ["find_district", { names: ["a"] }, /^\/names\/0: must be 2 to 80 characters long$/, { names: ["Goa"] }],
+  ["rank_divisions", { ...byMandals, offset: 10 ** 7 }, /^\/offset: must be at most \d+$/, byMandals],
+  [
+    "save_table",
+    { ...goa, fileName: "../a" },
+    /^\/fileName: must be a plain file name of at most/,
+    { ...goa, fileName: "b" },
+  ],
+  ["cancel_job", { jobId, reason: " " }, /^\/reason: must not be blank$/, { jobId, reason: "done" }],
   ["list_jobs", { limit: 0 }, /^\/limit: must be at least 1$/, { limit: 1 }],
   ["list_jobs", { limit: 1.5 }, /^\/limit: must be a whole number, not a number$/, { limit: 2 }],
   ["list_jobs", { limit: "ten" }, /^\/limit: must be a (whole )?number, not a string$/, { limit: 10 }],
@@ -124,6 +199,9 @@ const refused: readonly Refused[] = [
   ["wait_for_jobs", { jobIds: [] }, /^\/jobIds: must name a job$/, { jobIds: [jobId], waitSeconds: 0 }],
   ["wait_for_jobs", { jobIds: [jobId, jobId] }, /^\/jobIds: must be unique$/, { jobIds: [jobId], waitSeconds: 0 }],
   ["find_district", {}, noName, { name: "Pune" }],
+  ["find_district", { town: "Pune" }, /^\/town: unknown argument; known: name, names, /, { name: "Pune" }],
+  ["list_jobs", { recipe: "x" }, /^\/recipe: unknown argument; known: .*states/, {}],
+  ["list_jobs", { state: "BROKEN" }, /^\/states\/0: must be .*FAILED/, { states: ["FAILED"] }],
   ["find_district", { name: "Pune", names: ["Goa"] }, /^\/name: give name or names, not both$/, { names: ["Goa"] }],
   ["find_district", { name: "P".repeat(81) }, /^\/name: must be at most 80 characters long$/, { name: "Pune" }],
   ["rank_divisions", { ...byMandals, by: "population" }, /^\/by: must be .*; the catalog has no population/, byMandals],
@@ -142,22 +220,74 @@ async function expectReplay(bench: Bench, tool: string, exact: Args, ...others: 
   for (const form of others) expect((await bench.ok(tool, form)).structured).toMatchObject({ action });
 }
 
+const inWorkspace = (tool: string, workspaceId: string, args: Args): Args =>
+  tools.find(({ name }) => name === tool)?.argumentNames.includes("workspaceId") ? { workspaceId, ...args } : args;
+
 describeLatestRevision((bench) => {
+  test.each(nearMisses)("%s reads the near misses %j as %j, and reports them", async (tool, given, exact) => {
+    expect(exactOf(tool, given)).toEqual(exact);
+    const { workspaceId } = bench();
+    const asked = inWorkspace(tool, workspaceId, given);
+    const renamed = Object.keys(given).filter((name) => !Object.hasOwn(exact, name) && given[name] !== null);
+    const answer = await bench().call(tool, {
+      ...asked,
+      ...(renamed.includes("workspace_id") && { workspaceId: null, workspace_id: workspaceId }),
+    });
+    expect(answer.error, answer.text).toBeUndefined();
+    for (const name of renamed) expect(answer.structured?.["summary"]).toContain(`Read "${name}" as "`);
+  });
+
+  test.each(givenTwice)(
+    "%s refuses %j, because %s means an argument that is given",
+    async (tool, given, pointer, kept) => {
+      const { text } = await bench().refuses(tool, inWorkspace(tool, bench().workspaceId, given), pointer);
+      expect(text).toContain(`means ${kept}, which is also given: give only ${kept}`);
+    },
+  );
+
+  test("each unknown argument of each tool is a near miss, is refused, is added by a host, or is given to a tool without arguments", async () => {
+    const nearMiss = words("state states status since query district districts name Limit");
+    const unknown = [...nearMiss, ...words("statuses until id recipe filter after verbose")];
+    for (const { name, argumentNames, toExact } of tools) {
+      const isKnown = (argument: string): boolean => argumentNames.includes(argument);
+      const hosted = await bench().call(name, { wait_for_previous: true, toolCallId: "1", tool: "x" });
+      expect(hosted.text, name).not.toMatch(/Ignored|wait_for_previous|toolCallId/);
+      if (argumentNames.length === 0) {
+        const ignored = await bench().ok(name, { [unknown.join("_")]: "x" });
+        expect(ignored.structured["summary"]).toMatch(/^Ignored unknown argument ".*"; the tool has none\. /);
+      }
+      for (const argument of argumentNames.length === 0 ? [] : unknown.filter((each) => !isKnown(each))) {
+        const read = Object.keys(toExact({ [argument]: "x" }).arguments);
+        if (read.every(isKnown)) expect(nearMiss, `${name} ${argument}`).toContain(argument);
+        else
+          await bench()
+            .refuses(name, { [argument]: "x" })
+            .then(({ text }) => expect(text).toContain(`/${argument}: unknown argument; known: `));
+      }
+    }
+  });
+
+  test("save_table reads the near misses of the listing call, and reports them", async () => {
+    const given = { workspaceId: bench().workspaceId, state: "FAILED" };
+    const args = { source: "list_jobs", arguments: given, fileName: "failed.csv" };
+    expect((await bench().ok("save_table", args)).structured).toMatchObject({
+      summary: expect.stringMatching(/^Read "state" as "states"\. /),
+      counts: { FAILED: expect.any(Number) },
+    });
+  });
+
   test.each(refused)(
     "%s %j is refused with one plain sentence, and the change that it asks for is enough",
     async (tool, wrong, text, right) => {
-      const inWorkspace = (args: Args): Args =>
-        ["list_jobs", "get_usage", "run_job", "register_input"].includes(tool)
-          ? { workspaceId: bench().workspaceId, ...args }
-          : args;
-      const { fieldErrors = [] } = await bench().refuses(tool, inWorkspace(wrong));
+      const { workspaceId } = bench();
+      const { fieldErrors = [] } = await bench().refuses(tool, inWorkspace(tool, workspaceId, wrong));
       const texts = fieldErrors.map(({ pointer, message }) => `${pointer}: ${message}`);
       expect(
         texts.filter((each) => text.test(each)),
         texts.join("; "),
       ).toHaveLength(1);
       expect(factsIn(texts).filter((each) => /Too |Invalid |expected/.test(each))).toEqual([]);
-      const fixed = await bench().call(tool, inWorkspace(right), bench().withAdvancingClock());
+      const fixed = await bench().call(tool, inWorkspace(tool, workspaceId, right), bench().withAdvancingClock());
       expect(fixed.error?.kind, fixed.text).not.toBe("invalid_arguments");
     },
   );
@@ -212,3 +342,18 @@ describeLatestRevision((bench) => {
     await bench().ok("list_states");
   });
 });
+
+describeLatestRevision(
+  (bench) => {
+    test("workspace_id is read instead of the default workspace", async () => {
+      const workspaceId = bench().workspaceId;
+      const summary = expect.stringMatching(/^Read "workspace_id" as "workspaceId"\. /);
+      const args = { workspace_id: workspaceId, state: "FAILED" };
+      expect((await bench().ok("list_jobs", args)).structured).toMatchObject({ summary });
+      const saved = { source: "list_jobs", arguments: args, fileName: "all.csv" };
+      expect((await bench().ok("save_table", saved)).structured).toMatchObject({ summary });
+      await bench().fails("list_jobs", {}, "forbidden");
+    });
+  },
+  { env: { MIC_WORKSPACE_ID: "micws_00000000000000000000000000000000" } },
+);

@@ -1,12 +1,12 @@
 // Tests expensive schemas: a recipe's parameter schema comes from the API and the values from an agent. Whatever their validation
 // costs, the server keeps answering, and its memory stays bounded. The API validates what the server cannot validate in time.
 import { setTimeout as sleep } from "node:timers/promises";
-import { expect, test } from "vitest";
+import { expect, onTestFinished, test } from "vitest";
 import * as z from "zod/v4";
 import { stubEnv } from "../api-client/client.ts";
 import * as samples from "../contract/samples.ts";
 import { longestBlockedMs, MAX_BLOCKED_MS, peakMissing, peakOf } from "../mcp/stdio/measurements.ts";
-import { startServer } from "../support/server.ts";
+import { inProcessServerForTest, startServer } from "../support/server.ts";
 import { answer, type RecordedRequest, type Stub, stubForTest } from "../support/stub.ts";
 
 type Json = Readonly<Record<string, unknown>>;
@@ -59,13 +59,18 @@ const expensive: readonly (readonly [what: string, definition: Json, parameterVa
     },
     {},
   ],
+  [
+    "3,000,000 violations",
+    { properties: { list: { items: { allOf: many(100, () => ({ type: "string" })) } } } },
+    { list: many(30_000, () => 1) },
+  ],
 ];
 
 /** Another recipe, with its own schema. */
 const OTHER = { versionId: `micrecipev_${"b".repeat(32)}`, contentHash: "b".repeat(64) };
 
 /** Serves an API that offers one recipe with this schema and another with an ordinary one, and accepts all requests. */
-async function stubWithOffers(definition: Json): Promise<Stub> {
+async function stubWithOffers(definition: Json, facts: Json = {}): Promise<Stub> {
   const createOffer = (recipe: Json, parameters: Json) =>
     samples.micEnveloped({
       ...samples.recipeOffer,
@@ -75,7 +80,7 @@ async function stubWithOffers(definition: Json): Promise<Stub> {
         parameters: { ...samples.recipeParameters, ...parameters, references: {} },
       },
     });
-  const offer = createOffer({}, { definition });
+  const offer = createOffer({}, { definition, ...facts });
   const ordinary = { contentHash: OTHER.contentHash, definition: titled({ pattern: "^[a-z ]+$" }) };
   const other = createOffer({ versionId: OTHER.versionId }, ordinary);
   const stub = await stubForTest();
@@ -122,6 +127,26 @@ for (const [what, definition, parameterValues] of expensive)
     }
     if (!peakMissing) expect(peakOf(server.pid) - before).toBeLessThan(MAX_BYTES);
   });
+
+test("a schema that exceeded the limits is not validated again", async () => {
+  const definition = titled({ pattern: "^(\\w+\\s?)*$" });
+  // Tests in this process share the list of expensive schemas.
+  const stub = await stubWithOffers(definition, { contentHash: "c".repeat(64) });
+  const server = await inProcessServerForTest(stubEnv(stub));
+  await server.call("get_recipe", { versionId });
+  let threads = 0;
+  const count = () => void threads++;
+  process.on("worker", count);
+  onTestFinished(() => void process.off("worker", count));
+  const submit = async (year: number) => {
+    const result = await server.call("submit_job", { ...createJob, parameterValues: { title: TITLE, year } });
+    expect(result.isError, result.text).toBe(false);
+  };
+  await submit(2025);
+  const threadsBefore = threads;
+  await submit(2026);
+  expect(threads).toBe(threadsBefore);
+});
 
 test("SIGTERM ends the process while a schema is being validated", async () => {
   const { server } = await startWithRecipe(titled({ pattern: "^(\\w+\\s?)*$" }));

@@ -49,6 +49,7 @@ const repeated: readonly (readonly [what: string, fault: Fault])[] = [
 ];
 
 const RETRY_LATER = { kind: "status", status: 503, retryAfterSeconds: 60 };
+const TIMED_OUT = { kind: "status", status: 408, retryAfterSeconds: 60 };
 const RATE_LIMIT = { kind: "status", status: 429, retryAfterSeconds: 60 };
 const UNKNOWN = { sideEffect: "unknown", retryable: true, retryAfterSeconds: 60 } as const;
 const LATER = { sideEffect: "none", retryable: true, retryAfterSeconds: 60 } as const;
@@ -112,6 +113,17 @@ describeLatestRevision((bench) => {
       expect(await bench().service.countExecutions(key)).toBe(1);
       const again = await bench().ok(tool, { ...args, idempotencyKey: key });
       expect(again.structured).toMatchObject({ action: { idempotencyKey: key, replayed: true, attempts: 3 } });
+      expect(await bench().service.countExecutions(key)).toBe(1);
+    });
+
+    test("runs once if the API executes it and answers HTTP 408, and the same call returns it [4.2/key-names-one-command]", async () => {
+      const args = await argumentsOf(bench(), row);
+      const { result, requests } = await callWithFaults(bench(), row, [{ ...TIMED_OUT, afterCommit: true }], args);
+      const key = expectSameCommand(requests, 1);
+      const { sideEffect } = bench().expectFailure(result, "outcome_unknown");
+      expect(sideEffect).toBe("unknown");
+      const again = await bench().ok(tool, args);
+      expect(again.structured).toMatchObject({ action: { idempotencyKey: key, attempts: 2 } });
       expect(await bench().service.countExecutions(key)).toBe(1);
     });
 

@@ -14,7 +14,7 @@ import { countTokens } from "../support/count-tokens.ts";
 import { parseCsv } from "../support/csv.ts";
 import { hourlyJobs, type ListedJob, serveJobs } from "../support/job-list.ts";
 import type { CallResult } from "../support/results.ts";
-import { answer, type Step, stubForTest } from "../support/stub.ts";
+import { answer, type Step, type Stub, stubForTest } from "../support/stub.ts";
 import { sessionForTest } from "../unspecified/session.ts";
 import type { Args, Bench } from "./bench.ts";
 import { describeLatestRevision } from "./revisions.ts";
@@ -169,6 +169,63 @@ test("a page that fails ends the read, and the rows of earlier pages are returne
   expect((await connection.callTool("list_jobs", { ...args, ...onlyFailed })).error?.kind).toBe("forbidden");
 });
 
+const LOOP = /The API's list is broken: its next cursor cannot be sent, or leads back to a page that was already read/;
+const uncalled = { nextCursor: null, hasMore: true };
+/** Each page has one failed job and the next cursor of this ring. The page without a cursor continues at the first one. */
+const serveRing = (stub: Stub, cursors: readonly string[]) =>
+  stub.respond(({ target }) => {
+    const at = cursors.indexOf(new URL(target, "http://service.example").searchParams.get("cursor") ?? "") + 1;
+    const page = { nextCursor: cursors[at % cursors.length], hasMore: true };
+    return answer(200, { data: hourlyJobs(1, () => ({ ...failed, id: `job-${at}` })), meta: { requestId: "r" }, page });
+  });
+
+test.for([[["one"]], [["one", "two", "three"]]])(
+  "a list whose next cursor was already read is reported as broken, with the rows that were read: %s [4.2/next-cursor]",
+  async ([cursors = []]) => {
+    const { stub, connection } = await sessionForTest();
+    serveRing(stub, cursors);
+    const found = parseFound(await connection.callTool("list_jobs", { ...args, ...onlyFailed }));
+    expect(foundIds(found)).toHaveLength(cursors.length + 1);
+    expect(found).toMatchObject({ page: uncalled, read: { jobs: cursors.length + 1, complete: false } });
+    expect(found.summary).toMatch(LOOP);
+    expect(found.nextStep).toBeUndefined();
+    expect(stub.requests).toHaveLength(cursors.length + 1);
+
+    const save = { source: "list_jobs", arguments: { ...args, ...onlyFailed }, fileName: "loop.csv" };
+    const saved = await connection.callTool("save_table", save);
+    expect(saved, saved.text).toMatchObject({ isError: false, structured: { rows: cursors.length + 1 } });
+    expect(saved.text).toMatch(LOOP);
+    expect(saved.structured).not.toHaveProperty("nextStep");
+    expect(saved.text).not.toContain('"cursor":');
+  },
+);
+
+test("a page whose next cursor is the one that was passed is reported as broken [4.2/next-cursor]", async () => {
+  const { stub, connection } = await sessionForTest();
+  serveRing(stub, ["one"]);
+  const lists = ["summary", "full"].flatMap((view) => [
+    ["list_jobs", { ...args, cursor: "one", view }],
+    ["list_jobs", { ...args, ...onlyFailed, cursor: "one", view }],
+  ]) satisfies readonly [string, Args][];
+  for (const [tool, given] of lists) {
+    const { structured, text } = await connection.callTool(tool, given);
+    expect(structured).toMatchObject({ data: [{ id: "job-1" }], page: uncalled, summary: expect.stringMatching(LOOP) });
+    expect(structured).not.toHaveProperty("nextStep");
+    expect(text).not.toContain("cursor:");
+  }
+});
+
+test("retry_jobs reports that the list is broken, and retries the jobs that were read", async () => {
+  const { stub, connection } = await sessionForTest();
+  serveRing(stub, ["one"]);
+  const filter = { createdSince: "2026-01-01T00:00:00Z", failure: "other_code" };
+  const { text } = await connection.callTool("retry_jobs", {
+    ...{ workspaceId: "micws_1", retryMode: "SAFE_RESUME", reason: "Try again" },
+    ...filter,
+  });
+  expect(text).toMatch(LOOP);
+});
+
 test("jobs that are created while a page is read again are neither lost nor repeated", async () => {
   const jobs = [...hourlyJobs(60, () => failed)];
   const { found, requestedPages } = await findIn(jobs, { ...onlyFailed, limit: 10 }, (request) => {
@@ -243,13 +300,13 @@ const SECONDS_A_PAGE = 9;
 test("a filtered read takes at most 20 s", async () => {
   const stub = await stubForTest();
   const requestedPages = serveJobs(stub, () => hourlyJobs(900));
-  const now = () => Date.now() + requestedPages.length * SECONDS_A_PAGE * 1_000;
-  const { service } = clientForTest(stub.baseUrl, { timing: { ...eagerTiming, now } });
-  const context = { signal: new AbortController().signal, deadlineAt: now() + 45_000 };
+  const clockMs = () => Date.now() + requestedPages.length * SECONDS_A_PAGE * 1_000;
+  const { service: api } = clientForTest(stub.baseUrl, { timing: { ...eagerTiming, clockMs } });
+  const context = { signal: new AbortController().signal, deadlineAt: clockMs() + 45_000 };
   const wish = { workspaceId: "micws_1", filter: { states: ["FAILED"] as const }, isFull: false };
   const actions = { readHistory: async () => ({ actions: [] }) };
-  const ports = { service, retries: createRetryCache(), actions };
-  const found = await findJobs(wish, { context, report: () => undefined }, ports);
+  const ports = { api, retries: createRetryCache(), actions };
+  const found = await findJobs(wish, { ...context, ...ports, report: () => undefined });
   expect(requestedPages).toHaveLength(3);
   const page = { nextCursor: "at 300", hasMore: true };
   expect(found).toMatchObject({ data: [], read: { jobs: 300, complete: false }, page });

@@ -18,6 +18,13 @@ const find = (name: string, more: Args = {}) => ["find_district", { name, ...mor
 const rankDistricts = (args: Args) => ["rank_divisions", { level: "district", by: "mandalCount", ...args }] as const;
 const rankStates = (args: Args) => ["rank_divisions", { level: "state", by: "mandalCount", ...args }] as const;
 
+const createdSince = (state: string, year: number) => rankDistricts({ createdSince: year, states: [state] });
+const assamSince = (year: number) => createdSince("AS", year);
+const RESTORED =
+  /Not new but restored: Biswanath in Assam \(AS\), Hojai in Assam \(AS\), Bajali in Assam \(AS\)(, Tamulpur in Assam \(AS\))?\./;
+const sinceRecord = (found: string, missing: string): string =>
+  `${found} created since 2010 (public record of 2010 to 2026, which does not reach ${missing})`;
+
 /** Returns the other names, towns and changed districts in the public record. */
 const recordedNames = (): readonly string[] =>
   [
@@ -49,6 +56,27 @@ const questions: readonly Question[] = [
   ["What is the median of Kerala's districts?", ...rankDistricts({ states: ["Kerala"] }), '"median":6', "78 mandals"],
   ["Which were created after 2024?", ...rankDistricts({ createdSince: 2025 }), '"name":"Kushavati"', '"made":2025'],
   ["How many were created after 2014?", ...rankDistricts({ createdSince: 2015 }), "111 districts created since 2015"],
+  ["When was Biswanath created?", ...find("Biswanath"), '"made":2015', '"restored":2023', '"partOf":"Sonitpur"'],
+  ["Which of Assam are new since 2015?", ...assamSince(2015), /^(?!.*Not new).*Biswanath.*"made":2015,"restored":2023/],
+  ["Which of Assam are new since 2022?", ...assamSince(2022), "1 district (AS)", "Tamulpur", RESTORED],
+  ["Which of Assam are new since 2023?", ...assamSince(2023), "No district (AS)", /"rows":\[\]/, RESTORED],
+  ["Which of Assam are new since 2024?", ...assamSince(2024), "No district (AS)", /^(?!.*Not new)/],
+  [
+    "Which of Tamil Nadu are new since 2004?",
+    ...createdSince("TN", 2004),
+    sinceRecord("6 districts (TN)", "2004-2009"),
+  ],
+  [
+    "Which of Uttarakhand are new since 2000?",
+    ...createdSince("UK", 2000),
+    sinceRecord("No district (UK)", "2000-2009"),
+  ],
+  ["Which of Goa are new since 2009?", ...createdSince("GA", 2009), sinceRecord("1 district (GA)", "2009")],
+  [
+    "Which of Goa are new since 2010?",
+    ...createdSince("GA", 2010),
+    "1 district (GA) created since 2010 (public record of 2010 to 2026):",
+  ],
 ];
 
 describeLatestRevision(

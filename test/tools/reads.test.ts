@@ -18,7 +18,7 @@ describeLatestRevision((bench, revision) => {
     const args = { workspaceId, limit: 20, view: "full" };
     const ids: string[] = [];
     for (let cursor: string | null | undefined; cursor !== null; ) {
-      const { structured, text } = await bench().ok("list_jobs", { ...args, ...(cursor && { cursor }) });
+      const { structured, text } = await bench().ok("list_jobs", { ...args, cursor });
       const { data, page } = Page.parse(structured);
       ids.push(...data.map(({ id }) => id));
       cursor = page.nextCursor;

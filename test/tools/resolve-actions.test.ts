@@ -15,6 +15,7 @@ import {
   readJob,
   submitJob,
 } from "../emulator/work.ts";
+import { operations } from "../operations.ts";
 import { runInProcess } from "../support/command.ts";
 import { emulatorForTest } from "../support/emulator.ts";
 import { fakeClockCommand, fakeClockMissing } from "../support/fake-clock.ts";
@@ -61,9 +62,10 @@ async function createScene() {
     env,
     sent,
     executions,
-    /** Kills a server after the API has received the requests of these calls and before it answers them. */
-    async killDuring(calls: readonly KilledCall[], launcher: readonly string[] = []): Promise<void> {
+    /** Kills a server after the API has received the requests of these calls and before it answers them. `first`: a tool to call before. */
+    async killDuring(calls: readonly KilledCall[], launcher: readonly string[] = [], first?: string): Promise<void> {
       const server = await startServer({ env, under: launcher });
+      if (first !== undefined) await server.call(first, {});
       for (const [at, { tool, operationId, args, arrives = true }] of calls.entries()) {
         const count = arrives ? executions : sent;
         const before = await count(operationId);
@@ -91,6 +93,18 @@ async function createScene() {
     isCanceled: (id: string) =>
       expect.poll(async () => (await readJob(service, id)).state, { interval: 20, timeout: 20_000 }).toBe("CANCELLED"),
   };
+}
+
+/** Cancels a job as another client of the API. */
+async function cancelJob(service: Service, jobId: string): Promise<void> {
+  const { resourceVersion } = await readJob(service, jobId);
+  await service.ok(operations.cancelMicJob, { path: { jobId }, ifMatch: `"${resourceVersion}"`, body: { reason } });
+}
+
+/** Retries a job as another client of the API. */
+async function retryJob(service: Service, jobId: string) {
+  const body = { retryMode: "SAFE_RESUME", reason } as const;
+  return (await service.ok(operations.retryMicJob, { path: { jobId }, body })).data;
 }
 
 /** Submits a job on this file and waits until it is in this state. */
@@ -125,6 +139,12 @@ describe("after a server was killed in the middle of an action", () => {
     expect(rest.results).toMatchObject([{ idempotencyKey: second?.idempotencyKey, outcome: "resolved" }]);
     expect(await executions("createMicPublicInput")).toBe(2);
     expect(await resolve(talk)).toEqual({ summary: "No action is unresolved.", results: [] });
+    const unknown = await talk.call("resolve_actions", { idempotencyKey: "nothing-here" });
+    expect(unknown.error).toMatchObject({
+      kind: "not_found",
+      sideEffect: "none",
+      next: expect.stringContaining("list_actions"),
+    });
     const again = await resolve(talk, ofFirst);
     expect(again.results).toMatchObject([{ outcome: "resolved", resourceId: one.results[0]?.resourceId }]);
     expect(await executions("createMicPublicInput")).toBe(2);
@@ -197,15 +217,24 @@ describe("after a server was killed in the middle of an action", () => {
     const { killDuring, server, service, sent, registration, cancellation, retry, pausedJob, failedJob } = scene;
     const refused = (status: number) => ({ kind: "status", status, code: "REFUSED", retryable: false });
     const unavailable = { kind: "status", status: 503, retryAfterSeconds: 120 };
-    const [ran, didNot] = [/^Resolved: the action ran once\./, /^Resolved: it did not take effect/];
+    const didNot = /^Resolved: it did not take effect/;
+    const retried = /^Resolved: Job micjob_\w+ was retried as job micjob_\w+, by this call or by another client\.$/;
     const canceled = await pausedJob();
     // The call, whether it arrived, the answer to its repetition, and the result.
     const cases = [
-      [cancellation(canceled.id), true, refused(412), "resolved", /Job .* is CANCELLED\./],
+      [
+        cancellation(canceled.id),
+        true,
+        refused(412),
+        "resolved",
+        /Job .* was canceled, by this call or by another client\.$/,
+      ],
       [cancellation((await pausedJob()).id), false, refused(412), "still unknown", /PAUSED/],
-      [retry((await failedJob()).id), true, refused(409), "resolved", ran],
+      [retry((await failedJob()).id), true, refused(409), "resolved", retried],
       [retry((await failedJob()).id), false, refused(409), "rejected", didNot],
-      [registration(FILE.failsForGood), false, refused(422), "rejected", didNot],
+      [registration(FILE.failsForGood), false, refused(400), "rejected", didNot],
+      // The API may refuse the repetition because of the first execution.
+      [registration(FILE.failsRetryably), false, refused(422), "still unknown", /An attempt may have taken effect/],
       [registration(FILE.succeeds), false, unavailable, "still unknown", /./],
     ] as const;
     const keyOf = (at: number) => `lost-action-${at}`;
@@ -221,7 +250,8 @@ describe("after a server was killed in the middle of an action", () => {
       await service.injectFault(fault, { operationId });
       const { results, nextStep } = await resolve(talk, { idempotencyKey });
       expect(results, `${tool} ${at}`).toMatchObject([{ outcome, finding: expect.stringMatching(finding) }]);
-      expect(nextStep?.tool).toBe(outcome === "still unknown" ? "resolve_actions" : undefined);
+      const isWorthRepeating = outcome === "still unknown" && !(tool === "register_input" && fault.status === 422);
+      expect(nextStep?.tool).toBe(isWorthRepeating ? "resolve_actions" : undefined);
       expect(await service.countExecutions(idempotencyKey)).toBe(arrives ? 1 : 0);
       const requests = await sent(operationId);
       const again = await resolve(talk, { idempotencyKey });
@@ -264,6 +294,33 @@ describe("confirmation of resolve_actions", () => {
     expect(await executions("retryMicJob")).toBe(1);
     expect(await executions("createMicPublicInput")).toBe(registered + 1);
   });
+
+  test(
+    "the question about a decision says that an action which is not too old is sent again first, and what that discards",
+    patient,
+    async () => {
+      const { killDuring, connect, cancellation, registration, pausedJob, sent } = await createScene();
+      const { id } = await pausedJob();
+      await killDuring([cancellation(id), registration(FILE.succeeds)].map((call) => ({ ...call, arrives: false })));
+      const before = [await sent("cancelMicJob"), await sent("createMicPublicInput")];
+      const questions: string[] = [];
+      const onElicitation = (question: string) => {
+        questions.push(question);
+        return { action: "decline" as const };
+      };
+      const client = await connect({ onElicitation });
+      for (const { idempotencyKey } of Listed.parse((await client.callTool("list_actions")).structured).actions)
+        await client.callTool("resolve_actions", { idempotencyKey, outcome: "none" });
+      const again =
+        "again under its key and, only if that does not show its outcome, record that it did not take effect?";
+      expect(questions[0]).toBe(
+        `Send cancel_job ${id} ${again} If one never arrived, it takes effect now, and finished work is discarded: cancel job ${id} (PAUSED).`,
+      );
+      expect(questions[1]).toMatch(/^Send register_input /);
+      expect(questions[1]?.endsWith(again)).toBe(true);
+      expect([await sent("cancelMicJob"), await sent("createMicPublicInput")]).toEqual(before);
+    },
+  );
 });
 
 const note = fakeClockMissing === undefined ? "" : ` (skipped: ${fakeClockMissing})`;
@@ -272,7 +329,7 @@ describe.skipIf(fakeClockMissing !== undefined)(`21 h later${note}`, () => {
   const under = fakeClockCommand(-21 * 3_600);
 
   test("cancellations and retries are resolved by reading; nothing is sent", patient, async () => {
-    const { killDuring, server, cancellation, retry, failedJob, pausedJob, isCanceled, sent, executions } =
+    const { service, killDuring, server, cancellation, retry, failedJob, pausedJob, isCanceled, sent, executions } =
       await createScene();
     const [canceled, missed] = [await pausedJob(), await pausedJob()];
     const [retried, left] = [await failedJob(), await failedJob()];
@@ -290,21 +347,99 @@ describe.skipIf(fakeClockMissing !== undefined)(`21 h later${note}`, () => {
     const { results, summary, nextStep } = await resolve(talk);
     expect(results.map(({ about, outcome }) => [about, outcome])).toEqual([
       [canceled.id, "resolved"],
-      [missed.id, "rejected"],
+      [missed.id, "still unknown"],
       [retried.id, "resolved"],
       [left.id, "rejected"],
     ]);
-    expect(summary).toBe("4 of 4 actions resolved: 2 ran, 2 were rejected.");
-    expect(nextStep).toBeUndefined();
+    expect(summary).toBe("3 of 4 actions resolved: 2 done, 1 without effect. 1 is still unknown.");
+    expect(nextStep).toMatchObject({ tool: "resolve_actions", arguments: {} });
     expect([await sent("cancelMicJob"), await sent("retryMicJob")]).toEqual(before);
     const [, , made] = results;
     const replay = await talk.call("retry_job", { jobId: retried.id, retryMode: "SAFE_RESUME", reason });
     expect(replay.structured).toMatchObject({ data: { id: made?.resourceId }, action: { replayed: true } });
+    expect(replay.text).toMatch(
+      /^Not run again\. Job micjob_\w+ was retried as job micjob_\w+, by this call or by another client\./,
+    );
     expect(await executions("retryMicJob")).toBe(1);
-    expect((await list(talk)).summary).toBe("4 actions: 2 rejected, 2 succeeded.");
+    expect((await list(talk)).summary).toBe("4 actions: 1 unknown, 1 rejected, 2 succeeded.");
+    // Whether a job that still runs was canceled is certain only at its end, by whichever client.
+    await cancelJob(service, missed.id);
+    await isCanceled(missed.id);
+    expect((await resolve(talk)).summary).toContain("was canceled, by this call or by another client.");
   });
 
-  test("other actions stay, marked as not resolvable, and are not mentioned at the start", patient, async () => {
+  test.for([true, false])(
+    "a submission is not resolved by a job of the same recipe; the user decides (the first call ran: %s)",
+    patient,
+    async (arrives) => {
+      const { killDuring, server, connect, service, executions, sent } = await createScene();
+      const body = await createJobBodyForFile(service, FILE.succeeds);
+      await killDuring(
+        [{ tool: "submit_job", operationId: "createMicJob", args: body, arrives }],
+        under,
+        "get_capabilities",
+      );
+      const { id: foreign } = await submitJob(service, FILE.succeeds);
+      const before = await sent("createMicJob");
+      const talk = await server();
+      const repeated = await talk.call("submit_job", body);
+      expect(repeated.error).toMatchObject({ kind: "outcome_unknown", sideEffect: "unknown" });
+      expect(repeated.error?.next).toMatch(/^First find out: resolve_actions \{"idempotencyKey"/);
+      const { results, nextStep } = await resolve(talk);
+      expect(results).toMatchObject([{ outcome: "still unknown" }]);
+      expect(nextStep).toBeUndefined();
+      const [{ candidates, finding, idempotencyKey }] = z
+        .tuple([z.looseObject({ candidates: z.array(z.string()), finding: z.string(), idempotencyKey: z.string() })])
+        .parse(results);
+      expect(candidates).toHaveLength(arrives ? 2 : 1);
+      expect(candidates).toContain(foreign);
+      expect(finding).toContain(
+        "each by this call or by another client. Ask the user to decide which job is this call's",
+      );
+      expect((await list(talk)).summary).toBe("1 action: 1 unknown.");
+
+      const { id: retried } = await createJobIn("FAILED", service, FILE.failsRetryably);
+      const { id: retry } = await retryJob(service, retried);
+      const wrong = await talk.call("resolve_actions", { idempotencyKey, jobId: retry });
+      expect(wrong.error).toMatchObject({ kind: "invalid_arguments" });
+      const decision = arrives ? { jobId: candidates.find((id) => id !== foreign) } : { outcome: "none" };
+      const questions: string[] = [];
+      const onElicitation = (question: string) => {
+        questions.push(question);
+        return { action: "accept" as const };
+      };
+      const client = await connect({ onElicitation });
+      const decided = await client.callTool("resolve_actions", { idempotencyKey, ...decision });
+      expect(questions[0]).toMatch(
+        arrives ? /^Record that submit_job .* created job / : /^Record that submit_job .* did not take effect\?$/,
+      );
+      expect(Resolved.parse(decided.structured).results).toMatchObject([
+        arrives ? { outcome: "resolved", resourceId: decision.jobId } : { outcome: "rejected" },
+      ]);
+      const ran = await executions("createMicJob");
+      const again = await talk.call("submit_job", body);
+      expect(again.text).toMatch(arrives ? /^Not run again\. The user decided that job / : /^The job is /);
+      expect((await executions("createMicJob")) - ran).toBe(arrives ? 0 : 1);
+      expect((await sent("createMicJob")) - before).toBe(arrives ? 1 : 2);
+    },
+  );
+
+  test("a submission of which no job can be exists may be made again with a new key", patient, async () => {
+    const { killDuring, server, service } = await createScene();
+    const body = await createJobBodyForFile(service, FILE.succeeds);
+    await killDuring(
+      [{ tool: "submit_job", operationId: "createMicJob", args: body, arrives: false }],
+      under,
+      "get_capabilities",
+    );
+    const talk = await server();
+    expect((await resolve(talk)).summary).toMatch(
+      /No job of this recipe was created between [-\d: ]+ and [-\d: ]+ UTC, among \d+ jobs\. If it is still wanted, call again with a new idempotencyKey\.$/,
+    );
+    expect((await list(talk)).summary).toBe("1 action: 1 unknown.");
+  });
+
+  test("other actions stay, marked as not resolvable, and are mentioned at the start", patient, async () => {
     const { killDuring, server, connect, registration, sent, type } = await createScene();
     await killDuring([registration(FILE.succeeds)], under);
     const before = await sent("createMicPublicInput");
@@ -316,8 +451,11 @@ describe.skipIf(fakeClockMissing !== undefined)(`21 h later${note}`, () => {
     expect(listed.actions).toMatchObject([{ state: "unknown", resolvable: false }]);
     expect(listed.nextStep).toBeUndefined();
     expect((await type("resolve", "--dry-run")).stdout).toContain("too old to be sent again");
-    expect((await connect()).instructions()).not.toContain(UNRESOLVED);
+    expect((await connect()).instructions()).toContain(UNRESOLVED);
     expect(await sent("createMicPublicInput")).toBe(before);
+    const key = listed.actions[0]?.idempotencyKey;
+    await resolve(talk, { idempotencyKey: key, outcome: "none" });
+    expect((await list(talk)).summary).toBe("1 action: 1 rejected.");
   });
 });
 

@@ -223,4 +223,8 @@ test("a filter retries each failed job once, continues after the limit, and neve
   expect(rowsOf(third)).toEqual([]);
   expect(third["summary"]).toBe("No job to retry. Not retried, because they are retries themselves: 3 FAILED.");
   expect(sent).toEqual(["job-3", "job-2", "job-1"]);
+  // A retry that was retried itself is not listed: only the latest state counts.
+  await connection.callTool("retry_job", { jobId: "job-1-again", ...resume, retryMode: "RESTART" });
+  const latest = [{ state: "FAILED", count: 3, jobIds: ["job-1-again-again", "job-2-again", "job-3-again"] }];
+  expect((await call(filter))["retries"]).toEqual(latest);
 });

@@ -1,10 +1,10 @@
 // Tests submit_job: the check against an offer that was read before, and refusals of the API as an agent gets them.
 import { expect, test } from "vitest";
 import { createValue } from "../emulator/parameters.ts";
-import { FILE, registerInput } from "../emulator/work.ts";
+import { createProcessingBody, FILE, findOneInputOffer, registerInput } from "../emulator/work.ts";
 import { operations } from "../operations.ts";
 import { emulatorEnv, inProcessClientForTest } from "../support/mcp.ts";
-import type { Args, Bench } from "./bench.ts";
+import { type Args, type Bench, createRunArguments } from "./bench.ts";
 import { describeLatestRevision } from "./revisions.ts";
 
 async function nestedJob(bench: Bench): Promise<{ versionId: string; args: Args; values: Args }> {
@@ -37,6 +37,34 @@ const mismatches: readonly (readonly [string, Args, string])[] = [
 ];
 
 describeLatestRevision((bench, revision) => {
+  test("a job of a file whose processing is not approved yet names the call that follows the request", async () => {
+    const service = bench().service;
+    const { inputs, ...common } = await createRunArguments(service, FILE.succeeds);
+    const [{ port, referenceId } = { port: "", referenceId: "" }] = inputs;
+    const file = { workspaceId: bench().workspaceId, inputKind: "M4_FILE", referenceId };
+    const inputId = Object((await bench().ok("register_input", file)).structured["data"]).id;
+    const permission = createProcessingBody(service, await findOneInputOffer(service), inputId);
+    const requestId = Object((await bench().ok("request_file_processing", permission)).structured["data"]).id;
+    bench().clock.advance(2_000);
+    const follow = { requestId, waitSeconds: 45 };
+    const next = `get_file_processing_request ${JSON.stringify(follow)} shows the review. Once the request is APPROVED, the same call`;
+    const run = { ...common, inputs: [{ port, referenceId }] };
+    for (const [tool, args] of [
+      ["submit_job", { ...common, inputBindings: [{ port, inputId }] }],
+      ["run_job", run],
+    ] as const) {
+      const failed = await bench().fails(tool, args, "forbidden");
+      expect(failed.next, failed.text).toContain(next);
+      expect(failed.next).not.toContain("workspaceId");
+    }
+    const many = await bench().call("run_jobs", { ...common, files: [referenceId] });
+    expect(JSON.stringify(many.structured)).toContain(JSON.stringify(next).slice(1, -1));
+    await bench().ok("get_file_processing_request", follow, bench().withAdvancingClock());
+    expect((await bench().ok("run_job", run, bench().withAdvancingClock())).structured).toMatchObject({
+      data: { state: "SUCCEEDED" },
+    });
+  });
+
   test("a job is checked against an offer that was read before, and nothing is sent if it does not fit [4.2/job-parameter-values, 4.2/job-no-defaults-no-plan, 2.2/recipe-parameters-no-remote-fetch]", async () => {
     const { versionId, args, values } = await nestedJob(bench());
     await bench().ok("get_recipe", { versionId });

@@ -13,7 +13,7 @@ const Step = z.object({ tool: z.string(), arguments: z.record(z.string(), z.unkn
 
 /** Makes the call while one request of the operation never receives a response, and returns its result. */
 async function callWithHang(bench: Bench, operationId: OperationId, tool: string, args: Args, afterCommit = false) {
-  await bench.service.injectFault({ kind: "hang", ...(afterCommit && { afterCommit }) }, { operationId, times: 6 });
+  await bench.service.injectFault({ kind: "hang", afterCommit }, { operationId, times: 6 });
   const signal = AbortSignal.timeout(20_000);
   const { structured } = await bench.ok(tool, { ...args, waitSeconds }, { signal });
   await bench.service.admin("DELETE", "faults");

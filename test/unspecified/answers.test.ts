@@ -44,7 +44,7 @@ for (const [at, headers] of oddHeaders.entries())
 for (const replayed of [undefined, "yes", "1", "false"])
   test(`accepts a stored answer if Idempotent-Replayed is ${replayed ?? "absent"} [4.2/assumes-no-response-headers, 4.2/key-names-one-command]`, async () => {
     const { stub, connection } = session();
-    const headers = replayed === undefined ? {} : { "idempotent-replayed": replayed };
+    const headers: Readonly<Record<string, string>> = replayed === undefined ? {} : { "idempotent-replayed": replayed };
     stub.expect(hangUp, answer(202, enveloped(job), headers));
     const order = { ...createJob, clientReference: `replayed ${replayed}` };
     const { structured, text } = await connection.callTool("submit_job", order);
@@ -87,6 +87,29 @@ test("reports a refusal as it came, whatever its status and code [7.2/assumes-no
     expect(new Set(kinds).size, `${status}: ${kinds}`).toBe(1);
   }
 });
+
+test.each([
+  ["its title", { title: `micsharedrequest_${"0a".repeat(16)} is pending` }],
+  ["a field", { fieldErrors: [{ pointer: "", code: "X", message: `Wait for micsharedrequest_${"0a".repeat(16)}.` }] }],
+])(
+  "a 403 on a job with a processing request's id in %s names the call that reads it, whatever the code [7.2/assumes-no-statuses-or-codes]",
+  async (_, change) => {
+    const { stub, connection } = session();
+    for (const code of ["PROCESSING_NOT_PERMITTED", "¡no!", "MISSING_SCOPE"]) {
+      stub.expect(answer(403, { ...problem, ...change, code, status: 403, retryable: false }));
+      const { error } = await connection.callTool("submit_job", {
+        ...createJob,
+        idempotencyKey: `job-of-${code.length}`,
+      });
+      expect(error?.next).toMatch(
+        /^get_file_processing_request \{"requestId":"micsharedrequest_(0a){16}","waitSeconds":45\} /,
+      );
+    }
+    stub.expect(answer(403, { ...problem, status: 403, retryable: false }));
+    const other = await connection.callTool("submit_job", { ...createJob, idempotencyKey: "job-without-request" });
+    expect(other.error?.next).toMatch(/^Check workspaceId\. /);
+  },
+);
 
 test("never sends a used key with another body [7.2/assumes-no-answer-to-key-reuse]", async () => {
   const { stub, connection } = session();

@@ -121,6 +121,16 @@ test("sends no limit if none was given, and accepts pages of any length [4.2/ass
   expect(stub.requests.at(-1)?.target).toContain("limit=50");
 });
 
+test("a page of recipes whose next cursor is the one that was passed is reported as broken [4.2/next-cursor]", async () => {
+  const { stub, connection } = session();
+  const cursor = "c".repeat(43);
+  stub.expect(answer(200, { ...recipeList, page: { limit: 1, nextCursor: cursor, hasMore: true } }));
+  const { structured, text } = await connection.callTool("list_recipes", { workspaceId: "micws_1", cursor });
+  expect(structured).toMatchObject({ page: { nextCursor: null, hasMore: true } });
+  expect(structured).not.toHaveProperty("nextStep");
+  expect(text).toMatch(/The API's list is broken: .* Ask the user to report this/);
+});
+
 test("returns a recipe version with its current id and hash [9/recipe-version-identity]", async () => {
   const { stub, connection } = session();
   const { versionId } = recipeDefinition;

@@ -31,6 +31,8 @@ export interface Endpoint {
     readonly body: z.ZodType | "binary";
     /** Returns the contradictions of such a body to the contract's text. */
     contradictions?(body: unknown): Contradictions;
+    /** Maximum number of JSON values in a conforming body (default: MAX_VALUES of src/api-client/parse-json.ts). */
+    readonly maxValues?: number;
   };
 }
 
@@ -40,6 +42,7 @@ export interface JsonEndpoint<S extends z.ZodType = z.ZodType> extends Endpoint 
     readonly status: 200 | 201 | 202;
     readonly body: S;
     contradictions?(body: z.output<S>): Contradictions;
+    readonly maxValues?: number;
   };
 }
 

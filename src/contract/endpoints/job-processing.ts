@@ -14,7 +14,7 @@ import { Input } from "../inputs.ts";
 import { Job, jobContradictions, jobPageContradictions } from "../jobs.ts";
 import { Operation, operationContradictions } from "../operation.ts";
 import { ProcessingRequest, ProcessingRequestId } from "../processing-requests.ts";
-import { RecipeOffer, RecipeVersionId } from "../recipes.ts";
+import { MAX_OFFER_BYTES, RecipeOffer, RecipeVersionId } from "../recipes.ts";
 import { chars, integer, workspaceStyleId } from "../scalars.ts";
 import { CapabilitySet, UsageSummary } from "../usage.ts";
 import { CancelJob, CreateInput, CreateJob, CreateProcessingRequest, RetryJob } from "./bodies.ts";
@@ -77,7 +77,13 @@ export const listMicExecutableRecipes = define({
     sort: z.enum(["versionId"]).optional(),
   }),
   scope: "mic.recipes:read",
-  success: { status: 200, body: recipePage(RecipeOffer), contradictions: pageContradictions },
+  success: {
+    status: 200,
+    body: recipePage(RecipeOffer),
+    contradictions: pageContradictions,
+    // In compact JSON, a value takes two bytes or more: itself, and a comma or bracket.
+    maxValues: (MAX_PAGE * MAX_OFFER_BYTES) / 2,
+  },
 });
 
 export const getMicExecutableRecipe = define({

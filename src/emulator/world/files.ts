@@ -49,7 +49,7 @@ type FileRow = readonly [
   content: readonly string[] | Uint8Array,
 ];
 
-/** In the order of `fileIds`. The first seven have the outcomes that docs/use/emulator.md lists. */
+/** In the order of `fileIds`; docs/use/emulator.md lists the outcomes. */
 const createFileRows = (ids: IdGenerator): readonly FileRow[] => [
   [DISTRICTS_FILE, "succeeds", "clean", districtLines()],
   [

@@ -116,7 +116,7 @@ function seedProcessingRequests(world: World): void {
     const expiresAt = toInstant(createdAt + 20 * DAY);
     const recipeVersionId = profile.definition.versionId;
     const requestHash = sha256(`${id} ${purpose}`);
-    return { id, createdAt, expiresAt, input, recipeVersionId, requestHash, purpose, ...(fixed && { fixed }) };
+    return { id, createdAt, expiresAt, input, recipeVersionId, requestHash, purpose, fixed };
   };
   const approved = createRequest(archive, "Profile the signed archive", startedAt - DAY);
   permissions.set(`${archive.id} ${profile.definition.versionId}`, approved);

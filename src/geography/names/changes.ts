@@ -26,27 +26,36 @@ const matches = ({ forms }: NameWithForms, other: NameWithForms): boolean =>
 const isListed = (district: NameWithForms, { names }: NameIndex): boolean =>
   names.some((name) => name.match !== "headquarters" && matches(district, name));
 
-/** Adds the year and the parents of a district that the public record contains as created. */
+/** The year of the last recorded change. */
+const lastYear = ({ year, restored = year }: Pick<NewDistrict, "year" | "restored">): number => restored;
+
+/** "abolished in 2024", "restored in 2023" */
+export const formatChange = (change: Pick<NewDistrict, "status" | "year" | "restored">): string =>
+  `${change.restored === undefined ? change.status : "restored"} in ${lastYear(change)}`;
+
+/** Adds the years and the parents of a district that the public record contains as created. */
 export function withCreation<R extends DistrictRow>(row: R, country: Country): R {
   const state = country.states.value.states.find(({ code }) => code === row.stateCode);
   const creation = state && getIndex(state, country)?.getCreations().get(row.districtCode);
-  return creation === undefined ? row : { ...row, made: creation.year, partOf: creation.partOf.join(" + ") };
+  if (creation === undefined) return row;
+  const { year, restored, partOf } = creation;
+  return { ...row, made: year, ...(restored !== undefined && { restored }), partOf: partOf.join(" + ") };
 }
 
-/** Whether the public record contains a district of this state that was created in this year or later. */
+/** Whether the public record contains a district of this state that was created or restored in this year or later. */
 export const hasCreations = (state: State, since: number): boolean =>
-  recordedChanges(state).some(({ status, year }) => status === "made" && year >= since);
+  recordedChanges(state).some((change) => change.status === "made" && lastYear(change) >= since);
 
 /** Returns the districts that were abolished or announced in this year or later and are not in the lists of these states. */
 export function findUnlistedChanges(states: readonly State[], since: number, country: Country): readonly string[] {
   const unlisted = states.flatMap((state) => {
-    const changes = recordedChanges(state).filter(({ year }) => year >= since);
+    const changes = recordedChanges(state).filter((change) => lastYear(change) >= since);
     const index = changes.length > 0 ? getIndex(state, country) : undefined;
     return changes.flatMap((change) => (index === undefined || isListed(change, index) ? [] : { ...change, state }));
   });
   return unlisted
-    .sort((one, other) => other.year - one.year)
-    .map(({ name, state, status, year }) => `${name} (${state.code}) ${status} ${year}`);
+    .sort((one, other) => lastYear(other) - lastYear(one))
+    .map((change) => `${change.name} (${change.state.code}) ${formatChange(change).replace(" in ", " ")}`);
 }
 
 /** First and last year of the public record of created, abolished and announced districts. */

@@ -38,9 +38,9 @@ export type NameKind =
 export interface KnownName extends NameWithForms {
   readonly row: DistrictRow;
   readonly match: "exact" | "alias" | "headquarters";
-  readonly kind?: NameKind | undefined;
+  readonly kind?: NameKind;
   /** Year in which the current name replaced a former name. */
-  readonly since?: number | undefined;
+  readonly since?: number;
   /** Generated from another name. It is never compared by similarity, and a name in the list has priority over it. */
   readonly isGenerated?: true;
 }

@@ -142,7 +142,7 @@ export function parseQuery(text: string, states: readonly State[]): ParsedQuery 
   const state = exactState(name, states);
   return {
     name,
-    ...(state && { state }),
+    state,
     nameStatePairs: splitNameAndState(tokens, states),
     namePairs: toNamePairs(tokens),
   };

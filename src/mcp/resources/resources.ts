@@ -19,7 +19,7 @@ import { APP_HTML, VIEW_NAMES, viewUri } from "../../toolkit/views.ts";
 import type { Runtime } from "../runtime.ts";
 import { MARKDOWN, skillCacheHints } from "../skills.ts";
 import { factsOf, failureText, fieldTexts, resultMeta, toolNotFound } from "../tools/answer.ts";
-import { createToolCall } from "../tools/call.ts";
+import { createToolContext } from "../tools/call.ts";
 
 export interface ResourceMatch {
   readonly resource: Resource;
@@ -108,13 +108,13 @@ export async function readResource(
   const view = await readView(uri, runtime, protocolEra);
   if (view) return view;
   const { resource, variables } = requireResource(uri, runtime);
-  const limits = { signal: context.mcpReq.signal, deadlineAt: ports.service.timing.now() + CALL_LIMIT_MS };
+  const limits = { signal: context.mcpReq.signal, deadlineAt: ports.api.timing.clockMs() + CALL_LIMIT_MS };
   try {
     const { text, drift, ttlMs } = await resource.read(variables, {
       async useTool(name, args) {
         const tool = runtime.offered.get(name);
         if (tool?.effect !== "read") throw toolNotFound(name);
-        return await tool.invoke(args, createToolCall(runtime, name, limits));
+        return await tool.run(args, createToolContext(runtime, name, limits));
       },
       geography: ports.geography,
       context: limits,

@@ -36,7 +36,7 @@ export function createSubscriptions(runtime: Runtime) {
     const name = expand(resource.uri, variables);
     return resourceWatcher.watch(
       name,
-      (context) => readVersion(variables, ports.service, context),
+      (context) => readVersion(variables, ports.api, context),
       () => send(uri),
     );
   }

@@ -15,7 +15,7 @@ import {
   startedJobFrom,
 } from "../../toolkit/jobs/job-task.ts";
 import type { ToolResult } from "../../toolkit/results.ts";
-import type { ToolCall } from "../../toolkit/tool-call.ts";
+import type { ToolContext } from "../../toolkit/tool-context.ts";
 import type { ToolName } from "../../toolkit/tool-names.ts";
 import type { Runtime } from "../runtime.ts";
 import {
@@ -26,7 +26,7 @@ import {
   toCallToolResult,
   withJournalNotice,
 } from "../tools/answer.ts";
-import { createToolCall } from "../tools/call.ts";
+import { createToolContext } from "../tools/call.ts";
 import { type Task, type TaskBackend, toCreateTaskResult } from "./serve.ts";
 
 export interface JobTasks extends TaskBackend {
@@ -69,14 +69,14 @@ export function createJobTasks(runtime: Runtime, linkOf: ResourceLinkFactory): J
   async function withJob<T>(
     taskId: string,
     { mcpReq: { method, signal } }: ServerContext,
-    work: (started: StartedJob, call: ToolCall) => Promise<T>,
+    work: (started: StartedJob, ctx: ToolContext) => Promise<T>,
     tool?: ToolName,
   ): Promise<T | undefined> {
     try {
       const started = await ids.decode(taskId);
       if (!started) return undefined;
-      const limits = { signal, deadlineAt: ports.service.timing.now() + CALL_LIMIT_MS };
-      return await work(started, createToolCall(runtime, tool ?? started.tool, limits));
+      const limits = { signal, deadlineAt: ports.api.timing.clockMs() + CALL_LIMIT_MS };
+      return await work(started, createToolContext(runtime, tool ?? started.tool, limits));
     } catch (error) {
       if (error instanceof ProtocolError) throw error;
       const facts = factsOf(error);
@@ -95,8 +95,8 @@ export function createJobTasks(runtime: Runtime, linkOf: ResourceLinkFactory): J
     },
 
     get: (taskId, context) =>
-      withJob(taskId, context, async (started, call) =>
-        toTask(taskId, started.tool, await readJobTaskState(started, call, ports)),
+      withJob(taskId, context, async (started, ctx) =>
+        toTask(taskId, started.tool, await readJobTaskState(started, ctx)),
       ),
 
     async update(taskId, _responses, context) {
@@ -108,10 +108,10 @@ export function createJobTasks(runtime: Runtime, linkOf: ResourceLinkFactory): J
       const wasCanceled = await withJob(
         taskId,
         context,
-        async (started, call) => {
+        async (started, ctx) => {
           if (!offered.has(CANCEL))
             throw internalError("Nothing was canceled: this server is read-only (MIC_READ_ONLY=1).");
-          await cancelStartedJob(started, call, ports);
+          await cancelStartedJob(started, ctx);
           return true;
         },
         CANCEL,

@@ -89,11 +89,11 @@ export function toCreateTaskResult(task: Task): CallToolResult {
     resultType: "task",
     taskId,
     status,
-    ...(statusMessage !== undefined && { statusMessage }),
+    statusMessage,
     createdAt,
     lastUpdatedAt,
     ttlMs,
-    ...(pollIntervalMs !== undefined && { pollIntervalMs }),
+    pollIntervalMs,
     // The SDK would add it otherwise: every tool result has content.
     content: [],
   };

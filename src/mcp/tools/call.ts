@@ -15,27 +15,28 @@ import { toArgumentsObject } from "../../toolkit/arguments.ts";
 import type { Tool } from "../../toolkit/define-tool.ts";
 import { omitUnofferedTools } from "../../toolkit/offered-text.ts";
 import type { ToolResult } from "../../toolkit/results.ts";
-import type { Progress, ToolCall } from "../../toolkit/tool-call.ts";
+import type { Progress, ToolContext } from "../../toolkit/tool-context.ts";
 import type { ToolName } from "../../toolkit/tool-names.ts";
 import type { Log, Runtime } from "../runtime.ts";
 import { factsOf, failureText, type ResourceLinkFactory, toCallToolResult, withJournalNotice } from "./answer.ts";
 import type { Consent } from "./confirmation.ts";
 
 /** Creates the context of one use of a tool: for tools/call, resources/read, a completion or a task. */
-export const createToolCall = (
+export const createToolContext = (
   runtime: Runtime,
   tool: ToolName,
-  context: CallContext,
-  options: Partial<Omit<ToolCall, "tool" | "context" | "isOffered" | "callActionTool">> = {},
-): ToolCall => ({
+  limits: CallContext,
+  options: Partial<Pick<ToolContext, "report" | "workspaceId" | "proposedKey" | "shownVersion" | "followsTasks">> = {},
+): ToolContext => ({
+  ...runtime.ports,
+  ...limits,
   report: () => undefined,
   ...options,
   tool,
-  context,
   isOffered: (name) => runtime.offered.has(name),
-  async callActionTool(name, args, actContext) {
+  async callActionTool(name, args, ownLimits) {
     const tool = runtime.tools.find((each) => each.name === name);
-    return tool?.traits ? await tool.invoke(args, createToolCall(runtime, tool.name, actContext)) : undefined;
+    return tool?.traits ? await tool.run(args, createToolContext(runtime, tool.name, ownLimits)) : undefined;
   },
 });
 
@@ -43,13 +44,11 @@ export const createToolCall = (
 export interface CallRequest {
   readonly id: RequestId;
   /** The id of the session; undefined if the connection has none. */
-  readonly session?: string | undefined;
+  readonly session?: string;
   /** The name that the client declares. */
-  readonly client?: string | undefined;
+  readonly client?: string;
   readonly signal: AbortSignal;
   report(progress: Progress): void;
-  /** Asks the user if this call needs confirmation. Throws Failure and ProtocolError. */
-  requestConsent(tool: Tool, args: Arguments, call: ToolCall): Promise<Consent>;
 }
 
 const MAX_CLIENT_NAME = 100;
@@ -104,7 +103,7 @@ export function createProgressReporter(context: ServerContext): CallRequest["rep
     if (total !== undefined && increased > total) return;
     last = increased;
     lastMessage = message;
-    const params = { progressToken, progress: last, message, ...(total !== undefined && { total }) };
+    const params = { progressToken, progress: last, message, total };
     context.mcpReq.notify({ method: "notifications/progress", params }).catch(() => undefined);
   };
 }
@@ -131,25 +130,9 @@ const failureResult = (tool: string, facts: FailureFacts): CallToolResult => ({
 /** Whether this server refused the call because the caller lacks a right. A refusal by the API has an HTTP status. */
 const isForbiddenByServer = ({ kind, status }: FailureFacts): boolean => kind === "forbidden" && status === undefined;
 
-/** Returns the stored arguments of a key's action, for a call that contains only the key. */
-async function recallArguments(
-  tool: Tool,
-  { idempotencyKey, ...others }: Readonly<Record<string, unknown>>,
-  runtime: Runtime,
-) {
-  const isKeyOnly = Object.values(others).every((value) => value === null);
-  if (!tool.byKey || typeof idempotencyKey !== "string" || !isKeyOnly) return undefined;
-  const stored = await runtime.ports.actions.findArguments(tool.byKey.tool, idempotencyKey);
-  return stored && { ...tool.byKey.argumentsOf(stored), idempotencyKey };
-}
-
-/** Returns undefined for a tool without the argument if the login cannot be read: then the workspace would only shorten its advice. */
-async function defaultWorkspace(
-  { argumentNames, toolsets }: Tool,
-  { workspaceId }: Runtime,
-): Promise<string | undefined> {
-  if (argumentNames.includes("workspaceId")) return await workspaceId();
-  return toolsets.includes("jobs") ? await workspaceId().catch(() => undefined) : undefined;
+/** Returns the key of a call that contains only a key; otherwise undefined. */
+function onlyKeyOf({ idempotencyKey: key, ...others }: Arguments): string | undefined {
+  return typeof key === "string" && Object.values(others).every((value) => value === null) ? key : undefined;
 }
 
 /** Omits the parts of the advice that mention tools that are not offered. */
@@ -177,39 +160,33 @@ export async function completeArguments(
   args: unknown,
   runtime: Runtime,
 ): Promise<{ readonly args: Arguments; readonly workspaceId: string | undefined }> {
-  const isJournalOnly = JOURNAL_ONLY_TOOLS.has(tool.name);
-  if (!isJournalOnly && tool.toolsets[0] !== undefined) await runtime.requireConfigured?.(tool.toolsets[0]);
-  const given = toArgumentsObject(tool.name, args);
-  const workspaceId = isJournalOnly ? undefined : await defaultWorkspace(tool, runtime);
-  const complete: Arguments = (await recallArguments(tool, given, runtime)) ?? given;
-  const isDefault = tool.argumentNames.includes("workspaceId") && (complete["workspaceId"] ?? undefined) === undefined;
-  return { args: isDefault && workspaceId !== undefined ? { ...complete, workspaceId } : complete, workspaceId };
+  const { name, toolsets, argumentNames, byKey, toExact } = tool;
+  const isJournalOnly = JOURNAL_ONLY_TOOLS.has(name);
+  if (!isJournalOnly && toolsets[0] !== undefined) await runtime.requireConfigured?.(toolsets[0]);
+  let complete: Arguments = toArgumentsObject(name, args);
+  const takesWorkspace = argumentNames.includes("workspaceId");
+  let workspaceId: string | undefined;
+  if (!isJournalOnly && takesWorkspace) workspaceId = await runtime.workspaceId();
+  // For a tool without the argument, the workspace only shortens the advice, so a login that cannot be read is no reason to fail.
+  else if (!isJournalOnly && toolsets.includes("jobs"))
+    workspaceId = await runtime.workspaceId().catch(() => undefined);
+  const key = byKey && onlyKeyOf(complete);
+  const stored = byKey && key !== undefined && (await runtime.ports.actions.findArguments(byKey.tool, key));
+  if (byKey && stored) complete = { ...byKey.argumentsOf(stored), idempotencyKey: key };
+  const isDefault =
+    takesWorkspace && workspaceId !== undefined && !Object.hasOwn(toExact(complete).arguments, "workspaceId");
+  return { args: isDefault ? { ...complete, workspaceId } : complete, workspaceId };
 }
 
 export interface CallEnvironment {
   readonly runtime: Runtime;
   readonly request: CallRequest;
+  /** Asks the user if this call needs confirmation; undefined if no call of this tool does. Throws Failure and ProtocolError. */
+  readonly requestConsent?: (args: Arguments, ctx: ToolContext) => Promise<Consent>;
   /** Undefined in revisions before 2025-06-18, which lack resource_link: their clients would refuse the whole result. */
   readonly linkOf: ResourceLinkFactory | undefined;
   /** Returns the task for a result; undefined if the result itself is the answer. Defined only if the client supports tasks. */
-  readonly createTask: ((tool: ToolName, result: ToolResult) => Promise<CallToolResult | undefined>) | undefined;
-}
-
-/** Returns the tool's result, or the task for its job if the client supports tasks. */
-async function invokeTool(
-  tool: Tool,
-  args: Arguments,
-  call: ToolCall,
-  { linkOf, createTask, runtime }: CallEnvironment,
-): Promise<CallToolResult> {
-  const result = await tool.invoke(args, call);
-  runtime.completions.recordResult(result);
-  const task = result.job && createTask?.(tool.name, result);
-  // If no task can be created, even a client that supports tasks gets the result itself.
-  const created = await task?.catch((error: unknown) =>
-    runtime.log.warn({ tool: tool.name, reason: errorMessage(error) }, "no task could be made of this call"),
-  );
-  return created ?? toCallToolResult(result, linkOf);
+  readonly createTask?: ((tool: ToolName, result: ToolResult) => Promise<CallToolResult | undefined>) | undefined;
 }
 
 /**
@@ -221,35 +198,36 @@ export async function callTool(
   args: unknown,
   environment: CallEnvironment,
 ): Promise<CallToolResult | InputRequiredResult> {
-  const { runtime, request } = environment;
+  const { runtime, request, requestConsent, linkOf, createTask } = environment;
   const { log } = runtime;
-  const { timing } = runtime.ports.service;
-  const startedAt = timing.now();
+  const { timing } = runtime.ports.api;
+  const startedAt = timing.clockMs();
   const { signal } = request;
   const callLog = createCallLog(log, tool.name, request, timing.now);
   let answer: CallToolResult;
   try {
     const { args: complete, workspaceId } = await completeArguments(tool, args, runtime);
     const limits = { signal, deadlineAt: startedAt + CALL_LIMIT_MS, onFailedAttempt: callLog.logFailedAttempt };
-    const call = createToolCall(runtime, tool.name, limits, { workspaceId });
-    const consent = await request.requestConsent(tool, complete, call);
-    if ("ask" in consent) return consent.ask;
-    if ("declined" in consent) {
-      callLog.logResult(DECLINED);
-      return DECLINED;
+    const options = { workspaceId, report: request.report, followsTasks: createTask !== undefined };
+    let ctx = createToolContext(runtime, tool.name, limits, options);
+    if (requestConsent) {
+      const consent = await requestConsent(complete, ctx);
+      if ("ask" in consent) return consent.ask;
+      if ("declined" in consent) {
+        callLog.logResult(DECLINED);
+        return DECLINED;
+      }
+      ctx = { ...ctx, proposedKey: consent.key, shownVersion: consent.shownVersion };
     }
-    const confirmedCall: ToolCall = {
-      ...call,
-      report: request.report,
-      proposedKey: consent.key,
-      shownVersion: consent.shownVersion,
-      followsTasks: environment.createTask !== undefined,
-    };
-    answer = withJournalNotice(
-      await invokeTool(tool, complete, confirmedCall, environment),
-      tool,
-      runtime.hooks?.journalNotice?.(),
-    );
+    const result = await tool.run(complete, ctx);
+    runtime.completions.recordResult(result);
+    // If no task can be created, even a client that supports tasks gets the result itself.
+    const task =
+      result.job &&
+      (await createTask?.(tool.name, result).catch((error: unknown) =>
+        log.warn({ tool: tool.name, reason: errorMessage(error) }, "no task could be made of this call"),
+      ));
+    answer = withJournalNotice(task ?? toCallToolResult(result, linkOf), tool, runtime.hooks?.journalNotice?.());
     callLog.logResult(answer);
   } catch (error) {
     if (error instanceof ProtocolError) throw error;

@@ -14,7 +14,7 @@ import * as z from "zod/v4";
 import { canonicalArguments, sha256Hex } from "../../actions/fingerprint.ts";
 import { generateKey } from "../../actions/idempotency-keys.ts";
 import type { ConfirmationRequest, Tool } from "../../toolkit/define-tool.ts";
-import type { ToolCall } from "../../toolkit/tool-call.ts";
+import type { ToolContext } from "../../toolkit/tool-context.ts";
 import type { ConfirmationCodec, Runtime } from "../runtime.ts";
 
 /** Time in which the user has to answer. */
@@ -35,7 +35,7 @@ export type Consent =
   /** `key`: the idempotency key of the action that the user confirmed; `shownVersion`: the job's version in the question. */
   | { readonly go: true; readonly key?: string; readonly shownVersion?: number | undefined };
 
-export const PROCEED: Consent = { go: true };
+const PROCEED: Consent = { go: true };
 
 const Capabilities = z.object({ elicitation: z.looseObject({ form: z.unknown(), url: z.unknown() }).partial() });
 
@@ -76,22 +76,25 @@ export function createConfirmation({ config, ports, confirmationCodec }: Runtime
   }
 
   return {
+    /** Whether a call of this tool may ask the user of a client with these capabilities. */
+    mayAsk: (tool: Tool, capabilities: unknown): boolean =>
+      tool.confirmationFor !== undefined && config.confirm !== "never" && canElicit(capabilities),
+
     /** Verifies, for the SDK, the state in a request. Throws if this server did not issue it, or if it was changed or has expired. */
     verify: codec.verify,
 
     /**
      * Returns whether the call may run, or the question to the user. Checks the arguments and reads the job first, so that the user
-     * is not asked about an impossible action. Throws Failure and ProtocolError.
+     * is not asked about an impossible action. Only for a client that `mayAsk` accepts. Throws Failure and ProtocolError.
      */
     async requestConsent(
       tool: Tool,
       args: Readonly<Record<string, unknown>>,
       context: ServerContext,
-      capabilities: unknown,
-      call: ToolCall,
+      ctx: ToolContext,
     ): Promise<Consent> {
-      const confirmationRequest = config.confirm === "never" ? undefined : tool.confirmationFor(args);
-      if (!confirmationRequest || !canElicit(capabilities)) return PROCEED;
+      const confirmationRequest = tool.confirmationFor?.(args);
+      if (!confirmationRequest) return PROCEED;
       const argumentsHash = sha256Hex(canonicalArguments({ ...args }));
       const requestState = context.mcpReq.requestState<unknown>();
       const state = requestState === undefined ? undefined : ConfirmationState.safeParse(requestState).data;
@@ -105,7 +108,7 @@ export function createConfirmation({ config, ports, confirmationCodec }: Runtime
         }
       } else if (await isAlreadyConfirmed(confirmationRequest)) return PROCEED;
       const key = state?.key ?? confirmationRequest.idempotencyKey ?? generateKey();
-      const prepared = await confirmationRequest.prepare(call);
+      const prepared = await confirmationRequest.prepare(ctx);
       if (!prepared) return PROCEED;
       return {
         ask: inputRequired({

@@ -270,7 +270,7 @@ async function listTeams({ json }: TeamFlags, { teams, print }: Manager): Promis
     baseUrl,
     claim,
     members.map(({ subject }) => subject).join(" "),
-    "file" in secret ? secret.file : `encrypted with the key ${secret.keyId}`,
+    secret.file ?? `encrypted with the key ${secret.keyId}`,
   ]);
   const lines = formatOperatorTable(COLUMNS, rows);
   if (json) print(inJson({ teams: found }));

@@ -6,7 +6,7 @@ import { CALL_LIMIT_MS } from "../../api-client/attempts.ts";
 import { getMicPublicAssetContent } from "../../contract/endpoints/job-processing.ts";
 import { errorMessage, Failure, type FailureKind } from "../../core/failure.ts";
 import type { Log, Runtime } from "../../mcp/runtime.ts";
-import { createToolCall } from "../../mcp/tools/call.ts";
+import { createToolContext } from "../../mcp/tools/call.ts";
 import { toCsv } from "../../toolkit/save-rows.ts";
 import type { Exchange } from "../../transports/http/exchange.ts";
 import { RequestRefused } from "../../transports/http/responses.ts";
@@ -75,10 +75,10 @@ interface OpenedFile {
 }
 
 async function openAsset(assetId: string, { ports }: Runtime, signal: AbortSignal): Promise<OpenedFile> {
-  const { service } = ports;
-  const context = { signal, deadlineAt: service.timing.now() + CALL_LIMIT_MS };
+  const { api } = ports;
+  const context = { signal, deadlineAt: api.timing.clockMs() + CALL_LIMIT_MS };
   const request = { path: { assetId } };
-  return await withAssetStream(service, getMicPublicAssetContent, request, context, async (answer) => {
+  return await withAssetStream(api, getMicPublicAssetContent, request, context, async (answer) => {
     const length = contentLengthOf(answer);
     return { contentType: toValidMediaType(contentTypeOf(answer)), length, chunks: answer.body };
   });
@@ -92,9 +92,9 @@ async function regenerateRows(
 ): Promise<OpenedFile> {
   const tool = runtime.tools.find(({ name }) => name === ticket.tool);
   if (!tool?.tabulate) throw noSuchFile();
-  const deadlineAt = runtime.ports.service.timing.now() + CALL_LIMIT_MS;
-  const call = createToolCall(runtime, tool.name, { signal, deadlineAt });
-  const csv = toCsv(await tool.tabulate(ticket.arguments, call));
+  const deadlineAt = runtime.ports.api.timing.clockMs() + CALL_LIMIT_MS;
+  const ctx = createToolContext(runtime, tool.name, { signal, deadlineAt });
+  const csv = toCsv(await tool.tabulate(ticket.arguments, ctx));
   return { contentType: CSV_TYPE, length: csv.length, chunks: [csv] };
 }
 

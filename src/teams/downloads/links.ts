@@ -72,7 +72,7 @@ async function createLink(
   target: WithoutHolder<Ticket>,
   { encryption, publicUrl, seconds, caller, holder, team, client, now }: LinkOptions,
 ): Promise<Link> {
-  const ticket = { ...target, holder, client, ...(team !== undefined && { team }) };
+  const ticket = { ...target, holder, client, team };
   const expiresAt = now() + seconds * 1000;
   const ticketText = await encryption.encrypt("download", caller, ticket, seconds);
   if (ticketText.length > MAX_CHARS) throw tooLong();

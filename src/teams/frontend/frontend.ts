@@ -48,7 +48,7 @@ import { createStatelessClients } from "./stateless.ts";
 
 export interface CallerService extends HttpService {
   /** Empty if the caller belongs to no team, so only geography works. */
-  readonly team?: string | undefined;
+  readonly team?: string;
   rightFor(message: RequestOrNotification): Right;
 }
 
@@ -71,7 +71,7 @@ export interface FrontendOptions extends EdgeOptions, Omit<SignInOptions, "recor
   /** The check of the database, for /readyz. */
   readonly databaseCheck: HealthCheck;
   readonly redact: Redact;
-  readonly telemetry?: Telemetry | undefined;
+  readonly telemetry?: Telemetry;
   readonly trace?: CallerTrace;
   /** Called when a caller does not have a right. `team`: their team, or before it is known the team in the path. */
   readonly onRefusal?: (caller: Caller, team: string | undefined, refusal: Refusal) => void;

@@ -87,7 +87,7 @@ export function createProvider({ issuer, transport, monotonicMs }: ProviderOptio
         origin,
         path: pathname + search,
         headers: Object.fromEntries(new Headers(init.headers)),
-        ...(body && { body }),
+        body,
       },
       { maxBytes: MAX_BYTES, timeoutMs: TIMEOUT_MS, signal: init.signal ?? new AbortController().signal },
     );

@@ -1,8 +1,8 @@
 // Shares the cooldown after a 429 with Retry-After between all instances: one row for each team, by the database's clock.
 import * as z from "zod/v4";
-import { type Database, POSTGRES_CLOCK } from "../../actions/store/database.ts";
 import { withTimeoutFallback } from "../../core/async.ts";
 import type { Cooldown } from "../../core/hooks.ts";
+import { type Database, POSTGRES_CLOCK } from "../../store/database.ts";
 
 interface Options {
   readonly database: Pick<Database, "query">;
@@ -44,11 +44,11 @@ export function createCooldowns({ database: { query }, now }: Options) {
       }
 
       return {
-        async leftMs() {
+        leftMs() {
           if (now() - readAt >= REFRESH_MS) reading ??= read().finally(() => (reading = undefined));
+          const getLeftMs = () => untilAt - now();
           // Without the database, the last known value applies.
-          if (reading) await withTimeoutFallback(reading, undefined, TIMEOUT_MS);
-          return untilAt - now();
+          return reading ? withTimeoutFallback(reading, undefined, TIMEOUT_MS).then(getLeftMs) : getLeftMs();
         },
         async record(ms) {
           untilAt = Math.max(untilAt, now() + ms);

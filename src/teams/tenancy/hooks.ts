@@ -26,7 +26,7 @@ export const createRestoreNotice =
   (readRange: () => TimeRange | undefined, now: () => number) => (): string | undefined => {
     const range = readRange();
     return range && now() <= range.to.getTime() + DEDUPLICATION_WINDOW_MS
-      ? `The journal was restored from a backup: it lacks the actions from ${toIsoSeconds(range.from)} to ${toIsoSeconds(range.to)}. ` +
+      ? `The journal was restored from a backup or an older replica: it lacks the actions from ${toIsoSeconds(range.from)} to ${toIsoSeconds(range.to)}. ` +
           "Before you repeat an action that may have run in this period, check for its result with the MIC API (list_jobs)."
       : undefined;
   };

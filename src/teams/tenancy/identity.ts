@@ -1,6 +1,6 @@
 // Identifies a team as a client of the API. The secret is read for each token, so a rotated secret is used from the next token on. A team
 // has one workspace: a request that names another one is not sent and not recorded as an action.
-import type { ServiceActions } from "../../actions/service-actions.ts";
+import type { Actions } from "../../actions/actions.ts";
 import type { EncodedRequest } from "../../api-client/encode.ts";
 import { isJsonObject } from "../../contract/json.ts";
 import { errorMessage, Failure, forbidden } from "../../core/failure.ts";
@@ -40,11 +40,12 @@ export function createTeamIdentity({ team, find, secrets, redactor }: TeamIdenti
   let isRevoked = false;
 
   return {
-    baseUrl: async () => baseUrl,
+    baseUrl: () => baseUrl,
     workspaceId: async () => workspaceId,
     // This does not depend on the secret, so a team keeps its actions while its secret cannot be read.
     serviceName: async () => JSON.stringify([baseUrl, clientId]),
     async credentials() {
+      if (isRevoked) throw removed(name);
       refusePlainHttp(baseUrl);
       const current = await find(name).catch((error: unknown) => Promise.reject(unreadable(name, error)));
       const isSame =
@@ -57,7 +58,7 @@ export function createTeamIdentity({ team, find, secrets, redactor }: TeamIdenti
       redactor.add(clientSecret);
       return { clientId, clientSecret };
     },
-    verifyLogin: () => (isRevoked ? Promise.reject(removed(name)) : undefined),
+    isLoginVerified: () => !isRevoked,
     invalidateCachedLogin: () => undefined,
     /** Call this when the team was removed: its credentials and cached tokens are refused from now on. */
     revoke(): void {
@@ -89,7 +90,7 @@ export const createWorkspaceCheck =
   };
 
 /** Wraps `actions` so that an action in another workspace throws Failure `forbidden` before it is recorded. */
-export const restrictActionsToWorkspace = (actions: ServiceActions, ownWorkspaceId: string): ServiceActions => ({
+export const restrictActionsToWorkspace = (actions: Actions, ownWorkspaceId: string): Actions => ({
   ...actions,
   async perform(call) {
     refuseOtherWorkspace(call.arguments[WORKSPACE_PARAMETER], ownWorkspaceId);

@@ -51,7 +51,7 @@ export function createFailingIdentity(failure: Failure, baseUrl: () => Promise<s
     serviceName: refuse,
     // This is called before the arguments are checked, so the error reports the missing team instead of an invalid argument.
     workspaceId: refuse,
-    verifyLogin: () => undefined,
+    isLoginVerified: () => true,
     invalidateCachedLogin: () => undefined,
   };
 }

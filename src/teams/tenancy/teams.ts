@@ -1,7 +1,7 @@
 // Stores teams in the database: each has the client credentials of one workspace, and members. Changes only add to the tables, with
 // statements that check what exists, so an older version can run at the same time.
 import * as z from "zod/v4";
-import { type Database, POSTGRES_CLOCK, type SqlValue } from "../../actions/store/database.ts";
+import { type Database, POSTGRES_CLOCK, type SqlValue } from "../../store/database.ts";
 
 /** A name is part of a URL, /mcp/{team}. */
 export const TEAM_NAME = /^[a-z0-9][a-z0-9-]{0,62}$/;

@@ -1,5 +1,5 @@
 // This module computes the facts for the phrases about a job: its current stage, its failure, its results and its retry.
-import type { ResourceAction } from "../../actions/service-actions.ts";
+import type { ResourceAction } from "../../actions/history.ts";
 import type { Job, JobState, Stage } from "../../contract/jobs.ts";
 import { formatToken } from "../../core/untrusted-text.ts";
 import { outOf, problemName } from "../summary-view.ts";

@@ -1,6 +1,6 @@
 // This module presents jobs: it selects the phrase, reads the job's history, and builds the summary view.
 import { formatDuration } from "../../actions/deduplication-window.ts";
-import type { ResourceAction, ResourceHistory } from "../../actions/service-actions.ts";
+import type { ResourceAction, ResourceHistory } from "../../actions/history.ts";
 import type { Job, Stage } from "../../contract/jobs.ts";
 import { withTimeoutFallback } from "../../core/async.ts";
 import { quote } from "../../core/untrusted-text.ts";
@@ -13,7 +13,7 @@ import {
   truncateToSeconds,
   unexpectedFailureText,
 } from "../summary-view.ts";
-import type { Ports } from "../tool-call.ts";
+import type { Ports } from "../tool-context.ts";
 import type { ToolName } from "../tool-names.ts";
 import { references } from "../uri.ts";
 import {
@@ -60,12 +60,12 @@ function findRetry(actions: readonly ResourceAction[], jobId: string, { retries 
 }
 
 /** Returns the job's retry, if it is known. */
-export const findKnownRetry = async (jobId: string, ports: HistoryPorts): Promise<JobHistory["retry"]> =>
-  findRetry((await readActions(jobId, ports)).actions, jobId, ports);
+export const findKnownRetry = async (jobId: string, ctx: HistoryPorts): Promise<JobHistory["retry"]> =>
+  findRetry((await readActions(jobId, ctx)).actions, jobId, ctx);
 
-export async function readJobHistory(job: Job, ports: HistoryPorts): Promise<JobHistory> {
-  const { actions, creationArguments } = await readActions(job.id, ports);
-  const retry = findRetry(actions, job.id, ports);
+export async function readJobHistory(job: Job, ctx: HistoryPorts): Promise<JobHistory> {
+  const { actions, creationArguments } = await readActions(job.id, ctx);
+  const retry = findRetry(actions, job.id, ctx);
   /** An unresolved cancellation is moot if the job has ended. An unresolved, rejected retry is moot if the job's retry is known. */
   const isMoot = ({ tool, isRefused }: ResourceAction): boolean =>
     tool === CANCEL ? ENDED.has(job.state) : isRefused && retry?.id !== undefined;
@@ -184,7 +184,7 @@ export function jobProgress(job: Job) {
   return { progress: job.stages.filter(isDone).length, total: job.stages.length, message: `${job.state}${units}` };
 }
 
-export const createJobPresenter = (ports: HistoryPorts): PollableResourcePresenter<Job> => ({
+export const createJobPresenter = (ctx: HistoryPorts): PollableResourcePresenter<Job> => ({
   version: ({ resourceVersion }) => resourceVersion,
   isMoving: isJobMoving,
   progressSnapshot,
@@ -196,14 +196,14 @@ export const createJobPresenter = (ports: HistoryPorts): PollableResourcePresent
   toSummary: toJobSummaryView,
   hasEnded: ({ state }) => ENDED.has(state),
   async advise(job, readAt, isNew = false) {
-    ports.retries.remember([job]);
-    return jobAdvice(job, isNew ? {} : await readJobHistory(job, ports), readAt);
+    ctx.retries.remember([job]);
+    return jobAdvice(job, isNew ? {} : await readJobHistory(job, ctx), readAt);
   },
 });
 
 /** Presents a job to the agent that has just named its recipe, and that reads its publication in the summary. */
-export function createRunPresenter(ports: HistoryPorts): PollableResourcePresenter<Job> {
-  const presenter = createJobPresenter(ports);
+export function createRunPresenter(ctx: HistoryPorts): PollableResourcePresenter<Job> {
+  const presenter = createJobPresenter(ctx);
   const omitted = ["recipeVersionId", "createdAt", "publicationState"];
   const toSummary = (job: Job) =>
     Object.fromEntries(Object.entries(toJobSummaryView(job)).filter(([name]) => !omitted.includes(name)));
@@ -236,7 +236,7 @@ export function summarizeJob(job: Job, retriedBy: string | undefined) {
     ...(stage && job.state !== "CANCELLED" && { stage: stage.stage }),
     ...(job.failure && { failure: job.failure.code, retryable: job.failure.retryable }),
     ...(job.retryOfBatchId !== null && { retryOf: job.retryOfBatchId }),
-    ...(retriedBy !== undefined && { retriedBy }),
+    retriedBy,
     ...(job.reviewState === "PENDING" && { review: job.reviewState }),
     createdAt: truncateToSeconds(job.createdAt),
     ...(isJobMoving(job) && { updatedAt: truncateToSeconds(job.updatedAt) }),

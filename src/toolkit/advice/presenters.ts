@@ -14,7 +14,7 @@ import {
   toSummaryFields,
   unexpectedFailureText,
 } from "../summary-view.ts";
-import type { Ports } from "../tool-call.ts";
+import type { Ports } from "../tool-context.ts";
 import { references } from "../uri.ts";
 import { ENDED } from "./job-facts.ts";
 import { INPUT, OPERATION, PROCESSING_REQUEST, toAdvice } from "./phrases.ts";

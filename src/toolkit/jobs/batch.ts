@@ -4,23 +4,19 @@ import { type CallContext, type Timing, timeLeftMs } from "../../api-client/atte
 import { getMicExecutableRecipe, getMicJob } from "../../contract/endpoints/job-processing.ts";
 import type { RecipeOffer } from "../../contract/recipes.ts";
 import { Failure } from "../../core/failure.ts";
-import type { Ports, ToolCall } from "../tool-call.ts";
+import type { Ports, ToolContext } from "../tool-context.ts";
 
 /** Reads a job. Returns the API's response with its time. Throws Failure. */
-export const readJob = (jobId: string, { context }: Pick<ToolCall, "context">, { service }: Pick<Ports, "service">) =>
-  service.call(getMicJob, { path: { jobId } }, context);
+export const readJob = (jobId: string, ctx: CallContext & Pick<Ports, "api">) =>
+  ctx.api.call(getMicJob, { path: { jobId } }, ctx);
 
 /** Returns a recipe's offer; undefined if the application may run jobs, but not read recipes. Throws Failure. */
-export async function readOffer(
-  versionId: string,
-  { context }: Pick<ToolCall, "context">,
-  { service, offers }: Pick<Ports, "service" | "offers">,
-): Promise<RecipeOffer | undefined> {
-  const known = offers.get(versionId);
+export async function readOffer(versionId: string, ctx: ToolContext): Promise<RecipeOffer | undefined> {
+  const known = ctx.offers.get(versionId);
   if (known) return known;
   try {
-    const { data } = (await service.call(getMicExecutableRecipe, { path: { versionId } }, context)).value;
-    offers.remember([data]);
+    const { data } = (await ctx.api.call(getMicExecutableRecipe, { path: { versionId } }, ctx)).value;
+    ctx.offers.remember([data]);
     return data;
   } catch (error) {
     if (!(error instanceof Failure) || error.facts.kind !== "forbidden") throw error;
@@ -29,13 +25,9 @@ export async function readOffer(
 }
 
 /** Returns the state as " (FAILED)"; an empty string if the job cannot be read; undefined if it does not exist. */
-export async function stateSuffix(
-  jobId: string,
-  { context }: Pick<ToolCall, "context">,
-  ports: Pick<Ports, "service">,
-): Promise<string | undefined> {
+export async function stateSuffix(jobId: string, ctx: ToolContext): Promise<string | undefined> {
   try {
-    return ` (${(await readJob(jobId, { context: withTimeToAnswer(context) }, ports)).value.data.state})`;
+    return ` (${(await readJob(jobId, withTimeToAnswer(ctx))).value.data.state})`;
   } catch (error) {
     if (!(error instanceof Failure)) throw error;
     return error.facts.kind === "not_found" ? undefined : "";
@@ -49,29 +41,25 @@ const REQUEST_SECONDS = 5;
  * Limits a call to `waitSeconds` from now (5 s if it is 0), even if one of its requests receives no response. An action that is in flight
  * then continues in the background, within the limit of the original call.
  */
-export function withWaitLimit(call: ToolCall, waitSeconds: number, timing: Timing): ToolCall {
-  const { context } = call;
+export function withWaitLimit(ctx: ToolContext, waitSeconds: number): ToolContext {
+  const { timing } = ctx.api;
   const limitMs = (waitSeconds === 0 ? REQUEST_SECONDS : waitSeconds) * 1_000;
-  const deadlineAt = Math.min(context.deadlineAt, timing.now() + limitMs - Math.min(ANSWER_MS, limitMs / 10));
-  return {
-    ...call,
-    context: { ...context, deadlineAt },
-    actionDeadlineAt: call.actionDeadlineAt ?? context.deadlineAt,
-  };
+  const deadlineAt = Math.min(ctx.deadlineAt, timing.clockMs() + limitMs - Math.min(ANSWER_MS, limitMs / 10));
+  return { ...ctx, deadlineAt, actionDeadlineAt: ctx.actionDeadlineAt ?? ctx.deadlineAt };
 }
 
 /** Time that is reserved at the end of a call for its response. */
 const ANSWER_MS = 1_000;
 
 /** Returns the context with an earlier deadline, so that time remains for the response. */
-export const withTimeToAnswer = (context: CallContext): CallContext => ({
-  ...context,
-  deadlineAt: context.deadlineAt - ANSWER_MS,
+export const withTimeToAnswer = (ctx: ToolContext): ToolContext => ({
+  ...ctx,
+  deadlineAt: ctx.deadlineAt - ANSWER_MS,
 });
 
 /** Returns how many of the seconds since `startedAt` (milliseconds) remain; negative if they have passed. */
 export const secondsLeft = (seconds: number, startedAt: number, timing: Timing): number =>
-  seconds - (timing.now() - startedAt) / 1_000;
+  seconds - (timing.clockMs() - startedAt) / 1_000;
 
 /** Minimum time to send an action and receive its response. */
 export const MIN_ACTION_MS = 5_000;

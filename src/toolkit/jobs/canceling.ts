@@ -13,7 +13,7 @@ import type { ConfirmationPrompt } from "../define-tool.ts";
 import { pollResource } from "../polling.ts";
 import { type ActionResult, type Advice, callText, resourceResult, type ToolResult } from "../results.ts";
 import { runAction } from "../run-action.ts";
-import { type ActionPorts, type JobPorts, type ToolCall, toStepFailure } from "../tool-call.ts";
+import { type ToolContext, toStepFailure } from "../tool-context.ts";
 import { readJob, readOffer } from "./batch.ts";
 import { readOrigin } from "./origins.ts";
 
@@ -32,18 +32,17 @@ const UNREADABLE: ReadonlySet<string> = new Set(["forbidden", "unauthorized"]);
 /** Builds the question to the user before a job's work is discarded. Throws Failure if the job does not exist, or if `check` does. */
 export async function prepareJobConfirmation(
   { jobId, reason, question, check }: JobConfirmation,
-  call: ToolCall,
-  ports: JobPorts,
+  ctx: ToolContext,
 ): Promise<ConfirmationPrompt> {
-  const answer = await readJob(jobId, call, ports).catch((error: unknown) => {
+  const answer = await readJob(jobId, ctx).catch((error: unknown) => {
     if (error instanceof Failure && UNREADABLE.has(error.facts.kind)) return undefined;
     throw error;
   });
   const job = answer?.value.data;
   if (job) check?.(job);
-  const retry = (await findKnownRetry(jobId, ports))?.id;
-  const origin = await readOrigin(jobId, ports.actions.readHistory(jobId), ports);
-  const offer = job && (await readOffer(job.recipeVersionId, call, ports).catch(() => undefined));
+  const retry = (await findKnownRetry(jobId, ctx))?.id;
+  const origin = await readOrigin(jobId, ctx.actions.readHistory(jobId), ctx);
+  const offer = job && (await readOffer(job.recipeVersionId, ctx).catch(() => undefined));
   const sentences = [
     question,
     answer && describeJob(answer, offer?.recipe.name, origin?.clientReference),
@@ -56,8 +55,8 @@ export async function prepareJobConfirmation(
 interface CancelArguments {
   readonly jobId: string;
   readonly reason: string;
-  readonly resourceVersion?: number | undefined;
-  readonly idempotencyKey?: string | undefined;
+  readonly resourceVersion?: number;
+  readonly idempotencyKey?: string;
 }
 
 export const cancelTraits: ActionTraits = { aboutArgument: "jobId", identifyingArguments: ["jobId"] };
@@ -105,33 +104,33 @@ function explainUnknownOutcome(conflict: Failure, jobId: string, job: Job | unde
 }
 
 /** Requests the cancellation of the job at the given version (default: its current version). Throws Failure. */
-export async function requestCancellation(
-  args: CancelArguments,
-  call: ToolCall,
-  ports: ActionPorts,
-): Promise<ActionResult<Operation>> {
+export async function requestCancellation(args: CancelArguments, ctx: ToolContext): Promise<ActionResult<Operation>> {
   const { jobId, resourceVersion, idempotencyKey } = args;
   // The version in the user's question is used without another read. With an agent's key it is read again: the key is bound to one
   // version, and the job may have changed while the user decided.
-  let version = resourceVersion ?? (idempotencyKey === undefined ? call.shownVersion : undefined);
+  let version = resourceVersion ?? (idempotencyKey === undefined ? ctx.shownVersion : undefined);
   for (let round = 1; ; round++) {
     try {
       // The proposed key belongs to the first version; a request with another version is a different one.
-      const proposedKey = round === 1 ? call.proposedKey : undefined;
-      return await runAction({ ...args }, { ...call, proposedKey }, ports, {
-        endpoint: cancelMicJob,
-        traits: cancelTraits,
-        presenter: operationPresenter,
-        findOut: "get_job shows whether the job is CANCELLED.",
-        async ifMatch() {
-          if (version === undefined) {
-            const job = (await readJob(jobId, call, ports)).value.data;
-            rejectEndedJob(job);
-            version = job.resourceVersion;
-          }
-          return jobETag(version);
+      const proposedKey = round === 1 ? ctx.proposedKey : undefined;
+      return await runAction(
+        { ...args },
+        { ...ctx, proposedKey },
+        {
+          endpoint: cancelMicJob,
+          traits: cancelTraits,
+          presenter: operationPresenter,
+          findOut: "get_job shows whether the job is CANCELLED.",
+          async ifMatch() {
+            if (version === undefined) {
+              const job = (await readJob(jobId, ctx)).value.data;
+              rejectEndedJob(job);
+              version = job.resourceVersion;
+            }
+            return jobETag(version);
+          },
         },
-      });
+      );
     } catch (error) {
       if (!(error instanceof Failure)) throw error;
       const { kind, sideEffect } = error.facts;
@@ -139,7 +138,7 @@ export async function requestCancellation(
       /** Rejected, although an earlier attempt may have taken effect. */
       const isUnknown = (kind === "precondition_failed" || kind === "conflict") && sideEffect === "unknown";
       if (!isStale && !isUnknown) throw error;
-      const job = await readJob(jobId, call, ports).then(
+      const job = await readJob(jobId, ctx).then(
         ({ value }) => value.data,
         () => undefined,
       );
@@ -161,19 +160,18 @@ export async function requestCancellation(
 export async function cancelJob(
   args: CancelArguments,
   waitSeconds: number,
-  call: ToolCall,
-  ports: JobPorts,
+  ctx: ToolContext,
 ): Promise<ToolResult<Job | Operation>> {
-  const requested = await requestCancellation(args, call, ports);
+  const requested = await requestCancellation(args, ctx);
   const { action, replay, resourceId } = requested;
   if (waitSeconds === 0 && !action.replayed) return requested;
   const reading = { endpoint: getMicPublicOperation, path: { operationId: requested.data.id }, waitSeconds };
   try {
-    const onRead = ({ state }: Operation) => call.report({ progress: 0, message: `cancellation ${state}` });
-    const { value } = await pollResource({ ...reading, presenter: operationPresenter }, call, ports, onRead);
+    const onRead = ({ state }: Operation) => ctx.report({ progress: 0, message: `cancellation ${state}` });
+    const { value } = await pollResource({ ...reading, presenter: operationPresenter }, ctx, onRead);
     const operation = value.data;
-    const answer = await readJob(args.jobId, call, ports);
-    const presenter = createJobPresenter(ports);
+    const answer = await readJob(args.jobId, ctx);
+    const presenter = createJobPresenter(ctx);
     async function advise(job: Job, readAt?: number): Promise<Advice> {
       const advice = await presenter.advise(job, readAt);
       if (operation.state === "SUCCEEDED") return advice;
@@ -183,10 +181,10 @@ export async function cancelJob(
     }
     const mayRunAgain = operation.state === "FAILED" && !ENDED.has(answer.value.data.state);
     const notice = requested.noticeFor(`cancellation ${operation.state}`, mayRunAgain);
-    const result = await resourceResult(answer, { ...presenter, advise }, call, { action, notice, replay });
+    const result = await resourceResult(answer, { ...presenter, advise }, ctx, { action, notice, replay });
     return { ...result, resourceId };
   } catch (error) {
-    toStepFailure(error, call);
+    toStepFailure(error, ctx);
     // The job was canceled, even if it cannot be read.
     return requested;
   }

@@ -1,6 +1,7 @@
 // This module finds the jobs that match a filter. The API has no filter, so the module reads its pages. A next page continues exactly
 // where reading ended.
 import * as z from "zod/v4";
+import type { CallContext } from "../../api-client/attempts.ts";
 import { SMALLER_LIMIT } from "../../api-client/classify.ts";
 import { listMicJobs } from "../../contract/endpoints/job-processing.ts";
 import { DEFAULT_JOB_PAGE, MAX_PAGE } from "../../contract/envelope.ts";
@@ -8,8 +9,8 @@ import { type Job, JobState } from "../../contract/jobs.ts";
 import { dateTime, parseDateTime } from "../../contract/scalars.ts";
 import { Failure } from "../../core/failure.ts";
 import { giveUpReason, type HistoryPorts, readJobHistory } from "../advice/job.ts";
-import { bytesOf, MAX_FULL_VIEW_BYTES, readFittingPage } from "../pages.ts";
-import type { Ports, ToolCall } from "../tool-call.ts";
+import { bytesOf, isUnsendable, MAX_FULL_VIEW_BYTES, readFittingPage } from "../pages.ts";
+import type { ToolContext } from "../tool-context.ts";
 
 /** Maximum number of jobs that one call reads. */
 export const MAX_READ = 1_000;
@@ -26,24 +27,30 @@ export const jobFilter = {
 };
 
 export interface JobFilter {
-  readonly states?: readonly JobState[] | undefined;
-  readonly createdSince?: string | undefined;
-  readonly unretried?: boolean | undefined;
+  readonly states?: readonly JobState[];
+  readonly createdSince?: string;
+  readonly unretried?: boolean;
   /** The code of the failure. */
-  readonly failure?: string | undefined;
+  readonly failure?: string;
+  readonly matches?: ((job: Job) => boolean) | undefined;
 }
 
 /** Returns microseconds since 1970. The contract's schema has already accepted the text as an instant. */
-const microsOf = (instant: string): bigint => parseDateTime(instant) ?? 0n;
+export const microsOf = (instant: string): bigint => parseDateTime(instant) ?? 0n;
 
 /** Checks only the job's own fields, which do not show whether another job retries it. */
 const matchesFilter =
-  ({ states, createdSince, unretried, failure: code }: JobFilter) =>
-  ({ state, createdAt, failure }: Job): boolean =>
-    (code === undefined || failure?.code === code) &&
-    (states === undefined || states.includes(state)) &&
-    (createdSince === undefined || microsOf(createdAt) >= microsOf(createdSince)) &&
-    (unretried !== true || (state === "FAILED" && failure?.retryable === true));
+  ({ states, createdSince, unretried, failure: code, matches }: JobFilter) =>
+  (job: Job): boolean => {
+    const { state, createdAt, failure } = job;
+    return (
+      (matches === undefined || matches(job)) &&
+      (code === undefined || failure?.code === code) &&
+      (states === undefined || states.includes(state)) &&
+      (createdSince === undefined || microsOf(createdAt) >= microsOf(createdSince)) &&
+      (unretried !== true || (state === "FAILED" && failure?.retryable === true))
+    );
+  };
 
 /**
  * Returns a function that checks after each page whether the remaining jobs are most likely too old. The contract defines no order (open
@@ -75,8 +82,8 @@ export function countStates(jobs: Iterable<Pick<Job, "state">>): JobCounts {
 interface Search {
   readonly workspaceId: string;
   /** Maximum number of rows (default 25). */
-  readonly limit?: number | undefined;
-  readonly cursor?: string | undefined;
+  readonly limit?: number;
+  readonly cursor?: string;
   readonly filter: JobFilter;
   /** True if the rows contain full jobs. */
   readonly isFull: boolean;
@@ -91,11 +98,10 @@ export interface GivenUpJob {
 /** Reads pages until enough jobs match or a limit is reached. Throws Failure if the first page cannot be read, or on cancellation. */
 export async function findJobs(
   { workspaceId, limit: maxRows = DEFAULT_JOB_PAGE, cursor: start, filter, isFull }: Search,
-  { context, report }: Pick<ToolCall, "context" | "report">,
-  ports: Pick<Ports, "service"> & HistoryPorts,
+  ctx: CallContext & Pick<ToolContext, "api" | "report"> & HistoryPorts,
 ) {
-  const { service, retries } = ports;
-  const stopAt = service.timing.now() + MAX_MS;
+  const { retries, report } = ctx;
+  const stopAt = ctx.api.timing.clockMs() + MAX_MS;
   const fits = matchesFilter(filter);
   const isOld = createAgeCheck(filter);
   const seen = new Map<string, Job>();
@@ -108,11 +114,12 @@ export async function findJobs(
   let meta = { requestId: "" };
   let readCount = 0;
   let cursor = start;
+  const usedCursors = new Set([start]);
 
   async function isRow(job: Job): Promise<boolean> {
     if (!fits(job) || seen.has(job.id)) return false;
     if (filter.unretried !== true) return true;
-    const history = await readJobHistory(job, ports);
+    const history = await readJobHistory(job, ctx);
     if (history.retry) return false;
     const reason = giveUpReason(job, history);
     if (reason !== undefined) pageGivenUp.push({ job, reason });
@@ -138,8 +145,8 @@ export async function findJobs(
   const readPage = async (limit = Math.min(MAX_PAGE, MAX_READ - readCount)) => {
     const query = { workspaceId, limit, ...(cursor !== undefined && { cursor }) };
     // The first page may take the whole time of the call.
-    const deadlineAt = readCount === 0 ? context.deadlineAt : Math.min(context.deadlineAt, stopAt);
-    return await service.call(listMicJobs, { query }, { ...context, deadlineAt });
+    const deadlineAt = readCount === 0 ? ctx.deadlineAt : Math.min(ctx.deadlineAt, stopAt);
+    return await ctx.api.call(listMicJobs, { query }, { ...ctx, deadlineAt });
   };
 
   const isUnretried = ({ id }: Job): boolean => retries.get(id) === undefined;
@@ -147,7 +154,12 @@ export async function findJobs(
   /** `ended`: the error message, if an error ended reading early. */
   const found = (
     page: { readonly nextCursor: string | null; readonly hasMore: boolean },
-    { ended, isCut = false, isRestOld = false }: { ended?: string; isCut?: boolean; isRestOld?: boolean } = {},
+    {
+      ended,
+      isCut = false,
+      isRestOld = false,
+      isLoop = false,
+    }: { ended?: string; isCut?: boolean; isRestOld?: boolean; isLoop?: boolean } = {},
   ) => ({
     // A later page may contain the retry of a job in an earlier row.
     data: filter.unretried === true ? rows.filter(isUnretried) : rows,
@@ -164,6 +176,8 @@ export async function findJobs(
     isCut: isCut && rows.length < maxRows,
     /** True if the remaining jobs were most likely created before `createdSince`. */
     isRestOld,
+    /** True if the API's next cursor was already used in this call, so that the remaining jobs cannot be read. */
+    isLoop,
   });
 
   for (;;) {
@@ -174,7 +188,7 @@ export async function findJobs(
         throw error.with({
           next: "Call again with a smaller limit, and without states, createdSince and unretried.",
         });
-      if (readCount === 0 || context.signal.aborted) throw error;
+      if (readCount === 0 || ctx.signal.aborted) throw error;
       return error;
     });
     const here = { nextCursor: cursor ?? null, hasMore: true };
@@ -191,10 +205,14 @@ export async function findJobs(
     readCount += data.length;
     report({ progress: readCount, message: `${readCount} jobs read` });
     const isRestOld = isOld(data);
+    const { hasMore, nextCursor } = page;
+    if (hasMore && nextCursor !== null && (usedCursors.has(nextCursor) || isUnsendable(nextCursor)))
+      return found({ ...page, nextCursor: null }, { isLoop: true });
     if (isCut) return found(page, { isCut });
-    if (!page.hasMore || page.nextCursor === null || page.nextCursor === cursor) return found(page);
-    if (isRestOld || readCount >= MAX_READ || service.timing.now() >= stopAt) return found(page, { isRestOld });
+    if (!page.hasMore || page.nextCursor === null) return found(page);
+    if (isRestOld || readCount >= MAX_READ || ctx.api.timing.clockMs() >= stopAt) return found(page, { isRestOld });
     cursor = page.nextCursor;
+    usedCursors.add(cursor);
   }
 }
 

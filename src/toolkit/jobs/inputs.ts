@@ -1,14 +1,14 @@
 // This module registers an input, and finds or registers the inputs that run_job binds.
 import type { ActionTraits } from "../../actions/fingerprint.ts";
+import type { ResourceAction } from "../../actions/history.ts";
 import { deriveRepeatKey, deriveStepKey } from "../../actions/idempotency-keys.ts";
-import type { ResourceAction } from "../../actions/service-actions.ts";
 import { createMicPublicInput, getMicPublicInput } from "../../contract/endpoints/job-processing.ts";
 import type { Input } from "../../contract/inputs.ts";
 import { Failure } from "../../core/failure.ts";
 import { hasExpired, inputPresenter } from "../advice/presenters.ts";
 import type { ActionResult } from "../results.ts";
 import { type ActionArguments, runAction } from "../run-action.ts";
-import type { ActionPorts, ToolCall } from "../tool-call.ts";
+import type { ToolContext } from "../tool-context.ts";
 import type { ToolName } from "../tool-names.ts";
 
 const REGISTER: ToolName = "register_input";
@@ -18,25 +18,21 @@ export const registerTraits: ActionTraits = {
   identifyingArguments: ["workspaceId", "inputKind", "referenceId"],
 };
 
-export const registerInput = (
-  args: ActionArguments,
-  call: ToolCall,
-  ports: ActionPorts,
-): Promise<ActionResult<Input>> =>
-  runAction(args, call, ports, {
+export const registerInput = (args: ActionArguments, ctx: ToolContext): Promise<ActionResult<Input>> =>
+  runAction(args, ctx, {
     endpoint: createMicPublicInput,
     traits: registerTraits,
     presenter: inputPresenter,
     findOut: "No tool lists inputs. Registering the same file again makes another input of it, which does no harm.",
-    readNow: (inputId) => ports.service.call(getMicPublicInput, { path: { inputId } }, call.context),
+    readNow: (inputId) => ctx.api.call(getMicPublicInput, { path: { inputId } }, ctx),
   });
 
 /** An input in the arguments of run_job: its id, or the file, acquisition or dataset version that it is registered for. */
 export interface RequestedInput {
   readonly port: string;
-  readonly inputId?: string | undefined;
-  readonly referenceId?: string | undefined;
-  readonly inputKind?: Input["inputKind"] | undefined;
+  readonly inputId?: string;
+  readonly referenceId?: string;
+  readonly inputKind?: Input["inputKind"];
 }
 
 /** The input for one port, as it was last read. */
@@ -50,14 +46,9 @@ export interface PortInput {
 }
 
 /** Reads an input; `input` is undefined if the application may not read it. Throws Failure. */
-async function readInput(
-  port: string,
-  inputId: string,
-  { context }: ToolCall,
-  { service }: ActionPorts,
-): Promise<PortInput> {
+async function readInput(port: string, inputId: string, ctx: ToolContext): Promise<PortInput> {
   try {
-    const { value, respondedAt: readAt } = await service.call(getMicPublicInput, { path: { inputId } }, context);
+    const { value, respondedAt: readAt } = await ctx.api.call(getMicPublicInput, { path: { inputId } }, ctx);
     return { port, inputId, input: value.data, readAt };
   } catch (error) {
     if (!(error instanceof Failure) || error.facts.kind !== "forbidden") throw error;
@@ -79,12 +70,11 @@ interface ObtainInputOptions {
 export async function findOrRegisterInput(
   { port, inputId, referenceId = "", inputKind = "M4_FILE" }: RequestedInput,
   { workspaceId, explicitInputIds, callKey, onRegistered }: ObtainInputOptions,
-  call: ToolCall,
-  ports: ActionPorts,
+  ctx: ToolContext,
 ): Promise<PortInput> {
-  if (inputId !== undefined) return await readInput(port, inputId, call, ports);
+  if (inputId !== undefined) return await readInput(port, inputId, ctx);
   /** Registrations in the journal that may have created an input for `referenceId`. Successful ones come first, the latest first. */
-  const registrations = (await ports.actions.readHistory(referenceId)).actions
+  const registrations = (await ctx.actions.readHistory(referenceId)).actions
     .filter(
       ({ tool, state, resourceId, arguments: args }) =>
         tool === REGISTER &&
@@ -98,7 +88,7 @@ export async function findOrRegisterInput(
     .sort((one, other) => Number(other.state === "succeeded") - Number(one.state === "succeeded"));
 
   async function register(args: ActionArguments): Promise<PortInput> {
-    const made = await registerInput(args, { ...call, tool: REGISTER }, ports);
+    const made = await registerInput(args, { ...ctx, tool: REGISTER });
     onRegistered(port, made.data.id);
     return { port, inputId: made.data.id, input: made.data, readAt: undefined };
   }
@@ -106,7 +96,7 @@ export async function findOrRegisterInput(
   /** Returns the input of an earlier registration; undefined if the API no longer has it. */
   async function readRegistered({ resourceId, arguments: args, idempotencyKey }: ResourceAction) {
     if (resourceId === undefined) return await register({ ...args, idempotencyKey });
-    return await readInput(port, resourceId, call, ports).catch((error: unknown) => {
+    return await readInput(port, resourceId, ctx).catch((error: unknown) => {
       if (error instanceof Failure && error.facts.kind === "not_found") return undefined;
       throw error;
     });

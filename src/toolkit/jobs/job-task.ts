@@ -6,7 +6,7 @@ import { Failure } from "../../core/failure.ts";
 import { createJobPresenter, createRunPresenter, isJobMoving } from "../advice/job.ts";
 import { ENDED } from "../advice/job-facts.ts";
 import { resourceResult, type ToolResult } from "../results.ts";
-import type { JobPorts, ToolCall } from "../tool-call.ts";
+import type { ToolContext } from "../tool-context.ts";
 import { TOOL_NAMES, type ToolName } from "../tool-names.ts";
 import { readJob } from "./batch.ts";
 import { requestCancellation } from "./canceling.ts";
@@ -61,14 +61,14 @@ export function startedJobFrom(
 }
 
 /** Reads the current state of the task. Throws Failure if the job cannot be read. */
-export async function readJobTaskState(started: StartedJob, call: ToolCall, ports: JobPorts): Promise<JobTaskState> {
+export async function readJobTaskState(started: StartedJob, ctx: ToolContext): Promise<JobTaskState> {
   const { tool, jobId, ...action } = started;
-  const answer = await readJob(jobId, call, ports);
+  const answer = await readJob(jobId, ctx);
   const { data: job } = answer.value;
   // The result equals the one that the starting call would have returned if it had waited.
   const notice = action.replayed ? "Not run again: the job was started before." : undefined;
-  const presenter = tool === "run_job" ? createRunPresenter(ports) : createJobPresenter(ports);
-  const result = await resourceResult(answer, presenter, call, { action, notice });
+  const presenter = tool === "run_job" ? createRunPresenter(ctx) : createJobPresenter(ctx);
+  const result = await resourceResult(answer, presenter, ctx, { action, notice });
   const facts: JobTaskStateBase = {
     summary: result.summary,
     createdAt: job.createdAt,
@@ -76,7 +76,7 @@ export async function readJobTaskState(started: StartedJob, call: ToolCall, port
   };
   if (job.state === "CANCELLED") return { ...facts, status: "cancelled" };
   if (ENDED.has(job.state)) return { ...facts, status: "completed", result, isError: job.state === "FAILED" };
-  return { ...facts, status: "working", pollIntervalMs: pollIntervalMs(job, ports.service.timing.now()) };
+  return { ...facts, status: "working", pollIntervalMs: pollIntervalMs(job, ctx.api.timing.now()) };
 }
 
 const REASON = "Cancelled by the MCP client (tasks/cancel).";
@@ -85,11 +85,11 @@ const REASON = "Cancelled by the MCP client (tasks/cancel).";
  * Cancels the job with the same action as cancel_job and a generated key, so a second cancellation, in any process, is deduplicated. Does
  * nothing if the job has ended. Throws Failure.
  */
-export async function cancelStartedJob({ jobId }: StartedJob, call: ToolCall, ports: JobPorts): Promise<void> {
-  const hasEnded = async () => ENDED.has((await readJob(jobId, call, ports)).value.data.state);
+export async function cancelStartedJob({ jobId }: StartedJob, ctx: ToolContext): Promise<void> {
+  const hasEnded = async () => ENDED.has((await readJob(jobId, ctx)).value.data.state);
   if (await hasEnded()) return;
   try {
-    await requestCancellation({ jobId, reason: REASON }, call, ports);
+    await requestCancellation({ jobId, reason: REASON }, ctx);
   } catch (error) {
     const isRefused = error instanceof Failure && error.facts.sideEffect === "none";
     // The job may have ended in the meantime.

@@ -9,8 +9,10 @@ import type { RecipeOffer, RecipeParameters } from "../../contract/recipes.ts";
 import { BoundedMap } from "../../core/bounded-map.ts";
 import type { ParameterCheck } from "./parameter-thread.ts";
 
-/** Time limit from the call to the result, including the start of the thread. It takes 0.1 s on an idle machine. */
+/** Time limit from the call to the result, without the start of the thread. */
 const LIMIT_MS = 2_000;
+/** Time limit of the start of the thread, which takes 0.1 s on an idle machine. It says nothing about the schema. */
+const START_MS = 10_000;
 /**
  * With these limits, the peak of the whole process stays below 64 MB. V8 grants a heap at its limit up to 16 MB more, and code is outside
  * the heap.
@@ -26,6 +28,8 @@ const FILE = import.meta.url.endsWith(".ts") ? "../../../dist/parameter-thread.j
 
 interface PendingCheck {
   readonly contentHash: string;
+  /** Stops the thread after this time. Unlike the thread, which is unreferenced, the timer keeps the process of a command alive. */
+  readonly limit: (ms: number) => void;
   readonly resolve: (errors: FieldError[]) => void;
 }
 
@@ -33,6 +37,7 @@ interface PendingCheck {
 const expensiveSchemas = new BoundedMap<string, true>(500);
 /** The process has one thread, so its limits apply to all callers together. It returns results in order. */
 let thread: Worker | undefined;
+let isReady = false;
 let pending: PendingCheck[] = [];
 let idleTimer: NodeJS.Timeout | undefined;
 
@@ -42,7 +47,7 @@ function stopThread(): void {
   const [current, ...waiting] = pending;
   thread = undefined;
   pending = [];
-  if (current) expensiveSchemas.set(current.contentHash, true);
+  if (current && isReady) expensiveSchemas.set(current.contentHash, true);
   for (const { resolve } of current ? [current, ...waiting] : []) resolve([]);
   void stopped?.terminate();
 }
@@ -51,8 +56,12 @@ function getOrStartThread(): Worker {
   if (thread) return thread;
   const options = { env: {}, resourceLimits: HEAP, stdout: true, stderr: true };
   const started = new Worker(new URL(FILE, import.meta.url), options);
-  started.on("message", (errors: FieldError[]) => {
-    if (started === thread) pending.shift()?.resolve(errors);
+  isReady = false;
+  started.on("message", (message: "ready" | FieldError[]) => {
+    if (started !== thread) return;
+    if (message !== "ready") return pending.shift()?.resolve(message);
+    isReady = true;
+    for (const { limit } of pending) limit(LIMIT_MS);
   });
   // This event is also emitted if the thread is out of memory.
   started.on("error", () => {
@@ -72,12 +81,15 @@ async function findParameterErrors(parameters: RecipeParameters, values: JsonObj
   if (expensiveSchemas.has(contentHash) || jsonBytes(values) > MAX_VALUE_BYTES) return [];
   clearTimeout(idleTimer);
   const check: ParameterCheck = { parameters, values };
-  // Unlike the thread, which is unreferenced, the timer keeps the process of a command alive.
   let timer: NodeJS.Timeout | undefined;
+  function limit(ms: number): void {
+    clearTimeout(timer);
+    timer = setTimeout(stopThread, ms);
+  }
   const errors = await new Promise<FieldError[]>((resolve) => {
-    pending.push({ contentHash, resolve });
+    pending.push({ contentHash, limit, resolve });
     getOrStartThread().postMessage(check);
-    timer = setTimeout(stopThread, LIMIT_MS);
+    limit(isReady ? LIMIT_MS : START_MS);
   });
   clearTimeout(timer);
   clearTimeout(idleTimer);

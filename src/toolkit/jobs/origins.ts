@@ -1,9 +1,9 @@
 // This module finds in the journal what jobs were submitted with, so that a job can be recognized.
 import type { Arguments } from "../../actions/fingerprint.ts";
-import type { ResourceHistory } from "../../actions/service-actions.ts";
+import type { ResourceHistory } from "../../actions/history.ts";
 import { isJsonObject } from "../../contract/json.ts";
 import { withTimeoutFallback } from "../../core/async.ts";
-import type { Ports } from "../tool-call.ts";
+import type { Ports } from "../tool-context.ts";
 
 /** The note and the inputs of a job that the journal contains. */
 export interface JobOrigin {
@@ -62,17 +62,17 @@ const withLimit = (origins: Promise<ReadonlyMap<string, JobOrigin>>): Promise<Re
   withTimeoutFallback(origins, new Map<string, JobOrigin>(), LIMIT_MS);
 
 /** Returns the origins by job id. Returns none if the journal fails or takes more than 1 s, because rows are useful without them. */
-export const readOrigins = (jobIds: readonly string[], ports: OriginPorts): Promise<ReadonlyMap<string, JobOrigin>> =>
-  withLimit(ports.actions.findManyCreationArguments(jobIds).then((created) => findOrigins(jobIds, created, ports)));
+export const readOrigins = (jobIds: readonly string[], ctx: OriginPorts): Promise<ReadonlyMap<string, JobOrigin>> =>
+  withLimit(ctx.actions.findManyCreationArguments(jobIds).then((created) => findOrigins(jobIds, created, ctx)));
 
 /** Like `readOrigins` for one job, whose history was already requested. */
 export async function readOrigin(
   jobId: string,
   history: Promise<ResourceHistory>,
-  ports: OriginPorts,
+  ctx: OriginPorts,
 ): Promise<JobOrigin | undefined> {
   const reading = history.then(({ creationArguments: args }) =>
-    findOrigins([jobId], new Map(args && [[jobId, args]]), ports),
+    findOrigins([jobId], new Map(args && [[jobId, args]]), ctx),
   );
   return (await withLimit(reading)).get(jobId);
 }

@@ -96,4 +96,6 @@ function findParameterErrors({ parameters, values }: ParameterCheck): FieldError
   }
 }
 
+// The first message: this thread is loaded.
+parentPort?.postMessage("ready");
 parentPort?.on("message", (check: ParameterCheck) => parentPort?.postMessage(findParameterErrors(check)));

@@ -3,55 +3,33 @@
 import { unknownKeyFailure } from "../../actions/action-failures.ts";
 import { type ActionStatus, RESOLVED_BY_READING } from "../../actions/listing.ts";
 import { timeLeftMs } from "../../api-client/attempts.ts";
-import { Failure } from "../../core/failure.ts";
+import type { Failure, FailureKind } from "../../core/failure.ts";
 import { formatToken } from "../../core/untrusted-text.ts";
 import { ENDED } from "../advice/job-facts.ts";
 import type { ConfirmationPrompt } from "../define-tool.ts";
 import { type NextStep, type ToolResult, toolResult } from "../results.ts";
-import { type JobPorts, type ToolCall, toStepFailure } from "../tool-call.ts";
+import { type ToolContext, toStepFailure } from "../tool-context.ts";
+import { formatCount, hasTimeToAct, mapConcurrently, stateSuffix, waitFirstText, withTimeToAnswer } from "./batch.ts";
 import {
-  formatCount,
-  hasTimeToAct,
-  mapConcurrently,
-  readJob,
-  stateSuffix,
-  waitFirstText,
-  withTimeToAnswer,
-} from "./batch.ts";
-import { findJobs, MAX_READ } from "./find-jobs.ts";
-
-interface ResolveArguments {
-  readonly idempotencyKey?: string | undefined;
-}
+  type Finding,
+  findingFromJournal,
+  IN_PROGRESS,
+  parsePosition,
+  type ResolveArguments,
+  type ResolvedRow,
+  recordDecision,
+  resolveByReading,
+  stillUnknownFinding,
+} from "./resolve-by-reading.ts";
 
 /** How an action is resolved. */
 export type ResolutionMethod = "send" | "read" | "wait" | "skip" | "none";
-
-export interface ResolvedRow {
-  readonly tool: string;
-  readonly idempotencyKey: string;
-  /** The id of the resource that the action is about. */
-  readonly about: string;
-  readonly outcome: "resolved" | "rejected" | "still unknown" | "in progress" | "skipped" | "not resolvable";
-  /** The id of the resource that the action created. */
-  readonly resourceId?: string | undefined;
-  readonly finding: string;
-}
-
-interface Finding extends Pick<ResolvedRow, "outcome" | "resourceId" | "finding"> {
-  /** True if a later identical call may find out more. */
-  readonly isWorthRepeating?: boolean;
-  readonly retryAfterSeconds?: number | undefined;
-}
 
 /** Maximum number of rows in one result. */
 const MAX_ROWS = 100;
 
 /** Each action may take at least this much of the call's time, even if several are left. */
 const MIN_SHARE_MS = 10_000;
-
-/** The clocks of this machine and of the API may differ by this much. */
-const CLOCK_SLACK_MS = 5 * 60_000;
 
 export function resolutionMethodOf({ tool, state, supersededBy, isTooOld }: ActionStatus): ResolutionMethod {
   if (state === "in_progress") return "wait";
@@ -62,158 +40,65 @@ export function resolutionMethodOf({ tool, state, supersededBy, isTooOld }: Acti
 
 async function selectActions(
   { idempotencyKey: key }: ResolveArguments,
-  { actions }: Pick<JobPorts, "actions">,
+  { actions }: Pick<ToolContext, "actions">,
 ): Promise<readonly ActionStatus[]> {
   const all = await actions.listUnresolved();
   return key === undefined ? all : all.filter(({ idempotencyKey }) => idempotencyKey === key);
 }
 
-const IN_PROGRESS: Finding = { outcome: "in progress", finding: "Another call is working on it." };
-
-/** Returns the state of an action in the journal, if this call did not resolve it itself. */
-function findingFromJournal(action: ActionStatus | undefined): Finding {
-  const made = action?.resourceId !== undefined && { resourceId: action.resourceId };
-  switch (action?.state) {
-    case "succeeded":
-      return { outcome: "resolved", ...made, finding: "Resolved: it took effect once." };
-    case "rejected": {
-      const code = action.code === undefined ? "" : ` (${formatToken(action.code)})`;
-      return { outcome: "rejected", finding: `Resolved: it did not take effect${code}.` };
-    }
-    case "in_progress":
-      return IN_PROGRESS;
-    default:
-      return { outcome: "still unknown", finding: "Another process may still work on it.", isWorthRepeating: true };
-  }
-}
-
-const stillUnknownFinding = ({ facts }: Failure): Finding => ({
-  outcome: "still unknown",
-  finding: facts.message,
-  isWorthRepeating: facts.retryable,
-  retryAfterSeconds: facts.retryAfterSeconds,
-});
-
-/** Records an outcome that was found by reading. If another process recorded one first, returns that one. */
-async function recordOutcome(
-  { idempotencyKey: key }: ActionStatus,
-  { actions }: JobPorts,
-  outcome: Parameters<JobPorts["actions"]["recordOutcome"]>[1],
-  found: Finding,
-): Promise<Finding> {
-  return (await actions.recordOutcome(key, outcome)) ? found : findingFromJournal(await actions.find(key));
-}
-
-async function recordNoEffect(action: ActionStatus, ports: JobPorts, finding: string): Promise<Finding> {
-  const failure = new Failure({
-    kind: "conflict",
-    message: `${finding} This was found out by reading, after the API's answer was lost.`,
-    retryable: false,
-    sideEffect: "none",
-    next: "If it is still wanted, make the call again without idempotencyKey.",
-  });
-  const found: Finding = { outcome: "rejected", finding: `Resolved: it did not take effect. ${finding}` };
-  return await recordOutcome(action, ports, { failure }, found);
-}
-
-/** Reads the job to find out whether a cancellation took effect. Throws Failure if the job cannot be read. */
-async function readCancellation(action: ActionStatus, call: ToolCall, ports: JobPorts): Promise<Finding> {
-  const { id, state } = (await readJob(action.about, call, ports)).value.data;
-  const finding = `Job ${formatToken(id)} is ${state}.`;
-  if (state === "CANCELLED") {
-    const failure = new Failure({
-      kind: "conflict",
-      message: `${finding} The API's answer was lost, and this was found out by reading the job.`,
-      code: state,
-      retryable: false,
-      sideEffect: "done",
-      next: "Nothing is left to do.",
-    });
-    const found: Finding = { outcome: "resolved", finding: `Resolved: it took effect. ${finding}` };
-    return await recordOutcome(action, ports, { failure }, found);
-  }
-  // A cancellation takes less time than the period in which an action may be sent again.
-  if (ENDED.has(state) || action.isTooOld) return await recordNoEffect(action, ports, finding);
-  const shows = "It shows whether it was canceled when it has ended.";
-  return { outcome: "still unknown", finding: `${finding} ${shows}`, isWorthRepeating: true };
-}
-
-/** Looks for the job that a retry created. Throws Failure if the job or the first page of jobs cannot be read. */
-async function readRetry(action: ActionStatus, call: ToolCall, ports: JobPorts): Promise<Finding> {
-  const { about, firstSentAt } = action;
-  const { workspaceId } = (await readJob(about, call, ports)).value.data;
-  const filter = { createdSince: new Date(firstSentAt - CLOCK_SLACK_MS).toISOString() };
-  const found = await findJobs({ workspaceId, limit: MAX_READ, filter, isFull: false }, call, ports);
-  const retries = found.data
-    .filter(({ retryOfBatchId }) => retryOfBatchId === about)
-    .sort((one, other) => (one.createdAt < other.createdAt ? -1 : 1));
-  for (const job of retries) {
-    // Another action in the journal created this job.
-    if ((await ports.actions.readHistory(job.id)).creationArguments) continue;
-    const finding = `Resolved: the action ran once. Job ${formatToken(about)} was retried as job ${formatToken(job.id)}.`;
-    const outcome = { value: { data: job, meta: found.meta }, resourceId: job.id };
-    return await recordOutcome(action, ports, outcome, { outcome: "resolved", resourceId: job.id, finding });
-  }
-  const finding = `${found.read.jobs} jobs were read, and none is this retry of job ${formatToken(about)}.`;
-  if (!found.page.hasMore || found.isRestOld) return await recordNoEffect(action, ports, finding);
-  const isWorthRepeating = found.ended !== undefined;
-  const shows = "The list was not read back to the first attempt.";
-  return { outcome: "still unknown", finding: `${finding} ${shows}`, isWorthRepeating };
-}
-
-async function resolveByReading(action: ActionStatus, call: ToolCall, ports: JobPorts): Promise<Finding> {
-  try {
-    return await (action.tool === "cancel_job" ? readCancellation : readRetry)(action, call, ports);
-  } catch (error) {
-    return stillUnknownFinding(toStepFailure(error, call));
-  }
-}
+/** The API would reject the repeated request again, so only reading may show the effect of an earlier attempt. */
+const LASTING_REFUSALS: ReadonlySet<FailureKind> = new Set([
+  "precondition_failed",
+  "conflict",
+  "not_found",
+  "rejected",
+]);
 
 /** Returns the state of an action after its repeated request was rejected or received no response. */
 async function findingAfterFailure(
   action: ActionStatus,
   failure: Failure,
-  call: ToolCall,
-  ports: JobPorts,
+  args: ResolveArguments,
+  ctx: ToolContext,
 ): Promise<Finding> {
   const { kind, code, sideEffect, retryable } = failure.facts;
-  const now = await ports.actions.find(action.idempotencyKey);
+  const now = await ctx.actions.find(action.idempotencyKey);
   if (now?.state === "rejected") {
     const why = formatToken(code ?? kind.toUpperCase());
     return { outcome: "rejected", finding: `Resolved: it did not take effect (${why}).` };
   }
   if (now?.state !== "unknown") return findingFromJournal(now);
-  // The API rejected the repeated request, and would reject it again. The effect of an earlier attempt is still unknown.
-  const isRefused = sideEffect === "unknown" && (kind === "precondition_failed" || kind === "conflict");
-  if (isRefused && !retryable && RESOLVED_BY_READING.has(action.tool))
-    return await resolveByReading(action, call, ports);
-  return stillUnknownFinding(failure);
+  const isTooOld = kind === "outcome_unknown";
+  const isLasting = sideEffect === "unknown" && !retryable && (isTooOld || LASTING_REFUSALS.has(kind));
+  return isLasting && RESOLVED_BY_READING.has(action.tool)
+    ? await resolveByReading(action, args, ctx)
+    : stillUnknownFinding(failure);
 }
 
-async function resendAction(action: ActionStatus, call: ToolCall, ports: JobPorts): Promise<Finding> {
+async function resendAction(action: ActionStatus, resolveArgs: ResolveArguments, ctx: ToolContext): Promise<Finding> {
   const { tool, arguments: args, idempotencyKey } = action;
   try {
-    const now = await ports.actions.find(idempotencyKey);
+    const now = await ctx.actions.find(idempotencyKey);
     // Another process resolved it first. A rejected action must not be sent again here.
     if (now?.state === "succeeded" || now?.state === "rejected") return findingFromJournal(now);
     const noWait = tool === "cancel_job" && { waitSeconds: 0 };
-    const made = await call.callActionTool(tool, { ...args, idempotencyKey, ...noWait }, call.context);
+    const made = await ctx.callActionTool(tool, { ...args, idempotencyKey, ...noWait }, ctx);
     if (!made)
       return { outcome: "not resolvable", finding: `This version of mic-mcp has no tool ${formatToken(tool)}.` };
     const finding = made.replay ? undefined : made.notice;
     return { outcome: "resolved", resourceId: made.resourceId, finding: finding ?? "Resolved: the action ran once." };
   } catch (error) {
-    return await findingAfterFailure(action, toStepFailure(error, call), call, ports);
+    return await findingAfterFailure(action, toStepFailure(error, ctx), resolveArgs, ctx);
   }
 }
 
 const NOT_RESOLVABLE =
-  "It is too old to be sent again, and no tool can read whether it took effect. It is removed from the journal after its retention time.";
+  "It is too old to be sent again, and the API has no list that shows whether it took effect. If it is still wanted, call again with a new idempotencyKey.";
 
-async function resolveOne(action: ActionStatus, isNamed: boolean, call: ToolCall, ports: JobPorts): Promise<Finding> {
+async function resolveAutomatically(action: ActionStatus, args: ResolveArguments, ctx: ToolContext): Promise<Finding> {
   switch (resolutionMethodOf(action)) {
     case "wait":
-      return isNamed ? await resendAction(action, call, ports) : IN_PROGRESS;
+      return args.idempotencyKey === undefined ? IN_PROGRESS : await resendAction(action, args, ctx);
     case "skip": {
       const later = formatToken(action.supersededBy ?? "");
       return {
@@ -224,10 +109,20 @@ async function resolveOne(action: ActionStatus, isNamed: boolean, call: ToolCall
     case "none":
       return { outcome: "not resolvable", finding: NOT_RESOLVABLE };
     case "read":
-      return await resolveByReading(action, call, ports);
+      return await resolveByReading(action, args, ctx);
     case "send":
-      return await resendAction(action, call, ports);
+      return await resendAction(action, args, ctx);
   }
+}
+
+/** Resolves one action. A decision of the user counts only if neither sending nor reading shows the outcome. */
+async function resolveOne(action: ActionStatus, args: ResolveArguments, ctx: ToolContext): Promise<Finding> {
+  const { jobId, outcome } = args;
+  const found = await resolveAutomatically(action, args, ctx);
+  const isOpen = found.outcome === "still unknown" || found.outcome === "not resolvable";
+  const isFinal = action.isTooOld || found.isWorthRepeating !== true;
+  const hasDecision = jobId !== undefined || outcome !== undefined;
+  return hasDecision && isOpen && isFinal ? await recordDecision(action, jobId, ctx) : found;
 }
 
 const OTHER_OUTCOMES = [
@@ -237,7 +132,7 @@ const OTHER_OUTCOMES = [
   ["not resolvable", "cannot be resolved", "cannot be resolved"],
 ] as const;
 
-/** "2 of 3 actions resolved: 1 ran, 1 was rejected. 1 is still unknown." */
+/** "2 of 3 actions resolved: 1 done, 1 without effect. 1 is still unknown." */
 function summaryOf(rows: readonly ResolvedRow[]): string {
   const [only, ...others] = rows;
   if (!only) return "No action is unresolved.";
@@ -247,10 +142,7 @@ function summaryOf(rows: readonly ResolvedRow[]): string {
   }
   const count = (outcome: ResolvedRow["outcome"]): number => rows.filter((row) => row.outcome === outcome).length;
   const [ran, rejected] = [count("resolved"), count("rejected")];
-  const found = [
-    ...(ran > 0 ? [`${ran} ran`] : []),
-    ...(rejected > 0 ? [formatCount(rejected, "was rejected", "were rejected")] : []),
-  ];
+  const found = [...(ran > 0 ? [`${ran} done`] : []), ...(rejected > 0 ? [`${rejected} without effect`] : [])];
   const sentences = [
     `${ran + rejected} of ${rows.length} actions resolved${found.length === 0 ? "" : `: ${found.join(", ")}`}.`,
     ...OTHER_OUTCOMES.map(([outcome, one, many]) => count(outcome) > 0 && `${formatCount(count(outcome), one, many)}.`),
@@ -272,44 +164,47 @@ function lineOf({ tool, about, outcome, resourceId, idempotencyKey, finding }: R
 /** Resolves one action, or all unresolved ones. Throws Failure if the journal cannot be used, or if the key belongs to no action. */
 export async function resolveActions(
   args: ResolveArguments,
-  call: ToolCall,
-  ports: JobPorts,
+  ctx: ToolContext,
 ): Promise<ToolResult<{ readonly results: readonly ResolvedRow[] }>> {
   const { idempotencyKey: key } = args;
   const rows: ResolvedRow[] = [];
   const unresolved: Finding[] = [];
-  function add(action: ActionStatus, { isWorthRepeating, retryAfterSeconds, ...found }: Finding): void {
+  let continued: ResolveArguments | undefined;
+  function add(action: ActionStatus, { isWorthRepeating, retryAfterSeconds, cursor, ...found }: Finding): void {
     const { tool, idempotencyKey, about } = action;
     rows.push({ tool, idempotencyKey, about, ...found });
     if (isWorthRepeating) unresolved.push({ ...found, retryAfterSeconds });
+    if (cursor !== undefined) continued ??= { idempotencyKey, cursor };
   }
 
-  const selected = await selectActions(args, ports);
+  if (key !== undefined && args.cursor !== undefined) parsePosition(args.cursor, key);
+  const selected = await selectActions(args, ctx);
   if (key !== undefined && selected.length === 0) {
-    const action = await ports.actions.find(key);
-    if (!action) throw unknownKeyFailure(key);
+    const action = await ctx.actions.find(key);
+    if (!action) throw unknownKeyFailure(key).with({ kind: "not_found" });
     add(action, { ...findingFromJournal(action), isWorthRepeating: false });
   }
-  const { timing } = ports.service;
-  const context = withTimeToAnswer(call.context);
+  const { timing } = ctx.api;
+  const limited = withTimeToAnswer(ctx);
   for (const [index, action] of selected.entries()) {
-    const share = Math.max(MIN_SHARE_MS, timeLeftMs(context, timing) / (selected.length - index));
-    const deadlineAt = Math.min(context.deadlineAt, timing.now() + share);
-    const found: Finding = hasTimeToAct(context, timing)
-      ? await resolveOne(action, key !== undefined, { ...call, context: { ...context, deadlineAt } }, ports)
+    const share = Math.max(MIN_SHARE_MS, timeLeftMs(limited, timing) / (selected.length - index));
+    const deadlineAt = Math.min(limited.deadlineAt, timing.clockMs() + share);
+    const found: Finding = hasTimeToAct(limited, timing)
+      ? await resolveOne(action, args, { ...limited, deadlineAt })
       : { outcome: "still unknown", finding: "Not tried yet: the call's time was over.", isWorthRepeating: true };
     add(action, found);
     const message = `${formatToken(action.tool)} ${formatToken(action.about)}: ${found.outcome}`;
-    call.report({ progress: index + 1, total: selected.length, message });
+    ctx.report({ progress: index + 1, total: selected.length, message });
   }
+  const why = continued ? "continues to read the jobs" : "later it may find out more; no action runs twice";
   const nextStep: NextStep = {
     tool: "resolve_actions",
-    arguments: { ...args },
-    why: `${waitFirstText(unresolved)}later it may find out more; no action runs twice`,
+    arguments: { ...(continued ?? (key === undefined ? {} : { idempotencyKey: key })) },
+    why: `${waitFirstText(unresolved)}${why}`,
   };
   const results = rows.slice(0, MAX_ROWS);
   return toolResult(
-    call,
+    ctx,
     { results },
     {
       summary: summaryOf(rows),
@@ -320,33 +215,42 @@ export async function resolveActions(
 }
 
 /** Describes the work that would be discarded if this action ran now; returns undefined if there is none. */
-async function describeDiscardedWork(
-  action: ActionStatus,
-  call: ToolCall,
-  ports: JobPorts,
-): Promise<string | undefined> {
+async function describeDiscardedWork(action: ActionStatus, ctx: ToolContext): Promise<string | undefined> {
   const { tool, about } = action;
   const isCancel = tool === "cancel_job";
-  const state = await stateSuffix(about, call, ports);
+  const state = await stateSuffix(about, ctx);
   // The API rejects actions on a job that does not exist. A job that cannot be read can still be canceled.
   if (state === undefined || (isCancel && ENDED.has(state.slice(2, -1)))) return undefined;
   return `${isCancel ? `cancel job ${formatToken(about)}` : `run job ${formatToken(about)} again from the start`}${state}`;
 }
 
-/** Builds one question for all cancellations and restarts that would be sent; returns undefined if there are none. */
+/**
+ * Builds the question about a decision, or one for all cancellations and restarts that would be sent; undefined without any of these. An
+ * action that is not too old is sent again before a decision is recorded, and the question says so.
+ */
 export async function prepareResolveConfirmation(
   args: ResolveArguments,
-  call: ToolCall,
-  ports: JobPorts,
+  ctx: ToolContext,
 ): Promise<ConfirmationPrompt | undefined> {
-  const destructive = (await selectActions(args, ports)).filter(
-    (action) =>
-      resolutionMethodOf(action) === "send" &&
-      (action.tool === "cancel_job" || (action.tool === "retry_job" && action.arguments["retryMode"] === "RESTART")),
+  const { jobId, outcome } = args;
+  const selected = await selectActions(args, ctx);
+  const sent = selected.filter((action) => resolutionMethodOf(action) === "send");
+  const destructive = sent.filter(
+    ({ tool, arguments: { retryMode } }) => tool === "cancel_job" || (tool === "retry_job" && retryMode === "RESTART"),
   );
-  const effects = await mapConcurrently(destructive, (action) => describeDiscardedWork(action, call, ports));
+  const effects = await mapConcurrently(destructive, (action) => describeDiscardedWork(action, ctx));
+  const discards = `If one never arrived, it takes effect now, and finished work is discarded: ${effects.join("; ")}.`;
+  const [first] = selected;
+  if (first && (jobId !== undefined || outcome !== undefined)) {
+    const action = `${formatToken(first.tool)} ${formatToken(first.about)}`;
+    const what = jobId === undefined ? "did not take effect" : `created job ${formatToken(jobId)}`;
+    const question =
+      sent.length === 0
+        ? `Record that ${action} ${what}?`
+        : `Send ${action} again under its key and, only if that does not show its outcome, record that it ${what}?`;
+    return { text: effects.length === 0 ? question : `${question} ${discards}`, resourceVersion: undefined };
+  }
   if (effects.length === 0) return undefined;
   const calls = formatCount(effects.length, "call whose outcome is", "calls whose outcomes are");
-  const text = `Send ${calls} unknown again? If one never arrived, it takes effect now, and finished work is discarded: ${effects.join("; ")}.`;
-  return { text, resourceVersion: undefined };
+  return { text: `Send ${calls} unknown again? ${discards}`, resourceVersion: undefined };
 }

@@ -1,8 +1,9 @@
 // This module retries one job, or many jobs in one call. Each of many jobs is a separate retry_job action, so a repeated call retries
 // none of them twice.
+
+import type { ActionDescriptor } from "../../actions/actions.ts";
 import type { ActionTraits } from "../../actions/fingerprint.ts";
 import { deriveStepKey } from "../../actions/idempotency-keys.ts";
-import type { CallerActionDescriptor } from "../../actions/service-actions.ts";
 import { type CallContext, type SharedRetryAfter, type Timing, timeLeftMs } from "../../api-client/attempts.ts";
 import { retryMicJob } from "../../contract/endpoints/job-processing.ts";
 import type { Job } from "../../contract/jobs.ts";
@@ -13,9 +14,10 @@ import { createJobPresenter, findKnownRetry, giveUpReason, readJobHistory, summa
 import { LONG_WAIT_SECONDS, MAX_JOBS } from "../arguments.ts";
 import type { ConfirmationPrompt } from "../define-tool.ts";
 import { missingIdNote } from "../id-hints.ts";
+import { BROKEN_LIST } from "../pages.ts";
 import { type ActionResult, callText, type NextStep, type ToolResult, toolResult } from "../results.ts";
 import { type ActionArguments, runAction } from "../run-action.ts";
-import { type JobPorts, type ToolCall, toStepFailure } from "../tool-call.ts";
+import { type ToolContext, toStepFailure } from "../tool-context.ts";
 import type { ToolName } from "../tool-names.ts";
 import {
   countsOf,
@@ -41,14 +43,14 @@ interface RetryArguments extends ActionArguments {
 }
 
 /** Retries one job. Throws Failure; if the API rejects the request because of an earlier retry, the error names that retry, if known. */
-export async function retryJob(args: RetryArguments, call: ToolCall, ports: JobPorts): Promise<ActionResult<Job>> {
+export async function retryJob(args: RetryArguments, ctx: ToolContext): Promise<ActionResult<Job>> {
   const { jobId } = args;
   try {
-    return await runAction(args, call, ports, {
+    return await runAction(args, ctx, {
       endpoint: retryMicJob,
       traits: retryTraits,
-      presenter: createJobPresenter(ports),
-      readNow: (id) => readJob(id, call, ports),
+      presenter: createJobPresenter(ctx),
+      readNow: (id) => readJob(id, ctx),
       findOut: "Look with list_jobs for a job whose retryOfBatchId (view full) is this job.",
       // docs/contract.md, section 3: the new job has the earlier job's id.
       mismatch: ({ id, retryOfBatchId: earlier }) =>
@@ -58,7 +60,7 @@ export async function retryJob(args: RetryArguments, call: ToolCall, ports: JobP
     });
   } catch (error) {
     if (!(error instanceof Failure) || error.facts.kind !== "conflict" || error.facts.status !== 409) throw error;
-    const retry = (await findKnownRetry(jobId, ports))?.id;
+    const retry = (await findKnownRetry(jobId, ctx))?.id;
     if (retry === undefined) throw error;
     throw error.with({
       message: `${error.facts.message} Job ${formatToken(jobId)} was retried as job ${formatToken(retry)}.`,
@@ -69,18 +71,18 @@ export async function retryJob(args: RetryArguments, call: ToolCall, ports: JobP
 
 /** Names the jobs by id, or selects failed jobs by their time and failure. */
 interface RetryManyArguments {
-  readonly jobIds?: readonly string[] | undefined;
-  readonly workspaceId?: string | undefined;
-  readonly createdSince?: string | undefined;
+  readonly jobIds?: readonly string[];
+  readonly workspaceId?: string;
+  readonly createdSince?: string;
   /** The code of the failure. */
-  readonly failure?: string | undefined;
+  readonly failure?: string;
   /** Maximum number of jobs that a filter selects (default 50). */
-  readonly limit?: number | undefined;
+  readonly limit?: number;
   readonly retryMode: "SAFE_RESUME" | "RESTART";
   readonly reason: string;
-  readonly waitSeconds?: number | undefined;
+  readonly waitSeconds?: number;
   /** The key of each retry is derived from this key. */
-  readonly idempotencyKey?: string | undefined;
+  readonly idempotencyKey?: string;
 }
 
 interface RetryRow {
@@ -106,7 +108,7 @@ interface RetryResult {
   readonly isWorthRepeating?: boolean;
   /** True if an identical call retried the job before, so that nothing was sent now. */
   readonly isReplay?: boolean;
-  readonly retryAfterSeconds?: number | undefined;
+  readonly retryAfterSeconds?: number;
 }
 
 /** Code for a job that is skipped because a retry of it is known. The emulator uses the same code when it rejects such a retry. */
@@ -115,10 +117,7 @@ const ALREADY_RETRIED = "ALREADY_RETRIED";
 const GIVEN_UP = "GIVEN_UP";
 const OUT_OF_TIME = "OUT_OF_TIME";
 
-const actionOf = (
-  jobId: string,
-  { retryMode, reason, idempotencyKey }: RetryManyArguments,
-): CallerActionDescriptor => ({
+const actionOf = (jobId: string, { retryMode, reason, idempotencyKey }: RetryManyArguments): ActionDescriptor => ({
   tool: RETRY,
   arguments: { jobId, retryMode, reason },
   traits: retryTraits,
@@ -132,7 +131,7 @@ const READ_SHARE = 3;
 /** A job of a call; `job` if it was read already. */
 interface RequestedJob {
   readonly id: string;
-  readonly job?: Job | undefined;
+  readonly job?: Job;
 }
 
 const givenUpResult = ({ id: jobId, state }: Job, note: string): RetryResult => ({
@@ -143,23 +142,22 @@ const givenUpResult = ({ id: jobId, state }: Job, note: string): RetryResult => 
 async function findSkipReason(
   { id: jobId, job: known }: RequestedJob,
   args: RetryManyArguments,
-  call: ToolCall,
-  ports: JobPorts,
+  ctx: ToolContext,
 ): Promise<RetryResult | undefined> {
-  if (await ports.actions.findExisting(actionOf(jobId, args))) return undefined;
+  if (await ctx.actions.findExisting(actionOf(jobId, args))) return undefined;
   // With an explicit key, the agent requests another retry on purpose.
-  const retry = args.idempotencyKey === undefined ? await findKnownRetry(jobId, ports) : undefined;
+  const retry = args.idempotencyKey === undefined ? await findKnownRetry(jobId, ctx) : undefined;
   if (retry) {
     const newJobId = retry.id !== undefined && { newJobId: retry.id };
     return { row: { jobId, outcome: "not sent", ...newJobId, code: ALREADY_RETRIED } };
   }
   // If the job cannot be read, the API decides. A read without a response leaves time for the retry.
-  const { timing } = ports.service;
-  const deadlineAt = timing.now() + timeLeftMs(call.context, timing) / READ_SHARE;
-  const reading = { context: { ...call.context, deadlineAt } };
+  const { timing } = ctx.api;
+  const deadlineAt = timing.clockMs() + timeLeftMs(ctx, timing) / READ_SHARE;
   const job =
-    known ?? (await readJob(jobId, reading, ports).catch((error) => void toStepFailure(error, call)))?.value.data;
-  const reason = job && giveUpReason(job, await readJobHistory(job, ports));
+    known ??
+    (await readJob(jobId, { ...ctx, deadlineAt }).catch((error) => void toStepFailure(error, ctx)))?.value.data;
+  const reason = job && giveUpReason(job, await readJobHistory(job, ctx));
   return job && reason !== undefined ? givenUpResult(job, reason) : undefined;
 }
 
@@ -170,16 +168,11 @@ function outcomeOf({ sideEffect, status = 0 }: FailureFacts): RetryRow["outcome"
   return status >= 400 && status < 500 && status !== 408 && status !== 429 ? "rejected" : "not sent";
 }
 
-async function toFailedResult(
-  jobId: string,
-  { facts }: Failure,
-  call: ToolCall,
-  ports: JobPorts,
-): Promise<RetryResult> {
+async function toFailedResult(jobId: string, { facts }: Failure, ctx: ToolContext): Promise<RetryResult> {
   const outcome = outcomeOf(facts);
   const isUnresolved = outcome === "unknown" || outcome === "not sent";
-  const retry = facts.status === 409 ? (await findKnownRetry(jobId, ports))?.id : undefined;
-  const note = missingIdNote(facts, { jobId }, call);
+  const retry = facts.status === 409 ? (await findKnownRetry(jobId, ctx))?.id : undefined;
+  const note = missingIdNote(facts, { jobId }, ctx);
   const row: RetryRow = {
     jobId,
     outcome,
@@ -199,7 +192,7 @@ async function waitForRetryAfter(
   minMs: number,
 ): Promise<boolean> {
   for (;;) {
-    const waitMs = pace.heldUntilAt - timing.now();
+    const waitMs = pace.heldUntilAt - timing.clockMs();
     const afterWait = { ...context, deadlineAt: context.deadlineAt - Math.max(0, waitMs) };
     if (!hasTimeToAct(afterWait, timing, minMs)) return false;
     if (waitMs <= 0) return true;
@@ -211,7 +204,7 @@ async function waitForRetryAfter(
 interface Selection {
   readonly jobs: readonly RequestedJob[];
   readonly givenUp: readonly RetryResult[];
-  /** Retries of matching jobs. A filter never selects them, so a repeated call does not retry its own retries. */
+  /** The latest retries of matching jobs. A filter never selects them, so a repeated call does not retry its own retries. */
   readonly retries: readonly Job[];
   /** Number of jobs that match, but exceed the limit. */
   readonly remaining: number;
@@ -222,15 +215,15 @@ interface Selection {
 /** Selects the failed jobs that match the filter and were not retried. Throws Failure. */
 async function selectFailedJobs(
   { workspaceId = "", createdSince, failure, limit = MAX_JOBS }: RetryManyArguments,
-  call: ToolCall,
-  ports: JobPorts,
+  ctx: ToolContext,
 ): Promise<Selection> {
   const filter = { createdSince, failure, unretried: true };
-  const found = await findJobs({ workspaceId, limit: MAX_READ, filter, isFull: false }, call, ports);
+  const found = await findJobs({ workspaceId, limit: MAX_READ, filter, isFull: false }, ctx);
   const jobs = found.data.filter(({ retryOfBatchId }) => retryOfBatchId === null);
   const byId = new Map(found.jobs.map((job) => [job.id, job]));
-  const isRetryOfMatch = ({ retryOfBatchId: earlier, createdAt }: Job): boolean =>
+  const isRetryOfMatch = ({ id, retryOfBatchId: earlier, createdAt }: Job): boolean =>
     earlier !== null &&
+    ctx.retries.get(id) === undefined &&
     Date.parse(createdAt) >= Date.parse(createdSince ?? "") &&
     (failure === undefined || byId.get(earlier)?.failure?.code === failure);
   const isMissing = found.ended !== undefined || (found.page.hasMore && !found.isRestOld);
@@ -243,7 +236,7 @@ async function selectFailedJobs(
     retries: found.jobs.filter(isRetryOfMatch),
     remaining: Math.max(0, jobs.length - limit),
     missingText: isMissing
-      ? ` Only ${formatCount(found.read.jobs, "job")} could be read; list_jobs with unretried finds the others.`
+      ? ` Only ${formatCount(found.read.jobs, "job")} could be read${found.isLoop ? `. ${BROKEN_LIST}` : "; list_jobs with unretried finds the others."}`
       : "",
   };
 }
@@ -251,46 +244,47 @@ async function selectFailedJobs(
 async function retryEach(
   jobs: readonly RequestedJob[],
   args: RetryManyArguments,
-  call: ToolCall,
-  ports: JobPorts,
+  ctx: ToolContext,
   minActionMs: number,
 ): Promise<readonly RetryResult[]> {
   const { retryMode, reason } = args;
   // Determine which jobs to skip before any request is sent.
   const refused = new Map<string, RetryResult>();
   await mapConcurrently(jobs, async (each) => {
-    const why = await findSkipReason(each, args, call, ports);
+    const why = await findSkipReason(each, args, ctx);
     if (why) refused.set(each.id, why);
   });
   const sharedRetryAfter: SharedRetryAfter = { heldUntilAt: 0 };
-  const context: CallContext = { ...call.context, sharedRetryAfter };
-  const { timing } = ports.service;
+  const own: ToolContext = { ...ctx, tool: RETRY, sharedRetryAfter };
+  const { timing } = ctx.api;
   let done = 0;
 
   async function retry(jobId: string): Promise<RetryResult> {
     const why = refused.get(jobId);
     if (why) return why;
-    if (!(await waitForRetryAfter(sharedRetryAfter, context, timing, minActionMs))) {
-      const retryAfterSeconds = Math.ceil(Math.max(0, sharedRetryAfter.heldUntilAt - timing.now()) / 1_000);
+    if (!(await waitForRetryAfter(sharedRetryAfter, ctx, timing, minActionMs))) {
+      const retryAfterSeconds = Math.ceil(Math.max(0, sharedRetryAfter.heldUntilAt - timing.clockMs()) / 1_000);
       return { row: { jobId, outcome: "not sent", code: OUT_OF_TIME }, isWorthRepeating: true, retryAfterSeconds };
     }
-    const proposedKey = call.proposedKey === undefined ? undefined : deriveStepKey(call.proposedKey, jobId);
+    const proposedKey = ctx.proposedKey === undefined ? undefined : deriveStepKey(ctx.proposedKey, jobId);
     try {
-      const singleCall: ToolCall = { ...call, tool: RETRY, context, proposedKey };
       const { explicitKey: idempotencyKey } = actionOf(jobId, args);
       const retryArguments = { jobId, retryMode, reason, idempotencyKey, isDerivedKey: true };
-      const { data, replay } = await retryJob(retryArguments, singleCall, ports);
+      const { data, replay } = await retryJob(retryArguments, { ...own, proposedKey });
+      // No response shows that a call of this journal made the retry.
+      if (replay?.finding !== undefined)
+        return { row: { jobId, outcome: "not sent", newJobId: data.id, code: ALREADY_RETRIED, note: replay.finding } };
       const row = { jobId, outcome: "retried", newJobId: data.id, state: data.state } as const;
       return { row, isReplay: replay !== undefined };
     } catch (error) {
-      return await toFailedResult(jobId, toStepFailure(error, { context }), call, ports);
+      return await toFailedResult(jobId, toStepFailure(error, ctx), ctx);
     }
   }
 
   return await mapConcurrently(jobs, async ({ id: jobId }) => {
     const retried = await retry(jobId);
     done += 1;
-    call.report({ progress: done, total: jobs.length, message: `${formatToken(jobId)} ${retried.row.outcome}` });
+    ctx.report({ progress: done, total: jobs.length, message: `${formatToken(jobId)} ${retried.row.outcome}` });
     return retried;
   });
 }
@@ -305,7 +299,7 @@ interface RetriedJobs extends Selection {
 async function nextStep(
   { all, watched, retries, remaining }: RetriedJobs,
   args: RetryManyArguments,
-  ports: JobPorts,
+  ctx: ToolContext,
 ): Promise<NextStep | undefined> {
   const again = all.filter(({ isWorthRepeating }) => isWorthRepeating);
   const { jobIds: _, waitSeconds: __, ...filter } = args;
@@ -320,7 +314,7 @@ async function nextStep(
   const made = all.flatMap(({ row }) => (row.outcome === "retried" ? (row.newJobId ?? []) : []));
   const known = retries.map((job) => ({ id: job.id, job, failure: undefined }));
   const moving = [...(watched ? movingIds(watched) : made), ...movingIds(known)].slice(0, MAX_JOBS);
-  if (moving.length === 0) return await retryFailedStep(watched ?? [], ports);
+  if (moving.length === 0) return await retryFailedStep(watched ?? [], ctx);
   const why = "waits for the new jobs that are still in progress";
   return { tool: "wait_for_jobs", arguments: { jobIds: moving }, why };
 }
@@ -371,32 +365,31 @@ function withNewJob(row: RetryRow, job: Job | undefined): RetryRow {
 
 export async function retryMany(
   args: RetryManyArguments,
-  originalCall: ToolCall,
-  ports: JobPorts,
+  toolContext: ToolContext,
 ): Promise<ToolResult<{ readonly results: readonly RetryRow[] }>> {
-  const { timing } = ports.service;
-  const startedAt = timing.now();
+  const { timing } = toolContext.api;
+  const startedAt = timing.clockMs();
   const { jobIds, waitSeconds = LONG_WAIT_SECONDS } = args;
-  const call = withWaitLimit(originalCall, waitSeconds, timing);
-  const minActionMs = Math.min(MIN_ACTION_MS, timeLeftMs(call.context, timing) / 2);
+  const ctx = withWaitLimit(toolContext, waitSeconds);
+  const minActionMs = Math.min(MIN_ACTION_MS, timeLeftMs(ctx, timing) / 2);
   const selection: Selection = jobIds
     ? { jobs: jobIds.map((id) => ({ id })), givenUp: [], retries: [], remaining: 0, missingText: "" }
-    : await selectFailedJobs(args, call, ports);
-  const all = [...(await retryEach(selection.jobs, args, call, ports, minActionMs)), ...selection.givenUp];
+    : await selectFailedJobs(args, ctx);
+  const all = [...(await retryEach(selection.jobs, args, ctx, minActionMs)), ...selection.givenUp];
   const made = all.flatMap(({ row }) => (row.outcome === "retried" ? (row.newJobId ?? []) : []));
   const seconds = secondsLeft(waitSeconds, startedAt, timing);
   const options = { until: "all", seconds, done: selection.jobs.length } as const;
-  const watched = made.length > 0 && seconds > 0 ? await watchJobs(made, options, call, ports) : undefined;
+  const watched = made.length > 0 && seconds > 0 ? await watchJobs(made, options, ctx) : undefined;
   const newJobs = new Map(watched?.map(({ id, job }) => [id, job]));
   const results = all.map(({ row }) => withNewJob(row, newJobs.get(row.newJobId ?? "")));
   const retried = { ...selection, all, watched };
   const retries = groupByState(selection.retries);
   return toolResult(
-    call,
+    ctx,
     { results },
     {
       summary: summaryOf(retried, results),
-      nextStep: await nextStep(retried, args, ports),
+      nextStep: await nextStep(retried, args, ctx),
       fields: { results, ...(retries.length > 0 && { retries }) },
       lines: [
         results.length > 0 ? formatRecordTable(results.map((row) => ({ ...row }))) : undefined,
@@ -410,13 +403,12 @@ export async function retryMany(
 /** Reads the jobs that would be restarted, and builds one question for all of them; returns undefined if there are none. */
 async function prepareRestartConfirmation(
   args: RetryManyArguments,
-  call: ToolCall,
-  ports: JobPorts,
+  ctx: ToolContext,
 ): Promise<ConfirmationPrompt | undefined> {
   const named = await mapConcurrently(args.jobIds ?? [], async (jobId) => {
-    if (await ports.actions.findExisting(actionOf(jobId, args))) return undefined;
-    if (await findSkipReason({ id: jobId }, args, call, ports)) return undefined;
-    const state = await stateSuffix(jobId, call, ports);
+    if (await ctx.actions.findExisting(actionOf(jobId, args))) return undefined;
+    if (await findSkipReason({ id: jobId }, args, ctx)) return undefined;
+    const state = await stateSuffix(jobId, ctx);
     return state === undefined ? undefined : `${formatToken(jobId)}${state}`;
   });
   if (named.length === 0) return undefined;
@@ -430,6 +422,6 @@ export const confirmRestarts = (args: RetryManyArguments) =>
   args.retryMode === "RESTART"
     ? {
         actions: (args.jobIds ?? []).map((jobId) => actionOf(jobId, args)),
-        prepare: (call: ToolCall, ports: JobPorts) => prepareRestartConfirmation(args, call, ports),
+        prepare: (ctx: ToolContext) => prepareRestartConfirmation(args, ctx),
       }
     : undefined;

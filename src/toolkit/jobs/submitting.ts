@@ -23,7 +23,7 @@ import {
   type ToolResult,
 } from "../results.ts";
 import { runAction } from "../run-action.ts";
-import { type JobPorts, type ToolCall, toStepFailure } from "../tool-call.ts";
+import { type ToolContext, toStepFailure } from "../tool-context.ts";
 import { mapConcurrently, readJob, readOffer, secondsLeft, withWaitLimit } from "./batch.ts";
 import { findOrRegisterInput, type PortInput, type RequestedInput } from "./inputs.ts";
 import { findOfferErrors } from "./offer-validation.ts";
@@ -38,10 +38,10 @@ interface SubmitArguments {
   readonly recipeVersionId: string;
   readonly inputBindings: readonly InputBinding[];
   readonly parameterValues: JsonObject;
-  readonly clientReference?: string | null | undefined;
-  readonly idempotencyKey?: string | undefined;
+  readonly clientReference?: string | null;
+  readonly idempotencyKey?: string;
   /** True if the key is that of one step of a call. */
-  readonly isDerivedKey?: boolean | undefined;
+  readonly isDerivedKey?: boolean;
 }
 
 /** Throws Failure if the API would reject the job because of the recipe's offer. `bindings`: the argument that contains the bindings. */
@@ -63,20 +63,19 @@ export async function validateAgainstOffer(
 /** Submits one job. Throws Failure. `runPresenter`: given if the caller reads the current state of the job itself. */
 export async function submitJob(
   args: SubmitArguments,
-  call: ToolCall,
-  ports: JobPorts,
+  ctx: ToolContext,
   runPresenter?: PollableResourcePresenter<Job>,
 ): Promise<ActionResult<Job>> {
   const { recipeVersionId } = args;
-  return await runAction({ ...args }, call, ports, {
+  return await runAction({ ...args }, ctx, {
     endpoint: createMicJob,
     traits: submitTraits,
-    presenter: runPresenter ?? createJobPresenter(ports),
-    ...(!runPresenter && { readNow: (jobId: string) => readJob(jobId, call, ports) }),
-    findOut: "Look with list_jobs for a job created at that time with this recipe version.",
+    presenter: runPresenter ?? createJobPresenter(ctx),
+    ...(!runPresenter && { readNow: (jobId: string) => readJob(jobId, ctx) }),
+    findOut: "Look with list_jobs (view full) for a job created at that time with this recipe version.",
     async check() {
       const misfit = "submit_job was not sent: the job does not fit the recipe offer read before.";
-      await validateAgainstOffer(ports.offers.get(recipeVersionId), args, misfit, "inputBindings");
+      await validateAgainstOffer(ctx.offers.get(recipeVersionId), args, misfit, "inputBindings");
     },
   });
 }
@@ -102,8 +101,7 @@ const SUBMISSION_MS = 2_000;
 /** One call of run_job, or of submit_job with files. */
 interface JobRun extends RunOptions {
   readonly args: RunArguments;
-  readonly call: ToolCall;
-  readonly ports: JobPorts;
+  readonly ctx: ToolContext;
   /** Returns the seconds that remain of the call's `waitSeconds`. */
   readonly secondsLeft: () => number;
   /** The ids of the inputs that the call has registered so far. */
@@ -116,13 +114,19 @@ interface JobRun extends RunOptions {
  * Returns the bindings of the job that an identical call submitted before; undefined if there was none. They are used again, even if the
  * inputs have changed since. Throws Failure, also if the key belongs to another action.
  */
-async function findSubmittedBindings({ args, ports }: JobRun): Promise<readonly InputBinding[] | undefined> {
+async function findSubmittedBindings({ args, ctx }: JobRun): Promise<readonly InputBinding[] | undefined> {
   const { inputs, idempotencyKey: explicitKey, isDerivedKey, ...job } = args;
   const inputBindings = inputs.map(({ port, inputId, referenceId, inputKind = "M4_FILE" }) =>
     inputId === undefined ? { port, inputKind, referenceId } : { port, inputId },
   );
-  const call = { tool: SUBMIT, arguments: { ...job, inputBindings }, traits: submitTraits, explicitKey, isDerivedKey };
-  const known = await ports.actions.findExisting(call);
+  const action = {
+    tool: SUBMIT,
+    arguments: { ...job, inputBindings },
+    traits: submitTraits,
+    explicitKey,
+    isDerivedKey,
+  };
+  const known = await ctx.actions.findExisting(action);
   return known && createMicJob.body.shape.inputBindings.parse(known.arguments["inputBindings"]);
 }
 
@@ -131,7 +135,7 @@ const isUsable = ({ input, readAt }: PortInput): boolean =>
 const isScanned = ({ input }: PortInput): boolean => input === undefined || !inputPresenter.isMoving(input);
 
 /** Waits until the scan of the input ends or time is up, and returns the input. */
-async function waitForScan({ call, ports, secondsLeft }: JobRun, obtained: PortInput): Promise<PortInput> {
+async function waitForScan({ ctx, secondsLeft }: JobRun, obtained: PortInput): Promise<PortInput> {
   if (isScanned(obtained)) return obtained;
   const reading = {
     endpoint: getMicPublicInput,
@@ -140,23 +144,23 @@ async function waitForScan({ call, ports, secondsLeft }: JobRun, obtained: PortI
     waitSeconds: secondsLeft(),
     reservedMs: SUBMISSION_MS,
   };
-  const answer = await pollResource(reading, call, ports, ({ scanState }) =>
-    call.report({ progress: 0, message: `${obtained.port}: scan ${scanState}` }),
+  const answer = await pollResource(reading, ctx, ({ scanState }) =>
+    ctx.report({ progress: 0, message: `${obtained.port}: scan ${scanState}` }),
   );
   return { ...obtained, input: answer.value.data, readAt: answer.respondedAt };
 }
 
 /** Returns all inputs if each is READY or cannot be read; otherwise returns one that is not READY. */
 async function obtainReadyInputs(run: JobRun): Promise<readonly PortInput[] | PortInput> {
-  const { args, call, ports, registered } = run;
+  const { args, ctx, registered } = run;
   const { inputs, workspaceId, idempotencyKey: callKey } = args;
   const explicitInputIds = new Set(inputs.flatMap(({ inputId = [] }) => inputId));
   function onRegistered(port: string, id: string): void {
     registered.push(id);
-    call.report({ progress: 0, message: `${port}: ${formatToken(id)}` });
+    ctx.report({ progress: 0, message: `${port}: ${formatToken(id)}` });
   }
   const obtained = await mapConcurrently(inputs, (each) =>
-    findOrRegisterInput(each, { workspaceId, explicitInputIds, callKey, onRegistered }, call, ports),
+    findOrRegisterInput(each, { workspaceId, explicitInputIds, callKey, onRegistered }, ctx),
   );
   const unusable = obtained.find((each) => !isUsable(each) && isScanned(each));
   if (unusable) return unusable;
@@ -170,8 +174,8 @@ async function obtainReadyInputs(run: JobRun): Promise<readonly PortInput[] | Po
 }
 
 /** Returns the result of a call that submitted nothing, because one input is not READY. */
-async function inputNotReady({ call, ports, again }: JobRun, { port, inputId }: PortInput): Promise<ToolResult<Input>> {
-  const answer = await ports.service.call(getMicPublicInput, { path: { inputId } }, call.context);
+async function inputNotReady({ ctx, again }: JobRun, { port, inputId }: PortInput): Promise<ToolResult<Input>> {
+  const answer = await ctx.api.call(getMicPublicInput, { path: { inputId } }, ctx);
   function advise(input: Input, readAt?: number): Advice {
     const { summary, nextStep } = inputPresenter.advise(input, readAt);
     return {
@@ -181,33 +185,33 @@ async function inputNotReady({ call, ports, again }: JobRun, { port, inputId }: 
         : nextStep,
     };
   }
-  return await resourceResult(answer, { ...inputPresenter, advise }, call);
+  return await resourceResult(answer, { ...inputPresenter, advise }, ctx);
 }
 
 /** Returns the job when it stops or time is up; undefined if it is not read, or cannot be read. */
 async function pollJob(run: JobRun, { data, action }: ActionResult<Job>): Promise<ReadAnswer<Job> | undefined> {
-  const { call, ports, waitsForJob } = run;
-  const waitSeconds = call.followsTasks || !waitsForJob ? 0 : run.secondsLeft();
+  const { ctx, waitsForJob } = run;
+  const waitSeconds = ctx.followsTasks || !waitsForJob ? 0 : run.secondsLeft();
   if (waitSeconds <= 0 && !action.replayed) return undefined;
-  const reading = { endpoint: getMicJob, path: { jobId: data.id }, presenter: createRunPresenter(ports), waitSeconds };
-  return await pollResource(reading, call, ports, (job) => call.report(jobProgress(job)))
+  const reading = { endpoint: getMicJob, path: { jobId: data.id }, presenter: createRunPresenter(ctx), waitSeconds };
+  return await pollResource(reading, ctx, (job) => ctx.report(jobProgress(job)))
     // The job exists even if it cannot be read.
-    .catch((error: unknown) => void toStepFailure(error, call));
+    .catch((error: unknown) => void toStepFailure(error, ctx));
 }
 
 async function submit(run: JobRun, inputBindings: readonly InputBinding[]): Promise<ToolResult<Job>> {
-  const { args, call, ports } = run;
+  const { args, ctx } = run;
   const { inputs, ...job } = args;
   run.isSubmitted = true;
-  const presenter = createRunPresenter(ports);
-  const made = await submitJob({ ...job, inputBindings }, { ...call, tool: SUBMIT }, ports, presenter);
-  call.report({ progress: 0, message: `submitted ${formatToken(made.data.id)}` });
+  const presenter = createRunPresenter(ctx);
+  const made = await submitJob({ ...job, inputBindings }, { ...ctx, tool: SUBMIT }, presenter);
+  ctx.report({ progress: 0, message: `submitted ${formatToken(made.data.id)}` });
   const answer = await pollJob(run, made);
   if (!answer) return made;
   const { data } = answer.value;
   const { action, replay } = made;
   const notice = made.noticeFor(jobStateText(data), presenter.mayRunAgain?.(data) ?? true);
-  return { ...(await resourceResult(answer, presenter, call, { action, notice, replay })), job: data };
+  return { ...(await resourceResult(answer, presenter, ctx, { action, notice, replay })), job: data };
 }
 
 /** Adds the effects of the earlier steps to the failure of a later step, so that neither is taken for the other. */
@@ -238,8 +242,8 @@ async function run(run: JobRun): Promise<ToolResult<Job> | ToolResult<Input>> {
   const before = await findSubmittedBindings(run);
   if (before) return await submit(run, before);
   const inputBindings = inputs.map(({ port }) => ({ port, inputId: "" }));
-  const misfit = `${run.call.tool} sent nothing: the job does not fit the recipe offer.`;
-  const offer = await readOffer(recipeVersionId, run.call, run.ports);
+  const misfit = `${run.ctx.tool} sent nothing: the job does not fit the recipe offer.`;
+  const offer = await readOffer(recipeVersionId, run.ctx);
   await validateAgainstOffer(offer, { inputBindings, parameterValues }, misfit, "inputs");
   const ready = await obtainReadyInputs(run);
   if ("port" in ready) return await inputNotReady(run, ready);
@@ -252,15 +256,14 @@ async function run(run: JobRun): Promise<ToolResult<Job> | ToolResult<Input>> {
 export async function runJob(
   args: RunArguments,
   options: RunOptions,
-  toolCall: ToolCall,
-  ports: JobPorts,
+  toolContext: ToolContext,
 ): Promise<ToolResult<Job> | ToolResult<Input>> {
-  const { timing } = ports.service;
-  const startedAt = timing.now();
+  const { timing } = toolContext.api;
+  const startedAt = timing.clockMs();
   const { waitSeconds } = options;
-  const call = withWaitLimit(toolCall, waitSeconds, timing);
+  const ctx = withWaitLimit(toolContext, waitSeconds);
   const own: JobRun = {
-    ...{ args, call, ports, ...options, registered: [], isSubmitted: false },
+    ...{ args, ctx, ...options, registered: [], isSubmitted: false },
     secondsLeft: () => secondsLeft(waitSeconds, startedAt, timing),
   };
   try {

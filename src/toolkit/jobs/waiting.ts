@@ -9,7 +9,7 @@ import { LONG_WAIT_SECONDS } from "../arguments.ts";
 import { missingIdNote } from "../id-hints.ts";
 import { poll } from "../polling.ts";
 import { type NextStep, type ToolResult, toolResult } from "../results.ts";
-import type { JobPorts, ToolCall } from "../tool-call.ts";
+import type { ToolContext } from "../tool-context.ts";
 import { countsOf, mapConcurrently, readJob, withWaitLimit } from "./batch.ts";
 import { readOrigins } from "./origins.ts";
 
@@ -55,23 +55,21 @@ const MAX_FINAL_READ_SECONDS = 2;
 export async function watchJobs(
   ids: readonly string[],
   { until, seconds, done = 0 }: WatchOptions,
-  call: ToolCall,
-  ports: JobPorts,
+  ctx: ToolContext,
 ): Promise<readonly WatchedJob[]> {
-  const { context } = call;
-  const { timing } = ports.service;
-  const limitSeconds = Math.max(0, Math.min(seconds, timeLeftMs(context, timing) / 1_000));
+  const { timing } = ctx.api;
+  const limitSeconds = Math.max(0, Math.min(seconds, timeLeftMs(ctx, timing) / 1_000));
   const known = new Map<string, WatchedJob>();
 
   async function read(id: string): Promise<WatchedJob> {
     const before = known.get(id);
     if (before && !isMoving(before)) return before;
     try {
-      const job = (await readJob(id, { context }, ports)).value.data;
-      ports.retries.remember([job]);
+      const job = (await readJob(id, ctx)).value.data;
+      ctx.retries.remember([job]);
       return { id, job, failure: undefined };
     } catch (error) {
-      if (!(error instanceof Failure) || context.signal.aborted || FATAL_KINDS.has(error.facts.kind)) throw error;
+      if (!(error instanceof Failure) || ctx.signal.aborted || FATAL_KINDS.has(error.facts.kind)) throw error;
       return { id, job: before?.job, failure: error.facts };
     }
   }
@@ -88,7 +86,7 @@ export async function watchJobs(
       version: (jobs) => jobs.map(versionOf).join(),
       isMoving: (jobs) => countStopped(jobs) < (until === "any" ? 1 : jobs.length),
       onRead: (jobs) =>
-        call.report({
+        ctx.report({
           progress: done + countStopped(jobs),
           total: done + jobs.length,
           message: countsOf(jobs.map(stateOf)),
@@ -97,22 +95,22 @@ export async function watchJobs(
     },
     limitSeconds - Math.min(MAX_FINAL_READ_SECONDS, limitSeconds * FINAL_READ_SHARE),
     // The time for the last read is already reserved.
-    { ...context, deadlineAt: Number.POSITIVE_INFINITY, timing },
+    { ...ctx, deadlineAt: Number.POSITIVE_INFINITY, timing },
   );
 }
 
 interface WaitArguments {
   readonly jobIds: readonly string[];
-  readonly until?: "all" | "any" | undefined;
-  readonly waitSeconds?: number | undefined;
+  readonly until?: "all" | "any";
+  readonly waitSeconds?: number;
 }
 
 /** Returns the call that retries the failed jobs for which `jobAdvice` recommends a retry; SAFE_RESUME first. */
-export async function retryFailedStep(watched: readonly WatchedJob[], ports: JobPorts): Promise<NextStep | undefined> {
+export async function retryFailedStep(watched: readonly WatchedJob[], ctx: ToolContext): Promise<NextStep | undefined> {
   const failed = watched.flatMap(({ job }) => (job?.state === "FAILED" ? job : []));
   const steps = await mapConcurrently(failed, async (job) => ({
     id: job.id,
-    step: jobAdvice(job, await readJobHistory(job, ports)).nextStep,
+    step: jobAdvice(job, await readJobHistory(job, ctx)).nextStep,
   }));
   const retries = steps.flatMap(({ id, step }) =>
     step?.tool === "retry_job" ? { id, retryMode: step.arguments["retryMode"] } : [],
@@ -134,10 +132,10 @@ export async function retryFailedStep(watched: readonly WatchedJob[], ports: Job
 async function nextStep(
   watched: readonly WatchedJob[],
   until: WaitArguments["until"],
-  ports: JobPorts,
+  ctx: ToolContext,
 ): Promise<NextStep | undefined> {
   const moving = movingIds(watched);
-  if (moving.length === 0) return await retryFailedStep(watched, ports);
+  if (moving.length === 0) return await retryFailedStep(watched, ctx);
   const args = { jobIds: moving, ...(until !== undefined && { until }) };
   return { tool: "wait_for_jobs", arguments: args, why: "waits for the jobs that are still in progress" };
 }
@@ -161,15 +159,15 @@ export const jobOutcome = ({ outputDatasetVersionId, failure }: Job) => ({
 });
 
 /** Returns the rows: as in list_jobs, with output and failure. `error`: the code of the last read's error, if it failed. */
-async function rowsOf(watched: readonly WatchedJob[], call: ToolCall, ports: JobPorts) {
+async function rowsOf(watched: readonly WatchedJob[], ctx: ToolContext) {
   const origins = await readOrigins(
     watched.map(({ id }) => id),
-    ports,
+    ctx,
   );
   return watched.map(({ id, job, failure }) => {
-    const note = failure && missingIdNote(failure, { jobId: id }, call);
+    const note = failure && missingIdNote(failure, { jobId: id }, ctx);
     return {
-      ...(job ? { ...summarizeJob(job, ports.retries.get(id)), ...jobOutcome(job) } : { id }),
+      ...(job ? { ...summarizeJob(job, ctx.retries.get(id)), ...jobOutcome(job) } : { id }),
       ...origins.get(id),
       ...(failure && { error: failure.code ?? failure.kind.toUpperCase() }),
       ...(note !== undefined && { note }),
@@ -179,16 +177,15 @@ async function rowsOf(watched: readonly WatchedJob[], call: ToolCall, ports: Job
 
 export async function waitForMany(
   { jobIds, until, waitSeconds = LONG_WAIT_SECONDS }: WaitArguments,
-  toolCall: ToolCall,
-  ports: JobPorts,
+  toolContext: ToolContext,
 ): Promise<ToolResult<{ readonly jobs: Awaited<ReturnType<typeof rowsOf>>; readonly moving: number }>> {
-  const call = withWaitLimit(toolCall, waitSeconds, ports.service.timing);
+  const ctx = withWaitLimit(toolContext, waitSeconds);
   const options = { until: until ?? "all", seconds: waitSeconds };
-  const watched = await watchJobs(jobIds, options, call, ports);
-  const data = { jobs: await rowsOf(watched, call, ports), moving: movingIds(watched).length };
-  return toolResult(call, data, {
+  const watched = await watchJobs(jobIds, options, ctx);
+  const data = { jobs: await rowsOf(watched, ctx), moving: movingIds(watched).length };
+  return toolResult(ctx, data, {
     summary: `${countsOf(watched.map(stateOf))}.${operatorNeededText(watched.map(({ job }) => job))}`,
-    nextStep: await nextStep(watched, until, ports),
+    nextStep: await nextStep(watched, until, ctx),
     lines: [formatRecordTable(data.jobs), `moving ${data.moving}`],
   });
 }

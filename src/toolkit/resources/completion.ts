@@ -1,19 +1,20 @@
 // This module suggests values for completion, from lists, the journal and recent results. It caches the lists for a short time.
+
+import type { Actions } from "../../actions/actions.ts";
 import type { ListedAction } from "../../actions/listing.ts";
-import type { ServiceActions } from "../../actions/service-actions.ts";
 import { isJsonObject } from "../../contract/json.ts";
 import { BoundedMap } from "../../core/bounded-map.ts";
 import type { CompletionKind, CompletionValue } from "../completion-value.ts";
 import type { CreatedResourceKind, Tool } from "../define-tool.ts";
 import type { ToolResult } from "../results.ts";
-import type { ToolCall } from "../tool-call.ts";
+import type { ToolContext } from "../tool-context.ts";
 import type { ToolName } from "../tool-names.ts";
 
 /** The context of a completion request. */
 export interface CompletionContext {
   /** The offered tools. Their definitions state which values they list, what they create and what they act on. */
   readonly tools: readonly Tool[];
-  readonly callOf: (tool: ToolName) => ToolCall;
+  readonly contextOf: (tool: ToolName) => ToolContext;
   readonly workspaceId: string | undefined;
 }
 
@@ -122,7 +123,7 @@ function createSeenIds() {
 }
 
 interface CompletionSources {
-  readonly actions: ServiceActions;
+  readonly actions: Actions;
   readonly now: () => number;
   /** Files that can be registered, with their names, if the API is emulated in this process. */
   readonly files: readonly CompletionValue[];
@@ -136,14 +137,14 @@ export function createCompletionProvider({ actions, now, files }: CompletionSour
   const cache = new BoundedMap<string, { readonly found: readonly CompletionValue[]; readonly untilAt: number }>(100);
 
   /** Returns the values of the tool that lists this kind, if there is one. Throws Failure. */
-  async function listValues(kind: CompletionKind, { tools, callOf, workspaceId }: CompletionContext) {
+  async function listValues(kind: CompletionKind, { tools, contextOf, workspaceId }: CompletionContext) {
     const lister = tools.find(({ completions }) => completions?.kind === kind);
     const list = lister?.completions;
     if (!list) return [];
     const name = `${kind} ${workspaceId ?? ""}`;
     const entry = cache.get(name);
     if (entry !== undefined && entry.untilAt > now()) return entry.found;
-    const found = (await list.list(callOf(lister.name), workspaceId)) ?? [];
+    const found = (await list.list(contextOf(lister.name))) ?? [];
     cache.set(name, { found, untilAt: now() + list.ttlMs });
     return found;
   }

@@ -68,8 +68,8 @@ export const resources: readonly Resource[] = [
     description: "One job with all fields. Subscribe to get an update when its resourceVersion changes.",
     tool: "get_job",
     ttlMs: ttlByState,
-    readVersion: async ({ jobId = "" }, service, context) =>
-      versionOf(await service.call(getMicJob, { path: { jobId } }, context)),
+    readVersion: async ({ jobId = "" }, api, context) =>
+      versionOf(await api.call(getMicJob, { path: { jobId } }, context)),
   }),
   toolResource({
     uri: "mic://recipes/{versionId}",
@@ -94,8 +94,8 @@ export const resources: readonly Resource[] = [
     description: "One asynchronous operation. Subscribe to get an update when its resourceVersion changes.",
     tool: "get_operation",
     ttlMs: ttlByState,
-    readVersion: async ({ operationId = "" }, service, context) =>
-      versionOf(await service.call(getMicPublicOperation, { path: { operationId } }, context)),
+    readVersion: async ({ operationId = "" }, api, context) =>
+      versionOf(await api.call(getMicPublicOperation, { path: { operationId } }, context)),
   }),
   toolResource({
     uri: "mic://processing-requests/{requestId}",

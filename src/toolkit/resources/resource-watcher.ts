@@ -15,7 +15,7 @@ const READ_LIMIT_MS = 10_000;
 export const MAX_WATCHED = 100;
 
 export interface ResourceWatcherOptions {
-  readonly timing: Pick<Timing, "now" | "random">;
+  readonly timing: Pick<Timing, "clockMs" | "random">;
   /** Waits without keeping the process alive. Rejects when the signal is aborted. */
   readonly wait?: (ms: number, signal: AbortSignal) => Promise<unknown>;
   readonly maxWatched?: number;
@@ -63,7 +63,7 @@ export function createResourceWatcher({
     /** Reads once, and returns whether to read again. The first read notifies no listener, since later reads are compared with it. */
     async function pollOnce(isFirst = false): Promise<"on" | "ended" | "missing"> {
       try {
-        const seen = await readVersion({ signal, deadlineAt: timing.now() + READ_LIMIT_MS });
+        const seen = await readVersion({ signal, deadlineAt: timing.clockMs() + READ_LIMIT_MS });
         const hasChanged = seen.version !== version;
         version = seen.version;
         pauseMs = hasChanged ? MIN_PAUSE_MS : Math.min(MAX_PAUSE_MS, pauseMs * GROWTH);
@@ -74,7 +74,7 @@ export function createResourceWatcher({
         if (facts?.kind === "not_found" || facts?.kind === "invalid_arguments") return "missing";
         pauseMs = Math.min(MAX_PAUSE_MS, pauseMs * 2);
         if (facts?.kind === "rate_limited")
-          cooldownUntilAt = Math.max(cooldownUntilAt, timing.now() + (facts.retryAfterSeconds ?? 0) * 1000);
+          cooldownUntilAt = Math.max(cooldownUntilAt, timing.clockMs() + (facts.retryAfterSeconds ?? 0) * 1000);
         return "on";
       }
     }
@@ -83,7 +83,7 @@ export function createResourceWatcher({
       let state = await first;
       while (state === "on" && !signal.aborted) {
         const jittered = pauseMs * (1 + JITTER * (2 * timing.random() - 1));
-        await wait(Math.max(jittered, cooldownUntilAt - timing.now()), signal);
+        await wait(Math.max(jittered, cooldownUntilAt - timing.clockMs()), signal);
         state = await pollOnce();
       }
     }

@@ -1,16 +1,13 @@
-// Decides which hosts serve --http may listen on, only unambiguous loopback addresses of this machine, and which requests it accepts. None
-// may come from a foreign web page. With a token, requests must carry it; without a token, on Linux, they must come from the user who
-// started the server. This applies to every path: a 401 also shows that it is up.
+// Decides which hosts serve --http may listen on, only unambiguous loopback addresses of this machine, and which requests it accepts: those
+// with its token, and none from a foreign web page.
 import { createHash, timingSafeEqual } from "node:crypto";
 import { promises as dns, type LookupAddress } from "node:dns";
-import { readFileSync } from "node:fs";
 import type { IncomingMessage } from "node:http";
-import { isIPv4, isIPv6, type Socket } from "node:net";
-import { endianness } from "node:os";
+import { isIPv6 } from "node:net";
 import { UsageError } from "../../core/config.ts";
 import { hostOfOrigin, isLoopback, LOOPBACK_NAMES, parseHostHeader, toUrlHost } from "../../core/loopback.ts";
-import type { Log } from "../../mcp/runtime.ts";
 import { refuse } from "./responses.ts";
+import type { HttpToken } from "./token.ts";
 
 /** Throws RequestRefused for a request that is not allowed. */
 export type AccessCheck = (request: IncomingMessage) => void;
@@ -43,90 +40,21 @@ const REALM = 'Bearer realm="mic-mcp"';
 
 const digest = (text: string): Buffer => createHash("sha256").update(text).digest();
 
-function createTokenCheck(token: string): AccessCheck {
-  const expected = digest(token);
+/** Tells a client without the token how to get it. Some clients show only the 404 of a path that OAuth would have (Claude Code). */
+export const tokenHint = ({ tokenFile }: HttpToken): string =>
+  `This server requires a bearer token, which is ${tokenFile === undefined ? "the value of its MIC_HTTP_TOKEN" : `in the file ${tokenFile}`}. Send it in the header Authorization: Bearer <token>. There is no OAuth sign-in.`;
+
+/** Refuses requests without the token. The challenge names no OAuth metadata, so that clients do not begin to sign in. */
+export function createTokenCheck(access: HttpToken): AccessCheck {
+  const expected = digest(access.token);
   return (request) => {
     const presented = bearerTokenOf(request);
     // The digests have equal lengths, so the time of the comparison reveals nothing about the token.
     if (presented !== undefined && timingSafeEqual(digest(presented), expected)) return;
     // RFC 6750, section 3.1: the challenge contains an error only if the request contains a token.
     const challenge = presented === undefined ? REALM : `${REALM}, error="invalid_token"`;
-    const reason = "This server requires its token: Authorization: Bearer <MIC_HTTP_TOKEN>.";
-    throw refuse(401, reason, { headers: { "www-authenticate": challenge } });
+    throw refuse(401, tokenHint(access), { headers: { "www-authenticate": challenge } });
   };
-}
-
-// Linux lists each socket with its user: `sl: local remote state queues timer retransmits uid timeout inode`. Addresses and ports
-// are hexadecimal. An address consists of 32-bit words in this machine's byte order.
-const SOCKET_TABLES = ["/proc/net/tcp", "/proc/net/tcp6"];
-
-/** The table is read in pieces while sockets open and close: one read may miss a line, three reads hardly ever do. */
-const MAX_TABLE_READS = 3;
-
-const toHexWords = (bytes: Buffer): string =>
-  (endianness() === "LE" ? bytes.swap32() : bytes).toString("hex").toUpperCase();
-const IPV6_LOOPBACK = toHexWords(Buffer.from("00000000000000000000000000000001", "hex"));
-const IPV4_MAPPED_PREFIX = toHexWords(Buffer.from("00000000000000000000ffff", "hex"));
-
-/** Formats one end of a loopback connection as in the tables. The client may have an IPv4 address as an IPv4-mapped IPv6 address. */
-function toTableAddresses(address = "", port = 0): readonly string[] {
-  const ipv4 = isIPv4(address) ? toHexWords(Buffer.from(address.split(".").map(Number))) : undefined;
-  const words = ipv4 === undefined ? [IPV6_LOOPBACK] : [ipv4, IPV4_MAPPED_PREFIX + ipv4];
-  return words.map((word) => `${word}:${port.toString(16).toUpperCase().padStart(4, "0")}`);
-}
-
-function readTable(path: string): string {
-  try {
-    return readFileSync(path, "latin1");
-  } catch {
-    return "";
-  }
-}
-
-/** Returns the uid of the client's socket; undefined if it is not found. Synchronous, so that requests cannot overtake each other. */
-function clientUid({ remoteAddress, remotePort, localAddress, localPort }: Socket): number | undefined {
-  const to = toTableAddresses(localAddress, localPort);
-  const ends = toTableAddresses(remoteAddress, remotePort).map((from, at) => ` ${from} ${to[at]} `);
-  for (let reads = 0; reads < MAX_TABLE_READS; reads++)
-    for (const line of SOCKET_TABLES.flatMap((path) => readTable(path).split("\n"))) {
-      if (!ends.some((end) => line.includes(end))) continue;
-      const [, , , , , , , uid, , inode] = line.trim().split(/ +/);
-      // A socket that its process has closed has no inode and is listed with root's uid, although its sender may be another user.
-      if (uid !== undefined && inode !== "0") return Number(uid);
-    }
-  return undefined;
-}
-
-const ROOT = 0;
-
-function createUserCheck(own: number, log: Log): AccessCheck {
-  /** The reason to refuse each connection, if any. A connection keeps its user, so it is checked once. */
-  const refusalReasons = new WeakMap<Socket, string | undefined>();
-
-  function findRefusalReason(socket: Socket): string | undefined {
-    const uid = clientUid(socket);
-    if (uid === own || uid === ROOT) return undefined;
-    log.info({ uid }, "refused a connection that is not from this server's user");
-    // An unknown user is refused, because every caller acts with the credentials of the user who started the server.
-    const connectionUser =
-      uid === undefined ? "the user of this connection could not be determined" : `this connection has uid ${uid}`;
-    return `This server accepts only requests of the user who started it (uid ${own}); ${connectionUser}. With MIC_HTTP_TOKEN, it accepts requests of any user with that token.`;
-  }
-
-  return ({ socket }) => {
-    if (!refusalReasons.has(socket)) refusalReasons.set(socket, findRefusalReason(socket));
-    const reason = refusalReasons.get(socket);
-    if (reason !== undefined) throw refuse(403, reason);
-  };
-}
-
-/** Without a token, every user of this machine is admitted if the system cannot report the user of a connection. */
-export function createAccessCheck(token: string | undefined, log: Log): AccessCheck {
-  if (token !== undefined) return createTokenCheck(token);
-  const own = process.platform === "linux" ? process.geteuid?.() : undefined;
-  if (own !== undefined) return createUserCheck(own, log);
-  log.warn({}, "every user of this machine can use this server; set MIC_HTTP_TOKEN to prevent this");
-  return () => undefined;
 }
 
 export type Lookup = (name: string) => Promise<readonly LookupAddress[]>;

@@ -115,7 +115,7 @@ export class Exchange {
   send(status: number, headers: Headers, text: string): void {
     // Node sends the head and a string in one packet, but the head and a buffer in two parts.
     const body = this.redact(text);
-    const length = status === 204 ? {} : { "content-length": Buffer.byteLength(body) };
+    const length: Headers = status === 204 ? {} : { "content-length": Buffer.byteLength(body) };
     // RFC 9110, section 8.6: a 204 response has no Content-Length.
     this.#writeHead(status, { ...headers, ...length }, false);
     if (this.request.complete) this.#response.end(body);

@@ -60,7 +60,7 @@ export function createModernHandler(service: HttpService) {
       },
       {
         legacy: "reject",
-        ...(bus && { bus }),
+        bus,
         onerror: (error) => service.log.debug({ reason: errorMessage(error) }, "protocol"),
       },
     );

@@ -36,7 +36,7 @@ export interface HttpService {
   readonly redact: Redact;
   readonly log: Log;
   /** Absent if telemetry is off. */
-  readonly telemetry?: Telemetry | undefined;
+  readonly telemetry?: Telemetry;
 }
 
 /**

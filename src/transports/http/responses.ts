@@ -56,8 +56,11 @@ export const tooManyRequests = (): Response => errorResponse(503, "Too many conc
 export const shuttingDown = (message?: unknown): Response =>
   errorResponse(503, "The server is shutting down. Try again.", { message });
 
-export const noSuchPath = (): Response =>
-  errorResponse(404, `Not found. Available paths: ${MCP_PATH}, ${HEALTH_PATH} and ${READY_PATH}.`);
+export const noSuchPath = (hint?: string): Response =>
+  errorResponse(
+    404,
+    `Not found. Available paths: ${MCP_PATH}, ${HEALTH_PATH} and ${READY_PATH}.${hint === undefined ? "" : ` ${hint}`}`,
+  );
 
 export const isGetOrHead = (method: string | undefined): boolean => method === "GET" || method === "HEAD";
 

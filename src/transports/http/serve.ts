@@ -1,11 +1,11 @@
 // Serves MCP over Streamable HTTP: protocol revisions 2024-11-05 to 2025-11-25 in sessions, and 2026-07-28 without sessions.
-// In serve --http, only this machine's own user or clients with the token have access (access.ts).
+// In serve --http, only clients with the token have access (access.ts).
 import { createRedact } from "../../mcp/messages.ts";
 import { createSubscriptions } from "../../mcp/resources/subscriptions.ts";
 import type { Runtime } from "../../mcp/runtime.ts";
 import { createServer } from "../../mcp/server.ts";
 import { createConfirmation } from "../../mcp/tools/confirmation.ts";
-import { checkHost, createAccessCheck } from "./access.ts";
+import { checkHost, createTokenCheck, tokenHint } from "./access.ts";
 import { createEndpoint } from "./endpoint.ts";
 import {
   type HttpFrontEnd,
@@ -26,6 +26,7 @@ import {
   tooManyRequests,
 } from "./responses.ts";
 import { createSessions, type SessionLimits } from "./sessions.ts";
+import type { HttpToken } from "./token.ts";
 
 const MINUTE_MS = 60_000;
 
@@ -49,8 +50,8 @@ export function createHttpService(runtime: Runtime): HttpService {
 
 /** `address` must be a loopback address, see loopbackAddress. */
 export interface HttpOptions extends ListenOptions, SessionLimits {
-  /** The bearer token that requests must carry. Without a token, on Linux, requests must come from this process's user or root. */
-  readonly token?: string | undefined;
+  /** The bearer token that requests must carry. Undefined: every user of this machine has access. */
+  readonly access: HttpToken | undefined;
   readonly limits?: Partial<ListenerLimits>;
 }
 
@@ -62,7 +63,9 @@ export function startHttpServer(service: HttpService, options: HttpOptions): Pro
   const { log, redact, readiness, telemetry } = service;
   const sessions = createSessions(service, options);
   const serveMcp = createEndpoint(service, sessions.serve);
-  const checkAccess = createAccessCheck(options.token, log);
+  const { access } = options;
+  const checkToken = access && createTokenCheck(access);
+  const paths = [MCP_PATH, HEALTH_PATH, READY_PATH];
   const frontEnd = {
     log,
     redact,
@@ -70,11 +73,13 @@ export function startHttpServer(service: HttpService, options: HttpOptions): Pro
     async serve(exchange) {
       const { request, path, phase } = exchange;
       checkHost(request);
-      checkAccess(request);
+      // A 404 needs no token: clients that look for OAuth endpoints must find none.
+      if (!paths.includes(path)) return noSuchPath(access && tokenHint(access));
+      checkToken?.(request);
       if (exchange.isOverloaded()) return tooManyRequests();
       if (path === HEALTH_PATH) return healthResponse(request.method, phase() === "shutting_down");
       if (path === READY_PATH) return await readinessResponse(request.method, phase(), readiness);
-      return path === MCP_PATH ? await serveMcp(exchange) : noSuchPath();
+      return await serveMcp(exchange);
     },
     // A refused client must not keep its connection, because the number of connections is limited.
     closesConnection: (status) => status === 401 || status === 403,
@@ -85,12 +90,13 @@ export function startHttpServer(service: HttpService, options: HttpOptions): Pro
 }
 
 /** Serves a runtime over HTTP. `address` must be a loopback address. Rejects with the reason if it cannot listen there. */
-export async function serveOnHttp(runtime: Runtime, address: string, port: number): Promise<HttpServer> {
-  const { httpMaxSessions, httpSessionIdleMinutes, httpToken } = runtime.config;
+export async function serveOnHttp(
+  runtime: Runtime,
+  options: ListenOptions & Pick<HttpOptions, "access">,
+): Promise<HttpServer> {
+  const { httpMaxSessions, httpSessionIdleMinutes } = runtime.config;
   return await startHttpServer(createHttpService(runtime), {
-    address,
-    port,
-    token: httpToken,
+    ...options,
     maxSessions: httpMaxSessions,
     sessionIdleMs: httpSessionIdleMinutes * MINUTE_MS,
   });

@@ -79,7 +79,7 @@ export interface ParsedLine {
 /** JSON-RPC requires `id: null` if the id cannot be read. MCP does not allow a null id and omits it. */
 export const createErrorMessage = (code: number, message: string, id: RequestId | undefined): JSONRPCMessage => ({
   jsonrpc: "2.0",
-  ...(id !== undefined && { id }),
+  id,
   error: { code, message },
 });
 

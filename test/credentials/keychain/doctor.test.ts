@@ -22,7 +22,7 @@ const Report = z.strictObject({
 
 const NAMES = [
   ...["node", "configuration", "keychain", "base URL", "geography API", "clock", "token", "job API"],
-  ...["state folder", "journal", "download folder", "proxy"],
+  ...["state folder", "journal", "download folder", "HTTP token", "proxy"],
 ];
 
 async function runDoctor(env: Environment) {

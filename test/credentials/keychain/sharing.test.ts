@@ -24,7 +24,7 @@ async function startLoggedIn(expiresIn?: number) {
   stub.respondToToken(() =>
     answer(200, {
       access_token: `token-${stub.tokenRequests.length}`,
-      ...(expiresIn !== undefined && { expires_in: expiresIn }),
+      expires_in: expiresIn,
     }),
   );
   stub.respond(() => completeAnswer);

@@ -6,7 +6,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import * as z from "zod/v4";
 import { copyTree } from "../../support/next-version.ts";
-import { findPath, type Mutant, readSources } from "./mutants.ts";
+import { applyMutant, type Mutant, readSources } from "./mutants.ts";
 
 /** A test that exceeds this limit has no result: the machine may be slow. */
 const LIMIT_SECONDS = 300;
@@ -68,13 +68,10 @@ export async function createCopy() {
     /** Runs the tests with these names until the first failure, on the unchanged copy or with this mutant. */
     async test(wanted: readonly Mutant["killedBy"][], mutant?: Mutant) {
       if (!mutant) return await runTests(wanted);
-      const path = join(folder, findPath(mutant, readSources(folder)));
+      const changed = applyMutant(mutant, readSources(folder));
+      const path = join(folder, changed.path);
       const text = await readFile(path, "utf8");
-      // A function, because replace() would interpret patterns such as "$5", which is frequent in SQL.
-      await writeFile(
-        path,
-        text.replace(mutant.code, () => mutant.replacement),
-      );
+      await writeFile(path, changed.text);
       try {
         return await runTests(wanted);
       } finally {

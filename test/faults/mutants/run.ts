@@ -1,8 +1,9 @@
 // Runs `npm run test:mutants`: removes each safeguard in a copy of this tree and checks that its test fails. It exits with 1 and
 // lists the mutants that no test detected. With `npm run test:mutants -- WORD…` it runs only mutants whose description contains
 // one of the words.
+import { existsSync, readFileSync } from "node:fs";
 import { createCopy, type SourceCopy, stopping } from "./copy.ts";
-import { findPath, type Mutant, mutants, readSources } from "./mutants.ts";
+import { applyMutant, type Mutant, mutants, readSources } from "./mutants.ts";
 
 const CONCURRENCY = 2;
 
@@ -13,9 +14,43 @@ const elapsedSince = (beganAt: number): string => `${Math.round((performance.now
 const filters = process.argv.slice(2);
 const chosen = mutants.filter(({ what }) => filters.length === 0 || filters.some((filter) => what.includes(filter)));
 const sources = readSources(".");
-for (const mutant of chosen) findPath(mutant, sources);
 let detectedCount = 0;
 const problems: string[] = [];
+
+/** Constants of JavaScript and values of database settings. */
+const CONSTANTS = new Set(["true", "false", "off", "NORMAL"]);
+
+/** Finds the names that a replacement uses without a definition in its file: such a mutant only crashes. */
+function findUndefinedNames(replacement: string, file: string): string[] {
+  const names = replacement.replace(/"[^"]*"|'[^']*'/g, "").match(/(?<![\w.$])[a-z]\w*/gi) ?? [];
+  return names.filter(
+    (name) => !CONSTANTS.has(name) && !(name in globalThis) && !new RegExp(`\\b${name}\\b`).test(file),
+  );
+}
+
+/** Returns why a mutant does not match the code; undefined if it does. */
+function findMismatch({ what, replacement, killedBy, ...mutant }: Mutant): string | undefined {
+  if (mutants.filter((other) => other.what === what).length > 1) return "another mutant has this description";
+  if (!existsSync(killedBy.file)) return `there is no ${killedBy.file}`;
+  try {
+    const { path, text } = applyMutant({ what, replacement, killedBy, ...mutant }, sources);
+    const before = readFileSync(path, "utf8");
+    if (text === before) return "it changes nothing";
+    const names = findUndefinedNames(replacement, before);
+    return names.length > 0 ? `${path} does not define ${names.join(", ")}` : undefined;
+  } catch (error) {
+    return String(error);
+  }
+}
+
+const mismatches = chosen.flatMap((mutant) => {
+  const mismatch = findMismatch(mutant);
+  return mismatch === undefined ? [] : [`${mutant.what}: ${mismatch}`];
+});
+if (mismatches.length > 0) {
+  print(mismatches.join("\n"));
+  process.exit(1);
+}
 
 /** Adds a problem if the test does not detect the mutant or shows nothing about it. */
 async function testMutant(copy: SourceCopy, mutant: Mutant): Promise<void> {

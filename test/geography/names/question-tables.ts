@@ -8,11 +8,11 @@ export interface Question {
   /** Name of the table. */
   readonly kind: string;
   readonly query: string;
-  readonly state?: string | undefined;
+  readonly state?: string;
   /** The right answer: codes of districts joined by "+", all of which are meant; "state XX"; or "none" if nothing is certain. */
   readonly expected: string;
   /** The required kind of match; undefined if any kind is right. */
-  readonly match?: string | undefined;
+  readonly match?: string;
 }
 
 const namesByCode: ReadonlyMap<string, string> = new Map(emulatedDistricts.map(({ code, name }) => [code, name]));

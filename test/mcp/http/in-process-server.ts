@@ -55,7 +55,7 @@ export async function serveForTest({ ready, ...options }: ServerOptions = {}) {
       createSubscriptions: noSubscriptions,
       log: { debug: noop, info: write, warn: write, error: write },
     },
-    { address: "127.0.0.1", port: 0, maxSessions: 100, sessionIdleMs: 60_000, ...options },
+    { address: "127.0.0.1", port: 0, access: undefined, maxSessions: 100, sessionIdleMs: 60_000, ...options },
   );
   onTestFinished(() => server.drain(0, AbortSignal.abort()));
   return {

@@ -113,7 +113,7 @@ export async function connectLegacyClient(url: string, capabilities: object = {}
   const { status, headers, body } = await post(url, initializeMessage(capabilities), more).answer;
   if (status !== 200) throw new Error(`not initialized: ${status} ${body}`);
   const sessionId = headers["mcp-session-id"];
-  const session = typeof sessionId === "string" ? { "mcp-session-id": sessionId } : {};
+  const session: Headers = typeof sessionId === "string" ? { "mcp-session-id": sessionId } : {};
   const own: Headers = { ...more, ...session, "mcp-protocol-version": "2025-06-18" };
   const notify = (method: string, params: object = {}) => post(url, { jsonrpc: "2.0", method, params }, own).answer;
   await notify("notifications/initialized");

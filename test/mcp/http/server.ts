@@ -6,7 +6,7 @@ import { onTestFinished } from "vitest";
 import * as z from "zod/v4";
 import { launch } from "../stdio/child.ts";
 
-const Started = z.strictObject({ url: z.url() });
+const Started = z.strictObject({ url: z.url(), tokenFile: z.string().optional() });
 
 interface HttpProgramOptions {
   readonly env?: Readonly<Record<string, string>>;
@@ -14,14 +14,14 @@ interface HttpProgramOptions {
   readonly args?: readonly string[];
 }
 
-/** Starts a server with a new journal, unless `env` names one. The caller must kill it. */
+/** Starts a server that requires a token. It has a new state folder, unless `env` names one. The caller must kill it. */
 export async function launchHttp({ env = {}, args = [] }: HttpProgramOptions = {}) {
   const stateDir = await mkdtemp(join(tmpdir(), "mic-mcp-state-"));
   const program = launch(["serve", "--http", ...args], { env: { MIC_STATE_DIR: stateDir, ...env } });
-  const { url } = Started.parse(await program.next());
+  const started = Started.parse(await program.next());
   return {
     ...program,
-    url,
+    ...started,
     async kill() {
       program.process.kill("SIGKILL");
       await program.exit;
@@ -30,9 +30,10 @@ export async function launchHttp({ env = {}, args = [] }: HttpProgramOptions = {
   };
 }
 
-/** Starts a server that is killed when the running test ends. */
-export async function startHttp(options: HttpProgramOptions = {}) {
-  const program = await launchHttp(options);
+/** Starts a server that is killed when the running test ends. It requires no token, unless `env` names one. */
+export async function startHttp({ env = {}, args = [] }: HttpProgramOptions = {}) {
+  const open = "MIC_HTTP_TOKEN" in env ? [] : ["--no-token"];
+  const program = await launchHttp({ env, args: [...open, ...args] });
   onTestFinished(program.kill);
   return program;
 }

@@ -14,7 +14,7 @@ function createTestWatcher(random = 0.5) {
   const waits: number[] = [];
   let resume: (() => void)[] = [];
   const watcher = createResourceWatcher({
-    timing: { now: () => nowMs, random: () => random },
+    timing: { clockMs: () => nowMs, random: () => random },
     maxWatched: 3,
     wait: (ms, signal) =>
       new Promise<void>((resolve, reject) => {

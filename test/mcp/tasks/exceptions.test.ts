@@ -150,8 +150,10 @@ test("a task of another API or another client is not found", async () => {
   const other = await serviceForTest();
   expect((await (await startTaskClient(other)).refusal("tasks/get", { taskId })).code).toBe(-32602);
   const { clientSecret } = other.emulator;
-  for (const env of [{ MIC_CLIENT_SECRET: clientSecret }, { MIC_CLIENT_ID: "another-client" }])
-    expect((await (await startTaskClient(service(), env)).refusal("tasks/get", { taskId })).code).toBe(-32602);
+  for (const [name, value] of Object.entries({ MIC_CLIENT_SECRET: clientSecret, MIC_CLIENT_ID: "another-client" }))
+    expect((await (await startTaskClient(service(), { [name]: value })).refusal("tasks/get", { taskId })).code).toBe(
+      -32602,
+    );
 });
 
 test("inputs that were not requested are accepted and ignored", async () => {

@@ -4,7 +4,7 @@ import { expect, test } from "vitest";
 import { endpoints } from "../../../src/contract/endpoints/index.ts";
 import { tools as allTools } from "../../../tools/index.ts";
 import { rows } from "../../operations.ts";
-import { clientRevisions, inProcessClientForTest } from "../../support/mcp.ts";
+import { clientRevisions, connectionForTest, inProcessClientForTest } from "../../support/mcp.ts";
 import { formatWideJson } from "../../support/wide-json.ts";
 import { POST_TOOLS, TOOL_NAMES } from "../../tools/catalogue.ts";
 
@@ -21,6 +21,11 @@ test.each(clientRevisions)(
     }
   },
 );
+
+test("the built program, whose input schemas are data, lists the same bytes as the sources", async () => {
+  const built = await (await connectionForTest("v2-modern")).listTools();
+  expect(JSON.stringify(built)).toBe(JSON.stringify(await (await connect()).listTools()));
+});
 
 test("tools/list has one tool for each operation, with the names and order of docs/interface.md [4.1/operation-ids]", async () => {
   const names = (await (await connect()).listTools()).map(({ name }) => name);

@@ -1,4 +1,5 @@
 // Scenarios of the five tools with one action: succeeded, replayed, refused, unknown.
+
 import {
   createJobBody,
   createProcessingBody,
@@ -10,6 +11,7 @@ import {
   submitJob,
   watchJob,
 } from "../../emulator/work.ts";
+import { operations } from "../../operations.ts";
 import type { Args, Scenario } from "../recorder.ts";
 import { recordActionStates } from "./failures.ts";
 
@@ -49,6 +51,10 @@ const recordSubmitJob: Scenario = async (recorder) => {
   const withInput = (inputId: string | undefined) => ({ ...body, inputBindings: [{ port, inputId }] });
   await recorder.record("Refused: the input is not ready", withInput(service.emulator.inputIds[FILE.quarantined]));
   await recorder.record("Refused: no such input", withInput("micinput_none"));
+  const shared = await registerInput(service, FILE.succeeds);
+  const permission = createProcessingBody(service, offer, shared.id);
+  await service.ok(operations.requestMicSharedFileProcessing, { body: permission });
+  await recorder.record("Refused: the processing is not approved yet", withInput(shared.id));
   const unfit = { ...body, parameterValues: { none: 1 } };
   await recorder.record("Refused: the parameters do not fit", unfit);
   await recorder.call("get_recipe", { versionId: offer.recipe.versionId });

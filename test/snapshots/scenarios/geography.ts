@@ -79,6 +79,10 @@ const recordRankDivisions: Scenario = async (recorder) => {
   await recorder.record("Beyond the last page", { ...top, offset: 900 });
   await recorder.record("The first of each state", { ...top, limit: 5, perState: 1 });
   await recorder.record("Names that begin so", { level: "district", by: "name", startsWith: "bij" });
+  await recorder.record("New and restored districts of a state", { ...top, states: ["AS"], createdSince: 2022 });
+  await recorder.record("Created since a year before the record", { ...top, states: ["UK"], createdSince: 2000 });
+  await recorder.record("A near miss of an argument", { ...top, limit: 1, state: "Telangana" });
+  await recorder.record("A near miss and the argument", { ...top, state: "Telangana", states: ["Goa"] });
   await recorder.record("No such state", { ...top, states: ["Atlantis"] });
   await recorder.record("A figure that districts have not", { ...top, by: "districtCount" });
   await recorder.restart();

@@ -18,7 +18,7 @@ const recordListJobs: Scenario = async (recorder) => {
   await recorder.record("Whole items", { ...args, limit: 2, view: "full" });
   await recorder.record("A cursor that is none", { ...args, cursor: "nonsense" });
   await recorder.record("Another workspace", { workspaceId: "micws_none" });
-  await recordReadFailures(recorder, "listMicJobs", args, { ...args, limit: 0, state: "FAILED" });
+  await recordReadFailures(recorder, "listMicJobs", args, { ...args, limit: 0, recipe: "x" });
   const twoStates = { ...args, states: ["FAILED", "PAUSED"], limit: 3 };
   const some = await recorder.record("Some states", twoStates);
   await recorder.record("Some states, the next ones", { ...twoStates, cursor: nextCursor(some) });

@@ -1,6 +1,6 @@
 // Tests advice in tool results that depends on attempts, on the history of a retry, and on the journal.
 import { expect, test } from "vitest";
-import { openSqlite } from "../../../src/actions/store/sqlite.ts";
+import { openSqlite } from "../../../src/store/sqlite.ts";
 import { createRetryableJob, FILE, submitJob } from "../../emulator/work.ts";
 import { emulatorEnv, inProcessClientForTest } from "../../support/mcp.ts";
 import { folderForTest } from "../../support/temporary-folder.ts";

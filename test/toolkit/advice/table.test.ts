@@ -61,13 +61,7 @@ const GIVE_UP = /stop retrying|Tell the user/;
 
 /** `afterMs`: time from the update to the read, in milliseconds. */
 type AdviceContext = JobHistory & { readonly afterMs?: number };
-type JobRow = readonly [
-  row: keyof typeof JOB,
-  of: Job,
-  says: readonly RegExp[],
-  step?: Step | undefined,
-  more?: AdviceContext,
-];
+type JobRow = readonly [row: keyof typeof JOB, of: Job, says: readonly RegExp[], step?: Step, more?: AdviceContext];
 
 const since = /Nothing has moved since 2027-01-15T10:00:00\.000Z \(4 days\)/;
 const stalled = [/PREPARING, at stage REFINE/, since, /operator.*cancel it/];

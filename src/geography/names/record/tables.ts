@@ -38,6 +38,8 @@ export interface NewDistrict extends NameWithForms {
   readonly state: string;
   readonly status: "made" | "announced" | "abolished";
   readonly year: number;
+  /** For a district that was made, abolished and made again: the year of the latter. */
+  readonly restored?: number;
   /** The districts that it was part of, or is part of again. */
   readonly partOf: readonly string[];
 }
@@ -101,23 +103,24 @@ export function loadLocallyNamedDistricts(state: string): readonly LocallyNamedD
   });
 }
 
-const MADE_OF = /^(.+) \((\d{4}), [\w-]+\)$/;
+const MADE_OF = /^(.+) \((\d{4})(?:, restored (\d{4}))?, [\w-]+\)$/;
 
 /** Returns the changes by which districts of today were made: "Krishna + West Godavari (2022, gazette-ap)". */
 const readMadeDistricts = (): readonly TableRow[] =>
   readDistricts().flatMap(({ madeOf = "", ...district }) => {
-    const [, partOf, year] = MADE_OF.exec(madeOf) ?? [];
-    return year && partOf ? [{ ...district, status: "made", year, partOf }] : [];
+    const [, partOf, year, restored] = MADE_OF.exec(madeOf) ?? [];
+    return year && partOf ? [{ ...district, status: "made", year, partOf, ...(restored && { restored }) }] : [];
   });
 
 /** Returns the last change of each new or abolished district by the current name of its state, sorted by name. */
 export const loadNewDistricts = once((): ReadonlyMap<string, readonly NewDistrict[]> => {
   const changes = [...readRecord("new-districts"), ...readMadeDistricts()].map(
-    ({ district = "", state = "", status, year, partOf = "" }): NewDistrict => ({
+    ({ district = "", state = "", status, year, restored, partOf = "" }): NewDistrict => ({
       ...toNameWithForms(district),
       state,
       status: status === "announced" || status === "abolished" ? status : "made",
       year: Number(year),
+      ...(restored && { restored: Number(restored) }),
       partOf: partOf.split(" + "),
     }),
   );

@@ -1,4 +1,4 @@
-// Tests that read tools have the same answers on the fast path (src/mcp/fast-reads.ts) and in the SDK's handlers. A request with
+// Tests that tools have the same answers on the direct path (src/mcp/direct-calls.ts) and in the SDK's handlers. A request with
 // `_meta` takes the second way.
 import { expect, test } from "vitest";
 import * as z from "zod/v4";
@@ -11,6 +11,7 @@ import { validCall } from "../tools/catalogue.ts";
 const ListedTools = z.object({
   tools: z.array(z.object({ name: z.string(), annotations: z.object({ readOnlyHint: z.boolean() }) })),
 });
+const WithText = z.object({ content: z.tuple([z.object({ text: z.string() })]).rest(z.unknown()) });
 
 /** Each answer of the API has its own request id. */
 const withoutRequestIds = (answer: object): unknown =>
@@ -25,11 +26,25 @@ test("a read tool has the same answer, success or failure, on both paths", async
   expect(reads).toContain("get_job");
   for (const name of reads)
     for (const args of [await validCall(name, world), { unknownArgument: 1 }]) {
-      const { id: _, ...fast } = await server.request("tools/call", { name, arguments: args });
+      const { id: _, ...direct } = await server.request("tools/call", { name, arguments: args });
       const { id: __, ...bySdk } = await server.request("tools/call", { name, arguments: args, _meta: {} });
-      expect(withoutRequestIds(fast), name).toEqual(withoutRequestIds(bySdk));
+      expect(withoutRequestIds(direct), name).toEqual(withoutRequestIds(bySdk));
     }
 }, 120_000);
+
+test("an action has the same effect on both paths: the second call is the replay of the first", async () => {
+  const service = await serviceForTest();
+  const server = await inProcessServerForTest(emulatorEnv(service.emulator));
+  const world = await createExampleData(service);
+  for (const [index, name] of ["register_input", "submit_job"].entries()) {
+    const params = { name, arguments: await validCall(name, world) };
+    const [first, second] = index === 0 ? [params, { ...params, _meta: {} }] : [{ ...params, _meta: {} }, params];
+    const before = WithText.parse((await server.request("tools/call", first)).result).content[0].text;
+    expect(before).not.toContain("Not run again");
+    const after = WithText.parse((await server.request("tools/call", second)).result).content[0].text;
+    expect(after).toContain("Not run again");
+  }
+});
 
 test("a call of an unknown tool, without a name, or with arguments that are not an object has the SDK's error", async () => {
   const server = await inProcessServerForTest({});

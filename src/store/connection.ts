@@ -6,7 +6,7 @@ import { connect, type Socket } from "node:net";
 import { setTimeout as sleep } from "node:timers/promises";
 import type { ConnectionOptions as TlsOptions } from "node:tls";
 import postgres from "postgres";
-import { errorCode, errorMessage } from "../../core/failure.ts";
+import { errorCode, errorMessage } from "../core/failure.ts";
 import type { DatabaseRow, SqlValue } from "./database.ts";
 
 /** Sends values unchanged. By default, the driver would encode JSON text as a JSON string, and "true" as false. */
@@ -162,7 +162,7 @@ const GRACE_MS = 300;
 const PAUSE_MS = 100;
 
 /** A promoted primary writes on a new timeline. (The timeline in pg_control_checkpoint is only as recent as the last checkpoint.) */
-const ROLE_SQL = `SELECT CASE WHEN pg_is_in_recovery() THEN 0
+const ROLE_SQL = `SELECT pg_postmaster_start_time()::text AS started, CASE WHEN pg_is_in_recovery() THEN 0
   ELSE ('x' || substr(pg_walfile_name(pg_current_wal_lsn()), 1, 8))::bit(32)::int END AS timeline`;
 
 /** Callers may see the reason, but not the addresses in a deployment's network, so a socket error is reduced to its code. */
@@ -175,17 +175,17 @@ export function createPrimaryFinder(urls: readonly string[]) {
   /** The latest timeline so far. A server on an older one is a former primary. */
   let latestTimeline = 1;
 
-  async function readTimeline(connection: Connection): Promise<number> {
+  async function readRole(connection: Connection) {
     const [row] = await connection.run(ROLE_SQL);
     const timeline = Number(row?.["timeline"]);
     if (timeline === 0) throw new NoPrimary("it is a standby");
     if (timeline < latestTimeline) throw new NoPrimary("it was the primary before a failover");
-    return timeline;
+    return { timeline, started: String(row?.["started"]) };
   }
 
   async function queryTimeline(url: string): Promise<number> {
     const connection = createConnection({ url, name: "mic-mcp", timeoutMs: QUERY_TIMEOUT_MS });
-    return await readTimeline(connection).finally(connection.close);
+    return (await readRole(connection).finally(connection.close)).timeline;
   }
 
   /** Queries all servers at once. Returns the one on the latest timeline of those that respond in time. */
@@ -218,9 +218,11 @@ export function createPrimaryFinder(urls: readonly string[]) {
         await sleep(PAUSE_MS);
       }
     },
-    /** Throws NoPrimary if the server behind a connection is not the primary. */
-    async check(connection: Connection): Promise<void> {
-      latestTimeline = Math.max(latestTimeline, await readTimeline(connection));
+    /** Returns the start and the timeline of the server behind a connection. Throws NoPrimary if it is not the primary. */
+    async identify(connection: Connection): Promise<string> {
+      const { timeline, started } = await readRole(connection);
+      latestTimeline = Math.max(latestTimeline, timeline);
+      return `${started}/${timeline}`;
     },
   };
 }

@@ -1,9 +1,8 @@
 // This module defines an action as the journal stores it, and converts its outcome (a response or a failure) to text and back.
 import { parse, stringify } from "lossless-json";
 import * as z from "zod/v4";
-import { parseNumber } from "../../api-client/decode.ts";
-import { FieldError } from "../../contract/problem.ts";
-import { FAILURE_KINDS, type Failure, type FailureFacts } from "../../core/failure.ts";
+import { FieldError } from "../contract/problem.ts";
+import { FAILURE_KINDS, type Failure, type FailureFacts } from "../core/failure.ts";
 
 export const ActionState = z.enum(["in_progress", "succeeded", "rejected", "unknown"]);
 export type ActionState = z.infer<typeof ActionState>;
@@ -27,6 +26,7 @@ export const StoredId = z
  * - `fingerprint`, `about`: see src/actions/fingerprint.ts.
  * - `slot`: 1 in the only row that reserves the fingerprint for calls without a key, else 0.
  * - `indeterminate`: 1 if an attempt of an earlier claim may have taken effect without an answer.
+ * - `first_sent_api_at`: time of the first attempt by the API's clock; null if that clock was not known.
  * - `resolved_at`: time at which the success was recorded; null in other states.
  * - `read_at`: time at which the row was read.
  */
@@ -50,6 +50,7 @@ export const ActionRow = z.object({
   resource_id: StoredId.nullable(),
   created_at: z.int(),
   first_sent_at: z.int(),
+  first_sent_api_at: z.int().nullable(),
   updated_at: z.int(),
   resolved_at: z.int().nullable(),
   read_at: z.int(),
@@ -60,7 +61,7 @@ export interface NewAction {
   readonly service: string;
   readonly key: string;
   /** The Idempotency-Key that the API receives, if it is not `key`. */
-  readonly upstreamKey?: string | undefined;
+  readonly upstreamKey?: string;
   readonly tool: string;
   readonly arguments: string;
   readonly fingerprint: string;
@@ -70,6 +71,8 @@ export interface NewAction {
   readonly path: string;
   readonly ifMatch: string;
   readonly body: string;
+  /** The current time by the API's clock, in milliseconds since 1970, if it is known. */
+  readonly apiNow?: number;
 }
 
 /** The result of an attempt at an action, as the journal records it. */
@@ -78,6 +81,8 @@ export interface Resolution {
   readonly attempts: number;
   readonly outcome: string | undefined;
   readonly resourceId: string | undefined;
+  /** The current time by the API's clock, in milliseconds since 1970, if it is known. */
+  readonly apiNow?: number;
 }
 
 // An optional fact that is absent must stay absent and not become undefined.
@@ -95,18 +100,39 @@ const Facts = z.object({
   next: z.string().exactOptional(),
 });
 
+const finding = z.string().exactOptional();
 const ActionOutcome = z.union([
-  z.object({ value: z.unknown(), drift: z.array(z.string()) }),
-  z.object({ failure: Facts }),
+  z.object({ finding, value: z.unknown(), drift: z.array(z.string()) }),
+  z.object({ finding, failure: Facts }),
 ]);
-export type ActionOutcome =
+/** `finding`: the result of reading or of the user's decision, if no response of the API to this action shows the outcome. */
+export type ActionOutcome = { readonly finding?: string } & (
   | { readonly value: unknown; readonly drift: readonly string[] }
-  | { readonly failure: FailureFacts };
+  | { readonly failure: FailureFacts }
+);
 
-export const stringifyOutcome = (outcome: ActionOutcome): string => stringify(outcome) ?? "";
+/** The first field of an outcome that no response shows, so that such a text can be recognized without parsing it. */
+const FINDING = '{"finding":';
+
+export const stringifyOutcome = ({ finding, ...outcome }: ActionOutcome): string =>
+  stringify(finding === undefined ? outcome : { finding, ...outcome }) ?? "";
+
+/** True if the API's response shows that this action created the resource of its row. */
+export const isConfirmedCreator = ({ outcome }: Pick<StoredAction, "outcome">): boolean =>
+  !outcome?.startsWith(FINDING);
+
+const INTEGER = /^-?\d+$/;
+const parseNumber = (text: string): number | bigint => {
+  const number = Number(text);
+  return INTEGER.test(text) && !Number.isSafeInteger(number) ? BigInt(text) : number;
+};
 
 /** Parses a text that `stringifyOutcome` returned. Throws for any other text. */
 export const parseOutcome = (text: string): ActionOutcome => ActionOutcome.parse(parse(text, null, parseNumber));
+
+/** Returns the finding in a stored outcome; undefined if a response shows the outcome. */
+export const findingOf = (stored: Pick<StoredAction, "outcome">): string | undefined =>
+  stored.outcome === null || isConfirmedCreator(stored) ? undefined : parseOutcome(stored.outcome).finding;
 
 /** Returns the state of an action after this failure. */
 export function stateAfterFailure({ facts }: Failure): Resolution["state"] {

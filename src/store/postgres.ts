@@ -1,8 +1,8 @@
 // This module opens the store for several machines: a PostgreSQL database, on one server or on the primary of several.
 import { setTimeout as sleep } from "node:timers/promises";
-import { withTimeout } from "../../core/async.ts";
-import { errorMessage } from "../../core/failure.ts";
-import type { Telemetry } from "../../telemetry/port.ts";
+import { withTimeout } from "../core/async.ts";
+import { errorMessage } from "../core/failure.ts";
+import type { Telemetry } from "../telemetry/port.ts";
 import {
   type Connection,
   createConnection,
@@ -37,6 +37,11 @@ export interface PostgresOptions {
   readonly connections?: number;
   /** After a failover, search for the new primary for up to FIND_TIMEOUT_MS, also behind the same address (default false). */
   readonly failover?: boolean;
+  /**
+   * Called on the first connection to another server, another timeline or a restarted server, before any other statement runs there. Only
+   * with `failover`.
+   */
+  readonly onNewServer?: (query: Connection["run"]) => Promise<void>;
   /** Converts an error of the connection or the server into the error that is thrown. */
   readonly mapError?: MapError;
   readonly telemetry?: Pick<Telemetry, "traceStatement"> | undefined;
@@ -59,7 +64,7 @@ interface PooledConnection {
  * Creates a pool of at most `size` connections to the current primary. Statements queue for a connection, and idle connections
  * are closed.
  */
-function createPool(urls: string, size: number, failover: boolean) {
+function createPool(urls: string, size: number, { failover = false, onNewServer }: PostgresOptions) {
   const primary = failover ? createPrimaryFinder(urls.split(",")) : undefined;
   const waitMs = failover ? FIND_TIMEOUT_MS + POOL_WAIT_MS : POOL_WAIT_MS;
   const idle = new Set<PooledConnection>();
@@ -69,6 +74,8 @@ function createPool(urls: string, size: number, failover: boolean) {
   let url: Promise<string> | undefined;
   /** Increases when the primary must be searched for again. Connections of earlier generations are no longer used. */
   let generation = 0;
+  /** The server for which `onNewServer` was called last. */
+  let latest: { readonly server: string; readonly isChecked: Promise<void> | undefined } | undefined;
 
   function takeIdle(): PooledConnection | undefined {
     const [pooled] = idle;
@@ -102,6 +109,17 @@ function createPool(urls: string, size: number, failover: boolean) {
     closeIdle();
   }
 
+  async function checkServer(server: string, { run }: Connection): Promise<void> {
+    if (latest?.server !== server) latest = { server, isChecked: onNewServer?.(run) };
+    const current = latest;
+    try {
+      await current.isChecked;
+    } catch (error) {
+      if (latest === current) latest = undefined;
+      throw error;
+    }
+  }
+
   async function openPooled(): Promise<PooledConnection> {
     url ??= (primary ? primary.find() : Promise.resolve(urls)).catch((error: unknown) => {
       url = undefined;
@@ -113,7 +131,7 @@ function createPool(urls: string, size: number, failover: boolean) {
     const pooled: PooledConnection = { connection, generation };
     try {
       await connection.run(SETTINGS, [], CONNECT_MS);
-      await primary?.check(connection);
+      if (primary) await checkServer(await primary.identify(connection), connection);
       return pooled;
     } catch (error) {
       connection.close();
@@ -191,7 +209,7 @@ function createPool(urls: string, size: number, failover: boolean) {
 /** Opens a PostgreSQL database. `urls`: the comma-separated URLs of the database on all its servers. */
 export async function openPostgres(urls: string, options: PostgresOptions = {}): Promise<PostgresDatabase> {
   const { connections = DEFAULT_CONNECTIONS, failover = false, mapError = (error) => error, telemetry } = options;
-  const pool = createPool(urls, connections, failover);
+  const pool = createPool(urls, connections, options);
   const throwMapped = (error: unknown): never => {
     throw mapError(error);
   };

@@ -1,12 +1,12 @@
-// Answers calls of read tools without the SDK's handlers, whose checks of a request and its result take longer than the call itself
+// Answers tool calls without the SDK's handlers, whose checks of a request and its result take longer than a read itself
 // (docs/use/speed.md). It sits between a transport and the SDK's server, so it is the same for all transports.
 import { type JSONRPCMessage, type RequestId, type Result, Server, type Transport } from "@modelcontextprotocol/server";
 import { isJsonObject } from "../contract/json.ts";
 import { errorMessage } from "../core/failure.ts";
 import { canceledId } from "./messages.ts";
 
-/** Answers a call of a read tool, and reports every failure as a result. Returns undefined if the SDK has to handle the call. */
-export type ReadHandler = (
+/** Answers a call of a tool, and reports every failure as a result. Returns undefined if the SDK has to handle the call. */
+export type DirectHandler = (
   tool: string,
   args: unknown,
   request: { readonly id: RequestId; readonly signal: AbortSignal; readonly session: string | undefined },
@@ -20,9 +20,9 @@ function readPlainCall(message: JSONRPCMessage) {
   return isPlain ? { id: message.id, name, args } : undefined;
 }
 
-export class FastReadServer extends Server {
+export class DirectCallServer extends Server {
   /** Set for revisions before 2026-07-28, whose requests need no `_meta`. */
-  handleRead: ReadHandler | undefined;
+  handleDirectly: DirectHandler | undefined;
   readonly #inFlight = new Map<RequestId, AbortController>();
 
   override async connect(transport: Transport): Promise<void> {
@@ -36,14 +36,14 @@ export class FastReadServer extends Server {
     };
   }
 
-  /** Returns true if this message is a call of a read tool, which is then answered here. */
+  /** Returns true if this message is a call that is answered here. */
   #begin(message: JSONRPCMessage, transport: Transport): boolean {
     const call = readPlainCall(message);
     if (!call) return false;
     const { id } = call;
     const controller = new AbortController();
     const { signal } = controller;
-    const answer = this.handleRead?.(call.name, call.args, { id, signal, session: transport.sessionId });
+    const answer = this.handleDirectly?.(call.name, call.args, { id, signal, session: transport.sessionId });
     if (!answer) return false;
     this.#inFlight.set(id, controller);
     answer

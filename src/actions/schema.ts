@@ -1,12 +1,12 @@
 // This module creates and migrates the journal's tables, with the same SQL for SQLite and PostgreSQL: a baseline schema and later changes.
 import * as z from "zod/v4";
-import { type Database, UnusableTables } from "./database.ts";
+import { type Database, UnusableTables } from "../store/database.ts";
 
 /** Version of the baseline. Development versions before the first release wrote versions 1 to 8. */
 const BASELINE = 9;
 
 const BASELINE_STATEMENTS: readonly string[] = [
-  // The columns are described in src/actions/store/action-row.ts.
+  // The columns are described in src/actions/action-row.ts.
   `CREATE TABLE actions (
      service TEXT NOT NULL, key TEXT NOT NULL, upstream_key TEXT NOT NULL, tool TEXT NOT NULL,
      arguments TEXT NOT NULL, fingerprint TEXT NOT NULL, slot INTEGER NOT NULL, about TEXT NOT NULL,
@@ -40,10 +40,10 @@ const POSTGRES_STATEMENTS: readonly string[] = [
 ];
 
 /** Statements of each version after the baseline, in order. */
-const CHANGES: readonly (readonly string[])[] = [];
+const CHANGES: readonly (readonly string[])[] = [["ALTER TABLE actions ADD COLUMN first_sent_api_at BIGINT"]];
 
 /** For a version that only adds to the tables: the oldest version whose programs can still use them. */
-const COMPATIBLE_WITH: Readonly<Record<number, number>> = {};
+const COMPATIBLE_WITH: Readonly<Record<number, number>> = { 10: BASELINE };
 
 export const JOURNAL_VERSION = BASELINE + CHANGES.length;
 

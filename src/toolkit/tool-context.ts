@@ -1,5 +1,5 @@
-// This module defines the ports that tools are created with, and the context of one tool call.
-import type { ServiceActions } from "../actions/service-actions.ts";
+// This module defines the context of one use of a tool: everything that the tool may use.
+import type { Actions } from "../actions/actions.ts";
 import type { CallContext } from "../api-client/attempts.ts";
 import type { ApiClient } from "../api-client/client.ts";
 import type { Downloads } from "../api-client/downloads.ts";
@@ -15,10 +15,10 @@ export interface FolderFiles extends Pick<Downloads, "save"> {
   readonly folder: string;
 }
 
-/** The dependencies of all tools. Each function picks the ones that it uses. */
+/** The parts of a context that all calls of one caller share. */
 export interface Ports {
-  readonly service: ApiClient;
-  readonly actions: ServiceActions;
+  readonly api: ApiClient;
+  readonly actions: Actions;
   /** Sends all requests to the playground API. */
   readonly geography: Geography;
   /** A folder if the caller is on this machine; links if callers are on other machines. */
@@ -26,9 +26,6 @@ export interface Ports {
   readonly offers: RecipeOfferCache;
   readonly retries: RetryCache;
 }
-
-export type ActionPorts = Pick<Ports, "service" | "actions">;
-export type JobPorts = Pick<Ports, "service" | "actions" | "offers" | "retries">;
 
 export interface Progress {
   readonly progress: number;
@@ -38,27 +35,28 @@ export interface Progress {
 
 /** The result of a call to an action tool. */
 export interface ActionCallResult {
-  readonly resourceId?: string | undefined;
+  readonly resourceId?: string;
   /** A sentence about an earlier attempt or an earlier identical call, if there was one. */
-  readonly notice?: string | undefined;
+  readonly notice?: string;
   /** Present if nothing was sent, because an identical call ran before. */
-  readonly replay?: object | undefined;
+  readonly replay?: object;
 }
 
-export interface ToolCall {
+/** The context of one tools/call, resources/read, completion or task. A narrower time limit is a copy with another `deadlineAt`. */
+export interface ToolContext extends Ports, CallContext {
+  /** The name of the tool that runs, under which its actions are recorded. */
   readonly tool: ToolName;
-  readonly context: CallContext;
   /**
-   * Present if the call returns at the deadline of its context even if an action is in flight: the action then continues in the background
-   * until this time, in milliseconds since 1970.
+   * Present if the call returns at its deadline even if an action is in flight: the action then continues in the background until this time,
+   * in milliseconds by `Timing.clockMs`.
    */
   readonly actionDeadlineAt?: number;
   /** The default workspace. `workspaceId` is optional if there is one. */
-  readonly workspaceId?: string | undefined;
+  readonly workspaceId?: string;
   /** The Idempotency-Key of a new action of this call, if the agent passes no key. */
-  readonly proposedKey?: string | undefined;
+  readonly proposedKey?: string;
   /** The `resourceVersion` of the job in the question, if the user was asked to confirm. */
-  readonly shownVersion?: number | undefined;
+  readonly shownVersion?: number;
   /** True if the client follows tasks: a job that the call starts becomes a task, and the call does not wait for it. */
   readonly followsTasks?: boolean;
   /** Returns true if this server offers the tool. */
@@ -67,14 +65,14 @@ export interface ToolCall {
   callActionTool(
     tool: string,
     args: Readonly<Record<string, unknown>>,
-    context: CallContext,
+    limits: CallContext,
   ): Promise<ActionCallResult | undefined>;
   /** Reports progress if the client requested it. */
   report(progress: Progress): void;
 }
 
 /** Returns the Failure of one step of a call. Throws the error again if it is not a Failure, or if the call was canceled. */
-export function toStepFailure(error: unknown, { context }: Pick<ToolCall, "context">): Failure {
-  if (error instanceof Failure && !context.signal.aborted) return error;
+export function toStepFailure(error: unknown, { signal }: Pick<ToolContext, "signal">): Failure {
+  if (error instanceof Failure && !signal.aborted) return error;
   throw error;
 }

@@ -1,6 +1,6 @@
-// This module defines the database interface of the journal, and the failures of an unusable database. The same SQL, with
-// parameters $1, $2 …, runs on each engine.
-import { errorCode, errorMessage, Failure } from "../../core/failure.ts";
+// This module defines the database that processes share, and the failures of an unusable one. The same SQL, with parameters $1, $2 …,
+// runs on each engine.
+import { errorCode, errorMessage, Failure } from "../core/failure.ts";
 
 export type SqlValue = string | number | null;
 export type DatabaseRow = Readonly<Record<string, unknown>>;
@@ -14,7 +14,7 @@ export interface Database {
   /** Runs `work` in a transaction, while no other process runs one with the same lock (default: the journal's lock). */
   withExclusiveTransaction(work: (query: Database["query"]) => Promise<void>, lock?: string): Promise<void>;
   /** SQL for the current time by the database's own clock, in milliseconds since 1970; absent if all its users share one clock. */
-  readonly clock?: string | undefined;
+  readonly clock?: string;
   close(): Promise<void>;
 }
 
@@ -84,6 +84,10 @@ const NO_ENGINE =
   /cannot find (?:module|package)|no native build|could not locate the bindings|ERR_DLOPEN|invalid ELF/i;
 
 const SQLITE_ADVICE: readonly (readonly [RegExp, string])[] = [
+  [
+    /symbolic link/,
+    "Ask the user to replace the link with the journal file itself, or to set MIC_STATE_DIR to the folder that contains the journal files for every mic-mcp server, and to restart those servers.",
+  ],
   [
     /moved, replaced or deleted/,
     "Ask the user to put the journal files back if they were moved, and to restart every mic-mcp server that uses them.",

@@ -1,10 +1,10 @@
 // This module opens the store for one machine: an SQLite file that any number of processes can share. Statements that wait for
 // other processes leave the event loop free.
-import { existsSync, statSync } from "node:fs";
+import { existsSync, lstatSync } from "node:fs";
 import { chmod, mkdir, open } from "node:fs/promises";
-import { join } from "node:path";
+import { basename, join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
-import { errorMessage } from "../../core/failure.ts";
+import { errorMessage } from "../core/failure.ts";
 import { type Database, type DatabaseRow, isSelect, type MapError, type SqlValue } from "./database.ts";
 
 /**
@@ -60,6 +60,9 @@ const toNamedParameters = (values: readonly SqlValue[] = []): Record<string, Sql
 
 const isRow = (value: unknown): value is DatabaseRow => typeof value === "object" && value !== null;
 
+/** The file and its side files. */
+const SUFFIXES = ["", "-wal", "-shm"];
+
 /**
  * Creates the folder with mode 0700 and the file with 0600, so that only this user can read the actions. SQLite uses the same
  * mode for its side files.
@@ -67,15 +70,20 @@ const isRow = (value: unknown): value is DatabaseRow => typeof value === "object
 async function prepareFile(folder: string, name: string): Promise<string> {
   if (!existsSync(folder)) await mkdir(folder, { recursive: true, mode: 0o700 });
   const path = join(folder, name);
+  for (const suffix of SUFFIXES) fileIdentity(path + suffix);
   const file = await open(path, "a", 0o600);
   await file.close();
   if (process.platform !== "win32") await chmod(path, 0o600);
   return path;
 }
 
-/** Returns an identifier of the file at a path; undefined if there is none. */
+/**
+ * Returns an identifier of the file at a path; undefined if there is none. Throws for a symbolic link: SQLite writes the WAL next to the
+ * file that the link leads to, so a server that opened the file before it was moved there would have another WAL.
+ */
 function fileIdentity(path: string): string | undefined {
-  const stats = statSync(path, { bigint: true, throwIfNoEntry: false });
+  const stats = lstatSync(path, { bigint: true, throwIfNoEntry: false });
+  if (stats?.isSymbolicLink()) throw new Error(`${basename(path)} is a symbolic link`);
   return stats && `${stats.dev}:${stats.ino}`;
 }
 
@@ -84,6 +92,8 @@ async function openEngine(path: string): Promise<Engine> {
   try {
     await retryWhileLocked(() => engine.exec("PRAGMA journal_mode = WAL"));
     engine.exec("PRAGMA synchronous = FULL");
+    // On macOS, a sync without this setting does not reach the disk. Other systems ignore it.
+    engine.exec("PRAGMA fullfsync = ON");
     // The first read opens the WAL.
     await retryWhileLocked(() => engine.exec("SELECT 1 FROM sqlite_master"));
     return engine;
@@ -109,15 +119,16 @@ export async function openSqlite(
   // Determined before the file is opened: if another file replaces it in between, the first statement detects that.
   const identity = fileIdentity(path);
   const engine = await openEngine(path).catch(throwMapped);
-  // The WAL exists as long as a connection is open. If only the database file is put back, a new WAL may be next to it.
-  const wal = `${path}-wal`;
-  const walIdentity = fileIdentity(wal);
+  // The side files exist as long as a connection is open. Servers with different WALs, or with different -shm files, which contain the WAL's
+  // index and its locks, do not see each other's rows.
+  const files = SUFFIXES.map((suffix) => path + suffix);
+  const identities = [identity, ...files.slice(1).map(fileIdentity)];
   const prepared = new Map<string, Statement>();
 
-  /** Throws if the file was replaced or deleted: an action that other servers do not see might run twice. Called before each write. */
+  /** Throws if one of the files was replaced or deleted: an action that other servers do not see might run twice. Called before each write. */
   function assertInPlace(): void {
     // On Windows, an open file cannot be moved or deleted.
-    if (process.platform === "win32" || (fileIdentity(path) === identity && fileIdentity(wal) === walIdentity)) return;
+    if (process.platform === "win32" || files.every((file, index) => fileIdentity(file) === identities[index])) return;
     throw new Error(`${name} was moved, replaced or deleted while this server was running`);
   }
 

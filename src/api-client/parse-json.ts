@@ -1,0 +1,160 @@
+// This module parses a JSON body exactly and in bounded time. One response must not block the event loop, which all calls share.
+import { randomUUID } from "node:crypto";
+import { isJsonObject, MAX_DEPTH } from "../contract/json.ts";
+
+/** The body is not JSON, or it is too expensive to parse. The message states the reason. */
+export class InvalidJson extends Error {
+  override readonly name = "InvalidJson";
+}
+
+/** No conforming body has a longer number: a double has at most 309 digits before the point. Parsing an integer of 15 MB takes 8 s. */
+const MAX_NUMBER_LENGTH = 1_000;
+/** The resources of the contract have at most five levels above a free-form object. */
+const MAX_BODY_DEPTH = MAX_DEPTH + 10;
+/**
+ * Default maximum number of values in a body: each object, list, text, number, boolean and null. A page of 100 failed jobs has 48,000, and
+ * may have 10,000 new fields.
+ */
+export const MAX_VALUES = 60_000;
+/** An integer that JSON.parse would round counts as one more value for each 8 digits, because it is parsed twice. */
+const DIGITS_PER_VALUE = 8;
+
+const isDigit = (code: number): boolean => code >= 48 && code <= 57;
+/** The characters of a number: digits, + - . E e. */
+const isNumberPart = (code: number): boolean =>
+  isDigit(code) || code === 43 || code === 45 || code === 46 || code === 69 || code === 101;
+
+/** Returns the index of the quotation mark that ends the string which starts at `start`. */
+function endOfString(text: string, start: number): number {
+  let at = start + 1;
+  for (; at < text.length; at++) {
+    const code = text.charCodeAt(at);
+    if (code === 34) return at;
+    if (code === 92) at++;
+  }
+  return at;
+}
+
+/** Returns the index after the number that starts at `start`. Throws InvalidJson if it is too long. */
+function endOfNumber(text: string, start: number): number {
+  let at = start + 1;
+  while (isNumberPart(text.charCodeAt(at))) {
+    at++;
+    if (at - start > MAX_NUMBER_LENGTH)
+      throw new InvalidJson(`the body has a number of more than ${MAX_NUMBER_LENGTH} digits`);
+  }
+  return at;
+}
+
+/** The shortest integer that a double cannot hold exactly has 16 digits. */
+const MIN_ROUNDED_LENGTH = 16;
+const INTEGER = /^-?[1-9]\d+$/;
+
+/** Short, because each rounded integer gets a mark; random, so that no body contains it on purpose. */
+const MARK_LENGTH = 8;
+
+/** Whether a colon follows. */
+function isName(text: string, end: number): boolean {
+  let at = end;
+  while (text.charCodeAt(at) <= 32) at++;
+  return text.charCodeAt(at) === 58;
+}
+
+interface Token {
+  readonly start: number;
+  readonly end: number;
+}
+
+/**
+ * Counts the values in one pass, without memory for them, and returns the integers that JSON.parse would round. Invalid JSON is left to
+ * JSON.parse. Throws InvalidJson if the text exceeds a bound.
+ */
+function scanJson(text: string, maxValues: number): { readonly values: number; readonly rounded: readonly Token[] } {
+  const rounded: Token[] = [];
+  let [values, depth] = [0, 0];
+  for (let at = 0; at < text.length; at++) {
+    const code = text.charCodeAt(at);
+    if (code === 34) {
+      values++;
+      at = endOfString(text, at);
+    } else if (code === 45 || isDigit(code)) {
+      values++;
+      const end = endOfNumber(text, at);
+      if (end - at >= MIN_ROUNDED_LENGTH) {
+        const token = text.slice(at, end);
+        if (INTEGER.test(token) && !Number.isSafeInteger(Number(token))) {
+          // As a name it is invalid, so it stays as it is.
+          if (!isName(text, end)) rounded.push({ start: at, end });
+          values += Math.ceil(token.length / DIGITS_PER_VALUE);
+        }
+      }
+      at = end - 1;
+    } else if (code === 91 || code === 123) {
+      values++;
+      depth++;
+      if (depth > MAX_BODY_DEPTH) throw new InvalidJson(`the body is nested more than ${MAX_BODY_DEPTH} deep`);
+    } else if (code === 93 || code === 125) depth--;
+    // The first letter of true, false and null.
+    else if (code === 116 || code === 102 || code === 110) values++;
+    // The string before a colon is a name.
+    else if (code === 58) values--;
+    if (values > maxValues) throw new InvalidJson(`the body has more than ${maxValues} values`);
+  }
+  return { values, rounded };
+}
+
+/** Replaces each token by a string that starts with `mark`. */
+function markTokens(text: string, tokens: readonly Token[], mark: string): string {
+  const parts: string[] = [];
+  let done = 0;
+  for (const { start, end } of tokens) {
+    parts.push(text.slice(done, start), `"${mark}${text.slice(start, end)}"`);
+    done = end;
+  }
+  return parts.join("") + text.slice(done);
+}
+
+/** Replaces the marked strings in a parsed value by their integers, in place. */
+function restoreIntegers(value: unknown, mark: string): unknown {
+  if (typeof value === "string") return value.startsWith(mark) ? BigInt(value.slice(mark.length)) : value;
+  if (Array.isArray(value)) for (let at = 0; at < value.length; at++) value[at] = restoreIntegers(value[at], mark);
+  else if (isJsonObject(value)) for (const name in value) Reflect.set(value, name, restoreIntegers(value[name], mark));
+  return value;
+}
+
+function parse(text: string): unknown {
+  try {
+    return JSON.parse(text);
+  } catch (error) {
+    // The parser's message quotes the body, so it is not used.
+    throw new InvalidJson("the body is not valid JSON", { cause: error });
+  }
+}
+
+const decoder = new TextDecoder("utf-8", { fatal: true });
+
+function decode(bytes: Buffer): string {
+  try {
+    return decoder.decode(bytes);
+  } catch {
+    throw new InvalidJson("the body is not valid UTF-8");
+  }
+}
+
+export interface ParsedJson {
+  readonly value: unknown;
+  /** Number of values in `value`, itself included. Long integers count more. */
+  readonly values: number;
+}
+
+/** Parses UTF-8 JSON. Integers beyond 2^53-1 become bigint. Throws InvalidJson. */
+export function parseJson(bytes: Buffer, maxValues = MAX_VALUES): ParsedJson {
+  const text = decode(bytes);
+  if (text.trim() === "") throw new InvalidJson("the body is empty where JSON was expected");
+  const { values, rounded } = scanJson(text, maxValues);
+  if (rounded.length === 0) return { value: parse(text), values };
+  let mark: string;
+  do mark = randomUUID().slice(0, MARK_LENGTH);
+  while (text.includes(mark));
+  return { value: restoreIntegers(parse(markTokens(text, rounded, mark)), mark), values };
+}

@@ -1,0 +1,53 @@
+// Checks the entries that `mic-mcp install` wrote into the configurations of MCP clients, for `mic-mcp doctor`.
+import { access } from "node:fs/promises";
+import { homedir } from "node:os";
+import { isAbsolute } from "node:path";
+import { isJsonObject } from "../contract/json.ts";
+import { errorMessage } from "../core/failure.ts";
+import { type Check, failedCheck, passedCheck } from "./checks.ts";
+import { CLIENTS, configurationPath, readIfExists, readServers } from "./client-files.ts";
+import { INSTALL_CLIENTS } from "./commands.ts";
+
+const isMissing = (path: string): Promise<boolean> =>
+  access(path).then(
+    () => false,
+    () => true,
+  );
+
+/** Returns the paths that no longer exist, and the command that renews the entry. Other fields may contain secrets. */
+async function examineEntry(client: string, name: string, { command, args }: Readonly<Record<string, unknown>>) {
+  const words = Array.isArray(args) ? args : [];
+  // The command and the program; an entry that npx starts has no path.
+  const paths = [command, words[0]].filter((path) => typeof path === "string").filter(isAbsolute);
+  const missing = (await Promise.all(paths.map(async (path) => ((await isMissing(path)) ? [path] : [])))).flat();
+  const profile = name === "mic" ? "" : ` --profile ${name.slice("mic-".length)}`;
+  return { missing, fix: `mic-mcp install ${client}${words.includes("--emulator") ? " --emulator" : ""}${profile}` };
+}
+
+async function checkClient(client: (typeof INSTALL_CLIENTS)[number], environment: NodeJS.ProcessEnv) {
+  const path = configurationPath(client, { platform: process.platform, home: homedir(), environment });
+  try {
+    const found = Object.entries(readServers(await readIfExists(path), CLIENTS[client])).flatMap(([name, entry]) =>
+      /^mic(-|$)/.test(name) && isJsonObject(entry) ? [{ name, entry }] : [],
+    );
+    if (found.length === 0) return [];
+    const examined = await Promise.all(found.map(({ name, entry }) => examineEntry(client, name, entry)));
+    const stale = examined.filter(({ missing }) => missing.length > 0);
+    const names = found.map(({ name }) => name).join(", ");
+    if (stale.length === 0) return [passedCheck(client, `starts mic-mcp (${names} in ${path})`)];
+    const missing = [...new Set(stale.flatMap((entry) => entry.missing))];
+    return [
+      failedCheck(
+        client,
+        `${path} names ${missing.join(" and ")}, which does not exist`,
+        stale.map(({ fix }) => fix).join(" && "),
+      ),
+    ];
+  } catch (error) {
+    return [passedCheck(client, `not checked: ${path}: ${errorMessage(error)}`)];
+  }
+}
+
+/** One check for each client that has an entry of mic-mcp. */
+export const checkClients = async (environment: NodeJS.ProcessEnv): Promise<readonly Check[]> =>
+  (await Promise.all(INSTALL_CLIENTS.map((client) => checkClient(client, environment)))).flat();

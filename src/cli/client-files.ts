@@ -1,0 +1,214 @@
+// Finds, reads and edits the configuration files of MCP clients, in which `mic-mcp install` adds an entry for this server.
+import { readFile } from "node:fs/promises";
+import { posix, win32 } from "node:path";
+import { isDeepStrictEqual } from "node:util";
+import { isJsonObject } from "../contract/json.ts";
+import { errorCode } from "../core/failure.ts";
+import type { INSTALL_CLIENTS } from "./commands.ts";
+
+/** The machine and the user for whom the paths are built. */
+interface Machine {
+  readonly platform: NodeJS.Platform;
+  readonly home: string;
+  readonly environment: NodeJS.ProcessEnv;
+}
+
+interface ClientFormat {
+  readonly title: string;
+  /** Path of the configuration of the user, which applies to all projects. */
+  readonly file: (machine: Machine) => string;
+  /** The key whose value has an entry for each server (default mcpServers). */
+  readonly key?: "mcpServers" | "servers" | "mcp_servers";
+  /** Default JSON. */
+  readonly syntax?: "TOML";
+  /** Fields that the client requires in addition to `command` and `args`. */
+  readonly fields?: Readonly<Record<string, unknown>>;
+}
+
+const joinFor = ({ platform }: Machine) => (platform === "win32" ? win32.join : posix.join);
+
+const inHome =
+  (variable: string | undefined, folder: string, name: string): ClientFormat["file"] =>
+  (machine) => {
+    const join = joinFor(machine);
+    const moved = variable === undefined ? undefined : machine.environment[variable];
+    return join(moved || join(machine.home, folder), name);
+  };
+
+/** The folder in which applications with a window store their settings. */
+const inAppData =
+  (...names: readonly string[]): ClientFormat["file"] =>
+  (machine) => {
+    const { platform, home, environment } = machine;
+    const join = joinFor(machine);
+    if (platform === "win32") return join(environment["APPDATA"] || join(home, "AppData", "Roaming"), ...names);
+    if (platform === "darwin") return join(home, "Library", "Application Support", ...names);
+    return join(environment["XDG_CONFIG_HOME"] || join(home, ".config"), ...names);
+  };
+
+/** The names and formats are those of the clients' documentation, November 2026. */
+export const CLIENTS: Readonly<Record<(typeof INSTALL_CLIENTS)[number], ClientFormat>> = {
+  claude: { title: "Claude Code", file: inHome("CLAUDE_CONFIG_DIR", "", ".claude.json"), fields: { type: "stdio" } },
+  codex: { title: "Codex", file: inHome("CODEX_HOME", ".codex", "config.toml"), key: "mcp_servers", syntax: "TOML" },
+  gemini: { title: "Gemini CLI", file: inHome(undefined, ".gemini", "settings.json") },
+  copilot: {
+    title: "Copilot CLI",
+    file: inHome("COPILOT_HOME", ".copilot", "mcp-config.json"),
+    fields: { type: "local", tools: ["*"] },
+  },
+  vscode: { title: "VS Code", file: inAppData("Code", "User", "mcp.json"), key: "servers", fields: { type: "stdio" } },
+  cursor: { title: "Cursor", file: inHome(undefined, ".cursor", "mcp.json") },
+  "claude-desktop": { title: "Claude Desktop", file: inAppData("Claude", "claude_desktop_config.json") },
+};
+
+const DEFAULT_KEY = "mcpServers";
+
+type Entry = Readonly<Record<string, unknown>>;
+
+/** The configuration cannot be changed safely; the user has to add the entry. */
+export class CannotEdit extends Error {}
+
+/** The settings and the servers in a JSON configuration. Throws CannotEdit. */
+function parseServers(text: string, key: string) {
+  let settings: unknown;
+  try {
+    settings = text.trim() === "" ? {} : JSON.parse(text.replace(/^\uFEFF/, ""));
+  } catch {
+    throw new CannotEdit("it has comments or is not valid JSON");
+  }
+  const servers = isJsonObject(settings) ? (settings[key] ?? {}) : undefined;
+  if (!isJsonObject(settings) || !isJsonObject(servers)) throw new CannotEdit(`${key} is not an object`);
+  return { settings, servers };
+}
+
+/** Formats the settings with the indentation and the end of the text that they had before. */
+const formatLike = (before: string, settings: object): string =>
+  `${JSON.stringify(settings, null, /^[\t ]+(?=")/m.exec(before)?.[0] ?? "  ")}${/[^\n]$/.test(before) ? "" : "\n"}`;
+
+/** Returns the text with the entry; other entries and fields of this entry stay. Throws CannotEdit. */
+function editJson(text: string, name: string, entry: Entry, key: string): string {
+  const { settings, servers } = parseServers(text, key);
+  const before = servers[name] ?? {};
+  if (!isJsonObject(before)) throw new CannotEdit(`${key}.${name} is not an object`);
+  const after = { ...before, ...entry };
+  if (isDeepStrictEqual(before, after)) return text;
+  return formatLike(text, { ...settings, [key]: { ...servers, [name]: after } });
+}
+
+/** Returns the text without the entry. Throws CannotEdit. */
+function removeFromJson(text: string, name: string, key: string): string {
+  const { settings, servers } = parseServers(text, key);
+  if (!Object.hasOwn(servers, name)) return text;
+  const { [name]: _, ...others } = servers;
+  return formatLike(text, { ...settings, [key]: others });
+}
+
+const TOML_NAME = /^[A-Za-z0-9_-]+$/;
+
+const formatTomlHeader = (name: string, key: string): string =>
+  `[${key}.${TOML_NAME.test(name) ? name : JSON.stringify(name)}]`;
+
+const formatTomlEntry = (name: string, entry: Entry, key: string): string =>
+  [
+    formatTomlHeader(name, key),
+    // Strings and lists of strings are the same in JSON and TOML.
+    ...Object.entries(entry).map(([field, value]) => `${field} = ${JSON.stringify(value)}`),
+  ].join("\n");
+
+/** Throws CannotEdit if the text may have the entry as an inline table, a table of all servers, dotted keys, or with a quoted name. */
+function refuseOtherTomlForms(text: string, name: string, key: string): void {
+  const table = `["']?${key}["']?\\s*`;
+  const otherForms = `^\\s*(${table}=|\\[\\s*${table}\\]|\\[?\\s*${table}\\.\\s*["']?${name}["']?\\s*[\\].=])`;
+  if (new RegExp(otherForms, "m").test(text)) throw new CannotEdit(`it may have an entry ${name} in another form`);
+}
+
+/** Like `editJson`. Changes only lines of this entry, and only if they have the form in which this program writes them. */
+function editToml(text: string, name: string, entry: Entry, key: string): string {
+  const block = formatTomlEntry(name, entry, key);
+  const [header = ""] = block.split("\n");
+  const lines = text.split("\n");
+  const at = lines.findIndex((line) => line.trim() === header);
+  if (at < 0) {
+    refuseOtherTomlForms(text, name, key);
+    return `${text}${text === "" || text.endsWith("\n") ? "" : "\n"}${text === "" ? "" : "\n"}${block}\n`;
+  }
+  for (const [field, value] of Object.entries(entry)) {
+    const end = lines.findIndex((line, index) => index > at && line.trimStart().startsWith("["));
+    const line = lines.findIndex(
+      (each, index) =>
+        index > at && (end < 0 || index < end) && new RegExp(`^${field}\\s*=\\s*(".*"|\\[.*\\])\\s*$`).test(each),
+    );
+    if (line < 0) throw new CannotEdit(`its entry ${name} has another form`);
+    lines[line] = `${field} = ${JSON.stringify(value)}`;
+  }
+  return lines.join("\n");
+}
+
+/** Like `removeFromJson`: removes the lines of the entry and of its own tables, such as its variables. */
+function removeFromToml(text: string, name: string, key: string): string {
+  const header = formatTomlHeader(name, key);
+  const lines = text.split("\n");
+  const at = lines.findIndex((line) => line.trim() === header);
+  if (at < 0) {
+    refuseOtherTomlForms(text, name, key);
+    return text;
+  }
+  const isOtherTable = (line: string) => /^\s*\[/.test(line) && !line.trim().startsWith(`${header.slice(0, -1)}.`);
+  const next = lines.findIndex((line, index) => index > at && isOtherTable(line));
+  let end = next < 0 ? lines.length : next;
+  // Comments above the next table belong to it.
+  while (next >= 0 && lines[end - 1]?.trimStart().startsWith("#")) end -= 1;
+  const rest = [...lines.slice(0, at), ...lines.slice(end)].join("\n");
+  return next < 0 ? rest.replace(/\n+$/, "\n") : rest;
+}
+
+export const formatEntry = (name: string, entry: Entry, { key = DEFAULT_KEY, syntax }: ClientFormat): string =>
+  syntax === "TOML" ? formatTomlEntry(name, entry, key) : JSON.stringify({ [key]: { [name]: entry } }, null, 2);
+
+/** Path of the client's configuration of the user. */
+export const configurationPath = (client: (typeof INSTALL_CLIENTS)[number], machine: Machine): string =>
+  CLIENTS[client].file(machine);
+
+/** Returns the configuration with the entry; other entries, and other fields of this one, stay. Throws CannotEdit. */
+export const addEntry = (
+  text: string,
+  name: string,
+  entry: Entry,
+  { key = DEFAULT_KEY, syntax }: ClientFormat,
+): string => (syntax === "TOML" ? editToml : editJson)(text, name, entry, key);
+
+/** Returns the configuration without the entry, or the same text if it has none. Throws CannotEdit. */
+export const removeEntry = (text: string, name: string, { key = DEFAULT_KEY, syntax }: ClientFormat): string =>
+  (syntax === "TOML" ? removeFromToml : removeFromJson)(text, name, key);
+
+/** Reads the tables of servers from TOML that has the form in which this program writes it. */
+const readTomlServers = (text: string, key: string): Entry =>
+  Object.fromEntries(
+    text.split(/^(?=\[)/m).flatMap((table) => {
+      const name = new RegExp(`^\\[${key}\\.([A-Za-z0-9_-]+)\\]`).exec(table)?.[1];
+      const fields = [...table.matchAll(/^(command|args)\s*=\s*(".*"|\[.*\])\s*$/gm)].flatMap(
+        ([, field = "", value = ""]) => {
+          try {
+            return [[field, JSON.parse(value)]];
+          } catch {
+            return [];
+          }
+        },
+      );
+      return name === undefined ? [] : [[name, Object.fromEntries(fields)]];
+    }),
+  );
+
+/** Returns the entries of all servers by name. Throws CannotEdit. */
+export const readServers = (text: string, { key = DEFAULT_KEY, syntax }: ClientFormat): Entry =>
+  syntax === "TOML" ? readTomlServers(text, key) : parseServers(text, key).servers;
+
+/** Returns "" if the file does not exist. */
+export async function readIfExists(path: string): Promise<string> {
+  try {
+    return await readFile(path, "utf8");
+  } catch (error) {
+    if (errorCode(error) === "ENOENT") return "";
+    throw error;
+  }
+}

@@ -1,0 +1,67 @@
+// Determines the exit code of a tool call from its result: the states of jobs, or the outcomes of actions (docs/use/automate-retries.md,
+// "Exit codes").
+import type { Arguments } from "../actions/fingerprint.ts";
+import { JobState } from "../contract/jobs.ts";
+import { isJsonObject, type JsonObject } from "../contract/json.ts";
+import { ENDED } from "../toolkit/advice/job-facts.ts";
+import { LONG_WAIT_SECONDS } from "../toolkit/arguments.ts";
+import type { Tool } from "../toolkit/define-tool.ts";
+import type { ToolResult } from "../toolkit/results.ts";
+import type { ToolName } from "../toolkit/tool-names.ts";
+
+/** Nothing was sent, because an identical call ran before. */
+const REPLAY = 3;
+/** A job ended FAILED or CANCELLED, no job was submitted, or an outcome stays unknown. */
+export const UNSUCCESSFUL = 5;
+/** A job, a scan or an action is not finished. */
+export const UNFINISHED = 6;
+
+/** The tools whose results decide about the exit code, and the seconds that each waits by default. */
+const DEFAULT_WAIT_SECONDS: Readonly<Partial<Record<ToolName, number>>> = {
+  run_job: LONG_WAIT_SECONDS,
+  run_jobs: LONG_WAIT_SECONDS,
+  retry_jobs: LONG_WAIT_SECONDS,
+  wait_for_jobs: LONG_WAIT_SECONDS,
+  submit_job: 0,
+  retry_job: 0,
+  get_job: 0,
+  resolve_actions: LONG_WAIT_SECONDS,
+};
+
+/** States and outcomes of success. "rejected" and "skipped" are resolved actions; a rejected retry has a code instead. */
+const SUCCESSFUL: ReadonlySet<string> = new Set(["SUCCEEDED", "resolved", "rejected", "skipped"]);
+/** States of a row for which the next identical call submits the job, and outcomes of actions that it may find out. */
+const CONTINUABLE: ReadonlySet<string> = new Set([
+  ...["WAITING_SCAN", "NOT_STARTED", "OUT_OF_TIME"],
+  ...["still unknown", "in progress"],
+]);
+
+const isUnended = (state: string): boolean => JobState.safeParse(state).success && !ENDED.has(state);
+
+/** Returns the state of each job or input in the result; for a row without a state, its code or its outcome. */
+function statesOf({ data, results, jobs, retries }: JsonObject): readonly string[] {
+  const rows = [data, results, jobs, retries].flat().filter(isJsonObject);
+  return rows.map(({ state, code, outcome }) => String(state ?? code ?? outcome));
+}
+
+/** Returns 5 if a job was not successful, 6 if one is not finished, 3 for a replay, else 0. Calls of other tools return 3 or 0. */
+export function exitCodeOfResult(
+  { name, effect, toExact }: Pick<Tool, "name" | "effect" | "toExact">,
+  args: Arguments,
+  { structured, isReplay = false }: Pick<ToolResult, "structured" | "isReplay">,
+): number {
+  const otherwise = isReplay ? REPLAY : 0;
+  const defaultSeconds = DEFAULT_WAIT_SECONDS[name];
+  if (defaultSeconds === undefined || !isJsonObject(structured)) return otherwise;
+  const isWait = Number(toExact(args).arguments["waitSeconds"] ?? defaultSeconds) > 0;
+  // A job that is only read, or only submitted, may be in any state.
+  if (!isWait && effect === "read") return otherwise;
+  const states = statesOf(structured);
+  if (!states.every((state) => SUCCESSFUL.has(state) || CONTINUABLE.has(state) || isUnended(state)))
+    return UNSUCCESSFUL;
+  // retry_jobs selects a limited number of jobs.
+  const isLimited =
+    name === "retry_jobs" && isJsonObject(structured["nextStep"]) && structured["nextStep"]["tool"] === name;
+  const isUnfinished = states.some((state) => CONTINUABLE.has(state) || (isWait && isUnended(state)));
+  return isLimited || isUnfinished ? UNFINISHED : otherwise;
+}

@@ -1,0 +1,73 @@
+// Provides the bearer token that serve --http requires: MIC_HTTP_TOKEN, or a token in the state folder, which the first server creates.
+import { randomBytes } from "node:crypto";
+import { constants } from "node:fs";
+import { mkdir, open, writeFile } from "node:fs/promises";
+import { join } from "node:path";
+import { setTimeout as sleep } from "node:timers/promises";
+import { isBearerToken } from "../../core/config.ts";
+import { errorCode, type Failure, notConfigured } from "../../core/failure.ts";
+import { quote } from "../../core/untrusted-text.ts";
+
+export interface HttpToken {
+  readonly token: string;
+  /** The file that contains the token, unless MIC_HTTP_TOKEN does. */
+  readonly tokenFile?: string | undefined;
+}
+
+/** The file in the state folder. */
+export const httpTokenFile = (stateDir: string): string => join(stateDir, "http-token");
+
+const SET_VARIABLE = "or set MIC_HTTP_TOKEN to at least 16 characters.";
+
+const unusable = (path: string, reason: string, fix: string): Failure =>
+  notConfigured(
+    `serve --http needs a bearer token, but ${quote(path)} ${reason}.`,
+    `Ask the user to ${fix}, ${SET_VARIABLE}`,
+  );
+
+/** A token ends with a line break: without it, another server has created the file, but not written it yet. */
+const READS = 40;
+const READ_INTERVAL_MS = 50;
+
+/** Reads the token. Throws Failure `not_configured` if the file cannot be used; the reason never contains the token. */
+export async function readHttpToken(path: string): Promise<string> {
+  for (let reads = 0; reads < READS; reads++) {
+    if (reads > 0) await sleep(READ_INTERVAL_MS);
+    // Without O_NONBLOCK, a named pipe without a writer would block a thread, and the process could not end.
+    const file = await open(path, constants.O_RDONLY | (constants.O_NONBLOCK ?? 0));
+    try {
+      const stats = await file.stat();
+      if (!stats.isFile()) throw unusable(path, "is not a file", "delete it");
+      if (process.platform !== "win32" && (stats.mode & 0o077) !== 0)
+        throw unusable(path, "can be read by other users", "delete it, so that the server creates a new token");
+      const text = await file.readFile("latin1");
+      if (!text.endsWith("\n")) continue;
+      const token = text.trimEnd();
+      if (isBearerToken(token)) return token;
+      break;
+    } finally {
+      await file.close();
+    }
+  }
+  throw unusable(path, "does not contain a token", "delete it, so that the server creates a new token");
+}
+
+/**
+ * Returns the token of the state folder, and creates it if there is none. Servers that start at the same time get the same token. Throws
+ * Failure `not_configured`.
+ */
+export async function loadHttpToken(stateDir: string): Promise<HttpToken> {
+  const tokenFile = httpTokenFile(stateDir);
+  try {
+    await mkdir(stateDir, { recursive: true, mode: 0o700 });
+    const text = `${randomBytes(32).toString("base64url")}\n`;
+    await writeFile(tokenFile, text, { flag: "wx", mode: 0o600, flush: true }).catch((error: unknown) => {
+      if (errorCode(error) !== "EEXIST") throw error;
+    });
+    return { token: await readHttpToken(tokenFile), tokenFile };
+  } catch (error) {
+    if (errorCode(error) === "") throw error;
+    const reason = `cannot be written (${errorCode(error)})`;
+    throw unusable(tokenFile, reason, "make the state folder writable, set MIC_STATE_DIR to one that is");
+  }
+}

@@ -1,0 +1,147 @@
+// Tests the entries of `mic-mcp install` after an upgrade of Node, a deleted cache of npx and a moved clone, and `mic-mcp uninstall`.
+import { execFile } from "node:child_process";
+import { constants } from "node:fs";
+import { copyFile, cp, mkdir, readFile, realpath, rename, rm, symlink, writeFile } from "node:fs/promises";
+import { dirname, join, resolve } from "node:path";
+import { promisify } from "node:util";
+import { describe, expect, test } from "vitest";
+import * as z from "zod/v4";
+import { runInProcess as run } from "../support/command.ts";
+import { folderForTest } from "../support/temporary-folder.ts";
+
+const { version } = z.object({ version: z.string() }).parse(JSON.parse(await readFile("package.json", "utf8")));
+const Outcome = z.object({ entry: z.object({ command: z.string(), args: z.array(z.string()) }) });
+
+/** Runs a program with a HOME and a PATH of its own. */
+const execute = (home: string, program: string, args: readonly string[], path = "") =>
+  promisify(execFile)(program, args, { env: { HOME: home, PATH: path, MIC_KEYCHAIN: "off" } });
+
+async function installWith(home: string, node: string, program: string, path = "") {
+  const { stdout, stderr } = await execute(home, node, [program, "install", "cursor", "--emulator", "--json"], path);
+  return { ...Outcome.parse(JSON.parse(stdout)).entry, stderr };
+}
+
+/** The lines of `mic-mcp doctor` about clients. */
+async function checkClients(home: string) {
+  const { stdout } = await run(["doctor", "--emulator"], { env: { HOME: home } });
+  return stdout
+    .split("\n")
+    .filter((line, at, lines) => /^\S+ +(cursor|codex)/.test(lines[line.startsWith(" ") ? at - 1 : at] ?? ""));
+}
+
+async function copyPackage(folder: string): Promise<string> {
+  await mkdir(folder, { recursive: true });
+  await cp("dist", join(folder, "dist"), { recursive: true });
+  await copyFile("package.json", join(folder, "package.json"));
+  return join(folder, "dist", "cli.js");
+}
+
+describe("after an upgrade of Node that removes the folder of the old version", () => {
+  async function upgrade(isLinked: boolean) {
+    const home = await realpath(await folderForTest());
+    const [bin, cellar] = [join(home, "bin"), join(home, "Cellar", "node")];
+    const [before, after] = ["24.1.0", "24.2.0"].map((each) => join(cellar, each, "bin", "node"));
+    const [node = "", newer = ""] = [before, after];
+    await mkdir(dirname(node), { recursive: true });
+    await mkdir(bin);
+    await copyFile(process.execPath, node, constants.COPYFILE_FICLONE);
+    if (isLinked) await symlink(node, join(bin, "node"));
+    const entry = await installWith(home, node, resolve("dist", "cli.js"), `${dirname(node)}:${bin}`);
+    await rename(dirname(dirname(node)), dirname(dirname(newer)));
+    await rm(join(bin, "node"), { force: true });
+    if (isLinked) await symlink(newer, join(bin, "node"));
+    return { home, node, bin, entry };
+  }
+
+  test("an entry with a link to Node outside of this folder works", async () => {
+    const { home, bin, entry } = await upgrade(true);
+    expect(entry).toMatchObject({ command: join(bin, "node"), stderr: "" });
+    const { stdout } = await execute(home, entry.command, [...entry.args.slice(0, 1), "--version"]);
+    expect(stdout).toBe(`${version}\n`);
+    expect(await checkClients(home)).toEqual([expect.stringMatching(/^ok +cursor/)]);
+  });
+
+  test("install warns about an entry without such a link, and doctor names it", async () => {
+    const { home, node, entry } = await upgrade(false);
+    expect(entry).toMatchObject({ command: node, stderr: expect.stringContaining(`may remove ${node}`) });
+    const [line, fix] = await checkClients(home);
+    expect(line).toMatch(/^WRONG cursor/);
+    expect(line).toContain(`${node}, which does not exist`);
+    expect(fix).toMatch(/-> mic-mcp install cursor --emulator$/);
+  });
+});
+
+test("an entry that npx installed starts npx, and does not need its cache", async () => {
+  const home = await folderForTest();
+  const cache = join(home, ".npm", "_npx");
+  const program = await copyPackage(join(cache, "e9c2", "node_modules", "mic-mcp"));
+  const entry = await installWith(home, process.execPath, program);
+  expect(entry).toEqual({ command: "npx", args: ["-y", `mic-mcp@${version}`, "serve", "--emulator"], stderr: "" });
+  await rm(cache, { recursive: true });
+  expect(await checkClients(home)).toEqual([expect.stringMatching(/^ok +cursor/)]);
+});
+
+test("doctor names the entry of a moved clone, and prints nothing else of it", async () => {
+  const home = await realpath(await folderForTest());
+  const program = await copyPackage(join(home, "clone"));
+  await installWith(home, process.execPath, program);
+  const path = join(home, ".cursor", "mcp.json");
+  const settings = JSON.parse(await readFile(path, "utf8"));
+  settings.mcpServers.mic.env = { MIC_CLIENT_SECRET: "secret-1" };
+  await writeFile(path, JSON.stringify(settings));
+  await execute(home, process.execPath, [program, "install", "codex", "--profile", "work"]);
+  expect(await checkClients(home)).toHaveLength(2);
+  await rename(join(home, "clone"), join(home, "moved"));
+  const lines = (await checkClients(home)).join("\n");
+  expect(lines.match(/^WRONG (cursor|codex).*clone.dist.cli\.js, which does not exist$/gm)).toHaveLength(2);
+  expect(lines).toContain("-> mic-mcp install cursor --emulator");
+  expect(lines).toContain("-> mic-mcp install codex --profile work");
+  expect(lines).not.toContain("secret-1");
+});
+
+describe("uninstall", () => {
+  test.each([
+    [
+      "cursor",
+      ".cursor/mcp.json",
+      '{\n    "a": [\n        1\n    ],\n    "mcpServers": {\n        "other": {\n            "command": "true"\n        }\n    }\n}\n',
+    ],
+    ["codex", ".codex/config.toml", '# mine\nmodel = "gpt"\n\n[mcp_servers.other]\ncommand = "true"\n'],
+  ])("%s removes only the entry of install", async (client, name, text) => {
+    const home = await folderForTest();
+    const [path, env] = [join(home, name), { HOME: home }];
+    await mkdir(dirname(path));
+    await writeFile(path, text);
+    await run(["install", client], { env });
+    await run(["install", client, "--profile", "work"], { env });
+    const installed = await readFile(path, "utf8");
+    expect((await run(["uninstall", client, "--print"], { env })).stdout).toContain("would remove the entry mic from");
+    expect(await readFile(path, "utf8")).toBe(installed);
+    expect(await run(["uninstall", client, "--profile", "work"], { env })).toMatchObject({ code: 0, stderr: "" });
+    expect(await readFile(path, "utf8")).toMatch(/mcp_?servers[\s\S]*mic\b/i);
+    expect((await run(["uninstall", client], { env })).stdout).toContain(`Removed the entry mic from ${path}`);
+    expect(await readFile(path, "utf8")).toBe(text);
+    const again = await run(["uninstall", client], { env });
+    expect(again).toMatchObject({ code: 0, stdout: expect.stringContaining("has no entry mic") });
+  });
+
+  test("codex removes the tables of the entry, and keeps the table below with its comment", async () => {
+    const home = await folderForTest();
+    const path = join(home, ".codex", "config.toml");
+    await mkdir(dirname(path));
+    const entry = '[mcp_servers.mic]\ncommand = "node"\n\n[mcp_servers.mic.env]\nA = "b"\n\n';
+    await writeFile(path, `a = 1\n\n${entry}# colors\n[tui]\nb = 2\n`);
+    await run(["uninstall", "codex"], { env: { HOME: home } });
+    expect(await readFile(path, "utf8")).toBe("a = 1\n\n# colors\n[tui]\nb = 2\n");
+  });
+
+  test("a configuration with comments stays as it is", async () => {
+    const home = await folderForTest();
+    const path = join(home, ".cursor", "mcp.json");
+    await mkdir(dirname(path));
+    await writeFile(path, "// mine\n{}");
+    const { code, stderr } = await run(["uninstall", "cursor"], { env: { HOME: home } });
+    expect({ code, stderr }).toEqual({ code: 1, stderr: expect.stringContaining("Remove the entry mic yourself") });
+    expect(await readFile(path, "utf8")).toBe("// mine\n{}");
+  });
+});
