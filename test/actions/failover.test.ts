@@ -158,7 +158,7 @@ describeUnless(postgresMissing ?? linuxMissing, "a failover", () => {
       await waitForStandbysOfNoName();
       const database = await databaseForTest(plainUrl);
       database.query("CREATE SCHEMA blocked").catch(() => undefined);
-      await expect.poll(durability, { timeout: 15_000 }).toMatchObject({ isDurable: false });
+      await expect.poll(durability).toMatchObject({ isDurable: false });
       await getPair().setSynchronous(true);
       await expect.poll(durability).toEqual({ isDurable: true });
     });

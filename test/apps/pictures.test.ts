@@ -10,7 +10,6 @@ import { drawPictures } from "./screenshots.ts";
 const { PICTURES } = process.env;
 const folderOfPictures = async () => PICTURES ?? (await folderForTest());
 const pages = pagesForFile();
-const patient = { timeout: 180_000 };
 
 /** Names of the pictures in docs/pictures/ with this extension, without the icon. */
 const listPictures = async (folder: string, extension: string) =>
@@ -22,7 +21,7 @@ testUnless(CHROMIUM ? undefined : "there is no Chromium here", "each picture of 
   expect(await listPictures(folder, ".png")).toEqual(await listPictures("docs/pictures", ".png"));
 });
 
-test("the recording of the demo is drawn", patient, async () => {
+test("the recording of the demo is drawn", async () => {
   const folder = await folderOfPictures();
   await drawDemo(folder);
   expect(await listPictures(folder, ".svg")).toEqual(await listPictures("docs/pictures", ".svg"));

@@ -122,7 +122,7 @@ test("a file that is cut at any KiB is deleted, and the program starts without i
     expect(await runProgram(), `${bytes} bytes`).toBe("one");
     expect(await files("main"), `${bytes} bytes`).toEqual([]);
   }
-}, 120_000);
+});
 
 test("a file with a flipped bit is deleted, and the program starts without it", async () => {
   const { run: runProgram, files, save } = await programForTest();
@@ -135,7 +135,7 @@ test("a file with a flipped bit is deleted, and the program starts without it", 
     expect(await runProgram(), `byte ${at}`).toBe("one");
     expect(await files("main"), `byte ${at}`).toEqual([]);
   }
-}, 120_000);
+});
 
 test("two first starts at once save one complete file", async () => {
   const { run: runProgram, files } = await programForTest();

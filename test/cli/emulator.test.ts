@@ -79,7 +79,7 @@ test("mic-mcp serve --emulator names its files in the instructions, and complete
   expect(await connection.complete(prompt, "referenceId", "LGD-dist")).toEqual([fileId]);
 });
 
-test("commands use the emulator that is running, without proxy and settings", { timeout: 120_000 }, async () => {
+test("commands use the emulator that is running, without proxy and settings", async () => {
   const env = {
     MIC_STATE_DIR: await folderForTest(),
     HTTP_PROXY: await refusingBaseUrl(),

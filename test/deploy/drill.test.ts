@@ -160,11 +160,9 @@ const readStatus = (url: string): Promise<number> =>
     ({ status }) => status,
     () => 503,
   );
-const waitUntilReady = (port: number) =>
-  expect.poll(() => readStatus(`http://127.0.0.1:${port}/readyz`), { timeout: 60_000 }).toBe(200);
+const waitUntilReady = (port: number) => expect.poll(() => readStatus(`http://127.0.0.1:${port}/readyz`)).toBe(200);
 /** HAProxy answers 503 until its health check has found an instance. */
-const waitUntilBalanced = (origin: string) =>
-  expect.poll(() => readStatus(`${origin}/mcp`), { timeout: 60_000 }).not.toBe(503);
+const waitUntilBalanced = (origin: string) => expect.poll(() => readStatus(`${origin}/mcp`)).not.toBe(503);
 
 testUnless(
   thoroughMissing ?? deploymentMissing,

@@ -42,7 +42,7 @@ describe("programs", () => {
     expect(await run()).toContain("0 failed jobs on 2026-11-23");
     const executions = await user.executions("retryMicJob");
     expect(executions).toEqual(new Map([...jobs].map((job) => [`nightly-2026-11-23-${job}`, 1])));
-  }, 120_000);
+  });
 
   test("ask-model answers a question with the tools", async () => {
     const model = await startModel([{ tool: "list_states", arguments: {} }]);
@@ -121,7 +121,7 @@ describe("the GitHub workflow", () => {
     frozenAt = Date.now();
     await user.callSuccessfully("retry_job", other, "retryMode=SAFE_RESUME", "reason=again");
     expect((await runStep()).stdout).toMatch(/Not finished after call 1\.[\s\S]*: \d+ SUCCEEDED\.$/m);
-  }, 120_000);
+  });
 });
 
 test("the command of the crontab retries the jobs with the variables of its file", async () => {

@@ -65,7 +65,7 @@ test("each of 50 jobs is retried once although the server is killed in the middl
   expect(new Set(rows.map(({ newJobId }) => newJobId)).size).toBe(50);
   expect(await retries()).toBe(50);
   expect(new Set((await service.requests("retryMicJob")).map(({ idempotencyKey }) => idempotencyKey)).size).toBe(50);
-}, 120_000);
+});
 
 test("one call has at most eight requests in flight", async () => {
   const { service, startInProcess } = await createBench();
@@ -84,7 +84,7 @@ test("one call has at most eight requests in flight", async () => {
     server.cancel(1);
     await service.admin("DELETE", "faults");
   }
-}, 120_000);
+});
 
 const moments: readonly {
   readonly name: string;
@@ -128,7 +128,7 @@ for (const { name, file = FILE.succeeds, prepare, reached, withKey = isThorough 
       for (const state of ["in_progress", "unknown"])
         expect((await second.call("list_actions", { state })).structured).toMatchObject({ actions: [] });
       expect((await second.call("get_job", { jobId: id })).error).toBeUndefined();
-    }, 120_000);
+    });
 
 test("simultaneous identical run_job calls in two processes run once", async () => {
   const { service, startProcess, startInProcess } = await createBench();
@@ -141,4 +141,4 @@ test("simultaneous identical run_job calls in two processes run once", async () 
   const ids = answers.map(({ structured, text }) => Object(structured?.["data"]).id ?? text);
   expect(new Set(ids).size, ids.join("\n")).toBe(1);
   expect([await service.countEffects(REGISTER), await service.countEffects(SUBMIT)]).toEqual([1, 1]);
-}, 120_000);
+});

@@ -46,9 +46,8 @@ class Intent {
     return counts.reduce((sum, count) => sum + count, 0);
   }
 
-  arrived = () =>
-    expect.poll(async () => (await this.requests()).length, { interval: 5, timeout: 10_000 }).toBeGreaterThan(0);
-  committed = () => expect.poll(() => this.executions(), { interval: 5, timeout: 10_000 }).toBe(1);
+  arrived = () => expect.poll(async () => (await this.requests()).length, { interval: 5 }).toBeGreaterThan(0);
+  committed = () => expect.poll(() => this.executions(), { interval: 5 }).toBe(1);
 
   /** Expects that the action ran once, was reported as done, and that all requests were the same command. */
   async expectDone(result: CallResult): Promise<{ key: string; replayed: boolean }> {
@@ -149,7 +148,7 @@ test("the same protocol request, sent again, is the same action", async () => {
   const first = await intent.expectDone(await server.call(TOOL, intent.arguments, 7));
   const again = await intent.expectDone(await server.call(TOOL, intent.arguments, 7));
   expect(again).toEqual({ key: first.key, replayed: true });
-}, 120_000);
+});
 
 function testSharedJournal(environment: () => Promise<Environment>): void {
   test("two servers with the same call at the same moment run it once", async () => {
@@ -166,7 +165,7 @@ function testSharedJournal(environment: () => Promise<Environment>): void {
       expect([first.replayed, second.replayed].sort()).toEqual([false, true]);
       expect(await intent.requests()).toHaveLength(1);
     }
-  }, 120_000);
+  });
 
   test("the other server completes a call when one of the two servers that have it is killed", async () => {
     const env = await environment();
@@ -179,7 +178,7 @@ function testSharedJournal(environment: () => Promise<Environment>): void {
     await sleep(300);
     await one.kill();
     expect(await intent.expectDone(await waiting)).toMatchObject({ replayed: true });
-  }, 120_000);
+  });
 }
 
 describe("on one file", () => testSharedJournal(async () => ({ MIC_STATE_DIR: await folderForTest() })));
@@ -210,5 +209,5 @@ describeWithPostgres("on PostgreSQL", (postgres) => {
         await intent.expectDone(await server.call(TOOL, intent.reordered));
       } else await intent.expectDone(first);
     }
-  }, 120_000);
+  });
 });

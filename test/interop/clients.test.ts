@@ -71,7 +71,7 @@ const transports: Readonly<Record<string, (client: Client) => Promise<void>>> = 
     const home = await folderForTest();
     const server = createTappedServer(home, ["serve", "--emulator"]);
     await client.use({ kind: "stdio", command: server.command, args: server.args }, home);
-    await expect.poll(() => server.readCapture().pids.filter(isAlive), { timeout: 5_000 }).toEqual([]);
+    await expect.poll(() => server.readCapture().pids.filter(isAlive)).toEqual([]);
     const { pids, exits, exchanges, log } = server.readCapture();
     expect(pids).not.toEqual([]);
     expect(exits.filter((code) => code !== "0")).toEqual([]);
@@ -99,8 +99,8 @@ const isLeftToCi = (transport: string, { firstMethod, name }: Client) =>
 describe.each(Object.entries(transports))("over %s", (transport, verifyClient) => {
   for (const client of clients) {
     const missing = client.missing ?? (isLeftToCi(transport, client) ? "MIC_TEST_ALL is not 1" : undefined);
-    // These programs are not ours, so a failed run is retried once.
-    const options = { timeout: 30_000, retry: 1 };
+    // These programs are not ours, so a failed run is retried twice.
+    const options = { retry: 2 };
     testUnless(missing, `${client.name} connects, lists, calls, reads`, options, () => verifyClient(client));
   }
 });

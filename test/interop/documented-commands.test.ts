@@ -53,7 +53,7 @@ const readFilesIn = (folder: string): string =>
     .join("\n");
 
 for (const [client, program, connected] of clients) {
-  testUnless(skipReasonFor(client), `the documented commands connect ${client}`, { timeout: 120_000 }, async () => {
+  testUnless(skipReasonFor(client), `the documented commands connect ${client}`, {}, async () => {
     const [readme = [], guide = []] = pages.map((page) => commandLines(page, program));
     expect(readme).not.toEqual([]);
     expect(guide.length).toBeGreaterThanOrEqual(2);
@@ -78,7 +78,7 @@ for (const [client, program, connected] of clients) {
 testUnless(
   skipReasonFor("Claude Code"),
   "Claude Code connects with the documented entry that reads the token from the file",
-  { timeout: 120_000 },
+  {},
   async () => {
     const [entry = ""] =
       /^ *\{ "type": "http".*"headersHelper".*$/m.exec(readFileSync("docs/use/clients.md", "utf8")) ?? [];

@@ -24,8 +24,8 @@ async function createHome() {
 
 function testProgram({ name, version, missing }: Program, behavior: string, body: () => Promise<void>): void {
   const skipReason = missing ?? (isThorough ? undefined : "MIC_TEST_ALL is not 1");
-  // These programs are not ours, so a failed run is retried once.
-  testUnless(skipReason, `${name} ${version} ${behavior}`, { timeout: 120_000, retry: 1 }, body);
+  // These programs are not ours, so a failed run is retried twice.
+  testUnless(skipReason, `${name} ${version} ${behavior}`, { retry: 2 }, body);
 }
 
 function expectListed({ readCapture }: ReturnType<typeof createTappedServer>): void {

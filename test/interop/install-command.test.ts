@@ -178,7 +178,7 @@ const realClients: readonly (readonly [ClientName, InstallClient, RegExp])[] = [
 
 describe("the real client", () => {
   for (const [name, client, connected] of realClients) {
-    testUnless(skipReasonFor(name), `${name} lists the installed server`, { timeout: 60_000, retry: 1 }, async () => {
+    testUnless(skipReasonFor(name), `${name} lists the installed server`, { retry: 2 }, async () => {
       const home = await folderForTest();
       // Only the user can trust a folder.
       const settings = { security: { folderTrust: { enabled: false } }, privacy: { usageStatisticsEnabled: false } };

@@ -30,7 +30,7 @@ test("a read tool has the same answer, success or failure, on both paths", async
       const { id: __, ...bySdk } = await server.request("tools/call", { name, arguments: args, _meta: {} });
       expect(withoutRequestIds(direct), name).toEqual(withoutRequestIds(bySdk));
     }
-}, 120_000);
+});
 
 test("an action has the same effect on both paths: the second call is the replay of the first", async () => {
   const service = await serviceForTest();

@@ -17,7 +17,7 @@ export function releaseForFile() {
   beforeAll(async () => {
     folder = await mkdtemp(join(tmpdir(), "mic-mcp-release-"));
     await execute(process.execPath, [bin("tsx", "dist", "cli.mjs"), "scripts/release/release.ts", releasePath()]);
-  }, 120_000);
+  });
   afterAll(() => rm(folder, { recursive: true, force: true }));
   /** A path next to the release; it is removed after the file's tests. */
   const siblingPath = (name: string): string => join(folder, name);

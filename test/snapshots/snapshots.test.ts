@@ -45,7 +45,7 @@ function recordedStates(tool: string, scenario: Scenario): Promise<readonly Reco
 }
 
 for (const [tool, scenario] of Object.entries(scenarios))
-  test.concurrent(`${tool} returns the reviewed texts`, { timeout: 90_000 }, async ({ expect }) => {
+  test.concurrent(`${tool} returns the reviewed texts`, async ({ expect }) => {
     const page = renderPage(tool, await recordedStates(tool, scenario));
     await expect(page, "not as before: npm run fix writes it; review the change").toMatchFileSnapshot(`${tool}.md`);
   });

@@ -17,8 +17,7 @@ export const keychainMissing = linuxMissing ?? missingProgram("dbus-daemon") ?? 
 
 /** Defines a describe block that is skipped with a reason if the machine has no Secret Service. */
 export function describeWithKeychain(name: string, body: () => void): void {
-  // Each of these tests starts about 12 processes.
-  describeUnless(keychainMissing, name, body, 60_000);
+  describeUnless(keychainMissing, name, body);
 }
 
 const PASSWORD = "the keyring's own password";

@@ -35,7 +35,7 @@ export function runProgramOnTerminal(args: readonly string[], env: Readonly<Reco
     screen += chunk.toString();
   });
   const exit = new Promise<number | null>((resolve) => child.once("close", resolve));
-  const waitForText = (text: string): Promise<void> => expect.poll(() => screen, { timeout: 10_000 }).toContain(text);
+  const waitForText = (text: string): Promise<void> => expect.poll(() => screen).toContain(text);
   return {
     screen: () => screen,
     exit,

@@ -112,7 +112,7 @@ describeUnless(missingReason("MCP Inspector"), "the MCP Inspector", () => {
           });
         const closed = once(child, "close");
         const signInUrl = () => new RegExp(`${provider.issuer}/auth\\?\\S+(?=\\s)`).exec(output.stderr)?.[0];
-        await expect.poll(() => signInUrl() ?? child.exitCode, { timeout: 50_000 }).not.toBeNull();
+        await expect.poll(() => signInUrl() ?? child.exitCode).not.toBeNull();
         const page = signInUrl();
         if (page !== undefined) await fetch(await provider.browse(new URL(page)));
         const [code] = await closed;

@@ -345,7 +345,7 @@ test("the rows of a state are returned in the result, and those of the country b
   const states = Array.from({ length: 60 }, () => `Andhra${" ".repeat(67)}Pradesh`);
   const { error } = await saveTable("rank_divisions", { level: "state", by: "name", states }, "states.csv");
   expect(error).toMatchObject({ kind: "invalid_arguments", next: expect.stringContaining("fewer states") });
-}, 120_000);
+});
 
 test("a link to a list of jobs returns the jobs of the moment when it is opened", async () => {
   const service = await serviceForTest();

@@ -101,7 +101,7 @@ describeWithPostgres("membership", (postgres) => {
     expect((await client.callTool("list_jobs")).isError).toBe(false);
     await (await openTable()).remove("red");
     await expect
-      .poll(async () => (await client.callTool("list_jobs")).error, { timeout: 5_000 })
+      .poll(async () => (await client.callTool("list_jobs")).error)
       .toMatchObject({ kind: "forbidden", message: expect.stringContaining('Team "red" was removed') });
     expect(await resolveWorkspace(ANN)).toMatch("not a member of");
   });

@@ -36,7 +36,7 @@ function describeWith<T>(
     let service: T | undefined;
     test.beforeAll(async ({ postgres }) => {
       service = await start(postgres);
-    }, 120_000);
+    });
     afterAll(async () => service && (await stop?.(service)));
     tests(() => {
       if (!service) throw new Error("the service runs only during tests");

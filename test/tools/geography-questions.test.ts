@@ -131,7 +131,7 @@ describeLatestRevision(
         expect(countTokens(json), json).toBeLessThanOrEqual(isCertain ? 100 : 120 + 40 * rows);
       }
       expect(certain / names.length).toBeGreaterThan(0.75);
-    }, 60_000);
+    });
   },
   { env: { MIC_GEOGRAPHY_RATE: "600" } },
 );

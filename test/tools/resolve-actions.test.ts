@@ -23,7 +23,6 @@ import { type ConnectOptions, connectionForTest, emulatorEnv } from "../support/
 import { inProcessServerForTest, type RawClient, startServer } from "../support/server.ts";
 import { folderForTest } from "../support/temporary-folder.ts";
 
-const patient = { timeout: 120_000 };
 const reason = "No longer needed";
 const UNRESOLVED = "unknown outcome: call resolve_actions";
 
@@ -71,7 +70,7 @@ async function createScene() {
         const before = await count(operationId);
         await service.injectFault({ kind: "hang", afterCommit: arrives }, { operationId });
         server.send(tool, args, at);
-        await expect.poll(() => count(operationId), { interval: 20, timeout: 20_000 }).toBe(before + 1);
+        await expect.poll(() => count(operationId), { interval: 20 }).toBe(before + 1);
       }
       await server.kill();
     },
@@ -91,7 +90,7 @@ async function createScene() {
     /** The job stays paused until it is canceled. */
     pausedJob: () => createJobIn("PAUSED", service, FILE.pauses),
     isCanceled: (id: string) =>
-      expect.poll(async () => (await readJob(service, id)).state, { interval: 20, timeout: 20_000 }).toBe("CANCELLED"),
+      expect.poll(async () => (await readJob(service, id)).state, { interval: 20 }).toBe("CANCELLED"),
   };
 }
 
@@ -110,12 +109,12 @@ async function retryJob(service: Service, jobId: string) {
 /** Submits a job on this file and waits until it is in this state. */
 async function createJobIn(state: string, service: Service, file: number) {
   const { id } = await submitJob(service, file);
-  await expect.poll(async () => (await readJob(service, id)).state, { interval: 20, timeout: 20_000 }).toBe(state);
+  await expect.poll(async () => (await readJob(service, id)).state, { interval: 20 }).toBe(state);
   return { id };
 }
 
 describe("after a server was killed in the middle of an action", () => {
-  test("a new session's instructions, list_actions and resolve_actions find the outcome", patient, async () => {
+  test("a new session's instructions, list_actions and resolve_actions find the outcome", async () => {
     const { killDuring, connect, server, registration, executions } = await createScene();
     await killDuring([registration(FILE.succeeds), { ...registration(FILE.failsForGood), arrives: false }]);
 
@@ -151,7 +150,7 @@ describe("after a server was killed in the middle of an action", () => {
     expect((await connect()).instructions()).not.toContain(UNRESOLVED);
   });
 
-  test("an action of each tool runs once, also if two processes resolve at the same moment", patient, async () => {
+  test("an action of each tool runs once, also if two processes resolve at the same moment", async () => {
     const { killDuring, env, server, service, executions, registration, cancellation, retry, failedJob, pausedJob } =
       await createScene();
     const running = await pausedJob();
@@ -182,7 +181,7 @@ describe("after a server was killed in the middle of an action", () => {
     expect(await countAll()).toEqual(before.map((count, at) => count + made(operationIds[at] ?? "")));
   });
 
-  test("an unknown action is listed before 20 newer ones, with the counts of the whole journal", patient, async () => {
+  test("an unknown action is listed before 20 newer ones, with the counts of the whole journal", async () => {
     const { killDuring, server, registration, type } = await createScene();
     await killDuring([registration(FILE.succeeds)]);
     const talk = await server();
@@ -197,7 +196,7 @@ describe("after a server was killed in the middle of an action", () => {
     expect(printed).toContain(`mic-mcp resolve ${actions[0]?.idempotencyKey}`);
   });
 
-  test("an action followed by an identical success is skipped", patient, async () => {
+  test("an action followed by an identical success is skipped", async () => {
     const { killDuring, server, registration, executions } = await createScene();
     const registered = registration(FILE.succeeds);
     await killDuring([{ ...registered, arrives: false }]);
@@ -212,7 +211,7 @@ describe("after a server was killed in the middle of an action", () => {
     expect(await executions("createMicPublicInput")).toBe(1);
   });
 
-  test("actions whose repetition is refused are resolved by reading, and run at most once", patient, async () => {
+  test("actions whose repetition is refused are resolved by reading, and run at most once", async () => {
     const scene = await createScene();
     const { killDuring, server, service, sent, registration, cancellation, retry, pausedJob, failedJob } = scene;
     const refused = (status: number) => ({ kind: "status", status, code: "REFUSED", retryable: false });
@@ -265,7 +264,7 @@ describe("after a server was killed in the middle of an action", () => {
 });
 
 describe("confirmation of resolve_actions", () => {
-  test("one question covers all cancellations and restarts; declined, nothing is sent", patient, async () => {
+  test("one question covers all cancellations and restarts; declined, nothing is sent", async () => {
     const { killDuring, connect, cancellation, retry, registration, failedJob, pausedJob, sent, executions } =
       await createScene();
     const running = await pausedJob();
@@ -295,32 +294,28 @@ describe("confirmation of resolve_actions", () => {
     expect(await executions("createMicPublicInput")).toBe(registered + 1);
   });
 
-  test(
-    "the question about a decision says that an action which is not too old is sent again first, and what that discards",
-    patient,
-    async () => {
-      const { killDuring, connect, cancellation, registration, pausedJob, sent } = await createScene();
-      const { id } = await pausedJob();
-      await killDuring([cancellation(id), registration(FILE.succeeds)].map((call) => ({ ...call, arrives: false })));
-      const before = [await sent("cancelMicJob"), await sent("createMicPublicInput")];
-      const questions: string[] = [];
-      const onElicitation = (question: string) => {
-        questions.push(question);
-        return { action: "decline" as const };
-      };
-      const client = await connect({ onElicitation });
-      for (const { idempotencyKey } of Listed.parse((await client.callTool("list_actions")).structured).actions)
-        await client.callTool("resolve_actions", { idempotencyKey, outcome: "none" });
-      const again =
-        "again under its key and, only if that does not show its outcome, record that it did not take effect?";
-      expect(questions[0]).toBe(
-        `Send cancel_job ${id} ${again} If one never arrived, it takes effect now, and finished work is discarded: cancel job ${id} (PAUSED).`,
-      );
-      expect(questions[1]).toMatch(/^Send register_input /);
-      expect(questions[1]?.endsWith(again)).toBe(true);
-      expect([await sent("cancelMicJob"), await sent("createMicPublicInput")]).toEqual(before);
-    },
-  );
+  test("the question about a decision says that an action which is not too old is sent again first, and what that discards", async () => {
+    const { killDuring, connect, cancellation, registration, pausedJob, sent } = await createScene();
+    const { id } = await pausedJob();
+    await killDuring([cancellation(id), registration(FILE.succeeds)].map((call) => ({ ...call, arrives: false })));
+    const before = [await sent("cancelMicJob"), await sent("createMicPublicInput")];
+    const questions: string[] = [];
+    const onElicitation = (question: string) => {
+      questions.push(question);
+      return { action: "decline" as const };
+    };
+    const client = await connect({ onElicitation });
+    for (const { idempotencyKey } of Listed.parse((await client.callTool("list_actions")).structured).actions)
+      await client.callTool("resolve_actions", { idempotencyKey, outcome: "none" });
+    const again =
+      "again under its key and, only if that does not show its outcome, record that it did not take effect?";
+    expect(questions[0]).toBe(
+      `Send cancel_job ${id} ${again} If one never arrived, it takes effect now, and finished work is discarded: cancel job ${id} (PAUSED).`,
+    );
+    expect(questions[1]).toMatch(/^Send register_input /);
+    expect(questions[1]?.endsWith(again)).toBe(true);
+    expect([await sent("cancelMicJob"), await sent("createMicPublicInput")]).toEqual(before);
+  });
 });
 
 const note = fakeClockMissing === undefined ? "" : ` (skipped: ${fakeClockMissing})`;
@@ -328,7 +323,7 @@ const note = fakeClockMissing === undefined ? "" : ` (skipped: ${fakeClockMissin
 describe.skipIf(fakeClockMissing !== undefined)(`21 h later${note}`, () => {
   const under = fakeClockCommand(-21 * 3_600);
 
-  test("cancellations and retries are resolved by reading; nothing is sent", patient, async () => {
+  test("cancellations and retries are resolved by reading; nothing is sent", async () => {
     const { service, killDuring, server, cancellation, retry, failedJob, pausedJob, isCanceled, sent, executions } =
       await createScene();
     const [canceled, missed] = [await pausedJob(), await pausedJob()];
@@ -370,7 +365,6 @@ describe.skipIf(fakeClockMissing !== undefined)(`21 h later${note}`, () => {
 
   test.for([true, false])(
     "a submission is not resolved by a job of the same recipe; the user decides (the first call ran: %s)",
-    patient,
     async (arrives) => {
       const { killDuring, server, connect, service, executions, sent } = await createScene();
       const body = await createJobBodyForFile(service, FILE.succeeds);
@@ -424,7 +418,7 @@ describe.skipIf(fakeClockMissing !== undefined)(`21 h later${note}`, () => {
     },
   );
 
-  test("a submission of which no job can be exists may be made again with a new key", patient, async () => {
+  test("a submission of which no job can be exists may be made again with a new key", async () => {
     const { killDuring, server, service } = await createScene();
     const body = await createJobBodyForFile(service, FILE.succeeds);
     await killDuring(
@@ -439,7 +433,7 @@ describe.skipIf(fakeClockMissing !== undefined)(`21 h later${note}`, () => {
     expect((await list(talk)).summary).toBe("1 action: 1 unknown.");
   });
 
-  test("other actions stay, marked as not resolvable, and are mentioned at the start", patient, async () => {
+  test("other actions stay, marked as not resolvable, and are mentioned at the start", async () => {
     const { killDuring, server, connect, registration, sent, type } = await createScene();
     await killDuring([registration(FILE.succeeds)], under);
     const before = await sent("createMicPublicInput");
@@ -460,7 +454,7 @@ describe.skipIf(fakeClockMissing !== undefined)(`21 h later${note}`, () => {
 });
 
 describe("the server's instructions", () => {
-  test("do not create a journal, and do not mention resolve_actions if it is not offered", patient, async () => {
+  test("do not create a journal, and do not mention resolve_actions if it is not offered", async () => {
     const { killDuring, env, connect, registration } = await createScene();
     expect((await connect()).instructions()).not.toContain("resolve_actions.");
     expect(existsSync(join(env.MIC_STATE_DIR, "actions.sqlite"))).toBe(false);
@@ -469,7 +463,7 @@ describe("the server's instructions", () => {
     expect(readOnly.instructions()).not.toContain(UNRESOLVED);
   });
 
-  test("leave unresolved actions out if the journal cannot be read", patient, async () => {
+  test("leave unresolved actions out if the journal cannot be read", async () => {
     const { killDuring, env, connect, registration } = await createScene();
     await killDuring([registration(FILE.succeeds)]);
     for (const suffix of ["", "-wal", "-shm"])
@@ -481,7 +475,7 @@ describe("the server's instructions", () => {
 });
 
 describe("mic-mcp resolve and call", () => {
-  test("resolve --dry-run sends nothing; resolve runs the calls", patient, async () => {
+  test("resolve --dry-run sends nothing; resolve runs the calls", async () => {
     const { killDuring, registration, executions, sent, type } = await createScene();
     await killDuring([{ ...registration(FILE.succeeds), arrives: false }]);
     const before = await sent("createMicPublicInput");
@@ -497,7 +491,7 @@ describe("mic-mcp resolve and call", () => {
     expect(await type("resolve", "one", "two")).toMatchObject({ code: 2 });
   });
 
-  test("a replay of retry_jobs exits with 3", patient, async () => {
+  test("a replay of retry_jobs exits with 3", async () => {
     const { type, failedJob, executions } = await createScene();
     const { id } = await failedJob();
     const retryJobs = ["call", "retry_jobs", `jobIds=${id}`, "retryMode=SAFE_RESUME", `reason=${reason}`];
@@ -507,7 +501,7 @@ describe("mic-mcp resolve and call", () => {
     expect(await executions("retryMicJob")).toBe(1);
   });
 
-  test("resolve asks before it sends a cancellation again, and accepts --yes", patient, async () => {
+  test("resolve asks before it sends a cancellation again, and accepts --yes", async () => {
     const { killDuring, cancellation, executions, sent, type, pausedJob } = await createScene();
     const { id } = await pausedJob();
     await killDuring([{ ...cancellation(id), arrives: false }]);

@@ -24,7 +24,7 @@ const STATUSES = [404, 403, 409, 422];
 for (const env of CONFIGURATIONS)
   describeLatestRevision(
     (bench) => {
-      test(`no text mentions a tool that is not offered: ${JSON.stringify(env)}`, { timeout: 60_000 }, async () => {
+      test(`no text mentions a tool that is not offered: ${JSON.stringify(env)}`, async () => {
         const { connection, service } = bench();
         const tools = await connection.listTools();
         await expectConsistentInstructions(connection, JSON.stringify(env));

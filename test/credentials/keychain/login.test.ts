@@ -68,7 +68,7 @@ describeWithKeychain("login with flags", () => {
     const registration = ["register_input", "inputKind=M4_FILE", `referenceId=${fileIds[0]}`];
     const calling = start(["call", ...registration], { env: session.env });
     const executions = async () => await (await fetch(`${baseUrl}/__emulator/executions`)).text();
-    await expect.poll(executions, { interval: 20, timeout: 20_000 }).toContain("createMicPublicInput");
+    await expect.poll(executions, { interval: 20 }).toContain("createMicPublicInput");
     calling.process.kill("SIGKILL");
     await calling.exit;
 
@@ -161,7 +161,7 @@ describeWithKeychain("a login that cannot be verified", () => {
     const args = ["login", "--base-url", stub.baseUrl, "--client-id", "id", "--secret-stdin"];
     const program = start(args, { env: session.env });
     program.process.stdin.end(client.clientSecret);
-    await expect.poll(() => stub.tokenRequests.length, { timeout: 10_000 }).toBe(1);
+    await expect.poll(() => stub.tokenRequests.length).toBe(1);
     program.process.kill("SIGINT");
     expect(await program.exit).toMatchObject({ code: null, signal: "SIGINT" });
     expect(await readStatus(session)).toMatchObject(nothing);

@@ -8,7 +8,7 @@ import { describeWithKeychain, sessionForTest } from "../../support/secret-servi
 import { childrenOf, isAlive } from "./session.ts";
 
 async function findWorker({ pid = 0 }: ChildProcess): Promise<number> {
-  await expect.poll(() => childrenOf(pid).length, { timeout: 10_000 }).toBe(1);
+  await expect.poll(() => childrenOf(pid).length).toBe(1);
   const [worker = 0] = childrenOf(pid);
   return worker;
 }

@@ -81,10 +81,10 @@ describeWithKeychain("secrecy", () => {
     const program = await startServerWithSecret(session, []);
     program.send(callMessage(2, "list_jobs", { workspaceId: "micws_1" }));
     const { pid = 0 } = program.process;
-    await expect.poll(() => childrenOf(pid).length, { timeout: 10_000 }).toBe(1);
+    await expect.poll(() => childrenOf(pid).length).toBe(1);
     // Wait until the worker has replaced the image of the forked process.
     const [worker = 0] = childrenOf(pid);
-    await expect.poll(() => readProcessInfo(worker), { timeout: 10_000 }).toContain("keychain-worker");
+    await expect.poll(() => readProcessInfo(worker)).toContain("keychain-worker");
     expect(leaksIn(readProcessInfo(pid))).toEqual([client.clientSecret]);
     expect(leaksIn(readProcessInfo(worker))).toEqual([]);
     expect(readProcessInfo(worker)).not.toContain("MIC_");

@@ -77,7 +77,7 @@ describeWithKeychain("a server with a keychain", () => {
     expect(await connection.callTool("list_jobs")).toMatchObject({ isError: false });
     const jobs = () => connection.callTool("list_jobs", { workspaceId: "micws_1" });
     expect(await run(["logout"], { env: session.env })).toMatchObject({ code: 0, stderr: "" });
-    await expect.poll(async () => (await jobs()).isError, { timeout: 10_000 }).toBe(true);
+    await expect.poll(async () => (await jobs()).isError).toBe(true);
     const { length } = stub.requests;
     const error = { kind: "not_configured", next: expect.stringContaining("mic-mcp login") };
     for (const { error: failure } of await Promise.all([jobs(), jobs(), jobs()])) expect(failure).toMatchObject(error);

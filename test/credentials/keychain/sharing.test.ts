@@ -30,7 +30,7 @@ async function startLoggedIn(expiresIn?: number) {
   stub.respond(() => completeAnswer);
   const startServer = () => connectionForTest("v2-modern", { env: session.env });
   const expectStored = (count: number) =>
-    expect.poll(async () => (await readStatus(session)).tokens.length, { timeout: 10_000 }).toBe(count);
+    expect.poll(async () => (await readStatus(session)).tokens.length).toBe(count);
   return { session, stub, startServer, first: await startServer(), expectStored };
 }
 

@@ -121,7 +121,7 @@ describeWithKeychain("profiles", () => {
     expect({ clientId: left.clientId.value, tokens: left.tokens.length }).toEqual({ clientId: "work", tokens: 1 });
     await run(["logout", "--profile", "work"], { env: session.env });
     expect(await readStatus(session, work)).toMatchObject({ ...nothing, profiles: [] });
-  }, 120_000);
+  });
 
   test("a profile without a login is reported with the command that creates it", async ({ session, stub }) => {
     await expectLogin(session, { baseUrl: stub.baseUrl });

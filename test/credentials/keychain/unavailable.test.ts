@@ -175,6 +175,6 @@ describeWithKeychain("a keychain that changes its state", () => {
     const isRefused = async () => (await connection.callTool("list_jobs")).isError;
     expect(await isRefused()).toBe(true);
     await session.unlock();
-    await expect.poll(isRefused, { timeout: 20_000, interval: 500 }).toBe(false);
+    await expect.poll(isRefused, { interval: 500 }).toBe(false);
   });
 });

@@ -16,8 +16,6 @@ import {
   start,
 } from "./child.ts";
 
-const long = { timeout: 120_000 };
-
 /** Delays from the first call until well after its answer, on fast and slow machines. */
 const DELAYS_MS = [0, 5, 15, 30, 50, 80, 120, 170, 230, 320].filter((_, at) => isThorough || at % 5 === 0);
 
@@ -74,7 +72,6 @@ test.each([
 
 test.each(endings)(
   "%s soon after the first call ends the server with exit code 0 and without an error",
-  long,
   async (_, endSession) => {
     const exits = DELAYS_MS.map(async (ms) => {
       const program = start(["serve"]);
@@ -91,7 +88,7 @@ test.each(endings)(
 test.each([
   ["without the emulator", []],
   ["with the emulator", ["--emulator"]],
-])("a client that never reads ends the server with exit code 0 and without an error: %s", long, async (_, flags) => {
+])("a client that never reads ends the server with exit code 0 and without an error: %s", async (_, flags) => {
   for (const isWaiting of [true, false]) {
     const program = start(["serve", ...flags]);
     program.process.stdout.destroy();

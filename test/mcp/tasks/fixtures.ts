@@ -9,7 +9,7 @@ import { start } from "../stdio/child.ts";
 import { createTaskClient, type TaskClient } from "./client.ts";
 
 /** For conditions that a server can only meet after it has started. */
-export const pollOptions = { interval: 5, timeout: 45_000 };
+export const pollOptions = { interval: 5 };
 
 /** Starts a server with its client, and with a new journal unless `env` names one. */
 export async function startTaskClient(
