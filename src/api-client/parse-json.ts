@@ -16,8 +16,8 @@ const MAX_BODY_DEPTH = MAX_DEPTH + 10;
  * may have 10,000 new fields.
  */
 export const MAX_VALUES = 60_000;
-/** An integer that JSON.parse would round counts as one more value for each 8 digits, because it is parsed twice. */
-const DIGITS_PER_VALUE = 8;
+/** An integer that JSON.parse would round is parsed twice, so it counts as one value for each 2 digits: as many as fit in its place. */
+const DIGITS_PER_VALUE = 2;
 
 const isDigit = (code: number): boolean => code >= 48 && code <= 57;
 /** The characters of a number: digits, + - . E e. */
@@ -85,7 +85,7 @@ function scanJson(text: string, maxValues: number): { readonly values: number; r
         if (INTEGER.test(token) && !Number.isSafeInteger(Number(token))) {
           // As a name it is invalid, so it stays as it is.
           if (!isName(text, end)) rounded.push({ start: at, end });
-          values += Math.ceil(token.length / DIGITS_PER_VALUE);
+          values += Math.ceil(token.length / DIGITS_PER_VALUE) - 1;
         }
       }
       at = end - 1;

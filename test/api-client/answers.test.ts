@@ -226,6 +226,16 @@ test("a page of 100 recipe offers of 64 KiB is read, whatever its free-form obje
   expect(value.data[99]?.recipe.inputs[0]?.schema.definition["list"]).toHaveLength(5_001);
 });
 
+test("a page of recipe offers with 16 MB of long integers is refused before it is parsed", async ({
+  stub,
+  service,
+}) => {
+  stub.expect(answer(200, `{"data":[${"12345678901234567890,".repeat(750_000)}1]}`));
+  const query = { workspaceId: "micws_1", limit: 100 };
+  const { message } = await expectFailure(service.call(listMicExecutableRecipes, { query }, createCallContext(20_000)));
+  expect(message).toContain("more than 3276800 values");
+});
+
 test("an answer that starts with a byte order mark is read", async ({ stub, service }) => {
   const { value } = await readJobFrom({ stub, service }, answer(200, `\ufeff${jobText}`));
   expect(value.data.id).toBe(job.id);

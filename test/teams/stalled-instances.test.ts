@@ -151,6 +151,5 @@ describeWithDeployment("an instance that has not read a call yet", { instances: 
       await sleep(ANSWER_TIMEOUT_MS);
       expect(await countExecutions(emulator.baseUrl, LOAD_OPERATION_ID)).toBe(before + callResult);
     },
-    120_000,
   );
 });

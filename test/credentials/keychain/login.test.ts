@@ -113,7 +113,6 @@ describeWithKeychain("login while other programs change entries", () => {
         }
       }
     },
-    120_000,
   );
 });
 
