@@ -2,9 +2,9 @@
 import * as z from "zod/v4";
 import { getMicPublicCapabilities } from "../src/contract/endpoints/job-processing.ts";
 import type { CapabilitySet } from "../src/contract/usage.ts";
-import { capabilitiesPresenter } from "../src/toolkit/advice/presenters.ts";
 import { view } from "../src/toolkit/arguments.ts";
 import { defineTool } from "../src/toolkit/define-tool.ts";
+import { describeCapabilities } from "../src/toolkit/describe/usage.ts";
 import { outputs } from "../src/toolkit/outputs.ts";
 import { resourceResult } from "../src/toolkit/results.ts";
 
@@ -19,6 +19,6 @@ export const getCapabilities = defineTool({
   output: outputs.advised<CapabilitySet>(),
   async run({ view, ...query }, ctx) {
     const answer = await ctx.api.call(getMicPublicCapabilities, { query }, ctx);
-    return await resourceResult(answer, capabilitiesPresenter, ctx, { view });
+    return await resourceResult(answer, describeCapabilities, ctx, { view });
   },
 });

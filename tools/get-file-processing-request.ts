@@ -2,9 +2,9 @@
 import * as z from "zod/v4";
 import { getMicSharedFileProcessingRequest } from "../src/contract/endpoints/job-processing.ts";
 import type { ProcessingRequest } from "../src/contract/processing-requests.ts";
-import { createRequestPresenter } from "../src/toolkit/advice/presenters.ts";
 import { view, waitSeconds } from "../src/toolkit/arguments.ts";
 import { defineTool } from "../src/toolkit/define-tool.ts";
+import { describeRequestWith, requestStatus } from "../src/toolkit/describe/processing-request.ts";
 import { outputs } from "../src/toolkit/outputs.ts";
 import { readResource } from "../src/toolkit/polling.ts";
 
@@ -22,7 +22,8 @@ export const getFileProcessingRequest = defineTool({
       {
         endpoint: getMicSharedFileProcessingRequest,
         path: { requestId },
-        presenter: createRequestPresenter(ctx),
+        describe: describeRequestWith(ctx),
+        status: requestStatus,
         ...how,
       },
       ctx,

@@ -2,9 +2,9 @@
 import * as z from "zod/v4";
 import { getMicPublicInput } from "../src/contract/endpoints/job-processing.ts";
 import type { Input } from "../src/contract/inputs.ts";
-import { inputPresenter } from "../src/toolkit/advice/presenters.ts";
 import { view, waitSeconds } from "../src/toolkit/arguments.ts";
 import { defineTool } from "../src/toolkit/define-tool.ts";
+import { describeInput, inputStatus } from "../src/toolkit/describe/input.ts";
 import { outputs } from "../src/toolkit/outputs.ts";
 import { readResource } from "../src/toolkit/polling.ts";
 
@@ -17,5 +17,8 @@ export const getInput = defineTool({
   input: z.strictObject({ ...getMicPublicInput.pathParameters.shape, waitSeconds, view }),
   output: outputs.advised<Input>(),
   run: ({ inputId, ...how }, ctx) =>
-    readResource({ endpoint: getMicPublicInput, path: { inputId }, presenter: inputPresenter, ...how }, ctx),
+    readResource(
+      { endpoint: getMicPublicInput, path: { inputId }, describe: describeInput, status: inputStatus, ...how },
+      ctx,
+    ),
 });

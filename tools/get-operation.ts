@@ -2,9 +2,9 @@
 import * as z from "zod/v4";
 import { getMicPublicOperation } from "../src/contract/endpoints/job-processing.ts";
 import type { Operation } from "../src/contract/operation.ts";
-import { operationPresenter } from "../src/toolkit/advice/presenters.ts";
 import { view, waitSeconds } from "../src/toolkit/arguments.ts";
 import { defineTool } from "../src/toolkit/define-tool.ts";
+import { describeOperation, operationStatus } from "../src/toolkit/describe/operation.ts";
 import { outputs } from "../src/toolkit/outputs.ts";
 import { readResource } from "../src/toolkit/polling.ts";
 
@@ -19,7 +19,13 @@ export const getOperation = defineTool({
   output: outputs.advised<Operation>(),
   run: ({ operationId, ...how }, ctx) =>
     readResource(
-      { endpoint: getMicPublicOperation, path: { operationId }, presenter: operationPresenter, ...how },
+      {
+        endpoint: getMicPublicOperation,
+        path: { operationId },
+        describe: describeOperation,
+        status: operationStatus,
+        ...how,
+      },
       ctx,
     ),
 });

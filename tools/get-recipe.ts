@@ -2,9 +2,9 @@
 import * as z from "zod/v4";
 import { getMicExecutableRecipe } from "../src/contract/endpoints/job-processing.ts";
 import type { RecipeOffer } from "../src/contract/recipes.ts";
-import { recipeOfferPresenter } from "../src/toolkit/advice/presenters.ts";
 import { recipeVersionText, view } from "../src/toolkit/arguments.ts";
 import { defineTool } from "../src/toolkit/define-tool.ts";
+import { describeOffer } from "../src/toolkit/describe/recipe.ts";
 import { outputs } from "../src/toolkit/outputs.ts";
 import { resourceResult } from "../src/toolkit/results.ts";
 
@@ -23,6 +23,6 @@ export const getRecipe = defineTool({
   async run({ view, ...path }, ctx) {
     const answer = await ctx.api.call(getMicExecutableRecipe, { path }, ctx);
     ctx.offers.remember([answer.value.data]);
-    return await resourceResult(answer, recipeOfferPresenter, ctx, { view });
+    return await resourceResult(answer, describeOffer, ctx, { view });
   },
 });

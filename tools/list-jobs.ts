@@ -4,11 +4,10 @@ import { listMicJobs } from "../src/contract/endpoints/job-processing.ts";
 import { DEFAULT_JOB_PAGE } from "../src/contract/envelope.ts";
 import type { Job } from "../src/contract/jobs.ts";
 import { formatRecordTable } from "../src/core/table.ts";
-import { isSafeRetry, jobAdvice, summarizeJob } from "../src/toolkit/advice/job.ts";
-import { ENDED } from "../src/toolkit/advice/job-facts.ts";
 import { cursorText, MAX_JOBS, view } from "../src/toolkit/arguments.ts";
 import type { CompletionValue } from "../src/toolkit/completion-value.ts";
 import { defineTool } from "../src/toolkit/define-tool.ts";
+import { describeJob, ENDED, isSafeRetry, summarizeJob } from "../src/toolkit/describe/job.ts";
 import { formatCount } from "../src/toolkit/jobs/batch.ts";
 import {
   countStates,
@@ -79,7 +78,7 @@ async function listJobPage(args: ListArguments, ctx: ToolContext): Promise<JobLi
  */
 function retryStep(jobs: readonly Job[], { workspaceId, cursor, createdSince }: ListArguments): NextStep | undefined {
   const retried = jobs
-    .filter((job) => job.retryOfBatchId === null && isSafeRetry(jobAdvice(job).nextStep))
+    .filter((job) => job.retryOfBatchId === null && isSafeRetry(describeJob(job).nextStep))
     .slice(0, MAX_JOBS);
   const [oldest] = retried.map(({ createdAt }) => createdAt).sort();
   if (oldest === undefined) return undefined;

@@ -7,9 +7,9 @@ import {
 import type { ProcessingRequest } from "../src/contract/processing-requests.ts";
 import { parseDateTime } from "../src/contract/scalars.ts";
 import { invalidArguments } from "../src/core/failure.ts";
-import { createRequestPresenter } from "../src/toolkit/advice/presenters.ts";
 import { keyArgument, recipeVersionText } from "../src/toolkit/arguments.ts";
 import { defineTool } from "../src/toolkit/define-tool.ts";
+import { describeRequestWith, requestStatus } from "../src/toolkit/describe/processing-request.ts";
 import { outputs } from "../src/toolkit/outputs.ts";
 import { runAction } from "../src/toolkit/run-action.ts";
 
@@ -54,7 +54,8 @@ export const requestFileProcessing = defineTool({
     runAction(args, ctx, {
       endpoint: requestMicSharedFileProcessing,
       traits,
-      presenter: createRequestPresenter(ctx),
+      describe: describeRequestWith(ctx),
+      status: requestStatus,
       readNow: (requestId) => ctx.api.call(getMicSharedFileProcessingRequest, { path: { requestId } }, ctx),
       findOut: "No tool lists requests; ask the workspace's reviewers whether they have it.",
       async check() {

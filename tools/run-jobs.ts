@@ -10,7 +10,6 @@ import { jsonObject } from "../src/contract/json.ts";
 import { invalidArguments } from "../src/core/failure.ts";
 import { formatRecordTable } from "../src/core/table.ts";
 import { formatToken } from "../src/core/untrusted-text.ts";
-import { isJobMoving, summarizeJob } from "../src/toolkit/advice/job.ts";
 import {
   keyArgument,
   LONG_WAIT_SECONDS,
@@ -21,6 +20,7 @@ import {
   stringValidatedBy,
 } from "../src/toolkit/arguments.ts";
 import { defineTool } from "../src/toolkit/define-tool.ts";
+import { isJobMoving, summarizeJob } from "../src/toolkit/describe/job.ts";
 import {
   countsOf,
   formatCount,

@@ -2,8 +2,9 @@
 import * as z from "zod/v4";
 import { getMicJob } from "../src/contract/endpoints/job-processing.ts";
 import type { Job } from "../src/contract/jobs.ts";
-import { createJobPresenter } from "../src/toolkit/advice/job.ts";
 import { defineTool } from "../src/toolkit/define-tool.ts";
+import { jobStatus } from "../src/toolkit/describe/job.ts";
+import { describeJobWith } from "../src/toolkit/jobs/job-history.ts";
 import { outputs } from "../src/toolkit/outputs.ts";
 import { readResource } from "../src/toolkit/polling.ts";
 import { toViewResult } from "../src/toolkit/results.ts";
@@ -21,7 +22,8 @@ export const showJob = defineTool({
     const reading = {
       endpoint: getMicJob,
       path: { jobId },
-      presenter: createJobPresenter(ctx),
+      describe: describeJobWith(ctx),
+      status: jobStatus,
       view: "full",
     } as const;
     return toViewResult(await readResource(reading, ctx), "The user sees it, and may retry or cancel it there.");

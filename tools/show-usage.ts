@@ -2,8 +2,8 @@
 import * as z from "zod/v4";
 import { getMicPublicUsage } from "../src/contract/endpoints/job-processing.ts";
 import type { UsageSummary } from "../src/contract/usage.ts";
-import { createUsagePresenter } from "../src/toolkit/advice/presenters.ts";
 import { defineTool } from "../src/toolkit/define-tool.ts";
+import { describeUsage } from "../src/toolkit/describe/usage.ts";
 import { outputs } from "../src/toolkit/outputs.ts";
 import { resourceResult, toViewResult } from "../src/toolkit/results.ts";
 import { readUsage } from "../src/toolkit/usage.ts";
@@ -19,9 +19,14 @@ export const showUsage = defineTool({
   async run(query, ctx) {
     const windows = await readUsage(query, ctx);
     // The view shows one window: if the API has no usage by MONTH, the longest.
-    const read = await resourceResult(windows.at(-1) ?? windows[0], createUsagePresenter(query.window), ctx, {
-      view: "full",
-    });
+    const read = await resourceResult(
+      windows.at(-1) ?? windows[0],
+      (usage) => describeUsage(usage, query.window),
+      ctx,
+      {
+        view: "full",
+      },
+    );
     return toViewResult(read, "The user sees it.");
   },
 });

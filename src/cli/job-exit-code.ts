@@ -3,9 +3,9 @@
 import type { Arguments } from "../actions/fingerprint.ts";
 import { JobState } from "../contract/jobs.ts";
 import { isJsonObject, type JsonObject } from "../contract/json.ts";
-import { ENDED } from "../toolkit/advice/job-facts.ts";
 import { LONG_WAIT_SECONDS } from "../toolkit/arguments.ts";
 import type { Tool } from "../toolkit/define-tool.ts";
+import { ENDED } from "../toolkit/describe/job.ts";
 import type { ToolResult } from "../toolkit/results.ts";
 import type { ToolName } from "../toolkit/tool-names.ts";
 

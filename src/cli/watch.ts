@@ -6,8 +6,8 @@ import { type Job, STAGES, type Stage } from "../contract/jobs.ts";
 import { UsageError } from "../core/config.ts";
 import { Failure } from "../core/failure.ts";
 import { escapeText, formatJson } from "../core/untrusted-text.ts";
-import { createJobPresenter, needsUserAction } from "../toolkit/advice/job.ts";
-import { ENDED } from "../toolkit/advice/job-facts.ts";
+import { ENDED, needsUserAction } from "../toolkit/describe/job.ts";
+import { describeJobWith } from "../toolkit/jobs/job-history.ts";
 import { poll } from "../toolkit/polling.ts";
 import { compactJson } from "../toolkit/results.ts";
 import { type CommandContext, withRuntime } from "./backend.ts";
@@ -207,7 +207,7 @@ async function watchJob({ jobId, timeoutSeconds }: WatchOptions, context: Comman
     return isRead ? UNFINISHED : 1;
   }
   view.end();
-  const { summary, nextStep } = await createJobPresenter(ports).advise(job, ports.api.timing.now());
+  const { summary, nextStep } = await describeJobWith(ports)(job, ports.api.timing.now());
   if (isJson) stdout.write(`${redact(compactJson({ jobId: job.id, state: job.state, summary, nextStep }))}\n`);
   else {
     stdout.write(`${redact(rephraseForUser(summary))}\n`);

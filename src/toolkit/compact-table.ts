@@ -1,5 +1,5 @@
 // This module formats full items as a lossless table without repetition. Column names, values that all items share, and long values
-// that occur more than once are written once (decision 015). test/toolkit/advice/compact-table.test.ts parses the table.
+// that occur more than once are written once (decision 015). test/toolkit/compact-table.test.ts parses the table.
 import { isJsonObject, type JsonObject } from "../contract/json.ts";
 import { formatJson, isCode } from "../core/untrusted-text.ts";
 

@@ -150,7 +150,10 @@ export interface ToolDefinition<N extends ToolName, I extends z.ZodRawShape, O> 
  *   input: z.strictObject({ ...getMicPublicInput.pathParameters.shape }),
  *   output: outputs.advised<Input>(),
  *   run: ({ inputId }, ctx) =>
- *     readResource({ endpoint: getMicPublicInput, path: { inputId }, presenter: inputPresenter }, ctx),
+ *     readResource(
+ *       { endpoint: getMicPublicInput, path: { inputId }, describe: describeInput, status: inputStatus },
+ *       ctx,
+ *     ),
  * });
  */
 export function defineTool<const N extends ToolName, const I extends z.ZodRawShape, O>(

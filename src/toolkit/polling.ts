@@ -4,11 +4,11 @@ import { type CallContext, type Timing, timeLeftMs } from "../api-client/attempt
 import type { CallRequest } from "../api-client/encode.ts";
 import { Failure } from "../core/failure.ts";
 import {
-  type PollableResourcePresenter,
-  type ProgressSnapshot,
+  type Describe,
   type ReadAnswer,
   type ResourceEndpoint,
   resourceResult,
+  type Status,
   type ToolResult,
   toolResult,
   type View,
@@ -75,38 +75,42 @@ export async function poll<T>(
   }
 }
 
-interface ReadRequest<T> {
+interface PollRequest<T> {
   readonly endpoint: ResourceEndpoint<T>;
   readonly path: NonNullable<CallRequest["path"]>;
-  readonly presenter: PollableResourcePresenter<T>;
+  readonly status: (resource: T) => Status;
   /** Seconds to wait (default 0). */
   readonly waitSeconds?: number;
   /** Time of the call that is reserved for later steps (default 0). */
   readonly reservedMs?: number;
+}
+
+interface ReadRequest<T> extends PollRequest<T> {
+  readonly describe: Describe<T>;
   readonly view?: View;
 }
 
 /** Reads one resource until it stops moving or time is up. `onRead` receives each state except the last one. Throws Failure. */
 export const pollResource = <T>(
-  { endpoint, path, presenter, waitSeconds = 0, reservedMs = 0 }: ReadRequest<T>,
+  { endpoint, path, status, waitSeconds = 0, reservedMs = 0 }: PollRequest<T>,
   ctx: ToolContext,
   onRead: (resource: T) => void,
 ): Promise<ReadAnswer<T>> =>
   poll(
     {
       read: () => ctx.api.call(endpoint, { path }, ctx),
-      version: ({ value }) => presenter.version(value.data),
-      isMoving: ({ value }) => presenter.isMoving(value.data),
+      version: ({ value }) => status(value.data).version,
+      isMoving: ({ value }) => status(value.data).isMoving,
       onRead: ({ value }) => onRead(value.data),
     },
     waitSeconds,
     { ...ctx, deadlineAt: ctx.deadlineAt - reservedMs, timing: ctx.api.timing },
   );
 
-function unchangedText(first: ProgressSnapshot, last: ProgressSnapshot, seconds: number): string {
+function unchangedText(state: string, first: Status, last: Status, seconds: number): string {
   const more = (last.units ?? 0) - (first.units ?? 0);
   const units = more > 0 ? ` (+${more} in ${seconds} s)` : ` after ${seconds} s`;
-  return `Still ${last.state}${last.detail === undefined ? "" : `, ${last.detail}`}${units}.`;
+  return `Still ${state}${last.detail === undefined ? "" : `, ${last.detail}`}${units}.`;
 }
 
 /** Builds the result of a tool that reads one resource. After a wait in the same routine state, it contains only the progress. */
@@ -114,7 +118,7 @@ export async function readResource<T extends { readonly state: string }>(
   request: ReadRequest<T>,
   ctx: ToolContext,
 ): Promise<ToolResult<T>> {
-  const { presenter, waitSeconds = 0, view } = request;
+  const { describe, status, waitSeconds = 0, view } = request;
   const { timing } = ctx.api;
   const startedAt = timing.clockMs();
   let readings = 0;
@@ -122,15 +126,16 @@ export async function readResource<T extends { readonly state: string }>(
   const answer = await pollResource(request, ctx, (resource) => {
     first ??= resource;
     readings += 1;
-    const { state, detail } = presenter.progressSnapshot(resource);
-    const message = detail === undefined ? state : `${state}, ${detail}`;
-    ctx.report(presenter.progress?.(resource) ?? { progress: readings, message });
+    const { detail, progress } = status(resource);
+    const message = detail === undefined ? resource.state : `${resource.state}, ${detail}`;
+    ctx.report(progress ?? { progress: readings, message });
   });
-  const result = await resourceResult(answer, presenter, ctx, { view });
+  const result = await resourceResult(answer, describe, ctx, { view });
   if (waitSeconds === 0 || view === "full" || result.isRoutine !== true) return result;
   const { data, text: _text, structured: _structured, ...facts } = result;
-  const [before, after] = [presenter.progressSnapshot(first ?? data), presenter.progressSnapshot(data)];
-  if (before.state !== after.state) return result;
-  const summary = unchangedText(before, after, Math.round((timing.clockMs() - startedAt) / 1000));
-  return toolResult(ctx, data, { ...facts, summary, fields: { data: { state: data.state } } });
+  const { state } = data;
+  if (first !== undefined && first.state !== state) return result;
+  const seconds = Math.round((timing.clockMs() - startedAt) / 1000);
+  const summary = unchangedText(state, status(first ?? data), status(data), seconds);
+  return toolResult(ctx, data, { ...facts, summary, fields: { data: { state } } });
 }

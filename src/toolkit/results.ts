@@ -29,42 +29,38 @@ export interface Advice {
   readonly isRoutine?: boolean;
 }
 
-/** Presents a kind of resource: its reference, the advice on its state, and its summary view. */
-export interface ResourcePresenter<T> {
-  readonly reference: (resource: T) => ResourceReference | undefined;
-  /**
-   * `readAt`: the time of the API's response, in milliseconds since 1970; undefined if it is unknown. `isNew`: an action has just created
-   * the resource, so the journal contains no other action on it (default false).
-   */
-  readonly advise: (resource: T, readAt?: number, isNew?: boolean) => Advice | Promise<Advice>;
-  /** Returns the fields of the summary view. */
-  readonly toSummary: (resource: T) => object | Promise<object>;
-  /** Returns true if the resource will not change anymore. */
-  readonly hasEnded?: (resource: T) => boolean;
+/** What a tool reports about a resource. */
+export interface Description extends Advice {
+  /** The fields of the summary view. */
+  readonly fields: object;
+  readonly link?: ResourceReference;
+  /** True if the resource will not change anymore (default false). */
+  readonly hasEnded?: boolean;
+  /** The job that the result is about. If the call has started it, it becomes a task for clients that follow tasks. */
+  readonly job?: Job;
 }
 
-/** The progress of a resource. A change of `state` is always reported; `detail` is the position; `units` counts completed work. */
-export interface ProgressSnapshot {
-  readonly state: string;
-  readonly detail?: string;
-  readonly units?: number;
-}
+/**
+ * Describes a resource. `readAt`: the time of the API's response, in milliseconds since 1970; undefined if it is unknown. `isNew`: an action
+ * has just created the resource, so the journal contains no other action on it (default false).
+ */
+export type Describe<T> = (resource: T, readAt?: number, isNew?: boolean) => Description | Promise<Description>;
 
-/** Presents a kind of resource that changes over time and that actions create. */
-export interface PollableResourcePresenter<T> extends ResourcePresenter<T> {
+/** The state of a resource that changes over time and that actions create. */
+export interface Status {
   /** Changes whenever the resource does. */
-  readonly version: (resource: T) => string | number | bigint;
-  /** Returns true if the resource changes without user action. */
-  readonly isMoving: (resource: T) => boolean;
-  readonly progressSnapshot: (resource: T) => ProgressSnapshot;
-  /** Present if the API counts completed work. */
-  readonly progress?: (resource: T) => Progress;
-  /** Returns the state in a few words: "FAILED at CHURN". */
-  readonly state: (resource: T) => string;
-  /** Returns true if it makes sense to run the creating action again (default); false if another next step is better. */
-  readonly mayRunAgain?: (resource: T) => boolean;
-  /** Present for jobs: an action that creates a job becomes a task for clients that follow tasks. */
-  readonly job?: (resource: T) => Job;
+  readonly version: string | number | bigint;
+  /** True if the resource changes without user action. */
+  readonly isMoving: boolean;
+  /** The state in a few words: "FAILED at CHURN". */
+  readonly text: string;
+  /** The position in the state. */
+  readonly detail?: string | undefined;
+  /** Completed work, if the API counts it. */
+  readonly units?: number;
+  readonly progress?: Progress;
+  /** True if it makes sense to run the creating action again (default); false if another next step is better. */
+  readonly mayRunAgain?: boolean;
 }
 
 /** How much of a resource is shown: the fields that an agent needs for its next step, or all fields of the contract. */
@@ -109,7 +105,7 @@ interface ResultFacts {
   readonly replay?: Replay;
   /** True if nothing was sent. Also covers calls of several actions. */
   readonly isReplay?: boolean;
-  /** The job that the call started. It becomes a task for clients that follow tasks. */
+  /** The job that the result is about. */
   readonly job?: Job;
 }
 
@@ -247,16 +243,13 @@ interface PresentationOptions extends Pick<ResultFacts, "action" | "notice" | "r
 /** Builds the result for one resource: its state, the next step and, after an action, the key and the attempts. */
 export async function resourceResult<T extends object>(
   { value: { data, meta }, respondedAt, drift }: ReadAnswer<T>,
-  presenter: ResourcePresenter<T>,
+  describe: Describe<T>,
   ctx: ResultContext,
   { view, isNew, ...facts }: PresentationOptions = {},
 ): Promise<ToolResult<T>> {
   const { action, notice, replay } = facts;
-  const [advice, summary] = await Promise.all([
-    presenter.advise(data, respondedAt, isNew),
-    view === "full" ? data : presenter.toSummary(data),
-  ]);
-  const shown = withExactNumbers(summary);
+  const { fields, hasEnded = false, ...description } = await describe(data, respondedAt, isNew);
+  const shown = withExactNumbers(view === "full" ? data : fields);
   const lines = [
     action &&
       `idempotencyKey ${formatToken(action.idempotencyKey)}${action.replayed ? ", replayed" : ""}, attempts ${action.attempts}`,
@@ -264,14 +257,13 @@ export async function resourceResult<T extends object>(
   ];
   return toolResult(ctx, data, {
     ...facts,
-    ...advice,
-    summary: notice === undefined ? advice.summary : `${notice} ${advice.summary}`,
+    ...description,
+    summary: notice === undefined ? description.summary : `${notice} ${description.summary}`,
     fields: { data: shown, action },
     requestId: meta.requestId,
     lines,
     drift,
-    link: presenter.reference(data),
-    hasEnded: presenter.hasEnded?.(data) ?? false,
+    hasEnded,
     ...(replay && { isReplay: true }),
   });
 }

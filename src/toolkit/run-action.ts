@@ -12,11 +12,12 @@ import { formatJson, formatToken, quote } from "../core/untrusted-text.ts";
 import { toCallRequest } from "./arguments.ts";
 import {
   type ActionResult,
-  type PollableResourcePresenter,
+  type Describe,
   type ReadAnswer,
   type Replay,
   type ResourceEndpoint,
   resourceResult,
+  type Status,
 } from "./results.ts";
 import { type ToolContext, toStepFailure } from "./tool-context.ts";
 
@@ -30,7 +31,8 @@ export interface ActionArguments {
 export interface ActionRun<T> {
   readonly endpoint: ResourceEndpoint<T>;
   readonly traits: ActionTraits;
-  readonly presenter: PollableResourcePresenter<T>;
+  readonly describe: Describe<T>;
+  readonly status: (resource: T) => Status;
   /** Advice on how an agent can find out whether an old action took effect. */
   readonly findOut: string;
   /** Checks a new action before it is sent; a resumed action was checked before. Throws Failure. */
@@ -152,7 +154,7 @@ async function performInTime<T>(
 export async function runAction<T extends object>(
   args: ActionArguments,
   ctx: ToolContext,
-  { endpoint, traits, presenter, findOut, check, mismatch, ifMatch, readNow }: ActionRun<T>,
+  { endpoint, traits, describe, status, findOut, check, mismatch, ifMatch, readNow }: ActionRun<T>,
 ): Promise<ActionResult<T>> {
   const { idempotencyKey: explicitKey, isDerivedKey, ...actionArguments } = args;
   const performing = (limits: CallContext, onSend: (key: string) => void) =>
@@ -206,9 +208,9 @@ export async function runAction<T extends object>(
     const at = clockTime(textField(value, "createdAt") ?? "", ctx.api.timing.now());
     return `Resolved: the action ran once${at}.${state === undefined ? NOT_READ : ""}`;
   }
-  const mayOffer = presenter.mayRunAgain?.(shown.value.data) ?? true;
-  const notice = noticeFor(now && presenter.state(now.value.data), mayOffer);
+  const { text, mayRunAgain = true } = status(shown.value.data);
+  const notice = noticeFor(now && text, mayRunAgain);
   const isNew = origin === "new" && !replayed;
-  const result = await resourceResult(shown, presenter, ctx, { action: report, notice, replay, isNew });
-  return { ...result, action: report, noticeFor, resourceId: resourceId(value), job: presenter.job?.(result.data) };
+  const result = await resourceResult(shown, describe, ctx, { action: report, notice, replay, isNew });
+  return { ...result, action: report, noticeFor, resourceId: resourceId(value) };
 }

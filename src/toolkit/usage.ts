@@ -2,7 +2,7 @@
 import { getMicPublicUsage } from "../contract/endpoints/job-processing.ts";
 import type { UsageSummary } from "../contract/usage.ts";
 import { Failure } from "../core/failure.ts";
-import { createUsagePresenter, usageText } from "./advice/presenters.ts";
+import { describeUsage, usageText } from "./describe/usage.ts";
 import { compactJson, type ReadAnswer, resourceResult, type ToolResult, toolResult, type View } from "./results.ts";
 import type { ToolContext } from "./tool-context.ts";
 
@@ -32,12 +32,11 @@ export async function usageResult(
   view: View | undefined,
   ctx: ToolContext,
 ): Promise<ToolResult<UsageSummary>> {
-  const presenter = createUsagePresenter(window);
-  if (others.length === 0) return await resourceResult(first, presenter, ctx, { view });
+  if (others.length === 0) return await resourceResult(first, (usage) => describeUsage(usage, window), ctx, { view });
   const all = [first, ...others].map(({ value }) => value.data);
   // The longest window is closest to a month.
   const longest = usageText(all.at(-1) ?? first.value.data);
-  const windows = all.map((usage) => (view === "full" ? usage : presenter.toSummary(usage)));
+  const windows = all.map((usage) => (view === "full" ? usage : describeUsage(usage, window).fields));
   return toolResult(ctx, first.value.data, {
     summary: `The API has no usage by ${window}: ${all.map((usage) => usage.window).join(" and ")} follow. ${longest}`,
     fields: { data: { windows } },

@@ -75,9 +75,10 @@ const EDITS: Readonly<Record<string, (text: string) => string>> = {
   "tools/star-job.ts": () => `import * as z from "zod/v4";
 import { starMicJob } from "../src/contract/endpoints/job-processing.ts";
 import type { Job } from "../src/contract/jobs.ts";
-import { createJobPresenter } from "../src/toolkit/advice/job.ts";
 import { keyArgument } from "../src/toolkit/arguments.ts";
 import { defineTool } from "../src/toolkit/define-tool.ts";
+import { jobStatus } from "../src/toolkit/describe/job.ts";
+import { describeJobWith } from "../src/toolkit/jobs/job-history.ts";
 import { outputs } from "../src/toolkit/outputs.ts";
 import { runAction } from "../src/toolkit/run-action.ts";
 
@@ -101,7 +102,8 @@ export const starJob = defineTool({
     runAction(args, ctx, {
       endpoint: starMicJob,
       traits,
-      presenter: createJobPresenter(ctx),
+      describe: describeJobWith(ctx),
+      status: jobStatus,
       findOut: "get_job shows the job.",
     }),
 });

@@ -223,10 +223,11 @@ export async function callTool(
     runtime.completions.recordResult(result);
     // If no task can be created, even a client that supports tasks gets the result itself.
     const task =
-      result.job &&
-      (await createTask?.(tool.name, result).catch((error: unknown) =>
-        log.warn({ tool: tool.name, reason: errorMessage(error) }, "no task could be made of this call"),
-      ));
+      tool.makes === "job"
+        ? await createTask?.(tool.name, result).catch((error: unknown) =>
+            log.warn({ tool: tool.name, reason: errorMessage(error) }, "no task could be made of this call"),
+          )
+        : undefined;
     answer = withJournalNotice(task ?? toCallToolResult(result, linkOf), tool, runtime.hooks?.journalNotice?.());
     callLog.logResult(answer);
   } catch (error) {

@@ -1,20 +1,29 @@
 // This module cancels jobs. A cancellation needs the job's current version (docs/contract.md, 4.2: If-Match). If the call has none, the
 // version is read first. If the job changes in between, it is read again, since the agent asked to cancel its current state.
+import { formatDuration } from "../../actions/deduplication-window.ts";
 import type { ActionTraits } from "../../actions/fingerprint.ts";
 import { cancelMicJob, getMicPublicOperation } from "../../contract/endpoints/job-processing.ts";
 import { type Job, jobETag } from "../../contract/jobs.ts";
 import type { Operation } from "../../contract/operation.ts";
 import { Failure } from "../../core/failure.ts";
 import { formatToken, quote } from "../../core/untrusted-text.ts";
-import { createJobPresenter, describeJob, findKnownRetry, isJobMoving } from "../advice/job.ts";
-import { ENDED } from "../advice/job-facts.ts";
-import { operationPresenter } from "../advice/presenters.ts";
 import type { ConfirmationPrompt } from "../define-tool.ts";
+import { ENDED, isJobMoving, stagePositionText } from "../describe/job.ts";
+import { describeOperation, operationStatus } from "../describe/operation.ts";
 import { pollResource } from "../polling.ts";
-import { type ActionResult, type Advice, callText, resourceResult, type ToolResult } from "../results.ts";
+import {
+  type ActionResult,
+  callText,
+  type Describe,
+  type ReadAnswer,
+  resourceResult,
+  type ToolResult,
+} from "../results.ts";
 import { runAction } from "../run-action.ts";
+import { problemText } from "../summary-view.ts";
 import { type ToolContext, toStepFailure } from "../tool-context.ts";
 import { readJob, readOffer } from "./batch.ts";
+import { describeJobWith, findKnownRetry } from "./job-history.ts";
 import { readOrigin } from "./origins.ts";
 
 interface JobConfirmation {
@@ -28,6 +37,23 @@ interface JobConfirmation {
 
 /** Kinds of errors that do not prevent the question: an application may be allowed to change jobs, but not to read them. */
 const UNREADABLE: ReadonlySet<string> = new Set(["forbidden", "unauthorized"]);
+
+/** Describes a job to the user: state, recipe, age and client reference. `recipeName`: if known (default: the recipe version's id). */
+function describeForUser(
+  { value: { data: job }, respondedAt }: ReadAnswer<Job>,
+  recipeName: string = job.recipeVersionId,
+  clientReference?: string,
+): string {
+  const ageMs = (respondedAt ?? Number.NaN) - Date.parse(job.createdAt);
+  const facts = [
+    `It is ${job.state}${stagePositionText(job)}`,
+    `recipe ${quote(recipeName)}`,
+    ageMs >= 0 && `created ${formatDuration(ageMs)} ago`,
+    clientReference !== undefined && `client reference ${quote(clientReference)}`,
+  ];
+  const failed = job.failure ? ` Its failure: ${problemText(job.failure)}.` : "";
+  return `${facts.filter(Boolean).join("; ")}.${failed}`;
+}
 
 /** Builds the question to the user before a job's work is discarded. Throws Failure if the job does not exist, or if `check` does. */
 export async function prepareJobConfirmation(
@@ -45,7 +71,7 @@ export async function prepareJobConfirmation(
   const offer = job && (await readOffer(job.recipeVersionId, ctx).catch(() => undefined));
   const sentences = [
     question,
-    answer && describeJob(answer, offer?.recipe.name, origin?.clientReference),
+    answer && describeForUser(answer, offer?.recipe.name, origin?.clientReference),
     retry !== undefined && `It was retried before, as job ${formatToken(retry)}.`,
     `The reason given: ${quote(reason)}`,
   ];
@@ -119,7 +145,8 @@ export async function requestCancellation(args: CancelArguments, ctx: ToolContex
         {
           endpoint: cancelMicJob,
           traits: cancelTraits,
-          presenter: operationPresenter,
+          describe: describeOperation,
+          status: operationStatus,
           findOut: "get_job shows whether the job is CANCELLED.",
           async ifMatch() {
             if (version === undefined) {
@@ -168,20 +195,23 @@ export async function cancelJob(
   const reading = { endpoint: getMicPublicOperation, path: { operationId: requested.data.id }, waitSeconds };
   try {
     const onRead = ({ state }: Operation) => ctx.report({ progress: 0, message: `cancellation ${state}` });
-    const { value } = await pollResource({ ...reading, presenter: operationPresenter }, ctx, onRead);
+    const { value } = await pollResource({ ...reading, status: operationStatus }, ctx, onRead);
     const operation = value.data;
     const answer = await readJob(args.jobId, ctx);
-    const presenter = createJobPresenter(ctx);
-    async function advise(job: Job, readAt?: number): Promise<Advice> {
-      const advice = await presenter.advise(job, readAt);
-      if (operation.state === "SUCCEEDED") return advice;
-      const { summary, nextStep } = await operationPresenter.advise(operation);
-      const step = operationPresenter.isMoving(operation) && !isJobMoving(job) ? nextStep : advice.nextStep;
-      return { summary: `${summary} ${advice.summary}`, nextStep: step };
-    }
+    const describe: Describe<Job> = async (job, readAt) => {
+      const { isRoutine, ...description } = await describeJobWith(ctx)(job, readAt);
+      if (operation.state === "SUCCEEDED") return { ...description, isRoutine };
+      const { summary, nextStep } = describeOperation(operation);
+      const isMoving = operationStatus(operation).isMoving && !isJobMoving(job);
+      return {
+        ...description,
+        summary: `${summary} ${description.summary}`,
+        nextStep: isMoving ? nextStep : description.nextStep,
+      };
+    };
     const mayRunAgain = operation.state === "FAILED" && !ENDED.has(answer.value.data.state);
     const notice = requested.noticeFor(`cancellation ${operation.state}`, mayRunAgain);
-    const result = await resourceResult(answer, { ...presenter, advise }, ctx, { action, notice, replay });
+    const result = await resourceResult(answer, describe, ctx, { action, notice, replay });
     return { ...result, resourceId };
   } catch (error) {
     toStepFailure(error, ctx);

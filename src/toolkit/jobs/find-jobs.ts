@@ -8,9 +8,10 @@ import { DEFAULT_JOB_PAGE, MAX_PAGE } from "../../contract/envelope.ts";
 import { type Job, JobState } from "../../contract/jobs.ts";
 import { dateTime, parseDateTime } from "../../contract/scalars.ts";
 import { Failure } from "../../core/failure.ts";
-import { giveUpReason, type HistoryPorts, readJobHistory } from "../advice/job.ts";
+import { giveUpReason } from "../describe/job.ts";
 import { bytesOf, isUnsendable, MAX_FULL_VIEW_BYTES, readFittingPage } from "../pages.ts";
 import type { ToolContext } from "../tool-context.ts";
+import { type HistoryPorts, readJobHistory } from "./job-history.ts";
 
 /** Maximum number of jobs that one call reads. */
 export const MAX_READ = 1_000;

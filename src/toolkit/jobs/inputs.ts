@@ -5,7 +5,7 @@ import { deriveRepeatKey, deriveStepKey } from "../../actions/idempotency-keys.t
 import { createMicPublicInput, getMicPublicInput } from "../../contract/endpoints/job-processing.ts";
 import type { Input } from "../../contract/inputs.ts";
 import { Failure } from "../../core/failure.ts";
-import { hasExpired, inputPresenter } from "../advice/presenters.ts";
+import { describeInput, hasExpired, inputStatus } from "../describe/input.ts";
 import type { ActionResult } from "../results.ts";
 import { type ActionArguments, runAction } from "../run-action.ts";
 import type { ToolContext } from "../tool-context.ts";
@@ -22,7 +22,8 @@ export const registerInput = (args: ActionArguments, ctx: ToolContext): Promise<
   runAction(args, ctx, {
     endpoint: createMicPublicInput,
     traits: registerTraits,
-    presenter: inputPresenter,
+    describe: describeInput,
+    status: inputStatus,
     findOut: "No tool lists inputs. Registering the same file again makes another input of it, which does no harm.",
     readNow: (inputId) => ctx.api.call(getMicPublicInput, { path: { inputId } }, ctx),
   });

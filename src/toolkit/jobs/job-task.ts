@@ -3,13 +3,13 @@ import * as z from "zod/v4";
 import type { Job } from "../../contract/jobs.ts";
 import { parseDateTime } from "../../contract/scalars.ts";
 import { Failure } from "../../core/failure.ts";
-import { createJobPresenter, createRunPresenter, isJobMoving } from "../advice/job.ts";
-import { ENDED } from "../advice/job-facts.ts";
+import { ENDED, isJobMoving } from "../describe/job.ts";
 import { resourceResult, type ToolResult } from "../results.ts";
 import type { ToolContext } from "../tool-context.ts";
 import { TOOL_NAMES, type ToolName } from "../tool-names.ts";
 import { readJob } from "./batch.ts";
 import { requestCancellation } from "./canceling.ts";
+import { describeJobWith, describeRunWith } from "./job-history.ts";
 
 /** The action that started a job. These fields are sufficient to find the job again and to report on both. */
 export const StartedJob = z.strictObject({
@@ -67,8 +67,8 @@ export async function readJobTaskState(started: StartedJob, ctx: ToolContext): P
   const { data: job } = answer.value;
   // The result equals the one that the starting call would have returned if it had waited.
   const notice = action.replayed ? "Not run again: the job was started before." : undefined;
-  const presenter = tool === "run_job" ? createRunPresenter(ctx) : createJobPresenter(ctx);
-  const result = await resourceResult(answer, presenter, ctx, { action, notice });
+  const describe = tool === "run_job" ? describeRunWith(ctx) : describeJobWith(ctx);
+  const result = await resourceResult(answer, describe, ctx, { action, notice });
   const facts: JobTaskStateBase = {
     summary: result.summary,
     createdAt: job.createdAt,

@@ -5,7 +5,7 @@ import type { ActionStatus } from "../../actions/listing.ts";
 import type { Job } from "../../contract/jobs.ts";
 import { Failure, invalidArguments } from "../../core/failure.ts";
 import { formatJson, formatToken } from "../../core/untrusted-text.ts";
-import { ENDED } from "../advice/job-facts.ts";
+import { ENDED } from "../describe/job.ts";
 import { type ToolContext, toStepFailure } from "../tool-context.ts";
 import { formatCount, readJob } from "./batch.ts";
 import { findJobs, MAX_READ, microsOf } from "./find-jobs.ts";

@@ -5,8 +5,8 @@ import { type ActionStatus, RESOLVED_BY_READING } from "../../actions/listing.ts
 import { timeLeftMs } from "../../api-client/attempts.ts";
 import type { Failure, FailureKind } from "../../core/failure.ts";
 import { formatToken } from "../../core/untrusted-text.ts";
-import { ENDED } from "../advice/job-facts.ts";
 import type { ConfirmationPrompt } from "../define-tool.ts";
+import { ENDED } from "../describe/job.ts";
 import { type NextStep, type ToolResult, toolResult } from "../results.ts";
 import { type ToolContext, toStepFailure } from "../tool-context.ts";
 import { formatCount, hasTimeToAct, mapConcurrently, stateSuffix, waitFirstText, withTimeToAnswer } from "./batch.ts";

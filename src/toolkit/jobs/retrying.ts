@@ -10,9 +10,9 @@ import type { Job } from "../../contract/jobs.ts";
 import { Failure, type FailureFacts } from "../../core/failure.ts";
 import { formatRecordTable } from "../../core/table.ts";
 import { formatToken, quote } from "../../core/untrusted-text.ts";
-import { createJobPresenter, findKnownRetry, giveUpReason, readJobHistory, summarizeJob } from "../advice/job.ts";
 import { LONG_WAIT_SECONDS, MAX_JOBS } from "../arguments.ts";
 import type { ConfirmationPrompt } from "../define-tool.ts";
+import { giveUpReason, jobStatus, summarizeJob } from "../describe/job.ts";
 import { missingIdNote } from "../id-hints.ts";
 import { BROKEN_LIST } from "../pages.ts";
 import { type ActionResult, callText, type NextStep, type ToolResult, toolResult } from "../results.ts";
@@ -32,6 +32,7 @@ import {
   withWaitLimit,
 } from "./batch.ts";
 import { findJobs, MAX_READ } from "./find-jobs.ts";
+import { describeJobWith, findKnownRetry, readJobHistory } from "./job-history.ts";
 import { movingIds, operatorNeededText, retryFailedStep, type WatchedJob, watchJobs } from "./waiting.ts";
 
 const RETRY: ToolName = "retry_job";
@@ -49,7 +50,8 @@ export async function retryJob(args: RetryArguments, ctx: ToolContext): Promise<
     return await runAction(args, ctx, {
       endpoint: retryMicJob,
       traits: retryTraits,
-      presenter: createJobPresenter(ctx),
+      describe: describeJobWith(ctx),
+      status: jobStatus,
       readNow: (id) => readJob(id, ctx),
       findOut: "Look with list_jobs for a job whose retryOfBatchId (view full) is this job.",
       // docs/contract.md, section 3: the new job has the earlier job's id.

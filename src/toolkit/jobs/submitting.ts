@@ -9,15 +9,13 @@ import type { JsonObject } from "../../contract/json.ts";
 import type { RecipeOffer } from "../../contract/recipes.ts";
 import { Failure, invalidArguments } from "../../core/failure.ts";
 import { formatToken } from "../../core/untrusted-text.ts";
-import { createJobPresenter, createRunPresenter, jobProgress } from "../advice/job.ts";
-import { jobStateText } from "../advice/job-facts.ts";
-import { hasExpired, inputPresenter } from "../advice/presenters.ts";
+import { describeInput, hasExpired, inputStatus } from "../describe/input.ts";
+import { jobProgress, jobStatus } from "../describe/job.ts";
 import { pollResource } from "../polling.ts";
 import {
   type ActionResult,
-  type Advice,
+  type Describe,
   type NextStep,
-  type PollableResourcePresenter,
   type ReadAnswer,
   resourceResult,
   type ToolResult,
@@ -26,6 +24,7 @@ import { runAction } from "../run-action.ts";
 import { type ToolContext, toStepFailure } from "../tool-context.ts";
 import { mapConcurrently, readJob, readOffer, secondsLeft, withWaitLimit } from "./batch.ts";
 import { findOrRegisterInput, type PortInput, type RequestedInput } from "./inputs.ts";
+import { describeJobWith, describeRunWith } from "./job-history.ts";
 import { findOfferErrors } from "./offer-validation.ts";
 
 export const submitTraits: ActionTraits = {
@@ -60,18 +59,19 @@ export async function validateAgainstOffer(
   );
 }
 
-/** Submits one job. Throws Failure. `runPresenter`: given if the caller reads the current state of the job itself. */
+/** Submits one job. Throws Failure. `describeRun`: given if the caller reads the current state of the job itself. */
 export async function submitJob(
   args: SubmitArguments,
   ctx: ToolContext,
-  runPresenter?: PollableResourcePresenter<Job>,
+  describeRun?: Describe<Job>,
 ): Promise<ActionResult<Job>> {
   const { recipeVersionId } = args;
   return await runAction({ ...args }, ctx, {
     endpoint: createMicJob,
     traits: submitTraits,
-    presenter: runPresenter ?? createJobPresenter(ctx),
-    ...(!runPresenter && { readNow: (jobId: string) => readJob(jobId, ctx) }),
+    describe: describeRun ?? describeJobWith(ctx),
+    status: jobStatus,
+    ...(!describeRun && { readNow: (jobId: string) => readJob(jobId, ctx) }),
     findOut: "Look with list_jobs (view full) for a job created at that time with this recipe version.",
     async check() {
       const misfit = "submit_job was not sent: the job does not fit the recipe offer read before.";
@@ -132,7 +132,7 @@ async function findSubmittedBindings({ args, ctx }: JobRun): Promise<readonly In
 
 const isUsable = ({ input, readAt }: PortInput): boolean =>
   input === undefined || (input.state === "READY" && !hasExpired(input, readAt));
-const isScanned = ({ input }: PortInput): boolean => input === undefined || !inputPresenter.isMoving(input);
+const isScanned = ({ input }: PortInput): boolean => input === undefined || !inputStatus(input).isMoving;
 
 /** Waits until the scan of the input ends or time is up, and returns the input. */
 async function waitForScan({ ctx, secondsLeft }: JobRun, obtained: PortInput): Promise<PortInput> {
@@ -140,7 +140,7 @@ async function waitForScan({ ctx, secondsLeft }: JobRun, obtained: PortInput): P
   const reading = {
     endpoint: getMicPublicInput,
     path: { inputId: obtained.inputId },
-    presenter: inputPresenter,
+    status: inputStatus,
     waitSeconds: secondsLeft(),
     reservedMs: SUBMISSION_MS,
   };
@@ -176,16 +176,16 @@ async function obtainReadyInputs(run: JobRun): Promise<readonly PortInput[] | Po
 /** Returns the result of a call that submitted nothing, because one input is not READY. */
 async function inputNotReady({ ctx, again }: JobRun, { port, inputId }: PortInput): Promise<ToolResult<Input>> {
   const answer = await ctx.api.call(getMicPublicInput, { path: { inputId } }, ctx);
-  function advise(input: Input, readAt?: number): Advice {
-    const { summary, nextStep } = inputPresenter.advise(input, readAt);
+  const describe: Describe<Input> = (input, readAt) => {
+    const { summary, nextStep, fields, link } = describeInput(input, readAt);
     return {
       summary: `No job was submitted. Port ${port}: ${summary}`,
-      nextStep: inputPresenter.isMoving(input)
-        ? { ...again, why: "waits for the scan, then submits the job" }
-        : nextStep,
+      nextStep: inputStatus(input).isMoving ? { ...again, why: "waits for the scan, then submits the job" } : nextStep,
+      fields,
+      link,
     };
-  }
-  return await resourceResult(answer, { ...inputPresenter, advise }, ctx);
+  };
+  return await resourceResult(answer, describe, ctx);
 }
 
 /** Returns the job when it stops or time is up; undefined if it is not read, or cannot be read. */
@@ -193,7 +193,7 @@ async function pollJob(run: JobRun, { data, action }: ActionResult<Job>): Promis
   const { ctx, waitsForJob } = run;
   const waitSeconds = ctx.followsTasks || !waitsForJob ? 0 : run.secondsLeft();
   if (waitSeconds <= 0 && !action.replayed) return undefined;
-  const reading = { endpoint: getMicJob, path: { jobId: data.id }, presenter: createRunPresenter(ctx), waitSeconds };
+  const reading = { endpoint: getMicJob, path: { jobId: data.id }, status: jobStatus, waitSeconds };
   return await pollResource(reading, ctx, (job) => ctx.report(jobProgress(job)))
     // The job exists even if it cannot be read.
     .catch((error: unknown) => void toStepFailure(error, ctx));
@@ -203,15 +203,16 @@ async function submit(run: JobRun, inputBindings: readonly InputBinding[]): Prom
   const { args, ctx } = run;
   const { inputs, ...job } = args;
   run.isSubmitted = true;
-  const presenter = createRunPresenter(ctx);
-  const made = await submitJob({ ...job, inputBindings }, { ...ctx, tool: SUBMIT }, presenter);
+  const describe = describeRunWith(ctx);
+  const made = await submitJob({ ...job, inputBindings }, { ...ctx, tool: SUBMIT }, describe);
   ctx.report({ progress: 0, message: `submitted ${formatToken(made.data.id)}` });
   const answer = await pollJob(run, made);
   if (!answer) return made;
   const { data } = answer.value;
   const { action, replay } = made;
-  const notice = made.noticeFor(jobStateText(data), presenter.mayRunAgain?.(data) ?? true);
-  return { ...(await resourceResult(answer, presenter, ctx, { action, notice, replay })), job: data };
+  const { text, mayRunAgain = true } = jobStatus(data);
+  const notice = made.noticeFor(text, mayRunAgain);
+  return await resourceResult(answer, describe, ctx, { action, notice, replay });
 }
 
 /** Adds the effects of the earlier steps to the failure of a later step, so that neither is taken for the other. */

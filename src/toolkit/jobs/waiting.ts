@@ -3,14 +3,14 @@ import { timeLeftMs } from "../../api-client/attempts.ts";
 import type { Job } from "../../contract/jobs.ts";
 import { Failure, type FailureFacts } from "../../core/failure.ts";
 import { formatRecordTable } from "../../core/table.ts";
-import { isJobMoving, jobAdvice, readJobHistory, summarizeJob } from "../advice/job.ts";
-import { ENDED, jobStateText } from "../advice/job-facts.ts";
 import { LONG_WAIT_SECONDS } from "../arguments.ts";
+import { describeJob, ENDED, isJobMoving, jobStateText, summarizeJob } from "../describe/job.ts";
 import { missingIdNote } from "../id-hints.ts";
 import { poll } from "../polling.ts";
 import { type NextStep, type ToolResult, toolResult } from "../results.ts";
 import type { ToolContext } from "../tool-context.ts";
 import { countsOf, mapConcurrently, readJob, withWaitLimit } from "./batch.ts";
+import { readJobHistory } from "./job-history.ts";
 import { readOrigins } from "./origins.ts";
 
 /** A job as it was last read. */
@@ -110,7 +110,7 @@ export async function retryFailedStep(watched: readonly WatchedJob[], ctx: ToolC
   const failed = watched.flatMap(({ job }) => (job?.state === "FAILED" ? job : []));
   const steps = await mapConcurrently(failed, async (job) => ({
     id: job.id,
-    step: jobAdvice(job, await readJobHistory(job, ctx)).nextStep,
+    step: describeJob(job, await readJobHistory(job, ctx)).nextStep,
   }));
   const retries = steps.flatMap(({ id, step }) =>
     step?.tool === "retry_job" ? { id, retryMode: step.arguments["retryMode"] } : [],

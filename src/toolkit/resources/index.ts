@@ -1,7 +1,7 @@
 // This module defines the resources, in the order of the table in docs/interface.md.
 import { getMicJob, getMicPublicOperation } from "../../contract/endpoints/job-processing.ts";
 import { renderCatalogTsv } from "../../geography/catalog-tsv.ts";
-import { ENDED } from "../advice/job-facts.ts";
+import { ENDED } from "../describe/job.ts";
 import type { ToolResult } from "../results.ts";
 import { type ObservedVersion, type Resource, toolResource } from "./resource.ts";
 

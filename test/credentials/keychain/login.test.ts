@@ -94,26 +94,22 @@ function startBusyProgram(session: Session): RunningProcess {
 }
 
 describeWithKeychain("login while other programs change entries", () => {
-  testUnless(
-    thoroughMissing,
-    "simultaneous logins and logouts succeed or explain why not",
-    async () => {
-      const session = await sessionForTest();
-      const stub = await stubForTest();
-      const busy = [startBusyProgram(session), startBusyProgram(session)];
-      onTestFinished(async () => void (await Promise.all(busy.map((program) => program.kill()))));
-      for (let round = 0; round < 4; round++) {
-        const ended = await Promise.all([
-          ...["first", "second", "third"].map((name) => login(session, { baseUrl: stub.baseUrl, clientId: name })),
-          run(["logout"], { env: session.env }),
-        ]);
-        for (const { code, stderr } of ended) {
-          expect(stderr).not.toMatch(/interface|object|freedesktop|bus error/i);
-          expect({ code, stderr }).toEqual({ code: 0, stderr: "" });
-        }
+  testUnless(thoroughMissing, "simultaneous logins and logouts succeed or explain why not", async () => {
+    const session = await sessionForTest();
+    const stub = await stubForTest();
+    const busy = [startBusyProgram(session), startBusyProgram(session)];
+    onTestFinished(async () => void (await Promise.all(busy.map((program) => program.kill()))));
+    for (let round = 0; round < 4; round++) {
+      const ended = await Promise.all([
+        ...["first", "second", "third"].map((name) => login(session, { baseUrl: stub.baseUrl, clientId: name })),
+        run(["logout"], { env: session.env }),
+      ]);
+      for (const { code, stderr } of ended) {
+        expect(stderr).not.toMatch(/interface|object|freedesktop|bus error/i);
+        expect({ code, stderr }).toEqual({ code: 0, stderr: "" });
       }
-    },
-  );
+    }
+  });
 });
 
 describeWithKeychain("a login that cannot be verified", () => {

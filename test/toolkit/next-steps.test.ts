@@ -1,11 +1,11 @@
 // Tests advice in tool results that depends on attempts, on the history of a retry, and on the journal.
 import { expect, test } from "vitest";
-import { openSqlite } from "../../../src/store/sqlite.ts";
-import { createRetryableJob, FILE, submitJob } from "../../emulator/work.ts";
-import { emulatorEnv, inProcessClientForTest } from "../../support/mcp.ts";
-import { folderForTest } from "../../support/temporary-folder.ts";
-import type { Bench } from "../../tools/bench.ts";
-import { describeLatestRevision } from "../../tools/revisions.ts";
+import { openSqlite } from "../../src/store/sqlite.ts";
+import { createRetryableJob, FILE, submitJob } from "../emulator/work.ts";
+import { emulatorEnv, inProcessClientForTest } from "../support/mcp.ts";
+import { folderForTest } from "../support/temporary-folder.ts";
+import type { Bench } from "../tools/bench.ts";
+import { describeLatestRevision } from "../tools/revisions.ts";
 
 const RETRY_LATER = { kind: "status", status: 429, retryAfterSeconds: 3600 } as const;
 

@@ -1,0 +1,72 @@
+// This module describes inputs.
+import { deriveRepeatKey } from "../../actions/idempotency-keys.ts";
+import { matchesInputKind } from "../../contract/endpoints/bodies.ts";
+import type { Input } from "../../contract/inputs.ts";
+import type { Advice, Description, NextStep, Status } from "../results.ts";
+import { pickSummaryFields, truncateToSeconds } from "../summary-view.ts";
+import { references } from "../uri.ts";
+
+/** Returns true if the input has expired at `readAt` (milliseconds since 1970, by the API's clock), whether or not its state says so. */
+export const hasExpired = ({ state, expiresAt }: Input, readAt: number | undefined): boolean =>
+  state === "EXPIRED" ||
+  (state === "READY" && expiresAt !== null && readAt !== undefined && Date.parse(expiresAt) <= readAt);
+
+/** The key is derived from the input, so a repeated call registers the file only one more time. */
+function registerAgainStep({ id, workspaceId, inputKind, referenceId }: Input): NextStep | undefined {
+  const again = { workspaceId, inputKind, referenceId, idempotencyKey: deriveRepeatKey(id) };
+  if (!matchesInputKind(again)) return undefined;
+  return { tool: "register_input", arguments: again, why: "makes a new input of it" };
+}
+
+function advise(input: Input, readAt: number | undefined): Advice {
+  const { id, state, scanState, expiresAt } = input;
+  if (hasExpired(input, readAt))
+    return {
+      summary: "The input has EXPIRED; register the file again to use it.",
+      nextStep: registerAgainStep(input),
+    };
+  switch (state) {
+    case "WAITING_SCAN": {
+      const wait = { tool: "get_input", arguments: { inputId: id, waitSeconds: 45 } } as const;
+      return scanState === "UNAVAILABLE" || scanState === "STALE"
+        ? {
+            summary: `The input waits for a scan that is ${scanState}; a job needs it READY. If that does not change, ask the user to contact the API's operator.`,
+            nextStep: { ...wait, why: "waits for the scan; if it does not change, try again in some minutes" },
+          }
+        : {
+            isRoutine: true,
+            summary: `The input is being scanned (${scanState}); a job needs it READY.`,
+            nextStep: { ...wait, why: "waits for the scan" },
+          };
+    }
+    case "READY": {
+      const until = expiresAt === null ? "" : ` until ${truncateToSeconds(expiresAt)}`;
+      return { summary: `The input is READY${until}: bind it to a port of a recipe (list_recipes) with submit_job.` };
+    }
+    case "QUARANTINED":
+      return {
+        summary: `The input is QUARANTINED (scan ${scanState}) and cannot be used. Ask the user for another file.`,
+      };
+    default:
+      return { summary: "The input was WITHDRAWN and cannot be used. Ask the user for another file." };
+  }
+}
+
+const FIELDS = ["id", "environment", "state", "inputKind", "referenceId", "scanState", "expiresAt"];
+
+/** `readAt`: the time of the API's response, in milliseconds since 1970. */
+export const describeInput = (input: Input, readAt?: number): Description => ({
+  ...advise(input, readAt),
+  fields: pickSummaryFields(input, FIELDS, { inputKind: "M4_FILE", scanState: "CLEAN" }),
+  link: references.input(input.id),
+});
+
+export const inputStatus = ({ resourceVersion, state, scanState }: Input): Status => ({
+  version: resourceVersion,
+  // An input with a stuck scan also counts as moving, since the scan may still end.
+  isMoving: state === "WAITING_SCAN",
+  text: state,
+  detail: `scan ${scanState}`,
+  // An expired input has its own next step, and an unsafe input must not be registered again.
+  mayRunAgain: state === "READY" || state === "WAITING_SCAN",
+});

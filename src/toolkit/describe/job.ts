@@ -1,0 +1,359 @@
+// This module describes jobs: the sentence and the next step for each state, the fields of the summary view, and the row in a list.
+import type { ResourceAction } from "../../actions/history.ts";
+import type { Job, JobState, Stage } from "../../contract/jobs.ts";
+import { formatToken } from "../../core/untrusted-text.ts";
+import type { Advice, Description, NextStep, Status } from "../results.ts";
+import {
+  outOf,
+  problemName,
+  toFailureSummary,
+  toSummaryFields,
+  truncateToSeconds,
+  unexpectedFailureText,
+} from "../summary-view.ts";
+import { references } from "../uri.ts";
+
+/** Final states of jobs and operations. */
+export const ENDED: ReadonlySet<string> = new Set(["SUCCEEDED", "FAILED", "CANCELLED"] satisfies JobState[]);
+
+const MOVING: ReadonlySet<Job["state"]> = new Set(["PREPARING", "QUEUED", "RUNNING"]);
+
+/** Returns true if the job changes without user action, so that a wait is useful. */
+export const isJobMoving = ({ state }: Job): boolean => MOVING.has(state);
+
+/** Returns true if the job continues only after a user of the API acts. */
+export const needsUserAction = ({ state }: Job): boolean => state === "WAITING_REVIEW" || state === "PAUSED";
+
+/** Facts about a job that its own fields do not contain. */
+export interface JobHistory {
+  /** An action on the job with an unknown outcome. */
+  readonly unresolved?: Pick<ResourceAction, "tool" | "idempotencyKey" | "createdAt"> | undefined;
+  /** The job's retry; its `id` is undefined if the API's response could not be read. */
+  readonly retry?: { readonly id: string | undefined } | undefined;
+  /** True if a RESTART in the journal created the job. */
+  readonly restarted?: boolean;
+}
+
+const isDone = ({ state }: Stage): boolean => state === "SUCCEEDED" || state === "NOT_REQUIRED";
+
+/** Returns the job's current stage: the first one that has not succeeded and is required. */
+const currentStage = ({ stages }: Job): Stage | undefined => stages.find((stage) => !isDone(stage));
+
+/** The total units of a stage; undefined if it is unknown, or smaller than the completed units. */
+const totalUnitsOf = ({ completedUnits, totalUnits }: Stage): number | undefined =>
+  totalUnits === null || totalUnits < completedUnits ? undefined : totalUnits;
+
+const failingStage = (job: Job): Stage | undefined =>
+  job.stages.find(({ state }) => state === "FAILED") ?? currentStage(job);
+
+/** Formats the current stage as ", at stage …"; returns an empty string if there is none. */
+export function stagePositionText(job: Job): string {
+  const stage = currentStage(job);
+  if (!stage) return "";
+  const { completedUnits } = stage;
+  const total = totalUnitsOf(stage);
+  const position = `stage ${stage.stage} (${outOf(job.stages.indexOf(stage) + 1, job.stages.length)})`;
+  const units = total === undefined ? `${completedUnits}` : outOf(completedUnits, total);
+  return stage.state === "PENDING" ? `, ${position} next` : `, at ${position}, ${units} units`;
+}
+
+/** Returns the state and, if it applies, the stage: "FAILED at CHURN". */
+export function jobStateText(job: Job): string {
+  const stage = job.state === "FAILED" ? failingStage(job) : currentStage(job);
+  return stage === undefined || stage.state === "PENDING" || job.state === "CANCELLED"
+    ? job.state
+    : `${job.state} at ${stage.stage}`;
+}
+
+const HOUR_MS = 3_600_000;
+const DAY_MS = 24 * HOUR_MS;
+
+/**
+ * A job that has not changed for 1 h is not worth polling: in that time, 80 waits of 45 s return the same result. The contract does not
+ * state how long a stage may take, so the agent is informed and decides.
+ */
+const STALLED_AFTER_MS = HOUR_MS;
+
+/**
+ * Returns " Nothing has moved since …" if the job has stalled, otherwise an empty string. `readAt` is in milliseconds since 1970, by the
+ * API's clock, as `updatedAt` is.
+ */
+function stalledText({ updatedAt }: Job, readAt: number | undefined): string {
+  const unchangedMs = readAt === undefined ? 0 : readAt - Date.parse(updatedAt);
+  if (!(unchangedMs >= STALLED_AFTER_MS)) return "";
+  const long =
+    unchangedMs < 2 * DAY_MS ? `${Math.floor(unchangedMs / HOUR_MS)} h` : `${Math.floor(unchangedMs / DAY_MS)} days`;
+  return ` Nothing has moved since ${updatedAt} (${long}).`;
+}
+
+const MAX_POINTERS = 3;
+
+/** Formats the first JSON pointers of the failure's field errors. */
+function pointersOf({ failure }: Job): string {
+  const named = (failure?.fieldErrors ?? []).map(({ pointer }) =>
+    pointer === "" ? "the whole" : formatToken(pointer),
+  );
+  const pointers = [...new Set(named)];
+  const more = pointers.length - MAX_POINTERS;
+  return pointers.slice(0, MAX_POINTERS).join(", ") + (more > 0 ? ` and ${more} more` : "");
+}
+
+/** No operation of the contract reads a job's output. */
+const OUTPUT =
+  " Its output (outputDatasetVersionId) can be bound to another job (register_input, DATASET_VERSION); its rows cannot be read here.";
+
+/** No operation of the contract changes a publication: the API advances it, at a time that the contract does not state. */
+const PUBLICATION: Readonly<Record<Job["publicationState"], string>> = {
+  NOT_REQUESTED: "",
+  AWAITING_RELEASE: " Publication: AWAITING_RELEASE (the API advances it).",
+  BUILDING: " Publication: BUILDING.",
+  ACTIVE: " Publication: ACTIVE.",
+  WITHDRAWN: " Publication: WITHDRAWN.",
+};
+
+/** "The job", with the id of the job that it retries, if any. */
+const nameOf = ({ retryOfBatchId }: Job): string =>
+  `The job${retryOfBatchId === null ? "" : `, a retry of ${formatToken(retryOfBatchId)},`}`;
+
+const finishedText = ({ stages }: Job): string =>
+  `${outOf(stages.filter(({ state }) => state === "SUCCEEDED").length, stages.length)} stages finished`;
+
+const retriedText = (retryId: string | undefined): string =>
+  retryId === undefined
+    ? "It was retried, but the id of that job is not known."
+    : `It was retried as job ${formatToken(retryId)}.`;
+
+const readRetryStep = ({ workspaceId }: Job, retryId: string | undefined): NextStep =>
+  retryId === undefined
+    ? {
+        tool: "list_jobs",
+        arguments: { workspaceId, view: "full" },
+        why: "its retry is the job whose retryOfBatchId is this one",
+      }
+    : { tool: "get_job", arguments: { jobId: retryId }, why: "shows the retry" };
+
+/** After this many attempts of a stage, another retry is not advised. */
+const MAX_ATTEMPTS = 3;
+
+/** The failed stage, otherwise the current one. */
+function failedStageOf(job: Job) {
+  const { stage = "the job", attemptCount = 0 } = failingStage(job) ?? {};
+  return { stage, attemptCount };
+}
+
+/** Returns how often a failed, retryable job has failed, if that is too often for another retry. */
+function repeatedFailure(job: Job, { restarted }: JobHistory): string | undefined {
+  const { attemptCount } = failedStageOf(job);
+  if (attemptCount >= MAX_ATTEMPTS) return `${attemptCount} times`;
+  return restarted === true ? "after a RESTART too" : undefined;
+}
+
+/** Returns the advice on a failed job that was not retried. */
+function adviseFailure(job: Job, history: JobHistory): Advice {
+  const { id, failure, recipeVersionId } = job;
+  const failed = `${nameOf(job)} FAILED${stagePositionText(job)}`;
+  if (!failure)
+    return {
+      summary: `${failed}; the API gives no reason. Ask the user to contact the API's operator before another try.`,
+    };
+  const why = `${failed}: ${problemName(failure)}.`;
+  if (job.reviewState === "REJECTED")
+    return { summary: `${why} A reviewer REJECTED it: ask the user before you submit another job.` };
+  if (!failure.retryable)
+    return failure.fieldErrors.length === 0
+      ? { summary: `${why} Retrying will not help, and the API names nothing to correct. Tell the user.` }
+      : {
+          summary: `${why} Retrying the same job will not help: correct ${pointersOf(job)} and submit a new one.`,
+          nextStep: {
+            tool: "get_recipe",
+            arguments: { versionId: recipeVersionId },
+            why: "shows the schema; correct the named fields, then submit a new job",
+          },
+        };
+  const { stage, attemptCount } = failedStageOf(job);
+  const repeated = repeatedFailure(job, history);
+  if (repeated !== undefined)
+    return {
+      summary: `${why} ${stage} has failed ${repeated}: stop retrying and ask the user to contact the operator of the API.`,
+    };
+  const reason = `Retry after ${formatToken(failure.code)}`;
+  if (attemptCount > 1 && job.retryOfBatchId !== null)
+    return {
+      summary: `${why} A resumed run failed at ${stage} again; RESTART runs it from the start.`,
+      nextStep: {
+        tool: "retry_job",
+        arguments: { jobId: id, retryMode: "RESTART", reason },
+        why: `${stage} failed again, so the results of earlier stages may be the cause; RESTART discards them: ask the user first`,
+      },
+    };
+  return {
+    summary: `${why} It may be retried.`,
+    nextStep: {
+      tool: "retry_job",
+      arguments: { jobId: id, retryMode: "SAFE_RESUME", reason },
+      why: `keeps the ${finishedText(job)}`,
+    },
+  };
+}
+
+function advise(job: Job, history: JobHistory, readAt: number | undefined): Advice {
+  const { id, state, failure } = job;
+  const { unresolved, retry } = history;
+  const name = nameOf(job);
+  const isNow = `${name} is ${state}${stagePositionText(job)}`;
+  // The outcome of an earlier action on a job must be resolved before a new action.
+  if (unresolved)
+    return {
+      summary: `${isNow}; a ${unresolved.tool} call about it, sent at ${unresolved.createdAt}, has an unknown outcome.`,
+      nextStep: {
+        tool: "resolve_actions",
+        arguments: { idempotencyKey: unresolved.idempotencyKey },
+        why: "returns its outcome; the action never runs twice",
+      },
+    };
+  const stalled = stalledText(job, readAt);
+  switch (state) {
+    case "PREPARING":
+    case "QUEUED":
+    case "RUNNING":
+      return stalled === ""
+        ? {
+            isRoutine: true,
+            summary: `${isNow}.`,
+            nextStep: { tool: "get_job", arguments: { jobId: id, waitSeconds: 45 }, why: "waits for it" },
+          }
+        : {
+            summary: `${isNow}.${stalled} Ask the user whether to contact the API's operator or to cancel it; waiting longer may not help.`,
+          };
+    case "WAITING_REVIEW":
+      return { summary: `${name} waits for its review (${jobStateText(job)}). Tell the user.${stalled}` };
+    case "PAUSED":
+      return { summary: `${name} waits for its operator (${jobStateText(job)}). Tell the user.${stalled}` };
+    case "SUCCEEDED": {
+      const output = job.outputDatasetVersionId === null ? "" : OUTPUT;
+      return { summary: `${name} SUCCEEDED.${output}${PUBLICATION[job.publicationState]}` };
+    }
+    case "CANCELLED": {
+      const cancelled = `${name} is CANCELLED; ${finishedText(job)}.`;
+      if (!retry) return { summary: `${cancelled} retry_job can run it again.` };
+      return { summary: `${cancelled} ${retriedText(retry.id)}`, nextStep: readRetryStep(job, retry.id) };
+    }
+    case "FAILED": {
+      if (!retry) return adviseFailure(job, history);
+      // Whatever the cause of the failure, the retry is more relevant now.
+      const cause = failure ? `: ${problemName(failure)}` : "";
+      return {
+        summary: `${name} FAILED${stagePositionText(job)}${cause}. ${retriedText(retry.id)}`,
+        nextStep: readRetryStep(job, retry.id),
+      };
+    }
+  }
+}
+
+/** Usual values, which the summary view omits. */
+const DEFAULT_VALUES = { publicationState: "NOT_REQUESTED", reviewState: "NOT_REQUIRED" };
+
+function jobFields(job: Job): object {
+  const { workspaceId, resourceVersion, updatedAt, processingState, stages, failure, ...rest } = job;
+  return {
+    ...toSummaryFields(rest, DEFAULT_VALUES),
+    ...(processingState !== job.state && { processingState }),
+    ...(!stages.every(isDone) && { stages: stagesLine(stages) }),
+    ...toFailureSummary(failure),
+  };
+}
+
+/**
+ * Describes a job. `readAt`: the time of the API's response in milliseconds since 1970. If it is undefined, the description does not
+ * consider whether the job has stalled.
+ */
+export function describeJob(job: Job, history: JobHistory = {}, readAt?: number): Description {
+  const advice = advise(job, history, readAt);
+  return {
+    ...advice,
+    summary: advice.summary + unexpectedFailureText(job),
+    fields: jobFields(job),
+    link: references.job(job.id),
+    job,
+    hasEnded: ENDED.has(job.state),
+  };
+}
+
+export function jobStatus(job: Job): Status {
+  const { resourceVersion, failure, stages } = job;
+  const stage = currentStage(job);
+  const total = stage && (totalUnitsOf(stage) ?? "?");
+  const detail =
+    stage?.state === "PENDING"
+      ? `${stage.stage} next`
+      : stage && `${stage.stage} ${outOf(stage.completedUnits, total ?? "?")}`;
+  return {
+    version: resourceVersion,
+    isMoving: isJobMoving(job),
+    text: jobStateText(job),
+    detail,
+    units: stages.reduce((sum, each) => sum + each.completedUnits, 0),
+    progress: jobProgress(job),
+    mayRunAgain: !(job.state === "FAILED" && failure?.retryable === true),
+  };
+}
+
+/** Returns the progress of a job for progress notifications: finished stages of all stages, and units of the current stage. */
+export function jobProgress(job: Job) {
+  const stage = currentStage(job);
+  const units = stage ? ` ${stage.stage} ${stage.completedUnits}/${totalUnitsOf(stage) ?? "?"} units` : "";
+  return { progress: job.stages.filter(isDone).length, total: job.stages.length, message: `${job.state}${units}` };
+}
+
+/** Returns why no retry of a failed job is advised that was not retried; undefined if one is, or if an action must be resolved first. */
+export function giveUpReason(job: Job, history: JobHistory): string | undefined {
+  if (job.state !== "FAILED" || history.retry || history.unresolved) return undefined;
+  if (describeJob(job, history).nextStep?.tool === "retry_job") return undefined;
+  if (job.reviewState === "REJECTED") return "rejected in review";
+  if (job.failure?.retryable !== true) return "not retryable";
+  return `${failedStageOf(job).stage} failed ${repeatedFailure(job, history)}`;
+}
+
+/** Returns true if the step retries a job without discarding finished stages. */
+export const isSafeRetry = (step: NextStep | undefined): boolean =>
+  step?.tool === "retry_job" && step.arguments["retryMode"] === "SAFE_RESUME";
+
+const COMPACT_STATE_LABELS: Readonly<Partial<Record<Stage["state"], string>>> = {
+  SUCCEEDED: "done",
+  PENDING: "pending",
+  NOT_REQUIRED: "not needed",
+};
+
+/**
+ * Formats all stages on one line. Adjacent stages that are done, pending or not needed are grouped; the other stages show their units. A
+ * repeated stage shows the number of its attempts.
+ */
+export function stagesLine(stages: readonly Stage[]): string {
+  const parts: { text: string; names: string[] }[] = [];
+  for (const each of stages) {
+    const { stage, state, attemptCount, completedUnits } = each;
+    const compactLabel = COMPACT_STATE_LABELS[state];
+    const tries = attemptCount > 1 ? `, try ${attemptCount}` : "";
+    const text = (compactLabel ?? `${state} ${completedUnits}/${totalUnitsOf(each) ?? "?"}`) + tries;
+    const last = parts.at(-1);
+    if (compactLabel !== undefined && last?.text === text) last.names.push(stage);
+    else parts.push({ text, names: [stage] });
+  }
+  return parts.map(({ text, names }) => `${names.join(" ")} ${text}`).join("; ");
+}
+
+/** Returns the row of a job in a list, without usual values. `updatedAt` shows whether a moving job has stalled. */
+export function summarizeJob(job: Job, retriedBy: string | undefined) {
+  const stage = currentStage(job);
+  return {
+    id: job.id,
+    state: job.state,
+    ...(stage && job.state !== "CANCELLED" && { stage: stage.stage }),
+    ...(job.failure && { failure: job.failure.code, retryable: job.failure.retryable }),
+    ...(job.retryOfBatchId !== null && { retryOf: job.retryOfBatchId }),
+    retriedBy,
+    ...(job.reviewState === "PENDING" && { review: job.reviewState }),
+    createdAt: truncateToSeconds(job.createdAt),
+    ...(isJobMoving(job) && { updatedAt: truncateToSeconds(job.updatedAt) }),
+  };
+}

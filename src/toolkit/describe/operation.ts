@@ -1,0 +1,54 @@
+// This module describes operations.
+import type { Operation } from "../../contract/operation.ts";
+import { quote } from "../../core/untrusted-text.ts";
+import type { Advice, Description, NextStep, Status } from "../results.ts";
+import { pickSummaryFields, problemName, toFailureSummary, unexpectedFailureText } from "../summary-view.ts";
+import { references } from "../uri.ts";
+import { ENDED } from "./job.ts";
+
+function advise({ id, state, operationType, failure, resultResourceId, originatingResourceId }: Operation): Advice {
+  const name = `The operation (${quote(operationType)})`;
+  // The contract does not state the kind of resource that an operation belongs to; today only jobs have operations.
+  const readJob = (why: string): NextStep => ({
+    tool: "get_job",
+    arguments: { jobId: resultResourceId ?? originatingResourceId },
+    why,
+  });
+  switch (state) {
+    case "QUEUED":
+    case "RUNNING":
+      return {
+        isRoutine: true,
+        summary: `${name} is ${state}.`,
+        nextStep: { tool: "get_operation", arguments: { operationId: id, waitSeconds: 45 }, why: "waits for it" },
+      };
+    case "SUCCEEDED":
+      return { summary: `${name} SUCCEEDED.`, nextStep: readJob("shows the job after it") };
+    case "CANCELLED":
+      return { summary: `${name} was CANCELLED.`, nextStep: readJob("shows the job now") };
+    case "FAILED": {
+      const cause = failure === null ? "; the API gives no reason." : `: ${problemName(failure)}.`;
+      const again = failure?.retryable === true ? " It can be requested again." : "";
+      return { summary: `${name} FAILED${cause}${again}`, nextStep: readJob("shows the job now") };
+    }
+  }
+}
+
+const FIELDS = ["id", "state", "operationType", "originatingResourceId", "resultResourceId", "updatedAt"];
+
+export function describeOperation(operation: Operation): Description {
+  const advice = advise(operation);
+  return {
+    ...advice,
+    summary: advice.summary + unexpectedFailureText(operation),
+    fields: { ...pickSummaryFields(operation, FIELDS), ...toFailureSummary(operation.failure) },
+    link: references.operation(operation.id),
+    hasEnded: ENDED.has(operation.state),
+  };
+}
+
+export const operationStatus = ({ resourceVersion, state }: Operation): Status => ({
+  version: resourceVersion,
+  isMoving: state === "QUEUED" || state === "RUNNING",
+  text: state,
+});

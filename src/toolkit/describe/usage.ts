@@ -1,0 +1,75 @@
+// This module describes usage and capabilities, both of which contain quotas.
+import type { CapabilitySet, QuotaBucket, UsageBucket, UsageSummary } from "../../contract/usage.ts";
+import { formatToken } from "../../core/untrusted-text.ts";
+import type { Description } from "../results.ts";
+import { extractSharedFields, outOf, toSummaryFields } from "../summary-view.ts";
+
+const isConfigured = ({ unitDefinitionState }: UsageBucket): boolean => unitDefinitionState === "DEFINED";
+
+const namesOf = (buckets: readonly UsageBucket[]): string =>
+  buckets.map(({ metric }) => formatToken(metric)).join(", ");
+
+const groupDigits = (digits: string): string => digits.replace(/\B(?=(\d{3})+$)/g, ",");
+
+/** Returns the remaining amounts: "JOBS_SUBMITTED: 999,891 of 1,000,000 left today; …". */
+export function usageText({ window, buckets }: UsageSummary): string {
+  const configured = buckets.filter(isConfigured);
+  const others = buckets.filter((bucket) => !isConfigured(bucket));
+  const left = window === "DAY" ? "left today" : "left in the entitlement";
+  const amounts = configured.map(({ metric, remaining, granted, unit }, index) => {
+    const bytes = unit === "BYTE" ? " bytes" : "";
+    const amount = outOf(groupDigits(remaining), groupDigits(granted));
+    return `${formatToken(metric)}: ${amount}${bytes}${index === 0 ? ` ${left}` : ""}`;
+  });
+  const sentences = [
+    amounts.length > 0 && `${amounts.join("; ")}.`,
+    others.length > 0 && `No quota: ${namesOf(others)}.`,
+  ];
+  return sentences.filter(Boolean).join(" ") || `The API returns no quota by ${window}.`;
+}
+
+/**
+ * `requestedWindow`: the window in the call. A response cannot contain MONTH, and the contract does not tie its window to the requested one
+ * (open question 1).
+ */
+export function describeUsage(usage: UsageSummary, requestedWindow: string): Description {
+  const { window, observedAt, resetTimezone, expiresAt, buckets } = usage;
+  const other = window === requestedWindow ? "" : `The API returned usage by ${window}, not by ${requestedWindow}. `;
+  const others = buckets.filter((bucket) => !isConfigured(bucket)).map(({ metric }) => metric);
+  return {
+    summary: other + usageText(usage),
+    fields: {
+      window,
+      ...toSummaryFields({ observedAt, resetTimezone, expiresAt }),
+      buckets: extractSharedFields(buckets.filter(isConfigured).map(toAmountSummary)),
+      ...toSummaryFields({ notConfigured: others }),
+    },
+  };
+}
+
+/** Includes `granted` only if it is not the sum of `used`, `reserved` and `remaining`. */
+function toAmountSummary({ unit, unitDefinitionState, quotaScope, granted, ...rest }: UsageBucket) {
+  const isSum = BigInt(granted) === BigInt(rest.used) + BigInt(rest.reserved) + BigInt(rest.remaining);
+  return {
+    ...toSummaryFields({ ...rest, ...(!isSum && { granted }) }, { reserved: "0" }),
+    ...(unit !== "COUNT" && { unit }),
+  };
+}
+
+function toLimitSummary({ granted, ...rest }: QuotaBucket): Readonly<Record<string, unknown>> {
+  const isSum = granted === rest.used + rest.reserved + rest.remaining;
+  return toSummaryFields({ ...rest, ...(!isSum && { granted }) }, { reserved: 0 });
+}
+
+export const describeCapabilities = ({ environment, capabilities, limits }: CapabilitySet): Description => ({
+  summary: `${outOf(capabilities.filter(({ enabled }) => enabled).length, capabilities.length)} capabilities are enabled; limits are the quotas.`,
+  fields: {
+    environment,
+    capabilities: extractSharedFields(
+      capabilities.map(({ evidenceRef, version, ...rest }) =>
+        toSummaryFields(rest, { enabled: true, maxPages: 0, maxRows: 0 }),
+      ),
+    ),
+    limits: extractSharedFields(limits.map(toLimitSummary)),
+  },
+});
