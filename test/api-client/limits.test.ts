@@ -1,5 +1,5 @@
 // Tests the time limits of a call: 45 s in total, 20 s for one attempt, and an immediate end if the client cancels.
-import { expect, onTestFinished, vi } from "vitest";
+import { expect, onTestFinished } from "vitest";
 import { CALL_LIMIT_MS } from "../../src/api-client/attempts.ts";
 import { createTransport, type Transport } from "../../src/api-client/transport.ts";
 import { createMicJob, getMicJob } from "../../src/contract/endpoints/job-processing.ts";
@@ -137,7 +137,7 @@ test.for([
     const readers = Array.from({ length: CONNECTIONS }, () =>
       expectFailure(readJob(service, createCallContext(10_000, busy.signal))),
     );
-    await vi.waitFor(() => expect(stub.requests).toHaveLength(CONNECTIONS));
+    await expect.poll(() => stub.requests).toHaveLength(CONNECTIONS);
     expect(await expectFailure(submitJob(service, context()))).toMatchObject({ retryable: true, sideEffect: "none" });
     busy.abort();
     await Promise.all(readers);

@@ -9,7 +9,7 @@ import { modernEnvelope } from "../modern-envelope.ts";
 import { initialize, start } from "../stdio/child.ts";
 
 const STAGE_MS = 500;
-const pollOptions = { interval: 50 };
+const pollOptions = { timeout: 60_000, interval: 50 };
 /** Longer than the pause between two reads of a changing resource. */
 const SEVERAL_POLLS_MS = 2_600;
 
