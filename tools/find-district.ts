@@ -187,10 +187,7 @@ export const findDistrict = defineTool({
     limit: z.int().min(1).max(20).describe(`Matches for each name (default ${DEFAULT_LIMIT}).`).optional(),
     waitSeconds: geographyWaitSeconds,
   }),
-  output: outputs.answer<FoundAnswer>(
-    { vintage: outputs.text },
-    { matches: outputs.objects, nextStep: outputs.object },
-  ),
+  output: outputs.answer<FoundAnswer>({ vintage: outputs.text }, { matches: outputs.list, nextStep: outputs.object }),
   async run({ waitSeconds, ...args }, ctx) {
     const queries = queriesOf(args);
     const { state, limit = DEFAULT_LIMIT } = args;

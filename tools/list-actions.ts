@@ -48,7 +48,7 @@ export const listActions = defineTool({
     state: ActionState.optional(),
     limit: z.int().min(1).max(100).describe(`Resolved actions to list (default ${DEFAULT_LIMIT}).`).optional(),
   }),
-  output: outputs.answer<Listing>({ actions: outputs.objects }),
+  output: outputs.answer<Listing>({ actions: outputs.list }),
   async run({ state, limit = DEFAULT_LIMIT }, ctx) {
     const found = await ctx.actions.list({ state, limit });
     const actions = found.actions.map((action) => summaryOf(action, ctx.isOffered));

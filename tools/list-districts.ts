@@ -69,7 +69,7 @@ export const listDistricts = defineTool({
   output: outputs.answer<DistrictsResponse>({
     contract: outputs.text,
     state: outputs.text,
-    districts: outputs.objects,
+    districts: outputs.list,
   }),
   async run({ state }, ctx) {
     const { value, drift, code } = await readDistricts(state, ctx);

@@ -30,7 +30,7 @@ export const listStates = defineTool({
     "For rankings or totals use rank_divisions.",
   effect: "read",
   input: z.strictObject({}),
-  output: outputs.answer<StatesResponse>({ contract: outputs.text, states: outputs.objects }),
+  output: outputs.answer<StatesResponse>({ contract: outputs.text, states: outputs.list }),
   completions: {
     kind: "code",
     ttlMs: 600_000,

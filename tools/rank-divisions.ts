@@ -121,11 +121,11 @@ export const rankDivisions = defineTool({
   }),
   output: outputs.answer<RankingAnswer>(
     {
-      rows: outputs.objects,
+      rows: outputs.list,
       totalRows: outputs.integer,
       totals: outputs.object,
       exact: outputs.boolean,
-      consistency: outputs.texts,
+      consistency: outputs.list,
       vintage: outputs.text,
     },
     { nextStep: outputs.object },

@@ -31,7 +31,7 @@ export const resolveActions = defineTool({
       if (first !== undefined && idempotencyKey === undefined) refuse(first, "needs the idempotencyKey of the action");
       if (second !== undefined) refuse(second, `give either ${first} or ${second}`);
     }),
-  output: outputs.answer({ results: outputs.objects }),
+  output: outputs.answer({ results: outputs.list }),
   confirm: (args) => ({ prepare: (ctx) => prepareResolveConfirmation(args, ctx) }),
   run,
 });

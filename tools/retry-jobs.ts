@@ -50,7 +50,7 @@ export const retryJobs = defineTool({
       path: ["retryMode"],
       error: "must be SAFE_RESUME with createdSince; RESTART needs jobIds",
     }),
-  output: outputs.answer({ results: outputs.objects }, { retries: outputs.objects }),
+  output: outputs.answer({ results: outputs.list }, { retries: outputs.list }),
   confirm: confirmRestarts,
   run: retryMany,
 });

@@ -201,7 +201,7 @@ export const runJobs = defineTool({
   description: "Run one recipe on up to 50 files, 4 jobs at a time, and return each file's outcome.",
   effect: "create",
   input,
-  output: outputs.answer({ results: outputs.objects }),
+  output: outputs.answer({ results: outputs.list }),
   async run(args, ctx) {
     const all = await runEach(args, ctx);
     const results = all.map(({ row }) => row);
