@@ -41,7 +41,7 @@ const ROWS: readonly Row[] = [
     title: "over HTTP: jobs a second, 16 in flight",
     digits: 0,
   },
-  { group: "post", name: "postMs", title: "a POST, p50, ms (ours: with its journal, synced to disk)", digits: 2 },
+  { group: "post", name: "postMs", title: "a POST, p50, ms (mic-mcp also syncs its journal to disk)", digits: 2 },
   { group: "tokens", name: "listWireTokens", title: "tools/list: everything, tokens", digits: 0 },
   { group: "tokens", name: "textTokens", title: "100 jobs as text, tokens", digits: 0 },
 ];

@@ -20,7 +20,7 @@ const Schema = z.looseObject({
 /** Meanings of arguments that the schemas leave to their names. */
 const MEANINGS: Readonly<Record<string, string>> = {
   workspaceId: "Default: the configured workspace.",
-  view: "`summary` (default), or `full` for every field of the API.",
+  view: "`summary` (default), or `full` for every field that the API returns.",
   limit: "Maximum number of rows.",
   cursor: "`page.nextCursor` of the previous page.",
   reason: "Why; stored with the job.",

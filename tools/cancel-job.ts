@@ -26,7 +26,7 @@ export const cancelJob = defineTool({
   input: z.strictObject({
     ...cancelMicJob.pathParameters.shape,
     reason: cancelMicJob.body.shape.reason.describe(reasonText),
-    resourceVersion: resourceVersion.describe("Only this version (default: current).").optional(),
+    resourceVersion: resourceVersion.describe("Cancel only if the job still has this version.").optional(),
     waitSeconds: waitSeconds.describe("Default 5."),
     ...keyArgument("text"),
   }),

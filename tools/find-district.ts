@@ -49,7 +49,7 @@ const toShown = ({ matches, ...answer }: Answer, note?: string): ShownDistricts 
   ...(note !== undefined && { note }),
 });
 
-/** Returns the answer to a single name without the facts that the summary repeats. */
+/** Returns the answer to a single name without the facts that the summary already states. */
 function withoutRepetition(answer: FoundDistricts): Answer {
   const { readAs: _readAs, ...others } = answer;
   const [only, ...more] = answer.matches;

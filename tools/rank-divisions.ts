@@ -39,8 +39,7 @@ function checkCombinations(
     throwInvalidArgument("by", "a district has mandalCount and name only");
   const bound = min !== undefined ? "min" : max !== undefined ? "max" : undefined;
   if (by === "name" && bound !== undefined) throwInvalidArgument(bound, "bounds a figure; by name there is none");
-  if (level === "state" && perState !== undefined)
-    throwInvalidArgument("perState", "counts the districts of each state");
+  if (level === "state" && perState !== undefined) throwInvalidArgument("perState", "is only for level district");
   if (level === "state" && createdSince !== undefined) throwInvalidArgument("createdSince", "is for districts only");
   if (startsWith !== undefined && (fold(startsWith) === "" || startsWith.length > MAX_NAME))
     throwInvalidArgument("startsWith", `must have a letter or a digit, and at most ${MAX_NAME} characters`);
@@ -114,8 +113,8 @@ export const rankDivisions = defineTool({
     perState: z.int().min(1).max(MAX_LIMIT).describe("Top N of each state.").optional(),
     states: statesArgument,
     startsWith: z.string().describe("First letters of names.").optional(),
-    min: z.number().describe("Least by value.").optional(),
-    max: z.number().describe("Greatest by value.").optional(),
+    min: z.number().describe("Lower bound.").optional(),
+    max: z.number().describe("Upper bound.").optional(),
     createdSince: z.int().min(1).describe("Only districts created since this year.").optional(),
     waitSeconds: geographyWaitSeconds,
   }),

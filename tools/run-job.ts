@@ -63,7 +63,9 @@ export const runJob = defineTool({
     recipeVersionId: stringValidatedBy(recipeVersionId).describe(recipeVersionText),
     inputs: z
       .array(requestedInput)
-      .refine(({ length }) => length > 0 && length <= MAX_BINDINGS, { error: `must name 1 to ${MAX_BINDINGS}` })
+      .refine(({ length }) => length > 0 && length <= MAX_BINDINGS, {
+        error: `must contain 1 to ${MAX_BINDINGS} items`,
+      })
       .refine((inputs) => areUnique(inputs.map(({ port }) => port)), { error: "must have unique ports" })
       .refine((inputs) => areUnique(inputs.map(({ inputId, referenceId }) => JSON.stringify([inputId, referenceId]))), {
         error: "must name each input once",

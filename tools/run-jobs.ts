@@ -56,7 +56,7 @@ const input = z.strictObject({
     .refine(({ length }) => length > 0, { error: "must name a file" })
     .refine((ids) => new Set(ids).size === ids.length, { error: "must be unique" })
     .describe("File ids."),
-  port: stringValidatedBy(Port).describe("Default: the only one.").optional(),
+  port: stringValidatedBy(Port).describe("Default: the recipe's only port.").optional(),
   parameterValues: jsonObject.describe(parameterValuesText),
   waitSeconds: longWaitSeconds,
   ...keyArgument("text"),

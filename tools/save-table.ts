@@ -28,7 +28,7 @@ export const saveTable = defineTool({
   effect: "save",
   input: z.strictObject({
     source: z.enum(["list_jobs", "list_districts", "rank_divisions"]),
-    arguments: jsonObject.describe("Its arguments."),
+    arguments: jsonObject.describe("Arguments of that call."),
     fileName: fileNameSchema.describe("For example jobs.csv."),
   }),
   output: outputs.answer<SavedRows>({ rows: outputs.integer }, { nextStep: outputs.object }),

@@ -39,7 +39,7 @@ const fromFile: Task = {
 
 const knownFile: Task = {
   id: "1b",
-  title: "the same, file and recipe known",
+  title: "run one job; file and recipe are known",
   before: { calls: 5, tokens: 2366 },
   budget: { calls: 2, tokens: 550 },
   world: { clockRate: 30 },

@@ -151,7 +151,7 @@ const earlierAction = ({
   resourceId: resource_id ?? undefined,
 });
 
-/** True if a client canceled the call of a rejected action. Other calls for the same action are not canceled. */
+/** True if the action was rejected because the client canceled the call. Other calls for the same action are not canceled. */
 const wasCanceled = ({ outcome }: StoredAction): boolean => failureFrom(outcome)?.kind === "cancelled";
 
 /** No sequence of events that leads to this failure is known. */

@@ -39,7 +39,7 @@ export const journalAgeMs = ({ read_at, first_sent_at }: Pick<StoredAction, "rea
 /** True if the API may have forgotten the key of an action of this age, which is then not sent again. A negative age shows nothing. */
 export const isTooOldToResend = (ageMs: number): boolean => ageMs > DEDUPLICATION_WINDOW_MS || ageMs < -CLOCK_SLACK_MS;
 
-/** Formats a duration, such as "3 h", in the largest unit in which it is at least 1. Hours are used up to two days. */
+/** Formats a duration, such as "3 h", in the largest unit in which it is at least 1. Durations of up to two days are written in hours. */
 export function formatDuration(ms: number): string {
   const seconds = Math.floor(ms / 1_000);
   if (seconds < 60) return `${seconds} s`;

@@ -114,7 +114,7 @@ export async function openJournal(database: Database, { owner, now, migrates, on
   const insertExplicit = `${insertInto}, 0, 'in_progress', 0, 0 WHERE NOT ${IS_CHANGED_BY_LATER_VERSION}
      ON CONFLICT (service, key) DO NOTHING RETURNING ${columns}`;
 
-  // A lookup before the insert cannot exclude a second process; the slot's unique index does. A row that is not live gives up its slot.
+  // A lookup before the insert cannot exclude a second process; the slot's unique index does. A row that can no longer be replayed leaves the index.
   const insertUnlessLive = `${insertInto}, 1, 'in_progress', 0, 0
      WHERE NOT ${IS_CHANGED_BY_LATER_VERSION}
        AND NOT EXISTS (SELECT 1 FROM actions AS a WHERE a.service = $1 AND a.key = $2)

@@ -77,7 +77,7 @@ export function validateBody<S extends z.ZodType>(
   throw new ContractViolation(named.join("; ") + (more > 0 ? `; and ${more} more` : ""));
 }
 
-/** Decodes the body of a success. Contradictions to the contract's text are added to the drift. Throws InvalidJson or ContractViolation. */
+/** Decodes the body of a success. Deviations from the contract's text are reported as drift. Throws InvalidJson or ContractViolation. */
 export function decodeSuccess<S extends z.ZodType>(
   { success }: JsonEndpoint<S>,
   bytes: Buffer,

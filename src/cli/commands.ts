@@ -144,7 +144,7 @@ export const COMMANDS = {
     summary: "Find out the outcome of unresolved actions; an action that never reached the API may run now",
     notes: [
       "Without KEY, the command resolves all actions, oldest first. KEY is an idempotencyKey from mic-mcp actions.",
-      "Each request is sent again with its idempotency key, so none runs twice; after 20 hours, the job is read instead.",
+      "Each request is sent again with its idempotency key, so none runs twice; after 20 hours, the server reads the job instead, to find out what happened.",
     ],
     flags: {
       "--dry-run": "list them and how each would be resolved; send nothing",

@@ -102,6 +102,11 @@ function messageOf(issue: z.core.$ZodIssue, value: unknown, schema: JsonSchema):
   return schema["format"] === "date-time" ? dateTimeMessage(value, issue) : issue.message;
 }
 
+function codeOf({ code }: z.core.$ZodIssue, value: unknown): string {
+  if (code === "custom") return "INVALID";
+  return value === undefined ? "REQUIRED" : code.toUpperCase();
+}
+
 /** `given`: the object with the unknown arguments. */
 function unknownErrors(
   { keys, path }: z.core.$ZodIssueUnrecognizedKeys,
@@ -137,7 +142,7 @@ export function throwInvalidArguments(name: string, listed: JsonSchema, args: Ar
     const message = messageOf(issue, valueAt(args, issue.path), schema);
     const isRepeated = seen.has(`${pointer} ${message}`);
     seen.add(`${pointer} ${message}`);
-    return isRepeated ? [] : [{ pointer, code: issue.code.toUpperCase(), message }];
+    return isRepeated ? [] : [{ pointer, code: codeOf(issue, valueAt(args, issue.path)), message }];
   });
   const where = [...new Set(fieldErrors.map(({ pointer }) => pointer.slice(1) || "arguments"))];
   throw invalidArguments(

@@ -22,7 +22,7 @@ export const view = z.enum(["summary", "full"]).optional();
 
 export const waitSeconds = z.int().min(0).max(45).describe("Default 0.").optional();
 
-/** A string whose grammar is checked but not listed, because agents copy it from a result or another tool describes it. */
+/** A string that is validated, but whose pattern is left out of `tools/list`: agents copy it from a result. */
 export const stringValidatedBy = (schema: z.ZodType<string | null | undefined>) =>
   z.string().superRefine((value, { addIssue }) => {
     for (const { message } of schema.safeParse(value, { error: describeIssue }).error?.issues ?? [])
@@ -51,7 +51,7 @@ export const longWaitSeconds = z
 /** The `idempotencyKey` argument of an action (docs/interface.md, "Tools"). Its grammar is checked, but not listed as a pattern. */
 export const keyArgument = (grammar: KeyGrammar) => ({
   idempotencyKey: stringValidatedBy(keySchemas[grammar])
-    .describe("New (8+ characters): run again. Earlier: resume.")
+    .describe("New key (8+ characters): run again. Earlier: resume.")
     .optional(),
 });
 

@@ -117,7 +117,7 @@ export interface ToolDefinition<N extends ToolName, I extends z.ZodRawShape, O> 
   readonly toolsets?: readonly Toolset[];
   /** The description and output that are listed instead if files are links. */
   readonly withLinks?: { readonly description: string; readonly output: Output<O> };
-  /** Values for completion of a variable of a URI or a prompt, if the results contain them. */
+  /** Completion values for a URI variable or a prompt argument, taken from the results. */
   readonly completions?: {
     readonly kind: CompletionKind;
     readonly ttlMs: number;

@@ -44,7 +44,7 @@ function describeMisspelling(name: string, id: string, prefix: string): string |
   if (isValid(id)) return undefined;
   if (isValid(id.toLowerCase())) return `${name} has capitals: the ids of this API are in small letters.`;
   const expected = `${HEX_DIGITS} hex digits after ${prefix}`;
-  if (!id.startsWith(prefix)) return `${name} does not begin with ${prefix}, as the ids of this API do.`;
+  if (!id.startsWith(prefix)) return `${name} must begin with ${prefix}.`;
   const digits = id.slice(prefix.length);
   return /^[0-9a-f]*$/.test(digits)
     ? `${name} has ${digits.length} hex digits after ${prefix}, not ${HEX_DIGITS}.`

@@ -72,7 +72,7 @@ const again = "failed again and again";
 const wrong = "failed, input or parameters wrong";
 
 const JOBS: readonly JobRow[] = [
-  ["moving", job({ state: "PREPARING" }, { state: "PENDING" }), [/PREPARING/, /REFINE.* next/], wait],
+  ["moving", job({ state: "PREPARING" }, { state: "PENDING" }), [/PREPARING/, /; stage REFINE .* is next/], wait],
   ["moving", job({ state: "QUEUED" }, { state: "PENDING" }), [/QUEUED/], wait],
   ["moving", job(), [/RUNNING, at stage REFINE \(3 of 9\), 4 of 10 units/], wait],
   ["moving", job({}, { totalUnits: null }), [/, 4 units/], wait],
@@ -85,7 +85,11 @@ const JOBS: readonly JobRow[] = [
   ["stalled", job({ state: "PREPARING" }), stalled, undefined, { afterMs: 96 * HOUR_MS }],
   ["stalled", job(), [/\(1 h\)/], undefined, { afterMs: HOUR_MS }],
   ["waiting for review", job({ state: "WAITING_REVIEW" }), [/ \(WAITING_REVIEW at REFINE\)\. Tell the user\.$/]],
-  ["paused", job({ state: "PAUSED" }), [/^The job waits for its operator \(PAUSED at REFINE\)\. Tell the user\.$/]],
+  [
+    "paused",
+    job({ state: "PAUSED" }),
+    [/^The job is PAUSED at REFINE until the API's operator resumes it\. Tell the user\.$/],
+  ],
   ["paused", job({ state: "PAUSED" }), [/Nothing has moved since .* \(3 h\)\.$/], undefined, { afterMs: 3 * HOUR_MS }],
   ["succeeded", job({ state: "SUCCEEDED" }), [/^The job SUCCEEDED\.$/]],
   ["succeeded", job({ state: "SUCCEEDED", outputDatasetVersionId: "dsv-9" }), [/outputDatasetVersionId/]],

@@ -167,7 +167,7 @@ const refused: readonly Refused[] = [
   ["run_job", { ...ids, inputs: [{ port: "p", referenceId: "b" }] }, fileRule, ids],
   ["run_job", samePort, /^\/inputs: must have unique ports$/, ids],
   ["run_job", sameInput, /^\/inputs: must name each input once$/, ids],
-  ["run_job", { ...ids, inputs: [] }, /^\/inputs: must name 1 to 32$/, ids],
+  ["run_job", { ...ids, inputs: [] }, /^\/inputs: must contain 1 to 32 items$/, ids],
   ["run_jobs", { ...manyFiles, files: [] }, /^\/files: must name a file$/, manyFiles],
   ["run_jobs", { ...manyFiles, files: [file, file] }, /^\/files: must be unique$/, manyFiles],
   ["run_jobs", { ...manyFiles, files: ["b"] }, fileRule, manyFiles],
@@ -326,7 +326,7 @@ describeLatestRevision((bench) => {
     const hints: readonly (readonly [string, Args, RegExp])[] = [
       ["get_job", { jobId: String(jobId).toUpperCase() }, /^jobId has capitals: /],
       ["get_job", { jobId: String(jobId).slice(0, -1) }, /^jobId has 31 hex digits after micjob_, not 32\. Check/],
-      ["get_job", { jobId: String(jobId).slice("micjob_".length) }, /^jobId does not begin with micjob_, as /],
+      ["get_job", { jobId: String(jobId).slice("micjob_".length) }, /^jobId must begin with micjob_/],
       ["get_job", { jobId: inputId }, /^jobId is an input's id\. get_input reads it\.$/],
       ["get_job", { jobId: `micjob_${"0".repeat(32)}` }, /^Check jobId/],
       ["get_input", { inputId: jobId }, /^inputId is a job's id\. get_job reads it\.$/],

@@ -54,7 +54,7 @@ export function stagePositionText(job: Job): string {
   const total = totalUnitsOf(stage);
   const position = `stage ${stage.stage} (${outOf(job.stages.indexOf(stage) + 1, job.stages.length)})`;
   const units = total === undefined ? `${completedUnits}` : outOf(completedUnits, total);
-  return stage.state === "PENDING" ? `, ${position} next` : `, at ${position}, ${units} units`;
+  return stage.state === "PENDING" ? `; ${position} is next` : `, at ${position}, ${units} units`;
 }
 
 /** Returns the state and, if it applies, the stage: "FAILED at CHURN". */
@@ -113,7 +113,7 @@ const PUBLICATION: Readonly<Record<Job["publicationState"], string>> = {
 
 /** "The job", with the id of the job that it retries, if any. */
 const nameOf = ({ retryOfBatchId }: Job): string =>
-  `The job${retryOfBatchId === null ? "" : `, a retry of ${formatToken(retryOfBatchId)},`}`;
+  `The job${retryOfBatchId === null ? "" : ` (a retry of ${formatToken(retryOfBatchId)})`}`;
 
 const finishedText = ({ stages }: Job): string =>
   `${outOf(stages.filter(({ state }) => state === "SUCCEEDED").length, stages.length)} stages finished`;
@@ -228,7 +228,9 @@ function advise(job: Job, history: JobHistory, readAt: number | undefined): Advi
     case "WAITING_REVIEW":
       return { summary: `${name} waits for its review (${jobStateText(job)}). Tell the user.${stalled}` };
     case "PAUSED":
-      return { summary: `${name} waits for its operator (${jobStateText(job)}). Tell the user.${stalled}` };
+      return {
+        summary: `${name} is ${jobStateText(job)} until the API's operator resumes it. Tell the user.${stalled}`,
+      };
     case "SUCCEEDED": {
       const output = job.outputDatasetVersionId === null ? "" : OUTPUT;
       return { summary: `${name} SUCCEEDED.${output}${PUBLICATION[job.publicationState]}` };

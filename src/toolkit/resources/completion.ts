@@ -133,7 +133,7 @@ export type CompletionProvider = ReturnType<typeof createCompletionProvider>;
 
 export function createCompletionProvider({ actions, now, files }: CompletionSources) {
   const seenIds = createSeenIds();
-  // Usually there is one workspace. The limit protects the memory from a client that requests many.
+  // Usually there is one workspace. The limit bounds the memory that a client with many requests can use.
   const cache = new BoundedMap<string, { readonly found: readonly CompletionValue[]; readonly untilAt: number }>(100);
 
   /** Returns the values of the tool that lists this kind, if there is one. Throws Failure. */
