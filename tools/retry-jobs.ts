@@ -9,6 +9,7 @@ import {
   reasonText,
   retryModeText,
   stringValidatedBy,
+  view,
 } from "../src/toolkit/arguments.ts";
 import { defineTool } from "../src/toolkit/define-tool.ts";
 import { jobFilter } from "../src/toolkit/jobs/find-jobs.ts";
@@ -32,6 +33,7 @@ export const retryJobs = defineTool({
       retryMode: retryMicJob.body.shape.retryMode.describe(retryModeText),
       reason: stringValidatedBy(retryMicJob.body.shape.reason).describe(reasonText),
       waitSeconds: longWaitSeconds,
+      view,
       ...keyArgument("text"),
     })
     .refine((args) => (args.jobIds === undefined) !== (args.createdSince === undefined), {
@@ -50,7 +52,7 @@ export const retryJobs = defineTool({
       path: ["retryMode"],
       error: "must be SAFE_RESUME with createdSince; RESTART needs jobIds",
     }),
-  output: outputs.answer({ results: outputs.list }, { retries: outputs.list }),
+  output: outputs.answer({ results: outputs.list }, { notSent: outputs.object, retries: outputs.list }),
   confirm: confirmRestarts,
   run: retryMany,
 });

@@ -79,6 +79,6 @@ export const runJob = defineTool({
   output: outputs.action<Job | Input>(),
   run({ waitSeconds = LONG_WAIT_SECONDS, ...args }, ctx) {
     const again = { tool: "run_job", arguments: args } as const;
-    return run(args, { waitSeconds, waitsForJob: true, again }, ctx);
+    return run(args, { waitSeconds, until: "end", again }, ctx);
   },
 });

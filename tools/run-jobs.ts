@@ -7,7 +7,7 @@ import { InputBinding, matchesInputKind, referenceRule } from "../src/contract/e
 import { createMicJob, createMicPublicInput } from "../src/contract/endpoints/job-processing.ts";
 import type { Job } from "../src/contract/jobs.ts";
 import { jsonObject } from "../src/contract/json.ts";
-import { invalidArguments } from "../src/core/failure.ts";
+import { type Failure, invalidArguments } from "../src/core/failure.ts";
 import { formatRecordTable } from "../src/core/table.ts";
 import { formatToken } from "../src/core/untrusted-text.ts";
 import {
@@ -20,18 +20,29 @@ import {
   stringValidatedBy,
 } from "../src/toolkit/arguments.ts";
 import { defineTool } from "../src/toolkit/define-tool.ts";
-import { isJobMoving, summarizeJob } from "../src/toolkit/describe/job.ts";
+import { formatCount, MIN_ACTION_MS, readOffer, secondsLeft, withWaitLimit } from "../src/toolkit/jobs/batch.ts";
 import {
-  countsOf,
-  formatCount,
-  MIN_ACTION_MS,
-  readOffer,
-  secondsLeft,
-  waitFirstText,
-  withWaitLimit,
-} from "../src/toolkit/jobs/batch.ts";
+  adviceAfterStop,
+  callAgainText,
+  createStopRule,
+  isStopOf,
+  runRows,
+  type StopRule,
+  stoppedFailure,
+  stoppedText,
+  waitMsOf,
+} from "../src/toolkit/jobs/engine.ts";
 import { runJob, validateAgainstOffer } from "../src/toolkit/jobs/submitting.ts";
-import { jobOutcome, operatorNeededText, retryFailedStep } from "../src/toolkit/jobs/waiting.ts";
+import {
+  countStates,
+  isMoving,
+  jobOutcome,
+  operatorNeededText,
+  retriedJobRow,
+  retryFailedStep,
+  type WatchedJob,
+  watchJobs,
+} from "../src/toolkit/jobs/waiting.ts";
 import { omitUnofferedTools } from "../src/toolkit/offered-text.ts";
 import { outputs } from "../src/toolkit/outputs.ts";
 import { type NextStep, toolResult } from "../src/toolkit/results.ts";
@@ -64,12 +75,9 @@ const input = z.strictObject({
 
 type RunManyArguments = z.output<typeof input>;
 
-/** Maximum number of jobs of one call that are in progress at a time. */
-const MAX_IN_FLIGHT = 4;
-
 interface FileRow {
   readonly file: string;
-  /** The state of the job, or that of the input if no job was submitted; NOT_STARTED, NOT_RUN or UNKNOWN if neither is known. */
+  /** The state of the job or its latest retry, or that of the input if no job was submitted; NOT_READ, NOT_RUN or UNKNOWN. */
   readonly state: string;
   readonly jobId?: string;
   readonly [field: string]: unknown;
@@ -77,11 +85,13 @@ interface FileRow {
 
 interface FileResult {
   readonly row: FileRow;
-  readonly job?: Job;
+  /** `input`: the input is not ready. `refused`: the API rejected the file. */
+  readonly outcome: "ran" | "input" | "refused" | "unknown" | "not sent";
+  readonly job?: Job | undefined;
   /** True if a repeated call continues this file. */
   readonly isUnfinished: boolean;
   readonly isReplay?: boolean;
-  readonly retryAfterSeconds?: number;
+  readonly failure?: Failure | undefined;
 }
 
 /**
@@ -107,10 +117,24 @@ async function findPort(args: RunManyArguments, ctx: ToolContext): Promise<strin
   return port;
 }
 
-function jobResult(file: string, job: Job, isReplay: boolean, { retries }: Pick<ToolContext, "retries">): FileResult {
-  const { id: jobId, state, createdAt: _, updatedAt: __, ...rest } = summarizeJob(job, retries.get(job.id));
-  const row = { file, state, jobId, ...rest, ...jobOutcome(job) };
-  return { row, job, isUnfinished: isJobMoving(job), isReplay };
+function jobResult(file: string, jobId: string, watched: WatchedJob, isReplay: boolean, ctx: ToolContext): FileResult {
+  const { job, failure } = watched;
+  const error = failure && { error: failure.facts.code ?? failure.facts.kind.toUpperCase() };
+  const outcome = { outcome: "ran", job, failure, isUnfinished: isMoving(watched), isReplay } as const;
+  if (!job) return { ...outcome, row: { file, state: "NOT_READ", jobId, ...error } };
+  const { id: _, state, createdAt: __, updatedAt: ___, ...rest } = retriedJobRow(jobId, job, ctx);
+  return { ...outcome, row: { file, state, jobId, ...rest, ...jobOutcome(job), ...error } };
+}
+
+function failureResult(file: string, failure: Failure, ctx: ToolContext): FileResult {
+  const { kind, code, message, next = "", sideEffect, retryable, status = 0 } = failure.facts;
+  const isRefused = !retryable && status < 500;
+  const outcome = sideEffect !== "none" ? "unknown" : isRefused ? "refused" : "not sent";
+  // A missing permission has its own remedy for each file.
+  const note = kind === "forbidden" ? `${message} ${omitUnofferedTools(next, ctx.isOffered)}`.trim() : message;
+  const state = outcome === "unknown" ? "UNKNOWN" : "NOT_RUN";
+  const row = { file, state, error: code ?? kind.toUpperCase(), note };
+  return { row, outcome, failure, isUnfinished: retryable || sideEffect === "unknown" };
 }
 
 /** Registers, submits and waits for one file, as run_job does. */
@@ -118,7 +142,8 @@ async function runFile(
   file: string,
   port: string,
   args: RunManyArguments,
-  waitSeconds: number,
+  secondsLeft: () => number,
+  stopRule: StopRule,
   ctx: ToolContext,
 ): Promise<FileResult> {
   const { workspaceId, recipeVersionId, parameterValues, idempotencyKey: key } = args;
@@ -127,19 +152,22 @@ async function runFile(
   const inputs = [{ port, referenceId: file }];
   try {
     const again = { tool: "run_jobs", arguments: { ...args, files: [file] } } as const;
-    const options = { waitSeconds, waitsForJob: true, again };
+    const options = { waitSeconds: Math.max(0, secondsLeft()), until: "replay", again } as const;
     const result = await runJob({ ...job, inputs, idempotencyKey, isDerivedKey: true }, options, ctx);
-    if (result.job) return jobResult(file, result.job, result.isReplay === true, ctx);
+    if (result.job) {
+      const { id } = result.job;
+      const isReplay = result.isReplay === true;
+      const seconds = Math.max(0, secondsLeft());
+      const made: WatchedJob = { id, job: result.job };
+      // The job of an identical call is read even if no time is left.
+      const isCurrent = !isReplay && seconds === 0;
+      const [now = made] = isCurrent ? [] : await watchJobs([id], { until: "all", seconds, stopRule }, ctx);
+      return jobResult(file, id, now, isReplay, ctx);
+    }
     const { state, id: inputId } = result.data;
-    return { row: { file, state, inputId }, isUnfinished: state === "WAITING_SCAN" };
+    return { row: { file, state, inputId }, outcome: "input", isUnfinished: state === "WAITING_SCAN" };
   } catch (error) {
-    const { facts } = toStepFailure(error, ctx);
-    const { kind, code, message, next = "", sideEffect, retryable, retryAfterSeconds } = facts;
-    const state = sideEffect === "none" ? "NOT_RUN" : "UNKNOWN";
-    // A missing permission has its own remedy for each file.
-    const note = kind === "forbidden" ? `${message} ${omitUnofferedTools(next, ctx.isOffered)}`.trim() : message;
-    const row = { file, state, error: code ?? kind.toUpperCase(), note };
-    return { row, isUnfinished: retryable || sideEffect === "unknown", retryAfterSeconds };
+    return failureResult(file, toStepFailure(error, ctx), ctx);
   }
 }
 
@@ -147,51 +175,99 @@ async function runFile(
  * Runs the files in their order, so that a repeated call meets the jobs in progress first. A worker whose file is not finished when its
  * time is up starts no other, since the job remains in progress.
  */
-async function runEach(args: RunManyArguments, toolContext: ToolContext): Promise<readonly FileResult[]> {
+async function runEach(args: RunManyArguments, stopRule: StopRule, toolContext: ToolContext) {
   const { files, waitSeconds = LONG_WAIT_SECONDS } = args;
   const { timing } = toolContext.api;
   const startedAt = timing.clockMs();
   const ctx = withWaitLimit(toolContext, waitSeconds);
   const minActionMs = Math.min(MIN_ACTION_MS, timeLeftMs(ctx, timing) / 2);
   const port = await findPort(args, ctx);
-  const results = new Map<string, FileResult>();
+  let ended = 0;
   const report = (file: string, message: string): void =>
-    ctx.report({ progress: results.size, total: files.length, message: `${formatToken(file)}: ${message}` });
-  const remaining = files.values();
-  async function work(): Promise<void> {
-    for (const file of remaining) {
-      // A call starts some files even if little time is left, so that each call makes progress.
-      if (results.size > 0 && timeLeftMs(ctx, timing) < minActionMs) return;
-      const fileContext: ToolContext = {
+    ctx.report({ progress: ended, total: files.length, message: `${formatToken(file)}: ${message}` });
+  const results = await runRows(files, {
+    stopRule,
+    // A call starts some files even if little time is left, so that each call makes progress.
+    mayStart: (count) => count === 0 || timeLeftMs(ctx, timing) >= minActionMs,
+    work: (file) =>
+      runFile(file, port, args, () => secondsLeft(waitSeconds, startedAt, timing), stopRule, {
         ...ctx,
         ...{ tool: "run_job", proposedKey: undefined, followsTasks: false },
         report: ({ message }) => report(file, message),
-      };
-      const seconds = Math.max(0, secondsLeft(waitSeconds, startedAt, timing));
-      const result = await runFile(file, port, args, seconds, fileContext);
-      results.set(file, result);
-      report(file, result.row.state);
-      if (result.isUnfinished) return;
-    }
-  }
-  const ended = await Promise.allSettled(Array.from({ length: MAX_IN_FLIGHT }, work));
-  for (const each of ended) if (each.status === "rejected") throw each.reason;
-  return files.map((file) => results.get(file) ?? { row: { file, state: "NOT_STARTED" }, isUnfinished: true });
+      }),
+    onResult(file, { row }, count) {
+      ended = count;
+      report(file, row.state);
+    },
+  });
+  const { reason: stop } = stopRule;
+  return files.map((file): FileResult => {
+    const result = results.get(file) ?? { outcome: "not sent", isUnfinished: true, row: { file, state: "NOT_RUN" } };
+    // The failure that stopped the batch is no answer about this file.
+    return isStopOf(stop, result.failure) && result.outcome === "refused"
+      ? { ...result, outcome: "not sent", isUnfinished: true }
+      : result;
+  });
 }
 
-async function nextStep(
+/** Returns true for a file that was not sent for a reason that the summary states. */
+const isNotSent = ({ outcome, failure }: FileResult, stop: Failure | undefined): boolean =>
+  outcome === "not sent" && (failure === undefined || isStopOf(stop, failure));
+
+const stateCounts = (results: readonly FileResult[]): string =>
+  countStates(
+    results.map(({ row, job }) => ({ state: row.state, isRetry: job !== undefined && job.id !== row.jobId })),
+  );
+
+/** "3 files ran: 2 SUCCEEDED, 1 FAILED; 2 outcomes are unknown; 6 files were not sent." */
+function stoppedCounts(all: readonly FileResult[]): string {
+  const select = (outcome: FileResult["outcome"]) => all.filter((result) => result.outcome === outcome);
+  const ran = select("ran");
+  const inputs = select("input");
+  const count = (outcome: FileResult["outcome"], one: string, many: string) => {
+    const { length } = select(outcome);
+    return length > 0 && formatCount(length, one, many);
+  };
+  const parts = [
+    ran.length > 0 && `${formatCount(ran.length, "file")} ran (${stateCounts(ran)})`,
+    inputs.length > 0 && `${formatCount(inputs.length, "input")} not ready (${stateCounts(inputs)})`,
+    count("refused", "file was rejected", "files were rejected"),
+    count("unknown", "outcome is unknown", "outcomes are unknown"),
+    count("not sent", "file was not sent", "files were not sent"),
+  ];
+  return `${parts.filter(Boolean).join(", ")}.`;
+}
+
+const PROMISE = "no job runs twice";
+
+/** Returns the advice on what to do later, or the call that makes sense at once. */
+async function adviceOf(
   all: readonly FileResult[],
+  stop: Failure | undefined,
   { waitSeconds: _, ...args }: RunManyArguments,
   ctx: ToolContext,
-): Promise<NextStep | undefined> {
+): Promise<{ readonly later?: string; readonly nextStep?: NextStep | undefined }> {
+  const failures = all.flatMap(({ failure, isUnfinished }) => (failure && isUnfinished ? failure : []));
+  if (stop) return { later: adviceAfterStop(stop, failures, PROMISE, ctx) };
   const unfinished = all.filter(({ isUnfinished }) => isUnfinished);
-  if (unfinished.length === 0) {
-    const watched = all.flatMap(({ job }) => (job ? { id: job.id, job, failure: undefined } : []));
-    return await retryFailedStep(watched, ctx);
-  }
+  const watched = all.flatMap(({ job }) => (job ? { id: job.id, job } : []));
+  if (unfinished.length === 0) return { nextStep: await retryFailedStep(watched, ctx) };
+  // A call at once makes sense if a file made progress in this one, and another may.
+  const mayContinue =
+    unfinished.some(({ failure }) => !failure) && all.some(({ row, failure }) => !failure && row.state !== "NOT_RUN");
+  const waitMs = mayContinue ? 0 : waitMsOf(failures, ctx);
+  if (waitMs > 0) return { later: `${callAgainText(waitMs, ctx)}; ${PROMISE}.` };
   const files = unfinished.map(({ row }) => row.file);
-  const why = `${waitFirstText(unfinished)}continues with the unfinished files; no job runs twice`;
-  return { tool: "run_jobs", arguments: { ...args, files }, why };
+  const why = `continues with the unfinished files; ${PROMISE}`;
+  return { nextStep: { tool: "run_jobs", arguments: { ...args, files }, why } };
+}
+
+/** Returns the failure of a batch that was stopped before any file had an outcome. */
+function nothingRan(stop: Failure, all: readonly FileResult[], advice: string): Failure {
+  const registered = all.flatMap(({ failure }) => failure?.facts.earlierSteps ?? []).length;
+  const inputs = formatCount(registered, "input was registered and is", "inputs were registered and are");
+  const earlierSteps = registered === 0 ? undefined : `No job was made. ${inputs} used when you call again.`;
+  return stoppedFailure(stop, stoppedCounts(all), advice, earlierSteps);
 }
 
 export const runJobs = defineTool({
@@ -201,20 +277,34 @@ export const runJobs = defineTool({
   description: "Run one recipe on up to 50 files, 4 jobs at a time, and return each file's outcome.",
   effect: "create",
   input,
-  output: outputs.answer({ results: outputs.list }),
+  output: outputs.answer({ results: outputs.list }, { notSent: outputs.object }),
   async run(args, ctx) {
-    const all = await runEach(args, ctx);
-    const results = all.map(({ row }) => row);
+    const stopRule = createStopRule();
+    const all = await runEach(args, stopRule, ctx);
+    const { reason: stop } = stopRule;
+    const { later, nextStep } = await adviceOf(all, stop, args, ctx);
+    if (stop && all.every(({ outcome }) => outcome === "not sent")) throw nothingRan(stop, all, later ?? "");
+    const results = all.filter((result) => !isNotSent(result, stop)).map(({ row }) => row);
+    const files = all.filter((result) => isNotSent(result, stop)).map(({ row }) => row.file);
+    const notSent = files.length > 0 ? { count: files.length, files } : undefined;
     const replayedCount = all.filter(({ isReplay }) => isReplay).length;
-    const states = `${formatCount(all.length, "file")}: ${countsOf(results.map(({ state }) => state))}.`;
-    const replayed = replayedCount > 0 ? ` Run before by an identical call: ${replayedCount}.` : "";
+    const sentences = [
+      stop ? `${stoppedText(stop)} ${stoppedCounts(all)}` : `${formatCount(all.length, "file")}: ${stateCounts(all)}.`,
+      replayedCount > 0 && `Run before by an identical call: ${replayedCount}.`,
+      operatorNeededText(all.map(({ job }) => job)).trim(),
+      later,
+    ];
     return toolResult(
       ctx,
       { results },
       {
-        summary: states + replayed + operatorNeededText(all.map(({ job }) => job)),
-        nextStep: await nextStep(all, args, ctx),
-        lines: [formatRecordTable(results)],
+        summary: sentences.filter(Boolean).join(" "),
+        nextStep,
+        fields: { results, ...(notSent && { notSent }) },
+        lines: [
+          results.length > 0 ? formatRecordTable(results) : undefined,
+          notSent && `notSent ${notSent.count}: ${files.map((file) => formatToken(file)).join(", ")}`,
+        ],
         isReplay: replayedCount === all.length,
       },
     );

@@ -37,6 +37,6 @@ export const submitJob = defineTool({
       isFileId(inputId) ? { port, referenceId: inputId } : { port, inputId },
     );
     const again = { tool: "submit_job", arguments: { ...args, inputBindings } } as const;
-    return await runJob({ ...args, inputs }, { waitSeconds: LONG_WAIT_SECONDS, waitsForJob: false, again }, ctx);
+    return await runJob({ ...args, inputs }, { waitSeconds: LONG_WAIT_SECONDS, until: "submit", again }, ctx);
   },
 });

@@ -190,6 +190,7 @@ export function transportFailure(endpoint: Endpoint, error: TransportError): Fai
   return new Failure(
     {
       kind: error.timedOut ? "timeout" : "upstream_unavailable",
+      at: error.sent || error.timedOut ? undefined : "connection",
       message: `${endpoint.id}: the API could not be reached or the connection broke: ${error.message}.`,
       retryable: true,
       sideEffect: "none",

@@ -18,6 +18,7 @@ import {
   cancelledFailure,
   finalFailure,
   invalidJsonFailure,
+  isTransient,
   mayHaveTakenEffectAfter,
   refusalFailure,
   responseDate,
@@ -26,6 +27,7 @@ import {
 } from "./classify.ts";
 import { ContractViolation, type DecodedBody, decodeSuccess } from "./decode.ts";
 import { type CallRequest, type EncodedRequest, encodeRequest, toWireRequest } from "./encode.ts";
+import { createOutages } from "./outage.ts";
 import { InvalidJson } from "./parse-json.ts";
 import { traceSend } from "./request-telemetry.ts";
 import {
@@ -80,6 +82,9 @@ export interface ApiResponse<T> extends DecodedBody<T> {
   readonly respondedAt: number;
 }
 
+/** A request without a response for less than this does not count as lost. */
+const MIN_LOST_MS = 1_000;
+
 const MAX_RESPONSE_BYTES = 16 * 1024 * 1024;
 
 /** One kind of request: how it is encoded, how it is sent once, and how its response becomes the result. */
@@ -104,6 +109,7 @@ function toFailure(endpoint: Endpoint, encoded: EncodedRequest, error: unknown):
 export type ApiClient = ReturnType<typeof createApiClient>;
 
 export function createApiClient({ baseUrl, tokens, transport, timing, hooks, telemetry }: ApiClientOptions) {
+  const outages = createOutages(timing);
   /** The API's clock minus the system clock, in milliseconds; undefined before the first response that shows it. */
   let apiClockDifferenceMs: number | undefined;
 
@@ -151,6 +157,8 @@ export function createApiClient({ baseUrl, tokens, transport, timing, hooks, tel
     const cooldown = scopes.length === 0 ? undefined : hooks?.cooldown;
     let sent = mayHaveTakenEffectBefore;
     let mayHaveTakenEffect = mayHaveTakenEffectBefore;
+    /** Time of the last request, in milliseconds by `Timing.clockMs`. */
+    let sentAt = Number.POSITIVE_INFINITY;
     try {
       const encoded = encode();
       hooks?.checkRequest?.(encoded);
@@ -169,6 +177,7 @@ export function createApiClient({ baseUrl, tokens, transport, timing, hooks, tel
           const limits = { timeoutMs: attemptLimitMs(context, timing), signal: context.signal };
           callbacks.assertMaySend?.();
           sent = true;
+          sentAt = timing.clockMs();
           const resends = sends++;
           const response = await (telemetry
             ? traceSend(telemetry, endpoint, resends, wire, (traced) => exchange(traced, limits))
@@ -181,7 +190,11 @@ export function createApiClient({ baseUrl, tokens, transport, timing, hooks, tel
 
           const isRefused = token !== undefined && isTokenRefused(scopes, token, response.status, isRenewed);
           if (isRefused) tokens.discard(scopes, token);
-          if (!isRefused || isRenewed) return await read(response, attempts);
+          if (!isRefused || isRenewed) {
+            const result = await read(response, attempts);
+            outages.end(endpoint.id);
+            return result;
+          }
           // The same bytes are sent once more with another token. The body of this response is not read.
           if (!isBuffered(response)) response.body.destroy();
           isRenewed = true;
@@ -198,8 +211,24 @@ export function createApiClient({ baseUrl, tokens, transport, timing, hooks, tel
       }
     } catch (error) {
       if (context.signal.aborted) throw cancelledFailure(endpoint, key, sent);
-      throw error instanceof Failure ? finalFailure(endpoint, error, key, mayHaveTakenEffect) : error;
+      if (!(error instanceof Failure)) throw error;
+      throw finalFailure(endpoint, withOutage(endpoint, error, timing.clockMs() - sentAt), key, mayHaveTakenEffect);
     }
+  }
+
+  /** Records whether the operation is in an outage; if it is, the advice states its wait. `lastMs`: duration of the last attempt. */
+  function withOutage(endpoint: Endpoint, failure: Failure, lastMs: number): Failure {
+    const { kind, at, status, next } = failure.facts;
+    // A request that was sent when the call was almost over shows nothing.
+    if (kind === "timeout" && at === undefined && lastMs < MIN_LOST_MS) return failure;
+    if (!isTransient(endpoint, failure) && kind !== "outcome_unknown") {
+      // The API has processed the request.
+      if (status !== undefined) outages.end(endpoint.id);
+      return failure;
+    }
+    outages.record(endpoint.id, failure.facts);
+    const minutes = Math.ceil(outages.leftMs(endpoint.id) / 60_000);
+    return minutes > 1 ? failure.with({ next: next?.replace("in a minute", `in ${minutes} minutes`) }) : failure;
   }
 
   /** The contract does not show how the API reports an expired token (open question 27). */
@@ -281,5 +310,7 @@ export function createApiClient({ baseUrl, tokens, transport, timing, hooks, tel
     },
     apiNow,
     readApiClock,
+    /** Returns the milliseconds for which no call makes sense, because an operation has only failed; 0 without an outage. */
+    outageLeftMs: () => outages.leftMs(),
   };
 }

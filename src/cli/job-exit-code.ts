@@ -32,15 +32,15 @@ const DEFAULT_WAIT_SECONDS: Readonly<Partial<Record<ToolName, number>>> = {
 const SUCCESSFUL: ReadonlySet<string> = new Set(["SUCCEEDED", "resolved", "rejected", "skipped"]);
 /** States of a row for which the next identical call submits the job, and outcomes of actions that it may find out. */
 const CONTINUABLE: ReadonlySet<string> = new Set([
-  ...["WAITING_SCAN", "NOT_STARTED", "OUT_OF_TIME"],
+  ...["WAITING_SCAN", "NOT_READ", "not sent"],
   ...["still unknown", "in progress"],
 ]);
 
 const isUnended = (state: string): boolean => JobState.safeParse(state).success && !ENDED.has(state);
 
 /** Returns the state of each job or input in the result; for a row without a state, its code or its outcome. */
-function statesOf({ data, results, jobs, retries }: JsonObject): readonly string[] {
-  const rows = [data, results, jobs, retries].flat().filter(isJsonObject);
+function statesOf({ data, results, jobs, retries, notSent }: JsonObject): readonly string[] {
+  const rows = [data, results, jobs, retries, notSent && { outcome: "not sent" }].flat().filter(isJsonObject);
   return rows.map(({ state, code, outcome }) => String(state ?? code ?? outcome));
 }
 

@@ -28,6 +28,8 @@ export interface FailureFacts {
   readonly message: string;
   /** HTTP status of the API's response. */
   readonly status?: number;
+  /** Present if the request itself was not sent: the API's token endpoint failed, or no connection to the API was made. */
+  readonly at?: "token endpoint" | "connection";
   /** Problem code, or the playground's status value. */
   readonly code?: string;
   readonly requestId?: string;

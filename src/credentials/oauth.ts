@@ -122,6 +122,7 @@ function failureFromResponse(answer: WireResponse, scopes: readonly string[]): F
   const page = jsonErrorOf(answer) === HTML_PAGE ? `, ${HTML_PAGE}` : "";
   return new Failure({
     kind,
+    at: "token endpoint",
     message: `No access token for scope "${scopes.join(" ")}": the token endpoint answered HTTP ${answer.status}${page}${details && `: ${details}`}.`,
     status: answer.status,
     retryable: kind === "rate_limited" || kind === "upstream_unavailable",
@@ -138,6 +139,7 @@ export const invalidTokenResponse = (
 ): Failure =>
   new Failure({
     kind: "contract_violation",
+    at: "token endpoint",
     message: `The token endpoint's answer holds no token that can be sent: ${reason}.`,
     retryable: false,
     sideEffect: "none",

@@ -56,6 +56,7 @@ function unreachable(error: TransportError): Failure {
   return new Failure(
     {
       kind: "upstream_unavailable",
+      at: "token endpoint",
       message: `The token endpoint could not be reached: ${error.message}.`,
       retryable: true,
       sideEffect: "none",
@@ -69,6 +70,7 @@ function unreachable(error: TransportError): Failure {
 const timeoutError = (proxy: string | undefined): Failure =>
   new Failure({
     kind: "timeout",
+    at: "token endpoint",
     message: `The token endpoint did not answer in time${proxy === undefined ? "" : ` through the proxy that ${proxy} names`}.`,
     retryable: true,
     sideEffect: "none",

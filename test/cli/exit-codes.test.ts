@@ -104,7 +104,7 @@ test("run_jobs exits with 6 if a file is not started yet", async () => {
   const user = await userForTest(60_000);
   const files = [FILE.succeeds, FILE.failsRetryably, FILE.failsForGood, FILE.waitsForReview, FILE.pauses];
   const { code, text } = await callJson(user, [...(await runWords(user, "run_jobs", files)), "waitSeconds=0"]);
-  expect({ code, text }).toEqual({ code: 6, text: expect.stringContaining("NOT_STARTED") });
+  expect({ code, text }).toEqual({ code: 6, text: expect.stringContaining('"notSent":{"count":1,') });
 });
 
 test("submit_job and retry_job exit with 0 for a new job, 3 for a replay, and 5 if the job of a replay has failed", async () => {

@@ -56,6 +56,7 @@ export function normalizer({ baseUrl, downloads }: VariablePaths): (text: string
       .replace(/(?<=again-)[0-9a-f]{16}/g, derivedKeys)
       .replace(/(?<=ursor\\*":\\*")[\w-]{23,}/g, cursors)
       .replace(/\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(?:\.\d{3})?Z/g, (instant) => normalizeInstant(instant, startedAt))
+      .replace(/(?<=Call again after )(\d{4}-\d\d-\d\d )?\d\d:\d\d(?= UTC)/g, "23:55")
       // Merges two instants that have become equal.
       .replace(/(\d{4}-\d\d-\d\dT[\d:.]+Z) to \1/g, "$1")
       .replace(/(?<=identical call ran )\d+ s ago/g, "2 s ago")

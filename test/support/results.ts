@@ -22,6 +22,7 @@ const Facts = z.strictObject({
   ]),
   message: z.string().min(1),
   status: z.int().optional(),
+  at: z.enum(["token endpoint", "connection"]).optional(),
   code: z.string().optional(),
   requestId: z.string().optional(),
   retryable: z.boolean(),

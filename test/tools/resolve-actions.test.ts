@@ -247,10 +247,12 @@ describe("after a server was killed in the middle of an action", () => {
     for (const [at, [{ tool, operationId }, arrives, fault, outcome, finding]] of cases.entries()) {
       const idempotencyKey = keyOf(at);
       await service.injectFault(fault, { operationId });
-      const { results, nextStep } = await resolve(talk, { idempotencyKey });
+      const { results, nextStep, summary } = await resolve(talk, { idempotencyKey });
       expect(results, `${tool} ${at}`).toMatchObject([{ outcome, finding: expect.stringMatching(finding) }]);
-      const isWorthRepeating = outcome === "still unknown" && !(tool === "register_input" && fault.status === 422);
+      const isWorthRepeating = outcome === "still unknown" && tool === "cancel_job";
       expect(nextStep?.tool).toBe(isWorthRepeating ? "resolve_actions" : undefined);
+      if (fault.status === 503)
+        expect(summary).toMatch(/Call again after [-\d: ]+ UTC \(in 2 min\); no action runs twice\.$/);
       expect(await service.countExecutions(idempotencyKey)).toBe(arrives ? 1 : 0);
       const requests = await sent(operationId);
       const again = await resolve(talk, { idempotencyKey });

@@ -88,18 +88,20 @@ describeLatestRevision((bench) => {
 
   const limited = { kind: "status", status: 429, code: "RATE_LIMITED", retryable: true };
 
-  test("a Retry-After that exceeds the call stops all retries: the rest is not sent, and is the next step", async () => {
+  test("a Retry-After that exceeds the call stops all retries, and the error says when to call again", async () => {
     const jobIds = await createFailedJobs(bench().service, 12);
     const fault = { ...limited, retryAfterSeconds: 3_600 };
     await bench().service.injectFault(fault, { operationId: "retryMicJob", times: 8 });
     const sent = await captureRetries(bench(), async () => {
-      const { structured } = await bench().ok("retry_jobs", { jobIds, ...resume });
-      expect(outcomesOf(structured)).toEqual(["not sent"]);
-      const why = expect.stringMatching(/^wait 3\d\d\d s first/);
-      expect(structured["nextStep"]).toMatchObject({ tool: "retry_jobs", arguments: { jobIds, ...resume }, why });
+      const failed = await bench().fails("retry_jobs", { jobIds, ...resume }, "rate_limited");
+      expect(failed).toMatchObject({ sideEffect: "none", code: "RATE_LIMITED", retryAfterSeconds: 3_600 });
+      expect(failed.message).toBe(
+        'Stopped: the API answered HTTP 429 (code "RATE_LIMITED") and asks to wait 3600 s. 12 jobs were not retried.',
+      );
+      expect(failed.next).toMatch(/^Call again after [-\d: ]+ UTC \(in 60 min\); no job is retried twice\.$/);
     });
     // At most the requests that were in flight already.
-    expect(sent.length).toBeLessThanOrEqual(8);
+    expect(sent.length).toBeLessThanOrEqual(4);
   });
 });
 
@@ -212,7 +214,8 @@ test("a filter retries each failed job once, continues after the limit, and neve
   const filter = { workspaceId: "micws_1", createdSince: "2026-11-22T00:00:01Z" };
   expect((await call({ ...filter, failure: "OTHER" }))["summary"]).toBe("No job to retry.");
   const first = await call({ ...filter, limit: 2 });
-  expect(rowsOf(first).map(({ jobId }) => jobId)).toEqual(["job-3", "job-2"]);
+  const failedAgain = { outcome: "retried", state: "FAILED", stage: "CHURN", code: problem.code, count: 2 };
+  expect(first["results"]).toEqual([{ ...failedAgain, jobIds: ["job-3-again", "job-2-again"] }]);
   expect(first["summary"]).toContain("1 more job matches.");
   expect(first).toMatchObject({ nextStep: { tool: "retry_jobs", arguments: { ...filter, limit: 2 } } });
   const second = await call(Object(first["nextStep"]).arguments);
@@ -221,7 +224,8 @@ test("a filter retries each failed job once, continues after the limit, and neve
   expect(second["retries"]).toEqual(retries);
   const third = await call({ ...filter, failure: problem.code });
   expect(rowsOf(third)).toEqual([]);
-  expect(third["summary"]).toBe("No job to retry. Not retried, because they are retries themselves: 3 FAILED.");
+  expect(third["summary"]).toBe("No job to retry. 3 earlier retries did not succeed.");
+  expect(third).toMatchObject({ nextStep: { tool: "retry_jobs", arguments: { retryMode: "RESTART" } } });
   expect(sent).toEqual(["job-3", "job-2", "job-1"]);
   // A retry that was retried itself is not listed: only the latest state counts.
   await connection.callTool("retry_job", { jobId: "job-1-again", ...resume, retryMode: "RESTART" });

@@ -71,7 +71,8 @@ describeLatestRevision((bench) => {
     const args = await argsFor(bench(), files, { idempotencyKey: "four at a time" });
     const sent = await bench().captureRequests(async () => {
       const first = Result.parse((await bench().ok("run_jobs", { ...args, waitSeconds: 0 })).structured);
-      expect(statesOf(first)).toEqual(["PREPARING", "PREPARING", "PREPARING", "PREPARING", "NOT_STARTED"]);
+      expect(statesOf(first)).toEqual(["PREPARING", "PREPARING", "PREPARING", "PREPARING"]);
+      expect(first).toMatchObject({ notSent: { count: 1, files: [args.files[4]] } });
       expect(first.nextStep).toMatchObject({ tool: "run_jobs", arguments: args });
       const second = await run(bench(), first.nextStep?.arguments ?? {});
       expect(statesOf(second)).toEqual(["SUCCEEDED", "FAILED", "FAILED", "PAUSED", "WAITING_REVIEW"]);

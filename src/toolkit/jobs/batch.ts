@@ -108,9 +108,3 @@ export function countsOf(labels: readonly string[]): string {
 /** Formats a count as "1 job" or "2 jobs". */
 export const formatCount = (count: number, one: string, many = `${one}s`): string =>
   `${count} ${count === 1 ? one : many}`;
-
-/** Formats the longest of these waits as "wait 7 s first; "; returns an empty string if there is none. */
-export function waitFirstText(waits: readonly { readonly retryAfterSeconds?: number | undefined }[]): string {
-  const seconds = Math.max(0, ...waits.map(({ retryAfterSeconds = 0 }) => retryAfterSeconds));
-  return seconds > 0 ? `wait ${seconds} s first; ` : "";
-}

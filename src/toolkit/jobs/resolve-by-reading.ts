@@ -38,7 +38,7 @@ export interface Finding extends Pick<ResolvedRow, "outcome" | "resourceId" | "c
   readonly isWorthRepeating?: boolean;
   /** Present if the call with this cursor continues to read. */
   readonly cursor?: string;
-  readonly retryAfterSeconds?: number;
+  readonly failure?: Failure;
 }
 
 /** The parts of the API may have clocks that differ by this much, and a request takes some time to arrive. */
@@ -70,11 +70,11 @@ export function findingFromJournal(action: ActionStatus | undefined): Finding {
   }
 }
 
-export const stillUnknownFinding = ({ facts }: Failure): Finding => ({
+export const stillUnknownFinding = (failure: Failure): Finding => ({
   outcome: "still unknown",
-  finding: facts.message,
-  isWorthRepeating: facts.retryable,
-  retryAfterSeconds: facts.retryAfterSeconds,
+  finding: failure.facts.message,
+  isWorthRepeating: failure.facts.retryable,
+  failure,
 });
 
 /** Records an outcome that was found by reading. If another process recorded one first, returns that one. */

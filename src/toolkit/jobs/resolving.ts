@@ -9,7 +9,8 @@ import type { ConfirmationPrompt } from "../define-tool.ts";
 import { ENDED } from "../describe/job.ts";
 import { type NextStep, type ToolResult, toolResult } from "../results.ts";
 import { type ToolContext, toStepFailure } from "../tool-context.ts";
-import { formatCount, hasTimeToAct, mapConcurrently, stateSuffix, waitFirstText, withTimeToAnswer } from "./batch.ts";
+import { formatCount, hasTimeToAct, mapConcurrently, stateSuffix, withTimeToAnswer } from "./batch.ts";
+import { adviceAfterStop, callAgainText, createStopRule, runRows, stoppedText, waitMsOf } from "./engine.ts";
 import {
   type Finding,
   findingFromJournal,
@@ -167,48 +168,88 @@ export async function resolveActions(
   ctx: ToolContext,
 ): Promise<ToolResult<{ readonly results: readonly ResolvedRow[] }>> {
   const { idempotencyKey: key } = args;
-  const rows: ResolvedRow[] = [];
-  const unresolved: Finding[] = [];
-  let continued: ResolveArguments | undefined;
-  function add(action: ActionStatus, { isWorthRepeating, retryAfterSeconds, cursor, ...found }: Finding): void {
-    const { tool, idempotencyKey, about } = action;
-    rows.push({ tool, idempotencyKey, about, ...found });
-    if (isWorthRepeating) unresolved.push({ ...found, retryAfterSeconds });
-    if (cursor !== undefined) continued ??= { idempotencyKey, cursor };
-  }
-
   if (key !== undefined && args.cursor !== undefined) parsePosition(args.cursor, key);
   const selected = await selectActions(args, ctx);
   if (key !== undefined && selected.length === 0) {
     const action = await ctx.actions.find(key);
     if (!action) throw unknownKeyFailure(key).with({ kind: "not_found" });
-    add(action, { ...findingFromJournal(action), isWorthRepeating: false });
+    const found = { ...findingFromJournal(action), isWorthRepeating: false };
+    return resultOf([{ action, found }], undefined, args, ctx);
   }
   const { timing } = ctx.api;
   const limited = withTimeToAnswer(ctx);
-  for (const [index, action] of selected.entries()) {
-    const share = Math.max(MIN_SHARE_MS, timeLeftMs(limited, timing) / (selected.length - index));
+  const stopRule = createStopRule();
+  const byKey = new Map(selected.map((action) => [action.idempotencyKey, action]));
+  let ended = 0;
+  async function work(idempotencyKey: string): Promise<Finding> {
+    const action = byKey.get(idempotencyKey);
+    if (!action) return UNTRIED;
+    const share = Math.max(MIN_SHARE_MS, timeLeftMs(limited, timing) / (selected.length - ended));
     const deadlineAt = Math.min(limited.deadlineAt, timing.clockMs() + share);
-    const found: Finding = hasTimeToAct(limited, timing)
-      ? await resolveOne(action, args, { ...limited, deadlineAt })
-      : { outcome: "still unknown", finding: "Not tried yet: the call's time was over.", isWorthRepeating: true };
-    add(action, found);
-    const message = `${formatToken(action.tool)} ${formatToken(action.about)}: ${found.outcome}`;
-    ctx.report({ progress: index + 1, total: selected.length, message });
+    return await resolveOne(action, args, { ...limited, deadlineAt });
   }
-  const why = continued ? "continues to read the jobs" : "later it may find out more; no action runs twice";
-  const nextStep: NextStep = {
-    tool: "resolve_actions",
-    arguments: { ...(continued ?? (key === undefined ? {} : { idempotencyKey: key })) },
-    why: `${waitFirstText(unresolved)}${why}`,
-  };
+  const findings = await runRows([...byKey.keys()], {
+    stopRule,
+    // The actions are sent in their order, since one may be about the effect of another.
+    inFlight: 1,
+    mayStart: () => hasTimeToAct(limited, timing),
+    work,
+    onResult(idempotencyKey, found, count) {
+      ended = count;
+      const { tool = "", about = "" } = byKey.get(idempotencyKey) ?? {};
+      const message = `${formatToken(tool)} ${formatToken(about)}: ${found.outcome}`;
+      ctx.report({ progress: count, total: selected.length, message });
+    },
+  });
+  const notTried = stopRule.reason ? NOT_TRIED : UNTRIED;
+  const resolved = selected.map((action) => ({ action, found: findings.get(action.idempotencyKey) ?? notTried }));
+  return resultOf(resolved, stopRule.reason, args, ctx);
+}
+
+const UNTRIED: Finding = {
+  outcome: "still unknown",
+  finding: "Not tried yet: the call's time was over.",
+  isWorthRepeating: true,
+};
+
+/** The summary states why. */
+const NOT_TRIED: Finding = { outcome: "still unknown", finding: "Not tried yet.", isWorthRepeating: true };
+
+const PROMISE = "no action runs twice";
+
+function resultOf(
+  resolved: readonly { readonly action: ActionStatus; readonly found: Finding }[],
+  stop: Failure | undefined,
+  { idempotencyKey: key }: ResolveArguments,
+  ctx: ToolContext,
+): ToolResult<{ readonly results: readonly ResolvedRow[] }> {
+  const rows = resolved.map(({ action: { tool, idempotencyKey, about }, found }): ResolvedRow => {
+    const { isWorthRepeating: _, failure: __, cursor: ___, ...row } = found;
+    return { tool, idempotencyKey, about, ...row };
+  });
+  const unresolved = resolved.flatMap(({ found }) => (found.isWorthRepeating ? found : []));
+  const failures = unresolved.flatMap(({ failure }) => failure ?? []);
+  const [continued] = resolved.flatMap(({ action: { idempotencyKey }, found: { cursor } }) =>
+    cursor === undefined ? [] : { idempotencyKey, cursor },
+  );
+  // A call at once makes sense if it reads more jobs, or if an action was not tried.
+  const mayContinue = continued !== undefined || unresolved.includes(UNTRIED);
+  const waitMs = mayContinue ? 0 : waitMsOf(failures, ctx);
+  const later = stop
+    ? adviceAfterStop(stop, failures, PROMISE, ctx)
+    : waitMs > 0
+      ? `${callAgainText(waitMs, ctx)}; ${PROMISE}.`
+      : undefined;
+  const why = continued ? "continues to read the jobs" : `later it may find out more; ${PROMISE}`;
+  const args = { ...(continued ?? (key === undefined ? {} : { idempotencyKey: key })) };
+  const nextStep: NextStep = { tool: "resolve_actions", arguments: args, why };
   const results = rows.slice(0, MAX_ROWS);
   return toolResult(
     ctx,
     { results },
     {
-      summary: summaryOf(rows),
-      nextStep: unresolved.length > 0 ? nextStep : undefined,
+      summary: [rows.length > 1 && stop && stoppedText(stop), summaryOf(rows), later].filter(Boolean).join(" "),
+      nextStep: unresolved.length > 0 && later === undefined ? nextStep : undefined,
       lines: results.map((row) => lineOf(row, rows.length === 1)),
     },
   );

@@ -12,10 +12,10 @@ import { formatRecordTable } from "../../core/table.ts";
 import { formatToken, quote } from "../../core/untrusted-text.ts";
 import { LONG_WAIT_SECONDS, MAX_JOBS } from "../arguments.ts";
 import type { ConfirmationPrompt } from "../define-tool.ts";
-import { giveUpReason, jobStatus, summarizeJob } from "../describe/job.ts";
+import { ENDED, giveUpReason, jobStatus, summarizeJob } from "../describe/job.ts";
 import { missingIdNote } from "../id-hints.ts";
 import { BROKEN_LIST } from "../pages.ts";
-import { type ActionResult, callText, type NextStep, type ToolResult, toolResult } from "../results.ts";
+import { type ActionResult, callText, type NextStep, type ToolResult, toolResult, type View } from "../results.ts";
 import { type ActionArguments, runAction } from "../run-action.ts";
 import { type ToolContext, toStepFailure } from "../tool-context.ts";
 import type { ToolName } from "../tool-names.ts";
@@ -28,9 +28,19 @@ import {
   readJob,
   secondsLeft,
   stateSuffix,
-  waitFirstText,
   withWaitLimit,
 } from "./batch.ts";
+import {
+  adviceAfterStop,
+  callAgainText,
+  createStopRule,
+  isStopOf,
+  runRows,
+  type StopRule,
+  stoppedFailure,
+  stoppedText,
+  waitMsOf,
+} from "./engine.ts";
 import { findJobs, MAX_READ } from "./find-jobs.ts";
 import { describeJobWith, findKnownRetry, readJobHistory } from "./job-history.ts";
 import { movingIds, operatorNeededText, retryFailedStep, type WatchedJob, watchJobs } from "./waiting.ts";
@@ -83,6 +93,8 @@ interface RetryManyArguments {
   readonly retryMode: "SAFE_RESUME" | "RESTART";
   readonly reason: string;
   readonly waitSeconds?: number;
+  /** `full`: a row for each job that a filter selects (default: groups of equal outcomes). */
+  readonly view?: View;
   /** The key of each retry is derived from this key. */
   readonly idempotencyKey?: string;
 }
@@ -93,6 +105,7 @@ interface RetryRow {
   readonly newJobId?: string;
   /** The state of the new job, or that of the job itself if it was given up. */
   readonly state?: Job["state"];
+  readonly outputDatasetVersionId?: string;
   /** The stage at which the new job failed again. */
   readonly stage?: string;
   /** The code of that failure, or the reason why nothing was retried. */
@@ -110,14 +123,13 @@ interface RetryResult {
   readonly isWorthRepeating?: boolean;
   /** True if an identical call retried the job before, so that nothing was sent now. */
   readonly isReplay?: boolean;
-  readonly retryAfterSeconds?: number;
+  readonly failure?: Failure;
 }
 
 /** Code for a job that is skipped because a retry of it is known. The emulator uses the same code when it rejects such a retry. */
 const ALREADY_RETRIED = "ALREADY_RETRIED";
-/** Code for a job that is skipped because `jobAdvice` gives up on it. */
+/** Code for a job that is skipped because `describeJob` gives up on it. */
 const GIVEN_UP = "GIVEN_UP";
-const OUT_OF_TIME = "OUT_OF_TIME";
 
 const actionOf = (jobId: string, { retryMode, reason, idempotencyKey }: RetryManyArguments): ActionDescriptor => ({
   tool: RETRY,
@@ -144,6 +156,7 @@ const givenUpResult = ({ id: jobId, state }: Job, note: string): RetryResult => 
 async function findSkipReason(
   { id: jobId, job: known }: RequestedJob,
   args: RetryManyArguments,
+  stopRule: StopRule,
   ctx: ToolContext,
 ): Promise<RetryResult | undefined> {
   if (await ctx.actions.findExisting(actionOf(jobId, args))) return undefined;
@@ -156,9 +169,15 @@ async function findSkipReason(
   // If the job cannot be read, the API decides. A read without a response leaves time for the retry.
   const { timing } = ctx.api;
   const deadlineAt = timing.clockMs() + timeLeftMs(ctx, timing) / READ_SHARE;
-  const job =
-    known ??
-    (await readJob(jobId, { ...ctx, deadlineAt }).catch((error) => void toStepFailure(error, ctx)))?.value.data;
+  const answer = known
+    ? undefined
+    : await readJob(jobId, { ...ctx, deadlineAt }).catch((error: unknown) => {
+        const failure = toStepFailure(error, ctx);
+        // An application may be allowed to retry jobs, but not to read them.
+        if (failure.facts.status !== 403) stopRule.observe(jobId, failure);
+        return undefined;
+      });
+  const job = known ?? answer?.value.data;
   const reason = job && giveUpReason(job, await readJobHistory(job, ctx));
   return job && reason !== undefined ? givenUpResult(job, reason) : undefined;
 }
@@ -170,7 +189,8 @@ function outcomeOf({ sideEffect, status = 0 }: FailureFacts): RetryRow["outcome"
   return status >= 400 && status < 500 && status !== 408 && status !== 429 ? "rejected" : "not sent";
 }
 
-async function toFailedResult(jobId: string, { facts }: Failure, ctx: ToolContext): Promise<RetryResult> {
+async function toFailedResult(jobId: string, failure: Failure, ctx: ToolContext): Promise<RetryResult> {
+  const { facts } = failure;
   const outcome = outcomeOf(facts);
   const isUnresolved = outcome === "unknown" || outcome === "not sent";
   const retry = facts.status === 409 ? (await findKnownRetry(jobId, ctx))?.id : undefined;
@@ -183,7 +203,7 @@ async function toFailedResult(jobId: string, { facts }: Failure, ctx: ToolContex
     ...(note !== undefined && { note }),
     ...(outcome === "unknown" && facts.idempotencyKey !== undefined && { idempotencyKey: facts.idempotencyKey }),
   };
-  return { row, isWorthRepeating: isUnresolved && facts.retryable, retryAfterSeconds: facts.retryAfterSeconds };
+  return { row, isWorthRepeating: isUnresolved && facts.retryable, failure };
 }
 
 /** Waits until the Retry-After time has passed; returns false if less than `minMs` of the call would remain then. */
@@ -206,7 +226,10 @@ async function waitForRetryAfter(
 interface Selection {
   readonly jobs: readonly RequestedJob[];
   readonly givenUp: readonly RetryResult[];
-  /** The latest retries of matching jobs. A filter never selects them, so a repeated call does not retry its own retries. */
+  /**
+   * The latest retries of matching jobs, except those that succeeded. A filter never selects them, so a repeated call does not retry its own
+   * retries.
+   */
   readonly retries: readonly Job[];
   /** Number of jobs that match, but exceed the limit. */
   readonly remaining: number;
@@ -235,7 +258,7 @@ async function selectFailedJobs(
       .filter(({ job }) => job.retryOfBatchId === null)
       .slice(0, MAX_JOBS)
       .map(({ job, reason }) => givenUpResult(job, reason)),
-    retries: found.jobs.filter(isRetryOfMatch),
+    retries: found.jobs.filter((job) => isRetryOfMatch(job) && job.state !== "SUCCEEDED"),
     remaining: Math.max(0, jobs.length - limit),
     missingText: isMissing
       ? ` Only ${formatCount(found.read.jobs, "job")} could be read${found.isLoop ? `. ${BROKEN_LIST}` : "; list_jobs with unretried finds the others."}`
@@ -246,36 +269,35 @@ async function selectFailedJobs(
 async function retryEach(
   jobs: readonly RequestedJob[],
   args: RetryManyArguments,
+  stopRule: StopRule,
   ctx: ToolContext,
-  minActionMs: number,
 ): Promise<readonly RetryResult[]> {
   const { retryMode, reason } = args;
+  const { timing } = ctx.api;
+  const minActionMs = Math.min(MIN_ACTION_MS, timeLeftMs(ctx, timing) / 2);
+  const byId = new Map(jobs.map((job) => [job.id, job]));
+  const ids = [...byId.keys()];
   // Determine which jobs to skip before any request is sent.
-  const refused = new Map<string, RetryResult>();
-  await mapConcurrently(jobs, async (each) => {
-    const why = await findSkipReason(each, args, ctx);
-    if (why) refused.set(each.id, why);
+  const skipped = await runRows<{ readonly why: RetryResult | undefined; readonly failure?: Failure }>(ids, {
+    stopRule,
+    work: async (id) => ({ why: await findSkipReason(byId.get(id) ?? { id }, args, stopRule, ctx) }),
   });
   const sharedRetryAfter: SharedRetryAfter = { heldUntilAt: 0 };
   const own: ToolContext = { ...ctx, tool: RETRY, sharedRetryAfter };
-  const { timing } = ctx.api;
-  let done = 0;
 
   async function retry(jobId: string): Promise<RetryResult> {
-    const why = refused.get(jobId);
+    const why = skipped.get(jobId)?.why;
     if (why) return why;
-    if (!(await waitForRetryAfter(sharedRetryAfter, ctx, timing, minActionMs))) {
-      const retryAfterSeconds = Math.ceil(Math.max(0, sharedRetryAfter.heldUntilAt - timing.clockMs()) / 1_000);
-      return { row: { jobId, outcome: "not sent", code: OUT_OF_TIME }, isWorthRepeating: true, retryAfterSeconds };
-    }
     const proposedKey = ctx.proposedKey === undefined ? undefined : deriveStepKey(ctx.proposedKey, jobId);
     try {
       const { explicitKey: idempotencyKey } = actionOf(jobId, args);
       const retryArguments = { jobId, retryMode, reason, idempotencyKey, isDerivedKey: true };
       const { data, replay } = await retryJob(retryArguments, { ...own, proposedKey });
-      // No response shows that a call of this journal made the retry.
-      if (replay?.finding !== undefined)
-        return { row: { jobId, outcome: "not sent", newJobId: data.id, code: ALREADY_RETRIED, note: replay.finding } };
+      const isOtherMode = replay !== undefined && replay.earlier.arguments["retryMode"] !== retryMode;
+      // In the other cases, no response shows that a call of this journal made the retry.
+      const note = replay?.finding ?? (isOtherMode ? replay.notes.trim() : undefined);
+      if (note !== undefined)
+        return { row: { jobId, outcome: "not sent", newJobId: data.id, code: ALREADY_RETRIED, note } };
       const row = { jobId, outcome: "retried", newJobId: data.id, state: data.state } as const;
       return { row, isReplay: replay !== undefined };
     } catch (error) {
@@ -283,11 +305,19 @@ async function retryEach(
     }
   }
 
-  return await mapConcurrently(jobs, async ({ id: jobId }) => {
-    const retried = await retry(jobId);
-    done += 1;
-    ctx.report({ progress: done, total: jobs.length, message: `${formatToken(jobId)} ${retried.row.outcome}` });
-    return retried;
+  const results = await runRows(ids, {
+    stopRule,
+    mayStart: () => waitForRetryAfter(sharedRetryAfter, ctx, timing, minActionMs),
+    work: retry,
+    onResult: (jobId, { row }, ended) =>
+      ctx.report({ progress: ended, total: jobs.length, message: `${formatToken(jobId)} ${row.outcome}` }),
+  });
+  const notStarted = (jobId: string): RetryResult => ({ row: { jobId, outcome: "not sent" }, isWorthRepeating: true });
+  return ids.map((id) => {
+    const result = results.get(id);
+    return result && !(isStopOf(stopRule.reason, result.failure) && result.row.outcome !== "unknown")
+      ? result
+      : notStarted(id);
   });
 }
 
@@ -296,35 +326,47 @@ interface RetriedJobs extends Selection {
   readonly all: readonly RetryResult[];
   /** The new jobs, as they were last read; undefined if the call did not wait for them. */
   readonly watched: readonly WatchedJob[] | undefined;
+  /** The failure that stopped the call. */
+  readonly stop: Failure | undefined;
 }
 
-async function nextStep(
-  { all, watched, retries, remaining }: RetriedJobs,
+const PROMISE = "no job is retried twice";
+
+/** Returns the advice on what to do later, or the call that makes sense at once. */
+async function adviceOf(
+  { all, watched = [], retries, remaining, stop }: RetriedJobs,
   args: RetryManyArguments,
   ctx: ToolContext,
-): Promise<NextStep | undefined> {
+): Promise<{ readonly later?: string; readonly nextStep?: NextStep | undefined }> {
   const again = all.filter(({ isWorthRepeating }) => isWorthRepeating);
-  const { jobIds: _, waitSeconds: __, ...filter } = args;
-  if (again.length > 0) {
-    const jobIds = again.map(({ row }) => row.jobId);
-    const why = `${waitFirstText(again)}retries the rest and resolves unknown outcomes, but never retries a job twice`;
-    const { retryMode, reason, idempotencyKey } = args;
-    const key = idempotencyKey !== undefined && { idempotencyKey };
-    return { tool: "retry_jobs", arguments: { jobIds, retryMode, reason, ...key }, why };
+  const failures = [...again, ...watched].flatMap(({ failure }) => failure ?? []);
+  if (stop) return { later: adviceAfterStop(stop, failures, PROMISE, ctx) };
+  // A call at once makes sense if a job was retried in this one, and others were not started.
+  const hasProgress = all.some(({ row }) => row.outcome === "retried") && again.some(({ failure }) => !failure);
+  const waitMs = hasProgress ? 0 : waitMsOf(failures, ctx);
+  if (waitMs > 0) return { later: `${callAgainText(waitMs, ctx)}; ${PROMISE}.` };
+  const { jobIds, waitSeconds: __, ...others } = args;
+  if (again.length > 0 || remaining > 0) {
+    const ids = jobIds && { jobIds: again.map(({ row }) => row.jobId) };
+    const why =
+      again.length > 0
+        ? `retries the rest and resolves unknown outcomes; ${PROMISE}`
+        : `retries the other ${remaining}`;
+    return { nextStep: { tool: "retry_jobs", arguments: { ...ids, ...others }, why } };
   }
-  if (remaining > 0) return { tool: "retry_jobs", arguments: filter, why: `retries the other ${remaining}` };
+  const known = retries.map((job) => ({ id: job.id, job }));
   const made = all.flatMap(({ row }) => (row.outcome === "retried" ? (row.newJobId ?? []) : []));
-  const known = retries.map((job) => ({ id: job.id, job, failure: undefined }));
-  const moving = [...(watched ? movingIds(watched) : made), ...movingIds(known)].slice(0, MAX_JOBS);
-  if (moving.length === 0) return await retryFailedStep(watched ?? [], ctx);
+  const moving = [...(watched.length > 0 ? movingIds(watched) : made), ...movingIds(known)].slice(0, MAX_JOBS);
+  if (moving.length === 0) return { nextStep: await retryFailedStep([...watched, ...known], ctx) };
   const why = "waits for the new jobs that are still in progress";
-  return { tool: "wait_for_jobs", arguments: { jobIds: moving }, why };
+  return { nextStep: { tool: "wait_for_jobs", arguments: { jobIds: moving }, why } };
 }
 
 /** "Retried 10 of 12: 10 SUCCEEDED. Other jobs: 2 rejected (JOB_NOT_RETRYABLE)." */
 function summaryOf(
-  { all, watched = [], retries, remaining, missingText }: RetriedJobs,
+  { all, watched = [], retries, remaining, missingText, stop }: RetriedJobs,
   rows: readonly RetryRow[],
+  later: string | undefined,
 ): string {
   const replayedCount = all.filter(({ isReplay }) => isReplay).length;
   const made = rows.filter(({ outcome }) => outcome === "retried");
@@ -333,7 +375,9 @@ function summaryOf(
   );
   const others = rows.filter(({ outcome }) => outcome !== "retried");
   const rest = others.map(({ outcome, code }) => (code === undefined ? outcome : `${outcome} (${formatToken(code)})`));
+  const failed = retries.filter(({ state }) => ENDED.has(state)).length;
   const sentences = [
+    stop && stoppedText(stop),
     rows.length === 0
       ? "No job to retry."
       : `Retried ${made.length} of ${rows.length}${states.length > 0 ? `: ${countsOf(states)}` : ""}.`,
@@ -342,59 +386,96 @@ function summaryOf(
     rest.length > 0 && `Other jobs: ${countsOf(rest)}.`,
     rows.some(({ code }) => code === GIVEN_UP) &&
       "GIVEN_UP: another retry will most likely fail too; ask the user to contact the operator. retry_job retries one of them anyway.",
-    retries.length > 0 &&
-      `Not retried, because they are retries themselves: ${countsOf(retries.map(({ state }) => state))}.`,
+    failed > 0 && `${formatCount(failed, "earlier retry", "earlier retries")} did not succeed.`,
     remaining > 0 && `${formatCount(remaining, "more job matches", "more jobs match")}.`,
   ];
-  return sentences.filter(Boolean).join(" ") + missingText + operatorNeededText(watched.map(({ job }) => job));
+  const jobs = [...watched.map(({ job }) => job), ...retries];
+  return [sentences.filter(Boolean).join(" ") + missingText + operatorNeededText(jobs), later]
+    .filter(Boolean)
+    .join(" ");
 }
 
-/** Groups the retries by state. Each group names at most 50 of them. */
+/** Groups jobs by state. Each group names at most 50 of them. */
 const groupByState = (jobs: readonly Job[]) =>
   [...new Set(jobs.map(({ state }) => state))].map((state) => {
     const ids = jobs.filter((job) => job.state === state).map(({ id }) => id);
     return { state, count: ids.length, jobIds: ids.slice(0, MAX_JOBS) };
   });
 
-/** Adds the state of the new job to the row, and its failure if it failed again. */
+/** Fields that differ in rows of equal outcomes. */
+const OWN_FIELDS: ReadonlySet<string> = new Set(["jobId", "newJobId", "outputDatasetVersionId"]);
+
+/** Groups rows of equal outcomes. A group names its jobs if they need a decision; the outcome of a single job is a row. */
+function groupRows(rows: readonly RetryRow[]): readonly object[] {
+  const groups = new Map<string, { readonly common: object; readonly rows: RetryRow[] }>();
+  for (const row of rows) {
+    const common = Object.fromEntries(Object.entries(row).filter(([name]) => !OWN_FIELDS.has(name)));
+    const label = JSON.stringify(common);
+    const group = groups.get(label) ?? { common, rows: [] };
+    groups.set(label, group);
+    group.rows.push(row);
+  }
+  return [...groups.values()].map(({ common, rows: equal }) => {
+    const [first, ...others] = equal;
+    if (first !== undefined && others.length === 0) return first;
+    const { outcome, state } = first ?? {};
+    const group = { ...common, count: equal.length };
+    // Jobs that succeeded or are in progress need no decision.
+    const isDecided = outcome === "retried" && state !== "FAILED";
+    return isDecided ? group : { ...group, jobIds: equal.map(({ jobId, newJobId }) => newJobId ?? jobId) };
+  });
+}
+
+/** Adds the state and the output of the new job to the row, and its failure if it failed again. */
 function withNewJob(row: RetryRow, job: Job | undefined): RetryRow {
   if (!job) return row;
   const { state, stage, failure } = summarizeJob(job, undefined);
+  const { outputDatasetVersionId: output } = job;
   return state === "FAILED"
     ? { ...row, state, ...(stage !== undefined && { stage }), ...(failure !== undefined && { code: failure }) }
-    : { ...row, state };
+    : { ...row, state, ...(output !== null && { outputDatasetVersionId: output }) };
 }
 
 export async function retryMany(
   args: RetryManyArguments,
   toolContext: ToolContext,
-): Promise<ToolResult<{ readonly results: readonly RetryRow[] }>> {
+): Promise<ToolResult<{ readonly results: readonly object[] }>> {
   const { timing } = toolContext.api;
   const startedAt = timing.clockMs();
-  const { jobIds, waitSeconds = LONG_WAIT_SECONDS } = args;
+  const { jobIds, waitSeconds = LONG_WAIT_SECONDS, view } = args;
   const ctx = withWaitLimit(toolContext, waitSeconds);
-  const minActionMs = Math.min(MIN_ACTION_MS, timeLeftMs(ctx, timing) / 2);
+  const stopRule = createStopRule();
   const selection: Selection = jobIds
     ? { jobs: jobIds.map((id) => ({ id })), givenUp: [], retries: [], remaining: 0, missingText: "" }
     : await selectFailedJobs(args, ctx);
-  const all = [...(await retryEach(selection.jobs, args, ctx, minActionMs)), ...selection.givenUp];
+  const all = [...(await retryEach(selection.jobs, args, stopRule, ctx)), ...selection.givenUp];
   const made = all.flatMap(({ row }) => (row.outcome === "retried" ? (row.newJobId ?? []) : []));
-  const seconds = secondsLeft(waitSeconds, startedAt, timing);
-  const options = { until: "all", seconds, done: selection.jobs.length } as const;
+  const seconds = stopRule.reason ? 0 : secondsLeft(waitSeconds, startedAt, timing);
+  const options = { until: "all", seconds, stopRule, done: selection.jobs.length } as const;
   const watched = made.length > 0 && seconds > 0 ? await watchJobs(made, options, ctx) : undefined;
   const newJobs = new Map(watched?.map(({ id, job }) => [id, job]));
-  const results = all.map(({ row }) => withNewJob(row, newJobs.get(row.newJobId ?? "")));
-  const retried = { ...selection, all, watched };
+  const rows = all.map(({ row }) => withNewJob(row, newJobs.get(row.newJobId ?? "")));
+  const { reason: stop } = stopRule;
+  const retried = { ...selection, all, watched, stop };
+  const { later, nextStep } = await adviceOf(retried, args, ctx);
+  if (stop && later !== undefined && rows.every(({ outcome }) => outcome === "not sent"))
+    throw stoppedFailure(stop, `${formatCount(rows.length, "job was", "jobs were")} not retried.`, later);
+  const isStated = ({ outcome, code }: RetryRow): boolean => outcome === "not sent" && code === undefined;
+  const others = rows.filter((row) => !isStated(row));
+  const results = jobIds || view === "full" ? others.map((row) => ({ ...row })) : groupRows(others);
+  const unsent = rows.filter(isStated).map(({ jobId }) => jobId);
+  const notSent = unsent.length > 0 ? { count: unsent.length, jobIds: unsent } : undefined;
   const retries = groupByState(selection.retries);
   return toolResult(
     ctx,
     { results },
     {
-      summary: summaryOf(retried, results),
-      nextStep: await nextStep(retried, args, ctx),
-      fields: { results, ...(retries.length > 0 && { retries }) },
+      summary: summaryOf(retried, rows, later),
+      nextStep,
+      fields: { results, ...(notSent && { notSent }), ...(retries.length > 0 && { retries }) },
       lines: [
         results.length > 0 ? formatRecordTable(results.map((row) => ({ ...row }))) : undefined,
+        notSent && `notSent ${notSent.count}: ${unsent.map((id) => formatToken(id)).join(", ")}`,
         retries.length > 0 ? `retries:\n${formatRecordTable(retries)}` : undefined,
       ],
       isReplay: all.length > 0 && all.every(({ isReplay }) => isReplay),
@@ -409,7 +490,7 @@ async function prepareRestartConfirmation(
 ): Promise<ConfirmationPrompt | undefined> {
   const named = await mapConcurrently(args.jobIds ?? [], async (jobId) => {
     if (await ctx.actions.findExisting(actionOf(jobId, args))) return undefined;
-    if (await findSkipReason({ id: jobId }, args, ctx)) return undefined;
+    if (await findSkipReason({ id: jobId }, args, createStopRule(), ctx)) return undefined;
     const state = await stateSuffix(jobId, ctx);
     return state === undefined ? undefined : `${formatToken(jobId)}${state}`;
   });

@@ -87,8 +87,8 @@ interface RunArguments extends Omit<SubmitArguments, "inputBindings"> {
 interface RunOptions {
   /** Seconds for the whole call. */
   readonly waitSeconds: number;
-  /** False if the call returns as soon as the job is submitted. */
-  readonly waitsForJob: boolean;
+  /** `submit`: the call returns as soon as the job is submitted. `replay`: also without reading the job of an identical call. */
+  readonly until: "end" | "submit" | "replay";
   /** The call that continues this one. */
   readonly again: Pick<NextStep, "tool" | "arguments">;
 }
@@ -190,9 +190,9 @@ async function inputNotReady({ ctx, again }: JobRun, { port, inputId }: PortInpu
 
 /** Returns the job when it stops or time is up; undefined if it is not read, or cannot be read. */
 async function pollJob(run: JobRun, { data, action }: ActionResult<Job>): Promise<ReadAnswer<Job> | undefined> {
-  const { ctx, waitsForJob } = run;
-  const waitSeconds = ctx.followsTasks || !waitsForJob ? 0 : run.secondsLeft();
-  if (waitSeconds <= 0 && !action.replayed) return undefined;
+  const { ctx, until } = run;
+  const waitSeconds = ctx.followsTasks || until !== "end" ? 0 : run.secondsLeft();
+  if (until === "replay" || (waitSeconds <= 0 && !action.replayed)) return undefined;
   const reading = { endpoint: getMicJob, path: { jobId: data.id }, status: jobStatus, waitSeconds };
   return await pollResource(reading, ctx, (job) => ctx.report(jobProgress(job)))
     // The job exists even if it cannot be read.

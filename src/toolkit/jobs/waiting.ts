@@ -1,45 +1,82 @@
 // This module waits for many jobs at once, and reports their states and the recommended next call when they stop or time is up.
 import { timeLeftMs } from "../../api-client/attempts.ts";
 import type { Job } from "../../contract/jobs.ts";
-import { Failure, type FailureFacts } from "../../core/failure.ts";
+import type { Failure } from "../../core/failure.ts";
 import { formatRecordTable } from "../../core/table.ts";
 import { LONG_WAIT_SECONDS } from "../arguments.ts";
-import { describeJob, ENDED, isJobMoving, jobStateText, summarizeJob } from "../describe/job.ts";
+import { describeJob, ENDED, isJobMoving, jobProgress, jobStateText, summarizeJob } from "../describe/job.ts";
 import { missingIdNote } from "../id-hints.ts";
 import { poll } from "../polling.ts";
 import { type NextStep, type ToolResult, toolResult } from "../results.ts";
-import type { ToolContext } from "../tool-context.ts";
-import { countsOf, mapConcurrently, readJob, withWaitLimit } from "./batch.ts";
-import { readJobHistory } from "./job-history.ts";
+import { type ToolContext, toStepFailure } from "../tool-context.ts";
+import { countsOf, formatCount, mapConcurrently, readJob, withWaitLimit } from "./batch.ts";
+import {
+  adviceAfterStop,
+  callAgainText,
+  createStopRule,
+  runRows,
+  type StopRule,
+  stoppedFailure,
+  stoppedText,
+  waitMsOf,
+} from "./engine.ts";
+import { findKnownRetry, readJobHistory } from "./job-history.ts";
 import { readOrigins } from "./origins.ts";
 
 /** A job as it was last read. */
 export interface WatchedJob {
+  /** The id in the call. */
   readonly id: string;
-  /** Undefined if no read has succeeded. */
+  /** The job, or its latest known retry; undefined if no read has succeeded. */
   readonly job: Job | undefined;
   /** The error of the last read, if it failed. */
-  readonly failure: FailureFacts | undefined;
+  readonly failure?: Failure | undefined;
 }
 
 interface WatchOptions {
   readonly until: "all" | "any";
   readonly seconds: number;
+  readonly stopRule: StopRule;
+  /** Jobs that were read just now. */
+  readonly known?: readonly Job[];
   /** Progress before the wait begins (default 0). */
   readonly done?: number;
 }
 
-/** Kinds of errors that apply to every job, so that the whole call has to fail. */
-const FATAL_KINDS: ReadonlySet<FailureFacts["kind"]> = new Set(["not_configured", "unauthorized", "internal"]);
-
-const isMoving = ({ job, failure }: WatchedJob): boolean => (job ? isJobMoving(job) : failure?.retryable === true);
+/** Returns true if a later read may show another state. */
+export const isMoving = ({ job, failure }: WatchedJob): boolean =>
+  failure ? failure.facts.retryable : job === undefined || isJobMoving(job);
 
 export const movingIds = (jobs: readonly WatchedJob[]): readonly string[] => jobs.filter(isMoving).map(({ id }) => id);
 
-const versionOf = ({ job, failure }: WatchedJob): string => `${job?.resourceVersion} ${failure?.kind}`;
+const versionOf = ({ job, failure }: WatchedJob): string => `${job?.resourceVersion} ${failure?.facts.kind}`;
 
 const stateOf = ({ job, failure }: WatchedJob): string =>
-  job?.state ?? (failure?.kind === "not_found" ? "not found" : "not read");
+  job?.state ?? (failure?.facts.kind === "not_found" ? "not found" : "not read");
+
+const isRetryOf = ({ id, job }: WatchedJob): boolean => job !== undefined && job.id !== id;
+
+/** "3 SUCCEEDED (1 by a retry), 1 FAILED". */
+export function countStates(rows: readonly { readonly state: string; readonly isRetry: boolean }[]): string {
+  const retried = rows.filter(({ state, isRetry }) => state === "SUCCEEDED" && isRetry).length;
+  const counts = countsOf(rows.map(({ state }) => state));
+  return retried === 0 ? counts : counts.replace(/\d+ SUCCEEDED/, (text) => `${text} (${retried} by a retry)`);
+}
+
+const MAX_RETRY_CHAIN = 20;
+
+/** Returns the id of the latest retry that the journal or a list shows; the job's own id if there is none. */
+async function findLatestRetry(jobId: string, ctx: ToolContext): Promise<string> {
+  let latest = jobId;
+  for (let retries = 0; retries < MAX_RETRY_CHAIN; retries += 1) {
+    const next = (await findKnownRetry(latest, ctx))?.id;
+    if (next === undefined) break;
+    latest = next;
+  }
+  return latest;
+}
+
+const isRetryable = ({ state }: Job): boolean => state === "FAILED" || state === "CANCELLED";
 
 /** Maximum number of jobs that one call reads per second while they change. */
 const READS_PER_SECOND = 8;
@@ -49,28 +86,33 @@ const FINAL_READ_SHARE = 0.25;
 const MAX_FINAL_READ_SECONDS = 2;
 
 /**
- * Reads the jobs until all or any of them have stopped, or time is up. A job whose last request has no response by then is returned as it
- * was read before. Throws Failure on cancellation, or for an error that applies to every job.
+ * Reads the jobs, or their latest retries, until all or any of them have stopped, a failure concerns all of them, or time is up. A job whose
+ * last request has no response by then is returned as it was read before. Throws Failure on cancellation.
  */
 export async function watchJobs(
   ids: readonly string[],
-  { until, seconds, done = 0 }: WatchOptions,
+  { until, seconds, stopRule, known: first = [], done = 0 }: WatchOptions,
   ctx: ToolContext,
 ): Promise<readonly WatchedJob[]> {
   const { timing } = ctx.api;
   const limitSeconds = Math.max(0, Math.min(seconds, timeLeftMs(ctx, timing) / 1_000));
-  const known = new Map<string, WatchedJob>();
+  const known = new Map<string, WatchedJob>(first.map((job) => [job.id, { id: job.id, job }]));
+
+  async function readLatest(id: string, before: Job | undefined): Promise<Job> {
+    // A job that was not moving is read again only if it was retried.
+    const job = before && !isJobMoving(before) ? before : (await readJob(before?.id ?? id, ctx)).value.data;
+    ctx.retries.remember([job]);
+    const latest = isRetryable(job) ? await findLatestRetry(job.id, ctx) : job.id;
+    return latest === job.id ? job : (await readJob(latest, ctx)).value.data;
+  }
 
   async function read(id: string): Promise<WatchedJob> {
     const before = known.get(id);
-    if (before && !isMoving(before)) return before;
+    if (before && !isMoving(before) && !before.job) return before;
     try {
-      const job = (await readJob(id, ctx)).value.data;
-      ctx.retries.remember([job]);
-      return { id, job, failure: undefined };
+      return { id, job: await readLatest(id, before?.job) };
     } catch (error) {
-      if (!(error instanceof Failure) || ctx.signal.aborted || FATAL_KINDS.has(error.facts.kind)) throw error;
-      return { id, job: before?.job, failure: error.facts };
+      return { id, job: before?.job, failure: toStepFailure(error, ctx) };
     }
   }
 
@@ -79,18 +121,20 @@ export async function watchJobs(
   return await poll(
     {
       async read() {
-        const jobs = await mapConcurrently(ids, read);
-        for (const watched of jobs) known.set(watched.id, watched);
-        return jobs;
+        const jobs = await runRows(ids, { stopRule, work: read });
+        for (const [id, watched] of jobs) known.set(id, watched);
+        return ids.map((id) => known.get(id) ?? { id, job: undefined });
       },
       version: (jobs) => jobs.map(versionOf).join(),
-      isMoving: (jobs) => countStopped(jobs) < (until === "any" ? 1 : jobs.length),
-      onRead: (jobs) =>
+      isMoving: (jobs) => stopRule.reason === undefined && countStopped(jobs) < (until === "any" ? 1 : jobs.length),
+      onRead(jobs) {
+        const [only] = jobs.length === 1 ? jobs.flatMap(({ job }) => job ?? []) : [];
         ctx.report({
           progress: done + countStopped(jobs),
           total: done + jobs.length,
-          message: countsOf(jobs.map(stateOf)),
-        }),
+          message: only ? jobProgress(only).message : countsOf(jobs.map(stateOf)),
+        });
+      },
       minPauseMs: (ids.length / READS_PER_SECOND) * 1_000,
     },
     limitSeconds - Math.min(MAX_FINAL_READ_SECONDS, limitSeconds * FINAL_READ_SHARE),
@@ -105,7 +149,7 @@ interface WaitArguments {
   readonly waitSeconds?: number;
 }
 
-/** Returns the call that retries the failed jobs for which `jobAdvice` recommends a retry; SAFE_RESUME first. */
+/** Returns the call that retries the failed jobs for which `describeJob` recommends a retry; SAFE_RESUME first. */
 export async function retryFailedStep(watched: readonly WatchedJob[], ctx: ToolContext): Promise<NextStep | undefined> {
   const failed = watched.flatMap(({ job }) => (job?.state === "FAILED" ? job : []));
   const steps = await mapConcurrently(failed, async (job) => ({
@@ -165,14 +209,21 @@ async function rowsOf(watched: readonly WatchedJob[], ctx: ToolContext) {
     ctx,
   );
   return watched.map(({ id, job, failure }) => {
-    const note = failure && missingIdNote(failure, { jobId: id }, ctx);
+    const note = failure && missingIdNote(failure.facts, { jobId: id }, ctx);
     return {
-      ...(job ? { ...summarizeJob(job, ctx.retries.get(id)), ...jobOutcome(job) } : { id }),
+      ...(job ? { ...retriedJobRow(id, job, ctx), ...jobOutcome(job) } : { id }),
       ...origins.get(id),
-      ...(failure && { error: failure.code ?? failure.kind.toUpperCase() }),
+      ...(failure && { error: failure.facts.code ?? failure.facts.kind.toUpperCase() }),
       ...(note !== undefined && { note }),
     };
   });
+}
+
+/** Returns the row of a job whose latest retry is `latest`, or that was not retried. */
+export function retriedJobRow(id: string, latest: Job, { retries }: Pick<ToolContext, "retries">) {
+  const { retryOf, ...row } = summarizeJob(latest, retries.get(latest.id));
+  if (latest.id !== id) return { ...row, id, retriedBy: latest.id };
+  return { ...row, ...(retryOf !== undefined && { retryOf }) };
 }
 
 export async function waitForMany(
@@ -180,12 +231,27 @@ export async function waitForMany(
   toolContext: ToolContext,
 ): Promise<ToolResult<{ readonly jobs: Awaited<ReturnType<typeof rowsOf>>; readonly moving: number }>> {
   const ctx = withWaitLimit(toolContext, waitSeconds);
-  const options = { until: until ?? "all", seconds: waitSeconds };
-  const watched = await watchJobs(jobIds, options, ctx);
+  const stopRule = createStopRule();
+  const watched = await watchJobs(jobIds, { until: until ?? "all", seconds: waitSeconds, stopRule }, ctx);
+  const failures = watched.flatMap(({ failure }) => (failure?.facts.retryable ? failure : []));
+  const { reason } = stopRule;
+  const advice = reason && adviceAfterStop(reason, failures, "the jobs continue", ctx);
+  const counts = countStates(watched.map((each) => ({ state: stateOf(each), isRetry: isRetryOf(each) })));
+  if (reason && advice !== undefined && watched.every(({ job }) => job === undefined))
+    throw stoppedFailure(reason, `${formatCount(jobIds.length, "job was", "jobs were")} not read.`, advice);
   const data = { jobs: await rowsOf(watched, ctx), moving: movingIds(watched).length };
+  // A job that moves while it can be read is worth a call at once.
+  const isReadable = watched.some((each) => isMoving(each) && each.failure === undefined);
+  const waitMs = isReadable ? 0 : waitMsOf(failures, ctx);
+  const later = advice ?? (waitMs > 0 ? `${callAgainText(waitMs, ctx)}; the jobs continue.` : undefined);
+  const sentences = [
+    reason && stoppedText(reason),
+    `${counts}.${operatorNeededText(watched.map(({ job }) => job))}`,
+    later,
+  ];
   return toolResult(ctx, data, {
-    summary: `${countsOf(watched.map(stateOf))}.${operatorNeededText(watched.map(({ job }) => job))}`,
-    nextStep: await nextStep(watched, until, ctx),
+    summary: sentences.filter((sentence) => sentence !== undefined).join(" "),
+    nextStep: later === undefined ? await nextStep(watched, until, ctx) : undefined,
     lines: [formatRecordTable(data.jobs), `moving ${data.moving}`],
   });
 }

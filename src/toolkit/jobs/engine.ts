@@ -1,0 +1,143 @@
+// This module is the engine of the tools that work on many rows: a worker for each row, at most 4 at a time, and one rule for failures that
+// concern all rows. It states facts of the API's response and does not interpret its codes.
+import { Failure, type FailureFacts, type FailureKind } from "../../core/failure.ts";
+import { quote } from "../../core/untrusted-text.ts";
+import { omitUnofferedTools } from "../offered-text.ts";
+import type { ToolContext } from "../tool-context.ts";
+
+/** Maximum number of rows of one call that are in progress at a time. */
+export const MAX_IN_FLIGHT = 4;
+
+/** Failures of these kinds do not depend on the row. */
+const SHARED_KINDS: ReadonlySet<FailureKind> = new Set(["not_configured", "unauthorized", "internal"]);
+
+// A 429 that fails a request asks for a longer wait than the call has.
+const concernsAllRows = ({ kind, status, at }: FailureFacts): boolean =>
+  at !== undefined || SHARED_KINDS.has(kind) || status === 401 || status === 429 || kind === "rate_limited";
+
+/** A 403 or 5xx may concern one row only: a file without permission must not stop the others. */
+const mayConcernAllRows = ({ status = 0, fieldErrors = [] }: FailureFacts): boolean =>
+  (status === 403 || status >= 500) && fieldErrors.length === 0;
+
+export type StopRule = ReturnType<typeof createStopRule>;
+
+/** Decides when a batch stops. One rule observes all rows and steps of a call. */
+export function createStopRule() {
+  const rowByAnswer = new Map<string, string>();
+  let reason: Failure | undefined;
+  return {
+    /** The failure that concerns all rows; undefined while there is none. */
+    get reason(): Failure | undefined {
+      return reason;
+    },
+    observe(row: string, failure: Failure): void {
+      const { facts } = failure;
+      const answer = `${facts.status} ${facts.code}`;
+      const isRepeated = mayConcernAllRows(facts) && (rowByAnswer.get(answer) ?? row) !== row;
+      if (concernsAllRows(facts) || isRepeated) reason ??= failure;
+      if (mayConcernAllRows(facts) && !rowByAnswer.has(answer)) rowByAnswer.set(answer, row);
+    },
+  };
+}
+
+/** Returns true if the row failed as the batch did: then it says nothing about the row. */
+export const isStopOf = (stop: Failure | undefined, failure: Failure | undefined): boolean =>
+  stop !== undefined &&
+  failure !== undefined &&
+  failure.facts.status === stop.facts.status &&
+  failure.facts.code === stop.facts.code &&
+  failure.facts.kind === stop.facts.kind;
+
+interface Batch<Result> {
+  readonly stopRule: StopRule;
+  /** Maximum number of rows in progress (default 4). */
+  readonly inFlight?: number;
+  /** Returns false if no more rows may be started. `ended`: the number of rows that have ended (default: always true). */
+  readonly mayStart?: (ended: number) => boolean | Promise<boolean>;
+  /** `failure`: why the row failed. `isUnfinished`: the row remains in progress, so that its worker starts no other. */
+  readonly work: (row: string) => Promise<Result>;
+  readonly onResult?: (row: string, result: Result, ended: number) => void;
+}
+
+/**
+ * Runs `work` for the rows in their order, and returns the results. Rows without a result were not started: the batch was stopped or had no
+ * time. Rejects with the first error that `work` throws, after the rows in progress have ended.
+ */
+export async function runRows<Result extends { readonly failure?: Failure; readonly isUnfinished?: boolean }>(
+  rows: readonly string[],
+  { stopRule, inFlight = MAX_IN_FLIGHT, mayStart = () => true, work, onResult }: Batch<Result>,
+): Promise<ReadonlyMap<string, Result>> {
+  const results = new Map<string, Result>();
+  const remaining = rows.values();
+  const errors: unknown[] = [];
+  const mayContinue = (): boolean => stopRule.reason === undefined && errors.length === 0;
+  async function runWorker(): Promise<void> {
+    for (const row of remaining) {
+      if (!mayContinue() || !(await mayStart(results.size)) || !mayContinue()) return;
+      const result = await work(row);
+      if (result.failure) stopRule.observe(row, result.failure);
+      results.set(row, result);
+      onResult?.(row, result, results.size);
+      if (result.isUnfinished === true) return;
+    }
+  }
+  const catchError = (error: unknown): void => void errors.push(error);
+  await Promise.all(Array.from({ length: inFlight }, () => runWorker().catch(catchError)));
+  if (errors.length > 0) throw errors[0];
+  return results;
+}
+
+/** Default wait after a response that shows an outage. */
+const DEFAULT_WAIT_MS = 60_000;
+const MAX_WAIT_MS = 366 * 24 * 3_600_000;
+
+function waitMsAfter({ facts: { retryAfterSeconds, retryable, status = 0, at } }: Failure): number {
+  if (retryAfterSeconds !== undefined) return retryAfterSeconds * 1_000;
+  return retryable && (status >= 500 || status === 429 || at !== undefined) ? DEFAULT_WAIT_MS : 0;
+}
+
+/** Returns the milliseconds after which these rows make sense again; 0 if the call can be repeated immediately. */
+export const waitMsOf = (failures: readonly Failure[], { api }: Pick<ToolContext, "api">): number =>
+  failures.length === 0 ? 0 : Math.max(api.outageLeftMs(), ...failures.map(waitMsAfter));
+
+/** "Call again after 23:55 UTC (in 150 min)". */
+export function callAgainText(waitMs: number, { api: { timing } }: Pick<ToolContext, "api">): string {
+  const minutes = Math.ceil(Math.min(waitMs, MAX_WAIT_MS) / 60_000);
+  const nowMs = timing.now();
+  const [today] = new Date(nowMs).toISOString().split("T");
+  const [date, time = ""] = new Date(Math.ceil(nowMs / 60_000 + minutes) * 60_000).toISOString().split("T");
+  return `Call again after ${date === today ? "" : `${date} `}${time.slice(0, 5)} UTC (in ${minutes} min)`;
+}
+
+/** 'Stopped: the API answered HTTP 429 (code "QUOTA_EXHAUSTED") and asks to wait 9000 s.' */
+export function stoppedText({ facts }: Failure): string {
+  const { at, status, code, retryAfterSeconds, message } = facts;
+  if (status === undefined) return `Stopped: ${message.charAt(0).toLowerCase()}${message.slice(1)}`;
+  const sender = at === "token endpoint" ? "the token endpoint" : "the API";
+  const named = code === undefined ? "" : ` (code ${quote(code)})`;
+  const wait = retryAfterSeconds === undefined ? "" : ` and asks to wait ${retryAfterSeconds} s`;
+  return `Stopped: ${sender} answered HTTP ${status}${named}${wait}.`;
+}
+
+/** The call that resolves one action of the batch is no advice for all of them. */
+const RESUME_ADVICE = / ?(Call|Wait \d+ s, then call) resolve_actions .*$/;
+
+/** What to do about a batch that was stopped: when to call again, or whom to ask. `promise`: appended to the call. */
+export function adviceAfterStop(
+  stop: Failure,
+  failures: readonly Failure[],
+  promise: string,
+  ctx: ToolContext,
+): string {
+  const { retryable, next = "" } = stop.facts;
+  return retryable
+    ? `${callAgainText(waitMsOf([stop, ...failures], ctx), ctx)}; ${promise}.`
+    : omitUnofferedTools(next.replace(RESUME_ADVICE, ""), (name) => ctx.isOffered(name));
+}
+
+/** The failure of a call that was stopped before any row had a result. `counts`: how many rows were not sent. */
+export function stoppedFailure(stop: Failure, counts: string, advice: string, earlierSteps?: string): Failure {
+  const { idempotencyKey: _, fieldErrors: __, ...facts } = stop.facts;
+  const message = `${stoppedText(stop)} ${counts}`;
+  return new Failure({ ...facts, message, sideEffect: "none", earlierSteps, next: advice }, { cause: stop.cause });
+}

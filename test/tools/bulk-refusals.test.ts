@@ -1,0 +1,133 @@
+// Tests how the tools for many rows stop: at the first failure that concerns all rows, with the API's answer and the time of the next call.
+import { expect, test } from "vitest";
+import { createRetryableJob, FILE, fileId, submitJob } from "../emulator/work.ts";
+import type { OperationId } from "../operations.ts";
+import { type Args, type Bench, createRunArguments } from "./bench.ts";
+import { describeLatestRevision } from "./revisions.ts";
+
+const FILES = [FILE.succeeds, FILE.failsForGood, FILE.pauses, FILE.waitsForReview, FILE.failsRetryably];
+
+/** `name`: the key of all submissions, so that no test continues the jobs of another. */
+async function batchOf({ service }: Bench, name: string, files: readonly number[] = FILES): Promise<Args> {
+  const { inputs: _, ...common } = await createRunArguments(service, FILE.succeeds);
+  const idempotencyKey = `bulk refusals, ${name}`;
+  return { ...common, files: files.map((file) => fileId(service, file)), waitSeconds: 0, idempotencyKey };
+}
+
+const retriesOf = async ({ service }: Bench): Promise<Args> => {
+  const jobs = [1, 2, 3, 4, 5, 6].map(() => createRetryableJob(service));
+  const jobIds = (await Promise.all(jobs)).map(({ id }) => id);
+  return { jobIds, retryMode: "SAFE_RESUME", reason: "Once more", waitSeconds: 0 };
+};
+
+const waitsOf = async ({ service }: Bench): Promise<Args> => {
+  const jobs = [1, 2, 3, 4, 5, 6].map(() => submitJob(service, FILE.pauses));
+  return { jobIds: (await Promise.all(jobs)).map(({ id }) => id), waitSeconds: 0 };
+};
+
+const ARGUMENTS = { run_jobs: batchOf, retry_jobs: retriesOf, wait_for_jobs: waitsOf };
+
+const quota = { kind: "status", status: 429, code: "QUOTA_EXHAUSTED", retryable: true, retryAfterSeconds: 9_000 };
+const outage = { kind: "status", status: 503, code: "DOWN", retryable: true, retryAfterSeconds: 3_600 };
+const unauthorized = { kind: "status", status: 401, code: "BAD_TOKEN", retryable: false };
+const forbidden = { kind: "status", status: 403, code: "NO_RIGHT", retryable: false };
+const later = (minutes: number) => new RegExp(`Call again after [-\\d: ]+ UTC \\(in ${minutes} min\\); `);
+
+const injectFault = (bench: Bench, what: object, operationId: OperationId, times: number) =>
+  bench.service.injectFault({ ...what }, { operationId, times });
+
+describeLatestRevision((bench) => {
+  test.for([
+    ["run_jobs", "createMicJob", quota, "rate_limited", later(150), "5 files were not sent"],
+    ["run_jobs", "createMicJob", unauthorized, "unauthorized", /^Ask the user /, "5 files were not sent"],
+    ["run_jobs", "createMicJob", forbidden, "forbidden", /ask the user /, "5 files were not sent"],
+    ["retry_jobs", "retryMicJob", quota, "rate_limited", later(150), "6 jobs were not retried"],
+    ["retry_jobs", "retryMicJob", unauthorized, "unauthorized", /^Ask the user /, "6 jobs were not retried"],
+    ["wait_for_jobs", "getMicJob", quota, "rate_limited", later(150), "6 jobs were not read"],
+    ["wait_for_jobs", "getMicJob", outage, "upstream_unavailable", later(60), "6 jobs were not read"],
+    ["wait_for_jobs", "getMicJob", unauthorized, "unauthorized", /^Ask the user /, "6 jobs were not read"],
+  ] as const)("%s stops without a result: %s %j", async ([tool, operationId, what, kind, next, counts]) => {
+    const args = await ARGUMENTS[tool](bench(), `${operationId} ${what.status}`);
+    const before = (await bench().requests(operationId)).length;
+    await injectFault(bench(), what, operationId, 50);
+    const failed = await bench().fails(tool, args, kind);
+    expect(failed).toMatchObject({ sideEffect: "none", status: what.status, code: what.code });
+    const wait = "retryAfterSeconds" in what ? ` and asks to wait ${what.retryAfterSeconds} s` : "";
+    expect(failed.message).toBe(
+      `Stopped: the API answered HTTP ${what.status} (code "${what.code}")${wait}. ${counts}.`,
+    );
+    expect(failed.next).toMatch(next);
+    // At most two for each of the 4 workers: with a renewed token, or for a second row.
+    expect((await bench().requests(operationId)).length - before).toBeLessThanOrEqual(8);
+    await bench().service.admin("DELETE", "faults");
+    const again = await bench().ok(tool, { ...args, waitSeconds: 45 }, bench().withAdvancingClock());
+    expect(again.structured["summary"]).not.toMatch(/NOT_RUN|not sent|not read|Stopped/);
+  });
+
+  test("run_jobs counts what ran, what is unknown and what was not sent, and says when to call again", async () => {
+    const args = await batchOf(bench(), "counts");
+    const [first = ""] = [args["files"]].flat().map(String);
+    await bench().ok("run_jobs", { ...args, files: [first] });
+    await injectFault(bench(), outage, "createMicJob", 1);
+    await injectFault(bench(), quota, "createMicJob", 50);
+    const { structured } = await bench().ok("run_jobs", args);
+    expect(structured["summary"]).toMatch(
+      /^Stopped: the API answered HTTP 429 \(code "QUOTA_EXHAUSTED"\) and asks to wait 9000 s\. /,
+    );
+    expect(structured["summary"]).toMatch(/ 1 file ran \(1 \w+\), 1 outcome is unknown, \d files were not sent\. /);
+    expect(structured["summary"]).toMatch(later(150));
+    expect(structured["nextStep"]).toBeUndefined();
+    expect(JSON.stringify(structured).match(/QUOTA_EXHAUSTED/g)).toHaveLength(1);
+  });
+
+  test("a file without permission does not stop the others, nor does one that always gets a 503", async () => {
+    for (const what of [forbidden, outage]) {
+      const args = await batchOf(bench(), `one ${what.status}`, [FILE.succeeds, FILE.failsForGood, FILE.pauses]);
+      await injectFault(bench(), what, "createMicJob", 1);
+      const { structured } = await bench().ok("run_jobs", { ...args, waitSeconds: 45 }, bench().withAdvancingClock());
+      expect(structured["summary"]).not.toContain("Stopped");
+      expect(structured["results"]).toHaveLength(3);
+      expect(JSON.stringify(structured["results"]).match(/jobId/g)).toHaveLength(2);
+      if (what === outage) expect(structured["summary"]).toMatch(later(60));
+      expect(structured["nextStep"]).toBeUndefined();
+    }
+  });
+
+  test("an outage while jobs run is reported instead of a wait at once", async () => {
+    const args = await batchOf(bench(), "running", [FILE.succeeds, FILE.pauses]);
+    await bench().ok("run_jobs", args);
+    await injectFault(bench(), outage, "getMicJob", 50);
+    const { structured } = await bench().ok("run_jobs", args);
+    expect(structured).toMatchObject({ results: [{ state: "NOT_READ", error: "DOWN" }, { state: "NOT_READ" }] });
+    expect(structured["summary"]).toMatch(later(60));
+    expect(structured["nextStep"]).toBeUndefined();
+  });
+});
+
+describeLatestRevision((bench) => {
+  test("resolve_actions stops, states the answer once, and leaves all actions unknown", async () => {
+    const { service } = bench();
+    for (const file of [FILE.succeeds, FILE.failsForGood, FILE.pauses]) {
+      await injectFault(bench(), outage, "createMicPublicInput", 1);
+      const args = { inputKind: "M4_FILE", referenceId: fileId(service, file), workspaceId: bench().workspaceId };
+      await bench().fails("register_input", { ...args, idempotencyKey: `unresolved-${file}` }, "outcome_unknown");
+    }
+    const before = (await bench().requests("createMicPublicInput")).length;
+    for (const [what, advice] of [
+      [unauthorized, /Ask the user to correct the client id and secret/],
+      [quota, later(150)],
+    ] as const) {
+      await injectFault(bench(), what, "createMicPublicInput", 50);
+      const { structured } = await bench().ok("resolve_actions");
+      expect(structured["summary"]).toMatch(new RegExp(`^Stopped: the API answered HTTP ${what.status}`));
+      expect(structured["summary"]).toMatch(/ 0 of 3 actions resolved\. 3 are still unknown\. /);
+      expect(structured["summary"]).toMatch(advice);
+      expect(structured["nextStep"]).toBeUndefined();
+      await service.admin("DELETE", "faults");
+    }
+    // One action each, the first of them with a renewed token too.
+    expect((await bench().requests("createMicPublicInput")).length - before).toBe(3);
+    const { structured } = await bench().ok("resolve_actions");
+    expect(structured["summary"]).toBe("3 of 3 actions resolved: 3 done.");
+  });
+});
