@@ -94,7 +94,7 @@ function nextStep(kind: FailureKind, waitSeconds: number | undefined, isPage: bo
     case "contract_violation":
       return "Ask the user to check that MIC_BASE_URL points at the API itself.";
     default:
-      return `Wait ${waitSeconds ?? 5} s, then repeat the call.`;
+      return waitSeconds === undefined ? "Call again in a minute." : `Wait ${waitSeconds} s, then repeat the call.`;
   }
 }
 

@@ -86,6 +86,35 @@ describeLatestRevision((bench) => {
     expect(sent.map(({ path }) => path.includes(unseen))).toEqual([true]);
   });
 
+  test("a job that was retried in another mode is not sent, and the row names that mode and its reason", async () => {
+    const { id: jobId } = await createRetryableJob(bench().service);
+    const first = { jobId, retryMode: "RESTART", reason: "The first reason" };
+    const { id: newJobId } = Object((await bench().ok("retry_job", first)).structured["data"]);
+    const { structured } = await bench().ok("retry_jobs", { jobIds: [jobId], ...resume, waitSeconds: 0 });
+    const note = 'The first call had reason "The first reason", retryMode RESTART.';
+    expect(structured["results"]).toEqual([{ jobId, outcome: "not sent", newJobId, code: "ALREADY_RETRIED", note }]);
+    expect(structured["summary"]).toBe("Retried 0 of 1. Other jobs: 1 not sent (ALREADY_RETRIED).");
+  });
+
+  test("a filter reports groups of outcomes without ids of successes; view full has a row for each", async () => {
+    const createdSince = new Date(bench().clock.now()).toISOString();
+    const jobIds = await createFailedJobs(bench().service, 4);
+    const filter = { workspaceId: bench().workspaceId, createdSince, ...resume };
+    const { structured } = await bench().ok("retry_jobs", { ...filter, limit: 3 }, bench().withAdvancingClock());
+    expect(structured["results"]).toEqual([{ outcome: "retried", state: "SUCCEEDED", count: 3 }]);
+    const full = await bench().ok("retry_jobs", { ...filter, view: "full" }, bench().withAdvancingClock());
+    expect(full.structured["results"]).toMatchObject([
+      {
+        jobId: expect.stringMatching(/^micjob_/),
+        newJobId: expect.any(String),
+        outputDatasetVersionId: expect.any(String),
+      },
+    ]);
+    const last = await bench().ok("retry_jobs", filter);
+    expect(last.structured).toEqual({ summary: "No job to retry.", results: [] });
+    expect(jobIds).toHaveLength(4);
+  });
+
   const limited = { kind: "status", status: 429, code: "RATE_LIMITED", retryable: true };
 
   test("a Retry-After that exceeds the call stops all retries, and the error says when to call again", async () => {

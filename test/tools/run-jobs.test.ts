@@ -2,6 +2,7 @@
 import { expect, test } from "vitest";
 import * as z from "zod/v4";
 import { FILE, fileId } from "../emulator/work.ts";
+import { operations } from "../operations.ts";
 import { type Args, type Bench, createRunArguments, type SentRequest } from "./bench.ts";
 import { describeLatestRevision } from "./revisions.ts";
 
@@ -89,5 +90,29 @@ describeLatestRevision((bench) => {
     const { results } = await run(bench(), args);
     expect(results.filter(({ state }) => state === "NOT_RUN")).toMatchObject([{ error: "CAPABILITY_EXCEEDED" }]);
     expect(results.filter(({ jobId }) => jobId !== undefined)).toHaveLength(1);
+  });
+
+  test("the state of a file is that of its job's latest retry, from the journal or a list, and the call waits for it", async () => {
+    const args = await argsFor(bench(), [FILE.succeeds, FILE.failsRetryably], { idempotencyKey: "with a retry" });
+    const first = await run(bench(), args);
+    const [, failed] = first.results;
+    const retry = { jobId: failed?.jobId, retryMode: "SAFE_RESUME", reason: "Once more" };
+    const { id } = Object((await bench().ok("retry_job", retry)).structured["data"]);
+    const { summary, results, nextStep } = await run(bench(), args);
+    expect(summary).toContain("2 files: 2 SUCCEEDED (1 by a retry). ");
+    expect(results[1]).toMatchObject({ jobId: failed?.jobId, retriedBy: id, state: "SUCCEEDED" });
+    expect(results[1]).toHaveProperty("outputDatasetVersionId");
+    expect(nextStep).toBeUndefined();
+    const waited = await bench().ok("wait_for_jobs", { jobIds: [failed?.jobId] });
+    expect(waited.structured["summary"]).toBe("1 SUCCEEDED (1 by a retry).");
+    expect(waited.structured["jobs"]).toMatchObject([{ id: failed?.jobId, retriedBy: id, state: "SUCCEEDED" }]);
+
+    // A retry of another client, which a list shows.
+    const other = await argsFor(bench(), [FILE.failsRetryably], { idempotencyKey: "retried by another client" });
+    const jobId = (await run(bench(), other)).results[0]?.jobId ?? "";
+    const body = { retryMode: "SAFE_RESUME", reason: "Once more" } as const;
+    await bench().service.ok(operations.retryMicJob, { path: { jobId }, body });
+    await bench().ok("list_jobs", { workspaceId: bench().workspaceId });
+    expect((await run(bench(), other)).summary).toContain("1 file: 1 SUCCEEDED (1 by a retry). ");
   });
 });

@@ -243,7 +243,9 @@ async function selectFailedJobs(
   ctx: ToolContext,
 ): Promise<Selection> {
   const filter = { createdSince, failure, unretried: true };
-  const found = await findJobs({ workspaceId, limit: MAX_READ, filter, isFull: false }, ctx);
+  // The progress of the call counts retries and new jobs.
+  const reading = { ...ctx, report: () => undefined };
+  const found = await findJobs({ workspaceId, limit: MAX_READ, filter, isFull: false }, reading);
   const jobs = found.data.filter(({ retryOfBatchId }) => retryOfBatchId === null);
   const byId = new Map(found.jobs.map((job) => [job.id, job]));
   const isRetryOfMatch = ({ id, retryOfBatchId: earlier, createdAt }: Job): boolean =>
