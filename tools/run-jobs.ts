@@ -10,6 +10,7 @@ import { jsonObject } from "../src/contract/json.ts";
 import { type Failure, invalidArguments } from "../src/core/failure.ts";
 import { formatRecordTable } from "../src/core/table.ts";
 import { formatToken } from "../src/core/untrusted-text.ts";
+import { inputPresenter } from "../src/toolkit/advice/presenters.ts";
 import {
   keyArgument,
   LONG_WAIT_SECONDS,
@@ -46,6 +47,7 @@ import {
 import { omitUnofferedTools } from "../src/toolkit/offered-text.ts";
 import { outputs } from "../src/toolkit/outputs.ts";
 import { type NextStep, toolResult } from "../src/toolkit/results.ts";
+import { fieldErrorsText } from "../src/toolkit/summary-view.ts";
 import { type ToolContext, toStepFailure } from "../src/toolkit/tool-context.ts";
 
 const { workspaceId, recipeVersionId } = createMicJob.body.shape;
@@ -127,11 +129,12 @@ function jobResult(file: string, jobId: string, watched: WatchedJob, isReplay: b
 }
 
 function failureResult(file: string, failure: Failure, ctx: ToolContext): FileResult {
-  const { kind, code, message, next = "", sideEffect, retryable, status = 0 } = failure.facts;
+  const { kind, code, message, fieldErrors = [], next = "", sideEffect, retryable, status = 0 } = failure.facts;
   const isRefused = !retryable && status < 500;
   const outcome = sideEffect !== "none" ? "unknown" : isRefused ? "refused" : "not sent";
-  // A missing permission has its own remedy for each file.
-  const note = kind === "forbidden" ? `${message} ${omitUnofferedTools(next, ctx.isOffered)}`.trim() : message;
+  // A file that the API rejects has its own reason and remedy, which run_job would state.
+  const reason = fieldErrors.length > 0 ? `${message} ${fieldErrorsText(fieldErrors)}.` : message;
+  const note = outcome === "refused" ? `${reason} ${omitUnofferedTools(next, ctx.isOffered)}`.trim() : reason;
   const state = outcome === "unknown" ? "UNKNOWN" : "NOT_RUN";
   const row = { file, state, error: code ?? kind.toUpperCase(), note };
   return { row, outcome, failure, isUnfinished: retryable || sideEffect === "unknown" };
@@ -164,8 +167,11 @@ async function runFile(
       const [now = made] = isCurrent ? [] : await watchJobs([id], { until: "all", seconds, stopRule }, ctx);
       return jobResult(file, id, now, isReplay, ctx);
     }
-    const { state, id: inputId } = result.data;
-    return { row: { file, state, inputId }, outcome: "input", isUnfinished: state === "WAITING_SCAN" };
+    const { data } = result;
+    const { state, id: inputId } = data;
+    const isUnfinished = state === "WAITING_SCAN";
+    const note = !isUnfinished && "scanState" in data && { note: inputPresenter.advise(data).summary };
+    return { row: { file, state, inputId, ...note }, outcome: "input", isUnfinished };
   } catch (error) {
     return failureResult(file, toStepFailure(error, ctx), ctx);
   }

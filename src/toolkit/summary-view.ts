@@ -1,6 +1,6 @@
 // This module builds the summary view of resources, which omits nulls, empty lists, usual values and fractions of seconds.
 // `view: "full"` returns all fields of the contract instead (docs/interface.md, "Results").
-import type { Problem } from "../contract/problem.ts";
+import type { FieldError, Problem } from "../contract/problem.ts";
 import { formatToken, quote } from "../core/untrusted-text.ts";
 
 type SummaryFields = Readonly<Record<string, unknown>>;
@@ -56,14 +56,22 @@ export const toFailureSummary = (failure: Problem | null): SummaryFields =>
 /** Returns the code and the quoted title of a problem. Its field errors are in `data.failure`. */
 export const problemName = ({ code, title }: Problem): string => `${formatToken(code)} ${quote(title)}`;
 
+const MAX_FIELDS = 3;
+
+/** Returns the first three field errors, without the pointer to the only input of a job; an empty string if there are none. */
+export function fieldErrorsText(fieldErrors: readonly FieldError[], omitsInput = false): string {
+  const shown = fieldErrors.slice(0, MAX_FIELDS).map(({ pointer, message }) => {
+    if (omitsInput && pointer.startsWith("/inputBindings/")) return quote(message);
+    return `${pointer === "" ? "the whole" : formatToken(pointer)}: ${quote(message)}`;
+  });
+  const more = fieldErrors.length - shown.length;
+  return `${shown.join("; ")}${more > 0 ? `; ${more} more` : ""}`;
+}
+
 /** Returns the code, the quoted title and the first three field errors of a problem. */
 export function problemText(problem: Problem): string {
-  const fields = problem.fieldErrors
-    .slice(0, 3)
-    .map(({ pointer, message }) => `${pointer === "" ? "the whole" : formatToken(pointer)}: ${quote(message)}`);
-  const more = problem.fieldErrors.length - fields.length;
-  const where = fields.length === 0 ? "" : ` (${fields.join("; ")}${more > 0 ? `; ${more} more` : ""})`;
-  return `${problemName(problem)}${where}`;
+  const fields = fieldErrorsText(problem.fieldErrors);
+  return `${problemName(problem)}${fields === "" ? "" : ` (${fields})`}`;
 }
 
 /** Names the failure of a resource whose state should have none (open question 17); otherwise returns an empty string. */

@@ -34,8 +34,19 @@ describeLatestRevision((bench) => {
       const { summary, results, nextStep } = await run(bench(), args);
       expect(results).toMatchObject([
         { state: "SUCCEEDED", outputDatasetVersionId: expect.stringMatching(/./) },
-        { state: "FAILED", failure: "INPUT_ROWS_INVALID", retryable: false, title: expect.stringContaining("rows") },
-        { state: "QUARANTINED", inputId: expect.stringMatching(/^micinput_/) },
+        {
+          ...{
+            state: "FAILED",
+            failure: "INPUT_ROWS_INVALID",
+            retryable: false,
+            title: expect.stringContaining("rows"),
+          },
+          errors: expect.stringMatching(/^"Row \d+, .*"; "Row \d+, .*"; "Row \d+, .*"$/),
+        },
+        {
+          ...{ state: "QUARANTINED", inputId: expect.stringMatching(/^micinput_/) },
+          note: expect.stringContaining("Ask the user for another file."),
+        },
         { state: "PAUSED", stage: "BLEND" },
       ]);
       expect(results.map(({ file }) => file)).toEqual(args["files"]);
@@ -88,7 +99,12 @@ describeLatestRevision((bench) => {
     const refusal = { kind: "status", status: 422, code: "CAPABILITY_EXCEEDED", retryable: false };
     await bench().service.injectFault(refusal, { operationId: "createMicJob" });
     const { results } = await run(bench(), args);
-    expect(results.filter(({ state }) => state === "NOT_RUN")).toMatchObject([{ error: "CAPABILITY_EXCEEDED" }]);
+    expect(results.filter(({ state }) => state === "NOT_RUN")).toMatchObject([
+      {
+        error: "CAPABILITY_EXCEEDED",
+        note: expect.stringMatching(/get_capabilities shows .* ask the user to contact /),
+      },
+    ]);
     expect(results.filter(({ jobId }) => jobId !== undefined)).toHaveLength(1);
   });
 

@@ -8,6 +8,7 @@ import { describeJob, ENDED, isJobMoving, jobProgress, jobStateText, summarizeJo
 import { missingIdNote } from "../id-hints.ts";
 import { poll } from "../polling.ts";
 import { type NextStep, type ToolResult, toolResult } from "../results.ts";
+import { fieldErrorsText } from "../summary-view.ts";
 import { type ToolContext, toStepFailure } from "../tool-context.ts";
 import { countsOf, formatCount, mapConcurrently, readJob, withWaitLimit } from "./batch.ts";
 import {
@@ -196,11 +197,15 @@ export function operatorNeededText(jobs: readonly (Job | undefined)[]): string {
   return ` ${wait} (${states}). Tell the user.`;
 }
 
-/** The output of a job, or its failure in the API's words. */
-export const jobOutcome = ({ outputDatasetVersionId, failure }: Job) => ({
-  ...(outputDatasetVersionId !== null && { outputDatasetVersionId }),
-  ...(failure && { title: failure.title }),
-});
+/** The output of a job, or its failure in the API's words, with the first field errors. */
+export function jobOutcome({ outputDatasetVersionId, failure }: Job) {
+  const errors = failure ? fieldErrorsText(failure.fieldErrors, true) : "";
+  return {
+    ...(outputDatasetVersionId !== null && { outputDatasetVersionId }),
+    ...(failure && { title: failure.title }),
+    ...(errors !== "" && { errors }),
+  };
+}
 
 /** Returns the rows: as in list_jobs, with output and failure. `error`: the code of the last read's error, if it failed. */
 async function rowsOf(watched: readonly WatchedJob[], ctx: ToolContext) {
