@@ -10,7 +10,6 @@ import { jsonObject } from "../src/contract/json.ts";
 import { type Failure, invalidArguments } from "../src/core/failure.ts";
 import { formatRecordTable } from "../src/core/table.ts";
 import { formatToken } from "../src/core/untrusted-text.ts";
-import { inputPresenter } from "../src/toolkit/advice/presenters.ts";
 import {
   keyArgument,
   LONG_WAIT_SECONDS,
@@ -21,6 +20,7 @@ import {
   stringValidatedBy,
 } from "../src/toolkit/arguments.ts";
 import { defineTool } from "../src/toolkit/define-tool.ts";
+import { describeInput } from "../src/toolkit/describe/input.ts";
 import { formatCount, MIN_ACTION_MS, readOffer, secondsLeft, withWaitLimit } from "../src/toolkit/jobs/batch.ts";
 import {
   adviceAfterStop,
@@ -170,7 +170,7 @@ async function runFile(
     const { data } = result;
     const { state, id: inputId } = data;
     const isUnfinished = state === "WAITING_SCAN";
-    const note = !isUnfinished && "scanState" in data && { note: inputPresenter.advise(data).summary };
+    const note = !isUnfinished && "scanState" in data && { note: describeInput(data).summary };
     return { row: { file, state, inputId, ...note }, outcome: "input", isUnfinished };
   } catch (error) {
     return failureResult(file, toStepFailure(error, ctx), ctx);
