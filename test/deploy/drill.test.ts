@@ -1,10 +1,12 @@
-// Runs the commands of docs/operate/teams.md from an empty machine to a restored backup: each block of the page, in its order, in a new
-// folder. The machine has PostgreSQL with two replicas, an identity provider and the (emulated) API. SUBSTITUTES lists all differences
-// from what an operator types; three programs that need a running systemd or a password store are replaced by small scripts.
+// Runs the commands of docs/operate/teams.md from empty machines to a restored backup: each block of the page, in its order, in a new
+// folder. Addresses of this machine stand in for other machines: 127.0.0.21 to 127.0.0.23 for the PostgreSQL servers. SUBSTITUTES lists
+// all differences from what an operator types; programs that need systemd, ssh or a password store are replaced by small scripts.
 import { execFile } from "node:child_process";
-import { mkdirSync, readFileSync, writeFileSync } from "node:fs";
+import { chownSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { createServer } from "node:net";
+import { tmpdir } from "node:os";
 import { join } from "node:path";
+import { setTimeout as sleep } from "node:timers/promises";
 import { promisify } from "node:util";
 import { expect, onTestFinished } from "vitest";
 import { startEmulator } from "../../src/emulator/index.ts";
@@ -12,9 +14,9 @@ import { startHaproxy } from "../support/balancers.ts";
 import { deploymentMissing } from "../support/deployment.ts";
 import { freePort } from "../support/free-port.ts";
 import { startIdentityProvider } from "../support/identity-provider.ts";
-import { connectHttp } from "../support/mcp.ts";
-import { postgresBin, queryPostgres, startPostgres } from "../support/postgres.ts";
-import { startPostgresPair } from "../support/postgres-pair.ts";
+import { countExecutions, LOAD_OPERATION_ID } from "../support/load.ts";
+import { connectHttp, type TestClient } from "../support/mcp.ts";
+import { postgresBin, postgresUser, startPostgres } from "../support/postgres.ts";
 import { folderForTest } from "../support/temporary-folder.ts";
 import { testUnless, thoroughMissing } from "../support/unless.ts";
 
@@ -30,9 +32,32 @@ while IFS= read -r line; do [[ $line == [A-Z]*=* ]] && export "$line"; done <"$f
 exec "$@"
 `;
 
-/** Stands in for systemctl: starts and stops a unit as its file says. */
+/** Stands in for ssh: MACHINE is the address of the machine on which a command runs. */
+const SSH = `#!/bin/bash
+MACHINE=\${1#root@} PGHOST=$SERVERS/\${1#root@} exec bash -c "\${*:2}"
+`;
+
+/** Stands in for runuser if the test does not run as root. */
+const RUNUSER = `#!/bin/bash
+exec "\${@:4}"
+`;
+
+/** Stands in for systemctl: starts, stops and kills the PostgreSQL server of MACHINE, and starts and stops a unit as its file says. */
 const SYSTEMCTL = `#!/bin/bash
 set -e
+if [[ \${!#} == postgresql@* ]]; then
+  files=$SERVERS/$MACHINE
+  control() { runuser -u postgres -- pg_ctl --pgdata="$files/main" --wait "$@" >>"$files/control.log"; }
+  options="-c port=$PGPORT -c listen_addresses=$MACHINE -c unix_socket_directories=$files -c hba_file=$files/etc/pg_hba.conf -c fsync=off"
+  pid=$(head -n 1 "$files/main/postmaster.pid" 2>/dev/null || true)
+  case $1 in
+    kill) kill -KILL "$pid" $(ps -o pid= --ppid "$pid") ;;
+    stop) [[ -z $pid ]] || ! kill -0 "$pid" 2>/dev/null || control stop --mode=fast ;;
+    restart) control restart --mode=fast --options="$options" --log="$files/server.log" ;;
+    start) control start --options="$options" --log="$files/server.log" ;;
+  esac
+  exit
+fi
 port=\${!#}; port=\${port#*@}; pidfile=$DRILL/$port.pid
 if [[ $1 == stop ]]; then
   kill -TERM "$(cat "$pidfile")"
@@ -53,12 +78,13 @@ cat "$DRILL/secret"
 `;
 
 /** The fenced blocks of a section of the page. */
-function readBlocks(heading: string, language: "sh" | "sql"): readonly string[] {
+function readBlocks(heading: string): readonly string[] {
   const section = readFileSync(PAGE, "utf8")
     .split(/^## (?:\d\. )?/m)
     .find((text) => text.startsWith(`${heading}\n`));
-  const blocks = [...(section ?? "").matchAll(new RegExp(`^\`\`\`${language}\\n(.*?)^\`\`\``, "gms"))];
-  return blocks.map(([, block = ""]) => block);
+  const blocks = [...(section ?? "").matchAll(/^( *)```sh\n(.*?)^ *```/gms)];
+  // Blocks in a list are indented.
+  return blocks.map(([, indentation = "", block = ""]) => block.replaceAll(new RegExp(`^${indentation}`, "gm"), ""));
 }
 
 /** A free port of four digits, because the unit puts a 1 before it for the metrics. `from`: the first candidate. */
@@ -70,14 +96,28 @@ async function shortPort(from: number): Promise<number> {
   return isFree ? from : shortPort(from + 1);
 }
 
-/** A machine with PostgreSQL, an identity provider, an API and an empty folder instead of its system folders. */
+const MACHINES = ["127.0.0.21", "127.0.0.22", "127.0.0.23"];
+
+/** Creates a folder with an empty PostgreSQL server for each machine, as Debian's package does. */
+async function createServers(): Promise<string> {
+  const servers = mkdtempSync(join(tmpdir(), "mic-mcp-servers-"));
+  const runAs = { uid: postgresUser, cwd: servers };
+  if (postgresUser !== undefined) chownSync(servers, postgresUser, -1);
+  const [first = "", ...others] = MACHINES.map((machine) => join(servers, machine));
+  const main = join(first, "main");
+  await execute(join(postgresBin ?? "", "initdb"), ["-D", main, "-U", "postgres", "-A", "trust", "--no-sync"], runAs);
+  mkdirSync(join(first, "etc"));
+  writeFileSync(join(first, "etc/pg_hba.conf"), "local all all trust\n");
+  for (const other of others) await execute("cp", ["-a", first, other], runAs);
+  return servers;
+}
+
+/** Machines with PostgreSQL, an identity provider, an API and an empty folder instead of the system's folders. */
 async function setUp() {
   const folder = await folderForTest();
   for (const name of ["bin", "etc", "usr/bin"]) mkdirSync(join(folder, name), { recursive: true });
-  const servers = await startPostgresPair(2);
-  onTestFinished(() => servers.stop());
-  await servers.setSynchronous(false);
-  const [administrator = "", ...replicas] = (await servers.createDatabase()).split(",");
+  const servers = await createServers();
+  const databasePort = await freePort();
   const emulator = await startEmulator();
   onTestFinished(() => emulator.close());
   const provider = await startIdentityProvider({ groupsOf: () => ["mic-red"] });
@@ -90,20 +130,18 @@ async function setUp() {
   const { stdout } = await execute("npm", ["pack", "--ignore-scripts", "--silent", "--pack-destination", folder]);
   const [client] = emulator.clients;
   if (!client) throw new Error("the emulator has no client");
-  const hostOf = (url: string) => new URL(url).host;
-  const [primaryHost = "", replicaHost = ""] = [administrator, ...replicas].map(hostOf);
-
   const SUBSTITUTES: readonly (readonly [string, string])[] = [
     // This build instead of the published package, and folders of the test instead of the system's.
     ["npm install --global mic-mcp", `npm install --global ${join(folder, stdout.trim())}`],
     ["/etc/mic-mcp", join(folder, "etc/mic-mcp")],
     ["/usr/bin/mic-mcp", join(folder, "usr/bin/mic-mcp")],
-    // The replicas of the test are named b and c, and its superuser is named mic.
-    ["replica_a, replica_b", "b, c"],
-    ["ROLE mic ", "ROLE operator "],
-    ["OWNER mic", "OWNER operator"],
-    ["postgres://mic:…@10.0.0.21", `postgres://operator@${primaryHost}`],
-    ["postgres://mic:…@10.0.0.22", `postgres://operator@${replicaHost}`],
+    ["/etc/postgresql/15/main", "$SERVERS/$MACHINE/etc"],
+    ["/var/lib/postgresql/15/main", "$SERVERS/$MACHINE/main"],
+    ["PASSWORD '…'", "PASSWORD 'secret'"],
+    ["password=…", "password=secret"],
+    ...[1, 2, 3].map((at) => [`mic:…@10.0.0.2${at}`, `mic:secret@127.0.0.2${at}:${databasePort}`] as const),
+    ["10.0.0.2", "127.0.0.2"],
+    ["10.0.0.0/24", "127.0.0.0/24"],
     // Addresses of this machine, without TLS.
     ["https://mic.example.org", origin],
     ["https://login.example.org", provider.issuer],
@@ -118,7 +156,10 @@ async function setUp() {
   const substitute = (text: string): string =>
     SUBSTITUTES.reduce((result, [from, to]) => result.replaceAll(from, to), text);
 
-  const programs = { "systemd-run": SYSTEMD_RUN, systemctl: SYSTEMCTL, pass: PASS };
+  const programs = {
+    ...{ "systemd-run": SYSTEMD_RUN, systemctl: SYSTEMCTL, pass: PASS, ssh: SSH },
+    ...(postgresUser === undefined && { runuser: RUNUSER }),
+  };
   for (const [name, text] of Object.entries(programs)) writeFileSync(join(folder, "bin", name), text, { mode: 0o755 });
   writeFileSync(join(folder, "secret"), client.clientSecret);
   writeFileSync(join(folder, "unit"), substitute(readFileSync(UNIT, "utf8")));
@@ -127,18 +168,21 @@ async function setUp() {
     ...Object.fromEntries(Object.entries(process.env).filter(([name]) => !/^(MIC|OTEL)_/.test(name))),
     PATH: [join(folder, "bin"), join(folder, "usr/bin"), postgresBin, process.env["PATH"]].join(":"),
     DRILL: folder,
+    SERVERS: servers,
+    PGPORT: String(databasePort),
+    PGUSER: "postgres",
     npm_config_prefix: join(folder, "usr/local"),
     // A deployment uses neither the keychain nor SQLite, so they are not downloaded.
     npm_config_omit: "optional",
   };
-  let aliases = "shopt -s expand_aliases\n";
+  let aliases = "shopt -s expand_aliases\nexport PGHOST=$SERVERS/$MACHINE\n";
   /** Types a block into a shell that stops at the first error. Resolves with its stdout. */
   async function type(block: string, variables: Readonly<Record<string, string>> = {}): Promise<string> {
     const path = join(folder, "block.sh");
     writeFileSync(path, `set -e -o pipefail\n${aliases}${substitute(block)}`);
     aliases += block
       .split("\n")
-      .filter((line) => line.startsWith("alias "))
+      .filter((line) => /^alias |^\w+\(\) \{/.test(line))
       .map(substitute)
       .join("\n");
     aliases += "\n";
@@ -151,7 +195,53 @@ async function setUp() {
   onTestFinished(async () => {
     for (const port of ports) await type(`systemctl stop mic-mcp@${port}`).catch(() => undefined);
   });
-  return { folder, administrator, emulator, provider, restored, ports, origin, substitute, type };
+  onTestFinished(async () => {
+    for (const MACHINE of MACHINES) await type("systemctl kill postgresql@15-main", { MACHINE }).catch(() => undefined);
+    rmSync(servers, { recursive: true, force: true, maxRetries: 5 });
+  });
+  for (const MACHINE of MACHINES) await type("systemctl start postgresql@15-main", { MACHINE });
+  return { folder, emulator, provider, restored, ports, origin, substitute, type };
+}
+
+/** Registers one input after another until `stop`, and repeats each call until it succeeds. */
+function startCalling(client: TestClient, emulator: { readonly fileIds: readonly string[] }) {
+  let isStopping = false;
+  let succeeded = 0;
+  let latestAt = performance.now();
+  let longestMs = 0;
+  async function run(): Promise<void> {
+    for (let n = 1; !isStopping; n++) {
+      const args = { inputKind: "M4_FILE", referenceId: emulator.fileIds[0], idempotencyKey: `drill-call-${n}` };
+      // During the drill, some calls fail; an identical call resumes the action.
+      while (
+        await client.callTool("register_input", args).then(
+          ({ isError }) => isError,
+          () => true,
+        )
+      )
+        await sleep(100);
+      longestMs = Math.max(longestMs, performance.now() - latestAt);
+      latestAt = performance.now();
+      succeeded += 1;
+    }
+  }
+  const running = run();
+  return {
+    /** Waits for more successful calls. Resolves with the longest time between two since the last time, in seconds. */
+    async waitForMore(): Promise<string> {
+      const before = succeeded;
+      await expect.poll(() => succeeded, { timeout: 60_000 }).toBeGreaterThan(before + 3);
+      const seconds = (longestMs / 1_000).toFixed(1);
+      longestMs = 0;
+      return seconds;
+    },
+    /** Resolves with the number of successful calls. */
+    async stop(): Promise<number> {
+      isStopping = true;
+      await running;
+      return succeeded;
+    },
+  };
 }
 
 /** The status of a response; 503 without a response. */
@@ -166,21 +256,27 @@ const waitUntilBalanced = (origin: string) => expect.poll(() => readStatus(`${or
 
 testUnless(
   thoroughMissing ?? deploymentMissing,
-  "the commands of the page lead from an empty machine to two instances and a restored backup",
+  "the commands of the page lead from empty machines to two instances, through two failovers, and to a restored backup",
   async () => {
     const machine = await setUp();
-    const { folder, administrator, emulator, provider, restored, ports, origin, substitute, type } = machine;
-    const [install = "", alias = ""] = readBlocks("Install", "sh");
+    const { folder, emulator, provider, restored, ports, origin, substitute, type } = machine;
+    const [install = "", alias = ""] = readBlocks("Install");
     // The second line is the alternative with Docker.
     await type(install.split("\n")[0] ?? "");
-    for (const statement of readBlocks("PostgreSQL", "sql").flatMap((block) => block.trim().split(";\n")))
-      await queryPostgres(administrator, substitute(statement));
-    for (const block of readBlocks("Keys", "sh")) await type(block);
-    const [variables = ""] = readBlocks("Variables", "sh");
+    const [access = "", primary = "", replica = ""] = readBlocks("PostgreSQL");
+    const [one = "", two = "", three = ""] = MACHINES;
+    const addReplica = (MACHINE: string, name: string) =>
+      type(replica.replace("name=mic_b", `name=${name}`), { MACHINE });
+    for (const MACHINE of MACHINES) await type(access, { MACHINE });
+    await type(primary, { MACHINE: one });
+    await addReplica(two, "mic_b");
+    await addReplica(three, "mic_c");
+    for (const block of readBlocks("Keys")) await type(block);
+    const [variables = ""] = readBlocks("Variables");
     const settings = join(folder, "etc/mic-mcp/teams.env");
     writeFileSync(settings, substitute(variables), { mode: 0o600 });
     await type(alias);
-    const [teams = ""] = readBlocks("Teams", "sh");
+    const [teams = ""] = readBlocks("Teams");
     expect(await type(teams)).toMatch(/All checks passed/);
 
     const start = (port: number) => type(`systemctl enable --now mic-mcp@${port}`);
@@ -200,8 +296,48 @@ testUnless(
       client.callTool("register_input", { inputKind: "M4_FILE", referenceId: emulator.fileIds[at] });
     expect((await act(0)).isError).toBe(false);
 
-    // The page's drill: a backup, an action that it does not contain, and a restore into an empty server.
-    const [drill = ""] = readBlocks("Backup and restore", "sh");
+    const [functions = "", kill = "", promote = "", follow = "", back = ""] = readBlocks("Failover drill");
+    const calling = startCalling(client, emulator);
+    await calling.waitForMore();
+    await type(functions);
+    await type(kill);
+    const [receivedTwo = "", receivedThree = ""] = (await type(promote.replace(/^sql .*\n/m, ""))).split("\n");
+    const numberOf = (lsn: string): bigint =>
+      lsn.split("/").reduce((sum, part) => (sum << 32n) + BigInt(`0x${part}`), 0n);
+    const isSwapped = numberOf(receivedThree) > numberOf(receivedTwo);
+    /** The page promotes 10.0.0.22; here the other replica may have received more. */
+    const onBest = (block: string) => (isSwapped ? block.replaceAll("10.0.0.22", "10.0.0.23") : block);
+    await type(onBest(promote));
+    const listReplicas = (block: string) =>
+      expect.poll(() => type(block).then((text) => text.trim().split("\n").sort()));
+    const [best, bestName, other] = isSwapped ? [three, "mic_c", "mic_b"] : [two, "mic_b", "mic_c"];
+    await listReplicas(onBest(follow)).toEqual([`${other}|streaming`]);
+    const seconds = { killed: await calling.waitForMore() };
+    await addReplica(one, "mic_a");
+    await listReplicas(onBest(follow)).toEqual(["mic_a|streaming", `${other}|streaming`]);
+    const added = { first: await calling.waitForMore() };
+    const [stop = "", promoteFirst = "", list = ""] = onBest(back).trim().split("\n");
+    await type(stop);
+    await type(promoteFirst);
+    await listReplicas(list).toEqual([`${other}|streaming`]);
+    const switched = await calling.waitForMore();
+    await addReplica(best, bestName);
+    await listReplicas(list).toEqual(["mic_b|streaming", "mic_c|streaming"]);
+    console.info("seconds without success:", {
+      ...seconds,
+      switched,
+      added: [added.first, await calling.waitForMore()],
+    });
+    const calls = await calling.stop();
+    expect(await countExecutions(emulator.baseUrl, LOAD_OPERATION_ID)).toBe(calls + 1);
+    for (const instance of instances) {
+      const { checks } = Object(await (await fetch(`${instance}/readyz`)).json());
+      expect(checks.database).toMatchObject({ status: "ok" });
+      expect(checks.database).not.toHaveProperty("restoredAt");
+    }
+
+    // A backup, an action that it does not contain, and a restore into an empty server.
+    const [drill = ""] = readBlocks("Backup and restore");
     const [backup = "", ...steps] = drill.trim().split("\n");
     const url = /^MIC_DATABASE_URL=([^,]*)/m.exec(substitute(variables))?.[1] ?? "";
     await type(backup, { MIC_DATABASE_URL: url });
