@@ -1,6 +1,8 @@
-// Tests the limits of one caller at an instance: a request beyond them gets 429 with Retry-After before it has any effect.
+// Tests the limits of one caller, of an instance and of a team's share of it: a request beyond them gets 429 with Retry-After before it
+// has any effect.
 // Tests also what an operator learns about refused requests: a log line a minute for each reason, with the token's values and the
 // required values, and never the token or its subject.
+import { setTimeout as sleep } from "node:timers/promises";
 import { expect, onTestFinished, test } from "vitest";
 import { createRedactor } from "../../src/credentials/redaction.ts";
 import { connectLegacyClient, createModernClient, type Message, post, resultOf } from "../mcp/http/raw-client.ts";
@@ -85,6 +87,100 @@ test("a stream ends when the token that opened it expires, and opens again with 
   const stream = (await connectAs()).request(2, "subscriptions/listen", listening);
   onTestFinished(() => stream.cut());
   await stream.message(isAcknowledged);
+});
+
+test("an instance with as many calls as it accepts answers 429 and stays ready, and serves again when a call ends", async () => {
+  const limits = { rate: 1_000, calls: 100, allCalls: 2 };
+  const { url, connectAs, calls, release, log } = await deploymentForTest({ callerLimits: limits });
+  const callers = await Promise.all(["alice", "bob", "cleo"].map((subject) => connectAs({ subject })));
+  const [alice, bob, cleo] = callers;
+  const running = [alice?.call(1, "wait", {}), bob?.call(1, "wait", {})];
+  await expect.poll(() => calls.length).toBe(2);
+  const refused = await cleo?.call(2, "look", {}).answer;
+  expect([refused?.status, refused?.headers["retry-after"]]).toEqual([429, "1"]);
+  expect(refused?.messages).toMatchObject([{ id: 2, error: { message: expect.stringContaining("in this instance") } }]);
+  expect(log).toMatchObject([{ refusal: "instance_full", reason: "at most 2 concurrent calls in this instance" }]);
+  // The balancer keeps an instance that is full.
+  expect((await fetch(new URL("/readyz", url))).status).toBe(200);
+  release();
+  for (const call of running) expect((await call?.answer)?.status).toBe(200);
+  expect((await cleo?.call(3, "look", {}).answer)?.status).toBe(200);
+});
+
+const HOUR_MS = 3_600_000;
+
+/** A deployment in which the callers of two teams share four running calls. Two more of each team wait. */
+async function deployWithShares(more: DeploymentOptions["teamShares"] = {}) {
+  const teamShares = { running: 4, smallest: 1, waiting: 2, waitMs: HOUR_MS, runMs: HOUR_MS, ...more };
+  const deployment = await deployWithTelemetry({
+    callerLimits: { rate: 1_000, calls: 100 },
+    teamShares,
+    teamOf: ({ subject }) => subject,
+  });
+  const { connectAs } = deployment;
+  const [red, blue] = [await connectAs({ subject: "red" }), await connectAs({ subject: "blue" })];
+  return { ...deployment, red, blue };
+}
+
+test("a team with more calls than its share waits and is then refused, while another team is served at once", async () => {
+  const { red, blue, calls, log, release, readCounts } = await deployWithShares();
+  const busy = [1, 2, 3, 4, 5, 6].map((id) => red.call(id, "wait", {}));
+  await expect.poll(() => calls.length).toBe(4);
+  await expect.poll(async () => (await red.call(7, "look", {}).answer).status).toBe(429);
+  const refused = await red.call(8, "look", {}).answer;
+  expect([refused.status, refused.headers["retry-after"]]).toEqual([429, "1"]);
+  const limit = "at most 4 running and 2 waiting calls of the team red in this instance";
+  expect(refused.messages).toMatchObject([{ id: 8, error: { message: expect.stringContaining(limit) } }]);
+  expect(log).toMatchObject([{ refusal: "team_limited", team: "red", reason: limit }]);
+  for (const id of [1, 2, 3]) expect((await blue.call(id, "look", {}).answer).status).toBe(200);
+  expect(calls).toHaveLength(7);
+  release();
+  for (const call of busy) expect((await call.answer).status).toBe(200);
+  expect((await readCounts())["team_limited"]).toBeGreaterThan(0);
+});
+
+test("a team's share is smaller while another team has calls", async () => {
+  const { red, blue, calls, release } = await deployWithShares();
+  const others = [1, 2].map((id) => blue.call(id, "wait", {}));
+  await expect.poll(() => calls.length).toBe(2);
+  const busy = [1, 2, 3, 4].map((id) => red.call(id, "wait", {}));
+  await expect.poll(() => calls.length).toBe(4);
+  await expect.poll(async () => (await red.call(5, "look", {}).answer).status).toBe(429);
+  expect(calls).toHaveLength(4);
+  release();
+  for (const call of [...busy, ...others]) expect((await call.answer).status).toBe(200);
+});
+
+test.each([
+  ["runs for a long time no longer counts as running", { runMs: 50 }, 200],
+  ["waits for too long is refused", { waitMs: 50 }, 429],
+] as const)("a call that %s", async (_what, limits, status) => {
+  const { red, calls, release } = await deployWithShares({ running: 1, ...limits });
+  const first = red.call(1, "wait", {});
+  await expect.poll(() => calls.length).toBe(1);
+  expect((await red.call(2, "look", {}).answer).status).toBe(status);
+  release();
+  expect((await first.answer).status).toBe(200);
+});
+
+test("a client that disconnects while its call waits leaves the queue, and its call never runs", async () => {
+  const { red, calls, release } = await deployWithShares({ running: 1, waiting: 1 });
+  const first = red.call(1, "wait", {});
+  await expect.poll(() => calls.length).toBe(1);
+  const waiting = red.call(2, "act", {});
+  await expect.poll(async () => (await red.call(3, "look", {}).answer).status).toBe(429);
+  await waiting.cut();
+  let next = first;
+  // The next call waits in the place that became free, instead of being refused.
+  await expect
+    .poll(() => {
+      next = red.call(4, "look", {});
+      return Promise.race([next.answer, sleep(100, "waits")]);
+    })
+    .toBe("waits");
+  release();
+  expect((await next.answer).status).toBe(200);
+  expect(calls.map(({ tool }) => tool)).toEqual(["wait", "look"]);
 });
 
 /** A deployment that allows 3 calls per minute. `readCounts` returns the number of refusals by reason. */

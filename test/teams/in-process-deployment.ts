@@ -25,13 +25,15 @@ export type Deployment = Awaited<ReturnType<typeof startDeployment>>;
 export interface DeploymentOptions extends Partial<Omit<PublicServerOptions, "tokens">> {
   readonly provider?: IdentityProviderOptions;
   readonly tokens?: Partial<AccessTokenOptions>;
+  /** The team of a caller (default: none is named). */
+  readonly teamOf?: (caller: Caller) => string;
 }
 
 /**
  * Starts the deployment with three tools: `look` reads, `act` changes something, and `wait` reads but returns only after
  * `release()`.
  */
-async function startDeployment({ provider: providerOptions, tokens, ...options }: DeploymentOptions) {
+async function startDeployment({ provider: providerOptions, tokens, teamOf, ...options }: DeploymentOptions) {
   const provider = await startIdentityProvider(providerOptions);
   /** Tool calls that have begun, with their callers. */
   const calls: { readonly tool: string; readonly caller: Caller; readonly team: string | undefined }[] = [];
@@ -68,6 +70,7 @@ async function startDeployment({ provider: providerOptions, tokens, ...options }
         method === "tasks/cancel" || (method === "tools/call" && Object(params)["name"] === "act") ? "act" : "read",
       redact: (json) => json,
       log: logger,
+      ...(teamOf && { team: teamOf(caller) }),
     };
   }
 

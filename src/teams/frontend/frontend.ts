@@ -34,7 +34,14 @@ import { ProviderUnavailable, SigningKeyUnknown } from "../oauth/provider.ts";
 import { checkAll, createHealthCheck, type HealthCheck } from "../readiness.ts";
 import type { CallerClaims } from "../tenancy/runtimes.ts";
 import { createEdge, type EdgeOptions } from "./edge.ts";
-import { type CallerLimits, createCallerLimits, type RequestedWork } from "./limits.ts";
+import {
+  type CallerLimits,
+  createCallerLimits,
+  createTeamShares,
+  type LimitExceeded,
+  type RequestedWork,
+  type TeamShareLimits,
+} from "./limits.ts";
 import { createRefusals } from "./refusals.ts";
 import {
   createSignIn,
@@ -68,6 +75,7 @@ export interface FrontendOptions extends EdgeOptions, Omit<SignInOptions, "recor
   onRetired?(listener: (service: CallerService) => void): void;
   readonly serveDownload?: ServeDownload;
   readonly callerLimits: CallerLimits;
+  readonly teamShares?: Partial<TeamShareLimits>;
   /** The check of the database, for /readyz. */
   readonly databaseCheck: HealthCheck;
   readonly redact: Redact;
@@ -120,19 +128,24 @@ function createFrontend(options: FrontendOptions): HttpFrontEnd {
   });
   const signIn = createSignIn({ ...options, recordRefusal });
   const limits = createCallerLimits(options.callerLimits, options.monotonicMs);
+  const shares = createTeamShares(options.teamShares);
   const endpoints = new WeakMap<CallerService, McpEndpoint>();
   const inFlight = new Map<Exchange, CallerService>();
   const supportedScopes = [...new Set([...signInScopes, ...Object.values(scopes)])];
   const wellKnown = createWellKnown({ tokens, scopes: supportedScopes, publicOrigin });
 
+  function refuseBeyondLimit(exceeded: LimitExceeded, facts: object, message: unknown): RequestRefused {
+    const { reason, why, retryAfterSeconds } = exceeded;
+    recordRefusal(reason, { ...facts, reason: why });
+    const headers = { "retry-after": String(retryAfterSeconds) };
+    return refuse(429, `Limit exceeded: ${why}. Try again in ${retryAfterSeconds} s.`, { message, headers });
+  }
+
   /** Admits work within the limits of the caller, and returns the function that frees its slots. Throws RequestRefused. */
   function admit({ id: caller }: Caller, work: RequestedWork, message?: unknown): () => void {
     const admitted = limits.admit(caller, work);
     if ("release" in admitted) return admitted.release;
-    const { why, retryAfterSeconds } = admitted;
-    recordRefusal("rate_limited", { caller, reason: why });
-    const headers = { "retry-after": String(retryAfterSeconds) };
-    throw refuse(429, `Limit exceeded: ${why}. Try again in ${retryAfterSeconds} s.`, { message, headers });
+    throw refuseBeyondLimit(admitted, { caller }, message);
   }
 
   function endpointOf(service: CallerService): McpEndpoint {
@@ -192,15 +205,34 @@ function createFrontend(options: FrontendOptions): HttpFrontEnd {
     return caller;
   }
 
-  /** Returns the function that frees the slots. Rights are checked before limits, so a call without the right occupies no slot. */
-  function checkRightsAndLimits({ caller, resource, service }: AuthenticatedRequest, body: unknown): () => void {
+  /**
+   * Waits until the team's share permits a call, and returns the function that frees the slots. Rights are checked before limits, so a call
+   * without the right occupies no slot.
+   */
+  async function checkRightsAndLimits(
+    { caller, resource, service }: AuthenticatedRequest,
+    body: unknown,
+    { signal }: Exchange,
+  ): Promise<() => void> {
     for (const { method, params } of messagesIn(body)) {
       const named = method === "tools/call" && isJsonObject(params) ? params["name"] : method;
       const tool = typeof named === "string" ? named : method;
       const record = () => options.onRefusal?.(caller, service.team, { tool, reason: "insufficient_scope" });
       requireRight(caller, service.rightFor({ method, params }), resource, record, body);
     }
-    return admit(caller, countRequestedWork(body), body);
+    const work = countRequestedWork(body);
+    const release = admit(caller, work, body);
+    if (work.calls === 0) return release;
+    const { team = "" } = service;
+    const entered = await shares.enter(team, signal);
+    if ("release" in entered)
+      return () => {
+        entered.release();
+        release();
+      };
+    release();
+    if (signal.aborted) throw refuse(503, "The client has disconnected.");
+    throw refuseBeyondLimit(entered, { team, caller: caller.id }, body);
   }
 
   async function dispatch(exchange: Exchange, authenticated: AuthenticatedRequest): Promise<undefined> {
@@ -212,8 +244,8 @@ function createFrontend(options: FrontendOptions): HttpFrontEnd {
     exchange.streamEndsAt = caller.expiresAt;
     try {
       const response = await endpointOf(service)(exchange, {
-        checkRequest(body) {
-          releaseSlot = checkRightsAndLimits(authenticated, body);
+        async checkRequest(body) {
+          releaseSlot = await checkRightsAndLimits(authenticated, body, exchange);
         },
         ...(trace && { runInContext: (body, serve) => trace.run(traceparentIn(body), serve) }),
       });

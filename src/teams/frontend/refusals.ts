@@ -11,6 +11,8 @@ export type RefusalReason =
   | "insufficient_scope"
   | "no_team"
   | "rate_limited"
+  | "team_limited"
+  | "instance_full"
   | "bad_request_origin"
   | "provider_unavailable"
   | "signing_key_unknown";

@@ -9,8 +9,8 @@ const MAX_BATCH = 100;
 
 /** In both hooks, `body` is the parsed JSON of a POST. */
 export interface EndpointHooks {
-  /** Throws RequestRefused for a request that the client is not allowed to make, before it has any effect. */
-  readonly checkRequest?: (body: unknown) => void;
+  /** Resolves when the request may run. Rejects with RequestRefused before a request that the client may not make has any effect. */
+  readonly checkRequest?: (body: unknown) => Promise<void>;
   /** Wraps the handling of a body, including `checkRequest`. */
   readonly runInContext?: (body: unknown, serve: () => Promise<Response | undefined>) => Promise<Response | undefined>;
 }
@@ -33,7 +33,7 @@ export function createEndpoint(service: HttpService, serveLegacy: LegacyHandler)
     if (bodies.length > MAX_BATCH)
       return errorResponse(400, `Invalid Request: Batch must not exceed ${MAX_BATCH} messages`);
     const serve = async (): Promise<Response | undefined> => {
-      checkRequest?.(body);
+      await checkRequest?.(body);
       const { "mcp-protocol-version": version, "mcp-method": method, "mcp-name": name } = exchange.request.headers;
       const { kind } = classifyInboundRequest({
         httpMethod: "POST",
