@@ -3,6 +3,7 @@ import { execFileSync } from "node:child_process";
 import { readFileSync, writeFileSync } from "node:fs";
 import { createServer, type IncomingMessage, type ServerResponse } from "node:http";
 import { join } from "node:path";
+import { setTimeout as sleep } from "node:timers/promises";
 import { expect, onTestFinished, test } from "vitest";
 import { haproxyMissing, nginxMissing, startHaproxy, startNginx } from "../support/balancers.ts";
 import { freePort } from "../support/free-port.ts";
@@ -11,14 +12,17 @@ import { missingProgram } from "../support/process.ts";
 import { folderForTest } from "../support/temporary-folder.ts";
 import { describeUnless, testUnless } from "../support/unless.ts";
 
+/** Maximum concurrent calls of an instance. */
+const MAX_CALLS = 256;
+
 /** Answers probes with the status of `readiness()` (default 200), and other requests with `answer`. */
 async function instanceForTest(
   answer: (request: IncomingMessage, response: ServerResponse) => void = (_, response) => response.end("fine"),
-  readiness = () => 200,
+  readiness: () => number | Promise<number> = () => 200,
 ) {
   const requests: IncomingMessage[] = [];
-  const server = createServer((request, response) => {
-    if (request.url === "/readyz") return void response.writeHead(readiness()).end();
+  const server = createServer(async (request, response) => {
+    if (request.url === "/readyz") return void response.writeHead(await readiness()).end();
     requests.push(request);
     request.resume().once("end", () => answer(request, response));
   });
@@ -177,3 +181,47 @@ testUnless(haproxyMissing, "haproxy sends no more requests to an instance that i
   for (let calls = 1; calls <= 6; calls++) expect(await post(balancer.url)).toBe("200 fine");
   expect(draining.requests).toHaveLength(before);
 });
+
+testUnless(haproxyMissing, "haproxy keeps an instance that is busy and answers its health check late", async () => {
+  let probes = 0;
+  const busy = await instanceForTest(undefined, async () => {
+    // Longer than the interval between two checks.
+    await sleep(1_500);
+    probes += 1;
+    return 200;
+  });
+  const balancer = await startHaproxy([busy.url]);
+  onTestFinished(() => balancer.stop());
+  await expect.poll(() => probes, { timeout: 20_000 }).toBe(4);
+  expect(await post(balancer.url)).toBe("200 fine");
+  expect(balancer.output()).not.toContain("is DOWN");
+});
+
+testUnless(
+  haproxyMissing,
+  "haproxy queues calls beyond the limit of an instance, and serves streams meanwhile",
+  async () => {
+    const held: ServerResponse[] = [];
+    const full = await instanceForTest(({ headers }, response) => {
+      if (headers["mcp-method"] === "subscriptions/listen") response.end("fine");
+      else held.push(response);
+    });
+    const balancer = await startHaproxy([full.url]);
+    onTestFinished(() => balancer.stop());
+    await expect
+      .poll(
+        async () =>
+          (await fetch(`${balancer.url}/mcp`, { method: "POST", headers: { "mcp-method": "subscriptions/listen" } }))
+            .status,
+      )
+      .toBe(200);
+    const calls = Array.from({ length: MAX_CALLS + 4 }, () => post(balancer.url));
+    await expect.poll(() => held.length).toBe(MAX_CALLS);
+    expect(await post(balancer.url, { "mcp-method": "subscriptions/listen" })).toBe("200 fine");
+    expect(held).toHaveLength(MAX_CALLS);
+    for (const response of held.splice(0)) response.end("fine");
+    await expect.poll(() => held.length).toBe(4);
+    for (const response of held) response.end("fine");
+    expect(new Set(await Promise.all(calls))).toEqual(new Set(["200 fine"]));
+  },
+);

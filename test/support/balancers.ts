@@ -22,7 +22,12 @@ export function renderHaproxyConfig(port: number, instances: readonly string[]):
   const servers = instances.map((url, index) => `    server instance${index + 1} ${hostOf(url)}\n`).join("");
   const bound = replaceOnce(file, /^ {4}bind :443 .*$/m, `    bind 127.0.0.1:${port}`);
   const plain = replaceOnce(bound, /X-Forwarded-Proto https$/m, "X-Forwarded-Proto http");
-  return replaceOnce(plain, /(?:^ {4}server .*\n)+/m, servers);
+  const tracking = instances.map((url, index) => {
+    const name = `instance${index + 1}`;
+    return `    server ${name} ${hostOf(url)} track instances/${name}\n`;
+  });
+  const streams = replaceOnce(plain, /(?:^ {4}server .* track .*\n)+/m, tracking.join(""));
+  return replaceOnce(streams, /(?:^ {4}server (?!.* track ).*\n)+/m, servers);
 }
 
 /** deploy/nginx/mic-mcp.conf in front of these instances, as a complete configuration in a folder. */
