@@ -163,6 +163,15 @@ test.each([
   expect((await first.answer).status).toBe(200);
 });
 
+test("a call does not count as running while it waits for the API", async () => {
+  const { red, calls, release } = await deployWithShares({ running: 1 });
+  const first = red.call(1, "fetch", {});
+  await expect.poll(() => calls.length).toBe(1);
+  expect((await red.call(2, "look", {}).answer).status).toBe(200);
+  release();
+  expect((await first.answer).status).toBe(200);
+});
+
 test("a client that disconnects while its call waits leaves the queue, and its call never runs", async () => {
   const { red, calls, release } = await deployWithShares({ running: 1, waiting: 1 });
   const first = red.call(1, "wait", {});

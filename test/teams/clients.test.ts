@@ -36,7 +36,7 @@ describe.each(MODES)("%s revision", (mode) => {
     async ([, registration], { deployment: { url, provider, calls } }) => {
       const user = createTestUser(provider, registration);
       const { client } = await connectSignedIn(url, mode, user);
-      expect((await client.listTools()).tools.map(({ name }) => name)).toEqual(["look", "act", "wait"]);
+      expect((await client.listTools()).tools.map(({ name }) => name)).toEqual(["look", "act", "wait", "fetch"]);
       expect(await client.callTool(lookCall)).toMatchObject(textContent("look for alice"));
       expect(user.requestedScopes).toEqual([expect.stringContaining("mic:read")]);
       expect(calls).toMatchObject([{ caller: { subject: "alice", groups: ["red"], rights: new Set(["read"]) } }]);
@@ -80,7 +80,7 @@ test("with all scopes at sign-in, the older SDK lists tools and acts without a s
   const { url, provider } = await deploymentForTest({ signInScopes });
   const user = createTestUser(provider);
   const client = await signInWithOlderSdk(url, user);
-  expect((await client.listTools()).tools).toHaveLength(3);
+  expect((await client.listTools()).tools).toHaveLength(4);
   for (const name of ["look", "act"])
     expect(await client.callTool({ name, arguments: {} })).toMatchObject(textContent(`${name} for alice`));
   expect(user.requestedScopes).toEqual([signInScopes.join(" ")]);

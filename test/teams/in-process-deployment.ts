@@ -7,6 +7,7 @@ import type { Caller } from "../../src/teams/caller.ts";
 import { type CallerService, type PublicServerOptions, startPublicServer } from "../../src/teams/frontend/frontend.ts";
 import { type AccessTokenOptions, createAccessTokens } from "../../src/teams/oauth/access-tokens.ts";
 import { createHealthCheck } from "../../src/teams/readiness.ts";
+import { withConcurrencyLimit } from "../../src/teams/tenancy/concurrency-limit.ts";
 import { createModernClient } from "../mcp/http/raw-client.ts";
 import { freePort } from "../support/free-port.ts";
 import {
@@ -16,6 +17,9 @@ import {
   type TokenOptions,
 } from "../support/identity-provider.ts";
 import { createLatch } from "../support/latch.ts";
+
+const REQUEST = { method: "GET", origin: "https://api.example.com", path: "/", headers: {} } as const;
+const LIMITS = { timeoutMs: 60_000, maxBytes: 1, signal: new AbortController().signal };
 
 const noop = (): void => undefined;
 export const TEAM = "red";
@@ -30,8 +34,8 @@ export interface DeploymentOptions extends Partial<Omit<PublicServerOptions, "to
 }
 
 /**
- * Starts the deployment with three tools: `look` reads, `act` changes something, and `wait` reads but returns only after
- * `release()`.
+ * Starts the deployment with four tools: `look` reads, `act` changes something, `wait` reads but returns only after `release()`, and
+ * `fetch` sends a request to an API that answers only then.
  */
 async function startDeployment({ provider: providerOptions, tokens, teamOf, ...options }: DeploymentOptions) {
   const provider = await startIdentityProvider(providerOptions);
@@ -41,24 +45,27 @@ async function startDeployment({ provider: providerOptions, tokens, teamOf, ...o
   const log: { readonly message: string }[] = [];
   const { released, release } = createLatch();
   const transport = createTransport({ proxies: false });
+  const response = { status: 200, headers: {}, body: Buffer.alloc(0) };
+  const api = withConcurrencyLimit({ ...transport, exchange: () => released.then(() => response) }, 8);
   let elapsedMs = 0;
   const monotonicMs = () => elapsedMs;
   const write = (facts: object, message: string) => void log.push({ message, ...facts });
   const logger = { debug: noop, info: noop, warn: write, error: write };
 
   function serviceFor(caller: Caller, team: string | undefined): CallerService {
-    const registerTool = (server: McpServer, tool: string, finished: Promise<void>) =>
+    const registerTool = (server: McpServer, tool: string, run: () => Promise<unknown>) =>
       server.registerTool(tool, { inputSchema: z.object({}) }, async () => {
         calls.push({ tool, caller, team });
-        await finished;
+        await run();
         return { content: [{ type: "text", text: `${tool} for ${caller.subject}` }] };
       });
     return {
       createServer() {
         const server = new McpServer({ name: "test", version: "1" }, {});
-        registerTool(server, "look", Promise.resolve());
-        registerTool(server, "act", Promise.resolve());
-        registerTool(server, "wait", released);
+        registerTool(server, "look", async () => undefined);
+        registerTool(server, "act", async () => undefined);
+        registerTool(server, "wait", () => released);
+        registerTool(server, "fetch", () => api.exchange(REQUEST, LIMITS));
         return server;
       },
       createSubscriptions: () => ({

@@ -6,7 +6,7 @@ import { errorMessage } from "../../core/failure.ts";
 import type { Refusal } from "../../core/hooks.ts";
 import type { Redact } from "../../mcp/messages.ts";
 import type { Telemetry } from "../../telemetry/port.ts";
-import { createEndpoint, type McpEndpoint } from "../../transports/http/endpoint.ts";
+import { createEndpoint, type EndpointHooks, type McpEndpoint } from "../../transports/http/endpoint.ts";
 import type { Exchange } from "../../transports/http/exchange.ts";
 import {
   type HttpFrontEnd,
@@ -33,15 +33,9 @@ import type { Caller, Right } from "../caller.ts";
 import { ProviderUnavailable, SigningKeyUnknown } from "../oauth/provider.ts";
 import { checkAll, createHealthCheck, type HealthCheck } from "../readiness.ts";
 import type { CallerClaims } from "../tenancy/runtimes.ts";
+import { createTeamShares, type LimitExceeded, type TeamShareLimits } from "../tenancy/team-shares.ts";
 import { createEdge, type EdgeOptions } from "./edge.ts";
-import {
-  type CallerLimits,
-  createCallerLimits,
-  createTeamShares,
-  type LimitExceeded,
-  type RequestedWork,
-  type TeamShareLimits,
-} from "./limits.ts";
+import { type CallerLimits, createCallerLimits, type RequestedWork } from "./limits.ts";
 import { createRefusals } from "./refusals.ts";
 import {
   createSignIn,
@@ -243,12 +237,13 @@ function createFrontend(options: FrontendOptions): HttpFrontEnd {
     // The stream ends with the token; its client connects again with a new token.
     exchange.streamEndsAt = caller.expiresAt;
     try {
-      const response = await endpointOf(service)(exchange, {
+      const hooks: EndpointHooks = {
         async checkRequest(body) {
           releaseSlot = await checkRightsAndLimits(authenticated, body, exchange);
         },
         ...(trace && { runInContext: (body, serve) => trace.run(traceparentIn(body), serve) }),
-      });
+      };
+      const response = await shares.runRequest(() => endpointOf(service)(exchange, hooks));
       if (response) await exchange.respond(response);
       // A call occupies its slot until its response was sent.
       await exchange.finished;

@@ -1,6 +1,7 @@
-// Protects one instance: it limits the calls per minute, the concurrent calls and the open streams of each caller, limits all concurrent
-// calls, and divides the calls that run between the teams, so that a busy team does not slow down the others.
+// Protects one instance: it limits the calls per minute, the concurrent calls and the open streams of each caller, and all concurrent
+// calls. ../tenancy/team-shares.ts divides the running calls between the teams.
 import { LRUCache } from "lru-cache";
+import type { LimitExceeded } from "../tenancy/team-shares.ts";
 
 export interface CallerLimits {
   readonly rate: number;
@@ -19,13 +20,6 @@ interface Usage {
   filledAtMs: number;
   calls: number;
   streams: number;
-}
-
-export interface LimitExceeded {
-  readonly reason: "rate_limited" | "team_limited" | "instance_full";
-  /** The limit, such as "at most 8 concurrent calls for each caller". */
-  readonly why: string;
-  readonly retryAfterSeconds: number;
 }
 
 /** The work that one HTTP request asks for. */
@@ -100,86 +94,6 @@ export function createCallerLimits(
           usage.streams -= streams;
         },
       };
-    },
-  };
-}
-
-export interface TeamShareLimits {
-  /** Running calls of all teams together (default 16), of which each team that has calls gets an equal share. */
-  readonly running: number;
-  /** The smallest share of a team (default 4). */
-  readonly smallest: number;
-  /** Waiting calls of a team (default 64), and the longest time that a call waits (default 5 s). */
-  readonly waiting: number;
-  readonly waitMs: number;
-  /** A call counts as running for this time (default 2 s): a longer one waits for a job or the API, and needs no CPU time. */
-  readonly runMs: number;
-}
-
-const SHARES: TeamShareLimits = { running: 16, smallest: 4, waiting: 64, waitMs: 5_000, runMs: 2_000 };
-
-interface TeamUsage {
-  running: number;
-  /** Starts each waiting call, the oldest first. */
-  readonly waiting: Set<() => void>;
-}
-
-/** Divides the calls that run in an instance between the teams. A call beyond the share of its team waits. */
-export function createTeamShares(limits: Partial<TeamShareLimits> = {}) {
-  const { running: all, smallest, waiting: maxWaiting, waitMs, runMs } = { ...SHARES, ...limits };
-  const teams = new Map<string, TeamUsage>();
-  const share = (): number => Math.max(smallest, Math.floor(all / teams.size));
-
-  function startWaiting(): void {
-    for (const [name, usage] of teams) {
-      for (const start of usage.waiting) {
-        if (usage.running >= share()) break;
-        usage.waiting.delete(start);
-        start();
-      }
-      if (usage.running === 0 && usage.waiting.size === 0) teams.delete(name);
-    }
-  }
-
-  function run(usage: TeamUsage): { readonly release: () => void } {
-    usage.running += 1;
-    let isRunning = true;
-    function release(): void {
-      clearTimeout(timer);
-      if (!isRunning) return;
-      isRunning = false;
-      usage.running -= 1;
-      startWaiting();
-    }
-    const timer = setTimeout(release, runMs).unref();
-    return { release };
-  }
-
-  return {
-    /** Resolves when a call of this team may run. `signal`: the client has disconnected, so the call does not run. */
-    async enter(team: string, signal: AbortSignal): Promise<{ readonly release: () => void } | LimitExceeded> {
-      const usage = teams.get(team) ?? { running: 0, waiting: new Set<() => void>() };
-      teams.set(team, usage);
-      if (usage.running < share()) return run(usage);
-      const exceeded: LimitExceeded = {
-        reason: "team_limited",
-        why: `at most ${share()} running and ${maxWaiting} waiting calls of the team ${team} in this instance`,
-        retryAfterSeconds: 1,
-      };
-      if (usage.waiting.size >= maxWaiting) return exceeded;
-      return await new Promise((resolve) => {
-        const start = (): void => finish(run(usage));
-        const giveUp = (): void => finish(exceeded);
-        function finish(result: { readonly release: () => void } | LimitExceeded): void {
-          clearTimeout(timer);
-          signal.removeEventListener("abort", giveUp);
-          usage.waiting.delete(start);
-          resolve(result);
-        }
-        const timer = setTimeout(giveUp, waitMs).unref();
-        signal.addEventListener("abort", giveUp, { once: true });
-        usage.waiting.add(start);
-      });
     },
   };
 }

@@ -1,32 +1,37 @@
 // This module limits how many connections of a shared transport one team can use, so that it never takes them all.
 import pLimit from "p-limit";
 import { type Transport, TransportError, type WireResponse } from "../../api-client/transport.ts";
+import { pauseSlotFor } from "./team-shares.ts";
 
-/** Allows at most `max` exchanges at once. The others wait, and the wait counts toward their time limit. Streams are not counted. */
+/**
+ * Allows at most `max` exchanges at once. The others wait, and the wait counts toward their time limit. Streams are not counted. A call does
+ * not count toward the share of its team while it waits here or for the response.
+ */
 export function withConcurrencyLimit(transport: Transport, max: number): Transport {
   const limit = pLimit(max);
   return {
-    async exchange(request, limits) {
-      const { timeoutMs, signal } = limits;
-      signal.throwIfAborted();
-      const since = performance.now();
-      return await new Promise<WireResponse>((resolve, reject) => {
-        let isWaiting = true;
-        function giveUp(message: string, timedOut: boolean): void {
-          if (isWaiting) reject(new TransportError(message, { sent: false, timedOut }));
-          isWaiting = false;
-        }
-        const timer = setTimeout(() => giveUp("all connections of this team were in use", true), timeoutMs);
-        signal.addEventListener("abort", () => giveUp("it was given up", false), { once: true });
-        limit(async () => {
-          clearTimeout(timer);
-          if (!isWaiting) return;
-          isWaiting = false;
-          const leftMs = Math.max(1, timeoutMs - (performance.now() - since));
-          resolve(await transport.exchange(request, { ...limits, timeoutMs: leftMs }));
-        }).catch(reject);
-      });
-    },
+    exchange: (request, limits) =>
+      pauseSlotFor(async () => {
+        const { timeoutMs, signal } = limits;
+        signal.throwIfAborted();
+        const since = performance.now();
+        return await new Promise<WireResponse>((resolve, reject) => {
+          let isWaiting = true;
+          function giveUp(message: string, timedOut: boolean): void {
+            if (isWaiting) reject(new TransportError(message, { sent: false, timedOut }));
+            isWaiting = false;
+          }
+          const timer = setTimeout(() => giveUp("all connections of this team were in use", true), timeoutMs);
+          signal.addEventListener("abort", () => giveUp("it was given up", false), { once: true });
+          limit(async () => {
+            clearTimeout(timer);
+            if (!isWaiting) return;
+            isWaiting = false;
+            const leftMs = Math.max(1, timeoutMs - (performance.now() - since));
+            resolve(await transport.exchange(request, { ...limits, timeoutMs: leftMs }));
+          }).catch(reject);
+        });
+      }),
     openStream: transport.openStream,
     proxyFor: transport.proxyFor,
     close: async () => undefined,
