@@ -223,7 +223,7 @@ test("every command on a page for users has a known name and known flags", () =>
   const wrong = lines.filter((line) => {
     const command = Object.values(COMMANDS).find(({ name }) => name === line.split(" ")[1]);
     const flags = [...line.matchAll(/ --([\w-]+)/g)].map(([, flag = ""]) => flag);
-    const known = ["help", "version", ...flagsOf(command ?? { flags: {} }).map(({ name }) => name)];
+    const known = ["help", "version", "env-file", ...flagsOf(command ?? { flags: {} }).map(({ name }) => name)];
     return !(command || /^mic-mcp (?:help|version)\b/.test(line)) || flags.some((flag) => !known.includes(flag));
   });
   expect(wrong).toEqual([]);

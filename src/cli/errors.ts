@@ -47,7 +47,7 @@ function toUsageError(error: unknown, command: Command): unknown {
   const reason = errorMessage(error);
   const unknown = UNKNOWN_FLAG.exec(reason)?.[1];
   if (unknown === undefined) return new UsageError(reason);
-  const names = ["help", "version", ...flagsOf(command).map(({ name }) => name)];
+  const names = ["help", "version", "env-file", ...flagsOf(command).map(({ name }) => name)];
   const suggestion = didYouMean(unknown.replace(/^-+/, ""), names, (flag) => `--${flag}`);
   return new UsageError(`mic-mcp ${command.name} has no flag ${unknown}.${suggestion}`);
 }

@@ -5,6 +5,8 @@ import { version } from "./version.ts";
 export const EXIT_CODES =
   "Exit codes: 0 success, 1 failure, 2 invalid usage or setting, 3 identical call ran before, 4 not configured,\n5 job not successful or not submitted, 6 job not finished.";
 
+const ENV_FILE = ["--env-file FILE", "set the variables in this file (lines NAME=VALUE) that are not set"] as const;
+
 /** Formats rows as two columns, with the second one aligned. */
 export function formatColumns(rows: readonly (readonly [left: string, right: string])[]): string {
   const width = Math.max(...rows.map(([left]) => left.length));
@@ -22,7 +24,7 @@ export function formatCommandHelp(command: Command): string {
   return [
     `${formatSynopsis(command)}\n\n  ${command.summary}`,
     ...(command.notes ? [command.notes.join("\n")] : []),
-    formatColumns([...flags, ["--help, --version", ""]]),
+    formatColumns([...flags, ENV_FILE, ["--help, --version", ""]]),
     `Examples:\n${formatColumns(command.examples)}`,
     EXIT_CODES,
   ].join("\n\n");
@@ -39,7 +41,7 @@ export function formatProgramHelp(): string {
       ),
     ]),
     "Run mic-mcp COMMAND --help for the flags of a command, with examples. Environment variables: MIC_BASE_URL, MIC_CLIENT_ID,\nMIC_CLIENT_SECRET, MIC_WORKSPACE_ID, MIC_KEYCHAIN and others in\nhttps://github.com/mic-mcp/mic-mcp/blob/main/docs/use/configuration.md. NO_COLOR turns colors off.",
-    "  --help, --version",
+    formatColumns([ENV_FILE, ["--help, --version", ""]]),
     EXIT_CODES,
   ].join("\n\n");
 }

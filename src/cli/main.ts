@@ -123,15 +123,21 @@ async function runCommand(argv: readonly string[], environment: NodeJS.ProcessEn
   }
 }
 
-/** Runs one command line and returns its exit code. */
-export async function main(argv: readonly string[], environment: NodeJS.ProcessEnv): Promise<number> {
+async function runCommandLine(argv: readonly string[], environment: NodeJS.ProcessEnv): Promise<number> {
   const [first, ...rest] = argv;
   if (first === undefined && process.stdin.isTTY) return print(gettingStartedText());
   if (first === "version" || first === "-v" || argv.includes("--version")) return print(version);
+  if (first === "help") return await showHelp(rest, environment);
+  if (argv.some((argument) => argument === "--help" || argument === "-h")) return await showHelp(argv, environment);
+  return await runCommand(argv, environment);
+}
+
+/** Runs one command line and returns its exit code. Adds the variables of `--env-file` to `environment`. */
+export async function main(all: readonly string[], environment: NodeJS.ProcessEnv): Promise<number> {
   try {
-    if (first === "help") return await showHelp(rest, environment);
-    if (argv.some((argument) => argument === "--help" || argument === "-h")) return await showHelp(argv, environment);
-    return await runCommand(argv, environment);
+    const hasEnvFile = all.some((argument) => argument.startsWith("--env-file"));
+    const argv = hasEnvFile ? await (await import("./env-file.ts")).applyEnvFile(all, environment) : all;
+    return typeof argv === "number" ? argv : await runCommandLine(argv, environment);
   } catch (error) {
     if (!(error instanceof UsageError)) throw error;
     process.stderr.write(`mic-mcp: ${error.message}\nRun mic-mcp --help for the commands.\n`);

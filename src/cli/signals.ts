@@ -4,7 +4,7 @@ import type { HttpServer } from "../transports/http/listener.ts";
 export const SIGNALS = ["SIGINT", "SIGTERM", "SIGHUP"] as const;
 
 /** Replaces all listeners of these signals. */
-export function onSignal(listener: () => void): void {
+export function onSignal(listener: (signal: NodeJS.Signals) => void): void {
   for (const signal of SIGNALS) {
     const before = process.listeners(signal);
     // Added before the other listeners are removed: without a listener, Node would drop a pending signal.

@@ -1,7 +1,10 @@
 // Tests the command line for users: help, version and usage errors (docs/interface.md, "Program").
-import { spawnSync } from "node:child_process";
+import { execFileSync, spawn, spawnSync } from "node:child_process";
+import { once } from "node:events";
 import { existsSync } from "node:fs";
-import { readdir, readFile } from "node:fs/promises";
+import { readdir, readFile, writeFile } from "node:fs/promises";
+import { createServer } from "node:https";
+import { join } from "node:path";
 import { expect, test } from "vitest";
 import packageJson from "../../package.json" with { type: "json" };
 import { COMMANDS, commandNames, flagsOf } from "../../src/cli/commands.ts";
@@ -11,6 +14,7 @@ import { version } from "../../src/cli/version.ts";
 import { UsageError } from "../../src/core/config.ts";
 import { tools } from "../../tools/index.ts";
 import { runInProcess as run } from "../support/command.ts";
+import { serveForTest } from "../support/http-server.ts";
 import { missingProgram } from "../support/process.ts";
 import { folderForTest } from "../support/temporary-folder.ts";
 import { runOnTerminal, terminalsMissing } from "../support/terminal.ts";
@@ -93,12 +97,65 @@ test.each([
   [["call", "get_job", "job=1"], "Did you mean jobId?"],
   [["call", "get_job", "--input", "[]"], "--input must be a JSON object"],
   [["call", "get_jb", "--help"], "Did you mean get_job?"],
+  [["status", "--env-file"], "--env-file requires the path of a file"],
+  [["status", "--env-file", "/dev/null/missing"], "cannot be read (ENOTDIR)"],
+  [["status", "--env-file=package.json"], 'Line 1 of --env-file "package.json" must be NAME=VALUE'],
 ])("%j is a usage error", async (args, named) => {
   const { code, stdout, stderr } = await run(args);
   expect({ code, stdout }).toEqual({ code: 2, stdout: "" });
   expect(stderr).toContain(named);
   expect(stderr).toMatch(/\nRun mic-mcp (\w+ )?--help for /);
   expect(stderr).not.toMatch(/\n\s+at /);
+});
+
+/** The path of a file with these lines. */
+async function envFile(...lines: readonly string[]): Promise<string> {
+  const path = join(await folderForTest(), "teams.env");
+  await writeFile(path, `${lines.join("\n")}\n`);
+  return path;
+}
+
+test("--env-file sets the variables that are not set, with characters that a shell would interpret", async () => {
+  const path = await envFile(
+    "# A comment",
+    "",
+    "MIC_CLIENT_ID=a $b & 'c' #d",
+    "MIC_CLIENT_SECRET=secret",
+    'MIC_BASE_URL="https://file.example"',
+    "MIC_WORKSPACE_ID=w1 ",
+  );
+  const env = { MIC_BASE_URL: "https://environment.example" };
+  for (const args of [
+    ["status", "--json", "--env-file", path],
+    [`--env-file=${path}`, "status", "--json"],
+  ]) {
+    const { code, stdout } = await run(args, { env });
+    const text = JSON.stringify(JSON.parse(stdout));
+    expect(code).toBe(0);
+    for (const value of ["a $b & 'c' #d", "https://environment.example", '"w1"']) expect(text).toContain(value);
+  }
+});
+
+testUnless(missingProgram("openssl"), "a private CA in --env-file applies to the command", async () => {
+  const folder = await folderForTest();
+  const [key, cert] = [join(folder, "key.pem"), join(folder, "cert.pem")];
+  const request = ["req", "-x509", "-newkey", "rsa:2048", "-nodes", "-days", "1", "-subj", "/CN=localhost"];
+  const names = ["-addext", "subjectAltName=IP:127.0.0.1"];
+  execFileSync("openssl", [...request, ...names, "-keyout", key, "-out", cert], { stdio: "ignore" });
+  const paths: (string | undefined)[] = [];
+  const server = createServer({ key: await readFile(key), cert: await readFile(cert) }, ({ url }, response) => {
+    paths.push(url);
+    response.writeHead(404).end();
+  });
+  const url = (await serveForTest(server)).replace("http:", "https:");
+  const path = await envFile(`NODE_EXTRA_CA_CERTS=${cert}`, `MIC_BASE_URL=${url}`, "MIC_KEYCHAIN=off");
+  const child = spawn(process.execPath, ["dist/cli.js", "call", "list_states", "--env-file", path], {
+    env: { PATH: process.env["PATH"], HOME: folder },
+    stdio: "ignore",
+  });
+  // The command fails with the status of the server, whose certificate it has accepted.
+  expect(await once(child, "exit")).toEqual([1, null]);
+  expect(paths).not.toEqual([]);
 });
 
 function toolNamed(name: string) {
