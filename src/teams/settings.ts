@@ -12,6 +12,7 @@ import {
 } from "../core/environment-variables.ts";
 import { errorCode, errorMessage } from "../core/failure.ts";
 import { isLoopbackHost } from "../core/loopback.ts";
+import { findReadError, listCaFiles } from "./ca-files.ts";
 import type { Right } from "./caller.ts";
 import { readSecretKeys } from "./encryption.ts";
 import {
@@ -174,7 +175,9 @@ function readEnvironment(
   }
   const { keys, clientSecret, ...settings } = values;
   const secretKeys = collectError(() => readKeys(keys));
+  const caFiles = listCaFiles(environment, values.database.urls);
   errors.push(...valueErrors, ...findMisplacedVariables(given), ...findFurtherErrors(values));
+  errors.push(...caFiles.flatMap((file) => findReadError(file) ?? []));
   const shared = unknown.filter((name) => !(name in REPLACED_VARIABLES) && !IGNORED_VARIABLES.includes(name));
   const config = collectError(() =>
     readConfig({ ...Object.fromEntries(shared.map((name) => [name, given[name]])), MIC_KEYCHAIN: "off" }),
@@ -188,6 +191,7 @@ function readEnvironment(
     /** The settings in common with `serve`. Credentials and workspaces belong to teams, and the journal is in the database. */
     config: { ...config, warnings: [...config.warnings, ...noEffectWarnings] },
     secretKeys: secretKeys.keys,
+    caFiles,
     /** Passwords, keys and the client secret, which the redactor removes from texts. */
     secrets: [
       ...settings.database.urls.flatMap(passwordsIn),

@@ -2,7 +2,7 @@
 // permissions.
 import { execFileSync } from "node:child_process";
 import { readFileSync, writeFileSync } from "node:fs";
-import { join } from "node:path";
+import { dirname, join } from "node:path";
 import { expect, test } from "vitest";
 import { parse, parseAllDocuments } from "yaml";
 import { readDeploymentVariables, readTeamsSettings } from "../../src/teams/settings.ts";
@@ -17,6 +17,8 @@ const read = (path: string): string => readFileSync(join("deploy", path), "utf8"
 const NEEDED_SECONDS = 50;
 const DRAIN_DELAY_SECONDS = 5;
 const PORT = 8931;
+/** The value of NODE_EXTRA_CA_CERTS in teams.env.example. */
+const CA_FILE = "/etc/ssl/mic-mcp/ca.pem";
 
 /** Expects that `serve --teams` accepts these flags: its only errors are about missing variables. */
 async function expectFlags(args: readonly string[]): Promise<void> {
@@ -70,9 +72,10 @@ test("the Kubernetes manifests start hardened instances with their keys, two or 
   expect(container.securityContext.capabilities).toEqual({ drop: ["ALL"] });
   await expectFlags(container.args);
   expect(container.args.at(container.args.indexOf("--port") + 1)).toBe(String(PORT));
-  const [mount] = container.volumeMounts;
-  expect(pod.volumes).toMatchObject([{ name: mount.name }]);
-  expect(container.volumeMounts).toEqual([{ ...mount, readOnly: true }]);
+  const [mount, ca] = container.volumeMounts;
+  expect(pod.volumes).toMatchObject([{ name: mount.name }, { name: ca.name, configMap: { optional: true } }]);
+  expect(container.volumeMounts).toEqual([mount, ca].map((each) => ({ ...each, readOnly: true })));
+  expect(`${ca.mountPath}/ca.pem`).toBe(CA_FILE);
   const file = expect.stringMatching(new RegExp(`^${mount.mountPath}/`));
   expect(container.env).toContainEqual({ name: "MIC_SECRET_KEYS_FILE", value: file });
 });
@@ -108,6 +111,7 @@ test("the compose file starts two instances at the balancer's addresses, with th
     expect(secrets).toHaveProperty(name);
     // A core file would contain secrets.
     expect(instance).toMatchObject({ read_only: true, ulimits: { core: 0 } });
+    expect(instance.volumes).toEqual([`./tls:${dirname(CA_FILE)}:ro`]);
   }
   for (const server of [services.primary, services.replica]) expect(server.volumes).toBeInstanceOf(Array);
   expect(read("nginx/mic-mcp.conf")).toContain(`server ${one.networks.inside.ipv4_address}:${PORT} `);
@@ -124,7 +128,8 @@ test("teams.env.example has each variable of a deployment, and serve --teams acc
   expect(entries.map(([name]) => name)).toEqual(expect.arrayContaining(own));
   const file = join(await folderForTest(), "secret-keys");
   writeFileSync(file, `one ${Buffer.alloc(32, 7).toString("base64")}\n`);
-  const environment = { ...Object.fromEntries(entries), MIC_SECRET_KEYS_FILE: file };
+  expect(entries).toContainEqual(["NODE_EXTRA_CA_CERTS", CA_FILE]);
+  const environment = { ...Object.fromEntries(entries), MIC_SECRET_KEYS_FILE: file, NODE_EXTRA_CA_CERTS: file };
   expect(readTeamsSettings(environment, "0.0.0.0").publicOrigin).toBe("https://mic.example.org");
 });
 

@@ -1,11 +1,12 @@
 // Tests `mic-mcp teams`, `migrate` and `doctor --teams`: their output and refusals, without any secret.
-import { writeFileSync } from "node:fs";
+import { chmodSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { expect, test } from "vitest";
 import { runInProcess as run } from "../support/command.ts";
 import { emulatorForTest } from "../support/emulator.ts";
 import type { TokenOptions } from "../support/identity-provider.ts";
 import { folderForTest } from "../support/temporary-folder.ts";
+import { testUnless } from "../support/unless.ts";
 import { createCaller, createKeyLine, ISSUER, instanceForTest } from "./deployment.ts";
 import { deploymentForTest } from "./in-process-deployment.ts";
 import { describeWithPostgres } from "./services.ts";
@@ -152,6 +153,27 @@ describeWithPostgres("mic-mcp teams", (postgres) => {
       expect(checks).toContainEqual(expect.objectContaining(check));
     expect(stdout).toContain("MIC_AUTH_ISSUER");
   });
+
+  testUnless(
+    process.getuid?.() === 0 ? undefined : "not run by root",
+    "doctor --teams as root reports a CA file that the user of the service cannot read",
+    async () => {
+      const { command, addRed } = await setUp();
+      await addRed();
+      const folder = await folderForTest();
+      const path = join(folder, "ca.pem");
+      writeFileSync(path, "", { mode: 0o644 });
+      const check = async () => {
+        const more = { ...DOCTOR, MIC_AUTH_ISSUER: "http://127.0.0.1:9", NODE_EXTRA_CA_CERTS: path };
+        const { stdout } = await command("doctor --teams --json", undefined, more);
+        return JSON.parse(stdout).checks.find(({ name }: { name: string }) => name === "private CA");
+      };
+      // The folder has mode 0700.
+      expect(await check()).toMatchObject({ ok: false, fix: expect.stringContaining("/etc/ssl/mic-mcp") });
+      chmodSync(folder, 0o755);
+      expect(await check()).toMatchObject({ ok: true });
+    },
+  );
 
   test("doctor --teams --token shows the values of a token, the required values, and the resulting team and rights", async () => {
     const { provider } = await deploymentForTest();

@@ -47,6 +47,16 @@ test("four variables are enough, and the other settings have defaults", () => {
   });
 });
 
+test.each([
+  ["NODE_EXTRA_CA_CERTS", { NODE_EXTRA_CA_CERTS: "/dev/null/ca.pem" }],
+  ["sslrootcert", { MIC_DATABASE_URL: `${REQUIRED.MIC_DATABASE_URL}?sslrootcert=/dev/null/ca.pem` }],
+])("a CA file that cannot be read is reported: %s", (name, more) => {
+  const errors = readErrors({ ...REQUIRED, ...more });
+  expect(errors).toEqual([
+    expect.stringMatching(`^${name}.* the file "/dev/null/ca.pem" cannot be read \\(ENOTDIR\\)`),
+  ]);
+});
+
 test("scopes for the sign-in are separated by single spaces, and info is the default log level", () => {
   const settings = readTeamsSettings({ ...REQUIRED, MIC_AUTH_SIGN_IN_SCOPES: "openid mic:read mic:act" });
   expect(settings.signIn.signInScopes).toEqual(["openid", "mic:read", "mic:act"]);

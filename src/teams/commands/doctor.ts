@@ -14,6 +14,7 @@ import { UsageError } from "../../core/config.ts";
 import { errorMessage } from "../../core/failure.ts";
 import { escapeText, quote } from "../../core/untrusted-text.ts";
 import { createRedactor } from "../../credentials/redaction.ts";
+import { isReadableByAll } from "../ca-files.ts";
 import { type DeploymentDatabase, openDatabase } from "../database.ts";
 import { createEncryption } from "../encryption.ts";
 import { isResourceOf } from "../frontend/sign-in.ts";
@@ -65,6 +66,23 @@ async function checkAccessToken(
   }
 }
 
+/** Root can read files that the user of the service cannot read, so the check must not pass where the service fails. */
+function checkCaFiles({ caFiles }: TeamsSettings): readonly Check[] {
+  if (caFiles.length === 0) return [];
+  const name = "private CA";
+  const hidden = process.getuid?.() === 0 ? caFiles.filter(({ path }) => !isReadableByAll(path)) : [];
+  const list = (files: typeof caFiles): string => files.map((file) => `${file.name} ${quote(file.path)}`).join(", ");
+  if (hidden.length === 0) return [passedCheck(name, list(caFiles))];
+  return [
+    {
+      name,
+      ok: false,
+      detail: `root can read these files, but the user of a service (DynamicUser) cannot: ${list(hidden)}`,
+      fix: "Put them into /etc/ssl/mic-mcp with mode 0644, and change the settings.",
+    },
+  ];
+}
+
 async function checkTeams({ secretKeys }: TeamsSettings, { database }: DeploymentDatabase): Promise<readonly Check[]> {
   try {
     const all = await createTeams(database).list();
@@ -100,6 +118,7 @@ export async function examineTeams(environment: NodeJS.ProcessEnv, tokenFile?: s
     const checks = [
       checkNode(),
       checkWarnings(settings.config),
+      ...checkCaFiles(settings),
       await runCheck(
         "database",
         () => deployment.check().then(() => "a durable write succeeded"),
