@@ -1,11 +1,10 @@
 // Checks the entries that `mic-mcp install` wrote into the configurations of MCP clients, for `mic-mcp doctor`.
 import { access } from "node:fs/promises";
-import { homedir } from "node:os";
 import { isAbsolute } from "node:path";
 import { isJsonObject } from "../contract/json.ts";
 import { errorMessage } from "../core/failure.ts";
 import { type Check, failedCheck, passedCheck } from "./checks.ts";
-import { CLIENTS, configurationPath, readIfExists, readServers } from "./client-files.ts";
+import { CLIENTS, configurationPaths, readIfExists, readServers, thisMachine } from "./client-files.ts";
 import { INSTALL_CLIENTS } from "./commands.ts";
 
 const isMissing = (path: string): Promise<boolean> =>
@@ -24,8 +23,7 @@ async function examineEntry(client: string, name: string, { command, args }: Rea
   return { missing, fix: `mic-mcp install ${client}${words.includes("--emulator") ? " --emulator" : ""}${profile}` };
 }
 
-async function checkClient(client: (typeof INSTALL_CLIENTS)[number], environment: NodeJS.ProcessEnv) {
-  const path = configurationPath(client, { platform: process.platform, home: homedir(), environment });
+async function checkClient(client: (typeof INSTALL_CLIENTS)[number], path: string) {
   try {
     const found = Object.entries(readServers(await readIfExists(path), CLIENTS[client])).flatMap(([name, entry]) =>
       /^mic(-|$)/.test(name) && isJsonObject(entry) ? [{ name, entry }] : [],
@@ -49,5 +47,10 @@ async function checkClient(client: (typeof INSTALL_CLIENTS)[number], environment
 }
 
 /** One check for each client that has an entry of mic-mcp. */
-export const checkClients = async (environment: NodeJS.ProcessEnv): Promise<readonly Check[]> =>
-  (await Promise.all(INSTALL_CLIENTS.map((client) => checkClient(client, environment)))).flat();
+export async function checkClients(environment: NodeJS.ProcessEnv): Promise<readonly Check[]> {
+  const machine = await thisMachine(environment);
+  const checks = INSTALL_CLIENTS.flatMap((client) =>
+    configurationPaths(client, machine).map((path) => checkClient(client, path)),
+  );
+  return (await Promise.all(checks)).flat();
+}

@@ -1,5 +1,6 @@
 // Finds, reads and edits the configuration files of MCP clients, in which `mic-mcp install` adds an entry for this server.
-import { readFile } from "node:fs/promises";
+import { readdir, readFile } from "node:fs/promises";
+import { homedir } from "node:os";
 import { posix, win32 } from "node:path";
 import { isDeepStrictEqual } from "node:util";
 import { isJsonObject } from "../contract/json.ts";
@@ -11,12 +12,14 @@ interface Machine {
   readonly platform: NodeJS.Platform;
   readonly home: string;
   readonly environment: NodeJS.ProcessEnv;
+  /** Names of the folders of Windows' packaged apps. */
+  readonly packagedApps: readonly string[];
 }
 
 interface ClientFormat {
   readonly title: string;
-  /** Path of the configuration of the user, which applies to all projects. */
-  readonly file: (machine: Machine) => string;
+  /** Paths of the configuration of the user, which applies to all projects: one for each installation of the client. */
+  readonly files: (machine: Machine) => readonly string[];
   /** The key whose value has an entry for each server (default mcpServers). */
   readonly key?: "mcpServers" | "servers" | "mcp_servers";
   /** Default JSON. */
@@ -28,37 +31,51 @@ interface ClientFormat {
 const joinFor = ({ platform }: Machine) => (platform === "win32" ? win32.join : posix.join);
 
 const inHome =
-  (variable: string | undefined, folder: string, name: string): ClientFormat["file"] =>
+  (variable: string | undefined, folder: string, name: string): ClientFormat["files"] =>
   (machine) => {
     const join = joinFor(machine);
     const moved = variable === undefined ? undefined : machine.environment[variable];
-    return join(moved || join(machine.home, folder), name);
+    return [join(moved || join(machine.home, folder), name)];
   };
 
 /** The folder in which applications with a window store their settings. */
 const inAppData =
-  (...names: readonly string[]): ClientFormat["file"] =>
+  (...names: readonly string[]): ClientFormat["files"] =>
   (machine) => {
     const { platform, home, environment } = machine;
     const join = joinFor(machine);
-    if (platform === "win32") return join(environment["APPDATA"] || join(home, "AppData", "Roaming"), ...names);
-    if (platform === "darwin") return join(home, "Library", "Application Support", ...names);
-    return join(environment["XDG_CONFIG_HOME"] || join(home, ".config"), ...names);
+    if (platform === "win32") return [join(environment["APPDATA"] || join(home, "AppData", "Roaming"), ...names)];
+    if (platform === "darwin") return [join(home, "Library", "Application Support", ...names)];
+    return [join(environment["XDG_CONFIG_HOME"] || join(home, ".config"), ...names)];
+  };
+
+/** The folder in which Windows keeps the files of packaged apps (MSIX). */
+const packagesFolder = (home: string, environment: NodeJS.ProcessEnv): string =>
+  win32.join(environment["LOCALAPPDATA"] || win32.join(home, "AppData", "Local"), "Packages");
+
+/** Claude Desktop for Windows is a packaged app, which reads its own copy of the application data. Earlier versions were not. */
+const inClaudeData =
+  (name: string): ClientFormat["files"] =>
+  (machine) => {
+    const apps = machine.packagedApps.filter((app) => app.startsWith("Claude_"));
+    if (machine.platform !== "win32" || apps.length === 0) return inAppData("Claude", name)(machine);
+    const folder = packagesFolder(machine.home, machine.environment);
+    return apps.map((app) => win32.join(folder, app, "LocalCache", "Roaming", "Claude", name));
   };
 
 /** The names and formats are those of the clients' documentation, November 2026. */
 export const CLIENTS: Readonly<Record<(typeof INSTALL_CLIENTS)[number], ClientFormat>> = {
-  claude: { title: "Claude Code", file: inHome("CLAUDE_CONFIG_DIR", "", ".claude.json"), fields: { type: "stdio" } },
-  codex: { title: "Codex", file: inHome("CODEX_HOME", ".codex", "config.toml"), key: "mcp_servers", syntax: "TOML" },
-  gemini: { title: "Gemini CLI", file: inHome(undefined, ".gemini", "settings.json") },
+  claude: { title: "Claude Code", files: inHome("CLAUDE_CONFIG_DIR", "", ".claude.json"), fields: { type: "stdio" } },
+  codex: { title: "Codex", files: inHome("CODEX_HOME", ".codex", "config.toml"), key: "mcp_servers", syntax: "TOML" },
+  gemini: { title: "Gemini CLI", files: inHome(undefined, ".gemini", "settings.json") },
   copilot: {
     title: "Copilot CLI",
-    file: inHome("COPILOT_HOME", ".copilot", "mcp-config.json"),
+    files: inHome("COPILOT_HOME", ".copilot", "mcp-config.json"),
     fields: { type: "local", tools: ["*"] },
   },
-  vscode: { title: "VS Code", file: inAppData("Code", "User", "mcp.json"), key: "servers", fields: { type: "stdio" } },
-  cursor: { title: "Cursor", file: inHome(undefined, ".cursor", "mcp.json") },
-  "claude-desktop": { title: "Claude Desktop", file: inAppData("Claude", "claude_desktop_config.json") },
+  vscode: { title: "VS Code", files: inAppData("Code", "User", "mcp.json"), key: "servers", fields: { type: "stdio" } },
+  cursor: { title: "Cursor", files: inHome(undefined, ".cursor", "mcp.json") },
+  "claude-desktop": { title: "Claude Desktop", files: inClaudeData("claude_desktop_config.json") },
 };
 
 const DEFAULT_KEY = "mcpServers";
@@ -165,9 +182,16 @@ function removeFromToml(text: string, name: string, key: string): string {
 export const formatEntry = (name: string, entry: Entry, { key = DEFAULT_KEY, syntax }: ClientFormat): string =>
   syntax === "TOML" ? formatTomlEntry(name, entry, key) : JSON.stringify({ [key]: { [name]: entry } }, null, 2);
 
-/** Path of the client's configuration of the user. */
-export const configurationPath = (client: (typeof INSTALL_CLIENTS)[number], machine: Machine): string =>
-  CLIENTS[client].file(machine);
+/** Returns the facts about this machine. */
+export async function thisMachine(environment: NodeJS.ProcessEnv): Promise<Machine> {
+  const [{ platform }, home] = [process, homedir()];
+  const packagedApps = platform === "win32" ? await readdir(packagesFolder(home, environment)).catch(() => []) : [];
+  return { platform, home, environment, packagedApps };
+}
+
+/** Paths of the client's configuration of the user: several if it is installed several times. */
+export const configurationPaths = (client: (typeof INSTALL_CLIENTS)[number], machine: Machine): readonly string[] =>
+  CLIENTS[client].files(machine);
 
 /** Returns the configuration with the entry; other entries, and other fields of this one, stay. Throws CannotEdit. */
 export const addEntry = (

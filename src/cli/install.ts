@@ -1,6 +1,5 @@
 // Implements `mic-mcp install CLIENT` and `mic-mcp uninstall CLIENT`, which add this server to the configuration of an MCP client, or remove it.
 import { realpath } from "node:fs/promises";
-import { homedir } from "node:os";
 import { readConfig } from "../core/config.ts";
 import { programFile } from "../core/package-files.ts";
 import { writeFileAtomically } from "./atomic-file.ts";
@@ -8,10 +7,11 @@ import {
   addEntry,
   CannotEdit,
   CLIENTS,
-  configurationPath,
+  configurationPaths,
   formatEntry,
   readIfExists,
   removeEntry,
+  thisMachine,
 } from "./client-files.ts";
 import { INSTALL_CLIENTS, type RunCommand } from "./commands.ts";
 import { parseChoice } from "./errors.ts";
@@ -19,17 +19,22 @@ import { decideLaunch } from "./launch.ts";
 import { printOutcome } from "./terminal.ts";
 
 /** Returns the client, its configuration and the name of the entry. Throws UsageError. */
-function parseTarget(positionals: readonly string[], typedProfile: string | undefined, environment: NodeJS.ProcessEnv) {
+async function parseTarget(
+  positionals: readonly string[],
+  typedProfile: string | undefined,
+  environment: NodeJS.ProcessEnv,
+) {
   const clientName = parseChoice("CLIENT", positionals.join(" "), INSTALL_CLIENTS);
   // The server checks the profile's name by the same rule.
   const { profile } = readConfig({ MIC_PROFILE: typedProfile });
-  const path = configurationPath(clientName, { platform: process.platform, home: homedir(), environment });
+  const [path = "", ...otherPaths] = configurationPaths(clientName, await thisMachine(environment));
   // Clients of several accounts have an entry for each.
   return {
     clientName,
     client: CLIENTS[clientName],
     profile,
     path,
+    otherPaths,
     name: profile === undefined ? "mic" : `mic-${profile}`,
   };
 }
@@ -38,9 +43,18 @@ function parseTarget(positionals: readonly string[], typedProfile: string | unde
 const replaceFile = async (path: string, text: string) =>
   writeFileAtomically(await realpath(path).catch(() => path), text);
 
+/** Throws CannotEdit if the client is installed several times. */
+function refuseSeveral(otherPaths: readonly string[]): void {
+  if (otherPaths.length > 0) throw new CannotEdit(`another installation reads ${otherPaths.join(", ")}`);
+}
+
 /** Writes or prints the entry. Returns exit code 0, or 1 if the configuration could not be changed. Throws UsageError. */
 export const install: RunCommand<"install"> = async ({ values, positionals }, environment) => {
-  const { clientName, client, profile, path, name } = parseTarget(positionals, values.profile, environment);
+  const { clientName, client, profile, path, otherPaths, name } = await parseTarget(
+    positionals,
+    values.profile,
+    environment,
+  );
   const { emulator = false } = values;
   const flags = [...(emulator ? ["--emulator"] : []), ...(profile === undefined ? [] : ["--profile", profile])];
   const { platform, execPath } = process;
@@ -57,6 +71,7 @@ export const install: RunCommand<"install"> = async ({ values, positionals }, en
     return 0;
   }
   try {
+    refuseSeveral(otherPaths);
     const before = await readIfExists(path);
     const after = addEntry(before, name, entry, client);
     const isChanged = after !== before;
@@ -76,9 +91,10 @@ export const install: RunCommand<"install"> = async ({ values, positionals }, en
 
 /** Removes the entry. The entry itself is not printed, because the user may have added secrets to it. */
 export const uninstall: RunCommand<"uninstall"> = async ({ values, positionals }, environment) => {
-  const { clientName, client, path, name } = parseTarget(positionals, values.profile, environment);
+  const { clientName, client, path, otherPaths, name } = await parseTarget(positionals, values.profile, environment);
   const outcome = { client: clientName, name, path };
   try {
+    refuseSeveral(otherPaths);
     const before = await readIfExists(path);
     const after = removeEntry(before, name, client);
     const isFound = after !== before;

@@ -3,7 +3,7 @@
 import { chmod, lstat, mkdir, readFile, stat, symlink, writeFile } from "node:fs/promises";
 import { dirname, join, resolve } from "node:path";
 import { describe, expect, test } from "vitest";
-import { configurationPath } from "../../src/cli/client-files.ts";
+import { configurationPaths } from "../../src/cli/client-files.ts";
 import { INSTALL_CLIENTS } from "../../src/cli/commands.ts";
 import { runInProcess as run } from "../support/command.ts";
 import { folderForTest } from "../support/temporary-folder.ts";
@@ -31,7 +31,7 @@ const install = (home: string, ...args: readonly string[]) =>
   run(["install", ...args], { env: { HOME: home, PATH: "" } });
 
 const pathOf = (client: InstallClient, home: string): string =>
-  configurationPath(client, { platform: "linux", home, environment: {} });
+  configurationPaths(client, { platform: "linux", home, environment: {}, packagedApps: [] }).join();
 
 async function configure(client: InstallClient, home: string, text: string): Promise<string> {
   const path = pathOf(client, home);
@@ -164,10 +164,45 @@ describe("install", () => {
     ["vscode", "win32", { APPDATA: "C:\\A" }, "C:\\A\\Code\\User\\mcp.json"],
     ["claude-desktop", "darwin", {}, "/home/u/Library/Application Support/Claude/claude_desktop_config.json"],
     ["claude-desktop", "win32", { APPDATA: "C:\\A" }, "C:\\A\\Claude\\claude_desktop_config.json"],
+    ["cursor", "win32", {}, "C:\\U\\.cursor\\mcp.json"],
   ] as const)("the configuration of %s on %s with %j is %s", (client, platform, environment, path) => {
-    expect(configurationPath(client, { platform, home: "/home/u", environment })).toBe(path);
+    const home = platform === "win32" ? "C:\\U" : "/home/u";
+    const machine = { platform, home, environment, packagedApps: ["Other_1"] };
+    expect(configurationPaths(client, machine)).toEqual([path]);
+  });
+
+  test.each([
+    [["Claude_a"], { LOCALAPPDATA: "C:\\L" }, ["C:\\L\\Packages\\Claude_a"]],
+    [["Claude_a", "Other_1"], {}, ["C:\\U\\AppData\\Local\\Packages\\Claude_a"]],
+    [["Claude_a", "Claude_b"], { LOCALAPPDATA: "C:\\L" }, ["C:\\L\\Packages\\Claude_a", "C:\\L\\Packages\\Claude_b"]],
+  ])("Claude Desktop as the packaged app %j of Windows reads its own copy", (packagedApps, environment, folders) => {
+    const paths = folders.map((folder) => `${folder}\\LocalCache\\Roaming\\Claude\\claude_desktop_config.json`);
+    const machine = { platform: "win32", home: "C:\\U", environment, packagedApps } as const;
+    expect(configurationPaths("claude-desktop", machine)).toEqual(paths);
   });
 });
+
+testUnless(
+  process.platform === "win32" ? undefined : "needs Windows",
+  "install claude-desktop writes the file of the packaged app, and none if there are several",
+  {},
+  async () => {
+    const home = await folderForTest();
+    const name = join("LocalCache", "Roaming", "Claude", "claude_desktop_config.json");
+    const [first, second] = ["Claude_a", "Claude_b"].map((app) => join(home, "Packages", app, name));
+    const env = { LOCALAPPDATA: home };
+    await mkdir(join(home, "Packages", "Claude_a"), { recursive: true });
+    expect(await run(["install", "claude-desktop"], { env })).toMatchObject({ code: 0 });
+    expect(JSON.parse(await readFile(first ?? "", "utf8")).mcpServers.mic.command).toBe(process.execPath);
+    await mkdir(join(home, "Packages", "Claude_b"));
+    const { code, stderr } = await run(["install", "claude-desktop", "--emulator"], { env });
+    expect({ code, stderr }).toEqual({
+      code: 1,
+      stderr: expect.stringContaining(`another installation reads ${second}`),
+    });
+    await expect(stat(second ?? "")).rejects.toThrow("ENOENT");
+  },
+);
 
 const realClients: readonly (readonly [ClientName, InstallClient, RegExp])[] = [
   ["Claude Code", "claude", /^mic: .*Connected$/m],
