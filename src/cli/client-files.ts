@@ -193,17 +193,23 @@ export async function thisMachine(environment: NodeJS.ProcessEnv): Promise<Machi
 export const configurationPaths = (client: (typeof INSTALL_CLIENTS)[number], machine: Machine): readonly string[] =>
   CLIENTS[client].files(machine);
 
+/** Edits the text with the line ends of Unix, and returns it with those that it had. */
+function withLineEnds(text: string, edit: (text: string) => string): string {
+  const isWindows = /\r\n/.test(text) && !/(?<!\r)\n/.test(text);
+  return isWindows ? edit(text.replaceAll("\r\n", "\n")).replaceAll("\n", "\r\n") : edit(text);
+}
+
 /** Returns the configuration with the entry; other entries, and other fields of this one, stay. Throws CannotEdit. */
 export const addEntry = (
   text: string,
   name: string,
   entry: Entry,
   { key = DEFAULT_KEY, syntax }: ClientFormat,
-): string => (syntax === "TOML" ? editToml : editJson)(text, name, entry, key);
+): string => withLineEnds(text, (lines) => (syntax === "TOML" ? editToml : editJson)(lines, name, entry, key));
 
 /** Returns the configuration without the entry, or the same text if it has none. Throws CannotEdit. */
 export const removeEntry = (text: string, name: string, { key = DEFAULT_KEY, syntax }: ClientFormat): string =>
-  (syntax === "TOML" ? removeFromToml : removeFromJson)(text, name, key);
+  withLineEnds(text, (lines) => (syntax === "TOML" ? removeFromToml : removeFromJson)(lines, name, key));
 
 /** Reads the tables of servers from TOML that has the form in which this program writes it. */
 const readTomlServers = (text: string, key: string): Entry =>

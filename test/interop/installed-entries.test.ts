@@ -125,6 +125,22 @@ describe("uninstall", () => {
     expect(again).toMatchObject({ code: 0, stdout: expect.stringContaining("has no entry mic") });
   });
 
+  test.each([
+    ["cursor", ".cursor/mcp.json", '{\r\n  "a": 1,\r\n  "mcpServers": {\r\n    "other": {}\r\n  }\r\n}\r\n'],
+    ["codex", ".codex/config.toml", 'model = "gpt"\r\n\r\n[mcp_servers.other]\r\ncommand = "true"\r\n'],
+  ])("%s keeps the line ends of Windows", async (client, name, text) => {
+    const home = await folderForTest();
+    const [path, env] = [join(home, name), { HOME: home }];
+    await mkdir(dirname(path));
+    await writeFile(path, text);
+    await run(["install", client], { env });
+    const installed = await readFile(path, "utf8");
+    expect(installed).toContain("mic");
+    expect(installed.replaceAll("\r\n", "")).not.toMatch(/[\r\n]/);
+    await run(["uninstall", client], { env });
+    expect(await readFile(path, "utf8")).toBe(text);
+  });
+
   test("codex removes the tables of the entry, and keeps the table below with its comment", async () => {
     const home = await folderForTest();
     const path = join(home, ".codex", "config.toml");
