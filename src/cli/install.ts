@@ -58,7 +58,8 @@ export const install: RunCommand<"install"> = async ({ values, positionals }, en
   const { emulator = false } = values;
   const flags = [...(emulator ? ["--emulator"] : []), ...(profile === undefined ? [] : ["--profile", profile])];
   const { platform, execPath } = process;
-  const { command, args, versionFolder } = await decideLaunch({ platform, environment, execPath, programFile }, flags);
+  const facts = { platform, environment, execPath, programFile, realpath };
+  const { command, args, versionFolder } = await decideLaunch(facts, flags);
   const entry = { ...client.fields, command, args };
   const shown = formatEntry(name, entry, client);
   if (versionFolder !== undefined)

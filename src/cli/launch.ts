@@ -1,5 +1,4 @@
 // Decides the command with which a client starts this server, so that the entry survives upgrades of Node.
-import { realpath } from "node:fs/promises";
 import { posix, win32 } from "node:path";
 import { version } from "./version.ts";
 
@@ -8,6 +7,7 @@ interface Facts {
   readonly environment: NodeJS.ProcessEnv;
   readonly execPath: string;
   readonly programFile: string;
+  readonly realpath: (path: string) => Promise<string>;
 }
 
 interface Launch {
@@ -23,7 +23,7 @@ const isOfOneVersion = (path: string): boolean => /[\\/]([^\\/]*\d+\.\d+\.\d+[^\
 /** Programs of Volta, asdf and mise that start the selected version of Node. */
 const isShim = (path: string): boolean => /[\\/](\.?volta[\\/]bin|shims)[\\/]node(\.exe)?$/i.test(path);
 
-async function findStableNode({ platform, environment, execPath }: Facts): Promise<string> {
+async function findStableNode({ platform, environment, execPath, realpath }: Facts): Promise<string> {
   const real = await realpath(execPath);
   if (!isOfOneVersion(execPath)) return execPath;
   const { join, delimiter } = platform === "win32" ? win32 : posix;

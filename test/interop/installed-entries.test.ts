@@ -6,6 +6,7 @@ import { dirname, join, resolve } from "node:path";
 import { promisify } from "node:util";
 import { describe, expect, test } from "vitest";
 import * as z from "zod/v4";
+import { decideLaunch } from "../../src/cli/launch.ts";
 import { runInProcess as run } from "../support/command.ts";
 import { folderForTest } from "../support/temporary-folder.ts";
 
@@ -70,6 +71,69 @@ describe("after an upgrade of Node that removes the folder of the old version", 
     expect(fix).toMatch(/-> mic-mcp install cursor --emulator$/);
   });
 });
+
+/** The installed files on each system: the path in PATH, and the real path of this version. */
+const NVM_WINDOWS = { "C:\\nvm4w\\nodejs\\node.exe": "C:\\nvm\\v24.1.0\\node.exe" };
+const FNM = { "C:\\fnm\\aliases\\default\\node.exe": "C:\\fnm\\node-versions\\v24.1.0\\installation\\node.exe" };
+const FNM_SHELL = "C:\\Local\\fnm_multishells\\1_2\\node.exe";
+const VOLTA = {
+  "/Users/u/.volta/bin/node": "/Users/u/.volta/bin/volta-shim",
+  "/Users/u/.volta/tools/image/node/24.1.0/bin/node": "/Users/u/.volta/tools/image/node/24.1.0/bin/node",
+};
+const HOMEBREW = { "/opt/homebrew/bin/node": "/opt/homebrew/Cellar/node/24.1.0/bin/node" };
+const NODE_PROGRAM = { "C:\\Program Files\\nodejs\\node.exe": "C:\\Program Files\\nodejs\\node.exe" };
+const CELLAR = "/opt/homebrew/Cellar/node/24.1.0/bin/node";
+const SYSTEM_NODE = "C:\\Program Files\\nodejs\\node.exe";
+
+test.each([
+  ["Homebrew", "darwin", HOMEBREW, CELLAR, { PATH: "/usr/bin:/opt/homebrew/bin" }, "/opt/homebrew/bin/node"],
+  ["Homebrew, not in PATH", "darwin", HOMEBREW, CELLAR, { PATH: "" }, CELLAR],
+  ["Volta", "darwin", VOLTA, Object.keys(VOLTA)[1], { PATH: "/Users/u/.volta/bin" }, "/Users/u/.volta/bin/node"],
+  ["the installer", "win32", NODE_PROGRAM, SYSTEM_NODE, { Path: "C:\\Program Files\\nodejs" }, SYSTEM_NODE],
+  [
+    "nvm-windows",
+    "win32",
+    NVM_WINDOWS,
+    "C:\\nvm\\v24.1.0\\node.exe",
+    { Path: "C:\\Windows;C:\\nvm4w\\nodejs" },
+    "C:\\nvm4w\\nodejs\\node.exe",
+  ],
+  [
+    "fnm",
+    "win32",
+    { ...FNM, [FNM_SHELL]: Object.values(FNM)[0] },
+    FNM_SHELL,
+    { Path: "C:\\Local\\fnm_multishells\\1_2", FNM_DIR: "C:\\fnm" },
+    "C:\\fnm\\aliases\\default\\node.exe",
+  ],
+] as const)("with %s on %s, the entry has the path of Node that an upgrade keeps", async (...row) => {
+  const [, platform, files, execPath = "", environment, expected] = row;
+  const links = new Map<string, string | undefined>(Object.entries(files));
+  const realpath = async (path: string) => {
+    const target = links.get(path) ?? [...links.values()].find((each) => each === path);
+    if (target === undefined) throw new Error("ENOENT");
+    return target;
+  };
+  const programFile = platform === "win32" ? "C:\\mic-mcp\\dist\\cli.js" : "/mic-mcp/dist/cli.js";
+  const launch = await decideLaunch({ platform, environment, execPath, programFile, realpath }, ["--emulator"]);
+  expect(launch).toEqual({
+    command: expected,
+    args: [programFile, "serve", "--emulator"],
+    versionFolder: expected === CELLAR ? CELLAR : undefined,
+  });
+});
+
+test.each([
+  ["win32", "C:\\npm-cache\\_npx\\e9c2\\node_modules\\mic-mcp\\dist\\cli.js", "cmd", ["/c", "npx"]],
+  ["darwin", "/Users/u/.npm/_npx/e9c2/node_modules/mic-mcp/dist/cli.js", "npx", []],
+] as const)(
+  "on %s, the entry of npx is a command that clients can start",
+  async (platform, programFile, command, first) => {
+    const facts = { platform, environment: {}, execPath: "", programFile, realpath: async (path: string) => path };
+    const args = [...first, "-y", `mic-mcp@${version}`, "serve"];
+    expect(await decideLaunch(facts, [])).toEqual({ command, args });
+  },
+);
 
 test("an entry that npx installed starts npx, and does not need its cache", async () => {
   const home = await folderForTest();
