@@ -164,7 +164,13 @@ async function checkWritable(at: string, createsFolder: boolean): Promise<void> 
 }
 
 /** Checks that a folder is writable or can be created. `isPrivate`: the check fails if other users can read the folder. */
-export async function checkFolder(name: string, folder: string, variable: string, isPrivate: boolean): Promise<Check> {
+export async function checkFolder(
+  name: string,
+  folder: string,
+  variable: string,
+  isPrivate: boolean,
+  platform: NodeJS.Platform = process.platform,
+): Promise<Check> {
   let at = folder;
   for (;;) {
     let exists = false;
@@ -174,7 +180,9 @@ export async function checkFolder(name: string, folder: string, variable: string
       if (!found.isDirectory()) return failedCheck(name, `${at} is not a folder`, `Set ${variable} to a folder.`);
       await checkWritable(at, at === folder);
       if (at !== folder) return passedCheck(name, `${folder} (will be created when needed)`);
-      const isExposed = isPrivate && process.platform !== "win32" && (found.mode & 0o077) !== 0;
+      // Windows has no modes. A folder in the user's profile is private by the profile's access list.
+      if (isPrivate && platform === "win32") return passedCheck(name, `${folder} (its access list is not checked)`);
+      const isExposed = isPrivate && (found.mode & 0o077) !== 0;
       return isExposed
         ? failedCheck(name, `${folder} can be read by other users`, `chmod 700 ${formatJson(folder)}`)
         : passedCheck(name, folder);

@@ -6,7 +6,7 @@ import type { Config, SecretSource } from "../core/config.ts";
 import { type Failure, notConfigured } from "../core/failure.ts";
 import { isSecureUrl } from "../core/loopback.ts";
 import { readClientSecret } from "./client-secret.ts";
-import { type Keychain, KeychainError } from "./keychain/keychain.ts";
+import { describeHelp, type Keychain, KeychainError } from "./keychain/keychain.ts";
 import { readLogin, type StoredLogin } from "./login.ts";
 import type { ClientCredentials } from "./oauth.ts";
 import type { Redactor } from "./redaction.ts";
@@ -44,9 +44,8 @@ const ASK_FOR_VARIABLES = `Ask the user to ${SET_VARIABLES}.`;
 const NEXT_STEPS: Readonly<Record<KeychainError["kind"], string>> = {
   absent: ASK_FOR_VARIABLES,
   unusable: `Ask the user to install mic-mcp again with its optional packages, or ${SET_VARIABLES}.`,
-  silent: ASK_FOR_VARIABLES,
-  locked:
-    "Ask the user to unlock the keychain (log in to the desktop, or run gnome-keyring-daemon --unlock) or set MIC_CLIENT_ID and MIC_CLIENT_SECRET, then call again.",
+  silent: `Ask the user to ${describeHelp().respond}, or ${SET_VARIABLES}.`,
+  locked: `Ask the user to unlock the keychain (${describeHelp().unlock}) or set MIC_CLIENT_ID and MIC_CLIENT_SECRET, then call again.`,
   failed: `Call again. If it fails again, ask the user to ${SET_VARIABLES}.`,
 };
 

@@ -1,6 +1,6 @@
 // Tests the contents of keychain entries: which values fit, and how entries of other programs are read.
 import { expect, test } from "vitest";
-import { fitsKeychain, type Keychain } from "../../src/credentials/keychain/keychain.ts";
+import { describeFix, fitsKeychain, type Keychain } from "../../src/credentials/keychain/keychain.ts";
 import { readLogin } from "../../src/credentials/login.ts";
 import { createKeychainTokenStore } from "../../src/credentials/token-store.ts";
 
@@ -13,6 +13,19 @@ test.each([
   expect(fitsKeychain("x".repeat(bytes + 1), platform)).toBe(false);
   expect(fitsKeychain("é".repeat(bytes / 2), platform)).toBe(true);
   expect(fitsKeychain("é".repeat(bytes / 2 + 1), platform)).toBe(false);
+});
+
+test.each([
+  ["silent", "linux", "To continue, restart the keychain (systemctl --user restart gnome-keyring-daemon)."],
+  [
+    "silent",
+    "darwin",
+    "To continue, answer the dialog of the keychain, which macOS shows once for each version of Node.",
+  ],
+  ["locked", "darwin", "To unlock it, answer the dialog of the keychain, or run security unlock-keychain."],
+  ["locked", "win32", "To unlock it, log in to Windows."],
+] as const)("the fix of a %s keychain on %s is a step of this system", (kind, platform, fix) => {
+  expect(describeFix(kind, platform)).toBe(fix);
 });
 
 /** A keychain that returns the same text for every entry. */

@@ -45,7 +45,7 @@ export class KeychainError extends Error {
 
   /** Instructions for fixing the problem. */
   get fix(): string {
-    return FIXES[this.kind];
+    return describeFix(this.kind);
   }
 }
 
@@ -80,16 +80,41 @@ function toErrorMessage(kind: KeychainErrorKind, detail = ""): string {
   return why === undefined ? ERROR_MESSAGES[kind] : `${ERROR_MESSAGES[kind]} (${why})`;
 }
 
-const FIXES: Readonly<Record<KeychainErrorKind, string>> = {
-  absent:
-    "Install one (on Debian: apt install gnome-keyring dbus), or set MIC_KEYCHAIN=off and credentials in the environment.",
-  unusable:
-    "Install mic-mcp again with its optional packages (npm install --include=optional), or set MIC_KEYCHAIN=off and credentials in the environment.",
-  locked: "Unlock it: log in to the desktop, or run gnome-keyring-daemon --unlock.",
-  silent: "Restart it: on Linux, systemctl --user restart gnome-keyring-daemon.",
-  failed:
-    "Try again. If it fails again, restart the keychain (on Linux: systemctl --user restart gnome-keyring-daemon), or set MIC_KEYCHAIN=off and credentials in the environment.",
-};
+/** Returns what the user of this system does about a keychain that is locked, or that does not respond. */
+export function describeHelp(platform: NodeJS.Platform = process.platform) {
+  switch (platform) {
+    case "darwin":
+      return {
+        unlock: "answer the dialog of the keychain, or run security unlock-keychain",
+        respond: "answer the dialog of the keychain, which macOS shows once for each version of Node",
+      };
+    case "win32":
+      return { unlock: "log in to Windows", respond: "restart the Windows service Credential Manager" };
+    default:
+      return {
+        unlock: "log in to the desktop, or run gnome-keyring-daemon --unlock",
+        respond: "restart the keychain (systemctl --user restart gnome-keyring-daemon)",
+      };
+  }
+}
+
+/** Returns instructions for fixing the problem. */
+export function describeFix(kind: KeychainErrorKind, platform?: NodeJS.Platform): string {
+  const { unlock, respond } = describeHelp(platform);
+  const without = "set MIC_KEYCHAIN=off and credentials in the environment";
+  switch (kind) {
+    case "absent":
+      return `Install one (on Debian: apt install gnome-keyring dbus), or ${without}.`;
+    case "unusable":
+      return `Install mic-mcp again with its optional packages (npm install --include=optional), or ${without}.`;
+    case "locked":
+      return `To unlock it, ${unlock}.`;
+    case "silent":
+      return `To continue, ${respond}.`;
+    case "failed":
+      return `Try again. If it fails again, ${respond}, or ${without}.`;
+  }
+}
 
 /** MCP clients strip the environment, and without the bus address the Secret Service cannot be found. */
 function findBusAddress(environment: NodeJS.ProcessEnv): string | undefined {

@@ -33,8 +33,8 @@ async function createSessionWithoutBus(): Promise<Session> {
  * `state`: that in `mic-mcp status --json`; `next`: advice of a server's call; `fix`: advice of `mic-mcp doctor`, which finds no
  * problem without it unless a keychain is required.
  */
-const locked = { state: "locked", message: /keychain is locked/, next: /^Ask the user to unlock/, fix: /Unlock/ };
-const silent = { state: "silent", message: /keychain is not responding/, next: /MIC_CLIENT_SECRET/, fix: /Restart/ };
+const locked = { state: "locked", message: /keychain is locked/, next: /^Ask the user to unlock/, fix: /unlock/ };
+const silent = { state: "silent", message: /keychain is not responding/, next: /MIC_CLIENT_SECRET/, fix: /restart/ };
 const absent = { state: "absent", message: /no OS keychain/, next: /MIC_BASE_URL/, fix: undefined };
 const mute = { what: "mute", createSession: () => sessionForTest("mute"), ...silent };
 const onFrozenBus = { what: "on a frozen bus", createSession: createFrozenSession, ...silent };
