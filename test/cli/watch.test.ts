@@ -4,7 +4,7 @@ import { expect, test } from "vitest";
 import { STAGES } from "../../src/contract/jobs.ts";
 import { FILE } from "../emulator/work.ts";
 import { CTRL_C, runOnTerminal, terminalsMissing } from "../support/terminal.ts";
-import { testUnless } from "../support/unless.ts";
+import { posixMissing, testUnless } from "../support/unless.ts";
 import { userForTest } from "./test-user.ts";
 
 test("watch without a terminal prints a line for each change, and exits with 0 for SUCCEEDED", async () => {
@@ -39,7 +39,7 @@ test("watch --timeout stops with exit code 6, and the job keeps running", async 
   expect(stderr).toContain(`Stopped watching after 1 s; the job keeps running. Run mic-mcp watch ${jobId}`);
 });
 
-test("watch continues while the API is temporarily unavailable", async () => {
+testUnless(posixMissing, "watch continues while the API is temporarily unavailable", async () => {
   const user = await userForTest();
   const jobId = await user.job(FILE.succeeds);
   const fault = { kind: "status", status: 503, retryAfterSeconds: 30 };

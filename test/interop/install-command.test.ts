@@ -6,7 +6,9 @@ import { describe, expect, test } from "vitest";
 import { configurationPaths } from "../../src/cli/client-files.ts";
 import { INSTALL_CLIENTS } from "../../src/cli/commands.ts";
 import { runInProcess as run } from "../support/command.ts";
+import { homeVariables } from "../support/empty-home.ts";
 import { folderForTest } from "../support/temporary-folder.ts";
+import { posixMissing } from "../support/unless.ts";
 import { type ClientName, programOf, skipReasonFor } from "./packages.ts";
 import { run as runClient, testUnless } from "./run.ts";
 
@@ -31,7 +33,12 @@ const install = (home: string, ...args: readonly string[]) =>
   run(["install", ...args], { env: { HOME: home, PATH: "" } });
 
 const pathOf = (client: InstallClient, home: string): string =>
-  configurationPaths(client, { platform: "linux", home, environment: {}, packagedApps: [] }).join();
+  configurationPaths(client, {
+    platform: process.platform,
+    home,
+    environment: homeVariables(home),
+    packagedApps: [],
+  }).join();
 
 async function configure(client: InstallClient, home: string, text: string): Promise<string> {
   const path = pathOf(client, home);
@@ -108,7 +115,7 @@ describe("install", () => {
     },
   );
 
-  test("keeps other fields of its entry, the mode of the file, and a link", async () => {
+  testUnless(posixMissing, "keeps other fields of its entry, the mode of the file, and a link", {}, async () => {
     const home = await folderForTest();
     const [real, link] = [join(home, "dotfiles.json"), join(home, ".cursor", "mcp.json")];
     const env = { MIC_LOG_LEVEL: "info" };

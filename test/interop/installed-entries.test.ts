@@ -8,14 +8,16 @@ import { describe, expect, test } from "vitest";
 import * as z from "zod/v4";
 import { decideLaunch } from "../../src/cli/launch.ts";
 import { runInProcess as run } from "../support/command.ts";
+import { homeVariables } from "../support/empty-home.ts";
 import { folderForTest } from "../support/temporary-folder.ts";
+import { describeUnless, posixMissing } from "../support/unless.ts";
 
 const { version } = z.object({ version: z.string() }).parse(JSON.parse(await readFile("package.json", "utf8")));
 const Outcome = z.object({ entry: z.object({ command: z.string(), args: z.array(z.string()) }) });
 
 /** Runs a program with a HOME and a PATH of its own. */
 const execute = (home: string, program: string, args: readonly string[], path = "") =>
-  promisify(execFile)(program, args, { env: { HOME: home, PATH: path, MIC_KEYCHAIN: "off" } });
+  promisify(execFile)(program, args, { env: { ...homeVariables(home), PATH: path, MIC_KEYCHAIN: "off" } });
 
 async function installWith(home: string, node: string, program: string, path = "") {
   const { stdout, stderr } = await execute(home, node, [program, "install", "cursor", "--emulator", "--json"], path);
@@ -37,7 +39,7 @@ async function copyPackage(folder: string): Promise<string> {
   return join(folder, "dist", "cli.js");
 }
 
-describe("after an upgrade of Node that removes the folder of the old version", () => {
+describeUnless(posixMissing, "after an upgrade of Node that removes the folder of the old version", () => {
   async function upgrade(isLinked: boolean) {
     const home = await realpath(await folderForTest());
     const [bin, cellar] = [join(home, "bin"), join(home, "Cellar", "node")];

@@ -16,7 +16,7 @@ interface Options {
 async function execute(args: readonly string[], { env = {}, input = "" }: Options) {
   const { main }: typeof import("../../src/cli/main.ts") = require("../../dist/main.js");
   const home = createEmptyHome();
-  const environment = { ...bareEnvironment(home.path), ...env };
+  const environment = { ...bareEnvironment(env["HOME"] ?? home.path), ...env };
   const output = { stdout: "", stderr: "" };
   const streams = (["stdout", "stderr"] as const).map((name) => {
     const { write } = process[name];
@@ -31,14 +31,15 @@ async function execute(args: readonly string[], { env = {}, input = "" }: Option
   Object.defineProperty(process, "stdin", { configurable: true, value: Readable.from([Buffer.from(input)]) });
   const { env: previousEnvironment } = process;
   // homedir() reads only the environment of the process, so a command would otherwise write to the user's own home folder.
-  const { HOME: previousHome } = previousEnvironment;
-  previousEnvironment["HOME"] = environment.HOME;
+  const name = process.platform === "win32" ? "USERPROFILE" : "HOME";
+  const { [name]: previousHome } = previousEnvironment;
+  previousEnvironment[name] = environment.HOME;
   process.env = environment;
   try {
     return { code: await main(args, environment), ...output };
   } finally {
     process.env = previousEnvironment;
-    if (previousHome !== undefined) previousEnvironment["HOME"] = previousHome;
+    if (previousHome !== undefined) previousEnvironment[name] = previousHome;
     Object.defineProperty(process, "stdin", stdin);
     for (const { name, write } of streams) process[name].write = write;
     home.remove();

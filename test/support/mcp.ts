@@ -17,6 +17,7 @@ import { ElicitRequestSchema, ResourceUpdatedNotificationSchema } from "@modelco
 import { StdioServerTransport as ModernStreams } from "@modelcontextprotocol/server/stdio";
 import { onTestFinished } from "vitest";
 import * as z from "zod/v4";
+import { homeVariables } from "./empty-home.ts";
 import { openForFile } from "./for-file.ts";
 import { serveInProcess } from "./in-process.ts";
 import { type CallResult, readResult } from "./results.ts";
@@ -124,7 +125,7 @@ export const CODE_CACHE = join(root, "node_modules", ".cache", "mic-mcp-tests");
 /** Environment of a program under test. It prevents tests from writing to a developer's own keychain. */
 export const bareEnvironment = (home: string) => ({
   PATH: process.env["PATH"] ?? "",
-  HOME: home,
+  ...homeVariables(home),
   XDG_CACHE_HOME: CODE_CACHE,
   MIC_KEYCHAIN: "off",
 });
@@ -139,19 +140,14 @@ export async function connect(
 ): Promise<Connection> {
   const home = await mkdtemp(join(tmpdir(), "mic-mcp-test-"));
   const variables = { ...bareEnvironment(home), ...env };
+  const program = [...entryArguments(), ...args];
+  const options = { cwd: home, stderr: "pipe" as const };
   // The SDKs' transports pass on more of the environment; env -i does not.
-  const parameters = {
-    command: "env",
-    args: [
-      "-i",
-      ...Object.entries(variables).map(([name, value]) => `${name}=${value}`),
-      process.execPath,
-      ...entryArguments(),
-      ...args,
-    ],
-    cwd: home,
-    stderr: "pipe" as const,
-  };
+  const assignments = Object.entries(variables).map(([name, value]) => `${name}=${value}`);
+  const parameters =
+    process.platform === "win32"
+      ? { ...options, command: process.execPath, args: program, env: variables }
+      : { ...options, command: "env", args: ["-i", ...assignments, process.execPath, ...program] };
   const transport = revision === "v1-client" ? new OlderTransport(parameters) : new SameProcessTransport(parameters);
   const stderr = collectStderr(transport);
   const opened = await (transport instanceof OlderTransport

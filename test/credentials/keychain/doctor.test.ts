@@ -1,4 +1,5 @@
 // Tests `mic-mcp doctor`: it reports each problem of a setup on a separate line, with its fix.
+
 import { chmod, mkdir, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { expect } from "vitest";
@@ -9,6 +10,7 @@ import { emulatorEnv } from "../../support/mcp.ts";
 import { describeWithKeychain } from "../../support/secret-service.ts";
 import { answer, refusingBaseUrl, type Step, type Stub, stubForTest } from "../../support/stub.ts";
 import { folderForTest } from "../../support/temporary-folder.ts";
+import { linuxMissing, testUnless } from "../../support/unless.ts";
 import { client, expectLogin, readStatus, refusedClient, storeLogin, test } from "./session.ts";
 
 type Environment = Readonly<Record<string, string>>;
@@ -154,7 +156,7 @@ describeWithKeychain("doctor", () => {
   });
 });
 
-test("doctor finds folders that cannot be used, or that others can read", async () => {
+testUnless(linuxMissing, "doctor finds folders that cannot be used, or that others can read", async () => {
   const folder = await folderForTest();
   const env = { ...stubEnvironment(await createHealthyStub()), XDG_STATE_HOME: folder };
   const state = join(folder, "mic-mcp");

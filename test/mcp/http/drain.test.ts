@@ -1,5 +1,6 @@
 // Tests the shutdown over HTTP: calls in flight are finished and answered, streams end, and new requests are refused. Unfinished
 // actions stay in the journal.
+
 import { describe, expect, test } from "vitest";
 import { stubEnv } from "../../api-client/client.ts";
 import { createJob, enveloped, job, micEnveloped } from "../../contract/samples.ts";
@@ -7,6 +8,7 @@ import { createLatch } from "../../support/latch.ts";
 import { readResult } from "../../support/results.ts";
 import { answer, holdUntil, stubForFile } from "../../support/stub.ts";
 import { folderForTest } from "../../support/temporary-folder.ts";
+import { posixMissing, testUnless } from "../../support/unless.ts";
 import { serveForTest } from "./in-process-server.ts";
 import {
   clientFactories,
@@ -51,33 +53,41 @@ describe.each(["legacy", "modern"] as const)("%s", (revision) => {
     return readResult(await resultOf(next.call(1, "submit_job", createJob), 1));
   }
 
-  test("SIGTERM ends the process with 0 after the call in flight is answered; the next process replays the call", async () => {
-    const { released, release } = createLatch();
-    const { server, client, call, env } = await signalDuringCall("SIGTERM", released);
-    expect((await health(server.url)).body).toContain("shutting_down");
-    const late = await client.call(2, "submit_job", createJob).answer;
-    expect(late).toMatchObject({ status: 503, headers: { connection: "close" } });
-    expect(late.messages[0]).toMatchObject({ id: 2, error: { message: expect.stringContaining("shutting down") } });
-    release();
-    expect(readResult(await resultOf(call, 1)).structured).toMatchObject({ data: { id: "job-1" } });
-    expect(await server.exit).toEqual({ code: 0, signal: null });
-    const replay = await callAgain(env);
-    expect(replay.structured).toMatchObject({ data: { id: "job-1" }, action: { replayed: true } });
-    expect(keys()).toHaveLength(1);
-  });
+  testUnless(
+    posixMissing,
+    "SIGTERM ends the process with 0 after the call in flight is answered; the next process replays the call",
+    async () => {
+      const { released, release } = createLatch();
+      const { server, client, call, env } = await signalDuringCall("SIGTERM", released);
+      expect((await health(server.url)).body).toContain("shutting_down");
+      const late = await client.call(2, "submit_job", createJob).answer;
+      expect(late).toMatchObject({ status: 503, headers: { connection: "close" } });
+      expect(late.messages[0]).toMatchObject({ id: 2, error: { message: expect.stringContaining("shutting down") } });
+      release();
+      expect(readResult(await resultOf(call, 1)).structured).toMatchObject({ data: { id: "job-1" } });
+      expect(await server.exit).toEqual({ code: 0, signal: null });
+      const replay = await callAgain(env);
+      expect(replay.structured).toMatchObject({ data: { id: "job-1" }, action: { replayed: true } });
+      expect(keys()).toHaveLength(1);
+    },
+  );
 
-  test("a second signal ends the process at once; an identical call to the next process reuses the key", async () => {
-    const { server, call, env } = await signalDuringCall("SIGINT", new Promise(() => undefined));
-    server.process.kill("SIGINT");
-    expect(await server.exit).toEqual({ code: 0, signal: null });
-    await expect(resultOf(call, 1)).rejects.toThrow();
-    stubOf().expect(accepted("job-1"));
-    expect((await callAgain(env)).structured).toMatchObject({ data: { id: "job-1" } });
-    expect(new Set(keys()).size).toBe(1);
-  });
+  testUnless(
+    posixMissing,
+    "a second signal ends the process at once; an identical call to the next process reuses the key",
+    async () => {
+      const { server, call, env } = await signalDuringCall("SIGINT", new Promise(() => undefined));
+      server.process.kill("SIGINT");
+      expect(await server.exit).toEqual({ code: 0, signal: null });
+      await expect(resultOf(call, 1)).rejects.toThrow();
+      stubOf().expect(accepted("job-1"));
+      expect((await callAgain(env)).structured).toMatchObject({ data: { id: "job-1" } });
+      expect(new Set(keys()).size).toBe(1);
+    },
+  );
 });
 
-test("streams and subscriptions end when the server shuts down, and do not delay it", async () => {
+testUnless(posixMissing, "streams and subscriptions end when the server shuts down, and do not delay it", async () => {
   stubOf().respond(() => answer(200, enveloped(job)));
   const server = await startHttp({ env: await envWithStateDir() });
   const { headers } = await connectLegacyClient(server.url);

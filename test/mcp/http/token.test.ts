@@ -1,4 +1,5 @@
 // Tests the bearer token of serve --http: MIC_HTTP_TOKEN, the token in the state folder, and --no-token.
+
 import { chmodSync, existsSync, mkdirSync, readFileSync, statSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import {
@@ -14,6 +15,7 @@ import { openForFile } from "../../support/for-file.ts";
 import { clientRevisions, connectHttp } from "../../support/mcp.ts";
 import { answer, stubForTest } from "../../support/stub.ts";
 import { folderForTest } from "../../support/temporary-folder.ts";
+import { posixMissing, testUnless } from "../../support/unless.ts";
 import { connectLegacyClient, exchangeBytes, initializeMessage, post, send } from "./raw-client.ts";
 import { launchHttp, startHttp } from "./server.ts";
 
@@ -164,8 +166,15 @@ describe("without it", () => {
     ["the file is a folder", "is not a file", (file) => mkdirSync(file, { recursive: true })],
     ["the token is too short", "does not contain a token", (file) => writeToken(file, "short\n")],
     ["the file was never completed", "does not contain a token", (file) => writeToken(file, "")],
-    ["other users can read it", "can be read by other users", (file) => writeToken(file, `${TOKEN}\n`, 0o644)],
+    // Windows has no modes.
+    ...(posixMissing === undefined
+      ? [["other users can read it", "can be read by other users", writeReadable] as const]
+      : []),
   ];
+
+  function writeReadable(file: string): void {
+    writeToken(file, `${TOKEN}\n`, 0o644);
+  }
 
   function writeToken(file: string, text: string, mode = 0o600): void {
     mkdirSync(join(file, ".."), { mode: 0o700 });
@@ -183,18 +192,22 @@ describe("without it", () => {
     expect(stderr).not.toContain(TOKEN);
   });
 
-  test("doctor states where the token is, and reports a file that other users can read", async () => {
-    const stateDir = await folderForTest();
-    const env = { MIC_STATE_DIR: stateDir };
-    const file = join(stateDir, "http-token");
-    expect((await run(["doctor"], { env })).stdout).toContain(`serve --http will create it in ${file}`);
-    writeFileSync(file, `${TOKEN}\n`, { mode: 0o600 });
-    expect((await run(["doctor"], { env })).stdout).toContain(`clients of serve --http find it in ${file}`);
-    chmodSync(file, 0o644);
-    const { stdout } = await run(["doctor"], { env });
-    expect(stdout).toMatch(/WRONG HTTP token .*can be read by other users/);
-    expect(stdout).not.toContain(TOKEN);
-  });
+  testUnless(
+    posixMissing,
+    "doctor states where the token is, and reports a file that other users can read",
+    async () => {
+      const stateDir = await folderForTest();
+      const env = { MIC_STATE_DIR: stateDir };
+      const file = join(stateDir, "http-token");
+      expect((await run(["doctor"], { env })).stdout).toContain(`serve --http will create it in ${file}`);
+      writeFileSync(file, `${TOKEN}\n`, { mode: 0o600 });
+      expect((await run(["doctor"], { env })).stdout).toContain(`clients of serve --http find it in ${file}`);
+      chmodSync(file, 0o644);
+      const { stdout } = await run(["doctor"], { env });
+      expect(stdout).toMatch(/WRONG HTTP token .*can be read by other users/);
+      expect(stdout).not.toContain(TOKEN);
+    },
+  );
 });
 
 test("with --no-token, every client is served, a warning is on stderr, and no token is created", async () => {

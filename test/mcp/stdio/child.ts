@@ -1,4 +1,5 @@
 // Runs the built program as a child process, with its stdin, stdout, stderr and exit.
+
 import { spawn } from "node:child_process";
 import { once } from "node:events";
 import { createInterface } from "node:readline";
@@ -6,6 +7,7 @@ import { onTestFinished } from "vitest";
 import * as z from "zod/v4";
 import { createEmptyHome } from "../../support/empty-home.ts";
 import { bareEnvironment, entryArguments } from "../../support/mcp.ts";
+import { posixMissing } from "../../support/unless.ts";
 
 export interface Exit {
   readonly code: number | null;
@@ -123,7 +125,8 @@ export const callMessage = (id: number, name: string, args: object = {}) => ({
   params: { name, arguments: args },
 });
 
-const signals = ["SIGTERM", "SIGINT", "SIGHUP"] as const;
+// On Windows, a signal from another process kills.
+const signals = posixMissing === undefined ? (["SIGTERM", "SIGINT", "SIGHUP"] as const) : [];
 
 /** The ways to end a server in an orderly way. */
 export const endings: readonly (readonly [string, (program: Program) => void])[] = [

@@ -2,6 +2,7 @@
 import { expect, test } from "vitest";
 import { peakMegabytes } from "../../support/process.ts";
 import { runCount } from "../../support/thorough.ts";
+import { posixMissing, testUnless } from "../../support/unless.ts";
 import { callMessage, idRange, initialize, type Program, start } from "./child.ts";
 import { heapBytes, reportsHeap } from "./measurements.ts";
 
@@ -25,7 +26,7 @@ const mixedMessage = (id: number): object =>
     { jsonrpc: "2.0", id, method: "resources/read", params: { uri: "mic://geography/states" } },
   ][id % 5] ?? {};
 
-test("thousands of calls do not leak memory", async () => {
+testUnless(posixMissing, "thousands of calls do not leak memory", async () => {
   const program = await startSession(reportsHeap);
   const count = runCount(4_000, 10_000);
   async function callAll(from: number): Promise<number> {

@@ -1,11 +1,13 @@
 // Tests the server while it loads the program, or the modules that the first call needs. A signal or the end of stdin ends it, no
 // line is lost, and a client that no longer reads is not an error.
+
 import { writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
 import { expect, test } from "vitest";
 import { folderForTest } from "../../support/temporary-folder.ts";
 import { isThorough } from "../../support/thorough.ts";
+import { posixMissing } from "../../support/unless.ts";
 import {
   callMessage,
   endings,
@@ -58,17 +60,20 @@ async function writeSignalScript(signal: NodeJS.Signals): Promise<string> {
   return file;
 }
 
-test.each([
+test.skipIf(posixMissing !== undefined).each([
   ["SIGINT", [], { code: 0, signal: null }],
   ["SIGTERM", ["serve"], { code: 0, signal: null }],
   ["SIGHUP", ["--emulator"], { code: 0, signal: null }],
   // Another command than serve has Node's default.
   ["SIGTERM", ["status"], { code: null, signal: "SIGTERM" }],
-] as const)("%s while the program loads with the arguments %j ends it with %j", async (signal, args, exit) => {
-  const program = start(args, { node: ["--require", await writeSignalScript(signal)] });
-  expect(await program.exit).toEqual(exit);
-  expect(program.stderr()).toBe("");
-});
+] as const)(
+  "%s while the program loads with the arguments %j ends it with %j (needs POSIX)",
+  async (signal, args, exit) => {
+    const program = start(args, { node: ["--require", await writeSignalScript(signal)] });
+    expect(await program.exit).toEqual(exit);
+    expect(program.stderr()).toBe("");
+  },
+);
 
 test.each(endings)(
   "%s soon after the first call ends the server with exit code 0 and without an error",
