@@ -1,5 +1,4 @@
 // Tests MIC_CLIENT_SECRET_FILE and MIC_CLIENT_SECRET_COMMAND: the secret that the API receives, and that no output contains it.
-
 import { execFileSync } from "node:child_process";
 import { chmod, writeFile } from "node:fs/promises";
 import { join } from "node:path";

@@ -1,5 +1,4 @@
 // Tests `mic-mcp doctor`: it reports each problem of a setup on a separate line, with its fix.
-
 import { chmod, mkdir, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { expect } from "vitest";

@@ -1,6 +1,5 @@
 // Tests the shutdown over HTTP: calls in flight are finished and answered, streams end, and new requests are refused. Unfinished
 // actions stay in the journal.
-
 import { describe, expect, test } from "vitest";
 import { stubEnv } from "../../api-client/client.ts";
 import { createJob, enveloped, job, micEnveloped } from "../../contract/samples.ts";

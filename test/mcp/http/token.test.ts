@@ -1,5 +1,4 @@
 // Tests the bearer token of serve --http: MIC_HTTP_TOKEN, the token in the state folder, and --no-token.
-
 import { chmodSync, existsSync, mkdirSync, readFileSync, statSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import {

@@ -1,5 +1,4 @@
 // Runs the built program as a child process, with its stdin, stdout, stderr and exit.
-
 import { spawn } from "node:child_process";
 import { once } from "node:events";
 import { createInterface } from "node:readline";

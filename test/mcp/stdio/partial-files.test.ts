@@ -1,5 +1,4 @@
 // Tests that partial files of downloads are removed however the server ends; after a kill, by a later download.
-
 import { lutimes, mkdir, readdir, symlink, utimes, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { expect, test } from "vitest";
