@@ -31,6 +31,7 @@ function findOfferedTool<T extends OfferableTool>(name: string, all: readonly T[
   if (tool) return tool;
   const hidden = all.find((each) => each.name === name);
   if (hidden) throw new UsageError(`${name} is not offered: ${reasonNotOffered(hidden, config)}.`);
+  if (name.startsWith("--")) throw new UsageError(`Write the name of the tool before ${name}.`);
   const names = offered.map((each) => each.name);
   throw new UsageError(
     `${JSON.stringify(name)} is not a tool.${didYouMean(name, names)} Run mic-mcp call to list the tools.`,

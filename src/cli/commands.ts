@@ -6,6 +6,8 @@ export interface Command {
   readonly name: string;
   /** The arguments after the name, without flags. */
   readonly argumentsUsage?: string;
+  /** True if --NAME VALUE sets the tool's argument NAME, unless the command itself has a flag NAME. */
+  readonly hasToolArguments?: true;
   /** One line. */
   readonly summary: string;
   /** Sentences below the summary in the command's own help. */
@@ -71,10 +73,11 @@ export const COMMANDS = {
   call: {
     name: "call",
     argumentsUsage: "[TOOL [VALUE] [NAME=VALUE …]]",
+    hasToolArguments: true,
     summary: "Call one tool, with the same journal and idempotency keys as an agent",
     notes: [
       "Without TOOL, the command lists the tools. To show the arguments of a tool, run call TOOL --help.",
-      "A VALUE without NAME= sets the first required argument. Separate the values of a list with commas; for names, repeat NAME=VALUE.",
+      "A VALUE without NAME= sets the first required argument, and --NAME VALUE means NAME=VALUE. Separate the values of a list with commas; in names, a comma before a space is part of the name.",
       "Pass an object as JSON. NAME=VALUE overrides --input.",
       "To resume an interrupted call, run the same command again: the action runs at most once.",
       "Exit code 3 means that the call was not run again, because an identical call ran within 20 hours. The command prints the result of that call.",
@@ -112,6 +115,7 @@ export const COMMANDS = {
   show: {
     name: "show",
     argumentsUsage: "VIEW [NAME=VALUE …]",
+    hasToolArguments: true,
     summary: "Write a job, divisions, usage or actions to an HTML file for a browser",
     notes: [
       "VIEW: job JOB, divisions [state|district], usage [DAY|ENTITLEMENT], actions [STATE].",
@@ -359,11 +363,28 @@ export interface ParsedArguments<C extends Pick<Command, "flags">> {
   readonly positionals: readonly string[];
 }
 
+/** Moves the words that are not flags of the command to the end, where a word that starts with a dash is no flag. */
+function moveToolArguments(command: Command, args: readonly string[]): readonly string[] {
+  const types = new Map(flagsOf(command).map(({ name, type }) => [`--${name}`, type]));
+  const [flags, words]: [string[], string[]] = [[], []];
+  for (let at = 0; at < args.length; at++) {
+    const argument = args[at] ?? "";
+    if (argument === "--") {
+      words.push(...args.slice(at + 1));
+      break;
+    }
+    const type = types.get(argument.split("=", 1)[0] ?? "");
+    if (type === undefined && !/^-[a-z]/i.test(argument)) words.push(argument);
+    else flags.push(...(type === "string" && !argument.includes("=") ? args.slice(at, ++at + 1) : [argument]));
+  }
+  return [...flags, "--", ...words];
+}
+
 /** Parses the arguments of a command. Throws the errors of parseArgs, which `reportError` converts to a UsageError. */
 export function parseArguments<C extends Command>(command: C, args: readonly string[]): ParsedArguments<C>;
 export function parseArguments(command: Command, args: readonly string[]): object {
   return parseArgs({
-    args: [...args],
+    args: [...(command.hasToolArguments ? moveToolArguments(command, args) : args)],
     options: Object.fromEntries(flagsOf(command).map((flag) => [flag.name, flag])),
     allowPositionals: command.argumentsUsage !== undefined,
   });

@@ -19,7 +19,7 @@ export function parseInputFlag(text: string | undefined): Arguments {
   return { ...object };
 }
 
-/** Lists of free text, in which a comma does not end an item: "Patna, Bihar" is one name. */
+/** Lists of free text, in which a comma before a space does not end an item: "Patna, Bihar" is one name. */
 const FREE_TEXT_LISTS: ReadonlySet<string> = new Set(["names"]);
 
 function parseListItems(name: string, text: string, items: JsonSchema): readonly unknown[] {
@@ -28,8 +28,8 @@ function parseListItems(name: string, text: string, items: JsonSchema): readonly
     if (!Array.isArray(list)) throw new UsageError(`${name} must be a JSON list, or values separated by commas.`);
     return list;
   }
-  if (FREE_TEXT_LISTS.has(name) || items["type"] !== "string") return [text];
-  return text.split(",");
+  if (items["type"] !== "string") return [text];
+  return text.split(FREE_TEXT_LISTS.has(name) ? /,(?!\s)/ : ",");
 }
 
 /** Throws UsageError if the schema lists the accepted values and this is not one of them; case is ignored. */
@@ -55,6 +55,41 @@ interface Word {
   readonly name: string;
   readonly argument: string;
   readonly text: string;
+}
+
+const FLAG = /^--([a-z][\w-]*)(?:=([\s\S]*))?$/i;
+
+/**
+ * Converts --NAME VALUE and --NAME=VALUE to NAME=VALUE; a name in kebab case is also accepted. A flag of a boolean needs no value. Throws
+ * UsageError if the tool has no such argument, or if the value is missing.
+ */
+function joinFlags(words: readonly string[], schema: JsonSchema, toExact: Tool["toExact"]): readonly string[] {
+  const properties = schemaOf(schema["properties"]);
+  const joined: string[] = [];
+  for (let at = 0; at < words.length; at++) {
+    const word = words[at] ?? "";
+    const [, flag, text] = FLAG.exec(word) ?? [];
+    if (flag === undefined) {
+      joined.push(word);
+      continue;
+    }
+    const name = flag.replace(/-+(\w)/g, (_, letter: string) => letter.toUpperCase());
+    const [argument = name] = Object.keys(toExact({ [name]: text ?? "" }).arguments);
+    const names = Object.keys(properties);
+    if (!names.includes(argument)) {
+      // Other programs call it --output json.
+      const typed = name === "output" || name === "format" ? "json" : name;
+      const suggestion = didYouMean(typed, [...names, "json", "input", "emulator"], (each) => `--${each}`);
+      throw new UsageError(`--${flag} is neither a flag nor an argument of this tool.${suggestion}`);
+    }
+    const next = words[at + 1];
+    const isSwitch = schemaOf(properties[argument])["type"] === "boolean" && !/^(true|false)$/i.test(next ?? "");
+    if (text === undefined && !isSwitch && (next === undefined || FLAG.test(next)))
+      throw new UsageError(`--${flag} needs a value.`);
+    if (text === undefined && !isSwitch) at += 1;
+    joined.push(`${name}=${text ?? (isSwitch ? "true" : next)}`);
+  }
+  return joined;
 }
 
 /** Throws UsageError if the word is not an argument of the tool. */
@@ -87,7 +122,7 @@ export function parseArgumentWords(
   const schema = inputSchema();
   const properties = schemaOf(schema["properties"]);
   const args = new Map<string, unknown>();
-  for (const word of words) {
+  for (const word of joinFlags(words, schema, toExact)) {
     const { name, argument, text } = parseWord(word, schema, toExact);
     const field = schemaOf(properties[argument]);
     const before = args.get(name);

@@ -96,6 +96,11 @@ test.each([
   [["call", "get_jb"], "Did you mean get_job?"],
   [["call", "get_job", "job=1"], "Did you mean jobId?"],
   [["call", "get_job", "--input", "[]"], "--input must be a JSON object"],
+  [["call", "list_jobs", "--limits", "3"], "Did you mean --limit?"],
+  [["call", "list_jobs", "--output", "json"], "Did you mean --json?"],
+  [["call", "list_jobs", "--jsn"], "Did you mean --json?"],
+  [["call", "--limit", "3", "list_jobs"], "name of the tool before --limit"],
+  [["call", "list_jobs", "-x"], "no flag -x"],
   [["call", "get_jb", "--help"], "Did you mean get_job?"],
   [["status", "--env-file"], "--env-file requires the path of a file"],
   [["status", "--env-file", "/dev/null/missing"], "cannot be read (ENOTDIR)"],
@@ -173,6 +178,11 @@ test.each([
   ["list_jobs", ["states=FAILS"], "Did you mean FAILED?"],
   ["list_jobs", ["states=[1"], "states must be a JSON list, or values separated by commas"],
   ["rank_divisions", ["lvl=state"], "Did you mean level?"],
+  ["list_jobs", ["--limits", "3"], "Did you mean --limit?"],
+  ["list_jobs", ["--jsn"], "Did you mean --json?"],
+  ["list_jobs", ["--limit"], "--limit needs a value"],
+  ["list_jobs", ["--limit", "--unretried"], "--limit needs a value"],
+  ["get_job", ["1", "--jobId=2"], "jobId is specified twice"],
   ["rank_divisions", ["level=districts"], "level must be one of state, district. Did you mean district?"],
 ])("for %s, %j is a usage error", (name, words, expectedError) => {
   expect(() => parseArgumentWords(words, toolNamed(name))).toThrow(
@@ -183,6 +193,11 @@ test.each([
 const bindings = [{ port: "a", inputId: "b=c" }];
 test.each([
   ["list_jobs", ["limit=5", "unretried=true"], { limit: 5, unretried: true }],
+  ["list_jobs", ["--limit", "5", "--unretried"], { limit: 5, unretried: true }],
+  ["list_jobs", ["--unretried", "false", "--limit=5"], { limit: 5, unretried: false }],
+  ["list_jobs", ["--created-since", "2026-11-22T00:00:00Z"], { createdSince: "2026-11-22T00:00:00Z" }],
+  ["get_job", ["micjob-1", "--wait-seconds", "3"], { jobId: "micjob-1", waitSeconds: 3 }],
+  ["find_district", ["names=Patna,Gaya"], { names: ["Patna", "Gaya"] }],
   ["list_jobs", ["states=FAILED,PAUSED", "states=running"], { states: ["FAILED", "PAUSED", "RUNNING"] }],
   ["rank_divisions", ["DISTRICT", "states=KA,TN"], { level: "district", states: ["KA", "TN"] }],
   ["find_district", ["Hyderabad"], { name: "Hyderabad" }],
