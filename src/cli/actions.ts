@@ -8,7 +8,8 @@ import { type CommandContext, withRuntime, writeJson } from "./backend.ts";
 import { runToolCall } from "./call.ts";
 import { COMMANDS, type RunCommand } from "./commands.ts";
 import { parseChoice } from "./errors.ts";
-import { alignColumns, applyStyle, isTerminal } from "./terminal.ts";
+import { formatTables } from "./tables.ts";
+import { applyStyle } from "./terminal.ts";
 import { formatCallCommand } from "./tool-arguments.ts";
 
 const LIMIT = 20;
@@ -45,8 +46,7 @@ export const actions: RunCommand<"actions"> = async ({ values }, environment) =>
       stderr.write(`No actions${state === undefined ? "" : ` with state ${state}`}.\n`);
       return 0;
     }
-    const rows = formatTable(COLUMNS, list.actions.map(toCells));
-    const shown = isTerminal(stdout) ? alignColumns(rows) : rows;
+    const shown = formatTables(redact(formatTable(COLUMNS, list.actions.map(toCells))), stdout);
     const steps = list.actions.flatMap((action) => resolveCommandLines(action, flags));
     const advice = steps.length === 0 ? [] : [applyStyle("bold", "To resolve them:", stdout), ...steps];
     stdout.write(`${redact([summarizeList(list, state), shown, ...advice].join("\n"))}\n`);

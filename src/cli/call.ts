@@ -15,7 +15,8 @@ import type { RunCommand } from "./commands.ts";
 import { didYouMean, rephraseForUser } from "./errors.ts";
 import { exitCodeOfResult } from "./job-exit-code.ts";
 import { isInteractive, openPrompter } from "./prompt.ts";
-import { alignColumns, createProgressDisplay, isTerminal } from "./terminal.ts";
+import { formatTables } from "./tables.ts";
+import { createProgressDisplay } from "./terminal.ts";
 import {
   formatToolHelp,
   formatToolList,
@@ -59,8 +60,9 @@ async function writeResult(
     stderr.write(`${escapeText(redact(`Fields that the contract does not define: ${drift.join(", ")}`))}\n`);
   if (isJson) await writeJson({ ...structured, exitCode }, context);
   else {
-    const shown = toShellCommands(rephraseForUser(text), flags);
-    await writeLine(stdout, redact(isTerminal(stdout) ? alignColumns(shown) : shown));
+    // Redacted first: a cut secret would not be recognized.
+    const shown = redact(toShellCommands(rephraseForUser(text), flags));
+    await writeLine(stdout, formatTables(shown, stdout));
   }
   if (inProcess && tool.isWrite) await writeLine(stderr, TEMPORARY_EMULATOR);
   return exitCode;

@@ -26,25 +26,6 @@ export const applyStyle = (style: Style, text: string, stream: Pick<Screen, "isT
 export const printOutcome = (isJson: boolean | undefined, sentence: string, outcome: object): void =>
   void process.stdout.write(`${isJson ? escapeJson(JSON.stringify(outcome)) : sentence}\n`);
 
-/** Aligns adjacent tab-separated lines as columns, and leaves other lines unchanged. */
-export function alignColumns(text: string): string {
-  const lines = text.split("\n").map((line) => line.split("\t"));
-  let begin = 0;
-  while (begin < lines.length) {
-    const count = lines[begin]?.length ?? 0;
-    let end = begin + 1;
-    while (end < lines.length && lines[end]?.length === count) end += 1;
-    const block = lines.slice(begin, end);
-    if (count > 1)
-      for (let column = 0; column < count - 1; column++) {
-        const width = Math.max(...block.map((cells) => cells[column]?.length ?? 0));
-        for (const cells of block) cells[column] = (cells[column] ?? "").padEnd(width);
-      }
-    begin = end;
-  }
-  return lines.map((cells) => cells.join("  ").trimEnd()).join("\n");
-}
-
 const UPDATE_INTERVAL_MS = 1_000;
 const BAR_WIDTH = 24;
 export const CLEAR_LINE = "\r\u001b[2K";

@@ -6,7 +6,8 @@ import { type ArgumentsOf, type RunCommand, TEAM_ACTIONS } from "../../cli/comma
 import { describeError, parseChoice } from "../../cli/errors.ts";
 import { verifyCredentials } from "../../cli/login.ts";
 import { isInteractive, openPrompter, readSecretFromStdin } from "../../cli/prompt.ts";
-import { alignColumns, isTerminal, printOutcome } from "../../cli/terminal.ts";
+import { formatTables } from "../../cli/tables.ts";
+import { printOutcome } from "../../cli/terminal.ts";
 import { checkBaseUrl, checkCredential, checkWorkspaceId, UsageError } from "../../core/config.ts";
 import { Failure } from "../../core/failure.ts";
 import { formatOperatorTable } from "../../core/table.ts";
@@ -275,7 +276,7 @@ async function listTeams({ json }: TeamFlags, { teams, print }: Manager): Promis
   const lines = formatOperatorTable(COLUMNS, rows);
   if (json) print(inJson({ teams: found }));
   else if (found.length === 0) print(NO_TEAMS);
-  else print(isTerminal(process.stdout) ? alignColumns(lines) : lines);
+  else print(formatTables(lines, process.stdout));
   return 0;
 }
 
