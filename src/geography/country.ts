@@ -2,7 +2,7 @@
 // figures are. The API's own texts are compared and repeated, never interpreted.
 import type { DistrictsResponse, State, StatesResponse } from "../contract/playground.ts";
 import { excerpt, quote } from "../core/untrusted-text.ts";
-import type { DatedResponse } from "./cache.ts";
+import type { DatedResponse } from "./catalog.ts";
 import type { MissingState } from "./prefetch.ts";
 
 export interface Country {

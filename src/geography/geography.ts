@@ -3,14 +3,14 @@ import { setTimeout as sleep } from "node:timers/promises";
 import { type CallContext, systemTiming, type Timing, timeLeftMs } from "../api-client/attempts.ts";
 import type { ApiClient } from "../api-client/client.ts";
 import type { DistrictsResponse, OpenApiDocument, State, StatesResponse } from "../contract/playground.ts";
-import { createCatalogCache, type DatedResponse } from "./cache.ts";
+import { createCatalog, type DatedResponse } from "./catalog.ts";
 import { type Country, type CountryAnswer, type GatherResult, NOT_READ_YET } from "./country.ts";
 import { createLimiter } from "./limiter.ts";
 import { createPlaygroundReader } from "./playground.ts";
 import { createPrefetch, type MissingState } from "./prefetch.ts";
-import { createGeographyStore, type SharedStoreOptions } from "./store.ts";
+import type { SharedStoreOptions } from "./store.ts";
 
-export type { DatedResponse } from "./cache.ts";
+export type { DatedResponse } from "./catalog.ts";
 export type { Country, CountryAnswer, GatherResult } from "./country.ts";
 export type { SharedStoreOptions } from "./store.ts";
 
@@ -74,23 +74,21 @@ const unrefTiming: Timing = {
 
 export function createGeography({ service, perMinute, timing = unrefTiming, shared }: GeographyOptions): Geography {
   const closing = new AbortController();
-  const store = createGeographyStore(shared, timing.now);
-  const limiter = createLimiter(perMinute, timing, store);
-  const cache = createCatalogCache(store, timing.now, limiter.record);
-  const dependencies = { service, limiter, cache, store, timing, closing: closing.signal };
+  const catalog = createCatalog(shared, timing.now, (readAt) => limiter.record(readAt));
+  const limiter = createLimiter(perMinute, timing, catalog);
+  const dependencies = { service, limiter, catalog, timing, closing: closing.signal };
   const playground = createPlaygroundReader(dependencies);
   const prefetch = createPrefetch(playground, dependencies);
 
   function toCountry(states: DatedResponse<StatesResponse>): Country {
     const lists = states.value.states.flatMap(({ code }) => {
-      const response = cache.getDistricts(code);
+      const response = catalog.getDistricts(code);
       return response === undefined ? [] : [[code, response] as const];
     });
     return { states, lists: new Map(lists) };
   }
 
-  const findPending = (states: readonly State[], { lists }: Country): readonly State[] =>
-    states.filter(({ code }) => !lists.has(code) && prefetch.isPending(code));
+  const isPending = ({ code }: State): boolean => prefetch.isPending(code);
 
   const estimatePendingSeconds = (): number =>
     Math.ceil((limiter.delayMs(Math.max(0, prefetch.countPending() - 1)) + ESTIMATED_REQUEST_MS) / 1000);
@@ -107,6 +105,14 @@ export function createGeography({ service, perMinute, timing = unrefTiming, shar
     return { state: code, reason, retryAfterSeconds: estimatePendingSeconds() };
   }
 
+  /** Queues lists, unless other processes have read them. Returns true if some of them are known now. */
+  async function request(lists: readonly State[]): Promise<boolean> {
+    await catalog.load();
+    const missing = lists.filter(({ code }) => catalog.getDistricts(code) === undefined);
+    prefetch.enqueue(missing);
+    return missing.length < lists.length;
+  }
+
   async function gather<A extends CountryAnswer>(
     query: CountryQuery<A>,
     context: CallContext,
@@ -115,36 +121,34 @@ export function createGeography({ service, perMinute, timing = unrefTiming, shar
     const states = await playground.states(context);
     const requestedCodes = new Set<string>();
     for (;;) {
-      const change = prefetch.getChange();
+      const computedAt = timing.clockMs();
       const country = toCountry(states);
       const answer = await query.answer(country);
       const { rows, all } = answer.requiredLists;
-      // Otherwise, a list arrived while the answer was computed, and the answer is computed again.
-      if (!change.aborted || timing.clockMs() >= untilAt) {
-        const newlyNeeded = all.filter(({ code }) => !requestedCodes.has(code) && !country.lists.has(code));
-        if (newlyNeeded.length > 0) {
-          for (const { code } of newlyNeeded) requestedCodes.add(code);
-          await cache.loadDistricts(newlyNeeded.map(({ code }) => code));
-          const missing = newlyNeeded.filter(({ code }) => cache.getDistricts(code) === undefined);
-          prefetch.enqueue(missing);
-          if (missing.length < newlyNeeded.length) continue;
-        }
+      const newlyNeeded = all.filter(({ code }) => !requestedCodes.has(code));
+      for (const { code } of newlyNeeded) requestedCodes.add(code);
+      if (newlyNeeded.length > 0 && (await request(newlyNeeded))) continue;
+      for (let isOutdated = false; !isOutdated; ) {
+        const change = prefetch.getChange();
+        const nowMs = timing.clockMs();
         const isRateLimited = !limiter.isSending() && limiter.delayMs() > 0;
-        const isEnough =
-          findPending(all, country).length === 0 || (isRateLimited && findPending(rows, country).length === 0);
+        const isEnough = !all.some(isPending) || (isRateLimited && !rows.some(isPending));
         // A call does not wait for a rate limit or a cooldown that lasts beyond its deadline.
-        const isPastDeadline = isRateLimited && timing.clockMs() + limiter.delayMs() > untilAt;
-        if (isEnough || isPastDeadline || timing.clockMs() >= untilAt) {
+        const isLate = nowMs >= untilAt || (isRateLimited && nowMs + limiter.delayMs() > untilAt);
+        // The answer is computed again only if it may be the last time, or to look once a second whether it needs fewer lists.
+        const mayEnd = isEnough || isLate || isRateLimited || nowMs >= computedAt + POLL_INTERVAL_MS;
+        isOutdated = mayEnd && all.some(({ code }) => catalog.getDistricts(code) !== undefined);
+        if (computedAt >= untilAt || (!isOutdated && (isEnough || isLate)))
           return { answer, country, missing: all.map(toMissingState) };
-        }
+        if (isOutdated) continue;
+        const progress = answer.states.filter(({ code }) => catalog.getDistricts(code) !== undefined).length;
+        const total = answer.states.length;
+        const message = `${progress} of ${total} lists loaded; about ${estimatePendingSeconds()} s more`;
+        query.onProgress({ progress, total, message });
+        const wakeSignal = AbortSignal.any([change, context.signal]);
+        await timing.sleep(Math.min(untilAt - nowMs, POLL_INTERVAL_MS), wakeSignal).catch(() => undefined);
+        context.signal.throwIfAborted();
       }
-      const progress = answer.states.filter(({ code }) => country.lists.has(code)).length;
-      const total = answer.states.length;
-      const message = `${progress} of ${total} lists loaded; about ${estimatePendingSeconds()} s more`;
-      query.onProgress({ progress, total, message });
-      const wakeSignal = AbortSignal.any([change, context.signal]);
-      await timing.sleep(Math.min(untilAt - timing.clockMs(), POLL_INTERVAL_MS), wakeSignal).catch(() => undefined);
-      context.signal.throwIfAborted();
     }
   }
 
@@ -154,7 +158,7 @@ export function createGeography({ service, perMinute, timing = unrefTiming, shar
     availableRequests: limiter.availableRequests,
     async close() {
       closing.abort();
-      await store.close();
+      await catalog.close();
     },
   };
 }

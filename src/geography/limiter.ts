@@ -1,10 +1,9 @@
 // Enforces the rate limit of this process (docs/contract.md, 8: 30 requests a minute for each client address). It applies a
 // sliding window of one minute, and any cooldown that the API requested from this or another process.
 import pLimit from "p-limit";
-import * as z from "zod/v4";
 import type { Timing } from "../api-client/attempts.ts";
 import { Failure } from "../core/failure.ts";
-import type { GeographyStore } from "./store.ts";
+import type { Catalog } from "./catalog.ts";
 
 /** Maximum number of requests in flight. */
 export const CONCURRENCY = 4;
@@ -20,25 +19,24 @@ const DEFAULT_RETRY_AFTER_SECONDS = 60;
 /** Interval at which a waiting request checks again whether it may be sent. */
 const POLL_INTERVAL_MS = 1_000;
 
-const Cooldown = z.strictObject({ askedAt: z.int(), untilAt: z.int() });
-
 export type Limiter = ReturnType<typeof createLimiter>;
 
 /** `perMinute`: maximum number of prefetch requests within any minute. */
-export function createLimiter(perMinute: number, timing: Timing, store: GeographyStore) {
+export function createLimiter(
+  perMinute: number,
+  timing: Timing,
+  catalog: Pick<Catalog, "cooldownUntilAt" | "storeCooldown" | "load">,
+) {
   const maxDirect = Math.max(perMinute, Math.min(perMinute + RESERVED_FOR_DIRECT, API_LIMIT));
   const maxPrefetch = Math.min(perMinute, maxDirect - RESERVED_FOR_DIRECT);
   const limitConcurrency = pLimit(CONCURRENCY);
-  const cooldownName = `cooldown ${store.budget}`;
   // A request counts from its end, because the API may have counted it as late as that.
   let endedAt: number[] = [];
   let running = 0;
   /** Direct requests that wait, in order of arrival. */
   let waiting: object[] = [];
-  let cooldown = { askedAt: Number.NEGATIVE_INFINITY, untilAt: Number.NEGATIVE_INFINITY };
 
-  /** A cooldown that began in the future is void, because the clock has been set back. */
-  const cooldownUntilAt = (): number => (cooldown.askedAt > timing.now() ? Number.NEGATIVE_INFINITY : cooldown.untilAt);
+  const { cooldownUntilAt } = catalog;
   const isCoolingDown = (): boolean => cooldownUntilAt() > timing.now();
 
   function maxRequests(isDirect: boolean): number {
@@ -89,12 +87,6 @@ export function createLimiter(perMinute: number, timing: Timing, store: Geograph
     });
   }
 
-  /** Loads a cooldown that another process recorded. */
-  async function loadCooldown(): Promise<void> {
-    const stored = (await store.read([cooldownName], Cooldown)).get(cooldownName);
-    if (stored !== undefined && stored.untilAt > cooldownUntilAt()) cooldown = stored;
-  }
-
   /**
    * Starts a cooldown after a 429: nothing is sent for `ms`, then half as much as usual. Resolves when other processes can read
    * it.
@@ -102,9 +94,7 @@ export function createLimiter(perMinute: number, timing: Timing, store: Geograph
   async function startCooldown(ms: number): Promise<void> {
     const askedAt = timing.now();
     const untilAt = askedAt + Math.ceil(ms);
-    if (untilAt <= cooldownUntilAt()) return;
-    cooldown = { askedAt, untilAt };
-    await store.write(cooldownName, cooldown);
+    if (untilAt > cooldownUntilAt()) await catalog.storeCooldown(askedAt, untilAt);
   }
 
   async function waitForSlot(signal: AbortSignal, untilAt: number, isDirect: boolean): Promise<void> {
@@ -112,12 +102,12 @@ export function createLimiter(perMinute: number, timing: Timing, store: Geograph
     if (isDirect) waiting.push(queueEntry);
     try {
       for (;;) {
-        await loadCooldown();
         signal.throwIfAborted();
         const ms = delayMs(isDirect ? waiting.indexOf(queueEntry) : waiting.length, isDirect);
         if (ms <= 0) return;
         if (timing.clockMs() + ms > untilAt) throw rateLimitFailure();
         await timing.sleep(Math.min(ms, POLL_INTERVAL_MS), signal);
+        await catalog.load();
       }
     } finally {
       waiting = waiting.filter((each) => each !== queueEntry);

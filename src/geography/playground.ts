@@ -13,21 +13,20 @@ import {
 import type { DistrictsResponse, OpenApiDocument, StatesResponse } from "../contract/playground.ts";
 import { withAbortSignal } from "../core/async.ts";
 import { excerpt } from "../core/untrusted-text.ts";
-import { type CatalogCache, type DatedResponse, STATES_ENTRY } from "./cache.ts";
+import type { Catalog, DatedResponse } from "./catalog.ts";
 import type { Limiter } from "./limiter.ts";
 import { MAX_NAME_LENGTH } from "./names/name-forms.ts";
-import type { GeographyStore } from "./store.ts";
+import { LEASE_MS } from "./store.ts";
 
 /** With less time left than this, a request is not worth starting. */
 const MIN_REQUEST_MS = 250;
-/** Interval at which a call looks for a list that another process is reading. */
+/** Interval at which a call looks for the states list that another process is reading. */
 const PEER_POLL_INTERVAL_MS = 150;
 
 export interface PlaygroundDependencies {
   readonly service: Pick<ApiClient, "call">;
   readonly limiter: Limiter;
-  readonly cache: CatalogCache;
-  readonly store: GeographyStore;
+  readonly catalog: Catalog;
   readonly timing: Timing;
   /** Aborts all requests when the program ends. */
   readonly closing: AbortSignal;
@@ -48,15 +47,6 @@ function createSharedRequests<T>(): SharedRequests<T> {
   };
 }
 
-/** How one list is found in the cache, and how it is read from the API. */
-interface ListSource<T> {
-  readonly endpoint: JsonEndpoint;
-  readonly name: string;
-  readonly requests: SharedRequests<DatedResponse<T>>;
-  readonly load: () => Promise<DatedResponse<T> | undefined>;
-  readonly read: () => Promise<DatedResponse<T>>;
-}
-
 /** The contract sets no maximum length for names (docs/contract.md, 2.1), so long names are truncated. */
 const truncateName = <T extends { readonly name: string }>(item: T): T => ({
   ...item,
@@ -66,7 +56,7 @@ const truncateName = <T extends { readonly name: string }>(item: T): T => ({
 export type PlaygroundReader = ReturnType<typeof createPlaygroundReader>;
 
 export function createPlaygroundReader(dependencies: PlaygroundDependencies) {
-  const { service, limiter, cache, store, timing, closing } = dependencies;
+  const { service, limiter, catalog, timing, closing } = dependencies;
   const statesRequests = createSharedRequests<DatedResponse<StatesResponse>>();
   const districtsRequests = createSharedRequests<DatedResponse<DistrictsResponse>>();
   const documentRequests = createSharedRequests<DatedResponse<OpenApiDocument>>();
@@ -86,66 +76,62 @@ export function createPlaygroundReader(dependencies: PlaygroundDependencies) {
     return limiter.run(sendOnce, closing, deadlineAt - MIN_REQUEST_MS, isDirect);
   }
 
-  /** Reads a list that is not fresh. If another process is reading it, waits for its result instead. */
-  function readList<T>(context: CallContext, source: ListSource<T>): Promise<DatedResponse<T>> {
-    const { endpoint, name, requests, load, read } = source;
-    async function readOnce(): Promise<DatedResponse<T>> {
-      while (!(await store.acquire(name))) {
-        await timing.sleep(PEER_POLL_INTERVAL_MS, closing);
-        const found = await load();
-        if (found !== undefined) return found;
-      }
-      try {
-        // Another process may have read the list before this one acquired the lease.
-        return (await load()) ?? (await read());
-      } finally {
-        await store.release(name);
-      }
+  /** Reads the states list, or waits for it while another process holds the lease, so that processes that start together send one request. */
+  async function readStates(context: CallContext): Promise<DatedResponse<StatesResponse>> {
+    const user = {};
+    const untilAt = timing.clockMs() + LEASE_MS;
+    while (!(await catalog.acquire(user)) && catalog.getStates() === undefined && timing.clockMs() < untilAt)
+      await timing.sleep(PEER_POLL_INTERVAL_MS, closing);
+    try {
+      const known = catalog.getStates();
+      if (known !== undefined) return known;
+      const { value, ...metadata } = await send(listPlaygroundStates, {}, context);
+      const response = { ...metadata, value: { ...value, states: value.states.map(truncateName) } };
+      await catalog.storeStates(response);
+      return response;
+    } finally {
+      await catalog.release(user);
     }
-    return withRetries(
-      { endpoint, context, timing },
-      async () => (await load()) ?? (await requests(name, context.signal, readOnce)),
-    );
+  }
+
+  async function readDistricts(state: string, context: CallContext, isDirect: boolean) {
+    const { value, ...metadata } = await send(listPlaygroundDistricts, { query: { state } }, context, isDirect);
+    const list = {
+      ...value,
+      state: excerpt(value.state, MAX_NAME_LENGTH),
+      districts: value.districts.map(truncateName),
+    };
+    const response = { ...metadata, value: list };
+    await catalog.storeDistricts(state, response);
+    return response;
+  }
+
+  /** Returns the list that `get` returns now, or after the lists of other processes are loaded. */
+  async function find<T>(get: () => T | undefined): Promise<T | undefined> {
+    if (get() === undefined) await catalog.load();
+    return get();
   }
 
   return {
     states: (context: CallContext): Promise<DatedResponse<StatesResponse>> =>
-      readList(context, {
-        endpoint: listPlaygroundStates,
-        name: STATES_ENTRY,
-        requests: statesRequests,
-        load: () => cache.loadStates(),
-        read: async () => {
-          const { value, ...metadata } = await send(listPlaygroundStates, {}, context);
-          const response = { ...metadata, value: { ...value, states: value.states.map(truncateName) } };
-          await cache.storeStates(response);
-          return response;
-        },
+      withRetries({ endpoint: listPlaygroundStates, context, timing }, async () => {
+        const known = await find(catalog.getStates);
+        return known ?? (await statesRequests("", context.signal, () => readStates(context)));
       }),
     /** Returns a state's districts. `isDirect`: a call waits for the list; otherwise the request belongs to the prefetch. */
     districts(code: string, context: CallContext, isDirect = true): Promise<DatedResponse<DistrictsResponse>> {
       const state = code.toUpperCase();
-      return readList(context, {
-        endpoint: listPlaygroundDistricts,
-        name: state,
-        requests: districtsRequests,
-        load: async () => {
-          await cache.loadDistricts([state]);
-          return cache.getDistricts(state);
-        },
-        read: async () => {
-          const { value, ...metadata } = await send(listPlaygroundDistricts, { query: { state } }, context, isDirect);
-          const districts = value.districts.map(truncateName);
-          const list = { ...value, state: excerpt(value.state, MAX_NAME_LENGTH), districts };
-          const response = { ...metadata, value: list };
-          await cache.storeDistricts(state, response);
-          return response;
-        },
+      const get = () => catalog.getDistricts(state);
+      return withRetries({ endpoint: listPlaygroundDistricts, context, timing }, async () => {
+        // The prefetch loads the lists of other processes when it renews its lease.
+        const known = isDirect ? await find(get) : get();
+        return known ?? (await districtsRequests(state, context.signal, () => readDistricts(state, context, isDirect)));
       });
     },
     openApi: (context: CallContext): Promise<DatedResponse<OpenApiDocument>> =>
-      withRetries({ endpoint: getPlaygroundOpenApi, context, timing }, () =>
-        documentRequests("", context.signal, () => send(getPlaygroundOpenApi, {}, context)),
-      ),
+      withRetries({ endpoint: getPlaygroundOpenApi, context, timing }, async () => {
+        await catalog.load();
+        return await documentRequests("", context.signal, () => send(getPlaygroundOpenApi, {}, context));
+      }),
   };
 }

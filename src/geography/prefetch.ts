@@ -13,8 +13,8 @@ import type { PlaygroundDependencies, PlaygroundReader } from "./playground.ts";
 const MAX_ATTEMPTS = 2;
 /** Interval at which the lease is renewed. */
 const RENEW_INTERVAL_MS = 1_000;
-/** Interval at which this process looks for the lists of the process that holds the lease. */
-const PEER_POLL_INTERVAL_MS = 250;
+/** Interval at which this process loads the lists of the process that holds the lease. */
+const PEER_POLL_INTERVAL_MS = 500;
 const MAX_REASON_LENGTH = 200;
 
 /** Describes why a state's districts are missing. */
@@ -39,8 +39,8 @@ function describeError(error: unknown): string {
 }
 
 export function createPrefetch(playground: PlaygroundReader, dependencies: PlaygroundDependencies) {
-  const { cache, closing, limiter, store, timing } = dependencies;
-  const lease = `prefetch ${store.budget}`;
+  const { catalog, closing, limiter, timing } = dependencies;
+  const leaseUser = {};
   const inFlight = new Set<string>();
   const failures = new Map<string, MissingState>();
   let queue: State[] = [];
@@ -57,10 +57,9 @@ export function createPrefetch(playground: PlaygroundReader, dependencies: Playg
   const countPending = (): number => inFlight.size + queue.length;
   const isPending = (code: string): boolean => inFlight.has(code) || queue.some((state) => state.code === code);
 
-  /** Removes from the queue the states whose lists other processes have read. */
-  async function dropListsOfPeers(): Promise<void> {
-    await cache.loadDistricts(queue.map(({ code }) => code));
-    const missing = queue.filter(({ code }) => cache.getDistricts(code) === undefined);
+  /** Removes from the queue the states whose lists are known now. */
+  function dropKnownLists(): void {
+    const missing = queue.filter(({ code }) => catalog.getDistricts(code) === undefined);
     if (missing.length === queue.length) return;
     queue = missing;
     notifyChange();
@@ -88,8 +87,14 @@ export function createPrefetch(playground: PlaygroundReader, dependencies: Playg
 
   /** Reads the queued lists while this process holds the lease; otherwise waits for the lists of the process that holds it. */
   async function run(): Promise<void> {
+    let hasLease = false;
+    let renewAt = Number.NEGATIVE_INFINITY;
     while (countPending() > 0 && !closing.aborted) {
-      const hasLease = await store.acquire(lease);
+      if (timing.clockMs() >= renewAt) {
+        hasLease = await catalog.acquire(leaseUser);
+        renewAt = timing.clockMs() + (hasLease ? RENEW_INTERVAL_MS : PEER_POLL_INTERVAL_MS);
+        dropKnownLists();
+      }
       const delayMs = limiter.delayMs(inFlight.size);
       const mayRead = hasLease && delayMs <= 0 && inFlight.size < CONCURRENCY;
       const next = mayRead ? queue.shift() : undefined;
@@ -97,12 +102,11 @@ export function createPrefetch(playground: PlaygroundReader, dependencies: Playg
         void read(next);
         continue;
       }
-      await dropListsOfPeers();
-      const pollMs = hasLease || delayMs > 0 ? RENEW_INTERVAL_MS : PEER_POLL_INTERVAL_MS;
-      await timing.sleep(delayMs > 0 ? Math.min(delayMs, pollMs) : pollMs, change.signal).catch(() => undefined);
+      const waitMs = Math.max(0, renewAt - timing.clockMs());
+      await timing.sleep(delayMs > 0 ? Math.min(delayMs, waitMs) : waitMs, change.signal).catch(() => undefined);
     }
     isRunning = false;
-    await store.release(lease);
+    await catalog.release(leaseUser);
   }
 
   return {

@@ -1,10 +1,11 @@
-// Stores entries by name, and leases, in a database that processes share: SQLite on one machine, PostgreSQL across machines.
-// While the database is unavailable, each process works without it, and no answer fails for that reason.
+// Stores one row for each API and outgoing address in a database that processes share: SQLite on one machine, PostgreSQL across
+// machines. A row contains a text (catalog.ts) and a lease. While the database is unavailable, each process works without it, and no
+// answer fails for that reason.
 import { randomUUID } from "node:crypto";
 import * as z from "zod/v4";
 import type { Database } from "../store/database.ts";
 
-/** The shared database, and the API that its entries come from. */
+/** The shared database, and the API that its rows come from. */
 export interface SharedStoreOptions {
   /** Rejects if the database cannot be used. */
   readonly open: () => Promise<Database>;
@@ -14,44 +15,34 @@ export interface SharedStoreOptions {
   readonly budget?: string;
 }
 
-/** Entries and leases of one API. No method rejects. */
-export type GeographyStore = ReturnType<typeof createGeographyStore>;
-
-/** Columns of each table. Instants are in milliseconds since 1970. */
+const TABLE = "geography_catalogs";
+/** Columns of the table. Instants are in milliseconds since 1970. Each write sets a new `revision`; it is empty before the first. */
 export const GEOGRAPHY_TABLES = {
-  geography_entries:
-    "service TEXT NOT NULL, name TEXT NOT NULL, kept_at BIGINT NOT NULL, text TEXT NOT NULL, PRIMARY KEY (service, name)",
-  geography_leases:
-    "service TEXT NOT NULL, name TEXT NOT NULL, owner TEXT NOT NULL, until_at BIGINT NOT NULL, PRIMARY KEY (service, name)",
+  [TABLE]:
+    "service TEXT NOT NULL, budget TEXT NOT NULL, kept_at BIGINT NOT NULL, revision TEXT NOT NULL, text TEXT NOT NULL, " +
+    "owner TEXT NOT NULL, until_at BIGINT NOT NULL, PRIMARY KEY (service, budget)",
 };
 
-/** A dead process blocks the others for this long. A list whose request takes longer may be read twice. */
+/** A dead process blocks the others for this long. */
 export const LEASE_MS = 5_000;
-/** Maximum age of an entry; longer than any list is fresh (cache.ts). */
-const ENTRY_MAX_AGE_MS = 24 * 3_600_000;
+/** Maximum age of a row; longer than any list is fresh (catalog.ts). */
+const ROW_MAX_AGE_MS = 24 * 3_600_000;
 /** After an error, the database is not used for this long. */
 const DATABASE_RETRY_MS = 30_000;
-/** Maximum length of an entry's text, in characters; 256 districts with long names need less. */
-const MAX_TEXT_LENGTH = 1024 * 1024;
+/** Maximum length of a text, in characters. India's lists need about 70,000. */
+const MAX_TEXT_LENGTH = 4 * 1024 * 1024;
 
-const Row = z.object({ name: z.string(), text: z.string() });
+const Row = z.object({ budget: z.string(), revision: z.string(), text: z.string().nullable() });
 
-function parseEntry<T>(text: string, schema: z.ZodType<T>): T | undefined {
+/** Creates the table only if it is missing, so that the right to create tables is needed only once. */
+async function createTable({ query, withExclusiveTransaction }: Database): Promise<void> {
   try {
-    return schema.safeParse(JSON.parse(text)).data;
+    await query(`SELECT 1 FROM ${TABLE} WHERE 1 = 0`);
   } catch {
-    return undefined;
+    await withExclusiveTransaction(async (exclusiveQuery) => {
+      await exclusiveQuery(`CREATE TABLE IF NOT EXISTS ${TABLE} (${GEOGRAPHY_TABLES[TABLE]})`);
+    });
   }
-}
-
-/** Creates the tables only if one is missing, so that the right to create tables is needed only once. */
-async function createTables({ query, withExclusiveTransaction }: Database): Promise<void> {
-  const tables = Object.entries(GEOGRAPHY_TABLES);
-  const probes = await Promise.allSettled(tables.map(([name]) => query(`SELECT 1 FROM ${name} WHERE 1 = 0`)));
-  if (probes.every(({ status }) => status === "fulfilled")) return;
-  await withExclusiveTransaction(async (exclusiveQuery) => {
-    for (const [name, columns] of tables) await exclusiveQuery(`CREATE TABLE IF NOT EXISTS ${name} (${columns})`);
-  });
 }
 
 interface Session {
@@ -61,10 +52,13 @@ interface Session {
   readonly service: string;
 }
 
-/** Creates the store. Without `shared`, it contains no entries and grants every lease. */
+/** Creates the store. Without `shared`, it contains no rows and grants every lease. No method rejects. */
 export function createGeographyStore(shared: SharedStoreOptions | undefined, now: () => number) {
   const owner = randomUUID();
+  const ownBudget = shared?.budget ?? "";
   const pending = new Set<Promise<unknown>>();
+  /** Revisions that this process has read or written, by budget. */
+  const revisions = new Map<string, string>();
   let opened: Promise<Database> | undefined;
   let retryDatabaseAt = Number.NEGATIVE_INFINITY;
 
@@ -74,11 +68,9 @@ export function createGeographyStore(shared: SharedStoreOptions | undefined, now
   async function openDatabase(address: SharedStoreOptions): Promise<Database> {
     const database = await address.open();
     try {
-      await createTables(database);
-      await database.query(
-        `DELETE FROM geography_entries WHERE kept_at <= ${instantSql(database)} - ${ENTRY_MAX_AGE_MS}`,
-        [now()],
-      );
+      await createTable(database);
+      const isOld = `kept_at <= ${instantSql(database)} - ${ROW_MAX_AGE_MS}`;
+      await database.query(`DELETE FROM ${TABLE} WHERE ${isOld}`, [now()]);
       return database;
     } catch (error) {
       await database.close().catch(() => undefined);
@@ -115,58 +107,68 @@ export function createGeographyStore(shared: SharedStoreOptions | undefined, now
   }
 
   return {
-    /** Identifies the address that requests are sent from. */
-    budget: shared?.budget ?? "",
-    /** Returns the entries that exist and match the schema, by name. */
-    read: <T>(names: readonly string[], schema: z.ZodType<T>) =>
-      withDatabase(new Map<string, T>(), async ({ query, service }) => {
-        if (names.length === 0) return new Map();
-        const placeholders = names.map((_name, index) => `$${index + 2}`).join(", ");
+    /** Returns the texts that other processes have written since this process last read them; `isOwn`: from the same address. */
+    read: () =>
+      withDatabase<readonly { readonly text: string; readonly isOwn: boolean }[]>([], async ({ query, service }) => {
+        const known = ["", ...revisions.values()];
+        const placeholders = known.map((_revision, index) => `$${index + 2}`).join(", ");
         const rows = await query(
-          `SELECT name, text FROM geography_entries
-           WHERE service = $1 AND name IN (${placeholders}) AND length(text) <= ${MAX_TEXT_LENGTH}`,
-          [service, ...names],
+          `SELECT budget, revision, CASE WHEN length(text) <= ${MAX_TEXT_LENGTH} THEN text END AS text FROM ${TABLE}
+           WHERE service = $1 AND revision NOT IN (${placeholders})`,
+          [service, ...known],
         );
-        const entries = rows.flatMap((row): [string, T][] => {
-          const { name, text } = Row.parse(row);
-          const value = parseEntry(text, schema);
-          return value === undefined ? [] : [[name, value]];
+        return rows.flatMap((row) => {
+          const { budget, revision, text } = Row.parse(row);
+          revisions.set(budget, revision);
+          return text === null ? [] : [{ text, isOwn: budget === ownBudget }];
         });
-        return new Map(entries);
       }),
-    write: (name: string, value: object) =>
-      withDatabase(undefined, async ({ query, instant, service }) => {
-        await query(
-          `INSERT INTO geography_entries (service, name, kept_at, text) VALUES ($2, $3, ${instant}, $4)
-           ON CONFLICT (service, name) DO UPDATE SET kept_at = excluded.kept_at, text = excluded.text`,
-          [now(), service, name, JSON.stringify(value)],
+    /**
+     * Replaces the text of this address. Resolves with false, and changes nothing, if another process has written a text that this one
+     * has not read.
+     */
+    write: (createText: () => string) =>
+      withDatabase(true, async ({ query, instant, service }) => {
+        const revision = randomUUID();
+        const text = createText();
+        if (text.length > MAX_TEXT_LENGTH) return true;
+        const rows = await query(
+          `INSERT INTO ${TABLE} (service, budget, kept_at, revision, text, owner, until_at)
+           VALUES ($2, $3, ${instant}, $4, $5, '', 0)
+           ON CONFLICT (service, budget) DO UPDATE
+           SET kept_at = excluded.kept_at, revision = excluded.revision, text = excluded.text
+           WHERE ${TABLE}.revision IN ($6, '')
+           RETURNING revision`,
+          [now(), service, ownBudget, revision, text, revisions.get(ownBudget) ?? ""],
         );
+        if (rows.length > 0) revisions.set(ownBudget, revision);
+        return rows.length > 0;
       }),
-    /** Acquires or renews a lease for LEASE_MS. Resolves with false while another process holds it. */
-    acquire: (lease: string) =>
+    /** Acquires or renews the lease of this address for LEASE_MS. Resolves with false while another process holds it. */
+    acquire: () =>
       withDatabase(true, async ({ query, instant, service }) => {
         // A lease that ends later than a new one was acquired with a wrong clock.
         const rows = await query(
-          `INSERT INTO geography_leases (service, name, owner, until_at) VALUES ($2, $3, $4, ${instant} + ${LEASE_MS})
-           ON CONFLICT (service, name) DO UPDATE SET owner = excluded.owner, until_at = excluded.until_at
-           WHERE geography_leases.owner = excluded.owner
-             OR geography_leases.until_at NOT BETWEEN ${instant} + 1 AND ${instant} + ${LEASE_MS}
-           RETURNING name`,
-          [now(), service, lease, owner],
+          `INSERT INTO ${TABLE} (service, budget, kept_at, revision, text, owner, until_at)
+           VALUES ($2, $3, ${instant}, '', '', $4, ${instant} + ${LEASE_MS})
+           ON CONFLICT (service, budget) DO UPDATE SET owner = excluded.owner, until_at = excluded.until_at
+           WHERE ${TABLE}.owner = excluded.owner
+             OR ${TABLE}.until_at NOT BETWEEN ${instant} + 1 AND ${instant} + ${LEASE_MS}
+           RETURNING owner`,
+          [now(), service, ownBudget, owner],
         );
         return rows.length > 0;
       }),
-    release: (lease: string) =>
-      withDatabase(undefined, async ({ query, service }) => {
-        const values = [service, lease, owner];
-        await query("DELETE FROM geography_leases WHERE service = $1 AND name = $2 AND owner = $3", values);
+    release: () =>
+      withDatabase(undefined, async ({ query }) => {
+        await query(`UPDATE ${TABLE} SET until_at = 0 WHERE owner = $1`, [owner]);
       }),
-    /** Waits for pending writes, then releases all leases of this process. */
+    /** Waits for pending writes, then releases the lease. */
     async close() {
       retryDatabaseAt = Number.POSITIVE_INFINITY;
       await Promise.allSettled(pending);
       const database = await opened?.catch(() => undefined);
-      await database?.query("DELETE FROM geography_leases WHERE owner = $1", [owner]).catch(() => undefined);
+      await database?.query(`UPDATE ${TABLE} SET until_at = 0 WHERE owner = $1`, [owner]).catch(() => undefined);
       await closeDatabase();
     },
   };

@@ -2,8 +2,8 @@
 import { setMaxListeners } from "node:events";
 import fc from "fast-check";
 import { expect, test } from "vitest";
+import { createCatalog } from "../../src/geography/catalog.ts";
 import { CONCURRENCY, createLimiter, REDUCED_RATE_MS, WINDOW_MS } from "../../src/geography/limiter.ts";
-import { createGeographyStore } from "../../src/geography/store.ts";
 import { httpFailure } from "./fake-service.ts";
 import { createVirtualTime } from "./virtual-time.ts";
 
@@ -13,7 +13,11 @@ const NO_DEADLINE = Number.POSITIVE_INFINITY;
 
 function setUp(perMinute: number) {
   const time = createVirtualTime();
-  const limiter = createLimiter(perMinute, time, createGeographyStore(undefined, time.now));
+  const limiter = createLimiter(
+    perMinute,
+    time,
+    createCatalog(undefined, time.now, () => undefined),
+  );
   const run = <T>(send: () => Promise<T>, isDirect = false, untilAt = NO_DEADLINE, signal = NEVER_ABORTED) =>
     limiter.run(send, signal, untilAt, isDirect);
   /** Sends prefetch requests in sequence. */

@@ -1,8 +1,9 @@
 // Tests reading the whole country within the rate limit in virtual time (failures, deadlines and expiry), and the catalog as one text.
 import { expect, test } from "vitest";
-import { DISTRICTS_FRESH_MS, STATES_FRESH_MS } from "../../src/geography/cache.ts";
+import { DISTRICTS_FRESH_MS, STATES_FRESH_MS } from "../../src/geography/catalog.ts";
 import { renderCatalogTsv } from "../../src/geography/catalog-tsv.ts";
-import { computeCoverage, summarizeVintage } from "../../src/geography/country.ts";
+import { type Country, computeCoverage, summarizeVintage } from "../../src/geography/country.ts";
+import { answerForAllStates } from "../../src/geography/districts.ts";
 import { createGeography, type GatherResult } from "../../src/geography/geography.ts";
 import {
   CALL_MS,
@@ -67,6 +68,20 @@ test("at the default rate all 36 states are read in two windows without a 429", 
   expect(fake.requests).toHaveLength(37);
   expect(fake.requests.every(({ status }) => status === 200)).toBe(true);
   expect(fake.inFlight.peak).toBe(4);
+});
+
+test("an answer is not computed for each list that arrives, but at most once per second", async () => {
+  const { time, geography, context } = setUp(600);
+  let count = 0;
+  const answer = (country: Country) => {
+    count += 1;
+    return answerForAllStates(country);
+  };
+  const query = { answer, waitMs: 20_000, onProgress: () => undefined };
+  const startedAt = time.now();
+  const { missing } = await time.runUntil(geography.gather(query, context()));
+  expect(missing).toEqual([]);
+  expect(count).toBeLessThanOrEqual(2 + (time.now() - startedAt) / 1000);
 });
 
 test("no request is sent during a 429's Retry-After, whichever call needs one", async () => {

@@ -7,12 +7,15 @@ import { setTimeout as sleep } from "node:timers/promises";
 import { expect, onTestFinished, test } from "vitest";
 import * as z from "zod/v4";
 import { createUserSharedGeography } from "../../src/cli/shared-geography.ts";
-import { DISTRICTS_FRESH_MS, STATES_FRESH_MS } from "../../src/geography/cache.ts";
+import type { Emulator } from "../../src/emulator/index.ts";
+import { DISTRICTS_FRESH_MS, STATES_FRESH_MS } from "../../src/geography/catalog.ts";
 import { summarizeVintage } from "../../src/geography/country.ts";
 import { createGeography } from "../../src/geography/geography.ts";
 import { CONCURRENCY } from "../../src/geography/limiter.ts";
 import { createGeographyStore, LEASE_MS, type SharedStoreOptions } from "../../src/geography/store.ts";
-import { emulatorForTest } from "../support/emulator.ts";
+import type { Database } from "../../src/store/database.ts";
+import { Service } from "../emulator/service.ts";
+import { createManualClock, emulatorForTest } from "../support/emulator.ts";
 import { emulatorEnv } from "../support/mcp.ts";
 import { postgresMissing, startPostgres } from "../support/postgres.ts";
 import { type Server, startServer } from "../support/server.ts";
@@ -48,7 +51,7 @@ async function setUp(folder?: string) {
     createUserSharedGeography({ journalUrl: undefined, stateDir }, async () => url);
   // Creates the tables first, because processes that create them concurrently wait for each other in real time.
   const first = createGeographyStore(createShared(), time.now);
-  await first.release("none");
+  await first.release();
   await first.close();
 
   /** Opens the connection before the test advances the clock, because opening a file takes real time. */
@@ -76,9 +79,9 @@ async function setUp(folder?: string) {
     return { requests: fake.requests.length - before, vintage: summarizeVintage(country, codes), country };
   }
 
-  const queryEntries = async (sql: string) => await (await (await connect()).open()).query(sql);
+  const queryRows = async (sql: string) => await (await (await connect()).open()).query(sql);
   const context = (ms = CALL_MS) => ({ signal: new AbortController().signal, deadlineAt: time.now() + ms });
-  return { stateDir, time, fake, connect, start, readAll, queryEntries, context };
+  return { stateDir, time, fake, connect, start, readAll, queryRows, context };
 }
 
 test("a later process reads nothing while the lists are fresh, and reports when the API was read", async () => {
@@ -107,26 +110,26 @@ test("a later process does not use lists of an older vintage than the states lis
   expect(await readAll()).toMatchObject({ requests: 0, vintage: { sourceUpdatedAt: ["B"], mixed: false } });
 });
 
-test("a later process reads entries with a time in the future again, and removes those that are a day old", async () => {
-  const { time, readAll, queryEntries } = await setUp();
+test("a later process reads lists with a time in the future again, and removes rows that are a day old", async () => {
+  const { time, readAll, queryRows } = await setUp();
   await readAll({ url: "https://gone.example" });
   time.setBack(3_600_000);
   expect((await readAll({ url: "https://gone.example" })).requests).toBe(37);
   await time.advance(25 * 3_600_000);
   expect((await readAll()).requests, "the lists of another API are not used").toBe(37);
-  expect(await queryEntries("SELECT 1 AS one FROM geography_entries")).toHaveLength(37);
+  expect(await queryRows("SELECT service FROM geography_catalogs")).toEqual([{ service: BASE_URL }]);
 });
 
 const damagedTexts: Readonly<Record<string, string>> = {
   "beyond the contract": `replace(text, '"mandalCount":', '"mandalCount":-1')`,
   "with an unknown field": `'{"more":true,' || substr(text, 2)`,
-  "too large": "text || printf('%1048576s', '')",
+  "too large": "text || printf('%4194304s', '')",
 };
-test("a later process ignores and replaces invalid entries", async () => {
-  const { readAll, queryEntries } = await setUp();
+test("a later process ignores and replaces an invalid row", async () => {
+  const { readAll, queryRows } = await setUp();
   await readAll();
   for (const [what, sql] of Object.entries(damagedTexts)) {
-    await queryEntries(`UPDATE geography_entries SET text = ${sql}`);
+    await queryRows(`UPDATE geography_catalogs SET text = ${sql}`);
     expect((await readAll()).requests, what).toBe(37);
     expect((await readAll()).requests, what).toBe(0);
   }
@@ -169,9 +172,9 @@ test.skipIf(process.platform === "win32")("the shared file is accessible only to
 });
 
 test("concurrent processes read the country once in total, without a 429, and leave two requests for direct calls", async () => {
-  const { time, fake, start } = await setUp();
+  const { time, fake, start, context } = await setUp();
   fake.throttle = createSlidingLimit(30);
-  const processes = await Promise.all([start(), start(), start()]);
+  const processes = await Promise.all(Array.from({ length: 5 }, () => start()));
   const read = () => time.runUntil(Promise.all(processes.map((each) => readCountry(each, { now: time.now }))));
   const startedAt = time.now();
   for (const { country, missing } of await read()) {
@@ -180,17 +183,47 @@ test("concurrent processes read the country once in total, without a 429, and le
   }
   expect(time.now() - startedAt).toBeLessThan(5_000);
   expect(fake.requests).toHaveLength(28);
+  const readDirectly = async (index: number) =>
+    processes[index]?.districts(testCountry[index]?.code ?? "", context(5_000));
+  await time.runUntil(readDirectly(0));
+  await time.runUntil(readDirectly(1));
+  await expect(readDirectly(2)).rejects.toMatchObject({ facts: { kind: "rate_limited" } });
+  expect(fake.requests).toHaveLength(30);
   await time.advance(61_000);
   for (const { country } of await read()) expect(country.lists.size).toBe(36);
   expect(fake.requests).toHaveLength(37);
   expect(fake.requests.every(({ status }) => status === 200)).toBe(true);
 });
 
+test("reading the country writes the shared row after each response, and reads it only a few times", async () => {
+  const { time, fake, connect } = await setUp();
+  const shared = await connect();
+  const statements: string[] = [];
+  const open = async () => {
+    const database = await shared.open();
+    const query: Database["query"] = (sql, values) => {
+      statements.push(sql);
+      return database.query(sql, values);
+    };
+    return { ...database, query };
+  };
+  const geography = createGeography({
+    service: fake.service,
+    perMinute: 600,
+    timing: time,
+    shared: { ...shared, open },
+  });
+  onTestFinished(() => geography.close());
+  await time.runUntil(readCountry(geography, { now: time.now }));
+  expect(statements.filter((sql) => sql.includes("text = excluded.text")).length).toBeLessThanOrEqual(37);
+  expect(statements.length).toBeLessThanOrEqual(37 + 20);
+});
+
 test("a process takes over from a dead one", async () => {
   const { time, start, connect } = await setUp();
   const dead = createGeographyStore(await connect(), time.now);
   onTestFinished(() => dead.close());
-  for (const lease of ["prefetch ", "states", "BJ"]) expect(await dead.acquire(lease)).toBe(true);
+  expect(await dead.acquire()).toBe(true);
   const startedAt = time.now();
   const { country } = await time.runUntil(readCountry(await start(), { now: time.now }));
   expect(country.lists.size).toBe(27);
@@ -208,6 +241,8 @@ test("a process obeys a Retry-After that another one received, if they share an 
   const refusedAt = fake.requests.at(-1)?.at ?? 0;
   await time.runUntil(otherBudget.districts("AC", context()));
   expect((fake.requests.at(-1)?.at ?? 0) - refusedAt).toBeLessThan(1_000);
+  // The lists are shared nevertheless.
+  await two.districts("AC", context(0));
   await time.runUntil(two.districts("AB", context()));
   expect((fake.requests.at(-1)?.at ?? 0) - refusedAt).toBeGreaterThanOrEqual(30_000);
 });
@@ -226,10 +261,10 @@ test("a store closed while it opens the database closes that connection", async 
     return { ...database, close };
   };
   const store = createGeographyStore({ open: openCounted, baseUrl }, time.now);
-  const acquired = store.acquire("states");
+  const acquired = store.acquire();
   await store.close();
   expect(await acquired).toBe(true);
-  expect(await store.acquire("states")).toBe(true);
+  expect(await store.acquire()).toBe(true);
   expect(connections).toBe(0);
 });
 
@@ -240,56 +275,76 @@ test("a process ignores leases and cooldowns after the clock was set back", asyn
   await time.runUntil(one.districts("AA", context(5_000)).catch(() => undefined));
   const other = createGeographyStore(await connect(), time.now);
   onTestFinished(() => other.close());
-  for (const lease of ["prefetch ", "states"]) expect(await other.acquire(lease)).toBe(true);
+  expect(await other.acquire()).toBe(true);
   time.setBack(3_600_000);
   const { country } = await time.runUntil(readCountry(await start(), { now: time.now }));
   expect(country.lists.size).toBe(27);
 });
 
-const RequestLog = z.array(z.looseObject({ path: z.string(), status: z.number() }));
+const RequestLog = z.array(z.looseObject({ path: z.string(), status: z.number().nullable() }));
 const Coverage = z.looseObject({ statesRead: z.int(), complete: z.boolean() });
 /** A complete answer has no coverage. */
 const RankingAnswer = z.looseObject({ coverage: Coverage.default({ statesRead: 36, complete: true }) });
 type Coverage = z.infer<typeof Coverage>;
 
+const question = { level: "district", by: "mandalCount", order: "asc", limit: 1 };
+const rank = async (server: Server, waitSeconds: number) =>
+  RankingAnswer.parse((await server.call("rank_divisions", { ...question, waitSeconds })).structured).coverage;
+
+/** Returns the requests of the API that the emulator has received. */
+async function apiRequests({ baseUrl }: Emulator) {
+  const response = await fetch(`${baseUrl}/__emulator/requests`);
+  return RequestLog.parse(await response.json()).filter(({ path }) => path.startsWith("/api/"));
+}
+
+/** Kills a server that reads the country, as soon as the emulator has received some of its requests. */
+async function killAfter(requests: number, server: Server, emulator: Emulator): Promise<void> {
+  server.send("rank_divisions", question, 1);
+  while ((await apiRequests(emulator)).length < requests) await sleep(5);
+  await server.kill();
+}
+
+const countRepeated = (requests: z.infer<typeof RequestLog>): number =>
+  requests.length - new Set(requests.map(({ path }) => path)).size;
+
 /**
- * Ranks on three cold servers until each has 10 states. The thorough run kills another server first, and waits for all states.
+ * Ranks on five cold servers until each has 10 states. The thorough run kills another server first, and waits for all states.
  */
 async function rankOnColdServers(shared: Readonly<Record<string, string>>): Promise<void> {
   const emulator = await emulatorForTest({ requestsPerPeer: 30 });
   const start = async () =>
     startServer({ env: { ...emulatorEnv(emulator), MIC_STATE_DIR: await folderForTest(), ...shared } });
-  const servers = await Promise.all(Array.from({ length: 3 }, start));
-  const question = { level: "district", by: "mandalCount", order: "asc", limit: 1, waitSeconds: isThorough ? 25 : 5 };
-  const rank = async (server: Server) =>
-    RankingAnswer.parse((await server.call("rank_divisions", question)).structured).coverage;
-  const apiRequests = async () => {
-    const response = await fetch(`${emulator.baseUrl}/__emulator/requests`);
-    return RequestLog.parse(await response.json()).filter(({ path }) => path.startsWith("/api/"));
-  };
-  if (isThorough) {
-    const killedServer = await start();
-    killedServer.send("rank_divisions", question, 1);
-    while ((await apiRequests()).length < 3) await sleep(5);
-    await killedServer.kill();
-  }
+  const servers = await Promise.all(Array.from({ length: 5 }, start));
+  if (isThorough) await killAfter(10, await start(), emulator);
   const startedAt = performance.now();
   const hasEnough = ({ complete, statesRead }: Coverage) => (isThorough ? complete : statesRead >= 10);
-  while (!(await Promise.all(servers.map(rank))).every(hasEnough)) {
+  const rankInTime = (server: Server) => rank(server, isThorough ? 25 : 5);
+  while (!(await Promise.all(servers.map(rankInTime))).every(hasEnough)) {
     expect(performance.now() - startedAt).toBeLessThan(150_000);
     await sleep(5_000);
   }
-  const requests = await apiRequests();
+  const requests = await apiRequests(emulator);
   // The requests that the killed server had in flight are not recorded in the database.
   const unknownRequests = isThorough ? CONCURRENCY : 0;
   expect(requests.filter(({ status }) => status !== 200).length).toBeLessThanOrEqual(unknownRequests);
-  // A server that a busy machine stalls for 5 s loses its leases, and another one reads the same lists again.
-  const repeated = requests.length - new Set(requests.map(({ path }) => path)).size;
-  expect(repeated).toBeLessThanOrEqual(CONCURRENCY + unknownRequests);
+  // A server that a busy machine stalls for 5 s loses its lease, and another one reads the same lists again.
+  expect(countRepeated(requests)).toBeLessThanOrEqual(CONCURRENCY + unknownRequests);
   // A server that starts later has the same data.
-  expect(hasEnough(await rank(await start()))).toBe(true);
-  if (isThorough) expect(await apiRequests()).toHaveLength(requests.length);
+  expect(hasEnough(await rankInTime(await start()))).toBe(true);
+  if (isThorough) expect(await apiRequests(emulator)).toHaveLength(requests.length);
 }
+
+test("a server continues with the lists that a killed one has not read", async () => {
+  const emulator = await emulatorForTest();
+  const service = new Service(emulator, createManualClock());
+  await service.injectFault({ kind: "delay", delayMs: 50 }, { operationId: "listPlaygroundDistricts", times: 36 });
+  const env = { ...emulatorEnv(emulator), MIC_STATE_DIR: await folderForTest(), MIC_GEOGRAPHY_RATE: "600" };
+  const [killed, other] = await Promise.all([startServer({ env }), startServer({ env })]);
+  await killAfter(11, killed, emulator);
+  expect((await apiRequests(emulator)).length).toBeLessThan(36);
+  expect(await rank(other, 25)).toMatchObject({ complete: true });
+  expect(countRepeated(await apiRequests(emulator))).toBeLessThanOrEqual(CONCURRENCY);
+});
 
 test("cold servers with one state folder read the country once in total", async () => {
   await rankOnColdServers({ MIC_STATE_DIR: await folderForTest() });
@@ -297,7 +352,7 @@ test("cold servers with one state folder read the country once in total", async 
 
 testUnless(
   postgresMissing,
-  "cold servers on three machines with one database read the country once in total",
+  "cold servers on five machines with one database read the country once in total",
   async () => {
     const server = await startPostgres();
     onTestFinished(() => server.stop());
