@@ -2,7 +2,7 @@
 import { setTimeout as sleep } from "node:timers/promises";
 import { type CallContext, systemTiming, type Timing, timeLeftMs } from "../api-client/attempts.ts";
 import type { ApiClient } from "../api-client/client.ts";
-import type { DistrictsResponse, OpenApiDocument, State, StatesResponse } from "../contract/playground.ts";
+import type { State, StatesResponse } from "../contract/playground.ts";
 import { createCatalog, type DatedResponse } from "./catalog.ts";
 import { type Country, type CountryAnswer, type GatherResult, NOT_READ_YET } from "./country.ts";
 import { createLimiter } from "./limiter.ts";
@@ -39,24 +39,6 @@ export interface CountryQuery<A extends CountryAnswer> {
   readonly onProgress: (progress: GatherProgress) => void;
 }
 
-export interface Geography {
-  /** Returns a states list that is at most 10 minutes old. Throws Failure. */
-  states(context: CallContext): Promise<DatedResponse<StatesResponse>>;
-  /** Returns a districts list that is at most 6 hours old; it may be empty for an unknown code. Throws Failure. */
-  districts(code: string, context: CallContext): Promise<DatedResponse<DistrictsResponse>>;
-  openApi(context: CallContext): Promise<DatedResponse<OpenApiDocument>>;
-  /**
-   * Reads the districts lists that a question needs, as fast as the rate limit allows. Returns the answer when all are available or
-   * the time is up. Returns earlier if the rate limit is used up and the rows are certain, or if no list can arrive in time. The remaining
-   * lists are read in the background. Throws Failure if the states list cannot be read.
-   */
-  gather<A extends CountryAnswer>(query: CountryQuery<A>, context: CallContext): Promise<GatherResult<A>>;
-  /** Number of direct requests that may be sent now. */
-  availableRequests(): number;
-  /** Aborts the requests in flight. Resolves when pending writes to the store are done. */
-  close(): Promise<void>;
-}
-
 export interface GeographyOptions {
   readonly service: Pick<ApiClient, "call">;
   /** Maximum number of prefetch requests in a minute. Direct calls may send two more, as far as the API's limit allows. */
@@ -66,13 +48,15 @@ export interface GeographyOptions {
   readonly shared?: SharedStoreOptions;
 }
 
+export type Geography = ReturnType<typeof createGeography>;
+
 /** Timers that do not keep a finished process alive. */
 const unrefTiming: Timing = {
   ...systemTiming,
   sleep: (ms, signal) => sleep(ms, undefined, { signal, ref: false }),
 };
 
-export function createGeography({ service, perMinute, timing = unrefTiming, shared }: GeographyOptions): Geography {
+export function createGeography({ service, perMinute, timing = unrefTiming, shared }: GeographyOptions) {
   const closing = new AbortController();
   const catalog = createCatalog(shared, timing.now, (readAt) => limiter.record(readAt));
   const limiter = createLimiter(perMinute, timing, catalog);
@@ -113,6 +97,11 @@ export function createGeography({ service, perMinute, timing = unrefTiming, shar
     return missing.length < lists.length;
   }
 
+  /**
+   * Reads the districts lists that a question needs, as fast as the rate limit allows. Returns the answer when all are available or
+   * the time is up. Returns earlier if the rate limit is used up and the rows are certain, or if no list can arrive in time. The remaining
+   * lists are read in the background. Throws Failure if the states list cannot be read.
+   */
   async function gather<A extends CountryAnswer>(
     query: CountryQuery<A>,
     context: CallContext,
@@ -155,8 +144,10 @@ export function createGeography({ service, perMinute, timing = unrefTiming, shar
   return {
     ...playground,
     gather,
+    /** Number of direct requests that may be sent now. */
     availableRequests: limiter.availableRequests,
-    async close() {
+    /** Aborts the requests in flight. Resolves when pending writes to the store are done. */
+    async close(): Promise<void> {
       closing.abort();
       await catalog.close();
     },

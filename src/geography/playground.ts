@@ -113,12 +113,16 @@ export function createPlaygroundReader(dependencies: PlaygroundDependencies) {
   }
 
   return {
+    /** Returns a states list that is at most 10 minutes old. Throws Failure. */
     states: (context: CallContext): Promise<DatedResponse<StatesResponse>> =>
       withRetries({ endpoint: listPlaygroundStates, context, timing }, async () => {
         const known = await find(catalog.getStates);
         return known ?? (await statesRequests("", context.signal, () => readStates(context)));
       }),
-    /** Returns a state's districts. `isDirect`: a call waits for the list; otherwise the request belongs to the prefetch. */
+    /**
+     * Returns a districts list that is at most 6 hours old; it may be empty for an unknown code. `isDirect`: a call waits for the list;
+     * otherwise the request belongs to the prefetch. Throws Failure.
+     */
     districts(code: string, context: CallContext, isDirect = true): Promise<DatedResponse<DistrictsResponse>> {
       const state = code.toUpperCase();
       const get = () => catalog.getDistricts(state);

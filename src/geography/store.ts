@@ -106,6 +106,13 @@ export function createGeographyStore(shared: SharedStoreOptions | undefined, now
     }
   }
 
+  async function release(): Promise<void> {
+    if (opened === undefined) return;
+    await withDatabase(undefined, async ({ query }) => {
+      await query(`UPDATE ${TABLE} SET until_at = 0 WHERE owner = $1`, [owner]);
+    });
+  }
+
   return {
     /** Returns the texts that other processes have written since this process last read them; `isOwn`: from the same address. */
     read: () =>
@@ -147,28 +154,25 @@ export function createGeographyStore(shared: SharedStoreOptions | undefined, now
     /** Acquires or renews the lease of this address for LEASE_MS. Resolves with false while another process holds it. */
     acquire: () =>
       withDatabase(true, async ({ query, instant, service }) => {
-        // A lease that ends later than a new one was acquired with a wrong clock.
+        // Another lease may have been acquired after this statement's instant, while the statement waited for a lock. One that ends much later
+        // was acquired with a wrong clock.
         const rows = await query(
           `INSERT INTO ${TABLE} (service, budget, kept_at, revision, text, owner, until_at)
            VALUES ($2, $3, ${instant}, '', '', $4, ${instant} + ${LEASE_MS})
            ON CONFLICT (service, budget) DO UPDATE SET owner = excluded.owner, until_at = excluded.until_at
            WHERE ${TABLE}.owner = excluded.owner
-             OR ${TABLE}.until_at NOT BETWEEN ${instant} + 1 AND ${instant} + ${LEASE_MS}
+             OR ${TABLE}.until_at NOT BETWEEN ${instant} + 1 AND ${instant} + ${2 * LEASE_MS}
            RETURNING owner`,
           [now(), service, ownBudget, owner],
         );
         return rows.length > 0;
       }),
-    release: () =>
-      withDatabase(undefined, async ({ query }) => {
-        await query(`UPDATE ${TABLE} SET until_at = 0 WHERE owner = $1`, [owner]);
-      }),
+    release,
     /** Waits for pending writes, then releases the lease. */
     async close() {
-      retryDatabaseAt = Number.POSITIVE_INFINITY;
       await Promise.allSettled(pending);
-      const database = await opened?.catch(() => undefined);
-      await database?.query(`UPDATE ${TABLE} SET until_at = 0 WHERE owner = $1`, [owner]).catch(() => undefined);
+      await release();
+      retryDatabaseAt = Number.POSITIVE_INFINITY;
       await closeDatabase();
     },
   };

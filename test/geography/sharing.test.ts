@@ -51,7 +51,7 @@ async function setUp(folder?: string) {
     createUserSharedGeography({ journalUrl: undefined, stateDir }, async () => url);
   // Creates the tables first, because processes that create them concurrently wait for each other in real time.
   const first = createGeographyStore(createShared(), time.now);
-  await first.release();
+  await first.acquire();
   await first.close();
 
   /** Opens the connection before the test advances the clock, because opening a file takes real time. */
