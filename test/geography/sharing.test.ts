@@ -268,6 +268,16 @@ test("a store closed while it opens the database closes that connection", async 
   expect(connections).toBe(0);
 });
 
+test("a lease is not taken over by a process whose instant is some seconds older", async () => {
+  const { time, connect } = await setUp();
+  const [holder, other] = [
+    createGeographyStore(await connect(), time.now),
+    createGeographyStore(await connect(), () => time.now() - 4_000),
+  ];
+  onTestFinished(() => Promise.all([holder.close(), other.close()]).then(() => undefined));
+  expect([await holder.acquire(), await other.acquire()]).toEqual([true, false]);
+});
+
 test("a process ignores leases and cooldowns after the clock was set back", async () => {
   const { time, fake, start, context, connect } = await setUp();
   const one = await start();
