@@ -4,6 +4,7 @@ import { existsSync, readdirSync, readFileSync, statSync } from "node:fs";
 import { basename, dirname, join } from "node:path";
 import { lint } from "markdownlint/sync";
 import { expect, test } from "vitest";
+import { NEEDS_RELEASE, PAGES } from "../scripts/release/unreleased.ts";
 import { COMMANDS, flagsOf } from "../src/cli/commands.ts";
 import { FAILURE_KINDS } from "../src/core/failure.ts";
 import { prompts } from "../src/toolkit/prompts.ts";
@@ -258,4 +259,11 @@ test("markdownlint finds no problem in the pages, except those that are generate
   const results = lint({ files: written, config: JSON.parse(read(".markdownlint.json")) });
   expect(String(results)).toBe("");
   expect(String(lint({ strings: { page: "# One\n# Two\n" } }))).toContain("MD022");
+});
+
+test("each page for users with a command that needs the release has the generated note about it", () => {
+  const pages = files.filter((path) => /^(README\.md|docs\/(use|operate)\/.*\.md)$/.test(path));
+  const needing = [...pages, "examples/README.md"].filter((path) => NEEDS_RELEASE.test(read(path)));
+  expect(needing.sort()).toEqual([...PAGES].sort());
+  for (const page of PAGES) expect(read(page), page).toContain("<!-- release: made by npm run fix -->");
 });

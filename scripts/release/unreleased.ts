@@ -1,0 +1,24 @@
+// This module states on the pages that nothing is published yet. The first release sets IS_RELEASED, and `npm run fix` removes the notes.
+
+const IS_RELEASED = false;
+
+/** Text that needs a published package, image, bundle or plugin. */
+export const NEEDS_RELEASE =
+  /\bnpx (?:-y |--yes )?mic-mcp|npm install --global mic-mcp|ghcr\.io\/mic-mcp|mic-mcp\.mcpb|\bplugin (?:marketplace|add|install)|gemini extensions install/;
+
+/** The pages for users and operators with such a text. */
+export const PAGES = [
+  "docs/use/automate-retries.md",
+  "docs/use/clients.md",
+  "docs/operate/teams.md",
+  "examples/README.md",
+];
+
+/** Returns the note; an empty string after the release. `page`: its path in the repository. */
+export function releaseNote(page: string): string {
+  const clone = page.startsWith("docs/") ? "../../README.md#try-it" : "../README.md#try-it";
+  return IS_RELEASED
+    ? ""
+    : `> 0.1.0 is not published yet: \`npx mic-mcp\`, \`npm install --global mic-mcp\`, the plugins, the image and the bundle work after the release. Until then, use
+> [a clone](${clone}), with \`node /path/to/mic-mcp/dist/cli.js\` instead of \`npx mic-mcp\`.`;
+}
