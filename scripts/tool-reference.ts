@@ -17,16 +17,67 @@ const Schema = z.looseObject({
   required: z.array(z.string()).optional(),
 });
 
-/** Meanings of arguments that the schemas leave to their names. */
+/**
+ * Meanings for people. `tools/list` leaves them to the names of the arguments, or states them in fewer words, since each word costs every agent
+ * tokens. A key with a tool's name is about this tool only.
+ */
 const MEANINGS: Readonly<Record<string, string>> = {
   workspaceId: "Default: the configured workspace.",
   view: "`summary` (default), or `full` for every field that the API returns.",
-  limit: "Maximum number of rows.",
+  "retry_jobs limit": "Maximum number of jobs to retry.",
   cursor: "`page.nextCursor` of the previous page.",
-  reason: "Why; stored with the job.",
+  "resolve_actions cursor": "`cursor` of the `nextStep` of the previous call, which continues a long list.",
+  reason: "Why, in a sentence; stored with the job.",
   createdSince: "Only jobs created at this time or later.",
-  states: "Only these states.",
+  "rank_divisions createdSince": "Only districts that were created in this year or later.",
+  states: "Only these states: codes or names (default: all).",
+  "list_jobs states": "Only jobs in one of these states.",
+  state: "Code or name of the state.",
+  "list_actions state": "Only actions in this state. `unknown`: the API may or may not have run them.",
+  "show_actions state": "Only actions in this state. `unknown`: the API may or may not have run them.",
+  idempotencyKey:
+    "A new key (8 to 160 characters) runs the call again; the key of an earlier call resumes that call. Default: made from the call.",
+  "resolve_actions idempotencyKey": "Only the action with this key (default: all).",
+  waitSeconds: "Seconds to wait until the resource stops changing.",
+  "find_district waitSeconds": "Seconds to wait for lists that are not loaded yet.",
+  "rank_divisions waitSeconds": "Seconds to wait for lists that are not loaded yet.",
+  "list_districts waitSeconds": "Seconds to wait for the list if it is not loaded yet.",
+  recipeVersionId: "The recipe's version, from list_recipes.",
+  versionId: "The recipe's version, from list_recipes.",
+  jobId: "The job's id, which begins with `micjob_`.",
+  "resolve_actions jobId": "The user's decision: this is the job that the action created.",
+  jobIds: "Ids of the jobs.",
+  "retry_jobs jobIds": "Ids of the jobs. Without it, pass `createdSince`.",
+  inputId: "The input's id, which begins with `micinput_`, from register_input.",
+  operationId: "The operation's id, which begins with `micop_`, from cancel_job.",
+  requestId: "The request's id, which begins with `micsharedrequest_`, from request_file_processing.",
+  inputKind: "What `referenceId` is: a file, an acquisition, or the output of a job.",
+  parameterValues: "The recipe's parameters. `get_recipe` returns their schema.",
+  clientReference: "A note for you, which is returned with the job.",
+  sort: "The only order.",
+  window: "The period of the quotas.",
+  level: "Whether the rows are states or districts.",
+  until: "Wait until `all` jobs have stopped (default), or until `any` has.",
+  source: "The tool whose rows are saved.",
+  name: "One name. Pass `name` or `names`.",
+  names: "Up to 50 names, instead of `name`.",
+  min: "Only rows whose value of `by` is at least this.",
+  max: "Only rows whose value of `by` is at most this.",
+  perState: "Only the first N districts of each state, with `level` `district`.",
+  by: "The value that ranks the rows. Districts have `mandalCount` and `name` only.",
+  order: "Default: `desc`; with `by` `name`, `asc`.",
+  resourceVersion: "Cancel only if the job still has this version (default: the current one).",
+  failure: "Only jobs that failed with this code.",
+  port: "The recipe's port for the files. May be omitted if the recipe has one port.",
+  files: "Ids of the files, one job for each.",
+  unretried: "Only failed jobs that were not retried and are worth a retry.",
+  outcome: "The user's decision: the action had no effect.",
+  alias: "Your name for the input.",
+  expiresAt: "When the permission ends; in the future.",
 };
+
+/** Meanings that only arguments without a description need. */
+const MEANING_OF_NAME: Readonly<Record<string, string>> = { limit: "Maximum number of rows." };
 
 const EXAMPLE_LINES = 8;
 const MAX_COLUMNS = 151;
@@ -45,7 +96,11 @@ function formatType(value: unknown): string {
 function formatParameters(tool: Tool): string {
   const { properties = {}, required = [] } = Schema.parse(tool.inputSchema());
   const rows = Object.entries(properties).map(([name, property]) => {
-    const meaning = Schema.parse(property).description ?? MEANINGS[name] ?? "";
+    const { description = MEANING_OF_NAME[name] } = Schema.parse(property);
+    const longer = MEANINGS[`${tool.name} ${name}`] ?? MEANINGS[name];
+    const isDefault = longer !== undefined && /^Default \d+\.$/.test(description ?? "");
+    const meaning = isDefault ? `${longer} ${description}` : (longer ?? description);
+    if (meaning === undefined) throw new Error(`MEANINGS in ${import.meta.filename} needs ${name} of ${tool.name}`);
     const isRequired = required.includes(name) && name !== "workspaceId";
     return `| \`${name}\`${isRequired ? " (required)" : ""} | ${escapeTableCell(formatType(property))} | ${escapeTableCell(meaning)} |`;
   });
