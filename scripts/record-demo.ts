@@ -6,7 +6,8 @@ import { join } from "node:path";
 import { createInterface } from "node:readline";
 import { shortenLine } from "./shorten-line.ts";
 
-const CHAPTERS = ["Lose a response", "Count the executions"];
+const CHAPTER = "Lose a response";
+const MAX_LINES = 10;
 const MAX_PAUSE_MS = 900;
 const END_PAUSE_MS = 6_000;
 const COLUMNS = 96;
@@ -26,24 +27,34 @@ interface Line {
   readonly atMs: number;
 }
 
-/** Progress, tables and data, which a reader of a short recording does not need. */
+/** Progress, data, keys and the look into the journal, which a reader of a short recording does not need. */
 const isLeftOut = (line: string): boolean =>
-  /^\s*(?:\.\.\. |\{|-+$|$|steps:|tool\t|submit_job\t|register_input\t|Next: )/.test(line);
+  /^\s*(?:\.\.\. |\{|-+$|$|steps:|tool\t|submit_job\t|register_input\t|Next: |idempotencyKey |> list_actions|\d+ actions?:|\[ok\] A(?:n| new) )/.test(
+    line,
+  );
 
-/** Runs the demo. Returns the lines of the chapters, with pauses in proportion to the real ones. */
+/** Returns the sentences of a result that fit; a call is shortened. */
+function shortenResult(line: string): string {
+  const shortened = shortenLine(line, COLUMNS);
+  const end = shortened.endsWith("…") && !line.startsWith("  >") ? shortened.lastIndexOf(". ") : -1;
+  return end < 0 ? shortened : shortened.slice(0, end + 1);
+}
+
+/** Runs the demo. Returns the lines of the chapter, with pauses in proportion to the real ones. */
 async function recordDemo(): Promise<readonly Line[]> {
   const demo = spawn(process.execPath, ["dist/cli.js", "demo"], { stdio: ["ignore", "pipe", "inherit"] });
   const lines: Line[] = [];
   let isInChapter = false;
   let lastAt = Date.now();
   for await (const line of createInterface({ input: demo.stdout })) {
-    if (/^[A-Z]/.test(line)) isInChapter = CHAPTERS.some((chapter) => line.startsWith(chapter));
+    if (/^[A-Z]/.test(line)) isInChapter = line.startsWith(CHAPTER);
     if (!isInChapter || isLeftOut(line)) continue;
     const pauseMs = Math.min(MAX_PAUSE_MS, Math.max(250, Date.now() - lastAt));
     lastAt = Date.now();
-    lines.push({ text: shortenLine(line.trimEnd(), COLUMNS), atMs: (lines.at(-1)?.atMs ?? 0) + pauseMs });
+    const { atMs = -pauseMs } = lines.at(-1) ?? {};
+    lines.push({ text: shortenResult(line.trimEnd()), atMs: atMs + pauseMs });
   }
-  if (lines.length < 8) throw new Error("The demo did not print the chapters.");
+  if (lines.length < 8 || lines.length > MAX_LINES) throw new Error(`The chapter has ${lines.length} lines.`);
   return lines;
 }
 

@@ -11,6 +11,6 @@ test("the demo runs a job, answers a question about geography, and creates no se
   expect(stdout).toContain("complete, https://lgdirectory.gov.in/");
   expect(stdout).toContain("- /parameterValues/level: must be equal to one of the allowed values");
   expect(stdout.trimEnd().split("\n").at(-1)).toBe(
-    "  [ok] The emulator received 3 requests to create a job and created 2 jobs.",
+    "  [ok] The API received 2 requests for this job and created 1 job.",
   );
 });
