@@ -10,7 +10,5 @@ test("the demo runs a job, answers a question about geography, and creates no se
   expect(stdout).toContain("Not run again: an identical call ran");
   expect(stdout).toContain("complete, https://lgdirectory.gov.in/");
   expect(stdout).toContain("- /parameterValues/level: must be equal to one of the allowed values");
-  expect(stdout.trimEnd().split("\n").at(-1)).toBe(
-    "  [ok] The API received 2 requests for this job and created 1 job.",
-  );
+  expect(stdout).toContain("[ok] The API received 2 requests for this job and created 1 job.");
 });
