@@ -9,7 +9,13 @@ import { GEOGRAPHY_TABLES } from "../geography/store.ts";
 import { type Database, POSTGRES_CLOCK, postgresFailure } from "../store/database.ts";
 import type { PostgresDatabase, PostgresOptions } from "../store/postgres.ts";
 import type { Telemetry } from "../telemetry/port.ts";
-import { checkDurability, createDurableWrite, DEPLOYMENT_TABLES, type Durability } from "./durability.ts";
+import {
+  checkDurability,
+  createDurableWrite,
+  createSpaceCheck,
+  DEPLOYMENT_TABLES,
+  type Durability,
+} from "./durability.ts";
 import { createLossDetector } from "./lost-rows.ts";
 import type { DatabaseSettings, StoreSettings } from "./settings.ts";
 import { COOLDOWN_TABLES } from "./tenancy/cooldowns.ts";
@@ -23,10 +29,12 @@ export function connectToPrimary(
   { urls, pool, durability: mode }: Omit<DatabaseSettings, "migrate">,
   options: Pick<PostgresOptions, "telemetry" | "onNewServer"> = {},
 ) {
+  const space = createSpaceCheck(() => performance.now());
   const database = memoizeUntilFailure(async (): Promise<PostgresDatabase> => {
     const { openPostgres } = await import("../store/postgres.ts");
     const mapError = postgresFailure("MIC_DATABASE_URL");
-    return await openPostgres(urls.join(","), { ...options, connections: pool, failover: true, mapError });
+    const opened = await openPostgres(urls.join(","), { ...options, connections: pool, failover: true, mapError });
+    return { ...opened, query: (sql, values) => space.observe(opened.query(sql, values)) };
   });
   const unusable = (reason: string): Durability => ({
     isDurable: false,
@@ -42,6 +50,8 @@ export function connectToPrimary(
         .get()
         .then(({ query }) => checkDurability(query, mode))
         .catch((error: unknown) => unusable(errorMessage(error))),
+    /** Rejects if PostgreSQL has no space for new rows. */
+    checkSpace: async (): Promise<void> => await space.check((await database.get()).query),
     async close(): Promise<void> {
       const opened = await database.ifStarted()?.catch(() => undefined);
       await opened?.close();
@@ -123,6 +133,7 @@ export function openDatabase(
       const found = await primary.durability();
       if (!found.isDurable) throw notConfigured(`${found.error}.`, found.next);
       const lost = await writeDurably();
+      await primary.checkSpace();
       if (lost) onLoss(lost);
     },
     migrate,

@@ -2,6 +2,7 @@
 // journal row, its action may run twice, so the row that the commit writes also shows whether the database lost rows.
 import * as z from "zod/v4";
 import { withTimeout } from "../core/async.ts";
+import { errorCode } from "../core/failure.ts";
 import { type Database, POSTGRES_CLOCK } from "../store/database.ts";
 import type { DatabaseSettings } from "./settings.ts";
 import type { TimeRange } from "./variables.ts";
@@ -73,6 +74,43 @@ export async function checkDurability(
       `${CONFIGURE_STANDBYS} Then unset MIC_DATABASE_DURABILITY.`,
     );
   return { isDurable: true };
+}
+
+/** Writes 128 KB, which need new pages: a full disk often still has room for small rows. The table is dropped at the end of the statement. */
+const SPACE_SQL = `DO $$ BEGIN
+  CREATE TEMP TABLE mic_space_check ON COMMIT DROP AS SELECT repeat('x', 2000) AS x FROM generate_series(1, 64);
+END $$`;
+/** The space is checked at this interval, and at each check after a statement failed because of it. */
+const SPACE_CHECK_MS = 60_000;
+
+/** Whether PostgreSQL lacks space, memory or another resource. `error`: as thrown by `query`. */
+function isResourceError(error: unknown): boolean {
+  const cause = error instanceof Error && error.cause !== undefined ? error.cause : error;
+  return errorCode(cause).startsWith("53");
+}
+
+export function createSpaceCheck(monotonicMs: () => number) {
+  let checkedAtMs = Number.NEGATIVE_INFINITY;
+  return {
+    /** Runs a statement, and notices if it fails because of missing space. */
+    observe: <T>(statement: Promise<T>): Promise<T> =>
+      statement.catch((error: unknown) => {
+        if (isResourceError(error)) checkedAtMs = Number.NEGATIVE_INFINITY;
+        throw error;
+      }),
+
+    /** Rejects with PostgreSQL's error if there is no space for new rows. */
+    async check(query: Database["query"]): Promise<void> {
+      if (monotonicMs() - checkedAtMs < SPACE_CHECK_MS) return;
+      try {
+        await query(SPACE_SQL);
+      } catch (error) {
+        // A role may lack the right to create temporary tables.
+        if (isResourceError(error)) throw error;
+      }
+      checkedAtMs = monotonicMs();
+    },
+  };
 }
 
 /** One row. Times are in milliseconds since 1970, by the database's clock. `server` identifies the cluster and its timeline. */
