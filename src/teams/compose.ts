@@ -22,7 +22,7 @@ import { createAudit, createCallerTrace, createRefusalRecorder } from "./audit.t
 import { openDatabase } from "./database.ts";
 import { createLinkedFiles } from "./downloads/links.ts";
 import { createEncryptedQuestions, createEncryptedTaskIds, createEncryption, tokenSubjectOf } from "./encryption.ts";
-import { createHealthCheck } from "./readiness.ts";
+import { createHealthCheck, readDegraded } from "./readiness.ts";
 import type { DeploymentSettings } from "./settings.ts";
 import { withConcurrencyLimit } from "./tenancy/concurrency-limit.ts";
 import { createCooldowns } from "./tenancy/cooldowns.ts";
@@ -202,11 +202,7 @@ export function composeTeams(deployment: Deployment) {
   telemetry?.registerGauge("mic.geography.available_requests", geography.availableRequests);
   telemetry?.registerGauge("mic.api.cooldown", () => cooldowns.longestMs() / 1_000);
   telemetry?.registerGauge("mic.database.waiting", waiting);
-  telemetry?.registerGauge("mic.database.degraded", () => {
-    // A scrape is a probe, too.
-    void databaseCheck();
-    return (databaseCheck.latest()?.status ?? "ok") === "ok" ? 0 : 1;
-  });
+  telemetry?.registerGauge("mic.database.degraded", () => readDegraded(databaseCheck));
   telemetry?.registerGauge("mic.actions.unknown", () => unknown);
 
   return {

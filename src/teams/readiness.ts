@@ -86,6 +86,12 @@ export function createHealthCheck({ run, monotonicMs, name, log }: HealthCheckOp
   return Object.assign(check, { latest: () => latest });
 }
 
+/** Returns the value of a gauge: 1 if the dependency is slow or not usable, otherwise 0. A scrape is a probe, too. */
+export function readDegraded(check: HealthCheck): 0 | 1 {
+  void check();
+  return (check.latest()?.status ?? "ok") === "ok" ? 0 : 1;
+}
+
 /** Responds to /readyz: 503 if a check has failed. The body lists each check. */
 export async function checkAll(checks: Readonly<Record<string, HealthCheck>>): Promise<Response> {
   const results = await Promise.all(

@@ -255,7 +255,7 @@ export function createTelemetry(options: TelemetryOptions): Telemetry {
         });
       },
 
-      countRefusal: (reason) => refusals.add(1, { "mic.refusal.reason": reason }),
+      countRefusals: (reason, count) => refusals.add(count, { "mic.refusal.reason": reason }),
 
       async traceStatement(sql, run) {
         const [operation = OTHER] = /\b(?:SELECT|INSERT|UPDATE|DELETE)\b/.exec(sql) ?? [];

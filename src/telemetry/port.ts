@@ -11,6 +11,10 @@ export const GAUGES = {
   },
   "mic.api.cooldown": { description: "Longest remaining API cooldown of any team", unit: "s" },
   "mic.database.degraded": { description: "1 if the database is slow or not usable, otherwise 0", unit: "1" },
+  "mic.identity_provider.degraded": {
+    description: "1 if the identity provider is slow or cannot be reached, otherwise 0",
+    unit: "1",
+  },
   "mic.actions.unknown": { description: "Actions in the journal whose outcome is unknown", unit: "{action}" },
   "mic.database.waiting": { description: "Statements waiting for a database connection", unit: "{request}" },
 } as const;
@@ -81,8 +85,8 @@ export interface Telemetry {
   runHttpRequest<R>(headers: Readonly<Record<string, unknown>>, run: () => R): R;
   /** Measures an HTTP request that this process has served. `route`: undefined for an unknown path. */
   measureHttpRequest(request: HttpRequest, seconds: number): void;
-  /** Counts a refused HTTP request. `reason`: one of a fixed set of names. */
-  countRefusal(reason: string): void;
+  /** Counts refused HTTP requests. `reason`: one of a fixed set of names. With a count of 0, the counter of the reason exists. */
+  countRefusals(reason: string, count: number): void;
   /** Runs a database statement in a span. Only the names of the operation and the table are exported. */
   traceStatement<R>(sql: string, run: () => Promise<R>): Promise<R>;
   /** Runs the handler of an MCP request in a span. `errorKindOf` returns the kind of failure that the result reports, if any. */

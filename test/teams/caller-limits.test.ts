@@ -205,7 +205,8 @@ async function deployWithTelemetry(more: DeploymentOptions = {}) {
     ...deployment,
     async readCounts() {
       await telemetry?.close();
-      const points = receiver.points().filter(({ name }) => name === "mic.http.refusals");
+      // The counter of each reason begins with 0.
+      const points = receiver.points().filter(({ name, value }) => name === "mic.http.refusals" && value !== 0);
       return Object.fromEntries(points.map(({ attributes, value }) => [attributes["mic.refusal.reason"], value]));
     },
     statusFor: async (tool: string, ...token: Parameters<typeof connectAs>) =>

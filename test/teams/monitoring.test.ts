@@ -144,6 +144,17 @@ describeUnless(missingProgram("promtool"), "monitoring", () => {
       60_000,
     );
 
+    test("one token of an unknown key among many calls fires no alert, because its counter exists from the start", async () => {
+      const { scrape, listJobs } = setUp();
+      const before = await scrape();
+      const [counter = ""] = [...before.keys()].filter((name) => name.includes('reason="signing_key_unknown"'));
+      expect(before.get(counter)).toBe("0");
+      for (let calls = 1; calls <= 15; calls++) expect(await listJobs()).toBe(false);
+      const after = new Map([...(await scrape()), [counter, "1"]]);
+      for (const alert of ["MicSignInUnavailable", "MicServerErrors", "MicApiErrors", "MicDatabaseErrors"])
+        expect(await fires(alert, [before, after, after]), alert).toBe(false);
+    });
+
     test("keys of the identity provider that are rotated twice fire MicSignInUnavailable", async () => {
       const { provider, status } = setUp();
       await expectAlert("MicSignInUnavailable", /"refusal":"signing_key_unknown"/, async () => {

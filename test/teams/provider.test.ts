@@ -56,6 +56,25 @@ test("while the provider is down at the start, calls and documents get 503 with 
   expect(await statusOf(good)).toBe(200);
 });
 
+test("while the provider is down, /readyz is degraded with the reason, and calls with known keys succeed", async () => {
+  const { statusOf, token, advance, getPath, provider } = await setUp();
+  const good = await token();
+  expect(await statusOf(good)).toBe(200);
+  const readiness = async () => {
+    const { status, body } = await getPath("/readyz");
+    return [status, JSON.parse(body).checks.identityProvider] as const;
+  };
+  expect(await readiness()).toMatchObject([200, { status: "ok" }]);
+  await provider.stop();
+  advance(31_000);
+  const degraded = { status: "degraded", reason: expect.stringContaining("the identity provider is not available") };
+  await expect.poll(readiness).toMatchObject([200, degraded]);
+  expect(await statusOf(await token())).toBe(200);
+  await provider.start();
+  advance(31_000);
+  await expect.poll(readiness).toMatchObject([200, { status: "ok" }]);
+});
+
 test("while the provider is down, known keys stay valid for hours and an unknown key gets 503", async () => {
   const { statusOf, token, forgeToken, advance, getPath, provider } = await setUp();
   expect(await statusOf(await token())).toBe(200);

@@ -31,7 +31,7 @@ import {
 import type { CallerTrace } from "../audit.ts";
 import type { Caller, Right } from "../caller.ts";
 import { ProviderUnavailable, SigningKeyUnknown } from "../oauth/provider.ts";
-import { checkAll, createHealthCheck, type HealthCheck } from "../readiness.ts";
+import { checkAll, createHealthCheck, type HealthCheck, readDegraded } from "../readiness.ts";
 import type { CallerClaims } from "../tenancy/runtimes.ts";
 import { createTeamShares, type LimitExceeded, type TeamShareLimits } from "../tenancy/team-shares.ts";
 import { createEdge, type EdgeOptions } from "./edge.ts";
@@ -175,15 +175,18 @@ function createFrontend(options: FrontendOptions): HttpFrontEnd {
     return await options.serveDownload?.(exchange, callerOf);
   }
 
-  const checks = {
-    database: databaseCheck,
-    identityProvider: createHealthCheck({
-      name: "identity provider",
-      log,
-      monotonicMs: options.monotonicMs,
-      run: () => tokens.ready().then(() => undefined),
-    }),
-  };
+  const providerCheck = createHealthCheck({
+    name: "identity provider",
+    log,
+    monotonicMs: options.monotonicMs,
+    async run() {
+      await tokens.ready();
+      const reason = await tokens.findOutage();
+      return reason === undefined ? undefined : { status: "degraded", reason };
+    },
+  });
+  const checks = { database: databaseCheck, identityProvider: providerCheck };
+  telemetry?.registerGauge("mic.identity_provider.degraded", () => readDegraded(providerCheck));
 
   /** Counts a refusal for a missing right as a call, so that the rate limit also bounds the rows in the audit. Throws RequestRefused. */
   function requireRight(caller: Caller, right: Right, resource: Resource, record: () => void, message?: unknown): void {

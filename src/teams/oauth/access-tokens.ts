@@ -164,6 +164,7 @@ export function createAccessTokens(options: AccessTokenOptions) {
     metadata: provider.metadata,
     /** Resolves when tokens can be checked. Throws ProviderUnavailable. */
     ready: verifier.ready,
+    findOutage: provider.findOutage,
     /** Throws TokenRefused, or ProviderUnavailable if the token cannot be checked. The audience is not checked here. */
     async verify(token: string): Promise<Caller> {
       if (token.length > MAX_TOKEN_CHARS) throw new TokenRefused("The token is too long.");

@@ -35,6 +35,8 @@ const MAX_BYTES = 1024 * 1024;
 const TIMEOUT_MS = 5_000;
 /** The metadata is read again after this time. */
 const METADATA_REFRESH_MS = 3_600_000;
+/** /readyz reads the metadata again after this time. */
+const PROBE_MS = 30_000;
 
 const url = z.string().refine((text) => URL.canParse(text) && isSecureUrl(new URL(text)));
 
@@ -132,6 +134,8 @@ export function createProvider({ issuer, transport, monotonicMs }: ProviderOptio
     throw new ProviderUnavailable(`the identity provider is not available: ${reasons.join("; ")}`);
   }
 
+  let probedAtMs = monotonicMs();
+  let outage: string | undefined;
   let reading: Promise<ProviderMetadata> | undefined;
   function readMetadata(): Promise<ProviderMetadata> {
     reading ??= fetchMetadata().finally(() => (reading = undefined));
@@ -150,6 +154,14 @@ export function createProvider({ issuer, transport, monotonicMs }: ProviderOptio
         readMetadata().catch(() => undefined);
       }
       return cachedMetadata;
+    },
+    /** Resolves with the reason if the provider could not be reached in the last 30 s: users cannot sign in, although tokens still work. */
+    async findOutage(): Promise<string | undefined> {
+      if (monotonicMs() - probedAtMs > PROBE_MS) {
+        probedAtMs = monotonicMs();
+        outage = await readMetadata().then(() => undefined, errorMessage);
+      }
+      return outage;
     },
   };
 }
