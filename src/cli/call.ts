@@ -1,7 +1,7 @@
 // Implements `mic-mcp call`, which calls one tool in this process with the same journal and keys as an agent's call.
 import { tools } from "../../tools/index.ts";
 import type { Arguments } from "../actions/fingerprint.ts";
-import { CALL_LIMIT_MS, systemTiming } from "../api-client/attempts.ts";
+import { CALL_LIMIT_MS, type FailedAttempt, systemTiming } from "../api-client/attempts.ts";
 import { type Config, readConfig, UsageError } from "../core/config.ts";
 import { Failure, type FailureKind } from "../core/failure.ts";
 import { escapeText } from "../core/untrusted-text.ts";
@@ -11,7 +11,7 @@ import { filterVisibleTools, type OfferableTool, offeredTools, reasonNotOffered 
 import type { Tool } from "../toolkit/define-tool.ts";
 import type { ToolContext } from "../toolkit/tool-context.ts";
 import { type CommandContext, TEMPORARY_EMULATOR, withRuntime, writeJson, writeLine } from "./backend.ts";
-import type { RunCommand } from "./commands.ts";
+import { parseIntegerFlag, type RunCommand } from "./commands.ts";
 import { didYouMean, rephraseForUser } from "./errors.ts";
 import { exitCodeOfResult } from "./job-exit-code.ts";
 import { isInteractive, openPrompter } from "./prompt.ts";
@@ -119,19 +119,37 @@ interface CallOptions {
   readonly input?: string;
   /** True if --yes was given. */
   readonly isConfirmed: boolean;
+  /** Time limit of the call (default 45 s, and the end of a request that is in flight then). */
+  readonly timeoutSeconds?: number;
 }
+
+const formatRetry = ({ status, kind, attempt }: FailedAttempt): string => {
+  const reason =
+    status !== undefined
+      ? `answered with HTTP status ${status}`
+      : kind === "timeout"
+        ? "did not answer"
+        : "could not be reached";
+  return `The API ${reason}. Trying again (attempt ${attempt + 1}).`;
+};
 
 /** Calls one tool and writes its result. Returns the exit code. Throws UsageError. */
 export async function runToolCall(
-  { name, words, input, isConfirmed }: CallOptions,
+  { name, words, input, isConfirmed, timeoutSeconds }: CallOptions,
   context: CommandContext,
 ): Promise<number> {
-  const { runtime, signal } = context;
+  const { runtime } = context;
   const tool = findOfferedTool(name, runtime.tools, runtime.config);
   const typed = { ...parseInputFlag(input), ...parseArgumentWords(words, tool) };
   const { redact } = runtime.redactor;
   const progress = createProgressDisplay(process.stderr);
-  const limits = () => ({ signal, deadlineAt: systemTiming.clockMs() + CALL_LIMIT_MS });
+  const limitMs = timeoutSeconds === undefined ? CALL_LIMIT_MS : timeoutSeconds * 1_000;
+  const timeout = timeoutSeconds === undefined ? undefined : AbortSignal.timeout(limitMs);
+  const limits = () => ({
+    signal: timeout === undefined ? context.signal : AbortSignal.any([context.signal, timeout]),
+    deadlineAt: systemTiming.clockMs() + limitMs,
+    onFailedAttempt: (failed: FailedAttempt) => progress.note(formatRetry(failed)),
+  });
   let result: Awaited<ReturnType<Tool["run"]>>;
   try {
     const { args, workspaceId } = await completeArguments(tool, typed, runtime);
@@ -146,11 +164,16 @@ export async function runToolCall(
         report: ({ message, ...rest }) => progress.report({ ...rest, message: escapeText(redact(message)) }),
       }),
     );
+  } catch (error) {
+    if (timeout?.aborted) progress.note(`Stopped after ${timeoutSeconds} s (--timeout).`);
+    throw error;
   } finally {
     progress.end();
   }
   return await writeResult(tool, typed, result, context);
 }
+
+const MAX_CALL_SECONDS = 3_600;
 
 /** Returns the exit code of the call. Throws UsageError. */
 export const call: RunCommand<"call"> = async ({ values, positionals }, environment) => {
@@ -162,6 +185,7 @@ export const call: RunCommand<"call"> = async ({ values, positionals }, environm
     process.stdout.write(`${values.json ? JSON.stringify({ tools: rows }) : formatToolList(listed)}\n`);
     return 0;
   }
-  const options = { name, words, input: values.input, isConfirmed: values.yes ?? false };
+  const timeoutSeconds = parseIntegerFlag("timeout", values.timeout, MAX_CALL_SECONDS);
+  const options = { name, words, input: values.input, isConfirmed: values.yes ?? false, timeoutSeconds };
   return await withRuntime(name, environment, values, async (context) => await runToolCall(options, context));
 };

@@ -88,6 +88,7 @@ export const COMMANDS = {
       "--input '{…}'": "arguments as a JSON object",
       ...JSON_FLAG,
       ...EMULATOR_FLAG,
+      "--timeout SECONDS": "stop after this time (default: 45 s, and the end of a request in flight)",
       "--yes": "run cancel_job and RESTART without asking for confirmation",
     },
     examples: [

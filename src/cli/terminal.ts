@@ -61,6 +61,11 @@ export function createProgressDisplay(stream: Screen) {
       latest = progress;
       if (isDrawn) show();
     },
+    /** Writes a line above the bar. */
+    note(line: string): void {
+      stream.write(`${isDrawn ? CLEAR_LINE : ""}${line}\n`);
+      if (isDrawn) show();
+    },
     /** Stops the display and removes it from a terminal. */
     end(): void {
       clearInterval(timer);

@@ -91,3 +91,36 @@ test("doctor reports an API whose rate limit is used up as reachable", async () 
   const { stdout } = await run(["doctor"], { env: { ...credentials, MIC_BASE_URL: await startStubWith(limited) } });
   expect(stdout).toMatch(/^ok +geography API +reachable; .* next request in 50 s$/m);
 });
+
+test("call reports each attempt that failed, before the API answers", async () => {
+  speedUpTimers();
+  const stub = await stubForTest();
+  const steps = [answer(503), answer(503), answer(200, enveloped(job))];
+  stub.respond(() => steps.shift() ?? answer(500));
+  const { code, stderr } = await run(["call", "get_job", job.id], {
+    env: { ...credentials, MIC_BASE_URL: stub.baseUrl },
+  });
+  expect({ code, stderr }).toEqual({
+    code: 0,
+    stderr: [2, 3].map((n) => `The API answered with HTTP status 503. Trying again (attempt ${n}).\n`).join(""),
+  });
+});
+
+test("call --timeout ends a call that the API never answers, and a wait with the state that it has read", async () => {
+  const stub = await stubForTest();
+  const env = { ...credentials, MIC_BASE_URL: stub.baseUrl };
+  stub.respond(() => neverAnswer);
+  const ended = { code: 1, stdout: "" };
+  expect(await run(["call", "get_job", job.id, "--timeout", "1"], { env })).toMatchObject({
+    ...ended,
+    stderr: expect.stringMatching(/^get_job failed \(timeout\).*this try had 1 s/),
+  });
+  // A request for a list of the geography API continues for other calls.
+  expect(await run(["call", "list_states", "--timeout", "1"], { env })).toMatchObject({
+    ...ended,
+    stderr: expect.stringContaining("Stopped after 1 s (--timeout).\n"),
+  });
+  stub.respond(() => answer(200, enveloped({ ...job, state: "RUNNING" })));
+  const waited = await run(["call", "get_job", job.id, "--wait-seconds", "45", "--timeout", "2"], { env });
+  expect(waited).toMatchObject({ code: 6, stdout: expect.stringContaining("RUNNING") });
+});
