@@ -1,10 +1,15 @@
-// An agent in 40 lines: any model with the Chat Completions API answers a question with the tools of mic-mcp.
+// An agent in 50 lines: any model with the Chat Completions API answers a question with the tools of mic-mcp.
 // Usage: OPENAI_BASE_URL=… OPENAI_API_KEY=… OPENAI_MODEL=… node ask-model.mjs "Which districts of Telangana have the most mandals?"
 import { connect } from "./connect.mjs";
 
 const { OPENAI_BASE_URL = "https://api.openai.com/v1", OPENAI_API_KEY, OPENAI_MODEL } = process.env;
 const [question] = process.argv.slice(2);
 const MAX_REQUESTS = 20;
+
+if (!OPENAI_API_KEY || !OPENAI_MODEL || !question) {
+  console.error("Set OPENAI_API_KEY and OPENAI_MODEL (and OPENAI_BASE_URL for another API), and pass a question.");
+  process.exit(2);
+}
 
 const client = await connect("ask-model");
 try {
@@ -40,6 +45,10 @@ try {
       });
     }
   }
+} catch (error) {
+  // The cause of a failed request is the reason of the network.
+  console.error(error.cause?.message ?? error.message);
+  process.exitCode = 1;
 } finally {
   await client.close();
 }

@@ -11,6 +11,7 @@ import { userForTest } from "../cli/test-user.ts";
 import { FILE } from "../emulator/work.ts";
 import { startModel } from "../interop/model.ts";
 import { bareEnvironment } from "../support/mcp.ts";
+import { refusingBaseUrl } from "../support/stub.ts";
 import { folderForTest } from "../support/temporary-folder.ts";
 
 const execute = promisify(execFile);
@@ -49,6 +50,18 @@ describe("programs", () => {
     const env = { MIC_EMULATOR: "1", OPENAI_BASE_URL: model.url, OPENAI_API_KEY: "x", OPENAI_MODEL: "fake" };
     expect(await runExample("ask-model.mjs", ["Which states are there?"], env)).toBe("done\n");
     expect(model.toolResults().join()).toContain("Karnataka");
+  });
+
+  test("ask-model names what is missing, or the reason of the network, without a stack", async () => {
+    const complete = { MIC_EMULATOR: "1", OPENAI_API_KEY: "x", OPENAI_MODEL: "fake" };
+    const fail = (args: readonly string[], env: Readonly<Record<string, string>>) =>
+      runExample("ask-model.mjs", args, env).catch(({ code, stderr }) => ({ code, stderr }));
+    const usage = { code: 2, stderr: expect.stringMatching(/^Set OPENAI_API_KEY and OPENAI_MODEL .*\n$/) };
+    expect(await fail(["Which states?"], { ...complete, OPENAI_API_KEY: "" })).toEqual(usage);
+    expect(await fail([], complete)).toEqual(usage);
+    const env = { ...complete, OPENAI_BASE_URL: await refusingBaseUrl() };
+    const refused = { code: 1, stderr: expect.stringMatching(/^connect ECONNREFUSED .*\n$/) };
+    expect(await fail(["Which states?"], env)).toEqual(refused);
   });
 
   test("largest-districts prints ten rows of CSV", async () => {
