@@ -62,9 +62,12 @@ function createStageDrawing(stream: Screen): JobView {
     drawnLines = 0;
   }
 
+  /** Draws nothing before the job is read, which may not exist. */
   function draw(isEnd = false): void {
+    if (job === undefined) return;
+    const { stages } = job;
     const rows = STAGES.map((name) => {
-      const stage = job?.stages.find((each) => each.stage === name);
+      const stage = stages.find((each) => each.stage === name);
       const status = stage ? STATUS[stage.state] : "open";
       const title = stage ? formatTitle(stage) : name;
       return { status, title: status === "not needed" ? `${title} not needed` : title };
@@ -82,7 +85,6 @@ function createStageDrawing(stream: Screen): JobView {
     drawnLines = lines.length;
   }
 
-  draw();
   const timer = setInterval(() => draw(), FRAME_MS).unref();
   return {
     show(next) {

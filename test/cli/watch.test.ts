@@ -64,6 +64,13 @@ testUnless(terminalsMissing, "watch on a terminal draws nine stages and leaves t
   for (const color of [31, 32, 33, 39]) expect(terminal.screen()).not.toContain(`\u001b[${color}m`);
 });
 
+testUnless(terminalsMissing, "watch on a terminal draws no stages of a job that does not exist", async () => {
+  const user = await userForTest();
+  const terminal = runOnTerminal(user.env, ["watch", "micjob_x"]);
+  expect(await terminal.exit).toBe(1);
+  expect(terminal.screen()).toMatch(/^watch failed \(not_found\)/);
+});
+
 testUnless(terminalsMissing, "Ctrl-C ends watch on a terminal, and does not leave the cursor hidden", async () => {
   const user = await userForTest(60_000);
   const terminal = runOnTerminal(user.env, ["watch", await user.job(FILE.succeeds)]);
