@@ -1,46 +1,39 @@
 // This module defines list_actions, which lists the actions in the journal, unresolved ones first.
 import * as z from "zod/v4";
 import { ActionState } from "../src/actions/journal.ts";
-import { DEFAULT_LIMIT, formatState, type ListedAction, summarizeList } from "../src/actions/listing.ts";
-import { formatTable } from "../src/core/table.ts";
+import { DEFAULT_LIMIT, type ListedAction, summarizeList } from "../src/actions/listing.ts";
+import { formatRecordTable } from "../src/core/table.ts";
 import { defineTool } from "../src/toolkit/define-tool.ts";
 import { outputs } from "../src/toolkit/outputs.ts";
-import { toolResult } from "../src/toolkit/results.ts";
+import { type NextStep, toolResult } from "../src/toolkit/results.ts";
 import { toSummaryFields } from "../src/toolkit/summary-view.ts";
-import type { ToolContext } from "../src/toolkit/tool-context.ts";
 import { references } from "../src/toolkit/uri.ts";
 
 interface Listing {
   readonly actions: readonly object[];
 }
 
-const COLUMNS = ["tool", "state", "idempotencyKey", "about", "resourceId", "code", "attempts", "updatedAt"];
-
-const rowOf = (action: ListedAction) => [
-  action.tool,
-  formatState(action),
-  action.idempotencyKey,
-  action.about,
-  action.resourceId ?? "",
-  action.code ?? "",
-  action.attempts,
-  action.updatedAt,
-];
-
-/** A resolved action needs no arguments: its resource has them. A rejected action has no resource. */
-function summaryOf({ nextStep, ...action }: ListedAction, isOffered: ToolContext["isOffered"]): object {
+/** A resolved action needs only its key, its resource and, if it was rejected, the code. */
+function rowOf(action: ListedAction) {
   const { tool, idempotencyKey, state, resourceId, about, code, updatedAt } = action;
-  if (state === "unknown" || state === "in_progress")
-    return toSummaryFields({ ...action, ...(nextStep && isOffered(nextStep.tool) && { nextStep }) });
+  const { nextStep: _, arguments: __, ...unresolved } = action;
+  if (state === "unknown" || state === "in_progress") return toSummaryFields(unresolved);
   const resource = resourceId === undefined ? { about } : { resourceId };
   return toSummaryFields({ tool, idempotencyKey, state, ...resource, ...(code !== undefined && { code }), updatedAt });
+}
+
+/** Returns the call that resolves the only unresolved action, or all of them. */
+function nextStepOf(actions: readonly ListedAction[]): NextStep | undefined {
+  const [first, ...others] = actions.flatMap(({ nextStep }) => nextStep ?? []);
+  if (first === undefined || others.length === 0) return first;
+  return { tool: "resolve_actions", arguments: {}, why: "finds out the outcomes of all; no action runs twice" };
 }
 
 export const listActions = defineTool({
   name: "list_actions",
   title: "List actions: history and audit log of changes",
   description:
-    "List write requests made here by any session: unresolved ones first, then the latest. Call it at the start of a session.",
+    "List write requests made here by any session: unresolved ones first, then the latest. resolve_actions finds out their outcomes.",
   searchHint: "history, audit log, what was changed, crash, idempotency",
   alwaysLoad: true,
   effect: "read",
@@ -51,15 +44,14 @@ export const listActions = defineTool({
   output: outputs.answer<Listing>({ actions: outputs.list }),
   async run({ state, limit = DEFAULT_LIMIT }, ctx) {
     const found = await ctx.actions.list({ state, limit });
-    const actions = found.actions.map((action) => summaryOf(action, ctx.isOffered));
+    const actions = found.actions.map(rowOf);
     return toolResult<Listing>(
       ctx,
       { actions },
       {
         summary: summarizeList(found, state),
-        // Resolves the first unresolved action.
-        nextStep: found.actions.find(({ nextStep }) => nextStep)?.nextStep,
-        lines: [formatTable(COLUMNS, found.actions.map(rowOf))],
+        nextStep: nextStepOf(found.actions),
+        lines: [actions.length > 0 ? formatRecordTable(actions) : undefined],
         link: references.actions,
       },
     );

@@ -16,7 +16,7 @@ import { geographyWaitSeconds, repeatWithMaxWait, statesArgument } from "../src/
 import { defineTool } from "../src/toolkit/define-tool.ts";
 import { outputs } from "../src/toolkit/outputs.ts";
 import { queryRanking, type RankingAnswer } from "../src/toolkit/ranking.ts";
-import { type NextStep, toolResult } from "../src/toolkit/results.ts";
+import { toolResult } from "../src/toolkit/results.ts";
 
 const DEFAULT_LIMIT = 10;
 const MAX_LIMIT = 100;
@@ -127,7 +127,7 @@ export const rankDivisions = defineTool({
       consistency: outputs.list,
       vintage: outputs.text,
     },
-    { nextStep: outputs.object },
+    { nextStep: outputs.object, page: outputs.object },
   ),
   async run({ waitSeconds, ...args }, ctx) {
     const { level, limit, offset = 0, perState, createdSince } = args;
@@ -137,18 +137,10 @@ export const rankDivisions = defineTool({
     const { rows, facts, answer, line, summary, drift } = await queryRanking({ ...args, waitSeconds }, query, ctx);
     const { totalRows, totals, exact, consistency, coverage } = facts;
     const shown = offset + rows.length;
-    const last = Math.min(totalRows, shown + rows.length);
-    const nextPage: NextStep | undefined =
-      rows.length === 0 || shown >= totalRows
-        ? undefined
-        : {
-            tool: ctx.tool,
-            arguments: { ...args, offset: shown },
-            why: `rows ${shown + 1} to ${last} of ${totalRows}`,
-          };
     // While lists are missing, the rows of the next page may still change.
     const isMoreToCome = !exact && secondsUntilComplete(coverage) !== undefined;
-    const nextStep = isMoreToCome ? repeatWithMaxWait(ctx, args, coverage) : nextPage;
+    const nextStep = isMoreToCome ? repeatWithMaxWait(ctx, args, coverage) : undefined;
+    const page = rows.length > 0 && shown < totalRows && !isMoreToCome ? { nextOffset: shown } : undefined;
     const isAnyRestored = rows.some((row) => "restored" in row);
     const columns = columnsOf(level, createdSince, isAnyRestored);
     const table = formatTable(
@@ -156,8 +148,9 @@ export const rankDivisions = defineTool({
       rows.map((row) => cellsOf(row, columns)),
     );
     const statistics = describeStatistics(totals, args.by);
-    const lines = [statistics, table, ...(answer.unlisted ?? []), ...consistency, line];
-    return toolResult(ctx, { rows, ...answer }, { summary, nextStep, lines, drift });
+    const more = page && `More rows: offset ${page.nextOffset}`;
+    const lines = [statistics, table, more, ...(answer.unlisted ?? []), ...consistency, line];
+    return toolResult(ctx, { rows, ...answer, ...(page && { page }) }, { summary, nextStep, lines, drift });
   },
   async tabulate(args, ctx) {
     const { level, by, createdSince } = args;

@@ -6,14 +6,6 @@ import { readRecipe, toRunJobArguments } from "./recipes.ts";
 import { findId, followAndSummarize, followSteps, getData, getNextStep, summarize } from "./results.ts";
 import type { Script } from "./script.ts";
 
-const ListActionsResult = z.looseObject({
-  actions: z.array(
-    z.looseObject({
-      nextStep: z.object({ tool: z.string(), arguments: z.record(z.string(), z.unknown()) }).optional(),
-    }),
-  ),
-});
-
 const ResolveActionsResult = z.looseObject({
   results: z.array(z.looseObject({ tool: z.string(), resourceId: z.string().optional() })),
 });
@@ -45,21 +37,15 @@ const recoverAfterCrash: Script = async (request, client) => {
   const results = await followSteps(client, await client.call("run_job", job), WAIT_TOOLS);
   const last = results.at(-1) ?? results[0];
   if (!hasCrashed(last)) return summarize(last);
-  const { actions } = ListActionsResult.parse(getData(await client.call("list_actions")));
   const summaries: string[] = [];
-  for (const { nextStep } of actions) {
-    if (!nextStep) continue;
-    const resolved = (
-      await followSteps(client, await client.call(nextStep.tool, nextStep.arguments), [nextStep.tool])
-    ).at(-1);
-    if (!resolved) continue;
-    summaries.push(summarize(resolved));
-    for (const { tool, resourceId: jobId } of ResolveActionsResult.parse(getData(resolved)).results)
-      if (tool === "submit_job" && jobId !== undefined)
-        summaries.push(
-          await followAndSummarize(client, await client.call("get_job", { jobId, waitSeconds: 45 }), WAIT_TOOLS),
-        );
-  }
+  const resolved = (await followSteps(client, await client.call("resolve_actions", {}), ["resolve_actions"])).at(-1);
+  if (!resolved) return "";
+  summaries.push(summarize(resolved));
+  for (const { tool, resourceId: jobId } of ResolveActionsResult.parse(getData(resolved)).results)
+    if (tool === "submit_job" && jobId !== undefined)
+      summaries.push(
+        await followAndSummarize(client, await client.call("get_job", { jobId, waitSeconds: 45 }), WAIT_TOOLS),
+      );
   return summaries.join("\n");
 };
 

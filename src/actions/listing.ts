@@ -161,6 +161,8 @@ export function summarizeList({ actions, counts }: ActionList, state: ActionStat
   const isResolved = ({ state: each }: ListedAction): boolean => each === "succeeded" || each === "rejected";
   const shown = state === undefined ? actions.filter(isResolved).length : actions.length;
   const all = state === undefined ? counts.succeeded + counts.rejected : counts[state];
+  if (state !== undefined && actions.length === 0)
+    return `No ${state === "in_progress" ? "action in progress" : `${state} action`}. ${summarizeCounts(counts)}`;
   const text = summarizeCounts(counts);
   if (all <= shown) return text;
   // Unresolved actions are listed oldest first.

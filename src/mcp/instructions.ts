@@ -59,11 +59,11 @@ const LINES: readonly (Note & { readonly unlessOffered?: ToolName })[] = [
   },
   { text: "Results have a summary and, if one call clearly comes next, nextStep with its arguments filled in." },
   {
-    requiredTools: ["run_job", "list_actions"],
+    requiredTools: ["run_job", "resolve_actions"],
     text:
       "An identical call within 20 hours of its success is the same action: nothing is sent, and the first result is returned with " +
       "replayed: true. To run it again, pass a new idempotencyKey; if an outcome was lost or is unknown, make the same call again: it " +
-      "never runs twice. After a crash, list_actions and its nextStep resolve what is unfinished.",
+      "never runs twice. After a crash, resolve_actions {} resolves what is unfinished.",
   },
   {
     requiredTools: ["cancel_job", "retry_job"],

@@ -77,9 +77,9 @@ interface PageOptions<T> {
   readonly summary: string;
   /** True if not all requested items fit. */
   readonly isCut: boolean;
-  /** The sentence that replaces "More remain." if the next page is not worth a next step. */
+  /** The sentence that replaces "More remain." */
   readonly end?: string;
-  /** A more urgent call than the next page. */
+  /** A call that comes next; the next page is no such call. */
   readonly nextStep?: NextStep;
   /** Additional fields before the rows. */
   readonly facts?: object;
@@ -133,14 +133,13 @@ export function pageResult<T>(
   const nextPage =
     nextCursor === null ? undefined : toOfferedStep({ tool: ctx.tool, arguments: again, why: "the next page" }, ctx);
   const truncationNote = isCut ? ["This answer has reached its size limit."] : [];
-  const nextStep = hasMore && end === undefined ? nextPage : undefined;
   return toolResult(ctx, data, {
     summary: [options.summary, ...truncationNote, end ?? rest].join(" "),
-    nextStep: options.nextStep ?? nextStep,
+    nextStep: options.nextStep,
     fields: { ...facts, data: items, page: { ...page, nextCursor } },
     requestId: meta.requestId,
     lines: [
-      nextPage && (!nextStep || options.nextStep) ? `Next page: ${callText(nextPage)}` : undefined,
+      nextPage && `Next page: ${callText(nextPage)}`,
       items.length === 0 ? undefined : isFull ? formatCompactTable(items) : formatRecordTable(summaries),
       ...(options.lines ?? []),
     ],

@@ -50,7 +50,7 @@ async function listEveryJob(bench: Bench) {
   return [...first.data, ...second.data];
 }
 
-/** Collects the ids of all jobs found by following the next step of each result. */
+/** Collects the ids of all jobs found, page by page. */
 async function followPages(bench: Bench, args: Args) {
   const ids: string[] = [];
   let read = 0;
@@ -61,7 +61,8 @@ async function followPages(bench: Bench, args: Args) {
     read += page.read.jobs;
     expect(sum(page.counts)).toBe(foundIds(page).length);
     expect(page.read.complete).toBe(page.page.nextCursor === null);
-    next = page.nextStep?.tool === "list_jobs" ? page.nextStep.arguments : undefined;
+    const cursor = page.page.nextCursor;
+    next = cursor === null ? undefined : { ...args, cursor };
   }
   return { ids: ids.sort(), read };
 }
@@ -155,8 +156,10 @@ test("a call reads at most 1,000 jobs, and the next one continues after them", a
   expect(first).toMatchObject({ read: { jobs: 1_000, complete: false }, page });
   expect(foundIds(first)).toEqual(["job-399", "job-799"]);
   expect(requestedPages).toHaveLength(10);
-  expect(first.nextStep?.arguments).toEqual({ ...args, states: ["FAILED"], cursor: "at 1000" });
-  const second = parseFound(await connection.callTool("list_jobs", first.nextStep?.arguments ?? {}));
+  expect(first.nextStep).toBeUndefined();
+  const second = parseFound(
+    await connection.callTool("list_jobs", { ...args, states: ["FAILED"], cursor: first.page.nextCursor }),
+  );
   expect(second).toMatchObject({ read: { jobs: 250, complete: true }, data: [{ id: "job-1199" }] });
 });
 
@@ -256,7 +259,8 @@ test("the full view has as many jobs as one answer holds, and the cursor continu
       const page = Found.partial({ counts: true, read: true }).parse(structured);
       ids.push(...idsOf(page.data));
       if (page.page.hasMore) expect(page.summary).toContain("This answer has reached its size limit.");
-      next = page.nextStep?.arguments;
+      const cursor = page.page.nextCursor;
+      next = cursor === null ? undefined : { ...args, ...filter, view: "full", cursor };
     }
     expect(ids).toEqual(jobs.map(({ id }) => id));
   }

@@ -28,8 +28,8 @@ describeLatestRevision((bench, revision) => {
       expect(data).toHaveLength(20);
       // The next call is complete, with the arguments of this call.
       const next = { ...args, cursor };
-      expect(structured["nextStep"]).toEqual({ tool: "list_jobs", arguments: next, why: "the next page" });
-      expect(text).toContain(`Next: list_jobs ${JSON.stringify(next)} (the next page)`);
+      expect(structured).not.toHaveProperty("nextStep");
+      expect(text).toContain(`Next page: list_jobs ${JSON.stringify(next)}\n`);
     }
     const { data } = await bench().service.ok(operations.listMicJobs, { query: { workspaceId, limit: 100 } });
     expect(ids.length).toBeGreaterThanOrEqual(130);
@@ -48,19 +48,19 @@ describeLatestRevision((bench, revision) => {
     expect(text).toMatch(/^0 jobs\. No more\./);
   });
 
-  test("a next step omits the default workspace, and save_table uses it", async () => {
+  test("the call of the next page omits the default workspace, and save_table uses it", async () => {
     const { workspaceId, downloadDir } = bench();
     const own = await createFreshBench(bench(), revision, { MIC_WORKSPACE_ID: workspaceId });
     const page = await own.call("list_jobs", { limit: 1 });
-    const nextStep = { tool: "list_jobs", arguments: { limit: 1, cursor: expect.any(String) } };
-    expect(page.structured).toMatchObject({ nextStep });
+    const { nextCursor } = Page.parse(page.structured).page;
+    expect(page.text).toContain(`Next page: list_jobs {"limit":1,"cursor":"${nextCursor}"}`);
     expect(page.text).not.toContain(workspaceId);
-    const next = await own.call("list_jobs", Object(page.structured?.["nextStep"]).arguments);
+    const next = await own.call("list_jobs", { limit: 1, cursor: nextCursor });
     expect(next.isError, next.text).toBe(false);
     const saved = await own.call("save_table", { source: "list_jobs", arguments: {}, fileName: "own.csv" });
     expect(saved.isError, saved.text).toBe(false);
     expect(await readFile(`${downloadDir}/own.csv`, "utf8")).toContain("micjob_");
     const other = await bench().ok("list_jobs", { workspaceId, limit: 1 });
-    expect(other.structured).toMatchObject({ nextStep: { arguments: { workspaceId } } });
+    expect(other.text).toContain(`Next page: list_jobs {"workspaceId":"${workspaceId}",`);
   });
 });

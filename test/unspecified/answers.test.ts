@@ -211,10 +211,10 @@ test("stops at the first older job if the newest come first, and says so [4.2/as
   const { data, read, summary, nextStep } = Found.parse(structured);
   expect(data.map(({ id }) => id)).toEqual(young);
   expect(requestedPages).toHaveLength(1);
-  expect(read).toEqual({ jobs: 100, complete: false });
+  expect(read).toEqual({ jobs: 100, complete: true });
   expect(summary).toContain(`All remaining jobs are older than ${createdSince}: the list is newest first.`);
   expect(nextStep).toBeUndefined();
-  expect(structured).toMatchObject({ page: { nextCursor: "at 100", hasMore: true } });
+  expect(structured).toMatchObject({ page: { nextCursor: null, hasMore: false } });
 });
 
 const denied = answer(403, { status: "PLAYGROUND_REQUEST_DENIED" });

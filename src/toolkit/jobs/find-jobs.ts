@@ -211,7 +211,9 @@ export async function findJobs(
       return found({ ...page, nextCursor: null }, { isLoop: true });
     if (isCut) return found(page, { isCut });
     if (!page.hasMore || page.nextCursor === null) return found(page);
-    if (isRestOld || readCount >= MAX_READ || ctx.api.timing.clockMs() >= stopAt) return found(page, { isRestOld });
+    // A list that has passed its bound is complete.
+    if (isRestOld) return found({ nextCursor: null, hasMore: false }, { isRestOld });
+    if (readCount >= MAX_READ || ctx.api.timing.clockMs() >= stopAt) return found(page);
     cursor = page.nextCursor;
     usedCursors.add(cursor);
   }

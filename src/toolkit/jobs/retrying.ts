@@ -253,7 +253,7 @@ async function selectFailedJobs(
     ctx.retries.get(id) === undefined &&
     Date.parse(createdAt) >= Date.parse(createdSince ?? "") &&
     (failure === undefined || byId.get(earlier)?.failure?.code === failure);
-  const isMissing = found.ended !== undefined || (found.page.hasMore && !found.isRestOld);
+  const isMissing = found.ended !== undefined || found.page.hasMore;
   return {
     jobs: jobs.slice(0, limit).map((job) => ({ id: job.id, job })),
     givenUp: found.givenUp
