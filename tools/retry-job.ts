@@ -3,10 +3,10 @@ import * as z from "zod/v4";
 import { retryMicJob } from "../src/contract/endpoints/job-processing.ts";
 import type { Job } from "../src/contract/jobs.ts";
 import { formatToken } from "../src/core/untrusted-text.ts";
-import { keyArgument, reasonText, retryModeText } from "../src/toolkit/arguments.ts";
+import { keyArgument, reasonText, retryModeText, waitSeconds } from "../src/toolkit/arguments.ts";
 import { defineTool } from "../src/toolkit/define-tool.ts";
 import { prepareJobConfirmation } from "../src/toolkit/jobs/canceling.ts";
-import { retryTraits, retryJob as run } from "../src/toolkit/jobs/retrying.ts";
+import { retryTraits, retryAndWait as run } from "../src/toolkit/jobs/retrying.ts";
 import { outputs } from "../src/toolkit/outputs.ts";
 
 const body = retryMicJob.body.shape;
@@ -24,6 +24,7 @@ export const retryJob = defineTool({
     ...retryMicJob.pathParameters.shape,
     retryMode: body.retryMode.describe(retryModeText),
     reason: body.reason.describe(reasonText),
+    waitSeconds,
     ...keyArgument("text"),
   }),
   output: outputs.action<Job>(),

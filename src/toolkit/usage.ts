@@ -1,47 +1,79 @@
-// This module reads the usage of quotas. The API may refuse the window MONTH (open question 1): then the windows that it has are read.
+// This module reads the usage of quotas: of one window, or what is left in each window that the API has. The API may refuse the window
+// MONTH (open question 1): then all its windows are read.
 import { getMicPublicUsage } from "../contract/endpoints/job-processing.ts";
-import type { UsageSummary } from "../contract/usage.ts";
+import type { UsageBucket, UsageSummary } from "../contract/usage.ts";
 import { Failure } from "../core/failure.ts";
-import { describeUsage, usageText } from "./describe/usage.ts";
+import { formatToken } from "../core/untrusted-text.ts";
+import { describeUsage } from "./describe/usage.ts";
 import { compactJson, type ReadAnswer, resourceResult, type ToolResult, toolResult, type View } from "./results.ts";
+import { truncateToSeconds } from "./summary-view.ts";
 import type { ToolContext } from "./tool-context.ts";
 
 interface UsageQuery {
   readonly workspaceId: string;
-  readonly window: "DAY" | "MONTH" | "ENTITLEMENT";
+  /** Default: all windows that the API has. */
+  readonly window?: "DAY" | "MONTH" | "ENTITLEMENT";
 }
 
-/** The windows that were read: the requested one, or those that the API has instead of MONTH. */
+/** The windows that were read: the requested one, or DAY and ENTITLEMENT. */
 type Windows = readonly [ReadAnswer<UsageSummary>, ...ReadAnswer<UsageSummary>[]];
 
 /** Throws Failure. */
-export async function readUsage(query: UsageQuery, ctx: ToolContext): Promise<Windows> {
-  const read = (window: UsageQuery["window"]) => ctx.api.call(getMicPublicUsage, { query: { ...query, window } }, ctx);
+export async function readUsage({ workspaceId, window }: UsageQuery, ctx: ToolContext): Promise<Windows> {
+  const read = (each: NonNullable<UsageQuery["window"]>) =>
+    ctx.api.call(getMicPublicUsage, { query: { workspaceId, window: each } }, ctx);
   try {
-    return [await read(query.window)];
+    if (window !== undefined) return [await read(window)];
   } catch (error) {
-    if (query.window !== "MONTH" || !(error instanceof Failure) || error.facts.kind !== "rejected") throw error;
-    return await Promise.all([read("DAY"), read("ENTITLEMENT")]);
+    if (window !== "MONTH" || !(error instanceof Failure) || error.facts.kind !== "rejected") throw error;
   }
+  return await Promise.all([read("DAY"), read("ENTITLEMENT")]);
 }
 
-/** Several windows are in `data.windows`. */
+const groupDigits = (digits: string): string => digits.replace(/\B(?=(\d{3})+$)/g, ",");
+
+/** "Left today / in the entitlement, which ends 2102-01-15: JOBS_SUBMITTED 999,996 / 99,999,870; …. The API reports no monthly window." */
+function leftText(windows: readonly UsageSummary[]): string {
+  const metrics = new Map<string, (UsageBucket | undefined)[]>();
+  for (const [index, { buckets }] of windows.entries())
+    for (const bucket of buckets) {
+      const amounts = metrics.get(bucket.metric) ?? windows.map(() => undefined);
+      if (bucket.unitDefinitionState === "DEFINED") amounts[index] = bucket;
+      metrics.set(bucket.metric, amounts);
+    }
+  const [ends = ""] = windows.map(({ expiresAt }) => expiresAt.slice(0, 10));
+  const names = windows.map(({ window }) => (window === "DAY" ? "today" : `in the entitlement, which ends ${ends}`));
+  const isLimited = ([, amounts]: readonly [string, readonly (UsageBucket | undefined)[]]): boolean =>
+    amounts.some((bucket) => bucket !== undefined);
+  const left = [...metrics].filter(isLimited).map(([metric, amounts]) => {
+    const texts = amounts.map((bucket) => (bucket ? groupDigits(bucket.remaining) : "no quota"));
+    return `${formatToken(metric)} ${texts.join(" / ")}${amounts.some((bucket) => bucket?.unit === "BYTE") ? " bytes" : ""}`;
+  });
+  const others = [...metrics].filter((entry) => !isLimited(entry)).map(([metric]) => formatToken(metric));
+  const sentences = [
+    left.length > 0 ? `Left ${names.join(" / ")}: ${left.join("; ")}.` : "The API returns no quota.",
+    others.length > 0 && `No quota: ${others.join(", ")}.`,
+    "The API reports no monthly window.",
+  ];
+  return sentences.filter(Boolean).join(" ");
+}
+
+/** The full view of several windows has them in `data.windows`. */
 export async function usageResult(
   [first, ...others]: Windows,
-  { window }: UsageQuery,
+  { window = "DAY" }: UsageQuery,
   view: View | undefined,
   ctx: ToolContext,
 ): Promise<ToolResult<UsageSummary>> {
   if (others.length === 0) return await resourceResult(first, (usage) => describeUsage(usage, window), ctx, { view });
-  const all = [first, ...others].map(({ value }) => value.data);
-  // The longest window is closest to a month.
-  const longest = usageText(all.at(-1) ?? first.value.data);
-  const windows = all.map((usage) => (view === "full" ? usage : describeUsage(usage, window).fields));
+  const windows = [first, ...others].map(({ value }) => value.data);
+  const { observedAt, resetTimezone } = first.value.data;
+  const data = view === "full" ? { windows } : { observedAt: truncateToSeconds(observedAt), resetTimezone };
   return toolResult(ctx, first.value.data, {
-    summary: `The API has no usage by ${window}: ${all.map((usage) => usage.window).join(" and ")} follow. ${longest}`,
-    fields: { data: { windows } },
+    summary: leftText(windows),
+    fields: { data },
     requestId: first.value.meta.requestId,
-    lines: windows.map(compactJson),
+    lines: [compactJson(data)],
     drift: first.drift,
   });
 }

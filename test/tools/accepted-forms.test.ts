@@ -191,7 +191,6 @@ const refused: readonly Refused[] = [
   ["list_jobs", { view: "short" }, /^\/view: must be summary or full$/, { view: "summary" }],
   ["list_jobs", { createdSince: "2026-11-22 00:00" }, noTimeZone, midnight],
   ["list_jobs", { createdSince: "2026-13-45" }, noDate, midnight],
-  ["get_usage", {}, /^\/window: is missing: must be DAY, MONTH or ENTITLEMENT$/, { window: "DAY" }],
   ["get_job", {}, /^\/jobId: is missing$/, { jobId }],
   ["get_job", { id: jobId }, /^\/id: unknown argument; known: jobId/, { jobId }],
   ["get_job", { jobId: 5 }, /^\/jobId: must be a string, not a number$/, { jobId }],

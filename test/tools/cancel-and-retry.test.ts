@@ -1,6 +1,6 @@
 // Tests cancel_job and retry_job: versions, conflicts, and jobs that cannot be canceled or retried.
 import { expect, test } from "vitest";
-import { FILE, readJob, runJobToEnd, submitJob, watchJob } from "../emulator/work.ts";
+import { createRetryableJob, FILE, readJob, runJobToEnd, submitJob, watchJob } from "../emulator/work.ts";
 import { describeLatestRevision } from "./revisions.ts";
 
 const reason = "No longer needed";
@@ -26,6 +26,19 @@ describeLatestRevision((bench) => {
     const { structured } = await bench().ok("cancel_job", { jobId: id, reason }, bench().withAdvancingClock());
     expect(structured).toMatchObject({ data: { id, state: "CANCELLED" }, action: { replayed: false } });
     expect(structured["summary"]).toMatch(/^The job is CANCELLED; /);
+  });
+
+  test("retry_job waits for the new job with waitSeconds, and a repeated call returns the same job [4.2/retry-job]", async () => {
+    const { id: jobId } = await createRetryableJob(bench().service);
+    const args = { jobId, retryMode: "SAFE_RESUME", reason: "Once more", waitSeconds: 45 };
+    const { structured } = await bench().ok("retry_job", args, bench().withAdvancingClock());
+    expect(structured).toMatchObject({
+      data: { state: "SUCCEEDED", retryOfBatchId: jobId },
+      action: { replayed: false },
+    });
+    expect(structured["summary"]).toMatch(/^The job, a retry of \S+, SUCCEEDED/);
+    const again = await bench().ok("retry_job", { ...args, waitSeconds: 0 });
+    expect(again.structured).toMatchObject({ data: { id: Object(structured["data"]).id }, action: { replayed: true } });
   });
 
   test("a cancellation is reported even if neither it nor its job can be read", async () => {

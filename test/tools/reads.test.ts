@@ -4,6 +4,7 @@ import { readFile } from "node:fs/promises";
 import { expect, test } from "vitest";
 import * as z from "zod/v4";
 import { operations } from "../operations.ts";
+import { countTokens } from "../support/count-tokens.ts";
 import { createFreshBench } from "./fresh-bench.ts";
 import { describeLatestRevision } from "./revisions.ts";
 
@@ -35,6 +36,19 @@ describeLatestRevision((bench, revision) => {
     expect(ids.length).toBeGreaterThanOrEqual(130);
     expect(new Set(ids).size).toBe(ids.length);
     expect(ids.slice(0, 100)).toEqual(data.map(({ id }) => id));
+  });
+
+  test("get_usage without a window, or with MONTH, states what is left of each quota in one sentence", async () => {
+    const { workspaceId } = bench();
+    for (const window of [undefined, "MONTH"]) {
+      const { structured } = await bench().ok("get_usage", { workspaceId, window });
+      expect(structured["summary"]).toMatch(
+        /^Left today \/ in the entitlement, which ends \d{4}-\d\d-\d\d: JOBS_SUBMITTED [\d,]+ \/ [\d,]+; .* The API reports no monthly window\.$/,
+      );
+      expect(countTokens(JSON.stringify(structured))).toBeLessThan(240);
+    }
+    const full = await bench().ok("get_usage", { workspaceId, view: "full" });
+    expect(full.structured).toMatchObject({ data: { windows: [{ window: "DAY" }, { window: "ENTITLEMENT" }] } });
   });
 
   test("an empty page is returned", async () => {

@@ -34,7 +34,15 @@ function advise({ id, state, operationType, failure, resultResourceId, originati
   }
 }
 
-const FIELDS = ["id", "state", "operationType", "originatingResourceId", "resultResourceId", "updatedAt"];
+const FIELDS = [
+  "id",
+  "environment",
+  "state",
+  "operationType",
+  "originatingResourceId",
+  "resultResourceId",
+  "updatedAt",
+];
 
 export function describeOperation(operation: Operation): Description {
   const advice = advise(operation);

@@ -12,7 +12,7 @@ const namesOf = (buckets: readonly UsageBucket[]): string =>
 const groupDigits = (digits: string): string => digits.replace(/\B(?=(\d{3})+$)/g, ",");
 
 /** Returns the remaining amounts: "JOBS_SUBMITTED: 999,891 of 1,000,000 left today; …". */
-export function usageText({ window, buckets }: UsageSummary): string {
+function usageText({ window, buckets }: UsageSummary): string {
   const configured = buckets.filter(isConfigured);
   const others = buckets.filter((bucket) => !isConfigured(bucket));
   const left = window === "DAY" ? "left today" : "left in the entitlement";

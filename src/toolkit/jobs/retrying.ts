@@ -5,17 +5,26 @@ import type { ActionDescriptor } from "../../actions/actions.ts";
 import type { ActionTraits } from "../../actions/fingerprint.ts";
 import { deriveStepKey } from "../../actions/idempotency-keys.ts";
 import { type CallContext, type SharedRetryAfter, type Timing, timeLeftMs } from "../../api-client/attempts.ts";
-import { retryMicJob } from "../../contract/endpoints/job-processing.ts";
+import { getMicJob, retryMicJob } from "../../contract/endpoints/job-processing.ts";
 import type { Job } from "../../contract/jobs.ts";
 import { Failure, type FailureFacts } from "../../core/failure.ts";
 import { formatRecordTable } from "../../core/table.ts";
 import { formatToken, quote } from "../../core/untrusted-text.ts";
 import { LONG_WAIT_SECONDS, MAX_JOBS } from "../arguments.ts";
 import type { ConfirmationPrompt } from "../define-tool.ts";
-import { ENDED, giveUpReason, jobStatus, summarizeJob } from "../describe/job.ts";
+import { ENDED, giveUpReason, jobProgress, jobStatus, summarizeJob } from "../describe/job.ts";
 import { missingIdNote } from "../id-hints.ts";
 import { BROKEN_LIST } from "../pages.ts";
-import { type ActionResult, callText, type NextStep, type ToolResult, toolResult, type View } from "../results.ts";
+import { pollResource } from "../polling.ts";
+import {
+  type ActionResult,
+  callText,
+  type NextStep,
+  resourceResult,
+  type ToolResult,
+  toolResult,
+  type View,
+} from "../results.ts";
 import { type ActionArguments, runAction } from "../run-action.ts";
 import { type ToolContext, toStepFailure } from "../tool-context.ts";
 import type { ToolName } from "../tool-names.ts";
@@ -79,6 +88,28 @@ export async function retryJob(args: RetryArguments, ctx: ToolContext): Promise<
       next: `${callText({ tool: "get_job", arguments: { jobId: retry } })} shows the state of the retry.`,
     });
   }
+}
+
+/** Retries one job and waits for the new one. Throws Failure if the retry fails. */
+export async function retryAndWait(
+  { waitSeconds = 0, ...args }: RetryArguments & { readonly waitSeconds?: number },
+  ctx: ToolContext,
+): Promise<ToolResult<Job>> {
+  const { timing } = ctx.api;
+  const startedAt = timing.clockMs();
+  const made = await retryJob(args, ctx);
+  const seconds = secondsLeft(waitSeconds, startedAt, timing);
+  if (seconds <= 0 || ctx.followsTasks === true) return made;
+  const reading = { endpoint: getMicJob, path: { jobId: made.data.id }, status: jobStatus, waitSeconds: seconds };
+  const answer = await pollResource(reading, ctx, (job) => ctx.report(jobProgress(job)))
+    // The new job exists even if it cannot be read.
+    .catch((error: unknown) => void toStepFailure(error, ctx));
+  if (!answer) return made;
+  const { data } = answer.value;
+  const { action, replay } = made;
+  const { text, mayRunAgain = true } = jobStatus(data);
+  const notice = made.noticeFor(text, mayRunAgain);
+  return await resourceResult(answer, describeJobWith(ctx), ctx, { action, notice, replay });
 }
 
 /** Names the jobs by id, or selects failed jobs by their time and failure. */

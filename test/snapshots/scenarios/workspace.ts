@@ -59,6 +59,7 @@ const recordGetUsage: Scenario = async (recorder) => {
   await recorder.record("By day", args);
   await recorder.record("By entitlement", { ...args, window: "ENTITLEMENT" });
   await recorder.record("By month", { ...args, window: "MONTH" });
+  await recorder.record("In all windows", { workspaceId: recorder.workspaceId });
   await recordReadFailures(recorder, "getMicPublicUsage", args, { ...args, window: "YEAR" });
 };
 
