@@ -18,8 +18,9 @@ import type { ToolContext } from "./tool-context.ts";
 const MIN_PAUSE_MS = 500;
 const MAX_PAUSE_MS = 5_000;
 const GROWTH = 1.5;
-/** Time that is reserved for a last read before the call's deadline. */
+/** Time that is reserved for a last read before the call's deadline, and the maximum share of the time left. */
 const FINAL_READ_MARGIN_MS = 1_000;
+const FINAL_READ_SHARE = 0.25;
 
 export interface PollTarget<T> {
   read(): Promise<T>;
@@ -51,17 +52,20 @@ export async function poll<T>(
   limits: CallContext & { readonly timing: Timing },
 ): Promise<T> {
   const { timing, signal } = limits;
-  const untilAt = timing.clockMs() + Math.min(seconds * 1000, timeLeftMs(limits, timing) - FINAL_READ_MARGIN_MS);
+  const leftMs = timeLeftMs(limits, timing);
+  // A short wait is not spent on the margin.
+  const marginMs = Math.min(FINAL_READ_MARGIN_MS, leftMs * FINAL_READ_SHARE);
+  const untilAt = timing.clockMs() + Math.min(seconds * 1000, leftMs - marginMs);
   let value = await target.read();
   if (seconds === 0) return value;
   const minPauseMs = Math.max(MIN_PAUSE_MS, target.minPauseMs ?? 0);
   let pauseMs = minPauseMs;
   try {
     while (target.isMoving(value)) {
-      const leftMs = untilAt - timing.clockMs();
-      if (leftMs <= 0) break;
+      const remainingMs = untilAt - timing.clockMs();
+      if (remainingMs <= 0) break;
       target.onRead(value);
-      await timing.sleep(Math.min(pauseMs, leftMs), signal);
+      await timing.sleep(Math.min(pauseMs, remainingMs), signal);
       const before = target.version(value);
       value = await target.read();
       pauseMs =

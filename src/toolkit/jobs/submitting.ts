@@ -95,8 +95,9 @@ interface RunOptions {
 
 const SUBMIT = "submit_job";
 
-/** Time that is reserved after the scans for the submission. */
+/** Time that is reserved after the scans for the submission, and the maximum share of the time left. */
 const SUBMISSION_MS = 2_000;
+const SUBMISSION_SHARE = 0.25;
 
 /** One call of run_job, or of submit_job with files. */
 interface JobRun extends RunOptions {
@@ -137,12 +138,13 @@ const isScanned = ({ input }: PortInput): boolean => input === undefined || !inp
 /** Waits until the scan of the input ends or time is up, and returns the input. */
 async function waitForScan({ ctx, secondsLeft }: JobRun, obtained: PortInput): Promise<PortInput> {
   if (isScanned(obtained)) return obtained;
+  const waitSeconds = secondsLeft();
   const reading = {
     endpoint: getMicPublicInput,
     path: { inputId: obtained.inputId },
     status: inputStatus,
-    waitSeconds: secondsLeft(),
-    reservedMs: SUBMISSION_MS,
+    waitSeconds,
+    reservedMs: Math.min(SUBMISSION_MS, Math.max(0, waitSeconds) * 1_000 * SUBMISSION_SHARE),
   };
   const answer = await pollResource(reading, ctx, ({ scanState }) =>
     ctx.report({ progress: 0, message: `${obtained.port}: scan ${scanState}` }),
