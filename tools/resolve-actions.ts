@@ -15,12 +15,12 @@ export const resolveActions = defineTool({
   title: "Resolve actions after a crash or lost response",
   description:
     "Find out the outcome of unresolved actions. Each is sent again under its key, or jobs are read; none runs twice. " +
-    "One that never arrived may run now. Call it first after a crash; list_actions sends nothing.",
+    "One that never arrived may run now. Call it first after a crash.",
   searchHint: "recover, crash, lost response, unknown outcome",
   effect: "retry",
   input: z
     .strictObject({
-      idempotencyKey: stringValidatedBy(anyKey).describe("Only the action with this key (default: all).").optional(),
+      idempotencyKey: stringValidatedBy(anyKey).describe("Only this action (default: all).").optional(),
       jobId: stringValidatedBy(getMicJob.pathParameters.shape.jobId).describe("User's decision: its job.").optional(),
       outcome: z.enum(["none"]).describe("User's decision: no effect.").optional(),
       cursor: z.string().max(MAX_CURSOR).describe("From nextStep.").optional(),

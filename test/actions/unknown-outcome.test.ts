@@ -31,7 +31,7 @@ test("an unknown outcome names the call that resolves it, under the same key and
   stub.expect(answer(202, enveloped(job)), answer(200, enveloped({ ...job, state: "SUCCEEDED" })));
   const again = await server.call("submit_job", createJob);
   expect(again.action).toEqual({ idempotencyKey: error?.idempotencyKey, replayed: false, attempts: 2 });
-  expect(again.text).toMatch(/^Resolved: the action ran once, at 2026-11-20 10:00:00 UTC\. The job, .* SUCCEEDED/);
+  expect(again.text).toMatch(/^Resolved: the action ran once, at 2026-11-20 10:00:00 UTC\. The job .* SUCCEEDED/);
   const [first, second] = stub.requests;
   expect(second?.headers["idempotency-key"]).toBe(first?.headers["idempotency-key"]);
   expect(second?.body).toEqual(first?.body);
@@ -124,11 +124,9 @@ test("list_actions lists unresolved actions with the call that resolves them, ev
   const [succeeded, rejected, idempotencyKey] = stub.requests.map(({ headers }) => headers["idempotency-key"]);
   expect(structured).toMatchObject({
     summary: "3 actions: 1 unknown, 1 rejected, 1 succeeded.",
+    nextStep: { tool: "resolve_actions", arguments: {} },
     actions: [
-      {
-        ...{ idempotencyKey, state: "unknown", arguments: { ...args("c"), clientReference: "note [redacted]" } },
-        nextStep: { tool: "resolve_actions", arguments: { idempotencyKey } },
-      },
+      { idempotencyKey, state: "unknown" },
       { idempotencyKey: rejected, state: "rejected", code: problem.code },
       { idempotencyKey: succeeded, state: "succeeded", resourceId: job.id },
     ],

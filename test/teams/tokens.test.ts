@@ -180,7 +180,7 @@ test("canceling a task needs mic:act and reading it does not, and all tools are 
   const modern = await deployment.connectAs(READ);
   expect((await modern.request(1, "tasks/cancel", { taskId: "x" }).answer).status).toBe(403);
   expect((await modern.request(2, "tasks/get", { taskId: "x" }).answer).status).not.toBe(403);
-  const tools = ["look", "act", "wait"].map((name) => ({ name }));
+  const tools = ["look", "act", "wait", "fetch"].map((name) => ({ name }));
   expect(await resultOf(modern.request(3, "tools/list"), 3)).toMatchObject({ tools });
 });
 

@@ -36,7 +36,7 @@ describeLatestRevision((bench) => {
       data: { state: "SUCCEEDED", retryOfBatchId: jobId },
       action: { replayed: false },
     });
-    expect(structured["summary"]).toMatch(/^The job, a retry of \S+, SUCCEEDED/);
+    expect(structured["summary"]).toMatch(/^The job \(a retry of \S+\) SUCCEEDED/);
     const again = await bench().ok("retry_job", { ...args, waitSeconds: 0 });
     expect(again.structured).toMatchObject({ data: { id: Object(structured["data"]).id }, action: { replayed: true } });
   });
