@@ -1,5 +1,5 @@
 // Writes the log as JSON lines without secrets to stderr, crashes included: Node's own output about a crash would not be redacted.
-import { pino } from "pino";
+import { pino, stdTimeFunctions } from "pino";
 import type { Config, LogLevel } from "../core/config.ts";
 import { errorMessage } from "../core/failure.ts";
 import { escapeText } from "../core/untrusted-text.ts";
@@ -15,7 +15,7 @@ const ignore = () => undefined;
 export function createLog(level: LogLevel, redactor: Redactor): Log {
   process.stderr.off("error", ignore).on("error", ignore);
   return pino(
-    { level, base: null },
+    { level, base: null, timestamp: stdTimeFunctions.isoTime, formatters: { level: (name) => ({ level: name }) } },
     {
       write(line) {
         if (process.stderr.writableLength < MAX_BUFFERED_BYTES)

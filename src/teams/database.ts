@@ -38,7 +38,7 @@ export function connectToPrimary(
   });
   const unusable = (reason: string): Durability => ({
     isDurable: false,
-    error: `The database cannot be used: ${reason}`,
+    error: `The database cannot be used: ${reason.replace(/\.$/, "")}`,
     next: "Check MIC_DATABASE_URL and its PostgreSQL servers.",
   });
 

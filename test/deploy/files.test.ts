@@ -1,7 +1,7 @@
 // Tests the other files of deploy/ with their own checkers if installed, and their settings for probes, grace periods and
 // permissions.
 import { execFileSync } from "node:child_process";
-import { readFileSync, writeFileSync } from "node:fs";
+import { readdirSync, readFileSync, writeFileSync } from "node:fs";
 import { dirname, join } from "node:path";
 import { expect, test } from "vitest";
 import { parse, parseAllDocuments } from "yaml";
@@ -144,6 +144,23 @@ test("each alert has a section in the runbook", () => {
     expect(runbook).toContain(`\n## ${alert}\n`);
     expect(annotations.runbook_url).toMatch(new RegExp(`/docs/operate/runbook\\.md#${alert.toLowerCase()}$`));
   }
+});
+
+test("the program prints each reason in the tables of the runbook", () => {
+  const runbook = readFileSync("docs/operate/runbook.md", "utf8");
+  const tables = [...runbook.matchAll(/^\| (?:reason|refusal) \|.*\n.*\n((?:\|.*\n)+)/gm)];
+  const reasons = tables.flatMap(([, rows = ""]) =>
+    [...rows.matchAll(/^\| `?(.*?)`? \|/gm)].map(([, reason = ""]) => reason),
+  );
+  expect(reasons.length).toBeGreaterThan(12);
+  const sources = ["src/teams", "src/store"].flatMap((folder) =>
+    readdirSync(folder, { recursive: true, encoding: "utf8" })
+      .filter((file) => file.endsWith(".ts"))
+      .map((file) => readFileSync(join(folder, file), "utf8")),
+  );
+  // The code inserts numbers. PostgreSQL prints this reason: ../teams/full-disk.test.ts.
+  const program = [...sources, "No space left on device"].join("\n").replaceAll(/\$\{[^}]*\}/g, "15");
+  expect(reasons.filter((reason) => !program.includes(reason))).toEqual([]);
 });
 
 test("alerts and the dashboard use only metrics that exist", () => {

@@ -97,6 +97,7 @@ describeUnless(missingProgram("promtool"), "monitoring", () => {
       await inject();
       expect(await fires(alert, [before, first, await scrape()])).toBe(true);
       expect(output().slice(from)).toMatch(cause);
+      expect(output()).toMatch(/^\{"level":"(?:info|warn|error)","time":"\d{4}-\d\d-\d\dT[\d:.]+Z"/m);
     }
 
     test("errors of the API fire MicApiErrors", async () => {

@@ -5,6 +5,7 @@ import { createServer } from "node:http";
 import { text } from "node:stream/consumers";
 import { expect, onTestFinished, test, vi } from "vitest";
 import { callerId } from "../../src/teams/caller.ts";
+import { createHealthCheck } from "../../src/teams/readiness.ts";
 import { createModernClient, get, resultOf } from "../mcp/http/raw-client.ts";
 import { serveForTest } from "../support/http-server.ts";
 import { AGENT, DEPLOYMENT, type TokenOptions } from "../support/identity-provider.ts";
@@ -54,6 +55,26 @@ test("while the provider is down at the start, calls and documents get 503 with 
   await provider.start();
   expect((await getPath("/readyz")).status).toBe(200);
   expect(await statusOf(good)).toBe(200);
+});
+
+test("a slow dependency is degraded and logged, but not in the first check, which also opens connections", async () => {
+  let elapsedMs = 0;
+  const log: object[] = [];
+  const record = (facts: object) => void log.push(facts);
+  const check = createHealthCheck({
+    name: "database",
+    log: { info: record, warn: record },
+    monotonicMs: () => elapsedMs,
+    async run() {
+      elapsedMs += 600;
+      return undefined;
+    },
+  });
+  expect(await check()).toEqual({ status: "ok", ms: 600 });
+  expect(log).toEqual([]);
+  elapsedMs += MINUTE_MS;
+  expect(await check()).toEqual({ status: "degraded", ms: 600, reason: "slow" });
+  expect(log).toMatchObject([{ dependency: "database", reason: "slow" }]);
 });
 
 test("while the provider is down, /readyz is degraded with the reason, and calls with known keys succeed", async () => {
