@@ -53,7 +53,7 @@ test("the systemd unit starts an instance with its keys, and gives its calls eno
 
 const labels = { "app.kubernetes.io/name": "mic-mcp" };
 const documents = parseAllDocuments(read("kubernetes/mic-mcp.yaml")).map((each) => each.toJS());
-const [deployment, budget, kubernetesService, ingress] = documents;
+const [deployment, budget, kubernetesService, networkPolicy, ingress] = documents;
 const pod = deployment.spec.template.spec;
 const [container] = pod.containers;
 
@@ -94,6 +94,26 @@ test("the Kubernetes ingress repeats no POST, does not buffer streams, and does 
   expect(Number(annotation("proxy-read-timeout"))).toBeGreaterThanOrEqual(75);
   const paths = ingress.spec.rules[0].http.paths.map(({ path }: { path: string }) => path);
   expect(paths).toEqual(["/mcp", "/downloads", "/.well-known"]);
+  const { spec } = parse(read("kubernetes/gateway.yaml"));
+  expect(spec.hostnames).toEqual(ingress.spec.rules.map(({ host }: { host: string }) => host));
+  const [rule] = spec.rules;
+  expect(rule.matches.map(({ path }: { path: { value: string } }) => path.value)).toEqual(paths);
+  expect(rule.backendRefs).toEqual([
+    { name: kubernetesService.metadata.name, port: kubernetesService.spec.ports[0].port },
+  ]);
+});
+
+test("Prometheus scrapes the pods under the job name of the alerts, and only Prometheus reaches the metrics", () => {
+  const { spec } = parse(read("kubernetes/monitoring.yaml"));
+  expect(spec.selector.matchLabels).toEqual(labels);
+  const podLabels: Readonly<Record<string, string>> = deployment.spec.template.metadata.labels;
+  expect(read("prometheus/alerts.yaml")).toContain(`up{job="${podLabels[spec.jobLabel]}"}`);
+  expect(parse(read("prometheus/prometheus.yaml")).scrape_configs[0].job_name).toBe(podLabels[spec.jobLabel]);
+  const [{ port }] = spec.podMetricsEndpoints;
+  expect(container.ports).toContainEqual({ name: port, containerPort: 9464 });
+  expect(networkPolicy.spec.podSelector.matchLabels).toEqual(labels);
+  const open = networkPolicy.spec.ingress.filter(({ from }: { from?: unknown }) => from === undefined);
+  expect(open).toEqual([{ ports: [{ port: "http" }] }]);
 });
 
 const { services, secrets } = parse(read("compose/compose.yaml"), { merge: true });
