@@ -328,12 +328,26 @@ testUnless(
       expect(checks.database).not.toHaveProperty("restoredAt");
     }
 
+    // A new password: the second role acts as the first one, which keeps the tables.
+    const [secondRole = ""] = readBlocks("Upgrades");
+    await type(secondRole, { MACHINE: one });
+    const oldSettings = readFileSync(settings, "utf8");
+    writeFileSync(settings, oldSettings.replaceAll("//mic:secret@", "//mic_2:secret@"));
+    for (const port of ports) {
+      await type(`systemctl stop mic-mcp@${port}`);
+      await start(port);
+      await waitUntilReady(port);
+      await waitUntilBalanced(origin);
+    }
+    await type(`runuser -u postgres -- psql -c 'ALTER ROLE mic PASSWORD NULL'`, { MACHINE: one });
+    expect((await act(1)).isError).toBe(false);
+
     // A backup, an action that it does not contain, and a restore into an empty server.
     const [drill = ""] = readBlocks("Backup and restore");
     const [backup = "", ...steps] = drill.trim().split("\n");
-    const url = /^MIC_DATABASE_URL=([^,]*)/m.exec(substitute(variables))?.[1] ?? "";
+    const url = /^MIC_DATABASE_URL=([^,]*)/m.exec(readFileSync(settings, "utf8"))?.[1] ?? "";
     await type(backup, { MIC_DATABASE_URL: url });
-    expect((await act(1)).isError).toBe(false);
+    expect((await act(2)).isError).toBe(false);
     const restoredUrl = await restored.createDatabase();
     const newSettings = readFileSync(settings, "utf8").replace(/^(MIC_DATABASE_URL)=.*$/m, `$1=${restoredUrl}`);
     let readiness = "";
