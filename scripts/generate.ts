@@ -1,17 +1,16 @@
-// Generates the names of the tools in src/toolkit/, the tables of docs/interface.md and the reference pages of docs/use/, the
-// tools in manifest.json, and the manifests of the plugins.
+// Generates the names of the tools in src/toolkit/, the tables of docs/interface.md and the reference pages of docs/use/, and the
+// manifests of the plugins and of the bundle.
 // With --check nothing is written, and an outdated file fails the check.
 import { readFile, writeFile } from "node:fs/promises";
 import { COMMANDS, type Command, flagsOf } from "../src/cli/commands.ts";
 import { formatSynopsis } from "../src/cli/help.ts";
 import { firstSentence } from "../src/cli/tool-arguments.ts";
-import { version } from "../src/cli/version.ts";
 import { readSkillFiles } from "../src/core/package-files.ts";
 import { createSkills } from "../src/mcp/skills.ts";
 import { prompts } from "../src/toolkit/prompts.ts";
 import { resources } from "../src/toolkit/resources/index.ts";
 import { tools } from "../tools/index.ts";
-import { pluginManifests } from "./release/plugins.ts";
+import { formatBundleManifest, pluginManifests } from "./release/plugins.ts";
 import { PAGES, releaseNote } from "./release/unreleased.ts";
 import { escapeTableCell, formatToolReference } from "./tool-reference.ts";
 
@@ -108,11 +107,8 @@ const generators: Readonly<Record<string, (text: string) => string>> = {
     replaceSection(text, "operations", `| operation id | tool | extra arguments |\n|---|---|---|\n${operationTable}`),
   "docs/use/tools.md": (text) => replaceSection(text, "tool reference", `\n${toolReference}\n`),
   "docs/use/commands.md": (text) => replaceSection(text, "commands", `\n${commandSections}\n`),
-  "manifest.json": (text) => {
-    const manifest: Record<string, unknown> = JSON.parse(text);
-    const toolList = tools.map(({ name, description }) => ({ name, description }));
-    return `${JSON.stringify({ ...manifest, version, tools: toolList, prompts_generated: true }, null, 2)}\n`;
-  },
+  "manifest.json": () =>
+    `${JSON.stringify(formatBundleManifest(tools.map(({ name, description }) => ({ name, description }))), null, 2)}\n`,
 };
 
 const stale: string[] = [];

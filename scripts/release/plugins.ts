@@ -1,6 +1,8 @@
-// Formats the manifests that make this repository a plugin with a marketplace for Claude Code, Codex and Cursor, and an extension for
-// Gemini CLI. `npm run fix` writes them. Each starts the npm package, which reads a login from the keychain with its addon.
-import { product, type Setting, settings } from "./product.ts";
+// Formats the manifests that make this repository an Agent Plugin (https://agent-plugins.org), a plugin with a marketplace for Claude Code,
+// Codex and Cursor, an extension for Gemini CLI, and an MCP bundle. `npm run fix` writes them. Each but the bundle starts the npm package,
+// which reads a login from the keychain with its addon.
+import { listVariables } from "../../src/core/config.ts";
+import { NODE_WITH_SQLITE, product, type Setting, settings } from "./product.ts";
 
 const NAME = "mic";
 const { version, description, license, keywords, homepage, repository, author } = product;
@@ -21,9 +23,7 @@ const toOption = ({ title, description: what, isSecret = false, isFolder = false
 
 /** Codex passes only these variables of its own environment to the server, apart from HOME, PATH and the locale. */
 const PASSED_VARIABLES = [
-  ...settings.map(({ variable }) => variable),
-  ...["MIC_CLIENT_SECRET_FILE", "MIC_CLIENT_SECRET_COMMAND", "MIC_PROFILE", "MIC_KEYCHAIN", "MIC_STATE_DIR"],
-  ...["MIC_JOURNAL_URL", "MIC_READ_ONLY", "MIC_TOOLSETS", "MIC_CONFIRM", "MIC_LOG_LEVEL"],
+  ...listVariables().filter((name) => !name.startsWith("MIC_HTTP_")),
   // The keychain on Linux, proxies and certificates.
   ...["DBUS_SESSION_BUS_ADDRESS", "XDG_RUNTIME_DIR", "HTTPS_PROXY", "HTTP_PROXY", "NO_PROXY", "NODE_EXTRA_CA_CERTS"],
 ];
@@ -34,6 +34,46 @@ const marketplace = {
   owner: author,
   plugins: [{ name: NAME, source: "./", description, version, author }],
 };
+
+/** Formats a reference to a setting that Cursor replaces with its value. */
+const cursorReference = ({ variable }: Setting): string => `$\{${variable}}`;
+
+/** The schemas of the standard's version that both files name. */
+const agentSchema = (name: "plugin" | "mcp"): string => `https://agent-plugins.org/schemas/1.0.0/${name}.schema.json`;
+
+/** Formats the manifest of the MCP bundle. `tools`: the names and descriptions of all tools. */
+export const formatBundleManifest = (tools: readonly { readonly name: string; readonly description: string }[]) => ({
+  manifest_version: "0.3",
+  name: product.name,
+  display_name: product.title,
+  version,
+  description,
+  long_description:
+    "Jobs that normalize, match and profile tables, and the geography of India's states and districts. An identical call never runs twice within 20 hours, even after a lost response or a crash.",
+  author,
+  license,
+  homepage,
+  documentation: `${repository}/blob/main/docs/README.md`,
+  support: `${repository}/issues`,
+  repository: { type: "git", url: `${repository}.git` },
+  server: {
+    type: "node",
+    entry_point: "dist/cli.js",
+    mcp_config: {
+      command: "node",
+      args: ["${__dirname}/dist/cli.js", "serve"],
+      env: Object.fromEntries(settings.map((setting) => [setting.variable, option(optionName(setting))])),
+    },
+  },
+  compatibility: { platforms: ["darwin", "linux", "win32"], runtimes: { node: NODE_WITH_SQLITE } },
+  user_config: Object.fromEntries(
+    settings.map((setting) => [optionName(setting), { ...toOption(setting), required: false }]),
+  ),
+  tools,
+  privacy_policies: [`${repository}/blob/main/SECURITY.md`],
+  keywords,
+  prompts_generated: true,
+});
 
 /** The manifests by path. */
 export const pluginManifests: Readonly<Record<string, object>> = {
@@ -49,7 +89,27 @@ export const pluginManifests: Readonly<Record<string, object>> = {
     },
   },
   ".cursor-plugin/marketplace.json": marketplace,
-  ".cursor-plugin/plugin.json": { ...manifestFields, mcpServers: { [NAME]: program } },
+  ".cursor-plugin/plugin.json": {
+    ...manifestFields,
+    variables: {
+      type: "object",
+      properties: Object.fromEntries(
+        settings.map(({ variable, title, description: what, isSwitch = false }) => [
+          variable,
+          { type: isSwitch ? "boolean" : "string", title, description: what },
+        ]),
+      ),
+    },
+    mcpServers: {
+      [NAME]: {
+        ...program,
+        env: Object.fromEntries(settings.map((setting) => [setting.variable, cursorReference(setting)])),
+      },
+    },
+  },
+  "plugin.json": { $schema: agentSchema("plugin"), ...manifestFields },
+  // The standard has no settings: the server uses the login of the keychain.
+  "mcp.json": { $schema: agentSchema("mcp"), mcpServers: { [NAME]: { type: "stdio", ...program } } },
   ".codex-plugin/plugin.json": {
     ...manifestFields,
     skills: "./skills/",

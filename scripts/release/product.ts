@@ -42,6 +42,9 @@ export interface Setting {
   readonly isSwitch?: boolean;
 }
 
+/** The first Node version that includes SQLite. A bundle contains no addon, because one bundle is for all platforms. */
+export const NODE_WITH_SQLITE = ">=22.16.0";
+
 export const settings: readonly Setting[] = [
   {
     variable: "MIC_EMULATOR",
@@ -64,5 +67,21 @@ export const settings: readonly Setting[] = [
     title: "Download folder",
     description: "The only folder that download_asset writes to.",
     isFolder: true,
+  },
+  {
+    variable: "MIC_READ_ONLY",
+    title: "Read only",
+    description: "Set it to true to offer only tools that change nothing.",
+    isSwitch: true,
+  },
+  {
+    variable: "MIC_TOOLSETS",
+    title: "Toolsets",
+    description: "The tools to offer: geography, jobs, geography,jobs (default) or essentials.",
+  },
+  {
+    variable: "MIC_PROFILE",
+    title: "Profile",
+    description: "The login to use, if mic-mcp login --profile has stored several.",
   },
 ];

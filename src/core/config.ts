@@ -88,7 +88,9 @@ export const checkWorkspaceId = (text: string): string => checkValue("workspace 
 /** Reads each setting of `Config` that depends on one variable, and the parts of `credentials`. */
 function readSettings(read: ReadVariable, environment: NodeJS.ProcessEnv) {
   // A host of the bundle sets true or false.
-  const emulator = /^(1|true)$/.test(read("MIC_EMULATOR", oneOf(["0", "1", "true", "false"], "1 or 0")) ?? "");
+  const readSwitch = (name: string): boolean =>
+    /^(1|true)$/.test(read(name, oneOf(["0", "1", "true", "false"], "1 or 0")) ?? "");
+  const emulator = readSwitch("MIC_EMULATOR");
   const tools = read("MIC_TOOLS", parseToolNames);
   return {
     /** Use an emulator of the API in this process (default false). */
@@ -125,7 +127,7 @@ function readSettings(read: ReadVariable, environment: NodeJS.ProcessEnv) {
     httpSessionIdleMinutes: read("MIC_HTTP_SESSION_IDLE_MINUTES", wholeNumber(1, 1440)) ?? 30,
     /** Whether tools with a view are listed. "auto" (default): only for clients that show views. */
     apps: read("MIC_APPS", oneOf(["auto", "always", "never"], "auto, always or never")) ?? "auto",
-    readOnly: read("MIC_READ_ONLY", oneOf(["0", "1"], "1 or 0")) === "1",
+    readOnly: readSwitch("MIC_READ_ONLY"),
     toolsets: read("MIC_TOOLSETS", parseToolsets) ?? (tools === undefined ? TOOLSETS : []),
     /** Tools that are offered in addition to those of the toolsets. */
     tools: tools ?? [],
@@ -135,6 +137,17 @@ function readSettings(read: ReadVariable, environment: NodeJS.ProcessEnv) {
 }
 
 type Settings = ReturnType<typeof readSettings>;
+
+/** Returns the names of all variables of a server for one user. */
+export function listVariables(): readonly string[] {
+  const names: string[] = [];
+  const record: ReadVariable = (name) => {
+    names.push(name);
+    return undefined;
+  };
+  readSettings(record, {});
+  return names;
+}
 
 function credentialsFrom({ clientId, clientSecrets }: Pick<Settings, "clientId" | "clientSecrets">) {
   const [clientSecret, ...others]: readonly (string | SecretSource)[] = clientSecrets.filter(

@@ -47,7 +47,7 @@ export const postgresUrl = textMatching("a postgres:// URL", (text) =>
 
 // Hosts pass the placeholder of a setting that the user did not fill in.
 const isUnset = (value: string | undefined): boolean =>
-  value === "" || /^\$(?:\{user_config\.\w+\}|MIC_\w+)$/.test(value ?? "");
+  value === "" || /^\$(?:\{(?:user_config\.\w+|MIC_\w+)\}|MIC_\w+)$/.test(value ?? "");
 
 export type Variables = Readonly<Record<string, string | undefined>>;
 

@@ -101,7 +101,7 @@ test("valid values of all variables are accepted", () => {
     MIC_EMULATOR: "true",
     MIC_GEOGRAPHY_RATE: "1",
     MIC_DOWNLOAD_DIR: "/tmp/downloads",
-    MIC_READ_ONLY: "1",
+    MIC_READ_ONLY: "true",
     MIC_TOOLSETS: "jobs, geography,jobs",
     MIC_LOG_LEVEL: "silent",
   });

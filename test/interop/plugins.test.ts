@@ -18,7 +18,10 @@ const { releasePath, siblingPath } = releaseForFile();
 /** The files of the repository that a plugin needs, without the packages of a developer. */
 async function copyRepository(): Promise<string> {
   const copy = siblingPath("repository");
-  const parts = [".claude-plugin", ".codex-plugin", "gemini-extension.json", "skills", "docs/pictures", "README.md"];
+  const parts = [
+    ...[".claude-plugin", ".codex-plugin", "gemini-extension.json", "plugin.json", "mcp.json"],
+    ...["skills", "docs/pictures", "README.md"],
+  ];
   for (const part of parts) await cp(part, join(copy, part), { recursive: true });
   return copy;
 }
@@ -91,6 +94,15 @@ describe("the plugin", () => {
     await expectCalls(["-c", 'plugins.mic@mic-mcp.mcp_servers.mic.default_tools_approval_mode="approve"'], {
       MIC_EMULATOR: "1",
     });
+  });
+
+  testUnless(skipReasonFor("Copilot CLI"), "loads in Copilot CLI as an Agent Plugin", {}, async () => {
+    const { runClient, repository } = await setUpClient("Copilot CLI");
+    const plugin = siblingPath("agent-plugin");
+    for (const part of ["plugin.json", "mcp.json", "skills"])
+      await cp(join(repository, part), join(plugin, part), { recursive: true });
+    expect(await runClient("plugin", "install", plugin)).toContain("Installed 3 skills");
+    expect(await runClient("mcp", "list")).toMatch(/^ +mic \(local\)$/m);
   });
 
   testInClient("Gemini CLI", async () => {

@@ -23,7 +23,17 @@ test("the manifest configures everything if the user answers everything", () => 
     credentials: { clientId: "id", clientSecret: "a-secret" },
     workspaceId: "micws_1",
     downloadDir: "/data",
+    readOnly: false,
     warnings: [],
+  });
+});
+
+test("the manifest offers read-only tools, a toolset and a profile", () => {
+  const answers = { read_only: "true", toolsets: "geography", profile: "work" };
+  expect(readConfig(environmentFor({ ...service, ...answers }))).toMatchObject({
+    readOnly: true,
+    toolsets: ["geography"],
+    profile: "work",
   });
 });
 

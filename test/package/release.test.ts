@@ -10,7 +10,9 @@ import { beforeAll, describe, expect, test } from "vitest";
 import { parse } from "yaml";
 import * as z from "zod/v4";
 import { MCPB } from "../../scripts/release/bundle.ts";
+import { settings } from "../../scripts/release/product.ts";
 import { version } from "../../src/cli/version.ts";
+import { readConfig } from "../../src/core/config.ts";
 import { missingReason, nodeNames, nodeOf } from "../interop/packages.ts";
 import { isThorough } from "../support/thorough.ts";
 import { testUnless } from "../support/unless.ts";
@@ -146,6 +148,62 @@ test("each host's configuration marks the client secret as sensitive", async () 
   expect(await readReleaseText("container", "server.yaml")).toMatch(
     /secrets:\n +- name: [^\n]+\n +env: MIC_CLIENT_SECRET/,
   );
+});
+
+test("each plugin and bundle has every setting, and Codex passes on every variable of a server for one user", async () => {
+  const read = async (path: string) => Object(JSON.parse(await readFile(path, "utf8")));
+  const [claude, cursor, codex] = await Promise.all(
+    [".claude-plugin", ".cursor-plugin", ".codex-plugin"].map((folder) => read(`${folder}/plugin.json`)),
+  );
+  const [gemini, bundle] = await Promise.all(["gemini-extension.json", "manifest.json"].map(read));
+  for (const { variable, title } of settings) {
+    const name = variable.slice("MIC_".length).toLowerCase();
+    expect(claude.userConfig[name]).toMatchObject({ title });
+    expect(claude.mcpServers.mic.env[variable]).toBe(`\${user_config.${name}}`);
+    expect(bundle.user_config[name]).toMatchObject({ title });
+    expect(cursor.variables.properties[variable]).toMatchObject({ title });
+    expect(cursor.mcpServers.mic.env[variable]).toBe(`\${${variable}}`);
+    expect(gemini.settings).toContainEqual(expect.objectContaining({ name: title, envVar: variable }));
+  }
+  // A host passes the placeholder of a setting without a value.
+  expect(readConfig(cursor.mcpServers.mic.env)).toMatchObject({ emulator: false, readOnly: false, warnings: [] });
+  const passed: readonly string[] = codex.mcpServers.mic.env_vars;
+  expect(passed).toEqual(expect.arrayContaining(["MIC_TOOLS", "MIC_EXCLUDE_TOOLS", "MIC_READ_ONLY", "MIC_APPS"]));
+  const page = await readFile("docs/use/configuration.md", "utf8");
+  for (const name of passed.filter((each) => each.startsWith("MIC_"))) expect(page).toContain(`\`${name}\``);
+});
+
+/** The closed schemas of https://agent-plugins.org, version 1.0.0, as far as this plugin uses them. */
+const text = z.string();
+const agentSchema = (name: string) => z.literal(`https://agent-plugins.org/schemas/1.0.0/${name}.schema.json`);
+const AgentPlugin = z.strictObject({
+  $schema: agentSchema("plugin"),
+  name: text.regex(/^[a-z0-9]([a-z0-9.-]{0,62}[a-z0-9])?$/),
+  ...{ version: text, description: text, homepage: text, repository: text, license: text, keywords: z.array(text) },
+  author: z.strictObject({ name: text }),
+});
+const AgentServers = z.strictObject({
+  $schema: agentSchema("mcp"),
+  mcpServers: z.record(text, z.strictObject({ type: z.literal("stdio"), command: text, args: z.array(text) })),
+});
+
+test("the repository is an Agent Plugin: a manifest, the server and the skills", async () => {
+  expect(AgentPlugin.parse(JSON.parse(await readFile("plugin.json", "utf8")))).toMatchObject({ version });
+  const { mcpServers } = AgentServers.parse(JSON.parse(await readFile("mcp.json", "utf8")));
+  expect(mcpServers).toEqual({ mic: { type: "stdio", command: "npx", args: ["-y", `mic-mcp@${version}`, "serve"] } });
+  for (const skill of await readdir("skills"))
+    expect(await readFile(`skills/${skill}/SKILL.md`, "utf8")).toMatch(new RegExp(`^---\\nname: ${skill}\\n`));
+});
+
+test("the bundle requires a Node with SQLite, and has the addresses that directories ask for", async () => {
+  expect(JSON.parse(await readFile("manifest.json", "utf8"))).toMatchObject({
+    compatibility: { runtimes: { node: ">=22.16.0" } },
+    description: JSON.parse(await readFile("package.json", "utf8")).description,
+    ...Object.fromEntries(
+      ["homepage", "documentation", "support"].map((name) => [name, expect.stringMatching(/^https:/)]),
+    ),
+    privacy_policies: [expect.stringMatching(/SECURITY\.md$/)],
+  });
 });
 
 test("SHA256SUMS lists every file of the release with its checksum", async () => {
