@@ -10,6 +10,7 @@ import { createSkills } from "../src/mcp/skills.ts";
 import { prompts } from "../src/toolkit/prompts.ts";
 import { resources } from "../src/toolkit/resources/index.ts";
 import { tools } from "../tools/index.ts";
+import { formatBadges } from "./release/links.ts";
 import { formatBundleManifest, pluginManifests } from "./release/plugins.ts";
 import { PAGES, releaseNote } from "./release/unreleased.ts";
 import { escapeTableCell, formatToolReference } from "./tool-reference.ts";
@@ -105,6 +106,7 @@ const generators: Readonly<Record<string, (text: string) => string>> = {
     Object.entries(TABLES).reduce((updatedText, [name, content]) => replaceSection(updatedText, name, content), text),
   "docs/interface.md": (text) =>
     replaceSection(text, "operations", `| operation id | tool | extra arguments |\n|---|---|---|\n${operationTable}`),
+  "README.md": (text) => replaceSection(text, "badges", formatBadges()),
   "docs/use/tools.md": (text) => replaceSection(text, "tool reference", `\n${toolReference}\n`),
   "docs/use/commands.md": (text) => replaceSection(text, "commands", `\n${commandSections}\n`),
   "manifest.json": () =>

@@ -61,7 +61,7 @@ export const formatBundleManifest = (tools: readonly { readonly name: string; re
     entry_point: "dist/cli.js",
     mcp_config: {
       command: "node",
-      args: ["${__dirname}/dist/cli.js", "serve"],
+      args: [`$\{__dirname}/dist/cli.js`, "serve"],
       env: Object.fromEntries(settings.map((setting) => [setting.variable, option(optionName(setting))])),
     },
   },

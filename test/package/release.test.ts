@@ -239,6 +239,22 @@ test("each link contains a command that the npm package accepts", async () => {
   for (const client of ["Cursor", "VS Code", "LM Studio", "Goose"]) expect(text).toContain(`- ${client}: `);
 });
 
+test("the badges of the README have https links: Cursor tries the emulator, VS Code asks for the credentials", async () => {
+  const [cursor, code] = [...(await readFile("README.md", "utf8")).matchAll(/\]\((https:[^)]+install[^)]+)\)/g)].map(
+    ([, link = ""]) => new URL(link),
+  );
+  const decoded = Buffer.from(cursor?.searchParams.get("config") ?? "", "base64").toString();
+  const args = ["-y", `mic-mcp@${version}`];
+  expect(cursor?.host).toBe("cursor.com");
+  expect(JSON.parse(decoded)).toEqual({ command: "npx", args: [...args, "serve", "--emulator"] });
+  const read = (name: string) => JSON.parse(code?.searchParams.get(name) ?? "");
+  expect(code?.host).toBe("vscode.dev");
+  expect(read("config")).toMatchObject({ command: "npx", args, env: expect.anything() });
+  expect(read("inputs")).toContainEqual(expect.objectContaining({ id: "client_secret", password: true }));
+  const ids = read("inputs").map(({ id }: { id: string }) => `\${input:${id}}`);
+  expect(Object.values(read("config").env)).toEqual(ids);
+});
+
 /** @photostructure/sqlite selects its binary with node-gyp-build, which is a separate package. */
 const ADDONS_INSTALLED = ["@napi-rs", "@photostructure", "mic-mcp", "node-addon-api", "node-gyp-build"];
 
