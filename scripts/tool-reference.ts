@@ -67,7 +67,7 @@ const MEANINGS: Readonly<Record<string, string>> = {
   by: "The value that ranks the rows. Districts have `mandalCount` and `name` only.",
   order: "Default: `desc`; with `by` `name`, `asc`.",
   resourceVersion: "Cancel only if the job still has this version (default: the current one).",
-  failure: "Only jobs that failed with this code.",
+  failureCode: "Only jobs that failed with this code.",
   port: "The recipe's port for the files. May be omitted if the recipe has one port.",
   files: "Ids of the files, one job for each.",
   unretried: "Only failed jobs that were not retried and are worth a retry.",

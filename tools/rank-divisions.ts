@@ -123,7 +123,7 @@ export const rankDivisions = defineTool({
       rows: outputs.list,
       totalRows: outputs.integer,
       totals: outputs.object,
-      exact: outputs.boolean,
+      complete: outputs.boolean,
       consistency: outputs.list,
       vintage: outputs.text,
     },
@@ -135,10 +135,10 @@ export const rankDivisions = defineTool({
     const query: RankingQuery = { ...boundsOf(args), limit: pageLimit, offset };
     checkCombinations(level, query);
     const { rows, facts, answer, line, summary, drift } = await queryRanking({ ...args, waitSeconds }, query, ctx);
-    const { totalRows, totals, exact, consistency, coverage } = facts;
+    const { totalRows, totals, complete, consistency, coverage } = facts;
     const shown = offset + rows.length;
     // While lists are missing, the rows of the next page may still change.
-    const isMoreToCome = !exact && secondsUntilComplete(coverage) !== undefined;
+    const isMoreToCome = !complete && secondsUntilComplete(coverage) !== undefined;
     const nextStep = isMoreToCome ? repeatWithMaxWait(ctx, args, coverage) : undefined;
     const page = rows.length > 0 && shown < totalRows && !isMoreToCome ? { nextOffset: shown } : undefined;
     const isAnyRestored = rows.some((row) => "restored" in row);
@@ -157,8 +157,8 @@ export const rankDivisions = defineTool({
     const query = boundsOf(args);
     checkCombinations(level, query);
     const { rows, facts, answer, line, summary, drift } = await queryRanking(args, query, ctx);
-    const { totals, exact, consistency, coverage } = facts;
-    if (!exact) throw incompleteFailure(coverage);
+    const { totals, complete, consistency, coverage } = facts;
+    if (!complete) throw incompleteFailure(coverage);
     const columns = columnsOf(level, createdSince, true);
     const lines = [describeStatistics(totals, by), ...consistency, line].filter((each) => each !== undefined);
     return { columns, rows: rows.map((row) => cellsOf(row, columns)), fields: answer, summary, lines, drift };

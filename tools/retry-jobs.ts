@@ -28,7 +28,7 @@ export const retryJobs = defineTool({
       jobIds: jobIds.optional(),
       workspaceId: stringValidatedBy(listMicJobs.query.shape.workspaceId).optional(),
       createdSince: jobFilter.createdSince,
-      failure: z.string().max(256).describe("Code of the failure.").optional(),
+      failureCode: z.string().max(256).describe("Only jobs that failed with this code.").optional(),
       limit: z.int().min(1).max(MAX_JOBS).optional(),
       retryMode: retryMicJob.body.shape.retryMode.describe(retryModeText),
       reason: stringValidatedBy(retryMicJob.body.shape.reason).describe(reasonText),
@@ -40,10 +40,13 @@ export const retryJobs = defineTool({
       path: ["jobIds"],
       error: "give either jobIds or createdSince",
     })
-    .refine(({ jobIds: ids, failure, limit }) => ids === undefined || (failure === undefined && limit === undefined), {
-      path: ["jobIds"],
-      error: "excludes failure and limit, which go with createdSince",
-    })
+    .refine(
+      ({ jobIds: ids, failureCode, limit }) => ids === undefined || (failureCode === undefined && limit === undefined),
+      {
+        path: ["jobIds"],
+        error: "excludes failureCode and limit, which go with createdSince",
+      },
+    )
     .refine(({ createdSince, workspaceId }) => createdSince === undefined || workspaceId !== undefined, {
       path: ["workspaceId"],
       error: "is missing",

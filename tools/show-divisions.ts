@@ -31,7 +31,7 @@ export const showDivisions = defineTool({
   output: outputs.view<ShownDivisions>(),
   async run({ waitSeconds, ...args }, ctx) {
     const { rows, facts, line, summary, drift } = await queryRanking({ ...args, waitSeconds }, QUERY, ctx);
-    const nextStep = facts.exact ? undefined : repeatWithMaxWait(ctx, args, facts.coverage);
+    const nextStep = facts.complete ? undefined : repeatWithMaxWait(ctx, args, facts.coverage);
     const shown: ShownDivisions = { level: args.level, rows, ...facts };
     const read = toolResult(ctx, shown, { summary, nextStep, lines: [line], drift });
     return toViewResult(read, "The user sees these rows.");

@@ -13,6 +13,6 @@ export const waitForJobs = defineTool({
   searchHint: "until finished, done",
   effect: "read",
   input: z.strictObject({ jobIds, until: z.enum(["all", "any"]).optional(), waitSeconds: longWaitSeconds }),
-  output: outputs.answer({ jobs: outputs.list, moving: outputs.integer }),
+  output: outputs.answer({ jobs: outputs.list, running: outputs.integer }),
   run: waitForMany,
 });

@@ -18,8 +18,9 @@ interface RankingArguments {
   readonly waitSeconds?: number;
 }
 
-interface RankingFigures
-  extends Pick<Ranking<DivisionRow>, "totalRows" | "totals" | "exact" | "unlisted" | "unlistedCount"> {
+interface RankingFigures extends Pick<Ranking<DivisionRow>, "totalRows" | "totals" | "unlisted" | "unlistedCount"> {
+  /** True if no missing list can change the rows. */
+  readonly complete: boolean;
   readonly consistency: readonly string[];
 }
 
@@ -45,7 +46,7 @@ export async function queryRanking(
   const { answer: ranking, country, metadata, note, line, drift } = described;
   const { states, rows, totalRows, totals, exact, unlisted, unlistedCount } = ranking;
   const consistency = findDifferencesInStates(states, country);
-  const figures = { totalRows, totals, exact, consistency, ...(unlisted && { unlisted, unlistedCount }) };
+  const figures = { totalRows, totals, complete: exact, consistency, ...(unlisted && { unlisted, unlistedCount }) };
   // The answer names the selected states.
   const selectedCodes =
     requestedStates !== undefined && requestedStates.length > 0 ? states.map(({ code }) => code) : undefined;

@@ -35,7 +35,7 @@ export const pickSummaryFields = (
 
 /** Rows, and separately the fields that are equal in all of them. A single row has no shared fields. */
 export interface SharedRows {
-  readonly inAll?: SummaryFields;
+  readonly common?: SummaryFields;
   readonly rows: readonly SummaryFields[];
 }
 
@@ -46,7 +46,7 @@ export function extractSharedFields(rows: readonly SummaryFields[]): SharedRows 
     others.every((row) => JSON.stringify(row[name]) === JSON.stringify(value));
   const shared = Object.fromEntries(Object.entries(first).filter(([name, value]) => same(name, value)));
   const rest = rows.map((row) => Object.fromEntries(Object.entries(row).filter(([name]) => !(name in shared))));
-  return { ...(Object.keys(shared).length > 0 && { inAll: shared }), rows: rest };
+  return { ...(Object.keys(shared).length > 0 && { common: shared }), rows: rest };
 }
 
 /** Returns the code, `retryable` and the field errors of a failure. Its title is in the summary sentence. */

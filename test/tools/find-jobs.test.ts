@@ -223,7 +223,7 @@ test("a page whose next cursor is the one that was passed is reported as broken 
 test("retry_jobs reports that the list is broken, and retries the jobs that were read", async () => {
   const { stub, connection } = await sessionForTest();
   serveRing(stub, ["one"]);
-  const filter = { createdSince: "2026-01-01T00:00:00Z", failure: "other_code" };
+  const filter = { createdSince: "2026-01-01T00:00:00Z", failureCode: "other_code" };
   const { text } = await connection.callTool("retry_jobs", {
     ...{ workspaceId: "micws_1", retryMode: "SAFE_RESUME", reason: "Try again" },
     ...filter,

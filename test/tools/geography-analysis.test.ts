@@ -94,7 +94,7 @@ describeLatestRevision(
         const { structured } = await bench().ok("rank_divisions", { level: "district", by: "name", startsWith });
         const codes = rowsIn(structured).map(({ districtCode }) => districtCode);
         expect(codes.toSorted()).toEqual(expected.toSorted());
-        expect(structured).toMatchObject({ exact: true, totalRows: expected.length });
+        expect(structured).toMatchObject({ complete: true, totalRows: expected.length });
       }
     });
 
@@ -107,7 +107,7 @@ describeLatestRevision(
       const path = join(bench().downloadDir, fileName);
       const bytes = await readFile(path);
       const sha256 = createHash("sha256").update(bytes).digest("hex");
-      expect(structured).toMatchObject({ path, rows: 784, sha256, totalRows: 784, exact: true });
+      expect(structured).toMatchObject({ path, rows: 784, sha256, totalRows: 784, complete: true });
       const [header, ...rows] = parseCsv(bytes.toString());
       expect(header).toEqual(["districtCode", "name", "stateCode", "stateName", "mandalCount"]);
       const cells = all.map(({ code, name, state, mandalCount }) => [code, name, state.code, state.name, mandalCount]);

@@ -49,7 +49,7 @@ describeLatestRevision((bench, revision) => {
     const own = await fresh({ MIC_GEOGRAPHY_RATE: "28" });
     const { result, sent } = await own.capture(() => rank(own, TOP));
     expect(result).toMatchObject({
-      exact: true,
+      complete: true,
       totals: { districts: 784, mandals: 7086, max: 41 },
       // The missing lists can change the statistics, but not the rows.
       coverage: { statesTotal: 36, statesRead: 27, complete: false, missing: [{ states: { length: 9 } }] },
@@ -120,15 +120,15 @@ describeLatestRevision((bench, revision) => {
       { states: ["GA"], reason: "HTTP 400" },
       { states: ["MH"], reason: "HTTP 502" },
     ];
-    expect(result).toMatchObject({ exact: false, coverage: { statesRead: 34, complete: false, missing } });
+    expect(result).toMatchObject({ complete: false, coverage: { statesRead: 34, complete: false, missing } });
     expect(sent.filter(({ path }) => path.endsWith("=MH"))).toHaveLength(2);
     expect(sent.filter(({ path }) => path.endsWith("=GA"))).toHaveLength(1);
     await own.service.admin("DELETE", "geography");
-    expect(await rank(own, ALL)).toMatchObject({ exact: true, vintage: expect.stringContaining("complete") });
+    expect(await rank(own, ALL)).toMatchObject({ complete: true, vintage: expect.stringContaining("complete") });
   });
 
   test.each([
-    ["refused", { exact: false, coverage: { missing: [{ states: ["GA"] }] } }],
+    ["refused", { complete: false, coverage: { missing: [{ states: ["GA"] }] } }],
     ["empty", { rows: [], consistency: expect.arrayContaining([expect.stringContaining("has 0")]) }],
   ])("a state that the API no longer has is reported (%s)", async (unknownState, expected) => {
     const own = await freshWith({ districts: { GA: null }, unknownState });

@@ -241,7 +241,7 @@ test("a filter retries each failed job once, continues after the limit, and neve
   const { connection, sent } = await serveFailingJobs(4);
   const call = async (args: Args) => (await connection.callTool("retry_jobs", { ...args, ...resume })).structured ?? {};
   const filter = { workspaceId: "micws_1", createdSince: "2026-11-22T00:00:01Z" };
-  expect((await call({ ...filter, failure: "OTHER" }))["summary"]).toBe("No job to retry.");
+  expect((await call({ ...filter, failureCode: "OTHER" }))["summary"]).toBe("No job to retry.");
   const first = await call({ ...filter, limit: 2 });
   const failedAgain = { outcome: "retried", state: "FAILED", stage: "CHURN", code: problem.code, count: 2 };
   expect(first["results"]).toEqual([{ ...failedAgain, jobIds: ["job-3-again", "job-2-again"] }]);
@@ -251,7 +251,7 @@ test("a filter retries each failed job once, continues after the limit, and neve
   expect(rowsOf(second).map(({ jobId }) => jobId)).toEqual(["job-1"]);
   const retries = [{ state: "FAILED", count: 2, jobIds: ["job-2-again", "job-3-again"] }];
   expect(second["retries"]).toEqual(retries);
-  const third = await call({ ...filter, failure: problem.code });
+  const third = await call({ ...filter, failureCode: problem.code });
   expect(rowsOf(third)).toEqual([]);
   expect(third["summary"]).toBe("No job to retry. 3 earlier retries did not succeed.");
   expect(third).toMatchObject({ nextStep: { tool: "retry_jobs", arguments: { retryMode: "RESTART" } } });

@@ -22,7 +22,7 @@ describeLatestRevision((bench) => {
     const { structured } = await bench().ok("wait_for_jobs", { jobIds: jobs.map(({ id }) => id) }, { onprogress });
     expect(rowsOf(structured).map(({ id }) => id)).toEqual(jobs.map(({ id }) => id));
     expect(rowsOf(structured).map(({ state }) => state)).toEqual(["SUCCEEDED", "FAILED", "PAUSED"]);
-    expect(structured).toMatchObject({ moving: 0, summary: expect.stringContaining("1 SUCCEEDED") });
+    expect(structured).toMatchObject({ running: 0, summary: expect.stringContaining("1 SUCCEEDED") });
     const progressValues = ticks.map(({ progress }) => progress);
     expect([...progressValues].sort((a, b) => a - b)).toEqual(progressValues);
     expect(ticks[0]?.message).toContain("3 PREPARING");
@@ -54,7 +54,7 @@ describeLatestRevision((bench) => {
       { id: "micjob_none", error: "NOT_FOUND", note: expect.stringContaining("32 hex digits") },
       { id, state: "SUCCEEDED" },
     ]);
-    expect(structured).toMatchObject({ moving: 0 });
+    expect(structured).toMatchObject({ running: 0 });
   });
 
   test("wait_for_jobs returns after one read if no job is in progress, and counts the jobs that wait for their operator", async () => {
@@ -63,7 +63,7 @@ describeLatestRevision((bench) => {
     bench().clock.advance(5_000);
     const sent = await bench().captureRequests(async () => {
       const { structured } = await bench().ok("wait_for_jobs", { jobIds: [id] });
-      expect(structured).toMatchObject({ moving: 0, jobs: [{ id, state: "WAITING_REVIEW" }] });
+      expect(structured).toMatchObject({ running: 0, jobs: [{ id, state: "WAITING_REVIEW" }] });
       expect(structured["summary"]).toMatch(
         / 1 waits for its operator \(WAITING_REVIEW at [A-Z]+\)\. Tell the user\.$/,
       );

@@ -23,7 +23,7 @@ describeLatestRevision((bench) => {
   test("wait_for_jobs returns the jobs and the call that continues if a read receives no response", async () => {
     const { id } = await submitJob(bench().service, FILE.succeeds);
     const { structured, step } = await callWithHang(bench(), "getMicJob", "wait_for_jobs", { jobIds: [id] });
-    expect(structured).toMatchObject({ jobs: [{ id, error: "TIMEOUT" }], moving: 1 });
+    expect(structured).toMatchObject({ jobs: [{ id, error: "TIMEOUT" }], running: 1 });
     expect(step).toEqual({ tool: "wait_for_jobs", arguments: { jobIds: [id] } });
   });
 

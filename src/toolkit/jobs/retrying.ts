@@ -118,7 +118,7 @@ interface RetryManyArguments {
   readonly workspaceId?: string;
   readonly createdSince?: string;
   /** The code of the failure. */
-  readonly failure?: string;
+  readonly failureCode?: string;
   /** Maximum number of jobs that a filter selects (default 50). */
   readonly limit?: number;
   readonly retryMode: "SAFE_RESUME" | "RESTART";
@@ -270,10 +270,10 @@ interface Selection {
 
 /** Selects the failed jobs that match the filter and were not retried. Throws Failure. */
 async function selectFailedJobs(
-  { workspaceId = "", createdSince, failure, limit = MAX_JOBS }: RetryManyArguments,
+  { workspaceId = "", createdSince, failureCode, limit = MAX_JOBS }: RetryManyArguments,
   ctx: ToolContext,
 ): Promise<Selection> {
-  const filter = { createdSince, failure, unretried: true };
+  const filter = { createdSince, failure: failureCode, unretried: true };
   // The progress of the call counts retries and new jobs.
   const reading = { ...ctx, report: () => undefined };
   const found = await findJobs({ workspaceId, limit: MAX_READ, filter, isFull: false }, reading);
@@ -283,7 +283,7 @@ async function selectFailedJobs(
     earlier !== null &&
     ctx.retries.get(id) === undefined &&
     Date.parse(createdAt) >= Date.parse(createdSince ?? "") &&
-    (failure === undefined || byId.get(earlier)?.failure?.code === failure);
+    (failureCode === undefined || byId.get(earlier)?.failure?.code === failureCode);
   const isMissing = found.ended !== undefined || found.page.hasMore;
   return {
     jobs: jobs.slice(0, limit).map((job) => ({ id: job.id, job })),

@@ -234,7 +234,7 @@ export function retriedJobRow(id: string, latest: Job, { retries }: Pick<ToolCon
 export async function waitForMany(
   { jobIds, until, waitSeconds = LONG_WAIT_SECONDS }: WaitArguments,
   toolContext: ToolContext,
-): Promise<ToolResult<{ readonly jobs: Awaited<ReturnType<typeof rowsOf>>; readonly moving: number }>> {
+): Promise<ToolResult<{ readonly jobs: Awaited<ReturnType<typeof rowsOf>>; readonly running: number }>> {
   const ctx = withWaitLimit(toolContext, waitSeconds);
   const stopRule = createStopRule();
   const watched = await watchJobs(jobIds, { until: until ?? "all", seconds: waitSeconds, stopRule }, ctx);
@@ -244,7 +244,7 @@ export async function waitForMany(
   const counts = countStates(watched.map((each) => ({ state: stateOf(each), isRetry: isRetryOf(each) })));
   if (reason && advice !== undefined && watched.every(({ job }) => job === undefined))
     throw stoppedFailure(reason, `${formatCount(jobIds.length, "job was", "jobs were")} not read.`, advice);
-  const data = { jobs: await rowsOf(watched, ctx), moving: movingIds(watched).length };
+  const data = { jobs: await rowsOf(watched, ctx), running: movingIds(watched).length };
   // A job that moves while it can be read is worth a call at once.
   const isReadable = watched.some((each) => isMoving(each) && each.failure === undefined);
   const waitMs = isReadable ? 0 : waitMsOf(failures, ctx);
@@ -257,6 +257,6 @@ export async function waitForMany(
   return toolResult(ctx, data, {
     summary: sentences.filter((sentence) => sentence !== undefined).join(" "),
     nextStep: later === undefined ? await nextStep(watched, until, ctx) : undefined,
-    lines: [formatRecordTable(data.jobs), `moving ${data.moving}`],
+    lines: [formatRecordTable(data.jobs), `running ${data.running}`],
   });
 }
