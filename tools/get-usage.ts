@@ -14,12 +14,12 @@ export const getUsage = defineTool({
   name: "get_usage",
   title: "Get usage: quota and remaining budget",
   description:
-    "Get what is left of each of the organization's quotas. With a window: used, reserved and remaining amounts, as decimal strings.",
+    "Get what is left of the organization's quotas. With a window: used, reserved, remaining, as decimal strings.",
   searchHint: "quota, budget, limit, remaining",
   effect: "read",
   input: z.strictObject({
     ...getMicPublicUsage.query.shape,
-    window: window.describe("Default: what is left today and in the entitlement.").optional(),
+    window: window.describe("Default: today and entitlement.").optional(),
     view,
   }),
   output: outputs.advised<UsageSummary>(),

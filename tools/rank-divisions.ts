@@ -92,8 +92,8 @@ export const rankDivisions = defineTool({
   name: "rank_divisions",
   title: "Rank districts: most, fewest, average mandals or tehsils",
   description:
-    "Rank, filter and total states or districts of India by mandal or district count, exactly: top N, bounds, sums, averages, " +
-    "new districts.",
+    "Rank, filter and total states or districts of India: top N, bounds, sums, averages, new districts. Example: " +
+    '{"level":"district","by":"mandalCount","states":["AP"],"limit":3}.',
   searchHint: "most, fewest, largest, smallest, average, compare states, tehsils, taluks",
   alwaysLoad: true,
   effect: "read",

@@ -15,7 +15,7 @@ export const resolveActions = defineTool({
   title: "Resolve actions after a crash or lost response",
   description:
     "Find out the outcome of unresolved actions. Each is sent again under its key, or jobs are read; none runs twice. " +
-    "One that never arrived may run now. Call it first after a crash.",
+    "One that never arrived may run now. To look without sending, use list_actions.",
   searchHint: "recover, crash, lost response, unknown outcome",
   effect: "retry",
   input: z

@@ -70,7 +70,7 @@ export const runJob = defineTool({
       .refine((inputs) => areUnique(inputs.map(({ inputId, referenceId }) => JSON.stringify([inputId, referenceId]))), {
         error: "must name each input once",
       })
-      .describe("One for each port, with inputId or referenceId."),
+      .describe('One for each port, with inputId or referenceId: [{"port":"divisions","referenceId":"devfile_…"}].'),
     parameterValues: jsonObject.describe(parameterValuesText),
     clientReference: stringValidatedBy(clientReference).describe("Your note.").optional(),
     waitSeconds: longWaitSeconds,

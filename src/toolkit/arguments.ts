@@ -71,6 +71,43 @@ const isListedKeyword = ([keyword, value]: readonly [string, unknown]): boolean 
   !(keyword === "minimum" && (value === 0 || value === 1)) &&
   !(keyword === "maximum" && value === Number.MAX_SAFE_INTEGER);
 
+/** Descriptions of arguments that mean the same in each tool that has them. */
+const COMMON_DESCRIPTIONS: Readonly<Record<string, string>> = {
+  workspaceId: "Optional if configured.",
+  view: "full: all fields.",
+  jobId: "A micjob_ id.",
+  jobIds: "Up to 50 micjob_ ids.",
+  inputId: "A micinput_ id.",
+  operationId: "From cancel_job.",
+  requestId: "From request_file_processing.",
+  inputKind: "Kind of referenceId.",
+  port: "A port of the recipe.",
+  name: "A single name.",
+  level: "What a row is.",
+  limit: "At most this many.",
+  sort: "The only order.",
+  state: "Only this state.",
+  states: "Only these states.",
+  window: "Period of the quotas.",
+  until: "Default: all.",
+  createdSince: "Date or time (UTC).",
+  source: "Tool to call.",
+};
+
+function withCommonDescriptions(schema: JsonSchema): JsonSchema {
+  const { properties, items } = schema;
+  const described = Object.entries(schemaOf(properties)).map(([name, property]) => {
+    const own = withCommonDescriptions(schemaOf(property));
+    const common = own["description"] === undefined ? COMMON_DESCRIPTIONS[name] : undefined;
+    return [name, common === undefined ? own : { ...own, description: common }];
+  });
+  return {
+    ...schema,
+    ...(isJsonObject(properties) && { properties: Object.fromEntries(described) }),
+    ...(isJsonObject(items) && { items: withCommonDescriptions(schemaOf(items)) }),
+  };
+}
+
 function omitUnlistedKeywords(schema: unknown): unknown {
   if (Array.isArray(schema)) return schema.map(omitUnlistedKeywords);
   if (!isJsonObject(schema)) return schema;
@@ -80,7 +117,7 @@ function omitUnlistedKeywords(schema: unknown): unknown {
 
 /** Returns the argument schema for tools/list, reduced to what an agent needs to write a call. Calls are checked against all of it. */
 export function toListedSchema(input: z.ZodType): JsonSchema {
-  return schemaOf(omitUnlistedKeywords(toJsonSchema(input, "input")));
+  return withCommonDescriptions(schemaOf(omitUnlistedKeywords(toJsonSchema(input, "input"))));
 }
 
 /**

@@ -25,6 +25,7 @@ const ESSENTIAL_TOOLS: ReadonlySet<ToolName> = new Set<ToolName>([
   "run_jobs",
   "retry_jobs",
   "wait_for_jobs",
+  "save_table",
 ]);
 
 export type OfferableTool = Pick<Tool, "name" | "toolsets" | "effect" | "view">;
