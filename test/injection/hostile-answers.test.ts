@@ -108,7 +108,7 @@ const findUnwanted = (text: string, allowed: string): readonly string[] =>
 
 /** Removes texts in quotation marks, and words of a command that are quoted for a shell. */
 const removeQuoted = (text: string): string =>
-  text.replace(/"(?:[^"\\]|\\.)*"/g, '""').replace(/(?<= )'(?:[^']|'\\'')*'(?= )/g, "''");
+  text.replace(/"(?:[^"\\]|\\.)*"/g, '""').replace(/(?<= )'(?:[^']|'\\'')*'(?= |$)/g, "''");
 
 function expectSentence(text: string): void {
   expect(findUnwanted(text, ""), JSON.stringify(text)).toEqual([]);
