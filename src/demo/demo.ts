@@ -64,7 +64,7 @@ export async function runDemo(): Promise<number> {
     printHeading("Ask about India's geography");
     await call(server, "find_district", { name: "Allahabad" });
     const ranking = await call(server, "rank_divisions", { level: "district", by: "mandalCount", limit: 5 });
-    check(readResult(Ranking, ranking).exact, "The answer covers all states.");
+    check(readResult(Ranking, ranking).complete, "The answer covers all states.");
 
     printHeading("Pass a wrong argument");
     const wrong = { ...job, parameterValues: { ...job.parameterValues, level: "VILLAGE" } };
@@ -85,7 +85,7 @@ export async function runDemo(): Promise<number> {
 const Recipes = z.looseObject({ data: z.array(z.object({ versionId: z.string(), name: z.string() })) });
 const JobResult = z.looseObject({ data: z.looseObject({ state: z.string() }) });
 const Unresolved = z.looseObject({ actions: z.array(z.looseObject({ tool: z.string() })) });
-const Ranking = z.looseObject({ exact: z.boolean() });
+const Ranking = z.looseObject({ complete: z.boolean() });
 const ToolResult = z.looseObject({
   isError: z.boolean().default(false),
   content: z.array(z.looseObject({ text: z.string().default("") })),

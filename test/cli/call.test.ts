@@ -38,7 +38,7 @@ test("call --help shows required arguments, types and limits, and the effect of 
   expect(stdout).toMatch(/states= +list PREPARING, .*CANCELLED/);
   expect(stdout).toMatch(/limit= +number up to 100/);
   const withDefault = await run(["call", "list_jobs", "--help"], { env: { MIC_WORKSPACE_ID: "micws_1" } });
-  expect(withDefault.stdout).toMatch(/workspaceId= +text\.$/m);
+  expect(withDefault.stdout).toMatch(/workspaceId= +text\. Optional if configured\.$/m);
 });
 
 test.each([["call", "list_states"], ["call", "list_jobs"], ["resolve"], ["show", "divisions"]])(
