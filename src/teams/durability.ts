@@ -53,7 +53,7 @@ export async function checkDurability(
   if (commits === "off" || commits === "local")
     return notDurable(
       `PostgreSQL confirms commits before they are durable: synchronous_commit is ${commits}`,
-      "Allow connections to set it: do not use a connection pooler in transaction mode.",
+      "Behind a connection pooler in transaction mode, set it for the role: ALTER ROLE … SET synchronous_commit = 'on'.",
     );
   const { standbys, names } = row;
   if (standbys !== "") {

@@ -1,0 +1,78 @@
+// Tests an instance behind pgbouncer in transaction mode, with deploy/pgbouncer/pgbouncer.ini: only addresses, files and sizes differ.
+import { chownSync, readFileSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
+import { expect, onTestFinished } from "vitest";
+import { emulatorForTest } from "../support/emulator.ts";
+import { freePort } from "../support/free-port.ts";
+import { countExecutions, LOAD_OPERATION_ID } from "../support/load.ts";
+import { postgresUser, queryPostgres } from "../support/postgres.ts";
+import { launchProcess, missingProgram, waitForPort } from "../support/process.ts";
+import { folderForTest } from "../support/temporary-folder.ts";
+import { testUnless } from "../support/unless.ts";
+import { connectCaller, createCaller, environmentForTest, instanceForTest } from "./deployment.ts";
+import { describeWithPostgres } from "./services.ts";
+
+const CALLERS = 6;
+const ACTIONS = 10;
+
+/** Starts pgbouncer in front of the server of a URL, with fewer connections than callers. Returns the URL through it. */
+async function startPgbouncer(target: string): Promise<string> {
+  const { port, pathname } = new URL(target);
+  const folder = await folderForTest();
+  const [listenPort, path, users] = [await freePort(), join(folder, "pgbouncer.ini"), join(folder, "users.txt")];
+  const replacements: readonly (readonly [RegExp, string])[] = [
+    [/^mic = .*$/m, `${pathname.slice(1)} = host=127.0.0.1 port=${port}`],
+    [/^listen_addr = .*$/m, "listen_addr = 127.0.0.1"],
+    [/^listen_port = .*$/m, `listen_port = ${listenPort}`],
+    [/^auth_type = .*$/m, "auth_type = trust"],
+    [/^auth_file = .*$/m, `auth_file = ${users}`],
+    [/^default_pool_size = .*$/m, "default_pool_size = 3"],
+  ];
+  const file = readFileSync("deploy/pgbouncer/pgbouncer.ini", "utf8");
+  const config = replacements.reduce((text, [from, to]) => {
+    expect(text).toMatch(from);
+    return text.replace(from, to);
+  }, file);
+  writeFileSync(path, `${config}unix_socket_dir =\n`);
+  writeFileSync(users, '"mic" ""\n');
+  // pgbouncer does not run as root.
+  if (postgresUser !== undefined) for (const each of [folder, path, users]) chownSync(each, postgresUser, -1);
+  const user = postgresUser === undefined ? [] : ["-u", "postgres"];
+  const running = launchProcess(["pgbouncer", ...user, path], { cwd: folder });
+  onTestFinished(() => running.kill());
+  await waitForPort(listenPort, running);
+  const url = new URL(target);
+  url.port = String(listenPort);
+  return url.href;
+}
+
+describeWithPostgres("pgbouncer", (postgres) => {
+  testUnless(
+    missingProgram("pgbouncer"),
+    "callers behind pgbouncer in transaction mode act once each, and the instance is ready",
+    async () => {
+      const emulator = await emulatorForTest({ clients: 1 });
+      const place = await environmentForTest(postgres(), emulator);
+      await queryPostgres(place.url, "ALTER ROLE mic SET synchronous_commit = 'on'");
+      onTestFinished(() => postgres().run("ALTER ROLE mic RESET synchronous_commit"));
+      const instance = await instanceForTest({ ...place, url: await startPgbouncer(place.url) });
+      const callers = await Promise.all(
+        Array.from({ length: CALLERS }, (_, at) => connectCaller(instance, createCaller(`caller-${at}`, ["reds"]))),
+      );
+      const act = async (caller: (typeof callers)[number], at: number) => {
+        const action = {
+          inputKind: "M4_FILE",
+          referenceId: emulator.fileIds[0],
+          idempotencyKey: `action-number-${at}`,
+        };
+        for (const replayed of [false, true]) {
+          const result = await caller.callTool("register_input", action);
+          expect(result).toMatchObject({ isError: false, action: { replayed } });
+        }
+      };
+      for (let at = 0; at < ACTIONS; at++) await Promise.all(callers.map((caller) => act(caller, at)));
+      expect(await countExecutions(emulator.baseUrl, LOAD_OPERATION_ID)).toBe(CALLERS * ACTIONS);
+      expect(await instance.databaseCheck()).toMatchObject({ status: expect.stringMatching(/^(ok|degraded)$/) });
+    },
+  );
+});
