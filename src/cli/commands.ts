@@ -28,9 +28,9 @@ const PROFILE_FLAG = {
   "--profile NAME": "profile of the stored login (default: MIC_PROFILE, or the login without a profile)",
 } as const;
 export const SHELLS = ["bash", "zsh", "fish", "powershell"] as const;
-export const TEAM_ACTIONS = ["add", "list", "remove", "rotate-secret", "rotate-keys", "check"] as const;
+export const TEAM_ACTIONS = ["add", "list", "remove", "rotate-secret", "rotate-keys", "check", "actions"] as const;
 export const INSTALL_CLIENTS = ["claude", "codex", "gemini", "copilot", "vscode", "cursor", "claude-desktop"] as const;
-const ACTION_STATES = ["in_progress", "succeeded", "rejected", "unknown"] as const;
+export const ACTION_STATES = ["in_progress", "succeeded", "rejected", "unknown"] as const;
 
 export const COMMANDS = {
   serve: {
@@ -257,10 +257,11 @@ export const COMMANDS = {
     argumentsUsage: "ACTION [TEAM]",
     summary: "Manage the teams of a deployment: their credentials and members",
     notes: [
-      `ACTION: ${TEAM_ACTIONS.join(", ")}. add, remove and rotate-secret need a TEAM; check without a TEAM checks all teams.`,
+      `ACTION: ${TEAM_ACTIONS.join(", ")}. add, remove, rotate-secret and actions need a TEAM; check without a TEAM checks all teams.`,
       "add verifies the credentials and creates a team. For an existing team, it adds members and sets the claim.",
       "remove removes the members given with --member; without --member, it removes the team. The team's actions stay in the journal.",
       "rotate-secret replaces the client secret, starting with the next token request. rotate-keys encrypts every stored secret with the first key of MIC_SECRET_KEYS.",
+      "actions lists the latest 50 actions of a team. The column caller distinguishes callers; the audit identifies them by the key of the action.",
       "check decrypts every secret and requests a token with it. The exit code is 0 only if all checks pass.",
       "The command requires MIC_DATABASE_URL and MIC_SECRET_KEYS_FILE (or MIC_SECRET_KEYS). --member also requires MIC_AUTH_ISSUER, the issuer of the subject.",
     ],
@@ -273,8 +274,10 @@ export const COMMANDS = {
       "--secret-stdin": "read the client secret from stdin (for scripts)",
       "--secret-file PATH": "file with the client secret, present on every instance; only its path is stored",
       "--skip-verify": "do not verify the credentials",
+      "--state S": `with actions: list only this state: ${ACTION_STATES.join(", ")}`,
       ...JSON_FLAG,
     },
+    choices: { state: ACTION_STATES },
     examples: [
       [
         "pass mic-red | mic-mcp teams add red --client-id me --workspace-id w1 --claim mic-red --secret-stdin",
@@ -282,6 +285,7 @@ export const COMMANDS = {
       ],
       ["mic-mcp teams add red --member 00u1abc", "add a member"],
       ["mic-mcp teams list", "list the teams without their secrets"],
+      ["mic-mcp teams actions red --state unknown", "actions that may have taken effect"],
       ["mic-mcp teams rotate-keys && mic-mcp teams check", "after adding a new first key"],
     ],
   },

@@ -7,7 +7,7 @@ import { emulatorForTest } from "../support/emulator.ts";
 import type { TokenOptions } from "../support/identity-provider.ts";
 import { folderForTest } from "../support/temporary-folder.ts";
 import { testUnless } from "../support/unless.ts";
-import { createCaller, createKeyLine, ISSUER, instanceForTest } from "./deployment.ts";
+import { connectCaller, createCaller, createKeyLine, ISSUER, instanceForTest } from "./deployment.ts";
 import { deploymentForTest } from "./in-process-deployment.ts";
 import { describeWithPostgres } from "./services.ts";
 
@@ -33,7 +33,10 @@ describeWithPostgres("mic-mcp teams", (postgres) => {
       const instance = await instanceForTest({ url, keys: withKeys, emulator });
       return await (await instance.runtimeOf(createCaller(...caller), undefined))?.workspaceId();
     }
-    return { baseUrl, keys, red, blue, command, add, addRed, resolveWorkspace };
+    /** A client of a caller at an instance. */
+    const connect = async (...caller: Parameters<typeof createCaller>) =>
+      connectCaller(await instanceForTest({ url, keys, emulator }), createCaller(...caller));
+    return { baseUrl, keys, red, blue, fileIds: red.assetIds, command, add, addRed, resolveWorkspace, connect };
   }
 
   test("teams add verifies the credentials, encrypts the secret and refuses a duplicate; teams list shows all except the secret", async () => {
@@ -126,6 +129,37 @@ describeWithPostgres("mic-mcp teams", (postgres) => {
       ["teams rotate-secret", "requires the name of one team"],
     ] as const)
       expect(await command(line, "x")).toMatchObject({ code: 2, stdout: "", stderr: expect.stringContaining(problem) });
+  });
+
+  test("teams actions lists the actions of all callers of a team, without arguments, and of one state with --state", async () => {
+    const { command, addRed, add, blue, connect, fileIds } = await setUp();
+    await addRed();
+    await add("blue", blue, "--secret-stdin --claim blues");
+    expect(await command("teams actions red")).toMatchObject({ code: 0, stdout: "No actions.\n" });
+    for (const subject of ["ann", "bob"]) {
+      const client = await connect(subject, ["reds"]);
+      const input = {
+        inputKind: "M4_FILE",
+        referenceId: fileIds[0],
+        alias: "not-listed",
+        idempotencyKey: "key-0123456789",
+      };
+      expect((await client.callTool("register_input", input)).isError).toBe(false);
+    }
+    const { actions } = JSON.parse((await command("teams actions red --json")).stdout);
+    const action = { state: "succeeded", tool: "register_input", attempts: 1, idempotencyKey: "key-0123456789" };
+    expect(actions).toMatchObject([action, action]);
+    expect(new Set(actions.map(({ caller }: { caller: string }) => caller)).size).toBe(2);
+    const { stdout } = await command("teams actions red --state succeeded");
+    expect(stdout).toMatch(/^state.*idempotencyKey\n.*register_input/);
+    expect(stdout).not.toContain("not-listed");
+    for (const line of ["teams actions red --state unknown", "teams actions blue"])
+      expect((await command(line)).stdout).toMatch(/^No actions/);
+    expect(await command("teams actions green")).toMatchObject({
+      code: 1,
+      stderr: expect.stringContaining("does not exist"),
+    });
+    expect((await command("teams actions red --state lost")).code).toBe(2);
   });
 
   test("migrate creates the tables, and with MIC_MIGRATE=off no other command does", async () => {

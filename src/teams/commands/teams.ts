@@ -2,7 +2,7 @@
 // notified of each change.
 import { isAbsolute } from "node:path";
 import type { Check } from "../../cli/checks.ts";
-import { type ArgumentsOf, type RunCommand, TEAM_ACTIONS } from "../../cli/commands.ts";
+import { ACTION_STATES, type ArgumentsOf, type RunCommand, TEAM_ACTIONS } from "../../cli/commands.ts";
 import { describeError, parseChoice } from "../../cli/errors.ts";
 import { verifyCredentials } from "../../cli/login.ts";
 import { isInteractive, openPrompter, readSecretFromStdin } from "../../cli/prompt.ts";
@@ -17,12 +17,14 @@ import { callerId } from "../caller.ts";
 import { openDatabase } from "../database.ts";
 import { createEncryption, DecryptionError } from "../encryption.ts";
 import { readStoreSettings } from "../settings.ts";
+import { readTeamActions, type TeamAction } from "../tenancy/actions.ts";
 import { createSecrets, keyIdOf, type Secrets } from "../tenancy/secrets.ts";
 import {
   createTeams,
   type Member,
   type StoredSecret,
   TEAM_NAME,
+  type Team,
   type Teams,
   type TeamWithMembers,
 } from "../tenancy/teams.ts";
@@ -37,6 +39,8 @@ export interface Manager {
   readonly baseUrl: string | undefined;
   /** The value of MIC_AUTH_ISSUER. */
   readonly issuer: string | undefined;
+  /** The latest actions of all callers of a team, in this state or in any. */
+  readActions(team: Team, state: string | undefined): Promise<readonly TeamAction[]>;
   /** Records in the audit that the operator changed a team. `member`: the member who was added or removed. */
   recordChange(team: string, what: string, member?: Member): void;
   print(text: string): void;
@@ -308,6 +312,30 @@ export async function rotateKeys({ teams, secrets, firstKey, recordChange, print
   return broken.length === 0 ? 0 : 1;
 }
 
+const ACTION_COLUMNS = ["state", "tool", "made", "attempts", "caller", "createdAt", "updatedAt", "idempotencyKey"];
+
+async function listActions(name: string, { state: wanted, json }: TeamFlags, manager: Manager): Promise<number> {
+  const state = wanted === undefined ? undefined : parseChoice("--state", wanted, ACTION_STATES);
+  const team = await manager.teams.find(name);
+  if (!team) throw noSuchTeam(name);
+  const actions = await manager.readActions(team, state);
+  const rows = actions.map((action) => [
+    action.state,
+    action.tool,
+    action.made ?? "",
+    action.attempts,
+    action.caller,
+    action.createdAt,
+    action.updatedAt,
+    action.idempotencyKey,
+  ]);
+  const lines = formatOperatorTable(ACTION_COLUMNS, rows);
+  if (json) manager.print(inJson({ actions }));
+  else if (actions.length === 0) manager.print(`No actions${state === undefined ? "" : ` with state ${state}`}.`);
+  else manager.print(isTerminal(process.stdout) ? alignColumns(lines) : lines);
+  return 0;
+}
+
 type TeamSubcommand = (typeof TEAM_ACTIONS)[number];
 
 /** Returns the name of the team that the subcommand applies to, or an empty string for all teams. Throws UsageError. */
@@ -333,6 +361,7 @@ const SUBCOMMAND_HANDLERS: Readonly<Record<TeamSubcommand, SubcommandHandler>> =
   remove: removeTeam,
   "rotate-secret": rotateSecret,
   check: checkTeams,
+  actions: listActions,
   list: (_name, flags, manager) => listTeams(flags, manager),
   "rotate-keys": (_name, _flags, manager) => rotateKeys(manager),
 };
@@ -355,6 +384,10 @@ export const teams: RunCommand<"teams"> = async ({ values, positionals }, enviro
     firstKey: settings.secretKeys.first,
     baseUrl: settings.config.baseUrl,
     issuer: environment["MIC_AUTH_ISSUER"] || undefined,
+    async readActions(team, state) {
+      await journal.open();
+      return await readTeamActions(database, team, state);
+    },
     recordChange(team, what, member) {
       // A process that has the database and the keys may change teams without a sign-in.
       const auditor = { caller: "operator", team, client: "mic-mcp" };
