@@ -186,7 +186,7 @@ export function composeTeams(deployment: Deployment) {
     createRuntime: createCallerRuntime,
   };
 
-  const runtimes = createRuntimes({ teams, now, maxTeams: deployment.maxCachedTeams, factory });
+  const runtimes = createRuntimes({ teams, now, factory });
 
   let isRefreshing = false;
   const refreshTimer = setInterval(async () => {

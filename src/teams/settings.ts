@@ -78,8 +78,6 @@ export function readDeploymentVariables(read: ReadVariable) {
     callerRate: read("MIC_CALLER_RATE", wholeNumber(1, 100_000)) ?? 120,
     /** Maximum concurrent calls, for each caller in each instance (default 8). */
     callerCalls: read("MIC_CALLER_CALLS", wholeNumber(1, 1_000)) ?? 8,
-    /** Maximum number of teams whose parts are cached (default 500). */
-    maxCachedTeams: read("MIC_TEAM_CACHE_SIZE", wholeNumber(1, 100_000)) ?? 500,
     /** Name of the group of instances that share the geography API's rate limit, because they share an address (default "default"). */
     geographyBudget: read("MIC_GEOGRAPHY_BUDGET", printable) ?? "default",
     /** Days for which rows of the audit are kept (default 90). */
@@ -107,13 +105,7 @@ export type StoreSettings = Pick<TeamsSettings, "config" | "database" | "secretK
 export type DeploymentSettings = StoreSettings &
   Pick<
     TeamsSettings,
-    | "publicOrigin"
-    | "maxCachedTeams"
-    | "geographyBudget"
-    | "auditDays"
-    | "inlineBytes"
-    | "downloadSeconds"
-    | "restoredAt"
+    "publicOrigin" | "geographyBudget" | "auditDays" | "inlineBytes" | "downloadSeconds" | "restoredAt"
   >;
 
 const HOW_TO_MAKE_KEYS = "one line `id base64-of-32-bytes` for each key (create a key with openssl rand -base64 32)";

@@ -95,7 +95,6 @@ export async function instanceForTest(
     secretKeys: readSecretKeys(keys),
     secrets: [],
     publicOrigin: PUBLIC,
-    maxCachedTeams: 500,
     geographyBudget: "default",
     inlineBytes: 32_768,
     downloadSeconds: 600,

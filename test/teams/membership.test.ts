@@ -127,14 +127,4 @@ describeWithPostgres("membership", (postgres) => {
     await teams.remove("red");
     await expectOpen(false, BOB);
   });
-
-  test("at most MIC_TEAM_CACHE_SIZE teams are cached; the others are opened again when they are called", async () => {
-    const names = ["red", "blue", "green"];
-    const teams = names.map((name, client) => ({ name, client, claim: name }));
-    const { instance, resolveWorkspace, workspaces } = await setUp(3, teams, { maxCachedTeams: 2 });
-    const members = names.map((name) => createCaller("ann", [name]));
-    const [first] = await Promise.all(members.map((member) => instance.runtimeOf(member, undefined)));
-    for (const [client, member] of members.entries()) expect(await resolveWorkspace(member)).toBe(workspaces[client]);
-    expect(await instance.runtimeOf(createCaller("ann", ["red"]), undefined)).not.toBe(first);
-  });
 });

@@ -37,7 +37,6 @@ test("four variables are enough, and the other settings have defaults", () => {
     allowedOrigins: [],
     callerRate: 120,
     callerCalls: 8,
-    maxCachedTeams: 500,
     auditDays: 90,
     drainDelaySeconds: 5,
     inlineBytes: 32_768,

@@ -36,14 +36,14 @@ export interface RuntimeFactory<P, R> {
 interface Options<P, R> {
   readonly teams: Pick<Teams, "find" | "findByCaller" | "readVersions">;
   readonly now: () => number;
-  /** Maximum number of teams whose parts are cached. */
-  readonly maxTeams: number;
   readonly factory: RuntimeFactory<P, R>;
 }
 
 /** Changes are detected earlier by `refresh`; this limit applies while the database cannot be read. */
 const MEMBERSHIP_CACHE_MS = 30_000;
 const MAX_MEMBERSHIPS = 10_000;
+/** Maximum number of teams whose parts are cached. */
+const MAX_TEAMS = 500;
 /** Maximum number of cached runtimes, with about 50 KB each. */
 const MAX_RUNTIMES = 2_000;
 
@@ -53,7 +53,7 @@ interface OpenedTeam<P> {
   readonly parts: P;
 }
 
-export function createRuntimes<P, R>({ teams, now, maxTeams, factory }: Options<P, R>) {
+export function createRuntimes<P, R>({ teams, now, factory }: Options<P, R>) {
   // A read that fails is not cached. A read that began before its entry was removed is returned, but not cached.
   const memberships = new LRUCache<string, readonly Membership[], CallerClaims>({
     max: MAX_MEMBERSHIPS,
@@ -64,7 +64,7 @@ export function createRuntimes<P, R>({ teams, now, maxTeams, factory }: Options<
     fetchMethod: (_key, _stale, { context: caller }) => teams.findByCaller(caller, caller.groups),
   });
   const openedTeams = new LRUCache<string, OpenedTeam<P>>({
-    max: maxTeams,
+    max: MAX_TEAMS,
     ignoreFetchAbort: true,
     async fetchMethod(name) {
       const team = await teams.find(name);
