@@ -215,3 +215,19 @@ defineRow(12, {
   full: { instances: 2 },
   run: runConformanceThroughBalancer,
 });
+
+defineRow(13, {
+  title:
+    "no instance leaves the balancer, and no action runs twice or is lost, with many more callers than run at once",
+  missing: deploymentMissing,
+  small: { instances: 2, teams: 2, callers: 100, faults: 10 },
+  full: { instances: 3, teams: 3, callers: 300, faults: 100 },
+  run: underLoad({
+    // The load is the fault.
+    injectFault: async (_deployment, { load }) => await waitForMoreResults(load, 20),
+    async finish({ balancer }) {
+      const removed = balancer.output().match(/is DOWN.*/g) ?? [];
+      if (removed.length > 0) throw new Error(`haproxy removed instances: ${removed.join("; ")}`);
+    },
+  }),
+});
