@@ -332,7 +332,7 @@ async function listActions(name: string, { state: wanted, json }: TeamFlags, man
   const lines = formatOperatorTable(ACTION_COLUMNS, rows);
   if (json) manager.print(inJson({ actions }));
   else if (actions.length === 0) manager.print(`No actions${state === undefined ? "" : ` with state ${state}`}.`);
-  else manager.print(isTerminal(process.stdout) ? alignColumns(lines) : lines);
+  else manager.print(formatTables(lines, process.stdout));
   return 0;
 }
 
