@@ -138,7 +138,7 @@ function refusalFacts(endpoint: Endpoint, response: WireResponse, now: number): 
     .join(" ");
   const facts: FailureFacts = {
     kind,
-    message: `The API answered ${endpoint.id} with HTTP ${response.status}${problemText === "" ? "" : `: ${problemText}`}.`,
+    message: `The API answered HTTP ${response.status}${problemText === "" ? "" : `: ${problemText}`}.`,
     status: response.status,
     retryable: refusal.retryable ?? (kind === "rate_limited" || kind === "upstream_unavailable"),
     sideEffect: "none",
@@ -186,12 +186,12 @@ export const isTransient = (endpoint: Endpoint, { facts }: Failure): boolean =>
   // The API still processes the key (IETF Idempotency-Key draft, 2.7), or its response counts as lost.
   (isAction(endpoint) && facts.retryable && (facts.status === 409 || facts.kind === "outcome_unknown"));
 
-export function transportFailure(endpoint: Endpoint, error: TransportError): Failure {
+export function transportFailure(error: TransportError): Failure {
   return new Failure(
     {
       kind: error.timedOut ? "timeout" : "upstream_unavailable",
       at: error.sent || error.timedOut ? undefined : "connection",
-      message: `${endpoint.id}: the API could not be reached or the connection broke: ${error.message}.`,
+      message: `The API could not be reached or the connection broke: ${error.message}.`,
       retryable: true,
       sideEffect: "none",
       next: `Call again in a minute; if it keeps failing, ask the user to check ${error.setting}.`,
@@ -206,7 +206,7 @@ const MAY_HAVE_TAKEN_EFFECT = "The action may or may not have taken effect.";
 function unverifiedResponseFailure(endpoint: Endpoint, status: number, reason: string): Failure {
   const expected = endpoint.success.status;
   const stated = `HTTP status ${status}${status === expected ? "" : `, not ${expected}`}`;
-  const message = `The response to ${endpoint.id} (${stated}) is invalid: ${reason}.`;
+  const message = `The API's response (${stated}) is invalid: ${reason}.`;
   if (!isAction(endpoint))
     return new Failure({
       kind: "contract_violation",
@@ -224,10 +224,10 @@ function unverifiedResponseFailure(endpoint: Endpoint, status: number, reason: s
   });
 }
 
-const contractViolationFailure = (endpoint: Endpoint, reason: string) =>
+const contractViolationFailure = (reason: string) =>
   new Failure({
     kind: "contract_violation",
-    message: `The service's answer to ${endpoint.id} breaks its contract: ${reason}.`,
+    message: `The API's response breaks its contract: ${reason}.`,
     retryable: false,
     sideEffect: "none",
     next: "Ask the user to report this to the operator of the API: the answer breaks the API's contract.",
@@ -242,10 +242,10 @@ export const invalidJsonFailure = (endpoint: Endpoint, response: WireResponse, e
  * action took effect.
  */
 export function bodyViolationFailure(endpoint: Endpoint, response: WireResponse, reason: string): Failure {
-  if (!isAction(endpoint)) return contractViolationFailure(endpoint, reason);
+  if (!isAction(endpoint)) return contractViolationFailure(reason);
   if (!isEnvelope(response))
     return unverifiedResponseFailure(endpoint, response.status, "it has no data or no meta.requestId");
-  return contractViolationFailure(endpoint, reason).with({
+  return contractViolationFailure(reason).with({
     sideEffect: "done",
     next: "The action was accepted: do not repeat it under a new key; read its result with the get and list tools.",
   });
@@ -263,9 +263,9 @@ export function tooLargeFailure(
   if (isAction(endpoint)) return unverifiedResponseFailure(endpoint, response.status, message);
   const isPagedResponse =
     "limit" in endpoint.query.shape && new URLSearchParams(path.split("?")[1]).get("limit") !== "1";
-  if (!isPagedResponse) return contractViolationFailure(endpoint, message);
-  const page = `The service's answer to ${endpoint.id} is too large to be read: ${message}.`;
-  return contractViolationFailure(endpoint, message).with({ message: page, next: SMALLER_LIMIT });
+  if (!isPagedResponse) return contractViolationFailure(message);
+  const page = `The API's response is too large to be read: ${message}.`;
+  return contractViolationFailure(message).with({ message: page, next: SMALLER_LIMIT });
 }
 
 /** Failure for a response with another status than the contract's success status. */
@@ -276,9 +276,9 @@ export function refusalFailure(endpoint: Endpoint, response: WireResponse, now: 
   if (status < 300) {
     const jsonError = jsonErrorOf(response) ?? (isAction(endpoint) ? "the contract has no such answer" : undefined);
     if (jsonError !== undefined) return unverifiedResponseFailure(endpoint, status, jsonError);
-    return contractViolationFailure(endpoint, `${stated} is not ${endpoint.success.status}`);
+    return contractViolationFailure(`${stated} is not ${endpoint.success.status}`);
   }
-  return contractViolationFailure(endpoint, `${stated} is a redirect, which is not followed`).with({
+  return contractViolationFailure(`${stated} is a redirect, which is not followed`).with({
     sideEffect: isAction(endpoint) ? "unknown" : "none",
     next: "Ask the user to check that MIC_BASE_URL points at the API itself.",
   });

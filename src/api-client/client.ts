@@ -102,7 +102,7 @@ const isBuffered = (response: WireResponse | StreamedResponse): response is Wire
 
 /** Converts the errors of the transport. Any other error is returned unchanged. */
 function toFailure(endpoint: Endpoint, encoded: EncodedRequest, error: unknown): unknown {
-  if (error instanceof TransportError) return transportFailure(endpoint, error);
+  if (error instanceof TransportError) return transportFailure(error);
   return error instanceof ResponseTooLarge ? tooLargeFailure(endpoint, encoded, error) : error;
 }
 

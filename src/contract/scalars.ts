@@ -31,7 +31,7 @@ const withoutControlCharacters = (schema: z.ZodString) =>
 const utf16Units = (min: number, max: number) =>
   z
     .string()
-    .refine((text) => text.length >= min && text.length <= max, { error: `must be ${min}-${max} UTF-16 units long` })
+    .refine((text) => text.length >= min && text.length <= max, { error: `must be ${min} to ${max} characters long` })
     .meta({ minLength: Math.ceil(min / 2), maxLength: max });
 
 /** Text that a user wrote: 1-`max` UTF-16 units, no control characters, not blank (section 4.2). */

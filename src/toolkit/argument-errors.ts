@@ -102,11 +102,6 @@ function messageOf(issue: z.core.$ZodIssue, value: unknown, schema: JsonSchema):
   return schema["format"] === "date-time" ? dateTimeMessage(value, issue) : issue.message;
 }
 
-function codeOf({ code }: z.core.$ZodIssue, value: unknown): string {
-  if (code === "custom") return "INVALID";
-  return value === undefined ? "REQUIRED" : code.toUpperCase();
-}
-
 /** `given`: the object with the unknown arguments. */
 function unknownErrors(
   { keys, path }: z.core.$ZodIssueUnrecognizedKeys,
@@ -128,6 +123,15 @@ function unknownErrors(
   });
 }
 
+const LENGTH_RULE = /^must (be [\d to-]+ characters long|(name|contain) )/;
+
+/** Returns the code of a violation: what the caller has to correct. */
+function codeOf({ code }: z.core.$ZodIssue, value: unknown, message: string): string {
+  if (value === undefined && message.startsWith("is missing")) return "REQUIRED";
+  if (code !== "custom") return code.toUpperCase();
+  return LENGTH_RULE.test(message) ? "LENGTH" : "INVALID";
+}
+
 /** Names every violation by its pointer. `listed`: the schema as tools/list shows it. */
 export function throwInvalidArguments(name: string, listed: JsonSchema, args: Arguments, error: z.ZodError): never {
   const wrongTypes = new Set<string>();
@@ -142,7 +146,7 @@ export function throwInvalidArguments(name: string, listed: JsonSchema, args: Ar
     const message = messageOf(issue, valueAt(args, issue.path), schema);
     const isRepeated = seen.has(`${pointer} ${message}`);
     seen.add(`${pointer} ${message}`);
-    return isRepeated ? [] : [{ pointer, code: codeOf(issue, valueAt(args, issue.path)), message }];
+    return isRepeated ? [] : [{ pointer, code: codeOf(issue, valueAt(args, issue.path), message), message }];
   });
   const where = [...new Set(fieldErrors.map(({ pointer }) => pointer.slice(1) || "arguments"))];
   throw invalidArguments(

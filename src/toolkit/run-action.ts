@@ -177,7 +177,7 @@ export async function runAction<T extends object>(
         if (reason === undefined) return answer;
         throw new Failure({
           kind: "contract_violation",
-          message: `The service's answer to ${endpoint.id} breaks its contract: ${reason}.`,
+          message: `The API's response breaks its contract: ${reason}.`,
           retryable: false,
           sideEffect: "done",
           idempotencyKey: key,

@@ -52,7 +52,7 @@ function toProtocolError(uri: string, facts: FailureFacts): ProtocolError {
     const fields = fieldTexts(facts).map((text) => text.replace(/^\//, ""));
     return resourceNotFound(uri, [facts.message, ...fields].join(" "));
   }
-  return new ProtocolError(ProtocolErrorCode.InternalError, failureText(formatToken(uri), facts), {
+  return new ProtocolError(ProtocolErrorCode.InternalError, failureText(formatToken(uri), facts, false), {
     uri,
     "mic-mcp/error": facts,
   });

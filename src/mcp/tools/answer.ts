@@ -59,8 +59,11 @@ export const fieldTexts = ({ status, fieldErrors = [] }: FailureFacts): readonly
     return `${where}: ${status === undefined ? escapeText(message) : quote(message, MAX_MESSAGE)}`;
   });
 
-/** Turns a failure into a self-contained text for the agent. Programs get the same facts in `_meta`. */
-export function failureText(tool: string, facts: FailureFacts): string {
+/**
+ * Turns a failure into a self-contained text for the agent. Programs get the same facts in `_meta`. `mayChange`: false for a read, which
+ * need not say that nothing was changed.
+ */
+export function failureText(tool: string, facts: FailureFacts, mayChange = true): string {
   const codes = (facts.fieldErrors ?? []).map(({ code }) => formatToken(code));
   const fields = fieldTexts(facts).map((text, index) => `- ${text} [${codes[index]}]`);
   const shown = fields.slice(0, MAX_FIELDS);
@@ -68,7 +71,7 @@ export function failureText(tool: string, facts: FailureFacts): string {
   const lines = [
     `${tool} failed (${facts.kind}): ${facts.message}`,
     ...shown,
-    facts.earlierSteps ?? SIDE_EFFECTS[facts.sideEffect],
+    facts.earlierSteps ?? ((mayChange || facts.sideEffect !== "none") && SIDE_EFFECTS[facts.sideEffect]),
     facts.retryAfterSeconds !== undefined && `Retry after ${facts.retryAfterSeconds} s.`,
     facts.idempotencyKey !== undefined && `idempotencyKey: ${formatToken(facts.idempotencyKey)}`,
     facts.code !== undefined && !facts.message.includes(formatToken(facts.code)) && `code: ${formatToken(facts.code)}`,

@@ -121,9 +121,9 @@ const DECLINED: CallToolResult = {
   structuredContent: { summary: DECLINED_SUMMARY, declined: true },
 };
 
-const failureResult = (tool: string, facts: FailureFacts): CallToolResult => ({
+const failureResult = ({ name, isWrite }: Pick<Tool, "name" | "isWrite">, facts: FailureFacts): CallToolResult => ({
   _meta: { "mic-mcp/error": facts },
-  content: [{ type: "text", text: failureText(tool, facts) }],
+  content: [{ type: "text", text: failureText(name, facts, isWrite) }],
   isError: true,
 });
 
@@ -235,7 +235,7 @@ export async function callTool(
     const thrown = factsOf(error);
     // Not an internal error: the journal may close before a canceled call ends. The client does not receive the answer.
     const facts = signal.aborted && thrown.kind === "internal" ? canceledFacts : withOfferedAdvice(thrown, runtime);
-    answer = failureResult(tool.name, facts);
+    answer = failureResult(tool, facts);
     callLog.logFailure(facts, error);
     if (tool.isWrite && isForbiddenByServer(facts))
       runtime.hooks?.onRefusal?.({ tool: tool.name, reason: "forbidden" });
