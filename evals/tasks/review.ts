@@ -80,7 +80,7 @@ const quota: Task = {
   id: "A5",
   title: `quota for ${JOBS_TO_SUBMIT} more jobs this month`,
   before: { calls: 3, tokens: 822 },
-  budget: { calls: 1, tokens: 900 },
+  budget: { calls: 1, tokens: 220 },
   world: { clockRate: 0 },
   prepare: async (world) => ({
     request: `Is the quota enough for ${JOBS_TO_SUBMIT} more jobs this month?`,

@@ -99,7 +99,7 @@ test("hasMore shows whether more items remain; a contradicting cursor is reporte
     const cursor = list.page.nextCursor;
     const call = `${tool} ${JSON.stringify({ workspaceId: "micws_1", cursor })}`;
     for (const [nextCursor, hasMore, expectedText, contradiction] of [
-      [cursor, true, `Next: ${call} (the next page)`, undefined],
+      [cursor, true, `Next page: ${call}\n`, undefined],
       [null, false, "No more.", undefined],
       [null, true, "More remain, but the API gives no cursor", "/page: hasMore is true, though nextCursor is null"],
       [

@@ -133,7 +133,9 @@ describeLatestRevision((bench) => {
         const { result, requests } = await callWithFaults(bench(), row, [fault]);
         const failed = bench().expectFailure(result, kind);
         const key = expectSameCommand(requests, 1);
-        expect(failed).toMatchObject({ ...facts, idempotencyKey: key });
+        expect(failed).toMatchObject(facts);
+        // The key of a rejected action is not offered: with other notes, it would be in conflict.
+        expect(failed.idempotencyKey).toBe(failed.kind === "rejected" ? undefined : key);
         expect(await bench().service.countExecutions(key)).toBe(facts.sideEffect === "done" ? 1 : 0);
       },
     );

@@ -135,12 +135,17 @@ function onlyKeyOf({ idempotencyKey: key, ...others }: Arguments): string | unde
   return typeof key === "string" && Object.values(others).every((value) => value === null) ? key : undefined;
 }
 
-/** Omits the parts of the advice that mention tools that are not offered. */
-function withOfferedAdvice(facts: FailureFacts, { offered }: Runtime): FailureFacts {
+/**
+ * Omits the parts of the advice that mention tools that are not offered, and the key of a rejected action: with other notes, it would be in
+ * conflict for ever.
+ */
+function withOfferedAdvice({ idempotencyKey: key, ...facts }: FailureFacts, { offered }: Runtime): FailureFacts {
   const adapt = (text: string): string => omitUnofferedTools(text, (name) => offered.has(name));
   const { fieldErrors, next } = facts;
+  const isRejected = facts.kind === "rejected" && facts.sideEffect === "none";
   const adapted: FailureFacts = {
     ...facts,
+    ...(key !== undefined && !isRejected && { idempotencyKey: key }),
     ...(fieldErrors && { fieldErrors: fieldErrors.map((each) => ({ ...each, message: adapt(each.message) })) }),
     ...(next !== undefined && { next: adapt(next) }),
   };
