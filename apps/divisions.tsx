@@ -8,6 +8,8 @@ import {
   divisionsOf,
   type Figure,
   filterAndSortRows,
+  isMissing,
+  NOT_LISTED,
   type SortOrder,
 } from "./divisions/model.ts";
 import { type Heading, Table } from "./divisions/table.tsx";
@@ -52,7 +54,8 @@ const TOTALS = [
 function Totals({ totals }: Pick<Divisions, "totals">) {
   const known = TOTALS.flatMap(([name, text]) => {
     const value = numberOf(totals[name]);
-    return value === undefined ? [] : [{ name, text, value }];
+    // A smallest count of 0 is missing data.
+    return value === undefined || (name === "min" && value === 0) ? [] : [{ name, text, value }];
   });
   return (
     <dl class="totals">
@@ -142,6 +145,9 @@ function DivisionsView({ result, host, refresh }: ViewProps) {
       <div class="top">
         <div class="facts">
           <Totals totals={totals} />
+          {(totals["min"] === 0 || rows.some((row) => isMissing(row, "mandalCount"))) && (
+            <p class="muted">The catalog lists no mandals for some of them ({NOT_LISTED}).</p>
+          )}
           <Vintage divisions={divisions} />
           {consistency.length > 0 && (
             <ul class="wait">

@@ -62,7 +62,7 @@ function formatInstant(
 }
 
 export const formatTime = (instant: string): string =>
-  formatInstant(instant, { dateStyle: "medium", timeStyle: "medium" }, localeSettings);
+  formatInstant(instant, { dateStyle: "medium", timeStyle: "long" }, localeSettings);
 export const formatDay = (instant: string): string => formatInstant(instant, { dateStyle: "medium" }, localeSettings);
 
 const TIME_UNITS = [
@@ -89,6 +89,7 @@ export function formatDuration(durationMs: number): string {
   if (hours > 0) return `${hours} h ${minutes} min`;
   return minutes > 0 ? `${minutes} min ${seconds % 60} s` : `${seconds} s`;
 }
+
 const IN_ZONE = {
   year: "numeric",
   month: "short",

@@ -1,6 +1,6 @@
 // Shows the result of show_usage: the used, reserved and remaining amount of each quota, with exact figures.
 import { useState } from "preact/hooks";
-import { formatDecimal, formatTime, formatTimeInZone } from "./host-context.ts";
+import { formatDecimal, formatTimeInZone } from "./host-context.ts";
 import { type Bucket, isZero, percentOf, toByteUnit, toReadableName, usageOf } from "./usage/model.ts";
 import "./usage.css";
 import { reasonOf } from "./values.ts";
@@ -110,7 +110,7 @@ function UsageView({ result, args, host, refresh }: ViewProps) {
       {problem !== undefined && <Problem text={problem} onTryAgain={() => void update()} />}
       <footer>
         {resetAt !== undefined && <span>Resets {formatTimeInZone(resetAt, resetTimezone)}</span>}
-        <span>Observed {formatTime(observedAt)}</span>
+        <span>Observed {formatTimeInZone(observedAt, resetTimezone)}</span>
         {host?.can("serverTools") && (
           <button type="button" onClick={() => void update()}>
             Update now

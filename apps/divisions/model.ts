@@ -13,6 +13,13 @@ export interface Row {
   readonly figures: Readonly<Record<Figure, number>>;
 }
 
+/** Shown instead of a figure of 0, because the catalog does not list the mandals of every place. */
+export const NOT_LISTED = "–";
+
+/** Returns whether the figure is 0 because the catalog lists no mandals. */
+export const isMissing = ({ figures }: Row, figure: Figure): boolean =>
+  figure !== "districtCount" && figures.mandalCount === 0;
+
 export interface Divisions {
   readonly level: "state" | "district";
   readonly rows: readonly Row[];

@@ -1,6 +1,6 @@
 // Shows the rows as a table with headings that sort it, and a bar for the figure that it was last sorted by.
 import { formatNumber } from "../host-context.ts";
-import type { Column, Figure, Row, SortOrder } from "./model.ts";
+import { type Column, type Figure, isMissing, NOT_LISTED, type Row, type SortOrder } from "./model.ts";
 
 export interface Heading {
   readonly column: Column;
@@ -11,6 +11,8 @@ const isFigure = (column: Column): column is Figure => column !== "name" && colu
 
 function Head({ column, text, sorting, onSort }: Heading & Pick<Props, "sorting" | "onSort">) {
   const isSorted = sorting.by === column;
+  // The arrow stays in the line of the last word.
+  const [, before = "", lastWord = text] = /^(.* )(\S+)$/.exec(text) ?? [];
   return (
     <th
       scope="col"
@@ -18,9 +20,12 @@ function Head({ column, text, sorting, onSort }: Heading & Pick<Props, "sorting"
       aria-sort={isSorted ? (sorting.isDescending ? "descending" : "ascending") : "none"}
     >
       <button type="button" class="sort" onClick={() => onSort(column)}>
-        {text}
-        <span class="arrow" aria-hidden="true">
-          {isSorted ? (sorting.isDescending ? "▼" : "▲") : ""}
+        {before}
+        <span class="unbroken">
+          {lastWord}
+          <span class="arrow" aria-hidden="true">
+            {isSorted ? (sorting.isDescending ? "▼" : "▲") : ""}
+          </span>
         </span>
       </button>
     </th>
@@ -56,7 +61,9 @@ export function Table({ headings, rows, sorting, barBy, largest, caption, onSort
             {headings.map(({ column }) =>
               isFigure(column) ? (
                 <td key={column} class="figure">
-                  {formatNumber(row.figures[column], column === "mandalsPerDistrict" ? 2 : 0)}
+                  {isMissing(row, column)
+                    ? NOT_LISTED
+                    : formatNumber(row.figures[column], column === "mandalsPerDistrict" ? 2 : 0)}
                 </td>
               ) : (
                 <td key={column} class={headings.length === 3 && column === "name" ? "text long" : "text"}>

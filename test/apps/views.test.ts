@@ -93,6 +93,25 @@ describe.skipIf(CHROMIUM === undefined)("the view of divisions (needs Chromium)"
     expect(await measureOverflow(host)).toBe(0);
   });
 
+  test("a count of 0 is shown as missing, and a heading keeps its arrow in its line at 320 px", async () => {
+    const { connection, draw } = await setUpView("v2-modern", pages());
+    const { view: structured } = await connection.callTool("show_divisions", { level: "district", states: ["GA"] });
+    const row = { districtCode: 1, name: "Mumbai", stateName: "Maharashtra", mandalCount: 0 };
+    const others = { ...row, districtCode: 2, name: "Kangra", mandalCount: 41 };
+    const totals = { mandals: 41, districts: 2, max: 41, min: 0 };
+    const structuredContent = { ...structured, rows: [others, row], totalRows: 2, totals };
+    const host = await draw("show_divisions", { level: "district" }, { width: 320, structuredContent });
+    await expectShown(host, "Mumbai", "The catalog lists no mandals for some of them (–).");
+    expect(await host.text()).not.toContain("Fewest");
+    expect(await host.frame.locator("tbody tr").last().innerText()).toMatch(/–$/m);
+    const tops = `[...document.querySelectorAll(".sort")].find((each) => each.textContent.includes("▼"))`;
+    const lines = await host.frame.evaluate(
+      `[...${tops}.querySelector(".unbroken").getClientRects()].length + " " + (${tops}.querySelector(".arrow").offsetHeight > 20)`,
+    );
+    expect(lines).toBe("1 false");
+    expect(await measureOverflow(host)).toBe(0);
+  });
+
   test("missing districts are listed on top of the view, with a button that reads them", async () => {
     const { connection, draw } = await setUpView("v2-modern", pages());
     const args = { level: "district", states: ["GA"], waitSeconds: 5 };
@@ -187,7 +206,8 @@ describe.skipIf(CHROMIUM === undefined)("the view of usage (needs Chromium)", ()
   test("the view shows the emulator's usage, updates on request, and has no problem at any width", async () => {
     const { service, draw } = await setUpView("v2-legacy", pages());
     const host = await draw("show_usage", { workspaceId: service.emulator.workspaceId, window: "DAY" });
-    await expectShown(host, "Usage", "Observed");
+    // Both times are in the time zone of the quota.
+    await expectShown(host, "Usage", /Resets .* UTC\s+Observed .* UTC/);
     await host.button("Update now").click();
     await expect.poll(() => host.calls.map(({ name }) => name)).toEqual(["show_usage"]);
     expect(await findProblems(host)).toEqual([]);
