@@ -1,11 +1,12 @@
 // Shows the result of show_job: one job, with live updates.
 import { useState } from "preact/hooks";
+import { CopyableId } from "./copyable-id.tsx";
 import { formatTime } from "./host-context.ts";
 import "./job.css";
 import { Buttons } from "./job/buttons.tsx";
 import { Facts } from "./job/facts.tsx";
 import { Failure } from "./job/failure.tsx";
-import { countFinishedStages, hasEnded, type JobShown, jobOf, shortId, stateLabelOf } from "./job/model.ts";
+import { countFinishedStages, hasEnded, type JobShown, jobOf, stateLabelOf } from "./job/model.ts";
 import { RetryHistory } from "./job/retry-history.tsx";
 import { Stages } from "./job/stages.tsx";
 import { type PollingState, useJobPolling } from "./job/use-job-polling.ts";
@@ -29,7 +30,7 @@ function Head({ job }: { readonly job: JobShown }) {
     <header>
       <span class={`badge ${tone}`}>{label}</span>
       <h1>
-        Job <code title={job.id}>{shortId(job.id)}</code>
+        Job <CopyableId id={job.id} />
       </h1>
       <span class="muted" role="status">
         {countFinishedStages(job)} of {job.stages.length} stages
@@ -66,7 +67,7 @@ function JobView({ result, host, callTool, refresh }: ViewProps) {
       {job.failure && <Failure failure={job.failure} />}
       {job.output !== undefined && (
         <p class="notice">
-          Output: dataset version <code>{job.output}</code>
+          Output: dataset version <CopyableId id={job.output} />
         </p>
       )}
       <RetryHistory job={job} read={canRead ? (id) => callTool({ jobId: id }) : undefined} />

@@ -29,6 +29,19 @@ function toRetryChoice({ nextStep }: ToolResult): Choice | undefined {
   };
 }
 
+/** Returns why an ended job has no button; undefined if it needs none, or if the failure states that a retry would fail again. */
+function reasonForNoRetry({ nextStep }: ToolResult, job: JobShown, canCall: boolean): string | undefined {
+  if (job.state !== "FAILED" && job.state !== "CANCELLED") return undefined;
+  const retry = nextStep?.arguments["jobId"];
+  if (nextStep?.tool === "resolve_actions")
+    return "The outcome of an earlier action on this job is unknown. Ask the agent to resolve it first.";
+  if (nextStep?.tool === "get_job" && typeof retry === "string" && retry !== job.id)
+    return `It was retried as ${retry}.`;
+  if (nextStep?.tool === "retry_job" && !canCall)
+    return "This client lets no view make calls. Ask the agent to retry the job.";
+  return undefined;
+}
+
 const toCancelChoice = (job: JobShown): Choice | undefined =>
   hasEnded(job)
     ? undefined
@@ -82,7 +95,9 @@ export function Buttons({ job, result, host, onDone }: Props) {
   const yes = useRef<HTMLButtonElement>(null);
   const first = useRef<HTMLButtonElement>(null);
   useEffect(() => yes.current?.focus(), [pendingChoice]);
-  if (host === undefined || callModeOf(host) === "none") return null;
+  const canCall = callModeOf(host) !== "none";
+  const reason = host && reasonForNoRetry(result, job, canCall);
+  if (host === undefined || !canCall) return reason === undefined ? null : <p class="notice wait">{reason}</p>;
   const bridge = host;
   const choices = [toRetryChoice(result), toCancelChoice(job)].filter((choice) => choice !== undefined);
 
@@ -112,6 +127,7 @@ export function Buttons({ job, result, host, onDone }: Props) {
 
   return (
     <section class="buttons" aria-label="Actions">
+      {reason !== undefined && <p class="notice wait">{reason}</p>}
       {pendingChoice ? (
         <p class="question">
           <span id="question">{pendingChoice.question}</span>

@@ -108,6 +108,3 @@ const isStageFinished = ({ state }: StageShown): boolean => state === "SUCCEEDED
 export const countFinishedStages = ({ stages }: JobShown): number => stages.filter(isStageFinished).length;
 export const currentStage = ({ stages }: JobShown): StageShown | undefined =>
   stages.find((stage) => !isStageFinished(stage));
-
-/** Returns the first and last characters of an id, which distinguish two ids. The full id is in the `title` attribute. */
-export const shortId = (id: string): string => (id.length <= 16 ? id : `${id.slice(0, 10)}…${id.slice(-4)}`);

@@ -1,7 +1,8 @@
 // Shows the attempts before this job: a retry is a new job that names the job that it retries.
 import { useEffect, useState } from "preact/hooks";
+import { CopyableId } from "../copyable-id.tsx";
 import type { ToolResult } from "../values.ts";
-import { currentStage, type JobShown, jobOf, shortId, stateLabelOf } from "./model.ts";
+import { currentStage, type JobShown, jobOf, stateLabelOf } from "./model.ts";
 
 const MAX_EARLIER_JOBS = 5;
 
@@ -32,7 +33,7 @@ function RetryEntry({ job, isCurrent }: { readonly job: JobShown; readonly isCur
           (<code>{job.failure.code}</code>)
         </>
       )}{" "}
-      <code title={job.id}>{shortId(job.id)}</code>
+      <CopyableId id={job.id} />
       {isCurrent && ", this job"}
     </li>
   );
@@ -63,7 +64,7 @@ export function RetryHistory({ job, read }: Props) {
       <ol class="retry-history">
         {(oldest === undefined || oldest.retryOf !== undefined) && (
           <li>
-            earlier job: <code title={oldest?.retryOf ?? job.retryOf}>{shortId(oldest?.retryOf ?? job.retryOf)}</code>
+            earlier job: <CopyableId id={oldest?.retryOf ?? job.retryOf} />
           </li>
         )}
         {earlierJobs.map((each) => (

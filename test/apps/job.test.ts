@@ -115,6 +115,31 @@ describe.skipIf(CHROMIUM === undefined)("the view of a job (needs Chromium)", ()
     }
   });
 
+  test("an id is copied by a click, or shown in full if the host has no clipboard", async () => {
+    const { service, draw } = await setUpView("v2-modern", pages());
+    const { id } = await createRetryableJob(service);
+    const host = await draw("show_job", { jobId: id });
+    await host.frame.locator("h1 button").click();
+    await expect
+      .poll(() => host.frame.locator("h1").innerText(), { interval: 200 })
+      .toMatch(new RegExp(`copied|${id}`));
+  });
+
+  test("a failed job whose retry has an unknown outcome shows the reason instead of a button", async () => {
+    const { connection, service, draw } = await setUpView("v2-modern", pages());
+    const { id } = await createRetryableJob(service);
+    const { view: structured } = await connection.callTool("show_job", { jobId: id });
+    const withStep = (nextStep: object) => ({ structuredContent: { ...structured, nextStep } });
+    const unresolved = { tool: "resolve_actions", arguments: { idempotencyKey: "key-1" }, why: "returns its outcome" };
+    const host = await draw("show_job", { jobId: id }, withStep(unresolved));
+    await expectShown(host, "an earlier action on this job is unknown. Ask the agent to resolve it first.");
+    expect(await host.frame.getByRole("button", { name: /retry/i }).count()).toBe(0);
+    const retried = { tool: "get_job", arguments: { jobId: "micjob_next" }, why: "shows the retry" };
+    await expectShown(await draw("show_job", { jobId: id }, withStep(retried)), "It was retried as micjob_next.");
+    const mute = await draw("show_job", { jobId: id }, { capabilities: {} });
+    await expectShown(mute, "This client lets no view make calls. Ask the agent to retry the job.");
+  });
+
   test("a view without a result from the host calls the tool, and shows a failure or a foreign result as text", async () => {
     const { service, connection, draw } = await setUpView("v2-modern", pages());
     const job = await runJobToEnd(service, FILE.succeeds);
