@@ -93,11 +93,18 @@ const EXIT_CODES: Readonly<Partial<Record<FailureKind, number>>> = { invalid_arg
 /** Returns the exit code of a command that fails in this way (docs/interface.md, "Program"). */
 export const exitCodeOf = ({ kind }: Pick<FailureFacts, "kind">): number => EXIT_CODES[kind] ?? 1;
 
-/** Reports an error on stderr. Returns its reason and the exit code: 2 for a UsageError, else 1. */
-export function reportError(thrown: unknown, command: Command): { readonly code: 1 | 2; readonly reason: string } {
+/**
+ * Reports an error on stderr. `topic`: the command whose help is named (default: this one). Returns the reason and the exit code: 2 for a
+ * UsageError, else 1.
+ */
+export function reportError(
+  thrown: unknown,
+  command: Command,
+  topic: string = command.name,
+): { readonly code: 1 | 2; readonly reason: string } {
   const error = toUsageError(thrown, command);
   const isUsage = isUsageError(error);
-  const next = isUsage ? `Run mic-mcp ${command.name} --help for its arguments and flags.` : describeError(error).next;
+  const next = isUsage ? `Run mic-mcp ${topic} --help for its arguments and flags.` : describeError(error).next;
   const reason = errorMessage(error);
   process.stderr.write(`mic-mcp: ${reason}\n${next === undefined ? "" : `${next}\n`}`);
   return { code: isUsage ? 2 : 1, reason };

@@ -1,5 +1,6 @@
 // Runs one command line: selects the command, shows help, and returns the exit code (docs/interface.md, "Program").
 import { UsageError } from "../core/config.ts";
+import { TOOL_NAMES } from "../toolkit/tool-names.ts";
 import {
   COMMANDS,
   type CommandName,
@@ -109,6 +110,12 @@ async function loadAndRun<Name extends CommandName>(
   return await run(parsed, environment);
 }
 
+/** Returns the command, and the tool of a call if it exists. */
+function helpTopic(name: CommandName, args: readonly string[]): string {
+  const tool = TOOL_NAMES.find((each) => args.includes(each));
+  return name === "call" && tool !== undefined ? `${name} ${tool}` : name;
+}
+
 async function runCommand(argv: readonly string[], environment: NodeJS.ProcessEnv): Promise<number> {
   const { name, args } = parseCommand(argv);
   try {
@@ -116,7 +123,7 @@ async function runCommand(argv: readonly string[], environment: NodeJS.ProcessEn
     // A server runs as long as its stdin or its port is open, and must exit within 1 s after it closes.
     return await (name === "serve" ? work : keepProcessAlive(work));
   } catch (thrown) {
-    const { code, reason } = reportError(thrown, COMMANDS[name]);
+    const { code, reason } = reportError(thrown, COMMANDS[name], helpTopic(name, args));
     const isForClient = name === "serve" && !args.includes("--http") && !args.includes("--teams");
     if (code === 2 && isForClient) await (await import("./report-startup-error.ts")).reportStartupError(reason);
     return code;

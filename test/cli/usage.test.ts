@@ -109,7 +109,7 @@ test.each([
   const { code, stdout, stderr } = await run(args);
   expect({ code, stdout }).toEqual({ code: 2, stdout: "" });
   expect(stderr).toContain(named);
-  expect(stderr).toMatch(/\nRun mic-mcp (\w+ )?--help for /);
+  expect(stderr).toMatch(/\nRun mic-mcp (\w+ )?(\w+ )?--help for /);
   expect(stderr).not.toMatch(/\n\s+at /);
 });
 
@@ -161,6 +161,11 @@ testUnless(missingProgram("openssl"), "a private CA in --env-file applies to the
   // The command fails with the status of the server, whose certificate it has accepted.
   expect(await once(child, "exit")).toEqual([1, null]);
   expect(paths).not.toEqual([]);
+});
+
+test("a wrong argument of a tool names the help of this tool", async () => {
+  const { stderr } = await run(["call", "list_jobs", "limits=3"]);
+  expect(stderr).toMatch(/\nRun mic-mcp call list_jobs --help for its arguments and flags\.\n$/);
 });
 
 function toolNamed(name: string) {
