@@ -145,9 +145,8 @@ test.for(sources)(
     const tool = await (await start(env)).callTool("list_actions", {});
     const resource = await (await start(env)).readResource("mic://actions");
     const commands = [await run(["actions", "--json"], { env }), await run(["actions"], { env })];
-    const [json] = commands;
-    for (const text of [JSON.stringify(tool.structured), JSON.stringify(resource), json?.stdout])
-      expect(text).toContain("[redacted]");
+    // Only this form contains the arguments of an action.
+    expect(commands[0]?.stdout).toContain("[redacted]");
     const shown = JSON.stringify([tool, resource, commands]);
     expect(shown).not.toContain(SECRET);
     expect(shown).toContain("submit_job");
