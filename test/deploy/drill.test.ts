@@ -1,4 +1,4 @@
-// Runs the commands of docs/operate/teams.md from empty machines to a restored backup: each block of the page, in its order, in a new
+// Runs the commands of docs/operate/teams.md and docs/operate/run.md from empty machines to a restored backup: each block, in its order, in a new
 // folder. Addresses of this machine stand in for other machines: 127.0.0.21 to 127.0.0.23 for the PostgreSQL servers. SUBSTITUTES lists
 // all differences from what an operator types; programs that need systemd, ssh or a password store are replaced by small scripts.
 import { execFile } from "node:child_process";
@@ -21,7 +21,8 @@ import { folderForTest } from "../support/temporary-folder.ts";
 import { testUnless, thoroughMissing } from "../support/unless.ts";
 
 const execute = promisify(execFile);
-const PAGE = "docs/operate/teams.md";
+const SETUP = "docs/operate/teams.md";
+const PAGES = [SETUP, "docs/operate/run.md"];
 const UNIT = "deploy/systemd/mic-mcp@.service";
 const TIMEOUT_MS = 300_000;
 
@@ -72,7 +73,8 @@ cat "$DRILL/secret"
 
 /** The fenced blocks of a section of the page. */
 function readBlocks(heading: string): readonly string[] {
-  const section = readFileSync(PAGE, "utf8")
+  const section = PAGES.map((page) => readFileSync(page, "utf8"))
+    .join("\n")
     .split(/^## (?:\d\. )?/m)
     .find((text) => text.startsWith(`${heading}\n`));
   const blocks = [...(section ?? "").matchAll(/^( *)```sh\n(.*?)^ *```/gms)];
@@ -272,7 +274,7 @@ testUnless(
     expect(await type(teams)).toMatch(/All checks passed/);
 
     const start = (port: number) => type(`systemctl enable --now mic-mcp@${port}`);
-    expect(readFileSync(PAGE, "utf8")).toContain("`systemctl enable --now mic-mcp@8931`");
+    expect(readFileSync(SETUP, "utf8")).toContain("`systemctl enable --now mic-mcp@8931`");
     for (const port of ports) {
       await start(port);
       await waitUntilReady(port);
