@@ -95,6 +95,7 @@ const JOBS: readonly JobRow[] = [
   ["succeeded", job({ state: "SUCCEEDED", outputDatasetVersionId: "dsv-9" }), [/outputDatasetVersionId/]],
   ["succeeded", job({ state: "SUCCEEDED", publicationState: "AWAITING_RELEASE" }), [/: AWAITING_RELEASE \(the API/]],
   ["cancelled", job({ state: "CANCELLED" }), [/CANCELLED/, /2 of 9 stages finished/]],
+  ["cancelled", job({ state: "CANCELLED", stages: [] }), [/^The job is CANCELLED\. retry_job/]],
   ["cancelled, retried", job({ state: "CANCELLED" }), [/CANCELLED; 2 of 9/], readRetry, retriedAs("job-2")],
   ["failed, retried", failed({}), retriedPatterns, readRetry, retriedAs("job-2")],
   ["failed, retried", failed({ retryable: false }), retriedPatterns, readRetry, retriedAs("job-2")],
@@ -103,7 +104,12 @@ const JOBS: readonly JobRow[] = [
   ["failed, unexplained", job({ state: "FAILED" }, { state: "FAILED" }), [/gives no reason/]],
   ["failed, rejected in review", failed({}, 1, { reviewState: "REJECTED" }), [/A reviewer REJECTED it: ask the user/]],
   [resuming, failed({}), [/STAGE_BROKE "The stage \\"broke\\""/, /may be/], retry("SAFE_RESUME", /keeps the 2 of 9/)],
-  [resuming, failed({}, 1, { stages: [], retryOfBatchId: "job-0" }), [/may be/], retry("SAFE_RESUME", /0 of 0/)],
+  [
+    resuming,
+    failed({}, 1, { stages: [], retryOfBatchId: "job-0" }),
+    [/may be/],
+    retry("SAFE_RESUME", /keeps the finished stages$/),
+  ],
   [
     "failed, worth restarting",
     failed({}, 2, { retryOfBatchId: "job-0" }),

@@ -115,8 +115,11 @@ const PUBLICATION: Readonly<Record<Job["publicationState"], string>> = {
 const nameOf = ({ retryOfBatchId }: Job): string =>
   `The job${retryOfBatchId === null ? "" : ` (a retry of ${formatToken(retryOfBatchId)})`}`;
 
-const finishedText = ({ stages }: Job): string =>
-  `${outOf(stages.filter(({ state }) => state === "SUCCEEDED").length, stages.length)} stages finished`;
+/** "2 of 9 stages finished"; undefined if the API has named no stages yet. */
+const finishedText = ({ stages }: Job): string | undefined =>
+  stages.length === 0
+    ? undefined
+    : `${outOf(stages.filter(({ state }) => state === "SUCCEEDED").length, stages.length)} stages finished`;
 
 const retriedText = (retryId: string | undefined): string =>
   retryId === undefined
@@ -191,7 +194,7 @@ function adviseFailure(job: Job, history: JobHistory): Advice {
     nextStep: {
       tool: "retry_job",
       arguments: { jobId: id, retryMode: "SAFE_RESUME", reason },
-      why: `keeps the ${finishedText(job)}`,
+      why: `keeps the ${finishedText(job) ?? "finished stages"}`,
     },
   };
 }
@@ -236,7 +239,8 @@ function advise(job: Job, history: JobHistory, readAt: number | undefined): Advi
       return { summary: `${name} SUCCEEDED.${output}${PUBLICATION[job.publicationState]}` };
     }
     case "CANCELLED": {
-      const cancelled = `${name} is CANCELLED; ${finishedText(job)}.`;
+      const finished = finishedText(job);
+      const cancelled = `${name} is CANCELLED${finished === undefined ? "" : `; ${finished}`}.`;
       if (!retry) return { summary: `${cancelled} retry_job can run it again.` };
       return { summary: `${cancelled} ${retriedText(retry.id)}`, nextStep: readRetryStep(job, retry.id) };
     }
