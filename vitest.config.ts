@@ -1,8 +1,12 @@
 // Configures vitest: the projects of tests, their time limits and the number of workers.
+import { readFileSync } from "node:fs";
 import { availableParallelism } from "node:os";
 import { defineConfig } from "vitest/config";
 import LongestFirst from "./test/support/longest-first.ts";
 import { createChaosProjects } from "./test/teams/chaos/projects.ts";
+
+/** The ids of the rules in docs/contract.md. */
+const RULES = [...new Set(readFileSync("docs/contract.md", "utf8").match(/(?<=`)\d[\d.]*\/[^`\n]+(?=`)/g))];
 
 /** "small" or "full": only the chaos tests run, sequentially (`npm run test:chaos`). */
 const { CHAOS } = process.env;
@@ -14,6 +18,8 @@ export default defineConfig({
     testTimeout: 180_000,
     hookTimeout: 180_000,
     // Many tests wait for processes, pipes and time limits: one worker for each core would leave half of the machine idle.
+    // `npm test -- --tags-filter "4.2/if-match-form"` runs the tests that cite a rule.
+    tags: RULES.map((name) => ({ name })),
     maxWorkers: CHAOS === undefined ? Math.max(6, availableParallelism()) : 1,
     sequence: { sequencer: LongestFirst },
     reporters: ["default", "./test/support/skips.ts"],

@@ -1,4 +1,4 @@
-// Checks the tests against the rules of docs/contract.md: the titles of tests cite every rule, and only rules.
+// Checks the tests against the rules of docs/contract.md: the tags of tests, and the titles of rows, cite every rule, and only rules.
 import { readdirSync, readFileSync } from "node:fs";
 import { expect, test } from "vitest";
 import { fieldsOf, headersOf } from "./fields.ts";
@@ -8,11 +8,15 @@ const contract = readFileSync("docs/contract.md", "utf8");
 const rulesIn = (text: string): string[] => [...text.matchAll(/`(\d[\d.]*\/[^`\n]+)`/g)].map(([, id = ""]) => id);
 const rules = new Set(rulesIn(contract));
 
-/** Finds the ids in square brackets at the end of the titles in a source text. */
-const citedIds = (source: string): string[] =>
-  [...source.replace(/^\s*\/\/.*$/gm, "").matchAll(/\[(\d[\d.]*\/[^"`[\]\n]*)\]["`],/g)].flatMap(([, ids = ""]) =>
-    ids.split(", "),
+/** Finds the ids in the tags of tests, and in square brackets at the end of the titles of rows, in a source text. */
+function citedIds(source: string): string[] {
+  const code = source.replace(/^\s*\/\/.*$/gm, "");
+  const inTitles = [...code.matchAll(/\[(\d[\d.]*\/[^"`[\]\n]*)\]["`],/g)].flatMap(([, ids = ""]) => ids.split(", "));
+  const inTags = [...code.matchAll(/\btags: \[([^\]]*)\]/g)].flatMap(([, tags = ""]) =>
+    [...tags.matchAll(/"([^"]*)"/g)].map(([, id = ""]) => id),
   );
+  return [...inTitles, ...inTags];
+}
 
 const citations = readdirSync("test", { recursive: true, encoding: "utf8" })
   .filter((file) => file.endsWith(".test.ts") && file !== "requirements.test.ts")
@@ -27,6 +31,8 @@ test.each([
   ["several ids", 'test("x [1/a, 2.1/b]", f);', ["1/a", "2.1/b"]],
   ["a template", `test(\`x \${y} [1/a]\`, f);`, ["1/a"]],
   ["a title on its own line", 'test(\n  "x [1/a]",\n  f,\n);', ["1/a"]],
+  ["tags", 'test("x", { tags: ["1/a", "2.1/b"] }, f);', ["1/a", "2.1/b"]],
+  ["tags on several lines", 'test("x", {\n  tags: [\n    "1/a",\n  ],\n}, f);', ["1/a"]],
   ["no comment", '  // test("x [1/a]", f);', []],
   ["no list", 'const list = ["1/a", "1/b"];', []],
   ["no list in a title", 'test("x [a, b]", f);', []],

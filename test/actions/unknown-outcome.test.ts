@@ -133,7 +133,9 @@ test("list_actions lists unresolved actions with the call that resolves them, ev
   });
 });
 
-test("a repeated action sends the version and the texts of the first request, and reads nothing again [4.2/key-names-one-command, 4.2/if-match-form]", async () => {
+test("a repeated action sends the version and the texts of the first request, and reads nothing again", {
+  tags: ["4.2/key-names-one-command", "4.2/if-match-form"],
+}, async () => {
   stub.expect(
     answer(200, enveloped({ ...job, resourceVersion: 7 })),
     later,

@@ -79,10 +79,9 @@ const broken: readonly (readonly [string, unknown])[] = [
   ["the body", "null"],
 ];
 for (const [path, body] of broken)
-  test(`a violation names ${path} of ${JSON.stringify(body).slice(0, 60)} [2.2/all-fields-required, 2.2/envelope]`, async ({
-    stub,
-    service,
-  }) => {
+  test(`a violation names ${path} of ${JSON.stringify(body).slice(0, 60)}`, {
+    tags: ["2.2/all-fields-required", "2.2/envelope"],
+  }, async ({ stub, service }) => {
     expect(await readViolationFrom({ stub, service }, answer(200, body))).toContain(`${path}: `);
   });
 
@@ -170,7 +169,10 @@ test.for(expensive)(
   },
 );
 
-test("a refusal lists the first 100 field errors [2.2/problem-field-errors]", async ({ stub, service }) => {
+test("a refusal lists the first 100 field errors", { tags: ["2.2/problem-field-errors"] }, async ({
+  stub,
+  service,
+}) => {
   const fieldErrors = Array.from({ length: 10_000 }, (_, index) => ({ pointer: `/${index}`, code: "c", message: "m" }));
   stub.expect(answer(422, { ...problem, fieldErrors }));
   expect((await expectFailure(readJob(service))).fieldErrors).toEqual(fieldErrors.slice(0, 100));
@@ -195,7 +197,7 @@ test("the name of an unknown field is cut after 200 characters", async ({ stub, 
   expect(drift).toEqual([expect.stringMatching(/^"\/data\/long name ~0 .{150,220}…"$/)]);
 });
 
-test("an integer of 1,000 digits in free-form JSON is exact [2.2/recipe-parameters-definition]", async ({
+test("an integer of 1,000 digits in free-form JSON is exact", { tags: ["2.2/recipe-parameters-definition"] }, async ({
   stub,
   service,
 }) => {
@@ -210,10 +212,9 @@ test("an integer of 1,000 digits in free-form JSON is exact [2.2/recipe-paramete
   );
 });
 
-test("a page of 100 recipe offers of 64 KiB is read, whatever its free-form objects contain [2.2/offer-projection-size]", async ({
-  stub,
-  service,
-}) => {
+test("a page of 100 recipe offers of 64 KiB is read, whatever its free-form objects contain", {
+  tags: ["2.2/offer-projection-size"],
+}, async ({ stub, service }) => {
   const item = '{"a":9007199254740993},1,';
   const offer = offerText(`{"list":[${item.repeat(2_500)}0]}`)
     .slice('{"data":'.length)
@@ -250,10 +251,9 @@ test("free-form objects of any depth are passed on or refused, never an internal
   }
 });
 
-test("an integer in an answer is exact beyond 2^53-1, and is a violation beyond 2^63-1 [2.2/processing-request-revision, 2.2/processing-request-revision-no-coercion]", async ({
-  stub,
-  service,
-}) => {
+test("an integer in an answer is exact beyond 2^53-1, and is a violation beyond 2^63-1", {
+  tags: ["2.2/processing-request-revision", "2.2/processing-request-revision-no-coercion"],
+}, async ({ stub, service }) => {
   const read = async (revision: string) => {
     const text = JSON.stringify(micEnveloped(processingRequest)).replace('"revision":2', `"revision":${revision}`);
     stub.expect(answer(200, text));

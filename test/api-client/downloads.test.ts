@@ -45,12 +45,9 @@ const test = base
     return downloads.save(getMicPublicAssetContent, { path: { assetId } }, into, context, () => undefined);
   });
 
-test("a download saves the API's bytes under the name that it sends [4.2/get-asset-content, 4.2/accept]", async ({
-  stub,
-  folder,
-  save,
-  files,
-}) => {
+test("a download saves the API's bytes under the name that it sends", {
+  tags: ["4.2/get-asset-content", "4.2/accept"],
+}, async ({ stub, folder, save, files }) => {
   stub.expect(completeAnswer);
   const path = join(folder, "districts.csv");
   const contentType = "text/csv";

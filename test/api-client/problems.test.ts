@@ -13,7 +13,7 @@ for (const [place, body] of [
   ["in failure", { failure: problem, meta: { requestId: "req-9" } }],
   ["in data", { data: problem, meta: { requestId: "req-9" } }],
 ] as const)
-  test(`a Problem is understood ${place} [7.2/problem]`, async ({ stub, service }) => {
+  test(`a Problem is understood ${place}`, { tags: ["7.2/problem"] }, async ({ stub, service }) => {
     stub.expect(answer(422, body, { "content-type": "application/problem+json" }));
     const facts = await expectFailure(readJob(service));
     const { fieldErrors } = problem;
@@ -22,7 +22,10 @@ for (const [place, body] of [
     expect(facts.message).toContain(JSON.stringify(problem.title));
   });
 
-test("a Problem has all its field errors, at most 100 [2.2/problem-field-error]", async ({ stub, service }) => {
+test("a Problem has all its field errors, at most 100", { tags: ["2.2/problem-field-error"] }, async ({
+  stub,
+  service,
+}) => {
   const fieldErrors = Array.from({ length: 100 }, (_, n) => ({ pointer: `/f/${n}`, code: "bad", message: `no ${n}` }));
   stub.expect(answer(422, { ...problem, fieldErrors }));
   expect((await expectFailure(readJob(service))).fieldErrors).toEqual(fieldErrors);

@@ -23,7 +23,9 @@ const { value: json } = fc.letrec((tie) => ({
 }));
 
 describe("jsonBytes", () => {
-  test("jsonBytes equals the length of compact JSON in UTF-8, at any depth [2.2/offer-projection-size]", () => {
+  test("jsonBytes equals the length of compact JSON in UTF-8, at any depth", {
+    tags: ["2.2/offer-projection-size"],
+  }, () => {
     const property = fc.property(json, (value) => void expect(jsonBytes(value)).toBe(utf8(JSON.stringify(value))));
     fc.assert(property, { numRuns: 1000 });
     expect(jsonBytes({ left: undefined, b: 1 })).toBe(utf8('{"b":1}'));
@@ -31,7 +33,7 @@ describe("jsonBytes", () => {
     expect(jsonBytes(JSON.parse("[".repeat(depth) + "]".repeat(depth)))).toBe(2 * depth);
   });
 
-  test("jsonBytes counts a bigint as its digits, without quotes [2.2/offer-projection-size]", () => {
+  test("jsonBytes counts a bigint as its digits, without quotes", { tags: ["2.2/offer-projection-size"] }, () => {
     fc.assert(
       fc.property(fc.bigInt(), anyString, (big, text) => {
         expect(jsonBytes({ big, list: [text, big] })).toBe(
@@ -43,7 +45,9 @@ describe("jsonBytes", () => {
 });
 
 describe("free-form objects", () => {
-  test("free-form objects are passed on unchanged, whatever their keys [2.2/recipe-parameters-definition]", () => {
+  test("free-form objects are passed on unchanged, whatever their keys", {
+    tags: ["2.2/recipe-parameters-definition"],
+  }, () => {
     fc.assert(
       fc.property(json, (value) => {
         const result = jsonObject.safeParse(value);

@@ -67,9 +67,9 @@ for (const [description, refusal] of [
   ["400 invalid_client", answer(400, { error: "invalid_client" })],
   ["401 and nothing", answer(401)],
 ] as const)
-  test(`an API that reads the pair without decoding is detected by its ${description}, once [5/assumes-no-basic-form, 5/token-basic]`, async ({
-    stub,
-  }) => {
+  test(`an API that reads the pair without decoding is detected by its ${description}, once`, {
+    tags: ["5/assumes-no-basic-form", "5/token-basic"],
+  }, async ({ stub }) => {
     acceptOnly(stub, special, (text) => text, refusal);
     const service = clientOf(stub, special);
     await readJob(service);
@@ -79,9 +79,9 @@ for (const [description, refusal] of [
     expect(stub.tokenRequests).toHaveLength(3);
   });
 
-test("an API that decodes the pair gets one request, and never the other form [5/assumes-no-basic-form, 5/token-basic]", async ({
-  stub,
-}) => {
+test("an API that decodes the pair gets one request, and never the other form", {
+  tags: ["5/assumes-no-basic-form", "5/token-basic"],
+}, async ({ stub }) => {
   acceptOnly(stub, special, decodeForm);
   const service = clientOf(stub, special);
   await readJob(service);

@@ -67,7 +67,8 @@ test.for([
   ["a lifetime of nothing", 200, { expires_in: 0 }],
   ["a lifetime with a fraction, and a type of null", 200, { expires_in: 3599.5, token_type: null }],
 ] as const)(
-  "a token is accepted with %s in an answer of HTTP %i [5/token-response, 5/assumes-no-token-fields]",
+  "a token is accepted with %s in an answer of HTTP %i",
+  { tags: ["5/token-response", "5/assumes-no-token-fields"] },
   async ([_, status, fields], { stub, service }) => {
     stub.respondToToken(() => answer(status, { access_token: "good-token", ...fields }));
     stub.respond(() => completeAnswer);
@@ -78,7 +79,10 @@ test.for([
   },
 );
 
-test("a token may have 40,000 characters [5/assumes-no-token-fields]", async ({ stub, client: { tokens } }) => {
+test("a token may have 40,000 characters", { tags: ["5/assumes-no-token-fields"] }, async ({
+  stub,
+  client: { tokens },
+}) => {
   const token = "t".repeat(40_000);
   stub.respondToToken(() => answer(200, { access_token: token }));
   expect(await tokens.get(["mic.jobs:read"], createCallContext(10_000))).toBe(token);
@@ -89,9 +93,9 @@ for (const [expires_in, usedMs] of [
   ["3600", 3_500_000],
   [60, 50_000],
 ] as const)
-  test(`a token with a lifetime of ${JSON.stringify(expires_in)} s is reused, and renewed before it expires [5/token-renewed]`, async ({
-    stub,
-  }) => {
+  test(`a token with a lifetime of ${JSON.stringify(expires_in)} s is reused, and renewed before it expires`, {
+    tags: ["5/token-renewed"],
+  }, async ({ stub }) => {
     const { clock, service, context } = clientOnClock(stub);
     stub.respondToToken(() => answer(200, { access_token: `token-${stub.tokenRequests.length}`, expires_in }));
     stub.respond(() => completeAnswer);
@@ -104,7 +108,9 @@ for (const [expires_in, usedMs] of [
     expect(bearersOf(stub.requests)).toEqual(["Bearer token-1", "Bearer token-1", "Bearer token-2"]);
   });
 
-test("a token with an unknown lifetime is used until it is refused [5/token-renewed]", async ({ stub }) => {
+test("a token with an unknown lifetime is used until it is refused", { tags: ["5/token-renewed"] }, async ({
+  stub,
+}) => {
   const { clock, service, context } = clientOnClock(stub);
   stub.expect(completeAnswer, completeAnswer, answer(401), completeAnswer, completeAnswer);
   for (let day = 0; day < 4; day++) {
@@ -114,10 +120,9 @@ test("a token with an unknown lifetime is used until it is refused [5/token-rene
   expect(stub.tokenRequests).toHaveLength(2);
 });
 
-test("a refused token is replaced once, and the same bytes are sent under the same key [5/token-renewed, 4.2/key-names-one-command]", async ({
-  stub,
-  service,
-}) => {
+test("a refused token is replaced once, and the same bytes are sent under the same key", {
+  tags: ["5/token-renewed", "4.2/key-names-one-command"],
+}, async ({ stub, service }) => {
   stub.expect(answer(401), answer(201, { data: {}, meta: { requestId: "r" } }));
   // The answer does not matter here.
   await expectFailure(requestProcessing(service));
@@ -131,7 +136,9 @@ test("a refused token is replaced once, and the same bytes are sent under the sa
 const forbidden = answer(403, { ...problem, status: 403, title: "Forbidden", retryable: false });
 const minuteMs = 61_000;
 
-test("an old token is replaced after a 403 [5/assumes-no-answer-to-bad-token, 5/token-renewed]", async ({ stub }) => {
+test("an old token is replaced after a 403", { tags: ["5/assumes-no-answer-to-bad-token", "5/token-renewed"] }, async ({
+  stub,
+}) => {
   const { clock, service, context } = clientOnClock(stub);
   stub.expect(accepted, forbidden, accepted);
   await submitJob(service, context());
@@ -143,7 +150,7 @@ test("an old token is replaced after a 403 [5/assumes-no-answer-to-bad-token, 5/
   expect(again?.headers["idempotency-key"]).toBe(KEY);
 });
 
-test("a new token is kept after a 403 [5/assumes-no-answer-to-bad-token]", async ({ stub }) => {
+test("a new token is kept after a 403", { tags: ["5/assumes-no-answer-to-bad-token"] }, async ({ stub }) => {
   const { clock, service, context } = clientOnClock(stub);
   const read = () => expectFailure(readJob(service, context()));
   stub.respond(() => forbidden);

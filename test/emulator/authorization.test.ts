@@ -12,7 +12,22 @@ const exampleData = exampleDataForFile(service);
 const callWith = (authorization: string, to = service()) =>
   to.call(operations.getMicPublicCapabilities, { ...to.inWorkspace(), headers: { authorization } });
 
-test("the scopes of an operation are sufficient, and each of them is necessary [5/scope-covers-operation, 5/scopes-cancel-job, 5/scopes-capabilities, 5/scopes-create-processing-request, 5/scopes-download-asset, 5/scopes-get-input, 5/scopes-get-operation, 5/scopes-read-jobs, 5/scopes-recipes, 5/scopes-register-input, 5/scopes-run-jobs, 5/scopes-usage]", async () => {
+test("the scopes of an operation are sufficient, and each of them is necessary", {
+  tags: [
+    "5/scope-covers-operation",
+    "5/scopes-cancel-job",
+    "5/scopes-capabilities",
+    "5/scopes-create-processing-request",
+    "5/scopes-download-asset",
+    "5/scopes-get-input",
+    "5/scopes-get-operation",
+    "5/scopes-read-jobs",
+    "5/scopes-recipes",
+    "5/scopes-register-input",
+    "5/scopes-run-jobs",
+    "5/scopes-usage",
+  ],
+}, async () => {
   const executions = () => service().admin("GET", "executions");
   for (const operation of jobOperations) {
     const parts = await createRequest(await exampleData(), operation.id);
@@ -29,7 +44,9 @@ test("the scopes of an operation are sufficient, and each of them is necessary [
   }
 });
 
-test("an operation without a token gets 401 with the authentication scheme [5/bearer, 7.2/problem]", async () => {
+test("an operation without a token gets 401 with the authentication scheme", {
+  tags: ["5/bearer", "7.2/problem"],
+}, async () => {
   for (const operation of jobOperations) {
     const parts = await createRequest(await exampleData(), operation.id);
     const answer = await service().call(operation, { ...parts, headers: { authorization: undefined } });
@@ -40,7 +57,9 @@ test("an operation without a token gets 401 with the authentication scheme [5/be
   }
 });
 
-test("an Authorization header without a valid bearer token of this service gets 401, and the scheme is not case-sensitive [5/bearer, 5/secret-stays-in-server]", async () => {
+test("an Authorization header without a valid bearer token of this service gets 401, and the scheme is not case-sensitive", {
+  tags: ["5/bearer", "5/secret-stays-in-server"],
+}, async () => {
   const { clientId, clientSecret, workspaceId } = service().emulator;
   const token = await service().token(["mic.capabilities:read"]);
   for (const scheme of ["bearer", "BEARER"]) expect((await callWith(`${scheme} ${token}`)).status).toBe(200);
@@ -72,7 +91,9 @@ function expectOAuthError(answer: Answer, status: number, error: string): void {
   expect(parseJson(answer.text)).toEqual({ error, error_description: expect.any(String) });
 }
 
-test("Basic credentials and a form give a token for the operation [5/token-endpoint, 5/token-basic, 5/token-form, 5/token-response, 5/bearer]", async () => {
+test("Basic credentials and a form give a token for the operation", {
+  tags: ["5/token-endpoint", "5/token-basic", "5/token-form", "5/token-response", "5/bearer"],
+}, async () => {
   const answer = await service().requestToken(FORM);
   expect(answer.status).toBe(200);
   expect(answer.headers["content-type"]).toMatch(/^application\/json(;|$)/);
@@ -84,7 +105,9 @@ test("Basic credentials and a form give a token for the operation [5/token-endpo
   expect((await callWith(`Bearer ${valueAt(body, "access_token")}`)).status).toBe(200);
 });
 
-test("wrong, missing and malformed client credentials are refused as invalid_client [5/token-basic]", async () => {
+test("wrong, missing and malformed client credentials are refused as invalid_client", {
+  tags: ["5/token-basic"],
+}, async () => {
   const { clientId, clientSecret } = service().emulator;
   for (const authorization of [
     undefined,
@@ -105,7 +128,9 @@ test("wrong, missing and malformed client credentials are refused as invalid_cli
   expectOAuthError(await service().requestToken(inBody), 400, "invalid_request");
 });
 
-test("a wrong grant, scope, form or content type is refused with the error of RFC 6749 [5/token-form]", async () => {
+test("a wrong grant, scope, form or content type is refused with the error of RFC 6749", {
+  tags: ["5/token-form"],
+}, async () => {
   const grant = "grant_type=client_credentials";
   for (const [body, error] of [
     [FORM.replace("client_credentials", "password"), "unsupported_grant_type"],
@@ -125,7 +150,7 @@ test("a wrong grant, scope, form or content type is refused with the error of RF
   expect((await service().requestToken(FORM, withCharset)).status).toBe(200);
 });
 
-test("a token works until it expires, and then a new one can be requested [5/token-renewed]", async ({
+test("a token works until it expires, and then a new one can be requested", { tags: ["5/token-renewed"] }, async ({
   service: own,
 }) => {
   const requestExpiringToken = async () => {

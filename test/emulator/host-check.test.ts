@@ -36,7 +36,9 @@ test.each([
   }
 });
 
-test("a denied request gets the error format of its API [7.1/denied, 7.1/body, 7.2/problem]", async () => {
+test("a denied request gets the error format of its API", {
+  tags: ["7.1/denied", "7.1/body", "7.2/problem"],
+}, async () => {
   const headers = { host: "evil.example" };
   const jobs = await service().call(operations.listMicJobs, { ...service().inWorkspace(), headers });
   expect(expectProblem(jobs, 403)).toMatchObject({

@@ -22,7 +22,9 @@ const OTHER_FIELDS: Readonly<Record<string, object>> = {
 };
 const isReplay = ({ headers }: Answer) => headers["idempotent-replayed"] === "true";
 
-test("the same key and bytes return the stored response and run once, and the same key with other bytes is refused [4.2/key-names-one-command]", async () => {
+test("the same key and bytes return the stored response and run once, and the same key with other bytes is refused", {
+  tags: ["4.2/key-names-one-command"],
+}, async () => {
   for (const id of postIds) {
     const parts = { ...(await createRequest(await exampleData(), id)), key: nextKey() };
     const call = (body = parts.body) => fileService().call(operations[id], { ...parts, body });
@@ -52,9 +54,9 @@ test("the same key for another operation or job is another command", async () =>
   expect(expectProblem(answer, 422).code).toBe("IDEMPOTENCY_KEY_REUSED");
 });
 
-test("a request with a key is refused while the first one with that key is in progress [4.2/key-names-one-command]", async ({
-  service,
-}) => {
+test("a request with a key is refused while the first one with that key is in progress", {
+  tags: ["4.2/key-names-one-command"],
+}, async ({ service }) => {
   const parts = await submissionParts(service);
   await service.injectFault({ kind: "delay", delayMs: 300 }, { operationId: "createMicJob", times: 1 });
   const first = submit(parts, service);

@@ -12,7 +12,9 @@ const fileService = serviceForFile();
 const readInput = async (service: Service, inputId: string) =>
   (await service.ok(operations.getMicPublicInput, { path: { inputId } })).data;
 
-test("an input of a file has the file's id and scan state [4.2/create-input, 4.2/get-input, 3/input-state, 3/input-scan-state]", async () => {
+test("an input of a file has the file's id and scan state", {
+  tags: ["4.2/create-input", "4.2/get-input", "3/input-state", "3/input-scan-state"],
+}, async () => {
   for (const [file, state, scanState] of [
     [FILE.succeeds, "READY", "CLEAN"],
     [FILE.quarantined, "QUARANTINED", "INFECTED"],
@@ -25,7 +27,9 @@ test("an input of a file has the file's id and scan state [4.2/create-input, 4.2
   }
 });
 
-test("a file is scanned in five seconds and becomes READY, and until then no job can use it [4.2/input-reference-file, 3/input-state, 3/input-scan-state]", async () => {
+test("a file is scanned in five seconds and becomes READY, and until then no job can use it", {
+  tags: ["4.2/input-reference-file", "3/input-state", "3/input-scan-state"],
+}, async () => {
   const service = await serviceForTest();
   const input = await registerInput(service, FILE.waitsForScan);
   expect([input.state, input.scanState]).toEqual(["WAITING_SCAN", "PENDING"]);
@@ -41,7 +45,9 @@ test("a file is scanned in five seconds and becomes READY, and until then no job
   expect((await service.call(operations.createMicJob, { body })).status).toBe(202);
 });
 
-test("acquisitions and dataset versions, also one that a job created, can be registered, each with its own kind [4.2/input-kind]", async () => {
+test("acquisitions and dataset versions, also one that a job created, can be registered, each with its own kind", {
+  tags: ["4.2/input-kind"],
+}, async () => {
   const service = await serviceForTest();
   const { workspaceId, inputIds } = service.emulator;
   const inputs = await Promise.all(inputIds.map((id) => readInput(service, id)));
@@ -67,7 +73,9 @@ test("acquisitions and dataset versions, also one that a job created, can be reg
 
 const download = (assetId: string) => fileService().call(operations.getMicPublicAssetContent, { path: { assetId } });
 
-test("each file is returned as complete raw bytes whose sha256 is that of its input, unless its scan did not find it clean [4.2/get-asset-content, 2.2/input-sha256]", async () => {
+test("each file is returned as complete raw bytes whose sha256 is that of its input, unless its scan did not find it clean", {
+  tags: ["4.2/get-asset-content", "2.2/input-sha256"],
+}, async () => {
   const { assetIds, fileIds } = fileService().emulator;
   const unavailableIds = [FILE.waitsForScan, FILE.quarantined].map((file) => fileId(fileService(), file));
   expect(assetIds).toEqual(fileIds.filter((id) => !unavailableIds.includes(id)));

@@ -69,7 +69,9 @@ async function watchSubmittedJob(
   return readings;
 }
 
-test("a job that succeeds passes through the nine stages in order, with increasing units [1/nine-stages-in-order, 6/progress-by-reading, 2.2/stage-completed-units, 7.2/failure-when-failed]", async () => {
+test("a job that succeeds passes through the nine stages in order, with increasing units", {
+  tags: ["1/nine-stages-in-order", "6/progress-by-reading", "2.2/stage-completed-units", "7.2/failure-when-failed"],
+}, async () => {
   const service = await serviceForTest();
   const readings = await watchSubmittedJob(service, FILE.succeeds);
   const done = last(readings);
@@ -106,7 +108,9 @@ test("a stage lasts as long as stageMs, and the steps of the clock make no diffe
   for (const stepMs of [777, 3_600_000]) expect((await runInSteps(stepMs)).job).toEqual(job);
 });
 
-test("a job runs until the stage at which its recipe stops, the later stages are not required, and it has an output [1/nine-stages-in-order, 2.2/recipe-stop-after-stage]", async () => {
+test("a job runs until the stage at which its recipe stops, the later stages are not required, and it has an output", {
+  tags: ["1/nine-stages-in-order", "2.2/recipe-stop-after-stage"],
+}, async () => {
   const service = await serviceForTest();
   const stopStages = new Set<string>();
   for (const offer of await listOffers(service)) {
@@ -129,7 +133,9 @@ test("a job runs until the stage at which its recipe stops, the later stages are
   expect(stopStages.size).toBeGreaterThan(1);
 });
 
-test("a failed job reports whether it can be retried, and its field errors [7.2/failure-when-failed, 2.2/problem-retryable, 2.2/problem-field-error]", async () => {
+test("a failed job reports whether it can be retried, and its field errors", {
+  tags: ["7.2/failure-when-failed", "2.2/problem-retryable", "2.2/problem-field-error"],
+}, async () => {
   const service = await serviceForTest();
   for (const [file, retryable, before, stage] of [
     [FILE.failsRetryably, true, "BLEND", "CHURN"],
@@ -142,7 +148,9 @@ test("a failed job reports whether it can be retried, and its field errors [7.2/
   }
 });
 
-test("a job waits for review, is approved after a minute, and continues [3/job-review-state, 3/job-state]", async () => {
+test("a job waits for review, is approved after a minute, and continues", {
+  tags: ["3/job-review-state", "3/job-state"],
+}, async () => {
   const service = await serviceForTest();
   const isWaiting = ({ state }: Job) => state === "WAITING_REVIEW";
   const waiting = last(await watchSubmittedJob(service, FILE.waitsForReview, isWaiting));
@@ -156,7 +164,7 @@ test("a job waits for review, is approved after a minute, and continues [3/job-r
   expect(done).toMatchObject({ state: "SUCCEEDED", reviewState: "APPROVED" });
 });
 
-test("a job that pauses at BLEND stays paused [3/job-state]", async ({ service }) => {
+test("a job that pauses at BLEND stays paused", { tags: ["3/job-state"] }, async ({ service }) => {
   const paused = last(await watchSubmittedJob(service, FILE.pauses, ({ state }) => state === "PAUSED"));
   expect(stageOf(paused, "REFINE")?.state).toBe("SUCCEEDED");
   expect(finished).not.toContain(stageOf(paused, "BLEND")?.state);

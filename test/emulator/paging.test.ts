@@ -52,7 +52,9 @@ async function readAll(
 
 const readIds = async (...reading: Parameters<typeof readAll>) => (await readAll(...reading)).flatMap(({ ids }) => ids);
 
-test("130 jobs are listed in pages of 25, each job once, and in the same order with any limits [4.2/next-cursor, 4.2/has-more, 4.2/jobs-limit-default]", async () => {
+test("130 jobs are listed in pages of 25, each job once, and in the same order with any limits", {
+  tags: ["4.2/next-cursor", "4.2/has-more", "4.2/jobs-limit-default"],
+}, async () => {
   const pages = await readAll(jobPages(fileService()), []);
   expect(pages.map(({ ids }) => ids.length)).toEqual([25, 25, 25, 25, 25, 5]);
   const all = pages.flatMap(({ ids }) => ids);
@@ -61,7 +63,9 @@ test("130 jobs are listed in pages of 25, each job once, and in the same order w
     expect(await readIds(jobPages(fileService()), limits)).toEqual(all);
 });
 
-test("jobs that existed before are listed exactly once while others arrive [4.2/next-cursor]", async ({ service }) => {
+test("jobs that existed before are listed exactly once while others arrive", { tags: ["4.2/next-cursor"] }, async ({
+  service,
+}) => {
   const before = await readIds(jobPages(service), [100]);
   const arrived: string[] = [];
   const read = await readIds(jobPages(service), [7, 20, 1], async () => {
@@ -75,7 +79,9 @@ test("jobs that existed before are listed exactly once while others arrive [4.2/
   expect(after.sort()).toEqual([...before, ...arrived].sort());
 });
 
-test("recipes are listed one by one, with cursors of 43 characters [4.2/recipes-sort, 4.2/recipes-cursor, 4.2/next-cursor, 4.2/has-more]", async () => {
+test("recipes are listed one by one, with cursors of 43 characters", {
+  tags: ["4.2/recipes-sort", "4.2/recipes-cursor", "4.2/next-cursor", "4.2/has-more"],
+}, async () => {
   const sorted = [...fileService().emulator.recipeVersionIds].sort();
   for (const sort of [{}, { sort: "versionId" }]) {
     const pages = await readAll(recipePages(sort), [1]);

@@ -16,7 +16,9 @@ const OPENAPI = operations.getPlaygroundOpenApi.path;
 const listStates = async () => (await fileService().ok(operations.listPlaygroundStates)).states;
 const listDistricts = (state: string) => fileService().ok(operations.listPlaygroundDistricts, { query: { state } });
 
-test("36 states have 784 districts, the counts of each state equal its district list, and a state code may be lowercase [4.1/state-uppercased]", async () => {
+test("36 states have 784 districts, the counts of each state equal its district list, and a state code may be lowercase", {
+  tags: ["4.1/state-uppercased"],
+}, async () => {
   const states = await listStates();
   expect(states).toHaveLength(36);
   expect(states.reduce((sum, { districtCount }) => sum + districtCount, 0)).toBe(784);
@@ -30,7 +32,9 @@ test("36 states have 784 districts, the counts of each state equal its district 
   for (const state of ["tg", "Tg", "tG"]) expect(await listDistricts(state)).toEqual(telangana);
 });
 
-test("a body is refused, and credentials make no difference [5/playground-anonymous, 7.1/invalid-request]", async () => {
+test("a body is refused, and credentials make no difference", {
+  tags: ["5/playground-anonymous", "7.1/invalid-request"],
+}, async () => {
   for (const path of [STATES, `${DISTRICTS}?state=TG`, OPENAPI]) {
     const headers = { "content-type": "application/json" };
     expectPlaygroundError(await fileService().send({ path, headers, body: "{}" }), 400, INVALID);
@@ -42,7 +46,9 @@ test("a body is refused, and credentials make no difference [5/playground-anonym
   }
 });
 
-test("each endpoint's errors have the body of section 7.1 [4.1/error-statuses, 7.1/denied, 7.1/upstream-unavailable, 7.1/upstream-status-preserved, 7.1/body]", async () => {
+test("each endpoint's errors have the body of section 7.1", {
+  tags: ["4.1/error-statuses", "7.1/denied", "7.1/upstream-unavailable", "7.1/upstream-status-preserved", "7.1/body"],
+}, async () => {
   const service = await serviceForTest();
   for (const status of [403, 502, 503, 500, 404])
     for (const operation of playgroundOperations) {
@@ -81,7 +87,9 @@ async function expectRetryAfter(service: Service, headers: Record<string, string
   expect((await service.send({ path: STATES, headers })).status).toBe(200);
 }
 
-test("600 requests a minute are served over all endpoints together, then 429 until Retry-After has passed, whatever address an edge reports [8/hard-rate, 8/reported-address-trusted, 7.1/rate-limited, 7.1/retry-after, 7.1/body]", async () => {
+test("600 requests a minute are served over all endpoints together, then 429 until Retry-After has passed, whatever address an edge reports", {
+  tags: ["8/hard-rate", "8/reported-address-trusted", "7.1/rate-limited", "7.1/retry-after", "7.1/body"],
+}, async () => {
   const service = await serviceForTest();
   expect(await sendRequests(service, 600, from("203.0.113.5"))).toEqual({ 200: 600 });
   for (const path of paths) expectPlaygroundError(await service.send({ path }), 429, LIMITED);
@@ -104,7 +112,9 @@ testUnless(linuxMissing, "each connected peer has a separate rate [8/hard-rate]"
   expect((await sendFromOther({ path: STATES })).status).toBe(200);
 });
 
-test("each reported address has a rate of 30 a minute if the edge is trusted, and only the hard rate applies if it reports none [8/reported-address-rate, 8/reported-address-trusted, 7.1/retry-after]", async () => {
+test("each reported address has a rate of 30 a minute if the edge is trusted, and only the hard rate applies if it reports none", {
+  tags: ["8/reported-address-rate", "8/reported-address-trusted", "7.1/retry-after"],
+}, async () => {
   const service = await serviceForTest({ trustReportedAddress: true });
   expect(await sendRequests(service, 32, from("203.0.113.5"))).toEqual({ 200: 30, 429: 2 });
   for (const headers of [from("203.0.113.6"), from("2001:db8::1")])
@@ -116,7 +126,9 @@ test("each reported address has a rate of 30 a minute if the edge is trusted, an
 const document = () => fileService().ok(operations.getPlaygroundOpenApi);
 
 // test/snapshots/get_geography_openapi.md contains the document.
-test("the document is OpenAPI 3.1.1 with version 1.0.0, and its server is the base URL it was read from, with any path prefix [4.1/openapi, 9/playground-document-version]", async () => {
+test("the document is OpenAPI 3.1.1 with version 1.0.0, and its server is the base URL it was read from, with any path prefix", {
+  tags: ["4.1/openapi", "9/playground-document-version"],
+}, async () => {
   const root = await document();
   expect([root.openapi, root.info["version"]]).toEqual(["3.1.1", "1.0.0"]);
   expect(Object.keys(root.paths).sort()).toEqual(playgroundOperations.map(({ path }) => path).sort());

@@ -13,7 +13,7 @@ const exampleData = exampleDataForFile(fileService);
 const callWith = async (id: PostId, parts: Parts) =>
   fileService().call(operations[id], { ...(await createRequest(await exampleData(), id)), ...parts });
 
-test("a POST without a key is refused and has no effect [4.2/idempotency-key-required]", async () => {
+test("a POST without a key is refused and has no effect", { tags: ["4.2/idempotency-key-required"] }, async () => {
   for (const id of postIds) {
     const parts = await createRequest(await exampleData(), id);
     const before = await fileService().admin("GET", "executions");
@@ -23,12 +23,12 @@ test("a POST without a key is refused and has no effect [4.2/idempotency-key-req
   }
 });
 
-test("a cancellation without If-Match is refused [4.2/if-match-required]", async () => {
+test("a cancellation without If-Match is refused", { tags: ["4.2/if-match-required"] }, async () => {
   expectProblem(await callWith("cancelMicJob", { headers: { "if-match": undefined } }), 428);
   expectProblem(await callWith("cancelMicJob", { headers: { "if-match": "" } }), 400);
 });
 
-test("a POST accepts only the content type application/json [4.2/content-type]", async () => {
+test("a POST accepts only the content type application/json", { tags: ["4.2/content-type"] }, async () => {
   const others = ["text/plain", "application/x-www-form-urlencoded", "application/problem+json", "json"];
   for (const id of postIds) {
     for (const type of [undefined, "", ...others, "application/jsonp"])
@@ -49,7 +49,16 @@ const hex = "0123456789abcdef0123456789abcdef";
 const PROCESSING = "requestMicSharedFileProcessing";
 const fileReferences = ["devfile_", "devfile_of-another", "devsignfile_of-another"];
 
-test("a body that conflicts with the service's data is refused with the field, and has no effect [4.2/input-reference-file, 4.2/job-ids, 4.2/processing-request-ids, 4.2/job-input-binding-owned, 9/recipe-version-hash-current, 4.2/processing-request-expires-in-future]", async () => {
+test("a body that conflicts with the service's data is refused with the field, and has no effect", {
+  tags: [
+    "4.2/input-reference-file",
+    "4.2/job-ids",
+    "4.2/processing-request-ids",
+    "4.2/job-input-binding-owned",
+    "9/recipe-version-hash-current",
+    "4.2/processing-request-expires-in-future",
+  ],
+}, async () => {
   for (const id of fileService().emulator.fileIds) expect(id).toMatch(/^dev(sign)?file_.+/);
   const port = valueAt((await createRequest(await exampleData(), "createMicJob")).body, "inputBindings", 0, "port");
   const { versionHash } = (await exampleData()).offer.recipe;
@@ -73,7 +82,9 @@ test("a body that conflicts with the service's data is refused with the field, a
   }
 });
 
-test("an expiresAt after the expiry of file or recipe is refused [4.2/processing-request-expires-within-approved]", async () => {
+test("an expiresAt after the expiry of file or recipe is refused", {
+  tags: ["4.2/processing-request-expires-within-approved"],
+}, async () => {
   const service = await serviceForTest();
   const [offer, input] = await Promise.all([findOneInputOffer(service), registerInput(service, FILE.succeeds)]);
   const untilMs = Math.min(...[offer.expiresAt, input.expiresAt ?? offer.expiresAt].map((one) => Date.parse(one)));
@@ -87,7 +98,7 @@ test("an expiresAt after the expiry of file or recipe is refused [4.2/processing
     expect(expectProblem(await requestPermission(tooLate), 422).fieldErrors).toMatchObject([{ pointer: "/expiresAt" }]);
 });
 
-test("a body with several errors gets all of them, at most 100 [7.2/bounds-refused]", async () => {
+test("a body with several errors gets all of them, at most 100", { tags: ["7.2/bounds-refused"] }, async () => {
   const two = expectProblem(await postWithChange("retryMicJob", { retryMode: "NEVER", reason: "" }), 400);
   expect([...new Set(two.fieldErrors.map(({ pointer }) => pointer))].sort()).toEqual(["/reason", "/retryMode"]);
   const inputBindings = Array.from({ length: 400 }, () => ({ port: "", inputId: "" }));

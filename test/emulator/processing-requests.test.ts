@@ -30,7 +30,15 @@ async function watchUntilDecided(service: Service, requestId: string): Promise<r
   return readings;
 }
 
-test("a processing request is SUBMITTED, REVIEWABLE, then APPROVED, each with a higher revision, and starts no job [3/processing-request-state, 2.2/processing-request-hashes, 2.2/processing-request-reason-code, 2.2/processing-request-instants, 1/permission-reviewed-before-job]", async () => {
+test("a processing request is SUBMITTED, REVIEWABLE, then APPROVED, each with a higher revision, and starts no job", {
+  tags: [
+    "3/processing-request-state",
+    "2.2/processing-request-hashes",
+    "2.2/processing-request-reason-code",
+    "2.2/processing-request-instants",
+    "1/permission-reviewed-before-job",
+  ],
+}, async () => {
   const service = await serviceForTest();
   const listJobs = async () => (await service.ok(operations.listMicJobs, service.inWorkspace({ limit: 100 }))).data;
   const before = (await listJobs()).map(({ id }) => id);
@@ -52,7 +60,7 @@ test("a processing request is SUBMITTED, REVIEWABLE, then APPROVED, each with a 
   expect((await listJobs()).map(({ id }) => id)).toEqual(before);
 });
 
-test("a permission is REVOKED when it expires [3/processing-request-state]", async ({ service }) => {
+test("a permission is REVOKED when it expires", { tags: ["3/processing-request-state"] }, async ({ service }) => {
   const request = await requestProcessing(service);
   const approved = last(await watchUntilDecided(service, request.id));
   expect(approved.state).toBe("APPROVED");
@@ -64,7 +72,9 @@ test("a permission is REVOKED when it expires [3/processing-request-state]", asy
   expect(revoked.revision).toBeGreaterThan(approved.revision);
 });
 
-test("a job that needs a permission runs only after it was granted [1/permission-reviewed-before-job]", async () => {
+test("a job that needs a permission runs only after it was granted", {
+  tags: ["1/permission-reviewed-before-job"],
+}, async () => {
   const service = await serviceForTest();
   const { offer, input, body: request } = await prepare(service);
   const { id } = await send(service, request);

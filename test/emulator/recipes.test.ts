@@ -32,7 +32,9 @@ async function listRunnableOffers(): Promise<readonly RecipeOffer[]> {
 
 const entries = (value: unknown): readonly (readonly [string, unknown])[] => Object.entries(Object(value));
 
-test("at least three recipes are offered, each within the size limit, valid for another day, and equal to the single offer [2.2/offer-projection-size, 2.2/recipe-parameters-references]", async () => {
+test("at least three recipes are offered, each within the size limit, valid for another day, and equal to the single offer", {
+  tags: ["2.2/offer-projection-size", "2.2/recipe-parameters-references"],
+}, async () => {
   const offers = await listOffers(service());
   expect(offers.length).toBeGreaterThanOrEqual(3);
   expect(offers.map(({ recipe }) => recipe.versionId).sort()).toEqual([...service().emulator.recipeVersionIds].sort());
@@ -45,7 +47,9 @@ test("at least three recipes are offered, each within the size limit, valid for 
   }
 });
 
-test("invalid parameter values are refused with their place, and have no effect [4.2/job-parameter-values, 4.2/job-no-defaults-no-plan, 7.2/bounds-refused]", async () => {
+test("invalid parameter values are refused with their place, and have no effect", {
+  tags: ["4.2/job-parameter-values", "4.2/job-no-defaults-no-plan", "7.2/bounds-refused"],
+}, async () => {
   for (const offer of await listRunnableOffers()) {
     const values = entries(createValue(offer.recipe.parameters));
     const text = JSON.stringify(Object.fromEntries([...values, ["last", 1]]));
@@ -68,7 +72,7 @@ test("invalid parameter values are refused with their place, and have no effect 
   }
 });
 
-test("a missing, unknown or additional input port is refused [4.2/job-input-bindings]", async () => {
+test("a missing, unknown or additional input port is refused", { tags: ["4.2/job-input-bindings"] }, async () => {
   const extra = await registerInput(service(), FILE.succeeds);
   for (const offer of await listRunnableOffers()) {
     const body = createJobBody(service(), offer, ...(await inputsOf(offer)));
@@ -88,7 +92,7 @@ test("a missing, unknown or additional input port is refused [4.2/job-input-bind
 const readCapabilities = async () =>
   (await service().ok(operations.getMicPublicCapabilities, service().inWorkspace())).data.capabilities;
 
-test("an input beyond a capability's limits is refused [8/workspace-limits-as-data]", async () => {
+test("an input beyond a capability's limits is refused", { tags: ["8/workspace-limits-as-data"] }, async () => {
   // The table of districts has 784 rows; the file of the other tests has four.
   const tooSmall = (await readCapabilities()).filter(({ enabled, maxRows }) => enabled && maxRows < 784);
   expect(tooSmall.length).toBeGreaterThan(0);

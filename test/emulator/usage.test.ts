@@ -21,12 +21,14 @@ async function usageGrowth(service: Service, work: () => Promise<unknown>, windo
   return [...after].map(([metric, used]) => used - (before.get(metric) ?? 0n)).filter((increase) => increase !== 0n);
 }
 
-test("usage by MONTH is refused [4.2/usage-window, 2.2/usage-window]", async ({ service }) => {
+test("usage by MONTH is refused", { tags: ["4.2/usage-window", "2.2/usage-window"] }, async ({ service }) => {
   const answer = await service.call(operations.getMicPublicUsage, service.inWorkspace({ window: "MONTH" }));
   expect(JSON.stringify(expectProblem(answer, 422))).toContain("MONTH");
 });
 
-test("the granted amount is the sum of used, reserved and remaining, and a capability is enabled or names its prerequisite [8/workspace-limits-as-data]", async () => {
+test("the granted amount is the sum of used, reserved and remaining, and a capability is enabled or names its prerequisite", {
+  tags: ["8/workspace-limits-as-data"],
+}, async () => {
   const service = await serviceForTest();
   for (const window of ["DAY", "ENTITLEMENT"]) {
     const { buckets, observedAt, activatedAt, expiresAt, ...usage } = await readUsage(service, window);

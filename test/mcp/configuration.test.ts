@@ -33,7 +33,9 @@ const workspaceTools = words(`
   get_capabilities register_input list_recipes submit_job list_jobs get_usage request_file_processing run_job
   run_jobs retry_jobs`);
 
-test("tools use the default workspace if no workspaceId is given, and require one if there is none [4.2/query-workspace-id, 1/workspace-id-prefix]", async () => {
+test("tools use the default workspace if no workspaceId is given, and require one if there is none", {
+  tags: ["4.2/query-workspace-id", "1/workspace-id-prefix"],
+}, async () => {
   const { workspaceId, fileIds } = service().emulator;
   const connection = await serve({ MIC_WORKSPACE_ID: workspaceId });
   for (const { name, inputSchema } of await connection.listTools()) {
@@ -112,7 +114,9 @@ test("the error for an unknown tool contains its name and the available tools", 
   }
 });
 
-test("every tool reports the settings to set if the base URL or the credentials are missing, before it checks arguments [5/playground-anonymous]", async () => {
+test("every tool reports the settings to set if the base URL or the credentials are missing, before it checks arguments", {
+  tags: ["5/playground-anonymous"],
+}, async () => {
   const unconfigured = await inProcessClientForTest("v2-modern", {});
   const anonymous = await inProcessClientForTest("v2-modern", { MIC_BASE_URL: service().emulator.baseUrl });
   expect(await namesOf(unconfigured)).toEqual(TOOL_NAMES);

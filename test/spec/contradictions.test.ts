@@ -27,7 +27,7 @@ const failures = [
   ["CANCELLED", problem, false],
 ] as const;
 
-test("reports a missing failure and an unexpected one as drift [7.2/failure-when-failed]", async () => {
+test("reports a missing failure and an unexpected one as drift", { tags: ["7.2/failure-when-failed"] }, async () => {
   for (const [tool, args, resource] of [
     ["get_job", { jobId: job.id, view: "full" }, job],
     ["get_operation", { operationId: operation.id, view: "full" }, operation],
@@ -48,7 +48,9 @@ test("reports a missing failure and an unexpected one as drift [7.2/failure-when
     }
 });
 
-test("reports an unexpected failure in a list with the item, in a resource as in its tool [7.2/failure-when-failed]", async () => {
+test("reports an unexpected failure in a list with the item, in a resource as in its tool", {
+  tags: ["7.2/failure-when-failed"],
+}, async () => {
   const failed = { ...job, state: "FAILED" };
   const data = [job, { ...job, failure: problem }, failed, { ...failed, failure: problem }];
   const { drift, structured } = await expectSuccess({ ...jobList, data }, "list_jobs", { workspaceId: "micws_1" });
@@ -62,7 +64,9 @@ test("reports an unexpected failure in a list with the item, in a resource as in
   expect(resource.meta).toEqual({ "mic-mcp/drift": ["/data/failure: a Problem, though the state is RUNNING"] });
 });
 
-test("reports the drift of an action again when its answer is replayed [7.2/failure-when-failed, 4.2/key-names-one-command]", async () => {
+test("reports the drift of an action again when its answer is replayed", {
+  tags: ["7.2/failure-when-failed", "4.2/key-names-one-command"],
+}, async () => {
   const args = { jobId: job.id, ...retryJob, idempotencyKey: "letter-key-1" };
   const made = enveloped({ ...job, retryOfBatchId: job.id, failure: problem });
   const first = await expectSuccess(made, "retry_job", args, 202);
@@ -73,7 +77,9 @@ test("reports the drift of an action again when its answer is replayed [7.2/fail
   expect(again.meta["mic-mcp/drift"]).toEqual(first.drift);
 });
 
-test("reports stages that are out of the contract's order or duplicated [1/nine-stages-in-order]", async () => {
+test("reports stages that are out of the contract's order or duplicated", {
+  tags: ["1/nine-stages-in-order"],
+}, async () => {
   const inOrder = [[], ["SERVE"], ["GATHER", "SERVE"], ["SIFT", "CHURN", "TASTE"], STAGES];
   const outOfOrder = [
     [["SERVE", "GATHER"], "GATHER"],
@@ -91,7 +97,9 @@ test("reports stages that are out of the contract's order or duplicated [1/nine-
   }
 });
 
-test("hasMore shows whether more items remain; a contradicting cursor is reported too [4.2/has-more]", async () => {
+test("hasMore shows whether more items remain; a contradicting cursor is reported too", {
+  tags: ["4.2/has-more"],
+}, async () => {
   for (const [tool, list] of [
     ["list_jobs", jobList],
     ["list_recipes", recipeList],
@@ -118,7 +126,9 @@ test("hasMore shows whether more items remain; a contradicting cursor is reporte
   }
 });
 
-test("reports a document of another version than the contract's [9/playground-document-version]", async () => {
+test("reports a document of another version than the contract's", {
+  tags: ["9/playground-document-version"],
+}, async () => {
   const named = ["/info/version: not 1.0.0, the contract's document version"];
   for (const [info, drift] of [
     [{ version: "1.0.0" }, undefined],
@@ -133,7 +143,9 @@ test("reports a document of another version than the contract's [9/playground-do
   }
 });
 
-test("does not accept an answer that is not a retry of this job [3/retry-carries-earlier-job]", async () => {
+test("does not accept an answer that is not a retry of this job", {
+  tags: ["3/retry-carries-earlier-job"],
+}, async () => {
   const { stub, connection } = session();
   for (const [index, earlier] of [null, "another", "ZZ1", "zz1 "].entries()) {
     const args = { jobId: "zz1", ...retryJob, idempotencyKey: `letter-retry-${index}` };

@@ -9,7 +9,9 @@ const inMs = (ms: number): string => new Date(Date.now() + ms).toISOString();
 const accepted = answer(201, micEnveloped(processingRequest));
 const readBack = answer(200, micEnveloped(processingRequest));
 
-test("refuses an instant that passed by more than the clock tolerance without sending, and leaves any other to the API [4.2/processing-request-expires-in-future]", async () => {
+test("refuses an instant that passed by more than the clock tolerance without sending, and leaves any other to the API", {
+  tags: ["4.2/processing-request-expires-in-future"],
+}, async () => {
   const { stub, connection } = await sessionForTest();
   const requestProcessing = (expiresAt: string, purpose = createProcessingRequest.purpose) =>
     connection.callTool("request_file_processing", { ...createProcessingRequest, expiresAt, purpose });
@@ -36,7 +38,9 @@ test("refuses an instant that passed by more than the clock tolerance without se
   }
 });
 
-test("resumes and replays an action after the expiry if it was sent in time [4.2/processing-request-expires-in-future, 4.2/key-names-one-command]", async () => {
+test("resumes and replays an action after the expiry if it was sent in time", {
+  tags: ["4.2/processing-request-expires-in-future", "4.2/key-names-one-command"],
+}, async () => {
   const { stub, connection } = await sessionForTest();
   const passesAt = Date.now() + 60_000;
   const expiresAt = new Date(passesAt - SLACK_MS).toISOString();

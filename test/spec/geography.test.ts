@@ -16,7 +16,9 @@ const createUpstreamError = (status: number): Step =>
   answer(status, { status: "PLAYGROUND_UPSTREAM_UNAVAILABLE" }, { "retry-after": "600" });
 const emptyList = answer(200, { ...catalogMetadata, state: "Telangana", districts: [] });
 
-test("reports an upstream error other than 404 as such, whatever its status [7.1/upstream-status-preserved]", async () => {
+test("reports an upstream error other than 404 as such, whatever its status", {
+  tags: ["7.1/upstream-status-preserved"],
+}, async () => {
   const { stub, connection } = await sessionForTest();
   const unavailable = { kind: "upstream_unavailable", code: "PLAYGROUND_UPSTREAM_UNAVAILABLE", retryable: true };
   for (const status of [400, 410, 502]) {
@@ -42,7 +44,9 @@ const unknownStateAnswers: readonly (readonly [string, Step])[] = [
   ["an empty list of the code's name", answer(200, { contract, state: "ZZ", districts: [] })],
 ];
 
-test("reports an unknown state only for a code that the states list does not have, whatever the answer [4.1/state-required, 4.1/assumes-no-answer-to-unknown-state]", async () => {
+test("reports an unknown state only for a code that the states list does not have, whatever the answer", {
+  tags: ["4.1/state-required", "4.1/assumes-no-answer-to-unknown-state"],
+}, async () => {
   for (const [what, step] of unknownStateAnswers) {
     const { stub, connection } = await sessionForTest();
     answerDistricts(stub, step);
@@ -58,7 +62,9 @@ test("reports an unknown state only for a code that the states list does not hav
   }
 });
 
-test("returns an empty list for a state without districts [2.1/districts-response-districts, 2.1/state-counts]", async () => {
+test("returns an empty list for a state without districts", {
+  tags: ["2.1/districts-response-districts", "2.1/state-counts"],
+}, async () => {
   const { stub, connection } = await sessionForTest();
   const none = { ...statesResponse, states: [{ ...statesResponse.states[0], districtCount: 0, mandalCount: 0 }] };
   answerDistricts(stub, emptyList, answer(200, none));
@@ -72,7 +78,9 @@ test("returns an empty list for a state without districts [2.1/districts-respons
   expect(JSON.parse(read)).toMatchObject({ districts: [] });
 });
 
-test("needs the states list only for an empty list, and returns that if the states cannot be read [4.1/districts]", async () => {
+test("needs the states list only for an empty list, and returns that if the states cannot be read", {
+  tags: ["4.1/districts"],
+}, async () => {
   const { stub, connection } = await sessionForTest();
   answerDistricts(stub, emptyList, createError(403, "PLAYGROUND_REQUEST_DENIED"));
   const empty = await connection.callTool("list_districts", { state: "ZZ" });

@@ -11,7 +11,7 @@ import { sessionForFile } from "../unspecified/session.ts";
 const MAX_INT64 = "9223372036854775807";
 const session = sessionForFile();
 
-test("returns an OpenAPI document with int64 bounds with exact numbers [4.1/openapi]", async () => {
+test("returns an OpenAPI document with int64 bounds with exact numbers", { tags: ["4.1/openapi"] }, async () => {
   const { stub, connection } = session();
   const schema = { type: "integer", minimum: 0, maximum: "MAX", example: 9007199254740991 };
   const document = {
@@ -33,7 +33,9 @@ test("returns an OpenAPI document with int64 bounds with exact numbers [4.1/open
   expect(JSON.parse(rest)).toEqual(shown);
 });
 
-test("never shows numbers of a recipe as null or as different numbers [2.2/recipe-parameters-definition]", async () => {
+test("never shows numbers of a recipe as null or as different numbers", {
+  tags: ["2.2/recipe-parameters-definition"],
+}, async () => {
   const { stub, connection } = session();
   const offer = JSON.stringify(micEnveloped(recipeOffer));
   for (const [sent, shown] of [
@@ -57,7 +59,9 @@ const Refused = z.looseObject({
   result: z.looseObject({ isError: z.boolean().optional(), _meta: z.looseObject({}).optional() }),
 });
 
-test("refuses a number that cannot be sent exactly, with its pointer at any depth, and sends all others exactly [4.2/job-parameter-values, 4.2/job-no-defaults-no-plan]", async () => {
+test("refuses a number that cannot be sent exactly, with its pointer at any depth, and sends all others exactly", {
+  tags: ["4.2/job-parameter-values", "4.2/job-no-defaults-no-plan"],
+}, async () => {
   const stub = await stubForTest();
   const stateDir = await folderForTest();
   const env = { ...stubEnv(stub), MIC_STATE_DIR: stateDir };

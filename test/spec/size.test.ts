@@ -22,7 +22,9 @@ const largeJob = {
 };
 const createPage = (count: number) => ({ ...jobList, data: Array.from({ length: count }, () => largeJob) });
 
-test("reads a page that was too large with a smaller limit [2.2/job-list, 2.2/problem-field-errors]", async () => {
+test("reads a page that was too large with a smaller limit", {
+  tags: ["2.2/job-list", "2.2/problem-field-errors"],
+}, async () => {
   const { stub, connection } = session();
   expect(Buffer.byteLength(JSON.stringify(createPage(50)))).toBeGreaterThan(MAX_BYTES);
   stub.expect(answer(200, createPage(50)), answer(200, createPage(10)));
@@ -67,7 +69,9 @@ test("reports an endless answer as a contract violation, and advises a smaller l
   );
 });
 
-test("reports an unknown outcome for an action whose answer is too large to be read [4.2/key-names-one-command]", async () => {
+test("reports an unknown outcome for an action whose answer is too large to be read", {
+  tags: ["4.2/key-names-one-command"],
+}, async () => {
   const { stub, connection } = session();
   // No delay between the attempts.
   const random = vi.spyOn(Math, "random").mockReturnValue(0);

@@ -8,8 +8,8 @@ export default class SkippedTestsReporter implements Reporter {
   #isFullRun = true;
 
   onInit({ config }: Vitest): void {
-    // With -t, all tests that do not match count as skipped.
-    this.#isFullRun = config.testNamePattern === undefined;
+    // With -t or --tags-filter, all tests that do not match count as skipped.
+    this.#isFullRun = config.testNamePattern === undefined && config.tagsFilter === undefined;
   }
 
   onTestRunEnd(modules: readonly TestModule[]): void {

@@ -197,7 +197,9 @@ describeLatestRevision((bench) => {
       });
     }
 
-  test("an unknown argument of an action is refused by name, with the valid ones [4.1/closed-query, 4.2/closed-query, 4.2/bodies-closed]", async () => {
+  test("an unknown argument of an action is refused by name, with the valid ones", {
+    tags: ["4.1/closed-query", "4.2/closed-query", "4.2/bodies-closed"],
+  }, async () => {
     for (const row of rows.filter(({ tool, method }) => method === "POST" || tool === "download_asset")) {
       const args = await bench().argumentsFor(row.id);
       const valid = argumentsOf(row).filter(({ name }) => !name.includes("."));
@@ -214,7 +216,9 @@ describeLatestRevision((bench) => {
     await bench().refuses("submit_job", { ...args, inputBindings: planned }, "/inputBindings/0/plan");
   });
 
-  test("an unknown argument of a read is refused by name, with the valid ones; a tool without arguments ignores it [4.1/closed-query, 4.2/closed-query]", async () => {
+  test("an unknown argument of a read is refused by name, with the valid ones; a tool without arguments ignores it", {
+    tags: ["4.1/closed-query", "4.2/closed-query"],
+  }, async () => {
     for (const row of rows.filter(({ tool, method }) => method === "GET" && tool !== "download_asset")) {
       const args = await bench().argumentsFor(row.id);
       const names = argumentsOf(row).map(({ name }) => name);
@@ -264,7 +268,7 @@ describeLatestRevision((bench) => {
     }
   });
 
-  test("a reference that is not a file may have any form [4.2/input-reference-file]", async () => {
+  test("a reference that is not a file may have any form", { tags: ["4.2/input-reference-file"] }, async () => {
     const args = { workspaceId: bench().workspaceId, inputKind: "ACQUISITION" };
     for (const referenceId of ["a", "\u{1F600}".repeat(128), "a b/c?d#e%2f"]) {
       const failed = await bench().fails("register_input", { ...args, referenceId }, "rejected");

@@ -8,7 +8,9 @@ const reason = "No longer needed";
 const stale = { kind: "status", status: 412, code: "VERSION_CONFLICT", retryable: false };
 
 describeLatestRevision((bench) => {
-  test("cancel_job reads the version if none is given [4.2/if-match-required, 4.2/if-match-form, 9/if-match-current, 4.2/cancel-job]", async () => {
+  test("cancel_job reads the version if none is given", {
+    tags: ["4.2/if-match-required", "4.2/if-match-form", "9/if-match-current", "4.2/cancel-job"],
+  }, async () => {
     const { id } = await submitJob(bench().service, FILE.succeeds);
     bench().clock.advance(1300);
     const { resourceVersion } = await readJob(bench().service, id);
@@ -28,7 +30,9 @@ describeLatestRevision((bench) => {
     expect(structured["summary"]).toMatch(/^The job is CANCELLED; /);
   });
 
-  test("retry_job waits for the new job with waitSeconds, and a repeated call returns the same job [4.2/retry-job]", async () => {
+  test("retry_job waits for the new job with waitSeconds, and a repeated call returns the same job", {
+    tags: ["4.2/retry-job"],
+  }, async () => {
     const { id: jobId } = await createRetryableJob(bench().service);
     const args = { jobId, retryMode: "SAFE_RESUME", reason: "Once more", waitSeconds: 45 };
     const { structured } = await bench().ok("retry_job", args, bench().withAdvancingClock());
@@ -51,7 +55,9 @@ describeLatestRevision((bench) => {
     await bench().service.admin("DELETE", "faults");
   });
 
-  test("an outdated version given to cancel_job is explained, and nothing is canceled [4.2/if-match-form, 9/if-match-current]", async () => {
+  test("an outdated version given to cancel_job is explained, and nothing is canceled", {
+    tags: ["4.2/if-match-form", "9/if-match-current"],
+  }, async () => {
     const { id, resourceVersion } = await submitJob(bench().service, FILE.succeeds);
     bench().clock.advance(1300);
     const job = await readJob(bench().service, id);
@@ -66,7 +72,9 @@ describeLatestRevision((bench) => {
     expect(sent[0]?.headers["if-match"]).toBe(`"${job.resourceVersion}"`);
   });
 
-  test("a job that changes between the read and the cancellation is canceled in its new version [9/if-match-current, 4.2/key-names-one-command]", async () => {
+  test("a job that changes between the read and the cancellation is canceled in its new version", {
+    tags: ["9/if-match-current", "4.2/key-names-one-command"],
+  }, async () => {
     const { id } = await submitJob(bench().service, FILE.succeeds);
     await bench().service.injectFault(stale, { operationId: "cancelMicJob" });
     const sent = await bench().captureRequests(() => bench().ok("cancel_job", { jobId: id, reason, waitSeconds: 0 }));
@@ -89,7 +97,9 @@ describeLatestRevision((bench) => {
     expect(sent.filter(({ operationId }) => operationId === "cancelMicJob").length).toBeLessThanOrEqual(most);
   });
 
-  test("retry_job carries the earlier job's id and runs to success [4.2/retry-job, 3/retry-carries-earlier-job, 4.2/retry-mode]", async () => {
+  test("retry_job carries the earlier job's id and runs to success", {
+    tags: ["4.2/retry-job", "3/retry-carries-earlier-job", "4.2/retry-mode"],
+  }, async () => {
     for (const retryMode of ["SAFE_RESUME", "RESTART"]) {
       const failed = await runJobToEnd(bench().service, FILE.failsRetryably);
       const result = await bench().ok("get_job", { jobId: failed.id });

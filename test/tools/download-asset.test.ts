@@ -14,7 +14,7 @@ const TOOL = "download_asset";
 const sha256 = (bytes: Uint8Array): string => createHash("sha256").update(bytes).digest("hex");
 
 describeLatestRevision((bench) => {
-  test("every asset is saved byte for byte, under its own name [4.2/get-asset-content]", async () => {
+  test("every asset is saved byte for byte, under its own name", { tags: ["4.2/get-asset-content"] }, async () => {
     const { service, downloadDir } = bench();
     for (const assetId of service.emulator.assetIds) {
       const { structured } = await bench().ok(TOOL, { assetId });
@@ -35,7 +35,9 @@ describeLatestRevision((bench) => {
   });
 });
 
-test("the bytes of an asset decide whether it is text, unless its type excludes that [4.2/assumes-no-asset-headers]", async () => {
+test("the bytes of an asset decide whether it is text, unless its type excludes that", {
+  tags: ["4.2/assumes-no-asset-headers"],
+}, async () => {
   const { stub, connection } = await sessionForTest();
   const long = `head,er\r\n${"x".repeat(3_000)}`;
   const minified = JSON.stringify({ rows: Array.from({ length: 400 }, (_, index) => ({ ज़िला: index })) });

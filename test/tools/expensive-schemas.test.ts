@@ -114,7 +114,9 @@ async function startWithRecipe(definition: Json, parameterValues: Json = {}) {
 const MAX_BYTES = 64_000_000;
 
 for (const [what, definition, parameterValues] of expensive)
-  test(`${what}: pings are answered, memory is bounded, the API validates [4.2/job-parameter-values]`, async () => {
+  test(`${what}: pings are answered, memory is bounded, the API validates`, {
+    tags: ["4.2/job-parameter-values"],
+  }, async () => {
     const { server, submitted } = await startWithRecipe(definition, parameterValues);
     const before = peakMissing ? 0 : peakOf(server.pid);
     for (const count of [1, 2]) {

@@ -94,15 +94,21 @@ const endingsOfReads: readonly ErrorCase[] = [
 
 describeLatestRevision((bench) => {
   describe.each(actions)("%s", (tool, row) => {
-    test.each(repeated)("sends the same key and bytes again after %s [4.2/key-names-one-command]", async (_, fault) => {
-      const { result, requests } = await callWithFaults(bench(), row, [fault]);
-      expect(result.isError, result.text).toBe(false);
-      const key = expectSameCommand(requests, 2);
-      expect(result.structured).toMatchObject({ action: { idempotencyKey: key, attempts: 2 } });
-      expect(await bench().service.countExecutions(key)).toBe(1);
-    });
+    test.each(repeated)(
+      "sends the same key and bytes again after %s",
+      { tags: ["4.2/key-names-one-command"] },
+      async (_, fault) => {
+        const { result, requests } = await callWithFaults(bench(), row, [fault]);
+        expect(result.isError, result.text).toBe(false);
+        const key = expectSameCommand(requests, 2);
+        expect(result.structured).toMatchObject({ action: { idempotencyKey: key, attempts: 2 } });
+        expect(await bench().service.countExecutions(key)).toBe(1);
+      },
+    );
 
-    test("reports an unknown outcome, and a call with its key resolves it [4.2/key-names-one-command]", async () => {
+    test("reports an unknown outcome, and a call with its key resolves it", {
+      tags: ["4.2/key-names-one-command"],
+    }, async () => {
       const args = await argumentsOf(bench(), row);
       const { result, requests } = await callWithFaults(bench(), row, [{ kind: "drop-after" }, RETRY_LATER], args);
       const key = expectSameCommand(requests, 2);
@@ -116,7 +122,9 @@ describeLatestRevision((bench) => {
       expect(await bench().service.countExecutions(key)).toBe(1);
     });
 
-    test("runs once if the API executes it and answers HTTP 408, and the same call returns it [4.2/key-names-one-command]", async () => {
+    test("runs once if the API executes it and answers HTTP 408, and the same call returns it", {
+      tags: ["4.2/key-names-one-command"],
+    }, async () => {
       const args = await argumentsOf(bench(), row);
       const { result, requests } = await callWithFaults(bench(), row, [{ ...TIMED_OUT, afterCommit: true }], args);
       const key = expectSameCommand(requests, 1);
@@ -128,7 +136,8 @@ describeLatestRevision((bench) => {
     });
 
     test.each(endingsOfActions)(
-      "reports the effect after one attempt that is answered by %s [7.2/problem]",
+      "reports the effect after one attempt that is answered by %s",
+      { tags: ["7.2/problem"] },
       async (_, fault, kind, facts) => {
         const { result, requests } = await callWithFaults(bench(), row, [fault]);
         const failed = bench().expectFailure(result, kind);
@@ -168,22 +177,27 @@ describeLatestRevision((bench, revision) => {
     expect(statuses).toEqual([null, 502, row.success]);
   });
 
-  test.each(endingsOfReads)("%s ends a read after one request, and is reported [7.2/problem]", async (...errorCase) => {
-    const [, fault, kind, facts] = errorCase;
-    for (const row of [operations.getMicJob, operations.listPlaygroundStates]) {
-      // Refusals of the playground have no Problem: geography-catalogs.test.ts.
-      if (isPlayground(row) && kind !== "contract_violation") continue;
-      const { result, statuses } = await callWithFaults(await cold(row), row, [fault]);
-      const failed = bench().expectFailure(result, kind);
-      expect(failed).toMatchObject(facts);
-      expect(failed.idempotencyKey).toBeUndefined();
-      expect(statuses).toHaveLength(1);
-    }
-  });
+  test.each(endingsOfReads)(
+    "%s ends a read after one request, and is reported",
+    { tags: ["7.2/problem"] },
+    async (...errorCase) => {
+      const [, fault, kind, facts] = errorCase;
+      for (const row of [operations.getMicJob, operations.listPlaygroundStates]) {
+        // Refusals of the playground have no Problem: geography-catalogs.test.ts.
+        if (isPlayground(row) && kind !== "contract_violation") continue;
+        const { result, statuses } = await callWithFaults(await cold(row), row, [fault]);
+        const failed = bench().expectFailure(result, kind);
+        expect(failed).toMatchObject(facts);
+        expect(failed.idempotencyKey).toBeUndefined();
+        expect(statuses).toHaveLength(1);
+      }
+    },
+  );
 
   // The OpenAPI document is free-form except for three fields, so none of its fields is unknown, and a file has no fields.
   test.each(titled(rows.filter(({ id, answer }) => answer !== undefined && id !== "getPlaygroundOpenApi")))(
-    "%s drops an unknown field and reports it [2.1/closed-objects, 2.2/closed-objects]",
+    "%s drops an unknown field and reports it",
+    { tags: ["2.1/closed-objects", "2.2/closed-objects"] },
     async (_tool, row) => {
       const { result } = await callWithFaults(await cold(row), row, [{ kind: "extra-field" }]);
       expect(result.meta["mic-mcp/drift"]).toEqual([expect.stringMatching(/\/emulatorExtraField$/)]);
@@ -193,7 +207,8 @@ describeLatestRevision((bench, revision) => {
 
   // These tests are last because they expire the tokens of all other scopes, too.
   test.each(titled(rows.filter(({ scopes }) => scopes.length > 0)))(
-    "%s: an expired token is renewed, and the same bytes are sent again [5/token-renewed]",
+    "%s: an expired token is renewed, and the same bytes are sent again",
+    { tags: ["5/token-renewed"] },
     async (tool, row) => {
       await bench().ok(tool, await argumentsOf(bench(), row));
       const { result, requests, statuses } = await callWithFaults(bench(), row, [{ kind: "expire-token" }]);

@@ -68,7 +68,9 @@ async function followPages(bench: Bench, args: Args) {
 }
 
 describeLatestRevision((bench) => {
-  test("a filter by states returns all matching jobs in one call [4.2/list-jobs, 4.2/next-cursor]", async () => {
+  test("a filter by states returns all matching jobs in one call", {
+    tags: ["4.2/list-jobs", "4.2/next-cursor"],
+  }, async () => {
     const { workspaceId } = bench();
     const jobs = await listEveryJob(bench());
     const args = { workspaceId, states: ["FAILED", "PAUSED"], limit: 100 };
@@ -83,7 +85,9 @@ describeLatestRevision((bench) => {
     expect(sent.map(({ path }) => new URLSearchParams(path.split("?")[1]).get("limit"))).toEqual(["100", "100"]);
   });
 
-  test("with a low limit, each next call continues exactly after the last row [4.2/next-cursor]", async () => {
+  test("with a low limit, each next call continues exactly after the last row", {
+    tags: ["4.2/next-cursor"],
+  }, async () => {
     const { workspaceId } = bench();
     const jobs = await listEveryJob(bench());
     for (const args of [
@@ -185,7 +189,8 @@ const serveRing = (stub: Stub, cursors: readonly string[]) =>
   });
 
 test.for([[["one"]], [["one", "two", "three"]]])(
-  "a list whose next cursor was already read is reported as broken, with the rows that were read: %s [4.2/next-cursor]",
+  "a list whose next cursor was already read is reported as broken, with the rows that were read: %s",
+  { tags: ["4.2/next-cursor"] },
   async ([cursors = []]) => {
     const { stub, connection } = await sessionForTest();
     serveRing(stub, cursors);
@@ -205,7 +210,9 @@ test.for([[["one"]], [["one", "two", "three"]]])(
   },
 );
 
-test("a page whose next cursor is the one that was passed is reported as broken [4.2/next-cursor]", async () => {
+test("a page whose next cursor is the one that was passed is reported as broken", {
+  tags: ["4.2/next-cursor"],
+}, async () => {
   const { stub, connection } = await sessionForTest();
   serveRing(stub, ["one"]);
   const lists = ["summary", "full"].flatMap((view) => [
@@ -242,7 +249,9 @@ test("jobs that are created while a page is read again are neither lost nor repe
   expect(found.page.nextCursor).toBe("at 10");
 });
 
-test("the full view has as many jobs as one answer holds, and the cursor continues after the last [4.2/list-limit]", async () => {
+test("the full view has as many jobs as one answer holds, and the cursor continues after the last", {
+  tags: ["4.2/list-limit"],
+}, async () => {
   const { stub, connection } = await sessionForTest();
   const fieldError = { pointer: "/a", code: "c", message: "ज़ज़ज़ज़ज़ ".repeat(12) };
   const failure = { ...problem, fieldErrors: Array(20).fill(fieldError) };

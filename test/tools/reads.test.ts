@@ -14,7 +14,9 @@ const Page = z.object({
 });
 
 describeLatestRevision((bench, revision) => {
-  test("list_jobs returns each job once over all pages [4.2/next-cursor, 4.2/has-more, 4.2/list-jobs]", async () => {
+  test("list_jobs returns each job once over all pages", {
+    tags: ["4.2/next-cursor", "4.2/has-more", "4.2/list-jobs"],
+  }, async () => {
     const { workspaceId } = bench();
     const args = { workspaceId, limit: 20, view: "full" };
     const ids: string[] = [];

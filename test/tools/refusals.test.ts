@@ -24,7 +24,9 @@ describeLatestRevision((bench) => {
     expect(codes).toContain("CAPABILITY_DISABLED");
   });
 
-  test("the error advises to correct fields if the API names fields [2.2/problem-field-error]", async () => {
+  test("the error advises to correct fields if the API names fields", {
+    tags: ["2.2/problem-field-error"],
+  }, async () => {
     const recipeVersionId = `micrecipev_${"0".repeat(32)}`;
     const args = { ...(await bench().argumentsFor("createMicJob")), recipeVersionId };
     const failed = await bench().fails("submit_job", args, "rejected");

@@ -34,7 +34,7 @@ const captureRetries = async (bench: Bench, run: () => Promise<unknown>) =>
   (await bench.captureRequests(run)).filter(({ operationId }) => operationId === "retryMicJob");
 
 describeLatestRevision((bench) => {
-  test("12 failed jobs are retried and waited for, with few tokens [4.2/retry-job]", async () => {
+  test("12 failed jobs are retried and waited for, with few tokens", { tags: ["4.2/retry-job"] }, async () => {
     const jobIds = await createFailedJobs(bench().service, 12);
     const ticks: Progress[] = [];
     let tokens = 0;

@@ -37,7 +37,9 @@ function register(bench: Bench, file: number) {
 }
 
 describeLatestRevision((bench, revision) => {
-  test("run_job registers, submits and waits for the result, and each step is an action in the journal [4.2/create-input, 4.2/create-job]", async () => {
+  test("run_job registers, submits and waits for the result, and each step is an action in the journal", {
+    tags: ["4.2/create-input", "4.2/create-job"],
+  }, async () => {
     const ticks: Progress[] = [];
     const args = await argsFor(bench(), FILE.succeeds);
     const { data, action, sent, posts } = await run(bench(), args, bench().withAdvancingClock(ticks));
@@ -138,7 +140,9 @@ describeLatestRevision((bench, revision) => {
     },
   );
 
-  test("ports and parameters that do not fit the recipe are named before anything is sent [4.2/job-input-binding-port, 4.2/job-parameter-values]", async () => {
+  test("ports and parameters that do not fit the recipe are named before anything is sent", {
+    tags: ["4.2/job-input-binding-port", "4.2/job-parameter-values"],
+  }, async () => {
     const args = await argsFor(bench(), FILE.succeeds);
     const [input = {}] = args.inputs;
     const sent = await bench().captureRequests(async () => {
@@ -164,7 +168,7 @@ describeLatestRevision((bench, revision) => {
     expect((await run(bench(), args)).posts).toEqual(["createMicJob"]);
   });
 
-  test("idempotencyKey is the key of the submission [4.2/key-names-one-command]", async () => {
+  test("idempotencyKey is the key of the submission", { tags: ["4.2/key-names-one-command"] }, async () => {
     const idempotencyKey = "the submission's own";
     const args = await argsFor(bench(), FILE.succeeds, idempotencyKey);
     const { data, action } = await run(bench(), args);

@@ -65,7 +65,9 @@ describeLatestRevision((bench, revision) => {
     });
   });
 
-  test("a job is checked against an offer that was read before, and nothing is sent if it does not fit [4.2/job-parameter-values, 4.2/job-no-defaults-no-plan, 2.2/recipe-parameters-no-remote-fetch]", async () => {
+  test("a job is checked against an offer that was read before, and nothing is sent if it does not fit", {
+    tags: ["4.2/job-parameter-values", "4.2/job-no-defaults-no-plan", "2.2/recipe-parameters-no-remote-fetch"],
+  }, async () => {
     const { versionId, args, values } = await nestedJob(bench());
     await bench().ok("get_recipe", { versionId });
     await bench().expectNothingSent(async () => {
@@ -86,7 +88,9 @@ describeLatestRevision((bench, revision) => {
     expect(sent.map(({ operationId }) => operationId)).toEqual(["createMicJob"]);
   });
 
-  test("parameterValues as a JSON string that has no object, or a rounded integer, are refused [4.2/job-parameter-values]", async () => {
+  test("parameterValues as a JSON string that has no object, or a rounded integer, are refused", {
+    tags: ["4.2/job-parameter-values"],
+  }, async () => {
     const { args, values } = await nestedJob(bench());
     const text = JSON.stringify(values);
     await bench().expectNothingSent(async () => {

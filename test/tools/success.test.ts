@@ -24,7 +24,29 @@ function targetOf(row: OperationRow, args: Readonly<Record<string, unknown>>): s
 
 describeEachRevisionInProcess((bench, revision) => {
   for (const row of rows)
-    test(`${row.tool} sends exactly its row of the contract, and returns all that the API answers [4.1/closed-query, 4.1/states, 4.1/districts, 4.1/openapi, 1/playground-no-side-effects, 4.2/base-path, 4.2/accept, 4.2/closed-query, 4.2/content-type, 4.2/idempotency-key-required, 4.2/get-capabilities, 4.2/get-usage, 4.2/get-recipe, 4.2/get-input, 4.2/get-job, 4.2/get-operation, 5/bearer, 5/playground-anonymous, 8/workspace-limits-as-data]`, async () => {
+    test(`${row.tool} sends exactly its row of the contract, and returns all that the API answers`, {
+      tags: [
+        "4.1/closed-query",
+        "4.1/states",
+        "4.1/districts",
+        "4.1/openapi",
+        "1/playground-no-side-effects",
+        "4.2/base-path",
+        "4.2/accept",
+        "4.2/closed-query",
+        "4.2/content-type",
+        "4.2/idempotency-key-required",
+        "4.2/get-capabilities",
+        "4.2/get-usage",
+        "4.2/get-recipe",
+        "4.2/get-input",
+        "4.2/get-job",
+        "4.2/get-operation",
+        "5/bearer",
+        "5/playground-anonymous",
+        "8/workspace-limits-as-data",
+      ],
+    }, async () => {
       const own = isPlayground(row) ? await createFreshBench(bench(), revision) : bench();
       const args = isPost(row.id) ? await own.newAction(row.id) : await own.argumentsFor(row.id);
       const { result, sent } = await own.capture(() => own.ok(row.tool, { ...args, ...fullView(row) }));

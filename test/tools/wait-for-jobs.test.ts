@@ -10,7 +10,9 @@ const Rows = z.array(z.looseObject({ id: z.string(), state: z.string().optional(
 const rowsOf = (structured: Readonly<Record<string, unknown>>) => Rows.parse(structured["jobs"]);
 
 describeLatestRevision((bench) => {
-  test("wait_for_jobs waits until all jobs have stopped, and reports progress [6/progress-by-reading]", async () => {
+  test("wait_for_jobs waits until all jobs have stopped, and reports progress", {
+    tags: ["6/progress-by-reading"],
+  }, async () => {
     const jobs = await Promise.all(
       [FILE.succeeds, FILE.failsForGood, FILE.pauses].map((file) => submitJob(bench().service, file)),
     );

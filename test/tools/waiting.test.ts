@@ -7,7 +7,7 @@ import { describeLatestRevision } from "./revisions.ts";
 const STAGE_MS = 500;
 
 describeLatestRevision((bench) => {
-  test("get_job waits for the end and reports the stages [6/progress-by-reading]", async () => {
+  test("get_job waits for the end and reports the stages", { tags: ["6/progress-by-reading"] }, async () => {
     const { id } = await submitJob(bench().service, FILE.succeeds);
     bench().clock.advance(2 * STAGE_MS);
     const ticks: Progress[] = [];

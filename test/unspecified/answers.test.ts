@@ -22,7 +22,7 @@ const oddHeaders: readonly Readonly<Record<string, string>>[] = [
   { "content-type": "application/vnd.mic.v1+json; charset=latin1" },
 ];
 for (const [at, headers] of oddHeaders.entries())
-  test(`returns a job as in its body, with headers ${at} [4.2/assumes-no-response-headers]`, async () => {
+  test(`returns a job as in its body, with headers ${at}`, { tags: ["4.2/assumes-no-response-headers"] }, async () => {
     const { stub, connection } = session();
     // As bytes, so that the stub adds no header of its own.
     const bytes = (value: unknown) => Buffer.from(JSON.stringify(value));
@@ -42,7 +42,9 @@ for (const [at, headers] of oddHeaders.entries())
   });
 
 for (const replayed of [undefined, "yes", "1", "false"])
-  test(`accepts a stored answer if Idempotent-Replayed is ${replayed ?? "absent"} [4.2/assumes-no-response-headers, 4.2/key-names-one-command]`, async () => {
+  test(`accepts a stored answer if Idempotent-Replayed is ${replayed ?? "absent"}`, {
+    tags: ["4.2/assumes-no-response-headers", "4.2/key-names-one-command"],
+  }, async () => {
     const { stub, connection } = session();
     const headers: Readonly<Record<string, string>> = replayed === undefined ? {} : { "idempotent-replayed": replayed };
     stub.expect(hangUp, answer(202, enveloped(job), headers));
@@ -62,7 +64,7 @@ const files: readonly (readonly [string, Readonly<Record<string, string>>])[] = 
   ["an ETag of something else", { etag: '"not-a-hash"', "accept-ranges": "bytes" }],
 ];
 for (const [what, headers] of files)
-  test(`saves a file with these headers: ${what} [4.2/assumes-no-asset-headers]`, async () => {
+  test(`saves a file with these headers: ${what}`, { tags: ["4.2/assumes-no-asset-headers"] }, async () => {
     const { stub, connection } = session();
     const bytes = Buffer.from('{"not": "judged by its type"');
     stub.expect(answer(200, bytes, headers));
@@ -72,7 +74,9 @@ for (const [what, headers] of files)
     expect(await readFile(String(structured?.["path"]))).toEqual(bytes);
   });
 
-test("reports a refusal as it came, whatever its status and code [7.2/assumes-no-statuses-or-codes]", async () => {
+test("reports a refusal as it came, whatever its status and code", {
+  tags: ["7.2/assumes-no-statuses-or-codes"],
+}, async () => {
   const { stub, connection } = session();
   const codes = ["¡no!", "IDEMPOTENCY_KEY_REUSED", "NOT_FOUND", "VERSION_CONFLICT", "RATE_LIMITED", "SUCCESS"];
   for (const status of [400, 402, 404, 405, 409, 410, 418, 422, 423, 425, 451, 499]) {
@@ -92,7 +96,8 @@ test.each([
   ["its title", { title: `micsharedrequest_${"0a".repeat(16)} is pending` }],
   ["a field", { fieldErrors: [{ pointer: "", code: "X", message: `Wait for micsharedrequest_${"0a".repeat(16)}.` }] }],
 ])(
-  "a 403 on a job with a processing request's id in %s names the call that reads it, whatever the code [7.2/assumes-no-statuses-or-codes]",
+  "a 403 on a job with a processing request's id in %s names the call that reads it, whatever the code",
+  { tags: ["7.2/assumes-no-statuses-or-codes"] },
   async (_, change) => {
     const { stub, connection } = session();
     for (const code of ["PROCESSING_NOT_PERMITTED", "¡no!", "MISSING_SCOPE"]) {
@@ -111,7 +116,7 @@ test.each([
   },
 );
 
-test("never sends a used key with another body [7.2/assumes-no-answer-to-key-reuse]", async () => {
+test("never sends a used key with another body", { tags: ["7.2/assumes-no-answer-to-key-reuse"] }, async () => {
   const { stub, connection } = session();
   const steps = [answer(202, enveloped(job)), answer(422, problem), answer(409, { ...problem, retryable: false })];
   for (const [at, step] of steps.entries()) {
@@ -134,7 +139,9 @@ test("never sends a used key with another body [7.2/assumes-no-answer-to-key-reu
   }
 });
 
-test("does not wait for a limit that no answer has stated, and obeys a stated one [8/assumes-no-job-rate]", async () => {
+test("does not wait for a limit that no answer has stated, and obeys a stated one", {
+  tags: ["8/assumes-no-job-rate"],
+}, async () => {
   const { stub, connection } = session();
   const read = () => connection.callTool("get_job", { jobId: job.id });
   stub.respond(() => answer(200, enveloped(job)));
@@ -149,7 +156,7 @@ test("does not wait for a limit that no answer has stated, and obeys a stated on
   expect(stub.requests).toHaveLength(204);
 });
 
-test("sends every body as JSON, except the token request [1/json-bodies]", async () => {
+test("sends every body as JSON, except the token request", { tags: ["1/json-bodies"] }, async () => {
   const { stub, connection } = await sessionForTest();
   const retried = enveloped({ ...job, retryOfBatchId: "job-0" });
   const permission = { ...samples.createProcessingRequest, expiresAt: new Date(Date.now() + 3_600_000).toISOString() };
@@ -191,7 +198,7 @@ const createdSince = "2026-11-19T06:00:00Z";
 const young = newestFirst.slice(0, 31).map(({ id }) => id);
 const args = { workspaceId: "micws_1", createdSince, limit: 100 };
 
-test("finds jobs created since a time in a list of any order [4.2/assumes-no-job-order]", async () => {
+test("finds jobs created since a time in a list of any order", { tags: ["4.2/assumes-no-job-order"] }, async () => {
   const oldestFirst = newestFirst.toReversed();
   const mixed = newestFirst.map((_, index) => newestFirst[(index * 137) % newestFirst.length] ?? { id: "none" });
   for (const jobs of [oldestFirst, mixed]) {
@@ -204,7 +211,9 @@ test("finds jobs created since a time in a list of any order [4.2/assumes-no-job
   }
 });
 
-test("stops at the first older job if the newest come first, and says so [4.2/assumes-no-job-order]", async () => {
+test("stops at the first older job if the newest come first, and says so", {
+  tags: ["4.2/assumes-no-job-order"],
+}, async () => {
   const { stub, connection } = await sessionForTest();
   const requestedPages = serveJobs(stub, () => newestFirst);
   const { structured } = await connection.callTool("list_jobs", args);
@@ -219,7 +228,9 @@ test("stops at the first older job if the newest come first, and says so [4.2/as
 
 const denied = answer(403, { status: "PLAYGROUND_REQUEST_DENIED" });
 
-test("reports a 403 as it came, and the next call asks again [7.1/assumes-no-condition-of-403]", async () => {
+test("reports a 403 as it came, and the next call asks again", {
+  tags: ["7.1/assumes-no-condition-of-403"],
+}, async () => {
   const { stub, connection } = await sessionForTest();
   for (const [tool, args, body] of [
     ["list_states", {}, statesResponse],
@@ -238,7 +249,9 @@ test("reports a 403 as it came, and the next call asks again [7.1/assumes-no-con
   }
 });
 
-test("a 403 for one state has no effect on the other states [7.1/assumes-no-condition-of-403]", async () => {
+test("a 403 for one state has no effect on the other states", {
+  tags: ["7.1/assumes-no-condition-of-403"],
+}, async () => {
   const { stub, connection } = await sessionForTest();
   const states = ["AA", "BB", "CC"].map((code) => ({ ...state, code, name: `State ${code}`, districtCount: 1 }));
   stub.respond(({ target }) => {

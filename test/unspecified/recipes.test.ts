@@ -47,14 +47,16 @@ const otherNames: readonly (readonly [what: string, inputs: readonly string[], p
 ];
 
 for (const [what, inputs, ports] of otherNames)
-  test(`${what}: sends the job as the agent wrote it [4.2/assumes-no-port-names]`, async () => {
+  test(`${what}: sends the job as the agent wrote it`, { tags: ["4.2/assumes-no-port-names"] }, async () => {
     const inputBindings = bindingsTo(ports);
     const { result, bodies } = await submitAfterReading(recipeOf(inputs), { inputBindings });
     expect(result.isError, result.text).toBe(false);
     expect(bodies).toMatchObject([{ inputBindings }]);
   });
 
-test("refuses an unknown or missing port before sending if all input names are possible ports and all can be bound [4.2/assumes-no-port-names, 4.2/job-input-binding-port]", async () => {
+test("refuses an unknown or missing port before sending if all input names are possible ports and all can be bound", {
+  tags: ["4.2/assumes-no-port-names", "4.2/job-input-binding-port"],
+}, async () => {
   for (const inputs of [["left", "right"], numbered(32), ["n".repeat(80)]]) {
     const missing = { inputBindings: bindingsTo([...inputs.slice(1), "other"]) };
     const { result, bodies } = await submitAfterReading(recipeOf(inputs), missing);
@@ -92,14 +94,16 @@ const otherLanguages: readonly (readonly [what: string, parameters: Json, values
 ];
 
 for (const [what, parameters, parameterValues] of otherLanguages)
-  test(`${what}: leaves the check to the API [2.2/assumes-no-schema-language]`, async () => {
+  test(`${what}: leaves the check to the API`, { tags: ["2.2/assumes-no-schema-language"] }, async () => {
     const recipe = { parameters: { ...recipeParameters, references: {}, ...parameters } };
     const { result, bodies } = await submitAfterReading(recipe, { parameterValues });
     expect(result.isError, result.text).toBe(false);
     expect(bodies).toMatchObject([{ parameterValues }]);
   });
 
-test("checks values before sending if the definition names JSON Schema 2020-12 or no language [2.2/assumes-no-schema-language, 4.2/job-parameter-values]", async () => {
+test("checks values before sending if the definition names JSON Schema 2020-12 or no language", {
+  tags: ["2.2/assumes-no-schema-language", "4.2/job-parameter-values"],
+}, async () => {
   const schema = { properties: { name: { $ref: "#/$defs/s", minLength: 5 } }, $defs: { s: { type: "string" } } };
   for (const named of [{}, { $schema: DIALECT }, { $schema: `${DIALECT}#` }]) {
     const recipe = { parameters: { ...recipeParameters, definition: { ...named, ...schema }, references: {} } };

@@ -14,7 +14,7 @@ const withState = (resource: object, state: string) => ({
   ...("failure" in resource && { failure: state === "FAILED" ? problem : null }),
 });
 
-test("returns unlisted values as they came [2.2/assumes-no-value-sets]", async () => {
+test("returns unlisted values as they came", { tags: ["2.2/assumes-no-value-sets"] }, async () => {
   const { stub, connection } = session();
   const moved = { ...withState(operation, "SUCCEEDED"), operationType: "réindex/v2 ☃", resultResourceId: null };
   const set = { ...capabilitySet, capabilities: [{ ...capability, kind: "🧭", operation: "un-blend", version: "∞" }] };
@@ -38,7 +38,9 @@ test("returns unlisted values as they came [2.2/assumes-no-value-sets]", async (
   expect(structured, text).toMatchObject({ data: { operationType: moved.operationType } });
 });
 
-test("uses only the identifiers of a workspace and an asset [2.2/assumes-no-workspace-or-asset-record]", async () => {
+test("uses only the identifiers of a workspace and an asset", {
+  tags: ["2.2/assumes-no-workspace-or-asset-record"],
+}, async () => {
   const { stub, connection } = session();
   const workspaceId = "Tenant:42.a";
   stub.expect(
@@ -66,7 +68,9 @@ test("uses only the identifiers of a workspace and an asset [2.2/assumes-no-work
   ]);
 });
 
-test("returns each state as it was read, whatever was read before [3/assumes-no-transitions]", async () => {
+test("returns each state as it was read, whatever was read before", {
+  tags: ["3/assumes-no-transitions"],
+}, async () => {
   const { stub, connection } = session();
   const jobStates = words("SUCCEEDED PREPARING FAILED RUNNING CANCELLED QUEUED PAUSED WAITING_REVIEW");
   for (const [at, state] of jobStates.entries()) {
@@ -89,7 +93,9 @@ test("returns each state as it was read, whatever was read before [3/assumes-no-
     }
 });
 
-test("leaves the refusal of a retry to the API, whatever the job's state was [3/assumes-no-transitions]", async () => {
+test("leaves the refusal of a retry to the API, whatever the job's state was", {
+  tags: ["3/assumes-no-transitions"],
+}, async () => {
   const { stub, connection } = session();
   for (const state of ["SUCCEEDED", "RUNNING", "PREPARING", "PAUSED"]) {
     const jobId = `job-${state}`;
@@ -102,7 +108,9 @@ test("leaves the refusal of a retry to the API, whatever the job's state was [3/
   }
 });
 
-test("sends no limit if none was given, and accepts pages of any length [4.2/assumes-no-default-recipe-page]", async () => {
+test("sends no limit if none was given, and accepts pages of any length", {
+  tags: ["4.2/assumes-no-default-recipe-page"],
+}, async () => {
   const { stub, connection } = session();
   const cursor = "c".repeat(43);
   for (const count of [0, 3]) {
@@ -121,7 +129,9 @@ test("sends no limit if none was given, and accepts pages of any length [4.2/ass
   expect(stub.requests.at(-1)?.target).toContain("limit=50");
 });
 
-test("a page of recipes whose next cursor is the one that was passed is reported as broken [4.2/next-cursor]", async () => {
+test("a page of recipes whose next cursor is the one that was passed is reported as broken", {
+  tags: ["4.2/next-cursor"],
+}, async () => {
   const { stub, connection } = session();
   const cursor = "c".repeat(43);
   stub.expect(answer(200, { ...recipeList, page: { limit: 1, nextCursor: cursor, hasMore: true } }));
@@ -131,7 +141,7 @@ test("a page of recipes whose next cursor is the one that was passed is reported
   expect(text).toMatch(/The API's list is broken: .* Ask the user to report this/);
 });
 
-test("returns a recipe version with its current id and hash [9/recipe-version-identity]", async () => {
+test("returns a recipe version with its current id and hash", { tags: ["9/recipe-version-identity"] }, async () => {
   const { stub, connection } = session();
   const { versionId } = recipeDefinition;
   for (const versionHash of ["1".repeat(64), "2".repeat(64)]) {
@@ -145,7 +155,9 @@ test("returns a recipe version with its current id and hash [9/recipe-version-id
   }
 });
 
-test("reports usage by another window than the requested one as different, and only that [4.2/usage-window-reported]", async () => {
+test("reports usage by another window than the requested one as different, and only that", {
+  tags: ["4.2/usage-window-reported"],
+}, async () => {
   const { stub, connection } = session();
   for (const requested of ["DAY", "MONTH", "ENTITLEMENT"])
     for (const window of ["DAY", "ENTITLEMENT"]) {
