@@ -96,7 +96,7 @@ function queriesOf({ name, names }: FindDistrictArguments): readonly string[] {
 }
 
 /** Columns that are shown only if a row has a value for them. */
-const MORE_COLUMNS = ["match", "kind", "since", "via", "score", "made", "restored", "partOf"] as const;
+const MORE_COLUMNS = ["match", "kind", "since", "via", "score", "createdYear", "restored", "carvedFrom"] as const;
 
 /** Formats all matches as a table, with their queries if `hasQueryColumn` is true. */
 function tableOf(answers: readonly Answer[], hasQueryColumn: boolean): readonly string[] {

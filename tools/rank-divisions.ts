@@ -61,7 +61,7 @@ function columnsOf(
 ): readonly string[] {
   if (level === "state") return STATE_COLUMNS;
   if (createdSince === undefined) return DISTRICT_COLUMNS;
-  return [...DISTRICT_COLUMNS, "made", ...(isAnyRestored ? ["restored"] : []), "partOf"];
+  return [...DISTRICT_COLUMNS, "createdYear", ...(isAnyRestored ? ["restored"] : []), "carvedFrom"];
 }
 
 type Bounds = Pick<RankingQuery, "by" | "perState" | "startsWith" | "min" | "max" | "createdSince">;

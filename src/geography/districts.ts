@@ -14,11 +14,11 @@ export interface DistrictRow {
   readonly stateName: string;
   readonly mandalCount: number;
   /** Year in which the district was created, if the public record contains it. */
-  readonly made?: number;
+  readonly createdYear?: number;
   /** Year in which it was created again after it had been abolished. */
   readonly restored?: number;
-  /** Districts that it was part of before: "Medak + Nizamabad". */
-  readonly partOf?: string;
+  /** Districts that it was part of until then: "Medak + Nizamabad". */
+  readonly carvedFrom?: string;
 }
 
 export const DISTRICT_COLUMNS = ["districtCode", "name", "stateCode", "stateName", "mandalCount"] as const;

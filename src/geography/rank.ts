@@ -219,7 +219,7 @@ function selectChanged(
   return rows
     .filter(({ row }) => codes.has(row.stateCode))
     .map((each) => ({ ...each, row: withCreation(each.row, country) }))
-    .filter(({ row: { made = 0, restored = made } }) => restored >= createdSince);
+    .filter(({ row: { createdYear = 0, restored = createdYear } }) => restored >= createdSince);
 }
 
 /**
@@ -271,7 +271,7 @@ export async function rankDistricts(
   const sortableRows = await toSortableDistricts(states, country);
   const { perState, createdSince, offset = 0 } = query;
   const changedRows = selectRows(selectChanged(sortableRows, states, country, query), query);
-  const isNew = ({ row: { made = 0 } }: SortableRow<DistrictRow>): boolean => made >= (createdSince ?? 0);
+  const isNew = ({ row: { createdYear = 0 } }: SortableRow<DistrictRow>): boolean => createdYear >= (createdSince ?? 0);
   const selectedRows = changedRows.filter(isNew);
   const restored = changedRows.filter((each) => !isNew(each)).map(({ row }) => row);
   const unlisted = createdSince === undefined ? [] : findUnlistedChanges(states, createdSince, country);

@@ -125,7 +125,7 @@ test("districts created since a year are those that the public record contains a
   const made = readRecord("districts").filter(({ madeOf = "" }) => Number(/\d{4}/.exec(madeOf)?.[0]) >= 2015);
   const expectedNames = made.map(({ district, state }) => `${district?.replace("Medchal M", "Medchal-M")}, ${state}`);
   expect(rows.map(({ name, stateName }) => `${name}, ${stateName}`).sort()).toEqual(expectedNames.sort());
-  expect(rows.every(({ made: year = 0, partOf = "" }) => year >= 2015 && partOf.length > 2)).toBe(true);
+  expect(rows.every(({ createdYear = 0, carvedFrom = "" }) => createdYear >= 2015 && carvedFrom.length > 2)).toBe(true);
   expect(unlisted).toContain("Anupgarh (RJ) abolished 2024");
   expect(unlisted.some((text) => text.endsWith("(LA) announced 2024"))).toBe(true);
 });

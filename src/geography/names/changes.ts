@@ -39,7 +39,7 @@ export function withCreation<R extends DistrictRow>(row: R, country: Country): R
   const creation = state && getIndex(state, country)?.getCreations().get(row.districtCode);
   if (creation === undefined) return row;
   const { year, restored, partOf } = creation;
-  return { ...row, made: year, ...(restored !== undefined && { restored }), partOf: partOf.join(" + ") };
+  return { ...row, createdYear: year, ...(restored !== undefined && { restored }), carvedFrom: partOf.join(" + ") };
 }
 
 /** Whether the public record contains a district of this state that was created or restored in this year or later. */

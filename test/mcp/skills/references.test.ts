@@ -29,7 +29,7 @@ const OTHER_CAPITALS = words("M4_FILE SAFE_RESUME RESTART SKILL JSON UP TN KL RE
 /** Fields of results that the skills name. */
 const FIELDS = words(`
   nextStep summary action.replayed resourceId retriedBy retryable totalRows totals complete ambiguous matches consistency
-  certainty vintage made restored partOf unlisted mandalCount kind since via data.id data.state data.outputDatasetVersionId
+  certainty vintage createdYear restored carvedFrom unlisted mandalCount kind since via data.id data.state data.outputDatasetVersionId
   data.recipe.inputs[].name data.recipe.parameters.definition`);
 
 const KNOWN_WORDS = new Set([
