@@ -112,7 +112,7 @@ async function measureWorkspace(world: World): Promise<readonly Measurement[]> {
 async function measureTools({ client }: World): Promise<readonly Measurement[]> {
   return [
     { label: "tools/list: names, descriptions, inputs", tokens: countModelTokens(client.tools), budget: 4_100 },
-    { label: "tools/list: everything", tokens: countModelTokens(client.toolList), budget: 6_200 },
+    { label: "tools/list: everything", tokens: countModelTokens(client.toolList), budget: 6_400 },
   ];
 }
 
