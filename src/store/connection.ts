@@ -118,9 +118,17 @@ export function createConnection({ url, name, timeoutMs, onLost }: ConnectionOpt
   };
   const sql = postgres(target.href, options);
 
+  /**
+   * pgbouncer may run a transaction on another connection to the server, which does not have the statements that were prepared before. The
+   * driver prepares such a statement again, but the error has ended a transaction.
+   */
+  let isInTransaction = false;
+
   async function send(text: string, values: readonly SqlValue[]): Promise<readonly DatabaseRow[]> {
+    if (text === "BEGIN" || text === "COMMIT") isInTransaction = text === "BEGIN";
+    const prepare = values.length > 0 && !isInTransaction;
     try {
-      return Array.from(await sql.unsafe<DatabaseRow[]>(text, [...values], { prepare: values.length > 0 }));
+      return Array.from(await sql.unsafe<DatabaseRow[]>(text, [...values], { prepare }));
     } catch (error) {
       // The driver's own errors contain the address, which callers of a deployment must not see.
       throw errorCode(error).startsWith("CONNECTION_") ? connectionTerminatedError() : error;
