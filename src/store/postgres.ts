@@ -1,4 +1,5 @@
 // This module opens the store for several machines: a PostgreSQL database, on one server or on the primary of several.
+import { setMaxListeners } from "node:events";
 import { setTimeout as sleep } from "node:timers/promises";
 import { withTimeout } from "../core/async.ts";
 import { errorMessage } from "../core/failure.ts";
@@ -70,6 +71,8 @@ function createPool(urls: string, size: number, { failover = false, onNewServer 
   const idle = new Set<PooledConnection>();
   const queue: (() => void)[] = [];
   const closing = new AbortController();
+  // Each statement that waits for a connection adds a listener, and Node warns of more than 10.
+  setMaxListeners(0, closing.signal);
   let inUse = 0;
   let url: Promise<string> | undefined;
   /** Increases when the primary must be searched for again. Connections of earlier generations are no longer used. */
