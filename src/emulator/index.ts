@@ -1,4 +1,5 @@
 // Starts and stops an emulator of the API, as the contract describes it, on this machine.
+import { setMaxListeners } from "node:events";
 import type { Server } from "node:http";
 import type { AddressInfo } from "node:net";
 import { toUrlHost } from "../core/loopback.ts";
@@ -96,6 +97,8 @@ export async function startEmulator(options: EmulatorOptions = {}) {
   const records = new Records(clock, { maxRequestRecords, maxExecutionRecords, includesClientIds: count > 1 });
   const playground = createPlayground(clock, { trustReportedAddress, requestsPerPeer });
   const closing = new AbortController();
+  // Each delayed response adds a listener, and Node warns of more than 10.
+  setMaxListeners(0, closing.signal);
   const server = createHttpServer();
   const listening = await listen(server, host, port);
   const handleRequest = createRequestHandler({
