@@ -36,11 +36,11 @@ export async function startPostgresPair(replicas = 1) {
   }
 
   async function waitUntil(what: string, isSo: () => Promise<boolean>): Promise<void> {
-    for (let tries = 0; tries < 200; tries++) {
+    for (let tries = 0; tries < 1_200; tries++) {
       if (await isSo().catch(() => false)) return;
       await sleep(50);
     }
-    throw new Error(`not within ten seconds: ${what}`);
+    throw new Error(`not within a minute: ${what}`);
   }
 
   /** Commits wait for one of these; for none if there are none. */
