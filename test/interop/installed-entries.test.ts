@@ -165,6 +165,15 @@ test("doctor names the entry of a moved clone, and prints nothing else of it", a
   expect(lines).not.toContain("secret-1");
 });
 
+/** Writes a client's configuration in a new home folder. */
+async function writeConfiguration(name: string, text: string) {
+  const home = await folderForTest();
+  const path = join(home, name);
+  await mkdir(dirname(path));
+  await writeFile(path, text);
+  return { path, env: { HOME: home } };
+}
+
 describe("uninstall", () => {
   test.each([
     [
@@ -174,10 +183,7 @@ describe("uninstall", () => {
     ],
     ["codex", ".codex/config.toml", '# mine\nmodel = "gpt"\n\n[mcp_servers.other]\ncommand = "true"\n'],
   ])("%s removes only the entry of install", async (client, name, text) => {
-    const home = await folderForTest();
-    const [path, env] = [join(home, name), { HOME: home }];
-    await mkdir(dirname(path));
-    await writeFile(path, text);
+    const { path, env } = await writeConfiguration(name, text);
     await run(["install", client], { env });
     await run(["install", client, "--profile", "work"], { env });
     const installed = await readFile(path, "utf8");
@@ -195,10 +201,7 @@ describe("uninstall", () => {
     ["cursor", ".cursor/mcp.json", '{\r\n  "a": 1,\r\n  "mcpServers": {\r\n    "other": {}\r\n  }\r\n}\r\n'],
     ["codex", ".codex/config.toml", 'model = "gpt"\r\n\r\n[mcp_servers.other]\r\ncommand = "true"\r\n'],
   ])("%s keeps the line ends of Windows", async (client, name, text) => {
-    const home = await folderForTest();
-    const [path, env] = [join(home, name), { HOME: home }];
-    await mkdir(dirname(path));
-    await writeFile(path, text);
+    const { path, env } = await writeConfiguration(name, text);
     await run(["install", client], { env });
     const installed = await readFile(path, "utf8");
     expect(installed).toContain("mic");
