@@ -7,7 +7,7 @@ import { formatRecordTable } from "../src/core/table.ts";
 import { cursorText, MAX_JOBS, view } from "../src/toolkit/arguments.ts";
 import type { CompletionValue } from "../src/toolkit/completion-value.ts";
 import { defineTool } from "../src/toolkit/define-tool.ts";
-import { describeJob, ENDED, isSafeRetry, summarizeJob } from "../src/toolkit/describe/job.ts";
+import { adviseJob, ENDED, isSafeRetry, summarizeJob } from "../src/toolkit/describe/job.ts";
 import { formatCount } from "../src/toolkit/jobs/batch.ts";
 import {
   countStates,
@@ -78,7 +78,7 @@ async function listJobPage(args: ListArguments, ctx: ToolContext): Promise<JobLi
  */
 function retryStep(jobs: readonly Job[], { workspaceId, cursor, createdSince }: ListArguments): NextStep | undefined {
   const retried = jobs
-    .filter((job) => job.retryOfBatchId === null && isSafeRetry(describeJob(job).nextStep))
+    .filter((job) => job.retryOfBatchId === null && isSafeRetry(adviseJob(job).nextStep))
     .slice(0, MAX_JOBS);
   const [oldest] = retried.map(({ createdAt }) => createdAt).sort();
   if (oldest === undefined) return undefined;

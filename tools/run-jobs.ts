@@ -23,15 +23,13 @@ import { defineTool } from "../src/toolkit/define-tool.ts";
 import { describeInput } from "../src/toolkit/describe/input.ts";
 import { formatCount, MIN_ACTION_MS, readOffer, secondsLeft, withWaitLimit } from "../src/toolkit/jobs/batch.ts";
 import {
-  adviceAfterStop,
-  callAgainText,
   createStopRule,
   isStopOf,
+  laterText,
   runRows,
   type StopRule,
   stoppedFailure,
   stoppedText,
-  waitMsOf,
 } from "../src/toolkit/jobs/engine.ts";
 import { runJob, validateAgainstOffer } from "../src/toolkit/jobs/submitting.ts";
 import {
@@ -254,15 +252,14 @@ async function adviceOf(
   ctx: ToolContext,
 ): Promise<{ readonly later?: string; readonly nextStep?: NextStep | undefined }> {
   const failures = all.flatMap(({ failure, isUnfinished }) => (failure && isUnfinished ? failure : []));
-  if (stop) return { later: adviceAfterStop(stop, failures, PROMISE, ctx) };
   const unfinished = all.filter(({ isUnfinished }) => isUnfinished);
-  const watched = all.flatMap(({ job }) => (job ? { id: job.id, job } : []));
-  if (unfinished.length === 0) return { nextStep: await retryFailedStep(watched, ctx) };
   // A call at once makes sense if a file made progress in this one, and another may.
   const mayContinue =
     unfinished.some(({ failure }) => !failure) && all.some(({ row, failure }) => !failure && row.state !== "NOT_RUN");
-  const waitMs = mayContinue ? 0 : waitMsOf(failures, ctx);
-  if (waitMs > 0) return { later: `${callAgainText(waitMs, ctx)}; ${PROMISE}.` };
+  const later = laterText({ stop, failures, mayContinue }, PROMISE, ctx);
+  if (later !== undefined) return { later };
+  const watched = all.flatMap(({ job }) => (job ? { id: job.id, job } : []));
+  if (unfinished.length === 0) return { nextStep: await retryFailedStep(watched, ctx) };
   const files = unfinished.map(({ row }) => row.file);
   const why = `continues with the unfinished files; ${PROMISE}`;
   return { nextStep: { tool: "run_jobs", arguments: { ...args, files }, why } };

@@ -199,7 +199,8 @@ function adviseFailure(job: Job, history: JobHistory): Advice {
   };
 }
 
-function advise(job: Job, history: JobHistory, readAt: number | undefined): Advice {
+/** Returns the sentence and the next step for a job. `readAt`: as for `describeJob`. */
+export function adviseJob(job: Job, history: JobHistory = {}, readAt?: number): Advice {
   const { id, state, failure } = job;
   const { unresolved, retry } = history;
   const name = nameOf(job);
@@ -274,7 +275,7 @@ function jobFields(job: Job): object {
  * consider whether the job has stalled.
  */
 export function describeJob(job: Job, history: JobHistory = {}, readAt?: number): Description {
-  const advice = advise(job, history, readAt);
+  const advice = adviseJob(job, history, readAt);
   return {
     ...advice,
     summary: advice.summary + unexpectedFailureText(job),
@@ -314,7 +315,7 @@ export function jobProgress(job: Job) {
 /** Returns why no retry of a failed job is advised that was not retried; undefined if one is, or if an action must be resolved first. */
 export function giveUpReason(job: Job, history: JobHistory): string | undefined {
   if (job.state !== "FAILED" || history.retry || history.unresolved) return undefined;
-  if (describeJob(job, history).nextStep?.tool === "retry_job") return undefined;
+  if (adviseJob(job, history).nextStep?.tool === "retry_job") return undefined;
   if (job.reviewState === "REJECTED") return "rejected in review";
   if (job.failure?.retryable !== true) return "not retryable";
   return `${failedStageOf(job).stage} failed ${repeatedFailure(job, history)}`;

@@ -67,28 +67,48 @@ export const MIN_ACTION_MS = 5_000;
 export const hasTimeToAct = (context: CallContext, timing: Timing, minMs = MIN_ACTION_MS): boolean =>
   timeLeftMs(context, timing) >= minMs;
 
+interface Workers<T> {
+  readonly inFlight: number;
+  /** Returns false if no more items may be started (default: true). */
+  readonly mayStart?: () => Promise<boolean>;
+  /** Resolves with false if its worker starts no other item. */
+  readonly work: (item: T) => Promise<boolean>;
+}
+
+/**
+ * Runs `work` for the items in their order, at most `inFlight` at a time. After an error it starts no more items, waits for those in
+ * progress, and rejects with the first error.
+ */
+export async function runWorkers<T>(
+  items: readonly T[],
+  { inFlight, mayStart = async () => true, work }: Workers<T>,
+): Promise<void> {
+  const remaining = items.values();
+  const errors: unknown[] = [];
+  async function runWorker(): Promise<void> {
+    for (const item of remaining) {
+      if (errors.length > 0 || !(await mayStart()) || errors.length > 0) return;
+      if (!(await work(item))) return;
+    }
+  }
+  const catchError = (error: unknown): void => void errors.push(error);
+  await Promise.all(Array.from({ length: inFlight }, () => runWorker().catch(catchError)));
+  if (errors.length > 0) throw errors[0];
+}
+
 /** Maximum number of concurrent requests of one call. */
 const MAX_CONCURRENT_REQUESTS = 8;
 
-/**
- * Runs `work` for each item, at most 8 at a time. After a failure it starts no more items, waits for those in progress, and rejects with
- * the first error.
- */
+/** Runs `work` for each item, at most 8 at a time, and returns the results that are not undefined. Rejects with the first error. */
 export async function mapConcurrently<T, R>(items: readonly T[], work: (item: T) => Promise<R>): Promise<readonly R[]> {
   const results = new Map<number, R>();
-  const remaining = items.entries();
-  const failed: unknown[] = [];
-  async function runWorker(): Promise<void> {
-    for (const [index, item] of remaining) {
-      if (failed.length > 0) return;
-      await work(item).then(
-        (result) => results.set(index, result),
-        (error: unknown) => failed.push(error),
-      );
-    }
-  }
-  await Promise.all(Array.from({ length: MAX_CONCURRENT_REQUESTS }, runWorker));
-  if (failed.length > 0) throw failed[0];
+  await runWorkers([...items.entries()], {
+    inFlight: MAX_CONCURRENT_REQUESTS,
+    async work([index, item]) {
+      results.set(index, await work(item));
+      return true;
+    },
+  });
   return items.flatMap((_, index) => {
     const result = results.get(index);
     return result === undefined ? [] : [result];

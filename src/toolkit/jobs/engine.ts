@@ -4,6 +4,7 @@ import { Failure, type FailureFacts, type FailureKind } from "../../core/failure
 import { quote } from "../../core/untrusted-text.ts";
 import { omitUnofferedTools } from "../offered-text.ts";
 import type { ToolContext } from "../tool-context.ts";
+import { runWorkers } from "./batch.ts";
 
 /** Maximum number of rows of one call that are in progress at a time. */
 export const MAX_IN_FLIGHT = 4;
@@ -68,22 +69,18 @@ export async function runRows<Result extends { readonly failure?: Failure; reado
   { stopRule, inFlight = MAX_IN_FLIGHT, mayStart = () => true, work, onResult }: Batch<Result>,
 ): Promise<ReadonlyMap<string, Result>> {
   const results = new Map<string, Result>();
-  const remaining = rows.values();
-  const errors: unknown[] = [];
-  const mayContinue = (): boolean => stopRule.reason === undefined && errors.length === 0;
-  async function runWorker(): Promise<void> {
-    for (const row of remaining) {
-      if (!mayContinue() || !(await mayStart(results.size)) || !mayContinue()) return;
+  const isStopped = (): boolean => stopRule.reason !== undefined;
+  await runWorkers(rows, {
+    inFlight,
+    mayStart: async () => !isStopped() && (await mayStart(results.size)) && !isStopped(),
+    async work(row) {
       const result = await work(row);
       if (result.failure) stopRule.observe(row, result.failure);
       results.set(row, result);
       onResult?.(row, result, results.size);
-      if (result.isUnfinished === true) return;
-    }
-  }
-  const catchError = (error: unknown): void => void errors.push(error);
-  await Promise.all(Array.from({ length: inFlight }, () => runWorker().catch(catchError)));
-  if (errors.length > 0) throw errors[0];
+      return result.isUnfinished !== true;
+    },
+  });
   return results;
 }
 
@@ -97,11 +94,11 @@ function waitMsAfter({ facts: { retryAfterSeconds, retryable, status = 0, at } }
 }
 
 /** Returns the milliseconds after which these rows make sense again; 0 if the call can be repeated immediately. */
-export const waitMsOf = (failures: readonly Failure[], { api }: Pick<ToolContext, "api">): number =>
+const waitMsOf = (failures: readonly Failure[], { api }: Pick<ToolContext, "api">): number =>
   failures.length === 0 ? 0 : Math.max(api.outageLeftMs(), ...failures.map(waitMsAfter));
 
 /** "Call again after 23:55 UTC (in 150 min)". */
-export function callAgainText(waitMs: number, { api: { timing } }: Pick<ToolContext, "api">): string {
+function callAgainText(waitMs: number, { api: { timing } }: Pick<ToolContext, "api">): string {
   const minutes = Math.ceil(Math.min(waitMs, MAX_WAIT_MS) / 60_000);
   const nowMs = timing.now();
   const [today] = new Date(nowMs).toISOString().split("T");
@@ -122,17 +119,26 @@ export function stoppedText({ facts }: Failure): string {
 /** The call that resolves one action of the batch is no advice for all of them. */
 const RESUME_ADVICE = / ?(Call|Wait \d+ s, then call) resolve_actions .*$/;
 
-/** What to do about a batch that was stopped: when to call again, or whom to ask. `promise`: appended to the call. */
-export function adviceAfterStop(
-  stop: Failure,
-  failures: readonly Failure[],
+/**
+ * What to do later: when to call again, or whom to ask. Undefined if a call at once makes sense. `failures`: of the rows that a repeated call
+ * continues. `mayContinue`: such a call makes progress in spite of them. `promise`: appended to the time.
+ */
+export function laterText(
+  { stop, failures, mayContinue }: BatchEnd,
   promise: string,
   ctx: ToolContext,
-): string {
-  const { retryable, next = "" } = stop.facts;
-  return retryable
-    ? `${callAgainText(waitMsOf([stop, ...failures], ctx), ctx)}; ${promise}.`
-    : omitUnofferedTools(next.replace(RESUME_ADVICE, ""), (name) => ctx.isOffered(name));
+): string | undefined {
+  if (stop && !stop.facts.retryable)
+    return omitUnofferedTools((stop.facts.next ?? "").replace(RESUME_ADVICE, ""), (name) => ctx.isOffered(name));
+  const waitMs = mayContinue && !stop ? 0 : waitMsOf(stop ? [stop, ...failures] : failures, ctx);
+  return stop || waitMs > 0 ? `${callAgainText(waitMs, ctx)}; ${promise}.` : undefined;
+}
+
+interface BatchEnd {
+  /** The failure that stopped the batch. */
+  readonly stop: Failure | undefined;
+  readonly failures: readonly Failure[];
+  readonly mayContinue: boolean;
 }
 
 /** The failure of a call that was stopped before any row had a result. `counts`: how many rows were not sent. */

@@ -167,7 +167,7 @@ export async function findJobs(
     page,
     meta,
     drift: [...drift],
-    /** With `unretried`: jobs that match, but that `describeJob` gives up on. */
+    /** With `unretried`: jobs that match, but that `adviseJob` gives up on. */
     givenUp: givenUp.filter(({ job }) => isUnretried(job)),
     /** All jobs that were read, each job once. */
     jobs: [...seen.values()],

@@ -10,7 +10,7 @@ import { ENDED } from "../describe/job.ts";
 import { type NextStep, type ToolResult, toolResult } from "../results.ts";
 import { type ToolContext, toStepFailure } from "../tool-context.ts";
 import { formatCount, hasTimeToAct, mapConcurrently, stateSuffix, withTimeToAnswer } from "./batch.ts";
-import { adviceAfterStop, callAgainText, createStopRule, runRows, stoppedText, waitMsOf } from "./engine.ts";
+import { createStopRule, laterText, runRows, stoppedText } from "./engine.ts";
 import {
   type Finding,
   findingFromJournal,
@@ -234,12 +234,7 @@ function resultOf(
   );
   // A call at once makes sense if it reads more jobs, or if an action was not tried.
   const mayContinue = continued !== undefined || unresolved.includes(UNTRIED);
-  const waitMs = mayContinue ? 0 : waitMsOf(failures, ctx);
-  const later = stop
-    ? adviceAfterStop(stop, failures, PROMISE, ctx)
-    : waitMs > 0
-      ? `${callAgainText(waitMs, ctx)}; ${PROMISE}.`
-      : undefined;
+  const later = laterText({ stop, failures, mayContinue }, PROMISE, ctx);
   const why = continued ? "continues to read the jobs" : `later it may find out more; ${PROMISE}`;
   const args = { ...(continued ?? (key === undefined ? {} : { idempotencyKey: key })) };
   const nextStep: NextStep = { tool: "resolve_actions", arguments: args, why };

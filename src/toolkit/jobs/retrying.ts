@@ -5,26 +5,17 @@ import type { ActionDescriptor } from "../../actions/actions.ts";
 import type { ActionTraits } from "../../actions/fingerprint.ts";
 import { deriveStepKey } from "../../actions/idempotency-keys.ts";
 import { type CallContext, type SharedRetryAfter, type Timing, timeLeftMs } from "../../api-client/attempts.ts";
-import { getMicJob, retryMicJob } from "../../contract/endpoints/job-processing.ts";
+import { retryMicJob } from "../../contract/endpoints/job-processing.ts";
 import type { Job } from "../../contract/jobs.ts";
 import { Failure, type FailureFacts } from "../../core/failure.ts";
 import { formatRecordTable } from "../../core/table.ts";
 import { formatToken, quote } from "../../core/untrusted-text.ts";
 import { LONG_WAIT_SECONDS, MAX_JOBS } from "../arguments.ts";
 import type { ConfirmationPrompt } from "../define-tool.ts";
-import { ENDED, giveUpReason, jobProgress, jobStatus, summarizeJob } from "../describe/job.ts";
+import { ENDED, giveUpReason, jobStatus, summarizeJob } from "../describe/job.ts";
 import { missingIdNote } from "../id-hints.ts";
 import { BROKEN_LIST } from "../pages.ts";
-import { pollResource } from "../polling.ts";
-import {
-  type ActionResult,
-  callText,
-  type NextStep,
-  resourceResult,
-  type ToolResult,
-  toolResult,
-  type View,
-} from "../results.ts";
+import { type ActionResult, callText, type NextStep, type ToolResult, toolResult, type View } from "../results.ts";
 import { type ActionArguments, runAction } from "../run-action.ts";
 import { type ToolContext, toStepFailure } from "../tool-context.ts";
 import type { ToolName } from "../tool-names.ts";
@@ -39,20 +30,17 @@ import {
   stateSuffix,
   withWaitLimit,
 } from "./batch.ts";
-import {
-  adviceAfterStop,
-  callAgainText,
-  createStopRule,
-  isStopOf,
-  runRows,
-  type StopRule,
-  stoppedFailure,
-  stoppedText,
-  waitMsOf,
-} from "./engine.ts";
+import { createStopRule, isStopOf, laterText, runRows, type StopRule, stoppedFailure, stoppedText } from "./engine.ts";
 import { findJobs, MAX_READ } from "./find-jobs.ts";
 import { describeJobWith, findKnownRetry, readJobHistory } from "./job-history.ts";
-import { movingIds, operatorNeededText, retryFailedStep, type WatchedJob, watchJobs } from "./waiting.ts";
+import {
+  movingIds,
+  operatorNeededText,
+  retryFailedStep,
+  type WatchedJob,
+  waitForMadeJob,
+  watchJobs,
+} from "./waiting.ts";
 
 const RETRY: ToolName = "retry_job";
 
@@ -100,16 +88,7 @@ export async function retryAndWait(
   const made = await retryJob(args, ctx);
   const seconds = secondsLeft(waitSeconds, startedAt, timing);
   if (seconds <= 0 || ctx.followsTasks === true) return made;
-  const reading = { endpoint: getMicJob, path: { jobId: made.data.id }, status: jobStatus, waitSeconds: seconds };
-  const answer = await pollResource(reading, ctx, (job) => ctx.report(jobProgress(job)))
-    // The new job exists even if it cannot be read.
-    .catch((error: unknown) => void toStepFailure(error, ctx));
-  if (!answer) return made;
-  const { data } = answer.value;
-  const { action, replay } = made;
-  const { text, mayRunAgain = true } = jobStatus(data);
-  const notice = made.noticeFor(text, mayRunAgain);
-  return await resourceResult(answer, describeJobWith(ctx), ctx, { action, notice, replay });
+  return await waitForMadeJob(made, seconds, describeJobWith(ctx), ctx);
 }
 
 /** Names the jobs by id, or selects failed jobs by their time and failure. */
@@ -159,7 +138,7 @@ interface RetryResult {
 
 /** Code for a job that is skipped because a retry of it is known. The emulator uses the same code when it rejects such a retry. */
 const ALREADY_RETRIED = "ALREADY_RETRIED";
-/** Code for a job that is skipped because `describeJob` gives up on it. */
+/** Code for a job that is skipped because `adviseJob` gives up on it. */
 const GIVEN_UP = "GIVEN_UP";
 
 const actionOf = (jobId: string, { retryMode, reason, idempotencyKey }: RetryManyArguments): ActionDescriptor => ({
@@ -373,11 +352,10 @@ async function adviceOf(
 ): Promise<{ readonly later?: string; readonly nextStep?: NextStep | undefined }> {
   const again = all.filter(({ isWorthRepeating }) => isWorthRepeating);
   const failures = [...again, ...watched].flatMap(({ failure }) => failure ?? []);
-  if (stop) return { later: adviceAfterStop(stop, failures, PROMISE, ctx) };
   // A call at once makes sense if a job was retried in this one, and others were not started.
-  const hasProgress = all.some(({ row }) => row.outcome === "retried") && again.some(({ failure }) => !failure);
-  const waitMs = hasProgress ? 0 : waitMsOf(failures, ctx);
-  if (waitMs > 0) return { later: `${callAgainText(waitMs, ctx)}; ${PROMISE}.` };
+  const mayContinue = all.some(({ row }) => row.outcome === "retried") && again.some(({ failure }) => !failure);
+  const later = laterText({ stop, failures, mayContinue }, PROMISE, ctx);
+  if (later !== undefined) return { later };
   const { jobIds, waitSeconds: __, ...others } = args;
   if (again.length > 0 || remaining > 0) {
     const ids = jobIds && { jobIds: again.map(({ row }) => row.jobId) };

@@ -2,7 +2,7 @@
 // run_job is a separate action, so an identical call, in any process, continues where the last one stopped.
 import type { ActionTraits } from "../../actions/fingerprint.ts";
 import type { InputBinding } from "../../contract/endpoints/bodies.ts";
-import { createMicJob, getMicJob, getMicPublicInput } from "../../contract/endpoints/job-processing.ts";
+import { createMicJob, getMicPublicInput } from "../../contract/endpoints/job-processing.ts";
 import type { Input } from "../../contract/inputs.ts";
 import type { Job } from "../../contract/jobs.ts";
 import type { JsonObject } from "../../contract/json.ts";
@@ -10,22 +10,16 @@ import type { RecipeOffer } from "../../contract/recipes.ts";
 import { Failure, invalidArguments } from "../../core/failure.ts";
 import { formatToken } from "../../core/untrusted-text.ts";
 import { describeInput, hasExpired, inputStatus } from "../describe/input.ts";
-import { jobProgress, jobStatus } from "../describe/job.ts";
+import { jobStatus } from "../describe/job.ts";
 import { pollResource } from "../polling.ts";
-import {
-  type ActionResult,
-  type Describe,
-  type NextStep,
-  type ReadAnswer,
-  resourceResult,
-  type ToolResult,
-} from "../results.ts";
+import { type ActionResult, type Describe, type NextStep, resourceResult, type ToolResult } from "../results.ts";
 import { runAction } from "../run-action.ts";
-import { type ToolContext, toStepFailure } from "../tool-context.ts";
+import type { ToolContext } from "../tool-context.ts";
 import { mapConcurrently, readJob, readOffer, secondsLeft, withWaitLimit } from "./batch.ts";
 import { findOrRegisterInput, type PortInput, type RequestedInput } from "./inputs.ts";
 import { describeJobWith, describeRunWith } from "./job-history.ts";
 import { findOfferErrors } from "./offer-validation.ts";
+import { waitForMadeJob } from "./waiting.ts";
 
 export const submitTraits: ActionTraits = {
   aboutArgument: "recipeVersionId",
@@ -190,31 +184,16 @@ async function inputNotReady({ ctx, again }: JobRun, { port, inputId }: PortInpu
   return await resourceResult(answer, describe, ctx);
 }
 
-/** Returns the job when it stops or time is up; undefined if it is not read, or cannot be read. */
-async function pollJob(run: JobRun, { data, action }: ActionResult<Job>): Promise<ReadAnswer<Job> | undefined> {
-  const { ctx, until } = run;
-  const waitSeconds = ctx.followsTasks || until !== "end" ? 0 : run.secondsLeft();
-  if (until === "replay" || (waitSeconds <= 0 && !action.replayed)) return undefined;
-  const reading = { endpoint: getMicJob, path: { jobId: data.id }, status: jobStatus, waitSeconds };
-  return await pollResource(reading, ctx, (job) => ctx.report(jobProgress(job)))
-    // The job exists even if it cannot be read.
-    .catch((error: unknown) => void toStepFailure(error, ctx));
-}
-
 async function submit(run: JobRun, inputBindings: readonly InputBinding[]): Promise<ToolResult<Job>> {
-  const { args, ctx } = run;
+  const { args, ctx, until } = run;
   const { inputs, ...job } = args;
   run.isSubmitted = true;
   const describe = describeRunWith(ctx);
   const made = await submitJob({ ...job, inputBindings }, { ...ctx, tool: SUBMIT }, describe);
   ctx.report({ progress: 0, message: `submitted ${formatToken(made.data.id)}` });
-  const answer = await pollJob(run, made);
-  if (!answer) return made;
-  const { data } = answer.value;
-  const { action, replay } = made;
-  const { text, mayRunAgain = true } = jobStatus(data);
-  const notice = made.noticeFor(text, mayRunAgain);
-  return await resourceResult(answer, describe, ctx, { action, notice, replay });
+  const waitSeconds = ctx.followsTasks || until !== "end" ? 0 : run.secondsLeft();
+  if (until === "replay" || (waitSeconds <= 0 && !made.action.replayed)) return made;
+  return await waitForMadeJob(made, waitSeconds, describe, ctx);
 }
 
 /** Adds the effects of the earlier steps to the failure of a later step, so that neither is taken for the other. */

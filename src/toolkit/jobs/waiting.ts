@@ -1,26 +1,25 @@
-// This module waits for many jobs at once, and reports their states and the recommended next call when they stop or time is up.
+// This module waits for the job that an action made, or for many jobs at once, and reports their states and the recommended next call when they stop or time is up.
 import { timeLeftMs } from "../../api-client/attempts.ts";
+import { getMicJob } from "../../contract/endpoints/job-processing.ts";
 import type { Job } from "../../contract/jobs.ts";
 import type { Failure } from "../../core/failure.ts";
 import { formatRecordTable } from "../../core/table.ts";
 import { LONG_WAIT_SECONDS } from "../arguments.ts";
-import { describeJob, ENDED, isJobMoving, jobProgress, jobStateText, summarizeJob } from "../describe/job.ts";
+import { adviseJob, ENDED, isJobMoving, jobProgress, jobStateText, jobStatus, summarizeJob } from "../describe/job.ts";
 import { missingIdNote } from "../id-hints.ts";
-import { poll } from "../polling.ts";
-import { type NextStep, type ToolResult, toolResult } from "../results.ts";
+import { poll, pollResource } from "../polling.ts";
+import {
+  type ActionResult,
+  type Describe,
+  type NextStep,
+  resourceResult,
+  type ToolResult,
+  toolResult,
+} from "../results.ts";
 import { fieldErrorsText } from "../summary-view.ts";
 import { type ToolContext, toStepFailure } from "../tool-context.ts";
 import { countsOf, formatCount, mapConcurrently, readJob, withWaitLimit } from "./batch.ts";
-import {
-  adviceAfterStop,
-  callAgainText,
-  createStopRule,
-  runRows,
-  type StopRule,
-  stoppedFailure,
-  stoppedText,
-  waitMsOf,
-} from "./engine.ts";
+import { createStopRule, laterText, runRows, type StopRule, stoppedFailure, stoppedText } from "./engine.ts";
 import { findKnownRetry, readJobHistory } from "./job-history.ts";
 import { readOrigins } from "./origins.ts";
 
@@ -144,18 +143,36 @@ export async function watchJobs(
   );
 }
 
+/** Waits up to `waitSeconds` for the job that an action made, and returns the result with its state then. */
+export async function waitForMadeJob(
+  made: ActionResult<Job>,
+  waitSeconds: number,
+  describe: Describe<Job>,
+  ctx: ToolContext,
+): Promise<ToolResult<Job>> {
+  const reading = { endpoint: getMicJob, path: { jobId: made.data.id }, status: jobStatus, waitSeconds };
+  const answer = await pollResource(reading, ctx, (job) => ctx.report(jobProgress(job)))
+    // The job exists even if it cannot be read.
+    .catch((error: unknown) => void toStepFailure(error, ctx));
+  if (!answer) return made;
+  const { action, replay } = made;
+  const { text, mayRunAgain = true } = jobStatus(answer.value.data);
+  const notice = made.noticeFor(text, mayRunAgain);
+  return await resourceResult(answer, describe, ctx, { action, notice, replay });
+}
+
 interface WaitArguments {
   readonly jobIds: readonly string[];
   readonly until?: "all" | "any";
   readonly waitSeconds?: number;
 }
 
-/** Returns the call that retries the failed jobs for which `describeJob` recommends a retry; SAFE_RESUME first. */
+/** Returns the call that retries the failed jobs for which `adviseJob` recommends a retry; SAFE_RESUME first. */
 export async function retryFailedStep(watched: readonly WatchedJob[], ctx: ToolContext): Promise<NextStep | undefined> {
   const failed = watched.flatMap(({ job }) => (job?.state === "FAILED" ? job : []));
   const steps = await mapConcurrently(failed, async (job) => ({
     id: job.id,
-    step: describeJob(job, await readJobHistory(job, ctx)).nextStep,
+    step: adviseJob(job, await readJobHistory(job, ctx)).nextStep,
   }));
   const retries = steps.flatMap(({ id, step }) =>
     step?.tool === "retry_job" ? { id, retryMode: step.arguments["retryMode"] } : [],
@@ -240,15 +257,13 @@ export async function waitForMany(
   const watched = await watchJobs(jobIds, { until: until ?? "all", seconds: waitSeconds, stopRule }, ctx);
   const failures = watched.flatMap(({ failure }) => (failure?.facts.retryable ? failure : []));
   const { reason } = stopRule;
-  const advice = reason && adviceAfterStop(reason, failures, "the jobs continue", ctx);
-  const counts = countStates(watched.map((each) => ({ state: stateOf(each), isRetry: isRetryOf(each) })));
-  if (reason && advice !== undefined && watched.every(({ job }) => job === undefined))
-    throw stoppedFailure(reason, `${formatCount(jobIds.length, "job was", "jobs were")} not read.`, advice);
-  const data = { jobs: await rowsOf(watched, ctx), running: movingIds(watched).length };
   // A job that moves while it can be read is worth a call at once.
-  const isReadable = watched.some((each) => isMoving(each) && each.failure === undefined);
-  const waitMs = isReadable ? 0 : waitMsOf(failures, ctx);
-  const later = advice ?? (waitMs > 0 ? `${callAgainText(waitMs, ctx)}; the jobs continue.` : undefined);
+  const mayContinue = watched.some((each) => isMoving(each) && each.failure === undefined);
+  const later = laterText({ stop: reason, failures, mayContinue }, "the jobs continue", ctx);
+  const counts = countStates(watched.map((each) => ({ state: stateOf(each), isRetry: isRetryOf(each) })));
+  if (reason && later !== undefined && watched.every(({ job }) => job === undefined))
+    throw stoppedFailure(reason, `${formatCount(jobIds.length, "job was", "jobs were")} not read.`, later);
+  const data = { jobs: await rowsOf(watched, ctx), running: movingIds(watched).length };
   const sentences = [
     reason && stoppedText(reason),
     `${counts}.${operatorNeededText(watched.map(({ job }) => job))}`,
