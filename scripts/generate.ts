@@ -1,5 +1,4 @@
-// Generates the names of the tools in src/toolkit/, the tables of docs/interface.md and the reference pages of docs/use/, and the
-// manifests of the plugins and of the bundle.
+// Generates the names of the tools in src/toolkit/, the reference pages of docs/use/, and the manifests of the plugins and of the bundle.
 // With --check nothing is written, and an outdated file fails the check.
 import { readFile, writeFile } from "node:fs/promises";
 import { COMMANDS, type Command, flagsOf } from "../src/cli/commands.ts";
@@ -60,20 +59,6 @@ const TABLES = {
   prompts: `| prompt | arguments | purpose |\n|---|---|---|\n${promptTable}`,
 };
 
-/** Rows for docs/interface.md: each operation with its tool and the arguments that the operation itself does not have. */
-const operationTable = tools
-  .flatMap(({ name, endpoint, argumentNames }) => {
-    if (!endpoint) return [];
-    const operationArguments = [endpoint.pathParameters, endpoint.query, endpoint.body].flatMap((part) =>
-      Object.keys(part?.shape ?? {}),
-    );
-    const extra = argumentNames
-      .filter((argument) => !operationArguments.includes(argument))
-      .map((argument) => `\`${argument}\``);
-    return [`| ${endpoint.id} | \`${name}\` | ${extra.join(", ")}${extra.length > 0 ? " " : ""}|`];
-  })
-  .join("\n");
-
 const replaceSection = (text: string, name: string, content: string): string =>
   text.replace(
     new RegExp(`(<!-- ${name}: made by npm run fix -->\n)[\\s\\S]*?(<!-- /${name} -->)`),
@@ -104,8 +89,6 @@ const generators: Readonly<Record<string, (text: string) => string>> = {
   "src/toolkit/tool-names.ts": () => toolNames,
   "docs/use/resources.md": (text) =>
     Object.entries(TABLES).reduce((updatedText, [name, content]) => replaceSection(updatedText, name, content), text),
-  "docs/interface.md": (text) =>
-    replaceSection(text, "operations", `| operation id | tool | extra arguments |\n|---|---|---|\n${operationTable}`),
   "README.md": (text) => replaceSection(text, "badges", formatBadges()),
   "docs/use/tools.md": (text) => replaceSection(text, "tool reference", `\n${toolReference}\n`),
   "docs/use/commands.md": (text) => replaceSection(text, "commands", `\n${commandSections}\n`),

@@ -7,8 +7,6 @@ import { expect, test } from "vitest";
 import { NEEDS_RELEASE, PAGES } from "../scripts/release/unreleased.ts";
 import { COMMANDS, flagsOf } from "../src/cli/commands.ts";
 import { FAILURE_KINDS } from "../src/core/failure.ts";
-import { prompts } from "../src/toolkit/prompts.ts";
-import { resources } from "../src/toolkit/resources/index.ts";
 import { tools } from "../tools/index.ts";
 
 const FOLDERS = ["docs", "src", "tools", "test", "scripts", "bench", "evals", "skills"];
@@ -105,27 +103,10 @@ test("every cited open question exists", () => {
   expect(cited.filter((number) => !numbers.has(number))).toEqual([]);
 });
 
-const interfacePage = read("docs/interface.md");
-
-test("the interface document lists every tool with its operation, every resource, prompt, kind of failure and variable", () => {
-  const [, table = ""] = interfacePage.split(/^## Tools$/m);
-  const rows = [...table.matchAll(/^\| (\(?\w[^|]*?) \| `(\w+)` \|/gm)].map(([, operation = "", tool = ""]) => [
-    tool,
-    operation,
-  ]);
-  expect(Object.fromEntries(rows)).toEqual(
-    Object.fromEntries(tools.map(({ name, endpoint }) => [name, endpoint?.id ?? expect.stringMatching(/^\(/)])),
-  );
-  const names = new Set(codeOf(interfacePage));
-  const variables = [...read("src/core/config.ts").matchAll(/read\("(MIC_\w+)"/g)].map(([, name = ""]) => name);
-  expect(variables.length).toBeGreaterThan(10);
-  const fixed = [
-    ...resources.map(({ uri }) => uri),
-    ...prompts.map(({ name }) => name),
-    ...FAILURE_KINDS,
-    ...variables,
-  ];
-  expect(fixed.filter((name) => !names.has(name))).toEqual([]);
+test("the page about errors lists every kind of failure", () => {
+  const [, table = ""] = read("docs/use/errors.md").split(/^## Kinds of errors$/m);
+  const kinds = [...(table.split(/^## /m)[0] ?? "").matchAll(/^\| `(\w+)`/gm)].map(([, kind]) => kind);
+  expect(kinds.sort()).toEqual([...FAILURE_KINDS].sort());
 });
 
 // This is not in test/snapshots/, where `npm run fix` writes the page of a new tool after all tests.
@@ -146,6 +127,8 @@ const withoutTables = (page: string): string =>
 
 /** Pages for users and operators, as opposed to those for contributors. */
 const userPages = pages.filter((path) => /^(README|SECURITY)\.md$|^docs\/(README|use\/.*|operate\/.*)\.md$/.test(path));
+
+const INTERFACE = "docs/interface.md";
 
 const withoutCodeBlocks = (page: string): string => page.replace(/^(`{3,})[\s\S]*?^\1$/gm, "");
 
@@ -196,7 +179,14 @@ test("table cells have at most 160 characters", () => {
 });
 
 test("no sentence of 12 or more words is on two pages", () => {
-  expect(findDuplicates(userPages.map((path) => withoutTables(read(path))))).toEqual([]);
+  expect(findDuplicates([...userPages, INTERFACE].map((path) => withoutTables(read(path))))).toEqual([]);
+});
+
+test("no page for users links the specification for maintainers, except the index", () => {
+  const linking = userPages.filter((from) =>
+    linksIn(read(from)).some((target) => join(dirname(from), target).split("#")[0] === INTERFACE),
+  );
+  expect(linking).toEqual(["docs/README.md"]);
 });
 
 test("every variable is on the page about configuration", () => {

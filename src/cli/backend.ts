@@ -96,7 +96,8 @@ const STOPPED_FACTS: FailureFacts = {
 async function writeFailure(name: string, facts: FailureFacts, context: CommandContext): Promise<number> {
   const { runtime, flags, inProcess, isJson } = context;
   const shown = rephraseFailureForUser(facts);
-  await writeLine(process.stderr, runtime.redactor.redact(toShellCommands(failureText(name, shown), flags)));
+  const mayChange = runtime.tools.some((tool) => tool.name === name && tool.isWrite);
+  await writeLine(process.stderr, runtime.redactor.redact(toShellCommands(failureText(name, shown, mayChange), flags)));
   if (inProcess && facts.kind === "not_found") await writeLine(process.stderr, TEMPORARY_EMULATOR);
   if (isJson) await writeJson({ error: shown }, context);
   return exitCodeOf(facts);

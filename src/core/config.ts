@@ -1,4 +1,4 @@
-// This module reads environment variables into one validated object (docs/interface.md, "Configuration").
+// This module reads environment variables into one validated object (docs/use/configuration.md).
 import { homedir } from "node:os";
 import { isAbsolute, join, resolve } from "node:path";
 import { workspaceStyleId } from "../contract/scalars.ts";

@@ -1,4 +1,4 @@
-// Reads and validates the settings of a deployment from its environment. docs/interface.md, "Teams" describes the variables.
+// Reads and validates the settings of a deployment from its environment. docs/operate/configuration.md describes the variables.
 import { readFileSync } from "node:fs";
 import { readConfig, UsageError } from "../core/config.ts";
 import {

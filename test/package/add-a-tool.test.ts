@@ -154,7 +154,7 @@ describeUnless(thoroughMissing, "with changes in only these files", () => {
   afterAll(() => rm(copy, { recursive: true, force: true }));
 
   test("one `npm run fix` adds the tool to each generated list, with a page of its texts", async () => {
-    for (const file of ["docs/interface.md", "docs/use/tools.md", "manifest.json", PAGE])
+    for (const file of ["docs/use/tools.md", "manifest.json", PAGE])
       expect(await readFile(join(copy, file), "utf8"), file).toContain("star_job");
   });
 

@@ -1,4 +1,4 @@
-// The catalog of tools in docs/interface.md ("Tools"): one for each operation (operations.ts), then those over several
+// The catalog of tools: one for each operation (operations.ts), then those over several
 // operations, written by hand. Tests of all tools use this list; success.test.ts proves that each example call succeeds against
 // the emulator.
 import { randomUUID } from "node:crypto";

@@ -103,10 +103,7 @@ export async function examineTeams(environment: NodeJS.ProcessEnv, tokenFile?: s
     settings = readTeamsSettings(environment);
   } catch (error) {
     if (!(error instanceof UsageError)) throw error;
-    return [
-      checkNode(),
-      checkFromError("settings", error, "Set or correct these variables (docs/interface.md, Teams)."),
-    ];
+    return [checkNode(), checkFromError("settings", error, "Set or correct these variables.")];
   }
   const redactor = createRedactor();
   for (const secret of settings.secrets) redactor.add(secret);

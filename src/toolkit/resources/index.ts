@@ -1,4 +1,4 @@
-// This module defines the resources, in the order of the table in docs/interface.md.
+// This module defines the resources, in the order of the table in docs/use/resources.md.
 import { getMicJob, getMicPublicOperation } from "../../contract/endpoints/job-processing.ts";
 import { renderCatalogTsv } from "../../geography/catalog-tsv.ts";
 import { ENDED } from "../describe/job.ts";

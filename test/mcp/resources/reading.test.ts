@@ -10,7 +10,7 @@ import { emulatorEnv, inProcessClientForTest } from "../../support/mcp.ts";
 import { words } from "../../support/words.ts";
 import { describeEachRevisionInProcess } from "../../tools/revisions.ts";
 
-// The list of docs/interface.md, "Resources".
+// The list of docs/use/resources.md, "Resources".
 const TEMPLATES = words(`
   mic://geography/states/{code}/districts mic://workspaces/{workspaceId}/jobs mic://workspaces/{workspaceId}/recipes
   mic://jobs/{jobId} mic://recipes/{versionId} mic://inputs/{inputId} mic://operations/{operationId}

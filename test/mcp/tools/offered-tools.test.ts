@@ -27,7 +27,7 @@ test("the built program, whose input schemas are data, lists the same bytes as t
   expect(JSON.stringify(built)).toBe(JSON.stringify(await (await connect()).listTools()));
 });
 
-test("tools/list has one tool for each operation, with the names and order of docs/interface.md", {
+test("tools/list has one tool for each operation, in the order of the contract", {
   tags: ["4.1/operation-ids"],
 }, async () => {
   const names = (await (await connect()).listTools()).map(({ name }) => name);
