@@ -30,7 +30,6 @@ const toCells = (action: ListedAction) => [
 const resolveCommandLines = ({ nextStep }: ListedAction, flags: readonly string[]): readonly string[] =>
   nextStep === undefined ? [] : [`${formatCallCommand(nextStep.tool, nextStep.arguments, flags)}    # ${nextStep.why}`];
 
-/** Prints the latest actions (at most 20). Returns exit code 0, or 1 if the journal cannot be read. Throws UsageError. */
 export const actions: RunCommand<"actions"> = async ({ values }, environment) => {
   const state = values.state === undefined ? undefined : parseChoice("--state", values.state, STATES);
   return await withRuntime("actions", environment, values, async (context) => {
@@ -85,7 +84,6 @@ async function writeSteps(key: string | undefined, context: CommandContext): Pro
   return 0;
 }
 
-/** Calls resolve_actions, or with --dry-run lists the steps that it would take. Returns the exit code of the call. Throws UsageError. */
 export const resolve: RunCommand<"resolve"> = async ({ values, positionals }, environment) => {
   const [key, ...others] = positionals;
   if (others.length > 0) throw new UsageError("mic-mcp resolve accepts at most one KEY.");

@@ -19,7 +19,6 @@ interface OpenBackend extends Backend {
   close(): Promise<void>;
 }
 
-/** Returns the notes about an emulator for the server instructions. */
 export function emulatorNotes({ files }: Pick<Emulator, "files">): readonly Note[] {
   const listed = files.map(({ id, name, about }) => `${id} ${name}${about === "" ? "" : ` (${about})`}`);
   return [
@@ -30,7 +29,6 @@ export function emulatorNotes({ files }: Pick<Emulator, "files">): readonly Note
   ];
 }
 
-/** Returns the backend for an API in another process. */
 const createBackend = (config: Config): OpenBackend => ({
   config,
   inProcess: false,
@@ -65,7 +63,6 @@ export interface CommandContext {
   readonly flags: readonly string[];
   /** True if the API is an emulator in this process, which ends with the command. */
   readonly inProcess: boolean;
-  /** True if --json was given. */
   readonly isJson: boolean;
   /** Aborted by the first Ctrl-C; a second one ends the process. */
   readonly signal: AbortSignal;
@@ -75,7 +72,6 @@ export interface CommandContext {
 export const writeLine = (stream: NodeJS.WriteStream, text: string): Promise<void> =>
   new Promise((resolve) => stream.write(`${text}\n`, () => resolve()));
 
-/** Writes JSON to stdout, for a user on several lines. */
 export const writeJson = (value: unknown, { runtime }: Pick<CommandContext, "runtime">): Promise<void> =>
   writeLine(
     process.stdout,
@@ -92,7 +88,6 @@ const STOPPED_FACTS: FailureFacts = {
   sideEffect: "none",
 };
 
-/** Writes the failure of a tool or a command to stderr, and with --json also to stdout. Returns the exit code. */
 async function writeFailure(name: string, facts: FailureFacts, context: CommandContext): Promise<number> {
   const { runtime, flags, inProcess, isJson } = context;
   const shown = rephraseFailureForUser(facts);
@@ -103,10 +98,7 @@ async function writeFailure(name: string, facts: FailureFacts, context: CommandC
   return exitCodeOf(facts);
 }
 
-/**
- * Runs a command with the same tools as a server, and reports its failure under `name`: a tool or a command. Throws UsageError, also if a
- * setting is invalid.
- */
+/** Runs a command with the same tools as a server. `name`: the tool or command of a failure. Throws UsageError. */
 export async function withRuntime(
   name: string,
   environment: NodeJS.ProcessEnv,

@@ -25,7 +25,6 @@ import {
   toShellCommands,
 } from "./tool-arguments.ts";
 
-/** Returns the offered tool with this name. Throws UsageError. */
 function findOfferedTool<T extends OfferableTool>(name: string, all: readonly T[], config: Config): T {
   const offered = offeredTools(all, config);
   const tool = offered.find((each) => each.name === name);
@@ -39,7 +38,6 @@ function findOfferedTool<T extends OfferableTool>(name: string, all: readonly T[
   );
 }
 
-/** Returns the help text of an offered tool. Throws UsageError. */
 export async function formatHelpOfTool(name: string, environment: NodeJS.ProcessEnv): Promise<string> {
   const config = readConfig(environment);
   return formatToolHelp(findOfferedTool(name, tools, config), config.workspaceId !== undefined);
@@ -82,10 +80,7 @@ async function askYesOrNo(question: string): Promise<boolean> {
   }
 }
 
-/**
- * Asks the user before a call that discards something, as an agent's client would. Actions that are already in the journal were confirmed
- * before. Throws Failure.
- */
+/** Asks the user before a call that discards something. Actions in the journal were confirmed before. Throws Failure. */
 async function confirmCall(tool: Tool, args: Arguments, ctx: ToolContext, { config, ports }: Runtime) {
   const question = config.confirm === "never" ? undefined : tool.confirmationFor?.(args);
   if (!question) return {};
@@ -113,11 +108,8 @@ async function confirmCall(tool: Tool, args: Arguments, ctx: ToolContext, { conf
 
 interface CallOptions {
   readonly name: string;
-  /** Arguments as words of the command line. */
   readonly words: readonly string[];
-  /** Arguments as a JSON object. */
   readonly input?: string;
-  /** True if --yes was given. */
   readonly isConfirmed: boolean;
   /** Time limit of the call (default 45 s, and the end of a request that is in flight then). */
   readonly timeoutSeconds?: number;
@@ -133,7 +125,6 @@ const formatRetry = ({ status, kind, attempt }: FailedAttempt): string => {
   return `The API ${reason}. Trying again (attempt ${attempt + 1}).`;
 };
 
-/** Calls one tool and writes its result. Returns the exit code. Throws UsageError. */
 export async function runToolCall(
   { name, words, input, isConfirmed, timeoutSeconds }: CallOptions,
   context: CommandContext,
@@ -175,7 +166,6 @@ export async function runToolCall(
 
 const MAX_CALL_SECONDS = 3_600;
 
-/** Returns the exit code of the call. Throws UsageError. */
 export const call: RunCommand<"call"> = async ({ values, positionals }, environment) => {
   const [name, ...words] = positionals;
   if (name === undefined) {

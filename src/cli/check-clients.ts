@@ -46,7 +46,6 @@ async function checkClient(client: (typeof INSTALL_CLIENTS)[number], path: strin
   }
 }
 
-/** One check for each client that has an entry of mic-mcp. */
 export async function checkClients(environment: NodeJS.ProcessEnv): Promise<readonly Check[]> {
   const machine = await thisMachine(environment);
   const checks = INSTALL_CLIENTS.flatMap((client) =>

@@ -65,7 +65,6 @@ export function checkWarnings({ warnings }: Config): Check {
     : failedCheck("configuration", warnings.join(" "), "Correct or unset these variables.");
 }
 
-/** Writes, reads and deletes a test entry. */
 export async function checkKeychain(keychain: Keychain | undefined, { keychain: mode }: Config): Promise<Check> {
   if (!keychain && mode !== "off") return passedCheck("keychain", "not used: the emulator runs in this process");
   if (!keychain) return passedCheck("keychain", "off (MIC_KEYCHAIN=off); tokens are kept in memory");
@@ -117,10 +116,7 @@ export const checkPlayground = (service: ApiClient): Promise<Check> =>
     }
   });
 
-/**
- * Reads the capabilities of the default workspace. Without one, it reads an operation that does not exist: a not_found error shows that the
- * API accepts the token.
- */
+/** Without a default workspace, an operation that does not exist is read: a not_found error shows that the API accepts the token. */
 export const checkJobApi = (service: ApiClient, identity: Identity): Promise<Check> =>
   runCheck("job API", async () => {
     const workspaceId = await identity.workspaceId();
@@ -205,7 +201,6 @@ export async function checkJournal(
   return failedCheck("journal", `${check.detail}; it is deleted with this container`, `${volumeAdvice()}.`);
 }
 
-/** Shows where clients of serve --http find its bearer token. */
 export async function checkHttpToken({ httpToken, stateDir }: Config): Promise<Check> {
   if (httpToken !== undefined) return passedCheck("HTTP token", "serve --http requires the token in MIC_HTTP_TOKEN");
   const { httpTokenFile, readHttpToken } = await import("../transports/http/token.ts");

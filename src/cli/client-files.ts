@@ -7,7 +7,6 @@ import { isJsonObject } from "../contract/json.ts";
 import { errorCode } from "../core/failure.ts";
 import type { INSTALL_CLIENTS } from "./commands.ts";
 
-/** The machine and the user for whom the paths are built. */
 interface Machine {
   readonly platform: NodeJS.Platform;
   readonly home: string;
@@ -49,7 +48,6 @@ const inAppData =
     return [join(environment["XDG_CONFIG_HOME"] || join(home, ".config"), ...names)];
   };
 
-/** The folder in which Windows keeps the files of packaged apps (MSIX). */
 const packagesFolder = (home: string, environment: NodeJS.ProcessEnv): string =>
   win32.join(environment["LOCALAPPDATA"] || win32.join(home, "AppData", "Local"), "Packages");
 
@@ -85,7 +83,6 @@ type Entry = Readonly<Record<string, unknown>>;
 /** The configuration cannot be changed safely; the user has to add the entry. */
 export class CannotEdit extends Error {}
 
-/** The settings and the servers in a JSON configuration. Throws CannotEdit. */
 function parseServers(text: string, key: string) {
   let settings: unknown;
   try {
@@ -102,7 +99,6 @@ function parseServers(text: string, key: string) {
 const formatLike = (before: string, settings: object): string =>
   `${JSON.stringify(settings, null, /^[\t ]+(?=")/m.exec(before)?.[0] ?? "  ")}${/[^\n]$/.test(before) ? "" : "\n"}`;
 
-/** Returns the text with the entry; other entries and fields of this entry stay. Throws CannotEdit. */
 function editJson(text: string, name: string, entry: Entry, key: string): string {
   const { settings, servers } = parseServers(text, key);
   const before = servers[name] ?? {};
@@ -112,7 +108,6 @@ function editJson(text: string, name: string, entry: Entry, key: string): string
   return formatLike(text, { ...settings, [key]: { ...servers, [name]: after } });
 }
 
-/** Returns the text without the entry. Throws CannotEdit. */
 function removeFromJson(text: string, name: string, key: string): string {
   const { settings, servers } = parseServers(text, key);
   if (!Object.hasOwn(servers, name)) return text;
@@ -182,7 +177,6 @@ function removeFromToml(text: string, name: string, key: string): string {
 export const formatEntry = (name: string, entry: Entry, { key = DEFAULT_KEY, syntax }: ClientFormat): string =>
   syntax === "TOML" ? formatTomlEntry(name, entry, key) : JSON.stringify({ [key]: { [name]: entry } }, null, 2);
 
-/** Returns the facts about this machine. */
 export async function thisMachine(environment: NodeJS.ProcessEnv): Promise<Machine> {
   const [{ platform }, home] = [process, homedir()];
   const packagedApps = platform === "win32" ? await readdir(packagesFolder(home, environment)).catch(() => []) : [];
@@ -229,7 +223,6 @@ const readTomlServers = (text: string, key: string): Entry =>
     }),
   );
 
-/** Returns the entries of all servers by name. Throws CannotEdit. */
 export const readServers = (text: string, { key = DEFAULT_KEY, syntax }: ClientFormat): Entry =>
   syntax === "TOML" ? readTomlServers(text, key) : parseServers(text, key).servers;
 

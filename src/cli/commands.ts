@@ -8,7 +8,6 @@ export interface Command {
   readonly argumentsUsage?: string;
   /** True if --NAME VALUE sets the tool's argument NAME, unless the command itself has a flag NAME. */
   readonly hasToolArguments?: true;
-  /** One line. */
   readonly summary: string;
   /** Sentences below the summary in the command's own help. */
   readonly notes?: readonly string[];
@@ -329,10 +328,8 @@ export const COMMANDS = {
 
 export type CommandName = keyof typeof COMMANDS;
 
-/** The arguments with which a command runs. */
 export type ArgumentsOf<Name extends CommandName> = ParsedArguments<(typeof COMMANDS)[Name]>;
 
-/** Runs a command and returns its exit code. */
 export type RunCommand<Name extends CommandName> = (
   args: ArgumentsOf<Name>,
   environment: NodeJS.ProcessEnv,
@@ -395,7 +392,6 @@ export function parseArguments(command: Command, args: readonly string[]): objec
   });
 }
 
-/** Parses the value of a flag that takes a whole number from 0 to `max`. Throws UsageError. */
 export function parseIntegerFlag(flag: string, text: string | undefined, max: number): number | undefined {
   if (text === undefined) return undefined;
   if (!/^\d{1,9}$/.test(text) || Number(text) > max)
@@ -403,7 +399,6 @@ export function parseIntegerFlag(flag: string, text: string | undefined, max: nu
   return Number(text);
 }
 
-/** The address and port on which `serve --http` and `serve --teams` listen. */
 export interface HttpFlags {
   readonly host: string | undefined;
   readonly port: number | undefined;

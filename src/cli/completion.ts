@@ -12,10 +12,7 @@ interface CompletionWord {
   readonly about?: string;
 }
 
-/**
- * A pattern of COMMAND/FIRST/PREVIOUS (FIRST follows the command, PREVIOUS is before the cursor) and the words that may follow. With
- * `jobs`, recent job ids may follow, too.
- */
+/** Words that may follow COMMAND/FIRST/PREVIOUS (PREVIOUS is before the cursor). With `jobs`, recent job ids may follow, too. */
 type CompletionRule = readonly [pattern: string, words: readonly CompletionWord[], jobs?: "jobs"];
 
 /** Prints recent job ids while a user completes a word. */
@@ -71,7 +68,6 @@ function createCompletionRules(): readonly CompletionRule[] {
   ];
 }
 
-/** Returns a shell command that prints one word on each line. */
 const formatPrintCommand = (words: readonly string[], jobs: CompletionRule[2]): string =>
   [
     words.length === 0 ? "true" : `printf '%s\\n' ${words.join(" ")}`,
@@ -155,7 +151,6 @@ ${joinRules(rows, (pattern, words, jobs) => `    '${pattern}' { ${words.map(({ t
 /** Shells expand the words that they complete, so an id with other characters could run a command. */
 const isSafeWord = (id: string): boolean => /^[\w.:-]+$/.test(id);
 
-/** Prints the completion script of a shell, or recent job ids, and returns exit code 0. Throws UsageError. */
 export const completion: RunCommand<"completion"> = async ({ values, positionals }, environment) => {
   if (values.jobs) {
     for (const id of (await readRecentJobs(readConfig(environment))).filter(isSafeWord))

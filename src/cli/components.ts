@@ -73,7 +73,6 @@ interface ApiConnectionOptions {
   readonly hooks?: Hooks;
 }
 
-/** Creates the tokens, the API client and the resource watcher of one set of client credentials. */
 export function createApiConnection(
   { identity, redactor, store, transport, hooks }: ApiConnectionOptions,
   { timing, telemetry }: { readonly timing: ProcessContext["timing"]; readonly telemetry?: Telemetry | undefined },

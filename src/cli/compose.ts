@@ -18,7 +18,6 @@ import { createConfigRedactor } from "./log.ts";
 import { createUserSharedGeography } from "./shared-geography.ts";
 import type { StartTelemetry } from "./telemetry.ts";
 
-/** The API that a server or a command uses. */
 export interface Backend {
   readonly config: Config;
   /** True if the API is an emulator in this process, which ends with it. No other process uses it. */

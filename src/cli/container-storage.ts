@@ -24,10 +24,7 @@ function parseMount(line: string): Mount {
 const contains = ({ mountPoint }: Mount, path: string): boolean =>
   mountPoint === "/" || path === mountPoint || path.startsWith(`${mountPoint}/`);
 
-/**
- * Returns whether a folder is in a container's own layer, in memory, or in an anonymous volume, which has a name of 64 hexadecimal digits.
- * `mountInfo`: the text of /proc/self/mountinfo. False outside a container: there, the root is not an overlay.
- */
+/** Whether a folder is in a container's layer, in memory, or in an anonymous volume (named by 64 hexadecimal digits). */
 export function isDeletedWithContainer(folder: string, mountInfo: string): boolean {
   const mounts = mountInfo.trim().split("\n").map(parseMount);
   const isContainer = mounts.some(({ mountPoint, type }) => mountPoint === "/" && /overlay/.test(type));

@@ -10,7 +10,6 @@ const FLAG = "--env-file";
 /** Node reads this variable only when the process starts. */
 const CA_FILE = "NODE_EXTRA_CA_CERTS";
 
-/** Returns the arguments without the flag, and its value. Throws UsageError. */
 function takeFlag(argv: readonly string[]): { readonly rest: readonly string[]; readonly file: string | undefined } {
   const index = argv.findIndex((argument) => argument === FLAG || argument.startsWith(`${FLAG}=`));
   if (index < 0) return { rest: argv, file: undefined };
@@ -41,7 +40,6 @@ function readEnvFile(file: string): Readonly<Record<string, string>> {
   return Object.fromEntries(entries);
 }
 
-/** Runs the same command line in a process that starts with this environment, and returns its exit code. */
 async function runInNewProcess(argv: readonly string[], environment: NodeJS.ProcessEnv): Promise<number> {
   const [, script = ""] = process.argv;
   const child = spawn(process.execPath, [...process.execArgv, script, ...argv], { env: environment, stdio: "inherit" });
@@ -51,10 +49,7 @@ async function runInNewProcess(argv: readonly string[], environment: NodeJS.Proc
   return typeof code === "number" ? code : 1;
 }
 
-/**
- * Adds the variables of `--env-file` to the environment; a variable that is set keeps its value. Returns the arguments without the flag,
- * or the exit code if the command has run in another process. Throws UsageError.
- */
+/** Adds the variables of the file that are not set. Returns the other arguments, or the exit code of another process. Throws UsageError. */
 export async function applyEnvFile(
   argv: readonly string[],
   environment: NodeJS.ProcessEnv,

@@ -16,10 +16,7 @@ function isAbbreviation(typed: string, name: string): boolean {
   return true;
 }
 
-/**
- * Returns a suggestion for a mistyped name, or "" if no name is similar. At most one letter in three (but always one) may differ, or letters
- * may be left out; case is ignored.
- */
+/** Returns "" if no name is similar. One letter in three (but always one) may differ, or letters may be left out; case is ignored. */
 export function didYouMean(typed: string, names: readonly string[], shown = (name: string): string => name): string {
   const lower = typed.toLowerCase();
   const [best] = names
@@ -41,7 +38,6 @@ export function parseChoice<const T extends string>(what: string, typed: string,
 /** Node's message continues with advice about positional arguments that start with a dash; no command takes one. */
 const UNKNOWN_FLAG = /^Unknown option '(-[^']*)'/;
 
-/** Converts an error of parseArgs to a UsageError; returns other errors unchanged. */
 function toUsageError(error: unknown, command: Command): unknown {
   if (!errorCode(error).startsWith("ERR_PARSE_ARGS")) return error;
   const reason = errorMessage(error);
@@ -61,7 +57,6 @@ const PHRASES: readonly (readonly [agent: RegExp, user: string])[] = [
   [/\bask the user to /g, ""],
 ];
 
-/** Addresses the user instead of an agent. */
 export const rephraseForUser = (text: string): string =>
   PHRASES.reduce((phrase, [agent, user]) => phrase.replace(agent, user), text).replace(
     /\bAsk the user to (.)/g,
@@ -90,13 +85,9 @@ export const describeError = (error: unknown): Pick<FailureFacts, "message" | "n
 
 const EXIT_CODES: Readonly<Partial<Record<FailureKind, number>>> = { invalid_arguments: 2, not_configured: 4 };
 
-/** Returns the exit code of a command that fails in this way (docs/interface.md, "Program"). */
 export const exitCodeOf = ({ kind }: Pick<FailureFacts, "kind">): number => EXIT_CODES[kind] ?? 1;
 
-/**
- * Reports an error on stderr. `topic`: the command whose help is named (default: this one). Returns the reason and the exit code: 2 for a
- * UsageError, else 1.
- */
+/** `topic`: the command whose help is named (default: this one). Returns exit code 2 for a UsageError, else 1. */
 export function reportError(
   thrown: unknown,
   command: Command,

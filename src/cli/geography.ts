@@ -40,7 +40,6 @@ async function warm(context: CommandContext): Promise<number> {
   }
 }
 
-/** Returns exit code 0 only if all lists are loaded. Throws UsageError. */
 export const geography: RunCommand<"geography"> = async ({ values, positionals }, environment) => {
   if (positionals.join(" ") !== "warm") throw new UsageError("Run mic-mcp geography warm.");
   return await withRuntime("geography warm", environment, values, warm);

@@ -7,7 +7,6 @@ export const EXIT_CODES =
 
 const ENV_FILE = ["--env-file FILE", "set the variables in this file (lines NAME=VALUE) that are not set"] as const;
 
-/** Formats rows as two columns, with the second one aligned. */
 export function formatColumns(rows: readonly (readonly [left: string, right: string])[]): string {
   const width = Math.max(...rows.map(([left]) => left.length));
   return rows.map(([left, right]) => `  ${left.padEnd(width)}   ${right}`.trimEnd()).join("\n");

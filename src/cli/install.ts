@@ -18,7 +18,6 @@ import { parseChoice } from "./errors.ts";
 import { decideLaunch } from "./launch.ts";
 import { printOutcome } from "./terminal.ts";
 
-/** Returns the client, its configuration and the name of the entry. Throws UsageError. */
 async function parseTarget(
   positionals: readonly string[],
   typedProfile: string | undefined,
@@ -43,12 +42,10 @@ async function parseTarget(
 const replaceFile = async (path: string, text: string) =>
   writeFileAtomically(await realpath(path).catch(() => path), text);
 
-/** Throws CannotEdit if the client is installed several times. */
 function refuseSeveral(otherPaths: readonly string[]): void {
   if (otherPaths.length > 0) throw new CannotEdit(`another installation reads ${otherPaths.join(", ")}`);
 }
 
-/** Writes or prints the entry. Returns exit code 0, or 1 if the configuration could not be changed. Throws UsageError. */
 export const install: RunCommand<"install"> = async ({ values, positionals }, environment) => {
   const { clientName, client, profile, path, otherPaths, name } = await parseTarget(
     positionals,

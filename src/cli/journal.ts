@@ -41,7 +41,6 @@ export function locateJournal({ journalUrl, stateDir }: Pick<Config, "journalUrl
   return { engine: "PostgreSQL", location: `${host}${pathname}` };
 }
 
-/** Opens the configured journal, and closes it after `work`. Throws Failure if it cannot be used. */
 async function withJournal<T>(
   config: JournalConfig,
   migrates: boolean,
@@ -61,7 +60,6 @@ export async function hasJournal(config: JournalConfig): Promise<boolean> {
   return await withJournal(config, false, async () => true).catch(() => false);
 }
 
-/** Returns the rows that `read` finds; none before the journal is created. Throws Failure if the journal cannot be used. */
 const readExistingJournal = async <T>(
   config: JournalConfig,
   read: (journal: Journal) => Promise<readonly T[]>,
@@ -80,10 +78,7 @@ export async function inspectJournal(config: Config, journal: JournalHandle): Pr
   }
 }
 
-/**
- * Returns one warning for each other client that has unresolved actions in this journal, because only that client can resolve them. Never
- * throws: returns no warnings if the journal cannot be read.
- */
+/** Only the client of an action can resolve it. Never throws: returns no warnings if the journal cannot be read. */
 export async function warnOfOtherClientsActions(
   config: JournalConfig,
   login: { readonly baseUrl: string; readonly clientId: string },
@@ -98,7 +93,6 @@ export async function warnOfOtherClientsActions(
 
 const RECENT_JOBS = 20;
 
-/** Returns the ids of the jobs that this journal created last. Throws Failure if it cannot be read. */
 export const readRecentJobs = (config: JournalConfig): Promise<readonly string[]> =>
   readExistingJournal(config, (journal) => journal.listRecentJobs(RECENT_JOBS));
 

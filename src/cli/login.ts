@@ -30,10 +30,7 @@ import { warnOfOtherClientsActions } from "./journal.ts";
 import { isInteractive, openPrompter, type Prompter, readSecretFromStdin } from "./prompt.ts";
 import { printOutcome } from "./terminal.ts";
 
-/**
- * Verifies credentials by requesting a token, and with `verifiesWorkspace` the workspace by reading its capabilities; the error
- * invalid_scope also shows that the credentials are valid. Throws Failure otherwise.
- */
+/** With `verifiesWorkspace`, also reads the workspace; invalid_scope shows that the credentials are valid. Throws Failure. */
 export async function verifyCredentials(
   { baseUrl, workspaceId, ...credentials }: StoredLogin,
   verifiesWorkspace = false,
@@ -60,7 +57,6 @@ export async function verifyCredentials(
 
 const FLAGS = "mic-mcp login --base-url U --client-id I [--workspace-id W] --secret-stdin";
 
-/** Throws UsageError if a flag is invalid, or if a flag is missing and there is no terminal to ask on. */
 function readFlags({ values }: ArgumentsOf<"login">) {
   const { "base-url": baseUrl, "client-id": clientId, "workspace-id": workspaceId } = values;
   const secretOnStdin = values["secret-stdin"] === true && process.stdin.isTTY !== true;
@@ -85,10 +81,7 @@ function readFlags({ values }: ArgumentsOf<"login">) {
 const readProfileConfig = (environment: NodeJS.ProcessEnv, profile: string | undefined): Config =>
   readConfig(profile === undefined ? environment : { ...environment, MIC_PROFILE: profile });
 
-/**
- * Asks until the answer is valid; an empty answer stands for `stored`. Throws UsageError if the user has pasted several answers at once: the
- * next answer, perhaps the secret, would be taken for this one and shown.
- */
+/** Throws UsageError while input is pending: the next pasted answer, perhaps the secret, would be taken for this one and shown. */
 async function askUntilValid(
   prompter: Prompter,
   ask: () => Promise<string>,
@@ -112,7 +105,6 @@ async function promptForLogin(
   prompter: Prompter,
   previous: Partial<StoredLogin>,
 ): Promise<StoredLogin> {
-  /** Shows the stored value in brackets. */
   function ask(question: string, stored: string | undefined, check: (text: string) => string): Promise<string> {
     const shown = stored === undefined ? "" : ` [${escapeText(stored)}]`;
     return askUntilValid(prompter, () => prompter.ask(`${question}${shown}: `), stored, check);

@@ -67,7 +67,6 @@ const print = (text: string): number => {
   return 0;
 };
 
-/** Prints help on a tool if one is named, else on a command, else on the program. */
 async function showHelp([first = "", ...rest]: readonly string[], environment: NodeJS.ProcessEnv): Promise<number> {
   const tool = rest.find((argument) => !argument.startsWith("-"));
   if (first === "call" && tool !== undefined)
@@ -75,7 +74,6 @@ async function showHelp([first = "", ...rest]: readonly string[], environment: N
   return print(isCommandName(first) ? formatCommandHelp(COMMANDS[first]) : formatProgramHelp());
 }
 
-/** Returns the command of a command line (default: serve) and its arguments. Throws UsageError. */
 function parseCommand(argv: readonly string[]): { readonly name: CommandName; readonly args: readonly string[] } {
   const [first, ...args] = argv;
   if (first === undefined || first.startsWith("-")) return { name: "serve", args: argv };
@@ -87,10 +85,7 @@ function parseCommand(argv: readonly string[]): { readonly name: CommandName; re
 /** The longest interval that a Node timer accepts, about 25 days. */
 const MAX_INTERVAL_MS = 2 ** 31 - 1;
 
-/**
- * Some waits use timers that do not keep the process alive, so that a server can exit at once. In a command, such a timer may be the only
- * one left, and Node would exit with 0 during the wait.
- */
+/** A command may wait only for timers that do not keep the process alive; then Node would exit with 0 during the wait. */
 async function keepProcessAlive<T>(work: Promise<T>): Promise<T> {
   const timer = setInterval(() => undefined, MAX_INTERVAL_MS);
   try {
@@ -110,7 +105,6 @@ async function loadAndRun<Name extends CommandName>(
   return await run(parsed, environment);
 }
 
-/** Returns the command, and the tool of a call if it exists. */
 function helpTopic(name: CommandName, args: readonly string[]): string {
   const tool = TOOL_NAMES.find((each) => args.includes(each));
   return name === "call" && tool !== undefined ? `${name} ${tool}` : name;
@@ -139,7 +133,6 @@ async function runCommandLine(argv: readonly string[], environment: NodeJS.Proce
   return await runCommand(argv, environment);
 }
 
-/** Runs one command line and returns its exit code. Adds the variables of `--env-file` to `environment`. */
 export async function main(all: readonly string[], environment: NodeJS.ProcessEnv): Promise<number> {
   try {
     const hasEnvFile = all.some((argument) => argument.startsWith("--env-file"));

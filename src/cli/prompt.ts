@@ -42,12 +42,10 @@ export function openPrompter() {
       terminal.prompt();
       return await readLine();
     },
-    /** Does not echo the answer. */
     async askSecret(question: string): Promise<string> {
       process.stderr.write(question);
       return await readLine();
     },
-    /** Returns whether the user has typed or pasted ahead. */
     hasPendingInput: (): boolean => pendingLines > 0 || terminal.line !== "",
     close: (): void => terminal.close(),
   };

@@ -10,7 +10,6 @@ const NEXT_REQUEST_LIMIT_MS = 500;
 /** The process ends after this time if no client sends a request. */
 const FIRST_REQUEST_LIMIT_MS = 5_000;
 
-/** Returns the id of a request, or undefined for other lines. */
 function parseRequestId(line: string): string | number | undefined {
   try {
     const message: unknown = JSON.parse(line);

@@ -34,7 +34,6 @@ const isListening = (url: string): Promise<boolean> =>
     for (const event of ["error", "timeout"]) socket.once(event, () => end(false));
   });
 
-/** Returns the settings of the recorded emulator; undefined if none is running. */
 export async function findRunningEmulator(stateDir: string): Promise<EmulatorSettings | undefined> {
   try {
     const recorded: unknown = JSON.parse(await readFile(pathIn(stateDir), "utf8"));

@@ -38,7 +38,6 @@ const closeMs = ({ telemetry }: Runtime): number => 800 + (telemetry ? FLUSH_MS 
 const NO_TOKEN =
   "--no-token: every user and program of this machine can use this server with your credentials; use it only for tests";
 
-/** Throws UsageError if the host is not a loopback address, and Failure `not_configured` if there is no token. */
 async function createHttpRunner(
   { host = "127.0.0.1", port = 0, mayOmitToken }: HttpFlags,
   { httpToken, stateDir }: Config,
@@ -59,10 +58,7 @@ async function createHttpRunner(
   };
 }
 
-/**
- * Serves on stdio, or over HTTP if `listen` is given. Exits with code 0 after the client disconnects or on a signal. Returns exit code 4 if
- * there is no token for HTTP. Throws UsageError.
- */
+/** Serves on stdio, or over HTTP if `listen` is given. Exit code 4: there is no token for HTTP. Throws UsageError. */
 export async function serve(environment: NodeJS.ProcessEnv, listen: HttpFlags | undefined): Promise<number> {
   const config = readConfig(environment);
   logCrashes(createLog(config.logLevel, createConfigRedactor(config)));

@@ -22,7 +22,6 @@ const embedData = (html: string, data: unknown): string =>
     () => `<script type="application/json" id="data">${toScriptJson(data)}</script><main id="app">`,
   );
 
-/** Writes a file that only its owner can read, and returns its path. */
 async function writePage(name: string, html: string): Promise<string> {
   const path = join(await mkdtemp(join(tmpdir(), "mic-mcp-")), `${name}.html`);
   await writeFile(path, html, { mode: 0o600, flag: "wx" });
@@ -34,7 +33,6 @@ const OPENERS: Readonly<Partial<Record<NodeJS.Platform, readonly [command: strin
   win32: ["rundll32", "url.dll,FileProtocolHandler"],
 };
 
-/** Resolves with whether the platform's opener started. */
 function openPage(path: string): Promise<boolean> {
   const [command, ...args] = OPENERS[process.platform] ?? ["xdg-open"];
   return new Promise((resolve) => {
@@ -74,7 +72,6 @@ async function showView(
   return 0;
 }
 
-/** Prints the path of the page. Returns the exit code. Throws UsageError. */
 export const show: RunCommand<"show"> = async ({ values, positionals }, environment) => {
   const [viewName = "", ...words] = positionals;
   const view = parseChoice("VIEW", viewName, VIEW_NAMES);

@@ -22,9 +22,7 @@ interface DrainTimes {
   readonly closeMs: number;
 }
 
-/**
- * Prints the URL of a server and `facts` as one JSON line, serves until a signal, and drains. A second signal aborts the calls in flight.
- */
+/** Prints the URL and `facts` as one JSON line, serves until a signal, and drains. A second signal aborts the calls in flight. */
 export async function serveUntilSignal(
   { url, drain }: HttpServer,
   { delayMs = 0, drainMs, closeMs }: DrainTimes,

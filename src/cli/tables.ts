@@ -14,7 +14,6 @@ const WIDE =
 
 const characterWidth = (character: string): number => (NO_WIDTH.test(character) ? 0 : WIDE.test(character) ? 2 : 1);
 
-/** Number of terminal cells that a text takes. */
 const textWidth = (text: string): number => [...text].reduce((width, each) => width + characterWidth(each), 0);
 
 type Kind = "id" | "time" | "text" | "short";

@@ -9,7 +9,6 @@ import { version } from "./version.ts";
 export type StartTelemetry = (parts: { readonly log: Log; readonly redactor: Redactor }) => Telemetry | undefined;
 
 interface TelemetryOptions {
-  /** True if the server serves over HTTP. */
   readonly hasPort: boolean;
 }
 

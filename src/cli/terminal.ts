@@ -3,14 +3,12 @@ import { styleText } from "node:util";
 import { escapeJson } from "../core/untrusted-text.ts";
 import type { Progress } from "../toolkit/tool-context.ts";
 
-/** An output stream of a command: process.stdout or process.stderr. */
 export interface Screen {
   readonly isTTY?: boolean;
   readonly columns?: number;
   write(text: string): unknown;
 }
 
-/** Returns whether lines can be redrawn on the stream. */
 export const isTerminal = (stream: Pick<Screen, "isTTY">): boolean =>
   stream.isTTY === true && process.env["TERM"] !== "dumb";
 
@@ -18,11 +16,9 @@ type Style = Parameters<typeof styleText>[0];
 
 const hasColors = (): boolean => !process.env["NO_COLOR"] && !process.env["NODE_DISABLE_COLORS"];
 
-/** Styles text on a terminal, unless NO_COLOR or NODE_DISABLE_COLORS is set. */
 export const applyStyle = (style: Style, text: string, stream: Pick<Screen, "isTTY">): string =>
   isTerminal(stream) && hasColors() ? styleText(style, text, { validateStream: false }) : text;
 
-/** Prints what a command did: a sentence, or with --json one line of JSON. */
 export const printOutcome = (isJson: boolean | undefined, sentence: string, outcome: object): void =>
   void process.stdout.write(`${isJson ? escapeJson(JSON.stringify(outcome)) : sentence}\n`);
 
@@ -61,12 +57,10 @@ export function createProgressDisplay(stream: Screen) {
       latest = progress;
       if (isDrawn) show();
     },
-    /** Writes a line above the bar. */
     note(line: string): void {
       stream.write(`${isDrawn ? CLEAR_LINE : ""}${line}\n`);
       if (isDrawn) show();
     },
-    /** Stops the display and removes it from a terminal. */
     end(): void {
       clearInterval(timer);
       if (isDrawn) stream.write(CLEAR_LINE);

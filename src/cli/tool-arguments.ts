@@ -11,7 +11,6 @@ type Arguments = Record<string, unknown>;
 
 const isText = (value: unknown): value is string => typeof value === "string";
 
-/** Parses the value of the flag --input. Throws UsageError if it is not a JSON object. */
 export function parseInputFlag(text: string | undefined): Arguments {
   if (text === undefined) return {};
   const object = parseJson(text);
@@ -59,10 +58,7 @@ interface Word {
 
 const FLAG = /^--([a-z][\w-]*)(?:=([\s\S]*))?$/i;
 
-/**
- * Converts --NAME VALUE and --NAME=VALUE to NAME=VALUE; a name in kebab case is also accepted. A flag of a boolean needs no value. Throws
- * UsageError if the tool has no such argument, or if the value is missing.
- */
+/** Converts --NAME VALUE and --NAME=VALUE to NAME=VALUE; kebab case is accepted, and a boolean needs no value. Throws UsageError. */
 function joinFlags(words: readonly string[], schema: JsonSchema, toExact: Tool["toExact"]): readonly string[] {
   const properties = schemaOf(schema["properties"]);
   const joined: string[] = [];
@@ -92,7 +88,6 @@ function joinFlags(words: readonly string[], schema: JsonSchema, toExact: Tool["
   return joined;
 }
 
-/** Throws UsageError if the word is not an argument of the tool. */
 function parseWord(word: string, schema: JsonSchema, toExact: Tool["toExact"]): Word {
   const [, typed, text = ""] = NAMED_VALUE.exec(word) ?? [];
   const names = Object.keys(schemaOf(schema["properties"]));
@@ -111,10 +106,7 @@ function parseWord(word: string, schema: JsonSchema, toExact: Tool["toExact"]): 
   return { name: main, argument: main, text: word };
 }
 
-/**
- * Parses words of the form NAME=VALUE; a word without a name is a value of the main argument. Several values form a list if the schema has
- * a list. The tool itself converts numbers, booleans and objects. Throws UsageError.
- */
+/** A word without a name is a value of the main argument. Several values form a list if the schema has a list. Throws UsageError. */
 export function parseArgumentWords(
   words: readonly string[],
   { inputSchema, toExact }: Pick<Tool, "inputSchema" | "toExact">,
@@ -141,7 +133,6 @@ export function parseArgumentWords(
 
 export const firstSentence = (text: string): string => text.split(/(?<=\.) /)[0] ?? text;
 
-/** Lists the offered `tools` by toolset, each with the first sentence of its description. */
 export function formatToolList(tools: readonly Tool[]): string {
   const toolsets = [...new Set(tools.map((tool) => tool.toolsets.join(" and ")))];
   const parts = toolsets.map((toolset) => {
@@ -213,10 +204,7 @@ function toWords(name: string, value: unknown): readonly string[] {
   return [`${name}=${isText(value) ? value : JSON.stringify(value)}`];
 }
 
-/**
- * Formats a tool call as a command that the user can copy. Untrusted ids, keys and reasons are quoted, so they cannot become commands, and
- * their invisible characters are shown as escapes. `flags`: appended to the command.
- */
+/** Untrusted values are quoted, so they cannot become commands, and their invisible characters are escaped. `flags`: appended. */
 export function formatCallCommand(
   tool: string,
   args: Readonly<Record<string, unknown>>,

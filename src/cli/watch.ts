@@ -42,7 +42,6 @@ interface JobView {
   show(job: Job): void;
   /** Writes text to stderr without damaging the drawing. */
   warn(text: string): void;
-  /** Stops the updates; the last drawing stays on the screen. */
   end(): void;
 }
 
@@ -51,7 +50,6 @@ const FRAME_MS = 100;
 const MARKS = { open: " ", done: "✔", "not needed": "↓", failed: "✖" } as const;
 const COLORS = { open: "reset", done: "green", "not needed": "yellow", failed: "red" } as const;
 
-/** Draws all nine stages, with a spinner at the current one. */
 function createStageDrawing(stream: Screen): JobView {
   let job: Job | undefined;
   let drawnLines = 0;
@@ -116,7 +114,6 @@ function formatJsonLine({ id, state, stages }: Job): string {
   return compactJson({ jobId: id, state, stage, completedUnits, totalUnits, attemptCount });
 }
 
-/** Writes a line for each change. */
 const createLineView =
   (format: (job: Job) => string) =>
   (stream: Screen): JobView => {
@@ -177,7 +174,6 @@ async function followJob(
 
 interface WatchOptions {
   readonly jobId: string;
-  /** Undefined if the command watches until the job ends. */
   readonly timeoutSeconds: number | undefined;
 }
 

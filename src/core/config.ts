@@ -85,7 +85,6 @@ export const checkCredential = (what: "client id" | "client secret", text: strin
   checkValue(what, printable, text);
 export const checkWorkspaceId = (text: string): string => checkValue("workspace id", parseWorkspaceId, text);
 
-/** Reads each setting of `Config` that depends on one variable, and the parts of `credentials`. */
 function readSettings(read: ReadVariable, environment: NodeJS.ProcessEnv) {
   // A host of the bundle sets true or false.
   const readSwitch = (name: string): boolean =>
@@ -138,7 +137,6 @@ function readSettings(read: ReadVariable, environment: NodeJS.ProcessEnv) {
 
 type Settings = ReturnType<typeof readSettings>;
 
-/** Returns the names of all variables of a server for one user. */
 export function listVariables(): readonly string[] {
   const names: string[] = [];
   const record: ReadVariable = (name) => {
@@ -170,7 +168,6 @@ const RESTORED_AT_MISPLACED =
 const stateDirOf = (read: ReadVariable, environment: NodeJS.ProcessEnv): string =>
   resolve(read("MIC_STATE_DIR", anyText) ?? stateFolder(environment));
 
-/** Returns the folder of the action journal. */
 export const readStateDir = (environment: NodeJS.ProcessEnv): string =>
   readVariables(pickMicVariables(environment), (read) => stateDirOf(read, environment)).values;
 

@@ -76,10 +76,7 @@ export const commandWords: Reader<readonly string[]> = (text) => {
 /** Returns the value of one variable; undefined if it is unset or invalid. */
 export type ReadVariable = <T>(name: string, reader: Reader<T>) => T | undefined;
 
-/**
- * `errors` has a sentence for each invalid variable, without its value, which might be a misplaced secret. `unknown`: the variables that
- * were not read.
- */
+/** `errors` contains no values, one of which might be a misplaced secret. `unknown`: the variables that were not read. */
 export function readVariables<T>(texts: Variables, readAll: (read: ReadVariable) => T) {
   const errors: string[] = [];
   const known = new Set<string>();

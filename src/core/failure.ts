@@ -42,7 +42,6 @@ export interface FailureFacts {
   readonly idempotencyKey?: string;
   readonly retryAfterSeconds?: number;
   readonly fieldErrors?: readonly FieldError[];
-  /** The next step, in one sentence. */
   readonly next?: string;
 }
 
@@ -88,5 +87,4 @@ export const forbidden = (message: string, next: string): Failure =>
 export const errorCode = (error: unknown): string =>
   error instanceof Error && "code" in error && typeof error.code === "string" ? error.code : "";
 
-/** Returns the message of a thrown value. */
 export const errorMessage = (thrown: unknown): string => (thrown instanceof Error ? thrown.message : String(thrown));

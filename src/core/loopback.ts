@@ -10,7 +10,6 @@ export const isLoopback = (address: string): boolean =>
     ? address.startsWith("127.")
     : isIPv6(address) && !address.includes("%") && new URL(`http://[${address}]`).hostname === "[::1]";
 
-/** Returns an address in the form for a URL and a Host header. */
 export const toUrlHost = (address: string): string => (isIPv6(address) ? `[${address}]` : address);
 
 /** Accepts a host as in a URL or in --host. */

@@ -22,7 +22,6 @@ export async function readSkillFiles(): Promise<Readonly<Record<string, string>>
 /** Cells that are not empty, by column name. */
 export type TableRow = Readonly<Record<string, string>>;
 
-/** Reads a table of tab-separated values. */
 export function readTable(url: URL): readonly TableRow[] {
   const [header = "", ...lines] = readFileSync(url, "utf8").trimEnd().split("\n");
   const columns = header.split("\t");

@@ -2,7 +2,6 @@
 import { homedir } from "node:os";
 import { posix, win32 } from "node:path";
 
-/** The properties of a machine that determine its folders. */
 export interface Platform {
   readonly name: NodeJS.Platform;
   readonly home: string;

@@ -24,10 +24,7 @@ const escapeUnit = (unit: number): string => `\\u${unit.toString(16).padStart(4,
 const escapeCharacter = (character: string): string =>
   escapeUnit(character.charCodeAt(0)) + (character.length === 1 ? "" : escapeUnit(character.charCodeAt(1)));
 
-/**
- * Replaces invisible characters, and those that break the line or the direction, by JSON escapes. The value of JSON text does not
- * change.
- */
+/** Replaces invisible characters, and those that break the line or its direction, by JSON escapes, which keep the value of JSON text. */
 export const escapeText = (text: string): string => (isSafe(text) ? text : text.replace(ALL_UNSAFE, escapeCharacter));
 
 /** Formats a value as compact JSON within a sentence. */
@@ -36,10 +33,7 @@ export const formatJson = (value: unknown): string => escapeText(JSON.stringify(
 /** Escapes JSON text of one or more lines. Its value does not change. */
 export const escapeJson = (text: string): string => text.split("\n").map(escapeText).join("\n");
 
-/**
- * Returns at most `max` characters, and … for the rest. Cuts at the end of a word, because redaction would not recognize a part
- * of a secret.
- */
+/** Returns at most `max` characters. Cuts at the end of a word, because redaction would not recognize a part of a secret. */
 export function excerpt(text: string, max: number): string {
   if (text.length <= max) return text;
   const lastSpace = text.slice(0, max + 1).search(/\s\S*$/);
