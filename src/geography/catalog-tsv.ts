@@ -26,7 +26,6 @@ export interface CatalogTsv {
   readonly drift: readonly string[];
 }
 
-/** Cuts the rows at the boundary of a state, to at most MAX_ROWS. */
 function truncateAtState(rows: readonly DistrictRow[]): readonly DistrictRow[] {
   const firstOmitted = rows[MAX_ROWS];
   if (firstOmitted === undefined) return rows;
@@ -36,7 +35,6 @@ function truncateAtState(rows: readonly DistrictRow[]): readonly DistrictRow[] {
   );
 }
 
-/** Describes the omitted districts and how to get them. */
 function describeOmitted(rows: readonly DistrictRow[], shown: readonly DistrictRow[]): readonly string[] {
   if (shown.length === rows.length) return [];
   const omitted = rows.slice(shown.length);
@@ -46,9 +44,7 @@ function describeOmitted(rows: readonly DistrictRow[], shown: readonly DistrictR
   ];
 }
 
-/**
- * Renders the catalog as text, after a wait of at most 20 s for missing lists. Throws Failure if the states list cannot be read.
- */
+/** Waits at most 20 s for missing lists. Throws Failure if the states list cannot be read. */
 export async function renderCatalogTsv(geography: Geography, context: CallContext): Promise<CatalogTsv> {
   const result = await geography.gather(
     {

@@ -9,7 +9,6 @@ export const DISTRICTS_FRESH_MS = 6 * 3_600_000;
 /** Tolerated difference between the clocks of two machines. */
 const MAX_CLOCK_SKEW_MS = 5_000;
 
-/** A response of the API, with the time of its request. */
 export interface DatedResponse<T> {
   readonly value: T;
   /** Unknown fields: the contract does not define them. */
@@ -52,10 +51,7 @@ export function createCatalog(
   const store = createGeographyStore(shared, now);
   let states: z.infer<typeof KnownStates> | undefined;
   const districts = new Map<string, KnownDistricts>();
-  /**
-   * Request time of the first states list with a changed vintage. A districts list that was requested earlier has an older
-   * vintage.
-   */
+  /** Request time of the first states list with a changed vintage: districts lists that were requested earlier are older. */
   let vintageChangedAt = Number.NEGATIVE_INFINITY;
   let cooldown: z.infer<typeof Cooldown> | undefined;
   /** Tasks of this process that use its lease. */
@@ -88,7 +84,6 @@ export function createCatalog(
     for (const [code, list] of districts) if (list.vintage !== vintage) districts.delete(code);
   }
 
-  /** Takes over the lists that are newer than those of this process. */
   function merge(text: string, isOwnAddress: boolean): void {
     const stored = parseCatalog(text);
     if (stored === undefined) return;
@@ -108,7 +103,6 @@ export function createCatalog(
     }
   }
 
-  /** Loads what other processes have written since the last time. */
   async function load(): Promise<void> {
     for (const { text, isOwn } of await store.read()) merge(text, isOwn);
   }
@@ -161,7 +155,6 @@ export function createCatalog(
     async release(user: object): Promise<void> {
       if (leaseUsers.delete(user) && leaseUsers.size === 0) await store.release();
     },
-    /** Resolves when all lists are written and the lease is released. */
     async close(): Promise<void> {
       await saving;
       await store.close();

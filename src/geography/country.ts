@@ -11,7 +11,6 @@ export interface Country {
   readonly lists: ReadonlyMap<string, DatedResponse<DistrictsResponse>>;
 }
 
-/** Missing districts lists that an answer depends on, named by their states. */
 export interface RequiredLists {
   /** Without these lists, the rows may be wrong. */
   readonly rows: readonly State[];
@@ -19,14 +18,11 @@ export interface RequiredLists {
   readonly all: readonly State[];
 }
 
-/** An answer that is computed from the lists that are known. */
 export interface CountryAnswer {
-  /** States that the question is about. */
   readonly states: readonly State[];
   readonly requiredLists: RequiredLists;
 }
 
-/** An answer with the data that it is computed from. */
 export interface GatherResult<A extends CountryAnswer = CountryAnswer> {
   readonly answer: A;
   readonly country: Country;
@@ -34,10 +30,8 @@ export interface GatherResult<A extends CountryAnswer = CountryAnswer> {
   readonly missing: readonly MissingState[];
 }
 
-/** States whose lists are missing for the same reason. */
 export interface MissingStateGroup {
   readonly states: readonly string[];
-  /** Number of further states that `states` does not name. */
   readonly more?: number;
   readonly reason: string;
   readonly retryAfterSeconds?: number;
@@ -51,19 +45,14 @@ export interface Coverage {
   readonly missing: readonly MissingStateGroup[];
 }
 
-/**
- * At the default rate, nine states are missing after the first minute, and all of them are named. If more are missing, the first
- * three are named.
- */
+/** At the default rate, nine states are missing after the first minute: all are named. If more are missing, the first three are. */
 const MAX_NAMED = 9;
 const FEW_NAMED = 3;
 
-/** Unknown fields of the states list and of these states' lists, without duplicates. */
 export const collectDrift = ({ states, lists }: Country, codes: readonly string[]): readonly string[] => [
   ...new Set([states, ...codes.flatMap((code) => lists.get(code) ?? [])].flatMap(({ drift }) => drift)),
 ];
 
-/** Groups missing states by reason and retry time. */
 function groupByReason(missing: readonly MissingState[]): readonly MissingStateGroup[] {
   const groups = new Map<string, { readonly why: Omit<MissingState, "state">; readonly states: string[] }>();
   for (const { state, ...why } of missing) {
@@ -79,7 +68,6 @@ function groupByReason(missing: readonly MissingState[]): readonly MissingStateG
   });
 }
 
-/** Computes the coverage of the states that the question is about. */
 export function computeCoverage({ answer: { states }, country, missing }: GatherResult): Coverage {
   const statesRead = states.filter(({ code }) => country.lists.has(code)).length;
   const complete = statesRead === states.length;
@@ -102,7 +90,6 @@ export const canProgressWithin = ({ missing }: Coverage, seconds: number): boole
       retryAfterSeconds !== undefined && (reason === NOT_READ_YET || retryAfterSeconds <= seconds),
   );
 
-/** Number of missing lists that the answer depends on. */
 export const countMissing = ({ missing }: Coverage): number =>
   missing.reduce((count, { states, more = 0 }) => count + states.length + more, 0);
 
@@ -129,7 +116,6 @@ function summarizeFallback(flags: readonly (boolean | undefined)[]): Vintage["fa
   return flags.includes(true) ? "some" : "none";
 }
 
-/** Summarizes the vintage of the states list and of these states' districts lists. */
 export function summarizeVintage({ states, lists }: Country, codes: readonly string[]): Vintage {
   const responses = [states, ...codes.flatMap((code) => lists.get(code) ?? [])];
   const statedVintages = new Set(responses.map(({ value }) => value.sourceUpdatedAt));
@@ -148,7 +134,6 @@ export function summarizeVintage({ states, lists }: Country, codes: readonly str
   };
 }
 
-/** Describes the vintage and source of one list in a sentence. */
 export function describeCatalog({
   source,
   sourceRef,

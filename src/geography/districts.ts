@@ -29,7 +29,6 @@ export const toDistrictCells = (row: DistrictRow): readonly (string | number)[] 
 export const formatDistrict = ({ name, stateName, stateCode }: DistrictRow): string =>
   `${formatName(name)} in ${formatState({ name: stateName, code: stateCode })}`;
 
-/** Returns the districts of these states as far as their lists are known. */
 export const toDistrictRows = (states: readonly State[], { lists }: Country): readonly DistrictRow[] =>
   states.flatMap((state) =>
     (lists.get(state.code)?.value.districts ?? []).map(({ code, name, mandalCount }) => ({
@@ -46,13 +45,11 @@ export const findMissingStates = (states: readonly State[], { lists }: Country):
 
 export const requireLists = (rows: readonly State[]): RequiredLists => ({ rows, all: rows });
 
-/** Returns the answer to a question that needs the lists of all states. */
 export function answerForAllStates(country: Country): CountryAnswer {
   const { states } = country.states.value;
   return { states, requiredLists: requireLists(findMissingStates(states, country)) };
 }
 
-/** Maximum number of repeated codes that are reported individually; further ones are only counted. */
 const MAX_CODES = 5;
 
 export const sumMandals = (rows: readonly { readonly mandalCount: number }[]): number =>
@@ -73,10 +70,7 @@ function compareWithStatesList(state: State, { lists }: Country): readonly strin
   ].filter((sentence) => sentence !== false);
 }
 
-/**
- * Describes district codes that several rows share, if `isRequested` accepts one of these rows. If many codes repeat, codes are
- * unique only within a state, and repetition is not a difference.
- */
+/** Only if `isRequested` accepts a row of the code. If many codes repeat, codes are unique only within a state: no difference. */
 function findRepeatedCodes(country: Country, isRequested: (row: DistrictRow) => boolean): readonly string[] {
   const rows = toDistrictRows(country.states.value.states, country);
   const byCode = groupByKey(rows.map((row) => [row.districtCode, row]));
@@ -93,7 +87,6 @@ function findRepeatedCodes(country: Country, isRequested: (row: DistrictRow) => 
   return others > 0 ? [...sentences.slice(0, MAX_CODES), `${pluralize(others, "more code")} repeated.`] : sentences;
 }
 
-/** Describes the differences in these states as sentences, as far as their lists are known. */
 export function findDifferencesInStates(states: readonly State[], country: Country): readonly string[] {
   const codes = new Set(states.map(({ code }) => code));
   const isRequested = ({ stateCode }: DistrictRow): boolean => codes.has(stateCode);
@@ -103,7 +96,6 @@ export function findDifferencesInStates(states: readonly State[], country: Count
   ];
 }
 
-/** Describes the differences in these districts and their states as sentences, for an answer that names few districts. */
 export function findDifferencesInDistricts(rows: readonly DistrictRow[], country: Country): readonly string[] {
   const codes = new Set(rows.map(({ stateCode }) => stateCode));
   const districts = new Set(rows.map(({ districtCode }) => districtCode));
@@ -115,8 +107,6 @@ export function findDifferencesInDistricts(rows: readonly DistrictRow[], country
   ];
 }
 
-/**
- * Whether no list adds up to more mandals than its state's own total. Only then is that total an upper bound for each district.
- */
+/** Only if no list adds up to more mandals than its state's own total is that total an upper bound for each district. */
 export const areTotalsConsistent = (states: readonly State[], { lists }: Country): boolean =>
   states.every(({ code, mandalCount }) => sumMandals(lists.get(code)?.value.districts ?? []) <= mandalCount);

@@ -35,7 +35,6 @@ export interface FoundDistricts {
   readonly ambiguous?: true;
 }
 
-/** The result for one query, with the data for its sentence. */
 export interface Finding {
   readonly answer: FoundDistricts;
   /** Number of matches beyond `matches`. */
@@ -46,7 +45,6 @@ export interface Finding {
   readonly searchedState?: State;
   /** State that the query names, if it has no such district. */
   readonly stateWithoutMatch?: State;
-  /** Entry of the public record for the name, if the API's list does not contain the name. */
   readonly unlisted?: UnlistedPlace;
   /** Number of names that contain every word of the query; counted only if all matches are guesses. */
   readonly partialMatchCount: number;
@@ -56,14 +54,12 @@ export interface Finding {
 /** Minimum score at which a similar name in the named state has priority over a namesake in another state. */
 const MIN_SCORE_IN_STATE = 0.85;
 
-/** How a query is interpreted, and the lists that the interpretation depends on. */
 type QueryPlan = { readonly requiredLists: RequiredLists } & (
   | { readonly kind: "name"; readonly name: string }
   | { readonly kind: "state"; readonly state: State }
   | { readonly kind: "in state" | "elsewhere"; readonly name: string; readonly state: State }
 );
 
-/** Chooses the most likely interpretation of a query that the known lists support. */
 function planQuery(query: string, districts: DistrictSearch): QueryPlan {
   const { allStates, states, missing } = districts;
   const { name, state, nameStatePairs, namePairs } = parseQuery(query, allStates);
@@ -146,14 +142,10 @@ export function findDistrict(query: string, districts: DistrictSearch, limit: nu
 }
 
 export interface Findings extends CountryAnswer {
-  /** The results in the order of the queries. */
   readonly findings: readonly Finding[];
 }
 
-/**
- * Finds districts by name in these states. `limit`: maximum number of matches for each name. Each name has a separate turn of the
- * event loop, because 50 names in one turn would block it.
- */
+/** `limit`: maximum number of matches for each name. Each name has a separate turn of the event loop: 50 in one turn would block it. */
 export async function findDistricts(
   queries: readonly string[],
   states: readonly State[],
@@ -215,7 +207,6 @@ function describeUnlisted(queriedName: string, { state, headquartersOf, change }
   return `${queriedName} in ${where} was made a district in ${year}${again}, part of ${parents} until then; it is not in the list.`;
 }
 
-/** Describes the entry of the public record for a name that another district has, too. */
 function describeOwnDistrict({ state, change }: UnlistedPlace, { stateCode }: FoundDistrict): string {
   if (change === undefined) return "";
   const what = `Its own district${state.code === stateCode ? "" : ` in ${formatState(state)}`}`;
@@ -253,7 +244,6 @@ function describeNoMatch(
 const isOwnName = (answer: FoundDistricts, { name, match, kind }: FoundDistrict): boolean =>
   match === "exact" || kind === "short" || isPartOf(toNameForms(searchedName(answer)), toNameForms(name));
 
-/** Describes how the queried name relates to the district that was found. */
 function describeIdentity(queriedName: string, { match, kind, since }: FoundDistrict): string {
   if (match === "headquarters") return `${queriedName} is ${kind === "city" ? "a city in" : "the headquarters of"} `;
   if (kind === "former")
@@ -303,9 +293,7 @@ function describeFound(finding: Finding): string {
   return `${what}${describeDistrict(best)}.${also}`;
 }
 
-/**
- * Describes the result for one query in a sentence. `where`: for example " in Goa (GA)" if the search is limited to one state.
- */
+/** `where`: for example " in Goa (GA)" if the search is limited to one state. */
 export function describeFinding(
   finding: Finding,
   coverage: Coverage,
@@ -332,7 +320,6 @@ export function describeInterpretation({ answer: { query, readAs } }: Finding): 
   return [`${quote(query, MAX_DISPLAY_LENGTH)} was read as ${quote(readAs.name, MAX_DISPLAY_LENGTH)}${where}.`];
 }
 
-/** Warns that missing lists may contain namesakes. */
 export const describeNamesakes = ({ requiredLists }: Finding, coverage: Coverage): string =>
   requiredLists.all.length === 0 ? "" : ` Others may have this name: ${describeNotLoaded(coverage)}.`;
 
@@ -356,7 +343,6 @@ function classOf({ answer, matchedState, unlisted }: Finding): string {
 
 const CLASSES = ["found", "of several districts", "guessed", "state", "abolished or announced", "not found"];
 
-/** Summarizes the results for several names by class. */
 export function describeFindings(findings: readonly Finding[], coverage: Coverage): string {
   const classes = groupByKey(
     findings.map((finding) => [classOf(finding), quote(finding.answer.query, MAX_DISPLAY_LENGTH)]),

@@ -5,7 +5,6 @@ import { type Coverage, countMissing, type MissingStateGroup, secondsUntilComple
 
 /** Maximum length of a name in a sentence, in characters. */
 export const MAX_DISPLAY_LENGTH = 80;
-/** Maximum number of names in a sentence. */
 const MAX_LISTED = 3;
 
 export const formatNumber = (value: number): string => {
@@ -43,7 +42,6 @@ export const describeZeroCounts = (rows: readonly { readonly mandalCount: number
     ? " A mandalCount of 0 means that the catalog lists no mandals there."
     : "";
 
-/** Describes one reason and the states that are missing for it. */
 export function formatMissing({ reason, retryAfterSeconds, states, more = 0 }: MissingStateGroup): string {
   const when = retryAfterSeconds === undefined ? "" : `; ask again in ${retryAfterSeconds} s`;
   return `${states.length + more} missing: ${joinFirst(states, more, states.length, " ")} (${reason}${when})`;
@@ -61,15 +59,11 @@ export function formatDates(coverage: Coverage, { sourceUpdatedAt, mixed, fallba
   ].join(", ");
 }
 
-/**
- * Formats vintage, completeness and source in a few words: "2026-05-25, complete, https://lgdirectory.gov.in/". Tables and texts name the
- * source, because the data's license requires it.
- */
+/** "2026-05-25, complete, https://lgdirectory.gov.in/". Tables and texts name the source, because the data's license requires it. */
 export function formatVintage(coverage: Coverage, vintage: Vintage): string {
   const source = vintage.sourceRef ?? vintage.source;
   return `${formatDates(coverage, vintage)}${source === undefined ? "" : `, ${formatToken(source)}`}`;
 }
 
-/** The line at the end of a text. */
 export const formatCoverage = (coverage: Coverage, vintage: Vintage): string =>
   `${[`Vintage: ${formatVintage(coverage, vintage)}`, ...coverage.missing.map(formatMissing)].join("; ")}.`;

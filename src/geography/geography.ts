@@ -21,7 +21,6 @@ const POLL_INTERVAL_MS = 1_000;
 /** Assumed duration of one request, used to estimate when a missing list is available. */
 const ESTIMATED_REQUEST_MS = 1_000;
 
-/** Progress of a question's lists; `message` has the estimated time for the remaining ones. */
 export interface GatherProgress {
   readonly progress: number;
   readonly total: number;
@@ -29,10 +28,7 @@ export interface GatherProgress {
 }
 
 export interface CountryQuery<A extends CountryAnswer> {
-  /**
-   * Computes the answer from the lists that are known; called again after other lists were read. Throws Failure if the question names
-   * a state that is not in the list.
-   */
+  /** Called again after other lists were read. Throws Failure if the question names a state that is not in the list. */
   readonly answer: (country: Country) => A | Promise<A>;
   readonly waitMs: number;
   /** Called about once per second while lists are missing. */
@@ -144,7 +140,6 @@ export function createGeography({ service, perMinute, timing = unrefTiming, shar
   return {
     ...playground,
     gather,
-    /** Number of direct requests that may be sent now. */
     availableRequests: limiter.availableRequests,
     /** Aborts the requests in flight. Resolves when pending writes to the store are done. */
     async close(): Promise<void> {

@@ -1,6 +1,5 @@
 // Groups values by their keys; Map.groupBy requires Node 21.
 
-/** Returns the values of each key. Keys and values keep the order of the input. */
 export function groupByKey<K, V>(pairs: Iterable<readonly [K, V]>): ReadonlyMap<K, readonly V[]> {
   const groups = new Map<K, V[]>();
   for (const [key, value] of pairs) {

@@ -5,7 +5,6 @@ import type { Timing } from "../api-client/attempts.ts";
 import { Failure } from "../core/failure.ts";
 import type { Catalog } from "./catalog.ts";
 
-/** Maximum number of requests in flight. */
 export const CONCURRENCY = 4;
 export const WINDOW_MS = 60_000;
 /** Other clients behind the same address share the limit, so this process halves its rate for this long after a cooldown. */
@@ -45,10 +44,7 @@ export function createLimiter(
     return isDirect ? max + maxDirect - maxPrefetch : max;
   }
 
-  /**
-   * Instants at which the counted requests leave the window, earliest first. For a running request, this is the earliest possible
-   * instant.
-   */
+  /** Instants at which the counted requests leave the window, earliest first; for a running request, the earliest possible instant. */
   function slotExpiryTimes(): readonly number[] {
     const now = timing.now();
     endedAt = endedAt.filter((at) => at > now - WINDOW_MS && at <= now).sort((a, b) => a - b);
@@ -71,7 +67,6 @@ export function createLimiter(
     endedAt.push(at);
   }
 
-  /** Creates the failure of a call that would have to wait beyond its deadline. */
   function rateLimitFailure(): Failure {
     const retryAfterSeconds = Math.max(1, Math.ceil(delayMs(0, true) / 1000));
     const why = isCoolingDown()
@@ -87,10 +82,7 @@ export function createLimiter(
     });
   }
 
-  /**
-   * Starts a cooldown after a 429: nothing is sent for `ms`, then half as much as usual. Resolves when other processes can read
-   * it.
-   */
+  /** Nothing is sent for `ms`, then half as much as usual. Resolves when other processes can read it. */
   async function startCooldown(ms: number): Promise<void> {
     const askedAt = timing.now();
     const untilAt = askedAt + Math.ceil(ms);
@@ -119,13 +111,8 @@ export function createLimiter(
     isCoolingDown,
     record,
     isSending: (): boolean => running > 0,
-    /** Number of direct requests that may be sent now. */
     availableRequests: (): number => (isCoolingDown() ? 0 : Math.max(0, maxRequests(true) - slotExpiryTimes().length)),
-    /**
-     * Runs `send` as soon as a request may be sent. `isDirect`: a call waits for the response; otherwise the request belongs to the
-     * prefetch. Throws Failure `rate_limited` if the request would have to wait beyond `untilAt`. Also throws the signal's reason
-     * and the errors of `send`.
-     */
+    /** `isDirect`: a call waits for the response. Throws Failure `rate_limited` if the wait would exceed `untilAt`. */
     async run<T>(send: () => Promise<T>, signal: AbortSignal, untilAt: number, isDirect: boolean): Promise<T> {
       await waitForSlot(signal, untilAt, isDirect);
       running += 1;

@@ -34,10 +34,7 @@ export interface PlaygroundDependencies {
 
 type SharedRequests<T> = (key: string, signal: AbortSignal, start: () => Promise<T>) => Promise<T>;
 
-/**
- * Shares one request among all concurrent callers that need the same key. The request continues if its callers are canceled, because the
- * next call needs the list.
- */
+/** The request continues if its callers are canceled, because the next call needs the list. */
 function createSharedRequests<T>(): SharedRequests<T> {
   const inFlight = new Map<string, Promise<T>>();
   return (key, signal, start) => {
@@ -119,10 +116,7 @@ export function createPlaygroundReader(dependencies: PlaygroundDependencies) {
         const known = await find(catalog.getStates);
         return known ?? (await statesRequests("", context.signal, () => readStates(context)));
       }),
-    /**
-     * Returns a districts list that is at most 6 hours old; it may be empty for an unknown code. `isDirect`: a call waits for the list;
-     * otherwise the request belongs to the prefetch. Throws Failure.
-     */
+    /** At most 6 hours old; may be empty for an unknown code. `isDirect`: a call waits for the list, not the prefetch. Throws Failure. */
     districts(code: string, context: CallContext, isDirect = true): Promise<DatedResponse<DistrictsResponse>> {
       const state = code.toUpperCase();
       const get = () => catalog.getDistricts(state);

@@ -7,9 +7,7 @@ import { escapeText, excerpt, formatToken } from "../core/untrusted-text.ts";
 import { CONCURRENCY } from "./limiter.ts";
 import type { PlaygroundDependencies, PlaygroundReader } from "./playground.ts";
 
-/**
- * Attempts for each list. The prefetch observes each Retry-After; if the last attempt gets a 429, it stops until the next call.
- */
+/** The prefetch observes each Retry-After; if the last attempt gets a 429, it stops until the next call. */
 const MAX_ATTEMPTS = 2;
 /** Interval at which the lease is renewed. */
 const RENEW_INTERVAL_MS = 1_000;
@@ -17,9 +15,7 @@ const RENEW_INTERVAL_MS = 1_000;
 const PEER_POLL_INTERVAL_MS = 500;
 const MAX_REASON_LENGTH = 200;
 
-/** Describes why a state's districts are missing. */
 export interface MissingState {
-  /** State code. */
   readonly state: string;
   readonly reason: string;
   readonly retryAfterSeconds?: number;
@@ -57,7 +53,6 @@ export function createPrefetch(playground: PlaygroundReader, dependencies: Playg
   const countPending = (): number => inFlight.size + queue.length;
   const isPending = (code: string): boolean => inFlight.has(code) || queue.some((state) => state.code === code);
 
-  /** Removes from the queue the states whose lists are known now. */
   function dropKnownLists(): void {
     const missing = queue.filter(({ code }) => catalog.getDistricts(code) === undefined);
     if (missing.length === queue.length) return;

@@ -64,10 +64,7 @@ export interface Ranking<R> extends CountryAnswer {
   readonly totals: Totals;
   /** Whether no missing list could change `rows` or `totalRows`. */
   readonly exact: boolean;
-  /**
-   * Number of rows after the page with the same figure as its last row. With `perState`, the states in which the cut separates
-   * such rows.
-   */
+  /** Rows after the page with the figure of its last row; with `perState`, the states in which the cut separates such rows. */
   readonly tied: { readonly rows: number; readonly states: readonly string[] };
   /** Names that several districts share; present only if districts are ranked by name without `startsWith`. */
   readonly shared?: readonly { readonly name: string; readonly stateCodes: readonly string[] }[];
@@ -89,13 +86,11 @@ export interface StateRow {
 
 export type DivisionRow = StateRow | DistrictRow;
 
-/** The forms in which a name is compared. */
 interface NameKeys {
   readonly folded: string;
   readonly sortKey: string;
 }
 
-/** A row with the values that it is selected and sorted by. */
 interface SortableRow<R> extends NameKeys {
   readonly row: R;
   readonly code: string;
@@ -108,13 +103,9 @@ const toNameKeys = (name: string): NameKeys => ({
   sortKey: fold(name.replace(/(?<=(?:^|[\s.])\p{L})\.(?=\p{L})/gu, ". ")),
 });
 
-/** Caches the keys of each list's names, in the order of the list. */
 const nameKeysByList = new WeakMap<DistrictsResponse, readonly NameKeys[]>();
 
-/**
- * Returns the districts of these states. A district that several lists contain (same code and name) is returned once, with its
- * largest mandalCount. The keys of each list are computed once, in a separate turn of the event loop.
- */
+/** A district in several lists (same code and name) counts once, with its largest mandalCount. Each list has a turn of the event loop. */
 async function toSortableDistricts(
   states: readonly State[],
   country: Country,
@@ -154,7 +145,6 @@ function computeSpread(rows: readonly SortableRow<unknown>[]): Pick<Totals, "min
 /** Index after the last row of the page. */
 const pageEnd = ({ offset = 0, limit = Number.POSITIVE_INFINITY }: RankingQuery): number => offset + limit;
 
-/** Selects and sorts the rows within the bounds that have the prefix. */
 function selectRows<R>(rows: readonly SortableRow<R>[], query: RankingQuery): readonly SortableRow<R>[] {
   const { by, order, min = Number.NEGATIVE_INFINITY, max = Number.POSITIVE_INFINITY, startsWith = "" } = query;
   const beginning = fold(startsWith);
@@ -169,10 +159,7 @@ function selectRows<R>(rows: readonly SortableRow<R>[], query: RankingQuery): re
 const slicePage = <R>(rows: readonly SortableRow<R>[], query: RankingQuery): readonly R[] =>
   rows.slice(query.offset ?? 0, pageEnd(query)).map(({ row }) => row);
 
-/**
- * Number of rows after the page with the same figure as its last row. It is 0 for a ranking by name, because such ties are not
- * useful.
- */
+/** Rows after the page with the figure of its last row; 0 for a ranking by name, because such ties are not useful. */
 function countTiedAfterPage(rows: readonly SortableRow<unknown>[], query: RankingQuery): number {
   const last = rows[pageEnd(query) - 1];
   if (last === undefined || query.by === "name") return 0;
@@ -204,10 +191,7 @@ export function rankStates(states: readonly State[], query: RankingQuery): Ranki
 const hasBounds = ({ min, max, startsWith, createdSince }: RankingQuery): boolean =>
   [min, max, startsWith, createdSince].some((bound) => bound !== undefined);
 
-/**
- * Returns the rows of districts that were created or restored since `createdSince`, with their years and parents; returns all rows if the
- * query has no `createdSince`.
- */
+/** Rows of districts that were created or restored since `createdSince`, with years and parents; without it, all rows. */
 function selectChanged(
   rows: readonly SortableRow<DistrictRow>[],
   states: readonly State[],
@@ -222,10 +206,7 @@ function selectChanged(
     .filter(({ row: { createdYear = 0, restored = createdYear } }) => restored >= createdSince);
 }
 
-/**
- * Selects the first rows of each state, in the order of `states`. `tied`: states in which the cut separates rows with the same
- * figure.
- */
+/** In the order of `states`. `tied`: states in which the cut separates rows with the same figure. */
 function selectFirstPerState(
   states: readonly State[],
   rows: readonly SortableRow<DistrictRow>[],
@@ -241,9 +222,7 @@ function selectFirstPerState(
   };
 }
 
-/**
- * `last`: figure of the page's last row. A state with a lower total cannot contain a larger district, so its list is not needed.
- */
+/** `last`: figure of the page's last row. A state with a lower total cannot contain a larger district: its list is not needed. */
 function selectRequiredLists(
   states: readonly State[],
   country: Country,
@@ -333,7 +312,6 @@ export function describeStatistics(totals: Totals, by: RankingQuery["by"]) {
 
 export const formatMissingReasons = ({ missing }: Coverage): string => missing.map(formatMissing).join("; ");
 
-/** Maximum number of names or codes in a sentence. */
 const MAX_LISTED = 12;
 
 /** Describes the rows that the page omits although they equal its last row; empty if the rows may still change. */
@@ -353,17 +331,13 @@ function describeSharedNames({ shared }: Ranking<DivisionRow>): string {
     : ` Names of several districts: ${joinFirst(names, 0, MAX_LISTED)}.`;
 }
 
-/** Describes how missing lists affect the rows. */
 function describeCertainty({ exact }: Ranking<DivisionRow>, coverage: Coverage): string {
   const count = countMissing(coverage);
   if (exact) return count === 0 ? "" : " These rows are final: the missing lists cannot change them.";
   return ` Not final: ${describeNotLoaded(coverage)}.`;
 }
 
-/**
- * " created since 2015 (public record of 2010 to 2026)"; empty if the query has no `createdSince`. States the years that the record
- * does not reach.
- */
+/** " created since 2015 (public record of 2010 to 2026)", with the years that the record does not reach. */
 function describeRecord({ createdSince }: RankingQuery): string {
   if (createdSince === undefined) return "";
   const [first, last] = recordedYears();
@@ -402,9 +376,7 @@ function describeFirst(row: DivisionRow, { by, order, offset = 0, perState }: Ra
   return `${order === "desc" ? "Most" : "Fewest"}${FIGURE_TEXTS[by]}: ${place}, ${value}.`;
 }
 
-/**
- * Describes a ranking in sentences, the sums first. `states`: codes of the requested states; undefined if all states are meant.
- */
+/** `states`: codes of the requested states; undefined if all states are meant. */
 export function describeRanking(
   level: "state" | "district",
   ranking: Ranking<DivisionRow>,

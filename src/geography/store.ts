@@ -5,7 +5,6 @@ import { randomUUID } from "node:crypto";
 import * as z from "zod/v4";
 import type { Database } from "../store/database.ts";
 
-/** The shared database, and the API that its rows come from. */
 export interface SharedStoreOptions {
   /** Rejects if the database cannot be used. */
   readonly open: () => Promise<Database>;
@@ -130,10 +129,7 @@ export function createGeographyStore(shared: SharedStoreOptions | undefined, now
           return text === null ? [] : [{ text, isOwn: budget === ownBudget }];
         });
       }),
-    /**
-     * Replaces the text of this address. Resolves with false, and changes nothing, if another process has written a text that this one
-     * has not read.
-     */
+    /** Resolves with false, and changes nothing, if another process has written a text that this one has not read. */
     write: (createText: () => string) =>
       withDatabase(true, async ({ query, instant, service }) => {
         const revision = randomUUID();

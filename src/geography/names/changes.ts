@@ -7,10 +7,7 @@ import { getIndex, type NameIndex } from "./name-index.ts";
 import { loadNewDistricts, loadRecordedDistricts, type NameWithForms, type NewDistrict } from "./record/tables.ts";
 import { findRecordedState } from "./resolve-state.ts";
 
-/**
- * Entry of the public record for a name that the list does not contain: a change of districts, or the district whose headquarters
- * it is.
- */
+/** Entry of the public record for a name that is not in the list: a change of districts, or a district whose headquarters it is. */
 export type UnlistedPlace = { readonly state: State } & (
   | { readonly change: NewDistrict; readonly headquartersOf?: undefined }
   | { readonly headquartersOf: string; readonly change?: undefined }
@@ -22,18 +19,15 @@ const recordedChanges = (state: State): readonly NewDistrict[] =>
 const matches = ({ forms }: NameWithForms, other: NameWithForms): boolean =>
   isSameName(forms, other.forms) || hasSameSound(forms, other.forms);
 
-/** Whether the list contains this district, under any name. */
 const isListed = (district: NameWithForms, { names }: NameIndex): boolean =>
   names.some((name) => name.match !== "headquarters" && matches(district, name));
 
-/** The year of the last recorded change. */
 const lastYear = ({ year, restored = year }: Pick<NewDistrict, "year" | "restored">): number => restored;
 
 /** "abolished in 2024", "restored in 2023" */
 export const formatChange = (change: Pick<NewDistrict, "status" | "year" | "restored">): string =>
   `${change.restored === undefined ? change.status : "restored"} in ${lastYear(change)}`;
 
-/** Adds the years and the parents of a district that the public record contains as created. */
 export function withCreation<R extends DistrictRow>(row: R, country: Country): R {
   const state = country.states.value.states.find(({ code }) => code === row.stateCode);
   const creation = state && getIndex(state, country)?.getCreations().get(row.districtCode);
@@ -42,11 +36,9 @@ export function withCreation<R extends DistrictRow>(row: R, country: Country): R
   return { ...row, createdYear: year, ...(restored !== undefined && { restored }), carvedFrom: partOf.join(" + ") };
 }
 
-/** Whether the public record contains a district of this state that was created or restored in this year or later. */
 export const hasCreations = (state: State, since: number): boolean =>
   recordedChanges(state).some((change) => change.status === "made" && lastYear(change) >= since);
 
-/** Returns the districts that were abolished or announced in this year or later and are not in the lists of these states. */
 export function findUnlistedChanges(states: readonly State[], since: number, country: Country): readonly string[] {
   const unlisted = states.flatMap((state) => {
     const changes = recordedChanges(state).filter((change) => lastYear(change) >= since);
@@ -58,7 +50,6 @@ export function findUnlistedChanges(states: readonly State[], since: number, cou
     .map((change) => `${change.name} (${change.state.code}) ${formatChange(change).replace(" in ", " ")}`);
 }
 
-/** First and last year of the public record of created, abolished and announced districts. */
 export function recordedYears(): readonly [first: number, last: number] {
   const years = [...loadNewDistricts().values()].flat().map(({ year }) => year);
   return [Math.min(...years), Math.max(...years)];

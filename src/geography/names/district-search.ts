@@ -103,7 +103,6 @@ export function createDistrictSearch(states: readonly State[], country: Country)
   const getLookups = (forms: NameForms, state?: State): readonly NameLookup[] =>
     getIndexes(state).flatMap(({ latin, getLocal }) => (forms.isIndianScript ? [latin, getLocal()] : [latin]));
 
-  /** Finds the districts that have the name, each with its best match. */
   function findByName(queryForms: readonly NameForms[], state?: State): readonly ScoredName[] {
     const named: KnownName[] = [];
     const sounding: KnownName[] = [];
@@ -131,7 +130,6 @@ export function createDistrictSearch(states: readonly State[], country: Country)
       .map(([name]) => name);
   }
 
-  /** Finds the districts with a similar name, each with its most similar name. */
   function findSimilar(queryForms: readonly NameForms[], state?: State): readonly ScoredName[] {
     const similar: ScoredName[] = [];
     for (const forms of queryForms)
@@ -171,7 +169,6 @@ export function createDistrictSearch(states: readonly State[], country: Country)
       ];
       return { found, ambiguous: named.length > 0 && found.length > 1 };
     },
-    /** Whether a district has this name; a similar name is not enough. */
     hasName: (text: string, state?: State): boolean => findByName(toQueryForms(text), state).length > 0,
     isSameDistrict(text: string, other: string): boolean {
       const rows = new Set(findByName(toQueryForms(other)).map(({ name }) => name.row));
@@ -183,7 +180,6 @@ export function createDistrictSearch(states: readonly State[], country: Country)
       const names = indexes.flatMap((index) => index.names);
       return names.filter(({ match, forms }) => match === "exact" && isPartOf(queryForms, forms)).length;
     },
-    /** Finds an entry of the public record for one of these names, if the known lists do not contain it. */
     findUnlisted: (texts: readonly string[], state?: State) => findUnlisted(texts, getIndexes(state)),
     /** Adds the year and the parents of recently created districts to matches that are not guesses. */
     withCreations: (matches: readonly FoundDistrict[]): readonly FoundDistrict[] =>

@@ -3,22 +3,13 @@
 import { distance } from "fastest-levenshtein";
 import { isIndianScript, toLatin } from "./transliteration.ts";
 
-/**
- * Maximum length of a name, in characters. The contract sets no maximum; the longest name of a state or district has 40
- * characters. Longer names are cut when a list is read, so that the time for a comparison is bounded.
- */
+/** The longest name has 40 characters; the contract has no limit. Lists are cut to this, so that the time to compare is bounded. */
 export const MAX_NAME_LENGTH = 120;
-/**
- * Maximum number of words that are compared, and of letters in a word. The time to compare two names grows with the product of
- * their lengths.
- */
+/** Words that are compared, and letters in a word: the time to compare two names grows with the product of their lengths. */
 const MAX_WORDS = 16;
 const MAX_LETTERS = 40;
 
-/**
- * "Dr. B.R. Ambedkar  Konasīma" -> "dr br ambedkar konasima". Apostrophes and the dots between initials are removed; other
- * punctuation separates words.
- */
+/** "Dr. B.R. Ambedkar  Konasīma" -> "dr br ambedkar konasima": apostrophes and dots of initials go, other punctuation separates words. */
 export const fold = (name: string): string =>
   toLatin(name.slice(0, MAX_NAME_LENGTH))
     .toLowerCase()
@@ -81,10 +72,7 @@ const MODIFIERS = new Set([...DIRECTIONS, "urban", "rural", "metro"]);
 
 export const isDirection = (word: string): boolean => DIRECTIONS.has(translateWord(word));
 
-/**
- * Initials, in both languages, of a word that distinguishes districts with the same name: "uttar" -> "u", "n". Empty for other
- * words.
- */
+/** Initials, in both languages, of a word that distinguishes namesakes: "uttar" -> "u", "n". Empty for other words. */
 export const modifierInitials = (word: string): readonly string[] =>
   MODIFIERS.has(translateWord(word)) ? [...new Set([word.charAt(0), translateWord(word).charAt(0)])] : [];
 
@@ -153,10 +141,7 @@ export function toNameForms(name: string): NameForms {
   };
 }
 
-/**
- * Returns the forms of a query. If it contains letters for directions, they are also written out: "E Champaran" -> "east
- * champaran".
- */
+/** Letters for directions are also written out: "E Champaran" -> "east champaran". */
 export function toQueryForms(name: string): readonly NameForms[] {
   const forms = toNameForms(name);
   const { ownWords } = forms;
@@ -167,15 +152,12 @@ export function toQueryForms(name: string): readonly NameForms[] {
 /** Whether two names are equal except for case, accents, punctuation, blanks, word order and the language of directions. */
 export const isSameName = (a: NameForms, b: NameForms): boolean => a.keys.some((key) => b.keys.includes(key));
 
-/** Whether two names are spellings of the same sound. */
 export const hasSameSound = (a: NameForms, b: NameForms): boolean => a.joined.sound === b.joined.sound;
 
-/** Whether `name` contains all words of `part`, and more words. */
 export const isPartOf = (part: NameForms, name: NameForms): boolean =>
   part.words.length < name.words.length &&
   part.words.every(({ text }) => name.words.some((word) => word.text === text));
 
-/** Returns the letter pairs of a name's sound, which are used to find similar names. */
 export function toLetterPairs({ words, joined }: NameForms): ReadonlySet<string> {
   const pairs = new Set<string>();
   for (const { sound } of [joined, ...words]) {
@@ -187,10 +169,7 @@ export function toLetterPairs({ words, joined }: NameForms): ReadonlySet<string>
 
 const MAX_SIMILARITY = 0.99;
 const MIN_WORD_SCORE = 0.5;
-/**
- * Words with the same sound score slightly lower than equal words. Short words score lower still, because many of them sound
- * alike.
- */
+/** Words with the same sound score lower than equal words, and short ones lower still, because many of them sound alike. */
 const SOUND_WEIGHT = 0.97;
 const SHORT_SOUND_WEIGHT = 0.9;
 const SHORT_WORD_LETTERS = 6;
@@ -224,10 +203,7 @@ function wordSimilarity(query: WordForm, word: WordForm): number {
 
 const totalLength = (words: readonly WordForm[]): number => words.reduce((sum, { text }) => sum + text.length, 0);
 
-/**
- * Compares each word of the query with the word that fits best. Remaining words of the name reduce the score by their share of
- * its length.
- */
+/** Each word of the query takes the word that fits best. Other words of the name reduce the score by their share of its length. */
 function wordListSimilarity(query: readonly WordForm[], words: readonly WordForm[]): number {
   const remaining = [...words];
   let matchedLength = 0;
@@ -244,7 +220,6 @@ function wordListSimilarity(query: readonly WordForm[], words: readonly WordForm
   return matched * (1 - (1 - PART_SCORE) * unmatchedShare);
 }
 
-/** Similarity of a name to the query, from 0 to 0.99. */
 export function nameSimilarity(query: NameForms, name: NameForms): number {
   const joined = wordSimilarity(query.joined, name.joined);
   return Math.min(Math.max(joined, wordListSimilarity(query.words, name.words)), MAX_SIMILARITY);

@@ -55,10 +55,7 @@ interface RecordMatch {
 const MIN_SPELLING_SIMILARITY = 0.84;
 const MIN_INITIALS = 3;
 
-/**
- * Finds each recorded district in the list. The most certain strategies come first, and each district in the list is matched only
- * once.
- */
+/** The most certain strategies come first, and each district in the list is matched only once. */
 function matchRecordedDistricts<T extends RecordedDistrict>(recorded: readonly T[], list: readonly KnownName[]) {
   const matches = new Map<T, RecordMatch>();
   const all = recorded.flatMap(({ names }) => names.map(({ name }) => name));
@@ -98,7 +95,6 @@ function matchRecordedDistricts<T extends RecordedDistrict>(recorded: readonly T
 const formerNameInList = ({ matchedBy }: RecordMatch): OtherName | undefined =>
   "kind" in matchedBy && matchedBy.kind === "former" ? matchedBy : undefined;
 
-/** Returns the recorded names of one district in the list. */
 function namesFromRecord(district: RecordedDistrict, recordMatch: RecordMatch): readonly KnownName[] {
   const { listed, matchedBy } = recordMatch;
   const { row } = listed;
@@ -138,9 +134,7 @@ const createShortForms = ({ row, forms, kind = "short" }: KnownName): readonly K
     return { row, name, forms: toNameForms(name), match: "alias", kind, isGenerated: true };
   });
 
-/**
- * The first part of a compound name is also a name: "Balrampur" of "Balrampur-Ramanujganj", "Khandwa" of "Khandwa (East Nimar)".
- */
+/** The first part of a compound name is also a name: "Khandwa" of "Khandwa (East Nimar)". */
 function createFirstPartName({ row, name }: KnownName): readonly KnownName[] {
   const parts = name.split(/\s*[-()]\s*|\s+and\s+/i).filter((part) => part !== "");
   if (parts.length < 2) return [];
@@ -166,10 +160,7 @@ function collectNames(rows: readonly DistrictRow[], recorded: readonly RecordedD
   ];
 }
 
-/**
- * Returns the names in Indian scripts of a state's districts. Each is the district's own name in another script, unless the list has a
- * former name of the district.
- */
+/** A name in an Indian script is the district's own name, unless the list has a former name of the district. */
 function collectLocalNames({ names, recordedState }: NameIndex): readonly KnownName[] {
   const listedNames = names.filter(({ match }) => match === "exact");
   const recorded = loadLocallyNamedDistricts(recordedState);
@@ -185,7 +176,6 @@ function collectLocalNames({ names, recordedState }: NameIndex): readonly KnownN
   });
 }
 
-/** Names by the ways to find them. */
 export interface NameLookup {
   readonly byKey: ReadonlyMap<string, readonly KnownName[]>;
   readonly byPair: ReadonlyMap<string, readonly KnownName[]>;
@@ -203,17 +193,14 @@ function createLookup(names: readonly KnownName[]): NameLookup {
   return { byKey: groupByKey(byKey), byPair: groupByKey(byPair) };
 }
 
-/** A state's districts, indexed by all their names. */
 export interface NameIndex {
   readonly state: State;
   /** The state's name in the public record; empty if it has none. */
   readonly recordedState: string;
-  /** All names in Latin letters. */
   readonly names: readonly KnownName[];
   readonly latin: NameLookup;
   /** Returns the lookup of the names in Indian scripts, which is created for the first query in one of these scripts. */
   readonly getLocal: () => NameLookup;
-  /** Returns the recorded creations of the listed districts, by district code. */
   readonly getCreations: () => ReadonlyMap<string, NewDistrict>;
 }
 
@@ -254,7 +241,6 @@ export function isIndexed({ code }: State, { lists }: Country): boolean {
   return list === undefined || indexes.has(list);
 }
 
-/** Returns the state's index, or undefined while its list is missing. */
 export function getIndex(state: State, country: Country): NameIndex | undefined {
   const list = country.lists.get(state.code)?.value;
   if (list === undefined) return undefined;

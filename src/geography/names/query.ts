@@ -4,7 +4,6 @@ import type { State } from "../../contract/playground.ts";
 import { DIRECTION_LETTERS, fold, isDirection, toSound } from "./name-forms.ts";
 import { exactState, fuzzyState, prefixState } from "./resolve-state.ts";
 
-/** A name and the state that is given with it. */
 export interface NameInState {
   readonly name: string;
   readonly state: State;
@@ -13,7 +12,6 @@ export interface NameInState {
 export interface ParsedQuery {
   /** The query without words for district and the country; the query itself if it has no such word. */
   readonly name: string;
-  /** The state that has this name, if there is one. */
   readonly state?: State;
   /** Interpretations of the query as a name and a state, the most likely first. */
   readonly nameStatePairs: readonly NameInState[];
@@ -62,7 +60,6 @@ function tokenize(text: string): readonly Token[] {
   });
 }
 
-/** Joins tokens as they were typed, without the removed words. */
 const joinTokens = (tokens: readonly Token[]): string =>
   tokens
     .map(({ text, separator }, index) => `${index === 0 ? "" : separator}${text}`)
@@ -92,7 +89,6 @@ function removeNoise(all: readonly Token[]): readonly Token[] {
   return kept.length === 0 ? all : trimJoiningWords(kept);
 }
 
-/** Finds the state that a sequence of words names. */
 function matchState(name: string, states: readonly State[], isDelimited: boolean): State | undefined {
   if (isDelimited) return prefixState(name, states);
   const isLong = name.length >= MIN_FUZZY_LETTERS && !isDirection(fold(name));

@@ -49,7 +49,6 @@ interface StateName {
   readonly isOwn: boolean;
 }
 
-/** The codes and names of a list of states. */
 interface StateIndex {
   readonly names: readonly StateName[];
   /** States by code and by name. The lower the rank, the more certain the state. */
@@ -122,7 +121,6 @@ function findStatesByPrefix(text: string, states: readonly State[]): readonly St
 
 const getOnly = ([state, ...others]: readonly State[]): State | undefined => (others.length === 0 ? state : undefined);
 
-/** Returns the only state that has this code or name; undefined if none or several have it. */
 export const exactState = (text: string, states: readonly State[]): State | undefined =>
   getOnly(findExactStates(text, states));
 
@@ -145,10 +143,7 @@ export function joinAllNames(state: State): string {
 const formatStateList = (states: readonly State[]): string =>
   states.map(({ code, name }) => `${code} ${formatToken(name, MAX_DISPLAY_LENGTH)}`).join(", ");
 
-/**
- * Resolves a code or name to one state. Throws Failure: `not_found` if it matches no state, `invalid_arguments` if it matches
- * several.
- */
+/** Throws Failure: `not_found` if the text matches no state, `invalid_arguments` if it matches several. */
 export function resolveState(text: string, states: readonly State[]): State {
   const similar = findSimilarStates(text, states);
   const prefixMatch = getOnly(findStatesByPrefix(text, states));
@@ -172,9 +167,7 @@ export function resolveState(text: string, states: readonly State[]): State {
   return state;
 }
 
-/**
- * Resolves each text like `resolveState`, without duplicates and in the requested order. Returns all states if no text is given.
- */
+/** Without duplicates, in the requested order; all states if no text is given. */
 export function resolveStates(texts: readonly string[] | undefined, states: readonly State[]): readonly State[] {
   if (texts === undefined || texts.length === 0) return states;
   return [...new Set(texts.map((text) => resolveState(text, states)))];

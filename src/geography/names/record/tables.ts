@@ -6,7 +6,6 @@ import { type NameForms, toNameForms } from "../name-forms.ts";
 
 export type OtherNameKind = "former" | "spelling" | "short";
 
-/** A name with the forms that are used to compare it. */
 export interface NameWithForms {
   readonly name: string;
   readonly forms: NameForms;
@@ -23,7 +22,6 @@ export interface RecordedTown extends NameWithForms {
   readonly isHeadquarters: boolean;
 }
 
-/** The public record's entry for a current district. */
 export interface RecordedDistrict extends NameWithForms {
   readonly names: readonly OtherName[];
   readonly towns: readonly RecordedTown[];
@@ -44,12 +42,10 @@ export interface NewDistrict extends NameWithForms {
   readonly partOf: readonly string[];
 }
 
-/** The public record's entry for a current state. */
 export interface RecordedState extends NameWithForms {
   readonly otherNames: readonly (NameWithForms & { readonly isCode: boolean })[];
 }
 
-/** Returns a function that creates a value at its first call and then returns the same value. */
 export function once<T>(create: () => T): () => T {
   let cached: { readonly value: T } | undefined;
   return () => {
@@ -90,9 +86,7 @@ export const loadRecordedDistricts = once((): ReadonlyMap<string, readonly Recor
   );
 });
 
-/**
- * Returns all districts of a state with their names in Indian scripts ("hi नाम + te పేరు"). Only queries in these scripts need them.
- */
+/** With names in Indian scripts ("hi नाम + te పేరు"), which only queries in these scripts need. */
 export function loadLocallyNamedDistricts(state: string): readonly LocallyNamedDistrict[] {
   const recorded = loadRecordedDistricts().get(state) ?? [];
   const districts = readDistricts().filter((each) => each["state"] === state);
