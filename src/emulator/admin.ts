@@ -83,7 +83,6 @@ export function createAdmin({ clock, faults, records, tokens, playground }: Admi
   ]);
 
   return {
-    /** Returns the answer to a request that the host check denies. */
     reject: (reason: string): HttpResponse => errorResponse(403, reason),
     handle(request: HttpRequest): HttpResponse {
       if (!isThisMachine(request.peer)) return errorResponse(403, "/__emulator answers to this machine only.");

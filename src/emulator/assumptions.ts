@@ -157,10 +157,7 @@ export const KEY_LIFETIME_MS = 24 * HOUR;
 
 // -- Transitions ------------------------------------------------------------------------------------------------------
 
-/**
- * Returns the last stage that a recipe's jobs run (open question 33). FREEZE is the latest stop that a recipe can have; SCOOP and SERVE
- * still follow it. After an earlier stop, the remaining stages are NOT_REQUIRED, and the job has its output anyway.
- */
+/** FREEZE is the latest stop (open question 33): SCOOP and SERVE follow it. After an earlier stop, the other stages are NOT_REQUIRED. */
 export const lastStageFor = (stopAfterStage: RecipeDefinition["stopAfterStage"]): StageName =>
   stopAfterStage === "FREEZE" ? "SERVE" : stopAfterStage;
 /** Default duration of a job's stage. */

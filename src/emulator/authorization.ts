@@ -31,7 +31,6 @@ export class IssuedTokens {
     return token;
   }
 
-  /** Returns the grant of a token, or undefined if the token is not valid now. */
   findGrant(token: string): Grant | undefined {
     const grant = this.#grants.get(token);
     return grant !== undefined && this.#clock.now() < grant.expiresAt ? grant : undefined;
@@ -52,7 +51,6 @@ const POINTER = "/header/Authorization";
 const createTokenProblem = (message: string, parameters?: Readonly<Record<string, string>>): ProblemError =>
   createFieldProblem("UNAUTHENTICATED", POINTER, message, challengeHeaders(parameters));
 
-/** Returns the client of the request's token. Throws ProblemError unless the token is valid and its scopes cover the operation. */
 export function authorize(endpoint: Endpoint, request: HttpRequest, tokens: IssuedTokens): Client {
   const [value, second] = request.header("authorization");
   if (value === undefined) throw createTokenProblem("Send Authorization: Bearer <ACCESS_TOKEN>.");

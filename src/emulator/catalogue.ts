@@ -6,13 +6,11 @@ export type DistrictFacts = ReturnType<typeof readDistricts>[number];
 
 const compare = (a: string, b: string): number => (a < b ? -1 : 1);
 
-/** Returns the states, sorted by code. */
 export const readStates = () =>
   readRecord("states")
     .map(({ code = "", lgdCode = "", state: name = "" }) => ({ code, lgdCode, name }))
     .sort((a, b) => compare(a.code, b.code));
 
-/** Returns the districts, sorted by state code and name. */
 export function readDistricts(states = readStates()) {
   const stateCodes = new Map(states.map(({ code, name }) => [name, code]));
   const toSortKey = ({ stateCode, name }: { readonly stateCode: string; readonly name: string }): string =>

@@ -52,14 +52,10 @@ export function createClients(
   ];
 }
 
-/** Returns the credentials of a client, and the ids in its workspace at startup. */
 export const toClientFacts = ({ credentials, world }: Client) => ({
   ...credentials,
   workspaceId: world.workspaceId,
-  /**
-   * In the order of a job's outcome: it succeeds, fails retryably, fails permanently, waits for review, pauses. Then a file that is not yet
-   * scanned, an infected file, and more files on which jobs succeed.
-   */
+  /** Jobs on the first five succeed, fail retryably, fail, wait for review, pause. Then: not scanned, infected, others that succeed. */
   fileIds: world.files.map(({ id }) => id),
   /** The files whose content can be downloaded. */
   assetIds: world.files.filter(({ scan }) => scan === "clean").map(({ id }) => id),

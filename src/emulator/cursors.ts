@@ -7,7 +7,6 @@ const MAC_BYTES = 16;
 /** The secret is random, so a cursor is valid only until its emulator ends. */
 export function createCursors() {
   const secret = randomBytes(32);
-  /** Returns the MAC and the position as base64url: 43 characters for a position of 16 bytes. */
   function encode(list: string, position: Uint8Array): string {
     const mac = createHmac("sha256", secret).update(`${list}\n`).update(position).digest().subarray(0, MAC_BYTES);
     return Buffer.concat([mac, position]).toString("base64url");

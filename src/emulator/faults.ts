@@ -56,19 +56,16 @@ export type FaultRequest = z.infer<typeof FaultRequest>;
 export class FaultQueue {
   #queue: { readonly operationId: string | undefined; readonly fault: Fault; remaining: number }[] = [];
 
-  /** Number of queued faults, repetitions included. */
   get count(): number {
     return this.#queue.reduce((sum, { remaining }) => sum + remaining, 0);
   }
 
-  /** Returns false if the queue is full. */
   add({ operationId, times, fault }: FaultRequest): boolean {
     if (this.count + times > MAX_QUEUED) return false;
     this.#queue.push({ operationId, fault, remaining: times });
     return true;
   }
 
-  /** Removes and returns the first fault that is queued for this operation or for any operation. */
   dequeue(operationId: string): Fault | undefined {
     const index = this.#queue.findIndex((entry) => (entry.operationId ?? operationId) === operationId);
     const entry = this.#queue[index];
@@ -89,7 +86,6 @@ export type FaultOutcome =
   | { readonly kind: "drop" }
   | { readonly kind: "hang" };
 
-/** Returns the outcome of a fault that applies before execution, or undefined if there is none. */
 export function applyFaultBeforeExecution(
   fault: Fault | undefined,
   api: ApiName,
@@ -101,7 +97,6 @@ export function applyFaultBeforeExecution(
     : undefined;
 }
 
-/** Applies a fault after the operation was executed and its answer was stored. */
 export function applyFaultAfterCommit(
   fault: Fault | undefined,
   response: HttpResponse,

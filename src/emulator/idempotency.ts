@@ -29,10 +29,7 @@ export class IdempotencyStore {
     this.#clock = clock;
   }
 
-  /**
-   * Resolves with the stored answer of the identical command, or else with that of `execute`, which is stored under the key. Resolves with
-   * undefined, and releases the key, if `pause` resolves with false. Rejects with ProblemError if the key belongs to another request.
-   */
+  /** Resolves with undefined, and releases the key, if `pause` resolves with false. Throws ProblemError if another request has the key. */
   async run(
     { operationId, key, fingerprint }: Command,
     pause: () => Promise<boolean>,

@@ -8,13 +8,11 @@ export type IdGenerator = ReturnType<typeof createIdGenerator>;
 export function createIdGenerator(seed: string) {
   const counts = new Map<string, number>();
   return {
-    /** Returns the next id with this prefix: the prefix and 32 hexadecimal digits. */
     next(prefix: string): string {
       const count = counts.get(prefix) ?? 0;
       counts.set(prefix, count + 1);
       return prefix + sha256(`${seed}\n${prefix}\n${count}`).slice(0, 32);
     },
-    /** Returns 64 hexadecimal digits that depend only on the seed and this name. */
     hashFor: (name: string): string => sha256(`${seed}\n${name}`),
   };
 }

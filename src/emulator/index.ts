@@ -74,7 +74,6 @@ function closeServer(server: Server): Promise<void> {
   });
 }
 
-/** Starts an emulator. Returns its base URL, and the facts of its first client and of all clients. */
 export async function startEmulator(options: EmulatorOptions = {}) {
   const {
     host = "127.0.0.1",
@@ -115,7 +114,6 @@ export async function startEmulator(options: EmulatorOptions = {}) {
     ...toClientFacts(clients[0]),
     /** The files with their names and, if the name is not enough, a description of their rows. */
     files: world.files.map(({ id, name, about }) => ({ id, name, about })),
-    /** All clients, including the first. */
     clients: clients.map(toClientFacts),
     /** True if other machines cannot reach the emulator. */
     isLocal: isThisMachine(listening.address),

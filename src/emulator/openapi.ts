@@ -62,7 +62,6 @@ function describeResponses(endpoint: Endpoint, body: z.ZodType): JsonSchema {
   return all;
 }
 
-/** Describes the parameters of an endpoint. The only parameter in the playground is `state`, on the districts endpoint. */
 const describeParameters = (endpoint: Endpoint): readonly JsonSchema[] =>
   Object.keys(endpoint.query.shape).map((name) => ({
     name,

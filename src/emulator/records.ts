@@ -30,7 +30,6 @@ interface Execution {
 interface RecordOptions {
   readonly maxRequestRecords: number;
   readonly maxExecutionRecords: number;
-  /** True if the emulator has several clients. */
   readonly includesClientIds: boolean;
 }
 
@@ -54,7 +53,6 @@ export class Records {
     return [...this.#executions.values()];
   }
 
-  /** Records a request; its client and its status are set later. */
   recordRequest(operationId: string | null, url: string, request: HttpRequest): RequestRecord {
     const [idempotencyKey] = request.header("idempotency-key");
     const record: RequestRecord = {
@@ -72,7 +70,6 @@ export class Records {
     return record;
   }
 
-  /** Records the client of a request, if there are several clients. */
   recordClient(record: RequestRecord, clientId: string): void {
     if (this.#options.includesClientIds) record.clientId = clientId;
   }

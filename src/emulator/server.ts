@@ -60,7 +60,6 @@ export interface ServerOptions {
   readonly app: App;
   readonly admin: Admin;
   readonly checkHost: HostCheck;
-  /** Ends the waits of faults when the emulator closes. */
   readonly closing: AbortSignal;
 }
 

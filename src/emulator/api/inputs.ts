@@ -20,7 +20,6 @@ import {
   requireResource,
 } from "./operation.ts";
 
-/** Creates an input record for the referenced file, acquisition or dataset version; undefined if the workspace does not own it. */
 function createInputRecord(
   { inputKind, referenceId }: ActionRequest<typeof createMicPublicInput>["body"],
   world: World,

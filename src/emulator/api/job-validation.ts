@@ -18,7 +18,6 @@ interface BoundInput {
   readonly input: InputRecord;
 }
 
-/** Throws ProblemError with one field error for each check that has a message. */
 function throwFieldErrors(
   code: ProblemCode,
   checks: readonly { readonly pointer: string; readonly message: string | false }[],

@@ -60,7 +60,6 @@ export interface ActionRequest<E extends ActionEndpoint> {
   readonly ifMatch: number | undefined;
 }
 
-/** Defines the operation of a POST endpoint, with one command for each Idempotency-Key. */
 export const defineAction = <E extends ActionEndpoint>(
   endpoint: E,
   execute: (order: ActionRequest<E>, context: OperationContext) => HttpResponse,
@@ -112,13 +111,11 @@ export const locationHeader = (path: string): Readonly<Record<string, string>> =
   Location: `/sandbox/v1/mic${path}`,
 });
 
-/** Throws ProblemError if this is not the client's only workspace. */
 export function checkWorkspace(workspaceId: string, { world }: OperationContext, pointer: string): void {
   if (workspaceId !== world.workspaceId)
     throw createFieldProblem("WORKSPACE_FORBIDDEN", pointer, "This application has no access to this workspace.");
 }
 
-/** Returns the resource, or throws ProblemError with the path parameter. */
 export function requireResource<T>(resource: T | undefined, name: string, kind: string): T {
   if (resource === undefined) throw createFieldProblem("NOT_FOUND", `/path/${name}`, `There is no such ${kind}.`);
   return resource;

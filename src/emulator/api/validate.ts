@@ -44,7 +44,6 @@ function toFieldErrors(base: string, value: unknown, issue: z.core.$ZodIssue): r
   ];
 }
 
-/** Returns the output of the schema. Throws ProblemError with a pointer for each broken rule. */
 function parsePart<S extends z.ZodType>(schema: S, value: unknown, base: string): z.output<S> {
   const parsed = z.safeParse(schema, value);
   if (parsed.success) return parsed.data;
@@ -71,7 +70,6 @@ export function readQuery<S extends z.ZodType>(schema: S, { target }: HttpReques
   return parsePart(schema, Object.fromEntries(query), "/query");
 }
 
-/** Returns the value of a header, or undefined if it is absent. Throws ProblemError if it is repeated. */
 function readSingleHeader(request: HttpRequest, name: string): string | undefined {
   const [value, second] = request.header(name.toLowerCase());
   if (second !== undefined) throw createFieldProblem("INVALID_REQUEST", `/header/${name}`, "Send this header once.");
@@ -90,7 +88,6 @@ export const readIdempotencyKey = (grammar: KeyGrammar, request: HttpRequest): s
     "/header",
   )["Idempotency-Key"];
 
-/** Returns the job version in If-Match. Throws ProblemError. */
 export function readIfMatch(request: HttpRequest): number {
   const value = readSingleHeader(request, "If-Match");
   if (value === undefined)
@@ -108,7 +105,6 @@ export function readIfMatch(request: HttpRequest): number {
   return Number(value.slice(1, -1));
 }
 
-/** Parses the body as JSON and validates it. Throws ProblemError. */
 export function readBody<S extends z.ZodType>(schema: S, request: HttpRequest): z.output<S> {
   const contentType = readSingleHeader(request, "Content-Type") ?? "";
   const encoding = readSingleHeader(request, "Content-Encoding")?.toLowerCase() ?? "identity";
@@ -126,7 +122,6 @@ export function readBody<S extends z.ZodType>(schema: S, request: HttpRequest): 
   }
 }
 
-/** Throws ProblemError if a GET request has a body: the contract defines none. */
 export function checkNoBody({ id }: Endpoint, { body }: HttpRequest): void {
   if (body.length > 0) throw createFieldProblem("INVALID_REQUEST", "", `${id} takes no body.`);
 }

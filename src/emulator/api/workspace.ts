@@ -19,7 +19,6 @@ const getVersionId = ({ definition }: Recipe): string => definition.versionId;
 export const findOfferedRecipe = ({ recipes, clock }: World, versionId: string): Recipe | undefined =>
   recipes.find((recipe) => getVersionId(recipe) === versionId && recipe.isOfferedAt(clock.now()));
 
-/** Returns the recipe that a request body names. Throws ProblemError if it is not offered. */
 export function requireOfferedRecipe(world: World, versionId: string): Recipe {
   const recipe = findOfferedRecipe(world, versionId);
   if (recipe !== undefined) return recipe;

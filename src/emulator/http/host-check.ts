@@ -4,7 +4,6 @@ import type { IncomingMessage } from "node:http";
 import { isIP } from "node:net";
 import { hostOfOrigin, isLoopback, LOOPBACK_NAMES, parseHostHeader, toUrlHost } from "../../core/loopback.ts";
 
-/** Returns why a request is denied and which header caused it, or undefined if it is allowed. */
 export type HostCheck = (request: Pick<IncomingMessage, "headersDistinct">) => Denial | undefined;
 
 export interface Denial {
@@ -13,9 +12,7 @@ export interface Denial {
 }
 
 export interface HostCheckOptions {
-  /** The value of --host. */
   readonly host: string;
-  /** The address and port on which the emulator listens. */
   readonly address: string;
   readonly port: number;
 }
@@ -26,10 +23,7 @@ const LOCAL_NAME = /^[a-z0-9_-]+$|\.(?:localhost|local|internal|home\.arpa)$/;
 /** Accepts an address as a socket reports it: a dual-stack socket reports an IPv4 address as an IPv6 address. */
 export const isThisMachine = (address: string): boolean => isLoopback(address.replace(/^::ffff:/, ""));
 
-/**
- * On loopback, Host must name the machine itself and, if any, the emulator's port. On other addresses, Host may be an IP address (never
- * a rebound name), the value of --host, or a name of a local network. Its port may differ, because a container can map it.
- */
+/** On loopback, Host must name the machine and the port. Elsewhere it may be an IP address, the value of --host, or a local name. */
 export function createHostCheck({ host: requestedHost, address, port }: HostCheckOptions): HostCheck {
   const ownNames = new Set([...LOOPBACK_NAMES, toUrlHost(address), toUrlHost(requestedHost).toLowerCase()]);
   const isLocal = isThisMachine(address);

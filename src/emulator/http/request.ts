@@ -72,7 +72,6 @@ export interface HttpRequest {
   readonly body: Uint8Array | "too large";
   /** Whether the request has exactly one Host, as HTTP/1.1 requires (RFC 9112, 3.2); always true for HTTP/1.0. */
   readonly hasHost: boolean;
-  /** The IP address of the connected peer. */
   readonly peer: string;
 }
 

@@ -3,7 +3,6 @@ import type { Capability } from "../../contract/usage.ts";
 import { createFieldProblem, ProblemError } from "../problems.ts";
 import type { InputRecord } from "./inputs.ts";
 
-/** Returns an enabled capability without a prerequisite. */
 const capability = (
   kind: string,
   operation: string,
@@ -39,7 +38,6 @@ export const CAPABILITIES = {
 
 export type CapabilityName = keyof typeof CAPABILITIES;
 
-/** Throws ProblemError if the capability is not enabled, or if an input exceeds its limits. */
 export function checkCapability(name: CapabilityName, bound: readonly { pointer: string; input: InputRecord }[]): void {
   const { enabled, kind, operation, prerequisite, maxInputBytes, maxRows }: Capability = CAPABILITIES[name];
   if (!enabled)

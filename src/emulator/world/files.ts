@@ -5,7 +5,6 @@ import { readDistricts, readStates } from "../catalogue.ts";
 import { encodeUtf8 } from "../http/response.ts";
 import { type IdGenerator, sha256 } from "../ids.ts";
 
-/** The outcome of a job that reads this file. */
 export type JobOutcome = "succeeds" | "fails at CHURN, retryably" | "fails at SIFT" | "waits for review" | "pauses";
 
 export interface StoredFile {
@@ -37,7 +36,6 @@ const stateLines = (): readonly string[] => [
 
 const BINARY_BYTES = 300 * 1024;
 
-/** Returns incompressible bytes that depend only on the seed. */
 const createIncompressibleBytes = (seed: string): Uint8Array =>
   createHash("shake256", { outputLength: BINARY_BYTES }).update(seed).digest();
 

@@ -49,7 +49,6 @@ export class Jobs {
     return jobAt(record.initial, record.plan, record.cancellation, now);
   }
 
-  /** Returns whether a retry of this job is still active or has succeeded. */
   hasActiveRetry(record: JobRecord, now: number): boolean {
     if (record.latestRetry === undefined) return false;
     const { state } = this.jobAt(record.latestRetry, now);

@@ -43,7 +43,6 @@ interface JobChange {
 export const stageIndex = (name: StageName): number => STAGES.indexOf(name);
 const SERVE = stageIndex("SERVE");
 
-/** Number of units in each stage. */
 const UNITS: readonly number[] = [4, 6, 5, 3, 8, 4, 2, 3, 2];
 const unitCount = (index: number): number => UNITS[index] ?? 1;
 

@@ -115,7 +115,6 @@ export class Usage {
     return (this.#day === this.#firstDay ? seededDay : 0n) + (this.#today.get(name) ?? 0n);
   }
 
-  /** Resets the counts of the day when a new UTC day has started. */
   #startNewDay(now: number): void {
     if (startOfDay(now) === this.#day) return;
     this.#day = startOfDay(now);

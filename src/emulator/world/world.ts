@@ -37,7 +37,6 @@ export class Collection<T extends { readonly id: string }> {
 
 export type World = ReturnType<typeof createWorld>;
 
-/** Creates a world that has files and recipes, but no inputs, jobs or requests yet. */
 export function createWorld(clock: Clock, ids: IdGenerator, stageMs: number) {
   const startedAt = clock.now();
   const workspaceId = ids.next(ID_PREFIX.workspace);
