@@ -16,7 +16,6 @@ interface Reference {
   readonly name?: string;
 }
 
-/** Returns the names of the template's variables, or of the prompt's arguments. Throws ProtocolError. */
 function argumentNamesOf(ref: Reference, runtime: Runtime): readonly string[] {
   if (ref.name !== undefined) return findPrompt(ref.name, runtime).arguments.map(({ name }) => name);
   const resource = runtime.resources.find(({ uri }) => uri === ref.uri);

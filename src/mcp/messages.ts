@@ -22,10 +22,7 @@ const CLOSE_LIST = 0x5d;
 const OPEN_OBJECT = 0x7b;
 const CLOSE_OBJECT = 0x7d;
 
-/**
- * Returns a sentence that states which limit a JSON text exceeds; undefined if it exceeds none. Parsing a text that is nested too deeply
- * or has too many parts would block all other requests, so this is one pass over the characters. Text that is not JSON may pass.
- */
+/** A text that is nested too deeply or has too many parts would block all other requests. Text that is not JSON may pass. */
 export function findExceededLimit(json: string): string | undefined {
   let depth = 0;
   let parts = 0;
@@ -50,7 +47,6 @@ export function findExceededLimit(json: string): string | undefined {
 
 const CancelledNotification = z.object({ params: z.object({ requestId: z.union([z.string(), z.number()]) }) });
 
-/** Returns the id of the canceled request; undefined if the message is not a cancellation. */
 export function canceledId(message: JSONRPCMessage): RequestId | undefined {
   const isCancellation = "method" in message && message.method === "notifications/cancelled";
   return isCancellation ? CancelledNotification.safeParse(message).data?.params.requestId : undefined;
@@ -72,7 +68,6 @@ export type Redact = (json: string) => string;
 /** Only these members can contain a secret: the others contain protocol keywords and the id that the client chose. */
 const PAYLOADS: ReadonlySet<string> = new Set(["result", "error", "params"]);
 
-/** Returns a function that redacts secrets anywhere in an outgoing message. */
 export function createRedact(redactor: Redactor): Redact {
   /** Also redacts the names of members. */
   function redactValue(_name: string, value: unknown): unknown {

@@ -5,7 +5,6 @@ import { type Network, type Operation, OTHER, type Telemetry } from "../telemetr
 import { offeredPrompts } from "./prompts.ts";
 import type { Runtime } from "./runtime.ts";
 
-/** Returns the kind of failure that a result reports; undefined if it reports none. */
 function errorKindOf(result: Result): string | undefined {
   if (result["isError"] !== true) return undefined;
   const facts = result._meta?.["mic-mcp/error"];
@@ -27,7 +26,6 @@ interface ObservedServerOptions {
   readonly protocolVersion?: string;
 }
 
-/** Creates a server that reports its requests to telemetry. */
 export function createObservedServer(
   { telemetry, runtime, network, protocolVersion }: ObservedServerOptions,
   info: ConstructorParameters<typeof Server>[0],

@@ -31,20 +31,12 @@ export interface Runtime {
   readonly config: Config;
   /** Returns the default workspace, from the configuration or the stored login. Throws Failure if the login cannot be read. */
   readonly workspaceId: () => Promise<string | undefined>;
-  /**
-   * Throws Failure `not_configured` while no tool of this toolset can work. Absent in a deployment for teams, because every team has
-   * an API and credentials.
-   */
+  /** Throws Failure `not_configured` while no tool of this toolset can work. Absent in a deployment: every team has credentials. */
   readonly requireConfigured?: ((toolset: Toolset) => Promise<void>) | undefined;
-  /** All tools, offered or not. */
   readonly tools: readonly Tool[];
-  /** The offered tools, by name. */
   readonly offered: ReadonlyMap<string, Tool>;
-  /** The ports that the tools use. */
   readonly ports: Ports;
-  /** The resources of the offered tools. */
   readonly resources: readonly Resource[];
-  /** Suggests values for the variables of a resource template and the arguments of a prompt. */
   readonly completions: CompletionProvider;
   readonly resourceWatcher: ResourceWatcher;
   /** Signs or encrypts the ids of tasks, so that a client cannot create an id or use the id of another caller. */
@@ -52,7 +44,6 @@ export interface Runtime {
   /** Undefined: each transport creates its own codec, with a key that only this process has. */
   readonly confirmationCodec: ConfirmationCodec | undefined;
   readonly skills: Skills;
-  /** Returns the HTML of a view. */
   readonly readView: (name: ViewName) => Promise<string>;
   readonly redactor: Redactor;
   readonly log: Log;

@@ -45,7 +45,6 @@ const JOURNAL_WAIT_MS = 1_000;
 
 const envelopeOf = ({ mcpReq }: ServerContext): Readonly<Record<string, unknown>> => ({ ...mcpReq.envelope });
 
-/** Returns the name that a client declares. */
 function clientNameOf(client: unknown): string | undefined {
   const name = isJsonObject(client) ? client["name"] : undefined;
   return typeof name === "string" ? name : undefined;
@@ -61,13 +60,11 @@ export interface Connection {
   /** The revision of a client that did not initialize this server. */
   readonly protocolVersion?: string;
   readonly confirmation: Confirmation;
-  /** The transport of the connection, as telemetry names it. */
   readonly network: Network;
   /** Whether `initialize` or `server/discover` may ask this server for its instructions (default false: it has none). */
   readonly isFirst?: boolean;
 }
 
-/** Returns the instructions, with the number of unresolved actions at this time. */
 async function writeInstructions(runtime: Runtime): Promise<string> {
   const { offered, notes } = runtime;
   const [workspaceId, unresolved] = await Promise.all([

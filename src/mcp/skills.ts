@@ -20,7 +20,6 @@ export type Skills = ReturnType<typeof createSkills>;
 
 const Metadata = z.object({ metadata: z.object({ tools: z.string() }) });
 
-/** The tools that a skill instructs the agent to call, from its frontmatter. */
 export const toolsOf = ({ frontmatter }: Skill): readonly string[] =>
   Metadata.safeParse(frontmatter).data?.metadata.tools.split(" ") ?? [];
 
@@ -41,9 +40,7 @@ export function createSkills(files: () => Promise<SkillFiles>, isOffered: (tool:
   const loaded = memoizeUntilFailure(async () => await loadSkills(await files(), isOffered));
 
   return {
-    /** Returns the offered skills, sorted by name. */
     entries: async (): Promise<readonly Skill[]> => (await loaded.get()).entries,
-    /** Returns the skills as entries of resources/list. */
     async resources() {
       const { entries, texts } = await loaded.get();
       return entries.map(({ uri, frontmatter: { name, description } }) => ({

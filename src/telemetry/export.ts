@@ -30,7 +30,6 @@ export interface TelemetryPipelineOptions {
   readonly version: string;
   /** Receives errors of exporters, such as an unreachable collector: at most one a minute. */
   readonly onError: (reason: string) => void;
-  /** Receives the URL of the Prometheus endpoint. */
   readonly onListening: (url: string) => void;
 }
 
@@ -38,10 +37,7 @@ const SCOPE = "mic-mcp";
 const ERROR_REPORT_INTERVAL_MS = 60_000;
 const MAX_REASON = 300;
 
-/**
- * Reports at most one error a minute, because a collector that is down fails every batch. OpenTelemetry reports an error as JSON with
- * its stack; only the first line is kept.
- */
+/** A collector that is down fails every batch. OpenTelemetry reports an error as JSON with its stack; only the first line is kept. */
 function reportSdkErrors(onError: (reason: string) => void): void {
   let reportedAt = Number.NEGATIVE_INFINITY;
   const report = (...parts: readonly unknown[]): void => {

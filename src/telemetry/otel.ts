@@ -76,7 +76,6 @@ const identityAttributes = ({ team, caller, client }: TelemetryIdentity): Attrib
   "mic.client": client,
 });
 
-/** Returns the code of the JSON-RPC error that the client gets for this error. */
 function codeOf(error: unknown): string {
   const code = typeof error === "object" && error !== null && "code" in error ? error.code : undefined;
   return String(typeof code === "number" && Number.isSafeInteger(code) ? code : INTERNAL_ERROR);

@@ -1,7 +1,6 @@
 // Defines the interface through which work is reported to telemetry, and detects whether telemetry is on. If it is off, no other file of
 // telemetry is loaded and nothing is wrapped. Only the data that these types name can be exported (otel.ts).
 
-/** The gauges, which are read when metrics are collected. */
 export const GAUGES = {
   "mic.watched.resources": { description: "Resources that are watched for subscribers", unit: "{resource}" },
   "mic.http.streams": { description: "Open streams to clients", unit: "{stream}" },
@@ -23,7 +22,6 @@ export type GaugeName = keyof typeof GAUGES;
 /** Replaces a name that does not exist, and the name of each team after the first 100. */
 export const OTHER = "_OTHER";
 
-/** The caller of the work, in a deployment for teams. */
 export interface TelemetryIdentity {
   readonly team?: string;
   readonly caller?: string;
@@ -73,13 +71,11 @@ export interface ActionOutcome {
   readonly attempts?: number;
 }
 
-/** The end of an operation: the value that it returned, or the error that it threw. */
 export type Outcome<R> = { readonly value: R } | { readonly error: unknown };
 
 export type TelemetryLevel = "info" | "warn" | "error";
 
 export interface Telemetry {
-  /** Returns telemetry whose reports have this identity. */
   forIdentity(identity: TelemetryIdentity): Telemetry;
   /** Runs the handler of an HTTP request. The trace context of the headers is linked to the MCP operation in the request. */
   runHttpRequest<R>(headers: Readonly<Record<string, unknown>>, run: () => R): R;

@@ -75,10 +75,7 @@ function listResource(resource: Resource, workspaceId: string | undefined) {
 
 const HOUR_MS = 3_600_000;
 
-/**
- * Returns the view with this URI, which a host reads before it shows it; undefined if there is none, or its tool is not offered. Hosts
- * expect that resources/list does not contain views.
- */
+/** Hosts read a view before they show it, and expect that resources/list does not contain views. */
 async function readView(
   uri: string,
   { offered, readView: read }: Runtime,
@@ -128,9 +125,7 @@ export async function readResource(
   }
 }
 
-/**
- * Returns a link to a resource; undefined if it is not offered, or if its id has a lone surrogate and therefore no URI (open question 23).
- */
+/** Undefined if the resource is not offered, or if its id has a lone surrogate and therefore no URI (open question 23). */
 export function resourceLink(
   { template, variables }: ResourceReference,
   { resources }: Runtime,

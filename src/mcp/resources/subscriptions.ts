@@ -56,10 +56,7 @@ export function createSubscriptions(runtime: Runtime) {
 
     canWatch: (uri: string): boolean => findResource(uri, runtime)?.resource.readVersion !== undefined,
 
-    /**
-     * Starts to watch a resource. Resolves when no change can be missed: false if there is no such resource. Throws Failure synchronously
-     * if too many resources are watched.
-     */
+    /** Resolves when no change can be missed: false if there is no such resource. Throws Failure synchronously if too many are watched. */
     subscribe(uri: string, subscriber: Subscriber): Promise<boolean> {
       let entry = entries.get(uri);
       if (!entry) {
@@ -77,7 +74,6 @@ export function createSubscriptions(runtime: Runtime) {
 
     unsubscribe,
 
-    /** Ends all subscriptions of this subscriber. */
     unsubscribeAll(subscriber: Subscriber): void {
       for (const uri of [...entries.keys()]) unsubscribe(uri, subscriber);
     },
@@ -89,7 +85,6 @@ export function createSubscriptions(runtime: Runtime) {
   };
 }
 
-/** Returns the message of an error that prevented watching, with its next step. */
 export const watchErrorText = (thrown: unknown): string =>
   thrown instanceof Failure ? `${thrown.message} ${thrown.facts.next ?? ""}`.trim() : escapeText(errorMessage(thrown));
 
@@ -153,16 +148,12 @@ export function checkListenRequest({ params }: ListenRequest): ListenError | und
   return refused && { code: refused.code, message: refused.message, data: refused.data };
 }
 
-/** Converts an error of watchRequestedResources to the error that refuses the listen request. */
 export const toListenError = (thrown: unknown): ListenError => ({
   code: ProtocolErrorCode.InternalError,
   message: watchErrorText(thrown),
 });
 
-/**
- * Starts to watch the resources that a listen request names. Resolves when no change can be missed, with the request for the SDK: it
- * names only the watched resources. Throws Failure synchronously if too many resources are watched.
- */
+/** Resolves when no change can be missed, with only the watched resources. Throws Failure synchronously if too many are watched. */
 export function watchRequestedResources(message: ListenRequest, subscriptions: Subscriptions): Promise<ListenRequest> {
   const { id, params } = message;
   const { notifications } = params;

@@ -66,17 +66,13 @@ const missingTasksCapability = (): ProtocolError =>
     `The client has to declare the extension ${TASKS_EXTENSION} on this request.`,
   );
 
-/** Throws MissingRequiredClientCapabilityError if the client does not support tasks. */
 export function requireTasks(context: ServerContext): void {
   if (!clientSupportsTasks(context)) throw missingTasksCapability();
 }
 
 const TaskSubscriptionParams = z.looseObject({ notifications: z.looseObject({ taskIds: z.array(z.unknown()) }) });
 
-/**
- * Returns the error of a subscriptions/listen request that asks for task updates although its client does not support tasks. A client
- * that supports tasks gets an acknowledgment without task updates, because tasks send none: the client polls them.
- */
+/** For a client that asks for task updates and does not support tasks. One that does gets no updates: it polls the tasks. */
 export const checkTaskSubscription = (params: Readonly<Record<string, unknown>>): ProtocolError | undefined =>
   TaskSubscriptionParams.safeParse(params).success && !TasksCapability.safeParse(params["_meta"]).success
     ? missingTasksCapability()

@@ -9,7 +9,6 @@ import type { LinkedFile } from "../../toolkit/linked-files.ts";
 import type { ToolResult } from "../../toolkit/results.ts";
 import type { ResourceReference } from "../../toolkit/uri.ts";
 
-/** Returns the link to a resource; undefined if there is none. */
 export type ResourceLinkFactory = (reference: ResourceReference) => ContentBlock | undefined;
 
 /** Returns `_meta`, with the facts of a result that no model needs; empty if there are none. */
@@ -59,10 +58,7 @@ export const fieldTexts = ({ status, fieldErrors = [] }: FailureFacts): readonly
     return `${where}: ${status === undefined ? escapeText(message) : quote(message, MAX_MESSAGE)}`;
   });
 
-/**
- * Turns a failure into a self-contained text for the agent. Programs get the same facts in `_meta`. `mayChange`: false for a read, which
- * need not say that nothing was changed.
- */
+/** Programs get the same facts in `_meta`. `mayChange`: false for a read, which need not say that nothing was changed. */
 export function failureText(tool: string, facts: FailureFacts, mayChange = true): string {
   const codes = (facts.fieldErrors ?? []).map(({ code }) => formatToken(code));
   const fields = fieldTexts(facts).map((text, index) => `- ${text} [${codes[index]}]`);
@@ -108,10 +104,7 @@ const ACTION_EFFECTS: readonly Tool["effect"][] = ["create", "cancel", "retry"];
 const isReplay = ({ action }: Readonly<Record<string, unknown>>): boolean =>
   isJsonObject(action) && action["replayed"] === true;
 
-/**
- * Adds `journalNotice` to the summary and the text of new or listed actions: the journal lacks actions after a restore, or will be
- * deleted. Undefined: there is nothing to report.
- */
+/** The journal lacks actions after a restore, or will be deleted: new and listed actions say so. Undefined: nothing to report. */
 export function withJournalNotice(
   answer: CallToolResult,
   { name, effect }: Pick<Tool, "name" | "effect">,

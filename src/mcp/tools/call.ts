@@ -40,12 +40,9 @@ export const createToolContext = (
   },
 });
 
-/** The MCP request that contains a call. */
 export interface CallRequest {
   readonly id: RequestId;
-  /** The id of the session; undefined if the connection has none. */
   readonly session?: string;
-  /** The name that the client declares. */
   readonly client?: string;
   readonly signal: AbortSignal;
   report(progress: Progress): void;
@@ -58,17 +55,13 @@ let callCount = 0;
 
 const memberOf = (part: unknown, name: string): unknown => (isJsonObject(part) ? part[name] : undefined);
 
-/** Returns the fields that connect an answer to the journal and to the API's log. */
 const correlationFieldsOf = ({ structuredContent, _meta }: CallToolResult) => ({
   key: memberOf(memberOf(structuredContent, "action"), "idempotencyKey"),
   attempts: memberOf(memberOf(structuredContent, "action"), "attempts"),
   requestId: memberOf(_meta, "mic-mcp/requestId"),
 });
 
-/**
- * Logs one tool call: its failed attempts and its answer. Common fields connect these lines, and the requestId connects them to the
- * API's own log. Arguments and results are not logged.
- */
+/** Arguments and results are not logged. Common fields connect the lines, and the requestId connects them to the API's log. */
 function createCallLog(log: Log, tool: string, { id, session, client }: CallRequest, now: () => number) {
   const startedAt = now();
   callCount += 1;
@@ -130,15 +123,11 @@ const failureResult = ({ name, isWrite }: Pick<Tool, "name" | "isWrite">, facts:
 /** Whether this server refused the call because the caller lacks a right. A refusal by the API has an HTTP status. */
 const isForbiddenByServer = ({ kind, status }: FailureFacts): boolean => kind === "forbidden" && status === undefined;
 
-/** Returns the key of a call that contains only a key; otherwise undefined. */
 function onlyKeyOf({ idempotencyKey: key, ...others }: Arguments): string | undefined {
   return typeof key === "string" && Object.values(others).every((value) => value === null) ? key : undefined;
 }
 
-/**
- * Omits the parts of the advice that mention tools that are not offered, and the key of a rejected action: with other notes, it would be in
- * conflict for ever.
- */
+/** Omits what mentions tools that are not offered, and the key of a rejected action, which would be in conflict for ever. */
 function withOfferedAdvice({ idempotencyKey: key, ...facts }: FailureFacts, { offered }: Runtime): FailureFacts {
   const adapt = (text: string): string => omitUnofferedTools(text, (name) => offered.has(name));
   const { fieldErrors, next } = facts;
@@ -156,10 +145,7 @@ function withOfferedAdvice({ idempotencyKey: key, ...facts }: FailureFacts, { of
 /** These tools need no configuration, because they read only the journal. */
 const JOURNAL_ONLY_TOOLS: ReadonlySet<ToolName> = new Set(["list_actions", "show_actions"]);
 
-/**
- * Adds the stored arguments of an action if the call has only its key, and adds the default workspace. A missing configuration is
- * reported before the arguments are checked, because correcting them would not help. Also returns that workspace. Throws Failure.
- */
+/** Adds stored arguments to a call with only a key, and the default workspace. First reports a missing configuration. Throws Failure. */
 export async function completeArguments(
   tool: Tool,
   args: unknown,
@@ -194,10 +180,7 @@ export interface CallEnvironment {
   readonly createTask?: ((tool: ToolName, result: ToolResult) => Promise<CallToolResult | undefined>) | undefined;
 }
 
-/**
- * Runs one call. Returns a failure as a result with isError. If the user has to confirm the call, returns the question instead, and
- * the client repeats the call with the user's answer. Throws ProtocolError.
- */
+/** A failure is a result with isError. A question to the user makes the client repeat the call with the answer. Throws ProtocolError. */
 export async function callTool(
   tool: Tool,
   args: unknown,

@@ -17,7 +17,6 @@ import type { ConfirmationRequest, Tool } from "../../toolkit/define-tool.ts";
 import type { ToolContext } from "../../toolkit/tool-context.ts";
 import type { ConfirmationCodec, Runtime } from "../runtime.ts";
 
-/** Time in which the user has to answer. */
 export const CONFIRMATION_TTL_SECONDS = 600;
 const CONFIRM = "confirm";
 
@@ -83,10 +82,7 @@ export function createConfirmation({ config, ports, confirmationCodec }: Runtime
     /** Verifies, for the SDK, the state in a request. Throws if this server did not issue it, or if it was changed or has expired. */
     verify: codec.verify,
 
-    /**
-     * Returns whether the call may run, or the question to the user. Checks the arguments and reads the job first, so that the user
-     * is not asked about an impossible action. Only for a client that `mayAsk` accepts. Throws Failure and ProtocolError.
-     */
+    /** Only for a client that `mayAsk` accepts. Reads the job first: nobody is asked about an impossible action. Throws Failure. */
     async requestConsent(
       tool: Tool,
       args: Readonly<Record<string, unknown>>,

@@ -48,7 +48,6 @@ export function checkToolNames({ tools, excludedTools }: Config): void {
     );
 }
 
-/** Returns why a tool is not offered, for an agent that calls it anyway. */
 export function reasonNotOffered(tool: OfferableTool, config: Config): string {
   if (config.excludedTools.includes(tool.name)) return "it is excluded (MIC_EXCLUDE_TOOLS)";
   if (!isSelected(tool, config)) return `its toolset ${tool.toolsets.join(" or ")} is not enabled (MIC_TOOLSETS)`;

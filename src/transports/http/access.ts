@@ -12,10 +12,7 @@ import type { HttpToken } from "./token.ts";
 /** Throws RequestRefused for a request that is not allowed. */
 export type AccessCheck = (request: IncomingMessage) => void;
 
-/**
- * Refuses DNS rebinding: a web page can make a browser send requests here under a host name that its owner points at this machine.
- * So Host must name this machine, and so must Origin if it is present.
- */
+/** DNS rebinding: a web page can make a browser send requests here under a host name that its owner points at this machine. */
 export function checkHost({ headersDistinct, socket }: IncomingMessage): void {
   const names = [...LOOPBACK_NAMES, toUrlHost(socket.localAddress ?? "")];
   const { host: [host = "", ...more] = [], origin: origins = [] } = headersDistinct;
@@ -66,11 +63,7 @@ const refusedHostError = (host: string, why: string): UsageError =>
     `--host ${JSON.stringify(host)} is not allowed: ${why}. serve --http listens only on loopback addresses: 127.0.0.1, ::1 or localhost. To serve other machines, use serve --teams.`,
   );
 
-/**
- * Returns the address to listen on for the value of `--host`. Any name except localhost is refused without a lookup, and so is any
- * other spelling of an IPv4 address. The name localhost is looked up once, and the server listens on the address found. Throws
- * UsageError.
- */
+/** Names other than localhost are refused without a lookup, and so is another spelling of an IPv4 address. Throws UsageError. */
 export async function loopbackAddress(host: string, lookup: Lookup = systemLookup): Promise<string> {
   const bare = /^\[(.*)\]$/.exec(host)?.[1] ?? host;
   if (isIPv6(bare) && isLoopback(bare)) return "::1";

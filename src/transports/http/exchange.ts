@@ -76,7 +76,6 @@ export class Exchange {
     return this.#response.statusCode;
   }
 
-  /** Returns the parsed body of a POST. Throws RequestRefused. */
   async readJson(): Promise<unknown> {
     const { "content-type": type, "content-encoding": encoding = "identity" } = this.request.headers;
     if (!isJsonContentType(type ?? null)) throw refuse(415, "The Content-Type must be application/json.");
@@ -111,7 +110,6 @@ export class Exchange {
     }
   }
 
-  /** Sends a complete response. */
   send(status: number, headers: Headers, text: string): void {
     // Node sends the head and a string in one packet, but the head and a buffer in two parts.
     const body = this.redact(text);
@@ -127,7 +125,6 @@ export class Exchange {
     }
   }
 
-  /** Sends the headers of a response whose body follows in pieces. */
   startStream(status: number, headers: Headers): void {
     this.#writeHead(status, headers, true);
     if (!this.#response.destroyed) this.#response.flushHeaders();
@@ -143,7 +140,6 @@ export class Exchange {
     await once(this.#response, "drain", { signal: this.signal }).catch(() => undefined);
   }
 
-  /** Size of the written data that has not been sent, in bytes. */
   get bufferedBytes(): number {
     return this.#response.writableLength;
   }

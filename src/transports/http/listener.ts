@@ -13,7 +13,6 @@ import { errorResponse, MCP_PATH, type Phase, RequestRefused } from "./responses
 export interface ListenerLimits {
   readonly maxConnections: number;
   readonly maxHeaderBytes: number;
-  /** Time to receive the headers of a request. */
   readonly headersTimeoutMs: number;
   /** Time to receive a whole request. A response has no time limit. */
   readonly requestTimeoutMs: number;
@@ -78,10 +77,7 @@ const LISTEN_ERRORS: Readonly<Record<string, string>> = {
   EADDRNOTAVAIL: "this machine does not have this address",
 };
 
-/**
- * Closes a connection when there are too many: the one that has been without a complete request for longest. So clients that send
- * nothing, or half a request, do not block other clients. If every connection has a request in flight, the new one is closed.
- */
+/** Closes the connection that has been without a complete request for longest, so that clients that send nothing block no others. */
 function limitConnections(server: Server, maxConnections: number, log: Log): void {
   const requestsOf = new Map<Socket, number>();
   const idle = new Set<Socket>();
@@ -112,7 +108,6 @@ function limitConnections(server: Server, maxConnections: number, log: Log): voi
   });
 }
 
-/** Returns the port. Rejects with the reason if the server cannot listen. */
 async function listen(server: Server, { address, port }: ListenOptions, log: Log): Promise<number> {
   await new Promise<void>((resolve, reject) => {
     server.once("error", ({ code = "", message }: NodeJS.ErrnoException) =>

@@ -32,15 +32,11 @@ export interface HttpService {
   createSubscriptions(): Subscriptions;
   /** Returns the state of the dependencies of calls, for /readyz. Rejects with the reason if calls cannot be served. */
   readonly readiness?: () => Promise<object>;
-  /** Redacts secrets in every outgoing message. */
   readonly redact: Redact;
   readonly log: Log;
   /** Absent if telemetry is off. */
   readonly telemetry?: Telemetry;
 }
 
-/**
- * Serves clients of revisions before 2026-07-28. Resolves with undefined after the response was sent, or with a response that the caller
- * sends. `messages`: those of a POST.
- */
+/** Resolves with undefined after the response was sent, or with a response that the caller sends. `messages`: those of a POST. */
 export type LegacyHandler = (exchange: Exchange, messages: readonly JSONRPCMessage[]) => Promise<Response | undefined>;

@@ -66,7 +66,6 @@ export const isGetOrHead = (method: string | undefined): boolean => method === "
 
 const onlyGetOrHead = (): Response => methodNotAllowed("GET, HEAD");
 
-/** Answers /healthz: 200, or 503 if the server is shutting down. */
 export function healthResponse(method: string | undefined, isShuttingDown: boolean): Response {
   if (!isGetOrHead(method)) return onlyGetOrHead();
   return Response.json({ status: isShuttingDown ? "shutting_down" : "ok" }, { status: isShuttingDown ? 503 : 200 });

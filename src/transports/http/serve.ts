@@ -58,7 +58,6 @@ export interface HttpOptions extends ListenOptions, SessionLimits {
 /** One stream and one call for each session, and 56 connections for requests without a session. */
 const maxConnectionsFor = (sessions: number): number => 2 * sessions + 56;
 
-/** Serves one HttpService to clients on this machine. Rejects with the reason if it cannot listen. */
 export function startHttpServer(service: HttpService, options: HttpOptions): Promise<HttpServer> {
   const { log, redact, readiness, telemetry } = service;
   const sessions = createSessions(service, options);

@@ -26,7 +26,6 @@ interface Session {
 }
 
 export function createSessions(service: HttpService, { maxSessions, sessionIdleMs }: SessionLimits) {
-  /** Sessions by id. Idle sessions are in the order in which they became idle. */
   const sessions = new Map<string, Session>();
 
   async function endSession(id: string): Promise<void> {
@@ -46,10 +45,7 @@ export function createSessions(service: HttpService, { maxSessions, sessionIdleM
     );
   }
 
-  /**
-   * Makes a slot free for a new session; returns false if all sessions are in use. Clients often disconnect without ending their
-   * session, so the session that has been idle longest is ended. If its client is still connected, it gets a 404 and initializes again.
-   */
+  /** Clients often disconnect without ending their session, so the one idle longest ends; a connected client gets a 404 and initializes. */
   function ensureCapacity(): boolean {
     if (sessions.size < maxSessions) return true;
     const longestIdle = [...sessions].find(([, { exchangesInFlight }]) => exchangesInFlight === 0);

@@ -14,7 +14,6 @@ export interface HttpToken {
   readonly tokenFile?: string | undefined;
 }
 
-/** The file in the state folder. */
 export const httpTokenFile = (stateDir: string): string => join(stateDir, "http-token");
 
 const SET_VARIABLE = "or set MIC_HTTP_TOKEN to at least 16 characters.";
@@ -52,10 +51,7 @@ export async function readHttpToken(path: string): Promise<string> {
   throw unusable(path, "does not contain a token", "delete it, so that the server creates a new token");
 }
 
-/**
- * Returns the token of the state folder, and creates it if there is none. Servers that start at the same time get the same token. Throws
- * Failure `not_configured`.
- */
+/** Creates the token if there is none. Servers that start at the same time get the same token. Throws Failure `not_configured`. */
 export async function loadHttpToken(stateDir: string): Promise<HttpToken> {
   const tokenFile = httpTokenFile(stateDir);
   try {

@@ -11,18 +11,11 @@ import { isJsonObject } from "../../contract/json.ts";
 import { findExceededLimit } from "../../mcp/messages.ts";
 
 const NEWLINE = 0x0a;
-/**
- * Size of each end of an overlong line, in bytes or characters: more than a request needs to its id, and short enough for a regular
- * expression.
- */
+/** Kept of each end of an overlong line: more than a request needs to its id, and short enough for a regular expression. */
 const END_SIZE = 4_096;
 const FIRST_BUFFER_BYTES = 64 * 1024;
 
-/**
- * Returns a function that takes the chunks of a byte stream. `onLine` gets each line without its newline, and its length in bytes. If a
- * line has more than `maxBytes`, only its two ends are kept in memory, and `text` consists of them. A last line without a newline is
- * ignored.
- */
+/** Only the two ends of a line with more than `maxBytes` are kept and passed as its text. A last line without a newline is ignored. */
 export function createLineSplitter(
   maxBytes: number,
   onLine: (text: string, bytes: number) => void,
@@ -125,10 +118,7 @@ function findRequestId(line: string): RequestId | undefined {
 /** A longer batch could cause much output with little input: each number in an array gets an answer. */
 const MAX_BATCH = 100;
 
-/**
- * Parses one line. An array is a batch of revision 2025-03-26: its messages are handled and answered one by one. `bytes` is the length
- * of the line; if it is more than `maxBytes`, `line` has only the two ends of the line.
- */
+/** An array is a batch of revision 2025-03-26, answered one by one. If `bytes` exceeds `maxBytes`, `line` has only its two ends. */
 export function parseLine(line: string, bytes: number, maxBytes: number): ParsedLine {
   const exceededLimit =
     bytes > maxBytes

@@ -18,11 +18,7 @@ import { createServer } from "../../mcp/server.ts";
 import { createConfirmation } from "../../mcp/tools/confirmation.ts";
 import { type MessageFilter, StdioTransport } from "./transport.ts";
 
-/**
- * Filters subscriptions/listen requests (2026-07-28), and gives older revisions their error codes. The SDK serves listen requests above the
- * transport and immediately acknowledges every requested resource. So a request is passed on when no change can be missed, with only the
- * watched resources.
- */
+/** Passes on listen requests with only the watched resources, because the SDK acknowledges all of them; converts error codes. */
 function createFilter(subscriptions: Subscriptions, isLegacy: () => boolean): MessageFilter {
   const listening = new Set<RequestId>();
 
