@@ -95,10 +95,7 @@ function removeNullUnion(schema: Emitted): void {
   Object.assign(schema, { ...first, ...schema });
 }
 
-/**
- * Converts a schema to JSON Schema 2020-12, for the tool list and the emulator's OpenAPI document. Custom types set their
- * JSON Schema in `.meta()`; descriptions state the rules that JSON Schema cannot express.
- */
+/** Custom types set their JSON Schema in `.meta()`; descriptions state the rules that JSON Schema cannot express. */
 export function toJsonSchema(schema: z.ZodType, io: "input" | "output"): JsonSchema {
   const { $schema: _, ...rest } = z.toJSONSchema(schema, {
     io,

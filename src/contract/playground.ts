@@ -8,10 +8,7 @@ export const PLAYGROUND_CONTRACT = "svc.geo.admin-divisions.v1";
 export const MAX_STATES = 64;
 export const MAX_DISTRICTS = 256;
 
-/**
- * Neither the contract nor the JSON Schema limits counts. A count above 2^53-1 is rejected, because it is not exact (open
- * question 22).
- */
+/** No limit is stated. A count above 2^53-1 is rejected, because it is not exact (open question 22). */
 const count = z
   .custom<number>((value) => typeof value === "number" && Number.isSafeInteger(value) && value >= 0, {
     error: `must be an integer >= 0; one above ${MAX_SAFE} cannot be told exactly`,

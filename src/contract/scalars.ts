@@ -130,10 +130,7 @@ function offsetMinutes(zone: string): bigint | undefined {
 /** True in the last minute of a UTC day, the only one that can have a second 60 (RFC 3339, 5.7; open question 21). */
 const isLastMinuteOfDay = (micros: bigint): boolean => ((micros % DAY) + DAY) % DAY >= DAY - MINUTE;
 
-/**
- * Returns the microseconds since 1970 of an RFC 3339 date-time. Finer digits are cut, and a leap second counts as the next second.
- * Returns undefined if the text is not a valid date-time; Feb 30, for example, is not.
- */
+/** In microseconds since 1970. Finer digits are cut, a leap second is the next second; undefined if invalid, as Feb 30 is. */
 export function parseDateTime(text: string): bigint | undefined {
   const match = PATTERN.exec(text);
   if (!match) return undefined;

@@ -86,6 +86,5 @@ function runSecretCommand([program = "", ...args]: readonly string[]): Promise<s
   });
 }
 
-/** Returns the secret. Throws Failure `not_configured` with the reason, which never contains the secret. */
 export const readClientSecret = (source: SecretSource): Promise<string> =>
   "file" in source ? readSecretFile(source.file) : runSecretCommand(source.command);

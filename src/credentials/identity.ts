@@ -19,22 +19,13 @@ export interface Identity {
   baseUrl(): string | Promise<string>;
   /** Throws Failure `not_configured`. */
   credentials(): Promise<ClientCredentials>;
-  /**
-   * Whether the login was checked a moment ago, because most calls must not wait for a check. If it was not, `credentials` throws Failure
-   * if it no longer exists.
-   */
+  /** Whether the login was checked a moment ago: most calls must not wait for a check, which `credentials` makes. */
   isLoginVerified(): boolean;
   /** Returns the default workspace, if there is one. Throws Failure if the keychain that may contain one cannot be read. */
   workspaceId(): Promise<string | undefined>;
-  /**
-   * Call this when the API rejects the credentials. A stored login or secret is then read again before its next use, because it
-   * may have been replaced.
-   */
+  /** Call this when the API rejects the credentials: a stored login or secret may have been replaced, and is read again. */
   invalidateCachedLogin(): void;
-  /**
-   * Identifies the owner of Idempotency-Keys by base URL and client id, because the API stores keys by application. Throws
-   * Failure `not_configured`.
-   */
+  /** Identifies the owner of Idempotency-Keys: the API stores keys by application. Throws Failure `not_configured`. */
   serviceName(): Promise<string>;
 }
 
@@ -73,10 +64,7 @@ export interface IdentityOptions {
 
 /** A login is read again after this time, so that a logout or another login is noticed. */
 export const LOGIN_CACHE_MS = 3_000;
-/**
- * A keychain that does not answer costs seconds each time, so it is not read again for this long. A known login remains in use
- * meanwhile.
- */
+/** A keychain that does not answer costs seconds, so it is not read again for this long. A known login remains in use. */
 const KEYCHAIN_COOLDOWN_MS: Readonly<Record<"unknown" | "known", number>> = { unknown: 10_000, known: 60_000 };
 
 // Tokens in memory and calls in flight belong to the identity that this process started with.
@@ -132,10 +120,7 @@ export function createIdentity(options: IdentityOptions): Identity {
     }
   }
 
-  /**
-   * Returns the stored login; undefined if the user has not logged in, or the system has no keychain. Throws Failure if the
-   * keychain is locked, silent or failing, and with MIC_KEYCHAIN=require also if it does not exist.
-   */
+  /** Undefined without a login or a keychain. Throws Failure if the keychain is locked, silent or failing, or required and missing. */
   async function getStoredLogin(): Promise<StoredLogin | undefined> {
     if (!keychain) return undefined;
     if (!reading || now() >= readAgainAt) {
@@ -170,7 +155,6 @@ export function createIdentity(options: IdentityOptions): Identity {
         );
   }
 
-  /** Returns the stored login if the keychain was read a moment ago. */
   const recentLogin = (): StoredLogin | undefined =>
     readAgainAt < Number.POSITIVE_INFINITY && now() < readAgainAt ? last : undefined;
 

@@ -35,9 +35,7 @@ async function readAccount(keychain: Keychain, account: string): Promise<StoredL
   }
 }
 
-/**
- * Returns the login of a profile (undefined: the default one); undefined if there is none or the entry is not valid. Throws KeychainError.
- */
+/** `profile`: undefined for the default login. Undefined if there is none or the entry is not valid. Throws KeychainError. */
 export const readLogin = (keychain: Keychain, profile: string | undefined): Promise<StoredLogin | undefined> =>
   readAccount(keychain, accountOf(profile));
 

@@ -24,18 +24,13 @@ export interface Token {
 /** How the header contains the id and the secret: form-encoded as RFC 6749, 2.3.1, requires, or raw as many servers expect. */
 export type BasicForm = "encoded" | "raw";
 
-/**
- * Returns the value of the Authorization header. The encoded form preserves every character and does not change unreserved ones.
- */
+/** The encoded form preserves every character and does not change unreserved ones. */
 export function basicHeader({ clientId, clientSecret }: ClientCredentials, form: BasicForm = "encoded"): string {
   const encodePart = form === "encoded" ? encodeURIComponent : (part: string): string => part;
   return `Basic ${Buffer.from(`${encodePart(clientId)}:${encodePart(clientSecret)}`).toString("base64")}`;
 }
 
-/**
- * Returns the forms to try, in this order; only one if both are equal. A raw id would end at its first colon (RFC 7617, section
- * 2), so an id with a colon is only encoded.
- */
+/** In the order to try; one if both are equal. A raw id would end at its first colon (RFC 7617, 2), so it is only encoded then. */
 export const basicForms = (credentials: ClientCredentials): readonly [BasicForm, ...BasicForm[]] =>
   basicHeader(credentials) === basicHeader(credentials, "raw") || credentials.clientId.includes(":")
     ? ["encoded"]
@@ -146,10 +141,7 @@ export const invalidTokenResponse = (
     next,
   });
 
-/**
- * Returns the token in the response. Throws Failure: `contract_violation` if a successful response contains no valid token,
- * otherwise the kind that matches the error.
- */
+/** Throws Failure: `contract_violation` for a success without a valid token, otherwise the kind that matches the error. */
 export function parseTokenResponse(answer: WireResponse, scopes: readonly string[]): Token {
   if (answer.status < 200 || answer.status > 299) throw failureFromResponse(answer, scopes);
   try {

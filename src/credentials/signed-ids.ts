@@ -9,10 +9,7 @@ const MAX_CHARS = 4_096;
 const derive = promisify<string, string, number, Buffer>(scrypt);
 const KEY_BYTES = 32;
 
-/**
- * Provides the key that signs task ids. It is derived from the client credentials, so every process that has them computes the
- * same key, and nothing is stored. A new client secret invalidates all ids. Throws Failure `not_configured`.
- */
+/** Derived from the client credentials, so every process computes the same key. Throws Failure `not_configured`. */
 function createSigningKeyProvider({ baseUrl, credentials }: Identity): () => Promise<Buffer> {
   let cached: { readonly from: string; readonly key: Promise<Buffer> } | undefined;
   return async () => {

@@ -34,10 +34,7 @@ const COOLDOWN_MS = 60_000;
 
 export type TokenStore = ReturnType<typeof createKeychainTokenStore>;
 
-/**
- * Creates a token store in the keychain. `onError` receives each KeychainError; the store does not throw it, because a token can
- * always be requested again.
- */
+/** `onError` receives each KeychainError; none is thrown, because a token can always be requested again. */
 export function createKeychainTokenStore(
   keychain: Keychain,
   now: () => number,

@@ -35,18 +35,12 @@ export interface TokenOptions {
 /** Maximum number of rejected tokens that are remembered, so that a copy from another process does not bring one back. */
 const MAX_REFUSED = 100;
 const MAX_TOKEN_BYTES = 64 * 1024;
-/**
- * If the API returns 403, a token that was obtained longer ago than this may have expired. A newer token is assumed to be valid
- * (src/contract/open-questions.md, 27).
- */
+/** After a 403, an older token may have expired; a newer one is assumed to be valid (src/contract/open-questions.md, 27). */
 const FRESH_MS = 60_000;
 /** If the clock was set back further than this, a stored lifetime is not reliable. */
 const CLOCK_STEP_MS = 60_000;
 
-/**
- * Whether a token can still be used. Without a stated lifetime, it is valid until it is rejected. A stated lifetime ends 60 s
- * early, or at nine tenths if it is shorter than 600 s.
- */
+/** A stated lifetime ends 60 s early, or at nine tenths below 600 s. Without one, a token is valid until it is rejected. */
 function isUnexpired({ obtainedAt, expiresAt }: StoredToken, now: number): boolean {
   if (expiresAt === undefined) return true;
   return now >= obtainedAt - CLOCK_STEP_MS && now < expiresAt - Math.min(60_000, (expiresAt - obtainedAt) / 10);

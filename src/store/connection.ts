@@ -64,10 +64,7 @@ export type Connection = ReturnType<typeof createConnection>;
 
 const TLS_FILES = { sslrootcert: "ca", sslcert: "cert", sslkey: "key" };
 
-/**
- * Removes the TLS parameters from a URL, and returns TLS options or false. Every mode that encrypts verifies the certificate,
- * except `no-verify`.
- */
+/** Removes the TLS parameters from the URL. Every mode that encrypts verifies the certificate, except `no-verify`. */
 function extractTlsOptions({ searchParams }: URL): TlsOptions | false {
   const mode = searchParams.get("sslmode") ?? searchParams.get("ssl") ?? process.env["PGSSLMODE"];
   const files = Object.entries(TLS_FILES).flatMap(([name, option]) => {

@@ -6,10 +6,7 @@ export type SqlValue = string | number | null;
 export type DatabaseRow = Readonly<Record<string, unknown>>;
 
 export interface Database {
-  /**
-   * Runs one statement and returns its rows. A write is on disk when this resolves. Throws the error that the engine's `mapError`
-   * option returns; `isResponseLost` recognizes a write that may have been executed.
-   */
+  /** A write is on disk when this resolves. Throws what `mapError` returns; `isResponseLost` recognizes a write that may have run. */
   query(sql: string, values?: readonly SqlValue[]): Promise<readonly DatabaseRow[]>;
   /** Runs `work` in a transaction, while no other process runs one with the same lock (default: the journal's lock). */
   withExclusiveTransaction(work: (query: Database["query"]) => Promise<void>, lock?: string): Promise<void>;

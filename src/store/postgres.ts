@@ -38,10 +38,7 @@ export interface PostgresOptions {
   readonly connections?: number;
   /** After a failover, search for the new primary for up to FIND_TIMEOUT_MS, also behind the same address (default false). */
   readonly failover?: boolean;
-  /**
-   * Called on the first connection to another server, another timeline or a restarted server, before any other statement runs there. Only
-   * with `failover`.
-   */
+  /** Called on the first connection to another or restarted server or timeline, before any other statement. Only with `failover`. */
   readonly onNewServer?: (query: Connection["run"]) => Promise<void>;
   /** Converts an error of the connection or the server into the error that is thrown. */
   readonly mapError?: MapError;
@@ -50,7 +47,6 @@ export interface PostgresOptions {
 
 export interface PostgresDatabase extends Database {
   readonly clock: string;
-  /** Returns the number of statements that currently wait for a connection. */
   waitingCount(): number;
 }
 
@@ -61,10 +57,7 @@ interface PooledConnection {
   idleTimer?: NodeJS.Timeout;
 }
 
-/**
- * Creates a pool of at most `size` connections to the current primary. Statements queue for a connection, and idle connections
- * are closed.
- */
+/** At most `size` connections to the current primary. Statements queue for one, and idle ones are closed. */
 function createPool(urls: string, size: number, { failover = false, onNewServer }: PostgresOptions) {
   const primary = failover ? createPrimaryFinder(urls.split(",")) : undefined;
   const waitMs = failover ? FIND_TIMEOUT_MS + POOL_WAIT_MS : POOL_WAIT_MS;

@@ -7,10 +7,7 @@ import { setTimeout as sleep } from "node:timers/promises";
 import { errorMessage } from "../core/failure.ts";
 import { type Database, type DatabaseRow, isSelect, type MapError, type SqlValue } from "./database.ts";
 
-/**
- * Total time that a statement waits for another process's write. Each try blocks for BLOCKING_BUSY_MS; the event loop is free in
- * between.
- */
+/** A statement waits this long for another process's write; each try blocks for BLOCKING_BUSY_MS, and the event loop is free between. */
 const BUSY_MS = 5_000;
 const BLOCKING_BUSY_MS = 50;
 const BUSY_RETRY_MS = 25;
@@ -63,10 +60,7 @@ const isRow = (value: unknown): value is DatabaseRow => typeof value === "object
 /** The file and its side files. */
 const SUFFIXES = ["", "-wal", "-shm"];
 
-/**
- * Creates the folder with mode 0700 and the file with 0600, so that only this user can read the actions. SQLite uses the same
- * mode for its side files.
- */
+/** Only this user can read the folder and the file. SQLite uses the same mode for its side files. */
 async function prepareFile(folder: string, name: string): Promise<string> {
   if (!existsSync(folder)) await mkdir(folder, { recursive: true, mode: 0o700 });
   const path = join(folder, name);
@@ -103,10 +97,7 @@ async function openEngine(path: string): Promise<Engine> {
   }
 }
 
-/**
- * Opens a file in a folder, and creates both if needed. `mapError` converts errors of the file and of SQLite into those that are
- * thrown.
- */
+/** Creates folder and file if needed. `mapError` converts errors of the file and of SQLite into those that are thrown. */
 export async function openSqlite(
   folder: string,
   mapError: MapError = (error) => error,

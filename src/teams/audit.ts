@@ -57,7 +57,6 @@ export function createCallerTrace() {
       const id = isTrace ? TRACEPARENT.exec(traceparent)?.[1] : undefined;
       return id === undefined ? serve() : current.run(id, serve);
     },
-    /** Returns the trace id of the current request. */
     id: (): string | undefined => current.getStore(),
   };
 }

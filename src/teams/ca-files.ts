@@ -4,7 +4,6 @@ import { dirname } from "node:path";
 import { errorCode, errorMessage } from "../core/failure.ts";
 
 export interface CaFile {
-  /** The variable, or the parameter of a URL. */
   readonly name: string;
   readonly path: string;
 }
@@ -31,7 +30,6 @@ export function findReadError({ name, path }: CaFile): string | undefined {
 const OTHERS_READ = 0o004;
 const OTHERS_SEARCH = 0o001;
 
-/** Whether every user can read the file. */
 export function isReadableByAll(path: string): boolean {
   if ((statSync(path).mode & OTHERS_READ) === 0) return false;
   for (let folder = dirname(path); ; folder = dirname(folder)) {

@@ -48,7 +48,6 @@ export type Deployment = DeploymentSettings & { readonly startTelemetry?: StartT
 interface TeamParts extends ApiConnection {
   /** Undefined for a caller without a team. */
   readonly team: Team | undefined;
-  /** Refuses all calls from now on. */
   revoke(): void;
 }
 

@@ -14,9 +14,7 @@ export type Durability =
   | { readonly isDurable: true }
   | {
       readonly isDurable: false;
-      /** A clause without a full stop. */
       readonly error: string;
-      /** One or two sentences that describe the fix. */
       readonly next: string;
     };
 

@@ -10,10 +10,7 @@ const LINE = /^(?<id>[A-Za-z0-9._-]{1,64})\s+(?<key>[A-Za-z0-9+/]{43}=)$/;
 
 export type SecretKeys = ReturnType<typeof readSecretKeys>;
 
-/**
- * `text`: lines `id base64-of-32-bytes`; empty lines and comments (#) are ignored. Throws Error with the number of the wrong line; its
- * message quotes nothing from the text.
- */
+/** Lines `id base64-of-32-bytes`; comments begin with #. Throws Error with the number of the wrong line, which it does not quote. */
 export function readSecretKeys(text: string) {
   const masters = new Map<string, Buffer>();
   const lines = text.split("\n").map((line, at) => ({ line: line.trim(), at: at + 1 }));
@@ -99,7 +96,6 @@ export function createEncryption(keys: SecretKeys) {
         .setProtectedHeader({ alg: "A256GCMKW", enc: "A256GCM", kid: keys.first, use: TEAM_SECRET, team })
         .encrypt(keyOf(keys.first, TEAM_SECRET)),
 
-    /** Throws DecryptionError with the reason. */
     async decryptSecret(
       team: string,
       text: string,

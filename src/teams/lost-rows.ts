@@ -8,10 +8,7 @@ import { errorCode } from "../core/failure.ts";
 import { type Database, POSTGRES_CLOCK } from "../store/database.ts";
 import type { TimeRange } from "./variables.ts";
 
-/**
- * After a failover, each instance waits this long between its own check and its first action. The other instances, which run a statement
- * every 2 s, can report their lost rows in this time.
- */
+/** After a failover, an instance waits this long before its first action: others find their losses with a statement every 2 s. */
 const PEERS_CHECK_MS = 3_000;
 
 /**

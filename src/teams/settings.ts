@@ -110,7 +110,6 @@ export type DeploymentSettings = StoreSettings &
 
 const HOW_TO_MAKE_KEYS = "one line `id base64-of-32-bytes` for each key (create a key with openssl rand -base64 32)";
 
-/** Returns the keys, and the text that contains them. Throws UsageError. */
 function readKeys({ text: inline, file }: Values["keys"]) {
   if (inline !== undefined && file !== undefined)
     throw new UsageError("MIC_SECRET_KEYS and MIC_SECRET_KEYS_FILE are both set: set only one of them.");
@@ -129,7 +128,6 @@ function readKeys({ text: inline, file }: Values["keys"]) {
   }
 }
 
-/** Returns the password in a URL, both encoded and decoded. */
 function passwordsIn(url: string): string[] {
   const { password } = new URL(url);
   try {
@@ -200,10 +198,7 @@ export const readStoreSettings = (environment: NodeJS.ProcessEnv): StoreSettings
 const UNTRUSTED_LOCAL_PROXY =
   "MIC_TRUST_PROXY does not contain 127.0.0.1, so the X-Forwarded-* headers of a load balancer on this machine are ignored.";
 
-/**
- * Reads the settings of `serve --teams`. `host`: the address or name on which the server listens; undefined if it does not listen. Throws
- * UsageError, which names every wrong variable and its fix.
- */
+/** `host`: undefined if the server does not listen. Throws UsageError, which names every wrong variable and its fix. */
 export function readTeamsSettings(environment: NodeJS.ProcessEnv, host?: string) {
   const settings = readEnvironment(environment, { ...SIGN_IN, ...DATABASE }, ({ signIn, isTrustedProxy }) => [
     ...(signIn.tokens === "introspection" && !signIn.client

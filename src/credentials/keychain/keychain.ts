@@ -43,7 +43,6 @@ export class KeychainError extends Error {
     this.detail = detail;
   }
 
-  /** Instructions for fixing the problem. */
   get fix(): string {
     return describeFix(this.kind);
   }
@@ -98,7 +97,6 @@ export function describeHelp(platform: NodeJS.Platform = process.platform) {
   }
 }
 
-/** Returns instructions for fixing the problem. */
 export function describeFix(kind: KeychainErrorKind, platform?: NodeJS.Platform): string {
   const { unlock, respond } = describeHelp(platform);
   const without = "set MIC_KEYCHAIN=off and credentials in the environment";
@@ -126,7 +124,6 @@ function findBusAddress(environment: NodeJS.ProcessEnv): string | undefined {
   return socket?.isSocket() && socket.uid === uid ? `unix:path=${path}` : undefined;
 }
 
-/** Returns the environment that the desktop needs. */
 function workerEnvironment(environment: NodeJS.ProcessEnv): NodeJS.ProcessEnv {
   const address = findBusAddress(environment);
   return { ...withoutMicVariables(environment), ...(address !== undefined && { DBUS_SESSION_BUS_ADDRESS: address }) };
@@ -234,9 +231,7 @@ export function openKeychain(limitMs: number, options: KeychainOptions = {}) {
     },
     /** Returns false if the entry did not exist. */
     deletePassword: async (account: string) => (await sendRequest({ operation: "delete", account })).existed ?? false,
-    /** Returns the accounts of all entries of this program. */
     listAccounts: async (): Promise<readonly string[]> => (await sendRequest({ operation: "list" })).accounts ?? [],
-    /** Ends the keychain's process. */
     close: (): void => stop("failed", "closed"),
   };
 }

@@ -11,10 +11,7 @@ const SERVICE = "mic-mcp";
 // store.
 const STORE = { linux: { store: "secret-service" } } as const;
 
-/**
- * Entries are cached, because each holds a connection to the bus until it is garbage-collected. A user has only 256 connections
- * for all programs.
- */
+/** Cached, because each entry holds a connection to the bus until it is garbage-collected; a user has only 256 of them. */
 const entries = new Map<string, AsyncEntry>();
 
 async function withEntry<T>(account: string, work: (entry: AsyncEntry) => Promise<T>): Promise<T> {

@@ -31,10 +31,7 @@ export function createCallerService(runtime: Runtime): CallerService {
   };
 }
 
-/**
- * Serves until a signal, drains, closes the database, and then exits the process with code 0 instead of returning. Throws UsageError, and
- * the error if it cannot start.
- */
+/** Drains after a signal, closes the database, and exits with code 0. Throws UsageError, and the error if it cannot start. */
 export async function serveTeams(
   environment: NodeJS.ProcessEnv,
   { host = "127.0.0.1", port = 0 }: HttpFlags,

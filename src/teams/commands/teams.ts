@@ -34,7 +34,6 @@ type TeamFlags = ArgumentsOf<"teams">["values"];
 export interface Manager {
   readonly teams: Teams;
   readonly secrets: Secrets;
-  /** The id of the key that encrypts. */
   readonly firstKey: string;
   readonly baseUrl: string | undefined;
   /** The value of MIC_AUTH_ISSUER. */
@@ -55,7 +54,6 @@ const noSuchTeam = (name: string): Failure =>
     next: "Run mic-mcp teams list for the names of the teams.",
   });
 
-/** Throws UsageError. */
 function parseMembers({ member: subjects = [] }: TeamFlags, { issuer }: Manager): readonly Member[] {
   if (subjects.length === 0) return [];
   if (issuer === undefined)
@@ -111,7 +109,6 @@ const conflictFailure = (name: string, existing: string): Failure => {
 const describeSource = (secret: StoredSecret, { firstKey }: Manager): string =>
   "file" in secret ? `is read from ${secret.file}` : `is encrypted with the key ${firstKey}`;
 
-/** Throws UsageError. */
 function parseClaim({ claim }: TeamFlags): string | undefined {
   if (claim === "")
     throw new UsageError("--claim must be a value of MIC_AUTH_TEAM_CLAIM, such as the name of a group.");
@@ -338,7 +335,6 @@ async function listActions(name: string, { state: wanted, json }: TeamFlags, man
 
 type TeamSubcommand = (typeof TEAM_ACTIONS)[number];
 
-/** Returns the name of the team that the subcommand applies to, or an empty string for all teams. Throws UsageError. */
 function parseTeamName(subcommand: TeamSubcommand, names: readonly string[]): string {
   const isAboutAll = subcommand === "list" || subcommand === "rotate-keys";
   if (isAboutAll && names.length > 0)
@@ -366,10 +362,7 @@ const SUBCOMMAND_HANDLERS: Readonly<Record<TeamSubcommand, SubcommandHandler>> =
   "rotate-keys": (_name, _flags, manager) => rotateKeys(manager),
 };
 
-/**
- * Runs a subcommand of `mic-mcp teams` and resolves with the exit code. Throws UsageError, and Failure if the database cannot be used or
- * credentials are refused.
- */
+/** Resolves with the exit code. Throws UsageError, and Failure if the database cannot be used or credentials are refused. */
 export const teams: RunCommand<"teams"> = async ({ values, positionals }, environment) => {
   const [argument = "", ...names] = positionals;
   const subcommand = parseChoice("ACTION", argument, TEAM_ACTIONS);
@@ -404,10 +397,7 @@ export const teams: RunCommand<"teams"> = async ({ values, positionals }, enviro
   }
 };
 
-/**
- * Brings the tables up to date before instances of a new version start. Resolves with the exit code. Throws UsageError, and Failure if the
- * database cannot be used.
- */
+/** Resolves with the exit code. Throws UsageError, and Failure if the database cannot be used. */
 export const migrate: RunCommand<"migrate"> = async ({ values }, environment) => {
   const database = openDatabase(readStoreSettings(environment));
   try {

@@ -27,7 +27,6 @@ export interface DownloadOptions {
   readonly log: Log;
   /** Receives the audit row of each download that has ended. Its outcome is `complete` or `interrupted`, or the status of a refusal. */
   readonly record: Audit["write"];
-  /** Returns the trace id of the current request. */
   readonly traceId: () => string | undefined;
   readonly limits?: DownloadLimits;
 }
@@ -84,7 +83,6 @@ async function openAsset(assetId: string, { ports }: Runtime, signal: AbortSigna
   });
 }
 
-/** Lists the rows of the link's call again. */
 async function regenerateRows(
   ticket: { readonly tool: string; readonly arguments: Readonly<Record<string, unknown>> },
   runtime: Runtime,
@@ -112,10 +110,7 @@ export function createDownloads(options: DownloadOptions): ServeDownload {
     return () => void running.splice(running.indexOf(name), 1);
   }
 
-  /**
-   * Sends the file; true if all of it was sent. If the file ends early, the connection is reset, so that a part does not look like the
-   * complete file.
-   */
+  /** True if all of it was sent. A file that ends early resets the connection, so that a part does not look like the complete file. */
   async function sendFile({ contentType, length, chunks }: OpenedFile, fileName: string, exchange: Exchange) {
     exchange.startStream(200, {
       ...HEADERS,

@@ -14,10 +14,7 @@ import { Failure } from "../../core/failure.ts";
 import type { AssetRequest, FileContent, Link, LinkedFiles } from "../../toolkit/linked-files.ts";
 import type { Encryption } from "../encryption.ts";
 
-/**
- * The caller for whom a link was made: the properties that their membership in the link's team depends on. Membership is checked again when
- * the link is opened. `groups`: only the claim value of the team, if the caller was a member because of it.
- */
+/** What the caller's membership depends on; it is checked again when the link is opened. `groups`: only the claim value of the team. */
 const holder = z.strictObject({ issuer: z.string(), subject: z.string(), groups: z.array(z.string()) });
 export type Holder = z.infer<typeof holder>;
 
@@ -44,7 +41,6 @@ interface LinkOptions {
   readonly encryption: Pick<Encryption, "encrypt">;
   /** The URL of this deployment: an origin, with an optional path. */
   readonly publicUrl: string;
-  /** Validity of a link, in seconds. */
   readonly seconds: number;
   readonly caller: string;
   readonly holder: Holder;

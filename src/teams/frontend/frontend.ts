@@ -53,17 +53,11 @@ export interface CallerService extends HttpService {
   rightFor(message: RequestOrNotification): Right;
 }
 
-/**
- * Serves links to files. Resolves with whether the path is a link. `callerOf`: resolves with the caller of the request's access token. Both
- * throw RequestRefused and ProviderUnavailable.
- */
+/** Resolves with whether the path is a link. Both functions throw RequestRefused and ProviderUnavailable. */
 export type ServeDownload = (exchange: Exchange, callerOf: () => Promise<CallerClaims>) => Promise<boolean>;
 
 export interface FrontendOptions extends EdgeOptions, Omit<SignInOptions, "recordRefusal"> {
-  /**
-   * Resolves with the service of this caller at /mcp or /mcp/{team}: the same object while nothing has changed. Called for each request.
-   * Undefined if the path does not exist for this caller. Rejects if that cannot be decided now.
-   */
+  /** The same object while nothing has changed; undefined if the path does not exist for this caller. Rejects if undecidable now. */
   serviceOf(caller: Caller, team: string | undefined): Promise<CallerService | undefined>;
   /** Calls `listener` with each service that was replaced: its streams end, and their clients connect again. */
   onRetired?(listener: (service: CallerService) => void): void;
@@ -202,10 +196,7 @@ function createFrontend(options: FrontendOptions): HttpFrontEnd {
     return caller;
   }
 
-  /**
-   * Waits until the team's share permits a call, and returns the function that frees the slots. Rights are checked before limits, so a call
-   * without the right occupies no slot.
-   */
+  /** Waits for a slot in the team's share. Rights are checked first, so a call without the right occupies no slot. */
   async function checkRightsAndLimits(
     { caller, resource, service }: AuthenticatedRequest,
     body: unknown,

@@ -30,10 +30,7 @@ const Claims = z.looseObject({
   appid: z.string().optional(),
 });
 
-/**
- * Claims that only ID tokens have. The audience of an ID token is a client id, so the audience check accepts it if the configured audience
- * is that id.
- */
+/** Claims that only ID tokens have: their audience is a client id, which may be the configured audience. */
 const ID_TOKEN_CLAIMS = ["nonce", "at_hash", "c_hash", "s_hash"];
 
 const splitScopes = (value: z.infer<typeof textOrList> | undefined): readonly string[] =>
@@ -136,10 +133,7 @@ export function createAccessTokens(options: AccessTokenOptions) {
       ? createIntrospection(provider, { client, cacheMs, now })
       : createJwtVerifier(provider, monotonicMs);
   const cacheOptions = { max: MAX_CACHED_TOKENS, ttlResolution: 0, perf: { now } };
-  /**
-   * Tokens that introspection refused, so that a repeated token causes no further request to the provider. This cache is separate, so that
-   * refused tokens do not displace accepted ones. JWTs are not in it, because they are checked without a request.
-   */
+  /** Separate, so that refused tokens do not displace accepted ones. JWTs are not in it: they are checked without a request. */
   const refused = new LRUCache<string, TokenRefused>({ ...cacheOptions, ttl: REFUSED_CACHE_MS });
   /** By hash. Concurrent requests with the same new token share one check. */
   const accepted = new LRUCache<string, Caller, string>({

@@ -47,10 +47,7 @@ const refusalReason = (error: unknown): string | undefined =>
     ? (CLAIM_REFUSALS[error.claim] ?? `The token must have a valid claim ${error.claim}.`)
     : REFUSALS[errorCode(error)];
 
-/**
- * Caches the provider's signing keys. A token with an unknown key is refused only if the keys were read after this token first arrived.
- * Otherwise its key may be newer than the last read, which any other token may have caused.
- */
+/** A token with an unknown key is refused only if the keys were read after it first arrived: its key may be newer than the last read. */
 function createSigningKeys(jwksUri: string, fetch: Provider["fetch"], monotonicMs: () => number) {
   const keys = createRemoteJWKSet(new URL(jwksUri), {
     [customFetch]: fetch,
@@ -123,7 +120,6 @@ function createSigningKeys(jwksUri: string, fetch: Provider["fetch"], monotonicM
 export interface Verifier {
   /** Returns the claims of a valid token. `hash`: the hash of the token, by which the verifier stores facts about it. */
   verifyClaims(token: string, hash: string): Promise<unknown>;
-  /** Resolves when tokens can be checked. */
   ready(): Promise<void>;
 }
 
@@ -220,10 +216,7 @@ export function createIntrospection(provider: Provider, { client, cacheMs, now }
     return { issuer, introspection_endpoint };
   }
 
-  /**
-   * Most providers compare Basic credentials without decoding them, although RFC 6749 (2.3.1) has them encoded. So only characters that need
-   * it are encoded. A provider that refuses a secret with such characters accepts it in the body.
-   */
+  /** Most providers do not decode Basic credentials (RFC 6749, 2.3.1), so only characters that need it are encoded. */
   const basic: oauth.ClientAuth = (_server, _client, _body, headers) => {
     const credentials = [client.id, client.secret].map(encodeURIComponent).join(":");
     headers.set("authorization", `Basic ${Buffer.from(credentials).toString("base64")}`);

@@ -3,10 +3,7 @@ import pLimit from "p-limit";
 import { type Transport, TransportError, type WireResponse } from "../../api-client/transport.ts";
 import { pauseSlotFor } from "./team-shares.ts";
 
-/**
- * Allows at most `max` exchanges at once. The others wait, and the wait counts toward their time limit. Streams are not counted. A call does
- * not count toward the share of its team while it waits here or for the response.
- */
+/** The wait counts toward an exchange's time limit; streams are not counted. A waiting call is not in the share of its team. */
 export function withConcurrencyLimit(transport: Transport, max: number): Transport {
   const limit = pLimit(max);
   return {

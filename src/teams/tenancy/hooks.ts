@@ -18,10 +18,7 @@ export const createUpstreamKeyMapper =
 
 const toIsoSeconds = (at: Date): string => at.toISOString().replace(/\.000Z$/, "Z");
 
-/**
- * Returns a notice that the actions of this time range are missing in the journal after a restore; undefined after the deduplication window
- * of the last of them.
- */
+/** Undefined after the deduplication window of the last action in this time range. */
 export const createRestoreNotice =
   (readRange: () => TimeRange | undefined, now: () => number) => (): string | undefined => {
     const range = readRange();

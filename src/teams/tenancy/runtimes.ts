@@ -12,7 +12,6 @@ export type NoTeamReason =
 
 /** The properties of a caller that a runtime depends on. All other properties may change with the next call. */
 export interface RuntimeCaller extends Member {
-  /** See `Caller` in ../caller.ts. */
   readonly id: string;
   /** The OAuth client that sent the call. */
   readonly clientId: string;
@@ -120,10 +119,7 @@ export function createRuntimes<P, R>({ teams, now, factory }: Options<P, R>) {
   }
 
   return {
-    /**
-     * Returns the runtime of this caller at the path without a team, or at the path of `team`: the same object while nothing has changed.
-     * Undefined if the name is invalid. Only members can learn whether a team exists. Rejects with the errors of the database.
-     */
+    /** The same object while nothing has changed. Only members can learn whether a team exists. Rejects with errors of the database. */
     async get(caller: Caller, team: string | undefined): Promise<R | undefined> {
       if (team !== undefined && !TEAM_NAME.test(team)) return undefined;
       const all = await findMemberships(caller);
@@ -139,10 +135,7 @@ export function createRuntimes<P, R>({ teams, now, factory }: Options<P, R>) {
       );
     },
 
-    /**
-     * Returns the runtime for a link that was made for this caller in a team, or in no team. Undefined if the caller is not a member now,
-     * or the team does not exist. Rejects with the errors of the database.
-     */
+    /** Undefined if the link's caller is not a member now, or the team does not exist. Rejects with the errors of the database. */
     async getForLink(caller: CallerClaims, team: string | undefined): Promise<R | undefined> {
       const linked = { ...caller, clientId: "" };
       if (team === undefined) return getRuntimeWithoutTeam(linked, { why: "in none" });
@@ -151,10 +144,7 @@ export function createRuntimes<P, R>({ teams, now, factory }: Options<P, R>) {
       return membership && (await getTeamRuntime(linked, membership));
     },
 
-    /**
-     * Reads which teams have changed, and drops what is cached about them. Calls in flight continue with the old parts of a team, unless
-     * it was removed. Rejects with the errors of the database.
-     */
+    /** Calls in flight continue with the old parts of a changed team, unless it was removed. Rejects with the errors of the database. */
     async refresh(): Promise<void> {
       const current = await teams.readVersions();
       if (!isDeepStrictEqual(current, versions)) memberships.clear();

@@ -94,7 +94,6 @@ export function createTeams({ query }: Pick<Database, "query">) {
   return {
     find,
 
-    /** Sorted by name. */
     async list(): Promise<readonly TeamWithMembers[]> {
       const members = (await query("SELECT * FROM team_members ORDER BY issuer, subject")).map((row) =>
         MemberRow.parse(row),
@@ -144,7 +143,6 @@ export function createTeams({ query }: Pick<Database, "query">) {
       return existing ? String(existing["name"]) : name;
     },
 
-    /** False if the team does not exist. */
     setClaim: (name: string, claim: string): Promise<boolean> =>
       executeChange(`UPDATE teams SET claim = $2, ${SET_CHANGED} WHERE name = $1 RETURNING name`, [name, claim]),
 
@@ -162,7 +160,6 @@ export function createTeams({ query }: Pick<Database, "query">) {
       return added;
     },
 
-    /** False if the member was not listed. */
     removeMember: (name: string, { issuer, subject }: Member): Promise<boolean> =>
       executeChange(
         `WITH members AS (DELETE FROM team_members WHERE team = $1 AND issuer = $2 AND subject = $3 RETURNING team)
