@@ -42,7 +42,7 @@ function Resolve({
 }
 
 function Action({ action, host }: { readonly action: ActionShown; readonly host: Bridge | undefined }) {
-  const { tool, key, state, about, resourceId, code, attempts, updatedAt, text, note } = action;
+  const { tool, key, state, targetId, createdId, code, attempts, updatedAt, text, note } = action;
   return (
     <li class={isResolved(action) ? "action" : "action unresolved"}>
       <p class="line">
@@ -55,16 +55,16 @@ function Action({ action, host }: { readonly action: ActionShown; readonly host:
         </span>
       </p>
       <dl>
-        {about !== "" && (
+        {targetId !== "" && (
           <>
             <dt>target</dt>
-            <dd>{about}</dd>
+            <dd>{targetId}</dd>
           </>
         )}
-        {resourceId !== "" && (
+        {createdId !== "" && (
           <>
             <dt>created</dt>
-            <dd>{resourceId}</dd>
+            <dd>{createdId}</dd>
           </>
         )}
         <dt>key</dt>

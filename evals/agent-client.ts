@@ -71,7 +71,7 @@ const createEnvironment = ({ emulator, folder, geographyRate }: AgentClientOptio
   MIC_WORKSPACE_ID: emulator.workspaceId,
   MIC_STATE_DIR: join(folder, "state"),
   MIC_DOWNLOAD_DIR: join(folder, "downloads"),
-  MIC_GEOGRAPHY_RATE: String(geographyRate),
+  MIC_GEOGRAPHY_RATE_LIMIT: String(geographyRate),
   MIC_KEYCHAIN: "off",
   MIC_LOG_LEVEL: "silent",
 });

@@ -15,10 +15,10 @@ interface Listing {
 
 /** A resolved action needs only its key, its resource and, if it was rejected, the code. */
 function rowOf(action: ListedAction) {
-  const { tool, idempotencyKey, state, resourceId, about, code, updatedAt } = action;
+  const { tool, idempotencyKey, state, createdId, targetId, code, updatedAt } = action;
   const { nextStep: _, arguments: __, ...unresolved } = action;
   if (state === "unknown" || state === "in_progress") return toSummaryFields(unresolved);
-  const resource = resourceId === undefined ? { about } : { resourceId };
+  const resource = createdId === undefined ? { targetId } : { createdId };
   return toSummaryFields({ tool, idempotencyKey, state, ...resource, ...(code !== undefined && { code }), updatedAt });
 }
 

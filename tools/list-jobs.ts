@@ -109,13 +109,13 @@ interface FailureGroup {
 function groupFailures(jobs: readonly Job[], { retries }: Pick<ToolContext, "retries">) {
   const groups = new Map<string, { readonly shared: Omit<FailureGroup, "count" | "jobIds">; readonly jobs: Job[] }>();
   for (const job of jobs) {
-    const { stage, failure, retryable, retryOf, retriedBy } = summarizeJob(job, retries.get(job.id));
+    const { stage, failure, retryable, retryOfBatchId, retriedBy } = summarizeJob(job, retries.get(job.id));
     if (job.state !== "FAILED" || failure === undefined || retryable === undefined) continue;
     const shared = {
       ...(stage !== undefined && { stage }),
       ...{ failure, title: job.failure?.title ?? "", retryable },
       ...(retriedBy !== undefined && { retried: true as const }),
-      ...(retryOf !== undefined && { areRetries: true as const }),
+      ...(retryOfBatchId !== undefined && { areRetries: true as const }),
     };
     const key = JSON.stringify(shared);
     const group = groups.get(key);
@@ -175,7 +175,7 @@ const COLUMNS = [
   "stage",
   "failure",
   "retryable",
-  "retryOf",
+  "retryOfBatchId",
   "retriedBy",
   "createdAt",
   "updatedAt",

@@ -28,7 +28,7 @@ function rejectPast(expiresAt: string, now: number): void {
 const body = requestMicSharedFileProcessing.body.shape;
 
 const traits = {
-  aboutArgument: "inputId",
+  targetArgument: "inputId",
   identifyingArguments: ["workspaceId", "inputId", "recipeVersionId", "recipeVersionHash", "purpose"],
 };
 

@@ -7,8 +7,8 @@ export interface ActionShown {
   readonly tool: string;
   readonly key: string;
   readonly state: string;
-  readonly about: string;
-  readonly resourceId: string;
+  readonly targetId: string;
+  readonly createdId: string;
   readonly code: string;
   readonly attempts: number;
   readonly updatedAt: string;
@@ -35,8 +35,8 @@ function actionOf(value: unknown): ActionShown {
     tool,
     idempotencyKey,
     state,
-    about,
-    resourceId,
+    targetId,
+    createdId,
     code,
     attempts,
     updatedAt,
@@ -50,8 +50,8 @@ function actionOf(value: unknown): ActionShown {
     tool: textOf(tool),
     key: textOf(idempotencyKey),
     state: textOf(state),
-    about: textOf(about),
-    resourceId: textOf(resourceId),
+    targetId: textOf(targetId),
+    createdId: textOf(createdId),
     code: textOf(code),
     attempts: numberOf(attempts) ?? 0,
     updatedAt: textOf(updatedAt),

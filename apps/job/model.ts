@@ -34,7 +34,7 @@ export interface JobShown {
   readonly recipeVersionId: string;
   /** The note of the user or agent that started the job; empty if there is none. */
   readonly clientReference: string;
-  readonly retryOf: string | undefined;
+  readonly retryOfBatchId: string | undefined;
   readonly output: string | undefined;
   readonly stages: readonly StageShown[];
   readonly failure: FailureShown | undefined;
@@ -74,7 +74,7 @@ export function jobOf({ structured }: ToolResult): JobShown | undefined {
     updatedAt: textOf(job["updatedAt"]),
     recipeVersionId: textOf(job["recipeVersionId"]),
     clientReference: textOf(job["clientReference"]),
-    retryOf: typeof retryOfBatchId === "string" ? retryOfBatchId : undefined,
+    retryOfBatchId: typeof retryOfBatchId === "string" ? retryOfBatchId : undefined,
     output: typeof outputDatasetVersionId === "string" ? outputDatasetVersionId : undefined,
     stages: stages.map(stageOf),
     failure: failureOf(failure),

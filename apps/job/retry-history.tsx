@@ -12,7 +12,11 @@ async function readEarlierJobs(
   read: (jobId: string) => Promise<ToolResult>,
 ): Promise<readonly JobShown[]> {
   const earlierJobs: JobShown[] = [];
-  for (let id = job.retryOf; id !== undefined && earlierJobs.length < MAX_EARLIER_JOBS; id = earlierJobs[0]?.retryOf) {
+  for (
+    let id = job.retryOfBatchId;
+    id !== undefined && earlierJobs.length < MAX_EARLIER_JOBS;
+    id = earlierJobs[0]?.retryOfBatchId
+  ) {
     const before = await read(id).then(jobOf, () => undefined);
     if (before === undefined) return earlierJobs;
     earlierJobs.unshift(before);
@@ -56,15 +60,15 @@ export function RetryHistory({ job, read }: Props) {
       isStale = true;
     };
   }, [job.id, read === undefined]);
-  if (job.retryOf === undefined) return null;
+  if (job.retryOfBatchId === undefined) return null;
   const [oldest] = earlierJobs;
   return (
     <section aria-label="Attempts">
       <h2>Attempts</h2>
       <ol class="retry-history">
-        {(oldest === undefined || oldest.retryOf !== undefined) && (
+        {(oldest === undefined || oldest.retryOfBatchId !== undefined) && (
           <li>
-            earlier job: <CopyableId id={oldest?.retryOf ?? job.retryOf} />
+            earlier job: <CopyableId id={oldest?.retryOfBatchId ?? job.retryOfBatchId} />
           </li>
         )}
         {earlierJobs.map((each) => (

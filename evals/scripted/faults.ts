@@ -7,7 +7,7 @@ import { findId, followAndSummarize, followSteps, getData, getNextStep, summariz
 import type { Script } from "./script.ts";
 
 const ResolveActionsResult = z.looseObject({
-  results: z.array(z.looseObject({ tool: z.string(), resourceId: z.string().optional() })),
+  results: z.array(z.looseObject({ tool: z.string(), createdId: z.string().optional() })),
 });
 
 async function readRequestedJob(request: string, client: AgentClient): Promise<ToolArguments> {
@@ -41,7 +41,7 @@ const recoverAfterCrash: Script = async (request, client) => {
   const resolved = (await followSteps(client, await client.call("resolve_actions", {}), ["resolve_actions"])).at(-1);
   if (!resolved) return "";
   summaries.push(summarize(resolved));
-  for (const { tool, resourceId: jobId } of ResolveActionsResult.parse(getData(resolved)).results)
+  for (const { tool, createdId: jobId } of ResolveActionsResult.parse(getData(resolved)).results)
     if (tool === "submit_job" && jobId !== undefined)
       summaries.push(
         await followAndSummarize(client, await client.call("get_job", { jobId, waitSeconds: 45 }), WAIT_TOOLS),

@@ -15,7 +15,7 @@ const RunJobsResult = z.looseObject({
   results: z.array(z.looseObject({ state: z.string(), jobId: z.string().optional() })),
 });
 const ResolveActionsResult = z.looseObject({
-  results: z.array(z.looseObject({ resourceId: z.string().optional(), finding: z.string() })),
+  results: z.array(z.looseObject({ createdId: z.string().optional(), finding: z.string() })),
 });
 const RetryJobsResult = z.looseObject({ results: z.array(z.looseObject({ newJobId: z.string().optional() })) });
 
@@ -69,7 +69,7 @@ const askAndRun: Script = async (request, client) => {
 /** The request is to find out, so list_actions is not called first. */
 const resolveUnknown: Script = async (_request, client) => {
   const { results } = ResolveActionsResult.parse(getData(await client.call("resolve_actions")));
-  return results.map(({ resourceId, finding }) => `${resourceId}: ${finding}`).join("\n");
+  return results.map(({ createdId, finding }) => `${createdId}: ${finding}`).join("\n");
 };
 
 const changeMind: Script = async (request, client) => {

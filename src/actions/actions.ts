@@ -70,7 +70,7 @@ export interface ActionCall extends ActionDescriptor {
   /** Sends the request with its upstream idempotency key, and retries it. Throws Failure. */
   send(request: EncodedRequest, key: string, attempts: AttemptOptions): Promise<Reply>;
   /** Returns the id of the resource in a response value; undefined if it has none. */
-  resourceId(value: unknown): string | undefined;
+  createdId(value: unknown): string | undefined;
   /** The API's clock: the current time in milliseconds since 1970, if it is known, and a read that makes it current and never rejects. */
   readonly apiClock: { now(): number | undefined; read(): Promise<void> };
   readonly context: CallContext;
@@ -83,7 +83,7 @@ export interface EarlierAction {
   /** Milliseconds since `ranAt`. */
   readonly ageMs: number;
   readonly arguments: Arguments;
-  readonly resourceId?: string;
+  readonly createdId?: string;
 }
 
 export interface PerformedAction extends Reply {
@@ -103,7 +103,7 @@ export interface PerformedAction extends Reply {
 
 /** The result of an action: a response value with the id of its resource, or a failure. `finding`: see `PerformedAction`. */
 type ActionResult = { readonly finding?: string } & (
-  | { readonly value: unknown; readonly drift?: readonly string[]; readonly resourceId: string | undefined }
+  | { readonly value: unknown; readonly drift?: readonly string[]; readonly createdId: string | undefined }
   | { readonly failure: Failure }
 );
 
@@ -148,7 +148,7 @@ const earlierAction = ({
   ranAt: resolved_at ?? updated_at,
   ageMs: Math.max(0, read_at - (resolved_at ?? updated_at)),
   arguments: parseCanonicalArguments(args),
-  resourceId: resource_id ?? undefined,
+  createdId: resource_id ?? undefined,
 });
 
 /** True if the action was rejected because the client canceled the call. Other calls for the same action are not canceled. */
@@ -265,7 +265,7 @@ export function createActions(
       state: isFailure ? stateAfterFailure(result.failure) : "succeeded",
       attempts,
       outcome: redactOwn?.(text) ?? text,
-      resourceId: isFailure ? undefined : result.resourceId,
+      createdId: isFailure ? undefined : result.createdId,
       apiNow,
     };
   }
@@ -280,7 +280,7 @@ export function createActions(
   const toNewAction = (
     service: string,
     call: ActionCall,
-    { canonical, fingerprint, about }: ActionIdentity,
+    { canonical, fingerprint, targetId }: ActionIdentity,
     request: EncodedRequest,
   ): NewAction => ({
     service,
@@ -289,7 +289,7 @@ export function createActions(
     tool: call.tool,
     arguments: canonical,
     fingerprint,
-    about,
+    targetId,
     isExplicit: call.explicitKey !== undefined,
     ...request,
     apiNow: call.apiClock.now(),
@@ -405,7 +405,7 @@ export function createActions(
           if (isTooOldToResend(ageMs(stored, call, timing.now() - readAt))) throw tooOldToResendFailure(stored);
         },
       });
-      const result = { ...reply, resourceId: call.resourceId(reply.value) };
+      const result = { ...reply, createdId: call.createdId(reply.value) };
       await tryRecordResolution(openedJournal, stored, toResolution(result, attempts, call.apiClock.now()));
       return { ...reply, attempts, idempotencyKey, origin: isResumed ? "resolved" : "new" };
     } catch (error) {

@@ -36,7 +36,7 @@ export function differingArguments(one: string, other: string): string[] {
 /** The names of the arguments that identify one tool's actions. */
 export interface ActionTraits {
   /** The argument that contains the id of the resource that the action acts on. */
-  readonly aboutArgument: string;
+  readonly targetArgument: string;
   /** The arguments that determine the effect of the action. All others are notes. */
   readonly identifyingArguments: readonly string[];
 }
@@ -52,7 +52,7 @@ export interface ActionIdentity {
   readonly canonical: string;
   readonly fingerprint: string;
   /** The id of the resource that the action acts on; empty if it has none. */
-  readonly about: string;
+  readonly targetId: string;
 }
 
 /** Returns, by input id, the references of the inputs whose registrations the journal contains. Throws Failure. */
@@ -102,7 +102,7 @@ export function withoutSpelling(canonical: string): string {
  */
 export async function identifyAction(
   args: Arguments,
-  { aboutArgument, identifyingArguments }: ActionTraits,
+  { targetArgument, identifyingArguments }: ActionTraits,
   findReferences: FindReferences,
 ): Promise<ActionIdentity> {
   const parts: Record<string, unknown> = {};
@@ -114,6 +114,6 @@ export async function identifyAction(
   return {
     canonical: canonicalArguments(args),
     fingerprint: sha256Hex(canonicalArguments(parts)),
-    about: String(args[aboutArgument] ?? ""),
+    targetId: String(args[targetArgument] ?? ""),
   };
 }

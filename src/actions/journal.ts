@@ -136,7 +136,7 @@ export async function openJournal(database: Database, { owner, now, migrates, on
         action.tool,
         action.arguments,
         action.fingerprint,
-        toStoredId(action.about),
+        toStoredId(action.targetId),
         action.path,
         action.ifMatch,
         action.body,
@@ -220,7 +220,7 @@ export async function openJournal(database: Database, { owner, now, migrates, on
      */
     resolve(
       { service, key }: Pick<StoredAction, "service" | "key">,
-      { state, attempts, outcome, resourceId, apiNow }: Resolution,
+      { state, attempts, outcome, createdId, apiNow }: Resolution,
       auditor?: Auditor,
     ): Promise<StoredAction | undefined> {
       const resolveSql = `UPDATE actions SET state = $3, attempts = $4, outcome = $5, resource_id = $6, updated_at = ${timeSql("$7")},
@@ -228,7 +228,7 @@ export async function openJournal(database: Database, { owner, now, migrates, on
            slot = CASE WHEN $3 = 'rejected' THEN 0 ELSE slot END, lease_until = 0,
            first_sent_api_at = COALESCE(first_sent_api_at, CAST($9 AS BIGINT) - (${timeSql("$7")} - first_sent_at))
          WHERE service = $1 AND key = $2 AND owner = $8 AND state = 'in_progress' RETURNING ${columns}`;
-      const storedResourceId = resourceId === undefined ? null : toStoredId(resourceId);
+      const storedResourceId = createdId === undefined ? null : toStoredId(createdId);
       const values = [service, key, state, attempts, outcome ?? null, storedResourceId, now(), owner, apiNow ?? null];
       const audited = auditor && buildAuditedResolution(resolveSql, values.length, auditor);
       return writeWithRetry(

@@ -11,14 +11,14 @@ export interface ListedAction {
   readonly idempotencyKey: string;
   readonly state: ActionState;
   /** The id of the resource that the action created. */
-  readonly resourceId?: string;
+  readonly createdId?: string;
   readonly attempts: number;
   readonly createdAt: string;
   readonly updatedAt: string;
   /** The arguments as the agent passed them. */
   readonly arguments: Readonly<Record<string, unknown>>;
   /** The id of the resource that the action acts on: the job, the file, the recipe version. */
-  readonly about: string;
+  readonly targetId: string;
   /** The API's problem code, if it was rejected. */
   readonly code?: string;
   /** False if the action is unresolved, too old to be sent again, and reading does not show its outcome either. */
@@ -60,12 +60,12 @@ export function toListedAction(stored: StoredAction): ListedAction {
     tool,
     idempotencyKey: key,
     state: effectiveState(stored),
-    ...(resource_id !== null && { resourceId: resource_id }),
+    ...(resource_id !== null && { createdId: resource_id }),
     // The journal counts an attempt only when it has ended.
     attempts: stored.attempts + (stored.state === "in_progress" ? 1 : 0),
     createdAt: new Date(stored.created_at).toISOString(),
     updatedAt: new Date(stored.updated_at).toISOString(),
-    about: stored.about,
+    targetId: stored.about,
     arguments: parseCanonicalArguments(stored.arguments),
     code,
   };

@@ -14,13 +14,13 @@ import { formatCallCommand } from "./tool-arguments.ts";
 
 const LIMIT = 20;
 const STATES = COMMANDS.actions.choices.state;
-const COLUMNS = ["state", "tool", "about", "made", "code", "attempts", "updatedAt", "idempotencyKey"];
+const COLUMNS = ["state", "tool", "targetId", "createdId", "code", "attempts", "updatedAt", "idempotencyKey"];
 
 const toCells = (action: ListedAction) => [
   formatState(action),
   action.tool,
-  action.about,
-  action.resourceId ?? "",
+  action.targetId,
+  action.createdId ?? "",
   action.code ?? "",
   action.attempts,
   action.updatedAt,
@@ -65,14 +65,14 @@ const STEPS: Readonly<Record<ResolutionMethod, string>> = {
 
 const toStepRow = (action: ActionStatus) => ({
   tool: action.tool,
-  about: action.about,
+  targetId: action.targetId,
   firstSent: new Date(action.firstSentAt).toISOString(),
   idempotencyKey: action.idempotencyKey,
   step: STEPS[resolutionMethodOf(action)],
 });
 
-const formatStep = ({ tool, about, firstSent, idempotencyKey, step }: ReturnType<typeof toStepRow>): string =>
-  `${formatToken(tool)} ${formatToken(about)}, first sent ${firstSent}, idempotencyKey ${formatToken(idempotencyKey)}: ${step}`;
+const formatStep = ({ tool, targetId, firstSent, idempotencyKey, step }: ReturnType<typeof toStepRow>): string =>
+  `${formatToken(tool)} ${formatToken(targetId)}, first sent ${firstSent}, idempotencyKey ${formatToken(idempotencyKey)}: ${step}`;
 
 async function writeSteps(key: string | undefined, context: CommandContext): Promise<number> {
   const { runtime, isJson } = context;

@@ -32,7 +32,7 @@ export const emulator: RunCommand<"emulator"> = async ({ values }, environment) 
     MIC_CLIENT_SECRET_FILE: "",
     MIC_CLIENT_SECRET_COMMAND: "",
     MIC_WORKSPACE_ID: facts.workspaceId,
-    MIC_GEOGRAPHY_RATE: String(rate),
+    MIC_GEOGRAPHY_RATE_LIMIT: String(rate),
   };
   const removeRecord = await recordEmulator(readStateDir(environment), record).catch((error: unknown) => {
     process.stderr.write(`mic-mcp: --emulator of other commands cannot find this emulator: ${errorMessage(error)}\n`);

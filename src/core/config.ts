@@ -117,7 +117,8 @@ function readSettings(read: ReadVariable, environment: NodeJS.ProcessEnv) {
     confirm: read("MIC_CONFIRM", oneOf(["auto", "never"], "auto or never")) ?? "auto",
     /** Maximum number of playground requests per minute (default 28; 600 with the emulator). */
     geographyRate:
-      read("MIC_GEOGRAPHY_RATE", wholeNumber(1, 600)) ?? (emulator ? EMULATED_GEOGRAPHY_RATE : DEFAULT_GEOGRAPHY_RATE),
+      read("MIC_GEOGRAPHY_RATE_LIMIT", wholeNumber(1, 600)) ??
+      (emulator ? EMULATED_GEOGRAPHY_RATE : DEFAULT_GEOGRAPHY_RATE),
     /** The bearer token that requests to serve --http must carry (default: the one in the state folder). */
     httpToken: read("MIC_HTTP_TOKEN", parseBearerToken),
     /** Maximum number of sessions of serve --http (default 100). */
@@ -162,8 +163,8 @@ function credentialsFrom({ clientId, clientSecrets }: Pick<Settings, "clientId" 
 }
 
 /** Operators who set it rely on the warning that agents get, so a log line that it has no effect is not enough. */
-const RESTORED_AT_MISPLACED =
-  "MIC_RESTORED_AT has an effect only with mic-mcp serve --teams. Unset it: this server cannot warn about actions that are missing from a restored journal.";
+const RESTORE_GAP_MISPLACED =
+  "MIC_RESTORE_GAP has an effect only with mic-mcp serve --teams. Unset it: this server cannot warn about actions that are missing from a restored journal.";
 
 const stateDirOf = (read: ReadVariable, environment: NodeJS.ProcessEnv): string =>
   resolve(read("MIC_STATE_DIR", anyText) ?? stateFolder(environment));
@@ -177,7 +178,7 @@ export type Config = Readonly<ReturnType<typeof readConfig>>;
 export function readConfig(environment: NodeJS.ProcessEnv) {
   const micVariables = pickMicVariables(environment);
   const { values, errors, unknown } = readVariables(micVariables, (read) => readSettings(read, environment));
-  const misplaced = micVariables["MIC_RESTORED_AT"] === undefined ? [] : [RESTORED_AT_MISPLACED];
+  const misplaced = micVariables["MIC_RESTORE_GAP"] === undefined ? [] : [RESTORE_GAP_MISPLACED];
   if (errors.length + misplaced.length > 0) throw new UsageError([...errors, ...misplaced].join("\n"));
   const { clientId, clientSecrets, ...settings } = values;
   return {

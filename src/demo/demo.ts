@@ -20,7 +20,7 @@ export async function runDemo(): Promise<number> {
     MIC_CLIENT_ID: clientId,
     MIC_CLIENT_SECRET: clientSecret,
     MIC_WORKSPACE_ID: workspaceId,
-    MIC_GEOGRAPHY_RATE: "600",
+    MIC_GEOGRAPHY_RATE_LIMIT: "600",
     ...own,
   };
   let server = await startServer(environment);

@@ -1,8 +1,8 @@
 // Defines the caller of a deployment for teams, as identified by an access token of the organization's identity provider.
 import { createHash } from "node:crypto";
 
-/** Rights of a caller: `read` permits every tool that changes nothing at the API, `act` permits every action. */
-export const RIGHTS = ["read", "act"] as const;
+/** Rights of a caller: `read` permits every tool that changes nothing at the API, `write` permits every action. */
+export const RIGHTS = ["read", "write"] as const;
 export type Right = (typeof RIGHTS)[number];
 
 export interface Caller {

@@ -54,7 +54,7 @@ interface TeamParts extends ApiConnection {
 export type ComposedTeams = ReturnType<typeof composeTeams>;
 
 export function composeTeams(deployment: Deployment) {
-  const { config, secretKeys, publicOrigin, inlineBytes, downloadSeconds } = deployment;
+  const { config, secretKeys, publicOrigin, inlineMaxBytes, downloadLinkSeconds } = deployment;
   const redactor = createRedactor();
   for (const secret of deployment.secrets) redactor.add(secret);
   const transport = createTransport({ proxies: true, connections: CONNECTIONS });
@@ -72,16 +72,16 @@ export function composeTeams(deployment: Deployment) {
   const trace = createCallerTrace();
   const traceId = (): string | undefined => telemetry?.traceFields()["trace_id"] ?? trace.id();
   const upstreamSecret = secretKeys.derive(secretKeys.first, UPSTREAM_KEYS) ?? new Uint8Array();
-  let restoredAt = deployment.restoredAt;
+  let restoreGap = deployment.restoreGap;
   // The operator's range replaces those that were detected before the start.
-  let latestLossMs = restoredAt === undefined ? 0 : now();
+  let latestLossMs = restoreGap === undefined ? 0 : now();
   function onLoss(lost: TimeRange): void {
     if (lost.to.getTime() <= latestLossMs) return;
     latestLossMs = lost.to.getTime();
-    restoredAt = lost;
+    restoreGap = lost;
     log.error(lost, "the database was restored, and lacks the actions of this time range");
   }
-  const journalNotice = createRestoreNotice(() => restoredAt, now);
+  const journalNotice = createRestoreNotice(() => restoreGap, now);
   let unknown = 0;
   const databaseCheck = createHealthCheck({
     name: "database",
@@ -91,7 +91,7 @@ export function composeTeams(deployment: Deployment) {
       await check();
       const counts = await (await journal.open()).countUnresolved();
       unknown = counts.unknown;
-      return { ...counts, ...(restoredAt && { restoredAt }) };
+      return { ...counts, ...(restoreGap && { restoreGap }) };
     },
   });
 
@@ -111,7 +111,7 @@ export function composeTeams(deployment: Deployment) {
       process,
     ).api,
     perMinute: config.geographyRate,
-    shared: { open: async () => database, baseUrl: geographyUrl, budget: deployment.geographyBudget },
+    shared: { open: async () => database, baseUrl: geographyUrl, budget: deployment.geographyRateLimitGroup },
   });
 
   function createCallerRuntime(
@@ -146,10 +146,10 @@ export function composeTeams(deployment: Deployment) {
       geography,
       files: createLinkedFiles({
         service: api,
-        inlineBytes,
+        inlineMaxBytes,
         encryption,
         publicUrl: publicOrigin,
-        seconds: downloadSeconds,
+        seconds: downloadLinkSeconds,
         caller,
         holder: { issuer, subject, groups: [...groups] },
         team: team?.name,

@@ -64,7 +64,7 @@ const SHARED_TABLES = { ...GEOGRAPHY_TABLES, ...COOLDOWN_TABLES, ...DEPLOYMENT_T
 
 export type DeploymentDatabase = ReturnType<typeof openDatabase>;
 
-type Settings = Pick<StoreSettings, "config" | "database"> & { readonly auditDays?: number };
+type Settings = Pick<StoreSettings, "config" | "database"> & { readonly auditRetentionDays?: number };
 
 interface Options {
   readonly telemetry?: Telemetry;
@@ -73,7 +73,7 @@ interface Options {
 }
 
 export function openDatabase(
-  { config, database: settings, auditDays }: Settings,
+  { config, database: settings, auditRetentionDays }: Settings,
   { telemetry, onLoss = () => undefined }: Options = {},
 ) {
   const { migrate: shouldMigrate } = settings;
@@ -86,7 +86,7 @@ export function openDatabase(
       database: primary.open,
       migrates: mayMigrate,
       retentionMs: config.actionRetentionDays * DAY_MS,
-      ...(auditDays !== undefined && { auditRetentionMs: auditDays * DAY_MS }),
+      ...(auditRetentionDays !== undefined && { auditRetentionMs: auditRetentionDays * DAY_MS }),
       now: systemTiming.now,
       owner: processOwner,
       onWrite,

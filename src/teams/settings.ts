@@ -36,7 +36,7 @@ export function readDeploymentVariables(read: ReadVariable) {
   const origin = read("MIC_PUBLIC_URL", publicOrigin) ?? "";
   const scopes = {
     read: read("MIC_AUTH_SCOPE_READ", scopeToken) ?? "mic:read",
-    act: read("MIC_AUTH_SCOPE_ACT", scopeToken) ?? "mic:act",
+    write: read("MIC_AUTH_SCOPE_WRITE", scopeToken) ?? "mic:write",
   } satisfies Record<Right, string>;
   const [clientId, clientSecret] = [read("MIC_AUTH_CLIENT_ID", printable), read("MIC_AUTH_CLIENT_SECRET", printable)];
   return {
@@ -47,7 +47,7 @@ export function readDeploymentVariables(read: ReadVariable) {
       issuer: read("MIC_AUTH_ISSUER", issuerUrl) ?? "",
       /** An audience that is accepted at every path, in addition to the URL of the path. */
       audience: read("MIC_AUTH_AUDIENCE", printable) ?? `${origin}/mcp`,
-      tokens: read("MIC_AUTH_TOKENS", oneOf(["jwt", "introspection"], "jwt or introspection")) ?? "jwt",
+      tokens: read("MIC_AUTH_TOKEN_VALIDATION", oneOf(["jwt", "introspection"], "jwt or introspection")) ?? "jwt",
       /** The client of this deployment at its identity provider, for introspection. */
       client: clientId === undefined || clientSecret === undefined ? undefined : { id: clientId, secret: clientSecret },
       /** The claim whose values are a caller's groups: its name, or a path with dots, such as `realm_access.roles` (default `groups`). */
@@ -75,23 +75,23 @@ export function readDeploymentVariables(read: ReadVariable) {
     /** Origins of web pages whose scripts may call this server. */
     allowedOrigins: read("MIC_ALLOWED_ORIGINS", origins) ?? [],
     /** Maximum calls per minute, for each caller in each instance (default 120). */
-    callerRate: read("MIC_CALLER_RATE", wholeNumber(1, 100_000)) ?? 120,
+    callerRateLimit: read("MIC_CALLER_RATE_LIMIT", wholeNumber(1, 100_000)) ?? 120,
     /** Maximum concurrent calls, for each caller in each instance (default 8). */
-    callerCalls: read("MIC_CALLER_CALLS", wholeNumber(1, 1_000)) ?? 8,
+    callerMaxConcurrency: read("MIC_CALLER_MAX_CONCURRENCY", wholeNumber(1, 1_000)) ?? 8,
     /** Name of the group of instances that share the geography API's rate limit, because they share an address (default "default"). */
-    geographyBudget: read("MIC_GEOGRAPHY_BUDGET", printable) ?? "default",
+    geographyRateLimitGroup: read("MIC_GEOGRAPHY_RATE_LIMIT_GROUP", printable) ?? "default",
     /** Days for which rows of the audit are kept (default 90). */
-    auditDays: read("MIC_AUDIT_DAYS", wholeNumber(1, 3650)) ?? 90,
+    auditRetentionDays: read("MIC_AUDIT_RETENTION_DAYS", wholeNumber(1, 3650)) ?? 90,
     /** Time after a signal in which calls are still served and /readyz returns 503 (default 5 s). */
     drainDelaySeconds: read("MIC_DRAIN_DELAY_SECONDS", wholeNumber(0, 300)) ?? 5,
     /** Content of files up to this size is part of the result (default 32 KiB). */
-    inlineBytes: read("MIC_INLINE_BYTES", wholeNumber(0, 999_999)) ?? 32 * 1024,
+    inlineMaxBytes: read("MIC_INLINE_MAX_BYTES", wholeNumber(0, 999_999)) ?? 32 * 1024,
     /** Validity of a download link (default 600 s). */
-    downloadSeconds: read("MIC_DOWNLOAD_SECONDS", wholeNumber(10, DAY_SECONDS)) ?? 600,
+    downloadLinkSeconds: read("MIC_DOWNLOAD_LINK_SECONDS", wholeNumber(10, DAY_SECONDS)) ?? 600,
     /** "ticket" (default): the link is sufficient. "bearer": the request also needs the caller's access token. */
     downloadLinks: read("MIC_DOWNLOAD_LINKS", oneOf(["ticket", "bearer"], "ticket or bearer")) ?? "ticket",
     /** The time range whose actions are missing in the journal after a restore. */
-    restoredAt: read("MIC_RESTORED_AT", timeRange),
+    restoreGap: read("MIC_RESTORE_GAP", timeRange),
   };
 }
 type Values = ReturnType<typeof readDeploymentVariables>;
@@ -105,7 +105,12 @@ export type StoreSettings = Pick<TeamsSettings, "config" | "database" | "secretK
 export type DeploymentSettings = StoreSettings &
   Pick<
     TeamsSettings,
-    "publicOrigin" | "geographyBudget" | "auditDays" | "inlineBytes" | "downloadSeconds" | "restoredAt"
+    | "publicOrigin"
+    | "geographyRateLimitGroup"
+    | "auditRetentionDays"
+    | "inlineMaxBytes"
+    | "downloadLinkSeconds"
+    | "restoreGap"
   >;
 
 const HOW_TO_MAKE_KEYS = "one line `id base64-of-32-bytes` for each key (create a key with openssl rand -base64 32)";
@@ -203,7 +208,7 @@ export function readTeamsSettings(environment: NodeJS.ProcessEnv, host?: string)
   const settings = readEnvironment(environment, { ...SIGN_IN, ...DATABASE }, ({ signIn, isTrustedProxy }) => [
     ...(signIn.tokens === "introspection" && !signIn.client
       ? [
-          "MIC_AUTH_TOKENS=introspection requires MIC_AUTH_CLIENT_ID and MIC_AUTH_CLIENT_SECRET, the credentials for introspection requests.",
+          "MIC_AUTH_TOKEN_VALIDATION=introspection requires MIC_AUTH_CLIENT_ID and MIC_AUTH_CLIENT_SECRET, the credentials for introspection requests.",
         ]
       : []),
     ...(host === undefined || isLoopbackHost(host) || isTrustedProxy

@@ -74,7 +74,7 @@ export const prompts: readonly Prompt[] = [
         "1. Read it with get_job: its state, the stage it is at, each stage's attempts and units, its failure.",
         "2. If it retries another job (retryOfBatchId), read that one too: did it fail at the same stage?",
         "3. If its failure has field errors, read its recipe with get_recipe and compare.",
-        "4. Look in list_actions for actions whose about or resourceId is this job: which of them are unresolved (in progress or unknown)?",
+        "4. Look in list_actions for actions whose targetId or createdId is this job: which of them are unresolved (in progress or unknown)?",
         "Then say in this order: what happened; the most likely cause, and how sure that is; the one thing to do next " +
           "(repeat a call, retry with SAFE_RESUME or RESTART, correct input or parameters, wait for a person, or give up), and why.",
         FOLLOW,

@@ -98,7 +98,7 @@ interface ResultFacts {
   /** The action that created the resource in `data`. */
   readonly action?: ActionReport;
   /** The id of that resource. */
-  readonly resourceId?: string;
+  readonly createdId?: string;
   /** A sentence about an earlier attempt or identical call, if there was one. The summary starts with it. */
   readonly notice?: string;
   /** Present if nothing was sent, because an identical call ran before. */

@@ -55,7 +55,7 @@ function textField(answer: unknown, name: string): string | undefined {
   return typeof value === "string" ? value : undefined;
 }
 
-const resourceId = (answer: unknown): string | undefined => textField(answer, "id");
+const createdId = (answer: unknown): string | undefined => textField(answer, "id");
 
 /** Lists the notes of the first call that differ in this one. The API received only those of the first call. */
 function firstCallNotesText(first: Arguments, call: Arguments, { identifyingArguments }: ActionTraits): string {
@@ -93,7 +93,7 @@ function clockTime(instant: string, now: number): string {
   return `, at ${date === today ? "" : `${date} `}${time.slice(0, 8)} UTC`;
 }
 
-const newActionNotice = ({ ageMs, resourceId: id }: EarlierAction): string =>
+const newActionNotice = ({ ageMs, createdId: id }: EarlierAction): string =>
   `A new action: an identical call ran ${formatDuration(ageMs)} ago${id === undefined ? "" : ` (${formatToken(id)})`}.`;
 
 /** An attempt that is in flight at the end of a call may continue for this time. */
@@ -185,14 +185,14 @@ export async function runAction<T extends object>(
         });
       },
       apiClock: { now: ctx.api.apiNow, read: () => ctx.api.readApiClock(limits) },
-      ...{ resourceId, verificationAdvice: findOut, traits, context: limits },
+      ...{ createdId, verificationAdvice: findOut, traits, context: limits },
     });
   const { value, origin, earlier, finding, drift, ...action } = await performInTime(ctx, ctx.api.timing, performing);
   const { idempotencyKey, replayed, attempts } = action;
   const report = { idempotencyKey, replayed, attempts };
   const first = { value: endpoint.success.body.parse(value), drift };
   // The response of a new action is current, so only other responses are read again. `now` is undefined if that fails.
-  const id = origin === "new" ? undefined : resourceId(value);
+  const id = origin === "new" ? undefined : createdId(value);
   const now =
     id === undefined ? undefined : await readNow?.(id).catch((error: unknown) => void toStepFailure(error, ctx));
   const shown = now ?? first;
@@ -212,5 +212,5 @@ export async function runAction<T extends object>(
   const notice = noticeFor(now && text, mayRunAgain);
   const isNew = origin === "new" && !replayed;
   const result = await resourceResult(shown, describe, ctx, { action: report, notice, replay, isNew });
-  return { ...result, action: report, noticeFor, resourceId: resourceId(value) };
+  return { ...result, action: report, noticeFor, createdId: createdId(value) };
 }

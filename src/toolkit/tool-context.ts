@@ -35,7 +35,7 @@ export interface Progress {
 
 /** The result of a call to an action tool. */
 export interface ActionCallResult {
-  readonly resourceId?: string;
+  readonly createdId?: string;
   /** A sentence about an earlier attempt or an earlier identical call, if there was one. */
   readonly notice?: string;
   /** Present if nothing was sent, because an identical call ran before. */

@@ -30,7 +30,7 @@ describeWithPostgres("the audit", (postgres) => {
     const { as, rows, database } = await createBench();
     const journal = await as("one");
     const action = await insertAction(journal, audited);
-    const unknown = { ...SUCCEEDED, state: "unknown", resourceId: undefined } as const;
+    const unknown = { ...SUCCEEDED, state: "unknown", createdId: undefined } as const;
     expect(await journal.resolve(action, unknown, ann)).toMatchObject({ state: "unknown" });
     await journal.claim(action, false);
     expect(await journal.resolve(action, SUCCEEDED, ann)).toMatchObject({ state: "succeeded", resource_id: "job-1" });

@@ -58,9 +58,9 @@ async function openCallerFixture() {
     return {
       actions: own,
       async submit(recipeVersionId: string, explicitKey?: string) {
-        const resourceId = (answer: unknown) => String(Object(answer).data.id);
+        const createdId = (answer: unknown) => String(Object(answer).data.id);
         try {
-          const call = { ...createSubmission({ recipeVersionId }, NOW), explicitKey, send, resourceId };
+          const call = { ...createSubmission({ recipeVersionId }, NOW), explicitKey, send, createdId };
           const { value, idempotencyKey, replayed } = await own.perform(call);
           return { id: Object(value).data.id, key: idempotencyKey, replayed };
         } catch (error) {

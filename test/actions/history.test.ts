@@ -26,7 +26,7 @@ async function openRecordedJournal(location: JournalLocation) {
   return { database, journal, asked: queries };
 }
 
-const successWith = (resourceId: string): Resolution => ({ ...SUCCEEDED, resourceId });
+const successWith = (createdId: string): Resolution => ({ ...SUCCEEDED, createdId });
 const refusalAs = (state: Resolution["state"]): Resolution => ({
   ...{ ...UNKNOWN, state },
   outcome: '{"failure":{"kind":"conflict","message":"no","retryable":false,"sideEffect":"unknown"}}',
@@ -48,19 +48,19 @@ const insertManyActions = (database: Database, count: number) =>
 describeEachDriver((createLocation) => {
   test("the actions about a job are listed as unresolved, succeeded, then rejected, each latest first", async () => {
     const { journal } = await openRecordedJournal(await createLocation());
-    const about = { about: "job-1", arguments: '{"jobId":"job-1"}', tool: "retry_job" };
+    const about = { targetId: "job-1", arguments: '{"jobId":"job-1"}', tool: "retry_job" };
     await insertResolved(journal, { ...about, key: "unknown" }, refusalAs("unknown"));
     await insertResolved(journal, { ...about, key: "first" }, successWith("job-2"));
     await insertResolved(journal, { ...about, key: "second" }, successWith("job-3"));
     await insertResolved(journal, { ...about, key: "refused" }, refusalAs("rejected"));
-    await insertResolved(journal, { ...about, key: "other job", about: "job-10" }, successWith("job-11"));
+    await insertResolved(journal, { ...about, key: "other job", targetId: "job-10" }, successWith("job-11"));
     await insertResolved(journal, { ...about, key: "other service", service: "another" }, successWith("job-12"));
     await insertResolved(journal, { key: "a submission" }, successWith("job-1"));
     const { actions: found, creationArguments } = await createTestActions(journal).readHistory("job-1");
     expect(found.map(({ idempotencyKey }) => idempotencyKey)).toEqual(["unknown", "second", "first", "refused"]);
     const unknown = { tool: "retry_job", state: "unknown", arguments: { jobId: "job-1" }, isRefused: true };
     expect(found[0]).toMatchObject(unknown);
-    expect(found[1]).toMatchObject({ resourceId: "job-3", isRefused: false });
+    expect(found[1]).toMatchObject({ createdId: "job-3", isRefused: false });
     expect(creationArguments).toEqual(parseCanonicalArguments(newAction().arguments));
     expect(await createTestActions(journal).readHistory("job-2")).toEqual({
       actions: [],

@@ -205,7 +205,7 @@ describeEachDriver((createLocation) => {
     for (let n = 0; n < 31; n++) {
       const args = canonicalArguments({ workspaceId: "w", inputKind: "M4_FILE", referenceId: `devfile_${n}` });
       const facts = { tool: "register_input", arguments: args };
-      await insertResolved(journal, `r${n}`, { ...SUCCEEDED, resourceId: `input-${n}` }, facts);
+      await insertResolved(journal, `r${n}`, { ...SUCCEEDED, createdId: `input-${n}` }, facts);
     }
     const ids = Array.from({ length: 32 }, (_, n) => `input-${n}`);
     const found = await journal.findReferences("service", ids);
@@ -349,14 +349,14 @@ describeEachDriver((createLocation) => {
       fc.asyncProperty(fc.json(), fc.string({ unit: "binary" }), async (body, text) => {
         const key = `key-${++n}`;
         const outcome = JSON.stringify(text);
-        const action = await insertAction(journal, { key, fingerprint: key, body, arguments: body, about: text });
-        await journal.resolve(action, { ...SUCCEEDED, outcome, resourceId: text });
+        const action = await insertAction(journal, { key, fingerprint: key, body, arguments: body, targetId: text });
+        await journal.resolve(action, { ...SUCCEEDED, outcome, createdId: text });
         const stored = { body, arguments: body, about: text, outcome, resource_id: text };
         expect(await journal.find("service", key)).toMatchObject(stored);
       }),
       { numRuns: 50 },
     );
-    await insertResolved(journal, "a", { ...SUCCEEDED, resourceId: ODD_ID }, { about: ODD_ID });
+    await insertResolved(journal, "a", { ...SUCCEEDED, createdId: ODD_ID }, { targetId: ODD_ID });
     expect(await readHistory(ODD_ID)).toMatchObject({ creationArguments: {}, actions: [{ idempotencyKey: "a" }] });
   });
 

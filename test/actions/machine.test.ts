@@ -256,7 +256,7 @@ const SECRETS = ["secret-of-the-process", "secret-of-the-team"] as const;
 const redactSecret = (secret: string) => (text: string) => text.replaceAll(secret, "[redacted]");
 
 test.each([
-  ["a success", { value: { note: SECRETS.join(" ") }, resourceId: "job-1" }],
+  ["a success", { value: { note: SECRETS.join(" ") }, createdId: "job-1" }],
   ["a rejection", { failure: createRefusal("rejected", { message: SECRETS.join(" ") }) }],
 ])("the journal keeps %s without the secrets of the process and of the team", async (_, found) => {
   await one.call({ key: KEY, answer: rejectWith("outcome_unknown", { sideEffect: "unknown" }) });

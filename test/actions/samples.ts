@@ -25,7 +25,7 @@ export const newAction = (facts: Partial<NewAction> = {}): NewAction => ({
   tool: "submit_job",
   arguments: "{}",
   fingerprint: "hash",
-  about: "recipe-1",
+  targetId: "recipe-1",
   isExplicit: false,
   path: "/sandbox/v1/mic/jobs",
   ifMatch: "",
@@ -63,7 +63,7 @@ export const createTestActions = (
 export const createSubmission = (args: Readonly<Record<string, unknown>>, nowMs: number) => ({
   tool: "submit_job",
   arguments: args,
-  traits: { aboutArgument: "recipeVersionId", identifyingArguments: ["recipeVersionId"] },
+  traits: { targetArgument: "recipeVersionId", identifyingArguments: ["recipeVersionId"] },
   prepare: async () => ({ path: "/jobs", ifMatch: "", body: JSON.stringify(args) }),
   verificationAdvice: "Look.",
   apiClock: { now: () => undefined, read: async () => undefined },
@@ -76,20 +76,21 @@ export const SUCCEEDED: Resolution = {
   state: "succeeded",
   attempts: 1,
   outcome: '{"value":1,"drift":[]}',
-  resourceId: "job-1",
+  createdId: "job-1",
 };
 export const UNKNOWN: Resolution = {
   state: "unknown",
   attempts: 2,
   outcome: '{"failure":{"kind":"outcome_unknown","message":"Lost.","retryable":true,"sideEffect":"unknown"}}',
-  resourceId: undefined,
+  createdId: undefined,
 };
 export const REJECTED: Resolution = { ...UNKNOWN, state: "rejected" };
 
-const { isExplicit: _, ifMatch, ...columns } = newAction();
+const { isExplicit: _, ifMatch, targetId, ...columns } = newAction();
 export const storedAction = (facts: Partial<StoredAction> = {}): StoredAction => ({
   ...columns,
   upstream_key: "",
+  about: targetId,
   if_match: ifMatch,
   state: "in_progress",
   indeterminate: 0,

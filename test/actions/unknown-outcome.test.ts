@@ -128,7 +128,7 @@ test("list_actions lists unresolved actions with the call that resolves them, ev
     actions: [
       { idempotencyKey, state: "unknown" },
       { idempotencyKey: rejected, state: "rejected", code: problem.code },
-      { idempotencyKey: succeeded, state: "succeeded", resourceId: job.id },
+      { idempotencyKey: succeeded, state: "succeeded", createdId: job.id },
     ],
   });
 });

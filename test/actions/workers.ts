@@ -77,7 +77,7 @@ export async function openWorkerFixture() {
               onAttempt?.();
               return { value: await answer(), drift: [], replayed: false };
             },
-            resourceId: () => undefined,
+            createdId: () => undefined,
           };
           try {
             return { result: await actions.perform(call) };

@@ -52,7 +52,7 @@ export async function drawPictures(pages: Pages, folder: string): Promise<void> 
     ...emulatorEnv(emulator),
     MIC_WORKSPACE_ID: emulator.workspaceId,
     MIC_STATE_DIR: home.path,
-    MIC_GEOGRAPHY_RATE: "600",
+    MIC_GEOGRAPHY_RATE_LIMIT: "600",
   };
   const connection = await connectInProcess("v2-modern", { env, showsViews: true });
 

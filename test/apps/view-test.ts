@@ -15,7 +15,7 @@ export async function setUpView(revision: ClientRevision, pages: Pages, reply: R
     return reply;
   };
   const { emulator } = service;
-  const env = { ...emulatorEnv(emulator), MIC_WORKSPACE_ID: emulator.workspaceId, MIC_GEOGRAPHY_RATE: "600" };
+  const env = { ...emulatorEnv(emulator), MIC_WORKSPACE_ID: emulator.workspaceId, MIC_GEOGRAPHY_RATE_LIMIT: "600" };
   const connection = await connectInProcess(revision, { env, onElicitation, showsViews: true });
   onTestFinished(() => connection.close());
   return {

@@ -225,13 +225,13 @@ describe.skipIf(CHROMIUM === undefined)("the view of actions (needs Chromium)", 
     attempts: at,
     createdAt: "2100-01-15T10:00:00.000Z",
     updatedAt: `2100-01-15T10:0${at}:00.000Z`,
-    about: `micjob_${at}`,
+    targetId: `micjob_${at}`,
     arguments: {},
     ...more,
   });
   const resolves = { tool: "resolve_actions", arguments: { idempotencyKey: "mic-1" }, why: "unknown" };
   const actions = [
-    createAction("succeeded", 4, { resourceId: "micjob_new", arguments: { reason: "The input was corrected" } }),
+    createAction("succeeded", 4, { createdId: "micjob_new", arguments: { reason: "The input was corrected" } }),
     createAction("rejected", 3, { code: "JOB_NOT_RETRYABLE" }),
     createAction("in_progress", 2, { nextStep: resolves }),
     createAction("unknown", 1, { nextStep: resolves }),

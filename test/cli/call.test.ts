@@ -107,7 +107,7 @@ test("after kill -9 the same command resumes the action, and the API has execute
   const resolved = await user.type("resolve", key, "--json");
   expect(resolved).toMatchObject({ code: 0, stderr: "" });
   expect(JSON.parse(resolved.stdout)).toMatchObject({
-    results: [{ idempotencyKey: key, outcome: "resolved", resourceId: resumed.data.id }],
+    results: [{ idempotencyKey: key, outcome: "resolved", createdId: resumed.data.id }],
   });
   const byKey = await user.type("call", "submit_job", `idempotencyKey=${key}`, "--json");
   expect(byKey).toMatchObject({ code: 3, stderr: "" });

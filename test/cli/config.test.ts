@@ -25,7 +25,7 @@ const INVALID: readonly (readonly [name: string, values: readonly string[], take
   ["MIC_PROFILE", ["a b", "-a", ".a", "x".repeat(65), "é"], "a profile name"],
   ["MIC_WORKSPACE_ID", ["micws..1", "-a", "a b", "x".repeat(129)], "workspace id"],
   ["MIC_KEYCHAIN", ["yes", "AUTO"], "auto, require or off"],
-  ["MIC_GEOGRAPHY_RATE", ["0", "601", "2.5", "fast", "-1"], "1 to 600"],
+  ["MIC_GEOGRAPHY_RATE_LIMIT", ["0", "601", "2.5", "fast", "-1"], "1 to 600"],
   [
     "MIC_HTTP_TOKEN",
     [SECRET_VALUE, ...[" ", "=", "é", '"'].map((sign) => `${SECRET_VALUE}${sign}${LONG}`)],
@@ -99,7 +99,7 @@ test("valid values of all variables are accepted", () => {
     MIC_KEYCHAIN: "require",
     MIC_CONFIRM: "never",
     MIC_EMULATOR: "true",
-    MIC_GEOGRAPHY_RATE: "1",
+    MIC_GEOGRAPHY_RATE_LIMIT: "1",
     MIC_DOWNLOAD_DIR: "/tmp/downloads",
     MIC_READ_ONLY: "true",
     MIC_TOOLSETS: "jobs, geography,jobs",

@@ -9,7 +9,7 @@ import { userForTest } from "./test-user.ts";
 const table = (...rows: readonly string[]): string => rows.map((row) => row.replaceAll(" | ", "\t")).join("\n");
 
 const ACTIONS = table(
-  "state | tool | about | made | code | attempts | updatedAt | idempotencyKey",
+  "state | tool | targetId | createdId | code | attempts | updatedAt | idempotencyKey",
   "succeeded | submit_job | micrecipev_4a970e8f4ad5d2fe728aa30f4d1fcba0 | micjob_5030608fc071bd8863ef1c748d35499f |  | 1 | 2026-11-28T04:09:49.395Z | mic-2f1418f0651183214ddb274f06b7f4ba",
   "unknown | register_input | devfile_76381f6e8a03a2fd3bcb6c735f66e413 |  |  | 3 | 2026-11-28T04:09:49.166Z | mic-32d1da56c1ec5e85a526bea037b07401",
 );
@@ -30,7 +30,7 @@ test("tables fit 80 columns", () => {
     alignColumns(["Before.", ACTIONS, "", RECIPES, "", JOBS, "", DISTRICTS].join("\n"), 80),
   ).toMatchInlineSnapshot(`
     "Before.
-    state      tool            about             made              code  attempts
+    state      tool            targetId          createdId         code  attempts
     succeeded  submit_job      micrecipe…1fcba0  micjob_50…35499f        1
     unknown    register_input  devfile_7…66e413                          3
     Not shown: updatedAt, idempotencyKey. A wider terminal or --json shows everything.
@@ -54,7 +54,7 @@ test("tables fit 80 columns", () => {
 
 test("tables fit 100 columns", () => {
   expect(alignColumns([ACTIONS, "", RECIPES, "", JOBS].join("\n"), 100)).toMatchInlineSnapshot(`
-    "state      tool            about             made              code  attempts  idempotencyKey
+    "state      tool            targetId          createdId         code  attempts  idempotencyKey
     succeeded  submit_job      micrecipe…1fcba0  micjob_50…35499f        1         mic-2f141…b7f4ba
     unknown    register_input  devfile_7…66e413                          3         mic-32d1d…b07401
     Not shown: updatedAt. A wider terminal or --json shows everything.

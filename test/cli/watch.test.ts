@@ -89,7 +89,7 @@ test("actions prints the journal's counts and a table of actions, newest first, 
   expect(code).toBe(0);
   const [summary, header, ...rows] = stdout.trimEnd().split("\n");
   expect(summary).toBe("2 actions: 2 succeeded.");
-  expect(header?.split("\t").slice(0, 4)).toEqual(["state", "tool", "about", "made"]);
+  expect(header?.split("\t").slice(0, 4)).toEqual(["state", "tool", "targetId", "createdId"]);
   expect(rows.map((row) => row.split("\t")[1])).toEqual(["submit_job", "register_input"]);
   expect(rows[0]?.split("\t")).toContain(job.data.id);
   const none = { code: 0, stdout: "", stderr: "No actions with state unknown.\n" };

@@ -47,7 +47,7 @@ const environmentOf = (emulator: Emulator, folder: string) => ({
   MIC_STATE_DIR: folder,
   MIC_DOWNLOAD_DIR: folder,
   MIC_KEYCHAIN: "off",
-  MIC_GEOGRAPHY_RATE: "600",
+  MIC_GEOGRAPHY_RATE_LIMIT: "600",
 });
 
 const pagesWithCalls = PAGES.filter((page) => examplesOn(page).length > 0);

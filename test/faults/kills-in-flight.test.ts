@@ -93,10 +93,10 @@ const Rows = z.array(
       jobId: z.string().optional(),
       file: z.string().optional(),
       tool: z.string().optional(),
-      about: z.string().optional(),
+      targetId: z.string().optional(),
     },
     ...{ outcome: z.string().optional(), state: z.string().optional(), idempotencyKey: z.string().optional() },
-    ...{ newJobId: z.string().optional(), resourceId: z.string().optional(), finding: z.string().optional() },
+    ...{ newJobId: z.string().optional(), createdId: z.string().optional(), finding: z.string().optional() },
   }),
 );
 type Row = z.infer<typeof Rows>[number];
@@ -223,13 +223,13 @@ function createOracle(gate: Gate, service: Service, counts: Counts, mayBeOld: bo
     if ((outcome === "not sent" || outcome === "NOT_RUN") && ids.length > before) falsehood(`${unit} executed`, text);
   }
 
-  function checkResolved({ tool = "", idempotencyKey = "", outcome, resourceId, finding = "" }: Row): void {
+  function checkResolved({ tool = "", idempotencyKey = "", outcome, createdId, finding = "" }: Row): void {
     const ids = gate.executionsOf(idempotencyKey);
     const text = `${tool} ${idempotencyKey} ${outcome}: ${finding}`;
     if (outcome === "resolved") {
       counts.resolved += 1;
       if (!isByAnyone(finding) && ids.length !== 1) falsehood(`resolved, executed ${ids.length} times`, text);
-      if (!isByAnyone(finding) && resourceId !== undefined && !ids.includes(resourceId))
+      if (!isByAnyone(finding) && createdId !== undefined && !ids.includes(createdId))
         falsehood("another resource", text);
       if (
         !/^Resolved: (the action ran once|it took effect|Job \S+ was (canceled|retried as job \S+), by)/.test(finding)

@@ -76,7 +76,7 @@ test.skipIf(peakMissing).each([
   const { lengths, options, call, expected } = row;
   const stub = await stubForTest();
   const [tool, args] = call(serveLongNames(stub, lengths, options));
-  const server = await startServer({ env: { MIC_BASE_URL: stub.baseUrl, MIC_GEOGRAPHY_RATE: "600" } });
+  const server = await startServer({ env: { MIC_BASE_URL: stub.baseUrl, MIC_GEOGRAPHY_RATE_LIMIT: "600" } });
   const answered = server.call(tool, { ...args, waitSeconds: 40 });
   expect(await longestBlockedMs(server, answered)).toBeLessThanOrEqual(MAX_BLOCKED_MS);
   const { structured } = await answered;
@@ -99,7 +99,7 @@ test("a list with a long name stays usable: the name is cut at the end of a word
 test("a query for a name that repeats its state many times is answered", async () => {
   const stub = await stubForTest();
   serveLongNames(stub, [20]);
-  const server = await startServer({ env: { MIC_BASE_URL: stub.baseUrl, MIC_GEOGRAPHY_RATE: "600" } });
+  const server = await startServer({ env: { MIC_BASE_URL: stub.baseUrl, MIC_GEOGRAPHY_RATE_LIMIT: "600" } });
   const { isError } = await server.call("find_district", { name: Array(26).fill("ak").join(" ") });
   expect(isError).toBeFalsy();
 });

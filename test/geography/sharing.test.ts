@@ -348,7 +348,7 @@ test("a server continues with the lists that a killed one has not read", async (
   const emulator = await emulatorForTest();
   const service = new Service(emulator, createManualClock());
   await service.injectFault({ kind: "delay", delayMs: 50 }, { operationId: "listPlaygroundDistricts", times: 36 });
-  const env = { ...emulatorEnv(emulator), MIC_STATE_DIR: await folderForTest(), MIC_GEOGRAPHY_RATE: "600" };
+  const env = { ...emulatorEnv(emulator), MIC_STATE_DIR: await folderForTest(), MIC_GEOGRAPHY_RATE_LIMIT: "600" };
   const [killed, other] = await Promise.all([startServer({ env }), startServer({ env })]);
   await killAfter(11, killed, emulator);
   expect((await apiRequests(emulator)).length).toBeLessThan(36);

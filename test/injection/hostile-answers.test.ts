@@ -43,7 +43,7 @@ const questions: Record<Side, string[]> = { plain: [], hostile: [] };
 
 const environmentOf = (side: Side) => ({
   ...stubEnv({ baseUrl: `${stubOf().baseUrl}/${side}` }),
-  MIC_GEOGRAPHY_RATE: "600",
+  MIC_GEOGRAPHY_RATE_LIMIT: "600",
 });
 
 const connectionOf = (side: Side) =>

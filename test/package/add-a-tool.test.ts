@@ -82,7 +82,7 @@ import { describeJobWith } from "../src/toolkit/jobs/job-history.ts";
 import { outputs } from "../src/toolkit/outputs.ts";
 import { runAction } from "../src/toolkit/run-action.ts";
 
-const traits = { aboutArgument: "jobId", identifyingArguments: ["jobId"] };
+const traits = { targetArgument: "jobId", identifyingArguments: ["jobId"] };
 
 export const starJob = defineTool({
   endpoint: starMicJob,

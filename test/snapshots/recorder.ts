@@ -89,7 +89,7 @@ export async function recordScenario(tool: string, scenario: Scenario): Promise<
   const clock = createManualClock();
   const emulator = await startEmulator({ clock, seed: "golden" });
   const downloads = await mkdtemp(join(tmpdir(), "mic-mcp-golden-"));
-  const env = { ...emulatorEnv(emulator), MIC_DOWNLOAD_DIR: downloads, MIC_GEOGRAPHY_RATE: "600" };
+  const env = { ...emulatorEnv(emulator), MIC_DOWNLOAD_DIR: downloads, MIC_GEOGRAPHY_RATE_LIMIT: "600" };
   try {
     const recorder = new Recorder(
       tool,

@@ -8,7 +8,7 @@ import * as z from "zod/v4";
 import { memoizeUntilFailure } from "../../src/core/async.ts";
 import { closeServer, listeningUrl } from "./free-port.ts";
 
-export const SCOPES = { read: "mic:read", act: "mic:act" } as const;
+export const SCOPES = { read: "mic:read", write: "mic:write" } as const;
 /** A public client, as agents are. */
 export const AGENT = { id: "agent", redirectUrl: "http://127.0.0.1/callback" } as const;
 /** A client that acts on its own behalf (client credentials). */
@@ -74,7 +74,7 @@ const createConfiguration = (
   adapter: createMemoryAdapter(0),
   jwks: { keys: [key.jwk] },
   cookies: { keys: ["of a test"] },
-  scopes: ["openid", "offline_access", SCOPES.read, SCOPES.act],
+  scopes: ["openid", "offline_access", SCOPES.read, SCOPES.write],
   pkce: { required: () => true },
   clients: [
     { ...publicClient, client_id: AGENT.id, redirect_uris: [AGENT.redirectUrl] },

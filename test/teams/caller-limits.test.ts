@@ -226,7 +226,7 @@ test("a refused token is logged with its audience, groups and scopes and with th
       address: "127.0.0.1",
       reason: "The token was issued for another server.",
       token: { issuer: [provider.issuer], audiences: ["https://other.example"], scopes: ["email"], groups: ["greens"] },
-      required: { audiences: [resource], scopes: ["mic:read", "mic:act"], groupsClaim: "groups" },
+      required: { audiences: [resource], scopes: ["mic:read", "mic:write"], groupsClaim: "groups" },
     },
   ]);
   advance(60_001);

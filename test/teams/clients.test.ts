@@ -55,7 +55,7 @@ describe.each(MODES)("%s revision", (mode) => {
     expect(calls).toHaveLength(1);
     const [first = [], second = []] = user.requestedScopes.map((scopes) => scopes.split(" "));
     expect(first).toEqual(expect.arrayContaining(["openid", "mic:read"]));
-    expect(second).toEqual(expect.arrayContaining(["openid", "mic:read", "mic:act"]));
+    expect(second).toEqual(expect.arrayContaining(["openid", "mic:read", "mic:write"]));
   });
 
   test("a program signs in with its own credentials, and steps up without a user", async ({
@@ -76,7 +76,7 @@ describe.each(MODES)("%s revision", (mode) => {
 });
 
 test("with all scopes at sign-in, the older SDK lists tools and acts without a second sign-in", async () => {
-  const signInScopes = ["openid", "offline_access", "mic:read", "mic:act"];
+  const signInScopes = ["openid", "offline_access", "mic:read", "mic:write"];
   const { url, provider } = await deploymentForTest({ signInScopes });
   const user = createTestUser(provider);
   const client = await signInWithOlderSdk(url, user);
@@ -125,7 +125,7 @@ describeUnless(missingReason("MCP Inspector"), "the MCP Inspector", () => {
       expect(await inspect("--method", "tools/call", "--tool-name", "look")).toContain("look for alice");
       expect(await inspect("--method", "tools/call", "--tool-name", "act")).toContain("act for alice");
       expect(registrations()).toBe(registrationsBefore + 1);
-      const caller = { subject: "alice", groups: ["red"], rights: new Set(["read", "act"]) };
+      const caller = { subject: "alice", groups: ["red"], rights: new Set(["read", "write"]) };
       expect(calls).toMatchObject([
         { tool: "look", caller },
         { tool: "act", caller },
@@ -154,7 +154,7 @@ testUnless(
     await expect.poll(terminal.screen).toMatch(page);
     const [authorizationUrl = ""] = page.exec(terminal.screen()) ?? [];
     expect(new URL(authorizationUrl).searchParams.get("scope")?.split(" ")).toEqual(
-      expect.arrayContaining(["mic:read", "mic:act"]),
+      expect.arrayContaining(["mic:read", "mic:write"]),
     );
     expect(new URL(authorizationUrl).searchParams.get("resource")).toBe(url);
     expect((await fetch(await provider.browse(new URL(authorizationUrl)))).status).toBe(200);

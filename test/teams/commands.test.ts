@@ -233,7 +233,7 @@ describeWithPostgres("mic-mcp teams", (postgres) => {
       detail: expect.stringMatching(
         /another server.*none of the required scopes.*in no team.*"https:\/\/other\.example".*"email".*"greens"/,
       ),
-      fix: expect.stringMatching(/"https:\/\/mic\.example\.org\/mcp".*"mic:read", "mic:act"/),
+      fix: expect.stringMatching(/"https:\/\/mic\.example\.org\/mcp".*"mic:read", "mic:write"/),
     });
     const expired = await explain(own, { groups: ["reds"], seconds: -3_600 });
     expect(expired).toMatchObject({ ok: false, detail: expect.stringMatching(/has expired.*"reds"/) });

@@ -29,11 +29,11 @@ const HOLDER = { issuer: ISSUER, subject: ANN, groups: [] };
 
 /**
  * A deployment reduced to its files, with a new key, until the running test ends. `teams`: the environment variables that connect
- * each team to its API; "" is for callers without a team. `inlineBytes`: maximum size of a file in a result.
+ * each team to its API; "" is for callers without a team. `inlineMaxBytes`: maximum size of a file in a result.
  */
 async function fileServerForTest(
   teams: Readonly<Record<string, Readonly<Record<string, string>>>>,
-  { inlineBytes = 1_000, limits }: { readonly inlineBytes?: number } & Pick<DownloadOptions, "limits"> = {},
+  { inlineMaxBytes = 1_000, limits }: { readonly inlineMaxBytes?: number } & Pick<DownloadOptions, "limits"> = {},
 ) {
   const encryption = createEncryption(readSecretKeys(createKeyLine("first")));
   const compositions = new Map(Object.entries(teams).map(([team, env]) => [team, composeForTest(env)] as const));
@@ -100,7 +100,7 @@ async function fileServerForTest(
         team,
         client: CLIENT,
       };
-      const files = createLinkedFiles({ ...linkOptions, now: Date.now, service, inlineBytes });
+      const files = createLinkedFiles({ ...linkOptions, now: Date.now, service, inlineMaxBytes });
       const ports = { ...runtime.ports, files };
       const own = tools.map((tool) => ({ ...tool, ...tool.withLinks }));
       const offered = new Map(own.map((tool) => [tool.name, tool]));
@@ -314,7 +314,7 @@ describe("download links", () => {
 
 test("the rows of a state are returned in the result, and those of the country by a link that computes them on request, unless the arguments are too long for a link", async () => {
   const emulator = await emulatorForTest({ requestsPerPeer: 600 });
-  const env = { ...emulatorEnv(emulator), MIC_GEOGRAPHY_RATE: "600" };
+  const env = { ...emulatorEnv(emulator), MIC_GEOGRAPHY_RATE_LIMIT: "600" };
   // A caller without a team can use geography.
   const fileServer = await fileServerForTest({ "": env });
   const client = await fileServer.connect();
@@ -350,7 +350,7 @@ test("the rows of a state are returned in the result, and those of the country b
 test("a link to a list of jobs returns the jobs of the moment when it is opened", async () => {
   const service = await serviceForTest();
   const { workspaceId } = service.emulator;
-  const fileServer = await fileServerForTest({ [TEAM]: emulatorEnv(service.emulator) }, { inlineBytes: 0 });
+  const fileServer = await fileServerForTest({ [TEAM]: emulatorEnv(service.emulator) }, { inlineMaxBytes: 0 });
   const client = await fileServer.connect(TEAM);
   const question = { source: "list_jobs", arguments: { workspaceId }, fileName: "jobs.csv" };
   const listed = await client.callTool("save_table", question);

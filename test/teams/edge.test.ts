@@ -107,7 +107,7 @@ test("the documents describe each resource and its identity provider, and return
 }) => {
   const { issuer } = provider;
   const readJson = async (path: string) => JSON.parse((await read(url, `/.well-known/oauth-${path}`)).body);
-  const scopes = { scopes_supported: ["mic:read", "mic:act"], resource_name: "mic-mcp" };
+  const scopes = { scopes_supported: ["mic:read", "mic:write"], resource_name: "mic-mcp" };
   for (const [path, resource] of [
     ["protected-resource", "/mcp"],
     ["protected-resource/mcp", "/mcp"],

@@ -74,7 +74,7 @@ async function startDeployment({ provider: providerOptions, tokens, teamOf, ...o
         subscribe: () => Promise.resolve(true),
       }),
       rightFor: ({ method, params }) =>
-        method === "tasks/cancel" || (method === "tools/call" && Object(params)["name"] === "act") ? "act" : "read",
+        method === "tasks/cancel" || (method === "tools/call" && Object(params)["name"] === "act") ? "write" : "read",
       redact: (json) => json,
       log: logger,
       ...(teamOf && { team: teamOf(caller) }),

@@ -59,7 +59,7 @@ describeUnless(postgresMissing ?? linuxMissing, "a failover to a replica", () =>
     expect(Date.parse(to)).toBeGreaterThanOrEqual(lostAt);
     for (const { instance, client } of [one, two]) {
       expect((await client.callTool("list_actions")).text).toMatch(RANGE);
-      await expect.poll(instance.databaseCheck).toMatchObject({ restoredAt: { from: new Date(from) } });
+      await expect.poll(instance.databaseCheck).toMatchObject({ restoreGap: { from: new Date(from) } });
     }
     expect((await submit(one, 1)).action).toMatchObject({ replayed: true });
   });
@@ -76,7 +76,7 @@ describeUnless(postgresMissing ?? linuxMissing, "a failover to a replica", () =>
       expect(repeated.action).toMatchObject({ replayed: true });
       expect((await client.callTool("list_actions")).text).not.toMatch(RANGE);
       await expect.poll(instance.databaseCheck).not.toMatchObject({ status: "failed" });
-      expect(await instance.databaseCheck()).not.toHaveProperty("restoredAt");
+      expect(await instance.databaseCheck()).not.toHaveProperty("restoreGap");
     }
     expect((await submit(one, 1)).text).not.toMatch(RANGE);
   });

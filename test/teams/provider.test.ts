@@ -216,7 +216,7 @@ test("introspection is requested once in 30 s for a valid and in 10 s for an inv
 type Client = Readonly<Record<"id" | "secret", string>>;
 type Credentials = Readonly<Record<"authorization" | "body", string>>;
 
-const agentClaims = { client_id: AGENT.id, scope: "mic:read mic:act" };
+const agentClaims = { client_id: AGENT.id, scope: "mic:read mic:write" };
 
 /**
  * Starts a deployment whose identity provider returns these introspection responses. `accepts`: whether it accepts the credentials

@@ -30,8 +30,8 @@ describeWithPostgres("a restored journal", (postgres) => {
     const clock = createManualClock();
     const place = await environmentForTest(postgres(), await emulatorForTest({ clients: 1, clock }));
     const to = new Date(Date.now() - (endedHoursAgo ?? 0) * HOUR_MS);
-    const restoredAt = endedHoursAgo === undefined ? undefined : { from: new Date(to.getTime() - HOUR_MS), to };
-    const instance = await instanceForTest(place, { restoredAt });
+    const restoreGap = endedHoursAgo === undefined ? undefined : { from: new Date(to.getTime() - HOUR_MS), to };
+    const instance = await instanceForTest(place, { restoreGap });
     const url = await serveRuntime(await resolveRuntime(instance, createCaller("ann", ["reds"])));
     const client = await connectHttp("v2-modern", url);
     const input = { inputKind: "M4_FILE", referenceId: place.emulator.fileIds[0] };
@@ -64,14 +64,14 @@ describeWithPostgres("a restored journal", (postgres) => {
     expect(readResult(task.result?.["result"]).text).toMatch(RESTORED_NOTE);
   });
 
-  test("MIC_RESTORED_AT is refused with a reason outside a deployment", async () => {
-    const env = { MIC_RESTORED_AT: "2026-07-28T01:00:00Z/2026-07-28T09:30:00Z" };
-    const stderr = expect.stringContaining("MIC_RESTORED_AT has an effect only with mic-mcp serve --teams");
+  test("MIC_RESTORE_GAP is refused with a reason outside a deployment", async () => {
+    const env = { MIC_RESTORE_GAP: "2026-07-28T01:00:00Z/2026-07-28T09:30:00Z" };
+    const stderr = expect.stringContaining("MIC_RESTORE_GAP has an effect only with mic-mcp serve --teams");
     for (const args of [["serve"], ["serve", "--http"], ["call", "list_states"], ["doctor"]])
       expect(await run(args, { env })).toEqual({ code: 2, stdout: "", stderr });
   });
 
-  describe("without MIC_RESTORED_AT", () => {
+  describe("without MIC_RESTORE_GAP", () => {
     /** A deployment, and a function that makes the next check of its instances a real one. */
     async function setUp() {
       const place = await environmentForTest(postgres(), await emulatorForTest({ clients: 1 }));
@@ -101,10 +101,10 @@ describeWithPostgres("a restored journal", (postgres) => {
       expect(await listActions(instance)).not.toMatch(RESTORED_NOTE);
       // The backup has the row of its time.
       await database.query("UPDATE deployment SET checked_at = $1", [backedUpAt]);
-      expect(await check(instance)).toMatchObject({ restoredAt: { from: new Date(backedUpAt) } });
+      expect(await check(instance)).toMatchObject({ restoreGap: { from: new Date(backedUpAt) } });
       expect(await listActions(instance)).toMatch(RESTORED_NOTE);
       const other = await instanceForTest(place);
-      expect(await check(other)).toMatchObject({ restoredAt: { from: new Date(backedUpAt) } });
+      expect(await check(other)).toMatchObject({ restoreGap: { from: new Date(backedUpAt) } });
     });
 
     test.each([
@@ -123,13 +123,13 @@ describeWithPostgres("a restored journal", (postgres) => {
           [ageMs, server ?? null],
         );
         const instance = await instanceForTest(place);
-        expect("restoredAt" in (await check(instance))).toBe(isRestore);
+        expect("restoreGap" in (await check(instance))).toBe(isRestore);
         expect(RESTORED_NOTE.test(await listActions(instance))).toBe(isRestore);
       },
     );
   });
 
-  test("a restore is reported only during the deduplication window, and never without MIC_RESTORED_AT", async () => {
+  test("a restore is reported only during the deduplication window, and never without MIC_RESTORE_GAP", async () => {
     for (const hours of [21, undefined]) {
       const { client, input } = await clientOfRestoredJournal(hours);
       expect((await client.callTool("list_actions")).text).not.toMatch(RESTORED_NOTE);

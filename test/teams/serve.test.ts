@@ -62,12 +62,13 @@ describeWithDeployment("serve --teams", OPTIONS, (deployment) => {
 test("serve --teams does not start with --http, or if settings are missing or invalid, and lists all of them with the fix", async () => {
   const combined = await run(["serve", "--teams", "--http"]);
   expect(combined).toMatchObject({ code: 2, stderr: expect.stringContaining("cannot be combined") });
-  const env = { MIC_WORKSPACE_ID: "w1", MIC_CALLER_RATE: "x", MIC_GEOGRAPHY_RATE: "x" };
+  const env = { MIC_WORKSPACE_ID: "w1", MIC_CALLER_RATE_LIMIT: "x", MIC_GEOGRAPHY_RATE_LIMIT: "x" };
   const { code, stdout, stderr } = await run(["serve", "--teams"], { env });
   expect({ code, stdout }).toEqual({ code: 2, stdout: "" });
   for (const name of ["MIC_PUBLIC_URL", "MIC_AUTH_ISSUER", "MIC_DATABASE_URL", "MIC_SECRET_KEYS_FILE"])
     expect(stderr).toContain(`${name} is missing: `);
-  for (const name of ["MIC_CALLER_RATE", "MIC_GEOGRAPHY_RATE"]) expect(stderr).toContain(`${name} must be `);
+  for (const name of ["MIC_CALLER_RATE_LIMIT", "MIC_GEOGRAPHY_RATE_LIMIT"])
+    expect(stderr).toContain(`${name} must be `);
   expect(stderr).toContain(
     "MIC_WORKSPACE_ID cannot be used with a deployment for teams: each team has its own (mic-mcp teams add)",
   );

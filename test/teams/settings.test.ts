@@ -29,18 +29,18 @@ test("four variables are enough, and the other settings have defaults", () => {
       audience: "https://mic.example.org/mcp",
       tokens: "jwt",
       teamClaim: "groups",
-      scopes: { read: "mic:read", act: "mic:act" },
+      scopes: { read: "mic:read", write: "mic:write" },
     },
     database: { urls: [REQUIRED.MIC_DATABASE_URL], pool: 16, durability: "synchronous", migrate: true },
     secretKeys: { first: "first" },
     isTrustedProxy: undefined,
     allowedOrigins: [],
-    callerRate: 120,
-    callerCalls: 8,
-    auditDays: 90,
+    callerRateLimit: 120,
+    callerMaxConcurrency: 8,
+    auditRetentionDays: 90,
     drainDelaySeconds: 5,
-    inlineBytes: 32_768,
-    downloadSeconds: 600,
+    inlineMaxBytes: 32_768,
+    downloadLinkSeconds: 600,
     downloadLinks: "ticket",
     config: { keychain: "off", geographyRate: 28 },
   });
@@ -57,8 +57,8 @@ test.each([
 });
 
 test("scopes for the sign-in are separated by single spaces, and info is the default log level", () => {
-  const settings = readTeamsSettings({ ...REQUIRED, MIC_AUTH_SIGN_IN_SCOPES: "openid mic:read mic:act" });
-  expect(settings.signIn.signInScopes).toEqual(["openid", "mic:read", "mic:act"]);
+  const settings = readTeamsSettings({ ...REQUIRED, MIC_AUTH_SIGN_IN_SCOPES: "openid mic:read mic:write" });
+  expect(settings.signIn.signInScopes).toEqual(["openid", "mic:read", "mic:write"]);
   expect(settings.config.logLevel).toBe("info");
   expect(readTeamsSettings({ ...REQUIRED, MIC_LOG_LEVEL: "error" }).config.logLevel).toBe("error");
 });
@@ -81,7 +81,7 @@ test("maintenance commands need no identity provider", () => {
 test("every secret is given to the redactor, in each encoding", () => {
   const { secrets } = readTeamsSettings({
     ...REQUIRED,
-    MIC_AUTH_TOKENS: "introspection",
+    MIC_AUTH_TOKEN_VALIDATION: "introspection",
     MIC_AUTH_CLIENT_ID: "mic-mcp",
     MIC_AUTH_CLIENT_SECRET: "of the deployment",
   });
@@ -103,7 +103,7 @@ test.each([
   ["MIC_PUBLIC_URL", "https://mic.example.org/somewhere"],
   ["MIC_PUBLIC_URL", "https://user@mic.example.org"],
   ["MIC_AUTH_ISSUER", "http://login.example.org"],
-  ["MIC_AUTH_TOKENS", "opaque"],
+  ["MIC_AUTH_TOKEN_VALIDATION", "opaque"],
   ["MIC_AUTH_SCOPE_READ", "mic read"],
   ["MIC_AUTH_SIGN_IN_SCOPES", "openid,  mic:read"],
   ["MIC_DATABASE_URL", "mysql://db"],
@@ -115,8 +115,8 @@ test.each([
   ["MIC_TRUST_PROXY", "10.0.0.0/"],
   ["MIC_ALLOWED_ORIGINS", "https://app.example.org/"],
   ["MIC_ALLOWED_ORIGINS", "*"],
-  ["MIC_CALLER_RATE", "7777777"],
-  ["MIC_RESTORED_AT", "2026-07-28T09:30:00Z/2026-07-28T01:00:00Z"],
+  ["MIC_CALLER_RATE_LIMIT", "7777777"],
+  ["MIC_RESTORE_GAP", "2026-07-28T09:30:00Z/2026-07-28T01:00:00Z"],
 ])("%s=%s is refused without quoting the value", (name, value) => {
   const errors = readErrors({ ...REQUIRED, [name]: value });
   expect(errors).toEqual([expect.stringMatching(new RegExp(`^${name} must be .+\\.$`))]);
@@ -126,12 +126,12 @@ test.each([
 const { MIC_SECRET_KEYS: _, ...WITHOUT_KEYS } = REQUIRED;
 test.each([
   ["MIC_CLIENT_ID of a single-user server", { ...REQUIRED, MIC_CLIENT_ID: "1" }, /mic-mcp teams add/],
-  ["MIC_DOWNLOAD_DIR of a single-user server", { ...REQUIRED, MIC_DOWNLOAD_DIR: "1" }, /MIC_DOWNLOAD_SECONDS/],
+  ["MIC_DOWNLOAD_DIR of a single-user server", { ...REQUIRED, MIC_DOWNLOAD_DIR: "1" }, /MIC_DOWNLOAD_LINK_SECONDS/],
   ["MIC_STATE_DIR of a single-user server", { ...REQUIRED, MIC_STATE_DIR: "1" }, /MIC_DATABASE_URL/],
   ["MIC_EMULATOR of a single-user server", { ...REQUIRED, MIC_EMULATOR: "1" }, /mic-mcp emulator/],
   [
     "introspection without credentials",
-    { ...REQUIRED, MIC_AUTH_TOKENS: "introspection" },
+    { ...REQUIRED, MIC_AUTH_TOKEN_VALIDATION: "introspection" },
     /MIC_AUTH_CLIENT_ID and MIC_AUTH_CLIENT_SECRET/,
   ],
   ["a missing key file", { ...WITHOUT_KEYS, MIC_SECRET_KEYS_FILE: "/nowhere/keys" }, /cannot be read \(ENOENT\)/],

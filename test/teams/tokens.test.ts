@@ -24,7 +24,7 @@ const validClaims = ({ provider, resource }: Deployment) => ({
   iss: provider.issuer,
   sub: "alice",
   aud: resource,
-  scope: "mic:read mic:act",
+  scope: "mic:read mic:write",
   client_id: AGENT.id,
   exp: Math.floor(Date.now() / 1_000) + 10 * MINUTE,
 });
@@ -107,11 +107,11 @@ test.for<[string, string[]]>([
   },
 );
 
-const ALL_RIGHTS = { rights: new Set(["read", "act"]) };
+const ALL_RIGHTS = { rights: new Set(["read", "write"]) };
 test.for<[string, TokenOptions, object]>([
   ["scopes as text in scope", { scope: "openid mic:read" }, { rights: new Set(["read"]) }],
-  ["scopes as text in scp", { scope: "", claims: { scp: "mic:read mic:act" } }, ALL_RIGHTS],
-  ["scopes as a list in scp", { scope: "", claims: { scp: ["mic:act", "mic:read"] } }, ALL_RIGHTS],
+  ["scopes as text in scp", { scope: "", claims: { scp: "mic:read mic:write" } }, ALL_RIGHTS],
+  ["scopes as a list in scp", { scope: "", claims: { scp: ["mic:write", "mic:read"] } }, ALL_RIGHTS],
   ["its client in azp", { claims: { client_id: undefined, azp: "keycloak" } }, { clientId: "keycloak" }],
   ["its client in cid", { claims: { client_id: undefined, cid: "okta" } }, { clientId: "okta" }],
   ["its client in appid", { claims: { client_id: undefined, appid: "entra" } }, { clientId: "entra" }],
@@ -151,14 +151,14 @@ test("a token that is signed with any asymmetric algorithm is accepted", async (
 
 const STEP_UP_RESPONSE = [
   403,
-  expect.stringMatching(/^Bearer error="insufficient_scope".*, scope="mic:read mic:act", resource_metadata="/),
+  expect.stringMatching(/^Bearer error="insufficient_scope".*, scope="mic:read mic:write", resource_metadata="/),
 ];
 const challengeIn = ({ status, headers }: Answer) => [status, headers["www-authenticate"]];
 const toolCall = (name: string) => ({ jsonrpc: "2.0", method: "tools/call", params: { name, arguments: {} } });
 
 const READ = { scope: "mic:read" };
 
-test("an action without mic:act is 403 with all scopes that it needs, in any revision, in a batch or without an id", async ({
+test("an action without mic:write is 403 with all scopes that it needs, in any revision, in a batch or without an id", async ({
   deployment: { connectAs, url, bearer, calls },
 }) => {
   const modern = await connectAs(READ);
@@ -174,7 +174,7 @@ test("an action without mic:act is 403 with all scopes that it needs, in any rev
   await resultOf(modern.call(2, "look", {}), 2);
 });
 
-test("canceling a task needs mic:act and reading it does not, and all tools are listed so that a client can step up", async ({
+test("canceling a task needs mic:write and reading it does not, and all tools are listed so that a client can step up", async ({
   deployment,
 }) => {
   const modern = await deployment.connectAs(READ);
@@ -184,8 +184,8 @@ test("canceling a task needs mic:act and reading it does not, and all tools are 
   expect(await resultOf(modern.request(3, "tools/list"), 3)).toMatchObject({ tools });
 });
 
-test("a token without mic:read gets nothing, with or without mic:act", async ({ deployment: { connectAs } }) => {
-  for (const scope of ["openid", "mic:act", ""])
+test("a token without mic:read gets nothing, with or without mic:write", async ({ deployment: { connectAs } }) => {
+  for (const scope of ["openid", "mic:write", ""])
     expect(challengeIn(await (await connectAs({ scope })).call(1, "look", {}).answer)).toEqual([
       403,
       expect.stringMatching(/scope="mic:read",/),
@@ -212,13 +212,13 @@ test("a team's path accepts tokens for itself and for the deployment, and names 
   expect(headers["www-authenticate"]).toContain(`/.well-known/oauth-protected-resource/mcp/${TEAM}"`);
 });
 
-test("tools that change nothing at the API need mic:read, and all other tools need mic:act", () => {
+test("tools that change nothing at the API need mic:read, and all other tools need mic:write", () => {
   const { runtime, close } = composeForTest({});
   onTestFinished(close);
   const { rightFor } = createCallerService(runtime);
   const wrong = runtime.tools.filter(
     ({ name, effect }) =>
-      rightFor({ method: "tools/call", params: { name } }) !== (["read", "save"].includes(effect) ? "read" : "act"),
+      rightFor({ method: "tools/call", params: { name } }) !== (["read", "save"].includes(effect) ? "read" : "write"),
   );
   expect(runtime.tools.length).toBeGreaterThan(20);
   expect(wrong).toEqual([]);

@@ -109,7 +109,7 @@ describeLatestRevision((bench) => {
     await bench().ok("save_table", { source: "list_jobs", arguments: args, fileName });
     const [header = [], ...rows] = parseCsv(await readFile(join(downloadDir, fileName), "utf8"));
     expect(header.join()).toBe(
-      "id,state,stage,failure,retryable,retryOf,retriedBy,createdAt,updatedAt,recipeVersionId",
+      "id,state,stage,failure,retryable,retryOfBatchId,retriedBy,createdAt,updatedAt,recipeVersionId",
     );
     expect(rows.map(([id]) => id)).toEqual(idsOf(failed));
   });
@@ -135,7 +135,7 @@ describeLatestRevision((bench) => {
     const page = (await bench().ok("list_jobs", { workspaceId, limit: 100 })).structured;
     for (const row of [
       { id: theirs.id, retriedBy: elsewhere.data.id },
-      { id: elsewhere.data.id, retryOf: theirs.id },
+      { id: elsewhere.data.id, retryOfBatchId: theirs.id },
     ])
       expect(page["data"]).toContainEqual(expect.objectContaining(row));
   });

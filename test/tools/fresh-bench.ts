@@ -12,7 +12,7 @@ export async function createFreshBench(
   onTestFinished(async () => {
     await bench.service.admin("DELETE", "geography");
   });
-  const settings = { MIC_DOWNLOAD_DIR: bench.downloadDir, MIC_GEOGRAPHY_RATE: "600", ...env };
+  const settings = { MIC_DOWNLOAD_DIR: bench.downloadDir, MIC_GEOGRAPHY_RATE_LIMIT: "600", ...env };
   return bench.withConnection(
     await inProcessClientForTest(revision, { ...emulatorEnv(bench.service.emulator), ...settings }),
   );

@@ -147,5 +147,5 @@ describeLatestRevision(
       expect(await readdir(bench().downloadDir)).not.toContain("jobs.csv");
     });
   },
-  { env: { MIC_GEOGRAPHY_RATE: "600" } },
+  { env: { MIC_GEOGRAPHY_RATE_LIMIT: "600" } },
 );

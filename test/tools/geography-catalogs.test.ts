@@ -14,7 +14,7 @@ const STATES = operations.listPlaygroundStates;
 const DISTRICTS = operations.listPlaygroundDistricts;
 
 type Districts = DistrictsResponse["districts"];
-const RATE = { env: { MIC_GEOGRAPHY_RATE: "600" } };
+const RATE = { env: { MIC_GEOGRAPHY_RATE_LIMIT: "600" } };
 
 describeLatestRevision((bench, revision) => {
   const fresh = (env: Readonly<Record<string, string>> = {}) => createFreshBench(bench(), revision, env);
@@ -48,7 +48,7 @@ describeLatestRevision((bench, revision) => {
   });
 
   test("with empty caches at the default rate, the top rows are exact before all lists are read", async () => {
-    const own = await fresh({ MIC_GEOGRAPHY_RATE: "28" });
+    const own = await fresh({ MIC_GEOGRAPHY_RATE_LIMIT: "28" });
     const { result, sent } = await own.capture(() => rank(own, TOP));
     expect(result).toMatchObject({
       complete: true,

@@ -153,5 +153,5 @@ describeLatestRevision(
       expect(certain / names.length).toBeGreaterThan(0.75);
     });
   },
-  { env: { MIC_GEOGRAPHY_RATE: "600" } },
+  { env: { MIC_GEOGRAPHY_RATE_LIMIT: "600" } },
 );

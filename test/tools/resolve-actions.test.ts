@@ -27,7 +27,7 @@ const reason = "No longer needed";
 const UNRESOLVED = "unknown outcome: call resolve_actions";
 
 const Step = z.object({ tool: z.string(), arguments: z.record(z.string(), z.unknown()) });
-const Result = z.looseObject({ about: z.string(), outcome: z.string(), resourceId: z.string().optional() });
+const Result = z.looseObject({ targetId: z.string(), outcome: z.string(), createdId: z.string().optional() });
 const Resolved = z.object({ summary: z.string(), nextStep: Step.optional(), results: z.array(Result) });
 const Action = z.looseObject({ state: z.string(), idempotencyKey: z.string() });
 const Listed = z.object({ summary: z.string(), nextStep: Step.optional(), actions: z.array(Action) });
@@ -151,7 +151,7 @@ describe("after a server was killed in the middle of an action", () => {
       next: expect.stringContaining("list_actions"),
     });
     const again = await resolve(talk, ofFirst);
-    expect(again.results).toMatchObject([{ outcome: "resolved", resourceId: one.results[0]?.resourceId }]);
+    expect(again.results).toMatchObject([{ outcome: "resolved", createdId: one.results[0]?.createdId }]);
     expect(await executions("createMicPublicInput")).toBe(2);
     expect((await connect()).instructions()).not.toContain(UNRESOLVED);
   });
@@ -348,7 +348,7 @@ describe.skipIf(fakeClockMissing !== undefined)(`21 h later${note}`, () => {
 
     const talk = await server();
     const { results, summary, nextStep } = await resolve(talk);
-    expect(results.map(({ about, outcome }) => [about, outcome])).toEqual([
+    expect(results.map(({ targetId, outcome }) => [targetId, outcome])).toEqual([
       [canceled.id, "resolved"],
       [missed.id, "still unknown"],
       [retried.id, "resolved"],
@@ -359,7 +359,7 @@ describe.skipIf(fakeClockMissing !== undefined)(`21 h later${note}`, () => {
     expect([await sent("cancelMicJob"), await sent("retryMicJob")]).toEqual(before);
     const [, , made] = results;
     const replay = await talk.call("retry_job", { jobId: retried.id, retryMode: "SAFE_RESUME", reason });
-    expect(replay.structured).toMatchObject({ data: { id: made?.resourceId }, action: { replayed: true } });
+    expect(replay.structured).toMatchObject({ data: { id: made?.createdId }, action: { replayed: true } });
     expect(replay.text).toMatch(
       /^Not run again\. Job micjob_\w+ was retried as job micjob_\w+, by this call or by another client\./,
     );
@@ -416,7 +416,7 @@ describe.skipIf(fakeClockMissing !== undefined)(`21 h later${note}`, () => {
         arrives ? /^Record that submit_job .* created job / : /^Record that submit_job .* did not take effect\?$/,
       );
       expect(Resolved.parse(decided.structured).results).toMatchObject([
-        arrives ? { outcome: "resolved", resourceId: decision.jobId } : { outcome: "rejected" },
+        arrives ? { outcome: "resolved", createdId: decision.jobId } : { outcome: "rejected" },
       ]);
       const ran = await executions("createMicJob");
       const again = await talk.call("submit_job", body);

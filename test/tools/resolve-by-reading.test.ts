@@ -61,7 +61,7 @@ test.for([
   const idempotencyKey = await loseRetry([...before, retry, PARENT]);
   const { results } = await resolve({ idempotencyKey });
   const finding = "Resolved: Job job-parent was retried as job job-retry, by this call or by another client.";
-  expect(results).toMatchObject([{ outcome: "resolved", resourceId: "job-retry", finding }]);
+  expect(results).toMatchObject([{ outcome: "resolved", createdId: "job-retry", finding }]);
   const again = await server.call("retry_job", RETRY);
   expect(again.text).toMatch(
     /^Not run again\. Job job-parent was retried as job job-retry, by this call or by another/,

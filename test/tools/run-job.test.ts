@@ -59,7 +59,7 @@ describeLatestRevision((bench, revision) => {
       ["register_input", registration],
     ] as const) {
       const { idempotencyKey } = made.action ?? {};
-      const recorded = { tool, idempotencyKey, resourceId: made.data.id, state: "succeeded" };
+      const recorded = { tool, idempotencyKey, createdId: made.data.id, state: "succeeded" };
       expect(actions).toContainEqual(expect.objectContaining(recorded));
     }
   });

@@ -11,7 +11,7 @@ import { folderForTest } from "../support/temporary-folder.ts";
 const createEnvironment = (stub: Stub, downloadDir: string) => ({
   ...stubEnv(stub),
   MIC_DOWNLOAD_DIR: downloadDir,
-  MIC_GEOGRAPHY_RATE: "600",
+  MIC_GEOGRAPHY_RATE_LIMIT: "600",
 });
 
 /** Starts a session for all tests of a file. The server caches answers, so each test uses different ids. */

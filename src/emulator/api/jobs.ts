@@ -35,7 +35,7 @@ import { findOfferedRecipe } from "./workspace.ts";
 const outcomeAfterRetry = (outcome: JobOutcome): JobOutcome =>
   outcome === "fails at CHURN, retryably" ? "succeeds" : outcome;
 
-type StartJobOptions = Pick<Parameters<typeof planJob>[1], "outcome" | "kept" | "retryOf"> & {
+type StartJobOptions = Pick<Parameters<typeof planJob>[1], "outcome" | "kept" | "retryOfBatchId"> & {
   readonly recipe: Recipe;
 };
 
@@ -121,7 +121,7 @@ const retryJob = defineAction(retryMicJob, ({ path, body }, context) => {
   if (recipe === undefined)
     throw createFieldProblem("RECIPE_NOT_OFFERED", "/path/jobId", "The job's recipe version is no longer offered.");
   const kept = body.retryMode === "SAFE_RESUME" ? job.stages : [];
-  const retry = startJob({ recipe, outcome: record.retryOutcome, kept, retryOf: job.id }, context);
+  const retry = startJob({ recipe, outcome: record.retryOutcome, kept, retryOfBatchId: job.id }, context);
   record.latestRetry = retry;
   world.usage.count("JOBS_RETRIED", now);
   return jobResponse(202, retry.initial, context, locationHeader(`/jobs/${retry.initial.id}`));

@@ -191,12 +191,12 @@ interface NewJob {
   readonly requestId: string;
   /** The stages of the job that this one retries, if the retry resumes them. */
   readonly kept?: readonly Stage[];
-  readonly retryOf?: string;
+  readonly retryOfBatchId?: string;
 }
 
 export function planJob(
   { ids, workspaceId }: { readonly ids: IdGenerator; readonly workspaceId: string },
-  { recipe, createdAt, stageMs, outcome, requestId, kept = [], retryOf }: NewJob,
+  { recipe, createdAt, stageMs, outcome, requestId, kept = [], retryOfBatchId }: NewJob,
 ): { readonly initial: Job; readonly plan: JobPlan } {
   const last = stageIndex(lastStageFor(recipe.stopAfterStage));
   const stages = createInitialStages(last, kept);
@@ -214,7 +214,7 @@ export function planJob(
     outputDatasetVersionId: null,
     reviewState: "NOT_REQUIRED",
     stages,
-    retryOfBatchId: retryOf ?? null,
+    retryOfBatchId: retryOfBatchId ?? null,
     failure: null,
   };
   const first = stages.findIndex(({ state }) => state !== "SUCCEEDED");

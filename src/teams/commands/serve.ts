@@ -18,7 +18,7 @@ import { readTeamsSettings } from "../settings.ts";
 const DRAIN_MS = 45_000;
 const CLOSE_MS = 2_000;
 
-/** Adds the required rights to the HTTP service of a runtime: tools that write and `tasks/cancel` need `act`, all else needs `read`. */
+/** Adds the required rights to the HTTP service of a runtime: tools that write and `tasks/cancel` need `write`, all else needs `read`. */
 export function createCallerService(runtime: Runtime): CallerService {
   const actions = new Set<unknown>(runtime.tools.flatMap(({ name, isWrite }) => (isWrite ? [name] : [])));
   return {
@@ -26,7 +26,7 @@ export function createCallerService(runtime: Runtime): CallerService {
     team: runtime.hooks?.auditor?.team,
     rightFor({ method, params }) {
       const isAction = method === "tools/call" && isJsonObject(params) && actions.has(params["name"]);
-      return isAction || method === "tasks/cancel" ? "act" : "read";
+      return isAction || method === "tasks/cancel" ? "write" : "read";
     },
   };
 }
@@ -75,7 +75,7 @@ export async function serveTeams(
         traceId,
       }),
       tokens: createAccessTokens({ ...settings.signIn, transport: composed.transport, now: Date.now, monotonicMs }),
-      callerLimits: { rate: settings.callerRate, calls: settings.callerCalls },
+      callerLimits: { rate: settings.callerRateLimit, calls: settings.callerMaxConcurrency },
       databaseCheck: composed.databaseCheck,
       telemetry,
       trace: composed.trace,

@@ -309,7 +309,7 @@ export async function rotateKeys({ teams, secrets, firstKey, recordChange, print
   return broken.length === 0 ? 0 : 1;
 }
 
-const ACTION_COLUMNS = ["state", "tool", "made", "attempts", "caller", "createdAt", "updatedAt", "idempotencyKey"];
+const ACTION_COLUMNS = ["state", "tool", "createdId", "attempts", "caller", "createdAt", "updatedAt", "idempotencyKey"];
 
 async function listActions(name: string, { state: wanted, json }: TeamFlags, manager: Manager): Promise<number> {
   const state = wanted === undefined ? undefined : parseChoice("--state", wanted, ACTION_STATES);
@@ -319,7 +319,7 @@ async function listActions(name: string, { state: wanted, json }: TeamFlags, man
   const rows = actions.map((action) => [
     action.state,
     action.tool,
-    action.made ?? "",
+    action.createdId ?? "",
     action.attempts,
     action.caller,
     action.createdAt,

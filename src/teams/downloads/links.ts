@@ -81,7 +81,7 @@ async function createLink(
 export interface LinkedFilesOptions extends LinkOptions {
   readonly service: ApiClient;
   /** The result contains texts and images up to this size. */
-  readonly inlineBytes: number;
+  readonly inlineMaxBytes: number;
 }
 
 export const CSV_TYPE = "text/csv; charset=utf-8";
@@ -115,15 +115,15 @@ function contentOf(bytes: Buffer, contentType: string): FileContent | undefined 
   return text === undefined ? undefined : { text };
 }
 
-export function createLinkedFiles({ service, inlineBytes, ...linkOptions }: LinkedFilesOptions): LinkedFiles {
+export function createLinkedFiles({ service, inlineMaxBytes, ...linkOptions }: LinkedFilesOptions): LinkedFiles {
   async function inspectAsset(endpoint: Endpoint, { assetId, fileName, preview }: AssetRequest, context: CallContext) {
     const request: CallRequest = { path: { assetId } };
     return await withAssetStream(service, endpoint, request, context, async (answer) => {
       const contentType = toValidMediaType(contentTypeOf(answer));
       const length = contentLengthOf(answer);
       const name = fileName ?? nameFromHeader(answer.headers["content-disposition"], assetId);
-      const isSmall = length === undefined || length <= inlineBytes;
-      const { start, isComplete } = await readStart(answer, isSmall ? inlineBytes : preview ? PREVIEW_BYTES : 0);
+      const isSmall = length === undefined || length <= inlineMaxBytes;
+      const { start, isComplete } = await readStart(answer, isSmall ? inlineMaxBytes : preview ? PREVIEW_BYTES : 0);
       const content = isSmall && isComplete ? contentOf(start, contentType) : undefined;
       return {
         fileName: name,
@@ -146,7 +146,7 @@ export function createLinkedFiles({ service, inlineBytes, ...linkOptions }: Link
     },
     async rows({ tool, arguments: args, fileName, csv }) {
       const link = await createLink({ kind: "rows", tool, arguments: args, fileName }, linkOptions);
-      if (csv.length > inlineBytes) return { fileName, contentType: CSV_TYPE, ...link };
+      if (csv.length > inlineMaxBytes) return { fileName, contentType: CSV_TYPE, ...link };
       const inlineContent = { content: { text: csv.toString() }, bytes: csv.length, sha256: sha256(csv) };
       return { fileName, contentType: CSV_TYPE, ...inlineContent, ...link };
     },

@@ -20,7 +20,7 @@ const Row = z
   })
   .transform(({ service, key, resource_id, created_at, updated_at, ...action }) => ({
     ...action,
-    made: resource_id,
+    createdId: resource_id,
     /** Identifies the caller in the journal. The audit has their hash for the same key. */
     caller: parseServiceName(service)[1],
     createdAt: new Date(created_at).toISOString(),

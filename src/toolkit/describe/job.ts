@@ -357,7 +357,7 @@ export function summarizeJob(job: Job, retriedBy: string | undefined) {
     state: job.state,
     ...(stage && job.state !== "CANCELLED" && { stage: stage.stage }),
     ...(job.failure && { failure: job.failure.code, retryable: job.failure.retryable }),
-    ...(job.retryOfBatchId !== null && { retryOf: job.retryOfBatchId }),
+    ...(job.retryOfBatchId !== null && { retryOfBatchId: job.retryOfBatchId }),
     retriedBy,
     ...(job.reviewState === "PENDING" && { review: job.reviewState }),
     createdAt: truncateToSeconds(job.createdAt),

@@ -85,7 +85,7 @@ interface CancelArguments {
   readonly idempotencyKey?: string;
 }
 
-export const cancelTraits: ActionTraits = { aboutArgument: "jobId", identifyingArguments: ["jobId"] };
+export const cancelTraits: ActionTraits = { targetArgument: "jobId", identifyingArguments: ["jobId"] };
 
 const MAX_ROUNDS = 4;
 const NOTHING_LEFT = "The job has ended; there is nothing left to cancel.";
@@ -190,7 +190,7 @@ export async function cancelJob(
   ctx: ToolContext,
 ): Promise<ToolResult<Job | Operation>> {
   const requested = await requestCancellation(args, ctx);
-  const { action, replay, resourceId } = requested;
+  const { action, replay, createdId } = requested;
   if (waitSeconds === 0 && !action.replayed) return requested;
   const reading = { endpoint: getMicPublicOperation, path: { operationId: requested.data.id }, waitSeconds };
   try {
@@ -212,7 +212,7 @@ export async function cancelJob(
     const mayRunAgain = operation.state === "FAILED" && !ENDED.has(answer.value.data.state);
     const notice = requested.noticeFor(`cancellation ${operation.state}`, mayRunAgain);
     const result = await resourceResult(answer, describe, ctx, { action, notice, replay });
-    return { ...result, resourceId };
+    return { ...result, createdId };
   } catch (error) {
     toStepFailure(error, ctx);
     // The job was canceled, even if it cannot be read.

@@ -14,7 +14,7 @@ import type { ToolName } from "../tool-names.ts";
 const REGISTER: ToolName = "register_input";
 
 export const registerTraits: ActionTraits = {
-  aboutArgument: "referenceId",
+  targetArgument: "referenceId",
   identifyingArguments: ["workspaceId", "inputKind", "referenceId"],
 };
 
@@ -77,14 +77,14 @@ export async function findOrRegisterInput(
   /** Registrations in the journal that may have created an input for `referenceId`. Successful ones come first, the latest first. */
   const registrations = (await ctx.actions.readHistory(referenceId)).actions
     .filter(
-      ({ tool, state, resourceId, arguments: args }) =>
+      ({ tool, state, createdId, arguments: args }) =>
         tool === REGISTER &&
         args["workspaceId"] === workspaceId &&
         args["inputKind"] === inputKind &&
         state !== "rejected" &&
-        (state !== "succeeded" || resourceId !== undefined) &&
+        (state !== "succeeded" || createdId !== undefined) &&
         // One input cannot be bound to two ports.
-        (resourceId === undefined || !explicitInputIds.has(resourceId)),
+        (createdId === undefined || !explicitInputIds.has(createdId)),
     )
     .sort((one, other) => Number(other.state === "succeeded") - Number(one.state === "succeeded"));
 
@@ -95,9 +95,9 @@ export async function findOrRegisterInput(
   }
 
   /** Returns the input of an earlier registration; undefined if the API no longer has it. */
-  async function readRegistered({ resourceId, arguments: args, idempotencyKey }: ResourceAction) {
-    if (resourceId === undefined) return await register({ ...args, idempotencyKey });
-    return await readInput(port, resourceId, ctx).catch((error: unknown) => {
+  async function readRegistered({ createdId, arguments: args, idempotencyKey }: ResourceAction) {
+    if (createdId === undefined) return await register({ ...args, idempotencyKey });
+    return await readInput(port, createdId, ctx).catch((error: unknown) => {
       if (error instanceof Failure && error.facts.kind === "not_found") return undefined;
       throw error;
     });
@@ -107,7 +107,7 @@ export async function findOrRegisterInput(
   for (const registration of registrations) {
     const found = await readRegistered(registration);
     if (found && !(found.input && hasExpired(found.input, found.readAt))) return found;
-    expired ??= found?.inputId ?? registration.resourceId;
+    expired ??= found?.inputId ?? registration.createdId;
   }
   // Without a key, the deduplication window decides whether the file is registered again.
   const idempotencyKey =

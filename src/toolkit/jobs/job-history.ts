@@ -24,7 +24,7 @@ const readActions = (jobId: string, { actions }: HistoryPorts): Promise<Resource
 
 function findRetry(actions: readonly ResourceAction[], jobId: string, { retries }: HistoryPorts): JobHistory["retry"] {
   const made = actions.find(({ tool, state }) => tool === RETRY && state === "succeeded");
-  const id = made?.resourceId ?? retries.get(jobId);
+  const id = made?.createdId ?? retries.get(jobId);
   return made === undefined && id === undefined ? undefined : { id };
 }
 

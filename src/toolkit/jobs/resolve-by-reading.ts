@@ -24,16 +24,16 @@ export interface ResolvedRow {
   readonly tool: string;
   readonly idempotencyKey: string;
   /** The id of the resource that the action is about. */
-  readonly about: string;
+  readonly targetId: string;
   readonly outcome: "resolved" | "rejected" | "still unknown" | "in progress" | "skipped" | "not resolvable";
   /** The id of the resource that the action created. */
-  readonly resourceId?: string;
+  readonly createdId?: string;
   /** The ids of the jobs that the action may have created. */
   readonly candidates?: readonly string[];
   readonly finding: string;
 }
 
-export interface Finding extends Pick<ResolvedRow, "outcome" | "resourceId" | "candidates" | "finding"> {
+export interface Finding extends Pick<ResolvedRow, "outcome" | "createdId" | "candidates" | "finding"> {
   /** True if a later identical call may find out more. */
   readonly isWorthRepeating?: boolean;
   /** Present if the call with this cursor continues to read. */
@@ -54,7 +54,7 @@ export const IN_PROGRESS: Finding = { outcome: "in progress", finding: "Another 
 
 /** Returns the state of an action in the journal, if this call did not resolve it itself. */
 export function findingFromJournal(action: ActionStatus | undefined): Finding {
-  const made = action?.resourceId !== undefined && { resourceId: action.resourceId };
+  const made = action?.createdId !== undefined && { createdId: action.createdId };
   switch (action?.state) {
     case "succeeded":
       return { outcome: "resolved", ...made, finding: `Resolved: ${action.finding ?? "it took effect."}` };
@@ -104,7 +104,7 @@ const FOUND_BY_READING = "This was found out by reading, after the API's answer 
 
 /** Reads the job to find out whether it was canceled. Throws Failure if the job cannot be read. */
 async function readCancellation(action: ActionStatus, ctx: ToolContext): Promise<Finding> {
-  const { id, state } = (await readJob(action.about, ctx)).value.data;
+  const { id, state } = (await readJob(action.targetId, ctx)).value.data;
   if (state === "CANCELLED") {
     const finding = `Job ${formatToken(id)} was canceled, by this call or by another client.`;
     const failure = new Failure({
@@ -194,18 +194,18 @@ const unfinishedFinding = (text: string, { cursor }: JobScan): Finding => ({
 
 /** Looks for a retry of the job. Throws Failure if the job or the first page of jobs cannot be read. */
 async function readRetry(action: ActionStatus, { cursor }: ResolveArguments, ctx: ToolContext): Promise<Finding> {
-  const { about } = action;
-  const { workspaceId } = (await readJob(about, ctx)).value.data;
-  const isRetry = ({ retryOfBatchId }: Job): boolean => retryOfBatchId === about;
+  const { targetId } = action;
+  const { workspaceId } = (await readJob(targetId, ctx)).value.data;
+  const isRetry = ({ retryOfBatchId }: Job): boolean => retryOfBatchId === targetId;
   const scan = await scanJobs(action, workspaceId, isRetry, cursor, ctx);
   const [retry] = scan.jobs;
   if (retry) {
-    const finding = `Job ${formatToken(about)} was retried as job ${formatToken(retry.id)}, by this call or by another client.`;
-    const outcome = { finding, value: { data: retry, meta: { requestId: scan.requestId } }, resourceId: retry.id };
-    const found: Finding = { outcome: "resolved", resourceId: retry.id, finding: `Resolved: ${finding}` };
+    const finding = `Job ${formatToken(targetId)} was retried as job ${formatToken(retry.id)}, by this call or by another client.`;
+    const outcome = { finding, value: { data: retry, meta: { requestId: scan.requestId } }, createdId: retry.id };
+    const found: Finding = { outcome: "resolved", createdId: retry.id, finding: `Resolved: ${finding}` };
     return await recordOutcome(action, ctx, outcome, found);
   }
-  const finding = `No retry of job ${formatToken(about)} was found among ${formatCount(scan.readCount, "job")}.`;
+  const finding = `No retry of job ${formatToken(targetId)} was found among ${formatCount(scan.readCount, "job")}.`;
   return scan.isComplete
     ? await recordNoEffect(action, ctx, finding, FOUND_BY_READING)
     : unfinishedFinding(finding, scan);
@@ -219,7 +219,7 @@ const formatMinute = (ms: number): string => new Date(ms).toISOString().slice(0,
  * this action's, and only the user can decide. Throws Failure if the first page of jobs cannot be read.
  */
 async function readCandidates(action: ActionStatus, { cursor }: ResolveArguments, ctx: ToolContext): Promise<Finding> {
-  const { about, idempotencyKey, firstSentAt, firstSentApiAt, attemptsMs } = action;
+  const { targetId, idempotencyKey, firstSentAt, firstSentApiAt, attemptsMs } = action;
   const { timing, apiNow, readApiClock } = ctx.api;
   if (firstSentApiAt === null) await readApiClock(ctx);
   const now = timing.now();
@@ -228,7 +228,7 @@ async function readCandidates(action: ActionStatus, { cursor }: ResolveArguments
   const [fromMs, toMs] = [sentMs - slackMs, sentMs + attemptsMs + slackMs];
   function isCandidate({ retryOfBatchId, recipeVersionId, createdAt }: Job): boolean {
     const createdMs = Number(microsOf(createdAt) / 1000n);
-    return retryOfBatchId === null && recipeVersionId === about && createdMs >= fromMs && createdMs <= toMs;
+    return retryOfBatchId === null && recipeVersionId === targetId && createdMs >= fromMs && createdMs <= toMs;
   }
   const workspaceId = String(action.arguments["workspaceId"]);
   const scan = await scanJobs(action, workspaceId, isCandidate, cursor, ctx);
@@ -267,8 +267,8 @@ async function readDecidedJob(action: ActionStatus, jobId: string, ctx: ToolCont
   const created = await ctx.actions.findManyCreationArguments([jobId]);
   const isPossible =
     action.tool === "submit_job"
-      ? job.retryOfBatchId === null && job.recipeVersionId === action.about
-      : action.tool === "retry_job" && job.retryOfBatchId === action.about;
+      ? job.retryOfBatchId === null && job.recipeVersionId === action.targetId
+      : action.tool === "retry_job" && job.retryOfBatchId === action.targetId;
   if (isPossible && !created.has(jobId)) return { data: job, meta };
   const message = `cannot be the job of this ${formatToken(action.tool)}: it has another origin`;
   throw invalidArguments("resolve_actions recorded nothing.", [{ pointer: "/jobId", code: "OTHER_ORIGIN", message }]);
@@ -284,6 +284,6 @@ export async function recordDecision(
     return await recordNoEffect(action, ctx, "The user decided this.", "No answer of the API shows it.");
   const value = await readDecidedJob(action, jobId, ctx);
   const finding = `The user decided that job ${formatToken(jobId)} is the job of this call.`;
-  const found: Finding = { outcome: "resolved", resourceId: jobId, finding: `Resolved: ${finding}` };
-  return await recordOutcome(action, ctx, { finding, value, resourceId: jobId }, found);
+  const found: Finding = { outcome: "resolved", createdId: jobId, finding: `Resolved: ${finding}` };
+  return await recordOutcome(action, ctx, { finding, value, createdId: jobId }, found);
 }

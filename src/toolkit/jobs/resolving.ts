@@ -87,7 +87,7 @@ async function resendAction(action: ActionStatus, resolveArgs: ResolveArguments,
     if (!made)
       return { outcome: "not resolvable", finding: `This version of mic-mcp has no tool ${formatToken(tool)}.` };
     const finding = made.replay ? undefined : made.notice;
-    return { outcome: "resolved", resourceId: made.resourceId, finding: finding ?? "Resolved: the action ran once." };
+    return { outcome: "resolved", createdId: made.createdId, finding: finding ?? "Resolved: the action ran once." };
   } catch (error) {
     return await findingAfterFailure(action, toStepFailure(error, ctx), resolveArgs, ctx);
   }
@@ -138,8 +138,8 @@ function summaryOf(rows: readonly ResolvedRow[]): string {
   const [only, ...others] = rows;
   if (!only) return "No action is unresolved.";
   if (others.length === 0) {
-    const made = only.resourceId === undefined ? "" : ` (${formatToken(only.resourceId)})`;
-    return `${formatToken(only.tool)} ${formatToken(only.about)}${made}: ${only.finding}`;
+    const made = only.createdId === undefined ? "" : ` (${formatToken(only.createdId)})`;
+    return `${formatToken(only.tool)} ${formatToken(only.targetId)}${made}: ${only.finding}`;
   }
   const count = (outcome: ResolvedRow["outcome"]): number => rows.filter((row) => row.outcome === outcome).length;
   const [ran, rejected] = [count("resolved"), count("rejected")];
@@ -153,13 +153,13 @@ function summaryOf(rows: readonly ResolvedRow[]): string {
 }
 
 /** "submit_job micrecipev_… (resolved, micjob_…), idempotencyKey mic-…: Resolved: the action ran once." */
-function lineOf({ tool, about, outcome, resourceId, idempotencyKey, finding }: ResolvedRow, isOnly: boolean): string {
-  const made = resourceId === undefined ? "" : `, ${formatToken(resourceId)}`;
+function lineOf({ tool, targetId, outcome, createdId, idempotencyKey, finding }: ResolvedRow, isOnly: boolean): string {
+  const made = createdId === undefined ? "" : `, ${formatToken(createdId)}`;
   const key = `idempotencyKey ${formatToken(idempotencyKey)}`;
   // The summary of a single row contains its finding.
   return isOnly
     ? `${outcome}, ${key}`
-    : `${formatToken(tool)} ${formatToken(about)} (${outcome}${made}), ${key}: ${finding}`;
+    : `${formatToken(tool)} ${formatToken(targetId)} (${outcome}${made}), ${key}: ${finding}`;
 }
 
 /** Resolves one action, or all unresolved ones. Throws Failure if the journal cannot be used, or if the key belongs to no action. */
@@ -196,8 +196,8 @@ export async function resolveActions(
     work,
     onResult(idempotencyKey, found, count) {
       ended = count;
-      const { tool = "", about = "" } = byKey.get(idempotencyKey) ?? {};
-      const message = `${formatToken(tool)} ${formatToken(about)}: ${found.outcome}`;
+      const { tool = "", targetId = "" } = byKey.get(idempotencyKey) ?? {};
+      const message = `${formatToken(tool)} ${formatToken(targetId)}: ${found.outcome}`;
       ctx.report({ progress: count, total: selected.length, message });
     },
   });
@@ -223,9 +223,9 @@ function resultOf(
   { idempotencyKey: key }: ResolveArguments,
   ctx: ToolContext,
 ): ToolResult<{ readonly results: readonly ResolvedRow[] }> {
-  const rows = resolved.map(({ action: { tool, idempotencyKey, about }, found }): ResolvedRow => {
+  const rows = resolved.map(({ action: { tool, idempotencyKey, targetId }, found }): ResolvedRow => {
     const { isWorthRepeating: _, failure: __, cursor: ___, ...row } = found;
-    return { tool, idempotencyKey, about, ...row };
+    return { tool, idempotencyKey, targetId, ...row };
   });
   const unresolved = resolved.flatMap(({ found }) => (found.isWorthRepeating ? found : []));
   const failures = unresolved.flatMap(({ failure }) => failure ?? []);
@@ -252,12 +252,12 @@ function resultOf(
 
 /** Describes the work that would be discarded if this action ran now; returns undefined if there is none. */
 async function describeDiscardedWork(action: ActionStatus, ctx: ToolContext): Promise<string | undefined> {
-  const { tool, about } = action;
+  const { tool, targetId } = action;
   const isCancel = tool === "cancel_job";
-  const state = await stateSuffix(about, ctx);
+  const state = await stateSuffix(targetId, ctx);
   // The API rejects actions on a job that does not exist. A job that cannot be read can still be canceled.
   if (state === undefined || (isCancel && ENDED.has(state.slice(2, -1)))) return undefined;
-  return `${isCancel ? `cancel job ${formatToken(about)}` : `run job ${formatToken(about)} again from the start`}${state}`;
+  return `${isCancel ? `cancel job ${formatToken(targetId)}` : `run job ${formatToken(targetId)} again from the start`}${state}`;
 }
 
 /**
@@ -278,7 +278,7 @@ export async function prepareResolveConfirmation(
   const discards = `If one never arrived, it takes effect now, and finished work is discarded: ${effects.join("; ")}.`;
   const [first] = selected;
   if (first && (jobId !== undefined || outcome !== undefined)) {
-    const action = `${formatToken(first.tool)} ${formatToken(first.about)}`;
+    const action = `${formatToken(first.tool)} ${formatToken(first.targetId)}`;
     const what = jobId === undefined ? "did not take effect" : `created job ${formatToken(jobId)}`;
     const question =
       sent.length === 0

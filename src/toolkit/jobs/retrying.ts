@@ -44,7 +44,7 @@ import {
 
 const RETRY: ToolName = "retry_job";
 
-export const retryTraits: ActionTraits = { aboutArgument: "jobId", identifyingArguments: ["jobId"] };
+export const retryTraits: ActionTraits = { targetArgument: "jobId", identifyingArguments: ["jobId"] };
 
 interface RetryArguments extends ActionArguments {
   readonly jobId: string;

@@ -22,7 +22,7 @@ import { findOfferErrors } from "./offer-validation.ts";
 import { waitForMadeJob } from "./waiting.ts";
 
 export const submitTraits: ActionTraits = {
-  aboutArgument: "recipeVersionId",
+  targetArgument: "recipeVersionId",
   identifyingArguments: ["workspaceId", "recipeVersionId", "inputBindings", "parameterValues"],
 };
 

@@ -243,9 +243,9 @@ async function rowsOf(watched: readonly WatchedJob[], ctx: ToolContext) {
 
 /** Returns the row of a job whose latest retry is `latest`, or that was not retried. */
 export function retriedJobRow(id: string, latest: Job, { retries }: Pick<ToolContext, "retries">) {
-  const { retryOf, ...row } = summarizeJob(latest, retries.get(latest.id));
+  const { retryOfBatchId, ...row } = summarizeJob(latest, retries.get(latest.id));
   if (latest.id !== id) return { ...row, id, retriedBy: latest.id };
-  return { ...row, ...(retryOf !== undefined && { retryOf }) };
+  return { ...row, ...(retryOfBatchId !== undefined && { retryOfBatchId }) };
 }
 
 export async function waitForMany(

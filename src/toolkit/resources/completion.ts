@@ -36,7 +36,7 @@ const notesOf = (action: ListedAction): string =>
     return typeof note === "string" ? [note] : [];
   }).join(" ");
 
-/** Returns the resources that actions are about, and those that they created, the latest first. */
+/** Returns the targets of actions, and the resources that they created, the latest first. */
 function valuesFromActions(
   kind: CompletionKind,
   actions: readonly ListedAction[],
@@ -50,8 +50,8 @@ function valuesFromActions(
     const isUnresolved = action.state !== "succeeded";
     const isMaker = tool.makes !== undefined && tool.makes === CREATED_RESOURCE_BY_KIND[kind];
     return [
-      ...(tool.traits?.aboutArgument === kind ? [{ value: action.about, name, isUnresolved: isUnresolved }] : []),
-      ...(isMaker && action.resourceId !== undefined ? [{ value: action.resourceId, name }] : []),
+      ...(tool.traits?.targetArgument === kind ? [{ value: action.targetId, name, isUnresolved: isUnresolved }] : []),
+      ...(isMaker && action.createdId !== undefined ? [{ value: action.createdId, name }] : []),
     ];
   });
 }
@@ -155,7 +155,7 @@ export function createCompletionProvider({ actions, now, files }: CompletionSour
   ): Promise<readonly CompletionValue[]> {
     const isActedOn = tools.some(
       ({ makes, traits }) =>
-        traits?.aboutArgument === kind || (makes !== undefined && makes === CREATED_RESOURCE_BY_KIND[kind]),
+        traits?.targetArgument === kind || (makes !== undefined && makes === CREATED_RESOURCE_BY_KIND[kind]),
     );
     return isActedOn
       ? valuesFromActions(kind, (await actions.list({ state: undefined, limit: MAX_ACTIONS })).actions, tools)

@@ -7,7 +7,7 @@ import { modernEnvelope } from "../modern-envelope.ts";
 import { ACCEPT, connectLegacyClient, post } from "./raw-client.ts";
 
 const service = serviceForFile();
-const env = () => ({ ...emulatorEnv(service().emulator), MIC_GEOGRAPHY_RATE: "600" });
+const env = () => ({ ...emulatorEnv(service().emulator), MIC_GEOGRAPHY_RATE_LIMIT: "600" });
 
 const read = { jsonrpc: "2.0", id: 1, method: "tools/call", params: { name: "list_states", arguments: {} } };
 

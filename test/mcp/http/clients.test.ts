@@ -12,7 +12,7 @@ describe.each(clientRevisions)("%s", (revision) => {
   const isModern = revision === "v2-modern";
 
   async function connect(onElicitation: (question: string) => Reply = () => ({ action: "cancel" })) {
-    const env = { ...emulatorEnv(service().emulator), MIC_GEOGRAPHY_RATE: "600" };
+    const env = { ...emulatorEnv(service().emulator), MIC_GEOGRAPHY_RATE_LIMIT: "600" };
     const client = await connectHttp(revision, await serveHttpInProcess(env), { onElicitation });
     onTestFinished(() => client.close());
     return client;

@@ -119,7 +119,7 @@ describeEachRevisionInProcess((bench, clientRevision) => {
   });
 
   test("the catalogue is one table, with coverage and vintage in its first line", async () => {
-    const connection = await connectWith({ MIC_GEOGRAPHY_RATE: "600" });
+    const connection = await connectWith({ MIC_GEOGRAPHY_RATE_LIMIT: "600" });
     const { mimeType, text } = await connection.readResource(CATALOG_URI);
     expect(mimeType).toBe("text/tab-separated-values");
     const [note, header, ...rows] = text.trimEnd().split("\n");

@@ -28,7 +28,7 @@ const OTHER_CAPITALS = words("M4_FILE SAFE_RESUME RESTART SKILL JSON UP TN KL RE
 
 /** Fields of results that the skills name. */
 const FIELDS = words(`
-  nextStep summary action.replayed resourceId retriedBy retryable totalRows totals complete ambiguous matches consistency
+  nextStep summary action.replayed createdId retriedBy retryable totalRows totals complete ambiguous matches consistency
   certainty vintage createdYear restored carvedFrom unlisted mandalCount kind since via data.id data.state data.outputDatasetVersionId
   data.recipe.inputs[].name data.recipe.parameters.definition`);
 
@@ -135,5 +135,5 @@ describeLatestRevision(
       expect(FIELDS.filter((field) => !paths.has(field))).toEqual([]);
     });
   },
-  { env: { MIC_GEOGRAPHY_RATE: "600" } },
+  { env: { MIC_GEOGRAPHY_RATE_LIMIT: "600" } },
 );

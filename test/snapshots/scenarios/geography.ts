@@ -59,7 +59,7 @@ const recordFindDistrict: Scenario = async (recorder) => {
   await recorder.record("Found, though not everything could be read", { name: "Hamirpur" });
   await recorder.record("Not found, and not everything could be read", { name: "Nizamabad" });
   await recorder.service.admin("DELETE", "geography");
-  await recorder.restart({ MIC_GEOGRAPHY_RATE: "28" });
+  await recorder.restart({ MIC_GEOGRAPHY_RATE_LIMIT: "28" });
   await recorder.record("Nothing read yet", { name: "Nowhereville", waitSeconds: 0 });
   await recorder.call("rank_divisions", { level: "district", by: "mandalCount", waitSeconds: 5 });
   await recorder.record("Not everything read yet: the rate", { name: "Nowhereville" });
@@ -89,7 +89,7 @@ const recordRankDivisions: Scenario = async (recorder) => {
   await injectDistrictErrors(recorder, "UP", "LD");
   await recorder.record("Not everything could be read", top);
   await recorder.service.admin("DELETE", "geography");
-  await recorder.restart({ MIC_GEOGRAPHY_RATE: "28" });
+  await recorder.restart({ MIC_GEOGRAPHY_RATE_LIMIT: "28" });
   await recorder.record("Exact before everything is read: the rate", top);
   await recorder.record("Not exact yet: the rate", { ...top, order: "asc" });
   await recordReadFailures(recorder, "listPlaygroundStates", top, { level: "village", by: "mandalCount" });
@@ -108,7 +108,7 @@ const recordSaveTable: Scenario = async (recorder) => {
   await injectDistrictErrors(recorder, "UP", "LD");
   await recorder.record("Not everything could be read", { ...ranking, fileName: "more.csv" });
   await recorder.service.admin("DELETE", "geography");
-  await recorder.restart({ MIC_GEOGRAPHY_RATE: "28" });
+  await recorder.restart({ MIC_GEOGRAPHY_RATE_LIMIT: "28" });
   await recorder.record("Not everything read yet: the rate", { ...ranking, fileName: "more.csv" });
 };
 

@@ -74,7 +74,7 @@ describe.each(PROVIDERS)("$name", (provider) => {
       const scopes = readSettings(provider.name, "")["MIC_AUTH_SIGN_IN_SCOPES"]?.split(" ") ?? [];
       const { url, env, createUser, actCall } = await deploymentForTest(
         provider,
-        scopes.filter((scope) => scope !== SCOPES.act).join(" "),
+        scopes.filter((scope) => scope !== SCOPES.write).join(" "),
       );
       for (const mode of ["legacy", "modern"] as const) {
         const user = createUser();
@@ -83,12 +83,12 @@ describe.each(PROVIDERS)("$name", (provider) => {
         await expect(client.callTool(actCall)).rejects.toThrow(UnauthorizedError);
         await transport.finishAuth(await user.callback());
         expect(await client.callTool(actCall)).toMatchObject(succeeds);
-        expect(user.requestedScopes.at(0)?.split(" ")).not.toContain(SCOPES.act);
+        expect(user.requestedScopes.at(0)?.split(" ")).not.toContain(SCOPES.write);
         expect(user.requestedScopes.at(-1)?.split(" ")).toEqual(expect.arrayContaining(scopes));
       }
       // An instance is ready only if the provider accepts a real introspection request.
       const credentials = { MIC_AUTH_CLIENT_ID: CLIENT.id, MIC_AUTH_CLIENT_SECRET: CLIENT.secret };
-      const introspecting = { ...env, MIC_AUTH_TOKENS: "introspection", ...credentials };
+      const introspecting = { ...env, MIC_AUTH_TOKEN_VALIDATION: "introspection", ...credentials };
       await (await startFleet({ instances: 1, env: introspecting })).stop();
     },
     TIMEOUT_MS,
