@@ -18,6 +18,7 @@ export const FAILURE_KINDS = [
   "contract_violation",
   "timeout",
   "cancelled",
+  "unavailable",
   "internal",
 ] as const;
 export type FailureKind = (typeof FAILURE_KINDS)[number];

@@ -48,13 +48,14 @@ export class UnusableTables extends Error {
 /** The journal cannot be used, so no action is sent. Reads still work. */
 export class JournalFailure extends Failure {
   /** `reason`: a clause for the message. `advice`: the next step for the user. */
-  constructor(error: unknown, reason: string, advice: string) {
+  constructor(error: unknown, reason: string, advice: string, retryAfterSeconds?: number) {
     super(
       {
-        kind: "internal",
+        kind: "unavailable",
         message: `The action journal cannot be used, and without it no action is sent: ${reason}.`,
         retryable: true,
         sideEffect: "none",
+        ...(retryAfterSeconds !== undefined && { retryAfterSeconds }),
         next: advice,
       },
       { cause: error },
@@ -80,6 +81,10 @@ export function journalFailure(error: unknown): JournalFailure {
 const NO_ENGINE =
   /cannot find (?:module|package)|no native build|could not locate the bindings|ERR_DLOPEN|invalid ELF/i;
 
+const NO_SPACE = /No space left|disk (?:is )?full|could not extend|ENOSPC|EDQUOT|disk I\/O/i;
+/** Space appears only when somebody frees it, so an agent need not call more often. */
+const NO_SPACE_RETRY_SECONDS = 30;
+
 const SQLITE_ADVICE: readonly (readonly [RegExp, string])[] = [
   [
     /symbolic link/,
@@ -89,7 +94,7 @@ const SQLITE_ADVICE: readonly (readonly [RegExp, string])[] = [
     /moved, replaced or deleted/,
     "Ask the user to put the journal files back if they were moved, and to restart every mic-mcp server that uses them.",
   ],
-  [/full|ENOSPC|EDQUOT|disk I\/O/i, "Ask the user to free space on the disk of the state folder, then call again."],
+  [NO_SPACE, "Ask the user to free space on the disk of the state folder, then call again."],
   [
     /not a database|malformed|corrupt/i,
     "Ask the user to move the damaged journal file away (and keep it: it may contain unresolved actions) and start mic-mcp again.",
@@ -108,18 +113,22 @@ export function sqliteFailure(error: unknown): JournalFailure {
       `node ${process.versions.node} has no SQLite inside, and the package @photostructure/sqlite is not installed for it`,
       "Ask the user to run Node 22.16 or newer, or install mic-mcp again with its optional packages (npm install --include=optional).",
     );
-  const [, advice = WRITABLE_ADVICE] = SQLITE_ADVICE.find(([pattern]) => pattern.test(reason)) ?? [];
-  return new JournalFailure(error, reason, advice);
+  const [pattern, advice = WRITABLE_ADVICE] = SQLITE_ADVICE.find(([each]) => each.test(reason)) ?? [];
+  return new JournalFailure(error, reason, advice, pattern === NO_SPACE ? NO_SPACE_RETRY_SECONDS : undefined);
 }
 
-/** Returns a function that converts PostgreSQL errors. `variable`: the environment variable with the URL of the database. */
+/** Returns a function that converts PostgreSQL errors. `ask`: the start of the next step, which addresses the user of `variable`. */
 export const postgresFailure =
-  (variable: string) =>
+  (variable: string, ask = "Ask the user to") =>
   (error: unknown): JournalFailure => {
     if (error instanceof JournalFailure) return error;
-    const reason = describeError(error);
-    const advice = /No space left|disk full|could not extend/i.test(reason)
-      ? `Ask the user to free space on the disk of the PostgreSQL server that ${variable} names, then call again.`
-      : `Ask the user to check ${variable} and its PostgreSQL server, then call again.`;
-    return new JournalFailure(error, `PostgreSQL: ${reason}`, advice);
+    const reason = `PostgreSQL: ${describeError(error)}`;
+    return NO_SPACE.test(reason)
+      ? new JournalFailure(
+          error,
+          reason,
+          `${ask} free space on the disk of the PostgreSQL server that ${variable} names, then call again.`,
+          NO_SPACE_RETRY_SECONDS,
+        )
+      : new JournalFailure(error, reason, `${ask} check ${variable} and its PostgreSQL server, then call again.`);
   };

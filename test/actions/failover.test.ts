@@ -171,7 +171,7 @@ describeUnless(postgresMissing ?? linuxMissing, "a failover", () => {
       // Both wait until their time limit.
       await Promise.all([
         expect(deployment.durability()).resolves.toMatchObject(unusable),
-        expect(database.query("SELECT 1")).rejects.toMatchObject({ facts: { kind: "internal", next } }),
+        expect(database.query("SELECT 1")).rejects.toMatchObject({ facts: { kind: "unavailable", next } }),
       ]);
     });
   });

@@ -153,7 +153,7 @@ test("an action is in the journal before it is sent, and is not sent if it canno
   await one.call({ key: KEY, answer: async () => (found = await fixture.find(fixture.sent[0]?.key ?? "")) });
   expect(found).toMatchObject({ key: KEY, state: "in_progress", owner: "one", body: fixture.sent[0]?.body });
   const full = await fixture.startWorker("full", (journal) => ({ ...journal, insert: failAsFull }));
-  expect(factsOf(await full.call({ key: `${KEY}-2` }))).toMatchObject({ kind: "internal", sideEffect: "none" });
+  expect(factsOf(await full.call({ key: `${KEY}-2` }))).toMatchObject({ kind: "unavailable", sideEffect: "none" });
   expect(fixture.sent).toHaveLength(1);
 });
 
@@ -162,7 +162,7 @@ test("an action that may have been recorded is not reported as having no effect"
     ...journal,
     insert: (action) => journal.insert(action).then(failAsFull),
   }));
-  expect(factsOf(await cut.call({ key: KEY }))).toMatchObject({ kind: "internal", sideEffect: "unknown" });
+  expect(factsOf(await cut.call({ key: KEY }))).toMatchObject({ kind: "unavailable", sideEffect: "unknown" });
   expect(await fixture.find(KEY)).toMatchObject({ state: "in_progress" });
   expect(fixture.sent).toEqual([]);
 });
@@ -185,7 +185,7 @@ test("a call ends within its time limit if the journal rejects an insert as a du
   }));
   const startedAt = fixture.clock.nowMs;
   const facts = factsOf(await refused.call());
-  expect(facts).toMatchObject({ kind: "internal", sideEffect: "unknown" });
+  expect(facts).toMatchObject({ kind: "unavailable", sideEffect: "unknown" });
   expect(facts.message).toMatch(/returns none.*This call sent nothing/s);
   expect(insertAttempts, "with a pause in between").toBeLessThanOrEqual(1 + (fixture.clock.nowMs - startedAt) / 200);
   expect(fixture.sent).toHaveLength(0);

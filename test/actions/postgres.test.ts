@@ -53,7 +53,7 @@ describeUnless(postgresMissing ?? linuxMissing, "PostgreSQL", () => {
     ]);
     getPostgres().signal("SIGCONT");
     const unusable = {
-      kind: "internal",
+      kind: "unavailable",
       next: expect.stringMatching(/^(?!.*(folder|MIC_STATE_DIR)).*MIC_JOURNAL_URL/s),
     };
     const { idempotencyKey } = call;

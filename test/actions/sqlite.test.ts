@@ -79,7 +79,7 @@ test.skipIf(isWindows)(
     await rename(stateDir, elsewhere);
     expect((await submit(1)).structured).toMatchObject({ action: { replayed: true } });
     expect((await submit(2)).error).toMatchObject({
-      ...{ kind: "internal", sideEffect: "none", message: expect.stringMatching(RESTART) },
+      ...{ kind: "unavailable", sideEffect: "none", message: expect.stringMatching(RESTART) },
       next: expect.stringMatching(/^Ask the user to put the journal files back .* restart/),
     });
     const countSent = () => stub.requests.filter(({ method }) => method === "POST").length;

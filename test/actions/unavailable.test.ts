@@ -24,7 +24,7 @@ async function expectRefused(stub: Stub, server: RawClient, message: RegExp, nex
   for (const key of [undefined, "a-key-of-the-agent"]) {
     const result = await server.call("submit_job", { ...createJob, ...(key && { idempotencyKey: key }) });
     expect(result.error).toMatchObject({
-      ...{ kind: "internal", sideEffect: "unknown", retryable: true, next: expect.stringMatching(next) },
+      ...{ kind: "unavailable", sideEffect: "unknown", retryable: true, next: expect.stringMatching(next) },
       message: expect.stringMatching(message),
     });
     expect(result.error?.idempotencyKey).toBe(key);
@@ -144,7 +144,13 @@ testUnless(mountsMissing, "actions are refused on a disk that fills up", async (
   let { error } = await submit(0);
   while (!error && ++accepted < 200) ({ error } = await submit(accepted));
   const next = expect.stringMatching(/^Ask the user to free space/);
-  expect(error).toMatchObject({ sideEffect: "none", retryable: true, next });
+  expect(error).toMatchObject({
+    kind: "unavailable",
+    sideEffect: "none",
+    retryable: true,
+    retryAfterSeconds: 30,
+    next,
+  });
   expect(accepted).toBeGreaterThan(0);
   expect(stub.requests, "what was refused was not sent").toHaveLength(accepted);
 });
@@ -160,7 +166,7 @@ test("actions are refused while another process locks the journal, and accepted 
   stub.expect(answer(200, enveloped(job)));
   expect((await server.call("get_job", { jobId: "job-1" })).error).toBeUndefined();
   expect((await refused).error).toMatchObject({
-    ...{ kind: "internal", sideEffect: "unknown", retryable: true, message: expect.stringContaining("locked") },
+    ...{ kind: "unavailable", sideEffect: "unknown", retryable: true, message: expect.stringContaining("locked") },
     next: expect.stringMatching(/call again in a few seconds/),
   });
   expect(stub.requests).toHaveLength(1);

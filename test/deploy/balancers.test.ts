@@ -182,6 +182,19 @@ testUnless(haproxyMissing, "haproxy sends no more requests to an instance that i
   expect(draining.requests).toHaveLength(before);
 });
 
+testUnless(
+  haproxyMissing,
+  "haproxy sends requests to instances that are not ready only while no instance is",
+  async () => {
+    const instances = [await instanceForTest(undefined, () => 503), await instanceForTest(undefined, () => 503)];
+    const balancer = await startHaproxy(instances.map(({ url }) => url));
+    onTestFinished(() => balancer.stop());
+    await expect.poll(() => balancer.output()).toMatch(/instance1 is DOWN.*instance2 is DOWN/s);
+    for (let calls = 1; calls <= 6; calls++) expect(await post(balancer.url)).toBe("200 fine");
+    for (const { requests } of instances) expect(requests.length).toBeGreaterThan(0);
+  },
+);
+
 testUnless(haproxyMissing, "haproxy keeps an instance that is busy and answers its health check late", async () => {
   let probes = 0;
   const busy = await instanceForTest(undefined, async () => {

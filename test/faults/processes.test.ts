@@ -204,7 +204,7 @@ describeWithPostgres("on PostgreSQL", (postgres) => {
       const first = await server.waitForResult(round);
       // Either the outcome was reported, or this call sent nothing although an earlier one may have: never executed twice.
       if (first.error) {
-        expect(first.error).toMatchObject({ kind: "internal", retryable: true });
+        expect(first.error).toMatchObject({ kind: "unavailable", retryable: true });
         expect(first.error.sideEffect).not.toBe("done");
         await intent.expectDone(await server.call(TOOL, intent.reordered));
       } else await intent.expectDone(first);

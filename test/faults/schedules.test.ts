@@ -230,7 +230,7 @@ async function run(world: World, examples: Examples, { what, detectsDeath, steps
     const intent = model.identify(requestedKey, observed, span);
     const { facts } = outcome.kind === "failure" ? outcome : { facts: undefined };
 
-    if (facts?.kind === "internal") {
+    if (facts?.kind === "unavailable") {
       expect(sent, "nothing is sent without a journal").toEqual([]);
       expect(facts.retryable).toBe(true);
       expect(facts.sideEffect).not.toBe("done");

@@ -19,15 +19,14 @@ const hostOf = (url: string): string => new URL(url).host;
 /** deploy/haproxy/haproxy.cfg in front of these instances. */
 export function renderHaproxyConfig(port: number, instances: readonly string[]): string {
   const file = readFileSync("deploy/haproxy/haproxy.cfg", "utf8");
-  const servers = instances.map((url, index) => `    server instance${index + 1} ${hostOf(url)}\n`).join("");
   const bound = replaceOnce(file, /^ {4}bind :443 .*$/m, `    bind 127.0.0.1:${port}`);
   const plain = replaceOnce(bound, /X-Forwarded-Proto https$/m, "X-Forwarded-Proto http");
-  const tracking = instances.map((url, index) => {
-    const name = `instance${index + 1}`;
-    return `    server ${name} ${hostOf(url)} track instances/${name}\n`;
-  });
-  const streams = replaceOnce(plain, /(?:^ {4}server .* track .*\n)+/m, tracking.join(""));
-  return replaceOnce(streams, /(?:^ {4}server (?!.* track ).*\n)+/m, servers);
+  // Each group of servers becomes one line for each instance, like the last line of the group.
+  return plain.replace(/(?:^ {4}server (\S+) \S+(.*)\n)+/gm, (_, name: string, options: string) =>
+    instances
+      .map((url, at) => `    server ${name} ${hostOf(url)}${options}\n`.replaceAll("two", `instance${at + 1}`))
+      .join(""),
+  );
 }
 
 /** deploy/nginx/mic-mcp.conf in front of these instances, as a complete configuration in a folder. */

@@ -18,6 +18,7 @@ const Facts = z.strictObject({
     "contract_violation",
     "timeout",
     "cancelled",
+    "unavailable",
     "internal",
   ]),
   message: z.string().min(1),

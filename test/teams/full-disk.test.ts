@@ -60,7 +60,11 @@ testUnless(
       const results = await Promise.all(Array.from({ length: 20 }, act));
       return results.find(({ isError }) => isError)?.text ?? "";
     };
-    await expect.poll(failed).toMatch(/No space left on device.*free space on the disk/s);
+    await expect
+      .poll(failed)
+      .toMatch(
+        /\(unavailable\).*No space left on device.*Nothing was changed.*Retry after 30 s.*operator.* free space on the disk/s,
+      );
     await expect
       .poll(() => instance.databaseCheck(), { timeout: 20_000 })
       .toMatchObject({ status: "failed", reason: expect.stringContaining("No space left on device") });

@@ -78,7 +78,7 @@ function createCallLog(log: Log, tool: string, { id, session, client }: CallRequ
       log.info({ ...commonFields, ms: now() - startedAt, ...correlationFieldsOf(answer) }, "tool call"),
     logFailure({ kind, status, idempotencyKey: key, requestId }: FailureFacts, error: unknown): void {
       log.info({ ...commonFields, ms: now() - startedAt, kind, status, key, requestId }, "tool call failed");
-      if (kind === "internal") log.error({ ...commonFields, err: error }, "internal failure");
+      if (kind === "internal" || kind === "unavailable") log.error({ ...commonFields, err: error }, `${kind} failure`);
     },
   };
 }
@@ -222,7 +222,10 @@ export async function callTool(
     if (error instanceof ProtocolError) throw error;
     const thrown = factsOf(error);
     // Not an internal error: the journal may close before a canceled call ends. The client does not receive the answer.
-    const facts = signal.aborted && thrown.kind === "internal" ? canceledFacts : withOfferedAdvice(thrown, runtime);
+    const facts =
+      signal.aborted && ["internal", "unavailable"].includes(thrown.kind)
+        ? canceledFacts
+        : withOfferedAdvice(thrown, runtime);
     answer = failureResult(tool, facts);
     callLog.logFailure(facts, error);
     if (tool.isWrite && isForbiddenByServer(facts))

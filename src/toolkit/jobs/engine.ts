@@ -10,7 +10,7 @@ import { runWorkers } from "./batch.ts";
 export const MAX_IN_FLIGHT = 4;
 
 /** Failures of these kinds do not depend on the row. */
-const SHARED_KINDS: ReadonlySet<FailureKind> = new Set(["not_configured", "unauthorized", "internal"]);
+const SHARED_KINDS: ReadonlySet<FailureKind> = new Set(["not_configured", "unauthorized", "unavailable", "internal"]);
 
 // A 429 that fails a request asks for a longer wait than the call has.
 const concernsAllRows = ({ kind, status, at }: FailureFacts): boolean =>
