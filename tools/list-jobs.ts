@@ -7,7 +7,7 @@ import { formatRecordTable } from "../src/core/table.ts";
 import { cursorText, MAX_JOBS, view } from "../src/toolkit/arguments.ts";
 import type { CompletionValue } from "../src/toolkit/completion-value.ts";
 import { defineTool } from "../src/toolkit/define-tool.ts";
-import { adviseJob, ENDED, isSafeRetry, summarizeJob } from "../src/toolkit/describe/job.ts";
+import { adviseJob, isSafeRetry, summarizeJob, TERMINAL_STATES } from "../src/toolkit/describe/job.ts";
 import { formatCount } from "../src/toolkit/jobs/batch.ts";
 import {
   countStates,
@@ -208,7 +208,7 @@ async function tabulate(args: ListArguments, ctx: ToolContext): Promise<Table> {
 const toCompletionValue = ({ id, state, failure }: Job): CompletionValue => ({
   value: id,
   name: `${state} ${failure?.code ?? ""}`,
-  isUnresolved: !ENDED.has(state),
+  isUnresolved: !TERMINAL_STATES.has(state),
 });
 
 export const listJobs = defineTool({

@@ -34,7 +34,7 @@ import {
 import { runJob, validateAgainstOffer } from "../src/toolkit/jobs/submitting.ts";
 import {
   countStates,
-  isMoving,
+  isInProgress,
   jobOutcome,
   operatorNeededText,
   retriedJobRow,
@@ -120,7 +120,7 @@ async function findPort(args: RunManyArguments, ctx: ToolContext): Promise<strin
 function jobResult(file: string, jobId: string, watched: WatchedJob, isReplay: boolean, ctx: ToolContext): FileResult {
   const { job, failure } = watched;
   const error = failure && { error: failure.facts.code ?? failure.facts.kind.toUpperCase() };
-  const outcome = { outcome: "ran", job, failure, isUnfinished: isMoving(watched), isReplay } as const;
+  const outcome = { outcome: "ran", job, failure, isUnfinished: isInProgress(watched), isReplay } as const;
   if (!job) return { ...outcome, row: { file, state: "NOT_READ", jobId, ...error } };
   const { id: _, state, createdAt: __, updatedAt: ___, ...rest } = retriedJobRow(jobId, job, ctx);
   return { ...outcome, row: { file, state, jobId, ...rest, ...jobOutcome(job), ...error } };

@@ -17,7 +17,7 @@ export const showActions = defineTool({
   name: "show_actions",
   title: "Show actions",
   description:
-    "Show the user the write requests made here, unresolved ones first. To read them yourself use list_actions.",
+    "Show the user the write requests made here, unresolved ones first. To read them yourself, use list_actions.",
   effect: "read",
   view: "actions",
   input: z.strictObject({ state: ActionState.optional() }),

@@ -20,7 +20,7 @@ export const showDivisions = defineTool({
   name: "show_divisions",
   title: "Show states or districts",
   description:
-    "Show the user states, or the 100 largest districts, as a table, bars and tiles. To read them yourself use rank_divisions.",
+    "Show the user states, or the 100 largest districts, as a table, bars and tiles. To read them yourself, use rank_divisions.",
   effect: "read",
   view: "divisions",
   input: z.strictObject({

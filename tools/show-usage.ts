@@ -11,7 +11,7 @@ import { readUsage } from "../src/toolkit/usage.ts";
 export const showUsage = defineTool({
   name: "show_usage",
   title: "Show usage",
-  description: "Show the user each quota's used and remaining amounts as bars. To read them yourself use get_usage.",
+  description: "Show the user each quota's used and remaining amounts as bars. To read them yourself, use get_usage.",
   effect: "read",
   view: "usage",
   input: z.strictObject({ ...getMicPublicUsage.query.shape }),

@@ -130,8 +130,9 @@ const formatTomlEntry = (name: string, entry: Entry, key: string): string =>
 /** Throws CannotEdit if the text may have the entry as an inline table, a table of all servers, dotted keys, or with a quoted name. */
 function refuseOtherTomlForms(text: string, name: string, key: string): void {
   const table = `["']?${key}["']?\\s*`;
-  const otherForms = `^\\s*(${table}=|\\[\\s*${table}\\]|\\[?\\s*${table}\\.\\s*["']?${name}["']?\\s*[\\].=])`;
-  if (new RegExp(otherForms, "m").test(text)) throw new CannotEdit(`it may have an entry ${name} in another form`);
+  const unsupportedTomlForms = `^\\s*(${table}=|\\[\\s*${table}\\]|\\[?\\s*${table}\\.\\s*["']?${name}["']?\\s*[\\].=])`;
+  if (new RegExp(unsupportedTomlForms, "m").test(text))
+    throw new CannotEdit(`it may have an entry ${name} in another form`);
 }
 
 /** Like `editJson`. Changes only lines of this entry, and only if they have the form in which this program writes them. */

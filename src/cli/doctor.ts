@@ -26,7 +26,7 @@ import { compose } from "./compose.ts";
 import { applyStyle } from "./terminal.ts";
 
 const formatMark = (ok: boolean): string =>
-  ok ? applyStyle("green", "ok   ", process.stdout) : applyStyle("red", "WRONG", process.stdout);
+  ok ? applyStyle("green", "ok  ", process.stdout) : applyStyle("red", "FAIL", process.stdout);
 
 const formatCheck = ({ name, ok, detail, fix }: Check): string =>
   `${formatMark(ok)} ${name.padEnd(15)} ${detail}${fix === undefined ? "" : `\n${" ".repeat(22)}-> ${fix}`}`;
@@ -89,7 +89,7 @@ export const doctor: RunCommand<"doctor"> = async ({ values }, environment) => {
     ? await (await import("../teams/program.ts")).examineTeams(environment, values.token)
     : await runChecks(environment, values.emulator ?? false);
   const ok = checks.every((check) => check.ok);
-  const verdict = ok ? "All checks passed." : "Some checks failed; see the lines marked WRONG.";
+  const verdict = ok ? "All checks passed." : "Some checks failed; see the lines marked FAIL.";
   process.stdout.write(
     values.json ? `${JSON.stringify({ ok, checks })}\n` : `${[...checks.map(formatCheck), verdict].join("\n")}\n`,
   );

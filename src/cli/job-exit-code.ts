@@ -5,7 +5,7 @@ import { JobState } from "../contract/jobs.ts";
 import { isJsonObject, type JsonObject } from "../contract/json.ts";
 import { LONG_WAIT_SECONDS } from "../toolkit/arguments.ts";
 import type { Tool } from "../toolkit/define-tool.ts";
-import { ENDED } from "../toolkit/describe/job.ts";
+import { TERMINAL_STATES } from "../toolkit/describe/job.ts";
 import type { ToolResult } from "../toolkit/results.ts";
 import type { ToolName } from "../toolkit/tool-names.ts";
 
@@ -36,7 +36,7 @@ const CONTINUABLE: ReadonlySet<string> = new Set([
   ...["still unknown", "in progress"],
 ]);
 
-const isUnended = (state: string): boolean => JobState.safeParse(state).success && !ENDED.has(state);
+const isUnended = (state: string): boolean => JobState.safeParse(state).success && !TERMINAL_STATES.has(state);
 
 /** Returns the state of each job or input in the result; for a row without a state, its code or its outcome. */
 function statesOf({ data, results, jobs, retries, notSent }: JsonObject): readonly string[] {

@@ -6,7 +6,7 @@ import { type Job, STAGES, type Stage } from "../contract/jobs.ts";
 import { UsageError } from "../core/config.ts";
 import { Failure } from "../core/failure.ts";
 import { escapeText, formatJson } from "../core/untrusted-text.ts";
-import { ENDED, needsUserAction } from "../toolkit/describe/job.ts";
+import { needsUserAction, TERMINAL_STATES } from "../toolkit/describe/job.ts";
 import { describeJobWith } from "../toolkit/jobs/job-history.ts";
 import { poll } from "../toolkit/polling.ts";
 import { compactJson } from "../toolkit/results.ts";
@@ -165,7 +165,7 @@ async function followJob(
   const source = {
     read,
     version: ({ resourceVersion }: Job) => resourceVersion,
-    isMoving: ({ state }: Job) => !ENDED.has(state),
+    isInProgress: ({ state }: Job) => !TERMINAL_STATES.has(state),
     onRead: () => undefined,
   };
   const limits = { signal, timing, deadlineAt: Number.POSITIVE_INFINITY };

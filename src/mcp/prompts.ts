@@ -22,10 +22,10 @@ export function findPrompt(name: string, runtime: Runtime): Prompt {
 
 function validateArguments(prompt: Prompt, args: Readonly<Record<string, string>>): Readonly<Record<string, string>> {
   const known = prompt.arguments.map(({ name }) => name);
-  const unknown = Object.keys(args).filter((name) => !known.includes(name));
-  if (unknown.length > 0)
+  const unknownArguments = Object.keys(args).filter((name) => !known.includes(name));
+  if (unknownArguments.length > 0)
     throw invalidParams(
-      `${prompt.name} takes no argument ${unknown.map((name) => formatToken(name)).join(", ")}; known: ${known.join(", ")}.`,
+      `${prompt.name} takes no argument ${unknownArguments.map((name) => formatToken(name)).join(", ")}; known: ${known.join(", ")}.`,
     );
   // A form also sends the arguments that the user left empty.
   const filled = Object.fromEntries(Object.entries(args).filter(([, value]) => value.trim() !== ""));

@@ -1,4 +1,4 @@
-// This module reads resources until they stop moving or time is up. All tools that wait use it.
+// This module reads resources until they stop changing or time is up. All tools that wait use it.
 
 import { type CallContext, type Timing, timeLeftMs } from "../api-client/attempts.ts";
 import type { CallRequest } from "../api-client/encode.ts";
@@ -27,7 +27,7 @@ export interface PollTarget<T> {
   /** Changes whenever the resource does. */
   version(value: T): string | number | bigint;
   /** Returns true if the resource changes without user action. */
-  isMoving(value: T): boolean;
+  isInProgress(value: T): boolean;
   /** Receives each value that was read, except the last one. */
   onRead(value: T): void;
   /** Minimum pause between two reads (default 500 ms), for a read that takes many requests. */
@@ -42,7 +42,7 @@ const waitCanceledFailure = new Failure({
 });
 
 /**
- * Reads until the resource stops moving or `seconds` have passed, and returns the newest state. It reads often while the resource changes,
+ * Reads until the resource stops changing or `seconds` have passed, and returns the newest state. It reads often while the resource changes,
  * and rarely otherwise. If a later read fails and could be repeated, returns the state that was read before. Throws Failure (cancelled) if
  * the client cancels the call.
  */
@@ -61,7 +61,7 @@ export async function poll<T>(
   const minPauseMs = Math.max(MIN_PAUSE_MS, target.minPauseMs ?? 0);
   let pauseMs = minPauseMs;
   try {
-    while (target.isMoving(value)) {
+    while (target.isInProgress(value)) {
       const remainingMs = untilAt - timing.clockMs();
       if (remainingMs <= 0) break;
       target.onRead(value);
@@ -94,7 +94,7 @@ interface ReadRequest<T> extends PollRequest<T> {
   readonly view?: View;
 }
 
-/** Reads one resource until it stops moving or time is up. `onRead` receives each state except the last one. Throws Failure. */
+/** Reads one resource until it stops changing or time is up. `onRead` receives each state except the last one. Throws Failure. */
 export const pollResource = <T>(
   { endpoint, path, status, waitSeconds = 0, reservedMs = 0 }: PollRequest<T>,
   ctx: ToolContext,
@@ -104,7 +104,7 @@ export const pollResource = <T>(
     {
       read: () => ctx.api.call(endpoint, { path }, ctx),
       version: ({ value }) => status(value.data).version,
-      isMoving: ({ value }) => status(value.data).isMoving,
+      isInProgress: ({ value }) => status(value.data).isInProgress,
       onRead: ({ value }) => onRead(value.data),
     },
     waitSeconds,

@@ -51,7 +51,7 @@ export interface Status {
   /** Changes whenever the resource does. */
   readonly version: string | number | bigint;
   /** True if the resource changes without user action. */
-  readonly isMoving: boolean;
+  readonly isInProgress: boolean;
   /** The state in a few words: "FAILED at CHURN". */
   readonly text: string;
   /** The position in the state. */

@@ -125,8 +125,8 @@ test("doctor names the proxy that is down", async () => {
   const env = { HTTPS_PROXY: await refusingBaseUrl(), MIC_BASE_URL: "https://mic.invalid" };
   const { code, stdout } = await run(["doctor"], { env });
   expect(code).toBe(1);
-  expect(stdout).toMatch(/WRONG geography API .*the proxy that HTTPS_PROXY names failed/);
-  expect(stdout).toMatch(/WRONG proxy .*HTTPS_PROXY/);
+  expect(stdout).toMatch(/FAIL geography API .*the proxy that HTTPS_PROXY names failed/);
+  expect(stdout).toMatch(/FAIL proxy .*HTTPS_PROXY/);
 });
 
 test("an action changed nothing if the proxy refuses the tunnel", async ({ stub }) => {

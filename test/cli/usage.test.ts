@@ -297,11 +297,11 @@ testUnless(terminalsMissing, "doctor is colored on a terminal unless NO_COLOR is
   const [colored, plain] = [runOnTerminal(env, ["doctor"]), runOnTerminal({ ...env, NO_COLOR: "1" }, ["doctor"])];
   await Promise.all([colored.exit, plain.exit]);
   expect(colored.screen()).toContain("\u001b[31mWRONG");
-  expect(plain.screen()).toContain("WRONG");
+  expect(plain.screen()).toContain("FAIL");
   expect(plain.screen()).not.toContain("\u001b[");
   const { stdout } = await run(["doctor"]);
   expect(stdout).not.toContain("\u001b");
   expect(stdout).toMatch(
-    /^WRONG base URL .*\n +-> .*run mic-mcp demo\..* run mic-mcp login, or set MIC_BASE_URL[\s\S]*Some checks failed/m,
+    /^FAIL base URL .*\n +-> .*run mic-mcp demo\..* run mic-mcp login, or set MIC_BASE_URL[\s\S]*Some checks failed/m,
   );
 });

@@ -147,7 +147,7 @@ test("a canceled call ends at once, and its requests, which other calls share, c
   expect(fake.requests).toHaveLength(37);
 });
 
-test("a canceled call leaves the reading that it began to continue", async () => {
+test("canceling a call does not stop the read that it started", async () => {
   const { time, fake, readAll } = setUp();
   const controller = new AbortController();
   const reading = expect(readAll(20_000, controller.signal)).rejects.toThrow("cancelled by the client");

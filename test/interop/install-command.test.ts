@@ -218,7 +218,7 @@ const realClients: readonly (readonly [ClientName, InstallClient, RegExp])[] = [
   ["Copilot CLI", "copilot", /^ +mic \(local\)$/m],
 ];
 
-describe("the real client", () => {
+describe("after mic-mcp install", () => {
   for (const [name, client, connected] of realClients) {
     testUnless(skipReasonFor(name), `${name} lists the installed server`, { retry: 2 }, async () => {
       const home = await folderForTest();

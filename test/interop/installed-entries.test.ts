@@ -68,7 +68,7 @@ describeUnless(posixMissing, "after an upgrade of Node that removes the folder o
     const { home, node, entry } = await upgrade(false);
     expect(entry).toMatchObject({ command: node, stderr: expect.stringContaining(`may remove ${node}`) });
     const [line, fix] = await checkClients(home);
-    expect(line).toMatch(/^WRONG cursor/);
+    expect(line).toMatch(/^FAIL cursor/);
     expect(line).toContain(`${node}, which does not exist`);
     expect(fix).toMatch(/-> mic-mcp install cursor --emulator$/);
   });
@@ -159,7 +159,7 @@ test("doctor names the entry of a moved clone, and prints nothing else of it", a
   expect(await checkClients(home)).toHaveLength(2);
   await rename(join(home, "clone"), join(home, "moved"));
   const lines = (await checkClients(home)).join("\n");
-  expect(lines.match(/^WRONG (cursor|codex).*clone.dist.cli\.js, which does not exist$/gm)).toHaveLength(2);
+  expect(lines.match(/^FAIL (cursor|codex).*clone.dist.cli\.js, which does not exist$/gm)).toHaveLength(2);
   expect(lines).toContain("-> mic-mcp install cursor --emulator");
   expect(lines).toContain("-> mic-mcp install codex --profile work");
   expect(lines).not.toContain("secret-1");

@@ -46,7 +46,7 @@ test("an action has the same effect on both paths: the second call is the replay
   }
 });
 
-test("a call of an unknown tool, without a name, or with arguments that are not an object has the SDK's error", async () => {
+test("a call to an unknown tool, without a name, or with arguments that are not an object returns the SDK's error", async () => {
   const server = await inProcessServerForTest({});
   for (const params of [
     { name: "get_jobs", arguments: {} },

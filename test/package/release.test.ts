@@ -319,10 +319,10 @@ test("doctor reports each missing addon with its fix", async () => {
   await rename(sqlite, movedAside);
   if (process.getBuiltinModule("node:sqlite") === undefined) {
     const report = runInstalled("doctor", "--emulator");
-    expect(report).toMatch(/WRONG journal .*has no SQLite inside.*\n +-> Run Node 22\.16/);
+    expect(report).toMatch(/FAIL journal .*has no SQLite inside.*\n +-> Run Node 22\.16/);
     expect(report).not.toContain("Require stack");
   }
-  const keychain = /WRONG keychain .*@napi-rs\/keyring is not installed.*\n +-> .*--include=optional/;
+  const keychain = /FAIL keychain .*@napi-rs\/keyring is not installed.*\n +-> .*--include=optional/;
   expect(runInstalled("doctor")).toMatch(keychain);
   await rename(movedAside, sqlite);
   expect(runInstalled("doctor", "--emulator")).toMatch(/ok +journal +SQLite/);
@@ -399,7 +399,7 @@ testUnless(
     const { log, text } = await listActions(createContainer(ANONYMOUS_VOLUME));
     expect(text).toContain("0 actions.");
     for (const each of [log, text]) expect(each).toContain(ADVICE);
-    expect(runDoctor(createContainer(ANONYMOUS_VOLUME))).toMatch(/WRONG journal .*\n +-> .*-v mic-mcp-data:\/data/);
+    expect(runDoctor(createContainer(ANONYMOUS_VOLUME))).toMatch(/FAIL journal .*\n +-> .*-v mic-mcp-data:\/data/);
     // The journal would be in the container's own layer.
     const ownLayer = await listActions(createContainer(NAMED_VOLUME), { MIC_STATE_DIR: "/app/state" });
     expect(ownLayer.log).toContain(ADVICE);

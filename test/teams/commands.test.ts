@@ -50,7 +50,7 @@ describeWithPostgres("mic-mcp teams", (postgres) => {
       teams: [{ name: "red", claim: "reds", secret: { keyId: "one" }, members }],
     });
     expect((await command("teams check")).stdout).toContain(
-      "ok    red: its secret can be read, and the API accepts it for its workspace",
+      "ok   red: its secret can be read, and the API accepts it for its workspace",
     );
     expect(await resolveWorkspace(["bob"])).toBe(red.workspaceId);
     const stderr = expect.stringContaining('Team "red" already uses this client');
@@ -73,7 +73,7 @@ describeWithPostgres("mic-mcp teams", (postgres) => {
       expect(refused).toMatchObject({ code: 1, stdout: "", stderr: expect.stringContaining("Nothing was stored.") });
       expect((await command("teams list")).stdout).toContain("No teams exist");
       expect((await add("red", given, "--claim reds --secret-stdin --skip-verify")).code).toBe(0);
-      const stdout = expect.stringMatching(/^WRONG red: /);
+      const stdout = expect.stringMatching(/^FAIL red: /);
       expect(await command("teams check red")).toMatchObject({ code: 1, stdout });
       if (secret === undefined) return;
       expect((await command("teams rotate-secret red --secret-stdin", red.clientSecret)).code).toBe(0);

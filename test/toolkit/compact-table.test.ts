@@ -88,7 +88,7 @@ const item = fc.record({
   value: scalar,
 });
 
-test("a compact table is read back as the items that it was made of", () => {
+test("a compact table parses back to the items it was built from", () => {
   const property = fc.property(fc.array(item, { minLength: 1, maxLength: 6 }), (items) => {
     const asJson = JSON.parse(JSON.stringify(items));
     expect(parseTable(formatCompactTable(asJson), items.length)).toEqual(asJson);

@@ -72,16 +72,16 @@ const again = "failed again and again";
 const wrong = "failed, input or parameters wrong";
 
 const JOBS: readonly JobRow[] = [
-  ["moving", job({ state: "PREPARING" }, { state: "PENDING" }), [/PREPARING/, /; stage REFINE .* is next/], wait],
-  ["moving", job({ state: "QUEUED" }, { state: "PENDING" }), [/QUEUED/], wait],
-  ["moving", job(), [/RUNNING, at stage REFINE \(3 of 9\), 4 of 10 units/], wait],
-  ["moving", job({}, { totalUnits: null }), [/, 4 units/], wait],
-  ["moving", job({}, { completedUnits: 8, totalUnits: 6 }), [/, 8 units\./], wait],
-  ["moving", job({ stages: [] }), [/^The job is RUNNING\.$/], wait],
-  ["moving", job({ retryOfBatchId: "job-0" }), [/a retry of job-0/], wait],
-  ["moving", job(), [/units\.$/], wait, { afterMs: HOUR_MS - 1 }],
+  ["in progress", job({ state: "PREPARING" }, { state: "PENDING" }), [/PREPARING/, /; stage REFINE .* is next/], wait],
+  ["in progress", job({ state: "QUEUED" }, { state: "PENDING" }), [/QUEUED/], wait],
+  ["in progress", job(), [/RUNNING, at stage REFINE \(3 of 9\), 4 of 10 units/], wait],
+  ["in progress", job({}, { totalUnits: null }), [/, 4 units/], wait],
+  ["in progress", job({}, { completedUnits: 8, totalUnits: 6 }), [/, 8 units\./], wait],
+  ["in progress", job({ stages: [] }), [/^The job is RUNNING\.$/], wait],
+  ["in progress", job({ retryOfBatchId: "job-0" }), [/a retry of job-0/], wait],
+  ["in progress", job(), [/units\.$/], wait, { afterMs: HOUR_MS - 1 }],
   // The read is earlier than the update, because the clocks differ.
-  ["moving", job(), [/units\.$/], wait, { afterMs: -HOUR_MS }],
+  ["in progress", job(), [/units\.$/], wait, { afterMs: -HOUR_MS }],
   ["stalled", job({ state: "PREPARING" }), stalled, undefined, { afterMs: 96 * HOUR_MS }],
   ["stalled", job(), [/\(1 h\)/], undefined, { afterMs: HOUR_MS }],
   ["waiting for review", job({ state: "WAITING_REVIEW" }), [/ \(WAITING_REVIEW at REFINE\)\. Tell the user\.$/]],
@@ -146,8 +146,8 @@ const failedOperation = (retryable: boolean) => operation({ state: "FAILED", fai
 type Row<T> = readonly [row: string, of: T, says: RegExp, step?: Step];
 
 const OPERATIONS: readonly Row<Operation>[] = [
-  ["moving", operation({ state: "QUEUED" }), /"JOB_CANCELLATION"\) is QUEUED/, waitOn],
-  ["moving", operation({ state: "RUNNING" }), /is RUNNING/, waitOn],
+  ["in progress", operation({ state: "QUEUED" }), /"JOB_CANCELLATION"\) is QUEUED/, waitOn],
+  ["in progress", operation({ state: "RUNNING" }), /is RUNNING/, waitOn],
   ["succeeded", operation({ state: "SUCCEEDED" }), /SUCCEEDED/, readJobStep("job-1")],
   ["succeeded", operation({ state: "SUCCEEDED", resultResourceId: "job-2" }), /SUCCEEDED/, readJobStep("job-2")],
   ["failed, retryable", failedOperation(true), /STAGE_BROKE.*can be requested again/, readJobStep("job-1")],

@@ -56,9 +56,9 @@ const forms: readonly Forms[] = [
   ["request_file_processing", "expiresAt", "2026-11-20T04:30:00.5Z", "2026-11-20T10:00:00.5+05:30"],
 ];
 
-describe("an accepted form", () => {
+describe("argument forms", () => {
   const cases = forms.map(([tool, argument, ...values]) => ({ tool, argument, values }));
-  test.each(cases)("$tool: $argument is $values.0 in each accepted form", ({ tool, argument, values }) => {
+  test.each(cases)("$tool: each accepted form of $argument becomes $values.0", ({ tool, argument, values }) => {
     for (const form of values) expect(exactOf(tool, { [argument]: form })).toEqual({ [argument]: values[0] });
   });
 

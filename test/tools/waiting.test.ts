@@ -1,4 +1,4 @@
-// Tests waitSeconds: the answer is delayed until the resource stops moving or the time is up, with progress notifications.
+// Tests waitSeconds: the answer is delayed until the resource stops changing or the time is up, with progress notifications.
 import { expect, test } from "vitest";
 import { FILE, registerInput, submitJob } from "../emulator/work.ts";
 import type { Progress } from "../support/mcp.ts";

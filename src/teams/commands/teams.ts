@@ -246,7 +246,7 @@ async function checkTeams(
   else if (checks.length === 0) manager.print(NO_TEAMS);
   else
     for (const { name: team, ok: isOk, detail, fix } of checks)
-      manager.print(`${isOk ? "ok   " : "WRONG"} ${team}: ${detail}${fix === undefined ? "" : `\n      -> ${fix}`}`);
+      manager.print(`${isOk ? "ok  " : "FAIL"} ${team}: ${detail}${fix === undefined ? "" : `\n      -> ${fix}`}`);
   return ok ? 0 : 1;
 }
 

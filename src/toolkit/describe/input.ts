@@ -63,8 +63,8 @@ export const describeInput = (input: Input, readAt?: number): Description => ({
 
 export const inputStatus = ({ resourceVersion, state, scanState }: Input): Status => ({
   version: resourceVersion,
-  // An input with a stuck scan also counts as moving, since the scan may still end.
-  isMoving: state === "WAITING_SCAN",
+  // An input with a stuck scan also counts as in progress, since the scan may still end.
+  isInProgress: state === "WAITING_SCAN",
   text: state,
   detail: `scan ${scanState}`,
   // An expired input has its own next step, and an unsafe input must not be registered again.

@@ -14,12 +14,12 @@ import {
 import { references } from "../uri.ts";
 
 /** Final states of jobs and operations. */
-export const ENDED: ReadonlySet<string> = new Set(["SUCCEEDED", "FAILED", "CANCELLED"] satisfies JobState[]);
+export const TERMINAL_STATES: ReadonlySet<string> = new Set(["SUCCEEDED", "FAILED", "CANCELLED"] satisfies JobState[]);
 
-const MOVING: ReadonlySet<Job["state"]> = new Set(["PREPARING", "QUEUED", "RUNNING"]);
+const IN_PROGRESS: ReadonlySet<Job["state"]> = new Set(["PREPARING", "QUEUED", "RUNNING"]);
 
 /** Returns true if the job changes without user action, so that a wait is useful. */
-export const isJobMoving = ({ state }: Job): boolean => MOVING.has(state);
+export const isJobInProgress = ({ state }: Job): boolean => IN_PROGRESS.has(state);
 
 /** Returns true if the job continues only after a user of the API acts. */
 export const needsUserAction = ({ state }: Job): boolean => state === "WAITING_REVIEW" || state === "PAUSED";
@@ -282,7 +282,7 @@ export function describeJob(job: Job, history: JobHistory = {}, readAt?: number)
     fields: jobFields(job),
     link: references.job(job.id),
     job,
-    hasEnded: ENDED.has(job.state),
+    hasEnded: TERMINAL_STATES.has(job.state),
   };
 }
 
@@ -296,7 +296,7 @@ export function jobStatus(job: Job): Status {
       : stage && `${stage.stage} ${outOf(stage.completedUnits, total ?? "?")}`;
   return {
     version: resourceVersion,
-    isMoving: isJobMoving(job),
+    isInProgress: isJobInProgress(job),
     text: jobStateText(job),
     detail,
     units: stages.reduce((sum, each) => sum + each.completedUnits, 0),
@@ -349,7 +349,7 @@ export function stagesLine(stages: readonly Stage[]): string {
   return parts.map(({ text, names }) => `${names.join(" ")} ${text}`).join("; ");
 }
 
-/** Returns the row of a job in a list, without usual values. `updatedAt` shows whether a moving job has stalled. */
+/** Returns the row of a job in a list, without usual values. `updatedAt` shows whether a job in progress has stalled. */
 export function summarizeJob(job: Job, retriedBy: string | undefined) {
   const stage = currentStage(job);
   return {
@@ -361,6 +361,6 @@ export function summarizeJob(job: Job, retriedBy: string | undefined) {
     retriedBy,
     ...(job.reviewState === "PENDING" && { review: job.reviewState }),
     createdAt: truncateToSeconds(job.createdAt),
-    ...(isJobMoving(job) && { updatedAt: truncateToSeconds(job.updatedAt) }),
+    ...(isJobInProgress(job) && { updatedAt: truncateToSeconds(job.updatedAt) }),
   };
 }

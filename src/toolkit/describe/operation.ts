@@ -4,7 +4,7 @@ import { quote } from "../../core/untrusted-text.ts";
 import type { Advice, Description, NextStep, Status } from "../results.ts";
 import { pickSummaryFields, problemName, toFailureSummary, unexpectedFailureText } from "../summary-view.ts";
 import { references } from "../uri.ts";
-import { ENDED } from "./job.ts";
+import { TERMINAL_STATES } from "./job.ts";
 
 function advise({ id, state, operationType, failure, resultResourceId, originatingResourceId }: Operation): Advice {
   const name = `The operation (${quote(operationType)})`;
@@ -51,12 +51,12 @@ export function describeOperation(operation: Operation): Description {
     summary: advice.summary + unexpectedFailureText(operation),
     fields: { ...pickSummaryFields(operation, FIELDS), ...toFailureSummary(operation.failure) },
     link: references.operation(operation.id),
-    hasEnded: ENDED.has(operation.state),
+    hasEnded: TERMINAL_STATES.has(operation.state),
   };
 }
 
 export const operationStatus = ({ resourceVersion, state }: Operation): Status => ({
   version: resourceVersion,
-  isMoving: state === "QUEUED" || state === "RUNNING",
+  isInProgress: state === "QUEUED" || state === "RUNNING",
   text: state,
 });

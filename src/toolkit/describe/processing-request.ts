@@ -64,6 +64,6 @@ export const describeRequestWith =
 
 export const requestStatus = ({ revision, state }: ProcessingRequest): Status => ({
   version: revision,
-  isMoving: state === "SUBMITTED" || state === "REVIEWABLE",
+  isInProgress: state === "SUBMITTED" || state === "REVIEWABLE",
   text: state,
 });

@@ -8,7 +8,7 @@ import type { Operation } from "../../contract/operation.ts";
 import { Failure } from "../../core/failure.ts";
 import { formatToken, quote } from "../../core/untrusted-text.ts";
 import type { ConfirmationPrompt } from "../define-tool.ts";
-import { ENDED, isJobMoving, stagePositionText } from "../describe/job.ts";
+import { isJobInProgress, stagePositionText, TERMINAL_STATES } from "../describe/job.ts";
 import { describeOperation, operationStatus } from "../describe/operation.ts";
 import { pollResource } from "../polling.ts";
 import {
@@ -95,7 +95,7 @@ const NOTHING_LEFT = "The job has ended; there is nothing left to cancel.";
  * states the API decides.
  */
 export function rejectEndedJob({ id, state }: Job): void {
-  if (!ENDED.has(state)) return;
+  if (!TERMINAL_STATES.has(state)) return;
   throw new Failure({
     kind: "conflict",
     message: `Job ${formatToken(id)} was not canceled: it is ${state} already; nothing was sent.`,
@@ -110,7 +110,7 @@ function explainStaleVersion(conflict: Failure, tried: number | undefined, job: 
   return conflict.with({
     message: `Job ${formatToken(job.id)} was not canceled: the API refused ${tried === undefined ? "its version" : `version ${tried}`} as stale. The job is now ${moved}in state ${job.state}.`,
     retryable: false,
-    next: ENDED.has(job.state)
+    next: TERMINAL_STATES.has(job.state)
       ? NOTHING_LEFT
       : `If it should still be canceled, call cancel_job again with resourceVersion ${job.resourceVersion}, or without one, and without idempotencyKey.`,
   });
@@ -123,7 +123,7 @@ function explainUnknownOutcome(conflict: Failure, jobId: string, job: Job | unde
     ...(job && { message: `${conflict.facts.message} Job ${formatToken(job.id)} is ${job.state} now.` }),
     retryable: false,
     next:
-      job && ENDED.has(job.state)
+      job && TERMINAL_STATES.has(job.state)
         ? NOTHING_LEFT
         : `${getJobCall} shows whether it ends as CANCELLED, which repeating this call does not. If the job continues, call cancel_job with a new idempotencyKey.`,
   });
@@ -174,7 +174,8 @@ export async function requestCancellation(args: CancelArguments, ctx: ToolContex
       if (!job) throw error;
       // A key belongs to one exact request. Only a generated key can be replaced for the next version.
       const isFixed = resourceVersion !== undefined || idempotencyKey !== undefined;
-      if (isFixed || ENDED.has(job.state) || round === MAX_ROUNDS) throw explainStaleVersion(error, version, job);
+      if (isFixed || TERMINAL_STATES.has(job.state) || round === MAX_ROUNDS)
+        throw explainStaleVersion(error, version, job);
       version = job.resourceVersion;
     }
   }
@@ -202,14 +203,14 @@ export async function cancelJob(
       const { isRoutine, ...description } = await describeJobWith(ctx)(job, readAt);
       if (operation.state === "SUCCEEDED") return { ...description, isRoutine };
       const { summary, nextStep } = describeOperation(operation);
-      const isMoving = operationStatus(operation).isMoving && !isJobMoving(job);
+      const isInProgress = operationStatus(operation).isInProgress && !isJobInProgress(job);
       return {
         ...description,
         summary: `${summary} ${description.summary}`,
-        nextStep: isMoving ? nextStep : description.nextStep,
+        nextStep: isInProgress ? nextStep : description.nextStep,
       };
     };
-    const mayRunAgain = operation.state === "FAILED" && !ENDED.has(answer.value.data.state);
+    const mayRunAgain = operation.state === "FAILED" && !TERMINAL_STATES.has(answer.value.data.state);
     const notice = requested.noticeFor(`cancellation ${operation.state}`, mayRunAgain);
     const result = await resourceResult(answer, describe, ctx, { action, notice, replay });
     return { ...result, createdId };

@@ -2,7 +2,7 @@
 import type { ResourceAction, ResourceHistory } from "../../actions/history.ts";
 import type { Job } from "../../contract/jobs.ts";
 import { withTimeoutFallback } from "../../core/async.ts";
-import { describeJob, ENDED, type JobHistory } from "../describe/job.ts";
+import { describeJob, type JobHistory, TERMINAL_STATES } from "../describe/job.ts";
 import type { Describe } from "../results.ts";
 import type { Ports } from "../tool-context.ts";
 import type { ToolName } from "../tool-names.ts";
@@ -37,7 +37,7 @@ export async function readJobHistory(job: Job, ctx: HistoryPorts): Promise<JobHi
   const retry = findRetry(actions, job.id, ctx);
   /** An unresolved cancellation is moot if the job has ended. An unresolved, rejected retry is moot if the job's retry is known. */
   const isMoot = ({ tool, isRefused }: ResourceAction): boolean =>
-    tool === CANCEL ? ENDED.has(job.state) : isRefused && retry?.id !== undefined;
+    tool === CANCEL ? TERMINAL_STATES.has(job.state) : isRefused && retry?.id !== undefined;
   const unresolved = actions.find((action) => action.state === "unknown" && !isMoot(action));
   return { unresolved, retry, restarted: creationArguments?.["retryMode"] === "RESTART" };
 }

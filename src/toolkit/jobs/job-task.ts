@@ -3,7 +3,7 @@ import * as z from "zod/v4";
 import type { Job } from "../../contract/jobs.ts";
 import { parseDateTime } from "../../contract/scalars.ts";
 import { Failure } from "../../core/failure.ts";
-import { ENDED, isJobMoving } from "../describe/job.ts";
+import { isJobInProgress, TERMINAL_STATES } from "../describe/job.ts";
 import { resourceResult, type ToolResult } from "../results.ts";
 import type { ToolContext } from "../tool-context.ts";
 import { TOOL_NAMES, type ToolName } from "../tool-names.ts";
@@ -44,7 +44,7 @@ const WAITING_POLL_MS = 30_000;
 
 /** Returns a tenth of the job's age (1 s to 10 s), or 30 s if the job waits for a user of the API. */
 function pollIntervalMs(job: Job, now: number): number {
-  if (!isJobMoving(job)) return WAITING_POLL_MS;
+  if (!isJobInProgress(job)) return WAITING_POLL_MS;
   const ageMs = now - Number((parseDateTime(job.createdAt) ?? 0n) / 1000n);
   return Math.round(Math.min(MAX_POLL_MS, Math.max(MIN_POLL_MS, ageMs / 10)));
 }
@@ -54,7 +54,7 @@ export function startedJobFrom(
   tool: ToolName,
   { summary, job, action }: ToolResult,
 ): (StartedJob & { taskState: JobTaskState }) | undefined {
-  if (!job || !action || ENDED.has(job.state)) return undefined;
+  if (!job || !action || TERMINAL_STATES.has(job.state)) return undefined;
   const { createdAt, updatedAt: lastUpdatedAt } = job;
   const taskState = { status: "working", summary, createdAt, lastUpdatedAt, pollIntervalMs: MIN_POLL_MS } as const;
   return { tool, jobId: job.id, ...action, taskState };
@@ -75,7 +75,7 @@ export async function readJobTaskState(started: StartedJob, ctx: ToolContext): P
     lastUpdatedAt: job.updatedAt,
   };
   if (job.state === "CANCELLED") return { ...facts, status: "cancelled" };
-  if (ENDED.has(job.state)) return { ...facts, status: "completed", result, isError: job.state === "FAILED" };
+  if (TERMINAL_STATES.has(job.state)) return { ...facts, status: "completed", result, isError: job.state === "FAILED" };
   return { ...facts, status: "working", pollIntervalMs: pollIntervalMs(job, ctx.api.timing.now()) };
 }
 
@@ -86,7 +86,7 @@ const REASON = "Cancelled by the MCP client (tasks/cancel).";
  * nothing if the job has ended. Throws Failure.
  */
 export async function cancelStartedJob({ jobId }: StartedJob, ctx: ToolContext): Promise<void> {
-  const hasEnded = async () => ENDED.has((await readJob(jobId, ctx)).value.data.state);
+  const hasEnded = async () => TERMINAL_STATES.has((await readJob(jobId, ctx)).value.data.state);
   if (await hasEnded()) return;
   try {
     await requestCancellation({ jobId, reason: REASON }, ctx);

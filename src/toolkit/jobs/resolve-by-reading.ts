@@ -5,7 +5,7 @@ import type { ActionStatus } from "../../actions/listing.ts";
 import type { Job } from "../../contract/jobs.ts";
 import { Failure, invalidArguments } from "../../core/failure.ts";
 import { formatJson, formatToken } from "../../core/untrusted-text.ts";
-import { ENDED } from "../describe/job.ts";
+import { TERMINAL_STATES } from "../describe/job.ts";
 import { type ToolContext, toStepFailure } from "../tool-context.ts";
 import { formatCount, readJob } from "./batch.ts";
 import { findJobs, MAX_READ, microsOf } from "./find-jobs.ts";
@@ -119,7 +119,7 @@ async function readCancellation(action: ActionStatus, ctx: ToolContext): Promise
     return await recordOutcome(action, ctx, { finding, failure }, found);
   }
   const finding = `Job ${formatToken(id)} is ${state}.`;
-  if (ENDED.has(state)) return await recordNoEffect(action, ctx, finding, FOUND_BY_READING);
+  if (TERMINAL_STATES.has(state)) return await recordNoEffect(action, ctx, finding, FOUND_BY_READING);
   const shows = "It shows whether it was canceled when it has ended.";
   return { outcome: "still unknown", finding: `${finding} ${shows}`, isWorthRepeating: true };
 }

@@ -6,7 +6,7 @@ import { timeLeftMs } from "../../api-client/attempts.ts";
 import type { Failure, FailureKind } from "../../core/failure.ts";
 import { formatToken } from "../../core/untrusted-text.ts";
 import type { ConfirmationPrompt } from "../define-tool.ts";
-import { ENDED } from "../describe/job.ts";
+import { TERMINAL_STATES } from "../describe/job.ts";
 import { type NextStep, type ToolResult, toolResult } from "../results.ts";
 import { type ToolContext, toStepFailure } from "../tool-context.ts";
 import { formatCount, hasTimeToAct, mapConcurrently, stateSuffix, withTimeToAnswer } from "./batch.ts";
@@ -256,7 +256,7 @@ async function describeDiscardedWork(action: ActionStatus, ctx: ToolContext): Pr
   const isCancel = tool === "cancel_job";
   const state = await stateSuffix(targetId, ctx);
   // The API rejects actions on a job that does not exist. A job that cannot be read can still be canceled.
-  if (state === undefined || (isCancel && ENDED.has(state.slice(2, -1)))) return undefined;
+  if (state === undefined || (isCancel && TERMINAL_STATES.has(state.slice(2, -1)))) return undefined;
   return `${isCancel ? `cancel job ${formatToken(targetId)}` : `run job ${formatToken(targetId)} again from the start`}${state}`;
 }
 

@@ -12,7 +12,7 @@ import { formatRecordTable } from "../../core/table.ts";
 import { formatToken, quote } from "../../core/untrusted-text.ts";
 import { LONG_WAIT_SECONDS, MAX_JOBS } from "../arguments.ts";
 import type { ConfirmationPrompt } from "../define-tool.ts";
-import { ENDED, giveUpReason, jobStatus, summarizeJob } from "../describe/job.ts";
+import { giveUpReason, jobStatus, summarizeJob, TERMINAL_STATES } from "../describe/job.ts";
 import { missingIdNote } from "../id-hints.ts";
 import { BROKEN_LIST } from "../pages.ts";
 import { type ActionResult, callText, type NextStep, type ToolResult, toolResult, type View } from "../results.ts";
@@ -34,7 +34,7 @@ import { createStopRule, isStopOf, laterText, runRows, type StopRule, stoppedFai
 import { findJobs, MAX_READ } from "./find-jobs.ts";
 import { describeJobWith, findKnownRetry, readJobHistory } from "./job-history.ts";
 import {
-  movingIds,
+  inProgressIds,
   operatorNeededText,
   retryFailedStep,
   type WatchedJob,
@@ -367,10 +367,13 @@ async function adviceOf(
   }
   const known = retries.map((job) => ({ id: job.id, job }));
   const made = all.flatMap(({ row }) => (row.outcome === "retried" ? (row.newJobId ?? []) : []));
-  const moving = [...(watched.length > 0 ? movingIds(watched) : made), ...movingIds(known)].slice(0, MAX_JOBS);
-  if (moving.length === 0) return { nextStep: await retryFailedStep([...watched, ...known], ctx) };
+  const inProgress = [...(watched.length > 0 ? inProgressIds(watched) : made), ...inProgressIds(known)].slice(
+    0,
+    MAX_JOBS,
+  );
+  if (inProgress.length === 0) return { nextStep: await retryFailedStep([...watched, ...known], ctx) };
   const why = "waits for the new jobs that are still in progress";
-  return { nextStep: { tool: "wait_for_jobs", arguments: { jobIds: moving }, why } };
+  return { nextStep: { tool: "wait_for_jobs", arguments: { jobIds: inProgress }, why } };
 }
 
 /** "Retried 10 of 12: 10 SUCCEEDED. Other jobs: 2 rejected (JOB_NOT_RETRYABLE)." */
@@ -386,7 +389,7 @@ function summaryOf(
   );
   const others = rows.filter(({ outcome }) => outcome !== "retried");
   const rest = others.map(({ outcome, code }) => (code === undefined ? outcome : `${outcome} (${formatToken(code)})`));
-  const failed = retries.filter(({ state }) => ENDED.has(state)).length;
+  const failed = retries.filter(({ state }) => TERMINAL_STATES.has(state)).length;
   const sentences = [
     stop && stoppedText(stop),
     rows.length === 0

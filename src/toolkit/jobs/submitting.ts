@@ -127,7 +127,7 @@ async function findSubmittedBindings({ args, ctx }: JobRun): Promise<readonly In
 
 const isUsable = ({ input, readAt }: PortInput): boolean =>
   input === undefined || (input.state === "READY" && !hasExpired(input, readAt));
-const isScanned = ({ input }: PortInput): boolean => input === undefined || !inputStatus(input).isMoving;
+const isScanned = ({ input }: PortInput): boolean => input === undefined || !inputStatus(input).isInProgress;
 
 /** Waits until the scan of the input ends or time is up, and returns the input. */
 async function waitForScan({ ctx, secondsLeft }: JobRun, obtained: PortInput): Promise<PortInput> {
@@ -176,7 +176,9 @@ async function inputNotReady({ ctx, again }: JobRun, { port, inputId }: PortInpu
     const { summary, nextStep, fields, link } = describeInput(input, readAt);
     return {
       summary: `No job was submitted. Port ${port}: ${summary}`,
-      nextStep: inputStatus(input).isMoving ? { ...again, why: "waits for the scan, then submits the job" } : nextStep,
+      nextStep: inputStatus(input).isInProgress
+        ? { ...again, why: "waits for the scan, then submits the job" }
+        : nextStep,
       fields,
       link,
     };

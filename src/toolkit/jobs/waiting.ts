@@ -5,7 +5,15 @@ import type { Job } from "../../contract/jobs.ts";
 import type { Failure } from "../../core/failure.ts";
 import { formatRecordTable } from "../../core/table.ts";
 import { LONG_WAIT_SECONDS } from "../arguments.ts";
-import { adviseJob, ENDED, isJobMoving, jobProgress, jobStateText, jobStatus, summarizeJob } from "../describe/job.ts";
+import {
+  adviseJob,
+  isJobInProgress,
+  jobProgress,
+  jobStateText,
+  jobStatus,
+  summarizeJob,
+  TERMINAL_STATES,
+} from "../describe/job.ts";
 import { missingIdNote } from "../id-hints.ts";
 import { poll, pollResource } from "../polling.ts";
 import {
@@ -44,10 +52,11 @@ interface WatchOptions {
 }
 
 /** Returns true if a later read may show another state. */
-export const isMoving = ({ job, failure }: WatchedJob): boolean =>
-  failure ? failure.facts.retryable : job === undefined || isJobMoving(job);
+export const isInProgress = ({ job, failure }: WatchedJob): boolean =>
+  failure ? failure.facts.retryable : job === undefined || isJobInProgress(job);
 
-export const movingIds = (jobs: readonly WatchedJob[]): readonly string[] => jobs.filter(isMoving).map(({ id }) => id);
+export const inProgressIds = (jobs: readonly WatchedJob[]): readonly string[] =>
+  jobs.filter(isInProgress).map(({ id }) => id);
 
 const versionOf = ({ job, failure }: WatchedJob): string => `${job?.resourceVersion} ${failure?.facts.kind}`;
 
@@ -99,8 +108,8 @@ export async function watchJobs(
   const known = new Map<string, WatchedJob>(first.map((job) => [job.id, { id: job.id, job }]));
 
   async function readLatest(id: string, before: Job | undefined): Promise<Job> {
-    // A job that was not moving is read again only if it was retried.
-    const job = before && !isJobMoving(before) ? before : (await readJob(before?.id ?? id, ctx)).value.data;
+    // A job that was not in progress is read again only if it was retried.
+    const job = before && !isJobInProgress(before) ? before : (await readJob(before?.id ?? id, ctx)).value.data;
     ctx.retries.remember([job]);
     const latest = isRetryable(job) ? await findLatestRetry(job.id, ctx) : job.id;
     return latest === job.id ? job : (await readJob(latest, ctx)).value.data;
@@ -108,7 +117,7 @@ export async function watchJobs(
 
   async function read(id: string): Promise<WatchedJob> {
     const before = known.get(id);
-    if (before && !isMoving(before) && !before.job) return before;
+    if (before && !isInProgress(before) && !before.job) return before;
     try {
       return { id, job: await readLatest(id, before?.job) };
     } catch (error) {
@@ -116,7 +125,7 @@ export async function watchJobs(
     }
   }
 
-  const countStopped = (jobs: readonly WatchedJob[]) => jobs.filter((watched) => !isMoving(watched)).length;
+  const countStopped = (jobs: readonly WatchedJob[]) => jobs.filter((watched) => !isInProgress(watched)).length;
 
   return await poll(
     {
@@ -126,7 +135,7 @@ export async function watchJobs(
         return ids.map((id) => known.get(id) ?? { id, job: undefined });
       },
       version: (jobs) => jobs.map(versionOf).join(),
-      isMoving: (jobs) => stopRule.reason === undefined && countStopped(jobs) < (until === "any" ? 1 : jobs.length),
+      isInProgress: (jobs) => stopRule.reason === undefined && countStopped(jobs) < (until === "any" ? 1 : jobs.length),
       onRead(jobs) {
         const [only] = jobs.length === 1 ? jobs.flatMap(({ job }) => job ?? []) : [];
         ctx.report({
@@ -196,15 +205,17 @@ async function nextStep(
   until: WaitArguments["until"],
   ctx: ToolContext,
 ): Promise<NextStep | undefined> {
-  const moving = movingIds(watched);
-  if (moving.length === 0) return await retryFailedStep(watched, ctx);
-  const args = { jobIds: moving, ...(until !== undefined && { until }) };
+  const inProgress = inProgressIds(watched);
+  if (inProgress.length === 0) return await retryFailedStep(watched, ctx);
+  const args = { jobIds: inProgress, ...(until !== undefined && { until }) };
   return { tool: "wait_for_jobs", arguments: args, why: "waits for the jobs that are still in progress" };
 }
 
 /** Returns " 1 waits for its operator (PAUSED at BLEND). Tell the user."; an empty string if no job does. */
 export function operatorNeededText(jobs: readonly (Job | undefined)[]): string {
-  const waiting = jobs.flatMap((job) => (!job || isJobMoving(job) || ENDED.has(job.state) ? [] : jobStateText(job)));
+  const waiting = jobs.flatMap((job) =>
+    !job || isJobInProgress(job) || TERMINAL_STATES.has(job.state) ? [] : jobStateText(job),
+  );
   const [first, ...others] = waiting;
   if (first === undefined) return "";
   const [wait, states] =
@@ -258,12 +269,12 @@ export async function waitForMany(
   const failures = watched.flatMap(({ failure }) => (failure?.facts.retryable ? failure : []));
   const { reason } = stopRule;
   // A job that moves while it can be read is worth a call at once.
-  const mayContinue = watched.some((each) => isMoving(each) && each.failure === undefined);
+  const mayContinue = watched.some((each) => isInProgress(each) && each.failure === undefined);
   const later = laterText({ stop: reason, failures, mayContinue }, "the jobs continue", ctx);
   const counts = countStates(watched.map((each) => ({ state: stateOf(each), isRetry: isRetryOf(each) })));
   if (reason && later !== undefined && watched.every(({ job }) => job === undefined))
     throw stoppedFailure(reason, `${formatCount(jobIds.length, "job was", "jobs were")} not read.`, later);
-  const data = { jobs: await rowsOf(watched, ctx), running: movingIds(watched).length };
+  const data = { jobs: await rowsOf(watched, ctx), running: inProgressIds(watched).length };
   const sentences = [
     reason && stoppedText(reason),
     `${counts}.${operatorNeededText(watched.map(({ job }) => job))}`,

@@ -1,7 +1,7 @@
 // This module defines the resources, in the order of the table in docs/use/resources.md.
 import { getMicJob, getMicPublicOperation } from "../../contract/endpoints/job-processing.ts";
 import { renderCatalogTsv } from "../../geography/catalog-tsv.ts";
-import { ENDED } from "../describe/job.ts";
+import { TERMINAL_STATES } from "../describe/job.ts";
 import type { ToolResult } from "../results.ts";
 import { type ObservedVersion, type Resource, toolResource } from "./resource.ts";
 
@@ -19,7 +19,7 @@ interface VersionedResource {
 
 const versionOf = ({ value: { data } }: { readonly value: VersionedResource }): ObservedVersion => ({
   version: data.resourceVersion,
-  hasEnded: ENDED.has(data.state),
+  hasEnded: TERMINAL_STATES.has(data.state),
 });
 
 export const resources: readonly Resource[] = [

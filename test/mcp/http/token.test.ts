@@ -203,7 +203,7 @@ describe("without it", () => {
       expect((await run(["doctor"], { env })).stdout).toContain(`clients of serve --http find it in ${file}`);
       chmodSync(file, 0o644);
       const { stdout } = await run(["doctor"], { env });
-      expect(stdout).toMatch(/WRONG HTTP token .*can be read by other users/);
+      expect(stdout).toMatch(/FAIL HTTP token .*can be read by other users/);
       expect(stdout).not.toContain(TOKEN);
     },
   );
