@@ -1,7 +1,8 @@
 // Draws the pictures of docs/pictures/. `npm run apps:pictures` keeps them (PICTURES is their folder); otherwise, this only tests that it works.
-import { readdir } from "node:fs/promises";
+import { readdir, readFile } from "node:fs/promises";
+import { join } from "node:path";
 import { expect, test } from "vitest";
-import { drawDemo } from "../../scripts/record-demo.ts";
+import { drawRecordings } from "../../scripts/record-terminal.ts";
 import { folderForTest } from "../support/temporary-folder.ts";
 import { testUnless } from "../support/unless.ts";
 import { CHROMIUM, pagesForFile } from "./browser.ts";
@@ -21,8 +22,22 @@ testUnless(CHROMIUM ? undefined : "there is no Chromium here", "each picture of 
   expect(await listPictures(folder, ".png")).toEqual(await listPictures("docs/pictures", ".png"));
 });
 
-test("the recording of the demo is drawn", async () => {
+/** Returns the lines of a recording, without the times, which differ in each run. */
+async function linesOf(path: string): Promise<readonly (string | undefined)[]> {
+  const svg = await readFile(path, "utf8");
+  return [...svg.matchAll(/<text [^>]*>(.*)<\/text>/g)].map(([, line]) =>
+    line?.replace(/\d[\d:]* (?=UTC|s ago)/g, "… "),
+  );
+}
+
+test("the recordings of a terminal show what the program prints now", async () => {
   const folder = await folderOfPictures();
-  await drawDemo(folder);
-  expect(await listPictures(folder, ".svg")).toEqual(await listPictures("docs/pictures", ".svg"));
+  await drawRecordings(folder);
+  const names = await listPictures("docs/pictures", ".svg");
+  expect(await listPictures(folder, ".svg")).toEqual(names);
+  for (const name of names) {
+    const lines = await linesOf(join(folder, name));
+    expect(lines.length, name).toBeGreaterThan(5);
+    expect(lines, name).toEqual(await linesOf(join("docs/pictures", name)));
+  }
 });

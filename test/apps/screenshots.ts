@@ -13,36 +13,7 @@ import { drawView } from "./host.ts";
 const WIDTH = 800;
 const MAX_HEIGHT = 2_400;
 
-interface Chat {
-  /** PNG in base64. */
-  readonly jobPicture: string;
-  readonly summary: string;
-  readonly colorScheme: "light" | "dark";
-  readonly path: string;
-}
-
-/** Draws an illustration of a chat around the real view of the job and the real summary of get_job. No model takes part. */
-async function drawChat(pages: Pages, { jobPicture, summary, colorScheme, path }: Chat): Promise<void> {
-  const page = await pages.browser.newPage({ viewport: { width: WIDTH, height: 600 }, colorScheme });
-  await page.setContent(`<!doctype html><style>
-:root { color-scheme: light dark; font: 15px/1.45 system-ui, sans-serif; }
-body { margin: 0; padding: 20px; background: light-dark(#eceae3, #141312); color: light-dark(#1c1b1a, #f4f2ec); }
-p { width: fit-content; max-width: 80%; margin: 0 0 12px; padding: 8px 14px; border-radius: 14px; background: light-dark(#fff, #2a2927); }
-.user { margin-left: auto; background: light-dark(#1c5aa8, #2f5f9c); color: #fff; }
-.tool { padding: 0 14px; background: none; color: light-dark(#56534e, #b8b3a9); font: 13px ui-monospace, monospace; }
-img { display: block; width: 100%; margin-bottom: 12px; border-radius: 10px; }
-p:last-child { margin-bottom: 0; }
-</style>
-<p class="user">Normalize the divisions in lgd-districts.csv. Retry it if it fails, and show me the job.</p>
-<p class="tool">mic: run_job, retry_job, show_job</p>
-<img src="data:image/png;base64,${jobPicture}">
-<p id="summary"></p>`);
-  await page.evaluate(`document.querySelector("#summary").textContent = ${JSON.stringify(summary)}`);
-  await page.screenshot({ path, fullPage: true });
-  await page.close();
-}
-
-/** Writes a picture of each view, and of a chat with the view of a job, in both themes into a folder. */
+/** Writes a picture of each view in both themes into a folder. */
 export async function drawPictures(pages: Pages, folder: string): Promise<void> {
   const home = createEmptyHome();
   const clock = createManualClock(new Date().toISOString());
@@ -77,10 +48,6 @@ export async function drawPictures(pages: Pages, folder: string): Promise<void> 
     { name: "usage", tool: "show_usage", args: { workspaceId: emulator.workspaceId, window: "DAY" } },
     { name: "actions", tool: "show_actions", args: {} },
   ];
-  const { structured } = await connection.callTool("get_job", { jobId: retriedId });
-  const summary = String(structured?.["summary"]);
-  const pathOf = (name: string, colorScheme: string) => join(folder, `${name}-${colorScheme}.png`);
-
   for (const { name, tool, args } of views)
     for (const colorScheme of ["light", "dark"] as const) {
       const host = await drawView(pages, { connection, tool, args, width: WIDTH, colorScheme });
@@ -91,11 +58,7 @@ export async function drawPictures(pages: Pages, folder: string): Promise<void> 
         height: Math.min(MAX_HEIGHT, host.heights.at(-1) ?? MAX_HEIGHT),
       });
       await host.page.waitForTimeout(200);
-      const picture = await host.page.screenshot({ path: pathOf(name, colorScheme) });
-      if (name === "job") {
-        const jobPicture = picture.toString("base64");
-        await drawChat(pages, { jobPicture, summary, colorScheme, path: pathOf("chat", colorScheme) });
-      }
+      await host.page.screenshot({ path: join(folder, `${name}-${colorScheme}.png`) });
       await pages.release(host.page);
     }
 

@@ -296,7 +296,7 @@ testUnless(terminalsMissing, "doctor is colored on a terminal unless NO_COLOR is
   const env = { HOME: await folderForTest(), MIC_KEYCHAIN: "off" };
   const [colored, plain] = [runOnTerminal(env, ["doctor"]), runOnTerminal({ ...env, NO_COLOR: "1" }, ["doctor"])];
   await Promise.all([colored.exit, plain.exit]);
-  expect(colored.screen()).toContain("\u001b[31mWRONG");
+  expect(colored.screen()).toContain("\u001b[31mFAIL");
   expect(plain.screen()).toContain("FAIL");
   expect(plain.screen()).not.toContain("\u001b[");
   const { stdout } = await run(["doctor"]);

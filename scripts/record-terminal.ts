@@ -1,9 +1,10 @@
-// Runs `mic-mcp demo` and draws its chapter about a lost response for docs/pictures/ as an animated SVG, in two
-// themes. The lines are those of the demo; ids and long lines are shortened, and pauses are at most MAX_PAUSE_MS.
-import { spawn } from "node:child_process";
+// Draws recordings of a terminal for docs/pictures/ as SVG, in two themes: the chapter of `mic-mcp demo` about a lost response (animated),
+// and a chat about geography. The lines are real answers; ids and long lines are shortened, and pauses are at most MAX_PAUSE_MS.
+import { execFile, spawn } from "node:child_process";
 import { writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { createInterface } from "node:readline";
+import { promisify } from "node:util";
 import { shortenLine } from "./shorten-line.ts";
 
 const CHAPTER = "Lose a response";
@@ -58,6 +59,24 @@ async function recordDemo(): Promise<readonly Line[]> {
   return lines;
 }
 
+/** Asks a question with a real call. The rows are aligned, as clients do, and the reply of the assistant is made from them. */
+async function recordChat(): Promise<readonly Line[]> {
+  const call = ["rank_divisions", "level=district", "by=mandalCount", "limit=3"];
+  const { stdout } = await promisify(execFile)(process.execPath, ["dist/cli.js", "call", ...call, "--emulator"]);
+  const lines = stdout.trimEnd().split("\n");
+  const rows = lines.filter((line) => line.includes("\t")).map((line) => line.split("\t"));
+  const widths = rows[0]?.map((_, column) => Math.max(...rows.map((row) => row[column]?.length ?? 0))) ?? [];
+  const table = rows.map((row) => row.map((cell, column) => cell.padEnd(widths[column] ?? 0)).join("  "));
+  const [most, second] = rows.slice(1).map(([, name, , state, count]) => `${name} (${state}) with ${count}`);
+  const summary = `${lines[0]?.split(". ").slice(0, 2).join(". ")}.`;
+  return [
+    "> Which districts have the most mandals?",
+    '  > mic: rank_divisions {"level":"district","by":"mandalCount","limit":3}',
+    ...[summary, ...table, lines.at(-1) ?? ""].map((line) => `    ${line}`),
+    `  ${most}, followed by ${second}.`,
+  ].map((text) => ({ text: shortenLine(text, COLUMNS), atMs: 0 }));
+}
+
 function colorOf(text: string): Color {
   if (/^\S/.test(text)) return "muted";
   if (text.startsWith("  >")) return "call";
@@ -66,13 +85,15 @@ function colorOf(text: string): Color {
 
 const escapeXml = (text: string): string => text.replaceAll("&", "&amp;").replaceAll("<", "&lt;");
 
-function drawSvg(lines: readonly Line[], theme: keyof typeof THEMES): string {
+function drawSvg(title: string, lines: readonly Line[], theme: keyof typeof THEMES): string {
   const { background, ...colors } = THEMES[theme];
   const width = Math.ceil(COLUMNS * FONT_SIZE * 0.6) + 2 * PADDING;
   const height = lines.length * LINE_HEIGHT + 2 * PADDING;
   const totalMs = (lines.at(-1)?.atMs ?? 0) + END_PAUSE_MS;
   const percent = (ms: number) => ((100 * ms) / totalMs).toFixed(2);
-  const keyframes = lines.map(
+  const isAnimated = totalMs > END_PAUSE_MS;
+  const animation = isAnimated ? `;animation:${totalMs}ms step-end infinite` : "";
+  const keyframes = (isAnimated ? lines : []).map(
     ({ atMs }, at) =>
       `@keyframes l${at}{0%,${percent(atMs)}%{opacity:0}${percent(atMs + 1)}%,100%{opacity:1}}.l${at}{animation-name:l${at}}`,
   );
@@ -81,9 +102,9 @@ function drawSvg(lines: readonly Line[], theme: keyof typeof THEMES): string {
       `<text class="l${at}" x="${PADDING}" y="${PADDING + at * LINE_HEIGHT + FONT_SIZE}" fill="${colors[colorOf(text)]}">${escapeXml(text)}</text>`,
   );
   return `<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 ${width} ${height}" width="${width}" height="${height}">
-<title>A lost response: the repeated call returns the result, and the job ran once</title>
+<title>${title}</title>
 <style>
-text{font:${FONT_SIZE}px ui-monospace,SFMono-Regular,Menlo,Consolas,"DejaVu Sans Mono",monospace;white-space:pre;animation:${totalMs}ms step-end infinite}
+text{font:${FONT_SIZE}px ui-monospace,SFMono-Regular,Menlo,Consolas,"DejaVu Sans Mono",monospace;white-space:pre${animation}}
 ${keyframes.join("\n")}
 @media (prefers-reduced-motion:reduce){text{animation:none}}
 </style>
@@ -93,9 +114,16 @@ ${rows.join("\n")}
 `;
 }
 
-/** Writes the recording in both themes into a folder. */
-export async function drawDemo(folder: string): Promise<void> {
-  const lines = await recordDemo();
-  for (const theme of ["light", "dark"] as const)
-    await writeFile(join(folder, `demo-${theme}.svg`), drawSvg(lines, theme));
+const RECORDINGS = {
+  demo: ["A lost response: the repeated call returns the result, and the job ran once", recordDemo],
+  chat: ["A chat in a terminal: which districts have the most mandals?", recordChat],
+} as const;
+
+/** Writes the recordings in both themes into a folder. */
+export async function drawRecordings(folder: string): Promise<void> {
+  for (const [name, [title, record]] of Object.entries(RECORDINGS)) {
+    const lines = await record();
+    for (const theme of ["light", "dark"] as const)
+      await writeFile(join(folder, `${name}-${theme}.svg`), drawSvg(title, lines, theme));
+  }
 }
