@@ -23,7 +23,7 @@ import { runAction } from "../run-action.ts";
 import { problemText } from "../summary-view.ts";
 import { type ToolContext, toStepFailure } from "../tool-context.ts";
 import { readJob, readOffer } from "./batch.ts";
-import { describeJobWith, findKnownRetry } from "./job-history.ts";
+import { describeJobWith, findRetry, readRecorded } from "./job-history.ts";
 import { readOrigin } from "./origins.ts";
 
 interface JobConfirmation {
@@ -66,8 +66,9 @@ export async function prepareJobConfirmation(
   });
   const job = answer?.value.data;
   if (job) check?.(job);
-  const retry = (await findKnownRetry(jobId, ctx))?.id;
-  const origin = await readOrigin(jobId, ctx.actions.readHistory(jobId), ctx);
+  const recorded = await readRecorded(jobId, ctx);
+  const retry = findRetry(recorded, jobId, ctx)?.id;
+  const origin = await readOrigin(jobId, recorded, ctx);
   const offer = job && (await readOffer(job.recipeVersionId, ctx).catch(() => undefined));
   const sentences = [
     question,

@@ -6,6 +6,7 @@ import { describeJob, type JobHistory, TERMINAL_STATES } from "../describe/job.t
 import type { Describe } from "../results.ts";
 import type { Ports } from "../tool-context.ts";
 import type { ToolName } from "../tool-names.ts";
+import { type OriginPorts, readOrigin } from "./origins.ts";
 
 /** The tools whose actions in the journal belong to a job's history. */
 const RETRY: ToolName = "retry_job";
@@ -18,11 +19,15 @@ export type HistoryPorts = Pick<Ports, "retries"> & {
 
 const HISTORY_LIMIT_MS = 1_000;
 
-/** Returns no actions if the journal fails or takes more than 1 s. Then the advice is less precise, but the read succeeds in time. */
-const readActions = (jobId: string, { actions }: HistoryPorts): Promise<ResourceHistory> =>
+/**
+ * Returns what the journal contains about a job: nothing if it fails or takes more than 1 s. Then the advice is less precise, but the read
+ * succeeds in time.
+ */
+export const readRecorded = (jobId: string, { actions }: HistoryPorts): Promise<ResourceHistory> =>
   withTimeoutFallback(actions.readHistory(jobId), { actions: [] }, HISTORY_LIMIT_MS);
 
-function findRetry(actions: readonly ResourceAction[], jobId: string, { retries }: HistoryPorts): JobHistory["retry"] {
+/** Returns the job's retry, if the journal's actions or another job show it. */
+export function findRetry({ actions }: ResourceHistory, jobId: string, { retries }: HistoryPorts): JobHistory["retry"] {
   const made = actions.find(({ tool, state }) => tool === RETRY && state === "succeeded");
   const id = made?.createdId ?? retries.get(jobId);
   return made === undefined && id === undefined ? undefined : { id };
@@ -30,17 +35,31 @@ function findRetry(actions: readonly ResourceAction[], jobId: string, { retries 
 
 /** Returns the job's retry, if it is known. */
 export const findKnownRetry = async (jobId: string, ctx: HistoryPorts): Promise<JobHistory["retry"]> =>
-  findRetry((await readActions(jobId, ctx)).actions, jobId, ctx);
+  findRetry(await readRecorded(jobId, ctx), jobId, ctx);
 
-export async function readJobHistory(job: Job, ctx: HistoryPorts): Promise<JobHistory> {
-  const { actions, creationArguments } = await readActions(job.id, ctx);
-  const retry = findRetry(actions, job.id, ctx);
+function toJobHistory(job: Job, recorded: ResourceHistory, ctx: HistoryPorts): JobHistory {
+  const { actions, creationArguments } = recorded;
+  const retry = findRetry(recorded, job.id, ctx);
   /** An unresolved cancellation is moot if the job has ended. An unresolved, rejected retry is moot if the job's retry is known. */
   const isMoot = ({ tool, isRefused }: ResourceAction): boolean =>
     tool === CANCEL ? TERMINAL_STATES.has(job.state) : isRefused && retry?.id !== undefined;
   const unresolved = actions.find((action) => action.state === "unknown" && !isMoot(action));
   return { unresolved, retry, restarted: creationArguments?.["retryMode"] === "RESTART" };
 }
+
+export const readJobHistory = async (job: Job, ctx: HistoryPorts): Promise<JobHistory> =>
+  toJobHistory(job, await readRecorded(job.id, ctx), ctx);
+
+/** Returns the function that describes a job with its history and what it was submitted with. One lookup in the journal serves both. */
+export const describeJobAndOriginWith =
+  (ctx: HistoryPorts & OriginPorts): Describe<Job> =>
+  async (job, readAt) => {
+    ctx.retries.remember([job]);
+    const recorded = await readRecorded(job.id, ctx);
+    const description = describeJob(job, toJobHistory(job, recorded, ctx), readAt);
+    const origin = await readOrigin(job.id, recorded, ctx);
+    return origin ? { ...description, fields: { ...description.fields, ...origin } } : description;
+  };
 
 /** Returns the function that describes a job with its history. */
 export const describeJobWith =

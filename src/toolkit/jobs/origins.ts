@@ -16,7 +16,7 @@ export interface JobOrigin {
 const MAX_RETRIES = 5;
 const LIMIT_MS = 1_000;
 
-interface OriginPorts {
+export interface OriginPorts {
   readonly actions: Pick<Ports["actions"], "findManyCreationArguments">;
 }
 
@@ -65,14 +65,11 @@ const withLimit = (origins: Promise<ReadonlyMap<string, JobOrigin>>): Promise<Re
 export const readOrigins = (jobIds: readonly string[], ctx: OriginPorts): Promise<ReadonlyMap<string, JobOrigin>> =>
   withLimit(ctx.actions.findManyCreationArguments(jobIds).then((created) => findOrigins(jobIds, created, ctx)));
 
-/** Like `readOrigins` for one job, whose history was already requested. */
+/** Like `readOrigins` for one job, about which the journal was already read. */
 export async function readOrigin(
   jobId: string,
-  history: Promise<ResourceHistory>,
+  { creationArguments: args }: ResourceHistory,
   ctx: OriginPorts,
 ): Promise<JobOrigin | undefined> {
-  const reading = history.then(({ creationArguments: args }) =>
-    findOrigins([jobId], new Map(args && [[jobId, args]]), ctx),
-  );
-  return (await withLimit(reading)).get(jobId);
+  return args && (await withLimit(findOrigins([jobId], new Map([[jobId, args]]), ctx))).get(jobId);
 }
