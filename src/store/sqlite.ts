@@ -40,20 +40,25 @@ async function loadEngine(): Promise<EngineClass> {
 // Compares the message, because errors of the package's statements have no code.
 const isBusy = (error: unknown): boolean => /database is locked/.test(errorMessage(error));
 
-async function retryWhileLocked<T>(work: () => T): Promise<T> {
-  const deadline = performance.now() + BUSY_MS;
+/** `mapError` converts the error that is thrown. */
+async function retryWhileLocked<T>(work: () => T, mapError: MapError = (error) => error): Promise<T> {
+  let deadline: number | undefined;
   for (;;) {
     try {
       return work();
     } catch (error) {
-      if (!isBusy(error) || performance.now() > deadline) throw error;
+      deadline ??= performance.now() + BUSY_MS;
+      if (!isBusy(error) || performance.now() > deadline) throw mapError(error);
     }
     await sleep(BUSY_RETRY_MS);
   }
 }
 
-const toNamedParameters = (values: readonly SqlValue[] = []): Record<string, SqlValue> =>
-  Object.fromEntries(values.map((value, index) => [`$${index + 1}`, value]));
+function toNamedParameters(values: readonly SqlValue[] = []): Record<string, SqlValue> {
+  const named: Record<string, SqlValue> = {};
+  for (const [index, value] of values.entries()) named[`$${index + 1}`] = value;
+  return named;
+}
 
 const isRow = (value: unknown): value is DatabaseRow => typeof value === "object" && value !== null;
 
@@ -130,7 +135,7 @@ export async function openSqlite(
     return statement.all(toNamedParameters(values)).filter(isRow);
   }
 
-  const query: Database["query"] = (sql, values) => retryWhileLocked(() => run(sql, values)).catch(throwMapped);
+  const query: Database["query"] = (sql, values) => retryWhileLocked(() => run(sql, values), mapError);
 
   return {
     query,
