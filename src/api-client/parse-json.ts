@@ -19,20 +19,19 @@ export const MAX_VALUES = 60_000;
 /** An integer that JSON.parse would round is parsed twice, so it counts as one value for each 2 digits: as many as fit in its place. */
 const DIGITS_PER_VALUE = 2;
 
-const isDigit = (code: number): boolean => code >= 48 && code <= 57;
 /** The characters of a number: digits, + - . E e. */
 const isNumberPart = (code: number): boolean =>
-  isDigit(code) || code === 43 || code === 45 || code === 46 || code === 69 || code === 101;
+  (code >= 48 && code <= 57) || code === 43 || code === 45 || code === 46 || code === 69 || code === 101;
 
 /** Returns the index of the quotation mark that ends the string which starts at `start`. */
 function endOfString(text: string, start: number): number {
-  let at = start + 1;
-  for (; at < text.length; at++) {
-    const code = text.charCodeAt(at);
-    if (code === 34) return at;
-    if (code === 92) at++;
+  for (let at = text.indexOf('"', start + 1); at !== -1; at = text.indexOf('"', at + 1)) {
+    let from = at;
+    while (text.charCodeAt(from - 1) === 92) from--;
+    // Each second backslash is a character of the text.
+    if ((at - from) % 2 === 0) return at;
   }
-  return at;
+  return text.length;
 }
 
 /** Returns the index after the number that starts at `start`. Throws InvalidJson if it is too long. */
@@ -77,7 +76,7 @@ function scanJson(text: string, maxValues: number): { readonly values: number; r
     if (code === 34) {
       values++;
       at = endOfString(text, at);
-    } else if (code === 45 || isDigit(code)) {
+    } else if (code === 45 || (code >= 48 && code <= 57)) {
       values++;
       const end = endOfNumber(text, at);
       if (end - at >= MIN_ROUNDED_LENGTH) {
