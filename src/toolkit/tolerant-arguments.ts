@@ -237,6 +237,7 @@ function readNearMisses(
   given: Arguments,
   notes: string[],
 ): Arguments {
+  if (Object.keys(given).every((name) => Object.hasOwn(shape, name))) return given;
   const taken = new Set(Object.keys(given).filter((name) => given[name] !== null));
   const entries = Object.entries(given).map(([name, value]): readonly [string, unknown] => {
     const exact = (target: string): unknown => unwrap(value, schemaOf(properties[target]));
