@@ -29,15 +29,15 @@ export class DirectCallServer extends Server {
     await super.connect(transport);
     const passToSdk = transport.onmessage;
     transport.onmessage = (message, extra) => {
-      if (this.#begin(message, transport)) return;
+      if (this.begin(message, transport)) return;
       const canceled = canceledId(message);
       if (canceled !== undefined) this.#inFlight.get(canceled)?.abort();
       passToSdk?.(message, extra);
     };
   }
 
-  /** Returns true if this message is a call that is answered here. */
-  #begin(message: JSONRPCMessage, transport: Transport): boolean {
+  /** Returns true if this message is a call that is answered here. A transport may call it before the SDK gets the message. */
+  begin(message: JSONRPCMessage, transport: Transport): boolean {
     const call = readPlainCall(message);
     if (!call) return false;
     const { id } = call;

@@ -3,6 +3,7 @@ import type { Readable, Writable } from "node:stream";
 import type { JSONRPCMessage, McpRequestContext, ProtocolEra, RequestId } from "@modelcontextprotocol/server";
 import { serveStdio } from "@modelcontextprotocol/server/stdio";
 import { errorMessage } from "../../core/failure.ts";
+import { DirectCallServer } from "../../mcp/direct-calls.ts";
 import { canceledId, createRedact, withLegacyCode } from "../../mcp/messages.ts";
 import {
   checkListenRequest,
@@ -19,7 +20,11 @@ import { createConfirmation } from "../../mcp/tools/confirmation.ts";
 import { type MessageFilter, StdioTransport } from "./transport.ts";
 
 /** Passes on listen requests with only the watched resources, because the SDK acknowledges all of them; converts error codes. */
-function createFilter(subscriptions: Subscriptions, isLegacy: () => boolean): MessageFilter {
+function createFilter(
+  subscriptions: Subscriptions,
+  isLegacy: () => boolean,
+  beginCall: (message: JSONRPCMessage) => boolean,
+): MessageFilter {
   const listening = new Set<RequestId>();
 
   function endListen(id: RequestId): void {
@@ -47,6 +52,7 @@ function createFilter(subscriptions: Subscriptions, isLegacy: () => boolean): Me
 
   return {
     inbound(message, pass) {
+      if (beginCall(message)) return undefined;
       const canceled = canceledId(message);
       if (canceled !== undefined) endListen(canceled);
       const isListen = "method" in message && message.method === "subscriptions/listen";
@@ -77,14 +83,20 @@ export function serveOnStdio(runtime: Runtime, { stdin, stdout }: Stdio): () => 
   const subscriptions = createSubscriptions(runtime);
   /** Undefined until the client has sent its first message. */
   let protocolEra: ProtocolEra | undefined;
-  const filter = createFilter(subscriptions, () => protocolEra === "legacy");
+  /** Undefined until then, or if telemetry observes the SDK's server. */
+  let server: DirectCallServer | undefined;
+  // The SDK's own parts between this transport and its server parse each message again, in both directions.
+  const beginCall = (message: JSONRPCMessage): boolean => server?.begin(message, transport) === true;
+  const filter = createFilter(subscriptions, () => protocolEra === "legacy", beginCall);
   const confirmation = createConfirmation(runtime);
   const connection = { subscriptions, confirmation, network: "pipe" as const, isFirst: true };
   const endTelemetrySession = runtime.telemetry?.startSession("pipe");
   const transport = new StdioTransport(stdin, stdout, createRedact(runtime.redactor), filter);
-  const createConnectionServer = (context: McpRequestContext) => {
+  const createConnectionServer = async (context: McpRequestContext) => {
     protocolEra = context.era;
-    return createServer(runtime, connection, protocolEra);
+    const created = await createServer(runtime, connection, protocolEra);
+    server = created instanceof DirectCallServer ? created : undefined;
+    return created;
   };
   const handle = serveStdio(createConnectionServer, {
     transport,
