@@ -34,6 +34,7 @@ export function createCallerLog(log: Log, redactor: Redactor, facts: Readonly<Re
     return redacted;
   };
   return {
+    isLevelEnabled: (level) => log.isLevelEnabled(level),
     debug: (entry, message) => log.debug(redactFacts(entry), redactor.redact(message)),
     info: (entry, message) => log.info(redactFacts(entry), redactor.redact(message)),
     warn: (entry, message) => log.warn(redactFacts(entry), redactor.redact(message)),

@@ -43,6 +43,7 @@ export function observeLog(log: Log, level: LogLevel, telemetry: Telemetry): Log
     if (RANK[entryLevel] >= RANK[level]) telemetry.log(entryLevel, facts, message);
   };
   return {
+    isLevelEnabled: (entryLevel) => log.isLevelEnabled(entryLevel),
     debug: (facts, message) => log.debug({ ...facts, ...telemetry.traceFields() }, message),
     info: observeLevel("info"),
     warn: observeLevel("warn"),

@@ -17,6 +17,7 @@ import type { Skills } from "./skills.ts";
 
 /** The part of a logger that this program uses. It writes to stderr, never to stdout. */
 export interface Log {
+  isLevelEnabled(level: "info"): boolean;
   debug(facts: object, message: string): void;
   info(facts: object, message: string): void;
   warn(facts: object, message: string): void;

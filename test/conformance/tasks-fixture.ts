@@ -173,7 +173,7 @@ export async function startTasksFixture(): Promise<{ readonly url: string; close
       },
       createSubscriptions: noSubscriptions,
       redact: createRedact(createRedactor()),
-      log: { debug: ignore, info: ignore, warn: ignore, error: ignore },
+      log: { isLevelEnabled: () => true, debug: ignore, info: ignore, warn: ignore, error: ignore },
     },
     { address: "127.0.0.1", port: 0, access: undefined, maxSessions: 200, sessionIdleMs: 60_000 },
   );

@@ -197,7 +197,7 @@ async function deployWithTelemetry(more: DeploymentOptions = {}) {
   const receiver = await receiverForTest();
   const startTelemetry = await loadTelemetryForTest(receiver);
   const noop = (): void => undefined;
-  const log = { debug: noop, info: noop, warn: noop, error: noop };
+  const log = { isLevelEnabled: () => true, debug: noop, info: noop, warn: noop, error: noop };
   const telemetry = startTelemetry?.({ log, redactor: createRedactor() });
   const deployment = await deploymentForTest({ callerLimits: { rate: 3, calls: 100 }, telemetry, ...more });
   const { connectAs } = deployment;

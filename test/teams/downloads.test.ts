@@ -40,7 +40,7 @@ async function fileServerForTest(
   const recorded: object[] = [];
   const logged: string[] = [];
   const write = (facts: object, message: string) => void logged.push(JSON.stringify({ ...facts, message }));
-  const log = { debug: write, info: write, warn: write, error: write };
+  const log = { isLevelEnabled: () => true, debug: write, info: write, warn: write, error: write };
   let isDatabaseDown = false;
 
   async function runtimeOf(_caller: unknown, team = ""): Promise<Runtime | undefined> {

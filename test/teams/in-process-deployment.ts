@@ -50,7 +50,7 @@ async function startDeployment({ provider: providerOptions, tokens, teamOf, ...o
   let elapsedMs = 0;
   const monotonicMs = () => elapsedMs;
   const write = (facts: object, message: string) => void log.push({ message, ...facts });
-  const logger = { debug: noop, info: noop, warn: write, error: write };
+  const logger = { isLevelEnabled: () => true, debug: noop, info: noop, warn: write, error: write };
 
   function serviceFor(caller: Caller, team: string | undefined): CallerService {
     const registerTool = (server: McpServer, tool: string, run: () => Promise<unknown>) =>

@@ -65,20 +65,20 @@ const correlationFieldsOf = ({ structuredContent, _meta }: CallToolResult) => ({
 function createCallLog(log: Log, tool: string, { id, session, client }: CallRequest, now: () => number) {
   const startedAt = now();
   callCount += 1;
-  const commonFields = {
-    call: callCount,
-    request: id,
-    session,
-    client: client && excerpt(client, MAX_CLIENT_NAME),
-    tool,
-  };
+  const call = callCount;
+  const withCommonFields = (fields: object) => ({
+    ...{ call, request: id, session, client: client && excerpt(client, MAX_CLIENT_NAME), tool },
+    ...fields,
+  });
   return {
-    logFailedAttempt: (attempt: FailedAttempt): void => log.info({ ...commonFields, ...attempt }, "attempt failed"),
-    logResult: (answer: CallToolResult): void =>
-      log.info({ ...commonFields, ms: now() - startedAt, ...correlationFieldsOf(answer) }, "tool call"),
+    logFailedAttempt: (attempt: FailedAttempt): void => log.info(withCommonFields(attempt), "attempt failed"),
+    logResult(answer: CallToolResult): void {
+      if (!log.isLevelEnabled("info")) return;
+      log.info(withCommonFields({ ms: now() - startedAt, ...correlationFieldsOf(answer) }), "tool call");
+    },
     logFailure({ kind, status, idempotencyKey: key, requestId }: FailureFacts, error: unknown): void {
-      log.info({ ...commonFields, ms: now() - startedAt, kind, status, key, requestId }, "tool call failed");
-      if (kind === "internal" || kind === "unavailable") log.error({ ...commonFields, err: error }, `${kind} failure`);
+      log.info(withCommonFields({ ms: now() - startedAt, kind, status, key, requestId }), "tool call failed");
+      if (kind === "internal" || kind === "unavailable") log.error(withCommonFields({ err: error }), `${kind} failure`);
     },
   };
 }

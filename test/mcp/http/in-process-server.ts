@@ -53,7 +53,7 @@ export async function serveForTest({ ready, ...options }: ServerOptions = {}) {
       redact: (json) => json,
       createServer,
       createSubscriptions: noSubscriptions,
-      log: { debug: noop, info: write, warn: write, error: write },
+      log: { isLevelEnabled: () => true, debug: noop, info: write, warn: write, error: write },
     },
     { address: "127.0.0.1", port: 0, access: undefined, maxSessions: 100, sessionIdleMs: 60_000, ...options },
   );
