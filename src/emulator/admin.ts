@@ -2,14 +2,13 @@
 // POST geography {states?, districts?: {TG: answer | {status} | null}, unknownState?} replaces the playground's answers from its own table;
 // DELETE geography restores them.
 import * as z from "zod/v4";
-import type { IssuedTokens } from "./authorization.ts";
+import type { AppOptions } from "./app.ts";
 import { type AdjustableClock, DAY, toInstant } from "./clock.ts";
-import { type FaultQueue, FaultRequest } from "./faults.ts";
+import { FaultRequest } from "./faults.ts";
 import { isThisMachine } from "./http/host-check.ts";
 import { type HttpRequest, isMediaType, JsonError, parseJson } from "./http/request.ts";
 import { type HttpResponse, jsonResponse } from "./http/response.ts";
-import { GeographyVariant, type Playground } from "./playground.ts";
-import type { Records } from "./records.ts";
+import { GeographyVariant } from "./playground.ts";
 
 const AdvanceRequest = z.strictObject({
   advanceMs: z
@@ -41,15 +40,7 @@ const withBody =
 
 export type Admin = ReturnType<typeof createAdmin>;
 
-export interface AdminOptions {
-  readonly clock: AdjustableClock;
-  readonly faults: FaultQueue;
-  readonly records: Records;
-  readonly tokens: IssuedTokens;
-  readonly playground: Pick<Playground, "setVariant">;
-}
-
-export function createAdmin({ clock, faults, records, tokens, playground }: AdminOptions) {
+export function createAdmin(clock: AdjustableClock, { faults, records, tokens, playground }: AppOptions) {
   const readClock = (): HttpResponse => jsonResponse(200, { now: toInstant(clock.now()) });
   const advanceClock = withBody(AdvanceRequest, ({ advanceMs }) => {
     clock.advance(advanceMs);
@@ -79,7 +70,7 @@ export function createAdmin({ clock, faults, records, tokens, playground }: Admi
       { POST: withBody(GeographyVariant, setGeographyVariant), DELETE: () => setGeographyVariant() },
     ],
     ["/__emulator/requests", { GET: () => jsonResponse(200, records.requests) }],
-    ["/__emulator/executions", { GET: () => jsonResponse(200, records.executions) }],
+    ["/__emulator/executions", { GET: () => jsonResponse(200, records.listExecutions()) }],
   ]);
 
   return {

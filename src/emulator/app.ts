@@ -71,14 +71,14 @@ export function createApp({ clients, playground, tokens, faults, records }: AppO
     requestContext: RequestContext,
   ): Promise<HttpResponse | undefined> => {
     const { request, requestId, record, pause } = requestContext;
-    const { world, credentials, idempotency } = authorize(operation.endpoint, request, tokens);
+    const { world, credentials, runOnce } = authorize(operation.endpoint, request, tokens);
     records.recordClient(record, credentials.clientId);
     const context: OperationContext = { world, requestId, isHead: request.method === "HEAD" };
     const { command, execute } = operation.prepare(request, parameters, context);
     // A replayed answer keeps the id of the first one.
     const respond = (): HttpResponse => withHeaders(execute(), { "X-Request-Id": requestId });
     if (command === undefined) return (await pause()) ? respond() : undefined;
-    return await idempotency.run(command, pause, () => {
+    return await runOnce(command, pause, () => {
       const response = respond();
       records.recordExecution(credentials.clientId, command.operationId, command.key);
       return response;

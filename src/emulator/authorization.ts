@@ -15,31 +15,24 @@ interface Grant {
 }
 
 /** Stores access tokens, which are opaque and random, in memory until they expire. */
-export class IssuedTokens {
-  readonly #grants = new BoundedMap<string, Grant>(MAX_ENTRIES.tokens);
-  readonly #clock: Clock;
-
-  constructor(clock: Clock) {
-    this.#clock = clock;
-  }
-
-  issue(client: Client, scopes: ReadonlySet<string>): string {
-    const now = this.#clock.now();
-    this.#grants.deleteOldestWhile((grant) => grant.expiresAt <= now);
-    const token = randomBytes(TOKEN_BYTES).toString("base64url");
-    this.#grants.set(token, { client, scopes, expiresAt: now + TOKEN_LIFETIME_SECONDS * SECOND });
-    return token;
-  }
-
-  findGrant(token: string): Grant | undefined {
-    const grant = this.#grants.get(token);
-    return grant !== undefined && this.#clock.now() < grant.expiresAt ? grant : undefined;
-  }
-
-  expireAll(): void {
-    this.#grants.clear();
-  }
+export function createIssuedTokens(clock: Clock) {
+  const grants = new BoundedMap<string, Grant>(MAX_ENTRIES.tokens);
+  return {
+    issue(client: Client, scopes: ReadonlySet<string>): string {
+      const now = clock.now();
+      grants.deleteOldestWhile((grant) => grant.expiresAt <= now);
+      const token = randomBytes(TOKEN_BYTES).toString("base64url");
+      grants.set(token, { client, scopes, expiresAt: now + TOKEN_LIFETIME_SECONDS * SECOND });
+      return token;
+    },
+    findGrant(token: string): Grant | undefined {
+      const grant = grants.get(token);
+      return grant !== undefined && clock.now() < grant.expiresAt ? grant : undefined;
+    },
+    expireAll: (): void => grants.clear(),
+  };
 }
+export type IssuedTokens = ReturnType<typeof createIssuedTokens>;
 
 function challengeHeaders(parameters: Readonly<Record<string, string>> = {}): Readonly<Record<string, string>> {
   const all = Object.entries({ realm: REALM, ...parameters }).map(([name, value]) => `${name}="${value}"`);

@@ -2,7 +2,7 @@
 import { randomBytes } from "node:crypto";
 import { ID_PREFIX } from "./assumptions.ts";
 import type { Clock } from "./clock.ts";
-import { IdempotencyStore } from "./idempotency.ts";
+import { createRunOnce, type RunOnce } from "./idempotency.ts";
 import { createIdGenerator, type IdGenerator } from "./ids.ts";
 import { seedWorld } from "./world/seed.ts";
 import { createWorld, type World } from "./world/world.ts";
@@ -15,7 +15,7 @@ export interface Credentials {
 export interface Client {
   readonly credentials: Credentials;
   readonly world: World;
-  readonly idempotency: IdempotencyStore;
+  readonly runOnce: RunOnce;
 }
 
 export type ClientFacts = ReturnType<typeof toClientFacts>;
@@ -34,7 +34,7 @@ function createClient(clock: Clock, ids: IdGenerator, { isRepeatable, credential
   const clientSecret = isRepeatable ? ids.hashFor("secret") : randomBytes(32).toString("base64url");
   const world = createWorld(clock, ids, stageMs);
   seedWorld(world);
-  return { credentials: credentials ?? { clientId, clientSecret }, world, idempotency: new IdempotencyStore(clock) };
+  return { credentials: credentials ?? { clientId, clientSecret }, world, runOnce: createRunOnce(clock) };
 }
 
 /** Creates the first client, whose ids are derived from the seed itself, and then `additionalCount` more. */

@@ -21,56 +21,50 @@ export interface Command {
   readonly fingerprint: string;
 }
 
-export class IdempotencyStore {
-  readonly #entries = new BoundedMap<string, StoredResponse>(MAX_ENTRIES.idempotencyKeys);
-  readonly #clock: Clock;
+function replay(stored: StoredResponse, fingerprint: string): HttpResponse {
+  if (stored.fingerprint !== fingerprint)
+    throw createFieldProblem(
+      "IDEMPOTENCY_KEY_REUSED",
+      POINTER,
+      "This key belongs to another request: send exactly that one again, or use a new key.",
+    );
+  if (stored.response === undefined)
+    throw createFieldProblem(
+      "IDEMPOTENCY_IN_PROGRESS",
+      POINTER,
+      "The first request with this key is still running: repeat this one a little later.",
+      { "Retry-After": "1" },
+    );
+  return withHeaders(stored.response, { [REPLAYED_HEADER]: "true" });
+}
 
-  constructor(clock: Clock) {
-    this.#clock = clock;
-  }
+export type RunOnce = ReturnType<typeof createRunOnce>;
 
+export function createRunOnce(clock: Clock) {
+  const entries = new BoundedMap<string, StoredResponse>(MAX_ENTRIES.idempotencyKeys);
   /** Resolves with undefined, and releases the key, if `pause` resolves with false. Throws ProblemError if another request has the key. */
-  async run(
+  return async (
     { operationId, key, fingerprint }: Command,
     pause: () => Promise<boolean>,
     execute: () => HttpResponse,
-  ): Promise<HttpResponse | undefined> {
+  ): Promise<HttpResponse | undefined> => {
     const name = `${operationId}\n${key}`;
-    const now = this.#clock.now();
-    this.#entries.deleteOldestWhile(
-      (entry) => entry.response !== undefined && entry.claimedAt + KEY_LIFETIME_MS <= now,
-    );
-    const stored = this.#entries.get(name);
+    const now = clock.now();
+    entries.deleteOldestWhile((entry) => entry.response !== undefined && entry.claimedAt + KEY_LIFETIME_MS <= now);
+    const stored = entries.get(name);
     if (stored !== undefined && stored.claimedAt + KEY_LIFETIME_MS > now) {
-      const replay = this.#replay(stored, fingerprint);
-      return (await pause()) ? replay : undefined;
+      const response = replay(stored, fingerprint);
+      return (await pause()) ? response : undefined;
     }
     const entry: StoredResponse = { fingerprint, claimedAt: now };
-    this.#entries.delete(name);
-    this.#entries.set(name, entry);
+    entries.delete(name);
+    entries.set(name, entry);
     try {
       if (await pause()) entry.response = execute();
       return entry.response;
     } finally {
       // Without an answer, nothing was changed.
-      if (entry.response === undefined && this.#entries.get(name) === entry) this.#entries.delete(name);
+      if (entry.response === undefined && entries.get(name) === entry) entries.delete(name);
     }
-  }
-
-  #replay(stored: StoredResponse, fingerprint: string): HttpResponse {
-    if (stored.fingerprint !== fingerprint)
-      throw createFieldProblem(
-        "IDEMPOTENCY_KEY_REUSED",
-        POINTER,
-        "This key belongs to another request: send exactly that one again, or use a new key.",
-      );
-    if (stored.response === undefined)
-      throw createFieldProblem(
-        "IDEMPOTENCY_IN_PROGRESS",
-        POINTER,
-        "The first request with this key is still running: repeat this one a little later.",
-        { "Retry-After": "1" },
-      );
-    return withHeaders(stored.response, { [REPLAYED_HEADER]: "true" });
-  }
+  };
 }

@@ -1,18 +1,18 @@
 // Starts and stops an emulator of the API, as the contract describes it, on this machine.
-import { setMaxListeners } from "node:events";
+import { once, setMaxListeners } from "node:events";
 import type { Server } from "node:http";
 import type { AddressInfo } from "node:net";
 import { toUrlHost } from "../core/loopback.ts";
 import { createAdmin } from "./admin.ts";
 import { createApp } from "./app.ts";
 import { MAX_ENTRIES, REQUESTS_PER_PEER, STAGE_MS } from "./assumptions.ts";
-import { IssuedTokens } from "./authorization.ts";
+import { createIssuedTokens } from "./authorization.ts";
 import { type Credentials, createClients, toClientFacts } from "./clients.ts";
 import { type Clock, createAdjustableClock, systemClock } from "./clock.ts";
 import { FaultQueue } from "./faults.ts";
 import { createHostCheck, isThisMachine } from "./http/host-check.ts";
 import { createPlayground } from "./playground.ts";
-import { Records } from "./records.ts";
+import { createRecords } from "./records.ts";
 import { createHttpServer, createRequestHandler } from "./server.ts";
 
 export { REQUESTS_PER_PEER } from "./assumptions.ts";
@@ -48,16 +48,11 @@ export type Emulator = Awaited<ReturnType<typeof startEmulator>>;
 
 const DEFAULT_SEED = "mic-mcp";
 
-function listen(server: Server, host: string, port: number): Promise<AddressInfo> {
-  return new Promise((resolve, reject) => {
-    server.once("error", reject);
-    server.listen(port, host, () => {
-      server.off("error", reject);
-      const address = server.address();
-      if (typeof address === "object" && address !== null) resolve(address);
-      else reject(new Error("the emulator listens on no TCP port"));
-    });
-  });
+async function listen(server: Server, host: string, port: number): Promise<AddressInfo> {
+  await once(server.listen(port, host), "listening");
+  const address = server.address();
+  if (typeof address === "object" && address !== null) return address;
+  throw new Error("the emulator listens on no TCP port");
 }
 
 /** Returns the host under which clients on this machine connect, because a wildcard address is not a valid destination. */
@@ -91,19 +86,22 @@ export async function startEmulator(options: EmulatorOptions = {}) {
   const clients = createClients(clock, count - 1, { seed, isRepeatable, credentials: options.credentials, stageMs });
   const [{ world }] = clients;
 
-  const tokens = new IssuedTokens(clock);
-  const faults = new FaultQueue();
-  const records = new Records(clock, { maxRequestRecords, maxExecutionRecords, includesClientIds: count > 1 });
-  const playground = createPlayground(clock, { trustReportedAddress, requestsPerPeer });
+  const parts = {
+    clients,
+    tokens: createIssuedTokens(clock),
+    faults: new FaultQueue(),
+    records: createRecords(clock, maxRequestRecords, maxExecutionRecords, count > 1),
+    playground: createPlayground(clock, trustReportedAddress, requestsPerPeer),
+  };
   const closing = new AbortController();
   // Each delayed response adds a listener, and Node warns of more than 10.
   setMaxListeners(0, closing.signal);
   const server = createHttpServer();
   const listening = await listen(server, host, port);
   const handleRequest = createRequestHandler({
-    app: createApp({ clients, playground, tokens, faults, records }),
-    admin: createAdmin({ clock, faults, records, tokens, playground }),
-    checkHost: createHostCheck({ host, ...listening }),
+    app: createApp(parts),
+    admin: createAdmin(clock, parts),
+    checkHost: createHostCheck(host, listening),
     closing: closing.signal,
   });
   server.on("request", handleRequest);

@@ -78,43 +78,32 @@ interface Limit {
   readonly max: number;
 }
 
-class RateLimit {
+/** The function counts a request under each limit if all limits admit it; otherwise it returns the seconds until they do. */
+function createRateLimit(clock: Clock) {
   /** The times of the admitted requests within the window, oldest first, by limit and address. */
-  readonly #admitted = new BoundedMap<string, readonly number[]>(MAX_ENTRIES.peers);
-  readonly #clock: Clock;
-
-  constructor(clock: Clock) {
-    this.#clock = clock;
-  }
-
-  /** Counts the request under each limit if all limits admit it; otherwise returns the seconds until they do. */
-  admit(limits: readonly Limit[]): { readonly retryAfterSeconds: number } | undefined {
-    const now = this.#clock.now();
+  const admitted = new BoundedMap<string, readonly number[]>(MAX_ENTRIES.peers);
+  return (limits: readonly Limit[]): { readonly retryAfterSeconds: number } | undefined => {
+    const now = clock.now();
     const applied = limits.flatMap(({ address, max }) => {
       if (address === undefined) return [];
       const name = `${max} ${address}`;
-      const times = (this.#admitted.get(name) ?? []).filter((time) => time > now - PLAYGROUND_WINDOW_MS);
+      const times = (admitted.get(name) ?? []).filter((time) => time > now - PLAYGROUND_WINDOW_MS);
       return [{ name, times, fullUntil: (times.at(-max) ?? Number.NEGATIVE_INFINITY) + PLAYGROUND_WINDOW_MS }];
     });
     const fullUntil = Math.max(now, ...applied.map((limit) => limit.fullUntil));
     for (const { name, times } of applied) {
       // Inserted again, so that the oldest entry of the map is the address that was inactive longest.
-      this.#admitted.delete(name);
-      this.#admitted.set(name, fullUntil > now ? times : [...times, now]);
+      admitted.delete(name);
+      admitted.set(name, fullUntil > now ? times : [...times, now]);
     }
     return fullUntil > now ? { retryAfterSeconds: Math.max(1, Math.ceil((fullUntil - now) / SECOND)) } : undefined;
-  }
+  };
 }
 
-interface PlaygroundLimits {
-  /** Whether X-Forwarded-For is trusted; its last address is then limited, too. */
-  readonly trustReportedAddress: boolean;
-  readonly requestsPerPeer: number;
-}
-
-export function createPlayground(clock: Clock, { trustReportedAddress, requestsPerPeer }: PlaygroundLimits) {
+/** `trustReportedAddress`: the last address in X-Forwarded-For is limited, too. */
+export function createPlayground(clock: Clock, trustReportedAddress: boolean, requestsPerPeer: number) {
   const catalogue = createCatalogue();
-  const limits = new RateLimit(clock);
+  const admit = createRateLimit(clock);
   const defaultStates = jsonResponse(200, catalogue.states);
   const defaultDistricts = new Map(
     [...catalogue.districts].map(([code, response]) => [code, jsonResponse(200, response)]),
@@ -140,7 +129,7 @@ export function createPlayground(clock: Clock, { trustReportedAddress, requestsP
           max: REQUESTS_PER_REPORTED_ADDRESS,
         },
       ];
-      const exceeded = limits.admit(applicableLimits);
+      const exceeded = admit(applicableLimits);
       return exceeded && playgroundErrorResponse(429, { "Retry-After": String(exceeded.retryAfterSeconds) });
     },
     handle(operationId: string, request: HttpRequest): HttpResponse {

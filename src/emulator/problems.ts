@@ -7,11 +7,6 @@ const MAX_FIELD_ERRORS = 100;
 const MAX_POINTER = 512;
 const MAX_MESSAGE = 1000;
 
-export interface ProblemErrorOptions {
-  readonly fieldErrors?: readonly FieldError[];
-  readonly headers?: Readonly<Record<string, string>>;
-}
-
 /** Thrown before anything was changed. */
 export class ProblemError extends Error {
   override readonly name = "ProblemError";
@@ -20,7 +15,7 @@ export class ProblemError extends Error {
   readonly fieldErrors: readonly FieldError[];
   readonly headers: Readonly<Record<string, string>>;
 
-  constructor(code: ProblemCode, details: ProblemErrorOptions = {}) {
+  constructor(code: ProblemCode, details: Partial<Pick<ProblemError, "fieldErrors" | "headers">> = {}) {
     super(PROBLEMS[code].title);
     this.code = code;
     this.status = PROBLEMS[code].status;

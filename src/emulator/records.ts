@@ -27,59 +27,40 @@ interface Execution {
   readonly executions: number;
 }
 
-interface RecordOptions {
-  readonly maxRequestRecords: number;
-  readonly maxExecutionRecords: number;
-  readonly includesClientIds: boolean;
-}
+export type Records = ReturnType<typeof createRecords>;
 
-export class Records {
-  readonly #requests: RequestRecord[] = [];
-  readonly #executions: BoundedMap<string, Execution>;
-  readonly #clock: Clock;
-  readonly #options: RecordOptions;
-
-  constructor(clock: Clock, options: RecordOptions) {
-    this.#clock = clock;
-    this.#options = options;
-    this.#executions = new BoundedMap(options.maxExecutionRecords);
-  }
-
-  get requests(): readonly RequestRecord[] {
-    return this.#requests;
-  }
-
-  get executions(): readonly Execution[] {
-    return [...this.#executions.values()];
-  }
-
-  recordRequest(operationId: string | null, url: string, request: HttpRequest): RequestRecord {
-    const [idempotencyKey] = request.header("idempotency-key");
-    const record: RequestRecord = {
-      operationId,
-      method: request.method,
-      path: url,
-      headers: redactHeaders(request.headers),
-      bodySha256: sha256(request.body === "too large" ? "" : request.body),
-      idempotencyKey,
-      status: null,
-      at: toInstant(this.#clock.now()),
-    };
-    this.#requests.push(record);
-    if (this.#requests.length > this.#options.maxRequestRecords) this.#requests.shift();
-    return record;
-  }
-
-  recordClient(record: RequestRecord, clientId: string): void {
-    if (this.#options.includesClientIds) record.clientId = clientId;
-  }
-
-  recordExecution(clientId: string, operationId: string, idempotencyKey: string): void {
-    const name = `${clientId}\n${operationId}\n${idempotencyKey}`;
-    const executions = (this.#executions.get(name)?.executions ?? 0) + 1;
-    const clientField = this.#options.includesClientIds ? { clientId } : {};
-    this.#executions.set(name, { ...clientField, operationId, idempotencyKey, executions });
-  }
+/** `includesClientIds`: the emulator has several clients. */
+export function createRecords(clock: Clock, maxRequests: number, maxExecutions: number, includesClientIds: boolean) {
+  const requests: RequestRecord[] = [];
+  const executed = new BoundedMap<string, Execution>(maxExecutions);
+  return {
+    requests,
+    listExecutions: (): readonly Execution[] => [...executed.values()],
+    recordRequest(operationId: string | null, url: string, request: HttpRequest): RequestRecord {
+      const [idempotencyKey] = request.header("idempotency-key");
+      const record: RequestRecord = {
+        operationId,
+        method: request.method,
+        path: url,
+        headers: redactHeaders(request.headers),
+        bodySha256: sha256(request.body === "too large" ? "" : request.body),
+        idempotencyKey,
+        status: null,
+        at: toInstant(clock.now()),
+      };
+      requests.push(record);
+      if (requests.length > maxRequests) requests.shift();
+      return record;
+    },
+    recordClient(record: RequestRecord, clientId: string): void {
+      if (includesClientIds) record.clientId = clientId;
+    },
+    recordExecution(clientId: string, operationId: string, idempotencyKey: string): void {
+      const name = `${clientId}\n${operationId}\n${idempotencyKey}`;
+      const executions = (executed.get(name)?.executions ?? 0) + 1;
+      executed.set(name, { ...(includesClientIds && { clientId }), operationId, idempotencyKey, executions });
+    },
+  };
 }
 
 /** Joins the values of each header; keeps only the scheme of Authorization and Proxy-Authorization. */

@@ -7,7 +7,7 @@ import {
 import { assetHeaders, ID_PREFIX, INPUT_LIFETIME_MS, NO_STORE } from "../assumptions.ts";
 import { sha256 } from "../ids.ts";
 import { createFieldProblem, ProblemError } from "../problems.ts";
-import { createFileInput, type InputRecord, inputAt } from "../world/inputs.ts";
+import { createFileInput, type InputIdentity, type InputRecord, inputAt } from "../world/inputs.ts";
 import type { World } from "../world/world.ts";
 import {
   type ActionRequest,
@@ -37,8 +37,6 @@ function createInputRecord(
     return { ...existing, ...identity, expiresAt: existing.expiresAt === null ? null : now + INPUT_LIFETIME_MS };
   return inputKind === "DATASET_VERSION" ? createDatasetInput(identity, world, now) : undefined;
 }
-
-type InputIdentity = Pick<InputRecord, "id" | "createdAt" | "inputKind" | "referenceId">;
 
 /** Creates an input from the output of a job that has succeeded. The emulator has no bytes of it: size 0 is below every limit. */
 function createDatasetInput(identity: InputIdentity, world: World, now: number): InputRecord | undefined {

@@ -1,7 +1,7 @@
 // Denies requests from foreign web pages. A page can make a browser send requests here, under a name that its owner points at this machine
 // (DNS rebinding) or across origins. Therefore Host must be a name that a foreign page cannot have.
 import type { IncomingMessage } from "node:http";
-import { isIP } from "node:net";
+import { type AddressInfo, isIP } from "node:net";
 import { hostOfOrigin, isLoopback, LOOPBACK_NAMES, parseHostHeader, toUrlHost } from "../../core/loopback.ts";
 
 export type HostCheck = (request: Pick<IncomingMessage, "headersDistinct">) => Denial | undefined;
@@ -11,12 +11,6 @@ export interface Denial {
   readonly reason: string;
 }
 
-export interface HostCheckOptions {
-  readonly host: string;
-  readonly address: string;
-  readonly port: number;
-}
-
 /** Names that do not exist in the public DNS: names with one label, as containers have them, and names reserved for local networks. */
 const LOCAL_NAME = /^[a-z0-9_-]+$|\.(?:localhost|local|internal|home\.arpa)$/;
 
@@ -24,7 +18,7 @@ const LOCAL_NAME = /^[a-z0-9_-]+$|\.(?:localhost|local|internal|home\.arpa)$/;
 export const isThisMachine = (address: string): boolean => isLoopback(address.replace(/^::ffff:/, ""));
 
 /** On loopback, Host must name the machine and the port. Elsewhere it may be an IP address, the value of --host, or a local name. */
-export function createHostCheck({ host: requestedHost, address, port }: HostCheckOptions): HostCheck {
+export function createHostCheck(requestedHost: string, { address, port }: AddressInfo): HostCheck {
   const ownNames = new Set([...LOOPBACK_NAMES, toUrlHost(address), toUrlHost(requestedHost).toLowerCase()]);
   const isLocal = isThisMachine(address);
 

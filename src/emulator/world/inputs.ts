@@ -19,23 +19,16 @@ export interface InputRecord {
   readonly withdrawnAt?: number;
 }
 
+export type InputIdentity = Pick<InputRecord, "id" | "createdAt" | "inputKind" | "referenceId">;
+
 /** Creates an M4_FILE input of this file, or an acquisition with the same bytes. */
 export const createFileInput = (
-  file: StoredFile,
-  { id, createdAt, inputKind, referenceId }: Pick<InputRecord, "id" | "createdAt" | "inputKind" | "referenceId">,
-): InputRecord => ({
-  id,
-  createdAt,
-  inputKind,
-  referenceId,
-  sha256: file.sha256,
-  bytes: file.bytes.length,
-  rows: file.rows,
-  classification: file.classification,
-  outcome: file.outcome,
-  scan: file.scan,
-  expiresAt: createdAt + INPUT_LIFETIME_MS,
-});
+  { sha256, bytes, rows, classification, outcome, scan }: StoredFile,
+  identity: InputIdentity,
+): InputRecord => {
+  const expiresAt = identity.createdAt + INPUT_LIFETIME_MS;
+  return { ...identity, sha256, bytes: bytes.length, rows, classification, outcome, scan, expiresAt };
+};
 
 type InputChange = Pick<Input, "state" | "scanState"> & { readonly at: number };
 

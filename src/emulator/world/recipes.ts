@@ -11,35 +11,24 @@ import { RECIPE_FIXTURES, type RecipeFixture } from "./recipe-fixtures.ts";
 
 const OFFER_LIFETIME_MS = 365 * DAY;
 
-export class Recipe {
-  readonly offer: RecipeOffer;
-  readonly capability: CapabilityName;
-  readonly #expiresAt: number;
-  #validate: ValidateFunction | undefined;
+export type Recipe = ReturnType<typeof createRecipe>;
 
-  constructor(offer: RecipeOffer, capability: CapabilityName) {
-    this.offer = offer;
-    this.capability = capability;
-    this.#expiresAt = Date.parse(offer.expiresAt);
-  }
-
-  get definition(): RecipeDefinition {
-    return this.offer.recipe;
-  }
-
-  get expiresAt(): number {
-    return this.#expiresAt;
-  }
-
-  isOfferedAt(now: number): boolean {
-    return now < this.#expiresAt;
-  }
-
-  /** Returns the violations of the published schema. Validation does not fill in defaults, coerce types or fetch anything. */
-  parameterErrors(values: unknown): readonly FieldError[] {
-    this.#validate ??= compileParameters(this.definition.parameters);
-    return this.#validate(values) ? [] : (this.#validate.errors ?? []).map(toFieldError);
-  }
+function createRecipe(offer: RecipeOffer, capability: CapabilityName) {
+  const { recipe: definition } = offer;
+  const expiresAt = Date.parse(offer.expiresAt);
+  let validate: ValidateFunction | undefined;
+  return {
+    offer,
+    definition,
+    capability,
+    expiresAt,
+    isOfferedAt: (now: number): boolean => now < expiresAt,
+    /** Returns the violations of the published schema. Validation does not fill in defaults, coerce types or fetch anything. */
+    parameterErrors(values: unknown): readonly FieldError[] {
+      validate ??= compileParameters(definition.parameters);
+      return validate(values) ? [] : (validate.errors ?? []).map(toFieldError);
+    },
+  };
 }
 
 /** Registers each reference with ajv under its key, so that `{"$ref": "<key>"}` resolves to it. */
@@ -102,6 +91,6 @@ function createOffer(
 }
 
 export const createRecipes = (ids: IdGenerator, workspaceId: string, startedAt: number): readonly Recipe[] =>
-  RECIPE_FIXTURES.map(
-    (text, index) => new Recipe(createOffer(ids, workspaceId, text, index, startedAt), text.capability),
+  RECIPE_FIXTURES.map((text, index) =>
+    createRecipe(createOffer(ids, workspaceId, text, index, startedAt), text.capability),
   );

@@ -37,18 +37,17 @@ const createCounts = (): Map<string, bigint> => new Map();
 const startOfDay = (now: number): number => Math.floor(now / DAY) * DAY;
 
 export class Usage {
+  readonly #firstDay: number;
   readonly activatedAt: number;
   readonly expiresAt: number;
-  readonly #firstDay: number;
   #day: number;
   #today = createCounts();
   readonly #total = createCounts();
 
   constructor(startedAt: number) {
-    this.activatedAt = startOfDay(startedAt) - 60 * DAY;
-    this.expiresAt = startOfDay(startedAt) + 730 * DAY;
-    this.#firstDay = startOfDay(startedAt);
-    this.#day = this.#firstDay;
+    this.#firstDay = this.#day = startOfDay(startedAt);
+    this.activatedAt = this.#firstDay - 60 * DAY;
+    this.expiresAt = this.#firstDay + 730 * DAY;
   }
 
   count(name: MetricName, now: number, amount = 1): void {
