@@ -1,5 +1,5 @@
 // Checks the entries that `mic-mcp install` wrote into the configurations of MCP clients, for `mic-mcp doctor`.
-import { access } from "node:fs/promises";
+import { existsSync } from "node:fs";
 import { isAbsolute } from "node:path";
 import { isJsonObject } from "../contract/json.ts";
 import { errorMessage } from "../core/failure.ts";
@@ -7,18 +7,12 @@ import { type Check, failedCheck, passedCheck } from "./checks.ts";
 import { CLIENTS, configurationPaths, readIfExists, readServers, thisMachine } from "./client-files.ts";
 import { INSTALL_CLIENTS } from "./commands.ts";
 
-const isMissing = (path: string): Promise<boolean> =>
-  access(path).then(
-    () => false,
-    () => true,
-  );
-
 /** Returns the paths that no longer exist, and the command that renews the entry. Other fields may contain secrets. */
-async function examineEntry(client: string, name: string, { command, args }: Readonly<Record<string, unknown>>) {
+function examineEntry(client: string, name: string, { command, args }: Readonly<Record<string, unknown>>) {
   const words = Array.isArray(args) ? args : [];
   // The command and the program; an entry that npx starts has no path.
   const paths = [command, words[0]].filter((path) => typeof path === "string").filter(isAbsolute);
-  const missing = (await Promise.all(paths.map(async (path) => ((await isMissing(path)) ? [path] : [])))).flat();
+  const missing = paths.filter((path) => !existsSync(path));
   const profile = name === "mic" ? "" : ` --profile ${name.slice("mic-".length)}`;
   return { missing, fix: `mic-mcp install ${client}${words.includes("--emulator") ? " --emulator" : ""}${profile}` };
 }
@@ -29,18 +23,13 @@ async function checkClient(client: (typeof INSTALL_CLIENTS)[number], path: strin
       /^mic(-|$)/.test(name) && isJsonObject(entry) ? [{ name, entry }] : [],
     );
     if (found.length === 0) return [];
-    const examined = await Promise.all(found.map(({ name, entry }) => examineEntry(client, name, entry)));
+    const examined = found.map(({ name, entry }) => examineEntry(client, name, entry));
     const stale = examined.filter(({ missing }) => missing.length > 0);
     const names = found.map(({ name }) => name).join(", ");
     if (stale.length === 0) return [passedCheck(client, `starts mic-mcp (${names} in ${path})`)];
-    const missing = [...new Set(stale.flatMap((entry) => entry.missing))];
-    return [
-      failedCheck(
-        client,
-        `${path} names ${missing.join(" and ")}, which does not exist`,
-        stale.map(({ fix }) => fix).join(" && "),
-      ),
-    ];
+    const missing = [...new Set(stale.flatMap((entry) => entry.missing))].join(" and ");
+    const fix = stale.map((entry) => entry.fix).join(" && ");
+    return [failedCheck(client, `${path} names ${missing}, which does not exist`, fix)];
   } catch (error) {
     return [passedCheck(client, `not checked: ${path}: ${errorMessage(error)}`)];
   }

@@ -10,13 +10,6 @@ interface Facts {
   readonly realpath: (path: string) => Promise<string>;
 }
 
-interface Launch {
-  readonly command: string;
-  readonly args: readonly string[];
-  /** The folder that an upgrade of Node may remove. */
-  readonly versionFolder?: string;
-}
-
 /** Homebrew, nvm, fnm, Volta, asdf and mise put each version of Node into a folder of its own; fnm links to it from a folder of the shell. */
 const isOfOneVersion = (path: string): boolean => /[\\/]([^\\/]*\d+\.\d+\.\d+[^\\/]*|fnm_multishells)[\\/]/.test(path);
 
@@ -42,8 +35,8 @@ async function findStableNode({ platform, environment, execPath, realpath }: Fac
   return real;
 }
 
-/** `flags`: the flags of `serve`. */
-export async function decideLaunch(facts: Facts, flags: readonly string[]): Promise<Launch> {
+/** `flags`: the flags of `serve`. `versionFolder`: the folder that an upgrade of Node may remove. */
+export async function decideLaunch(facts: Facts, flags: readonly string[]) {
   const { platform, programFile } = facts;
   // npm may delete its cache of programs that npx runs.
   if (/[\\/]_npx[\\/]/.test(programFile)) {

@@ -1,4 +1,5 @@
 // Records the emulator that `mic-mcp emulator` runs in the state folder, so that `--emulator` of other commands finds it.
+import { once } from "node:events";
 import { readFile, rm } from "node:fs/promises";
 import { connect } from "node:net";
 import { join } from "node:path";
@@ -22,24 +23,19 @@ export async function recordEmulator(stateDir: string, settings: EmulatorSetting
 }
 
 /** A killed emulator leaves its record, so the connection is tried. */
-const isListening = (url: string): Promise<boolean> =>
-  new Promise((resolve) => {
-    const { hostname, port } = new URL(url);
-    const socket = connect({ host: hostname.replace(/[[\]]/g, ""), port: Number(port), timeout: 1_000 });
-    const end = (isOpen: boolean) => {
-      socket.destroy();
-      resolve(isOpen);
-    };
-    socket.once("connect", () => end(true));
-    for (const event of ["error", "timeout"]) socket.once(event, () => end(false));
-  });
+async function tryConnection(url: string): Promise<void> {
+  const { hostname, port } = new URL(url);
+  const socket = connect({ host: hostname.replace(/[[\]]/g, ""), port: Number(port) });
+  await once(socket, "connect", { signal: AbortSignal.timeout(1_000) }).finally(() => socket.destroy());
+}
 
 export async function findRunningEmulator(stateDir: string): Promise<EmulatorSettings | undefined> {
   try {
     const recorded: unknown = JSON.parse(await readFile(pathIn(stateDir), "utf8"));
     const entries = isJsonObject(recorded) ? Object.entries(recorded) : [];
     const settings = Object.fromEntries(entries.map(([name, value]) => [name, String(value)]));
-    return (await isListening(settings["MIC_BASE_URL"] ?? "")) ? settings : undefined;
+    await tryConnection(settings["MIC_BASE_URL"] ?? "");
+    return settings;
   } catch {
     return undefined;
   }

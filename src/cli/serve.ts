@@ -71,7 +71,7 @@ export async function serve(environment: NodeJS.ProcessEnv, listen: HttpFlags | 
     return exitCodeOf(error.facts);
   }
   const backend = await openBackend(config);
-  const telemetry = await loadTelemetry(environment, { hasPort: listen !== undefined });
+  const telemetry = await loadTelemetry(environment, listen !== undefined);
   const { runtime, containerNotice, close } = compose(backend, { keychainLimitMs: SERVER_LIMIT_MS, telemetry });
   for (const warning of config.warnings) runtime.log.warn({}, warning);
   if (containerNotice !== undefined) runtime.log.warn({}, containerNotice);

@@ -1,5 +1,6 @@
 // Implements `mic-mcp show`, which writes a view as a page for a browser. The page contains its data and loads nothing.
 import { spawn } from "node:child_process";
+import { once } from "node:events";
 import { mkdtemp, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
@@ -33,16 +34,14 @@ const OPENERS: Readonly<Partial<Record<NodeJS.Platform, readonly [command: strin
   win32: ["rundll32", "url.dll,FileProtocolHandler"],
 };
 
-function openPage(path: string): Promise<boolean> {
+async function openPage(path: string): Promise<boolean> {
   const [command, ...args] = OPENERS[process.platform] ?? ["xdg-open"];
-  return new Promise((resolve) => {
-    const child = spawn(command, [...args, path], { stdio: "ignore", detached: true, windowsHide: true });
-    child.once("error", () => resolve(false));
-    child.once("spawn", () => {
-      child.unref();
-      resolve(true);
-    });
-  });
+  const child = spawn(command, [...args, path], { stdio: "ignore", detached: true, windowsHide: true });
+  child.unref();
+  return await once(child, "spawn").then(
+    () => true,
+    () => false,
+  );
 }
 
 /** The default of the views' required arguments. */

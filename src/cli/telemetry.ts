@@ -8,14 +8,10 @@ import { version } from "./version.ts";
 /** Starts telemetry with the log and the redactor of a process. Logs invalid variables; returns undefined if they prevent telemetry. */
 export type StartTelemetry = (parts: { readonly log: Log; readonly redactor: Redactor }) => Telemetry | undefined;
 
-interface TelemetryOptions {
-  readonly hasPort: boolean;
-}
-
-/** Returns undefined if telemetry is not requested. */
+/** `hasPort`: the server serves over HTTP. Returns undefined if telemetry is not requested. */
 export async function loadTelemetry(
   environment: NodeJS.ProcessEnv,
-  { hasPort }: TelemetryOptions,
+  hasPort: boolean,
 ): Promise<StartTelemetry | undefined> {
   if (!isTelemetryRequested(environment)) return undefined;
   const { createTelemetry, readTelemetrySettings } = await import("../telemetry/otel.ts");

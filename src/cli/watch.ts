@@ -172,12 +172,7 @@ async function followJob(
   return await poll(source, Number.POSITIVE_INFINITY, limits);
 }
 
-interface WatchOptions {
-  readonly jobId: string;
-  readonly timeoutSeconds: number | undefined;
-}
-
-async function watchJob({ jobId, timeoutSeconds }: WatchOptions, context: CommandContext): Promise<number> {
+async function watchJob(jobId: string, timeoutSeconds: number | undefined, context: CommandContext): Promise<number> {
   const { runtime, signal: stopped, flags, isJson } = context;
   const { ports, redactor } = runtime;
   const { redact } = redactor;
@@ -225,5 +220,5 @@ export const watch: RunCommand<"watch"> = async ({ values, positionals }, enviro
   const { success, error } = getMicJob.pathParameters.safeParse({ jobId });
   if (!success) throw new UsageError(`${formatJson(jobId)} is not a job id: ${error.issues[0]?.message}.`);
   const timeoutSeconds = parseIntegerFlag("timeout", values.timeout, MAX_TIMEOUT_SECONDS);
-  return await withRuntime("watch", environment, values, (context) => watchJob({ jobId, timeoutSeconds }, context));
+  return await withRuntime("watch", environment, values, (context) => watchJob(jobId, timeoutSeconds, context));
 };

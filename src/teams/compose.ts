@@ -29,7 +29,7 @@ import { createCooldowns } from "./tenancy/cooldowns.ts";
 import { createRestoreNotice, createUpstreamKeyMapper } from "./tenancy/hooks.ts";
 import { createTeamIdentity, createWorkspaceCheck, restrictActionsToWorkspace } from "./tenancy/identity.ts";
 import { createFailingIdentity, noTeamFailure } from "./tenancy/no-team.ts";
-import { createRuntimes, type RuntimeCaller, type RuntimeFactory } from "./tenancy/runtimes.ts";
+import { createRuntimes, type RuntimeCaller } from "./tenancy/runtimes.ts";
 import { createSecrets } from "./tenancy/secrets.ts";
 import { createTeams, type Team } from "./tenancy/teams.ts";
 import type { TimeRange } from "./variables.ts";
@@ -164,7 +164,9 @@ export function composeTeams(deployment: Deployment) {
     });
   }
 
-  const factory: RuntimeFactory<TeamParts, Runtime> = {
+  const runtimes = createRuntimes<TeamParts, Runtime>({
+    teams,
+    now,
     openTeam(team) {
       const teamRedactor = createRedactor(redactor);
       const identity = createTeamIdentity({ team, find: teams.find, secrets, redactor: teamRedactor });
@@ -183,9 +185,7 @@ export function composeTeams(deployment: Deployment) {
     },
     revokeTeam: ({ revoke }) => revoke(),
     createRuntime: createCallerRuntime,
-  };
-
-  const runtimes = createRuntimes({ teams, now, factory });
+  });
 
   let isRefreshing = false;
   const refreshTimer = setInterval(async () => {

@@ -14,7 +14,7 @@ import {
   createDurableWrite,
   createSpaceCheck,
   DEPLOYMENT_TABLES,
-  type Durability,
+  type DurabilityProblem,
 } from "./durability.ts";
 import { createLossDetector } from "./lost-rows.ts";
 import type { DatabaseSettings, StoreSettings } from "./settings.ts";
@@ -36,20 +36,17 @@ export function connectToPrimary(
     const opened = await openPostgres(urls.join(","), { ...options, connections: pool, failover: true, mapError });
     return { ...opened, query: (sql, values) => space.observe(opened.query(sql, values)) };
   });
-  const unusable = (reason: string): Durability => ({
-    isDurable: false,
-    error: `The database cannot be used: ${reason.replace(/\.$/, "")}`,
-    next: "Check MIC_DATABASE_URL and its PostgreSQL servers.",
-  });
-
   return {
     open: database.get,
-    /** Whether the database can be reached, and its settings make commits survive the loss of a server. Never rejects. */
-    durability: (): Promise<Durability> =>
+    /** Returns why the database cannot be reached, or why commits may not survive the loss of a server. Never rejects. */
+    findDurabilityProblem: (): Promise<DurabilityProblem | undefined> =>
       database
         .get()
         .then(({ query }) => checkDurability(query, mode))
-        .catch((error: unknown) => unusable(errorMessage(error))),
+        .catch((error: unknown) => ({
+          error: `The database cannot be used: ${errorMessage(error).replace(/\.$/, "")}`,
+          next: "Check MIC_DATABASE_URL and its PostgreSQL servers.",
+        })),
     /** Rejects if PostgreSQL has no space for new rows. */
     checkSpace: async (): Promise<void> => await space.check((await database.get()).query),
     async close(): Promise<void> {
@@ -130,8 +127,8 @@ export function openDatabase(
     waiting: (): number => opened?.waitingCount() ?? 0,
     /** Resolves after a durable commit. Rejects if no action can be recorded. */
     async check(): Promise<void> {
-      const found = await primary.durability();
-      if (!found.isDurable) throw notConfigured(`${found.error}.`, found.next);
+      const problem = await primary.findDurabilityProblem();
+      if (problem) throw notConfigured(`${problem.error}.`, problem.next);
       const lost = await writeDurably();
       await primary.checkSpace();
       if (lost) onLoss(lost);

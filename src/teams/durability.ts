@@ -10,13 +10,11 @@ import type { TimeRange } from "./variables.ts";
 /** A commit that waits longer for a replica counts as blocked. */
 const BLOCKED_SECONDS = 3;
 
-export type Durability =
-  | { readonly isDurable: true }
-  | {
-      readonly isDurable: false;
-      readonly error: string;
-      readonly next: string;
-    };
+/** `error`: a clause without a full stop. `next`: one or two sentences that describe the fix. */
+export interface DurabilityProblem {
+  readonly error: string;
+  readonly next: string;
+}
 
 // Every role can count the connected replicas, and read the waits of its own connections. Only a role that may read statistics
 // (pg_monitor) can read the state and the names of replicas. `blocked`: commits of this role that wait for a replica.
@@ -32,46 +30,41 @@ const SQL = `SELECT current_setting('synchronous_commit') AS commits, current_se
 const CONFIGURE_STANDBYS =
   "Add two replicas, and make commits wait for one of them: synchronous_standby_names = 'ANY 1 (a, b)'.";
 
-const notDurable = (error: string, next: string): Durability => ({ isDurable: false, error, next });
-
-/** `names`: the connected replicas, if this role may read their names. */
-const writesBlocked = (standbys: string, names?: string): Durability =>
-  notDurable(
-    `All writes are blocked: commits wait for a PostgreSQL replica of synchronous_standby_names = ${JSON.stringify(standbys)}, and none of them confirms${names === undefined ? "" : `. Connected: ${names}`}`,
-    "Reconnect a replica whose application_name (in primary_conninfo) is in that setting, or clear the setting temporarily; blocked writes are not lost.",
-  );
-
-/** Throws the errors of the database. */
+/** Returns undefined if commits are durable. Throws the errors of the database. */
 export async function checkDurability(
   query: Database["query"],
   mode: DatabaseSettings["durability"],
-): Promise<Durability> {
+): Promise<DurabilityProblem | undefined> {
   const [row = {}] = await query(SQL);
   const commits = String(row["commits"]);
   if (commits === "off" || commits === "local")
-    return notDurable(
-      `PostgreSQL confirms commits before they are durable: synchronous_commit is ${commits}`,
-      "Behind a connection pooler in transaction mode, set it for the role: ALTER ROLE … SET synchronous_commit = 'on'.",
-    );
+    return {
+      error: `PostgreSQL confirms commits before they are durable: synchronous_commit is ${commits}`,
+      next: "Behind a connection pooler in transaction mode, set it for the role: ALTER ROLE … SET synchronous_commit = 'on'.",
+    };
   const { standbys, names } = row;
   if (standbys !== "") {
-    const isUnconfirmed = typeof names === "string" && Number(row["confirming"]) === 0;
-    const isBlocked = Number(row["connected"]) === 0 || isUnconfirmed || Number(row["blocked"]) > 0;
-    return isBlocked
-      ? writesBlocked(String(standbys), typeof names === "string" ? names : undefined)
-      : { isDurable: true };
+    // Not every role may read the names.
+    const hasNames = typeof names === "string";
+    const isUnconfirmed = hasNames && Number(row["confirming"]) === 0;
+    if (Number(row["connected"]) > 0 && !isUnconfirmed && Number(row["blocked"]) === 0) return undefined;
+    return {
+      error: `All writes are blocked: commits wait for a PostgreSQL replica of synchronous_standby_names = ${JSON.stringify(String(standbys))}, and none of them confirms${hasNames ? `. Connected: ${names}` : ""}`,
+      next: "Reconnect a replica whose application_name (in primary_conninfo) is in that setting, or clear the setting temporarily; blocked writes are not lost.",
+    };
   }
   if (mode === "synchronous")
-    return notDurable(
-      "Commits do not wait for a PostgreSQL replica: synchronous_standby_names is empty, so a failover would lose actions",
-      `${CONFIGURE_STANDBYS} To use one server without replicas, set MIC_DATABASE_DURABILITY=local.`,
-    );
-  if (Number(row["replicas"]) > 0)
-    return notDurable(
+    return {
+      error:
+        "Commits do not wait for a PostgreSQL replica: synchronous_standby_names is empty, so a failover would lose actions",
+      next: `${CONFIGURE_STANDBYS} To use one server without replicas, set MIC_DATABASE_DURABILITY=local.`,
+    };
+  if (Number(row["replicas"]) === 0) return undefined;
+  return {
+    error:
       "MIC_DATABASE_DURABILITY is local, but PostgreSQL has replicas and commits do not wait for them: a failover would lose actions",
-      `${CONFIGURE_STANDBYS} Then unset MIC_DATABASE_DURABILITY.`,
-    );
-  return { isDurable: true };
+    next: `${CONFIGURE_STANDBYS} Then unset MIC_DATABASE_DURABILITY.`,
+  };
 }
 
 /** Writes 128 KB, which need new pages: a full disk often still has room for small rows. The table is dropped at the end of the statement. */

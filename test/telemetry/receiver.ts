@@ -98,5 +98,5 @@ export type Receiver = Awaited<ReturnType<typeof receiverForTest>>;
 export async function loadTelemetryForTest({ env }: Receiver): ReturnType<typeof loadTelemetry> {
   for (const [name, value] of Object.entries(env)) vi.stubEnv(name, value);
   onTestFinished(() => void vi.unstubAllEnvs());
-  return await loadTelemetry(process.env, { hasPort: true });
+  return await loadTelemetry(process.env, true);
 }

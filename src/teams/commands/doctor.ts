@@ -7,6 +7,7 @@ import {
   checkNode,
   checkProxy,
   checkWarnings,
+  failedCheck,
   passedCheck,
   runCheck,
 } from "../../cli/checks.ts";
@@ -55,12 +56,7 @@ async function checkAccessToken(
     const required = `issuer ${quote(signIn.issuer)}; audience ${list([...new Set([`${publicOrigin}/mcp`, signIn.audience])])}; scopes ${list(Object.values(signIn.scopes))}; a group that is the --claim of a team, or --member`;
     return problems.length === 0
       ? passedCheck("token", values)
-      : {
-          name: "token",
-          ok: false,
-          detail: `${problems.join(" ")} Its values: ${values}`,
-          fix: `Required: ${required}.`,
-        };
+      : failedCheck("token", `${problems.join(" ")} Its values: ${values}`, `Required: ${required}.`);
   } catch (error) {
     return checkFromError("token", error, "Use --token FILE with the path of a file that contains one access token.");
   }
@@ -73,21 +69,14 @@ function checkCaFiles({ caFiles }: TeamsSettings): readonly Check[] {
   const hidden = process.getuid?.() === 0 ? caFiles.filter(({ path }) => !isReadableByAll(path)) : [];
   const list = (files: typeof caFiles): string => files.map((file) => `${file.name} ${quote(file.path)}`).join(", ");
   if (hidden.length === 0) return [passedCheck(name, list(caFiles))];
-  return [
-    {
-      name,
-      ok: false,
-      detail: `root can read these files, but the user of a service (DynamicUser) cannot: ${list(hidden)}`,
-      fix: "Put them into /etc/ssl/mic-mcp with mode 0644, and change the settings.",
-    },
-  ];
+  const detail = `root can read these files, but the user of a service (DynamicUser) cannot: ${list(hidden)}`;
+  return [failedCheck(name, detail, "Put them into /etc/ssl/mic-mcp with mode 0644, and change the settings.")];
 }
 
 async function checkTeams({ secretKeys }: TeamsSettings, { database }: DeploymentDatabase): Promise<readonly Check[]> {
   try {
     const all = await createTeams(database).list();
-    if (all.length === 0)
-      return [{ name: "teams", ok: false, detail: "no teams exist", fix: "Run mic-mcp teams add to create one." }];
+    if (all.length === 0) return [failedCheck("teams", "no teams exist", "Run mic-mcp teams add to create one.")];
     const secrets = createSecrets({ encryption: createEncryption(secretKeys), now: Date.now });
     const checks = await Promise.all(all.map((team) => checkTeam(team, { secrets }, true)));
     return checks.map((check) => ({ ...check, name: `team ${check.name}` }));

@@ -37,7 +37,7 @@ export async function serveTeams(
   { host = "127.0.0.1", port = 0 }: HttpFlags,
 ): Promise<number> {
   const settings = readTeamsSettings(environment, host);
-  const startTelemetry = await loadTelemetry(environment, { hasPort: true });
+  const startTelemetry = await loadTelemetry(environment, true);
   const composed = composeTeams({ ...settings, startTelemetry });
   const { log, audit, telemetry, traceId } = composed;
   const monotonicMs = () => performance.now();

@@ -1,7 +1,7 @@
 // Implements `mic-mcp teams` and `mic-mcp migrate`: manages the teams of a deployment, their credentials and members. Running instances are
 // notified of each change.
 import { isAbsolute } from "node:path";
-import type { Check } from "../../cli/checks.ts";
+import { type Check, failedCheck, passedCheck } from "../../cli/checks.ts";
 import { ACTION_STATES, type ArgumentsOf, type RunCommand, TEAM_ACTIONS } from "../../cli/commands.ts";
 import { describeError, parseChoice } from "../../cli/errors.ts";
 import { verifyCredentials } from "../../cli/login.ts";
@@ -222,12 +222,10 @@ export async function checkTeam(
     const detail = message.replace(" Nothing was stored.", "");
     return { name, ok: false, detail, ...(next !== undefined && { fix: next }) };
   }
-  const opened = shouldVerify
-    ? "its secret can be read, and the API accepts it for its workspace"
-    : "its secret can be read";
-  if (claim !== undefined || members.length > 0) return { name, ok: true, detail: opened };
+  const opened = `its secret can be read${shouldVerify ? ", and the API accepts it for its workspace" : ""}`;
+  if (claim !== undefined || members.length > 0) return passedCheck(name, opened);
   const fix = `Run mic-mcp teams add ${name} with --claim VALUE or --member SUBJECT.`;
-  return { name, ok: false, detail: `${opened}, but it has no members`, fix };
+  return failedCheck(name, `${opened}, but it has no members`, fix);
 }
 
 const NO_TEAMS = "No teams exist. Run mic-mcp teams add to create one.";

@@ -59,30 +59,19 @@ export function createCallerLimits(
       const usage = usageOf(caller);
       const wanted = Math.min(messages, rate);
       const slots = Math.min(calls, maxCalls);
-      if (usage.tokens < wanted)
-        return {
-          reason: "rate_limited",
-          why: `at most ${rate} calls per minute for each caller`,
-          retryAfterSeconds: Math.max(1, Math.ceil(((wanted - usage.tokens) / rate) * 60)),
-        };
-      if (usage.calls + slots > maxCalls)
-        return {
-          reason: "rate_limited",
-          why: `at most ${maxCalls} concurrent calls for each caller`,
-          retryAfterSeconds: 1,
-        };
-      if (usage.streams + streams > MAX_STREAMS)
-        return {
-          reason: "rate_limited",
-          why: `at most ${MAX_STREAMS} open streams for each caller`,
-          retryAfterSeconds: 10,
-        };
-      if (allCalls + slots > maxAllCalls)
-        return {
-          reason: "instance_full",
-          why: `at most ${maxAllCalls} concurrent calls in this instance`,
-          retryAfterSeconds: 1,
-        };
+      const exceeds = (why: string, retryAfterSeconds = 1): LimitExceeded => {
+        return { reason: "rate_limited", why: `at most ${why} for each caller`, retryAfterSeconds };
+      };
+      if (usage.tokens < wanted) {
+        const seconds = Math.ceil(((wanted - usage.tokens) / rate) * 60);
+        return exceeds(`${rate} calls per minute`, Math.max(1, seconds));
+      }
+      if (usage.calls + slots > maxCalls) return exceeds(`${maxCalls} concurrent calls`);
+      if (usage.streams + streams > MAX_STREAMS) return exceeds(`${MAX_STREAMS} open streams`, 10);
+      if (allCalls + slots > maxAllCalls) {
+        const why = `at most ${maxAllCalls} concurrent calls in this instance`;
+        return { reason: "instance_full", why, retryAfterSeconds: 1 };
+      }
       usage.tokens -= wanted;
       usage.calls += slots;
       usage.streams += streams;

@@ -22,20 +22,16 @@ export interface RuntimeCaller extends Member {
 /** The properties of a caller that their memberships depend on. */
 export type CallerClaims = Pick<Caller, "id" | "issuer" | "subject" | "groups">;
 
-/** Creates the parts of a team (`P`) and the runtimes of callers (`R`). */
-export interface RuntimeFactory<P, R> {
+/** `P`: the parts of a team. `R`: the runtime of a caller. */
+interface Options<P, R> {
+  readonly teams: Pick<Teams, "find" | "findByCaller" | "readVersions">;
+  readonly now: () => number;
   openTeam(team: Team): P;
   /** Opens the parts of a caller without a team. */
   openWithoutTeam(reason: NoTeamReason): P;
   /** Called when the team was removed: its parts must refuse all calls from now on. */
   revokeTeam(parts: P): void;
   createRuntime(parts: P, caller: RuntimeCaller): R;
-}
-
-interface Options<P, R> {
-  readonly teams: Pick<Teams, "find" | "findByCaller" | "readVersions">;
-  readonly now: () => number;
-  readonly factory: RuntimeFactory<P, R>;
 }
 
 /** Changes are detected earlier by `refresh`; this limit applies while the database cannot be read. */
@@ -52,7 +48,7 @@ interface OpenedTeam<P> {
   readonly parts: P;
 }
 
-export function createRuntimes<P, R>({ teams, now, factory }: Options<P, R>) {
+export function createRuntimes<P, R>({ teams, now, ...factory }: Options<P, R>) {
   // A read that fails is not cached. A read that began before its entry was removed is returned, but not cached.
   const memberships = new LRUCache<string, readonly Membership[], CallerClaims>({
     max: MAX_MEMBERSHIPS,
