@@ -236,7 +236,7 @@ export function createApiClient({ baseUrl, tokens, transport, timing, hooks, tel
     status === 401 || (status === 403 && !isRenewed && tokens.mayHaveExpired(scopes, token));
 
   const exchangeJson = (wire: WireRequest, limits: SendLimits): Promise<WireResponse> =>
-    transport.exchange(wire, { ...limits, maxBytes: MAX_RESPONSE_BYTES });
+    transport.exchange(wire, { maxBytes: MAX_RESPONSE_BYTES, ...limits });
 
   /** Sends an encoded request, and decodes the JSON response. Throws Failure. */
   const send = <S extends z.ZodType>(

@@ -75,7 +75,6 @@ export function toWireRequest(
   const hasBody = encoded.body !== "";
   return {
     method: endpoint.method,
-    ...toWireTarget(baseUrl, encoded.path),
     headers: {
       accept: endpoint.success.body === "binary" ? "application/octet-stream" : "application/json",
       ...(hasBody && { "content-type": "application/json" }),
@@ -83,5 +82,6 @@ export function toWireRequest(
       ...(encoded.ifMatch !== "" && { "if-match": encoded.ifMatch }),
     },
     ...(hasBody && { body: Buffer.from(encoded.body) }),
+    ...toWireTarget(baseUrl, encoded.path),
   };
 }

@@ -280,7 +280,7 @@ const receiveBuffer =
       },
       end() {
         release();
-        succeed({ ...head, body: Buffer.concat(chunks, bytes) });
+        succeed({ body: Buffer.concat(chunks, bytes), ...head });
       },
       fail,
     };
@@ -352,11 +352,11 @@ export function createTransport(
   return {
     exchange(request, limits) {
       const exchange = (pool: Dispatcher) =>
-        send(pool, request, { ...limits, proxyFor }, receiveBuffer(limits.maxBytes));
+        send(pool, request, { proxyFor, ...limits }, receiveBuffer(limits.maxBytes));
       return calls.current ? exchange(calls.current) : calls.get().then(exchange);
     },
     openStream: async (request, limits) =>
-      await send(await files.get(), request, { ...limits, proxyFor }, receiveStream),
+      await send(await files.get(), request, { proxyFor, ...limits }, receiveStream),
     proxyFor,
     async close() {
       for (const started of [calls.ifStarted(), files.ifStarted()]) await (await started)?.destroy();

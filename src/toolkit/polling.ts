@@ -108,7 +108,7 @@ export const pollResource = <T>(
       onRead: ({ value }) => onRead(value.data),
     },
     waitSeconds,
-    { ...ctx, deadlineAt: ctx.deadlineAt - reservedMs, timing: ctx.api.timing },
+    { signal: ctx.signal, deadlineAt: ctx.deadlineAt - reservedMs, timing: ctx.api.timing },
   );
 
 function unchangedText(state: string, first: Status, last: Status, seconds: number): string {

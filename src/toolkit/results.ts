@@ -218,7 +218,7 @@ export function toolResult<T extends object>(
   const nextStep = toOfferedStep(step, ctx);
   const next = nextStep && { nextStep };
   const text = [summary, nextStep && nextText(nextStep), ...lines].filter((line) => line !== undefined).join("\n");
-  return { ...facts, data, summary, ...next, structured: { summary, ...next, ...fields }, text, drift };
+  return { data, summary, structured: { summary, ...next, ...fields }, text, drift, ...next, ...facts };
 }
 
 export interface Envelope<T> {
@@ -248,7 +248,7 @@ export async function resourceResult<T extends object>(
   { view, isNew, ...facts }: PresentationOptions = {},
 ): Promise<ToolResult<T>> {
   const { action, notice, replay } = facts;
-  const { fields, hasEnded = false, ...description } = await describe(data, respondedAt, isNew);
+  const { summary, fields, hasEnded = false, ...description } = await describe(data, respondedAt, isNew);
   const shown = withExactNumbers(view === "full" ? data : fields);
   const lines = [
     action &&
@@ -256,15 +256,15 @@ export async function resourceResult<T extends object>(
     dataText(shown),
   ];
   return toolResult(ctx, data, {
-    ...facts,
-    ...description,
-    summary: notice === undefined ? description.summary : `${notice} ${description.summary}`,
+    summary: notice === undefined ? summary : `${notice} ${summary}`,
     fields: { data: shown, action },
     requestId: meta.requestId,
     lines,
     drift,
     hasEnded,
-    ...(replay && { isReplay: true }),
+    isReplay: replay && true,
+    ...facts,
+    ...description,
   });
 }
 

@@ -117,7 +117,7 @@ export async function readResource(
       context: limits,
     });
     return {
-      contents: [{ uri, mimeType: resource.mimeType, text, ...resultMeta({ drift }) }],
+      contents: [{ uri, mimeType: resource.mimeType, text, _meta: resultMeta({ drift }) }],
       ...(protocolEra === "modern" && { ttlMs, cacheScope: resource.cacheScope }),
     };
   } catch (error) {

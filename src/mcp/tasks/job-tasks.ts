@@ -91,7 +91,7 @@ export function createJobTasks(runtime: Runtime, linkOf: ResourceLinkFactory): J
       const started = startedJobFrom(tool, result);
       if (!started) return undefined;
       const { taskState, ...identity } = started;
-      return { ...toCreateTaskResult(toTask(await ids.encode(identity), tool, taskState)), ...resultMeta(result) };
+      return { ...toCreateTaskResult(toTask(await ids.encode(identity), tool, taskState)), _meta: resultMeta(result) };
     },
 
     get: (taskId, context) =>

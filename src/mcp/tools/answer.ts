@@ -11,14 +11,14 @@ import type { ResourceReference } from "../../toolkit/uri.ts";
 
 export type ResourceLinkFactory = (reference: ResourceReference) => ContentBlock | undefined;
 
-/** Returns `_meta`, with the facts of a result that no model needs; empty if there are none. */
+/** Returns `_meta`, with the facts of a result that no model needs; undefined if there are none. */
 export function resultMeta({ drift, requestId, view }: Pick<ToolResult, "drift" | "requestId" | "view">) {
-  const facts = {
+  if (drift.length === 0 && requestId === undefined && view === undefined) return undefined;
+  return {
     ...(drift.length > 0 && { "mic-mcp/drift": drift }),
     ...(requestId !== undefined && { "mic-mcp/requestId": requestId }),
     ...(view && { "mic-mcp/view": view }),
   };
-  return Object.keys(facts).length > 0 ? { _meta: facts } : {};
 }
 
 /** Embeds a small file. Links a larger file if the client supports resource_link. */
@@ -35,7 +35,7 @@ export function toCallToolResult(result: ToolResult, linkOf: ResourceLinkFactory
   const linked = link === undefined ? undefined : linkOf?.(link);
   const attachments = file ? fileBlock(file, linkOf !== undefined) : linked ? [linked] : [];
   return {
-    ...resultMeta(result),
+    _meta: resultMeta(result),
     content: [{ type: "text", text }, ...attachments],
     structuredContent: { ...structured },
   };

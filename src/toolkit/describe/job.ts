@@ -277,12 +277,12 @@ function jobFields(job: Job): object {
 export function describeJob(job: Job, history: JobHistory = {}, readAt?: number): Description {
   const advice = adviseJob(job, history, readAt);
   return {
-    ...advice,
-    summary: advice.summary + unexpectedFailureText(job),
     fields: jobFields(job),
     link: references.job(job.id),
     job,
     hasEnded: TERMINAL_STATES.has(job.state),
+    ...advice,
+    summary: advice.summary + unexpectedFailureText(job),
   };
 }
 
