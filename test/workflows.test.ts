@@ -46,3 +46,32 @@ test("each test folder that CI names exists", () => {
   expect(folders.length).toBeGreaterThan(5);
   expect(folders.filter((folder) => !existsSync(folder))).toEqual([]);
 });
+
+/** All workflows and the image, as one text without comments. */
+const pinned = [...readdirSync(FOLDER).map((name) => `${FOLDER}/${name}`), "container/Dockerfile"]
+  .map((path) => readFileSync(path, "utf8").replaceAll(/^ *#.*$/gm, ""))
+  .join("\n");
+
+test("each action, image and download of a workflow is pinned by a digest", () => {
+  const actions = [...pinned.matchAll(/uses: (\S+)/g)].map(([, action]) => action);
+  expect(actions.length).toBeGreaterThan(5);
+  for (const action of actions) expect(action).toMatch(/@[0-9a-f]{40}$/);
+  const images = [...pinned.matchAll(/(?:^FROM |docker run --rm --privileged |image=)(\S+)/gm)].map(
+    ([, image]) => image,
+  );
+  expect(images).toHaveLength(3);
+  for (const image of images) expect(image).toMatch(/@sha256:[0-9a-f]{64}$/);
+  // The next line compares the checksum, and only then the file is unpacked.
+  const downloads = pinned.match(/\b(?:curl|wget) .*\n.*/g) ?? [];
+  expect(downloads).toHaveLength(1);
+  for (const each of downloads)
+    expect(each).toMatch(/ \S+\/(\S+)\n *echo "[0-9a-f]{64} {2}\1" \| sha256sum --check --strict$/);
+});
+
+test("a release needs no stored secret, and npm and the image get their provenance", () => {
+  const release = readFileSync(`${FOLDER}/release.yml`, "utf8");
+  expect(release).not.toMatch(/secrets\.|TOKEN: (?!\$\{\{ github\.token \}\})/);
+  expect(release).toMatch(/id-token: write/);
+  expect(release).toMatch(/NPM_CONFIG_PROVENANCE: "true"/);
+  expect(release).toMatch(/--platform linux\/amd64,linux\/arm64 --provenance=mode=max/);
+});
