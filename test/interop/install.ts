@@ -9,13 +9,13 @@ import { folderOf, installed, isInstalled, packages } from "./packages.ts";
 const UNUSED_FILE = /\.(?:map|d\.[cm]?ts)$/;
 
 function install(what: (typeof installed)[number]): void {
-  const { name, version, dependencies } = packages[what];
+  const { name, version, dependencies, overrides } = packages[what];
   const folder = folderOf(what);
   mkdirSync(dirname(folder), { recursive: true });
   // The folder gets its final name at the end, so that an incomplete installation is never used.
   const unfinished = mkdtempSync(join(dirname(folder), ".installing-"));
   try {
-    const manifest = { private: true, dependencies: dependencies ?? { [name]: version } };
+    const manifest = { private: true, dependencies: dependencies ?? { [name]: version }, overrides };
     writeFileSync(join(unfinished, "package.json"), JSON.stringify(manifest));
     const flags = ["--ignore-scripts", "--no-audit", "--no-fund", "--no-package-lock", "--silent"];
     // The libraries exclude each other's newest versions as optional peers.

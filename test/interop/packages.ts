@@ -49,6 +49,7 @@ interface Package {
   readonly node?: NodeName;
   /** The packages to install, if not this one. */
   readonly dependencies?: Readonly<Record<string, string>>;
+  readonly overrides?: Readonly<Record<string, string>>;
 }
 
 const node = (version: string): Package => ({
@@ -57,7 +58,7 @@ const node = (version: string): Package => ({
   entry: "bin/node",
 });
 
-export const installed = [...nodeNames, ...clientNames, "agent libraries"] as const;
+export const installed = [...nodeNames, ...clientNames, "agent libraries", "Verdaccio"] as const;
 type InstalledName = (typeof installed)[number];
 
 export const packages: Readonly<Record<InstalledName, Package>> = {
@@ -90,6 +91,8 @@ export const packages: Readonly<Record<InstalledName, Package>> = {
     node: "Node 24",
     dependencies: libraryPackages,
   },
+  // The registry for the rehearsal of a release. It requests a version of node-fetch that npm does not have.
+  Verdaccio: { name: "verdaccio", version: "6.8.0", entry: "bin/verdaccio", overrides: { "node-fetch": "2.7.0" } },
 };
 
 /** Outside the tree, because the packages are large and not part of it. */
@@ -122,7 +125,7 @@ export function commandOf(client: ClientName): readonly [string, ...string[]] {
 }
 
 /** The arguments for Node that run the client. */
-export const programOf = (client: ClientName): readonly [string] => {
+export const programOf = (client: InstalledName): readonly [string] => {
   const { name, entry } = packages[client];
   return [join(folderOf(client), "node_modules", name, entry)];
 };

@@ -1,19 +1,16 @@
 // Tests the repository's plugin and extension in the real clients on a new machine: they pass each client's validation, install with
-// their settings, and a prompt calls tools. `npx` gets the package from a local registry.
-import { createHash } from "node:crypto";
-import { cp, readdir, readFile, writeFile } from "node:fs/promises";
-import { createServer } from "node:http";
+// their settings, and a prompt calls tools. `npx` gets the package from the registry of test/package/rehearsal.ts.
+import { cp } from "node:fs/promises";
 import { join } from "node:path";
 import { describe, expect } from "vitest";
-import { releaseForFile } from "../package/release-fixture.ts";
-import { serveForTest } from "../support/http-server.ts";
+import { registryMissing, rehearsalForFile } from "../package/rehearsal.ts";
 import { folderForTest } from "../support/temporary-folder.ts";
 import { hostOf, runPrompt } from "./hosts.ts";
 import { startModel } from "./model.ts";
 import { type ClientName, commandOf, skipReasonFor } from "./packages.ts";
 import { type CommandResult, runCommand, testUnless } from "./run.ts";
 
-const { releasePath, siblingPath } = releaseForFile();
+const { siblingPath, useRegistry } = rehearsalForFile();
 
 /** The files of the repository that a plugin needs, without the packages of a developer. */
 async function copyRepository(): Promise<string> {
@@ -26,31 +23,10 @@ async function copyRepository(): Promise<string> {
   return copy;
 }
 
-/** Starts a registry that has only the npm tarball of this folder, without native addons, and configures npm in `home` to use it. */
-async function useLocalRegistry(home: string, folder: string): Promise<void> {
-  const [file = ""] = await readdir(folder);
-  const tarball = await readFile(join(folder, file));
-  const { devDependencies: _, ...manifest } = JSON.parse(await readFile("package.json", "utf8"));
-  const { name, version } = manifest;
-  const integrity = `sha512-${createHash("sha512").update(tarball).digest("base64")}`;
-  const server = createServer(({ url, headers }, response) => {
-    const dist = { tarball: `http://${headers.host}/${file}`, integrity };
-    const document = { name, "dist-tags": { latest: version }, versions: { [version]: { ...manifest, dist } } };
-    if (url === `/${file}`) response.end(tarball);
-    else if (url === `/${name}`) response.end(JSON.stringify(document));
-    else response.writeHead(404).end("{}");
-  });
-  const url = await serveForTest(server);
-  await writeFile(
-    join(home, ".npmrc"),
-    `registry=${url}/\nupdate-notifier=false\nfetch-retries=0\nignore-scripts=true\n`,
-  );
-}
-
 /** A client on a new machine. Each of its commands must exit with 0. */
 async function setUpClient(name: ClientName) {
   const home = await folderForTest();
-  await useLocalRegistry(home, releasePath("npm"));
+  await useRegistry(home);
   const table = { source: "list_districts", arguments: { state: "Goa" }, fileName: "goa.csv" };
   const model = await startModel([
     { tool: "list_states", arguments: {} },
@@ -72,7 +48,7 @@ async function setUpClient(name: ClientName) {
 
 const testInClient = (client: ClientName, body: () => Promise<void>): void =>
   testUnless(
-    skipReasonFor(client),
+    registryMissing ?? skipReasonFor(client),
     `installs in ${client} and calls tools with the documented setting`,
     { timeout: 240_000 },
     body,

@@ -20,6 +20,6 @@ export function releaseForFile() {
   });
   afterAll(() => rm(folder, { recursive: true, force: true }));
   /** A path next to the release; it is removed after the file's tests. */
-  const siblingPath = (name: string): string => join(folder, name);
+  const siblingPath = (...path: readonly string[]): string => join(folder, ...path);
   return { releasePath, siblingPath };
 }

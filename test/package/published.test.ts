@@ -1,0 +1,74 @@
+// Rehearses a release: the package is published to a registry of this machine, installed from there by the npm of each Node, and every
+// command starts. test/interop/plugins.test.ts does the same with the plugins.
+import { mkdir, realpath } from "node:fs/promises";
+import { dirname, join } from "node:path";
+import { describe, expect } from "vitest";
+import type { COMMANDS } from "../../src/cli/commands.ts";
+import { version } from "../../src/cli/version.ts";
+import { missingReason, nodeNames, nodeOf } from "../interop/packages.ts";
+import { runCommand } from "../interop/run.ts";
+import { testUnless, thoroughMissing } from "../support/unless.ts";
+import { driveJob } from "./drive.ts";
+import { registryMissing, rehearsalForFile } from "./rehearsal.ts";
+import { execute } from "./release-fixture.ts";
+
+const { siblingPath, useRegistry } = rehearsalForFile();
+
+/** Arguments of each command that ends by itself on a new machine, with its exit code and a part of its output. */
+const starts: Readonly<Record<keyof typeof COMMANDS, readonly [args: string, code: number, output: RegExp]>> = {
+  serve: ["--emulator", 0, /^$/],
+  call: ["list_states --emulator", 0, /Karnataka/],
+  watch: ["micjob_x --emulator", 1, /HTTP 404/],
+  show: ["usage --emulator", 0, /\.html$/m],
+  actions: ["--emulator", 0, /No actions/],
+  resolve: ["--emulator", 0, /No action is unresolved/],
+  geography: ["warm --emulator", 0, /36 of 36 lists/],
+  demo: ["", 0, /created 1 job/],
+  install: ["cursor", 0, /Wrote the entry/],
+  uninstall: ["cursor", 0, /Removed the entry/],
+  login: ["", 2, /stdin is not a terminal/],
+  logout: ["", 1, /no OS keychain/],
+  status: ["", 0, /base URL +not set/],
+  doctor: ["--emulator", 0, /ok +journal +SQLite/],
+  teams: ["list", 2, /MIC_DATABASE_URL is missing/],
+  migrate: ["", 2, /MIC_DATABASE_URL is missing/],
+  emulator: ["--port 1 --host 192.0.2.1", 1, /EADDRNOTAVAIL/],
+  completion: ["bash", 0, /^# mic-mcp completion/],
+};
+
+/** The npm of the current Node, which also runs on the others. */
+const npm = async (): Promise<string> =>
+  join((await execute("npm", ["root", "--global"])).stdout.trim(), "npm", "bin", "npm-cli.js");
+
+const nodes = [
+  { name: `Node ${process.versions.node}`, path: process.execPath, missing: undefined },
+  ...nodeNames.map((name) => ({ name, path: nodeOf(name), missing: missingReason(name) ?? thoroughMissing })),
+];
+
+describe.concurrent("the published package", () => {
+  for (const { name, path, missing } of nodes)
+    testUnless(
+      registryMissing ?? missing,
+      `installs and starts every command, and a job runs, on ${name}`,
+      async () => {
+        const home = siblingPath(`home of ${name}`);
+        await mkdir(home);
+        await useRegistry(home);
+        const env = { PATH: `${dirname(path)}:${process.env["PATH"]}`, HOME: home, XDG_RUNTIME_DIR: home };
+        await execute(
+          path,
+          [await npm(), "install", "--no-audit", "--no-fund", "--prefix", home, `mic-mcp@${version}`],
+          { cwd: home, env },
+        );
+        const program = await realpath(join(home, "node_modules", ".bin", "mic-mcp"));
+        for (const [command, [args, code, output]] of Object.entries(starts)) {
+          const words = args.split(" ").filter(Boolean);
+          const { stdout, stderr, ...ended } = await runCommand(home, [path, program, command, ...words], env);
+          expect(ended, `${command}: ${stdout}${stderr}`).toEqual({ code });
+          expect(stdout + stderr, command).toMatch(output);
+        }
+        await driveJob({ command: path, args: [program, "serve", "--emulator"] }, home);
+      },
+      240_000,
+    );
+});
