@@ -11,8 +11,6 @@ import { outputs } from "../src/toolkit/outputs.ts";
 import { type ToolResult, toolResult } from "../src/toolkit/results.ts";
 import type { FolderFiles, ToolContext } from "../src/toolkit/tool-context.ts";
 
-const NO_PREVIEW = "no preview: not text";
-
 interface FileDetails {
   readonly summary: string;
   readonly fileName: string;
@@ -24,8 +22,10 @@ type SavedFileResult = FileDetails & SavedFile;
 
 type LinkedFileResult = FileDetails & Link & Pick<LinkedFile, "bytes" | "sha256">;
 
-const previewText = (preview: string | undefined): string =>
-  preview === undefined ? `${NO_PREVIEW}.` : `It begins: ${formatJson(preview)}`;
+const NO_PREVIEW = " It is not text, so there is no preview.";
+
+const previewText = (preview: string | undefined): string | undefined =>
+  preview === undefined ? undefined : `It begins: ${formatJson(preview)}`;
 
 async function saveToFolder(
   { assetId, fileName, preview }: AssetRequest,
@@ -36,11 +36,10 @@ async function saveToFolder(
   const file = await files.save(getMicPublicAssetContent, { path: { assetId } }, target, ctx, (bytes) =>
     ctx.report({ progress: bytes, message: `${bytes} bytes` }),
   );
-  const summary = `Saved ${formatToken(file.fileName)} to the download folder.`;
+  const start = preview ? await readPreview(file) : undefined;
+  const summary = `Saved ${formatToken(file.fileName)} to the download folder.${preview && start === undefined ? NO_PREVIEW : ""}`;
   const saved = `${formatToken(file.path)}: ${file.bytes} bytes, ${formatToken(file.contentType)}, sha256 ${file.sha256}.`;
-  if (!preview) return toolResult(ctx, { summary, ...file }, { summary, lines: [saved] });
-  const start = await readPreview(file);
-  const data = { summary, ...file, preview: start ?? NO_PREVIEW };
+  const data = { summary, ...file, ...(start !== undefined && { preview: start }) };
   return toolResult(ctx, data, { summary, lines: [saved, previewText(start)] });
 }
 
@@ -51,16 +50,15 @@ async function createLink(
 ): Promise<ToolResult<LinkedFileResult>> {
   const { preview, ...file } = await files.asset(getMicPublicAssetContent, request, ctx);
   const { content, ...facts } = file;
-  const summary = content
-    ? `${formatToken(file.fileName)} is in this answer.`
-    : `${formatToken(file.fileName)} can be downloaded by its link until ${file.expiresAt}.`;
+  const where = content ? "is in this answer." : `can be downloaded by its link until ${file.expiresAt}.`;
+  const summary = `${formatToken(file.fileName)} ${where}${request.preview && preview === undefined && !content ? NO_PREVIEW : ""}`;
   const size = file.bytes === undefined ? "" : `${file.bytes} bytes, `;
   const lines = [
     content ? undefined : file.url,
     `${size}${formatToken(file.contentType)}${file.sha256 === undefined ? "" : `, sha256 ${file.sha256}`}.`,
-    request.preview && !content ? previewText(preview) : undefined,
+    content ? undefined : previewText(preview),
   ];
-  const data = { summary, ...facts, ...(request.preview && { preview: preview ?? NO_PREVIEW }) };
+  const data = { summary, ...facts, ...(preview !== undefined && { preview }) };
   return toolResult(ctx, data, { summary, lines, file });
 }
 

@@ -43,11 +43,14 @@ interface ShownDistricts extends Omit<Answer, "matches"> {
 }
 type FoundAnswer = FindingMetadata & (Omit<ShownDistricts, "query"> | { readonly answers: readonly ShownDistricts[] });
 
-const toShown = ({ matches, ...answer }: Answer, note?: string): ShownDistricts => ({
-  ...answer,
-  matches: matches.map(({ stateName: _stateName, ...match }) => match),
-  ...(note !== undefined && { note }),
-});
+/** Leaves out the `match` of a certain only match if `certainty` or `kind` implies it. */
+function toShown({ matches, ...answer }: Answer, note?: string): ShownDistricts {
+  const isCertain = matches.length === 1 && answer.certainty !== "guess";
+  const shown = matches.map(({ stateName: _stateName, match, ...others }) =>
+    isCertain && (match === "exact" || others.kind !== undefined) ? others : { ...others, ...(match && { match }) },
+  );
+  return { ...answer, matches: shown, ...(note !== undefined && { note }) };
+}
 
 /** Returns the answer to a single name without the facts that the summary already states. */
 function withoutRepetition(answer: FoundDistricts): Answer {

@@ -6,9 +6,14 @@ import type { DistrictsResponse } from "../src/contract/playground.ts";
 import { Failure } from "../src/core/failure.ts";
 import { formatTable } from "../src/core/table.ts";
 import { formatToken } from "../src/core/untrusted-text.ts";
-import { describeCatalog } from "../src/geography/country.ts";
 import { DISTRICT_COLUMNS, sumMandals } from "../src/geography/districts.ts";
-import { describeZeroCounts, pluralize } from "../src/geography/format.ts";
+import {
+  describeSource,
+  describeZeroCounts,
+  formatListVintage,
+  keyByCode,
+  pluralize,
+} from "../src/geography/format.ts";
 import { resolveState } from "../src/geography/names/resolve-state.ts";
 import { stateArgument } from "../src/toolkit/country.ts";
 import { defineTool } from "../src/toolkit/define-tool.ts";
@@ -56,6 +61,9 @@ function countsText({ state, districts }: DistrictsResponse, code: string): stri
   return `${formatToken(state)} (${code}): ${counts}.`;
 }
 
+/** What a state's list contains besides its rows. */
+const factsOf = (list: DistrictsResponse) => ({ state: list.state, vintage: formatListVintage(list) });
+
 export const listDistricts = defineTool({
   endpoint: listPlaygroundDistricts,
   name: "list_districts",
@@ -66,29 +74,37 @@ export const listDistricts = defineTool({
   input: z.strictObject({
     state: stateArgument.refine((text) => STATE.test(text), { error: "must be a state's code, name or LGD code" }),
   }),
-  output: outputs.answer<DistrictsResponse>({
-    contract: outputs.text,
-    state: outputs.text,
-    districts: outputs.list,
-  }),
+  output: outputs.catalog<DistrictsResponse>({ state: outputs.text, districts: outputs.object }),
   async run({ state }, ctx) {
     const { value, drift, code } = await readDistricts(state, ctx);
     const { districts } = value;
-    const rows = districts.map((district) => [district.code, district.name, district.mandalCount]);
     const none =
       districts.length === 0 ? " The state is listed, its list of districts is empty." : describeZeroCounts(districts);
+    const shown = districts.map(({ code, name, mandalCount: mandals }) => ({ code, name, mandals }));
     return toolResult(ctx, value, {
+      fields: { ...factsOf(value), districts: keyByCode(shown) },
       summary: `${countsText(value, code)}${none}`,
-      lines: [describeCatalog(value), formatTable(["districtCode", "name", "mandalCount"], rows)],
+      lines: [
+        describeSource(value),
+        formatTable(
+          ["districtCode", "name", "mandals"],
+          shown.map((row) => Object.values(row)),
+        ),
+      ],
       drift,
       link: references.districts(code),
     });
   },
   async tabulate({ state }, ctx) {
     const { value, drift, code } = await readDistricts(state, ctx);
-    const { districts, ...fields } = value;
-    const rows = districts.map((district) => [district.code, district.name, code, value.state, district.mandalCount]);
+    const rows = value.districts.map((district) => [
+      district.code,
+      district.name,
+      code,
+      value.state,
+      district.mandalCount,
+    ]);
     const summary = countsText(value, code);
-    return { columns: DISTRICT_COLUMNS, rows, fields, summary, lines: [describeCatalog(value)], drift };
+    return { columns: DISTRICT_COLUMNS, rows, fields: factsOf(value), summary, lines: [describeSource(value)], drift };
   },
 });

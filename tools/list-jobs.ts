@@ -202,7 +202,7 @@ async function tabulate(args: ListArguments, ctx: ToolContext): Promise<Table> {
   const isMore = page.hasMore && page.nextCursor !== null && end === undefined;
   const rest = isMore ? { workspaceId, ...filter, cursor: page.nextCursor } : undefined;
   const summary = [findingText(found), end].filter((text) => text !== undefined).join(" ");
-  return { columns: COLUMNS, rows, fields: { counts: countStates(data), read, page }, summary, lines: [], drift, rest };
+  return { columns: COLUMNS, rows, fields: { counts: countStates(data), read }, summary, lines: [], drift, rest };
 }
 
 const toCompletionValue = ({ id, state, failure }: Job): CompletionValue => ({

@@ -4,8 +4,7 @@ import * as z from "zod/v4";
 import { listPlaygroundStates } from "../src/contract/endpoints/playground.ts";
 import type { StatesResponse } from "../src/contract/playground.ts";
 import { formatTable } from "../src/core/table.ts";
-import { describeCatalog } from "../src/geography/country.ts";
-import { pluralize } from "../src/geography/format.ts";
+import { describeSource, formatListVintage, keyByCode, pluralize } from "../src/geography/format.ts";
 import { joinAllNames } from "../src/geography/names/resolve-state.ts";
 import { defineTool } from "../src/toolkit/define-tool.ts";
 import { outputs } from "../src/toolkit/outputs.ts";
@@ -19,8 +18,6 @@ function summaryOf({ states }: StatesResponse): string {
   return `The catalog has ${pluralize(states.length, "state")} and union territories: ${counts}.`;
 }
 
-const COLUMNS = ["code", "name", "districtCount", "mandalCount", "lgdCode"] as const;
-
 export const listStates = defineTool({
   endpoint: listPlaygroundStates,
   name: "list_states",
@@ -30,7 +27,7 @@ export const listStates = defineTool({
     "For rankings or totals use rank_divisions.",
   effect: "read",
   input: z.strictObject({}),
-  output: outputs.answer<StatesResponse>({ contract: outputs.text, states: outputs.list }),
+  output: outputs.catalog<StatesResponse>({ states: outputs.object }),
   completions: {
     kind: "code",
     ttlMs: 600_000,
@@ -39,8 +36,16 @@ export const listStates = defineTool({
   },
   async run(_args, ctx) {
     const { value, drift } = await ctx.geography.states(ctx);
-    const rows = value.states.map((state) => COLUMNS.map((column) => state[column] ?? ""));
-    const lines = [describeCatalog(value), formatTable(COLUMNS, rows)];
-    return toolResult(ctx, value, { summary: summaryOf(value), lines, drift, link: references.states });
+    const rows = value.states.map(({ code, name, districtCount, mandalCount }) => ({
+      ...{ code, name, districts: districtCount, mandals: mandalCount },
+    }));
+    const cells = rows.map((row) => Object.values(row));
+    return toolResult(ctx, value, {
+      fields: { states: keyByCode(rows), vintage: formatListVintage(value) },
+      summary: summaryOf(value),
+      lines: [describeSource(value), formatTable(["code", "name", "districts", "mandals"], cells)],
+      drift,
+      link: references.states,
+    });
   },
 });

@@ -17,6 +17,7 @@ import { defineTool } from "../src/toolkit/define-tool.ts";
 import { outputs } from "../src/toolkit/outputs.ts";
 import { queryRanking, type RankingAnswer } from "../src/toolkit/ranking.ts";
 import { toolResult } from "../src/toolkit/results.ts";
+import { extractSharedFields } from "../src/toolkit/summary-view.ts";
 
 const DEFAULT_LIMIT = 10;
 const MAX_LIMIT = 100;
@@ -62,6 +63,18 @@ function columnsOf(
   if (level === "state") return STATE_COLUMNS;
   if (createdSince === undefined) return DISTRICT_COLUMNS;
   return [...DISTRICT_COLUMNS, "createdYear", ...(isAnyRestored ? ["restored"] : []), "carvedFrom"];
+}
+
+/** Returns the rows with the facts that several of them share stated once: equal fields in `common`, and the states' names by code. */
+function shortenRows(rows: readonly DivisionRow[]) {
+  const states = new Map<string, string>();
+  const shown = rows.map((row): Readonly<Record<string, unknown>> => {
+    if (!("stateCode" in row)) return { ...row };
+    const { stateName, ...others } = row;
+    states.set(row.stateCode, stateName);
+    return others;
+  });
+  return { ...extractSharedFields(shown), ...(states.size > 0 && { stateNames: Object.fromEntries(states) }) };
 }
 
 type Bounds = Pick<RankingQuery, "by" | "perState" | "startsWith" | "min" | "max" | "createdSince">;
@@ -124,7 +137,6 @@ export const rankDivisions = defineTool({
       totalRows: outputs.integer,
       totals: outputs.object,
       complete: outputs.boolean,
-      consistency: outputs.list,
       vintage: outputs.text,
     },
     { nextStep: outputs.object, page: outputs.object },
@@ -150,7 +162,8 @@ export const rankDivisions = defineTool({
     const statistics = describeStatistics(totals, args.by);
     const more = page && `More rows: offset ${page.nextOffset}`;
     const lines = [statistics, table, more, ...(answer.unlisted ?? []), ...consistency, line];
-    return toolResult(ctx, { rows, ...answer, ...(page && { page }) }, { summary, nextStep, lines, drift });
+    const fields = { ...shortenRows(rows), ...answer, ...(page && { page }) };
+    return toolResult(ctx, { rows, ...answer }, { summary, nextStep, fields, lines, drift });
   },
   async tabulate(args, ctx) {
     const { level, by, createdSince } = args;

@@ -6,7 +6,7 @@ import { invalidArguments } from "../src/core/failure.ts";
 import { defineTool } from "../src/toolkit/define-tool.ts";
 import { outputs } from "../src/toolkit/outputs.ts";
 import { toolResult } from "../src/toolkit/results.ts";
-import { assertFileNameFree, type SavedRows, savedText, saveRows } from "../src/toolkit/save-rows.ts";
+import { assertFileNameFree, describeSaved, type SavedRows, saveRows } from "../src/toolkit/save-rows.ts";
 import { listDistricts } from "./list-districts.ts";
 import { listJobs } from "./list-jobs.ts";
 import { rankDivisions } from "./rank-divisions.ts";
@@ -48,7 +48,8 @@ export const saveTable = defineTool({
       arguments: { source: tool, arguments: rest, fileName: continuationFileName(fileName) },
       why: "saves the rest to a file of its own",
     };
-    const summary = `${table.summary} ${savedText(saved)}`.trim();
-    return toolResult(ctx, { ...saved, ...fields }, { summary, nextStep, lines, drift, file });
+    const [sentence, line] = describeSaved(saved);
+    const summary = `${table.summary} ${sentence}`.trim();
+    return toolResult(ctx, { ...saved, ...fields }, { summary, nextStep, lines: [line, ...lines], drift, file });
   },
 });

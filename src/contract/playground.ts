@@ -40,6 +40,7 @@ export const CatalogMetadata = z.strictObject({
   sourceUpdatedAt: z.string().optional(),
   fallbackUsed: z.boolean().optional(),
 });
+export type CatalogMetadata = z.infer<typeof CatalogMetadata>;
 
 /** A state code in a response: two letters. */
 const responseStateCode = z.string().regex(/^[A-Za-z]{2}$/, { error: "must be a two-letter state code" });

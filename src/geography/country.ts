@@ -1,7 +1,7 @@
 // Describes the country at one moment: the lists that were read, the lists that an answer needs, those that are missing, and how old the
 // figures are. The API's own texts are compared and repeated, never interpreted.
 import type { DistrictsResponse, State, StatesResponse } from "../contract/playground.ts";
-import { excerpt, quote } from "../core/untrusted-text.ts";
+import { excerpt } from "../core/untrusted-text.ts";
 import type { DatedResponse } from "./catalog.ts";
 import type { MissingState } from "./prefetch.ts";
 
@@ -105,7 +105,8 @@ export interface Vintage {
 
 const MAX_SOURCE_LENGTH = 60;
 
-const excerptSource = (source: string): string => excerpt(source.split(/[,;]\s/)[0] ?? source, MAX_SOURCE_LENGTH);
+export const excerptSource = (source: string): string =>
+  excerpt(source.split(/[,;]\s/)[0] ?? source, MAX_SOURCE_LENGTH);
 
 /** Formats an instant to the second: no reader needs more, and the text is part of every answer. */
 const formatInstant = (ms: number): string => new Date(ms).toISOString().replace(/\.\d+Z$/, "Z");
@@ -132,17 +133,4 @@ export function summarizeVintage({ states, lists }: Country, codes: readonly str
     ...(hasFigures && source !== undefined && { source: excerptSource(source) }),
     ...(hasFigures && sourceRef !== undefined && { sourceRef }),
   };
-}
-
-export function describeCatalog({
-  source,
-  sourceRef,
-  sourceUpdatedAt,
-  fallbackUsed,
-}: Omit<StatesResponse, "states">): string {
-  const when = sourceUpdatedAt === undefined ? "vintage not stated by the API" : `vintage ${quote(sourceUpdatedAt)}`;
-  const from = source === undefined ? "" : `, source ${quote(source)}`;
-  const at = sourceRef === undefined ? "" : ` at ${quote(sourceRef)}`;
-  const fallback = fallbackUsed === undefined ? "" : `, fallbackUsed ${fallbackUsed}`;
-  return `Catalogue ${when}${from}${at}${fallback}.`;
 }

@@ -244,6 +244,8 @@ function describeNoMatch(
 const isOwnName = (answer: FoundDistricts, { name, match, kind }: FoundDistrict): boolean =>
   match === "exact" || kind === "short" || isPartOf(toNameForms(searchedName(answer)), toNameForms(name));
 
+const lgdText = ({ lgdCode }: State): string => (lgdCode === undefined ? "" : `, LGD code ${formatName(lgdCode)}`);
+
 function describeIdentity(queriedName: string, { match, kind, since }: FoundDistrict): string {
   if (match === "headquarters") return `${queriedName} is ${kind === "city" ? "a city in" : "the headquarters of"} `;
   if (kind === "former")
@@ -302,7 +304,7 @@ export function describeFinding(
 ): string {
   const { answer, matchedState } = finding;
   if (matchedState !== undefined)
-    return `${quote(answer.query, MAX_DISPLAY_LENGTH)} is a state, ${formatState(matchedState)}, of ${pluralize(matchedState.districtCount, "district")}.`;
+    return `${quote(answer.query, MAX_DISPLAY_LENGTH)} is a state, ${formatState(matchedState)}${lgdText(matchedState)}, of ${pluralize(matchedState.districtCount, "district")}.`;
   return answer.matches.length === 0 ? describeNoMatch(finding, where, coverage, elsewhere) : describeFound(finding);
 }
 

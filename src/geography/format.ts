@@ -1,7 +1,14 @@
 // Formats parts of the sentences in geography answers: counts with their nouns, places, and one line on coverage and vintage.
-import type { State } from "../contract/playground.ts";
-import { formatToken } from "../core/untrusted-text.ts";
-import { type Coverage, countMissing, type MissingStateGroup, secondsUntilComplete, type Vintage } from "./country.ts";
+import type { CatalogMetadata, State } from "../contract/playground.ts";
+import { formatToken, quote } from "../core/untrusted-text.ts";
+import {
+  type Coverage,
+  countMissing,
+  excerptSource,
+  type MissingStateGroup,
+  secondsUntilComplete,
+  type Vintage,
+} from "./country.ts";
 
 /** Maximum length of a name in a sentence, in characters. */
 export const MAX_DISPLAY_LENGTH = 80;
@@ -38,9 +45,7 @@ export function describeNotLoaded(coverage: Coverage): string {
 
 /** A count of 0 does not mean that the places have no mandals. */
 export const describeZeroCounts = (rows: readonly { readonly mandalCount: number }[]): string =>
-  rows.some(({ mandalCount }) => mandalCount === 0)
-    ? " A mandalCount of 0 means that the catalog lists no mandals there."
-    : "";
+  rows.some(({ mandalCount }) => mandalCount === 0) ? " 0 mandals means that the catalog lists none there." : "";
 
 export function formatMissing({ reason, retryAfterSeconds, states, more = 0 }: MissingStateGroup): string {
   const when = retryAfterSeconds === undefined ? "" : `; ask again in ${retryAfterSeconds} s`;
@@ -63,6 +68,34 @@ export function formatDates(coverage: Coverage, { sourceUpdatedAt, mixed, fallba
 export function formatVintage(coverage: Coverage, vintage: Vintage): string {
   const source = vintage.sourceRef ?? vintage.source;
   return `${formatDates(coverage, vintage)}${source === undefined ? "" : `, ${formatToken(source)}`}`;
+}
+
+export function formatListVintage({ source, sourceRef, sourceUpdatedAt, fallbackUsed }: CatalogMetadata): string {
+  const name = sourceRef ?? (source === undefined ? undefined : excerptSource(source));
+  return [
+    sourceUpdatedAt === undefined ? "vintage not stated" : formatToken(sourceUpdatedAt),
+    ...(fallbackUsed === true ? ["fallbackUsed true"] : []),
+    ...(name === undefined ? [] : [formatToken(name)]),
+  ].join(", ");
+}
+
+export const describeSource = (list: CatalogMetadata): string =>
+  `Vintage: ${formatListVintage(list)}.${list.source === undefined ? "" : ` Source: ${quote(list.source)}.`}`;
+
+/**
+ * Returns the rows as fields of one object, named by their codes. The contract does not promise that codes are unique: a repeated code gets
+ * a number, so that no row is lost.
+ */
+export function keyByCode<T extends { readonly code: string }>(
+  rows: readonly T[],
+): Readonly<Record<string, Omit<T, "code">>> {
+  const keyed = new Map<string, Omit<T, "code">>();
+  for (const { code, ...row } of rows) {
+    let key = code;
+    for (let count = 2; keyed.has(key); count++) key = `${code} (${count})`;
+    keyed.set(key, row);
+  }
+  return Object.fromEntries(keyed);
 }
 
 export const formatCoverage = (coverage: Coverage, vintage: Vintage): string =>

@@ -37,6 +37,8 @@ export const outputs = {
   page: <T>(facts: Fields = {}) => shape<readonly T[]>({ ...advised, ...facts, data: list, page: object }),
   /** The fields of the data at the top level, after the summary. `optional`: fields that are not always present. */
   answer: <T>(fields: FieldSchemas<T>, optional: Fields = {}) => shape<T>({ summary: text, ...fields, ...optional }),
+  /** A list of the playground API, whose rows are shown by their codes. `T`: the API's response. */
+  catalog: <T>(fields: Fields) => shape<T>({ summary: text, ...fields, vintage: text }),
   /** The summary of a view, for the agent. Only the view receives the data. */
   view: <T>() => shape<T>(advised),
   text,

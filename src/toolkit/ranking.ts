@@ -21,11 +21,14 @@ interface RankingArguments {
 interface RankingFigures extends Pick<Ranking<DivisionRow>, "totalRows" | "totals" | "unlisted" | "unlistedCount"> {
   /** True if no missing list can change the rows. */
   readonly complete: boolean;
-  readonly consistency: readonly string[];
 }
 
-export interface RankingFacts extends RankingFigures, GeographyMetadata {}
-export interface RankingAnswer extends RankingFigures, GeographyNote {}
+export interface RankingFacts extends RankingFigures, GeographyMetadata {
+  readonly consistency: readonly string[];
+}
+export interface RankingAnswer extends RankingFigures, GeographyNote {
+  readonly consistency?: readonly string[];
+}
 
 /** Reads the lists that the ranking needs, and ranks. `line`: one line with coverage and vintage. Throws Failure. */
 export async function queryRanking(
@@ -46,15 +49,15 @@ export async function queryRanking(
   const { answer: ranking, country, metadata, note, line, drift } = described;
   const { states, rows, totalRows, totals, exact, unlisted, unlistedCount } = ranking;
   const consistency = findDifferencesInStates(states, country);
-  const figures = { totalRows, totals, complete: exact, consistency, ...(unlisted && { unlisted, unlistedCount }) };
+  const figures = { totalRows, totals, complete: exact, ...(unlisted && { unlisted, unlistedCount }) };
   // The answer names the selected states.
   const selectedCodes =
     requestedStates !== undefined && requestedStates.length > 0 ? states.map(({ code }) => code) : undefined;
   return {
     rows,
     /** For the view; `answer` is for a model. */
-    facts: { ...figures, ...metadata } satisfies RankingFacts,
-    answer: { ...figures, ...note } satisfies RankingAnswer,
+    facts: { ...figures, consistency, ...metadata } satisfies RankingFacts,
+    answer: { ...figures, ...(consistency.length > 0 && { consistency }), ...note } satisfies RankingAnswer,
     line,
     drift,
     summary: describeRanking(level, ranking, query, metadata.coverage, selectedCodes),

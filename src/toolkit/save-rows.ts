@@ -29,13 +29,15 @@ function csvCell(cell: Cell): string {
 export const toCsv = ({ columns, rows }: Pick<Table, "columns" | "rows">): Buffer =>
   Buffer.from([columns, ...rows].map((cells) => `${cells.map(csvCell).join(",")}\r\n`).join(""));
 
-export function savedText(saved: SavedRows): string {
+/** Returns a sentence about the saved rows, and a line with the checksum or the link. */
+export function describeSaved(saved: SavedRows): readonly [summary: string, line: string] {
   const rows = pluralize(saved.rows, "row");
-  if ("path" in saved) return `Saved ${rows} to ${formatToken(saved.path)}, sha256 ${saved.sha256}.`;
+  if ("path" in saved) return [`Saved ${rows} to ${formatToken(saved.path)}.`, `sha256 ${saved.sha256}`];
   const { url, expiresAt, fileName, bytes, sha256 } = saved;
+  const what = `${rows} as ${formatToken(fileName)}:`;
   return sha256 === undefined
-    ? `${rows} as ${formatToken(fileName)}: the link creates them again each time it is opened, until ${expiresAt}.\n${url}`
-    : `${rows} as ${formatToken(fileName)}: ${bytes} bytes in this answer, sha256 ${sha256}.`;
+    ? [`${what} the link creates them again each time it is opened, until ${expiresAt}.`, url]
+    : [`${what} ${bytes} bytes in this answer.`, `sha256 ${sha256}`];
 }
 
 /** A tool that saves rows needs no download function. */

@@ -88,12 +88,12 @@ test("a list with a long name stays usable: the name is cut at the end of a word
   serveLongNames(stub, [20_000]);
   const server = await startServer({ env: { MIC_BASE_URL: stub.baseUrl } });
   const { structured } = await server.call("list_districts", { state: "AK" });
-  expect(structured).toMatchObject({ districts: { length: 60 } });
+  expect(Object.keys(Object(structured?.["districts"]))).toHaveLength(60);
   const text = JSON.stringify(structured);
   const lengths = Array.from(text.matchAll(/"name":"([^"]*)"/g), ([, name = ""]) => name.length);
   expect(lengths).toHaveLength(60);
   expect(Math.max(...lengths)).toBeLessThanOrEqual(121);
-  expect(text).toContain('…","mandalCount":1');
+  expect(text).toContain('…","mandals":1');
 });
 
 test("a query for a name that repeats its state many times is answered", async () => {

@@ -8,6 +8,7 @@ import * as z from "zod/v4";
 import { isJsonObject } from "../../src/contract/json.ts";
 import { tools } from "../../tools/index.ts";
 import { createExampleData } from "../emulator/example.ts";
+import { countTokens } from "../support/count-tokens.ts";
 import { validCall } from "../tools/catalogue.ts";
 import { type RecordedResult, renderPage } from "./page.ts";
 import { recordScenario, type Scenario } from "./recorder.ts";
@@ -143,6 +144,18 @@ function isStopped(structured: unknown): boolean {
 
 const offeredCalls = ({ structured, text }: RecordedResult) => [...stepsIn(structured), ...callsIn(text)];
 
+/** Results with fewer tokens are not compared: their few fields outweigh any text. */
+const MIN_COMPARED_TOKENS = 200;
+/** Maximum tokens of structuredContent, as a multiple of the text's. */
+const MAX_RATIO = 1.6;
+
+/** "1.82" if structuredContent has too many tokens. The full view has the API's own objects, with all their fields. */
+function excessiveRatio({ structured, text, arguments: args }: RecordedResult): string | undefined {
+  const tokens = countTokens(JSON.stringify(structured ?? ""));
+  const ratio = (tokens / countTokens(text)).toFixed(2);
+  return tokens < MIN_COMPARED_TOKENS || Number(ratio) <= MAX_RATIO || args["view"] === "full" ? undefined : ratio;
+}
+
 /** Each rule, and the function that finds its violations in a result. */
 const RULES: readonly (readonly [rule: string, findViolations: (result: RecordedResult) => readonly unknown[]])[] = [
   [
@@ -164,6 +177,10 @@ const RULES: readonly (readonly [rule: string, findViolations: (result: Recorded
   [
     "no text advises to wait in a state in which a skill says to stop",
     ({ structured, text }) => (isStopped(structured) && /waitSeconds/.test(text) ? [text] : []),
+  ],
+  [
+    `structuredContent of ${MIN_COMPARED_TOKENS} tokens or more has at most ${MAX_RATIO} times the tokens of the text`,
+    (result) => [excessiveRatio(result) ?? []].flat(),
   ],
   [
     "no offered call has waitSeconds: 0",

@@ -70,7 +70,7 @@ test("returns an empty list for a state without districts", {
   answerDistricts(stub, emptyList, answer(200, none));
   const { isError, structured, text } = await connection.callTool("list_districts", { state: "TG" });
   expect(isError, text).toBe(false);
-  expect(structured).toMatchObject({ state: "Telangana", districts: [] });
+  expect(structured).toMatchObject({ state: "Telangana", districts: {} });
   expect(text).toContain(
     "Telangana (TG): 0 districts, 0 mandals. The state is listed, its list of districts is empty.",
   );
@@ -84,13 +84,15 @@ test("needs the states list only for an empty list, and returns that if the stat
   const { stub, connection } = await sessionForTest();
   answerDistricts(stub, emptyList, createError(403, "PLAYGROUND_REQUEST_DENIED"));
   const empty = await connection.callTool("list_districts", { state: "ZZ" });
-  expect(empty.structured, empty.text).toMatchObject({ districts: [] });
+  expect(empty.structured, empty.text).toMatchObject({ districts: {} });
   answerDistricts(stub, answer(200, districtsResponse));
   const { length } = stub.requests;
   const { structured } = await connection.callTool("list_districts", { state: "TG" });
   expect(stub.requests).toHaveLength(length + 1);
   expect(structured).toEqual({
-    ...districtsResponse,
+    state: "Telangana",
+    districts: { 501: { name: "Adilabad", mandals: 21 } },
+    vintage: expect.stringMatching(/^2026-03-31, .*catalogue\.example/),
     summary: expect.stringMatching(/^Telangana \(TG\): 1 district, /),
   });
 });

@@ -41,26 +41,28 @@ test("the bytes of an asset decide whether it is text, unless its type excludes 
   const { stub, connection } = await sessionForTest();
   const long = `head,er\r\n${"x".repeat(3_000)}`;
   const minified = JSON.stringify({ rows: Array.from({ length: 400 }, (_, index) => ({ ज़िला: index })) });
-  const none = "no preview: not text";
-  const cases: readonly (readonly [type: string | undefined, content: string | Buffer, preview: string])[] = [
-    [undefined, "a,b\n1,2", "a,b\n1,2"],
-    ["text/csv; charset=utf-8", "\ufeffa,b\n", "a,b\n"],
-    ["application/json", '{"a":1}', '{"a":1}'],
-    ["application/geo+json", "{}", "{}"],
-    ["application/octet-stream", "", ""],
-    ["TEXT/PLAIN", "plain", "plain"],
-    ["text/csv", long, "head,er\r\n"],
-    ["text/plain", `${"क".repeat(2_000)}`, ""],
-    ["application/pdf", "%PDF-1.7 text", none],
-    ["image/svg+xml", "<svg/>", none],
-    ["text/csv", Buffer.from("a\u0000b"), none],
-    ["text/csv", Buffer.from([0x61, 0xe4, 0x62, 0x0a]), none],
-    [undefined, Buffer.from("\u001b[31mred"), none],
-  ];
+  const none = undefined;
+  const cases: readonly (readonly [type: string | undefined, content: string | Buffer, preview: string | undefined])[] =
+    [
+      [undefined, "a,b\n1,2", "a,b\n1,2"],
+      ["text/csv; charset=utf-8", "\ufeffa,b\n", "a,b\n"],
+      ["application/json", '{"a":1}', '{"a":1}'],
+      ["application/geo+json", "{}", "{}"],
+      ["application/octet-stream", "", ""],
+      ["TEXT/PLAIN", "plain", "plain"],
+      ["text/csv", long, "head,er\r\n"],
+      ["text/plain", `${"क".repeat(2_000)}`, ""],
+      ["application/pdf", "%PDF-1.7 text", none],
+      ["image/svg+xml", "<svg/>", none],
+      ["text/csv", Buffer.from("a\u0000b"), none],
+      ["text/csv", Buffer.from([0x61, 0xe4, 0x62, 0x0a]), none],
+      [undefined, Buffer.from("\u001b[31mred"), none],
+    ];
   for (const [index, [type, content, preview]] of cases.entries()) {
     stub.expect(answer(200, Buffer.from(content), type === undefined ? {} : { "content-type": type }));
     const { structured, text } = await connection.callTool(TOOL, { assetId: `asset-${index}`, preview: true });
     expect(structured?.["preview"], text).toBe(preview);
+    expect(text.includes("It is not text, so there is no preview.")).toBe(preview === none);
   }
   stub.expect(answer(200, minified, { "content-type": "application/json" }));
   const { structured } = await connection.callTool(TOOL, { assetId: "minified", preview: true });

@@ -41,10 +41,15 @@ describeLatestRevision((bench, revision) => {
     const contract = PLAYGROUND_CONTRACT;
     const state = "A state of tomorrow";
     const states = [{ code: "QX", name: state, districtCount: 0, mandalCount: 9_007_199_254_740_991 }];
-    const districts = [{ code: "D-1", name: "Its only district", mandalCount: 0 }];
+    const district = { code: "D-1", name: "Its only district", mandalCount: 0 };
+    // The contract does not promise that codes are unique.
+    const districts = [district, district];
     const own = await freshWith({ states: { contract, states }, districts: { QX: { contract, state, districts } } });
-    expect((await own.ok("list_states")).structured["states"]).toEqual(states);
-    expect((await own.ok("list_districts", { state: "QX" })).structured["districts"]).toEqual(districts);
+    const shown = { QX: { name: state, districts: 0, mandals: 9_007_199_254_740_991 } };
+    expect((await own.ok("list_states")).structured["states"]).toEqual(shown);
+    const only = { name: "Its only district", mandals: 0 };
+    const { structured } = await own.ok("list_districts", { state: "QX" });
+    expect(structured["districts"]).toEqual({ "D-1": only, "D-1 (2)": only });
   });
 
   test("with empty caches at the default rate, the top rows are exact before all lists are read", async () => {
@@ -188,6 +193,6 @@ describeLatestRevision((bench, revision) => {
       return [code, { ...list, districts: list.districts.map((each, at) => ({ ...each, code: String(at + 1) })) }];
     });
     const own = await freshWith({ districts: Object.fromEntries(await Promise.all(lists)) });
-    expect(await rank(own, TOP)).toMatchObject({ totalRows: 784, consistency: [] });
+    expect(await rank(own, TOP)).toMatchObject({ totalRows: 784 });
   });
 }, RATE);

@@ -232,10 +232,10 @@ test("reports a 403 as it came, and the next call asks again", {
   tags: ["7.1/assumes-no-condition-of-403"],
 }, async () => {
   const { stub, connection } = await sessionForTest();
-  for (const [tool, args, body] of [
-    ["list_states", {}, statesResponse],
-    ["list_districts", { state: state.code }, districtsResponse],
-    ["get_geography_openapi", {}, openApiDocument],
+  for (const [tool, args, body, structured] of [
+    ["list_states", {}, statesResponse, { states: { TG: { districts: 33 } } }],
+    ["list_districts", { state: state.code }, districtsResponse, { districts: { 501: { mandals: 21 } } }],
+    ["get_geography_openapi", {}, openApiDocument, openApiDocument],
   ] as const) {
     const { length } = stub.requests;
     stub.expect(denied);
@@ -244,7 +244,7 @@ test("reports a 403 as it came, and the next call asks again", {
     expect(error).toMatchObject({ kind: "forbidden", status: 403, code, retryable: false, sideEffect: "none" });
     expect(error).not.toHaveProperty("retryAfterSeconds");
     stub.expect(answer(200, body));
-    expect(await connection.callTool(tool, args)).toMatchObject({ isError: false, structured: body });
+    expect(await connection.callTool(tool, args)).toMatchObject({ isError: false, structured });
     expect(stub.requests).toHaveLength(length + 2);
   }
 });

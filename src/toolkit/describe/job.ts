@@ -329,17 +329,18 @@ const COMPACT_STATE_LABELS: Readonly<Partial<Record<Stage["state"], string>>> = 
   SUCCEEDED: "done",
   PENDING: "pending",
   NOT_REQUIRED: "not needed",
+  CANCELLED: "canceled",
 };
 
 /**
- * Formats all stages on one line. Adjacent stages that are done, pending or not needed are grouped; the other stages show their units. A
- * repeated stage shows the number of its attempts.
+ * Formats all stages on one line. Adjacent stages that are done, pending, not needed or canceled before they began are grouped; the other
+ * stages show their units. A repeated stage shows the number of its attempts.
  */
 export function stagesLine(stages: readonly Stage[]): string {
   const parts: { text: string; names: string[] }[] = [];
   for (const each of stages) {
     const { stage, state, attemptCount, completedUnits } = each;
-    const compactLabel = COMPACT_STATE_LABELS[state];
+    const compactLabel = state === "CANCELLED" && completedUnits > 0 ? undefined : COMPACT_STATE_LABELS[state];
     const tries = attemptCount > 1 ? `, try ${attemptCount}` : "";
     const text = (compactLabel ?? `${state} ${completedUnits}/${totalUnitsOf(each) ?? "?"}`) + tries;
     const last = parts.at(-1);

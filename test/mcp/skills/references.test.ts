@@ -28,14 +28,14 @@ const OTHER_CAPITALS = words("M4_FILE SAFE_RESUME RESTART SKILL JSON UP TN KL RE
 
 /** Fields of results that the skills name. */
 const FIELDS = words(`
-  nextStep summary action.replayed createdId retriedBy retryable totalRows totals complete ambiguous matches consistency
+  nextStep summary action.replayed createdId retriedBy retryable totalRows totals complete ambiguous matches
   certainty vintage createdYear restored carvedFrom unlisted mandalCount kind since via data.id data.state data.outputDatasetVersionId
   data.recipe.inputs[].name data.recipe.parameters.definition`);
 
 const KNOWN_WORDS = new Set([
   ...[...toolNames, ...toolNames.flatMap((name) => Object.keys(propertiesOf(name))), ...FIELDS],
   // Fields of answers without all lists (test/tools/geography-catalogs.test.ts), and kinds of errors.
-  ...["coverage", "coverage.missing", "invalid_arguments", "rejected", "outcome_unknown"],
+  ...["coverage", "coverage.missing", "consistency", "invalid_arguments", "rejected", "outcome_unknown"],
   ...[...InputState.options, ...JobState.options, ...OTHER_CAPITALS],
 ]);
 
