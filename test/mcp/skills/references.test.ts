@@ -24,7 +24,7 @@ const propertiesOf = (name: string) => {
 };
 
 /** Words in capitals that are not states. */
-const OTHER_CAPITALS = words("M4_FILE SAFE_RESUME RESTART SKILL JSON UP TN KL READY UT");
+const OTHER_CAPITALS = words("M4_FILE SAFE_RESUME RESTART SKILL JSON UP TN KL READY UT API");
 
 /** Fields of results that the skills name. */
 const FIELDS = words(`
