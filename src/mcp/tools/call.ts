@@ -34,7 +34,10 @@ export const createToolContext = (
   isOffered: (name) => runtime.offered.has(name),
   async callActionTool(name, args, ownLimits) {
     const tool = runtime.tools.find((each) => each.name === name);
-    return tool?.traits ? await tool.run(args, createToolContext(runtime, tool.name, ownLimits)) : undefined;
+    if (!tool?.traits) return undefined;
+    // The limits may be the whole context of the calling tool.
+    const limits = { ...ownLimits, tool: tool.name, report: () => undefined };
+    return await tool.run(args, createToolContext(runtime, tool.name, limits));
   },
   ...runtime.ports,
   ...limits,
