@@ -82,10 +82,7 @@ const oneOfNames = z
   .trim()
   .refine(({ length }) => length >= 2 && length <= 80, { error: "must be 2 to 80 characters long" });
 
-/**
- * Returns the names to find. Throws Failure (invalid_arguments) unless exactly one of `name` and `names` is present, which a schema
- * without unions cannot express.
- */
+/** Throws Failure (invalid_arguments) unless `name` or `names` is present, which a schema without unions cannot express. */
 function queriesOf({ name, names }: FindDistrictArguments): readonly string[] {
   if (name !== undefined && names === undefined) return [name];
   if (names !== undefined && name === undefined) return names;
@@ -98,10 +95,8 @@ function queriesOf({ name, names }: FindDistrictArguments): readonly string[] {
       ]);
 }
 
-/** Columns that are shown only if a row has a value for them. */
 const MORE_COLUMNS = ["match", "kind", "since", "via", "score", "createdYear", "restored", "carvedFrom"] as const;
 
-/** Formats all matches as a table, with their queries if `hasQueryColumn` is true. */
 function tableOf(answers: readonly Answer[], hasQueryColumn: boolean): readonly string[] {
   const rows = answers.flatMap(({ query, matches, certainty = "" }) =>
     matches.map((match) => ({ query, match, certainty })),
@@ -117,10 +112,7 @@ function tableOf(answers: readonly Answer[], hasQueryColumn: boolean): readonly 
   return [formatTable([...(hasQueryColumn ? ["query"] : []), ...DISTRICT_COLUMNS, "certainty", ...more], cells)];
 }
 
-/**
- * Returns the call that can find more. It reads missing lists or the list of one state, or finds the districts that the place is now part
- * of, or drops the state from the query.
- */
+/** Reads missing lists or one state's list, finds what the place is part of now, or drops the state from the query. */
 function nextStepFor(
   finding: Finding,
   isElsewhere: boolean,

@@ -22,7 +22,6 @@ function rowOf(action: ListedAction) {
   return toSummaryFields({ tool, idempotencyKey, state, ...resource, ...(code !== undefined && { code }), updatedAt });
 }
 
-/** Returns the call that resolves the only unresolved action, or all of them. */
 function nextStepOf(actions: readonly ListedAction[]): NextStep | undefined {
   const [first, ...others] = actions.flatMap(({ nextStep }) => nextStep ?? []);
   if (first === undefined || others.length === 0) return first;

@@ -32,7 +32,6 @@ const mayBeUnknownState = (error: unknown): boolean =>
   error instanceof Failure &&
   (error.facts.kind === "not_found" || (error.facts.status === 400 && error.facts.kind !== "upstream_unavailable"));
 
-/** Reads the district list of a state by its code or name. Returns it with the code in the request. Throws Failure. */
 async function readDistricts(text: string, ctx: ToolContext) {
   const read = async (code: string) => ({ ...(await ctx.geography.districts(code, ctx)), code });
   const { success, data: code = "" } = stateCode.safeParse(text);

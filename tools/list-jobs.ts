@@ -46,7 +46,6 @@ function stateCountsText(counts: JobCounts): string {
   return parts.length === 0 ? "" : `: ${parts.join(", ")}`;
 }
 
-/** Returns the function that builds the row of a job, with its note and inputs if the journal contains them. */
 async function createRowBuilder(jobs: readonly Job[], ctx: ToolContext) {
   const origins = await readOrigins(
     jobs.map(({ id }) => id),
@@ -72,10 +71,7 @@ async function listJobPage(args: ListArguments, ctx: ToolContext): Promise<JobLi
   return pageResult(answer, { ...options, view, isCut }, ctx);
 }
 
-/**
- * Returns the call of retry_jobs for the jobs that a safe retry may help, at most as many as it accepts. Retries are not among them, since
- * a filter of retry_jobs does not select them. On a later page, only ids name the jobs.
- */
+/** Retries are not among the jobs: a filter of retry_jobs does not select them. On a later page, only ids name the jobs. */
 function retryStep(jobs: readonly Job[], { workspaceId, cursor, createdSince }: ListArguments): NextStep | undefined {
   const retried = jobs
     .filter((job) => job.retryOfBatchId === null && isSafeRetry(adviseJob(job).nextStep))
@@ -90,16 +86,13 @@ function retryStep(jobs: readonly Job[], { workspaceId, cursor, createdSince }: 
   return { tool: "retry_jobs", arguments: { ...selection, ...how }, why: "retries them; finished stages are kept" };
 }
 
-/** Failed jobs with the same failure at the same stage. */
 interface FailureGroup {
   readonly stage?: string;
   readonly failure: string;
   /** In the API's words. */
   readonly title: string;
   readonly retryable: boolean;
-  /** True if the jobs were retried. */
   readonly retried?: true;
-  /** True if the jobs are retries. */
   readonly areRetries?: true;
   readonly count: number;
   readonly jobIds: readonly string[];
@@ -182,7 +175,7 @@ const COLUMNS = [
   "recipeVersionId",
 ];
 
-/** Returns the matching jobs that could be read. `rest` continues where reading ended. Throws Failure. */
+/** `rest` continues where reading ended. Throws Failure. */
 async function tabulate(args: ListArguments, ctx: ToolContext): Promise<Table> {
   const { workspaceId, cursor, states, createdSince, unretried } = args;
   const filter = { states, createdSince, unretried };

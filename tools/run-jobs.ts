@@ -88,16 +88,12 @@ interface FileResult {
   /** `input`: the input is not ready. `refused`: the API rejected the file. */
   readonly outcome: "ran" | "input" | "refused" | "unknown" | "not sent";
   readonly job?: Job | undefined;
-  /** True if a repeated call continues this file. */
   readonly isUnfinished: boolean;
   readonly isReplay?: boolean;
   readonly failure?: Failure | undefined;
 }
 
-/**
- * Returns the given port, or the recipe's only one. Throws Failure if the recipe has several or could not be read, or if the parameters do
- * not fit.
- */
+/** Throws Failure if the recipe has several ports or could not be read, or if the parameters do not fit. */
 async function findPort(args: RunManyArguments, ctx: ToolContext): Promise<string> {
   const offer = await readOffer(args.recipeVersionId, ctx);
   const [only, ...others] = offer?.recipe.inputs.map(({ name }) => name) ?? [];
@@ -175,10 +171,7 @@ async function runFile(
   }
 }
 
-/**
- * Runs the files in their order, so that a repeated call meets the jobs in progress first. A worker whose file is not finished when its
- * time is up starts no other, since the job remains in progress.
- */
+/** In order, so that a repeated call meets the jobs in progress first. A worker with an unfinished file starts no other. */
 async function runEach(args: RunManyArguments, stopRule: StopRule, toolContext: ToolContext) {
   const { files, waitSeconds = LONG_WAIT_SECONDS } = args;
   const { timing } = toolContext.api;
@@ -244,7 +237,6 @@ function stoppedCounts(all: readonly FileResult[]): string {
 
 const PROMISE = "no job runs twice";
 
-/** Returns the advice on what to do later, or the call that makes sense at once. */
 async function adviceOf(
   all: readonly FileResult[],
   stop: Failure | undefined,
@@ -265,7 +257,6 @@ async function adviceOf(
   return { nextStep: { tool: "run_jobs", arguments: { ...args, files }, why } };
 }
 
-/** Returns the failure of a batch that was stopped before any file had an outcome. */
 function nothingRan(stop: Failure, all: readonly FileResult[], advice: string): Failure {
   const registered = all.flatMap(({ failure }) => failure?.facts.earlierSteps ?? []).length;
   const inputs = formatCount(registered, "input was registered and is", "inputs were registered and are");

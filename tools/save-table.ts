@@ -13,7 +13,6 @@ import { rankDivisions } from "./rank-divisions.ts";
 
 const SOURCES = { list_jobs: listJobs, list_districts: listDistricts, rank_divisions: rankDivisions } as const;
 
-/** The name of the file with the rest. */
 function continuationFileName(fileName: string): string {
   const name = `more-${fileName}`;
   return fileNameSchema.safeParse(name).success ? name : "more.csv";

@@ -29,7 +29,6 @@ export const stringValidatedBy = (schema: z.ZodType<string | null | undefined>) 
       addIssue({ code: "custom", message });
   });
 
-/** Maximum number of jobs of one call. */
 export const MAX_JOBS = 50;
 
 export const jobIds = z
@@ -120,10 +119,7 @@ export function toListedSchema(input: z.ZodType): JsonSchema {
   return withCommonDescriptions(schemaOf(omitUnlistedKeywords(toJsonSchema(input, "input"))));
 }
 
-/**
- * Rejects numbers beyond 2^53-1, such as 1e400. The JSON parser has already rounded them, so the API would receive other values (open
- * question 18).
- */
+/** The JSON parser has already rounded numbers beyond 2^53-1, so the API would receive other values (open question 18). */
 function rejectRoundedNumbers(name: string, value: unknown, path: readonly PropertyKey[]): void {
   if (typeof value === "number" && Math.abs(value) > Number.MAX_SAFE_INTEGER)
     throw invalidArguments(`${name} was not called: a number beyond 9007199254740991 cannot be sent exactly.`, [

@@ -37,7 +37,6 @@ export function createRetryCache() {
         latest.set(earlier, isOlder ? before : { id, createdAt });
       }
     },
-    /** Returns the id of the latest retry of a job, if one was read. */
     get: (jobId: string): string | undefined => latest.get(jobId)?.id,
   };
 }

@@ -31,7 +31,6 @@ export const geographyWaitSeconds = z
 
 export const stateArgument = z.string().max(80).describe("Code or name.");
 
-/** The argument of tools that take several states. */
 export const statesArgument = z.array(z.string().max(80)).max(64).describe("Codes or names (default: all).").optional();
 
 export interface GeographyQuery<A extends CountryAnswer> {
@@ -43,13 +42,11 @@ export interface GeographyQuery<A extends CountryAnswer> {
   readonly waitSeconds: number | undefined;
 }
 
-/** Coverage and vintage with all their facts, for the views. */
 export interface GeographyMetadata {
   readonly coverage: Coverage;
   readonly vintage: Vintage;
 }
 
-/** The fields at the end of every answer about the country. */
 export interface GeographyNote {
   /** Vintage, completeness and source in a few words. */
   readonly vintage: string;
@@ -63,7 +60,6 @@ export interface DescribedAnswer<A extends CountryAnswer = CountryAnswer> {
   /** `coverage.missing` contains only the lists that the answer depends on. */
   readonly metadata: GeographyMetadata;
   readonly note: GeographyNote;
-  /** One line with coverage and vintage. */
   readonly line: string;
   readonly drift: readonly string[];
 }
@@ -102,10 +98,7 @@ export async function queryCountry<A extends CountryAnswer>(
   };
 }
 
-/**
- * Returns the same call with the longest wait, if missing lists can arrive within that time, since an agent cannot wait without a call.
- * Otherwise each such call would return at once, so there is no next step, and the answer only states when to call again.
- */
+/** Only if missing lists can arrive within the longest wait: otherwise each such call would return at once. */
 export function repeatWithMaxWait(
   ctx: ToolContext,
   args: NextStep["arguments"],

@@ -16,10 +16,7 @@ import type { ToolContext } from "./tool-context.ts";
 import type { ToolName } from "./tool-names.ts";
 import type { ViewName } from "./views.ts";
 
-/**
- * The effect of a call. Annotations, the read-only filter and the use of an Idempotency-Key are derived from it.
- * read: changes nothing; save: writes a local file. The others change data of the API.
- */
+/** read: changes nothing; save: writes a local file; the others change data of the API. Annotations and filters follow from it. */
 export type Effect = "read" | "save" | "create" | "cancel" | "retry";
 
 /** The question to the user, and the version of the job that it is about. */
@@ -90,10 +87,7 @@ export interface Tool extends SharedProperties {
         list(ctx: ToolContext): Promise<readonly CompletionValue[] | undefined>;
       }
     | undefined;
-  /**
-   * Present if a call may have to be confirmed. Returns undefined if the user need not be asked about this call. Throws Failure if it finds
-   * invalid arguments.
-   */
+  /** Returns undefined if the user need not be asked about this call. Throws Failure if it finds invalid arguments. */
   readonly confirmationFor: ((args: Arguments) => ConfirmationRequest | undefined) | undefined;
   /** Validates the arguments, then runs the tool. Throws Failure. */
   run(args: Arguments, ctx: ToolContext): Promise<ToolResult>;

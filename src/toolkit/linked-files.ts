@@ -13,7 +13,6 @@ export interface Link {
 /** The content of a file in the result itself: text, or the bytes of an image in base64. */
 export type FileContent = { readonly text: string } | { readonly blob: string };
 
-/** A file and its link. */
 export interface LinkedFile extends Link {
   readonly fileName: string;
   readonly contentType: string;
@@ -47,6 +46,5 @@ export interface LinkedFiles {
   readonly kind: "links";
   /** Requests the asset from the API, which is the only source of its type and size. Throws Failure. */
   asset(endpoint: Endpoint, request: AssetRequest, context: CallContext): Promise<LinkedAsset>;
-  /** Creates a link to the rows. Throws Failure. */
   rows(generated: GeneratedRows): Promise<LinkedFile>;
 }

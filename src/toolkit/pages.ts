@@ -29,10 +29,7 @@ function countFitting(items: readonly unknown[]): number {
   return firstOverflow === -1 ? items.length : Math.max(1, firstOverflow);
 }
 
-/**
- * The list may change between two reads. If the API still returns too many items after this many reads, the page is kept, so that no item
- * is lost.
- */
+/** If the API still returns too many items after this many reads, the page is kept, so that no item is lost. */
 const MAX_READINGS = 4;
 
 export interface FittingPage<A> {
@@ -42,10 +39,7 @@ export interface FittingPage<A> {
   readonly isCut: boolean;
 }
 
-/**
- * Reads a page with at most as many items as fit. Only the API can create cursors, so a page that is too long is read again with a smaller
- * limit. `countThatFit` returns how many of the leading items fit.
- */
+/** Only the API can create cursors, so a page that is too long is read again with a smaller limit. `countThatFit`: leading items. */
 export async function readFittingPage<T, A extends { readonly value: { readonly data: readonly T[] } }>(
   read: (limit?: number) => Promise<A>,
   countThatFit: (items: readonly T[]) => number | Promise<number>,
@@ -81,9 +75,7 @@ interface PageOptions<T> {
   readonly end?: string;
   /** A call that comes next; the next page is no such call. */
   readonly nextStep?: NextStep;
-  /** Additional fields before the rows. */
   readonly facts?: object;
-  /** The list as a resource. */
   readonly link: ResourceReference;
   readonly summarize: (item: T) => Readonly<Record<string, unknown>>;
   /** Fewer items that are summarized; `facts` contains the others (default: all items). */

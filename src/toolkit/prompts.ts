@@ -14,7 +14,7 @@ export interface Prompt {
   readonly title: string;
   readonly description: string;
   readonly arguments: readonly PromptArgument[];
-  /** The tools that the instructions name. If one of them is not offered, the prompt is not offered either. */
+  /** If one of them is not offered, the prompt is not offered either. */
   readonly tools: readonly ToolName[];
   /** The name of a skill that describes the work. Its text follows the prompt's own text. */
   readonly skill?: string;

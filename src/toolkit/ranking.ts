@@ -13,13 +13,11 @@ import type { ToolContext } from "./tool-context.ts";
 
 interface RankingArguments {
   readonly level: "state" | "district";
-  /** Codes or names (default: all states). */
   readonly states?: readonly string[];
   readonly waitSeconds?: number;
 }
 
 interface RankingFigures extends Pick<Ranking<DivisionRow>, "totalRows" | "totals" | "unlisted" | "unlistedCount"> {
-  /** True if no missing list can change the rows. */
   readonly complete: boolean;
 }
 

@@ -14,7 +14,6 @@ import type { Progress, ToolContext } from "./tool-context.ts";
 import type { ToolName } from "./tool-names.ts";
 import type { ResourceReference } from "./uri.ts";
 
-/** The recommended next call, with complete arguments. */
 export interface NextStep {
   readonly tool: ToolName;
   readonly arguments: Readonly<Record<string, unknown>>;
@@ -40,10 +39,7 @@ export interface Description extends Advice {
   readonly job?: Job;
 }
 
-/**
- * Describes a resource. `readAt`: the time of the API's response, in milliseconds since 1970; undefined if it is unknown. `isNew`: an action
- * has just created the resource, so the journal contains no other action on it (default false).
- */
+/** `readAt`: the time of the API's response, in ms since 1970. `isNew`: the journal has no other action on the resource. */
 export type Describe<T> = (resource: T, readAt?: number, isNew?: boolean) => Description | Promise<Description>;
 
 /** The state of a resource that changes over time and that actions create. */
@@ -54,7 +50,6 @@ export interface Status {
   readonly isInProgress: boolean;
   /** The state in a few words: "FAILED at CHURN". */
   readonly text: string;
-  /** The position in the state. */
   readonly detail?: string | undefined;
   /** Completed work, if the API counts it. */
   readonly units?: number;
@@ -121,13 +116,9 @@ export interface ToolResult<T = unknown> extends Advice, ResultFacts {
   readonly text: string;
 }
 
-/** The result of one action. */
 export interface ActionResult<T> extends ToolResult<T> {
   readonly action: ActionReport;
-  /**
-   * Returns the notice for a state that the caller has read itself (undefined if it could not). `mayOffer`: true if it makes sense to run the
-   * action again.
-   */
+  /** For a state that the caller has read (undefined if it could not). `mayOffer`: it makes sense to run the action again. */
   noticeFor(state: string | undefined, mayOffer: boolean): string | undefined;
 }
 
@@ -151,10 +142,7 @@ function stringifyInexactNumbers(value: unknown): unknown {
   return Object.fromEntries(Object.entries(value).map(([name, part]) => [name, stringifyInexactNumbers(part)]));
 }
 
-/**
- * Converts bigints to strings of digits, since a client's JSON parser would round them (docs/interface.md, "Results"). Converts numbers
- * beyond all doubles to words (open question 18). Returns a value without such numbers unchanged.
- */
+/** Bigints become digits, which a client's JSON parser would round; numbers beyond doubles become words (open question 18). */
 export const withExactNumbers = (value: unknown): unknown =>
   containsInexactNumber(value) ? stringifyInexactNumbers(value) : value;
 
@@ -190,10 +178,7 @@ interface ResultParts extends Advice, ResultFacts {
 /** The parts of a call that its result depends on: the offered tools and the default workspace. */
 export type ResultContext = Pick<ToolContext, "isOffered" | "workspaceId">;
 
-/**
- * Returns the step as a call that is offered here, without the default workspace: retry_jobs can do what retry_job does. Undefined if no
- * offered tool can do it.
- */
+/** Without the default workspace; retry_jobs can do what retry_job does. Undefined if no offered tool can do it. */
 export function toOfferedStep(
   step: NextStep | undefined,
   { isOffered, workspaceId: own }: ResultContext,
@@ -226,7 +211,6 @@ export interface Envelope<T> {
   readonly meta: { readonly requestId: string };
 }
 
-/** An endpoint that returns one resource. */
 export type ResourceEndpoint<T> = JsonEndpoint<z.ZodType<Envelope<T>>>;
 
 /** The API's response, and its time in milliseconds since 1970, if known. */
@@ -271,10 +255,7 @@ export async function resourceResult<T extends object>(
 /** Tools that the user can call in the view. The agent is not advised to call them too, so that they do not run twice. */
 const USER_TRIGGERED_TOOLS: ReadonlySet<ToolName> = new Set(["retry_job", "cancel_job"]);
 
-/**
- * Builds the result of a tool that shows a view: the view receives the data, the agent a short text. The result has no link to a
- * resource, since some hosts do not pass results with a link to a view.
- */
+/** The view receives the data, the agent a short text without a link: some hosts do not pass results with a link to a view. */
 export function toViewResult<T>(result: ToolResult<T>, notice: string): ToolResult<T> {
   const { data, structured: view, drift, summary, nextStep: step } = result;
   const nextStep = step && !USER_TRIGGERED_TOOLS.has(step.tool) ? step : undefined;

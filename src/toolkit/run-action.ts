@@ -41,10 +41,7 @@ export interface ActionRun<T> {
   readonly mismatch?: (resource: T) => string | undefined;
   /** Returns the If-Match header of a new action. */
   readonly ifMatch?: () => Promise<string>;
-  /**
-   * Reads the current state of the resource that the action created. Absent if the caller reads the resource itself, and takes the notice
-   * from `noticeFor`. Throws Failure.
-   */
+  /** Absent if the caller reads the resource itself, and takes the notice from `noticeFor`. Throws Failure. */
   readonly readNow?: (id: string) => Promise<ReadAnswer<T>>;
 }
 
@@ -68,10 +65,7 @@ function firstCallNotesText(first: Arguments, call: Arguments, { identifyingArgu
 
 const NOT_READ = " Its current state could not be read; this is the first answer.";
 
-/**
- * Returns the first sentences of a replay. `state`: the current state of the resource; undefined if it could not be read. `mayOffer`: true
- * if it makes sense to run the action again.
- */
+/** `state`: undefined if it could not be read. `mayOffer`: it makes sense to run the action again. */
 function replayNotice(
   { earlier, finding, idempotencyKey, notes, isKeyless }: Replay,
   state: string | undefined,
@@ -99,10 +93,7 @@ const newActionNotice = ({ ageMs, createdId: id }: EarlierAction): string =>
 /** An attempt that is in flight at the end of a call may continue for this time. */
 const GRACE_MS = 5_000;
 
-/**
- * Runs `perform` with the time of the call. If it has not ended at the call's deadline and the call may not wait longer, throws Failure
- * (timeout), and the action continues in the background: its outcome is recorded, and a repeated call returns it.
- */
+/** At the call's deadline, throws Failure (timeout) unless the call may wait; the action continues, and its outcome is recorded. */
 async function performInTime<T>(
   ctx: ToolContext,
   timing: Timing,

@@ -54,9 +54,7 @@ export async function assertFileNameFree({ files }: SaveRowsPorts, fileName: str
 export interface Table extends Pick<ToolResult, "summary" | "drift"> {
   readonly columns: readonly string[];
   readonly rows: readonly (readonly Cell[])[];
-  /** The fields of the result, without the rows. */
   readonly fields: object;
-  /** The lines of the text after the summary. */
   readonly lines: readonly string[];
   /** The arguments of the call that lists the rest, if not all rows could be read. */
   readonly rest?: Readonly<Record<string, unknown>> | undefined;

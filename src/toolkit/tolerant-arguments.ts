@@ -194,10 +194,7 @@ function toExactObject(
 /** How callers write the name of a place, in `name` or `names`. */
 const PLACE = ["name", "names"];
 
-/**
- * Names that callers give to a filter of a read, each with the arguments that it may mean: the first one that
- * is not given and accepts the value. A name belongs here only if it has no other meaning in that tool (docs/interface.md, "Near misses").
- */
+/** The first argument counts that is not given and accepts the value. Only names without another meaning in that tool. */
 const NEAR_MISSES: Readonly<Record<string, Readonly<Record<string, readonly string[]>>>> = {
   find_district: {
     ...{ query: PLACE, queries: PLACE, district: PLACE, districts: PLACE, districtName: PLACE, place: PLACE },

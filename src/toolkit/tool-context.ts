@@ -46,10 +46,7 @@ export interface ActionCallResult {
 export interface ToolContext extends Ports, CallContext {
   /** The name of the tool that runs, under which its actions are recorded. */
   readonly tool: ToolName;
-  /**
-   * Present if the call returns at its deadline even if an action is in flight: the action then continues in the background until this time,
-   * in milliseconds by `Timing.clockMs`.
-   */
+  /** If present, an action in flight at the call's deadline continues until this time, in milliseconds by `Timing.clockMs`. */
   readonly actionDeadlineAt?: number;
   /** The default workspace. `workspaceId` is optional if there is one. */
   readonly workspaceId?: string;

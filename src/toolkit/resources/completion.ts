@@ -10,7 +10,6 @@ import type { ToolResult } from "../results.ts";
 import type { ToolContext } from "../tool-context.ts";
 import type { ToolName } from "../tool-names.ts";
 
-/** The context of a completion request. */
 export interface CompletionContext {
   /** The offered tools. Their definitions state which values they list, what they create and what they act on. */
   readonly tools: readonly Tool[];
@@ -107,7 +106,6 @@ function createSeenIds() {
   }
 
   return {
-    /** Records a result that an agent received. */
     recordResult({ data, link, hasEnded }: Result): void {
       const kind = RECORDED_KINDS.find((name) => link?.variables[name] !== undefined);
       const value = kind && link?.variables[kind];
@@ -169,7 +167,6 @@ export function createCompletionProvider({ actions, now, files }: CompletionSour
   };
 
   return {
-    /** Records the ids in a result that an agent received. */
     recordResult: seenIds.recordResult,
     /** Returns values that start with `typed`, or whose names contain it. Ignores sources that fail: a completion never fails. */
     async suggest(kind: CompletionKind, typed: string, context: CompletionContext): Promise<readonly string[]> {

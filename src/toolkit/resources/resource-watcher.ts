@@ -105,7 +105,6 @@ export function createResourceWatcher({
   }
 
   return {
-    /** Returns the number of watched resources. */
     count: () => pollers.size,
 
     /** Calls `onChange` each time the resource with this name changes. Throws Failure (rate_limited) if too many are watched. */

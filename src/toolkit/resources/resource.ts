@@ -16,7 +16,6 @@ const { state: stateCode } = listPlaygroundDistricts.query.shape;
 /** Calls an offered read-only tool. Throws Failure. */
 export type UseTool = (name: ToolName, args: Readonly<Record<string, unknown>>) => Promise<ToolResult>;
 
-/** The dependencies of a read. */
 export interface ResourceSource {
   readonly useTool: UseTool;
   readonly geography: Geography;
@@ -35,7 +34,6 @@ export interface ResourceContent {
 export interface ObservedVersion {
   /** Changes whenever the resource does. */
   readonly version: number;
-  /** True if the resource will not change anymore. */
   readonly hasEnded: boolean;
 }
 
@@ -62,11 +60,9 @@ export interface Resource {
   readonly readVersion?: ReadVersion;
 }
 
-/** Formats the text of a JSON resource. */
 export const jsonText = (content: unknown): string => formatJson(withExactNumbers(content));
 
 interface ToolResourceDefinition extends Omit<Resource, "read" | "mimeType" | "cacheScope"> {
-  /** Default: "private". */
   readonly cacheScope?: Resource["cacheScope"];
   /** Arguments in addition to the template's variables. */
   readonly arguments?: Readonly<Record<string, unknown>>;
