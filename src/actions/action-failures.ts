@@ -9,10 +9,7 @@ import { type ActionIdentity, differingArguments, withoutSpelling } from "./fing
 /** An action that was sent, or may have been sent. */
 export type SentAction = Pick<StoredAction, "key" | "first_sent_at">;
 
-/**
- * Adds the call that resolves the action, and its deadline, to a failure with an unknown outcome. `verificationAdvice`: another
- * way to check the outcome.
- */
+/** `verificationAdvice`: another way to check the outcome. */
 export function withResumeAdvice(
   failure: Failure,
   { key, first_sent_at }: SentAction,
@@ -90,10 +87,7 @@ const conflictFailure = (message: string, key: string, next: string): Failure =>
     next,
   });
 
-/**
- * Failure for a key in mic-mcp's own format that no action has. It was copied wrongly: a new action under it might run the
- * intended one twice.
- */
+/** Such a key was copied wrongly if no action has it: a new action under it might run the intended one twice. */
 export const unknownKeyFailure = (key: string): Failure =>
   conflictFailure(
     `No action has the key ${formatToken(key)}`,
@@ -118,10 +112,7 @@ export function assertSameAction(stored: StoredAction, tool: string, identity: A
     throw otherArgumentsFailure(stored, identity);
 }
 
-/**
- * Throws Failure if this call's notes differ from those of a rejected action. A retry sends the stored bytes, so the new notes
- * would be lost.
- */
+/** A retry sends the stored bytes, so notes that differ from those of the rejected action would be lost. Throws Failure. */
 export function assertSameNotes(stored: StoredAction, identity: ActionIdentity): void {
   if (withoutSpelling(stored.arguments) !== withoutSpelling(identity.canonical))
     throw otherArgumentsFailure(stored, identity);

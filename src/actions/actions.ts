@@ -182,7 +182,6 @@ export function createActions(
   { serviceName: clientServiceName, readSecret = async () => undefined, hooks, redact: redactOwn }: ActionCallerOptions,
 ) {
   const caller = hooks?.caller;
-  /** Returns the scope of this caller's keys. */
   const serviceName =
     caller === undefined ? clientServiceName : async () => createCallerServiceName(await clientServiceName(), caller);
   // On a user's own machine, the list has the actions of all services if no service is configured.
@@ -443,10 +442,7 @@ export function createActions(
       return stored?.tool === tool ? parseCanonicalArguments(stored.arguments) : undefined;
     },
 
-    /**
-     * Records the outcome of an unresolved action that was determined without sending it again. Returns false if the action is no longer
-     * unresolved, or a live process works on it. Throws Failure.
-     */
+    /** Returns false if the action is no longer unresolved, or a live process works on it. Throws Failure. */
     async recordOutcome(key: string, found: ActionResult): Promise<boolean> {
       const service = await serviceName();
       const open = await journal();
@@ -472,7 +468,6 @@ export function createActions(
     /** Returns the action with this key in its current state; undefined if there is none. */
     find: async (key: string) => await findListedAction(await journal(), await serviceName(), key),
 
-    /** Counts the unresolved actions of all callers. */
     countUnresolved: async () => await (await journal()).countUnresolved(),
 
     /** Returns this caller's actions that concern a resource. */

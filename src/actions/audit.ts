@@ -33,10 +33,7 @@ export function buildAuditedResolution(resolveSql: string, valueCount: number, a
   };
 }
 
-/**
- * Inserts an audit row. `timeSql` returns SQL for the current time; its parameter contains this process's time (`now`, in
- * milliseconds).
- */
+/** `timeSql` returns SQL for the current time; its parameter is this process's time (`now`, in milliseconds). */
 export async function insertAuditEvent(
   query: Database["query"],
   timeSql: (parameter: string) => string,

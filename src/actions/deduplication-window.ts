@@ -13,10 +13,7 @@ export const DEDUPLICATION_WINDOW_MS = 20 * 3_600_000;
  */
 const MAX_FUTURE_MS = 30 * 24 * 3_600_000;
 
-/**
- * SQL after SELECT: identical actions (`later`) that were created after `row` and succeeded. They supersede a `row` that is still
- * unknown.
- */
+/** SQL after SELECT: identical actions (`later`) that succeeded after `row`. They supersede a `row` that is still unknown. */
 export const laterSuccessesSql = (row: string): string =>
   `FROM actions AS later WHERE later.service = ${row}.service AND later.tool = ${row}.tool
      AND later.fingerprint = ${row}.fingerprint AND later.state = 'succeeded' AND later.created_at > ${row}.created_at`;

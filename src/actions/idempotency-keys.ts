@@ -5,10 +5,7 @@ import type { KeyGrammar } from "../contract/endpoints/endpoint.ts";
 import { chars, inputKey, processingKey, textKey } from "../contract/scalars.ts";
 import { sha256Hex } from "./fingerprint.ts";
 
-/**
- * True for a key in the format of `generateKey`, in any letter case. An agent gets such a key from mic-mcp, so it never names a
- * new action.
- */
+/** In any letter case. An agent gets such a key from mic-mcp, so it never names a new action. */
 export const isGeneratedKey = (key: string): boolean => /^\s*mic-[0-9a-f]{32}\s*$/i.test(key);
 
 /** Returns a new key: `mic-` and 128 random bits in hexadecimal, 36 characters in total. */

@@ -107,7 +107,6 @@ export const createJournalReads = ({ query, columns, read, timeSql, now }: Journ
     return rows.map((row) => JobRow.parse(row).job);
   },
 
-  /** Counts the unresolved actions of all callers. */
   async countUnresolved(): Promise<UnresolvedCounts> {
     // An action in progress counts by its owner, who may be dead; an expired or an unknown one has none.
     const rows = await query(

@@ -87,10 +87,7 @@ export async function openJournal(database: Database, { owner, now, migrates, on
   const find = (service: string, key: string) =>
     queryOne(`SELECT ${columns} FROM actions WHERE service = $1 AND key = $2`, [service, key]);
 
-  /**
-   * Deletes one batch; returns true if it was full. Parameters of `sql`: this process's time and an age in milliseconds, the
-   * batch size.
-   */
+  /** Returns true if the batch was full. Parameters of `sql`: this process's time and an age in milliseconds, the batch size. */
   async function deleteBatch(sql: string, ageMs: number): Promise<boolean> {
     let count = 0;
     await database.withExclusiveTransaction(async (run) => {
@@ -214,10 +211,7 @@ export async function openJournal(database: Database, { owner, now, migrates, on
       return claimed;
     },
 
-    /**
-     * Records an outcome and ends this process's claim. Returns undefined if another process has taken the action over. With
-     * `auditor`, also inserts an audit row.
-     */
+    /** Undefined if another process has taken the action over. With `auditor`, also inserts an audit row. */
     resolve(
       { service, key }: Pick<StoredAction, "service" | "key">,
       { state, attempts, outcome, createdId, apiNow }: Resolution,
@@ -239,7 +233,6 @@ export async function openJournal(database: Database, { owner, now, migrates, on
       );
     },
 
-    /** Renews the leases of all actions that this process has in progress. */
     heartbeat,
 
     /** The actions that this process works on, for all callers. */
@@ -259,7 +252,6 @@ export async function openJournal(database: Database, { owner, now, migrates, on
     audit: (auditor: Auditor, event: AuditEvent): Promise<void> =>
       insertAuditEvent(database.query, timeSql, now(), auditor, event),
 
-    /** Creates and drops the daily partitions of the audit. */
     maintainAudit: (auditRetentionMs: number): Promise<void> =>
       database.withExclusiveTransaction(
         (query) => maintainPartitions(query, clock ?? String(now()), auditRetentionMs),

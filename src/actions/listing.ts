@@ -46,10 +46,7 @@ export const DEFAULT_LIMIT = 20;
 /** The tools about whose old actions reading jobs shows something. */
 export const RESOLVED_BY_READING: ReadonlySet<string> = new Set(["cancel_job", "retry_job", "submit_job"]);
 
-/**
- * An action in progress whose owner is dead or whose lease has expired has an unknown outcome, even before another process takes
- * it over.
- */
+/** An action in progress whose owner is dead or whose lease has expired has an unknown outcome, even before a takeover. */
 const effectiveState = ({ state, owner, lease_until, read_at }: StoredAction): ActionState =>
   state === "in_progress" && (lease_until < read_at || isOwnerDead(owner)) ? "unknown" : state;
 

@@ -74,10 +74,7 @@ export async function readJournalVersion(query: Database["query"]): Promise<numb
   return version;
 }
 
-/**
- * Migrates the tables to JOURNAL_VERSION. Throws UnusableTables if a later mic-mcp has changed them, or if
- * `migrates` is false and they are not up to date.
- */
+/** Throws UnusableTables if a later mic-mcp has changed them, or if `migrates` is false and they are not up to date. */
 export async function migrateSchema(database: Database, migrates = true): Promise<void> {
   const found = await readJournalVersion(database.query).catch((error: unknown) => {
     if (error instanceof UnusableTables) throw error;

@@ -103,10 +103,7 @@ export function attemptLimitMs(context: CallContext, timing: Timing): number {
   return Math.min(ATTEMPT_LIMIT_MS, leftMs);
 }
 
-/**
- * Waits before the next attempt: for the API's full Retry-After, or else for exponential backoff with full jitter.
- * Returns false immediately if the attempts are used up or the wait does not fit into the time left.
- */
+/** Waits for the full Retry-After, else for exponential backoff with full jitter. False at once if no attempt fits into the time. */
 export async function waitBeforeRetry(
   attempt: number,
   failure: Failure,

@@ -237,10 +237,7 @@ const contractViolationFailure = (reason: string) =>
 export const invalidJsonFailure = (endpoint: Endpoint, response: WireResponse, error: InvalidJson): Failure =>
   unverifiedResponseFailure(endpoint, response.status, describeInvalidJson(response, error));
 
-/**
- * Failure for a response with the success status whose JSON body breaks the contract. Only the contract's envelope proves that an
- * action took effect.
- */
+/** Only the contract's envelope proves that an action took effect. */
 export function bodyViolationFailure(endpoint: Endpoint, response: WireResponse, reason: string): Failure {
   if (!isAction(endpoint)) return contractViolationFailure(reason);
   if (!isEnvelope(response))

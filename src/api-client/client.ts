@@ -119,7 +119,6 @@ export function createApiClient({ baseUrl, tokens, transport, timing, hooks, tel
     if (at !== undefined) apiClockDifferenceMs = at - timing.now();
   }
 
-  /** Decodes the response of a success. Throws Failure for any other response. */
   function readSuccess<S extends z.ZodType>(
     endpoint: JsonEndpoint<S>,
     response: WireResponse,
@@ -238,7 +237,6 @@ export function createApiClient({ baseUrl, tokens, transport, timing, hooks, tel
   const exchangeJson = (wire: WireRequest, limits: SendLimits): Promise<WireResponse> =>
     transport.exchange(wire, { maxBytes: MAX_RESPONSE_BYTES, ...limits });
 
-  /** Sends an encoded request, and decodes the JSON response. Throws Failure. */
   const send = <S extends z.ZodType>(
     endpoint: JsonEndpoint<S>,
     encoded: EncodedRequest,
@@ -254,7 +252,6 @@ export function createApiClient({ baseUrl, tokens, transport, timing, hooks, tel
       read: (response, attempts) => readSuccess(endpoint, response, attempts),
     });
 
-  /** Calls an operation that changes nothing. Throws Failure. */
   const call = <S extends z.ZodType>(endpoint: JsonEndpoint<S>, request: CallRequest, context: CallContext) =>
     sendRequest(endpoint, context, {
       encode: () => encodeRequest(endpoint, request),

@@ -12,10 +12,7 @@ export class ContractViolation extends Error {
 
 export interface DecodedBody<T> {
   readonly value: T;
-  /**
-   * JSON pointers of fields that the contract does not define (open question 10), and descriptions of contradictions (open
-   * question 17).
-   */
+  /** JSON pointers of unknown fields (open question 10), and descriptions of contradictions (open question 17). */
   readonly drift: readonly string[];
 }
 
@@ -30,10 +27,7 @@ const MAX_LISTED_ISSUES = 5;
 /** The generated validator of each schema. It is created on first use, because that takes 1.5 to 3 ms. */
 const validators = new WeakMap<z.ZodType, z.ZodType>();
 
-/**
- * Whether a body matches the schema. A matching body is used unchanged, with its fields in the API's order, because no response schema
- * transforms values.
- */
+/** A matching body is used unchanged, with its fields in the API's order, because no response schema transforms values. */
 function matchesSchema<S extends z.ZodType>(schema: S, body: unknown): body is z.output<S> {
   const validator = validators.get(schema) ?? z.compile(schema);
   validators.set(schema, validator);
@@ -57,9 +51,7 @@ function dropUnknownFields(issues: readonly z.core.$ZodIssue[], body: unknown): 
   );
 }
 
-/**
- * Checks a parsed body. Fields unknown to the contract are removed from it (in place) and reported as drift. Throws ContractViolation.
- */
+/** Fields unknown to the contract are removed from the body (in place) and reported as drift. Throws ContractViolation. */
 export function validateBody<S extends z.ZodType>(
   schema: S,
   { value: body, values }: ParsedJson,

@@ -63,10 +63,7 @@ async function saveResponse(
   }
 }
 
-/**
- * Downloads to `target.folder`, which is created if it is missing. A broken stream starts again while time is left. A failure leaves no
- * file behind.
- */
+/** A broken stream starts again while time is left. A failure leaves no file behind. */
 async function downloadFile(
   service: ApiClient,
   endpoint: Endpoint,
@@ -128,10 +125,7 @@ export function createDownloads(service: ApiClient) {
   }
 
   return {
-    /**
-     * Starts or joins a download and waits for it within the call's time. `onBytes` receives the bytes so far once a second.
-     * Throws Failure.
-     */
+    /** Starts or joins a download. `onBytes` receives the bytes so far once a second. Throws Failure. */
     async save(
       endpoint: Endpoint,
       request: CallRequest,

@@ -130,10 +130,7 @@ async function claimFreeName(part: string, { folder, name, mayNumber }: NewFile)
   throw nameTakenFailure(name);
 }
 
-/**
- * Creates the file with the content that `write` writes, and syncs it to disk. Throws the error of `write` or of the file system, or
- * Failure if the name is taken. No partial file remains then.
- */
+/** Throws the error of `write` or of the file system, or Failure if the name is taken. No partial file remains then. */
 export async function createFile<T>(
   newFile: NewFile,
   write: (file: FileHandle) => Promise<T>,

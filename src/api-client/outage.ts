@@ -19,10 +19,7 @@ export function createOutages(timing: Timing) {
   const byOperation = new Map<string, Outage>();
   return {
     end: (operationId: string): void => void byOperation.delete(operationId),
-    /**
-     * Records that a call of this operation failed although it was retried. The wait doubles from 1 to 30 minutes whenever a call fails
-     * after the last wait. The API's Retry-After replaces it.
-     */
+    /** The wait doubles from 1 to 30 minutes whenever a call fails after the last wait. The API's Retry-After replaces it. */
     record(operationId: string, facts: FailureFacts): void {
       const { retryAfterSeconds } = facts;
       const nowMs = timing.clockMs();

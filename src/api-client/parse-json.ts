@@ -11,10 +11,7 @@ export class InvalidJson extends Error {
 const MAX_NUMBER_LENGTH = 1_000;
 /** The resources of the contract have at most five levels above a free-form object. */
 const MAX_BODY_DEPTH = MAX_DEPTH + 10;
-/**
- * Default maximum number of values in a body: each object, list, text, number, boolean and null. A page of 100 failed jobs has 48,000, and
- * may have 10,000 new fields.
- */
+/** Objects, lists, texts, numbers, booleans and nulls. A page of 100 failed jobs has 48,000, and may have 10,000 new fields. */
 export const MAX_VALUES = 60_000;
 /** An integer that JSON.parse would round is parsed twice, so it counts as one value for each 2 digits: as many as fit in its place. */
 const DIGITS_PER_VALUE = 2;

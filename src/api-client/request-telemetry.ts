@@ -9,10 +9,7 @@ function errorType(error: unknown): string {
   return error instanceof ResponseTooLarge ? "too_large" : "aborted";
 }
 
-/**
- * Runs `send` in a span (open question 39). Every attempt has the same key and body, but a different trace context. `resends`: number of
- * requests that the same call has sent before.
- */
+/** Every attempt has the same key and body, but another trace context (open question 39). `resends`: requests sent before. */
 export const traceSend = <A extends { readonly status: number }>(
   telemetry: Telemetry,
   { method, path }: Endpoint,

@@ -72,10 +72,7 @@ export interface ExchangeLimits extends SendLimits {
  * The first two methods send once. They throw the signal's reason or TransportError, whose `sent` is false if the request was not sent.
  */
 export interface Transport {
-  /**
-   * Reads the complete body within the time limit. Also throws ResponseTooLarge. The body of an error (400 and higher) that is too large is
-   * dropped instead.
-   */
+  /** Also throws ResponseTooLarge. The body of an error (400 and higher) that is too large is dropped instead. */
   exchange(request: WireRequest, limits: ExchangeLimits): Promise<WireResponse>;
   /** Waits for the response head within the time limit. The calling code reads the body; the signal aborts it. */
   openStream(request: WireRequest, limits: SendLimits): Promise<StreamedResponse>;
@@ -313,10 +310,7 @@ function receiveStream(head: ResponseHead, { controller, succeed, release }: Exc
 /** Reads the same variables as undici, which checks at each request whether a proxy applies. */
 const hasProxy = (): boolean => PROXY_VARIABLES.some((name) => Boolean(process.env[name]));
 
-/**
- * Maximum number of connections per origin. A connection is opened when all others are in use, and closed after 4 s without a request. As
- * many as requests in flight on stdio, so that no call waits for another one.
- */
+/** Per origin; an idle one is closed after 4 s. As many as requests in flight on stdio, so that no call waits for another. */
 const CONNECTIONS = 128;
 /** Connections per origin for streamed files. More than a deployment forwards at once (64), so that a file can be previewed meanwhile. */
 const STREAM_CONNECTIONS = 128;

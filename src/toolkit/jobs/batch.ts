@@ -37,10 +37,7 @@ export async function stateSuffix(jobId: string, ctx: ToolContext): Promise<stri
 /** Time for the requests of a call that does not wait, in seconds. */
 const REQUEST_SECONDS = 5;
 
-/**
- * Limits a call to `waitSeconds` from now (5 s if it is 0), even if one of its requests receives no response. An action that is in flight
- * then continues in the background, within the limit of the original call.
- */
+/** Even if a request receives no response (limit 5 s if `waitSeconds` is 0). An action in flight continues in the background. */
 export function withWaitLimit(ctx: ToolContext, waitSeconds: number): ToolContext {
   const { timing } = ctx.api;
   const limitMs = (waitSeconds === 0 ? REQUEST_SECONDS : waitSeconds) * 1_000;
@@ -75,10 +72,7 @@ interface Workers<T> {
   readonly work: (item: T) => Promise<boolean>;
 }
 
-/**
- * Runs `work` for the items in their order, at most `inFlight` at a time. After an error it starts no more items, waits for those in
- * progress, and rejects with the first error.
- */
+/** At most `inFlight` at a time. After an error it starts no more items, waits for those in progress, and rejects. */
 export async function runWorkers<T>(
   items: readonly T[],
   { inFlight, mayStart = async () => true, work }: Workers<T>,

@@ -91,10 +91,7 @@ export const cancelTraits: ActionTraits = { targetArgument: "jobId", identifying
 const MAX_ROUNDS = 4;
 const NOTHING_LEFT = "The job has ended; there is nothing left to cancel.";
 
-/**
- * Throws Failure if the job has ended. Only the three final states are certain to prevent a cancellation (open question 37); in other
- * states the API decides.
- */
+/** Only the three final states are certain to prevent a cancellation (open question 37); in others the API decides. */
 export function rejectEndedJob({ id, state }: Job): void {
   if (!TERMINAL_STATES.has(state)) return;
   throw new Failure({
@@ -182,10 +179,7 @@ export async function requestCancellation(args: CancelArguments, ctx: ToolContex
   }
 }
 
-/**
- * Cancels the job and waits up to `waitSeconds` until the cancellation has ended. Returns the job; without a wait, or if the job cannot be
- * read, returns the operation. Throws Failure.
- */
+/** Returns the job; without a wait, or if the job cannot be read, returns the operation. Throws Failure. */
 export async function cancelJob(
   args: CancelArguments,
   waitSeconds: number,

@@ -19,10 +19,7 @@ export type HistoryPorts = Pick<Ports, "retries"> & {
 
 const HISTORY_LIMIT_MS = 1_000;
 
-/**
- * Returns what the journal contains about a job: nothing if it fails or takes more than 1 s. Then the advice is less precise, but the read
- * succeeds in time.
- */
+/** Nothing if the journal fails or takes more than 1 s: the advice is less precise, but the read succeeds in time. */
 export const readRecorded = (jobId: string, { actions }: HistoryPorts): Promise<ResourceHistory> =>
   withTimeoutFallback(actions.readHistory(jobId), { actions: [] }, HISTORY_LIMIT_MS);
 

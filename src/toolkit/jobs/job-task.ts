@@ -81,10 +81,7 @@ export async function readJobTaskState(started: StartedJob, ctx: ToolContext): P
 
 const REASON = "Cancelled by the MCP client (tasks/cancel).";
 
-/**
- * Cancels the job with the same action as cancel_job and a generated key, so a second cancellation, in any process, is deduplicated. Does
- * nothing if the job has ended. Throws Failure.
- */
+/** With a generated key, so a second cancellation, in any process, is deduplicated. Throws Failure. */
 export async function cancelStartedJob({ jobId }: StartedJob, ctx: ToolContext): Promise<void> {
   const hasEnded = async () => TERMINAL_STATES.has((await readJob(jobId, ctx)).value.data.state);
   if (await hasEnded()) return;

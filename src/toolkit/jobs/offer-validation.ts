@@ -72,10 +72,7 @@ function getOrStartThread(): Worker {
   return started;
 }
 
-/**
- * Returns the violations of the published parameter schema. Returns none if the schema cannot be used or exceeds the limits; then only
- * the API validates the values.
- */
+/** None if the schema cannot be used or exceeds the limits; then only the API validates the values. */
 async function findParameterErrors(parameters: RecipeParameters, values: JsonObject): Promise<FieldError[]> {
   const { contentHash } = parameters;
   if (expensiveSchemas.has(contentHash) || jsonBytes(values) > MAX_VALUE_BYTES) return [];

@@ -124,10 +124,7 @@ async function readCancellation(action: ActionStatus, ctx: ToolContext): Promise
   return { outcome: "still unknown", finding: `${finding} ${shows}`, isWorthRepeating: true };
 }
 
-/**
- * A position in the list of jobs: the action for which it is read, the number of jobs that were read before, whether some of them may be
- * the action's, and the API's cursor.
- */
+/** The action, the number of jobs that were read before, whether some of them may be the action's, the API's cursor. */
 const Position = z.tuple([z.string(), z.int(), z.boolean(), z.string()]);
 type Position = z.infer<typeof Position>;
 

@@ -236,10 +236,7 @@ async function waitForRetryAfter(
 interface Selection {
   readonly jobs: readonly RequestedJob[];
   readonly givenUp: readonly RetryResult[];
-  /**
-   * The latest retries of matching jobs, except those that succeeded. A filter never selects them, so a repeated call does not retry its own
-   * retries.
-   */
+  /** Except those that succeeded. A filter never selects them, so a repeated call does not retry its own retries. */
   readonly retries: readonly Job[];
   /** Number of jobs that match, but exceed the limit. */
   readonly remaining: number;
