@@ -93,7 +93,7 @@ async function connectInProcess(options: AgentClientOptions): Promise<Connection
     files: options.emulator.files.map(({ id, name }) => ({ value: id, name })),
     inProcess: true,
   };
-  const { runtime, close } = compose(backend, { keychainLimitMs: 1_000 });
+  const { runtime, close } = compose(backend, 1_000);
   const [stdin, stdout] = [new PassThrough(), new Pipe()];
   const closeProtocol = serveOnStdio(runtime, { stdin, stdout });
   const client = newClient();

@@ -64,13 +64,9 @@ export interface SendLimits {
   readonly signal: AbortSignal;
 }
 
-export interface ExchangeLimits extends SendLimits {
-  readonly maxBytes: number;
-}
+export type ExchangeLimits = SendLimits & { readonly maxBytes: number };
 
-/**
- * The first two methods send once. They throw the signal's reason or TransportError, whose `sent` is false if the request was not sent.
- */
+/** The first two methods send once. They throw the signal's reason or TransportError. */
 export interface Transport {
   /** Also throws ResponseTooLarge. The body of an error (400 and higher) that is too large is dropped instead. */
   exchange(request: WireRequest, limits: ExchangeLimits): Promise<WireResponse>;

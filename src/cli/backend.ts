@@ -111,7 +111,7 @@ export async function withRuntime(
   const running = config.emulator ? await findRunningEmulator(config.stateDir) : undefined;
   const backend = running ? createBackend(readConfig({ ...given, ...running })) : await openBackend(config);
   const { inProcess } = backend;
-  const { runtime, close } = compose(backend, { keychainLimitMs: COMMAND_LIMIT_MS });
+  const { runtime, close } = compose(backend, COMMAND_LIMIT_MS);
   const stopped = new AbortController();
   const { signal } = stopped;
   const stop = () => {

@@ -28,16 +28,11 @@ export interface Backend {
   readonly files: readonly CompletionValue[];
 }
 
-interface ComposeOptions {
-  /** Time limit for the keychain. It is longer for a command, in which the user may have to type the keychain's password. */
-  readonly keychainLimitMs: number;
-  /** Undefined if telemetry is off. */
-  readonly telemetry?: StartTelemetry;
-}
-
+/** `keychainLimitMs`: longer for a command, in which the user may have to type the keychain's password. */
 export function compose(
   { config, inProcess, notes, files }: Backend,
-  { keychainLimitMs, telemetry: startTelemetry }: ComposeOptions,
+  keychainLimitMs: number,
+  startTelemetry?: StartTelemetry,
 ) {
   const redactor = createConfigRedactor(config);
   const transport = createTransport({ proxies: !config.emulator });

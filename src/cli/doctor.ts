@@ -34,7 +34,7 @@ const formatCheck = ({ name, ok, detail, fix }: Check): string =>
 async function runChecks(environment: NodeJS.ProcessEnv, withEmulator: boolean): Promise<readonly Check[]> {
   const backend = await openBackend(readConfig(withEmulator ? { ...environment, MIC_EMULATOR: "1" } : environment));
   const { config } = backend;
-  const composed = compose(backend, { keychainLimitMs: COMMAND_LIMIT_MS });
+  const composed = compose(backend, COMMAND_LIMIT_MS);
   const { identity, keychain, runtime, transport, close } = composed;
   const { redactor } = runtime;
   // A stored token would not show that the credentials are still valid.

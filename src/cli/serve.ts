@@ -72,7 +72,7 @@ export async function serve(environment: NodeJS.ProcessEnv, listen: HttpFlags | 
   }
   const backend = await openBackend(config);
   const telemetry = await loadTelemetry(environment, listen !== undefined);
-  const { runtime, containerNotice, close } = compose(backend, { keychainLimitMs: SERVER_LIMIT_MS, telemetry });
+  const { runtime, containerNotice, close } = compose(backend, SERVER_LIMIT_MS, telemetry);
   for (const warning of config.warnings) runtime.log.warn({}, warning);
   if (containerNotice !== undefined) runtime.log.warn({}, containerNotice);
   logCrashes(runtime.log);

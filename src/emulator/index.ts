@@ -98,13 +98,8 @@ export async function startEmulator(options: EmulatorOptions = {}) {
   setMaxListeners(0, closing.signal);
   const server = createHttpServer();
   const listening = await listen(server, host, port);
-  const handleRequest = createRequestHandler({
-    app: createApp(parts),
-    admin: createAdmin(clock, parts),
-    checkHost: createHostCheck(host, listening),
-    closing: closing.signal,
-  });
-  server.on("request", handleRequest);
+  const checkHost = createHostCheck(host, listening);
+  server.on("request", createRequestHandler(createApp(parts), createAdmin(clock, parts), checkHost, closing.signal));
 
   let closed: Promise<void> | undefined;
   return {

@@ -56,14 +56,12 @@ function sendOutcome(incoming: IncomingMessage, response: ServerResponse, outcom
   else sendResponse(incoming, response, outcome.response);
 }
 
-export interface ServerOptions {
-  readonly app: App;
-  readonly admin: Admin;
-  readonly checkHost: HostCheck;
-  readonly closing: AbortSignal;
-}
-
-export function createRequestHandler({ app, admin, checkHost, closing }: ServerOptions): RequestListener {
+export function createRequestHandler(
+  app: App,
+  admin: Admin,
+  checkHost: HostCheck,
+  closing: AbortSignal,
+): RequestListener {
   const handle = async (incoming: IncomingMessage, response: ServerResponse): Promise<void> => {
     response.on("error", () => response.destroy());
     const { url = "/" } = incoming;

@@ -19,13 +19,6 @@ const WAIT_MS = 20_000;
 /** India has about 800 districts. A catalog with more rows than this is cut after the last state that fits. */
 const MAX_ROWS = 2_000;
 
-export interface CatalogTsv {
-  readonly text: string;
-  /** Whether the districts lists of all states were read. */
-  readonly complete: boolean;
-  readonly drift: readonly string[];
-}
-
 function truncateAtState(rows: readonly DistrictRow[]): readonly DistrictRow[] {
   const firstOmitted = rows[MAX_ROWS];
   if (firstOmitted === undefined) return rows;
@@ -45,15 +38,9 @@ function describeOmitted(rows: readonly DistrictRow[], shown: readonly DistrictR
 }
 
 /** Waits at most 20 s for missing lists. Throws Failure if the states list cannot be read. */
-export async function renderCatalogTsv(geography: Geography, context: CallContext): Promise<CatalogTsv> {
-  const result = await geography.gather(
-    {
-      answer: answerForAllStates,
-      waitMs: WAIT_MS,
-      onProgress: () => undefined,
-    },
-    context,
-  );
+export async function renderCatalogTsv(geography: Geography, context: CallContext) {
+  const query = { answer: answerForAllStates, waitMs: WAIT_MS, onProgress: () => undefined };
+  const result = await geography.gather(query, context);
   const { country } = result;
   const { states } = result.answer;
   const coverage = computeCoverage(result);

@@ -93,31 +93,24 @@ export const canProgressWithin = ({ missing }: Coverage, seconds: number): boole
 export const countMissing = ({ missing }: Coverage): number =>
   missing.reduce((count, { states, more = 0 }) => count + states.length + more, 0);
 
-export interface Vintage {
-  readonly sourceUpdatedAt: readonly string[];
-  readonly mixed: boolean;
-  readonly fallbackUsed: "none" | "some" | "all" | "not stated";
-  readonly readAt: { readonly oldest: string; readonly newest: string };
-  /** The source that an answer must name: the beginning of the text in the states list. list_states has the full text. */
-  readonly source?: string;
-  readonly sourceRef?: string;
-}
+export type Vintage = ReturnType<typeof summarizeVintage>;
 
 const MAX_SOURCE_LENGTH = 60;
 
+/** The beginning of the source that an answer must name; list_states has the full text. */
 export const excerptSource = (source: string): string =>
   excerpt(source.split(/[,;]\s/)[0] ?? source, MAX_SOURCE_LENGTH);
 
 /** Formats an instant to the second: no reader needs more, and the text is part of every answer. */
 const formatInstant = (ms: number): string => new Date(ms).toISOString().replace(/\.\d+Z$/, "Z");
 
-function summarizeFallback(flags: readonly (boolean | undefined)[]): Vintage["fallbackUsed"] {
+function summarizeFallback(flags: readonly (boolean | undefined)[]) {
   if (flags.every((flag) => flag === undefined)) return "not stated";
   if (flags.every((flag) => flag === true)) return "all";
   return flags.includes(true) ? "some" : "none";
 }
 
-export function summarizeVintage({ states, lists }: Country, codes: readonly string[]): Vintage {
+export function summarizeVintage({ states, lists }: Country, codes: readonly string[]) {
   const responses = [states, ...codes.flatMap((code) => lists.get(code) ?? [])];
   const statedVintages = new Set(responses.map(({ value }) => value.sourceUpdatedAt));
   const { source, sourceRef } = states.value;

@@ -11,10 +11,7 @@ import { createToolContext } from "./tools/call.ts";
 const LIMIT_MS = 5_000;
 const MAX_VALUES = 100;
 
-interface Reference {
-  readonly uri?: string;
-  readonly name?: string;
-}
+type Reference = Partial<Readonly<Record<"uri" | "name", string>>>;
 
 function argumentNamesOf(ref: Reference, runtime: Runtime): readonly string[] {
   if (ref.name !== undefined) return findPrompt(ref.name, runtime).arguments.map(({ name }) => name);

@@ -16,8 +16,6 @@ function errorKindOf(result: Result): string | undefined {
 const knownNameOrOther = (names: ReadonlySet<unknown>, name: unknown): string =>
   typeof name === "string" && names.has(name) ? name : OTHER;
 
-type SdkServerOptions = ConstructorParameters<typeof Server>[1];
-
 interface ObservedServerOptions {
   readonly telemetry: Telemetry;
   readonly runtime: Runtime;
@@ -28,8 +26,7 @@ interface ObservedServerOptions {
 
 export function createObservedServer(
   { telemetry, runtime, network, protocolVersion }: ObservedServerOptions,
-  info: ConstructorParameters<typeof Server>[0],
-  options: SdkServerOptions,
+  ...[info, options]: ConstructorParameters<typeof Server>
 ): Server {
   const tools = new Set<unknown>(runtime.tools.map(({ name }) => name));
   const prompts = new Set<unknown>(offeredPrompts(runtime).map(({ name }) => name));

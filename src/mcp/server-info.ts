@@ -20,15 +20,12 @@ export const serverInfo = (version: string) =>
 const SKILLS_EXTENSION = "io.modelcontextprotocol/skills";
 export const TASKS_EXTENSION = "io.modelcontextprotocol/tasks";
 
-interface OfferedCapabilities {
-  /** Whether clients can subscribe to resources on this connection. */
-  readonly subscriptions: boolean;
-  /** Whether calls can become tasks on this connection. */
-  readonly tasks: boolean;
-  readonly views: boolean;
-}
-
-export const serverCapabilities = ({ subscriptions, tasks, views }: OfferedCapabilities) =>
+/** Whether clients can subscribe to resources, calls can become tasks, and tools have views, on this connection. */
+export const serverCapabilities = ({
+  subscriptions,
+  tasks,
+  views,
+}: Record<"subscriptions" | "tasks" | "views", boolean>) =>
   ({
     tools: {},
     resources: { ...(subscriptions && { subscribe: true }) },

@@ -67,7 +67,7 @@ export function composeTeams(deployment: Deployment) {
   const teams = createTeams(database);
   const encryption = createEncryption(secretKeys);
   const secrets = createSecrets({ encryption, now });
-  const cooldowns = createCooldowns({ database, now });
+  const cooldowns = createCooldowns(database, now);
   const audit = createAudit(journal, log);
   const trace = createCallerTrace();
   const traceId = (): string | undefined => telemetry?.traceFields()["trace_id"] ?? trace.id();

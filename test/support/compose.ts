@@ -14,7 +14,7 @@ export function composeForTest(env: Readonly<Record<string, string>>) {
     MIC_LOG_LEVEL: "silent",
     ...env,
   });
-  const { runtime, close } = compose({ config, notes: [], files: [], inProcess: false }, { keychainLimitMs: 1_000 });
+  const { runtime, close } = compose({ config, notes: [], files: [], inProcess: false }, 1_000);
   return {
     runtime,
     async close() {

@@ -32,7 +32,7 @@ describeWithPostgres("instances that share a database", (postgres) => {
     onTestFinished(() => transport.close());
     /** An instance of this team; its calls read a job once, with a time limit in seconds. */
     function createInstance(team: string, timing: Timing = systemTiming) {
-      const cooldowns = createCooldowns({ database, now: timing.now });
+      const cooldowns = createCooldowns(database, timing.now);
       const service = createApiClient({
         baseUrl: async () => stub.baseUrl,
         tokens: {
@@ -66,7 +66,7 @@ describeWithPostgres("instances that share a database", (postgres) => {
     expect(Math.max(...sleeps)).toBeLessThanOrEqual(1_000);
     await expect(one()).rejects.toMatchObject(LIMITED);
     // A later, shorter cooldown does not end a longer one.
-    const cooldown = () => createCooldowns({ database, now: Date.now }).forTeam("alpha");
+    const cooldown = () => createCooldowns(database, Date.now).forTeam("alpha");
     await cooldown().record(1_000);
     expect(await cooldown().leftMs()).toBeGreaterThan(10_000);
     for (const read of [one, two, two]) await expect(read()).rejects.toMatchObject(NOT_SENT);

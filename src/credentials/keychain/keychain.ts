@@ -145,17 +145,10 @@ function startWorker(environment: NodeJS.ProcessEnv): ChildProcess {
 /** The worker starts with the first call and ends this long after the last one. */
 const IDLE_MS = 10_000;
 
-interface KeychainOptions {
-  readonly idleMs?: number;
-  /** Environment that names the session bus (default: this process's environment). */
-  readonly environment?: NodeJS.ProcessEnv;
-}
-
 export type Keychain = ReturnType<typeof openKeychain>;
 
-/** Accesses the keychain entries of this program. Every method except `close` throws KeychainError. */
-export function openKeychain(limitMs: number, options: KeychainOptions = {}) {
-  const { idleMs = IDLE_MS, environment = process.env } = options;
+/** Every method except `close` throws KeychainError. `environment` names the session bus. */
+export function openKeychain(limitMs: number, idleMs = IDLE_MS, environment = process.env) {
   let worker: ChildProcess | undefined;
   let idleTimer: NodeJS.Timeout | undefined;
   let lastId = 0;

@@ -32,11 +32,6 @@ export interface FoundDistrict extends DistrictRow {
   readonly score?: number;
 }
 
-export interface SearchResult {
-  readonly found: readonly FoundDistrict[];
-  readonly ambiguous: boolean;
-}
-
 /** Minimum similarity to a name in the list; weaker matches are omitted. */
 const MIN_SCORE = 0.7;
 /** Minimum similarity to any other name; higher, because there are many of them. */
@@ -147,7 +142,7 @@ export function createDistrictSearch(states: readonly State[], country: Country)
     missing: findMissingStates(states, country),
     /** All states of the country, even if the search is limited to some of them. */
     allStates: country.states.value.states,
-    search(text: string, state?: State): SearchResult {
+    search(text: string, state?: State) {
       const queryForms = toQueryForms(text);
       const namesakes = findByName(queryForms, state);
       // Generated short forms count only if no district in the list has the queried name itself.
@@ -163,7 +158,7 @@ export function createDistrictSearch(states: readonly State[], country: Country)
       const similar = findSimilar(queryForms, state).filter(
         ({ name }) => !rows.has(name.row) && (named.length === 0 || isRival(name)),
       );
-      const found = [
+      const found: readonly FoundDistrict[] = [
         ...named.toSorted(compareByScore).map(toNamedDistrict),
         ...similar.toSorted(compareByScore).map(toSimilarDistrict),
       ];

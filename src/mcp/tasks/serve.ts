@@ -24,18 +24,12 @@ interface TaskFacts {
   readonly pollIntervalMs?: number;
 }
 
-interface RpcError {
-  readonly code: number;
-  readonly message: string;
-  readonly data?: unknown;
-}
-
 /** "completed": the call has a result, which may have isError; "failed": the call ended with a protocol error. */
 export type TaskState =
   | { readonly status: "working" }
   | { readonly status: "input_required"; readonly inputRequests: InputRequests }
   | { readonly status: "completed"; readonly result: CallToolResult }
-  | { readonly status: "failed"; readonly error: RpcError }
+  | { readonly status: "failed"; readonly error: { readonly code: number; readonly message: string } }
   | { readonly status: "cancelled" };
 
 export type Task = TaskFacts & TaskState;

@@ -4,12 +4,6 @@ import { withTimeoutFallback } from "../../core/async.ts";
 import type { Cooldown } from "../../core/hooks.ts";
 import { type Database, POSTGRES_CLOCK } from "../../store/database.ts";
 
-interface Options {
-  readonly database: Pick<Database, "query">;
-  /** The clock of this instance, in milliseconds since 1970. */
-  readonly now: () => number;
-}
-
 /** A row is read at most once in this time, because calls come in bursts. */
 const REFRESH_MS = 1_000;
 /** A call waits at most this long for the database, and then uses the last known value. */
@@ -20,7 +14,8 @@ export const COOLDOWN_TABLES = { api_cooldowns: "team TEXT PRIMARY KEY, until_at
 
 const Row = z.object({ left_ms: z.number() });
 
-export function createCooldowns({ database: { query }, now }: Options) {
+/** `now`: the clock of this instance, in milliseconds since 1970. */
+export function createCooldowns({ query }: Pick<Database, "query">, now: () => number) {
   /** Functions that return the end of each team's cooldown by the clock of this instance, in milliseconds since 1970. */
   const ends = new Map<string, () => number>();
 
