@@ -117,18 +117,16 @@ export function sqliteFailure(error: unknown): JournalFailure {
   return new JournalFailure(error, reason, advice, pattern === NO_SPACE ? NO_SPACE_RETRY_SECONDS : undefined);
 }
 
-/** Returns a function that converts PostgreSQL errors. `ask`: the start of the next step, which addresses the user of `variable`. */
+/** Returns a function that converts PostgreSQL errors. `who`: for example "have the operator", if the user cannot act themselves. */
 export const postgresFailure =
-  (variable: string, ask = "Ask the user to") =>
+  (variable: string, who = "") =>
   (error: unknown): JournalFailure => {
     if (error instanceof JournalFailure) return error;
     const reason = `PostgreSQL: ${describeError(error)}`;
-    return NO_SPACE.test(reason)
-      ? new JournalFailure(
-          error,
-          reason,
-          `${ask} free space on the disk of the PostgreSQL server that ${variable} names, then call again.`,
-          NO_SPACE_RETRY_SECONDS,
-        )
-      : new JournalFailure(error, reason, `${ask} check ${variable} and its PostgreSQL server, then call again.`);
+    const isFull = NO_SPACE.test(reason);
+    const what = isFull
+      ? `free space on the disk of the PostgreSQL server that ${variable} names`
+      : `check ${variable} and its PostgreSQL server`;
+    const advice = `Ask the user to ${who}${what}, then call again.`;
+    return new JournalFailure(error, reason, advice, isFull ? NO_SPACE_RETRY_SECONDS : undefined);
   };

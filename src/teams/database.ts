@@ -32,7 +32,7 @@ export function connectToPrimary(
   const space = createSpaceCheck(() => performance.now());
   const database = memoizeUntilFailure(async (): Promise<PostgresDatabase> => {
     const { openPostgres } = await import("../store/postgres.ts");
-    const mapError = postgresFailure("MIC_DATABASE_URL", "Ask the user to have the operator of this server");
+    const mapError = postgresFailure("MIC_DATABASE_URL", "have the operator of this server ");
     const opened = await openPostgres(urls.join(","), { ...options, connections: pool, failover: true, mapError });
     return { ...opened, query: (sql, values) => space.observe(opened.query(sql, values)) };
   });
