@@ -55,6 +55,7 @@ const PHRASES: readonly (readonly [agent: RegExp, user: string])[] = [
   [/\bask the user before you\b/g, "read the review before you"],
   [/[:;] (ask the user first|tell the user)\b| Tell the user\./g, ""],
   [/\bask the user to /g, ""],
+  [/\bpass idempotencyKey (\S+)\./g, "add idempotencyKey=$1."],
 ];
 
 export const rephraseForUser = (text: string): string =>

@@ -125,7 +125,9 @@ test("a call whose stdout is closed completes, and the same command then returns
   const again = await user.type("call", ...line, "--json");
   expect(again).toMatchObject({ code: 3, stderr: "" });
   expect(JSON.parse(again.stdout)).toMatchObject({ action: { idempotencyKey: key, replayed: true } });
-  expect((await user.type("call", ...line)).stdout).toMatch(/^Not run again: /);
+  expect((await user.type("call", ...line)).stdout).toMatch(
+    /^Not run again: .* To run it again, add idempotencyKey=again-\w{16}\. /,
+  );
   expect(await user.executions("createMicPublicInput")).toEqual(new Map([[key, 1]]));
 });
 
