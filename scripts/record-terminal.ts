@@ -30,14 +30,14 @@ interface Line {
 
 /** Progress, data, keys and the look into the journal, which a reader of a short recording does not need. */
 const isLeftOut = (line: string): boolean =>
-  /^\s*(?:\.\.\. |\{|-+$|$|steps:|tool\t|submit_job\t|register_input\t|Next: |idempotencyKey |> list_actions|\d+ actions?:|\[ok\] A(?:n| new) )/.test(
+  /^\s*(?:[A-Z]{6,} |\{|-+$|$|tool\t|submit_job\t|Next: |idempotencyKey |\$ mic-mcp call list_actions|\d+ actions?:|\[ok\] (?:An|The journal) )/.test(
     line,
   );
 
 /** Returns the sentences of a result that fit; a call is shortened. */
 function shortenResult(line: string): string {
   const shortened = shortenLine(line, COLUMNS);
-  const end = shortened.endsWith("…") && !line.startsWith("  >") ? shortened.lastIndexOf(". ") : -1;
+  const end = shortened.endsWith("…") && !line.startsWith("  $") ? shortened.lastIndexOf(". ") : -1;
   return end < 0 ? shortened : shortened.slice(0, end + 1);
 }
 
@@ -79,7 +79,7 @@ async function recordChat(): Promise<readonly Line[]> {
 
 function colorOf(text: string): Color {
   if (/^\S/.test(text)) return "muted";
-  if (text.startsWith("  >")) return "call";
+  if (/^ {2}[>$]/.test(text)) return "call";
   return text.startsWith("  [ok]") ? "good" : "text";
 }
 

@@ -5,7 +5,7 @@ import { run } from "../mcp/stdio/child.ts";
 test("the demo runs a job, answers a question about geography, and creates no second job after kill -9", async () => {
   const { code, stdout, stderr } = await run(["demo"]);
   expect({ code, stderr }, stdout).toEqual({ code: 0, stderr: "" });
-  expect(stdout).toContain("[ok] The API created the job, its response is lost, and the server is dead (kill -9).");
+  expect(stdout).toContain("[ok] The API created the job, its response is lost, and the program is dead (kill -9).");
   expect(stdout).toContain("Resolved: the action ran once");
   expect(stdout).toContain("Not run again: an identical call ran");
   expect(stdout).toContain("complete, https://lgdirectory.gov.in/");
