@@ -52,7 +52,7 @@ async function killOnceSubmitted(world: World): Promise<void> {
 export const faults: readonly Task[] = [
   createFaultTask({
     id: "15a",
-    title: "answers are lost on their way, each once",
+    title: "each response is lost once",
     before: { calls: 45, tokens: 14300 },
     async injectFaults(world) {
       await world.injectFault({ kind: "drop-before" }, "createMicPublicInput");
@@ -62,7 +62,7 @@ export const faults: readonly Task[] = [
   }),
   createFaultTask({
     id: "15b",
-    title: "limits, an expired token, a service that is away",
+    title: "rate limits, an expired token, an unavailable API",
     async injectFaults(world) {
       await world.injectFault({ kind: "status", status: 429, retryAfterSeconds: 1 }, "createMicPublicInput");
       await world.injectFault({ kind: "expire-token" }, "createMicJob");
@@ -71,18 +71,18 @@ export const faults: readonly Task[] = [
   }),
   createFaultTask({
     id: "15c",
-    title: "a page from something in between instead of the answer",
+    title: "a proxy answers instead of the API",
     injectFaults: (world) => world.injectFault(CAPTIVE_PORTAL, "createMicJob"),
   }),
   createFaultTask({
     id: "15d",
-    title: "the outcome is unknown, and the agent calls again in other words",
+    title: "the outcome is unknown, and the agent repeats the call with other notes",
     injectFaults: (world) =>
       world.injectFault({ kind: "status", status: 503, retryAfterSeconds: 60, afterCommit: true }, "createMicJob"),
   }),
   createFaultTask({
     id: "15e",
-    title: "the server is killed with the answer under way",
+    title: "the server is killed while it waits for the response",
     isProcess: true,
     async injectFaults(world) {
       await world.injectFault({ kind: "hang", afterCommit: true }, "createMicJob");

@@ -29,7 +29,7 @@ async function findStartDate(world: World, count: number): Promise<string> {
 
 const retryAll: Task = {
   id: "A3",
-  title: "recent failures: explain them, retry what is worth it, and wait",
+  title: "explain recent failures, retry those that a retry can help, and wait",
   before: { calls: 4, tokens: 5868 },
   budget: { calls: 2, tokens: 1500 },
   world: { clockRate: 30 },
@@ -48,7 +48,7 @@ const retryAll: Task = {
 
 const overview: Task = {
   id: "17",
-  title: "130 jobs: how many of each state; the failed ones",
+  title: "130 jobs: count each state, list the failed ones",
   before: { calls: 2, tokens: 7247 },
   world: { clockRate: 0 },
   async prepare(world) {

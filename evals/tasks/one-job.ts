@@ -66,7 +66,7 @@ const profile: Task = {
 
 const retryable: Task = {
   id: "3",
-  title: "retryable failure to success",
+  title: "retry a failed job until it succeeds",
   before: { calls: 3, tokens: 1849 },
   world: { clockRate: 30 },
   async prepare(world) {
@@ -86,7 +86,7 @@ const retryable: Task = {
 
 const failedForGood: Task = {
   id: "4",
-  title: "failure for good",
+  title: "a job that no retry can help",
   before: { calls: 1, tokens: 800 },
   world: { clockRate: 0 },
   async prepare(world) {
@@ -141,7 +141,7 @@ const paused: Task = {
 
 const scans: Task = {
   id: "7",
-  title: "scan, quarantine",
+  title: "a slow scan, a quarantined file",
   before: { calls: 4, tokens: 1650 },
   world: { clockRate: 10 },
   prepare: async (world) => ({
@@ -156,7 +156,7 @@ const scans: Task = {
 
 const canceling: Task = {
   id: "8",
-  title: "cancel running, cancel ended",
+  title: "cancel a running job and an ended one",
   before: { calls: 4, tokens: 1248 },
   budget: { calls: 2, tokens: 330 },
   // Slower than real time, so that the job is still running when a busy machine cancels it.
@@ -195,7 +195,7 @@ const permission: Task = {
 
 const twice: Task = {
   id: "16",
-  title: "the same job twice on purpose",
+  title: "run the same job twice on purpose",
   before: { calls: 14, tokens: 7900 },
   budget: { calls: 3, tokens: 600 },
   world: { clockRate: 30 },

@@ -54,7 +54,7 @@ const runMany: Task = {
 
 const reviewAndPause: Task = {
   id: "A4",
-  title: "a review; a pause; canceled twice",
+  title: "a job in review, a paused job, a job canceled twice",
   before: { calls: 8, tokens: 1452 },
   budget: { calls: 3, tokens: 700 },
   // Slower than the other tasks, so that the job waits for its review until the verdict on a busy machine.
@@ -114,7 +114,7 @@ const permissionToRun: Task = {
 
 const emptyMemory: Task = {
   id: "A8",
-  title: `empty memory after a kill in mid-submit and ${NEWER_ACTIONS} newer actions`,
+  title: `resume without memory after a kill during a submission, and ${NEWER_ACTIONS} newer actions`,
   before: { calls: 3, tokens: 1701 },
   budget: { calls: 1, tokens: 220 },
   world: { clockRate: 30 },
@@ -146,7 +146,7 @@ const emptyMemory: Task = {
 
 const changedMind: Task = {
   id: "A9",
-  title: "submit, cancel at once, and run it after all",
+  title: "submit, cancel at once, then run the job again",
   before: { calls: 5, tokens: 1322 },
   budget: { calls: 3, tokens: 770 },
   // Slower than real time, so that the job is still running when a busy machine cancels it.
@@ -164,7 +164,7 @@ const changedMind: Task = {
 
 const againOnPurpose: Task = {
   id: "A10",
-  title: "a job that ran before, again on purpose",
+  title: "run a job again on purpose",
   before: { calls: 2, tokens: 413 },
   budget: { calls: 1, tokens: 160 },
   world: { clockRate: 30 },
@@ -183,7 +183,7 @@ const againOnPurpose: Task = {
 
 const twoAgents: Task = {
   id: "A11",
-  title: "two agents, the same job: the second one right after the first has read it",
+  title: "two agents run the same job, one right after the other",
   before: { calls: 2, tokens: 762 },
   budget: { calls: 2, tokens: 380 },
   world: { clockRate: 30 },
@@ -208,7 +208,7 @@ const twoAgents: Task = {
 
 const failsAgain: Task = {
   id: "A12",
-  title: "fails at CHURN again and again",
+  title: "a job fails at CHURN each time",
   before: { calls: 6, tokens: 1892 },
   budget: { calls: 3, tokens: 800 },
   world: { clockRate: 30, hasFailingRetries: true },

@@ -48,7 +48,7 @@ const inputOriginal: Task = {
 
 const quota: Task = {
   id: "12",
-  title: "quota left",
+  title: "the remaining quota",
   before: { calls: 3, tokens: 2251 },
   world: { clockRate: 0 },
   prepare: async (world) => ({
@@ -63,7 +63,7 @@ const quota: Task = {
 
 const capabilities: Task = {
   id: "13",
-  title: "what can this workspace do",
+  title: "the capabilities of a workspace",
   before: { calls: 1, tokens: 1068 },
   world: { clockRate: 0 },
   prepare: async () => ({

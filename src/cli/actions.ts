@@ -78,7 +78,7 @@ async function writeSteps(key: string | undefined, context: CommandContext): Pro
   const { runtime, isJson } = context;
   const all = await runtime.ports.actions.listUnresolved();
   const steps = all.filter(({ idempotencyKey }) => key === undefined || idempotencyKey === key).map(toStepRow);
-  const text = steps.length === 0 ? "No actions are unresolved." : steps.map(formatStep).join("\n");
+  const text = steps.length === 0 ? "No action is unresolved." : steps.map(formatStep).join("\n");
   if (isJson) await writeJson({ actions: steps }, context);
   else process.stdout.write(`${runtime.redactor.redact(text)}\n`);
   return 0;
