@@ -85,8 +85,12 @@ export function serveOnStdio(runtime: Runtime, { stdin, stdout }: Stdio): () => 
   let protocolEra: ProtocolEra | undefined;
   /** Undefined until then, or if telemetry observes the SDK's server. */
   let server: DirectCallServer | undefined;
-  // The SDK's own parts between this transport and its server parse each message again, in both directions.
-  const beginCall = (message: JSONRPCMessage): boolean => server?.begin(message, transport) === true;
+  /**
+   * Begins a call before the SDK's own parts between this transport and its server, which parse each message again, in both directions. Not
+   * before `initialize` was served: the client's capabilities decide whether the user is asked.
+   */
+  const beginCall = (message: JSONRPCMessage): boolean =>
+    server?.getClientCapabilities() !== undefined && server.begin(message, transport);
   const filter = createFilter(subscriptions, () => protocolEra === "legacy", beginCall);
   const confirmation = createConfirmation(runtime);
   const connection = { subscriptions, confirmation, network: "pipe" as const, isFirst: true };

@@ -4,6 +4,9 @@ import { writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
 import { expect, test } from "vitest";
+import { stubEnv } from "../../api-client/client.ts";
+import { enveloped, job } from "../../contract/samples.ts";
+import { answer, stubForTest } from "../../support/stub.ts";
 import { folderForTest } from "../../support/temporary-folder.ts";
 import { isThorough } from "../../support/thorough.ts";
 import { posixMissing } from "../../support/unless.ts";
@@ -37,6 +40,21 @@ test("each request sent before the program is loaded is answered once, if the li
   await expectCleanExit(program);
   const lines = program.stdout().trim().split("\n");
   expect(lines.map((line) => JSON.parse(line).id).sort()).toEqual([1, 2, 3]);
+});
+
+test("a call sent before the program is loaded asks the user, as the capabilities in an earlier line allow", async () => {
+  const stub = await stubForTest();
+  stub.respond(() => answer(200, enveloped(job)));
+  const program = start(["serve"], { env: stubEnv(stub) });
+  const params = { ...initializeMessage.params, capabilities: { elicitation: {} } };
+  const call = callMessage(2, "cancel_job", { jobId: "job-1", reason: "not needed" });
+  for (const message of [{ ...initializeMessage, params }, initializedMessage, call]) {
+    program.send(message);
+    await sleep(1);
+  }
+  expect(await program.next()).toMatchObject({ id: 1 });
+  expect(await program.next()).toMatchObject({ method: "elicitation/create" });
+  expect(stub.requests.map(({ method }) => method)).not.toContain("POST");
 });
 
 test("the end of stdin before the program is loaded ends the server with exit code 0", async () => {
