@@ -1,5 +1,5 @@
 // Runs the steps of `npm run check`, one for each core at a time, and prints the duration of each step and the output of those that fail.
-// Each step can also be run alone, as it is written here.
+// Each step is a command that you can also run on its own.
 import { spawn, spawnSync } from "node:child_process";
 import { mkdirSync } from "node:fs";
 import { availableParallelism } from "node:os";
@@ -16,7 +16,7 @@ function findChangedCode(): readonly string[] {
   return `${changed}\n${untracked}`.split("\n").filter((file) => /\.(?:tsx?|mjs)$/.test(file));
 }
 
-// `npm run spell` checks the whole code, too (.ci/run), which takes three times as long.
+// `npm run spell` (.ci/run) also checks the code, which takes three times as long.
 const spelled = ["**/*.md", ...findChangedCode()].map((file) => JSON.stringify(file)).join(" ");
 
 /** The longest first, so that no core is idle at the end. */

@@ -200,7 +200,7 @@ async function runEach(args: RunManyArguments, stopRule: StopRule, toolContext: 
   const { reason: stop } = stopRule;
   return files.map((file): FileResult => {
     const result = results.get(file) ?? { outcome: "not sent", isUnfinished: true, row: { file, state: "NOT_RUN" } };
-    // The failure that stopped the batch is no answer about this file.
+    // The failure that stopped the batch is not the result of this file.
     return isStopOf(stop, result.failure) && result.outcome === "refused"
       ? { ...result, outcome: "not sent", isUnfinished: true }
       : result;

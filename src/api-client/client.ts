@@ -194,7 +194,7 @@ export function createApiClient({ baseUrl, tokens, transport, timing, hooks, tel
             outages.end(endpoint.id);
             return result;
           }
-          // The same bytes are sent once more with another token. The body of this response is not read.
+          // The same bytes are sent again with another token. The body of this response is not read.
           if (!isBuffered(response)) response.body.destroy();
           isRenewed = true;
         } catch (error) {

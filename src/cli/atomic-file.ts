@@ -1,4 +1,4 @@
-// Writes a file so that no reader ever sees a part of it.
+// Writes a file so that a reader gets either the old or the complete new content.
 import { randomBytes } from "node:crypto";
 import { mkdir, rename, rm, stat, writeFile } from "node:fs/promises";
 import { dirname } from "node:path";

@@ -17,7 +17,7 @@ interface Machine {
 
 interface ClientFormat {
   readonly title: string;
-  /** Paths of the configuration of the user, which applies to all projects: one for each installation of the client. */
+  /** Paths of the user's configuration, which applies to all projects: one for each installation of the client. */
   readonly files: (machine: Machine) => readonly string[];
   /** The key whose value has an entry for each server (default mcpServers). */
   readonly key?: "mcpServers" | "servers" | "mcp_servers";

@@ -365,7 +365,7 @@ export interface ParsedArguments<C extends Pick<Command, "flags">> {
   readonly positionals: readonly string[];
 }
 
-/** Moves the words that are not flags of the command to the end, where a word that starts with a dash is no flag. */
+/** Moves the words that are not flags of the command to the end, where a word that starts with a dash is not a flag. */
 function moveToolArguments(command: Command, args: readonly string[]): readonly string[] {
   const types = new Map(flagsOf(command).map(({ name, type }) => [`--${name}`, type]));
   const [flags, words]: [string[], string[]] = [[], []];

@@ -1,5 +1,5 @@
 // Answers tool calls without the SDK's handlers, whose checks of a request and its result take longer than a read itself
-// (docs/use/speed.md). It sits between a transport and the SDK's server, so it is the same for all transports.
+// (docs/use/speed.md). It is between a transport and the SDK's server, so it is the same for all transports.
 import { type JSONRPCMessage, type RequestId, type Result, Server, type Transport } from "@modelcontextprotocol/server";
 import { isJsonObject } from "../contract/json.ts";
 import { errorMessage } from "../core/failure.ts";

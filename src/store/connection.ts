@@ -34,7 +34,7 @@ const SERVER_UNAVAILABLE = new Set(["57P01", "57P02", "57P03", "25006"]);
 const CONNECTION_ERROR = /^(?:08|ECONNREFUSED|ECONNRESET|EPIPE|ETIMEDOUT|EHOSTUNREACH|ENETUNREACH|ENOTFOUND|EAI_AGAIN)/;
 const OWN_ERROR = /^(?:Connection terminated|Query read timeout|timeout expired)/;
 
-/** True if neither this connection nor another one to the same server can be used any more. */
+/** True if neither this connection nor another one to the same server can be used. */
 export function isBroken(error: unknown): boolean {
   if (error instanceof NoPrimary) return true;
   if (error instanceof AggregateError) return error.errors.some(isBroken);

@@ -82,7 +82,7 @@ const NO_ENGINE =
   /cannot find (?:module|package)|no native build|could not locate the bindings|ERR_DLOPEN|invalid ELF/i;
 
 const NO_SPACE = /No space left|disk (?:is )?full|could not extend|ENOSPC|EDQUOT|disk I\/O/i;
-/** Space appears only when somebody frees it, so an agent need not call more often. */
+/** Space appears only when a person frees it, so an agent need not call more often. */
 const NO_SPACE_RETRY_SECONDS = 30;
 
 const SQLITE_ADVICE: readonly (readonly [RegExp, string])[] = [

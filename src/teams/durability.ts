@@ -83,7 +83,7 @@ function isResourceError(error: unknown): boolean {
 export function createSpaceCheck(monotonicMs: () => number) {
   let checkedAtMs = Number.NEGATIVE_INFINITY;
   return {
-    /** Runs a statement, and notices if it fails because of missing space. */
+    /** Runs a statement, and detects a failure because of missing space. */
     observe: <T>(statement: Promise<T>): Promise<T> =>
       statement.catch((error: unknown) => {
         if (isResourceError(error)) checkedAtMs = Number.NEGATIVE_INFINITY;

@@ -88,7 +88,7 @@ export function createHealthCheck({ run, monotonicMs, name, log }: HealthCheckOp
   return Object.assign(check, { latest: () => latest });
 }
 
-/** Returns the value of a gauge: 1 if the dependency is slow or not usable, otherwise 0. A scrape is a probe, too. */
+/** Returns the value of a gauge: 1 if the dependency is slow or not usable, otherwise 0. A scrape also counts as a probe. */
 export function readDegraded(check: HealthCheck): 0 | 1 {
   void check();
   return (check.latest()?.status ?? "ok") === "ok" ? 0 : 1;

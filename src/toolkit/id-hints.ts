@@ -1,4 +1,4 @@
-// Explains a probable mistake in an id that the API does not know. The API's contract gives no grammar for most ids, so an unusual id is sent
+// Explains a probable mistake in an id that the API does not have. The API's contract gives no grammar for most ids, so an unusual id is sent
 // as it is, and only an answer of 404 is explained.
 import type { Arguments } from "../actions/fingerprint.ts";
 import { isJsonObject } from "../contract/json.ts";

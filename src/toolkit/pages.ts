@@ -73,7 +73,7 @@ interface PageOptions<T> {
   readonly isCut: boolean;
   /** The sentence that replaces "More remain." */
   readonly end?: string;
-  /** A call that comes next; the next page is no such call. */
+  /** The next call; reading the next page does not count as one. */
   readonly nextStep?: NextStep;
   readonly facts?: object;
   readonly link: ResourceReference;

@@ -26,7 +26,7 @@ describeWithPostgres("the audit", (postgres) => {
   const contents = { arguments: SECRET, body: SECRET, upstreamKey: "mic-upstream" };
   const audited = { key: "a-key-of-ann", isExplicit: true, ...contents };
 
-  test("the audit has each end of an action, and who brought it about; nothing of what was sent or answered", async () => {
+  test("the audit has a row with the caller for each resolved action, without arguments or results", async () => {
     const { as, rows, database } = await createBench();
     const journal = await as("one");
     const action = await insertAction(journal, audited);

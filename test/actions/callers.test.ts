@@ -89,7 +89,7 @@ beforeEach(async () => {
   ann = fixture.createCaller("ann");
 });
 
-test("the same key of two callers makes two actions, each with its own upstream idempotency key", async () => {
+test("two callers with the same key have two actions, each with its own upstream idempotency key", async () => {
   expect(await ann.submit("recipe-1", KEY)).toEqual({ id: "job-1", key: KEY, replayed: false });
   expect(await fixture.createCaller("bob").submit("recipe-2", KEY)).toEqual({ id: "job-2", key: KEY, replayed: false });
   expect(await ann.submit("recipe-1", KEY)).toEqual({ id: "job-1", key: KEY, replayed: true });

@@ -23,7 +23,7 @@ function createLeaseWatch() {
   };
 }
 
-test("a lease is expired after 30 s without renewal, and never at the first look", () => {
+test("a lease expires after 30 s without renewal, and never at its first observation", () => {
   for (const lease_until of [0, Number.MAX_SAFE_INTEGER]) {
     const isExpiredAfter = createLeaseWatch();
     expect(isExpiredAfter(1_000_000, { lease_until })).toBe(false);

@@ -218,7 +218,7 @@ describeEachDriver((createLocation) => {
     expect([...(await journal.findReferences("service", ids)).keys()]).toEqual(["input-1"]);
   });
 
-  test("an action is taken over when no process works on it, and only by one process", async () => {
+  test("one process takes over an action that no process works on", async () => {
     const [two, three] = [await openJournalAs("two"), await openJournalAs("three")];
     const action = await insertAction(journal, { key: "a", fingerprint: "a" });
     expect(await two.claim(action, false), "its owner is alive").toBeUndefined();

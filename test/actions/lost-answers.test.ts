@@ -84,7 +84,7 @@ test("a resolution that another process has written meanwhile is not attributed 
   expect(await journal.find("service", "key-0000")).toMatchObject({ owner: "other", state: "succeeded" });
 });
 
-test("a write that is lost twice is an error", async () => {
+test("a write whose response is lost twice is an error", async () => {
   const { journal, loseNext } = await createBench();
   loseNext("the write", async () => loseNext("the write"));
   await expect(journal.insert(newAction())).rejects.toThrow(ResponseLost);

@@ -236,7 +236,7 @@ test("a call without a key returns the rejection that another call got for an un
   expect(fixture.sent).toHaveLength(2);
 });
 
-test("an action has the key that the user agreed to, and the same agreement always returns that action", async () => {
+test("a confirmed call has the key that the user confirmed, and confirming it again returns the same action", async () => {
   const agreed = { proposedKey: "mic-agreed" };
   expect(resultOf(await one.call(agreed)).idempotencyKey).toBe("mic-agreed");
   fixture.clock.nowMs += DEDUPLICATION_WINDOW_MS;

@@ -113,7 +113,7 @@ describeUnless(postgresMissing ?? linuxMissing, "PostgreSQL", () => {
     expect(await readBackendPid(busy.query)).not.toBe(busyPid);
   });
 
-  test("prepared statements read and write a table as before after a column was added", async () => {
+  test("prepared statements still read and write a table after a column was added", async () => {
     const url = await getPostgres().createDatabase();
     const [older, newer] = [await databaseForTest(url), await databaseForTest(url)];
     await older.query("CREATE TABLE t (a INTEGER)");

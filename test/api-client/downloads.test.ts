@@ -118,7 +118,12 @@ test("an existing name that the agent chose is refused before a request is sent"
   expect(stub.requests).toHaveLength(0);
 });
 
-test("a file name is refused if the file appears while bytes arrive", async ({ stub, folder, save, files }) => {
+test("a file name is refused if another program creates the file during the download", async ({
+  stub,
+  folder,
+  save,
+  files,
+}) => {
   stub.respond(() => holdUntil(writeFile(join(folder, "late.csv"), "mine"), completeAnswer));
   expect(await expectFailure(save({ fileName: "late.csv" }))).toMatchObject({ kind: "invalid_arguments" });
   expect(await readFile(join(folder, "late.csv"), "utf8")).toBe("mine");
@@ -179,11 +184,7 @@ test("a download continues for other callers after the first call is canceled", 
   expect(await staying).toMatchObject({ sha256 });
 });
 
-test("a download breaks off its request and leaves no file if the client cancels in the middle", async ({
-  stub,
-  save,
-  files,
-}) => {
+test("canceling a download aborts its request and leaves no file", async ({ stub, save, files }) => {
   const client = new AbortController();
   stub.respond(() => {
     setTimeout(() => client.abort(), 60);

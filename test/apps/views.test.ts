@@ -252,7 +252,7 @@ describe.skipIf(CHROMIUM === undefined)("the view of actions (needs Chromium)", 
     expect(await findProblems(host)).toEqual([]);
   });
 
-  test("the view reports why the agent could not be asked, and has no button if the host has no messages", async () => {
+  test("the view reports why the agent could not be asked, and has no button if the host cannot send messages", async () => {
     const { draw } = await setUpView("v2-modern", pages());
     const onMessage = () => Promise.reject(new Error("not now"));
     const failing = await draw("show_actions", {}, { structuredContent, onMessage });

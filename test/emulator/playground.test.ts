@@ -96,7 +96,7 @@ test("600 requests a minute are served over all endpoints together, then 429 unt
   await expectRetryAfter(service);
 });
 
-test("the rate applies in each minute, also to malformed requests, and not to the job-processing API", async () => {
+test("the rate limit applies to each minute and to malformed requests, but not to the job-processing API", async () => {
   const service = await serviceForTest({ requestsPerPeer: 20 });
   await sendRequests(service, 20);
   service.clock.advance(60_000);

@@ -77,7 +77,7 @@ test("an unknown path, one with dot segments or doubled slashes, and invalid esc
   for (const path of words("/ /v1/mic/jobs")) expect((await service().send({ path, headers })).status).toBe(404);
 });
 
-test("a body that stops in the middle has no effect, and its key can be used again", async () => {
+test("an incomplete body has no effect, and its key can be used again", async () => {
   const { id, path, scopes } = operations.createMicJob;
   const key = nextKey();
   const body = JSON.stringify((await createRequest(await exampleData(), id)).body);

@@ -33,7 +33,7 @@ function setUp(perMinute: number) {
 const maxWithinWindow = (times: readonly number[]): number =>
   Math.max(0, ...times.map((start) => times.filter((at) => at >= start && at < start + WINDOW_MS).length));
 
-test("never sends more than N prefetch requests, nor N+2 in all, within any 60 seconds, nor more than 4 at once", async () => {
+test("the limiter never sends more than N prefetch requests, nor N+2 in all, within any 60 seconds, nor more than 4 at once", async () => {
   const arrivals = fc.array(fc.record({ afterMs: fc.nat(3000), tookMs: fc.nat(5000), isDirect: fc.boolean() }), {
     minLength: 1,
     maxLength: 60,

@@ -145,7 +145,7 @@ const damageFile: Readonly<Record<string, (path: string) => Promise<void>>> = {
   // SQLite needs 5 s to report an empty file.
   ...(isThorough && { empty: (path: string) => writeFile(path, "") }),
 };
-test.each(Object.entries(damageFile))("a later process replaces a file that is %s", async (_what, damage) => {
+test.each(Object.entries(damageFile))("a later process replaces a geography file that is %s", async (_what, damage) => {
   const { stateDir, readAll } = await setUp();
   await readAll();
   await damage(join(stateDir, FILE));

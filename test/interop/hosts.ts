@@ -27,7 +27,7 @@ export const programNamed = (name: ClientName): Program => ({
 interface Host extends Program {
   /** Whether the first request to the model already contains the tools. */
   readonly offers: "at once" | "after a search";
-  /** Whether it calls tools with `readOnlyHint: true` without `unattended`. */
+  /** Whether it calls read-only tools without the arguments in `unattended`. */
   readonly readsWithoutApproval: boolean;
   /** The documented arguments that let it call every tool of the server (docs/use/clients.md, "Measured hosts"). */
   readonly unattended: readonly string[];

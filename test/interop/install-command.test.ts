@@ -156,7 +156,7 @@ describe("install", () => {
     [["install", "curser"], "Did you mean cursor?"],
     [["install", "cursor", "codex"], "CLIENT must be one of"],
     [["install", "cursor", "--profile", "a b"], "profile name"],
-  ])("%j is a usage error", async (args, reason) => {
+  ])("install with the arguments %j is a usage error", async (args, reason) => {
     expect(await run(args)).toMatchObject({ code: 2, stdout: "", stderr: expect.stringContaining(reason) });
   });
 

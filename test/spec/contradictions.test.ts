@@ -27,7 +27,9 @@ const failures = [
   ["CANCELLED", problem, false],
 ] as const;
 
-test("reports a missing failure and an unexpected one as drift", { tags: ["7.2/failure-when-failed"] }, async () => {
+test("the server reports a missing failure and an unexpected one as drift", {
+  tags: ["7.2/failure-when-failed"],
+}, async () => {
   for (const [tool, args, resource] of [
     ["get_job", { jobId: job.id, view: "full" }, job],
     ["get_operation", { operationId: operation.id, view: "full" }, operation],
@@ -48,7 +50,7 @@ test("reports a missing failure and an unexpected one as drift", { tags: ["7.2/f
     }
 });
 
-test("reports an unexpected failure in a list with the item, in a resource as in its tool", {
+test("the server reports the item of a list that has an unexpected failure, in the resource and in its tool", {
   tags: ["7.2/failure-when-failed"],
 }, async () => {
   const failed = { ...job, state: "FAILED" };
@@ -64,7 +66,7 @@ test("reports an unexpected failure in a list with the item, in a resource as in
   expect(resource.meta).toEqual({ "mic-mcp/drift": ["/data/failure: a Problem, though the state is RUNNING"] });
 });
 
-test("reports the drift of an action again when its answer is replayed", {
+test("the server reports the drift of an action again when its answer is replayed", {
   tags: ["7.2/failure-when-failed", "4.2/key-names-one-command"],
 }, async () => {
   const args = { jobId: job.id, ...retryJob, idempotencyKey: "letter-key-1" };
@@ -77,7 +79,7 @@ test("reports the drift of an action again when its answer is replayed", {
   expect(again.meta["mic-mcp/drift"]).toEqual(first.drift);
 });
 
-test("reports stages that are out of the contract's order or duplicated", {
+test("the server reports stages that are out of the contract's order or duplicated", {
   tags: ["1/nine-stages-in-order"],
 }, async () => {
   const inOrder = [[], ["SERVE"], ["GATHER", "SERVE"], ["SIFT", "CHURN", "TASTE"], STAGES];
@@ -126,7 +128,7 @@ test("hasMore shows whether more items remain; a contradicting cursor is reporte
   }
 });
 
-test("reports a document of another version than the contract's", {
+test("the server reports a document of another version than the contract's", {
   tags: ["9/playground-document-version"],
 }, async () => {
   const named = ["/info/version: not 1.0.0, the contract's document version"];
@@ -143,7 +145,7 @@ test("reports a document of another version than the contract's", {
   }
 });
 
-test("does not accept an answer that is not a retry of this job", {
+test("the server does not accept an answer that is not a retry of this job", {
   tags: ["3/retry-carries-earlier-job"],
 }, async () => {
   const { stub, connection } = session();

@@ -16,7 +16,7 @@ const createUpstreamError = (status: number): Step =>
   answer(status, { status: "PLAYGROUND_UPSTREAM_UNAVAILABLE" }, { "retry-after": "600" });
 const emptyList = answer(200, { ...catalogMetadata, state: "Telangana", districts: [] });
 
-test("reports an upstream error other than 404 as such, whatever its status", {
+test("the server reports an upstream error other than 404 as such, whatever its status", {
   tags: ["7.1/upstream-status-preserved"],
 }, async () => {
   const { stub, connection } = await sessionForTest();
@@ -44,7 +44,7 @@ const unknownStateAnswers: readonly (readonly [string, Step])[] = [
   ["an empty list of the code's name", answer(200, { contract, state: "ZZ", districts: [] })],
 ];
 
-test("reports an unknown state only for a code that the states list does not have, whatever the answer", {
+test("the server reports an unknown state only for a code that the states list does not have, whatever the answer", {
   tags: ["4.1/state-required", "4.1/assumes-no-answer-to-unknown-state"],
 }, async () => {
   for (const [what, step] of unknownStateAnswers) {
@@ -62,7 +62,7 @@ test("reports an unknown state only for a code that the states list does not hav
   }
 });
 
-test("returns an empty list for a state without districts", {
+test("the server returns an empty list for a state without districts", {
   tags: ["2.1/districts-response-districts", "2.1/state-counts"],
 }, async () => {
   const { stub, connection } = await sessionForTest();

@@ -11,7 +11,9 @@ import { sessionForFile } from "../unspecified/session.ts";
 const MAX_INT64 = "9223372036854775807";
 const session = sessionForFile();
 
-test("returns an OpenAPI document with int64 bounds with exact numbers", { tags: ["4.1/openapi"] }, async () => {
+test("the server returns an OpenAPI document with int64 bounds with exact numbers", {
+  tags: ["4.1/openapi"],
+}, async () => {
   const { stub, connection } = session();
   const schema = { type: "integer", minimum: 0, maximum: "MAX", example: 9007199254740991 };
   const document = {
@@ -33,7 +35,7 @@ test("returns an OpenAPI document with int64 bounds with exact numbers", { tags:
   expect(JSON.parse(rest)).toEqual(shown);
 });
 
-test("never shows numbers of a recipe as null or as different numbers", {
+test("the server never shows numbers of a recipe as null or as different numbers", {
   tags: ["2.2/recipe-parameters-definition"],
 }, async () => {
   const { stub, connection } = session();
@@ -59,7 +61,7 @@ const Refused = z.looseObject({
   result: z.looseObject({ isError: z.boolean().optional(), _meta: z.looseObject({}).optional() }),
 });
 
-test("refuses a number that cannot be sent exactly, with its pointer at any depth, and sends all others exactly", {
+test("the server refuses a number that cannot be sent exactly, with its pointer at any depth, and sends all others exactly", {
   tags: ["4.2/job-parameter-values", "4.2/job-no-defaults-no-plan"],
 }, async () => {
   const stub = await stubForTest();
@@ -97,7 +99,7 @@ test("refuses a number that cannot be sent exactly, with its pointer at any dept
   }
 });
 
-test("returns an id with a lone surrogate, and links no resource", async () => {
+test("the server returns an id with a lone surrogate, and links no resource", async () => {
   const { stub, connection } = session();
   for (const id of ["job-1", "\ud800", "job-\udc00-1", "\udc00\ud800"]) {
     stub.expect(answer(200, JSON.stringify(enveloped({ ...job, id }))));

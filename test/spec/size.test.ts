@@ -22,7 +22,7 @@ const largeJob = {
 };
 const createPage = (count: number) => ({ ...jobList, data: Array.from({ length: count }, () => largeJob) });
 
-test("reads a page that was too large with a smaller limit", {
+test("the server reads a page that was too large with a smaller limit", {
   tags: ["2.2/job-list", "2.2/problem-field-errors"],
 }, async () => {
   const { stub, connection } = session();
@@ -37,7 +37,7 @@ test("reads a page that was too large with a smaller limit", {
   expect(result.structured).toMatchObject({ data: Array.from({ length: 10 }, () => ({ state: "FAILED" })) });
 });
 
-test("reads answers of up to 16 MiB, and not one byte more", async () => {
+test("the server reads answers of up to 16 MiB, and not one byte more", async () => {
   const { stub, connection } = session();
   stub.expect(answer(200, padJson(enveloped(job), MAX_BYTES)), answer(200, padJson(enveloped(job), MAX_BYTES + 1)));
   const read = await connection.callTool("get_job", { jobId: job.id });
@@ -48,7 +48,7 @@ test("reads answers of up to 16 MiB, and not one byte more", async () => {
   expect(error?.next).not.toContain("limit");
 });
 
-test("reports an endless answer as a contract violation, and advises a smaller limit only if it helps", async () => {
+test("the server reports an endless answer as a contract violation, and advises a smaller limit only if it helps", async () => {
   const { stub, connection } = session();
   const answerEndlessly = () =>
     flood(200, Buffer.alloc(65_536, " "), Number.POSITIVE_INFINITY, { "content-type": "application/json" });
@@ -69,7 +69,7 @@ test("reports an endless answer as a contract violation, and advises a smaller l
   );
 });
 
-test("reports an unknown outcome for an action whose answer is too large to be read", {
+test("the server reports an unknown outcome for an action whose answer is too large to be read", {
   tags: ["4.2/key-names-one-command"],
 }, async () => {
   const { stub, connection } = session();

@@ -67,7 +67,7 @@ describeWithPostgres("membership", (postgres) => {
     expect(await client.complete({ type: "ref/resource", uri: "mic://jobs/{jobId}" }, "jobId", "")).toEqual([]);
   });
 
-  test("a caller in several teams learns the path of each, and only members learn that a team exists", async () => {
+  test("the message to a caller in several teams names their paths, and no message shows a team to others", async () => {
     const { connect, resolveWorkspace, workspaces } = await setUp(2, [RED, BLUE]);
     const memberOfBoth = createCaller("ann", ["reds", "blues"]);
     const { text } = await (await connect(memberOfBoth)).callTool("list_jobs", {});
@@ -106,7 +106,7 @@ describeWithPostgres("membership", (postgres) => {
     expect(await resolveWorkspace(ANN)).toMatch("not a member of");
   });
 
-  test("a download link opens as long as its holder is a member of its own team, by the list or by the team's claim", async () => {
+  test("a download link opens while its caller is a member of its team, by the list or by the claim", async () => {
     const bob = { issuer: ISSUER, subject: "bob" };
     const { instance, openTable } = await setUp(2, [{ ...RED, members: [bob] }, BLUE]);
     const teams = await openTable();

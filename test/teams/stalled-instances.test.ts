@@ -103,7 +103,7 @@ const ANSWER_TIMEOUT_MS = 1_000;
 describeWithDeployment("an instance that has not read a call yet", { instances: 2, teams: 1 }, (deployment) => {
   testUnless(
     linuxMissing,
-    "an instance that resumes repeats no call that another instance has run meanwhile and the agent has used",
+    "an instance that resumes after a stall does not repeat a call that another instance has run",
     async () => {
       const { url, emulator, teams, fleet, issueToken } = deployment();
       const before = await countExecutions(emulator.baseUrl, LOAD_OPERATION_ID);

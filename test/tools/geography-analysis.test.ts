@@ -81,7 +81,7 @@ describeLatestRevision(
       }
     });
 
-    test("page.nextOffset leads through all pages, which contain each row once; there is no next step", async () => {
+    test("the pages of page.nextOffset contain each row once, without a next step", async () => {
       const all = await readDistricts(bench());
       const seen: string[] = [];
       let args: Readonly<Record<string, unknown>> = { ...byMandals, limit: 100 };

@@ -302,7 +302,7 @@ describe("confirmation of resolve_actions", () => {
     expect(await executions("createMicPublicInput")).toBe(registered + 1);
   });
 
-  test("the question about a decision says that an action which is not too old is sent again first, and what that discards", async () => {
+  test("the question about a decision says that a recent action is sent again first, and what that discards", async () => {
     const { killDuring, connect, cancellation, registration, pausedJob, sent } = await createScene();
     const { id } = await pausedJob();
     await killDuring([cancellation(id), registration(FILE.succeeds)].map((call) => ({ ...call, arrives: false })));

@@ -210,7 +210,7 @@ async function serveFailingJobs(count: number) {
 
 const failedJob = { ...job, state: "FAILED", processingState: "FAILED", failure: { ...problem, retryable: true } };
 
-test("a job that fails for ever is resumed, restarted and then given up, and no tool recommends another retry", async () => {
+test("a job that always fails is resumed, restarted and then given up, and no tool recommends another retry", async () => {
   const { connection, sent } = await serveFailingJobs(1);
   const call = async (tool: string, args: Args) => (await connection.callTool(tool, args)).structured ?? {};
   const resumed = await call("retry_jobs", { jobIds: ["job-0"], ...resume });

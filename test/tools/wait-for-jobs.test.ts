@@ -30,7 +30,7 @@ describeLatestRevision((bench) => {
     expect(ticks[0]?.message).toContain("3 PREPARING");
   });
 
-  test("rows have the note and the files of the jobs that the journal contains, of retries too", async () => {
+  test("rows have the notes and files of jobs in the journal and of their retries", async () => {
     const run = await createRunArguments(bench().service, FILE.failsRetryably);
     const referenceId = run.inputs[0]?.referenceId;
     const args = { ...run, clientReference: "the census of 2011" };

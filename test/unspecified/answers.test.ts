@@ -22,7 +22,9 @@ const oddHeaders: readonly Readonly<Record<string, string>>[] = [
   { "content-type": "application/vnd.mic.v1+json; charset=latin1" },
 ];
 for (const [at, headers] of oddHeaders.entries())
-  test(`returns a job as in its body, with headers ${at}`, { tags: ["4.2/assumes-no-response-headers"] }, async () => {
+  test(`the server returns a job as in its body, with headers ${at}`, {
+    tags: ["4.2/assumes-no-response-headers"],
+  }, async () => {
     const { stub, connection } = session();
     // As bytes, so that the stub adds no header of its own.
     const bytes = (value: unknown) => Buffer.from(JSON.stringify(value));
@@ -42,7 +44,7 @@ for (const [at, headers] of oddHeaders.entries())
   });
 
 for (const replayed of [undefined, "yes", "1", "false"])
-  test(`accepts a stored answer if Idempotent-Replayed is ${replayed ?? "absent"}`, {
+  test(`the server accepts a stored answer if Idempotent-Replayed is ${replayed ?? "absent"}`, {
     tags: ["4.2/assumes-no-response-headers", "4.2/key-names-one-command"],
   }, async () => {
     const { stub, connection } = session();
@@ -64,7 +66,9 @@ const files: readonly (readonly [string, Readonly<Record<string, string>>])[] = 
   ["an ETag of something else", { etag: '"not-a-hash"', "accept-ranges": "bytes" }],
 ];
 for (const [what, headers] of files)
-  test(`saves a file with these headers: ${what}`, { tags: ["4.2/assumes-no-asset-headers"] }, async () => {
+  test(`the server saves a file whose response has these headers: ${what}`, {
+    tags: ["4.2/assumes-no-asset-headers"],
+  }, async () => {
     const { stub, connection } = session();
     const bytes = Buffer.from('{"not": "judged by its type"');
     stub.expect(answer(200, bytes, headers));
@@ -74,7 +78,7 @@ for (const [what, headers] of files)
     expect(await readFile(String(structured?.["path"]))).toEqual(bytes);
   });
 
-test("reports a refusal as it came, whatever its status and code", {
+test("the server reports a refusal unchanged, with any status and code", {
   tags: ["7.2/assumes-no-statuses-or-codes"],
 }, async () => {
   const { stub, connection } = session();
@@ -116,7 +120,9 @@ test.each([
   },
 );
 
-test("never sends a used key with another body", { tags: ["7.2/assumes-no-answer-to-key-reuse"] }, async () => {
+test("the server never sends a used key with another body", {
+  tags: ["7.2/assumes-no-answer-to-key-reuse"],
+}, async () => {
   const { stub, connection } = session();
   const steps = [answer(202, enveloped(job)), answer(422, problem), answer(409, { ...problem, retryable: false })];
   for (const [at, step] of steps.entries()) {
@@ -139,7 +145,7 @@ test("never sends a used key with another body", { tags: ["7.2/assumes-no-answer
   }
 });
 
-test("does not wait for a limit that no answer has stated, and obeys a stated one", {
+test("the server does not wait for a limit that no answer has stated, and obeys a stated one", {
   tags: ["8/assumes-no-job-rate"],
 }, async () => {
   const { stub, connection } = session();
@@ -156,7 +162,7 @@ test("does not wait for a limit that no answer has stated, and obeys a stated on
   expect(stub.requests).toHaveLength(204);
 });
 
-test("sends every body as JSON, except the token request", { tags: ["1/json-bodies"] }, async () => {
+test("the server sends every body as JSON, except the token request", { tags: ["1/json-bodies"] }, async () => {
   const { stub, connection } = await sessionForTest();
   const retried = enveloped({ ...job, retryOfBatchId: "job-0" });
   const permission = { ...samples.createProcessingRequest, expiresAt: new Date(Date.now() + 3_600_000).toISOString() };
@@ -198,7 +204,9 @@ const createdSince = "2026-11-19T06:00:00Z";
 const young = newestFirst.slice(0, 31).map(({ id }) => id);
 const args = { workspaceId: "micws_1", createdSince, limit: 100 };
 
-test("finds jobs created since a time in a list of any order", { tags: ["4.2/assumes-no-job-order"] }, async () => {
+test("the server finds jobs created since a time in a list of any order", {
+  tags: ["4.2/assumes-no-job-order"],
+}, async () => {
   const oldestFirst = newestFirst.toReversed();
   const mixed = newestFirst.map((_, index) => newestFirst[(index * 137) % newestFirst.length] ?? { id: "none" });
   for (const jobs of [oldestFirst, mixed]) {
@@ -211,7 +219,7 @@ test("finds jobs created since a time in a list of any order", { tags: ["4.2/ass
   }
 });
 
-test("stops at the first older job if the newest come first, and says so", {
+test("the server stops at the first older job if the newest come first, and says so", {
   tags: ["4.2/assumes-no-job-order"],
 }, async () => {
   const { stub, connection } = await sessionForTest();
@@ -228,7 +236,7 @@ test("stops at the first older job if the newest come first, and says so", {
 
 const denied = answer(403, { status: "PLAYGROUND_REQUEST_DENIED" });
 
-test("reports a 403 as it came, and the next call asks again", {
+test("the server reports a 403 unchanged, and the next call sends a request again", {
   tags: ["7.1/assumes-no-condition-of-403"],
 }, async () => {
   const { stub, connection } = await sessionForTest();

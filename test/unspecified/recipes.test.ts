@@ -54,7 +54,7 @@ for (const [what, inputs, ports] of otherNames)
     expect(bodies).toMatchObject([{ inputBindings }]);
   });
 
-test("refuses an unknown or missing port before sending if all input names are possible ports and all can be bound", {
+test("the server refuses an unknown or missing port before sending if all input names are possible ports and all can be bound", {
   tags: ["4.2/assumes-no-port-names", "4.2/job-input-binding-port"],
 }, async () => {
   for (const inputs of [["left", "right"], numbered(32), ["n".repeat(80)]]) {
@@ -101,7 +101,7 @@ for (const [what, parameters, parameterValues] of otherLanguages)
     expect(bodies).toMatchObject([{ parameterValues }]);
   });
 
-test("checks values before sending if the definition names JSON Schema 2020-12 or no language", {
+test("the server checks values before sending if the definition names JSON Schema 2020-12 or no language", {
   tags: ["2.2/assumes-no-schema-language", "4.2/job-parameter-values"],
 }, async () => {
   const schema = { properties: { name: { $ref: "#/$defs/s", minLength: 5 } }, $defs: { s: { type: "string" } } };

@@ -14,7 +14,7 @@ const withState = (resource: object, state: string) => ({
   ...("failure" in resource && { failure: state === "FAILED" ? problem : null }),
 });
 
-test("returns unlisted values as they came", { tags: ["2.2/assumes-no-value-sets"] }, async () => {
+test("the server returns unlisted values unchanged", { tags: ["2.2/assumes-no-value-sets"] }, async () => {
   const { stub, connection } = session();
   const moved = { ...withState(operation, "SUCCEEDED"), operationType: "réindex/v2 ☃", resultResourceId: null };
   const set = { ...capabilitySet, capabilities: [{ ...capability, kind: "🧭", operation: "un-blend", version: "∞" }] };
@@ -38,7 +38,7 @@ test("returns unlisted values as they came", { tags: ["2.2/assumes-no-value-sets
   expect(structured, text).toMatchObject({ data: { operationType: moved.operationType } });
 });
 
-test("uses only the identifiers of a workspace and an asset", {
+test("the server uses only the identifiers of a workspace and an asset", {
   tags: ["2.2/assumes-no-workspace-or-asset-record"],
 }, async () => {
   const { stub, connection } = session();
@@ -68,7 +68,7 @@ test("uses only the identifiers of a workspace and an asset", {
   ]);
 });
 
-test("returns each state as it was read, whatever was read before", {
+test("the server returns each state as the API states it, even after a later state", {
   tags: ["3/assumes-no-transitions"],
 }, async () => {
   const { stub, connection } = session();
@@ -93,7 +93,7 @@ test("returns each state as it was read, whatever was read before", {
     }
 });
 
-test("leaves the refusal of a retry to the API, whatever the job's state was", {
+test("the server lets the API refuse a retry, with any state of the job", {
   tags: ["3/assumes-no-transitions"],
 }, async () => {
   const { stub, connection } = session();
@@ -108,7 +108,7 @@ test("leaves the refusal of a retry to the API, whatever the job's state was", {
   }
 });
 
-test("sends no limit if none was given, and accepts pages of any length", {
+test("the server sends no limit if none was given, and accepts pages of any length", {
   tags: ["4.2/assumes-no-default-recipe-page"],
 }, async () => {
   const { stub, connection } = session();
@@ -141,7 +141,9 @@ test("a page of recipes whose next cursor is the one that was passed is reported
   expect(text).toMatch(/The API's list is broken: .* Ask the user to report this/);
 });
 
-test("returns a recipe version with its current id and hash", { tags: ["9/recipe-version-identity"] }, async () => {
+test("the server returns a recipe version with its current id and hash", {
+  tags: ["9/recipe-version-identity"],
+}, async () => {
   const { stub, connection } = session();
   const { versionId } = recipeDefinition;
   for (const versionHash of ["1".repeat(64), "2".repeat(64)]) {
@@ -155,7 +157,7 @@ test("returns a recipe version with its current id and hash", { tags: ["9/recipe
   }
 });
 
-test("reports usage by another window than the requested one as different, and only that", {
+test("the server reports usage by another window than the requested one as different, and only that", {
   tags: ["4.2/usage-window-reported"],
 }, async () => {
   const { stub, connection } = session();

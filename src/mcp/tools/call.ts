@@ -162,7 +162,7 @@ export async function completeArguments(
   const takesWorkspace = argumentNames.includes("workspaceId");
   let workspaceId: string | undefined;
   if (!isJournalOnly && takesWorkspace) workspaceId = await runtime.workspaceId();
-  // For a tool without the argument, the workspace only shortens the advice, so a login that cannot be read is no reason to fail.
+  // For a tool without the argument, the workspace only shortens the advice, so the call does not fail if the login cannot be read.
   else if (!isJournalOnly && toolsets.includes("jobs"))
     workspaceId = await runtime.workspaceId().catch(() => undefined);
   const key = byKey && onlyKeyOf(complete);

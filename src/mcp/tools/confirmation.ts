@@ -82,7 +82,7 @@ export function createConfirmation({ config, ports, confirmationCodec }: Runtime
     /** Verifies, for the SDK, the state in a request. Throws if this server did not issue it, or if it was changed or has expired. */
     verify: codec.verify,
 
-    /** Only for a client that `mayAsk` accepts. Reads the job first: nobody is asked about an impossible action. Throws Failure. */
+    /** Only for a client that `mayAsk` accepts. Reads the job first, so that the user is not asked about an impossible action. Throws Failure. */
     async requestConsent(
       tool: Tool,
       args: Readonly<Record<string, unknown>>,

@@ -102,7 +102,7 @@ export function createRuntimes<P, R>({ teams, now, ...factory }: Options<P, R>) 
   const getRuntimeWithoutTeam = (caller: Omit<RuntimeCaller, "groups">, reason: NoTeamReason): R =>
     getOrCreateRuntime(caller, [], reason, undefined, () => factory.openWithoutTeam(reason));
 
-  /** Undefined if the team does not exist any more. */
+  /** Undefined if the team no longer exists. */
   async function getTeamRuntime(caller: Omit<RuntimeCaller, "groups">, membership: Membership): Promise<R | undefined> {
     const team = await openTeam(membership);
     const groups = membership.claim === undefined ? [] : [membership.claim];
@@ -115,7 +115,7 @@ export function createRuntimes<P, R>({ teams, now, ...factory }: Options<P, R>) 
   }
 
   return {
-    /** The same object while nothing has changed. Only members can learn whether a team exists. Rejects with errors of the database. */
+    /** The same object while nothing has changed. Only members can find out whether a team exists. Rejects with errors of the database. */
     async get(caller: Caller, team: string | undefined): Promise<R | undefined> {
       if (team !== undefined && !TEAM_NAME.test(team)) return undefined;
       const all = await findMemberships(caller);
@@ -157,7 +157,7 @@ export function createRuntimes<P, R>({ teams, now, ...factory }: Options<P, R>) 
       }
     },
 
-    /** Calls `listener` with each runtime that is not used for new requests any more, because its team has changed. */
+    /** Calls `listener` with each runtime that no new request uses, because its team has changed. */
     onRetired: (listener: (runtime: R) => void) => void retiredListeners.add(listener),
 
     getCachedTeams: (): readonly P[] => [...openedTeams.values()].map(({ parts }) => parts),

@@ -178,7 +178,7 @@ export function createTeams({ query }: Pick<Database, "query">) {
         [name, encryptedTextOf(secret), filePathOf(secret)],
       ),
 
-    /** Stores the same secret after re-encryption, which is not a change of the team. False if the stored secret is not `before` any more. */
+    /** Stores the same secret after re-encryption, which is not a change of the team. False if the stored secret is no longer `before`. */
     async replaceEncrypted(name: string, before: string, encrypted: string): Promise<boolean> {
       const sql = "UPDATE teams SET encrypted_secret = $3 WHERE name = $1 AND encrypted_secret = $2 RETURNING name";
       return (await query(sql, [name, before, encrypted])).length > 0;

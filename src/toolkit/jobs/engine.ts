@@ -41,7 +41,7 @@ export function createStopRule() {
   };
 }
 
-/** Returns true if the row failed as the batch did: then it says nothing about the row. */
+/** Returns true if the row has the failure of the batch, which is not a fact about the row. */
 export const isStopOf = (stop: Failure | undefined, failure: Failure | undefined): boolean =>
   stop !== undefined &&
   failure !== undefined &&
@@ -116,7 +116,7 @@ export function stoppedText({ facts }: Failure): string {
   return `Stopped: ${sender} answered HTTP ${status}${named}${wait}.`;
 }
 
-/** The call that resolves one action of the batch is no advice for all of them. */
+/** The call that resolves one action does not resolve the others of the batch. */
 const RESUME_ADVICE = / ?(Call|Wait \d+ s, then call) resolve_actions .*$/;
 
 /**

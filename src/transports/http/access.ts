@@ -37,7 +37,7 @@ const REALM = 'Bearer realm="mic-mcp"';
 
 const digest = (text: string): Buffer => createHash("sha256").update(text).digest();
 
-/** Tells a client without the token how to get it. Some clients show only the 404 of a path that OAuth would have (Claude Code). */
+/** Explains to a client without the token how to get it. Some clients show only the 404 of a path that OAuth would have (Claude Code). */
 export const tokenHint = ({ tokenFile }: HttpToken): string =>
   `This server requires a bearer token, which is ${tokenFile === undefined ? "the value of its MIC_HTTP_TOKEN" : `in the file ${tokenFile}`}. Send it in the header Authorization: Bearer <token>. There is no OAuth sign-in.`;
 

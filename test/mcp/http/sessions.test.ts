@@ -121,7 +121,7 @@ test("a failed initialize does not use up a session", async () => {
   expect(await statusOf(url, ping, headers)).toBe(200);
 });
 
-test("a session whose client disconnected before the answer does not count", async () => {
+test("a session whose client disconnected before the answer does not count toward the limit", async () => {
   const { released: ready, release } = createLatch();
   const { url, servers, log } = await serveForTest({ maxSessions: 1, ready });
   const lost = post(url, initializeMessage());

@@ -148,7 +148,7 @@ describe("without it", () => {
     }
   });
 
-  test("a client that looks for OAuth endpoints finds none, and learns how to get the token", async () => {
+  test("a client that looks for OAuth endpoints gets a message with the place of the token", async () => {
     const { programs } = await startServers(1);
     for (const { url, tokenFile } of programs) {
       const { origin } = new URL(url);
