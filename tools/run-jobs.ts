@@ -109,7 +109,7 @@ async function findPort(args: RunManyArguments, ctx: ToolContext): Promise<strin
         : "Call run_job for each file instead, with an input for each port.",
     );
   const job = { inputBindings: [{ port, inputId: "" }], parameterValues: args.parameterValues };
-  await validateAgainstOffer(offer, job, "run_jobs sent nothing: the jobs do not fit the recipe offer.", "inputs");
+  await validateAgainstOffer(offer, job, "run_jobs sent nothing: the jobs do not fit the recipe offer.", "inputs", ctx);
   return port;
 }
 

@@ -8,6 +8,7 @@ import * as samples from "../contract/samples.ts";
 import { longestBlockedMs, MAX_BLOCKED_MS, peakMissing, peakOf } from "../mcp/stdio/measurements.ts";
 import { inProcessServerForTest, startServer } from "../support/server.ts";
 import { answer, type RecordedRequest, type Stub, stubForTest } from "../support/stub.ts";
+import { posixMissing, testUnless } from "../support/unless.ts";
 
 type Json = Readonly<Record<string, unknown>>;
 
@@ -148,6 +149,45 @@ test("a schema that exceeded the limits is not validated again", async () => {
   const threadsBefore = threads;
   await submit(2026);
   expect(threads).toBe(threadsBefore);
+});
+
+/** Takes about 0.3 s of CPU time on an idle machine: every pair of objects is compared. */
+const slow = { properties: { list: { uniqueItems: true }, title: { pattern: "^[a-z ]+$" } } };
+const slowValues = (title: string) => ({ title, list: many(3_500, (a) => ({ a })) });
+
+testUnless(
+  posixMissing,
+  "wrong values are not sent if the process gets no CPU time while it validates them",
+  async () => {
+    const { server, submitted } = await startWithRecipe(slow, slowValues("first"));
+    const submit = (title: string) =>
+      server.call("submit_job", {
+        ...createJob,
+        parameterValues: slowValues(title),
+        idempotencyKey: `own-key-${title}`,
+      });
+    const startedAt = Date.now();
+    expect((await submit("lower")).isError).toBe(false);
+    const takesMs = Date.now() - startedAt;
+    const refused = submit("Upper");
+    await sleep(takesMs / 3);
+    process.kill(server.pid, "SIGSTOP");
+    await sleep(2_500);
+    process.kill(server.pid, "SIGCONT");
+    expect((await refused).error).toMatchObject({ kind: "invalid_arguments", sideEffect: "none" });
+    expect(submitted()).toMatchObject([{ parameterValues: { title: "lower" } }]);
+  },
+);
+
+test("values that wait for an expensive validation are validated after it", async () => {
+  const { server, submitted } = await startWithRecipe(titled({ pattern: "^(\\w+\\s?)*$" }));
+  await server.call("get_recipe", { versionId: OTHER.versionId });
+  const submit = (recipeVersionId: string, title: string) =>
+    server.call("submit_job", { ...createJob, recipeVersionId, parameterValues: { title } });
+  const [expensive, refused] = await Promise.all([submit(versionId, TITLE), submit(OTHER.versionId, "Upper")]);
+  expect(expensive.isError, expensive.text).toBe(false);
+  expect(refused.error).toMatchObject({ kind: "invalid_arguments", sideEffect: "none" });
+  expect(submitted()).toMatchObject([{ parameterValues: { title: TITLE } }]);
 });
 
 test("SIGTERM ends the process while a schema is being validated", async () => {

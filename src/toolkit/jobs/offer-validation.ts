@@ -9,10 +9,14 @@ import type { RecipeOffer, RecipeParameters } from "../../contract/recipes.ts";
 import { BoundedMap } from "../../core/bounded-map.ts";
 import type { ParameterCheck } from "./parameter-thread.ts";
 
-/** Time limit from the call to the result, without the start of the thread. */
-const LIMIT_MS = 2_000;
-/** Time limit of the start of the thread, which takes 0.1 s on an idle machine. It says nothing about the schema. */
-const START_MS = 10_000;
+/**
+ * Limit of the CPU time that this process uses while the thread validates one job. Elapsed time says nothing about a schema: on a busy machine,
+ * a cheap one takes seconds. Node 20 does not report the CPU time of one thread.
+ */
+const LIMIT_CPU_MS = 2_000;
+/** The start of the thread takes 0.1 s of CPU time. A thread that does not start says nothing about the schema. */
+const START_CPU_MS = 10_000;
+const INTERVAL_MS = 50;
 /**
  * With these limits, the peak of the whole process stays below 64 MB. V8 grants a heap at its limit up to 16 MB more, and code is outside
  * the heap.
@@ -26,11 +30,8 @@ const IDLE_MS = 10_000;
 /** Sources that run without a build also use the built file: on Node 20 a thread does not inherit the TypeScript loader. */
 const FILE = import.meta.url.endsWith(".ts") ? "../../../dist/parameter-thread.js" : "./parameter-thread.js";
 
-interface PendingCheck {
-  readonly contentHash: string;
-  /** Stops the thread after this time. Unlike the thread, which is unreferenced, the timer keeps the process of a command alive. */
-  readonly limit: (ms: number) => void;
-  readonly resolve: (errors: FieldError[]) => void;
+interface PendingCheck extends ParameterCheck {
+  readonly resolve: (errors: FieldError[] | Promise<FieldError[]>) => void;
 }
 
 /** The contentHash of each schema that exceeded the limits: later calls skip it. */
@@ -40,16 +41,27 @@ let thread: Worker | undefined;
 let isReady = false;
 let pending: PendingCheck[] = [];
 let idleTimer: NodeJS.Timeout | undefined;
+/** Unlike the thread, which is unreferenced, this timer keeps the process of a command alive. */
+let limitTimer: NodeJS.Timeout | undefined;
+/** CPU time of the process when the thread began its current step. */
+let cpuBefore = process.cpuUsage();
 
-/** Stops the thread. Only the API validates the values of pending checks. */
+/** Stops the thread. Only the API validates the values of the current check; a new thread validates those that wait. */
 function stopThread(): void {
   const stopped = thread;
   const [current, ...waiting] = pending;
   thread = undefined;
   pending = [];
-  if (current && isReady) expensiveSchemas.set(current.contentHash, true);
-  for (const { resolve } of current ? [current, ...waiting] : []) resolve([]);
+  clearInterval(limitTimer);
+  if (current && isReady) expensiveSchemas.set(current.parameters.contentHash, true);
+  current?.resolve([]);
+  for (const { parameters, values, resolve } of waiting) resolve(findParameterErrors(parameters, values));
   void stopped?.terminate();
+}
+
+function stopIfTooExpensive(): void {
+  const { user, system } = process.cpuUsage(cpuBefore);
+  if ((user + system) / 1_000 >= (isReady ? LIMIT_CPU_MS : START_CPU_MS)) stopThread();
 }
 
 function getOrStartThread(): Worker {
@@ -59,9 +71,12 @@ function getOrStartThread(): Worker {
   isReady = false;
   started.on("message", (message: "ready" | FieldError[]) => {
     if (started !== thread) return;
-    if (message !== "ready") return pending.shift()?.resolve(message);
-    isReady = true;
-    for (const { limit } of pending) limit(LIMIT_MS);
+    cpuBefore = process.cpuUsage();
+    if (message === "ready") isReady = true;
+    else pending.shift()?.resolve(message);
+    if (pending.length > 0) return;
+    clearInterval(limitTimer);
+    idleTimer = setTimeout(stopThread, IDLE_MS).unref();
   });
   // This event is also emitted if the thread is out of memory.
   started.on("error", () => {
@@ -74,24 +89,14 @@ function getOrStartThread(): Worker {
 
 /** None if the schema cannot be used or exceeds the limits; then only the API validates the values. */
 async function findParameterErrors(parameters: RecipeParameters, values: JsonObject): Promise<FieldError[]> {
-  const { contentHash } = parameters;
-  if (expensiveSchemas.has(contentHash) || jsonBytes(values) > MAX_VALUE_BYTES) return [];
+  if (expensiveSchemas.has(parameters.contentHash) || jsonBytes(values) > MAX_VALUE_BYTES) return [];
   clearTimeout(idleTimer);
-  const check: ParameterCheck = { parameters, values };
-  let timer: NodeJS.Timeout | undefined;
-  function limit(ms: number): void {
-    clearTimeout(timer);
-    timer = setTimeout(stopThread, ms);
-  }
-  const errors = await new Promise<FieldError[]>((resolve) => {
-    pending.push({ contentHash, limit, resolve });
-    getOrStartThread().postMessage(check);
-    limit(isReady ? LIMIT_MS : START_MS);
+  return await new Promise<FieldError[]>((resolve) => {
+    getOrStartThread().postMessage({ parameters, values } satisfies ParameterCheck);
+    if (pending.push({ parameters, values, resolve }) > 1) return;
+    cpuBefore = process.cpuUsage();
+    limitTimer = setInterval(stopIfTooExpensive, INTERVAL_MS);
   });
-  clearTimeout(timer);
-  clearTimeout(idleTimer);
-  if (pending.length === 0) idleTimer = setTimeout(stopThread, IDLE_MS).unref();
-  return errors;
 }
 
 // The contract does not state that ports are the names of the recipe's inputs, or that each must be bound. The names are not the ports

@@ -1,12 +1,14 @@
 // This module submits jobs: from bound inputs (submit_job), or from a recipe, files and parameters in one call (run_job). Each step of
 // run_job is a separate action, so an identical call, in any process, continues where the last one stopped.
 import type { ActionTraits } from "../../actions/fingerprint.ts";
+import { timeLeftMs } from "../../api-client/attempts.ts";
 import type { InputBinding } from "../../contract/endpoints/bodies.ts";
 import { createMicJob, getMicPublicInput } from "../../contract/endpoints/job-processing.ts";
 import type { Input } from "../../contract/inputs.ts";
 import type { Job } from "../../contract/jobs.ts";
 import type { JsonObject } from "../../contract/json.ts";
 import type { RecipeOffer } from "../../contract/recipes.ts";
+import { withTimeout } from "../../core/async.ts";
 import { Failure, invalidArguments } from "../../core/failure.ts";
 import { formatToken } from "../../core/untrusted-text.ts";
 import { describeInput, hasExpired, inputStatus } from "../describe/input.ts";
@@ -37,14 +39,27 @@ interface SubmitArguments {
   readonly isDerivedKey?: boolean;
 }
 
+const validationTimeout = (): Failure =>
+  new Failure({
+    kind: "timeout",
+    message: "The parameters could not be checked in the call's time, because this machine is busy.",
+    retryable: true,
+    sideEffect: "none",
+    next: "Call again.",
+  });
+
 /** Throws Failure if the API would reject the job because of the recipe's offer. `bindings`: the argument that contains the bindings. */
 export async function validateAgainstOffer(
   offer: RecipeOffer | undefined,
   job: Pick<SubmitArguments, "inputBindings" | "parameterValues">,
   message: string,
   bindings: "inputBindings" | "inputs",
+  ctx: ToolContext,
 ): Promise<void> {
-  const errors = offer ? await findOfferErrors(offer, job) : [];
+  if (offer === undefined) return;
+  const timeoutMs = timeLeftMs(ctx, ctx.api.timing);
+  const limits = { signal: ctx.signal, timeoutMs, timeoutError: validationTimeout };
+  const errors = await withTimeout(findOfferErrors(offer, job), limits);
   if (errors.length === 0) return;
   throw invalidArguments(
     message,
@@ -69,7 +84,7 @@ export async function submitJob(
     findOut: "Look with list_jobs (view full) for a job created at that time with this recipe version.",
     async check() {
       const misfit = "submit_job was not sent: the job does not fit the recipe offer read before.";
-      await validateAgainstOffer(ctx.offers.get(recipeVersionId), args, misfit, "inputBindings");
+      await validateAgainstOffer(ctx.offers.get(recipeVersionId), args, misfit, "inputBindings", ctx);
     },
   });
 }
@@ -228,7 +243,7 @@ async function run(run: JobRun): Promise<ToolResult<Job> | ToolResult<Input>> {
   const inputBindings = inputs.map(({ port }) => ({ port, inputId: "" }));
   const misfit = `${run.ctx.tool} sent nothing: the job does not fit the recipe offer.`;
   const offer = await readOffer(recipeVersionId, run.ctx);
-  await validateAgainstOffer(offer, { inputBindings, parameterValues }, misfit, "inputs");
+  await validateAgainstOffer(offer, { inputBindings, parameterValues }, misfit, "inputs", run.ctx);
   const ready = await obtainReadyInputs(run);
   if ("port" in ready) return await inputNotReady(run, ready);
   // The order of the inputs does not make a different job.
