@@ -49,14 +49,14 @@ async function writeResult(
   result: Awaited<ReturnType<Tool["run"]>>,
   context: CommandContext,
 ): Promise<number> {
-  const { text, structured, drift } = result;
+  const { text, structured, drift, requestId } = result;
   const exitCode = exitCodeOfResult(tool, args, result);
   const { runtime, flags, inProcess, isJson } = context;
   const { redact } = runtime.redactor;
   const { stdout, stderr } = process;
   if (drift.length > 0)
     stderr.write(`${escapeText(redact(`Fields that the contract does not define: ${drift.join(", ")}`))}\n`);
-  if (isJson) await writeJson({ ...structured, exitCode }, context);
+  if (isJson) await writeJson({ ...structured, requestId, exitCode }, context);
   else {
     // Redacted first: a cut secret would not be recognized.
     const shown = redact(toShellCommands(rephraseForUser(text), flags));

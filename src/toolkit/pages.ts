@@ -129,7 +129,7 @@ export function pageResult<T>(
     summary: [options.summary, ...truncationNote, end ?? rest].join(" "),
     nextStep: options.nextStep,
     fields: { ...facts, data: items, page: { ...page, nextCursor } },
-    requestId: meta.requestId,
+    ...{ requestId: meta.requestId, isFull },
     lines: [
       nextPage && `Next page: ${callText(nextPage)}`,
       items.length === 0 ? undefined : isFull ? formatCompactTable(items) : formatRecordTable(summaries),

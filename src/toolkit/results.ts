@@ -80,7 +80,7 @@ export interface Replay {
 }
 
 interface ResultFacts {
-  /** The API's id of its response. */
+  /** The API's id of its response; after an action, of the response to its POST. */
   readonly requestId?: string;
   /** Fields of the API's response that the contract does not define. */
   readonly drift?: readonly string[];
@@ -173,6 +173,8 @@ interface ResultParts extends Advice, ResultFacts {
   readonly fields?: object;
   /** The lines of the text after the summary and the next step. */
   readonly lines?: readonly (string | undefined)[];
+  /** True if the agent gets the requestId, too (default false). */
+  readonly isFull?: boolean;
 }
 
 /** The parts of a call that its result depends on: the offered tools and the default workspace. */
@@ -197,13 +199,24 @@ export function toOfferedStep(
 export function toolResult<T extends object>(
   ctx: ResultContext,
   data: T,
-  { summary: allSentences, nextStep: step, fields = data, lines = [], drift = [], ...facts }: ResultParts,
+  {
+    summary: allSentences,
+    nextStep: step,
+    fields = data,
+    lines = [],
+    drift = [],
+    isFull = false,
+    ...facts
+  }: ResultParts,
 ): ToolResult<T> {
   const summary = omitUnofferedTools(allSentences, (name) => ctx.isOffered(name));
   const nextStep = toOfferedStep(step, ctx);
   const next = nextStep && { nextStep };
-  const text = [summary, nextStep && nextText(nextStep), ...lines].filter((line) => line !== undefined).join("\n");
-  return { data, summary, structured: { summary, ...next, ...fields }, text, drift, ...next, ...facts };
+  const id = isFull && facts.requestId !== undefined && { requestId: facts.requestId };
+  const idLine = id ? `requestId ${formatToken(id.requestId)}` : undefined;
+  const all = [summary, nextStep && nextText(nextStep), ...lines, idLine];
+  const text = all.filter((line) => line !== undefined).join("\n");
+  return { data, summary, structured: { summary, ...next, ...fields, ...id }, text, drift, ...next, ...facts };
 }
 
 export interface Envelope<T> {
@@ -218,7 +231,7 @@ export interface ReadAnswer<T> extends DecodedBody<Envelope<T>> {
   readonly respondedAt?: number;
 }
 
-interface PresentationOptions extends Pick<ResultFacts, "action" | "notice" | "replay"> {
+interface PresentationOptions extends Pick<ResultFacts, "action" | "notice" | "replay" | "requestId"> {
   readonly view?: View;
   /** True if this call has just created the resource (default false). */
   readonly isNew?: boolean;
@@ -233,7 +246,8 @@ export async function resourceResult<T extends object>(
 ): Promise<ToolResult<T>> {
   const { action, notice, replay } = facts;
   const { summary, fields, hasEnded = false, ...description } = await describe(data, respondedAt, isNew);
-  const shown = withExactNumbers(view === "full" ? data : fields);
+  const isFull = view === "full";
+  const shown = withExactNumbers(isFull ? data : fields);
   const lines = [
     action &&
       `idempotencyKey ${formatToken(action.idempotencyKey)}${action.replayed ? ", replayed" : ""}, attempts ${action.attempts}`,
@@ -243,6 +257,7 @@ export async function resourceResult<T extends object>(
     summary: notice === undefined ? summary : `${notice} ${summary}`,
     fields: { data: shown, action },
     requestId: meta.requestId,
+    isFull,
     lines,
     drift,
     hasEnded,

@@ -202,6 +202,7 @@ export async function runAction<T extends object>(
   const { text, mayRunAgain = true } = status(shown.value.data);
   const notice = noticeFor(now && text, mayRunAgain);
   const isNew = origin === "new" && !replayed;
-  const result = await resourceResult(shown, describe, ctx, { action: report, notice, replay, isNew });
+  const { requestId } = first.value.meta;
+  const result = await resourceResult(shown, describe, ctx, { action: report, requestId, notice, replay, isNew });
   return { ...result, action: report, noticeFor, createdId: createdId(value) };
 }

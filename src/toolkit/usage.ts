@@ -72,7 +72,7 @@ export async function usageResult(
   return toolResult(ctx, first.value.data, {
     summary: leftText(windows),
     fields: { data },
-    requestId: first.value.meta.requestId,
+    ...{ requestId: first.value.meta.requestId, isFull: view === "full" },
     lines: [compactJson(data)],
     drift: first.drift,
   });

@@ -59,7 +59,8 @@ test("call prints the tool's text, or its structuredContent as JSON", async () =
   expect(code).toBe(0);
   expect(JSON.parse(stdout)).toMatchObject({ state: "Goa", districts: { 551: { name: "North Goa" } } });
   const both = await type("call", "list_jobs", "--input", '{"limit":2,"states":["FAILED"]}', "limit=1", "--json");
-  expect(JSON.parse(both.stdout)).toMatchObject({ data: [{ state: "FAILED" }] });
+  const requestId = expect.stringMatching(/^micreq_/);
+  expect(JSON.parse(both.stdout)).toMatchObject({ data: [{ state: "FAILED" }], requestId });
   const table = ["source=rank_divisions", 'arguments={"level":"state","by":"name"}', "fileName=states.csv"];
   const saved = await type("call", "save_table", ...table, "--json");
   expect(await readFile(JSON.parse(saved.stdout).path, "utf8")).toContain("Telangana");

@@ -25,9 +25,15 @@ describeLatestRevision((bench) => {
 
   test("cancel_job waits until the cancellation has ended, and returns the job", async () => {
     const { id } = await submitJob(bench().service, FILE.succeeds);
-    const { structured } = await bench().ok("cancel_job", { jobId: id, reason }, bench().withAdvancingClock());
+    const { structured, requestId } = await bench().ok(
+      "cancel_job",
+      { jobId: id, reason },
+      bench().withAdvancingClock(),
+    );
     expect(structured).toMatchObject({ data: { id, state: "CANCELLED" }, action: { replayed: false } });
     expect(structured["summary"]).toMatch(/^The job is CANCELLED; /);
+    // The id of the POST, not of a read, of which each call makes others.
+    expect(await bench().ok("cancel_job", { jobId: id, reason })).toMatchObject({ requestId });
   });
 
   test("retry_job waits for the new job with waitSeconds, and a repeated call returns the same job", {
@@ -35,7 +41,7 @@ describeLatestRevision((bench) => {
   }, async () => {
     const { id: jobId } = await createRetryableJob(bench().service);
     const args = { jobId, retryMode: "SAFE_RESUME", reason: "Once more", waitSeconds: 45 };
-    const { structured } = await bench().ok("retry_job", args, bench().withAdvancingClock());
+    const { structured, requestId } = await bench().ok("retry_job", args, bench().withAdvancingClock());
     expect(structured).toMatchObject({
       data: { state: "SUCCEEDED", retryOfBatchId: jobId },
       action: { replayed: false },
@@ -43,6 +49,7 @@ describeLatestRevision((bench) => {
     expect(structured["summary"]).toMatch(/^The job \(a retry of \S+\) SUCCEEDED/);
     const again = await bench().ok("retry_job", { ...args, waitSeconds: 0 });
     expect(again.structured).toMatchObject({ data: { id: Object(structured["data"]).id }, action: { replayed: true } });
+    expect(again.requestId).toBe(requestId);
   });
 
   test("a cancellation is reported even if neither it nor its job can be read", async () => {

@@ -83,11 +83,12 @@ describeEachRevisionInProcess((bench, revision) => {
       expect(request?.idempotencyKey !== undefined).toBe(row.method === "POST");
       expect("if-match" in (request?.headers ?? {})).toBe(row.id === "cancelMicJob");
 
-      const { summary, nextStep, action, ...body } = result.structured;
+      const { summary, nextStep, action, requestId, ...body } = result.structured;
       expect(result.drift).toBeUndefined();
       expect(summary).toMatch(/^[A-Z\d].*\.$/);
-      // The id of the API's response is for logs and the operator, so that no model reads it.
+      // The id of the API's response is for logs and the operator: a model reads it only in the full view.
       if (!isPlayground(row) && row.answer !== undefined) expect(result.requestId).toMatch(/^micreq_/);
+      expect(requestId).toBe("view" in fullView(row) ? result.requestId : undefined);
       if (row.method === "POST") {
         expect(Object.keys(body)).toEqual(["data"]);
         expect(ACTION.parse(action).idempotencyKey).toBe(request?.idempotencyKey);

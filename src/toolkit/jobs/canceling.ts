@@ -186,7 +186,7 @@ export async function cancelJob(
   ctx: ToolContext,
 ): Promise<ToolResult<Job | Operation>> {
   const requested = await requestCancellation(args, ctx);
-  const { action, replay, createdId } = requested;
+  const { action, replay, createdId, requestId } = requested;
   if (waitSeconds === 0 && !action.replayed) return requested;
   const reading = { endpoint: getMicPublicOperation, path: { operationId: requested.data.id }, waitSeconds };
   try {
@@ -207,7 +207,7 @@ export async function cancelJob(
     };
     const mayRunAgain = operation.state === "FAILED" && !TERMINAL_STATES.has(answer.value.data.state);
     const notice = requested.noticeFor(`cancellation ${operation.state}`, mayRunAgain);
-    const result = await resourceResult(answer, describe, ctx, { action, notice, replay });
+    const result = await resourceResult(answer, describe, ctx, { action, requestId, notice, replay });
     return { ...result, createdId };
   } catch (error) {
     toStepFailure(error, ctx);

@@ -164,10 +164,10 @@ export async function waitForMadeJob(
     // The job exists even if it cannot be read.
     .catch((error: unknown) => void toStepFailure(error, ctx));
   if (!answer) return made;
-  const { action, replay } = made;
+  const { action, replay, requestId } = made;
   const { text, mayRunAgain = true } = jobStatus(answer.value.data);
   const notice = made.noticeFor(text, mayRunAgain);
-  return await resourceResult(answer, describe, ctx, { action, notice, replay });
+  return await resourceResult(answer, describe, ctx, { action, requestId, notice, replay });
 }
 
 interface WaitArguments {
