@@ -19,7 +19,6 @@ type CompletionRule = readonly [pattern: string, words: readonly CompletionWord[
 const JOBS_COMMAND = "mic-mcp completion --jobs";
 
 const toWord = (text: string): CompletionWord => ({ text });
-const textOf = ({ text }: CompletionWord): string => text;
 
 const POSITIONAL_WORDS: Readonly<Record<string, readonly CompletionWord[]>> = {
   call: tools.filter(({ view }) => view === undefined).map(({ name, title }) => ({ text: name, about: title })),
@@ -79,7 +78,14 @@ const joinRules = (rows: readonly CompletionRule[], write: (...rule: CompletionR
 
 const formatPosixFunction = (rows: readonly CompletionRule[]): string => `_mic_mcp_words() {
   case "$1/$2/$3" in
-${joinRules(rows, (pattern, words, jobs) => `    ${pattern}) ${formatPrintCommand(words.map(textOf), jobs)} ;;`)}
+${joinRules(
+  rows,
+  (pattern, words, jobs) =>
+    `    ${pattern}) ${formatPrintCommand(
+      words.map(({ text }) => text),
+      jobs,
+    )} ;;`,
+)}
   esac
 }`;
 

@@ -4,7 +4,6 @@ import { tools } from "../../tools/index.ts";
 import { withActionTelemetry } from "../actions/action-telemetry.ts";
 import { createActionContext } from "../actions/actions.ts";
 import type { JournalHandle } from "../actions/journal-handle.ts";
-import type { ListedAction } from "../actions/listing.ts";
 import { systemTiming } from "../api-client/attempts.ts";
 import { createApiClient } from "../api-client/client.ts";
 import { withTokenTelemetry } from "../api-client/request-telemetry.ts";
@@ -93,9 +92,6 @@ interface RuntimeOptions
   readonly knownFiles: readonly CompletionValue[];
 }
 
-const hasUnknownOutcome = ({ state, supersededBy }: ListedAction): boolean =>
-  state === "unknown" && supersededBy === undefined;
-
 /** Creates the runtime of one caller. Each call gets the caller's ports, so a tool cannot mix up callers. */
 export function createRuntime(
   { config, log, timing, skills, telemetry }: Omit<ProcessContext, "transport" | "journal" | "actionContext">,
@@ -131,7 +127,9 @@ export function createRuntime(
     redactor,
     log,
     telemetry,
-    countUnresolved: async () =>
-      (await hasJournal()) ? (await actions.listUnresolved()).filter(hasUnknownOutcome).length : 0,
+    async countUnresolved() {
+      const found = (await hasJournal()) ? await actions.listUnresolved() : [];
+      return found.filter(({ state, supersededBy }) => state === "unknown" && supersededBy === undefined).length;
+    },
   };
 }

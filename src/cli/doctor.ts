@@ -25,11 +25,10 @@ import type { RunCommand } from "./commands.ts";
 import { compose } from "./compose.ts";
 import { applyStyle } from "./terminal.ts";
 
-const formatMark = (ok: boolean): string =>
-  ok ? applyStyle("green", "ok  ", process.stdout) : applyStyle("red", "FAIL", process.stdout);
-
-const formatCheck = ({ name, ok, detail, fix }: Check): string =>
-  `${formatMark(ok)} ${name.padEnd(15)} ${detail}${fix === undefined ? "" : `\n${" ".repeat(22)}-> ${fix}`}`;
+function formatCheck({ name, ok, detail, fix }: Check): string {
+  const mark = ok ? applyStyle("green", "ok  ", process.stdout) : applyStyle("red", "FAIL", process.stdout);
+  return `${mark} ${name.padEnd(15)} ${detail}${fix === undefined ? "" : `\n${" ".repeat(22)}-> ${fix}`}`;
+}
 
 async function runChecks(environment: NodeJS.ProcessEnv, withEmulator: boolean): Promise<readonly Check[]> {
   const backend = await openBackend(readConfig(withEmulator ? { ...environment, MIC_EMULATOR: "1" } : environment));

@@ -13,15 +13,13 @@ import type { RunCommand } from "./commands.ts";
 import { parseChoice } from "./errors.ts";
 import { parseArgumentWords } from "./tool-arguments.ts";
 
-/** Returns JSON that cannot end a script element. */
-const toScriptJson = (data: unknown): string => JSON.stringify(data).replaceAll("<", "\\u003c");
-
 /** apps/view.tsx reads the data. */
-const embedData = (html: string, data: unknown): string =>
-  html.replace(
-    '<main id="app">',
-    () => `<script type="application/json" id="data">${toScriptJson(data)}</script><main id="app">`,
-  );
+function embedData(html: string, data: unknown): string {
+  // The data cannot end the script element.
+  const json = JSON.stringify(data).replaceAll("<", "\\u003c");
+  const main = '<main id="app">';
+  return html.replace(main, () => `<script type="application/json" id="data">${json}</script>${main}`);
+}
 
 async function writePage(name: string, html: string): Promise<string> {
   const path = join(await mkdtemp(join(tmpdir(), "mic-mcp-")), `${name}.html`);

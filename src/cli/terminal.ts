@@ -14,10 +14,10 @@ export const isTerminal = (stream: Pick<Screen, "isTTY">): boolean =>
 
 type Style = Parameters<typeof styleText>[0];
 
-const hasColors = (): boolean => !process.env["NO_COLOR"] && !process.env["NODE_DISABLE_COLORS"];
-
-export const applyStyle = (style: Style, text: string, stream: Pick<Screen, "isTTY">): string =>
-  isTerminal(stream) && hasColors() ? styleText(style, text, { validateStream: false }) : text;
+export function applyStyle(style: Style, text: string, stream: Pick<Screen, "isTTY">): string {
+  const { NO_COLOR: noColor, NODE_DISABLE_COLORS: noColors } = process.env;
+  return isTerminal(stream) && !noColor && !noColors ? styleText(style, text, { validateStream: false }) : text;
+}
 
 export const printOutcome = (isJson: boolean | undefined, sentence: string, outcome: object): void =>
   void process.stdout.write(`${isJson ? escapeJson(JSON.stringify(outcome)) : sentence}\n`);

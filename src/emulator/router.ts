@@ -33,26 +33,19 @@ const ROUTES: readonly Route[] = [
   })),
 ];
 
-const PLAYGROUND_SEGMENTS = splitPath(PLAYGROUND_ROOT);
-const TOKEN_SEGMENTS = splitPath(TOKEN_PATH);
-
-const startsWith = (segments: readonly string[], start: readonly string[]): boolean =>
-  start.every((segment, index) => segments[index] === segment);
-
 /** `segments`: the decoded segments if they are readable, else those of the path as it was sent. */
 export function apiOfPath(segments: readonly string[]): ApiName {
-  if (startsWith(segments, PLAYGROUND_SEGMENTS)) return "playground";
-  return startsWith(segments, TOKEN_SEGMENTS) ? "token" : "job-processing";
+  const isBelow = (root: string): boolean => splitPath(root).every((segment, index) => segments[index] === segment);
+  if (isBelow(PLAYGROUND_ROOT)) return "playground";
+  return isBelow(TOKEN_PATH) ? "token" : "job-processing";
 }
-
-const parameterName = (segment: string): string | undefined => /^\{(.+)\}$/.exec(segment)?.[1];
 
 function matchSegments(route: Route, segments: readonly string[]): RouteMatch | undefined {
   if (segments.length !== route.segments.length) return undefined;
   const parameters: Record<string, string> = {};
   for (const [index, expected] of route.segments.entries()) {
     const segment = segments[index] ?? "";
-    const name = parameterName(expected);
+    const name = /^\{(.+)\}$/.exec(expected)?.[1];
     if (name === undefined ? segment !== expected : segment === "") return undefined;
     if (name !== undefined) parameters[name] = segment;
   }

@@ -1,7 +1,7 @@
 // Serves prompts/list and prompts/get. The texts are in src/toolkit/prompts.ts and in the skills that some prompts include.
 import { type GetPromptResult, ProtocolError, ProtocolErrorCode, type Server } from "@modelcontextprotocol/server";
 import { formatToken } from "../core/untrusted-text.ts";
-import { type Prompt, type PromptArgument, prompts } from "../toolkit/prompts.ts";
+import { type Prompt, prompts } from "../toolkit/prompts.ts";
 import type { Runtime } from "./runtime.ts";
 
 const MAX_CHARS = 4_000;
@@ -37,15 +37,13 @@ function validateArguments(prompt: Prompt, args: Readonly<Record<string, string>
   return filled;
 }
 
-const toPromptArgument = ({ name, description, required }: PromptArgument) => ({ name, description, required });
-
 export function servePrompts(server: Server, runtime: Runtime): void {
   server.setRequestHandler("prompts/list", async () => ({
     prompts: offeredPrompts(runtime).map((prompt) => ({
       name: prompt.name,
       title: prompt.title,
       description: prompt.description,
-      arguments: prompt.arguments.map(toPromptArgument),
+      arguments: prompt.arguments.map(({ name, description, required }) => ({ name, description, required })),
     })),
   }));
   server.setRequestHandler("prompts/get", async ({ params }): Promise<GetPromptResult> => {

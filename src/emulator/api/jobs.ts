@@ -26,7 +26,6 @@ import {
   jobResponse,
   locationHeader,
   type OperationContext,
-  type OperationHandler,
   requireResource,
 } from "./operation.ts";
 import { findOfferedRecipe } from "./workspace.ts";
@@ -127,11 +126,4 @@ const retryJob = defineAction(retryMicJob, ({ path, body }, context) => {
   return jobResponse(202, retry.initial, context, locationHeader(`/jobs/${retry.initial.id}`));
 });
 
-export const jobOperations: readonly OperationHandler[] = [
-  createJob,
-  listJobs,
-  getJob,
-  cancelJob,
-  getOperation,
-  retryJob,
-];
+export const jobOperations = [createJob, listJobs, getJob, cancelJob, getOperation, retryJob];

@@ -8,9 +8,7 @@ export interface HttpResponse {
   readonly body: Uint8Array;
 }
 
-const encoder = new TextEncoder();
-
-export const encodeUtf8 = (text: string): Uint8Array => encoder.encode(text);
+export const encodeUtf8 = (text: string): Uint8Array => Buffer.from(text);
 
 /** Returns compact JSON. JSON.stringify throws on a bigint; lossless-json writes its digits, but is several times slower. */
 export function toJson(value: unknown): string {

@@ -34,11 +34,6 @@ const stateLines = (): readonly string[] => [
   ...readStates().map(({ code, lgdCode, name }) => [code, lgdCode, name].join(",")),
 ];
 
-const BINARY_BYTES = 300 * 1024;
-
-const createIncompressibleBytes = (seed: string): Uint8Array =>
-  createHash("shake256", { outputLength: BINARY_BYTES }).update(seed).digest();
-
 type FileRow = readonly [
   name: string,
   outcome: JobOutcome,
@@ -73,7 +68,14 @@ const createFileRows = (ids: IdGenerator): readonly FileRow[] => [
   ["upload-not-scanned.csv", "succeeds", "pending", ["district,mandals", "Mahe,1"]],
   ["upload-infected.csv", "succeeds", "infected", ["stands for an infected file"]],
   ["lgd-states.csv", "succeeds", "clean", stateLines()],
-  ["signed-archive.bin", "succeeds", "clean", createIncompressibleBytes(ids.hashFor("archive"))],
+  [
+    "signed-archive.bin",
+    "succeeds",
+    "clean",
+    createHash("shake256", { outputLength: 300 * 1024 })
+      .update(ids.hashFor("archive"))
+      .digest(),
+  ],
 ];
 
 export const createFiles = (ids: IdGenerator): readonly StoredFile[] =>

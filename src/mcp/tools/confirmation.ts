@@ -44,11 +44,6 @@ function canElicit(capabilities: unknown): boolean {
   return elicitation !== undefined && (elicitation.form !== undefined || elicitation.url === undefined);
 }
 
-const invalidRequestState = (): ProtocolError =>
-  new ProtocolError(ProtocolErrorCode.InvalidParams, "Invalid or expired requestState", {
-    reason: "invalid_request_state",
-  });
-
 export type Confirmation = ReturnType<typeof createConfirmation>;
 
 /** Creates the handler. If the runtime has no codec, each process signs with its own key, and no other process accepts the state. */
@@ -95,7 +90,9 @@ export function createConfirmation({ config, ports, confirmationCodec }: Runtime
       const requestState = context.mcpReq.requestState<unknown>();
       const state = requestState === undefined ? undefined : ConfirmationState.safeParse(requestState).data;
       if (requestState !== undefined && (state?.tool !== tool.name || state.argumentsHash !== argumentsHash))
-        throw invalidRequestState();
+        throw new ProtocolError(ProtocolErrorCode.InvalidParams, "Invalid or expired requestState", {
+          reason: "invalid_request_state",
+        });
       if (state) {
         const response = inputResponse(context.mcpReq.inputResponses, CONFIRM);
         if (response.kind === "elicit") {

@@ -97,15 +97,15 @@ function withOfferedArguments(schema: JsonSchema, isOffered: (name: string) => b
   return { ...schema, properties: Object.fromEntries(properties) };
 }
 
-const hasMeta = ({ view, searchHint, alwaysLoad }: Tool): boolean =>
-  view !== undefined || searchHint !== undefined || alwaysLoad === true;
-
 /** Claude Code reads the members of `anthropic/`: hosts that search for tools do not load the others at once. */
-const listedMeta = ({ view, searchHint, alwaysLoad }: Tool) => ({
-  ...(view !== undefined && { ui: { resourceUri: viewUri(view) } }),
-  ...(searchHint !== undefined && { "anthropic/searchHint": searchHint }),
-  ...(alwaysLoad && { "anthropic/alwaysLoad": true }),
-});
+function listedMeta({ view, searchHint, alwaysLoad }: Tool) {
+  const _meta = {
+    ...(view !== undefined && { ui: { resourceUri: viewUri(view) } }),
+    ...(searchHint !== undefined && { "anthropic/searchHint": searchHint }),
+    ...(alwaysLoad && { "anthropic/alwaysLoad": true }),
+  };
+  return Object.keys(_meta).length > 0 && { _meta };
+}
 
 /** Annotations follow from `effect`, so that they cannot contradict each other. */
 const HINTS: Readonly<Record<Effect, Omit<ToolAnnotations, "title">>> = {
@@ -132,5 +132,5 @@ export const toListedTool = (
   },
   outputSchema: { ...tool.outputSchema, type: "object" },
   annotations: { ...HINTS[tool.effect], openWorldHint: true },
-  ...(hasMeta(tool) && { _meta: listedMeta(tool) }),
+  ...listedMeta(tool),
 });

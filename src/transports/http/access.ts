@@ -56,15 +56,16 @@ export function createTokenCheck(access: HttpToken): AccessCheck {
 
 export type Lookup = (name: string) => Promise<readonly LookupAddress[]>;
 
-const systemLookup: Lookup = (name) => dns.lookup(name, { all: true });
-
 const refusedHostError = (host: string, why: string): UsageError =>
   new UsageError(
     `--host ${JSON.stringify(host)} is not allowed: ${why}. serve --http listens only on loopback addresses: 127.0.0.1, ::1 or localhost. To serve other machines, use serve --teams.`,
   );
 
 /** Names other than localhost are refused without a lookup, and so is another spelling of an IPv4 address. Throws UsageError. */
-export async function loopbackAddress(host: string, lookup: Lookup = systemLookup): Promise<string> {
+export async function loopbackAddress(
+  host: string,
+  lookup: Lookup = (name) => dns.lookup(name, { all: true }),
+): Promise<string> {
   const bare = /^\[(.*)\]$/.exec(host)?.[1] ?? host;
   if (isIPv6(bare) && isLoopback(bare)) return "::1";
   if (isLoopback(host)) return host;

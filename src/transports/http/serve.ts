@@ -55,9 +55,6 @@ export interface HttpOptions extends ListenOptions, SessionLimits {
   readonly limits?: Partial<ListenerLimits>;
 }
 
-/** One stream and one call for each session, and 56 connections for requests without a session. */
-const maxConnectionsFor = (sessions: number): number => 2 * sessions + 56;
-
 export function startHttpServer(service: HttpService, options: HttpOptions): Promise<HttpServer> {
   const { log, redact, readiness, telemetry } = service;
   const sessions = createSessions(service, options);
@@ -84,8 +81,9 @@ export function startHttpServer(service: HttpService, options: HttpOptions): Pro
     closesConnection: (status) => status === 401 || status === 403,
     close: sessions.close,
   } satisfies HttpFrontEnd;
-  const limits = { ...LISTENER_LIMITS, maxConnections: maxConnectionsFor(options.maxSessions), ...options.limits };
-  return startServer(frontEnd, { ...options, limits });
+  // One stream and one call for each session, and 56 connections for requests without a session.
+  const maxConnections = 2 * options.maxSessions + 56;
+  return startServer(frontEnd, { ...options, limits: { ...LISTENER_LIMITS, maxConnections, ...options.limits } });
 }
 
 /** Serves a runtime over HTTP. `address` must be a loopback address. Rejects with the reason if it cannot listen there. */
