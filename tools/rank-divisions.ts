@@ -46,7 +46,8 @@ function checkCombinations(
     throwInvalidArgument("startsWith", `must have a letter or a digit, and at most ${MAX_NAME} characters`);
 }
 
-const NOT_IN_CATALOG = "the catalog has no population, area, borders, towns or names of mandals";
+const NOT_IN_CATALOG =
+  "mandalCount counts tehsils, taluks and circles; the catalog has no population, area, borders, towns or names of mandals";
 
 const STATE_COLUMNS = ["code", "name", "districtCount", "mandalCount", "mandalsPerDistrict"] as const;
 

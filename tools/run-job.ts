@@ -14,17 +14,20 @@ import {
   stringValidatedBy,
 } from "../src/toolkit/arguments.ts";
 import { defineTool } from "../src/toolkit/define-tool.ts";
-import { runJob as run } from "../src/toolkit/jobs/submitting.ts";
+import { readOffer } from "../src/toolkit/jobs/batch.ts";
+import type { RequestedInput } from "../src/toolkit/jobs/inputs.ts";
+import { onlyPort, runJob as run } from "../src/toolkit/jobs/submitting.ts";
 import { outputs } from "../src/toolkit/outputs.ts";
+import type { ToolContext } from "../src/toolkit/tool-context.ts";
 
 const { workspaceId, recipeVersionId, clientReference } = createMicJob.body.shape;
 const { referenceId, inputKind } = createMicPublicInput.body.shape;
 
-const areUnique = (values: readonly string[]): boolean => new Set(values).size === values.length;
+const areUnique = (values: readonly unknown[]): boolean => new Set(values).size === values.length;
 
 const requestedInput = z
   .strictObject({
-    port: stringValidatedBy(InputBinding.shape.port),
+    port: stringValidatedBy(InputBinding.shape.port).describe("Default: the recipe's only port.").optional(),
     inputId: stringValidatedBy(InputBinding.shape.inputId).optional(),
     referenceId: stringValidatedBy(referenceId).describe("A file's id: devfile_…").optional(),
     inputKind: inputKind.optional(),
@@ -43,6 +46,21 @@ const requestedInput = z
     ({ referenceId = "devfile_", inputKind = "M4_FILE" }) => matchesInputKind({ inputKind, referenceId }),
     referenceRule,
   );
+
+/** Adds the recipe's only port to an input without one. Throws Failure if the recipe has several, or could not be read. */
+async function withPorts(
+  {
+    inputs,
+    recipeVersionId: versionId,
+  }: { readonly inputs: readonly z.output<typeof requestedInput>[]; readonly recipeVersionId: string },
+  ctx: ToolContext,
+): Promise<readonly RequestedInput[]> {
+  const offer = inputs.some(({ port }) => port === undefined) ? await readOffer(versionId, ctx) : undefined;
+  return inputs.map((input) => ({
+    ...input,
+    port: input.port ?? onlyPort(offer, "run_job", "Call again with a port for each input."),
+  }));
+}
 
 export const runJob = defineTool({
   name: "run_job",
@@ -77,8 +95,9 @@ export const runJob = defineTool({
     ...keyArgument("text"),
   }),
   output: outputs.action<Job | Input>(),
-  run({ waitSeconds = LONG_WAIT_SECONDS, ...args }, ctx) {
+  async run({ waitSeconds = LONG_WAIT_SECONDS, ...given }, ctx) {
+    const args = { ...given, inputs: await withPorts(given, ctx) };
     const again = { tool: "run_job", arguments: args } as const;
-    return run(args, { waitSeconds, until: "end", again }, ctx);
+    return await run(args, { waitSeconds, until: "end", again }, ctx);
   },
 });

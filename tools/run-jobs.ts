@@ -7,7 +7,7 @@ import { InputBinding, matchesInputKind, referenceRule } from "../src/contract/e
 import { createMicJob, createMicPublicInput } from "../src/contract/endpoints/job-processing.ts";
 import type { Job } from "../src/contract/jobs.ts";
 import { jsonObject } from "../src/contract/json.ts";
-import { type Failure, invalidArguments } from "../src/core/failure.ts";
+import type { Failure } from "../src/core/failure.ts";
 import { formatRecordTable } from "../src/core/table.ts";
 import { formatToken } from "../src/core/untrusted-text.ts";
 import {
@@ -31,7 +31,7 @@ import {
   stoppedFailure,
   stoppedText,
 } from "../src/toolkit/jobs/engine.ts";
-import { runJob, validateAgainstOffer } from "../src/toolkit/jobs/submitting.ts";
+import { onlyPort, runJob, validateAgainstOffer } from "../src/toolkit/jobs/submitting.ts";
 import {
   countStates,
   isInProgress,
@@ -65,7 +65,6 @@ const input = z.strictObject({
     .array(fileId)
     .max(MAX_JOBS)
     .refine(({ length }) => length > 0, { error: "must name a file" })
-    .refine((ids) => new Set(ids).size === ids.length, { error: "must be unique" })
     .describe("File ids."),
   port: stringValidatedBy(Port).describe("Default: the recipe's only port.").optional(),
   parameterValues: jsonObject.describe(parameterValuesText),
@@ -96,18 +95,8 @@ interface FileResult {
 /** Throws Failure if the recipe has several ports or could not be read, or if the parameters do not fit. */
 async function findPort(args: RunManyArguments, ctx: ToolContext): Promise<string> {
   const offer = await readOffer(args.recipeVersionId, ctx);
-  const [only, ...others] = offer?.recipe.inputs.map(({ name }) => name) ?? [];
-  const port = args.port ?? (others.length === 0 && Port.safeParse(only).success ? only : undefined);
-  if (port === undefined)
-    throw invalidArguments(
-      others.length === 0
-        ? "run_jobs sent nothing: the recipe's port could not be read."
-        : `run_jobs sent nothing: the recipe has ${others.length + 1} ports.`,
-      [],
-      others.length === 0
-        ? "Call again with port."
-        : "Call run_job for each file instead, with an input for each port.",
-    );
+  const port =
+    args.port ?? onlyPort(offer, "run_jobs", "Call run_job for each file instead, with an input for each port.");
   const job = { inputBindings: [{ port, inputId: "" }], parameterValues: args.parameterValues };
   await validateAgainstOffer(offer, job, "run_jobs sent nothing: the jobs do not fit the recipe offer.", "inputs", ctx);
   return port;

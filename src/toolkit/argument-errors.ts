@@ -149,8 +149,12 @@ export function throwInvalidArguments(name: string, listed: JsonSchema, args: Ar
     return isRepeated ? [] : [{ pointer, code: codeOf(issue, valueAt(args, issue.path), message), message }];
   });
   const where = [...new Set(fieldErrors.map(({ pointer }) => pointer.slice(1) || "arguments"))];
+  const isNoRecipe = fieldErrors.some(
+    ({ pointer, code }) => /^\/(?:recipeV|v)ersionId$/.test(pointer) && code !== "REQUIRED",
+  );
   throw invalidArguments(
     `${name} refused the argument${where.length === 1 ? "" : "s"} ${where.map((each) => quote(each)).join(", ")}.`,
     fieldErrors,
+    isNoRecipe ? "list_recipes shows the versionId of each recipe, by name." : undefined,
   );
 }

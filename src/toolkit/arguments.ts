@@ -34,8 +34,7 @@ export const MAX_JOBS = 50;
 export const jobIds = z
   .array(stringValidatedBy(getMicJob.pathParameters.shape.jobId))
   .max(MAX_JOBS)
-  .refine((ids) => ids.length > 0, { error: "must name a job" })
-  .refine((ids) => new Set(ids).size === ids.length, { error: "must be unique" });
+  .refine((ids) => ids.length > 0, { error: "must name a job" });
 
 export const LONG_WAIT_SECONDS = 45;
 /** For tools whose purpose is to wait: the limit for the whole call in seconds (default: the maximum, 45 s). */

@@ -42,7 +42,6 @@ const PREFIXES: Readonly<Record<string, string>> = {
 function describeMisspelling(name: string, id: string, prefix: string): string | undefined {
   const isValid = (text: string): boolean => prefixedId(prefix).safeParse(text).success;
   if (isValid(id)) return undefined;
-  if (isValid(id.toLowerCase())) return `${name} has capitals: the ids of this API are in small letters.`;
   const expected = `${HEX_DIGITS} hex digits after ${prefix}`;
   if (!id.startsWith(prefix)) return `${name} must begin with ${prefix}.`;
   const digits = id.slice(prefix.length);

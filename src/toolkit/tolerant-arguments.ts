@@ -23,12 +23,15 @@ interface Field {
 /** Returns the exact form, or the value itself if the rule does not apply to it. */
 type Rule = (value: unknown, field: Field) => unknown;
 
-/** Two names of one thing: each is accepted where only the other one is an argument. */
-const ALIASES: Readonly<Record<string, string>> = {
-  referenceId: "assetId",
-  assetId: "referenceId",
-  versionId: "recipeVersionId",
-  recipeVersionId: "versionId",
+/** Other names of arguments: each is accepted where only one of these is an argument. */
+const ALIASES: Readonly<Record<string, readonly string[]>> = {
+  referenceId: ["assetId"],
+  assetId: ["referenceId"],
+  fileId: ["referenceId", "assetId"],
+  fileIds: ["files"],
+  referenceIds: ["files"],
+  versionId: ["recipeVersionId"],
+  recipeVersionId: ["versionId"],
 };
 
 /** The collections of a resource's URI and of its URL, by the argument that has its id. */
@@ -55,13 +58,17 @@ const CAPPED_NAMES: ReadonlySet<string> = new Set(["limit", "perState", "waitSec
 /** Date-times that the API accepts only in UTC, with at most six fractional digits. */
 const UTC_NAMES: ReadonlySet<string> = new Set(["expiresAt"]);
 
-const isIdName = (name: string): boolean => /Ids?$/.test(name) || name === "port" || name === "recipeVersionHash";
+const isIdName = (name: string): boolean => /Ids?$|^(?:port|files|recipeVersionHash)$/.test(name);
+
+/** An id as the API gives them, in any case. Ids of other forms may depend on case. */
+const USUAL_ID = /^(?:mic[a-z]+|dev(?:sign)?file)_[0-9a-f]{32}$/i;
 
 /** Trims an id, unless it contains whitespace: such a text is not a copied id. */
-const trimId: Rule = (value, { name }) => {
+const readId: Rule = (value, { name }) => {
   if (typeof value !== "string" || !isIdName(name)) return value;
   const trimmed = value.trim();
-  return /^\S+$/.test(trimmed) ? trimmed : value;
+  if (!/^\S+$/.test(trimmed)) return value;
+  return USUAL_ID.test(trimmed) ? trimmed.toLowerCase() : trimmed;
 };
 
 const extractId: Rule = (value, { name }) => {
@@ -83,22 +90,51 @@ const readState: Rule = (value, { name }) => {
   return typeof value === "string" && value.trim() !== "" ? value.trim() : value;
 };
 
-const foldEnum: Rule = (value, { schema }) => {
+/** Words for values of an enum that have one meaning only. */
+const ENUM_WORDS: Readonly<Record<string, Readonly<Record<string, string>>>> = {
+  by: {
+    ...{ mandals: "mandalCount", tehsils: "mandalCount", taluks: "mandalCount", talukas: "mandalCount" },
+    districts: "districtCount",
+  },
+  retryMode: { resume: "SAFE_RESUME" },
+};
+
+/** Accepts any case, and the plural: "districts". */
+const foldEnum: Rule = (value, { name, schema, notes }) => {
   if (typeof value !== "string" || !Array.isArray(schema["enum"])) return value;
   const text = value.trim().toLowerCase();
-  const matches = schema["enum"].filter((option) => typeof option === "string" && option.toLowerCase() === text);
-  return matches.length === 1 ? matches[0] : value;
+  const isMeant = (option: unknown): boolean =>
+    typeof option === "string" && [text, text.replace(/s$/, "")].includes(option.toLowerCase());
+  const matches = schema["enum"].filter(isMeant);
+  if (matches.length === 1) return matches[0];
+  const meaning = new Map(Object.entries(ENUM_WORDS[name] ?? {})).get(text);
+  if (meaning === undefined) return value;
+  notes.push(`Read ${name} ${quote(text)} as ${meaning}.`);
+  return meaning;
 };
+
+const DAY_MS = 86_400_000;
+const LOCAL_DATE_TIME = /^(\d{4}-\d\d-\d\d)[T ](\d\d:\d\d)(:\d\d(?:\.\d+)?)?$/i;
+
+/** Returns the instant that a date means, in UTC. A filter also accepts "today", "yesterday" and a time without an offset. */
+function instantOf(text: string, isFilter: boolean): string | undefined {
+  if (/^\d{4}-\d\d-\d\d$/.test(text)) return `${text}T00:00:00Z`;
+  if (!isFilter) return undefined;
+  const daysAgo = ["today", "yesterday"].indexOf(text.toLowerCase());
+  if (daysAgo >= 0) return `${new Date(Date.now() - daysAgo * DAY_MS).toISOString().slice(0, 10)}T00:00:00Z`;
+  const [, date, time, seconds = ":00"] = LOCAL_DATE_TIME.exec(text) ?? [];
+  return date === undefined ? undefined : `${date}T${time}${seconds}Z`;
+}
 
 const readDate: Rule = (value, { name, schema, notes }) => {
   if (typeof value !== "string" || schema["format"] !== "date-time") return value;
   const text = value.trim();
-  if (!/^\d{4}-\d\d-\d\d$/.test(text)) {
+  const instant = instantOf(text, name === "createdSince");
+  if (instant === undefined) {
     const micros = parseDateTime(text);
     if (micros === undefined) return value;
     return UTC_NAMES.has(name) && !text.endsWith("Z") ? formatUtc(micros) : text;
   }
-  const instant = `${text}T00:00:00Z`;
   if (parseDateTime(instant) === undefined) return value;
   notes.push(`${name} ${text} was read as ${instant}.`);
   return instant;
@@ -129,13 +165,38 @@ const readObject: Rule = (value, { schema, notes }) => {
   return isJsonObject(schema["properties"]) ? toExactObject(object, schema, notes) : object;
 };
 
+/** The inputs of run_job as an object: the id of a file or an input for each port. */
+function readPorts(value: unknown, { schema }: Field): unknown {
+  const properties = schemaOf(schemaOf(schema["items"])["properties"]);
+  if (!isJsonObject(value) || !Object.hasOwn(properties, "port") || !Object.hasOwn(properties, "referenceId"))
+    return value;
+  const entries = Object.entries(value);
+  const isPort = ([name, id]: readonly [string, unknown]): boolean =>
+    typeof id === "string" && !Object.hasOwn(properties, name) && !Object.hasOwn(ALIASES, name);
+  if (entries.length === 0 || !entries.every(isPort)) return value;
+  return entries.map(([port, id]) => ({ port, [/^\s*micinput_/i.test(String(id)) ? "inputId" : "referenceId"]: id }));
+}
+
+/** A repeated id means one thing: no file runs twice. */
+function removeRepeatedIds(items: readonly unknown[], { name, notes }: Field): readonly unknown[] {
+  const unique = [...new Set(items)];
+  if (!isIdName(name) || unique.length === items.length) return items;
+  notes.push(`${name}: each repeated id counts once.`);
+  return unique;
+}
+
 /** A list, a list as a JSON text, or its only item. A text is not split: "Lucknow, UP" is one name. */
-const readList: Rule = (value, { name, schema, notes }) => {
+const readList: Rule = (given, field) => {
+  const { name, schema, notes } = field;
   const items = { name, schema: schemaOf(schema["items"]), notes };
-  if (Array.isArray(value)) return value.map((item) => toExactValue(item, items));
+  const value = readPorts(given, field);
   const isJsonText = typeof value === "string" && value.trimStart().startsWith("[");
-  const list = isJsonText ? parseJson(value) : undefined;
-  if (Array.isArray(list)) return list.map((item) => toExactValue(item, items));
+  const list = isJsonText ? parseJson(value) : value;
+  if (Array.isArray(list))
+    return removeRepeatedIds(
+      list.map((item) => toExactValue(item, items)),
+      field,
+    );
   const item = toExactValue(value, items);
   const isItem = items.schema["type"] === "object" ? isJsonObject(item) : typeof item === items.schema["type"];
   return isItem && !isJsonText ? [item] : value;
@@ -143,7 +204,7 @@ const readList: Rule = (value, { name, schema, notes }) => {
 
 /** The table of rules, by the type that the listed schema has. Each rule gets the result of the rule before it. */
 const RULES: Readonly<Record<string, readonly Rule[]>> = {
-  string: [trimId, extractId, readState, foldEnum, readDate],
+  string: [readId, extractId, readState, foldEnum, readDate],
   integer: [readNumber, cap],
   number: [readNumber, cap],
   boolean: [readBoolean],
@@ -154,17 +215,18 @@ const RULES: Readonly<Record<string, readonly Rule[]>> = {
 const toExactValue = (value: unknown, field: Field): unknown =>
   (RULES[String(field.schema["type"])] ?? []).reduce((exact, rule) => rule(exact, field), value);
 
+const isFileId = (value: unknown): boolean => typeof value === "string" && /^\s*dev(sign)?file_/i.test(value);
+
 /** run_job: the id of a file as `inputId` is its `referenceId`, because the call registers files. */
 function renameFileId(name: string, value: unknown, properties: Arguments): string {
-  const isFile = name === "inputId" && typeof value === "string" && /^\s*dev(sign)?file_/.test(value);
-  return isFile && Object.hasOwn(properties, "referenceId") ? "referenceId" : name;
+  return name === "inputId" && isFileId(value) && Object.hasOwn(properties, "referenceId") ? "referenceId" : name;
 }
 
 /** The name of the argument that the caller meant. */
 function exactName(name: string, value: unknown, properties: Arguments): string {
-  const alias = Object.hasOwn(ALIASES, name) ? ALIASES[name] : undefined;
-  const isAlias = alias !== undefined && !Object.hasOwn(properties, name) && Object.hasOwn(properties, alias);
-  return isAlias ? alias : renameFileId(name, value, properties);
+  if (Object.hasOwn(properties, name)) return renameFileId(name, value, properties);
+  const aliases = Object.hasOwn(ALIASES, name) ? (ALIASES[name] ?? []) : [];
+  return aliases.find((alias) => Object.hasOwn(properties, alias)) ?? name;
 }
 
 /** `acceptsNull`: whether null is a value of this argument. For every other known argument it means "not given". */
@@ -179,16 +241,20 @@ function toExactObject(
     value !== null || acceptsNull(name) || !Object.hasOwn(properties, exactName(name, value, properties));
   const entries = Object.entries(given).filter(isGiven);
   const names = new Set(entries.map(([name]) => name));
-  return Object.fromEntries(
+  const exact = Object.fromEntries(
     entries.map(([name, value]) => {
       const meant = exactName(name, value, properties);
       // Two values for one argument contradict each other: the check refuses the other name.
-      const exact = names.has(meant) ? name : meant;
-      names.add(exact);
-      const listed = Object.hasOwn(properties, exact) ? schemaOf(properties[exact]) : {};
-      return [exact, toExactValue(value, { name: exact, schema: listed, notes })];
+      const known = names.has(meant) ? name : meant;
+      names.add(known);
+      const listed = Object.hasOwn(properties, known) ? schemaOf(properties[known]) : {};
+      return [known, toExactValue(value, { name: known, schema: listed, notes })];
     }),
   );
+  // A file can be registered as one kind of input only.
+  const { required } = schema;
+  const needsKind = Array.isArray(required) && required.includes("inputKind") && !names.has("inputKind");
+  return needsKind && isFileId(exact["referenceId"]) ? { ...exact, inputKind: "M4_FILE" } : exact;
 }
 
 /** How callers write the name of a place, in `name` or `names`. */

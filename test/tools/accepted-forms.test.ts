@@ -2,6 +2,7 @@
 // that was valid stays as it is; and what is refused is explained.
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
+import * as z from "zod/v4";
 import { tools } from "../../tools/index.ts";
 import { runCount } from "../support/thorough.ts";
 import { words } from "../support/words.ts";
@@ -16,12 +17,16 @@ type Forms = readonly [tool: string, argument: string, exact: unknown, ...forms:
 
 const jobs = "https://api.example.org/v1/mic/jobs";
 const recipe = `micrecipev_${"0".repeat(32)}`;
+const usualId = `micjob_${"a".repeat(32)}`;
+const file = "devfile_0";
 const bindings = [{ port: "p", inputId: "micinput_1" }];
 const values = { year: 2026, deep: { list: ["1", " a ", null] } };
 
 const forms: readonly Forms[] = [
   ["get_job", "jobId", "micjob_1", " micjob_1 ", "micjob_1\n", "\u00a0micjob_1"],
   ["get_job", "jobId", "micjob_1", "mic://jobs/micjob_1", `${jobs}/micjob_1`],
+  ["get_job", "jobId", usualId, usualId.toUpperCase()],
+  ["wait_for_jobs", "jobIds", [usualId], [usualId, usualId.toUpperCase()]],
   ["get_job", "jobId", "9.a:b-c", "mic://jobs/9.a%3Ab-c"],
   ["get_job", "waitSeconds", 45, "45", " 45 ", 60, "60", 10 ** 15],
   ["get_job", "view", "full", "FULL", " Full\t"],
@@ -35,6 +40,7 @@ const forms: readonly Forms[] = [
   ["list_jobs", "states", ["FAILED", "PAUSED"], '["FAILED","PAUSED"]', ["Failed", " paused"]],
   ["list_jobs", "unretried", true, "true", "TRUE", " True"],
   ["list_jobs", "createdSince", "2026-11-22T00:00:00Z", "2026-11-22", " 2026-11-22 "],
+  ["list_jobs", "createdSince", "2026-11-22T09:30:00Z", "2026-11-22T09:30:00", "2026-11-22 09:30"],
   ["list_jobs", "createdSince", "2026-11-22T05:30:00+05:30", " 2026-11-22T05:30:00+05:30"],
   ["list_actions", "state", "unknown", " unknown", "UNKNOWN"],
   ["get_usage", "window", "DAY", "day", " DAY", "Day"],
@@ -42,7 +48,12 @@ const forms: readonly Forms[] = [
   ["find_district", "limit", 20, "20", 50],
   ["find_district", "names", ["Pune"], "Pune", '["Pune"]'],
   ["find_district", "names", ["Lucknow, UP"], "Lucknow, UP"],
-  ["rank_divisions", "by", "mandalCount", "MandalCount", "MANDALCOUNT"],
+  ["rank_divisions", "by", "mandalCount", "MandalCount", "MANDALCOUNT", "tehsils", "Taluks", "mandals"],
+  ["rank_divisions", "level", "district", "districts"],
+  ["rank_divisions", "level", "state", "States"],
+  ["run_job", "inputs", [{ port: "p", referenceId: file }], { p: file }, [{ port: "p", fileId: file }]],
+  ["run_job", "inputs", [{ port: "p", inputId: "micinput_1" }], { p: "micinput_1" }],
+  ["run_jobs", "files", [file], [file, ` ${file}`], file],
   ["rank_divisions", "states", ["36"], 36, [36], "36"],
   ["rank_divisions", "min", 1, "1"],
   ["save_table", "source", "list_districts", "LIST_DISTRICTS"],
@@ -51,7 +62,7 @@ const forms: readonly Forms[] = [
   ["submit_job", "inputBindings", bindings, JSON.stringify(bindings), bindings[0], [JSON.stringify(bindings[0])]],
   ["submit_job", "inputBindings", bindings, [{ port: " p", inputId: "mic://inputs/micinput_1" }]],
   ["submit_job", "parameterValues", values, JSON.stringify(values)],
-  ["retry_job", "retryMode", "SAFE_RESUME", "safe_resume"],
+  ["retry_job", "retryMode", "SAFE_RESUME", "safe_resume", "resume"],
   ["register_input", "inputKind", "M4_FILE", "m4_file"],
   ["request_file_processing", "expiresAt", "2026-11-20T04:30:00.5Z", "2026-11-20T10:00:00.5+05:30"],
 ];
@@ -66,7 +77,10 @@ describe("argument forms", () => {
     ["get_recipe", { recipeVersionId: recipe }, { versionId: recipe }],
     ["submit_job", { versionId: recipe }, { recipeVersionId: recipe }],
     ["download_asset", { referenceId: " a" }, { assetId: "a" }],
-    ["register_input", { assetId: "devfile_1 " }, { referenceId: "devfile_1" }],
+    ["register_input", { assetId: "devfile_1 " }, { referenceId: "devfile_1", inputKind: "M4_FILE" }],
+    ["register_input", { fileId: "devsignfile_1" }, { referenceId: "devsignfile_1", inputKind: "M4_FILE" }],
+    ["register_input", { fileId: "dataset" }, { referenceId: "dataset" }],
+    ["run_jobs", { fileIds: [file] }, { files: [file] }],
     ["list_jobs", none("limit", "cursor", "states", "createdSince", "unretried", "view"), {}],
     ["find_district", none("names", "state", "limit", "waitSeconds"), {}],
     ["submit_job", none("clientReference", "idempotencyKey"), { clientReference: null }],
@@ -131,14 +145,12 @@ const givenTwice: readonly (readonly [tool: string, given: Args, pointer: string
 type Refused = readonly [tool: string, wrong: Args, text: RegExp, right: Args];
 
 const jobId = "micjob_1";
-const noTimeZone = /^\/createdSince: needs a time zone, for example 2026-11-22T00:00:00Z$/;
 const noDate = /^\/createdSince: must be a date or a date-time, for example/;
 const noName = /^\/name: give name, or names for several$/;
 const noCount = /^\/by: a district has mandalCount and name only$/;
 const noSource = /^\/source: must be list_jobs, list_districts or rank_divisions$/;
 const noList = /^\/inputs: must be a list, not a string$/;
 const oneOfTwo = /^\/inputs\/0: .*give one of them$/;
-const known = /^\/inputs\/0\/fileId: .*known: port, inputId, referenceId, inputKind$/;
 const goa = { source: "list_districts", arguments: { state: "GA" }, fileName: "a" };
 const acquisition = { inputKind: "ACQUISITION", referenceId: "b" };
 const ids = { inputs: [{ port: "p", inputId: "a" }], recipeVersionId: recipe, parameterValues: {} };
@@ -149,16 +161,18 @@ const eitherOr = /^\/jobIds: give either jobIds or createdSince$/;
 const withIds = /^\/jobIds: excludes failureCode and limit, which go with createdSince$/;
 const noRestart = /^\/retryMode: must be SAFE_RESUME with createdSince; RESTART needs jobIds$/;
 const wholeWait = /^\/waitSeconds: must be a whole number from 0 to 45$/;
-const file = "devfile_0";
 const fileRule = /^\/(referenceId|files\/0|inputs\/0\/referenceId): must be a file's id for M4_FILE: it begins with/;
 const onlyForFiles = /^\/inputs\/0\/inputKind: is only for a referenceId$/;
 const samePort = { ...ids, inputs: [...ids.inputs, { port: "p", inputId: "b" }] };
 const sameInput = { ...ids, inputs: [...ids.inputs, { port: "q", inputId: "a" }] };
+const submission = { recipeVersionId: recipe, inputBindings: bindings, parameterValues: {} };
+const noRecipe = /^\/recipeVersionId: must be micrecipev_ followed by/;
 const manyFiles = { recipeVersionId: recipe, parameterValues: {}, files: [file] };
 
 const refused: readonly Refused[] = [
   ["retry_jobs", retry, eitherOr, retryOne],
   ["retry_jobs", { ...retryOne, ...midnight }, eitherOr, retryOne],
+  ["submit_job", { ...submission, recipeVersionId: "Normalize" }, noRecipe, submission],
   ["retry_jobs", { ...retryOne, limit: 5 }, withIds, retryOne],
   ["retry_jobs", { ...retry, ...midnight, retryMode: "RESTART" }, noRestart, { ...retry, ...midnight, waitSeconds: 0 }],
   ["retry_jobs", { ...retryOne, waitSeconds: "soon" }, wholeWait, retryOne],
@@ -169,7 +183,6 @@ const refused: readonly Refused[] = [
   ["run_job", sameInput, /^\/inputs: must name each input once$/, ids],
   ["run_job", { ...ids, inputs: [] }, /^\/inputs: must contain 1 to 32 items$/, ids],
   ["run_jobs", { ...manyFiles, files: [] }, /^\/files: must name a file$/, manyFiles],
-  ["run_jobs", { ...manyFiles, files: [file, file] }, /^\/files: must be unique$/, manyFiles],
   ["run_jobs", { ...manyFiles, files: ["b"] }, fileRule, manyFiles],
   ["register_input", { inputKind: "M4_FILE", referenceId: "b" }, fileRule, acquisition],
   ["list_jobs", { states: [] }, /^\/states: must be 1 to 8 states$/, { states: ["FAILED"] }],
@@ -189,27 +202,35 @@ const refused: readonly Refused[] = [
   ["list_jobs", { unretried: "maybe" }, /^\/unretried: must be true/, { unretried: true }],
   ["list_jobs", { states: ["BROKEN"] }, /^\/states\/0: must be .*FAILED/, { states: ["FAILED"] }],
   ["list_jobs", { view: "short" }, /^\/view: must be summary or full$/, { view: "summary" }],
-  ["list_jobs", { createdSince: "2026-11-22 00:00" }, noTimeZone, midnight],
   ["list_jobs", { createdSince: "2026-13-45" }, noDate, midnight],
   ["get_job", {}, /^\/jobId: is missing$/, { jobId }],
   ["get_job", { id: jobId }, /^\/id: unknown argument; known: jobId/, { jobId }],
   ["get_job", { jobId: 5 }, /^\/jobId: must be a string, not a number$/, { jobId }],
   ["get_job", { jobId, waitSeconds: -5 }, /^\/waitSeconds: must be at least 0$/, { jobId, waitSeconds: 0 }],
   ["wait_for_jobs", { jobIds: [] }, /^\/jobIds: must name a job$/, { jobIds: [jobId], waitSeconds: 0 }],
-  ["wait_for_jobs", { jobIds: [jobId, jobId] }, /^\/jobIds: must be unique$/, { jobIds: [jobId], waitSeconds: 0 }],
   ["find_district", {}, noName, { name: "Pune" }],
   ["find_district", { town: "Pune" }, /^\/town: unknown argument; known: name, names, /, { name: "Pune" }],
   ["list_jobs", { recipe: "x" }, /^\/recipe: unknown argument; known: .*states/, {}],
   ["list_jobs", { state: "BROKEN" }, /^\/states\/0: must be .*FAILED/, { states: ["FAILED"] }],
   ["find_district", { name: "Pune", names: ["Goa"] }, /^\/name: give name or names, not both$/, { names: ["Goa"] }],
   ["find_district", { name: "P".repeat(81) }, /^\/name: must be at most 80 characters long$/, { name: "Pune" }],
-  ["rank_divisions", { ...byMandals, by: "population" }, /^\/by: must be .*; the catalog has no population/, byMandals],
-  ["rank_divisions", { ...byMandals, level: "town" }, /^\/level: must be state or district; the catalog/, byMandals],
+  [
+    "rank_divisions",
+    { ...byMandals, by: "population" },
+    /^\/by: must be .*; mandalCount counts tehsils, .* the catalog has no population/,
+    byMandals,
+  ],
+  [
+    "rank_divisions",
+    { ...byMandals, level: "town" },
+    /^\/level: must be state or district; mandalCount counts tehsils, .* the catalog/,
+    byMandals,
+  ],
   ["rank_divisions", { ...byMandals, by: "districtCount" }, noCount, byMandals],
   ["save_table", { source: "list_states" }, noSource, goa],
   ["run_job", { ...ids, inputs: "none" }, noList, ids],
   ["run_job", { ...ids, inputs: [{ port: "p", inputId: "a", referenceId: "devfile_b" }] }, oneOfTwo, ids],
-  ["run_job", { ...ids, inputs: [{ port: "p", fileId: "f" }] }, known, ids],
+  ["run_job", { ...ids, inputs: [{ port: "p", fileId: "f" }] }, fileRule, ids],
   ["register_input", { assetId: "a", referenceId: "b" }, /^\/assetId: unknown argument; known: /, acquisition],
 ];
 
@@ -319,11 +340,43 @@ describeLatestRevision((bench) => {
     );
   });
 
+  test("today and yesterday are days in UTC", () => {
+    for (const [word, daysAgo] of [
+      ["today", 0],
+      ["Yesterday", 1],
+    ] as const) {
+      const dayOf = (ms: number) => `${new Date(ms - daysAgo * 86_400_000).toISOString().slice(0, 10)}T00:00:00Z`;
+      const before = dayOf(Date.now());
+      const exact = exactOf("retry_jobs", { createdSince: word })?.["createdSince"];
+      expect([before, dayOf(Date.now())]).toContain(exact);
+    }
+  });
+
+  test("run_job fills in the port of a recipe that has only one, which is the same action", async () => {
+    const { recipeVersionId, parameterValues, inputBindings } = await bench().newAction("createMicJob");
+    const [{ port, inputId }] = z.tuple([z.object({ port: z.string(), inputId: z.string() })]).parse(inputBindings);
+    const args = { workspaceId: bench().workspaceId, recipeVersionId, parameterValues, waitSeconds: 0 };
+    await expectReplay(
+      bench(),
+      "run_job",
+      { ...args, inputs: [{ port, inputId }] },
+      { ...args, inputs: [{ inputId }] },
+    );
+  });
+
+  test("a recipe's name instead of its id is refused with the tool that has the ids", async () => {
+    const { error } = await bench().call("submit_job", {
+      workspaceId: "w",
+      ...submission,
+      recipeVersionId: "Normalize",
+    });
+    expect(error?.next).toMatch(/^list_recipes /);
+  });
+
   test("an id that the API does not know is explained by what looks wrong with it", async () => {
     const { jobId } = await bench().argumentsFor("getMicJob");
     const { inputId } = await bench().argumentsFor("getMicPublicInput");
     const hints: readonly (readonly [string, Args, RegExp])[] = [
-      ["get_job", { jobId: String(jobId).toUpperCase() }, /^jobId has capitals: /],
       ["get_job", { jobId: String(jobId).slice(0, -1) }, /^jobId has 31 hex digits after micjob_, not 32\. Check/],
       ["get_job", { jobId: String(jobId).slice("micjob_".length) }, /^jobId must begin with micjob_/],
       ["get_job", { jobId: inputId }, /^jobId is an input's id\. get_input reads it\.$/],
@@ -337,7 +390,11 @@ describeLatestRevision((bench) => {
     const deep = `${"[".repeat(100_000)}${"]".repeat(100_000)}`;
     for (const inputs of [deep, `"${"x".repeat(100_000)}"`, "[".repeat(100_000)])
       await bench().refuses("run_job", { inputs });
-    await bench().refuses("wait_for_jobs", { jobIds: JSON.stringify(Array(100_000).fill("micjob_1")) }, "/jobIds");
+    await bench().refuses(
+      "wait_for_jobs",
+      { jobIds: JSON.stringify(Array.from({ length: 100_000 }, (_, at) => `micjob_${at}`)) },
+      "/jobIds",
+    );
     await bench().ok("list_states");
   });
 });

@@ -50,6 +50,10 @@ function isAcceptedText({ name, values }: Argument, schema: Listed, text: string
     const hasOffset = name === "expiresAt" && /T[\d:.]+[+-]\d\d:\d\d$/.test(trimmed);
     return trimmed === "2026-11-20" || hasOffset || values.accepts.includes(trimmed);
   }
+  if (/Id$/.test(name) && /^mic[a-z]+_[0-9a-f]{32}$/i.test(trimmed)) {
+    const [prefix = ""] = trimmed.toLowerCase().split("_");
+    return values.accepts.some((accepted) => String(accepted).startsWith(`${prefix}_`));
+  }
   return trimmed !== text && /(Id|port|Hash|state)$/.test(name) && values.accepts.includes(trimmed);
 }
 
@@ -150,8 +154,9 @@ const WRONG: Readonly<Record<string, readonly (readonly [Args, ...(readonly stri
   ],
 };
 
-/** Without a window, get_usage reads those that the API has. */
-const isOptionalInTool = (tool: string, name: string): boolean => tool === "get_usage" && name === "window";
+/** Without a window, get_usage reads those that the API has. register_input registers a file as one. */
+const isOptionalInTool = (tool: string, name: string): boolean =>
+  (tool === "get_usage" && name === "window") || (tool === "register_input" && name === "inputKind");
 
 const isAction = (tool: string): boolean => POST_TOOLS.includes(tool);
 

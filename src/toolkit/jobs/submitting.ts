@@ -2,7 +2,7 @@
 // run_job is a separate action, so an identical call, in any process, continues where the last one stopped.
 import type { ActionTraits } from "../../actions/fingerprint.ts";
 import { timeLeftMs } from "../../api-client/attempts.ts";
-import type { InputBinding } from "../../contract/endpoints/bodies.ts";
+import { InputBinding } from "../../contract/endpoints/bodies.ts";
 import { createMicJob, getMicPublicInput } from "../../contract/endpoints/job-processing.ts";
 import type { Input } from "../../contract/inputs.ts";
 import type { Job } from "../../contract/jobs.ts";
@@ -17,6 +17,7 @@ import { pollResource } from "../polling.ts";
 import { type ActionResult, type Describe, type NextStep, resourceResult, type ToolResult } from "../results.ts";
 import { runAction } from "../run-action.ts";
 import type { ToolContext } from "../tool-context.ts";
+import type { ToolName } from "../tool-names.ts";
 import { mapConcurrently, readJob, readOffer, secondsLeft, withWaitLimit } from "./batch.ts";
 import { findOrRegisterInput, type PortInput, type RequestedInput } from "./inputs.ts";
 import { describeJobWith, describeRunWith } from "./job-history.ts";
@@ -252,6 +253,15 @@ async function run(run: JobRun): Promise<ToolResult<Job> | ToolResult<Input>> {
 }
 
 /** Registers the files, submits the job and waits for it. Throws Failure. */
+/** Returns the recipe's only port. Throws Failure if it has several, or if the recipe could not be read. */
+export function onlyPort(offer: RecipeOffer | undefined, tool: ToolName, ifSeveral: string): string {
+  const [only, ...others] = offer?.recipe.inputs.map(({ name }) => name) ?? [];
+  if (only !== undefined && others.length === 0 && InputBinding.shape.port.safeParse(only).success) return only;
+  throw others.length === 0
+    ? invalidArguments(`${tool} sent nothing: the recipe's port could not be read.`, [], "Call again with port.")
+    : invalidArguments(`${tool} sent nothing: the recipe has ${others.length + 1} ports.`, [], ifSeveral);
+}
+
 export async function runJob(
   args: RunArguments,
   options: RunOptions,
