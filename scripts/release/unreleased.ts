@@ -19,6 +19,6 @@ export function releaseNote(page: string): string {
   const clone = page.startsWith("docs/") ? "../../README.md#try-it" : "../README.md#try-it";
   return IS_RELEASED
     ? ""
-    : `> 0.1.0 is not published yet: \`npx mic-mcp\`, \`npm install --global mic-mcp\`, the plugins, the image and the bundle work after the release. Until then, use
-> [a clone](${clone}), with \`node /path/to/mic-mcp/dist/cli.js\` instead of \`npx mic-mcp\`.`;
+    : `> 0.1.0 is not published yet: \`npx mic-mcp\`, \`npm install --global mic-mcp\`, the plugins, the image and the bundle work after the release. Until then, run
+> \`npm ci && npm run build && npm install --global .\` in [a clone](${clone}), and \`mic-mcp\` instead of \`npx mic-mcp\`.`;
 }
