@@ -15,7 +15,7 @@ const BASELINE_STATEMENTS: readonly string[] = [
      outcome TEXT, resource_id TEXT,
      created_at BIGINT NOT NULL, first_sent_at BIGINT NOT NULL, updated_at BIGINT NOT NULL, resolved_at BIGINT,
      PRIMARY KEY (service, key))`,
-  // Each action is written to most indexes twice, so they contain no column without need.
+  // Each action is written to most indexes twice, so they contain only the columns that a query needs.
   // If two processes make identical calls without a key at the same moment, only one gets the slot.
   "CREATE UNIQUE INDEX actions_slot ON actions (service, tool, fingerprint) WHERE slot = 1",
   "CREATE INDEX actions_by_fingerprint ON actions (fingerprint, created_at)",

@@ -188,7 +188,7 @@ export async function thisMachine(environment: NodeJS.ProcessEnv): Promise<Machi
 export const configurationPaths = (client: (typeof INSTALL_CLIENTS)[number], machine: Machine): readonly string[] =>
   CLIENTS[client].files(machine);
 
-/** Edits the text with the line ends of Unix, and returns it with those that it had. */
+/** Edits the text with Unix line endings, and returns it with its original ones. */
 function withLineEnds(text: string, edit: (text: string) => string): string {
   const isWindows = /\r\n/.test(text) && !/(?<!\r)\n/.test(text);
   return isWindows ? edit(text.replaceAll("\r\n", "\n")).replaceAll("\n", "\r\n") : edit(text);

@@ -105,7 +105,7 @@ const toNameKeys = (name: string): NameKeys => ({
 
 const nameKeysByList = new WeakMap<DistrictsResponse, readonly NameKeys[]>();
 
-/** A district in several lists (same code and name) counts once, with its largest mandalCount. Each list has a turn of the event loop. */
+/** A district in several lists (same code and name) counts once, with its largest mandalCount. Each list is processed in its own turn of the event loop. */
 async function toSortableDistricts(
   states: readonly State[],
   country: Country,

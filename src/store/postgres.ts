@@ -57,7 +57,7 @@ interface PooledConnection {
   idleTimer?: NodeJS.Timeout;
 }
 
-/** At most `size` connections to the current primary. Statements queue for one, and idle ones are closed. */
+/** At most `size` connections to the current primary. Statements wait for a connection, and idle connections are closed. */
 function createPool(urls: string, size: number, { failover = false, onNewServer }: PostgresOptions) {
   const primary = failover ? createPrimaryFinder(urls.split(",")) : undefined;
   const waitMs = failover ? FIND_TIMEOUT_MS + POOL_WAIT_MS : POOL_WAIT_MS;

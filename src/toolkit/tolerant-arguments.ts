@@ -292,7 +292,7 @@ export function nearMissTargets(tool: string, name: string, known: readonly stri
 const unwrap = (value: unknown, { type }: JsonSchema): unknown =>
   Array.isArray(value) && value.length === 1 && type !== "array" ? value[0] : value;
 
-/** Puts each value under the argument that its name means. A name whose arguments are all given stays, and the check refuses it. */
+/** Puts each value under the argument that its name means. A name stays, and the check refuses it, if all arguments that it could mean are given. */
 function readNearMisses(
   tool: string,
   { shape }: z.ZodObject,

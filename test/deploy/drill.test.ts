@@ -251,7 +251,7 @@ const waitUntilBalanced = (origin: string) => expect.poll(() => readStatus(`${or
 
 testUnless(
   thoroughMissing ?? deploymentMissing,
-  "the commands of the page lead from empty machines to two instances, through two failovers, and to a restored backup",
+  "the commands of the pages set up two instances, switch the primary twice, and restore a backup",
   async () => {
     const machine = await setUp();
     const { folder, emulator, provider, restored, ports, origin, substitute, type } = machine;

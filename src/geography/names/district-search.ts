@@ -34,7 +34,7 @@ export interface FoundDistrict extends DistrictRow {
 
 /** Minimum similarity to a name in the list; weaker matches are omitted. */
 const MIN_SCORE = 0.7;
-/** Minimum similarity to any other name; higher, because there are many of them. */
+/** Minimum similarity to any other name. It is higher, because a query resembles some of the many names by chance. */
 const MIN_OTHER_SCORE = 0.78;
 const OTHER_WEIGHT = 0.99;
 const MAX_COMPARED = 90;

@@ -44,7 +44,7 @@ export function requireResource(uri: string, runtime: Runtime): ResourceMatch {
   throw resourceNotFound(uri, `The URIs are: ${runtime.resources.map((resource) => resource.uri).join(", ")}.`);
 }
 
-/** Whether the API has no resource at this URI, or the URI is not valid. */
+/** True if the API has no resource at this URI, or the URI is not valid. */
 const isMissing = ({ kind }: FailureFacts): boolean => kind === "not_found" || kind === "invalid_arguments";
 
 function toProtocolError(uri: string, facts: FailureFacts): ProtocolError {

@@ -93,7 +93,7 @@ function waitMsAfter({ facts: { retryAfterSeconds, retryable, status = 0, at } }
   return retryable && (status >= 500 || status === 429 || at !== undefined) ? DEFAULT_WAIT_MS : 0;
 }
 
-/** Returns the milliseconds after which these rows make sense again; 0 if the call can be repeated immediately. */
+/** Returns the milliseconds after which a call for these rows is useful again; 0 if the call can be repeated immediately. */
 const waitMsOf = (failures: readonly Failure[], { api }: Pick<ToolContext, "api">): number =>
   failures.length === 0 ? 0 : Math.max(api.outageLeftMs(), ...failures.map(waitMsAfter));
 
