@@ -34,19 +34,24 @@ const skillTable = (await createSkills(readSkillFiles, () => true).entries())
   .map(({ uri, frontmatter: { description } }) => `| \`${uri}\` | ${firstSentence(description)} |`)
   .join("\n");
 
+const formatTable = (title: string, rows: Readonly<Record<string, string>>): string =>
+  [
+    `| ${title} | |`,
+    "|---|---|",
+    ...Object.entries(rows).map(([code, about]) => `| \`${escapeTableCell(code)}\` | ${escapeTableCell(about)} |`),
+  ].join("\n");
+
 /** Formats a command like its own help text. */
 function formatCommand(command: Command): string {
-  const { name, summary, notes = [], examples } = command;
-  const rows = flagsOf(command).map(
-    ({ usage, about }) => `| \`${escapeTableCell(usage)}\` | ${escapeTableCell(about)} |`,
-  );
-  const table = rows.length === 0 ? [] : [`| flag | |\n|---|---|\n${rows.join("\n")}`];
+  const { name, summary, actions, notes = [], examples } = command;
+  const flags = Object.fromEntries(flagsOf(command).map(({ usage, about }) => [usage, about]));
   const lines = examples.map(([commandLine, description]) => `${commandLine}    # ${description}`);
   return [
     `## ${name}`,
     `\`${formatSynopsis(command)}\``,
     `${summary[0]?.toUpperCase()}${summary.slice(1)}. ${notes.join(" ")}`.trim(),
-    ...table,
+    ...(actions ? [formatTable("action", actions)] : []),
+    ...(Object.keys(flags).length > 0 ? [formatTable("flag", flags)] : []),
     `\`\`\`sh\n${lines.join("\n")}\n\`\`\``,
   ].join("\n\n");
 }

@@ -13,11 +13,12 @@ const escapeText = (text: string): string =>
 const formatEntry = (term: string, about: string): string => `.TP\n.B ${escapeText(term)}\n${escapeText(about)}`;
 
 function formatCommand(command: Command): string {
-  const { name, summary, notes = [], examples } = command;
+  const { name, summary, actions = {}, notes = [], examples } = command;
   return [
     `.SS ${escapeText(name)}`,
     `.B ${escapeText(formatSynopsis(command))}`,
     ...[summary + (summary.endsWith(".") ? "" : "."), ...notes].map((line) => `.PP\n${escapeText(line)}`),
+    ...Object.entries(actions).map(([action, about]) => formatEntry(action, about)),
     ...flagsOf(command).map(({ usage, about }) => formatEntry(usage, about)),
     ...examples.map(([commandLine, description]) => formatEntry(commandLine, description)),
   ].join("\n");

@@ -9,6 +9,8 @@ export interface Command {
   /** True if --NAME VALUE sets the tool's argument NAME, unless the command itself has a flag NAME. */
   readonly hasToolArguments?: true;
   readonly summary: string;
+  /** The effect of each value of ACTION. */
+  readonly actions?: Readonly<Record<string, string>>;
   /** Sentences below the summary in the command's own help. */
   readonly notes?: readonly string[];
   /** The description of each flag, by its usage: `--json`, `--port P` if it takes a value, or `--member SUBJECT…` if it may be repeated. */
@@ -255,13 +257,18 @@ export const COMMANDS = {
     name: "teams",
     argumentsUsage: "ACTION [TEAM]",
     summary: "Manage the teams of a deployment: their credentials and members",
+    actions: {
+      "add TEAM": "verify the credentials and create the team; for an existing team, add members and set the claim",
+      list: "list the teams without their secrets",
+      "remove TEAM":
+        "remove the members given with --member; without --member, the team (its actions stay in the journal)",
+      "rotate-secret TEAM": "replace the client secret, starting with the next token request",
+      "rotate-keys": "encrypt every stored secret with the first key of MIC_SECRET_KEYS",
+      "check [TEAM]": "decrypt each secret and request a token with it; exit with 0 only if all checks pass",
+      "actions TEAM":
+        "list the latest 50 actions of a team; the audit identifies their callers by the key of the action",
+    },
     notes: [
-      `ACTION: ${TEAM_ACTIONS.join(", ")}. add, remove, rotate-secret and actions need a TEAM; check without a TEAM checks all teams.`,
-      "add verifies the credentials and creates a team. For an existing team, it adds members and sets the claim.",
-      "remove removes the members given with --member; without --member, it removes the team. The team's actions stay in the journal.",
-      "rotate-secret replaces the client secret, starting with the next token request. rotate-keys encrypts every stored secret with the first key of MIC_SECRET_KEYS.",
-      "actions lists the latest 50 actions of a team. The column caller distinguishes callers; the audit identifies them by the key of the action.",
-      "check decrypts every secret and requests a token with it. The exit code is 0 only if all checks pass.",
       "The command requires MIC_DATABASE_URL and MIC_SECRET_KEYS_FILE (or MIC_SECRET_KEYS). --member also requires MIC_AUTH_ISSUER, the issuer of the subject.",
     ],
     flags: {

@@ -22,6 +22,7 @@ export function formatCommandHelp(command: Command): string {
   const flags = flagsOf(command).map(({ usage, about }) => [usage, about] as const);
   return [
     `${formatSynopsis(command)}\n\n  ${command.summary}`,
+    ...(command.actions ? [formatColumns(Object.entries(command.actions))] : []),
     ...(command.notes ? [command.notes.join("\n")] : []),
     formatColumns([...flags, ENV_FILE, ["--help, --version", ""]]),
     `Examples:\n${formatColumns(command.examples)}`,
