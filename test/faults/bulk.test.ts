@@ -1,5 +1,5 @@
-// Tests run_jobs under sequences of failures, in one process with virtual time: each file ends in exactly one group, no job runs twice, the
-// counts equal the API's record, and an agent that follows every next step and every stated time makes few calls during an outage.
+// Tests the tools for many rows under sequences of failures, in one process with virtual time: each row ends in exactly one group, nothing
+// runs twice, the counts equal the API's record, and an agent that follows every next step and stated time makes few calls in an outage.
 import { setImmediate as tick } from "node:timers/promises";
 import fc from "fast-check";
 import { expect, onTestFinished, test } from "vitest";
@@ -7,7 +7,7 @@ import * as z from "zod/v4";
 import { createActionContext, createActions } from "../../src/actions/actions.ts";
 import { openJournal } from "../../src/actions/journal.ts";
 import { migrateSchema } from "../../src/actions/schema.ts";
-import { CALL_LIMIT_MS, type Timing } from "../../src/api-client/attempts.ts";
+import { CALL_LIMIT_MS, type CallContext, type Timing } from "../../src/api-client/attempts.ts";
 import { createApiClient } from "../../src/api-client/client.ts";
 import { createDownloads } from "../../src/api-client/downloads.ts";
 import {
@@ -25,10 +25,12 @@ import { createGeography } from "../../src/geography/geography.ts";
 import { openSqlite } from "../../src/store/sqlite.ts";
 import { createRecipeOfferCache, createRetryCache } from "../../src/toolkit/caches.ts";
 import type { ToolContext } from "../../src/toolkit/tool-context.ts";
-import { runJobs } from "../../tools/run-jobs.ts";
+import type { ToolName } from "../../src/toolkit/tool-names.ts";
+import { tools } from "../../tools/index.ts";
 import { problem } from "../contract/samples.ts";
 import { Service } from "../emulator/service.ts";
-import { FILE } from "../emulator/work.ts";
+import { createRetryableJob, FILE, fileId, readJob, submitJob } from "../emulator/work.ts";
+import type { OperationId } from "../operations.ts";
 import { createManualClock, emulatorForTest, type ManualClock } from "../support/emulator.ts";
 import { folderForTest } from "../support/temporary-folder.ts";
 import { createRunArguments } from "../tools/bench.ts";
@@ -48,6 +50,8 @@ const RESPONSES: Readonly<Partial<Record<Effect, WireResponse>>> = {
   quota: refusal(429, "QUOTA", { "retry-after": "9000" }),
   unauthorized: refusal(401, "BAD_TOKEN"),
 };
+
+type Args = Readonly<Record<string, unknown>>;
 
 const LIMITS = { maxBytes: 1_000_000, timeoutMs: 20_000 };
 
@@ -114,41 +118,53 @@ async function serverForTest(clock: ManualClock, effectOf: (request: WireRequest
     geography: createGeography({ service: api, perMinute: 600, timing }),
   };
 
-  /** Calls run_jobs. A failure has no structured result. */
-  async function run(args: Readonly<Record<string, unknown>>) {
-    const ctx: ToolContext = {
-      ...shared,
-      tool: "run_jobs",
-      isOffered: () => true,
-      callActionTool: async () => undefined,
-      signal: new AbortController().signal,
-      deadlineAt: clock.now() + CALL_LIMIT_MS,
-      report: () => undefined,
-    };
+  const contextOf = (tool: ToolName, limits: CallContext): ToolContext => ({
+    ...shared,
+    ...limits,
+    tool,
+    isOffered: () => true,
+    callActionTool: async (name, args, own) => await toolOf(name).run(args, contextOf(toolOf(name).name, own)),
+    report: () => undefined,
+  });
+
+  /** Calls a tool. A failure has no structured result. */
+  async function run(name: ToolName, args: Args) {
+    const limits = { signal: new AbortController().signal, deadlineAt: clock.now() + CALL_LIMIT_MS };
     try {
-      const { structured } = await runJobs.run({ ...args }, ctx);
-      return { ...Result.parse(structured), failure: undefined };
+      const { structured } = await toolOf(name).run({ ...args }, contextOf(name, limits));
+      return { ...Result.parse(structured), structured, failure: undefined };
     } catch (error) {
       if (!(error instanceof Failure)) throw error;
       const { message, next } = error.facts;
-      return { ...Result.parse({ summary: `${message} ${next}`, results: [] }), failure: error.facts };
+      return { ...Result.parse({ summary: `${message} ${next}` }), structured: {}, failure: error.facts };
     }
   }
-  return { emulator, service: new Service(emulator, clock), run };
+  return {
+    emulator,
+    run,
+    /** A new client, since a token expires in virtual time. */
+    get service() {
+      return new Service(emulator, clock);
+    },
+  };
+}
+type Server = Awaited<ReturnType<typeof serverForTest>>;
+
+function toolOf(name: string) {
+  const found = tools.find((tool) => tool.name === name);
+  if (!found) throw new Error(`there is no tool ${name}`);
+  return found;
 }
 
-const Row = z.looseObject({ file: z.string(), state: z.string(), jobId: z.string().optional() });
 const Result = z.looseObject({
   summary: z.string(),
-  results: z.array(Row),
-  notSent: z.object({ count: z.number(), files: z.array(z.string()) }).optional(),
   nextStep: z.object({ tool: z.string(), arguments: z.record(z.string(), z.unknown()) }).optional(),
 });
 
 const isToken = ({ path }: WireRequest): boolean => path.includes("/oauth/token");
 const isSubmission = ({ method, path }: WireRequest): boolean => method === "POST" && path.endsWith("/jobs");
 
-async function batchFor(server: Awaited<ReturnType<typeof serverForTest>>, key: string) {
+async function batchFor(server: Server, key: string) {
   const { inputs: _, ...common } = await createRunArguments(server.service, FILE.succeeds);
   return { ...common, files: [...server.emulator.fileIds].slice(0, 5), idempotencyKey: key, waitSeconds: 45 };
 }
@@ -174,99 +190,305 @@ for (const kind of ["unavailable", "no connection", "hang", "lost"] as const)
         endsAt = clock.now() + minutes * MINUTE_MS;
         let calls = 0;
         while (clock.now() < endsAt) {
-          const { summary, nextStep } = await server.run(args);
+          const { summary, nextStep } = await server.run("run_jobs", args);
           calls += 1;
           const wait = /\(in (\d+) min\)|in (?:a|(\d+)) minutes?/.exec(summary);
           expect(nextStep === undefined || wait === null, summary).toBe(true);
           if (!nextStep) clock.advance(Number(wait?.[1] ?? wait?.[2] ?? 1) * MINUTE_MS);
         }
         expect(calls).toBeLessThanOrEqual(maxCalls);
-        for (let more = 0; more < 3; more += 1) await server.run(args);
+        for (let more = 0; more < 3; more += 1) await server.run("run_jobs", args);
         expect(await server.service.countEffects("createMicJob")).toBeLessThanOrEqual(args.files.length);
-        const { summary } = await server.run(args);
+        const { summary } = await server.run("run_jobs", args);
         expect(summary).not.toMatch(/NOT_RUN|UNKNOWN|Stopped/);
       });
 
 const isJobRead = ({ method, path }: WireRequest): boolean => method === "GET" && /\/jobs\/[^/]+$/.test(path);
+const isRetry = ({ path }: WireRequest): boolean => path.endsWith("/retries");
+const isRegistration = ({ method, path }: WireRequest): boolean => method === "POST" && path.endsWith("/inputs");
 
-const script = fc.record({
-  /** Effects on the first requests that submit or read jobs. */
-  effects: fc.array(
-    fc.constantFrom<Effect[]>(
-      ...([
-        "pass",
-        "pass",
-        "refused",
-        "unavailable",
-        "quota",
-        "unauthorized",
-        "no connection",
-        "lost",
-        "hang",
-      ] as const),
-    ),
-    { maxLength: 24 },
+/** A row of a result. */
+interface Group {
+  readonly row: string;
+  /** The id of what the API made for it. */
+  readonly made?: string | undefined;
+  readonly isUnknown?: boolean;
+}
+
+/** A tool for many rows that makes something for each. */
+interface Subject {
+  readonly tool: ToolName;
+  /** The operation that makes it. */
+  readonly operation: OperationId;
+  isAffected(request: WireRequest): boolean;
+  /** Prepares a call with its rows. `fail`: sets the effect on all affected requests, or none. */
+  prepare(
+    server: Server,
+    name: string,
+    fail: (effect: Effect | undefined) => void,
+  ): Promise<{ args: Args; rows: readonly string[] }>;
+  groupsOf(structured: unknown): readonly Group[];
+  /** Matches the number of rows for which something was made, if the summary states it. */
+  readonly count: RegExp;
+  /** True if a later call does not list what an earlier one has made. */
+  readonly listsOnce?: boolean;
+  /** True if any row may have run before the first call. */
+  readonly startsUnknown?: boolean;
+}
+
+const RunResult = z.object({
+  results: z.array(z.looseObject({ file: z.string(), state: z.string(), jobId: z.string().optional() })),
+  notSent: z.object({ count: z.number(), files: z.array(z.string()) }).default({ count: 0, files: [] }),
+});
+const RetryResult = z.object({
+  results: z.array(z.looseObject({ jobId: z.string(), outcome: z.string(), newJobId: z.string().optional() })),
+  notSent: z.object({ count: z.number(), jobIds: z.array(z.string()) }).default({ count: 0, jobIds: [] }),
+});
+const ResolveResult = z.object({
+  results: z.array(
+    z.looseObject({ idempotencyKey: z.string(), outcome: z.string(), createdId: z.string().optional() }),
   ),
-  /** The submission that always gets a 503 in the first three calls. */
-  unavailable: fc.option(fc.nat(4), { nil: undefined }),
 });
 
-test("each file is in one group, the counts match the API's record, and no file runs twice, for any sequence of failures", async () => {
-  const clock = createManualClock();
-  let effects: Effect[] = [];
-  let unavailable: number | undefined;
-  let calls = 0;
-  let keys: string[] = [];
-  const server = await serverForTest(clock, (request) => {
-    if (!isSubmission(request) && !isJobRead(request)) return "pass";
-    const key = request.headers["idempotency-key"] ?? "";
-    if (key !== "" && !keys.includes(key)) keys.push(key);
-    if (calls <= 3 && unavailable !== undefined && key !== "" && keys.indexOf(key) === unavailable)
-      return "unavailable";
-    return effects.shift() ?? "pass";
+const COUNT = 5;
+const numbers = [...Array(COUNT).keys()];
+
+const SUBJECTS: readonly Subject[] = [
+  {
+    ...{ tool: "run_jobs", operation: "createMicJob", count: /(\d+) files? ran/ },
+    isAffected: (request) => isSubmission(request) || isJobRead(request),
+    async prepare(server, name) {
+      const args = await batchFor(server, name);
+      return { args, rows: args.files };
+    },
+    groupsOf(structured) {
+      const { results, notSent } = RunResult.parse(structured);
+      expect(notSent.count).toBe(notSent.files.length);
+      const shown = results.map(({ file, state, jobId }) => ({
+        row: file,
+        made: jobId,
+        isUnknown: state === "UNKNOWN",
+      }));
+      return [...shown, ...notSent.files.map((row) => ({ row }))];
+    },
+  },
+  {
+    ...{ tool: "retry_jobs", operation: "retryMicJob", count: /Retried (\d+) of/ },
+    isAffected: (request) => isRetry(request) || isJobRead(request),
+    async prepare(server, name) {
+      const jobs = await Promise.all(numbers.map(() => createRetryableJob(server.service)));
+      const jobIds = jobs.map(({ id }) => id);
+      const how = { retryMode: "SAFE_RESUME", reason: "Once more", idempotencyKey: name, waitSeconds: 45 };
+      return { args: { jobIds, ...how }, rows: jobIds };
+    },
+    groupsOf(structured) {
+      const { results, notSent } = RetryResult.parse(structured);
+      expect(notSent.count).toBe(notSent.jobIds.length);
+      const shown = results.map(({ jobId, outcome, newJobId }) => {
+        expect(newJobId !== undefined).toBe(outcome === "retried");
+        return { row: jobId, made: newJobId, isUnknown: outcome === "unknown" };
+      });
+      return [...shown, ...notSent.jobIds.map((row) => ({ row }))];
+    },
+  },
+  {
+    ...{
+      tool: "resolve_actions",
+      operation: "createMicPublicInput",
+      count: /^(?:Stopped.* )?(\d+) of \d+ actions resolved/,
+    },
+    ...{ listsOnce: true, startsUnknown: true },
+    isAffected: isRegistration,
+    async prepare(server, name, fail) {
+      const { workspaceId } = server.emulator;
+      const rows = numbers.map((at) => `${name.replace(" ", "-")}-${at}`);
+      for (const [at, idempotencyKey] of rows.entries()) {
+        fail(at % 2 === 0 ? "lost" : "unavailable");
+        const referenceId = fileId(server.service, at);
+        const args = { inputKind: "M4_FILE", referenceId, workspaceId, idempotencyKey };
+        expect((await server.run("register_input", args)).failure).toMatchObject({ sideEffect: "unknown" });
+      }
+      fail(undefined);
+      return { args: {}, rows };
+    },
+    groupsOf: (structured) =>
+      ResolveResult.parse(structured).results.map(({ idempotencyKey: row, outcome, createdId }) => {
+        expect(["resolved", "still unknown"]).toContain(outcome);
+        expect(createdId !== undefined).toBe(outcome === "resolved");
+        return { row, made: createdId, isUnknown: outcome !== "resolved" };
+      }),
+  },
+];
+
+const EFFECTS = ["pass", "refused", "unavailable", "quota", "unauthorized", "no connection", "lost", "hang"] as const;
+const effect = fc.constantFrom<Effect[]>("pass", ...EFFECTS);
+const script = fc.record({
+  /** Effects on the first requests. */
+  effects: fc.array(effect, { maxLength: 24 }),
+  /** The effect on all later requests of the first two calls: an outage, or a refusal of all rows. */
+  later: effect,
+  /** The row that always gets a 503 in the first three calls. */
+  unavailable: fc.option(fc.nat(COUNT - 1), { nil: undefined }),
+});
+type Script = typeof script extends fc.Arbitrary<infer T> ? T : never;
+
+const NO_FAILURES: Script = { effects: [], later: "pass", unavailable: undefined };
+
+/** Decides the effect on each request that a script affects. */
+function createDirector() {
+  let [current, effects, rows, call] = [NO_FAILURES, [...NO_FAILURES.effects], [""], 0];
+  let always: Effect | undefined;
+  return {
+    start(next: Script): void {
+      [current, effects, rows, call] = [next, [...next.effects], [], 0];
+    },
+    /** Sets the effect on all requests until it is called with undefined. */
+    fail(next: Effect | undefined): void {
+      always = next;
+    },
+    /** Returns the number of calls since the start. */
+    beginCall(): number {
+      call += 1;
+      return call;
+    },
+    effectOf({ headers, path }: WireRequest): Effect {
+      if (always !== undefined) return always;
+      const row = headers["idempotency-key"] ?? path;
+      if (!rows.includes(row)) rows.push(row);
+      if (call <= 3 && rows.indexOf(row) === current.unavailable) return "unavailable";
+      return effects.shift() ?? (call <= 2 ? current.later : "pass");
+    },
+  };
+}
+
+/** Each effect on all requests or on the first, and a row that always gets a 503. */
+const EXAMPLES: readonly [Script][] = [
+  ...EFFECTS.map((later): [Script] => [{ ...NO_FAILURES, later }]),
+  ...EFFECTS.map((first): [Script] => [{ ...NO_FAILURES, effects: [first] }]),
+  [{ ...NO_FAILURES, unavailable: 0 }],
+];
+const OPTIONS = {
+  examples: [...EXAMPLES],
+  seed: Number(process.env["FAULT_SEED"] ?? 20_261_121),
+  numRuns: EXAMPLES.length + Number(process.env["FAULT_RUNS"] ?? 40) / 4,
+};
+/** The time between two calls. An action stays in the deduplication window for all calls of a run. */
+const PAUSE_MS = 10 * MINUTE_MS;
+const MAX_CALLS = 60;
+
+for (const {
+  tool,
+  operation,
+  isAffected,
+  prepare,
+  groupsOf,
+  count,
+  listsOnce = false,
+  startsUnknown = false,
+} of SUBJECTS)
+  test(`${tool}: each row is in one group, counts match the API's record and nothing runs twice, for any sequence of failures`, async () => {
+    const director = createDirector();
+    const clock = createManualClock();
+    const server = await serverForTest(clock, (request) => (isAffected(request) ? director.effectOf(request) : "pass"));
+    const executions = () => server.service.countEffects(operation);
+    let runs = 0;
+    await fc.assert(
+      fc.asyncProperty(script, async (each) => {
+        runs += 1;
+        director.start(NO_FAILURES);
+        const ranBefore = startsUnknown ? await executions() : Number.NaN;
+        const { args, rows } = await prepare(server, `property ${runs}`, director.fail);
+        const before = startsUnknown ? ranBefore : await executions();
+        director.start(each);
+        const made = new Map<string, string>();
+        const maybe = new Set(startsUnknown ? rows : []);
+        for (;;) {
+          const calls = director.beginCall();
+          const alreadyMade = new Set(made.keys());
+          const executedBefore = await executions();
+          const { summary, structured, failure, nextStep } = await server.run(tool, args);
+          const executed = (await executions()) - before;
+          if (failure) {
+            expect(failure.sideEffect, summary).toBe("none");
+            expect(executed + before, summary).toBe(executedBefore);
+          } else {
+            const groups = groupsOf(structured);
+            const expected = listsOnce ? rows.filter((row) => !alreadyMade.has(row)) : rows;
+            expect(groups.map(({ row }) => row).sort(), summary).toEqual([...expected].sort());
+            for (const { row, made: id, isUnknown } of groups) {
+              if (id !== undefined) expect(made.get(row) ?? id).toBe(id);
+              if (id !== undefined) made.set(row, id);
+              if (isUnknown) maybe.add(row);
+            }
+            const stated = count.exec(summary);
+            const shown = groups.filter(({ made: id }) => id !== undefined).length;
+            if (stated) expect(Number(stated[1]), summary).toBe(shown);
+          }
+          // Something was made for each row that was reported so, and for no other, except those reported as unknown.
+          expect(made.size, summary).toBeLessThanOrEqual(executed);
+          expect(executed, summary).toBeLessThanOrEqual(new Set([...made.keys(), ...maybe]).size);
+          const isFinished = nextStep?.tool !== tool && !/Call again/.test(summary) && failure === undefined;
+          if (made.size === rows.length && isFinished) break;
+          expect(calls, summary).toBeLessThan(MAX_CALLS);
+          clock.advance(PAUSE_MS);
+        }
+        expect(await executions()).toBe(before + rows.length);
+        expect(new Set(made.values()).size).toBe(rows.length);
+      }),
+      OPTIONS,
+    );
   });
-  let runs = 0;
-  const executions = () => server.service.countEffects("createMicJob");
+
+const WaitResult = z.object({
+  jobs: z.array(
+    z.looseObject({
+      id: z.string(),
+      state: z.string().optional(),
+      error: z.string().optional(),
+      retriedBy: z.string().optional(),
+    }),
+  ),
+});
+const ENDED = ["SUCCEEDED", "FAILED", "CANCELLED"];
+
+test("wait_for_jobs: each job is in one row with the state of its latest retry, for any sequence of failures", async () => {
+  const director = createDirector();
+  const clock = createManualClock();
+  const server = await serverForTest(clock, (request) => (isJobRead(request) ? director.effectOf(request) : "pass"));
   await fc.assert(
     fc.asyncProperty(script, async (each) => {
-      runs += 1;
-      [effects, unavailable, calls, keys] = [[...each.effects], each.unavailable, 0, []];
-      const args = await batchFor(server, `property ${runs}`);
-      const ranBefore = await executions();
-      const jobOf = new Map<string, string>();
-      const maybe = new Set<string>();
+      director.start(NO_FAILURES);
+      const { service } = server;
+      const files = [FILE.succeeds, FILE.failsForGood, FILE.pauses];
+      const jobs = await Promise.all([createRetryableJob(service), ...files.map((file) => submitJob(service, file))]);
+      const jobIds = jobs.map(({ id }) => id);
+      const retry = { jobIds: jobIds.slice(0, 1), retryMode: "SAFE_RESUME", reason: "Once more", waitSeconds: 0 };
+      const { results } = RetryResult.parse((await server.run("retry_jobs", retry)).structured);
+      const latest = new Map(results.map(({ jobId, newJobId = "" }) => [jobId, newJobId]));
+      director.start(each);
       for (;;) {
-        calls += 1;
-        const before = await executions();
-        const { summary, results, notSent, failure, nextStep } = await server.run(args);
-        const made = (await executions()) - ranBefore;
-        if (failure) {
-          expect(failure.sideEffect, summary).toBe("none");
-          expect(made + ranBefore, summary).toBe(before);
-        } else {
-          const files = [...results.map(({ file }) => file), ...(notSent?.files ?? [])];
-          expect([...files].sort(), summary).toEqual([...args.files].sort());
-          expect(notSent?.count ?? 0).toBe(notSent?.files.length ?? 0);
-          for (const { file, jobId, state } of results) {
-            if (jobId !== undefined) expect(jobOf.get(file) ?? jobId).toBe(jobId);
-            if (jobId !== undefined) jobOf.set(file, jobId);
-            if (state === "UNKNOWN") maybe.add(file);
-          }
-          const counted = /(\d+) files? ran/.exec(summary);
-          const ran = results.filter(({ jobId }) => jobId !== undefined).length;
-          if (counted) expect(Number(counted[1]), summary).toBe(ran);
+        const calls = director.beginCall();
+        const { summary, structured, failure } = await server.run("wait_for_jobs", { jobIds, waitSeconds: 45 });
+        if (failure) expect(failure.sideEffect).toBe("none");
+        const rows = failure ? [] : WaitResult.parse(structured).jobs;
+        if (!failure) expect(rows.map(({ id }) => id)).toEqual(jobIds);
+        for (const { id, state, retriedBy } of rows.filter((row) => row.state !== undefined)) {
+          expect(retriedBy).toBe(latest.get(id));
+          if (ENDED.includes(state ?? "")) expect((await readJob(server.service, retriedBy ?? id)).state).toBe(state);
         }
-        // A job was executed for each file that was reported as run, and for no other, except those reported as unknown.
-        expect(jobOf.size, summary).toBeLessThanOrEqual(made);
-        expect(made, summary).toBeLessThanOrEqual(new Set([...jobOf.keys(), ...maybe]).size);
-        const isFinished = nextStep?.tool !== "run_jobs" && !/Call again/.test(summary) && failure === undefined;
-        if (jobOf.size === args.files.length && isFinished) break;
-        expect(calls, summary).toBeLessThan(60);
-        clock.advance(10_000_000);
+        if (
+          !failure &&
+          rows.every(({ state = "", error }) => error === undefined && [...ENDED, "PAUSED"].includes(state))
+        ) {
+          expect(rows.map(({ state }) => state)).toEqual(["SUCCEEDED", "SUCCEEDED", "FAILED", "PAUSED"]);
+          expect(rows[0]?.retriedBy).toBe(latest.get(jobIds[0] ?? ""));
+          expect(summary).toContain("2 SUCCEEDED (1 by a retry)");
+          break;
+        }
+        expect(calls, summary).toBeLessThan(MAX_CALLS);
+        clock.advance(PAUSE_MS);
       }
-      expect(await executions()).toBe(ranBefore + args.files.length);
-      expect(new Set(jobOf.values()).size).toBe(args.files.length);
     }),
-    { seed: Number(process.env["FAULT_SEED"] ?? 20_261_121), numRuns: Number(process.env["FAULT_RUNS"] ?? 40) / 2 },
+    OPTIONS,
   );
 });
