@@ -84,13 +84,37 @@ function renderSection({
   return `## ${state}\n${codeBlock("text", `> ${tool} ${JSON.stringify(args)}\n< ${facts.join(", ")}\n${truncateTables(text)}`)}`;
 }
 
-/** Renders the call, text and facts of each state, and the structuredContent of the first state that has one. */
-export function renderPage(tool: string, results: readonly RecordedResult[]): string {
+/** The result without what differs each time: the tool's name, ids and keys. */
+const withoutIds = ({ isError, text, structured, links, meta }: RecordedResult): string =>
+  JSON.stringify([isError, text.replace(/^\w+(?= failed \()/, ""), structured, links, meta])
+    .replace(/\b(mic\w*[_-])[0-9a-f]{32}\b/g, "$1…")
+    .replace(/(idempotencyKey\W+)[\w-]+…?/g, "$1…");
+
+/**
+ * Renders the call, text and facts of each state, and the structuredContent of the first state that has one. A result that differs only
+ * in names, ids and keys from one that this page or `earlier` pages show is named, not shown again.
+ */
+export function renderPage(
+  tool: string,
+  results: readonly RecordedResult[],
+  earlier: readonly RecordedResult[] = [],
+): string {
+  const shown = new Map(earlier.map((result) => [withoutIds(result), `"${result.state}" of ${result.tool}`]));
+  const sections: string[] = [];
+  const repeated: string[] = [];
+  for (const result of results) {
+    const same = shown.get(withoutIds(result));
+    if (same === undefined) {
+      sections.push(renderSection(result));
+      shown.set(withoutIds(result), `"${result.state}"`);
+    } else repeated.push(`- ${result.state}: like ${same}`);
+  }
   const example = results.find(({ structured }) => structured !== undefined);
   return `${[
     `# ${tool}`,
     "What an agent reads, state by state: `>` the call, `<` the facts of its result, then the text. Made by `npm run fix`; tokens are o200k.",
-    ...results.map(renderSection),
+    ...sections,
+    ...(repeated.length > 0 ? [`## Results that are shown already\n${repeated.join("\n")}`] : []),
     ...(example
       ? [
           `## structuredContent of "${example.state}"\n${codeBlock("json", formatWideJson(truncateLists(example.structured), MAX_DEPTH))}`,
