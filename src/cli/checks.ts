@@ -33,7 +33,7 @@ export const failedCheck = (name: string, detail: string, fix: string): Check =>
 
 /** Each check makes only one attempt, because the user waits for the result. */
 const CHECK_LIMIT_MS = 5_000;
-const createCallContext = () => ({
+export const createCallContext = () => ({
   signal: new AbortController().signal,
   deadlineAt: systemTiming.clockMs() + CHECK_LIMIT_MS,
   maxAttempts: 1,

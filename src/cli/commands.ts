@@ -244,6 +244,7 @@ export const COMMANDS = {
     notes: ["The exit code is 0 only if all checks pass."],
     flags: {
       "--emulator": "check the setup of serve --emulator",
+      "--scopes": "also request each scope of the API, and list the tools that this client can use",
       "--teams": "check a deployment for teams: settings, database, identity provider, teams",
       "--token FILE": "with --teams: explain the access token in this file",
       ...JSON_FLAG,
@@ -251,6 +252,7 @@ export const COMMANDS = {
     examples: [
       ["mic-mcp doctor", "check the setup of serve"],
       ["mic-mcp doctor --emulator", "check the setup of serve --emulator"],
+      ["mic-mcp doctor --scopes", "print the line MIC_TOOLS=… for a client without all scopes"],
     ],
   },
   teams: {
@@ -314,6 +316,7 @@ export const COMMANDS = {
       "--stage-ms N": "duration of a stage in ms (default: 500)",
       "--requests-per-minute N": "rate limit of the geography API per address (default: 600)",
       "--clients N": "number of clients, each with its own workspace (default: 1)",
+      "--scopes LIST": "scopes that the clients may request (default: all); mic-mcp doctor --scopes lists them",
       "--trust-forwarded-for": "apply the rate limit per address in X-Forwarded-For",
     },
     examples: [["mic-mcp emulator --port 8940 --seed demo", "an API for development"]],

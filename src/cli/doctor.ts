@@ -4,6 +4,7 @@ import { readConfig, UsageError } from "../core/config.ts";
 import { escapeText } from "../core/untrusted-text.ts";
 import { COMMAND_LIMIT_MS } from "../credentials/keychain/keychain.ts";
 import { createTokens } from "../credentials/tokens.ts";
+import { offeredTools } from "../mcp/tools/offered-tools.ts";
 import { openBackend } from "./backend.ts";
 import { checkClients } from "./check-clients.ts";
 import {
@@ -23,6 +24,7 @@ import {
 } from "./checks.ts";
 import type { RunCommand } from "./commands.ts";
 import { compose } from "./compose.ts";
+import { checkScopes } from "./scopes.ts";
 import { applyStyle } from "./terminal.ts";
 
 function formatCheck({ name, ok, detail, fix }: Check): string {
@@ -30,8 +32,13 @@ function formatCheck({ name, ok, detail, fix }: Check): string {
   return `${mark} ${name.padEnd(15)} ${detail}${fix === undefined ? "" : `\n${" ".repeat(22)}-> ${fix}`}`;
 }
 
-async function runChecks(environment: NodeJS.ProcessEnv, withEmulator: boolean): Promise<readonly Check[]> {
-  const backend = await openBackend(readConfig(withEmulator ? { ...environment, MIC_EMULATOR: "1" } : environment));
+interface Options {
+  readonly emulator?: boolean;
+  readonly scopes?: boolean;
+}
+
+async function runChecks(environment: NodeJS.ProcessEnv, options: Options): Promise<readonly Check[]> {
+  const backend = await openBackend(readConfig(options.emulator ? { ...environment, MIC_EMULATOR: "1" } : environment));
   const { config } = backend;
   const composed = compose(backend, COMMAND_LIMIT_MS);
   const { identity, keychain, runtime, transport, close } = composed;
@@ -63,6 +70,7 @@ async function runChecks(environment: NodeJS.ProcessEnv, withEmulator: boolean):
           checkClock(runtime.ports.api),
           checkToken(identity, freshTokens),
           checkJobApi(runtime.ports.api, identity),
+          ...(options.scopes ? [checkScopes(identity, freshTokens, offeredTools(runtime.tools, config))] : []),
         ])
       : [];
     return [
@@ -82,11 +90,12 @@ async function runChecks(environment: NodeJS.ProcessEnv, withEmulator: boolean):
 }
 
 export const doctor: RunCommand<"doctor"> = async ({ values }, environment) => {
-  if (values.teams && values.emulator) throw new UsageError("--teams and --emulator cannot be combined.");
+  for (const flag of ["emulator", "scopes"] as const)
+    if (values.teams && values[flag]) throw new UsageError(`--teams and --${flag} cannot be combined.`);
   if (values.token !== undefined && !values.teams) throw new UsageError("--token requires --teams.");
   const checks = values.teams
     ? await (await import("../teams/program.ts")).examineTeams(environment, values.token)
-    : await runChecks(environment, values.emulator ?? false);
+    : await runChecks(environment, values);
   const ok = checks.every((check) => check.ok);
   const verdict = ok ? "All checks passed." : "Some checks failed; see the lines marked FAIL.";
   process.stdout.write(

@@ -1,7 +1,9 @@
 // Implements `mic-mcp emulator`, which runs the emulated API without an MCP server until a signal stops it.
+import { SCOPES } from "../contract/endpoints/index.ts";
 import { EMULATED_GEOGRAPHY_RATE, readStateDir, UsageError } from "../core/config.ts";
 import { errorMessage } from "../core/failure.ts";
 import { parseIntegerFlag, type RunCommand } from "./commands.ts";
+import { parseChoice } from "./errors.ts";
 import { recordEmulator } from "./running-emulator.ts";
 import { SIGNALS } from "./signals.ts";
 
@@ -14,9 +16,10 @@ export const emulator: RunCommand<"emulator"> = async ({ values }, environment) 
   const requestsPerPeer = parseIntegerFlag("requests-per-minute", values["requests-per-minute"], 1_000_000);
   const clients = parseIntegerFlag("clients", values.clients, MAX_CLIENTS);
   if (clients === 0) throw new UsageError("--clients must be at least 1.");
+  const scopes = values.scopes?.split(",").map((scope) => parseChoice("--scopes", scope, SCOPES));
   const { startEmulator, REQUESTS_PER_PEER } = await import("../emulator/index.ts");
   const { host, seed, "trust-forwarded-for": trustReportedAddress } = values;
-  const options = { host, port, seed, stageMs, requestsPerPeer, trustReportedAddress, clients };
+  const options = { host, port, seed, stageMs, requestsPerPeer, trustReportedAddress, clients, scopes };
   const { close, isLocal, files: _, clients: all, ...facts } = await startEmulator(options);
   if (!isLocal)
     process.stderr.write(

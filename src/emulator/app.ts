@@ -36,6 +36,8 @@ export interface AppOptions {
   readonly clients: readonly [Client, ...Client[]];
   readonly playground: Playground;
   readonly tokens: IssuedTokens;
+  /** The scopes that clients may request. */
+  readonly scopes: readonly string[];
   readonly faults: FaultQueue;
   readonly records: Records;
 }
@@ -55,7 +57,7 @@ const OPERATIONS: ReadonlyMap<string, OperationHandler> = new Map(
     .map((each) => [each.endpoint.id, each]),
 );
 
-export function createApp({ clients, playground, tokens, faults, records }: AppOptions) {
+export function createApp({ clients, playground, tokens, scopes, faults, records }: AppOptions) {
   const { clock, ids } = clients[0].world;
 
   const toErrorResponse = (refusal: ProblemError, api: ApiName, requestId: string): HttpResponse => {
@@ -90,7 +92,7 @@ export function createApp({ clients, playground, tokens, faults, records }: AppO
     if (operation !== undefined) return executeOperation(operation, match, requestContext);
     if (!(await requestContext.pause())) return undefined;
     return requestContext.api === "token"
-      ? handleTokenRequest(requestContext.request, clients, tokens)
+      ? handleTokenRequest(requestContext.request, clients, tokens, scopes)
       : playground.handle(match.operationId, requestContext.request);
   };
 

@@ -2,6 +2,7 @@
 import { once, setMaxListeners } from "node:events";
 import type { Server } from "node:http";
 import type { AddressInfo } from "node:net";
+import { SCOPES } from "../contract/endpoints/index.ts";
 import { toUrlHost } from "../core/loopback.ts";
 import { createAdmin } from "./admin.ts";
 import { createApp } from "./app.ts";
@@ -38,6 +39,8 @@ export interface EmulatorOptions {
   readonly credentials?: Credentials;
   /** Number of clients, each with its own workspace (default 1). */
   readonly clients?: number;
+  /** The scopes that clients may request (default: all of the contract). */
+  readonly scopes?: readonly string[];
   /** Number of latest requests that /__emulator/requests returns (default 1000). */
   readonly maxRequestRecords?: number;
   /** Number of latest idempotency keys that /__emulator/executions returns (default 20,000). */
@@ -78,6 +81,7 @@ export async function startEmulator(options: EmulatorOptions = {}) {
     trustReportedAddress = false,
     requestsPerPeer = REQUESTS_PER_PEER,
     clients: count = 1,
+    scopes = SCOPES,
     maxRequestRecords = MAX_ENTRIES.requests,
     maxExecutionRecords = MAX_ENTRIES.executions,
   } = options;
@@ -89,6 +93,7 @@ export async function startEmulator(options: EmulatorOptions = {}) {
   const parts = {
     clients,
     tokens: createIssuedTokens(clock),
+    scopes,
     faults: new FaultQueue(),
     records: createRecords(clock, maxRequestRecords, maxExecutionRecords, count > 1),
     playground: createPlayground(clock, trustReportedAddress, requestsPerPeer),

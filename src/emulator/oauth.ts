@@ -1,12 +1,10 @@
 // Implements POST {base}/sandbox/oauth/token: the client-credentials grant of RFC 6749, section 4.4, authenticated by HTTP Basic.
-import { endpoints } from "../contract/endpoints/index.ts";
 import { REALM, TOKEN_LIFETIME_SECONDS } from "./assumptions.ts";
 import type { IssuedTokens } from "./authorization.ts";
 import type { Client } from "./clients.ts";
 import { type HttpRequest, isMediaType, parsePairs, percentDecode } from "./http/request.ts";
 import { type HttpResponse, jsonResponse } from "./http/response.ts";
 
-const KNOWN_SCOPES: ReadonlySet<string> = new Set(endpoints.flatMap((endpoint) => endpoint.scopesToRequest));
 const FORM_MEDIA_TYPE = "application/x-www-form-urlencoded";
 
 /** RFC 6749, 5.2. */
@@ -55,6 +53,7 @@ export function handleTokenRequest(
   request: HttpRequest,
   clients: readonly Client[],
   tokens: IssuedTokens,
+  grantableScopes: readonly string[],
 ): HttpResponse {
   if (request.target.query === undefined || request.target.query.length > 0)
     return invalidRequestResponse("Parameters are sent in the body, not in the URI.");
@@ -79,7 +78,7 @@ export function handleTokenRequest(
   const scopes = readScopes(form.get("scope") ?? "");
   if (scopes === undefined)
     return oauthErrorResponse("invalid_scope", "scope is required: scopes with one space between two.");
-  if (!scopes.every((scope) => KNOWN_SCOPES.has(scope)))
+  if (!scopes.every((scope) => grantableScopes.includes(scope)))
     return oauthErrorResponse("invalid_scope", "A requested scope is unknown or not granted to this client.");
 
   const granted = new Set(scopes);

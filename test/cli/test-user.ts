@@ -20,10 +20,14 @@ const clock = { now: Date.now, advance: () => undefined };
 
 /**
  * Starts an emulator and returns a user of it. `stageMs`: duration of a job's stage in milliseconds (default 20 ms). `emulatorClock`: the
- * emulator's clock (default: the system clock).
+ * emulator's clock (default: the system clock). `scopes`: the scopes that it grants (default: all).
  */
-export async function userForTest(stageMs = 20, emulatorClock?: EmulatorOptions["clock"]) {
-  const emulator = await startEmulator({ stageMs, clock: emulatorClock });
+export async function userForTest(
+  stageMs = 20,
+  emulatorClock?: EmulatorOptions["clock"],
+  scopes?: EmulatorOptions["scopes"],
+) {
+  const emulator = await startEmulator({ stageMs, clock: emulatorClock, scopes });
   onTestFinished(() => emulator.close());
   const service = new Service(emulator, clock);
   const folder = await folderForTest();

@@ -4,3 +4,6 @@ import { jobProcessingEndpoints } from "./job-processing.ts";
 import { playgroundEndpoints } from "./playground.ts";
 
 export const endpoints: readonly Endpoint[] = [...playgroundEndpoints, ...jobProcessingEndpoints];
+
+/** All scopes of the contract (section 5). */
+export const SCOPES: readonly string[] = [...new Set(endpoints.flatMap(({ scopesToRequest }) => scopesToRequest))];
