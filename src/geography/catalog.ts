@@ -103,9 +103,7 @@ export function createCatalog(
     }
   }
 
-  async function load(): Promise<void> {
-    for (const { text, isOwn } of await store.read()) merge(text, isOwn);
-  }
+  const load = (): Promise<void> => store.read(merge);
 
   const toText = (): string => {
     const lists = [...districts].filter(([, list]) => ifFreshList(list) !== undefined);

@@ -28,6 +28,8 @@ export const LEASE_MS = 5_000;
 const ROW_MAX_AGE_MS = 24 * 3_600_000;
 /** After an error, the database is not used for this long. */
 const DATABASE_RETRY_MS = 30_000;
+/** A failure that takes longer than this is not repeated with a new connection: a call waits for it. */
+const QUICK_FAILURE_MS = 1_000;
 /** Maximum length of a text, in characters. India's lists need about 70,000. */
 const MAX_TEXT_LENGTH = 4 * 1024 * 1024;
 
@@ -83,15 +85,30 @@ export function createGeographyStore(shared: SharedStoreOptions | undefined, now
     await previous?.then((database) => database.close()).catch(() => undefined);
   }
 
+  /** Opens the database again if one that was usable fails at once, as when another process has replaced the file. */
+  async function run<T>(address: SharedStoreOptions, service: string, work: (session: Session) => Promise<T>) {
+    const attempt = async (): Promise<T> => {
+      opened ??= openDatabase(address);
+      const database = await opened;
+      return await work({ query: database.query, instant: instantSql(database), service });
+    };
+    const used = opened;
+    const startedAt = now();
+    try {
+      return await attempt();
+    } catch (error) {
+      if (used === undefined || now() - startedAt >= QUICK_FAILURE_MS) throw error;
+      if (opened === used) await closeDatabase();
+      return await attempt();
+    }
+  }
+
   /** Runs `work`, or resolves with `fallback` if the database is unavailable. */
   async function withDatabase<T>(fallback: T, work: (session: Session) => Promise<T>): Promise<T> {
     if (shared === undefined || now() < retryDatabaseAt) return fallback;
     const running = (async () => {
       const service = await shared.baseUrl().catch(() => undefined);
-      if (service === undefined) return fallback;
-      opened ??= openDatabase(shared);
-      const database = await opened;
-      return await work({ query: database.query, instant: instantSql(database), service });
+      return service === undefined ? fallback : await run(shared, service, work);
     })();
     pending.add(running);
     try {
@@ -113,9 +130,12 @@ export function createGeographyStore(shared: SharedStoreOptions | undefined, now
   }
 
   return {
-    /** Returns the texts that other processes have written since this process last read them; `isOwn`: from the same address. */
-    read: () =>
-      withDatabase<readonly { readonly text: string; readonly isOwn: boolean }[]>([], async ({ query, service }) => {
+    /**
+     * Passes on the texts that other processes have written since this process last read them; `isOwn`: from the same address. A text is
+     * passed on in the moment from which this process may overwrite it.
+     */
+    read: (onText: (text: string, isOwn: boolean) => void) =>
+      withDatabase(undefined, async ({ query, service }) => {
         const known = ["", ...revisions.values()];
         const placeholders = known.map((_revision, index) => `$${index + 2}`).join(", ");
         const rows = await query(
@@ -123,11 +143,11 @@ export function createGeographyStore(shared: SharedStoreOptions | undefined, now
            WHERE service = $1 AND revision NOT IN (${placeholders})`,
           [service, ...known],
         );
-        return rows.flatMap((row) => {
+        for (const row of rows) {
           const { budget, revision, text } = Row.parse(row);
+          if (text !== null) onText(text, budget === ownBudget);
           revisions.set(budget, revision);
-          return text === null ? [] : [{ text, isOwn: budget === ownBudget }];
-        });
+        }
       }),
     /** Resolves with false, and changes nothing, if another process has written a text that this one has not read. */
     write: (createText: () => string) =>

@@ -89,11 +89,9 @@ function fileIdentity(path: string): string | undefined {
 async function openEngine(path: string): Promise<Engine> {
   const engine = new (await loadEngine())(path, { timeout: BLOCKING_BUSY_MS });
   try {
-    await retryWhileLocked(() => engine.exec("PRAGMA journal_mode = WAL"));
-    engine.exec("PRAGMA synchronous = FULL");
-    // On macOS, a sync without this setting does not reach the disk. Other systems ignore it.
-    engine.exec("PRAGMA fullfsync = ON");
-    // The first read opens the WAL.
+    // On macOS, a sync without fullfsync does not reach the disk. Other systems ignore it. The first read opens the WAL.
+    for (const sql of ["journal_mode = WAL", "synchronous = FULL", "fullfsync = ON"])
+      await retryWhileLocked(() => engine.exec(`PRAGMA ${sql}`));
     await retryWhileLocked(() => engine.exec("SELECT 1 FROM sqlite_master"));
     return engine;
   } catch (error) {

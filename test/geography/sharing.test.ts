@@ -278,6 +278,43 @@ test("a lease is not taken over by a process whose instant is some seconds older
   expect([await holder.acquire(), await other.acquire()]).toEqual([true, false]);
 });
 
+test.skipIf(process.platform === "win32")("a process continues with the file that has replaced its own", async () => {
+  const { stateDir, time } = await setUp();
+  const shared = createUserSharedGeography({ journalUrl: undefined, stateDir }, async () => BASE_URL);
+  const [one, other] = [createGeographyStore(shared, time.now), createGeographyStore(shared, time.now)];
+  onTestFinished(() => Promise.all([one.close(), other.close()]).then(() => undefined));
+  expect(await one.acquire()).toBe(true);
+  for (const suffix of ["", "-wal", "-shm"]) await rm(join(stateDir, FILE + suffix), { force: true });
+  expect(await other.acquire()).toBe(true);
+  expect(await one.acquire(), "the other process has the lease").toBe(false);
+});
+
+test("a process never overwrites lists that it is just reading", async () => {
+  const { time, connect } = await setUp();
+  const [one, other] = [
+    createGeographyStore(await connect(), time.now),
+    createGeographyStore(await connect(), time.now),
+  ];
+  onTestFinished(() => Promise.all([one.close(), other.close()]).then(() => undefined));
+  for (let ticks = 0; ticks < 20; ticks += 1) {
+    const theirs = `their lists ${ticks}`;
+    await other.read(() => undefined);
+    expect(await other.write(() => theirs)).toBe(true);
+    let known = "";
+    const reading = one.read((text) => {
+      known = text;
+    });
+    for (let tick = 0; tick < ticks; tick += 1) await undefined;
+    let written = "";
+    const isWritten = await one.write(() => {
+      written = known;
+      return known;
+    });
+    if (isWritten) expect(written).toBe(theirs);
+    await reading;
+  }
+});
+
 test("a process ignores leases and cooldowns after the clock was set back", async () => {
   const { time, fake, start, context, connect } = await setUp();
   const one = await start();
