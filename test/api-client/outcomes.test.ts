@@ -133,12 +133,12 @@ test.for([
   },
 );
 
-test("an action that is refused after a page may have taken effect", async ({ stub, service }) => {
+test("an action that is refused after an HTML page may have taken effect", async ({ stub, service }) => {
   stub.expect(page, refusal(422));
   expect(await expectFailure(submitJob(service))).toMatchObject({ status: 422, sideEffect: "unknown" });
 });
 
-test("an action whose token a page refuses may have taken effect, although the next answer is a Problem", async ({
+test("an action whose token an HTML page refuses may have taken effect, although the next answer is a Problem", async ({
   stub,
 }) => {
   let ageMs = 0;

@@ -240,7 +240,7 @@ describe("download links", () => {
     },
   );
 
-  test("a link allows GET only, is 503 while the database is unreachable, and 404 after its team is removed", async ({
+  test("a link accepts only GET, and returns 503 without the database and 404 after its team is removed", async ({
     fileServer,
   }) => {
     const url = await createLink(fileServer);

@@ -272,7 +272,7 @@ describe("after a server was killed in the middle of an action", () => {
 });
 
 describe("confirmation of resolve_actions", () => {
-  test("one question covers all cancellations and restarts; declined, nothing is sent", async () => {
+  test("one question covers all cancellations and restarts; if the user declines, nothing is sent", async () => {
     const { killDuring, connect, cancellation, retry, registration, failedJob, pausedJob, sent, executions } =
       await createScene();
     const running = await pausedJob();
@@ -441,7 +441,7 @@ describe.skipIf(fakeClockMissing !== undefined)(`21 h later${note}`, () => {
     expect((await list(talk)).summary).toBe("1 action: 1 unknown.");
   });
 
-  test("other actions stay, marked as not resolvable, and are mentioned at the start", async () => {
+  test("a registration that cannot be resolved stays listed as such, and the instructions mention it", async () => {
     const { killDuring, server, connect, registration, sent, type } = await createScene();
     await killDuring([registration(FILE.succeeds)], under);
     const before = await sent("createMicPublicInput");

@@ -139,7 +139,7 @@ let reply: Reply;
 
 describeLatestRevision(
   (bench) => {
-    test("RESTART asks the user once for all jobs; declined, nothing is sent", async () => {
+    test("RESTART asks the user once for all jobs; if the user declines, nothing is sent", async () => {
       const jobIds = await createFailedJobs(bench().service, 3);
       const restart = { jobIds, retryMode: "RESTART", reason, waitSeconds: 0 };
       reply = { action: "decline" };

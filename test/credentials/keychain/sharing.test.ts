@@ -79,7 +79,7 @@ describeWithKeychain("a token in the keychain", () => {
     await expectStored(0);
   });
 
-  test("a token with an impossible time is not used, but replaced", async () => {
+  test("a token with a time of issue in the future is replaced", async () => {
     const { session, stub, first, expectStored } = await startLoggedIn();
     const account = tokenAccount({ baseUrl: stub.baseUrl, clientId: client.clientId }, SCOPES);
     // As stored under a clock that was wrong.

@@ -56,7 +56,7 @@ describeUnless(missingProgram("openssl"), "an API with a certificate of a privat
     expect(await connection.callTool("list_states")).toMatchObject({ isError: false });
   });
 
-  test("a private certificate is refused otherwise, and an action has changed nothing", async () => {
+  test("a private certificate is refused without NODE_EXTRA_CA_CERTS, and an action changes nothing", async () => {
     const { service: client } = clientForTest((await startTlsService()).url);
     const facts = await expectFailure(client.call(listPlaygroundStates, {}, createCallContext(10_000)));
     expect(facts).toMatchObject({ kind: "upstream_unavailable", sideEffect: "none" });
