@@ -23,7 +23,6 @@ const read = (path: string): string => readFileSync(path, "utf8");
 const codeOf = (text: string): string[] => [...text.matchAll(/`([^`\n]+)`/g)].map(([, code = ""]) => code);
 const headings = (page: string): string[] => [...page.matchAll(/^#+ (.+)$/gm)].map(([, heading = ""]) => heading);
 
-/** Returns the anchor that GitHub generates for a heading. */
 const anchorOf = (heading: string): string =>
   heading
     .toLowerCase()
@@ -59,7 +58,6 @@ const findMissing = ({ document, sections }: Citation): string[] =>
     ? sections.filter((section) => !hasSection(read(document), section)).map((each) => `${document}, ${each}`)
     : [document];
 
-/** Finds documents that are cited without their folder. */
 const findBareNames = (text: string): string[] =>
   [...text.matchAll(/(?<![\w/.-])(?:service|interface|design|contract|architecture|operations|testing)\.md\b/g)].map(
     ([name]) => name,

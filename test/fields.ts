@@ -33,7 +33,6 @@ export interface LocatedField extends Field {
 const locateFields = (location: FieldLocation, fields: Fields = {}): readonly LocatedField[] =>
   Object.entries(fields).map(([name, field]) => ({ ...field, location, name }));
 
-/** Returns the fields of path, query and body, in this order. */
 export const fieldsOf = ({ pathFields, queryFields, bodyFields }: OperationRow): readonly LocatedField[] => [
   ...locateFields("path", pathFields),
   ...locateFields("query", queryFields),

@@ -32,7 +32,6 @@ const recipeVersionId = field.prefixedHex32("micrecipev_");
 const limit = optionalField("4.2/list-limit", field.integer(1, 100));
 const reason = independentField(requiredField("4.2/reason", field.writtenText(1, 1000)));
 
-/** A request of an operation that succeeds. */
 export interface Example {
   readonly path?: Readonly<Record<string, string>>;
   readonly ifMatch?: string;
@@ -56,7 +55,6 @@ export interface OperationRow {
   readonly bodyFields?: Fields;
   /** Grammar of the Idempotency-Key; only POST operations have one. */
   readonly key?: KeyGrammar;
-  /** The operation requires If-Match. */
   readonly ifMatch?: true;
   /** Arguments of the tool in addition to the operation's path, query and body fields. */
   readonly extraArguments?: Readonly<Record<string, field.FieldRule>>;
@@ -264,7 +262,6 @@ export const operations = {
 } as const satisfies Record<string, OperationRow>;
 
 export type OperationId = keyof typeof operations;
-/** The operations that write (POST). */
 export type PostId = {
   [Id in OperationId]: (typeof operations)[Id]["method"] extends "POST" ? Id : never;
 }[OperationId];

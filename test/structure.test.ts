@@ -70,7 +70,6 @@ function findViolations(path: string, code: string): string[] {
 /** Nodes of a graph, each with the nodes that it points to. */
 type Graph = ReadonlyMap<string, ReadonlySet<string>>;
 
-/** Finds the cycles of a graph, each as a path from a node back to it. */
 function findCycles(graph: Graph): string[] {
   const done = new Set<string>();
   const path: string[] = [];
@@ -92,7 +91,6 @@ interface File {
   readonly code: string;
 }
 
-/** The imports of each file, including type imports and dynamic imports. */
 const buildImportGraph = (sources: readonly File[]): Graph =>
   new Map(
     sources.map(({ path, code }) => {

@@ -47,7 +47,6 @@ test("each test folder that CI names exists", () => {
   expect(folders.filter((folder) => !existsSync(folder))).toEqual([]);
 });
 
-/** All workflows and the image, as one text without comments. */
 const pinned = [...readdirSync(FOLDER).map((name) => `${FOLDER}/${name}`), "container/Dockerfile"]
   .map((path) => readFileSync(path, "utf8").replaceAll(/^ *#.*$/gm, ""))
   .join("\n");

@@ -26,7 +26,6 @@ async function submitUnknown(): Promise<void> {
   expect((await server.call("submit_job", createJob)).error).toMatchObject({ kind: "outcome_unknown" });
 }
 
-/** Changes the time of the first attempt in the journal, as if the clock had been set meanwhile. */
 async function moveFirstAttempt(byMs: number, more = ""): Promise<void> {
   await server.end();
   const database = await openSqlite(stateDir);

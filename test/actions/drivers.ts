@@ -7,7 +7,6 @@ import { folderForTest } from "../support/temporary-folder.ts";
 import { describeWithPostgres } from "../teams/services.ts";
 import { type JournalLocation, openDatabaseAt } from "./samples.ts";
 
-/** Opens the database for the running test only, with the test's own clock. */
 export async function openDatabaseForTest(location: JournalLocation): Promise<Database> {
   const database = await openDatabaseAt(location);
   onTestFinished(() => database.close());
@@ -19,7 +18,6 @@ const SHARED_MEMORY = "/dev/shm";
 
 const createFolder = () => folderForTest(existsSync(SHARED_MEMORY) ? SHARED_MEMORY : tmpdir());
 
-/** `createLocation` creates a new, empty journal location. */
 export function describeEachDriver(tests: (createLocation: () => Promise<JournalLocation>) => void): void {
   describe("SQLite", () => tests(async () => ({ stateDir: await createFolder() })));
   describeWithPostgres("PostgreSQL", (postgres) =>

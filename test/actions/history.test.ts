@@ -35,7 +35,6 @@ const refusalAs = (state: Resolution["state"]): Resolution => ({
 const insertResolved = async (journal: Journal, facts: Partial<NewAction>, resolution: Resolution) =>
   await journal.resolve(await insertAction(journal, { fingerprint: String(facts.key), ...facts }), resolution);
 
-/** Inserts as many other actions as a busy journal has, all newer than the queried ones. */
 const insertManyActions = (database: Database, count: number) =>
   database.query(
     `WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < ${count})

@@ -52,7 +52,6 @@ export const createTestContext = (journal: Journal, options: Partial<ActionConte
     ...options,
   });
 
-/** Creates the actions of a service, by default "service". */
 export const createTestActions = (
   journal: Journal,
   service = "service",

@@ -18,7 +18,6 @@ async function startInProcess(stateDir: string) {
   return { stub, server: await inProcessServerForTest(env) };
 }
 
-/** Expects that POSTs are refused unsent, that the outcome of an earlier call stays unknown, and that reads continue. */
 async function expectRefused(stub: Stub, server: RawClient, message: RegExp, next: RegExp): Promise<void> {
   const requestsBefore = stub.requests.length;
   for (const key of [undefined, "a-key-of-the-agent"]) {

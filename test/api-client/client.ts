@@ -33,7 +33,6 @@ export const recordedTiming = (slept: number[]): Timing => ({
 
 export const credentials = { clientId: "stub-client", clientSecret: "stub-secret-0123456789" } as const;
 
-/** The variables that connect a server to a stub. */
 export const stubEnv = ({ baseUrl }: { readonly baseUrl: string }) => emulatorEnv({ baseUrl, ...credentials });
 
 interface ClientOptions {
@@ -44,7 +43,6 @@ interface ClientOptions {
   readonly connections?: number;
 }
 
-/** Creates a client for the running test only. */
 export function clientForTest(baseUrl: string, options: ClientOptions = {}) {
   const { timing = eagerTiming, wrap = (real) => real } = options;
   const real = createTransport({ proxies: true, connections: options.connections });
@@ -59,7 +57,6 @@ export function clientForTest(baseUrl: string, options: ClientOptions = {}) {
   return { service, tokens, downloads, redactor };
 }
 
-/** Context of a call that may take `ms` from now. */
 export const createCallContext = (ms: number, signal: AbortSignal = new AbortController().signal): CallContext => ({
   signal,
   deadlineAt: systemTiming.clockMs() + ms,
@@ -84,7 +81,6 @@ export const requestProcessing = (service: ApiClient, context = createCallContex
     context,
   );
 
-/** Returns the facts of the Failure that the call ends with. Any other outcome fails the test. */
 export async function expectFailure(call: Promise<unknown>): Promise<FailureFacts> {
   const ended = await call.then(
     (value) => ({ value }),

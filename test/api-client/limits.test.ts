@@ -11,7 +11,6 @@ import { clientForTest, createCallContext, eagerTiming, expectFailure, readJob, 
 const isToken = (path: string): boolean => path.endsWith("/oauth/token");
 const completeAnswer = answer(200, enveloped(job));
 
-/** The real transport, with each attempt's limit recorded and reduced to 1 %. */
 const withShortTimeouts = (limitsMs: number[]) => (real: Transport) => ({
   ...real,
   exchange(request: Parameters<Transport["exchange"]>[0], limits: Parameters<Transport["exchange"]>[1]) {

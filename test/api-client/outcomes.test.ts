@@ -26,7 +26,6 @@ const megabytes = (status: number, byte = "x") => flood(status, Buffer.alloc(65_
 type OutcomeCase = readonly [what: string, step: Step, facts: object, first: readonly Step[]];
 type CaseRow = readonly (readonly [what: string, step: Step, facts?: object])[];
 
-/** Cases with the same facts. `step` repeats after the answers in `first`. */
 const createCases = (
   title: string,
   facts: object,

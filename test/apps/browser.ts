@@ -62,7 +62,6 @@ export async function openPages() {
   return {
     browser,
     sandboxUrl: sandbox.url,
-    /** Opens the host's page. A released page is used again, because a new one costs more than most tests. */
     async open() {
       const page = released.pop() ?? (await browser.newPage());
       if (page.url() !== host.url) await page.goto(host.url);
@@ -83,7 +82,6 @@ export async function openPages() {
   };
 }
 
-/** Opens the browser for all tests of a file, if there is one. */
 export function pagesForFile(): () => Pages {
   const opened = openForFile(
     async () => (CHROMIUM === undefined ? undefined : await openPages()),

@@ -21,7 +21,6 @@ export interface HostOptions {
   readonly colorScheme?: "light" | "dark";
   /** Replaces the tool's own result; if it is null, the view gets no result. */
   readonly structuredContent?: Json | null;
-  /** Intercepts calls between the view and the server. */
   readonly interceptCall?: (call: ToolContext, next: () => Promise<Json>) => Promise<Json>;
   /** Answers messages to the agent; throws if the host refuses. */
   readonly onMessage?: () => Promise<Json>;
@@ -47,13 +46,11 @@ const viewOf = (tool: string): ViewName =>
 export class Host {
   readonly page: Page;
   readonly calls: ToolContext[] = [];
-  /** Messages to the agent in the user's name. */
   readonly messages: string[] = [];
   /** Model contexts for the agent; each replaces the one before. */
   readonly contexts: string[] = [];
   readonly downloads: { readonly uri: string; readonly text: string }[] = [];
   readonly heights: number[] = [];
-  /** Errors and warnings of the browser. */
   readonly consoleErrors: string[] = [];
   readonly #options: HostOptions;
 
@@ -66,7 +63,6 @@ export class Host {
     page.on("pageerror", (error) => this.consoleErrors.push(String(error)));
   }
 
-  /** The view's own frame, inside the sandbox's frame. */
   get frame(): Frame {
     const frame = this.page.frames().find((each) => each.parentFrame()?.parentFrame());
     if (!frame) throw new Error("no view is drawn");
@@ -106,7 +102,6 @@ export class Host {
   }
 }
 
-/** The host whose view each page shows. */
 const hosts = new WeakMap<Page, Host>();
 
 /** Renders the view of a tool as a host does: with the resource, the arguments and the tool's result. */
@@ -137,7 +132,6 @@ export async function drawView(pages: Pages, options: HostOptions): Promise<Host
 const AXE = fileURLToPath(import.meta.resolve("axe-core/axe.min.js"));
 const Violations = z.array(z.object({ id: z.string(), nodes: z.array(z.object({ html: z.string() })) }));
 
-/** Violations that axe finds, for WCAG 2.2 AA and best practice. */
 async function findAxeViolations(host: Host): Promise<readonly string[]> {
   await host.frame.evaluate(await readFile(AXE, "utf8"));
   const tags = ["wcag2a", "wcag2aa", "wcag21a", "wcag21aa", "wcag22aa", "best-practice"];
@@ -147,7 +141,6 @@ async function findAxeViolations(host: Host): Promise<readonly string[]> {
   return Violations.parse(found).flatMap(({ id, nodes }) => nodes.map(({ html }) => `${id}: ${html}`));
 }
 
-/** Number of pixels by which the page is wider than its window. */
 export const measureOverflow = async (host: Host): Promise<number> =>
   z
     .number()

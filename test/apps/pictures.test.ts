@@ -12,7 +12,6 @@ const { PICTURES } = process.env;
 const folderOfPictures = async () => PICTURES ?? (await folderForTest());
 const pages = pagesForFile();
 
-/** Names of the pictures in docs/pictures/ with this extension, without the icon. */
 const listPictures = async (folder: string, extension: string) =>
   (await readdir(folder)).filter((name) => name.endsWith(extension) && !name.startsWith("icon")).sort();
 

@@ -13,7 +13,6 @@ import { drawView } from "./host.ts";
 const WIDTH = 800;
 const MAX_HEIGHT = 2_400;
 
-/** Writes a picture of each view in both themes into a folder. */
 export async function drawPictures(pages: Pages, folder: string): Promise<void> {
   const home = createEmptyHome();
   const clock = createManualClock(new Date().toISOString());

@@ -21,7 +21,6 @@ export async function setUpView(revision: ClientRevision, pages: Pages, reply: R
   return {
     service,
     connection,
-    /** Questions that the server asked the user through the host. */
     questions,
     async draw(tool: string, args: HostOptions["args"], options: Partial<HostOptions> = {}): Promise<Host> {
       const host = await drawView(pages, { connection, tool, args, ...options });
@@ -39,7 +38,6 @@ export async function expectShown(host: Host, ...parts: readonly (string | RegEx
   for (const part of parts) await expect.poll(() => host.text(), { interval: 200 }).toMatch(part);
 }
 
-/** A running job that has finished some stages. */
 export async function runningJob(service: Service): Promise<Job> {
   const job = await submitJob(service, 0);
   const isInProgress = (now: Job) =>

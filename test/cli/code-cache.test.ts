@@ -38,7 +38,6 @@ exports.main = async ([command]) => {
   return 0;
 };`;
 
-/** Creates a folder with the entry point of the build, a small program and a folder for the cache. */
 async function programForTest(answer = "one") {
   const home = await folderForTest();
   const folder = join(home, "mic-mcp");
@@ -50,7 +49,6 @@ async function programForTest(answer = "one") {
   const write = async (content: string) => await writeFile(join(program, "main.js"), mainText(content));
   await write(answer);
 
-  /** Returns what the program printed, and fails unless it ended without an error. */
   async function runProgram(command?: "save" | "second", env: Readonly<Record<string, string>> = {}, uid?: number) {
     const args = [join(program, "cli.js"), ...(command === undefined ? [] : [command])];
     const child = spawn(process.execPath, args, {
@@ -67,7 +65,6 @@ async function programForTest(answer = "one") {
   }
 
   const files = async (part: string) => (await readdir(folder)).filter((file) => file.startsWith(`${part}-`));
-  /** Runs the program until its code is saved; returns the path of the file. */
   async function save(): Promise<string> {
     await runProgram("save");
     const [file = ""] = await files("main");
@@ -217,7 +214,6 @@ test("Node's own variables take precedence", async () => {
 });
 
 describe("the complete program", () => {
-  /** Serves until the code of main.js is saved. */
   async function saveCode(home: string): Promise<string> {
     const folder = join(home, "mic-mcp");
     const program = start(["serve"], { env: { XDG_CACHE_HOME: home } });

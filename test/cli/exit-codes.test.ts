@@ -13,7 +13,6 @@ import { userForTest } from "./test-user.ts";
 
 type User = Awaited<ReturnType<typeof userForTest>>;
 
-/** The words of run_job or run_jobs on these files. */
 async function runWords(
   user: User,
   tool: "run_job" | "run_jobs",

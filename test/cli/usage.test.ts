@@ -113,7 +113,6 @@ test.each([
   expect(stderr).not.toMatch(/\n\s+at /);
 });
 
-/** The path of a file with these lines. */
 async function envFile(...lines: readonly string[]): Promise<string> {
   const path = join(await folderForTest(), "teams.env");
   await writeFile(path, `${lines.join("\n")}\n`);

@@ -39,7 +39,6 @@ async function expectExitCode(args: readonly string[], expectedCode: 0 | 1, base
     expect(stderr, `${args}`).toMatch(args[0] === "watch" ? /Retrying\./ : /failed \(/);
 }
 
-/** The base URL of a stub that answers every request with this step, including token requests. */
 async function startStubWith(step: Step): Promise<string> {
   const stub = await stubForTest();
   stub.respond(() => step);

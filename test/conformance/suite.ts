@@ -43,7 +43,6 @@ export interface Verdict {
   readonly output: string;
 }
 
-/** Runs the suite against a server. `options` are its command-line options. */
 export async function runSuite(url: string, ...options: readonly string[]): Promise<Verdict> {
   const results = await mkdtemp(join(tmpdir(), "mic-mcp-conformance-results-"));
   try {

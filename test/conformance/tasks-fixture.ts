@@ -28,7 +28,6 @@ import { startHttpServer } from "../../src/transports/http/serve.ts";
 import { noSubscriptions } from "../mcp/http/in-process-server.ts";
 
 interface WorkContext {
-  /** Asks the client and resolves with its answer. */
   askClient(request: InputRequest): Promise<unknown>;
   readonly signal: AbortSignal;
 }
@@ -112,7 +111,6 @@ const confirmation = form("Really?", { confirm: { type: "boolean" } });
 type Args = Readonly<Record<string, unknown>>;
 type Tool = (args: Args, context: ServerContext) => Promise<CallToolResult | InputRequiredResult>;
 
-/** A tool that runs as a task if the client supports tasks. */
 const longTool =
   (work: (args: Args) => Work, isRequired = true): Tool =>
   async (args, context) => {

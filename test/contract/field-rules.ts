@@ -67,7 +67,6 @@ export const text = (min: number, max: number): FieldRule => ({
   ],
 });
 
-/** U+0000-U+001F and U+007F-U+009F, one string each. */
 const controlCharacters: readonly string[] = Array.from({ length: 0x41 }, (_, index) =>
   String.fromCharCode(index < 0x20 ? index : 0x5f + index),
 );
@@ -117,7 +116,6 @@ const hexAfter = (prefix: string, count: number): FieldRule => ({
 
 export const hex64: FieldRule = hexAfter("", 64);
 
-/** `prefix` followed by hex32. */
 export function prefixedHex32(prefix: string): FieldRule {
   const { accepts, refuses } = hexAfter(prefix, 32);
   const otherPrefixes = ["", prefix.toUpperCase(), prefix.slice(0, -1), `x${prefix}`, "micother_"];
@@ -179,7 +177,6 @@ export const integer = (min: number, max: number): FieldRule => ({
   refusesBeyondJsonSchema: [BigInt(min), BigInt(min + 1)],
 });
 
-/** An integer >= 0. Only values up to 2^53-1 are read (open question 22). */
 export const count: FieldRule = {
   accepts: [0, 1, MAX_SAFE - 1, MAX_SAFE],
   refuses: [-1, 0.5, NaN, Infinity, ...otherTypes("number")],
@@ -337,7 +334,6 @@ export const inputBindings: FieldRule = {
   ],
 };
 
-/** Reference of an input of the kind M4_FILE. */
 export const fileReference: FieldRule = {
   accepts: ["devfile_a", "devsignfile_a", `devfile_${"a".repeat(120)}`],
   refuses: ["", `devfile_${"a".repeat(121)}`, ...otherThanText],

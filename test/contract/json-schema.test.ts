@@ -15,7 +15,6 @@ const modules: Readonly<Record<string, object>> = Object.fromEntries(
   ),
 );
 
-/** Every schema that the contract exports or an endpoint contains. */
 const schemas: readonly (readonly [string, z.ZodType])[] = [
   ...Object.entries(modules).flatMap(([moduleName, members]) =>
     Object.entries(members).map(([name, member]: [string, unknown]) => [`${moduleName}.${name}`, member] as const),

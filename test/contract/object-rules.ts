@@ -12,7 +12,6 @@ type Fields = Readonly<Record<string, unknown>>;
 /** Contract rules in square brackets, and the fields (dotted if nested) to which they apply. */
 type Group = readonly [cited: string, fields: Readonly<Record<string, FieldRule>>];
 
-/** Names of fields that contain free-form objects. */
 const FREE_FORM: ReadonlySet<string> = new Set(["definition", "references", "parameterValues"]);
 
 const isObject = (value: unknown): value is Fields =>
@@ -20,7 +19,6 @@ const isObject = (value: unknown): value is Fields =>
 
 const isList = (value: unknown): value is readonly unknown[] => Array.isArray(value);
 
-/** Returns `root` with the value at `path` changed. */
 export function changeAt(root: unknown, [key, ...rest]: Path, change: (old: unknown) => unknown): unknown {
   if (key === undefined) return change(root);
   if (isList(root)) return root.map((item, index) => (String(index) === key ? changeAt(item, rest, change) : item));
@@ -57,7 +55,6 @@ const isDateTime = (text: string): boolean => parseDateTime(text) !== undefined;
 const uri = /^[A-Za-z][A-Za-z0-9+.-]*:[\w.~:/?#[\]@!$&'()*+,;=%-]*$/;
 export const ajv = new Ajv2020({ strict: true, formats: { "date-time": isDateTime, uri, int64: true } });
 
-/** Returns the errors in a schema's decision on a value, or an empty list if it is right. */
 function createSchemaCheck(schema: z.ZodType) {
   const output = ajv.compile(toJsonSchema(schema, "output"));
   const input = ajv.compile(toJsonSchema(schema, "input"));
@@ -117,7 +114,6 @@ function checkRule(
   ];
 }
 
-/** Creates a test that a schema accepts and refuses exactly the values of a rule. */
 export const createRuleTest =
   (schema: z.ZodType, rule: FieldRule): TestFunction =>
   () =>

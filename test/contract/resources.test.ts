@@ -21,7 +21,6 @@ const { prefixedHex32, recipeCursor, revision, text, textList, utcInstant, works
 
 type Groups = Parameters<typeof testObject>[3];
 
-/** Tests an object of section 2.2, all of whose fields are required. */
 const testResource = (name: string, schema: z.ZodType, sample: Readonly<Record<string, unknown>>, groups: Groups) =>
   testObject(`${name} has exactly its fields [2.2/all-fields-required, 2.2/closed-objects]`, schema, sample, groups);
 

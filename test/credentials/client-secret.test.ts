@@ -31,7 +31,6 @@ async function secretFile(text: string, mode = 0o600): Promise<string> {
   return path;
 }
 
-/** A program that runs this script. */
 const commandOf = (script: string): string => JSON.stringify([process.execPath, "-e", script]);
 
 async function callGetJob(stub: Stub, env: Readonly<Record<string, string>>) {

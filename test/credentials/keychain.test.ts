@@ -28,7 +28,6 @@ test.each([
   expect(describeFix(kind, platform)).toBe(fix);
 });
 
-/** A keychain that returns the same text for every entry. */
 const createKeychain = (text: string | undefined, written: string[] = []): Keychain => ({
   getPassword: async () => text,
   setPassword: async (_, password) => void written.push(password),

@@ -21,7 +21,6 @@ const accepted = answer(202, enveloped(job));
 const bearersOf = (requests: readonly { headers: { authorization?: string | undefined } }[]) =>
   requests.map(({ headers }) => headers.authorization);
 
-/** Creates a client on a simulated clock that the test advances. Each call has 10 s. */
 function clientOnClock(stub: Stub) {
   const clock = { nowMs: Date.now() };
   const { service } = clientForTest(stub.baseUrl, { timing: { ...eagerTiming, now: () => clock.nowMs } });

@@ -12,7 +12,6 @@ import { missingProgram } from "../support/process.ts";
 import { folderForTest } from "../support/temporary-folder.ts";
 import { describeUnless, testUnless } from "../support/unless.ts";
 
-/** Maximum concurrent calls of an instance. */
 const MAX_CALLS = 256;
 
 /** Answers probes with the status of `readiness()` (default 200), and other requests with `answer`. */

@@ -71,7 +71,6 @@ const PASS = `#!/bin/bash
 cat "$DRILL/secret"
 `;
 
-/** The fenced blocks of a section of the page. */
 function readBlocks(heading: string): readonly string[] {
   const section = PAGES.map((page) => readFileSync(page, "utf8"))
     .join("\n")
@@ -93,7 +92,6 @@ async function shortPort(from: number): Promise<number> {
 
 const MACHINES = ["127.0.0.21", "127.0.0.22", "127.0.0.23"];
 
-/** Creates a folder with an empty PostgreSQL server for each machine, as Debian's package does. */
 async function createServers(): Promise<string> {
   const servers = mkdtempSync(join(tmpdir(), "mic-mcp-servers-"));
   const runAs = { uid: postgresUser, cwd: servers };
@@ -230,7 +228,6 @@ function startCalling(client: TestClient, emulator: { readonly fileIds: readonly
       longestMs = 0;
       return seconds;
     },
-    /** Resolves with the number of successful calls. */
     async stop(): Promise<number> {
       isStopping = true;
       await running;

@@ -20,7 +20,6 @@ const PORT = 8931;
 /** The value of NODE_EXTRA_CA_CERTS in teams.env.example. */
 const CA_FILE = "/etc/ssl/mic-mcp/ca.pem";
 
-/** Expects that `serve --teams` accepts these flags: its only errors are about missing variables. */
 async function expectFlags(args: readonly string[]): Promise<void> {
   const { code, stderr } = await run([...args]);
   expect(code).toBe(2);

@@ -45,7 +45,6 @@ function setUp() {
 
 const queryPort = (port: number, sql: string) => queryPostgres(`postgres://mic@127.0.0.1:${port}/postgres`, sql);
 
-/** Waits until the server answers a query with these rows. */
 const waitForRows = (port: number, sql: string, rows: readonly object[]) =>
   expect.poll(() => queryPort(port, sql).catch(() => undefined)).toEqual(rows);
 const waitUntilReady = (port: number) => waitForRows(port, "SELECT 1 AS one", [{ one: 1 }]);

@@ -84,7 +84,6 @@ test("an Authorization header without a valid bearer token of this service gets 
 
 const FORM = "grant_type=client_credentials&scope=mic.capabilities%3Aread";
 
-/** Expects an error of RFC 6749, section 5.2: JSON with `error`. */
 function expectOAuthError(answer: Answer, status: number, error: string): void {
   expect(answer.status, answer.text).toBe(status);
   expect(answer.headers["content-type"]).toMatch(/^application\/json(;|$)/);

@@ -17,7 +17,6 @@ const Counted = z.array(
   }),
 );
 
-/** One client of the service for each of the emulator's clients. */
 async function servicesForTest(clients: number): Promise<readonly Service[]> {
   const clock = createManualClock();
   const emulator = await emulatorForTest({ clock, clients });

@@ -27,9 +27,7 @@ export interface ExampleData {
   readonly registration: Body;
   readonly jobOrder: Body;
   readonly permissionRequest: Body;
-  /** Returns a job that can be canceled. */
   submitNewJob(): Promise<Job>;
-  /** Returns a job that can be retried. */
   createFailedJob(): Promise<Job>;
 }
 type Body = Readonly<Record<string, unknown>>;
@@ -93,7 +91,6 @@ export async function createRequest(exampleData: ExampleData, id: OperationId): 
   };
 }
 
-/** The example data of a file's emulator, created on first use. */
 export function exampleDataForFile(service: () => Service): () => Promise<ExampleData> {
   let exampleData: Promise<ExampleData> | undefined;
   return () => {

@@ -47,7 +47,6 @@ const parseExactNumber = (digits: string): number | bigint =>
 export const parseJson = (text: string): unknown =>
   /\d{16}/.test(text) ? parse(text, undefined, parseExactNumber) : JSON.parse(text);
 
-/** The value at a path in parsed JSON; undefined if the path does not exist. */
 export function valueAt(value: unknown, ...path: readonly (string | number)[]): unknown {
   return path.reduce<unknown>(
     (current, step) =>
@@ -68,7 +67,6 @@ export function expectProblem(answer: Answer, status: number): Problem {
   return problem;
 }
 
-/** Expects an error of the playground: JSON with the single field `status`. */
 export function expectPlaygroundError(answer: Answer, httpStatus: number, status: string): void {
   expect(answer.status, answer.text.slice(0, 500)).toBe(httpStatus);
   expect(answer.headers["content-type"]).toMatch(/^application\/json(;|$)/);

@@ -29,7 +29,6 @@ const recipePages =
     return { ids: data.map(({ recipe }) => recipe.versionId), ...page };
   };
 
-/** Reads all pages, with the limits in turn. */
 async function readAll(
   read: ReadPage,
   limits: readonly number[],

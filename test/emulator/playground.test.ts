@@ -64,7 +64,6 @@ test("each endpoint's errors have the body of section 7.1", {
 const paths = [STATES, `${DISTRICTS}?state=GA`, OPENAPI];
 const LIMITED = "PLAYGROUND_RATE_LIMITED";
 
-/** Sends `count` requests to all endpoints in turn, and returns how many answers have each status. */
 async function sendRequests(service: Service, count: number, headers: Record<string, string> = {}, query = "") {
   const answers = await Promise.all(
     Array.from({ length: count }, (_, at) => service.send({ path: (paths[at % 3] ?? "") + query, headers })),

@@ -7,7 +7,6 @@ import { createManualClock, emulatorForFile, emulatorForTest, type ManualClock }
 import { type Answer, createRawClient, type Method, parseJson, type RawRequest } from "./http.ts";
 
 export interface Parts {
-  /** Replaces the operation's own method. */
   readonly method?: Method;
   /** Path parameters, before percent-encoding. */
   readonly path?: Readonly<Record<string, string>>;
@@ -160,20 +159,17 @@ export class Service {
     return this.admin("POST", "faults", { ...target, fault });
   }
 
-  /** The latest 1,000 requests of this operation, or of all, that the API has received, oldest first. */
   async requests(operationId?: string): Promise<z.infer<typeof Requests>> {
     const all = Requests.parse(await this.admin("GET", "requests"));
     return operationId === undefined ? all : all.filter((each) => each.operationId === operationId);
   }
 
-  /** Number of times that an operation took effect, under any key. */
   async countEffects(operationId: string): Promise<number> {
     return Executions.parse(await this.admin("GET", "executions"))
       .filter((each) => each.operationId === operationId)
       .reduce((sum, { executions }) => sum + executions, 0);
   }
 
-  /** Number of executions of commands with this key. */
   async countExecutions(key: string): Promise<number> {
     const text = await this.#adminText("GET", "executions");
     // Most calls ask for a key without executions, and the list can be long, so this check saves parsing it.

@@ -13,7 +13,6 @@ const readCapabilities = async (service: Service) =>
 const readUsedByMetric = async (service: Service, window?: string) =>
   new Map((await readUsage(service, window)).buckets.map(({ metric, used }) => [metric, BigInt(used)]));
 
-/** The changes of the metrics that changed. */
 async function usageGrowth(service: Service, work: () => Promise<unknown>, window?: string) {
   const before = await readUsedByMetric(service, window);
   await work();

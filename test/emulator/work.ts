@@ -117,7 +117,6 @@ export async function runJobToEnd(service: Service, index: number): Promise<Job>
   return last(await watchJob(service, id, isTerminal, { stepMs: 60_000 }));
 }
 
-/** A job that has failed retryably and was not retried. */
 export const createRetryableJob = (service: Service): Promise<Job> => runJobToEnd(service, FILE.failsRetryably);
 
 export function last<T>(items: readonly T[]): T {

@@ -17,7 +17,6 @@ import { folderForTest } from "../support/temporary-folder.ts";
 const execute = promisify(execFile);
 const SERVER = `${process.execPath} ${resolve("dist", "cli.js")} serve`;
 
-/** Runs an example in a new home folder. Rejects if it does not exit with 0. */
 async function runExample(
   name: string,
   args: readonly string[],
@@ -80,7 +79,6 @@ const Workflow = z.object({
   }),
 });
 
-/** Writes an executable shell script. */
 const writeProgram = (path: string, ...lines: readonly string[]): Promise<void> =>
   writeFile(path, ["#!/bin/sh", ...lines, ""].join("\n"), { mode: 0o755 });
 

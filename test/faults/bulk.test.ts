@@ -127,7 +127,6 @@ async function serverForTest(clock: ManualClock, effectOf: (request: WireRequest
     report: () => undefined,
   });
 
-  /** Calls a tool. A failure has no structured result. */
   async function run(name: ToolName, args: Args) {
     const limits = { signal: new AbortController().signal, deadlineAt: clock.now() + CALL_LIMIT_MS };
     try {
@@ -323,7 +322,6 @@ const SUBJECTS: readonly Subject[] = [
 const EFFECTS = ["pass", "refused", "unavailable", "quota", "unauthorized", "no connection", "lost", "hang"] as const;
 const effect = fc.constantFrom<Effect[]>("pass", ...EFFECTS);
 const script = fc.record({
-  /** Effects on the first requests. */
   effects: fc.array(effect, { maxLength: 24 }),
   /** The effect on all later requests of the first two calls: an outage, or a refusal of all rows. */
   later: effect,
@@ -342,11 +340,9 @@ function createDirector() {
     start(next: Script): void {
       [current, effects, rows, call] = [next, [...next.effects], [], 0];
     },
-    /** Sets the effect on all requests until it is called with undefined. */
     fail(next: Effect | undefined): void {
       always = next;
     },
-    /** Returns the number of calls since the start. */
     beginCall(): number {
       call += 1;
       return call;

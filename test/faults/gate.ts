@@ -20,7 +20,6 @@ export interface Command {
   /** The intended effect, such as "retry micjob_1"; undefined until a body was read. */
   unit: string | undefined;
   attempts: number;
-  /** The ids of the resources that its executions created. */
   readonly executions: string[];
   readonly bodies: Set<string>;
 }
@@ -162,7 +161,6 @@ export async function gateForTest() {
     treat(newTreatment: typeof treat): void {
       treat = newTreatment;
     },
-    /** The commands of the product with this effect. */
     commandsFor: (unit: string) => [...commands.values()].filter((command) => command.unit === unit),
     executionsOf: (key: string): readonly string[] => commands.get(key)?.executions ?? [],
   };

@@ -240,7 +240,6 @@ function createOracle(gate: Gate, service: Service, counts: Counts, mayBeOld: bo
     if (deniesEffect && ids.length > 0) falsehood("denied, but executed", text);
   }
 
-  /** Checks the result of a call. `before`: the executions at its start. Returns whether its outcome is certain. */
   async function check(
     { tool, units }: Intent,
     result: CallResult,
@@ -291,7 +290,6 @@ function createOracle(gate: Gate, service: Service, counts: Counts, mayBeOld: bo
     check,
     snapshot,
     executedBy,
-    /** Checks the list of actions that a client has read. */
     checkListing(result: CallResult, before: ReadonlyMap<string, number>): void {
       counts.reads += 1;
       for (const { idempotencyKey = "", state, ...row } of rowsOf(result, "actions")) {

@@ -40,13 +40,10 @@ const down = refusal(503, "DOWN", true);
 const connectionLost = (message: string): TransportError => new TransportError(message, { sent: true });
 
 interface FailureRule {
-  /** The API executes the request. */
   readonly commits?: true;
-  /** Replaces the API's answer. */
   readonly end?: WireResponse | TransportError | "timeout" | "cancel" | "crash";
   /** All further requests of the call have the same effect. */
   readonly isOutage?: true;
-  /** Fault that is injected into the emulator for this request. */
   readonly fault?: { readonly kind: string; readonly body?: string };
 }
 const RULES = {
@@ -97,7 +94,6 @@ export function makeWorld(emulator: Emulator, clock: ManualClock, database: Data
   const transport = createTransport();
   const { baseUrl, clientId, clientSecret } = emulator;
   const service = new Service(emulator, clock);
-  /** Requests in flight whose sender has timed out. */
   const delayedRequests: WireRequest[] = [];
   const sent: SentRequest[] = [];
   return {
@@ -200,7 +196,6 @@ export function createSimulatedServer(world: World) {
     journalFailure = script.journal ?? journalFailure;
     const client = new AbortController();
     const failures = [...script.failures];
-    /** Requests that this call sent. */
     const sent: SentRequest[] = [];
     let outage: InjectedFailure | undefined;
 

@@ -41,7 +41,6 @@ const toListedState = (state: FakeState): State => ({
   ...(state.statedCounts ?? { districtCount: state.districts.length, mandalCount: countMandals(state) }),
 });
 
-/** Returns a country whose lists have all been read. */
 export function toCountry(catalog: readonly FakeState[]): Country {
   const withReadTime = <T>(value: T) => ({ value: { ...METADATA, ...value }, drift: [], readAt: 0 });
   const lists = catalog.map(
@@ -125,7 +124,6 @@ export const testCountry: readonly FakeState[] = Array.from({ length: 36 }, (_, 
   return { code, name: `State ${code}`, districts };
 });
 
-/** Time limit of a tool call in milliseconds. */
 export const CALL_MS = 45_000;
 
 interface ReadOptions {
@@ -135,7 +133,6 @@ interface ReadOptions {
   readonly onProgress?: (read: number) => void;
 }
 
-/** Reads all districts of the country. */
 export const readCountry = (
   geography: Geography,
   { now, waitMs = 20_000, signal = new AbortController().signal, onProgress = () => undefined }: ReadOptions,

@@ -20,7 +20,6 @@ function setUp(perMinute: number) {
   );
   const run = <T>(send: () => Promise<T>, isDirect = false, untilAt = NO_DEADLINE, signal = NEVER_ABORTED) =>
     limiter.run(send, signal, untilAt, isDirect);
-  /** Sends prefetch requests in sequence. */
   const runPrefetches = async (count: number): Promise<void> => {
     for (let n = 0; n < count; n++) await run(async () => undefined);
   };
@@ -29,7 +28,6 @@ function setUp(perMinute: number) {
   return { time, limiter, run, runPrefetches, runRateLimited };
 }
 
-/** The highest number of requests within any window. */
 const maxWithinWindow = (times: readonly number[]): number =>
   Math.max(0, ...times.map((start) => times.filter((at) => at >= start && at < start + WINDOW_MS).length));
 

@@ -25,7 +25,6 @@ function setUp(perMinute = 28) {
   const progress: number[] = [];
   const readAll = (waitMs: number, signal?: AbortSignal): Promise<GatherResult> =>
     readCountry(geography, { now: time.now, waitMs, signal, onProgress: (read) => void progress.push(read) });
-  /** Reads within virtual time. */
   const read = (waitMs: number) => time.runUntil(readAll(waitMs));
   const readCoverage = async (waitMs: number) => computeCoverage(await read(waitMs));
   async function expectNoFurtherRequest(): Promise<void> {

@@ -64,7 +64,6 @@ const COMMON_WORDS = new Set(
   words("nagar pur city town rural urban central new old north south east west lower upper hills valley"),
 );
 
-/** Reads pairs such as "AP:te". */
 const readPairs = (text: string): ReadonlyMap<string, string> =>
   new Map(words(text).map((pair) => [pair.slice(0, pair.indexOf(":")), pair.slice(pair.indexOf(":") + 1)]));
 
@@ -118,7 +117,6 @@ test.each([
   }
 });
 
-/** Scripts of the languages of the local names. */
 const SCRIPTS = readPairs(`
   as:Bengali bn:Bengali gu:Gujarati hi:Devanagari kn:Kannada kok:Devanagari ml:Malayalam mr:Devanagari or:Oriya pa:Gurmukhi
   ta:Tamil te:Telugu`);

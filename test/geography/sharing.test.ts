@@ -69,7 +69,6 @@ async function setUp(folder?: string) {
     return geography;
   }
 
-  /** The country that a new process reads, and the number of its requests. */
   async function readAll(options: ProcessOptions = {}) {
     const geography = await start({ perMinute: 600, ...options });
     const before = fake.requests.length;
@@ -338,7 +337,6 @@ const question = { level: "district", by: "mandalCount", order: "asc", limit: 1 
 const rank = async (server: Server, waitSeconds: number) =>
   RankingAnswer.parse((await server.call("rank_divisions", { ...question, waitSeconds })).structured).coverage;
 
-/** Returns the requests of the API that the emulator has received. */
 async function apiRequests({ baseUrl }: Emulator) {
   const response = await fetch(`${baseUrl}/__emulator/requests`);
   return RequestLog.parse(await response.json()).filter(({ path }) => path.startsWith("/api/"));

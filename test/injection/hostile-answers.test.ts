@@ -99,7 +99,6 @@ beforeEach(() => {
   });
 });
 
-/** Number of cells in each line. */
 const shapeOf = (text: string): readonly number[] => text.split("\n").map((line) => line.split("\t").length);
 
 const unwanted = new Set(forbidden);
@@ -170,7 +169,6 @@ async function callBoth(tool: string, argsOf: (side: Side) => Args): Promise<Bot
 const { workspaceId, recipeVersionId, inputBindings: inputs, parameterValues } = samples.createJob;
 const order = { workspaceId, recipeVersionId, parameterValues, waitSeconds: 0 };
 
-/** Returns a valid value for each required argument. */
 const required = ({ pathFields, queryFields, bodyFields, key }: OperationRow): Args => {
   const fields = Object.entries({ ...pathFields, ...queryFields, ...bodyFields });
   const sample = sampleOf(Object.fromEntries(fields.filter(([, { isOptional }]) => !isOptional)));
@@ -187,12 +185,10 @@ function saveTable(source: string, args: Args): Args {
 const oneJob = (textFor: Texts) => ({ jobId: textFor("a job's id") });
 const twoJobs = (textFor: Texts) => ({ jobIds: [textFor("a job's id"), textFor("another job's id")], waitSeconds: 0 });
 const restart = (textFor: Texts) => ({ retryMode: "RESTART", reason: textFor("a reason") });
-/** Arguments with a key of this round. */
 const keyed = (args: object, key: string): Args => ({ ...args, idempotencyKey: `${key} ${round}` });
 const permission = { ...samples.createProcessingRequest, expiresAt: "2099-01-01T00:00:00Z" };
 const noArguments = (): Args => ({});
 
-/** Arguments for each tool. Text that an agent writes is untrusted too. */
 const jobTools: Readonly<Record<string, (textFor: Texts) => Args>> = {
   ...Object.fromEntries(jobOperations.map((row) => [row.tool, () => required(row)])),
   register_input: () => ({ ...samples.createInput, idempotencyKey: `key-${round}` }),
@@ -260,7 +256,6 @@ function sampleOne<T>(arbitrary: fc.Arbitrary<T>): T {
 }
 const sampleScenario = (): Scenario => sampleOne(scenarios);
 
-/** The message of the error with which the task fails; empty if it succeeds. */
 const readError = (task: Promise<unknown>): Promise<string> =>
   task.then(
     () => "",
@@ -492,7 +487,6 @@ describe("terminal output", () => {
     expect(findUnwanted(connections.hostile().stderr(), "\n")).toEqual([]);
   });
 
-  /** Replaces the single quotes of a shell command by double quotes. */
   const toDoubleQuoted = (text: string): string => text.replace(/'[^'\n]*'/g, (quoted) => JSON.stringify(quoted));
 
   test.each([

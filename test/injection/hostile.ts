@@ -233,7 +233,6 @@ export function createRefusal(form: (typeof REFUSALS)[number], texts: Texts, sta
   }[form];
 }
 
-/** Returns the endpoint of a request. */
 export function findEndpoint({ method, target }: RecordedRequest, prefix: string): Endpoint | undefined {
   const path = target.slice(prefix.length).split("?")[0] ?? "";
   return endpoints.find((endpoint) => {

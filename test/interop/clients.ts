@@ -15,7 +15,6 @@ export interface Client {
   readonly name: string;
   /** Why the client cannot run on this machine; undefined if it can. */
   readonly missing: string | undefined;
-  /** The method of its first request. */
   readonly firstMethod: "initialize" | "server/discover";
   /** Lists, calls and reads, with `home` as HOME. Rejects if the client reports a failure. */
   use(target: Target, home: string): Promise<void>;

@@ -45,7 +45,6 @@ async function createHome(): Promise<string> {
   return home;
 }
 
-/** The texts of all files in a folder. */
 const readFilesIn = (folder: string): string =>
   readdirSync(folder, { recursive: true, withFileTypes: true })
     .filter((entry) => entry.isFile())

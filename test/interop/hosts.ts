@@ -191,10 +191,8 @@ export const hosts: readonly Host[] = [
   libraryHost("Strands Agents", "strands.mjs"),
 ];
 
-/** A client that calls tools by commands, without a model; clients.ts has the MCP Inspector. */
 interface CommandClient extends Program {
   configure(home: string, server: ServerCommand): Promise<void>;
-  /** Commands before the first call and after the last one. */
   readonly open?: readonly string[];
   readonly close?: readonly string[];
   readonly list: readonly string[];

@@ -15,7 +15,6 @@ import { describeUnless, posixMissing } from "../support/unless.ts";
 const { version } = z.object({ version: z.string() }).parse(JSON.parse(await readFile("package.json", "utf8")));
 const Outcome = z.object({ entry: z.object({ command: z.string(), args: z.array(z.string()) }) });
 
-/** Runs a program with a HOME and a PATH of its own. */
 const execute = (home: string, program: string, args: readonly string[], path = "") =>
   promisify(execFile)(program, args, { env: { ...homeVariables(home), PATH: path, MIC_KEYCHAIN: "off" } });
 
@@ -24,7 +23,6 @@ async function installWith(home: string, node: string, program: string, path = "
   return { ...Outcome.parse(JSON.parse(stdout)).entry, stderr };
 }
 
-/** The lines of `mic-mcp doctor` about clients. */
 async function checkClients(home: string) {
   const { stdout } = await run(["doctor", "--emulator"], { env: { HOME: home } });
   return stdout
@@ -165,7 +163,6 @@ test("doctor names the entry of a moved clone, and prints nothing else of it", a
   expect(lines).not.toContain("secret-1");
 });
 
-/** Writes a client's configuration in a new home folder. */
 async function writeConfiguration(name: string, text: string) {
   const home = await folderForTest();
   const path = join(home, name);

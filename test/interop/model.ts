@@ -64,7 +64,6 @@ function findOfferedTools({ tools, messages, input }: Body): readonly OfferedToo
 }
 
 const ToolResult = z.looseObject({ type: z.literal("tool_result") });
-/** The conversation's tool results so far, in order. */
 const findToolResults = ({ messages, input, contents }: Body): readonly string[] =>
   [
     ...messages.flatMap(({ role, content, tool_call_id }) =>
@@ -80,7 +79,6 @@ const findToolResults = ({ messages, input, contents }: Body): readonly string[]
     .map((result) => JSON.stringify(result))
     .filter((result) => !result.includes(`"${SEARCH_ID}`));
 
-/** The answer of the model: a tool call, or "done" if undefined. */
 type ModelAnswer = { readonly call: OfferedTool; readonly args: string; readonly id: string } | undefined;
 
 /** Hosts treat two messages with the same id as one. */
@@ -107,7 +105,6 @@ function anthropicEvents(reply: ModelAnswer): readonly object[] {
   ];
 }
 
-/** A response of the Responses API. */
 const responseOf = (status: string, ...output: readonly object[]) => ({
   ...{ id: "resp_1", object: "response", created_at: 0, model: "fake", status, output },
   usage: {
@@ -135,7 +132,6 @@ const responsesEvents = (item: object): readonly object[] => [
   { type: "response.completed", response: responseOf("completed", item) },
 ];
 
-/** A completion, or a chunk of one. */
 function chatAnswer(reply: ModelAnswer, object: string, choice: object) {
   return { id: messageId(reply), object, created: 0, model: "fake", choices: [{ index: 0, ...choice }] };
 }
@@ -196,7 +192,6 @@ function answer(path: string, { stream }: Body, reply: ModelAnswer, response: Se
 const MAX_SEARCHES = 20;
 const SEARCH_PAUSE_MS = 1_000;
 
-/** Calls the tool if the host offers it, or else searches for it. */
 function createAnswerChooser() {
   let searches = 0;
   return async (next: ToolRequest, index: number, tools: readonly OfferedTool[]): Promise<ModelAnswer> => {

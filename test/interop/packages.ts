@@ -42,12 +42,10 @@ export type NodeName = (typeof nodeNames)[number];
 interface Package {
   readonly name: string;
   readonly version: string;
-  /** The file in the package that Node runs, or an executable file. */
   readonly entry: string;
   readonly isExecutable?: boolean;
   /** The Node that runs it, if the tests may run on an older one. */
   readonly node?: NodeName;
-  /** The packages to install, if not this one. */
   readonly dependencies?: Readonly<Record<string, string>>;
   readonly overrides?: Readonly<Record<string, string>>;
 }
@@ -124,7 +122,6 @@ export function commandOf(client: ClientName): readonly [string, ...string[]] {
   return isExecutable ? [path] : [newerNode === undefined ? process.execPath : nodeOf(newerNode), path];
 }
 
-/** The arguments for Node that run the client. */
 export const programOf = (client: InstalledName): readonly [string] => {
   const { name, entry } = packages[client];
   return [join(folderOf(client), "node_modules", name, entry)];

@@ -23,7 +23,6 @@ async function copyRepository(): Promise<string> {
   return copy;
 }
 
-/** A client on a new machine. Each of its commands must exit with 0. */
 async function setUpClient(name: ClientName) {
   const home = await folderForTest();
   await useRegistry(home);

@@ -30,7 +30,6 @@ async function waitForExit(child: ChildProcessWithoutNullStreams): Promise<Comma
   return { code, stdout: Buffer.concat(chunks.stdout).toString(), stderr: Buffer.concat(chunks.stderr).toString() };
 }
 
-/** Runs node with these arguments in `home`, without network access. */
 export const run = (home: string, ...args: readonly string[]): Promise<CommandResult> =>
   waitForExit(launch(home, args));
 

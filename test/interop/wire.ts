@@ -36,7 +36,6 @@ export function pairExchanges(messages: readonly ({ readonly from: string } & Me
   });
 }
 
-/** A client's request and its response. */
 export type Exchange = ReturnType<typeof pairExchanges>[number];
 
 /** The recorded server as a command that a client starts; its records are stored in this folder. */
@@ -61,11 +60,9 @@ export function createTappedServer(folder: string, args: readonly string[]) {
               .map(({ from, line }) => ({ from, ...Message.parse(JSON.parse(line)) })),
           ),
         ),
-        /** All text that the server wrote to stderr. */
         log: linesFrom("log").join("\n"),
         /** Process ids of the servers, one for each session. */
         pids: linesFrom("start").map(Number),
-        /** Exit codes of the servers that were not killed by the client. */
         exits: linesFrom("exit"),
       };
     },

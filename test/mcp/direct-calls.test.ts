@@ -13,7 +13,6 @@ const ListedTools = z.object({
 });
 const WithText = z.object({ content: z.tuple([z.object({ text: z.string() })]).rest(z.unknown()) });
 
-/** Each answer of the API has its own request id. */
 const withoutRequestIds = (answer: object): unknown =>
   JSON.parse(JSON.stringify(answer).replaceAll(/micreq_\w+/g, "id"));
 

@@ -12,7 +12,6 @@ const env = () => ({ ...emulatorEnv(emulator()), MIC_LOG_LEVEL: "info" });
 
 const Line = z.looseObject({ msg: z.string(), call: z.int().optional(), requestId: z.string().optional() });
 
-/** The logged lines that belong to a call. */
 const callLinesIn = (stderr: string) =>
   stderr
     .split("\n")

@@ -9,7 +9,6 @@ const CLIENT_ID = "micclient_echo";
 const SECRET = 's3cret/"quoted"\\+&=% ~end';
 const TOKEN = "tok-3n_of.the~echo+service/==";
 
-/** The secret and its encodings. */
 function encodingsOf(secret: string): readonly string[] {
   const quoted = JSON.stringify(secret).slice(1, -1);
   const form = new URLSearchParams({ a: secret }).toString().slice(2);

@@ -32,7 +32,6 @@ function copyNode(image: string): void {
     cpSync(path, join(image, path), { dereference: true });
 }
 
-/** The instructions, with continued lines joined. */
 const parseInstructions = (dockerfile: string): readonly (readonly [string, string])[] =>
   dockerfile
     .replaceAll(/^#.*$/gm, "")

@@ -7,7 +7,6 @@ import { Manifest, resolveServer } from "./bundle-host.ts";
 
 const manifest = Manifest.parse(JSON.parse(readFileSync("manifest.json", "utf8")));
 
-/** The environment that a host creates from the manifest and a user's answers. */
 function environmentFor(answers: Readonly<Record<string, string>>): Record<string, string> {
   const { args, env } = resolveServer(manifest, "/extensions/mic-mcp", "/home/person", answers);
   expect(args).toEqual(["/extensions/mic-mcp/dist/cli.js", "serve"]);

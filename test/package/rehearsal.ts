@@ -27,14 +27,12 @@ export function rehearsalForFile() {
   let url = "";
   let registry: RunningProcess | undefined;
 
-  /** Configures npm of this HOME to use the registry. */
   const useRegistry = (home: string): Promise<void> =>
     writeFile(
       join(home, ".npmrc"),
       `registry=${url}/\n${url.replace("http:", "")}/:_authToken=anyone\nupdate-notifier=false\nignore-scripts=true\n`,
     );
 
-  /** Runs a step of the workflow in the folder that contains release/. */
   async function runStep(name: string): Promise<void> {
     const { jobs } = Workflow.parse(parse(await readFile(".github/workflows/release.yml", "utf8")));
     const script = jobs.publish.steps.find((step) => step.name === name)?.run;

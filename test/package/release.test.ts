@@ -71,7 +71,6 @@ function installTarball(): Promise<string> {
   return tarballInstalled;
 }
 
-/** How each part is installed, and the command that starts it. */
 const parts: Readonly<Record<string, (place: string) => Promise<Command>>> = {
   async "the npm tarball"() {
     const place = await installTarball();
@@ -296,7 +295,6 @@ test("the package installs only the addons for keychain and journal", async () =
   expect(optionalDependencies).toEqual({ "@napi-rs/keyring": pinned, "@photostructure/sqlite": pinned });
 });
 
-/** Runs the installed command, which may fail, and returns its output. */
 function runInstalled(...args: readonly string[]): string {
   const env = { PATH: process.env["PATH"], HOME: folder, XDG_RUNTIME_DIR: folder };
   return spawnSync(command(), args, { cwd: folder, env, encoding: "utf8" }).stdout;
@@ -359,7 +357,6 @@ beforeAll(async () => {
     createContainer = await buildImage(releasePath("container"), siblingPath("image"));
 });
 
-/** Runs a command in the container until it ends. */
 function runIn(container: Command, args: readonly string[], more: object = {}) {
   const env = { PATH: process.env["PATH"] ?? "", ...container.env, ...more };
   return spawnSync(container.command, [...container.args, ...args], { env, encoding: "utf8" });

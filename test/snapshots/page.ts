@@ -23,7 +23,6 @@ const MAX_SHOWN = 2;
 const truncateRows = (rows: readonly string[]): readonly string[] =>
   rows.length > MAX_SHOWN + 1 ? [...rows.slice(0, MAX_SHOWN), `… ${rows.length - MAX_SHOWN} more rows`] : rows;
 
-/** The value with only the first items of each list. */
 function truncateLists(value: unknown): unknown {
   if (typeof value !== "object" || value === null) return value;
   if (!Array.isArray(value))
@@ -33,7 +32,6 @@ function truncateLists(value: unknown): unknown {
   return isLong ? [...items, `… ${value.length - MAX_SHOWN} more`] : items;
 }
 
-/** The text with only the first rows of each table. */
 function truncateTables(text: string): string {
   const runs: string[][] = [];
   let columns = 0;

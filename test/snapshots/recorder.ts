@@ -16,7 +16,6 @@ export type Args = Readonly<Record<string, unknown>>;
 export type Scenario = (recorder: Recorder) => Promise<void>;
 
 export class Recorder {
-  /** Access to the emulator over plain HTTP. */
   readonly service: Service;
   readonly results: RecordedResult[] = [];
   readonly #tool: string;
@@ -36,7 +35,6 @@ export class Recorder {
     return this.service.emulator.workspaceId;
   }
 
-  /** The client of the current server. */
   get connection(): TestClient {
     const connection = this.#connections.at(-1);
     if (connection === undefined) throw new Error("the stage is empty");
@@ -48,12 +46,10 @@ export class Recorder {
     this.#connections.push(await connectInProcess("v1-client", { env: { ...this.#env, ...env } }));
   }
 
-  /** Makes a call that is not recorded. */
   call(tool: string, args: Args = {}): Promise<CallResult> {
     return this.connection.callTool(tool, args);
   }
 
-  /** Records the result of the tool in this state. */
   async record(state: string, args: Args = {}): Promise<CallResult> {
     const result = await this.connection.callTool(this.#tool, args);
     const { text, isError, structured, links, meta } = readResult(JSON.parse(this.#normalize(result.raw)));
@@ -72,7 +68,6 @@ export class Recorder {
     return result;
   }
 
-  /** Records the result of a server without any configuration. */
   async recordUnconfigured(args: Args): Promise<void> {
     this.#connections.push(await connectInProcess("v1-client"));
     await this.record("Not configured", args);

@@ -41,7 +41,6 @@ const REFERENCES = ["get_operation", "get_usage", "cancel_job"];
 
 const recordings = new Map<string, Promise<readonly RecordedResult[]>>();
 
-/** The recorded states of a tool; its scenario runs once for all tests. */
 function recordedStates(tool: string, scenario: Scenario): Promise<readonly RecordedResult[]> {
   const states = recordings.get(tool) ?? recordScenario(tool, scenario);
   recordings.set(tool, states);
@@ -59,14 +58,12 @@ for (const [tool, scenario] of Object.entries(scenarios))
 const Step = z.looseObject({ tool: z.string(), arguments: z.record(z.string(), z.unknown()) });
 type Step = z.infer<typeof Step>;
 
-/** Every nextStep in a value, at any depth. */
 function stepsIn(value: unknown): readonly Step[] {
   if (Array.isArray(value)) return value.flatMap(stepsIn);
   if (!isJsonObject(value)) return [];
   return Object.entries(value).flatMap(([name, part]) => (name === "nextStep" ? [Step.parse(part)] : stepsIn(part)));
 }
 
-/** Position after the JSON object that starts at `from`. */
 function endOfObject(text: string, from: number): number {
   for (let end = text.indexOf("}", from); end >= 0; end = text.indexOf("}", end + 1))
     try {
@@ -98,7 +95,6 @@ const judges = new Map(
   }),
 );
 
-/** The problem of a call; undefined if the call is valid as it is. */
 function callProblem({ tool, arguments: args }: Step): string | undefined {
   const validate = judges.get(tool);
   if (!validate) return `there is no tool ${tool}`;

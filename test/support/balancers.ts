@@ -62,7 +62,6 @@ async function startBalancer(command: readonly string[], port: number, folder: s
     /** Breaks off all connections through it. `start` starts it again on the same port. */
     kill,
     start,
-    /** Its output, which includes its log. */
     output: () => previousOutput + (running?.output() ?? "") + log(),
     async stop() {
       // An orderly shutdown, as an operator would do it.

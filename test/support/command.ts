@@ -9,7 +9,6 @@ const require = createRequire(import.meta.url);
 
 interface Options {
   readonly env?: Readonly<Record<string, string>>;
-  /** The complete stdin. */
   readonly input?: string;
 }
 

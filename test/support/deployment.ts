@@ -102,7 +102,6 @@ export async function startDeployment(options: DeploymentOptions) {
       });
     return {
       ...{ url, emulator, provider, databaseUrl, teams, fleet, balancer, env, issueToken, runCommand, stop },
-      /** Creates `count` callers, with alternating teams, protocol revisions and use of explicit keys. */
       createCallers: (count: number, revisions: readonly ClientRevision[] = ["v2-modern", "v1-client", "v2-legacy"]) =>
         Promise.all(
           Array.from({ length: count }, async (_, index): Promise<Caller> => {

@@ -13,7 +13,6 @@ export function homeVariables(home: string) {
 
 export function createEmptyHome() {
   const path = mkdtempSync(join(tmpdir(), "mic-mcp-home-"));
-  /** Removes the folder after the program has ended. */
   const remove = () => rmSync(path, { recursive: true, force: true, maxRetries: 5 });
   return { path, remove };
 }

@@ -7,7 +7,6 @@ import { openForFile } from "./for-file.ts";
 export function createManualClock(startAt = "2100-01-15T10:00:00.000Z") {
   let nowMs = Date.parse(startAt);
   return {
-    /** Milliseconds since 1970. */
     now: () => nowMs,
     advance(ms: number): void {
       nowMs += ms;

@@ -29,7 +29,6 @@ const READINESS_INTERVAL_MS = 50;
 const MAX_READINESS_CHECKS = 1200;
 
 const READY = /^200 /;
-/** Returns the status and the body, or the error. */
 const readReadiness = (url: string): Promise<string> =>
   fetch(`${url}/readyz`, { signal: AbortSignal.timeout(2_000) }).then(
     async (answer) => `${answer.status} ${await answer.text()}`,
@@ -50,7 +49,6 @@ function createInstance(port: number, index: number, home: string, options: Flee
     name: `instance${index + 1}`,
     url,
     kill: () => end("SIGKILL"),
-    /** Resolves when the process has ended. */
     terminate: () => end("SIGTERM"),
     /** Resolves when the instance is ready. `entry`: the entry point of another version (default: the built program). */
     async start(entry?: readonly string[]) {

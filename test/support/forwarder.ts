@@ -2,7 +2,6 @@
 import { createServer, type IncomingMessage, request } from "node:http";
 import { serveForTest } from "./http-server.ts";
 
-/** Is called with each request, the parts of its body so far, and the response, which is not read yet. */
 type Observer = (request: IncomingMessage, body: readonly Buffer[], response: IncomingMessage) => void;
 
 /** Starts a balancer that sends requests to these servers in turn. When a connection of a request ends, so does its other one. */

@@ -183,7 +183,6 @@ export async function startIdentityProvider(options: IdentityProviderOptions = {
 
   return {
     issuer,
-    /** Requests such as "GET /jwks", in order of arrival. */
     requests,
     /** Answers 500 at this path from now on. */
     failAt(path: string) {
@@ -212,7 +211,6 @@ export async function startIdentityProvider(options: IdentityProviderOptions = {
         .sign(key.privateKey);
     },
 
-    /** Returns the token that ROBOT gets for itself at the token endpoint. */
     async fetchRobotToken(resource: string, scope: string = SCOPES.read) {
       const response = await fetch(`${issuer}/token`, {
         method: "POST",

@@ -54,7 +54,6 @@ export function startLoad({
   readonly actionsPerCaller?: number;
 }) {
   const counts = newCounts();
-  /** Durations in ms of all answered calls of each kind. */
   const durationsMs: Record<"actions" | "reads", number[]> = { actions: [], reads: [] };
   /** Ids that were returned, each with its caller and action. */
   const wishById = new Map<string, string>();

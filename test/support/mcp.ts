@@ -51,7 +51,6 @@ const CompletionResult = z.object({
   completion: z.object({ values: z.array(z.string()), total: z.number(), hasMore: z.boolean() }),
 });
 
-/** Prompt or resource template that a completion is for. */
 export type Reference =
   | { readonly type: "ref/resource"; readonly uri: string }
   | { readonly type: "ref/prompt"; readonly name: string };
@@ -90,9 +89,7 @@ export interface TestClient extends ReturnType<typeof wrapClient> {
   listTools(): Promise<readonly ListedTool[]>;
 }
 
-/** A client whose server is its child process. */
 export interface Connection extends TestClient {
-  /** Returns the server's stderr so far. */
   stderr(): string;
   readonly pid: number;
   /** The server's HOME: empty at the start, removed by `close`. */
@@ -212,7 +209,6 @@ function collectStderr({ stderr }: Pick<OlderTransport, "stderr">): () => string
   return () => Buffer.concat(chunks).toString();
 }
 
-/** The methods that both SDKs' clients have in common. */
 interface SdkClient {
   listResources(): Promise<unknown>;
   listResourceTemplates(): Promise<unknown>;
@@ -238,7 +234,6 @@ const wrapClient = (client: SdkClient, readOptions?: object) => ({
     return { mimeType, text, meta, ttlMs, cacheScope };
   },
   listPrompts: async () => z.object({ prompts: z.array(Prompt) }).parse(await client.listPrompts()).prompts,
-  /** Returns the text of its messages. */
   async getPrompt(name: string, args?: Record<string, string>) {
     const { messages } = PromptResult.parse(await client.getPrompt({ name, ...(args && { arguments: args }) }));
     return messages.map(({ content }) => content.text).join("\n");
@@ -255,7 +250,6 @@ const wrapClient = (client: SdkClient, readOptions?: object) => ({
     for (const uri of uris) await client.unsubscribeResource({ uri });
   },
   instructions: () => client.getInstructions(),
-  /** Capabilities that the server declares. */
   capabilities: () => Json.parse(client.getServerCapabilities() ?? {}),
   close: () => client.close(),
 });

@@ -120,10 +120,8 @@ export async function startPostgresPair(replicas = 1) {
       await primary.query(`CREATE DATABASE ${name}`);
       return [primary, ...others()].map((node) => node.url(name)).join(",");
     },
-    /** Runs a statement on the primary, in the database `postgres`. */
     run: (sql: string) => primary.query(sql),
     setSynchronous,
-    /** Sends a signal to the primary and all its processes. */
     signal: (name: NodeJS.Signals) => primary.signal(name),
     /** Stops all replication until a replica is promoted, or the replicas reconnect or rejoin. */
     async cutReplicas() {

@@ -64,7 +64,6 @@ export function createPostgresInstallation() {
     return {
       ...{ name, data, port, url, query, signal },
       isRunning: () => server !== undefined,
-      /** Starts the server and waits until it answers, for at most 10 s. */
       async start(): Promise<void> {
         const started = spawn(
           join(postgresBin ?? "", "postgres"),
@@ -96,7 +95,6 @@ export function createPostgresInstallation() {
 
   return {
     createServer,
-    /** Runs one of PostgreSQL's programs and waits until it ends. */
     run: (program: string, args: readonly string[]): void => void execFileSync(join(postgresBin, program), args, as),
     remove() {
       // The folder has thousands of files, so the test does not wait for the deletion.
@@ -121,7 +119,6 @@ const NON_DURABLE_SETTINGS = [
   "max_connections=300",
 ];
 
-/** Starts a server. `settings`: as after -c. */
 export async function startPostgres(settings: readonly string[] = NON_DURABLE_SETTINGS) {
   const installation = createPostgresInstallation();
   const server = await installation.createServer("data", settings);

@@ -52,7 +52,6 @@ export function launchProcess(
     } catch {}
   };
   return {
-    /** Id of the process that does the work. */
     targetPid,
     /** The last 64 Ki characters of its stdout and stderr. */
     output: () => output,

@@ -3,12 +3,10 @@
 /** A linear congruential generator (Numerical Recipes): good enough to choose times and processes. */
 export function createSeededRandom(seed: number) {
   let state = seed >>> 0;
-  /** From 0 to 1, excluding 1. */
   const next = (): number => {
     state = (Math.imul(state, 1_664_525) + 1_013_904_223) >>> 0;
     return state / 2 ** 32;
   };
-  /** An integer from 0 to `limit`, excluding `limit`. */
   const nextInteger = (limit: number): number => Math.floor(next() * limit);
   return {
     next,

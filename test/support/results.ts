@@ -54,7 +54,6 @@ export function readResult(result: unknown) {
     isError,
     text: content.map(({ text = "" }) => text).join("\n"),
     blocks: content.length,
-    /** Link targets of the blocks after the first one. */
     links: content.slice(1).map(({ type, uri }) => (type === "resource_link" ? String(uri) : `no link: ${type}`)),
     structured: structuredContent,
     /** The data of a view. */
@@ -64,7 +63,6 @@ export function readResult(result: unknown) {
     meta: _meta,
     /** Validated against docs/interface.md. */
     error: Facts.optional().parse(_meta["mic-mcp/error"]),
-    /** The complete result as JSON, for searches. */
     raw: JSON.stringify(result),
   };
 }

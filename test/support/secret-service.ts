@@ -104,7 +104,6 @@ export async function sessionForTest(state: KeychainState = "unlocked") {
   const variables: Readonly<Record<string, string>> = { ...env, MIC_KEYCHAIN: "" };
   return {
     env: variables,
-    /** Folder above the session's HOME and XDG folders. */
     folder,
     /** Locks the Secret Service with all its contents, as in a session that the user has not unlocked. */
     lock: () => startKeyring(undefined),

@@ -95,7 +95,6 @@ export function createLineClient({ send, answers: stream, ended }: ServerChannel
 
 export type LineClient = ReturnType<typeof createLineClient>;
 
-/** Initializes a session with the 2025 protocol. */
 async function initializeClient(channel: ServerChannel) {
   const { send, request, waitForAnswer, answers } = createLineClient(channel);
   const toCallParams = (name: string, args: object) => ({ name, arguments: args });
@@ -109,7 +108,6 @@ async function initializeClient(channel: ServerChannel) {
       send({ id, method: "tools/call", params: toCallParams(tool, args) }),
     /** Resolves with the result of a call that was sent with `send`. */
     waitForResult: async (id: number) => readResult((await waitForAnswer(id)).result),
-    /** Returns the same result if it has arrived. */
     received(id: number) {
       const answer = answers.get(id);
       return answer && readResult(answer.result);

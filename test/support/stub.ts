@@ -65,7 +65,6 @@ export const answerTruncated = (status: number, body: unknown, sentBytes: number
     response.write(bytes.subarray(0, sentBytes), () => response.socket?.destroy());
   });
 
-/** Sends the body in `pieces` parts, with a pause of `pauseMs` after each. */
 export const answerSlowly = (status: number, body: unknown, pieces: number, pauseMs: number): Step =>
   step(async (response) => {
     const bytes = bytesOf(body);

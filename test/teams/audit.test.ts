@@ -88,7 +88,6 @@ describeWithPostgres("the audit of callers", (postgres) => {
 const OPTIONS = { instances: 1, teams: 1, env: { MIC_LOG_LEVEL: "warn" } };
 
 describeWithDeployment("the audit of a deployment", OPTIONS, (deployment) => {
-  /** Empties the audit table and returns a deployment with one known caller. */
   async function setUp() {
     const { databaseUrl, teams, issueToken, url, provider, runCommand, env, fleet } = deployment();
     const [team] = teams;

@@ -28,12 +28,10 @@ describeWithPostgres("mic-mcp teams", (postgres) => {
     const add = (name: string, { clientId, workspaceId, clientSecret }: typeof red, more = "--secret-stdin") =>
       command(`teams add ${name} --client-id ${clientId} --workspace-id ${workspaceId} ${more}`, `${clientSecret}\n`);
     const addRed = (more = "--claim reds") => add("red", red, `--secret-stdin ${more}`);
-    /** The workspace that this caller gets at an instance with these keys. */
     async function resolveWorkspace(caller: Parameters<typeof createCaller>, withKeys = keys) {
       const instance = await instanceForTest({ url, keys: withKeys, emulator });
       return await (await instance.runtimeOf(createCaller(...caller), undefined))?.workspaceId();
     }
-    /** A client of a caller at an instance. */
     const connect = async (...caller: Parameters<typeof createCaller>) =>
       connectCaller(await instanceForTest({ url, keys, emulator }), createCaller(...caller));
     return { baseUrl, keys, red, blue, fileIds: red.assetIds, command, add, addRed, resolveWorkspace, connect };

@@ -31,7 +31,6 @@ export const createCaller = (subject: string, groups: readonly string[] = [], is
   expiresAt: Date.now() + 3_600_000,
 });
 
-/** A new key line in the format of MIC_SECRET_KEYS. */
 export const createKeyLine = (id: string): string => `${id} ${randomBytes(32).toString("base64")}`;
 
 export interface TestTeam {
@@ -79,7 +78,6 @@ export async function environmentForTest(
   return environment;
 }
 
-/** An instance that is closed when the running test ends. */
 export async function instanceForTest(
   { url, keys, emulator }: TestEnvironment,
   more: Partial<Deployment> = {},

@@ -82,11 +82,9 @@ async function fileServerForTest(
     logged,
     /** Removes a team, as `teams remove` does. */
     remove: (team: string) => compositions.delete(team),
-    /** Makes the database unreachable from now on. */
     disconnectDatabase(): void {
       isDatabaseDown = true;
     },
-    /** A client of ANN in this team, or without a team. */
     async connect(team?: string) {
       const runtime = await runtimeOf(ANN, team);
       if (!runtime) throw new Error(`no team ${team}`);
@@ -116,7 +114,6 @@ const sha256 = (bytes: Uint8Array | string): string => createHash("sha256").upda
 
 const LinkResult = z.looseObject({ url: z.url(), expiresAt: z.iso.datetime(), fileName: z.string() });
 const Blocks = z.object({ content: z.array(z.looseObject({ type: z.string() })) });
-/** The block after the text. */
 const secondBlock = (raw: string) => Blocks.parse(JSON.parse(raw)).content[1];
 
 const test = base

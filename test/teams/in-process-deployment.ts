@@ -41,7 +41,6 @@ async function startDeployment({ provider: providerOptions, tokens, teamOf, ...o
   const provider = await startIdentityProvider(providerOptions);
   /** Tool calls that have begun, with their callers. */
   const calls: { readonly tool: string; readonly caller: Caller; readonly team: string | undefined }[] = [];
-  /** Warnings and errors. */
   const log: { readonly message: string }[] = [];
   const { released, release } = createLatch();
   const transport = createTransport({ proxies: false });
@@ -126,7 +125,6 @@ async function startDeployment({ provider: providerOptions, tokens, teamOf, ...o
     /** A client of revision 2026-07-28 with a new token. */
     connectAs: async (...token: Parameters<typeof bearer>) =>
       createModernClient(server.url, {}, await bearer(...token)),
-    /** Calls `look` with this token. */
     look: (token: string) =>
       createModernClient(server.url, {}, { authorization: `Bearer ${token}` }).call(1, "look", {}),
     /** Advances the monotonic clock, which only the test changes. */

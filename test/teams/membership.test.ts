@@ -30,7 +30,6 @@ describeWithPostgres("membership", (postgres) => {
       workspaces: emulator.clients.map(({ workspaceId }) => workspaceId),
       openTable: () => openTeams(place.url),
       connect: (caller: Caller) => connectCaller(instance, caller),
-      /** The default workspace of a caller's jobs, or the error message. */
       async resolveWorkspace(caller: Caller, team?: string): Promise<string> {
         const runtime = await instance.runtimeOf(caller, team);
         if (!runtime) return "no such path";

@@ -33,7 +33,6 @@ async function setUp(options: DeploymentOptions = {}) {
     token: (options?: TokenOptions) => provider.issueToken(resource, options),
     forgeToken: (kid: string) => provider.issueToken(resource, { subject: "mallory", header: { kid } }),
     countRequestsTo: (path: string) => provider.requests.filter((request) => request === path).length,
-    /** The response to a GET for a path outside /mcp. */
     getPath: (path: string) => get(new URL(path, resource).href).answer,
   };
 }

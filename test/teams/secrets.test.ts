@@ -52,7 +52,6 @@ describeWithPostgres("secrets of teams", (postgres) => {
 
   const connectClient = (instance: ComposedTeams) => connectCaller(instance, ann);
 
-  /** All rows of all tables, as JSON. */
   async function dumpDatabase(url: string): Promise<string> {
     const tables = await queryPostgres(
       url,

@@ -97,7 +97,6 @@ describeWithPostgres("a stalled instance", (postgres) => {
   });
 });
 
-/** In milliseconds: longer than any response takes. */
 const ANSWER_TIMEOUT_MS = 1_000;
 
 describeWithDeployment("an instance that has not read a call yet", { instances: 2, teams: 1 }, (deployment) => {

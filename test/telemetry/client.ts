@@ -55,7 +55,6 @@ export async function connectClient(mode: ClientMode, env: Readonly<Record<strin
     program,
     request,
     call: (name: string, args: object, extra?: Extra) => request("tools/call", { name, arguments: args }, extra),
-    /** Ends the program with SIGTERM. */
     async end(): Promise<Exit> {
       program.process.kill("SIGTERM");
       return await program.exit;

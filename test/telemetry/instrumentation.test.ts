@@ -30,7 +30,6 @@ const createReceiver = async (): Promise<{ receiver: Receiver; telemetry: Teleme
   return { receiver, telemetry: createTestTelemetry(receiver.env) };
 };
 
-/** Traces one call of a tool that does this work. */
 const traceCall = (telemetry: Telemetry, work: () => Promise<unknown> = async () => undefined) =>
   telemetry.traceOperation(operation, work, () => undefined);
 

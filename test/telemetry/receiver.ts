@@ -68,7 +68,6 @@ export async function receiverForTest(answer = (response: ServerResponse) => voi
   });
   const endpoint = await serveForTest(server);
   return {
-    /** The value for OTEL_EXPORTER_OTLP_ENDPOINT. */
     endpoint,
     /** The variables with which a program exports to it as JSON. */
     env: { OTEL_EXPORTER_OTLP_ENDPOINT: endpoint, OTEL_EXPORTER_OTLP_PROTOCOL: "http/json" },
@@ -85,10 +84,8 @@ export async function receiverForTest(answer = (response: ServerResponse) => voi
         }
       return [...latest.values()];
     },
-    /** All request bodies, concatenated. */
     bytes: () => Buffer.concat(raw),
     headers: () => headers,
-    /** Number of requests, answered or not. */
     requests: () => requests,
   };
 }

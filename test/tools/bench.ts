@@ -28,7 +28,6 @@ const SentRequests = z.array(
 );
 export type SentRequest = z.infer<typeof SentRequests>[number];
 
-/** Returns the validator of a tool's schema. */
 type Schemas = Readonly<Record<"input" | "output", (tool: string) => ValidateFunction | undefined>>;
 
 const NextStep = z.strictObject({ tool: z.string(), arguments: z.record(z.string(), z.unknown()), why: z.string() });
@@ -45,7 +44,6 @@ export function factsIn(value: unknown): readonly string[] {
   return typeof value === "object" && value !== null ? Object.values(value).flatMap(factsIn) : [];
 }
 
-/** Arguments with which run_job makes a job of this file. */
 export async function createRunArguments(service: Service, file: number) {
   const { recipe } = await findOneInputOffer(service);
   return {
@@ -202,7 +200,6 @@ export class Bench {
     return result;
   }
 
-  /** The requests of one operation that the API has received, oldest first. */
   async requests(operationId: string): Promise<readonly SentRequest[]> {
     return SentRequests.parse((await this.#readLog()).filter((entry) => Object(entry).operationId === operationId));
   }

@@ -101,7 +101,6 @@ const submissions = (requests: readonly RecordedRequest[]) =>
     .map(({ body }) => z.looseObject({ parameterValues: z.unknown() }).parse(JSON.parse(body.toString())))
     .slice(1);
 
-/** Starts a server that has read the recipe with this schema. */
 async function startWithRecipe(definition: Json, parameterValues: Json = {}) {
   const stub = await stubWithOffers(definition);
   const server = await startServer({ env: stubEnv(stub) });

@@ -166,7 +166,6 @@ describeLatestRevision((bench) => {
 });
 
 describeLatestRevision((bench, revision) => {
-  /** A bench whose caches are empty. */
   const cold = async (row: ListedOperation) =>
     isPlayground(row) ? await createFreshBench(bench(), revision) : bench();
 

@@ -50,7 +50,6 @@ async function listEveryJob(bench: Bench) {
   return [...first.data, ...second.data];
 }
 
-/** Collects the ids of all jobs found, page by page. */
 async function followPages(bench: Bench, args: Args) {
   const ids: string[] = [];
   let read = 0;
@@ -144,7 +143,6 @@ describeLatestRevision((bench) => {
 const args = { workspaceId: "micws_1" };
 const failed = { state: "FAILED", processingState: "FAILED", failure: { ...problem, retryable: true } };
 
-/** Serves these jobs, and calls list_jobs with a filter. */
 async function findIn(jobs: readonly ListedJob[], filter: Args, answerInstead?: (request: number) => Step | undefined) {
   const { stub, connection } = await sessionForTest();
   const requestedPages = serveJobs(stub, () => jobs, answerInstead);

@@ -28,7 +28,6 @@ function rowsIn(structured: object) {
   return z.array(District).parse(full.map((row) => ({ ...row, stateName: stateNames[row.stateCode] })));
 }
 
-/** All districts with their states, over plain HTTP. */
 async function readDistricts({ service }: Bench) {
   // The emulator's rate limit uses its own clock.
   service.clock.advance(120_000);

@@ -41,7 +41,6 @@ interface KilledCall {
   readonly tool: string;
   readonly operationId: string;
   readonly args: object;
-  /** Whether the API executes the request (default true). */
   readonly arrives?: boolean;
 }
 
@@ -76,7 +75,6 @@ async function createScene() {
     },
     server: () => inProcessServerForTest(env),
     connect: (options: Omit<ConnectOptions, "env"> = {}) => connectionForTest("v2-legacy", { env, ...options }),
-    /** Runs `mic-mcp ARGS`. */
     type: (...args: readonly string[]) => runInProcess(args, { env }),
     registration(file: number) {
       const args = { inputKind: "M4_FILE", referenceId: fileId(service, file) };
@@ -94,19 +92,16 @@ async function createScene() {
   };
 }
 
-/** Cancels a job as another client of the API. */
 async function cancelJob(service: Service, jobId: string): Promise<void> {
   const { resourceVersion } = await readJob(service, jobId);
   await service.ok(operations.cancelMicJob, { path: { jobId }, ifMatch: `"${resourceVersion}"`, body: { reason } });
 }
 
-/** Retries a job as another client of the API. */
 async function retryJob(service: Service, jobId: string) {
   const body = { retryMode: "SAFE_RESUME", reason } as const;
   return (await service.ok(operations.retryMicJob, { path: { jobId }, body })).data;
 }
 
-/** Submits a job on this file and waits until it is in this state. */
 async function createJobIn(state: string, service: Service, file: number) {
   const { id } = await submitJob(service, file);
   await expect.poll(async () => (await readJob(service, id)).state, { interval: 20 }).toBe(state);

@@ -21,7 +21,6 @@ const outcomesOf = (structured: Readonly<Record<string, unknown>>) => [
 const reason = "The workers are back";
 const resume = { retryMode: "SAFE_RESUME", reason };
 
-/** Creates `count` failed jobs that were not retried yet. */
 async function createFailedJobs(service: Service, count: number): Promise<readonly string[]> {
   const body = await createJobBodyForFile(service, FILE.failsRetryably);
   const ids: string[] = [];

@@ -17,7 +17,6 @@ const testedRevisions = ["v1-client", "v2-modern"] as const satisfies readonly C
 export interface BenchOptions {
   readonly emulator?: EmulatorOptions;
   readonly env?: Readonly<Record<string, string>>;
-  /** The user of the client. */
   readonly onElicitation?: NonNullable<ConnectOptions["onElicitation"]>;
 }
 

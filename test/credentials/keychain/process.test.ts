@@ -43,7 +43,6 @@ describeWithKeychain("the keychain process", () => {
   });
 });
 
-/** Opens a keychain in this process, and lists the process that it has started. */
 function openKeychainForTest(environment: NodeJS.ProcessEnv, idleMs = 10_000) {
   const others = childrenOf(process.pid);
   const keychain = openKeychain(20_000, idleMs, { PATH: process.env["PATH"], ...environment });

@@ -91,7 +91,6 @@ describeWithKeychain("secrecy", () => {
   });
 });
 
-/** Starts a server with the secret in its environment. `node`: arguments of node itself. */
 async function startServerWithSecret(session: Pick<Session, "env">, node: readonly string[]): Promise<Program> {
   const env = {
     ...session.env,

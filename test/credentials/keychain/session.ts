@@ -72,7 +72,6 @@ export async function readStatus(session: Session, env: Readonly<Record<string, 
   return Status.parse(JSON.parse(stdout));
 }
 
-/** Status of a keychain without a login. */
 export const nothing = {
   baseUrl: { from: "not set" },
   clientId: { from: "not set" },
@@ -83,7 +82,6 @@ export const nothing = {
 export const addon = createRequire(import.meta.url).resolve("@napi-rs/keyring");
 const execute = promisify(execFile);
 
-/** Writes an entry of mic-mcp into the keyring, as another program could. */
 export async function putEntry(session: Session, account: string, bytes: string | Buffer): Promise<void> {
   const script = `const { Entry } = require(process.argv[1]);
     new Entry("mic-mcp", process.argv[2], { linux: { store: "secret-service" } })

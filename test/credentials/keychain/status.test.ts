@@ -16,7 +16,6 @@ const environment = {
   MIC_WORKSPACE_ID: "micws_env",
 } as const;
 
-/** Stores a login and, through a server, tokens of two scope sets. */
 async function storeTokens(session: Session, stub: Stub): Promise<void> {
   await storeLogin(session, { baseUrl: stub.baseUrl, workspaceId: "micws_1" });
   stub.respondToToken(() =>

@@ -5,7 +5,6 @@ import { join } from "node:path";
 import { parseSync, Visitor } from "oxc-parser";
 
 export interface Mutant {
-  /** Behavior without the safeguard. */
   readonly what: string;
   /** Name of the changed function, method or constant. */
   readonly target: string;
@@ -57,7 +56,6 @@ function parse(path: string, text: string): Source {
   return { path, text, definitions, condition, statement };
 }
 
-/** Reads all files of src/ and tools/. */
 export const readSources = (root: string): readonly Source[] =>
   ["src", "tools"].flatMap((folder) =>
     readdirSync(join(root, folder), { recursive: true, encoding: "utf8" })

@@ -28,7 +28,6 @@ function findUndefinedNames(replacement: string, file: string): string[] {
   );
 }
 
-/** Returns why a mutant does not match the code; undefined if it does. */
 function findMismatch({ what, replacement, killedBy, ...mutant }: Mutant): string | undefined {
   if (mutants.filter((other) => other.what === what).length > 1) return "another mutant has this description";
   if (!existsSync(killedBy.file)) return `there is no ${killedBy.file}`;

@@ -5,7 +5,6 @@ import { readRecord, readTable } from "../../../src/core/package-files.ts";
 import { emulatedDistricts } from "../known-country.ts";
 
 export interface Question {
-  /** Name of the table. */
   readonly kind: string;
   readonly query: string;
   readonly state?: string;

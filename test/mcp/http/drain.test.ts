@@ -45,7 +45,6 @@ describe.each(["legacy", "modern"] as const)("%s", (revision) => {
     return { server, client, call, env };
   }
 
-  /** Makes the same call to the next process. */
   async function callAgain(env: Readonly<Record<string, string>>) {
     stubOf().respond(() => answer(200, enveloped({ ...job, id: "job-1" })));
     const next = await clientFactories[revision]((await startHttp({ env })).url);

@@ -19,7 +19,6 @@ const read = answer(200, micEnveloped({ ...job, id: "job-1" }));
 const posts = (stub: Stub) => stub.requests.filter(({ method }) => method === "POST");
 const otherJob = { ...createJob, parameterValues: { year: 2025 } };
 
-/** Resolves when the stub has received this many requests. */
 const expectRequestCount = (stub: Stub, count: number) => expect.poll(() => stub.requests.length).toBe(count);
 
 describe.each(servingModes)("%s", (_, { endCancels, serve, connect }) => {

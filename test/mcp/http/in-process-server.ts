@@ -23,7 +23,6 @@ export async function serveForTest({ ready, ...options }: ServerOptions = {}) {
   /** Ids of calls that ended without being aborted. */
   const finished: RequestId[] = [];
   const begunIds: RequestId[] = [];
-  /** Logged lines, without those of level debug. */
   const log: string[] = [];
   let serverCount = 0;
   const waiting: (() => void)[] = [];
@@ -63,7 +62,6 @@ export async function serveForTest({ ready, ...options }: ServerOptions = {}) {
     finished,
     begunIds,
     log,
-    /** Number of MCP servers that were created. */
     servers: () => serverCount,
     /** Ends every call of `wait` in flight. */
     release() {

@@ -39,7 +39,6 @@ function openSocket(url: string, text = "") {
   return socket;
 }
 
-/** The bytes of a POST to /mcp. */
 function rawPost(url: string, headers: Headers, body: string): string {
   const fields = { host: new URL(url).host, ...json, "content-length": String(body.length), ...headers };
   const lines = Object.entries(fields).map(([name, value]) => `${name}: ${value}\r\n`);
@@ -58,7 +57,6 @@ async function outlastLimits(url: string): Promise<void> {
   for (const _ of [1, 2]) expect(await exchangeBytes(url, [])).toMatch(/^(HTTP\/1\.1 408 |$)/);
 }
 
-/** A message of exactly `size` bytes. */
 const messageOfSize = (size: number): string => {
   const { params, ...message } = initializeMessage();
   const empty = JSON.stringify({ ...message, params: { ...params, pad: "" } });

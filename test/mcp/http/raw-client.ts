@@ -41,7 +41,6 @@ interface Outgoing {
 export type Sent = ReturnType<typeof send>;
 export type Answer = Awaited<Sent["answer"]>;
 
-/** Sends one request on a separate connection. */
 export function send(url: string, { method = "POST", headers = {}, body = null }: Outgoing) {
   const { origin, pathname, search } = new URL(url);
   const client = new Client(origin);
@@ -75,12 +74,10 @@ export function send(url: string, { method = "POST", headers = {}, body = null }
         if (ended) throw new Error(`no such message in ${ended.body}`);
       }
     },
-    /** Cuts the connection; resolves when the client's side is closed. */
     cut: () => client.destroy(),
   };
 }
 
-/** Sends a POST of one JSON-RPC message. */
 export const post = (url: string, message: unknown, headers: Headers = {}): Sent =>
   send(url, {
     headers: { "content-type": "application/json", accept: ACCEPT, ...headers },
@@ -163,7 +160,6 @@ export async function exchangeBytes(url: string, chunks: readonly (string | Buff
   return text;
 }
 
-/** The result of the request with this id; throws if there is none. */
 export async function resultOf(sent: Sent, id: number): Promise<unknown> {
   const { messages, body } = await sent.answer;
   const found = messages.find((message) => message.id === id);

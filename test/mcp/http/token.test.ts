@@ -122,7 +122,6 @@ describe("with MIC_HTTP_TOKEN", () => {
   });
 });
 
-/** Starts servers that share a state folder, and returns the lines that they print. */
 async function startServers(count: number, args: readonly string[] = []) {
   const stateDir = join(await folderForTest(), "state");
   const env = { MIC_STATE_DIR: stateDir, MIC_LOG_LEVEL: "debug" };

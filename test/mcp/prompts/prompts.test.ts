@@ -22,7 +22,6 @@ test("each prompt names all of its tools and no others", () => {
 });
 
 describeEachRevisionInProcess((bench, revision) => {
-  /** Another client, with the default workspace. */
   async function connectInWorkspace() {
     const { emulator } = bench().service;
     const env = { ...emulatorEnv(emulator), MIC_WORKSPACE_ID: emulator.workspaceId };

@@ -42,7 +42,6 @@ describeEachRevisionInProcess((bench, clientRevision) => {
   const connectWith = (env: Readonly<Record<string, string>>) =>
     inProcessClientForTest(clientRevision, { ...emulatorEnv(bench().service.emulator), ...env });
 
-  /** The protocol error of a read that fails. */
   async function readError(uri: string) {
     const error: unknown = await read(uri).catch((thrown: unknown) => thrown);
     return ProtocolError.parse({ ...Object(error), message: Object(error).message });

@@ -30,7 +30,6 @@ function createTestWatcher(random = 0.5) {
   return {
     waits,
     count: watcher.count,
-    /** Watches a resource with this state, which the test may change. */
     watch(name: string, state: ResourceState) {
       const counts = { reads: 0, changes: 0 };
       async function readVersion() {

@@ -11,13 +11,11 @@ import { describeLatestRevision } from "../../tools/revisions.ts";
 
 const names = readdirSync("skills");
 const textOf = (name: string): string => readFileSync(`skills/${name}/SKILL.md`, "utf8");
-/** The texts in backticks. */
 const codeSpansIn = (text: string): readonly string[] =>
   [...text.matchAll(/`([^`]+)`/g)].map(([, quoted = ""]) => quoted.replace(/\s*\n\s*/g, " "));
 
 const ToolSchema = z.looseObject({ properties: z.record(z.string(), z.looseObject({})) });
 const toolNames: readonly string[] = tools.map(({ name }) => name);
-/** The parameters of a tool; none if the tool does not exist. */
 const propertiesOf = (name: string) => {
   const schema = tools.find((tool) => tool.name === name)?.inputSchema();
   return schema === undefined ? {} : ToolSchema.parse(schema).properties;
@@ -26,7 +24,6 @@ const propertiesOf = (name: string) => {
 /** Words in capitals that are not states. */
 const OTHER_CAPITALS = words("M4_FILE SAFE_RESUME RESTART SKILL JSON UP TN KL READY UT API");
 
-/** Fields of results that the skills name. */
 const FIELDS = words(`
   nextStep summary action.replayed createdId retriedBy retryable totalRows totals complete ambiguous matches
   certainty vintage createdYear restored carvedFrom unlisted mandalCount kind since via data.id data.state data.outputDatasetVersionId

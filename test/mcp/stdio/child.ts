@@ -20,7 +20,6 @@ const Answer = z.looseObject({ id: z.union([z.string(), z.number()]) });
 
 interface Options {
   readonly env?: Readonly<Record<string, string>>;
-  /** Arguments of node, before the entry point. */
   readonly node?: readonly string[];
   /** A command whose last arguments run node. */
   readonly launcher?: readonly string[];
@@ -62,7 +61,6 @@ export function launch(args: readonly string[], { env = {}, node = [], launcher 
     stdout: () => Buffer.concat(out).toString(),
     stderr: () => Buffer.concat(err).toString(),
     exit,
-    /** Writes one JSON-RPC message as one line. */
     send: (message: unknown) => void child.stdin.write(`${JSON.stringify(message)}\n`),
     next,
     /** Resolves when each of these requests has its answer, in any order; rejects at an answer to another id. */
@@ -80,7 +78,6 @@ export function launch(args: readonly string[], { env = {}, node = [], launcher 
   };
 }
 
-/** Starts a program that is killed when the running test ends. */
 export function start(args: readonly string[], options: Options = {}) {
   const program = launch(args, options);
   onTestFinished(async () => {

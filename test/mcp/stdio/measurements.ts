@@ -7,7 +7,6 @@ import type { Program } from "./child.ts";
 /** The peak is only available in /proc. */
 export const peakMissing = !existsSync("/proc/self/status");
 
-/** The peak memory of a process, in bytes. */
 export function peakOf(pid: number): number {
   const status = readFileSync(`/proc/${pid}/status`, "utf8");
   return Number(/VmHWM:\s+(\d+) kB/.exec(status)?.[1]) * 1024;

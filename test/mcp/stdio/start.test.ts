@@ -37,7 +37,6 @@ test.each(["20.19.0", "100.0.0"])("Node %s is accepted", async (version) => {
 });
 
 describeUnless(missingProgram("openssl"), "an API with a certificate of a private authority", () => {
-  /** Starts an API with a self-signed certificate, and returns its URL and the certificate's file. */
   async function startTlsService() {
     const folder = await folderForTest();
     const [key, cert] = [join(folder, "key.pem"), join(folder, "cert.pem")];

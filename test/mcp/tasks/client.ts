@@ -24,7 +24,6 @@ const envelope = ({ tasks = true, elicitation = false }: DeclaredCapabilities) =
 
 export type TaskClient = ReturnType<typeof createTaskClient>;
 
-/** Creates the client of a server that was just started. */
 export function createTaskClient(channel: ServerChannel) {
   const client = createLineClient(channel);
   const request = (method: string, params: object = {}, declared: DeclaredCapabilities = {}): Promise<Answer> =>
@@ -47,11 +46,9 @@ export function createTaskClient(channel: ServerChannel) {
 
   return {
     request,
-    /** Makes a call whose answer must be a task. */
     begin: async (name: string, args: object) =>
       CreateTaskResultV2Schema.parse((await request("tools/call", { name, arguments: args })).result),
     get: async (taskId: string) => GetTaskResultV2Schema.parse((await request("tasks/get", { taskId })).result),
-    /** Returns the error of a refused request; rejects if the request succeeds. */
     async refusal(method: string, params: object, declared?: DeclaredCapabilities) {
       const { error, result } = await request(method, params, declared);
       if (!error) throw new Error(`${method} was answered: ${JSON.stringify(result)}`);
@@ -66,7 +63,6 @@ export function createTaskClient(channel: ServerChannel) {
     },
     /** A session of the official client over this connection. */
     session: () => withTasks(port),
-    /** Ends the server. */
     kill: channel.end,
   };
 }

@@ -15,7 +15,6 @@ const beginTask = async (client: TaskClient, file: number = FILE.succeeds): Prom
   (await client.begin("submit_job", await jobArguments(service(), file))).taskId;
 const requestCount = async (operationId?: string) => (await service().requests(operationId)).length;
 
-/** Number of times that `operationId` took effect during `work`. */
 async function countEffects(operationId: string, work: () => Promise<unknown>): Promise<number> {
   const before = await service().countEffects(operationId);
   await work();

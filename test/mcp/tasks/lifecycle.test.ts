@@ -44,7 +44,6 @@ async function completedTask(client: TaskClient, taskId: string) {
   return { ...task, result: Result.parse(task.result) };
 }
 
-/** Runs the newest job to its end and returns its id. */
 const finishNewestJob = async (): Promise<string> => {
   const id = await newestJobId();
   await watchJob(service(), id, isTerminal, { stepMs: 60_000 });

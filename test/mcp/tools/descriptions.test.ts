@@ -17,7 +17,6 @@ const Schema = z.looseObject({
 });
 type Schema = z.infer<typeof Schema>;
 
-/** Yields every argument, nested ones included. */
 function* argumentsOf(schema: Schema): Generator<readonly [name: string, schema: Schema]> {
   for (const [name, argument] of Object.entries(schema.properties ?? {})) {
     yield [name, argument];

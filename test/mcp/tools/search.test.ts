@@ -2,7 +2,6 @@
 import { expect, test } from "vitest";
 import { inProcessClientForTest, type ListedTool } from "../../support/mcp.ts";
 
-/** Queries as users type them, each with the tools that answer it. */
 const QUERIES: Readonly<Record<string, readonly string[]>> = {
   "which districts have the most mandals": ["rank_divisions"],
   "state with the fewest districts": ["rank_divisions"],

@@ -28,7 +28,6 @@ const recordGetGeographyOpenapi: Scenario = async (recorder) => {
   await recordReadFailures(recorder, "getPlaygroundOpenApi", {}, { version: "3.1" });
 };
 
-/** Makes the districts of these states unreadable. */
 const injectDistrictErrors = (recorder: Recorder, ...codes: readonly string[]) =>
   recorder.service.admin("POST", "geography", {
     districts: Object.fromEntries(codes.map((code) => [code, { status: 502 }])),

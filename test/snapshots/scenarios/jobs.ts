@@ -18,7 +18,6 @@ import { injectAnswer, injectLostOutcome, recordReadFailures } from "./failures.
 
 const isInState = (state: Job["state"]) => (job: Job) => job.state === state || isTerminal(job);
 
-/** Submits a job of this file and runs it until it is in this state. */
 async function runJobToState(recorder: Recorder, file: number, state: Job["state"]): Promise<Job> {
   const job = await submitJob(recorder.service, file);
   await watchJob(recorder.service, job.id, isInState(state));

@@ -50,7 +50,6 @@ async function downloadHash(url: string, onBytes: (count: number) => void): Prom
   }
 }
 
-/** Creates one link for each of `count` callers, spread over the teams. */
 async function createLinks({ createCallers }: Deployment, count: number) {
   return await Promise.all(
     (await createCallers(count)).map(async ({ url, token, revision }, at) => {
