@@ -5,6 +5,7 @@
 import { setTimeout as sleep } from "node:timers/promises";
 import { expect, onTestFinished, test } from "vitest";
 import { createRedactor } from "../../src/credentials/redaction.ts";
+import { createTeamShares, pauseSlotFor } from "../../src/teams/tenancy/team-shares.ts";
 import { connectLegacyClient, createModernClient, type Message, post, resultOf } from "../mcp/http/raw-client.ts";
 import { loadTelemetryForTest, receiverForTest } from "../telemetry/receiver.ts";
 import { type DeploymentOptions, deploymentForTest } from "./in-process-deployment.ts";
@@ -170,6 +171,34 @@ test("a call does not count as running while it waits for the API", async () => 
   expect((await red.call(2, "look", {}).answer).status).toBe(200);
   release();
   expect((await first.answer).status).toBe(200);
+});
+
+test("one call of a busy team starts or continues in each turn of the event loop, so that other requests are read in between", async () => {
+  const shares = createTeamShares({ running: 1 });
+  const turns: number[] = [];
+  let turn = 0;
+  let isDone = false;
+  const countTurns = (): void => {
+    turn += 1;
+    if (!isDone) setImmediate(countTurns);
+  };
+  countTurns();
+  const call = () =>
+    shares.runRequest(async () => {
+      const slot = await shares.enter("red", new AbortController().signal);
+      if (!("release" in slot)) throw new Error(slot.why);
+      turns.push(turn);
+      await pauseSlotFor(async () => undefined);
+      turns.push(turn);
+      slot.release();
+    });
+  await Promise.all(Array.from({ length: 10 }, call));
+  isDone = true;
+  const callsByTurn = turns.map((each) => turns.filter((other) => other === each).length);
+  // Two calls begin at once, because the smallest share is 2.
+  expect(turns).toHaveLength(20);
+  expect(Math.max(...callsByTurn)).toBe(2);
+  expect(new Set(turns).size).toBe(19);
 });
 
 test("a client that disconnects while its call waits leaves the queue, and its call never runs", async () => {

@@ -24,7 +24,8 @@ const SHARES: TeamShareLimits = { running: 8, smallest: 2, waiting: 64, waitMs: 
 
 interface TeamUsage {
   running: number;
-  /** Starts each waiting call, the oldest first. */
+  /** Calls that continue after a wait for the API, and calls that have not begun, the oldest first. */
+  readonly continuing: Set<() => void>;
   readonly waiting: Set<() => void>;
 }
 
@@ -37,7 +38,7 @@ interface Slot {
 /** The slot of the current call, from the time that it runs. */
 const currentSlot = new AsyncLocalStorage<{ slot?: Slot }>();
 
-/** Runs the wait of a call for the API or the database: meanwhile, it needs no CPU time and does not count toward the share of its team. */
+/** Runs the wait of a call for the API: meanwhile, it needs no CPU time and does not count toward the share of its team. */
 export function pauseSlotFor<T>(wait: () => Promise<T>): Promise<T> {
   const slot = currentSlot.getStore()?.slot;
   return slot ? slot.pauseFor(wait) : wait();
@@ -50,34 +51,42 @@ export function createTeamShares(limits: Partial<TeamShareLimits> = {}) {
   const share = (): number => Math.max(smallest, Math.floor(all / teams.size));
 
   function usageOf(team: string): TeamUsage {
-    const usage = teams.get(team) ?? { running: 0, waiting: new Set() };
+    const usage = teams.get(team) ?? { running: 0, continuing: new Set(), waiting: new Set() };
     teams.set(team, usage);
     return usage;
   }
 
-  function startWaiting(): void {
+  /** Starts at most one call of each team in each turn of the event loop, so that requests of other teams are read in between. */
+  function startNext(): void {
+    isScheduled = false;
     for (const [name, usage] of teams) {
-      for (const start of usage.waiting) {
-        if (usage.running >= share()) break;
+      const [start] = usage.running < share() ? [...usage.continuing, ...usage.waiting] : [];
+      if (start) {
+        usage.continuing.delete(start);
         usage.waiting.delete(start);
         start();
-      }
-      if (usage.running === 0 && usage.waiting.size === 0) teams.delete(name);
+        schedule();
+      } else if (usage.running + usage.continuing.size + usage.waiting.size === 0) teams.delete(name);
     }
+  }
+  let isScheduled = false;
+  function schedule(): void {
+    if (!isScheduled) setImmediate(startNext);
+    isScheduled = true;
   }
 
   function run(team: string): Slot {
     let hasEnded = false;
     let pauses = 0;
-    function count(change: 1 | -1): void {
+    const count = (change: 1 | -1): void => {
       usageOf(team).running += change;
-      if (change < 0) startWaiting();
-    }
-    function release(): void {
+      if (change < 0) schedule();
+    };
+    const release = (): void => {
       clearTimeout(timer);
       if (!hasEnded && pauses === 0) count(-1);
       hasEnded = true;
-    }
+    };
     const timer = setTimeout(release, runMs).unref();
     count(1);
     return {
@@ -88,6 +97,11 @@ export function createTeamShares(limits: Partial<TeamShareLimits> = {}) {
         try {
           return await wait();
         } finally {
+          if (!hasEnded && pauses === 1)
+            await new Promise<void>((resolve) => {
+              usageOf(team).continuing.add(resolve);
+              schedule();
+            });
           pauses -= 1;
           if (!hasEnded && pauses === 0) count(1);
         }
