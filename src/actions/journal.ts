@@ -98,7 +98,9 @@ export async function openJournal(database: Database, { owner, now, migrates, on
 
   const heartbeat = () =>
     database.query(
-      `UPDATE actions SET lease_until = ${timeSql("$2")} + $3 WHERE owner = $1 AND state = 'in_progress'`,
+      // The condition of the index of unresolved actions, which are few.
+      `UPDATE actions SET lease_until = ${timeSql("$2")} + $3
+       WHERE owner = $1 AND state = 'in_progress' AND state IN ('in_progress', 'unknown')`,
       [owner, now(), LEASE_MS],
     );
 

@@ -21,7 +21,6 @@ const BASELINE_STATEMENTS: readonly string[] = [
   "CREATE INDEX actions_by_fingerprint ON actions (fingerprint, created_at)",
   "CREATE INDEX actions_by_time ON actions (updated_at)",
   "CREATE INDEX actions_by_state ON actions (service, state, updated_at)",
-  "CREATE INDEX actions_in_progress ON actions (owner) WHERE state = 'in_progress'",
   "CREATE INDEX actions_unresolved ON actions (updated_at) WHERE state IN ('in_progress', 'unknown')",
   "CREATE INDEX actions_about ON actions (about)",
   "CREATE INDEX actions_made ON actions (service, resource_id) WHERE resource_id IS NOT NULL",

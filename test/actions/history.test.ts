@@ -88,6 +88,7 @@ describeEachDriver((createLocation) => {
       [["actions_by_time"], () => listActions(journal, { service: undefined, state: "succeeded", limit: 20 })],
       [["actions_(?:unresolved|by_state)"], listUnresolved],
       [["actions_unresolved"], () => journal.countUnresolved()],
+      [["actions_unresolved"], () => journal.heartbeat()],
     ];
     const explain = isPostgres ? "EXPLAIN" : "EXPLAIN QUERY PLAN";
     for (const [indexes, runQuery] of cases) {
