@@ -84,10 +84,10 @@ export function createCatalog(
     for (const [code, list] of districts) if (list.vintage !== vintage) districts.delete(code);
   }
 
-  function merge(text: string, isOwnAddress: boolean): void {
+  function merge(text: string): void {
     const stored = parseCatalog(text);
     if (stored === undefined) return;
-    if (isOwnAddress && stored.cooldown && stored.cooldown.untilAt > cooldownUntilAt()) cooldown = stored.cooldown;
+    if (stored.cooldown && stored.cooldown.untilAt > cooldownUntilAt()) cooldown = stored.cooldown;
     const isNewer = (one: DatedResponse<unknown> | undefined, other: DatedResponse<unknown> | undefined): boolean =>
       one !== undefined && (other === undefined || one.readAt > other.readAt);
     const newStates = ifFresh(stored.states, STATES_FRESH_MS);

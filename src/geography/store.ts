@@ -1,4 +1,4 @@
-// Stores one row for each API and outgoing address in a database that processes share: SQLite on one machine, PostgreSQL across
+// Stores one row for each API in a database that processes share: SQLite on one machine, PostgreSQL across
 // machines. A row contains a text (catalog.ts) and a lease. While the database is unavailable, each process works without it, and no
 // answer fails for that reason.
 import { randomUUID } from "node:crypto";
@@ -10,12 +10,10 @@ export interface SharedStoreOptions {
   readonly open: () => Promise<Database>;
   /** Base URL of the API. Throws Failure if none is configured. */
   readonly baseUrl: () => Promise<string>;
-  /** Identifies the address that requests are sent from (default: all processes that share the database use the same address). */
-  readonly budget?: string;
 }
 
 const TABLE = "geography_catalogs";
-/** Columns of the table. Instants are in milliseconds since 1970. Each write sets a new `revision`; it is empty before the first. */
+/** Columns of the table; `budget` is always empty. Instants are in milliseconds since 1970. Each write sets a new `revision`; it is empty before the first. */
 export const GEOGRAPHY_TABLES = {
   [TABLE]:
     "service TEXT NOT NULL, budget TEXT NOT NULL, kept_at BIGINT NOT NULL, revision TEXT NOT NULL, text TEXT NOT NULL, " +
@@ -33,7 +31,7 @@ const QUICK_FAILURE_MS = 1_000;
 /** Maximum length of a text, in characters. India's lists need about 70,000. */
 const MAX_TEXT_LENGTH = 4 * 1024 * 1024;
 
-const Row = z.object({ budget: z.string(), revision: z.string(), text: z.string().nullable() });
+const Row = z.object({ revision: z.string(), text: z.string().nullable() });
 
 /** Creates the table only if it is missing, so that the right to create tables is needed only once. */
 async function createTable({ query, withExclusiveTransaction }: Database): Promise<void> {
@@ -56,10 +54,9 @@ interface Session {
 /** Creates the store. Without `shared`, it contains no rows and grants every lease. No method rejects. */
 export function createGeographyStore(shared: SharedStoreOptions | undefined, now: () => number) {
   const owner = randomUUID();
-  const ownBudget = shared?.budget ?? "";
   const pending = new Set<Promise<unknown>>();
-  /** Revisions that this process has read or written, by budget. */
-  const revisions = new Map<string, string>();
+  /** The revision that this process has read or written last. */
+  let latestRevision = "";
   let opened: Promise<Database> | undefined;
   let retryDatabaseAt = Number.NEGATIVE_INFINITY;
 
@@ -131,23 +128,20 @@ export function createGeographyStore(shared: SharedStoreOptions | undefined, now
 
   return {
     /**
-     * Passes on the texts that other processes have written since this process last read them; `isOwn`: from the same address. A text is
-     * passed on in the moment from which this process may overwrite it.
+     * Passes on the text that another process has written since this process last read it, if there is one, in the moment from which this
+     * process may overwrite it.
      */
-    read: (onText: (text: string, isOwn: boolean) => void) =>
+    read: (onText: (text: string) => void) =>
       withDatabase(undefined, async ({ query, service }) => {
-        const known = ["", ...revisions.values()];
-        const placeholders = known.map((_revision, index) => `$${index + 2}`).join(", ");
-        const rows = await query(
-          `SELECT budget, revision, CASE WHEN length(text) <= ${MAX_TEXT_LENGTH} THEN text END AS text FROM ${TABLE}
-           WHERE service = $1 AND revision NOT IN (${placeholders})`,
-          [service, ...known],
+        const [found] = await query(
+          `SELECT revision, CASE WHEN length(text) <= ${MAX_TEXT_LENGTH} THEN text END AS text FROM ${TABLE}
+           WHERE service = $1 AND budget = '' AND revision NOT IN ('', $2)`,
+          [service, latestRevision],
         );
-        for (const row of rows) {
-          const { budget, revision, text } = Row.parse(row);
-          if (text !== null) onText(text, budget === ownBudget);
-          revisions.set(budget, revision);
-        }
+        if (!found) return;
+        const { revision, text } = Row.parse(found);
+        if (text !== null) onText(text);
+        latestRevision = revision;
       }),
     /** Resolves with false, and changes nothing, if another process has written a text that this one has not read. */
     write: (createText: () => string) =>
@@ -157,29 +151,29 @@ export function createGeographyStore(shared: SharedStoreOptions | undefined, now
         if (text.length > MAX_TEXT_LENGTH) return true;
         const rows = await query(
           `INSERT INTO ${TABLE} (service, budget, kept_at, revision, text, owner, until_at)
-           VALUES ($2, $3, ${instant}, $4, $5, '', 0)
+           VALUES ($2, '', ${instant}, $3, $4, '', 0)
            ON CONFLICT (service, budget) DO UPDATE
            SET kept_at = excluded.kept_at, revision = excluded.revision, text = excluded.text
-           WHERE ${TABLE}.revision IN ($6, '')
+           WHERE ${TABLE}.revision IN ($5, '')
            RETURNING revision`,
-          [now(), service, ownBudget, revision, text, revisions.get(ownBudget) ?? ""],
+          [now(), service, revision, text, latestRevision],
         );
-        if (rows.length > 0) revisions.set(ownBudget, revision);
+        if (rows.length > 0) latestRevision = revision;
         return rows.length > 0;
       }),
-    /** Acquires or renews the lease of this address for LEASE_MS. Resolves with false while another process holds it. */
+    /** Acquires or renews the lease for LEASE_MS. Resolves with false while another process holds it. */
     acquire: () =>
       withDatabase(true, async ({ query, instant, service }) => {
         // Another lease may have been acquired after this statement's instant, while the statement waited for a lock. One that ends much later
         // was acquired with a wrong clock.
         const rows = await query(
           `INSERT INTO ${TABLE} (service, budget, kept_at, revision, text, owner, until_at)
-           VALUES ($2, $3, ${instant}, '', '', $4, ${instant} + ${LEASE_MS})
+           VALUES ($2, '', ${instant}, '', '', $3, ${instant} + ${LEASE_MS})
            ON CONFLICT (service, budget) DO UPDATE SET owner = excluded.owner, until_at = excluded.until_at
            WHERE ${TABLE}.owner = excluded.owner
              OR ${TABLE}.until_at NOT BETWEEN ${instant} + 1 AND ${instant} + ${2 * LEASE_MS}
            RETURNING owner`,
-          [now(), service, ownBudget, owner],
+          [now(), service, owner],
         );
         return rows.length > 0;
       }),

@@ -111,7 +111,7 @@ export function composeTeams(deployment: Deployment) {
       process,
     ).api,
     perMinute: config.geographyRate,
-    shared: { open: async () => database, baseUrl: geographyUrl, budget: deployment.geographyRateLimitGroup },
+    shared: { open: async () => database, baseUrl: geographyUrl },
   });
 
   function createCallerRuntime(

@@ -78,8 +78,6 @@ export function readDeploymentVariables(read: ReadVariable) {
     callerRateLimit: read("MIC_CALLER_RATE_LIMIT", wholeNumber(1, 100_000)) ?? 120,
     /** Maximum concurrent calls, for each caller in each instance (default 8). */
     callerMaxConcurrency: read("MIC_CALLER_MAX_CONCURRENCY", wholeNumber(1, 1_000)) ?? 8,
-    /** Name of the group of instances that share the geography API's rate limit, because they share an address (default "default"). */
-    geographyRateLimitGroup: read("MIC_GEOGRAPHY_RATE_LIMIT_GROUP", printable) ?? "default",
     /** Days for which rows of the audit are kept (default 90). */
     auditRetentionDays: read("MIC_AUDIT_RETENTION_DAYS", wholeNumber(1, 3650)) ?? 90,
     /** Time after a signal in which calls are still served and /readyz returns 503 (default 5 s). */
@@ -103,15 +101,7 @@ export type DatabaseSettings = Values["database"];
 export type StoreSettings = Pick<TeamsSettings, "config" | "database" | "secretKeys" | "secrets">;
 /** The settings of a deployment, except HTTP and sign-in. */
 export type DeploymentSettings = StoreSettings &
-  Pick<
-    TeamsSettings,
-    | "publicOrigin"
-    | "geographyRateLimitGroup"
-    | "auditRetentionDays"
-    | "inlineMaxBytes"
-    | "downloadLinkSeconds"
-    | "restoreGap"
-  >;
+  Pick<TeamsSettings, "publicOrigin" | "auditRetentionDays" | "inlineMaxBytes" | "downloadLinkSeconds" | "restoreGap">;
 
 const HOW_TO_MAKE_KEYS = "one line `id base64-of-32-bytes` for each key (create a key with openssl rand -base64 32)";
 

@@ -93,7 +93,6 @@ export async function instanceForTest(
     secretKeys: readSecretKeys(keys),
     secrets: [],
     publicOrigin: PUBLIC,
-    geographyRateLimitGroup: "default",
     inlineMaxBytes: 32_768,
     downloadLinkSeconds: 600,
     auditRetentionDays: 90,
