@@ -6,7 +6,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 
 const SCHEMA = "src/actions/schema.ts";
-const CHANGES = /(const CHANGES: readonly \(readonly string\[\]\)\[\] = \[)([^\]]*)\];/;
+const CHANGES = /(const CHANGES: readonly \(readonly string\[\]\)\[\] = \[)([^;]*)\];/;
 const COMPATIBLE_WITH = /(const COMPATIBLE_WITH: Readonly<Record<number, number>> = \{)([^}]*)\}/;
 
 /** Adds an unused table to the source of the schema, and marks the change as compatible with the previous version. */

@@ -1,47 +1,15 @@
-// Tests an instance whose PostgreSQL server has a full disk: a small tmpfs that the test fills, with the WAL elsewhere.
-import { execFileSync } from "node:child_process";
-import { mkdirSync, rmSync, statfsSync, writeFileSync } from "node:fs";
-import { join } from "node:path";
-import { expect, onTestFinished } from "vitest";
+// Tests an instance whose PostgreSQL server has a full disk.
+import { expect } from "vitest";
 import { emulatorForTest } from "../support/emulator.ts";
-import { createPostgresInstallation, postgresMissing, postgresUser } from "../support/postgres.ts";
-import { linuxMissing, testUnless } from "../support/unless.ts";
+import { smallDiskMissing, startOnSmallDisk } from "../support/small-disk.ts";
+import { testUnless } from "../support/unless.ts";
 import { connectCaller, createCaller, environmentForTest, instanceForTest } from "./deployment.ts";
 
-const rootMissing = process.getuid?.() === 0 ? undefined : "only root can mount a file system";
-const DISK = "size=96m,mode=0700";
-
-/** Starts a server on a disk of 96 MB, without the test's usual second database. */
-async function startOnSmallDisk() {
-  const installation = createPostgresInstallation();
-  const server = await installation.createServer("data", ["fsync=off", "autovacuum=off", "shared_buffers=16MB"]);
-  mkdirSync(server.data);
-  execFileSync("mount", ["-t", "tmpfs", "-o", `${DISK},uid=${postgresUser}`, "tmpfs", server.data]);
-  onTestFinished(async () => {
-    await server.end("SIGQUIT");
-    execFileSync("umount", ["--lazy", server.data]);
-    installation.remove();
-  });
-  const files = ["-D", server.data, "--waldir", `${server.data}-wal`];
-  installation.run("initdb", [...files, "-A", "trust", "-U", "mic", "--no-sync"]);
-  await server.start();
-  const filler = join(server.data, "filler");
-  return {
-    createDatabase: async () => server.url(),
-    /** Leaves 64 KB, which are enough for a change in place. */
-    fill(): void {
-      const { bavail, bsize } = statfsSync(server.data);
-      writeFileSync(filler, Buffer.alloc(bavail * bsize - 64 * 1024));
-    },
-    free: () => rmSync(filler),
-  };
-}
-
 testUnless(
-  linuxMissing ?? postgresMissing ?? rootMissing,
+  smallDiskMissing,
   "an instance is not ready while the disk of PostgreSQL is full, and recovers when it has space",
   async () => {
-    const disk = await startOnSmallDisk();
+    const disk = await startOnSmallDisk(96);
     const emulator = await emulatorForTest({ clients: 1 });
     const instance = await instanceForTest(await environmentForTest(disk, emulator));
     const client = await connectCaller(instance, createCaller("ann", ["reds"]));

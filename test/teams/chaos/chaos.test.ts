@@ -10,6 +10,7 @@ import { namespacesMissing } from "../../support/fleet.ts";
 import { freePort } from "../../support/free-port.ts";
 import { buildNextVersion } from "../../support/next-version.ts";
 import { startPostgresPair } from "../../support/postgres-pair.ts";
+import { smallDiskMissing, startOnSmallDisk } from "../../support/small-disk.ts";
 import { runCount } from "../../support/thorough.ts";
 import { testUnless } from "../../support/unless.ts";
 import * as downloads from "./downloads.ts";
@@ -78,6 +79,57 @@ async function failOverPrimary(sizes: Sizes, seed: number): Promise<Outcome> {
         await sleep(1_000);
       }
       await pair.setSynchronous(true);
+    },
+  };
+  return await runUnderLoad(plan, sizes, seed);
+}
+
+/** Fills the disk of PostgreSQL until callers behind the balancer get the reason, and frees it. */
+async function fillDisk(sizes: Sizes, seed: number): Promise<Outcome> {
+  const disk = await startOnSmallDisk(192);
+  const plan: FaultPlan = {
+    options: { databaseUrl: await disk.createDatabase(), env: { MIC_DATABASE_DURABILITY: "local" } },
+    async injectFault({ fleet }, { chance, load, number }) {
+      await waitForMoreResults(load, 100);
+      const victim = chance.pick(fleet.instances);
+      load.reasons.clear();
+      disk.fill();
+      const isReported = () =>
+        [...load.reasons].some((reason) => /^unavailable: .*could not extend file/s.test(reason));
+      for (let polls = 1; !isReported(); polls++) {
+        if (polls > MAX_POLLS) throw new Error(`no caller got the reason: ${[...load.reasons].join("; ")}`);
+        await sleep(1_000);
+      }
+      if (number % 2 === 0) await victim.kill();
+      disk.free();
+      if (number % 2 === 0) await victim.start();
+      await waitForMoreResults(load, 5);
+    },
+  };
+  return await runUnderLoad(plan, sizes, seed);
+}
+
+/** Kills instances, the balancer and the primary in turn, while more callers work than run at once. */
+async function mixFaults(sizes: Sizes, seed: number): Promise<Outcome> {
+  const pair = await startPostgresPair(2);
+  onTestFinished(() => pair.stop());
+  const plan: FaultPlan = {
+    options: { databaseUrl: await pair.createDatabase(), isolated: true },
+    async injectFault({ fleet, balancer }, { chance, load, number }) {
+      await waitForMoreResults(load, 100);
+      if (number % 3 === 0) {
+        await pair.killPrimary();
+        await pair.promote();
+        await waitForMoreResults(load, 5);
+        await pair.rejoinReplicas();
+      } else if (number % 3 === 1) {
+        const victim = chance.pick(fleet.instances);
+        await victim.kill();
+        await victim.start();
+      } else {
+        await balancer.kill();
+        await balancer.start();
+      }
     },
   };
   return await runUnderLoad(plan, sizes, seed);
@@ -230,4 +282,20 @@ defineRow(13, {
       if (removed.length > 0) throw new Error(`haproxy removed instances: ${removed.join("; ")}`);
     },
   }),
+});
+
+defineRow(14, {
+  title: "no action runs twice or is lost while the disk of PostgreSQL is full, and callers get the reason",
+  missing: deploymentMissing ?? smallDiskMissing,
+  small: { ...SMALL_SIZES, faults: 2 },
+  full: { instances: 2, teams: 3, callers: 60, faults: 40 },
+  run: fillDisk,
+});
+
+defineRow(15, {
+  title: "no action runs twice or is lost with kills, failovers and many callers together",
+  missing: deploymentMissing ?? namespacesMissing,
+  small: { ...SMALL_SIZES, faults: 3 },
+  full: { instances: 3, teams: 4, callers: 100, faults: 60 },
+  run: mixFaults,
 });

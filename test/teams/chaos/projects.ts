@@ -15,7 +15,7 @@ const FILES_BY_ROW: Readonly<Record<number, readonly string[]>> = {
 
 /** Creates the projects. `size` is the variable CHAOS: "small", or "full" for the sizes of a release. */
 export const createChaosProjects = (size: string) =>
-  Array.from({ length: 13 }, (_, at) => {
+  Array.from({ length: 15 }, (_, at) => {
     const row = at + 1;
     const isFull = size === "full";
     const env = {

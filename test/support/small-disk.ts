@@ -1,0 +1,38 @@
+// Starts a PostgreSQL server on a small disk, which a test can fill: a tmpfs, with the WAL elsewhere.
+import { execFileSync } from "node:child_process";
+import { mkdirSync, rmSync, statfsSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
+import { onTestFinished } from "vitest";
+import { createPostgresInstallation, postgresMissing, postgresUser } from "./postgres.ts";
+import { linuxMissing } from "./unless.ts";
+
+export const smallDiskMissing =
+  linuxMissing ?? postgresMissing ?? (process.getuid?.() === 0 ? undefined : "only root can mount a file system");
+
+/** `megabytes`: without the usual second database, an empty cluster takes 30. */
+export async function startOnSmallDisk(megabytes: number) {
+  const installation = createPostgresInstallation();
+  const settings = ["fsync=off", "autovacuum=off", "shared_buffers=16MB", "max_connections=200"];
+  const server = await installation.createServer("data", settings);
+  mkdirSync(server.data);
+  const options = `size=${megabytes}m,mode=0700,uid=${postgresUser}`;
+  execFileSync("mount", ["-t", "tmpfs", "-o", options, "tmpfs", server.data]);
+  onTestFinished(async () => {
+    await server.end("SIGQUIT");
+    execFileSync("umount", ["--lazy", server.data]);
+    installation.remove();
+  });
+  const files = ["-D", server.data, "--waldir", `${server.data}-wal`];
+  installation.run("initdb", [...files, "-A", "trust", "-U", "mic", "--no-sync"]);
+  await server.start();
+  const filler = join(server.data, "filler");
+  return {
+    createDatabase: async () => server.url(),
+    /** Leaves 64 KB, which are enough for a change in place. */
+    fill(): void {
+      const { bavail, bsize } = statfsSync(server.data);
+      writeFileSync(filler, Buffer.alloc(Math.max(0, bavail * bsize - 64 * 1024)));
+    },
+    free: () => rmSync(filler),
+  };
+}
