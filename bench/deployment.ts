@@ -1,60 +1,65 @@
-// Measures the capacity of a deployment for teams: instances behind haproxy with one PostgreSQL. The emulator and the callers run
-// on the same machine.
+// Measures the CPU time that an action and a read cost an instance and PostgreSQL: on this machine as it is, and while other processes use
+// all its cores. The balancer, the emulator and the callers run on the same machine.
+import { spawn } from "node:child_process";
+import { readFileSync } from "node:fs";
+import { availableParallelism } from "node:os";
+import { join } from "node:path";
 import type { Deployment } from "../test/support/deployment.ts";
-import { startLoad } from "../test/support/load.ts";
-import { quantile } from "./measure.ts";
-import { readCpuMs } from "./process-stats.ts";
+import { type Caller, startLoad } from "../test/support/load.ts";
+import { connectHttp } from "../test/support/mcp.ts";
+import { queryPostgres } from "../test/support/postgres.ts";
+import { readCpuMs, readTreeCpuMs } from "./process-stats.ts";
 import type { ScalingMetric } from "./scaling.ts";
 import { formatMarkdownTable } from "./table.ts";
 
-const INSTANCES = [1, 2, 4];
-const CALLERS = [1, 16, 64, 256];
 const TEAMS = 4;
-/** Total number of actions, divided among the callers; each caller makes at least MIN_ACTIONS_PER_CALLER. */
-const ACTIONS = 320;
-const MIN_ACTIONS_PER_CALLER = 3;
-const QUICK_ACTIONS = 32;
-const WARM_UP_ACTIONS = 2;
-/** Fraction of a caller's calls that are reads: agents read more often than they act. */
-const READ_SHARE = 0.6;
+const CALLERS = [1, 16, 64];
+/** Number of calls of each kind, divided among the callers. */
+const CALLS = 640;
+const QUICK_CALLS = 64;
+const WARM_UP_CALLS = 1_000;
 
 const COLUMNS = [
-  "instances",
-  "callers",
-  "actions a second",
-  "reads a second",
-  "action, p50 / p99, ms",
-  "read, p50 / p99, ms",
-  "CPU of a call, ms",
-  "failed",
+  ...["host", "callers", "actions a second", "CPU of an action: instance, ms", "PostgreSQL, ms"],
+  ...["reads a second", "CPU of a read: instance, ms", "PostgreSQL, ms", "failed"],
 ];
 
-async function measureLoad(
-  { fleet, createCallers }: Deployment,
-  count: number,
-  actions: number,
-): Promise<readonly string[]> {
-  const loadCallers = await createCallers(count, ["v2-modern", "v1-client"]);
-  const runLoad = (seed: number, actionsPerCaller: number) =>
-    startLoad({ callers: loadCallers, seed, readShare: READ_SHARE, actionsPerCaller });
-  await runLoad(0, WARM_UP_ACTIONS).finish();
-  const cpu = () => fleet.instances.reduce((sum, instance) => sum + (readCpuMs(instance.pid()) ?? Number.NaN), 0);
-  const [cpuBefore, startedAt] = [cpu(), performance.now()];
-  const load = runLoad(1, Math.max(MIN_ACTIONS_PER_CALLER, Math.round(actions / count)));
-  const { succeeded, reads, calls, protocolErrors, toolFailures } = await load.finish();
-  const seconds = (performance.now() - startedAt) / 1000;
-  const formatQuantiles = (values: readonly number[]) =>
-    `${quantile(values, 0.5).toFixed(0)} / ${quantile(values, 0.99).toFixed(0)}`;
-  return [
-    String(fleet.instances.length),
-    String(count),
-    (succeeded / seconds).toFixed(1),
-    (reads / seconds).toFixed(1),
-    formatQuantiles(load.durationsMs.actions),
-    formatQuantiles(load.durationsMs.reads),
-    ((cpu() - cpuBefore) / calls).toFixed(1),
-    String(protocolErrors + toolFailures),
-  ];
+async function act(callers: readonly Caller[], calls: number, seed: number): Promise<number> {
+  const load = startLoad({ callers, seed, readShare: 0, actionsPerCaller: calls / callers.length });
+  const { protocolErrors, toolFailures } = await load.finish();
+  return protocolErrors + toolFailures;
+}
+
+async function read(callers: readonly Caller[], calls: number): Promise<number> {
+  let failed = 0;
+  const readAs = async ({ url, token, revision }: Caller): Promise<void> => {
+    const client = await connectHttp(revision, url, { token });
+    for (let count = 0; count < calls / callers.length; count++)
+      if ((await client.callTool("list_jobs")).isError) failed += 1;
+    await client.close();
+  };
+  await Promise.all(callers.map(readAs));
+  return failed;
+}
+
+async function createMeasure({ fleet, databaseUrl }: Deployment) {
+  const [row] = await queryPostgres(databaseUrl, "SHOW data_directory");
+  const postmaster = Number.parseInt(readFileSync(join(String(row?.["data_directory"]), "postmaster.pid"), "utf8"), 10);
+  const readCpu = () => [readCpuMs(fleet.instances[0]?.pid() ?? 0), readTreeCpuMs(postmaster)];
+  /** Returns the calls in a second, the CPU time of a call in each process, and the number of failed calls. */
+  return async (calls: number, run: () => Promise<number>) => {
+    const [before, startedAt] = [readCpu(), performance.now()];
+    const failed = await run();
+    const seconds = (performance.now() - startedAt) / 1_000;
+    const cpuMs = readCpu().map((ms, at) => (Number(ms) - Number(before[at])) / calls);
+    return { cells: [(calls / seconds).toFixed(0), ...cpuMs.map((ms) => ms.toFixed(1))], failed };
+  };
+}
+
+/** Uses all cores until the returned function is called. */
+function occupyCores(): () => void {
+  const others = Array.from({ length: availableParallelism() }, () => spawn(process.execPath, ["-e", "for (;;);"]));
+  return () => void others.map((other) => other.kill());
 }
 
 export const measureDeployment: ScalingMetric = async (_, isQuick, logProgress) => {
@@ -62,17 +67,25 @@ export const measureDeployment: ScalingMetric = async (_, isQuick, logProgress) 
   // loaded.
   const { deploymentMissing, startDeployment } = await import("../test/support/deployment.ts");
   if (deploymentMissing !== undefined) return `A deployment for teams was not measured: ${deploymentMissing}.`;
+  const deployment = await startDeployment({ instances: 1, teams: TEAMS });
+  const calls = isQuick ? QUICK_CALLS : CALLS;
   const rows = [];
-  for (const instances of isQuick ? INSTANCES.slice(0, 1) : INSTANCES) {
-    const deployment = await startDeployment({ instances, teams: TEAMS });
-    try {
+  try {
+    const measure = await createMeasure(deployment);
+    const createCallers = (count: number) => deployment.createCallers(count, ["v2-modern"]);
+    await act(await createCallers(8), isQuick ? QUICK_CALLS : WARM_UP_CALLS, 0);
+    for (const host of ["as it is", "busy"])
       for (const count of isQuick ? CALLERS.slice(0, 2) : CALLERS) {
-        logProgress(`${instances} instances, ${count} callers`);
-        rows.push(await measureLoad(deployment, count, isQuick ? QUICK_ACTIONS : ACTIONS));
+        logProgress(`host ${host}, ${count} callers`);
+        const free = host === "busy" ? occupyCores() : undefined;
+        const callers = await createCallers(count);
+        const actions = await measure(calls, () => act(callers, calls, count));
+        const reads = await measure(calls, () => read(callers, calls));
+        free?.();
+        rows.push([host, String(count), ...actions.cells, ...reads.cells, String(actions.failed + reads.failed)]);
       }
-    } finally {
-      await deployment.stop();
-    }
+  } finally {
+    await deployment.stop();
   }
   return formatMarkdownTable(COLUMNS, rows);
 };

@@ -12,12 +12,20 @@ function readProcFile(pid: number, file: string): string | undefined {
   }
 }
 
-/** User and system time since the process started, in milliseconds. */
-export function readCpuMs(pid: number): number | undefined {
+/** Returns the sum of `count` times in the process's statistics: user, system, and the same of ended children. */
+function sumTimesMs(pid: number, count: number): number | undefined {
   // The command name in parentheses may contain spaces.
   const fields = readProcFile(pid, "stat")?.split(") ")[1]?.split(" ");
-  if (!fields) return undefined;
-  return (Number(fields[11]) + Number(fields[12])) * TICK_MS;
+  return fields?.slice(11, 11 + count).reduce((sum, ticks) => sum + Number(ticks) * TICK_MS, 0);
+}
+
+/** User and system time since the process started, in milliseconds. */
+export const readCpuMs = (pid: number): number | undefined => sumTimesMs(pid, 2);
+
+/** The same of a process and all its children, including those that have ended. */
+export function readTreeCpuMs(pid: number): number {
+  const children = readProcFile(pid, `task/${pid}/children`)?.trim().split(" ").map(Number) ?? [];
+  return [sumTimesMs(pid, 4), ...children.map(readCpuMs)].reduce<number>((sum, ms) => sum + (ms ?? 0), 0);
 }
 
 export function readMemoryMiB(pid: number, which: "VmRSS" | "VmHWM"): number | undefined {
