@@ -1,8 +1,9 @@
 // Starts a PostgreSQL server on a small disk, which a test can fill: a tmpfs, with the WAL elsewhere.
 import { execFileSync } from "node:child_process";
-import { mkdirSync, rmSync, statfsSync, writeFileSync } from "node:fs";
+import { mkdirSync, rmSync, statfsSync, statSync, truncateSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { onTestFinished } from "vitest";
+import { errorCode } from "../../src/core/failure.ts";
 import { createPostgresInstallation, postgresMissing, postgresUser } from "./postgres.ts";
 import { linuxMissing } from "./unless.ts";
 
@@ -30,8 +31,13 @@ export async function startOnSmallDisk(megabytes: number) {
     createDatabase: async () => server.url(),
     /** Leaves 64 KB, which are enough for a change in place. */
     fill(): void {
-      const { bavail, bsize } = statfsSync(server.data);
-      writeFileSync(filler, Buffer.alloc(Math.max(0, bavail * bsize - 64 * 1024)));
+      const { blocks, bsize } = statfsSync(server.data);
+      try {
+        writeFileSync(filler, Buffer.alloc(blocks * bsize));
+      } catch (error) {
+        if (errorCode(error) !== "ENOSPC") throw error;
+      }
+      truncateSync(filler, Math.max(0, statSync(filler).size - 64 * 1024));
     },
     free: () => rmSync(filler),
   };
