@@ -18,9 +18,10 @@ function citedIds(source: string): string[] {
   return [...inTitles, ...inTags];
 }
 
-const citations = readdirSync("test", { recursive: true, encoding: "utf8" })
+const sources = readdirSync("test", { recursive: true, encoding: "utf8" })
   .filter((file) => file.endsWith(".test.ts") && file !== "requirements.test.ts")
-  .flatMap((file) => citedIds(readFileSync(`test/${file}`, "utf8")).map((id) => ({ id, file })));
+  .map((file) => ({ file, source: readFileSync(`test/${file}`, "utf8") }));
+const citations = sources.flatMap(({ file, source }) => citedIds(source).map((id) => ({ id, file })));
 // The field tests are generated from the operation rows, which cite the rules of each field.
 const citedByFields = rows.flatMap((row) =>
   [...fieldsOf(row), ...headersOf(row)].flatMap((field) => field.rules.map((id) => ({ id, file: row.id }))),
@@ -56,4 +57,12 @@ test("every rule's id consists of a section that has the rule, a slash and a keb
   });
   expect([...rules].filter((id) => !placed.includes(id) || !/\/[a-z0-9]+(-[a-z0-9]+)*$/.test(id))).toEqual([]);
   expect(rules.size).toBeGreaterThan(200);
+});
+
+test("no title of a test is longer than 120 characters", () => {
+  const titles = sources.flatMap(({ source }) => [
+    ...source.matchAll(/(?:\b(?:test|describe)(?:\.\w+)*|\))\(\s*(["`])((?:\\.|(?!\1)[^\\])*)\1/g),
+  ]);
+  expect(titles.length).toBeGreaterThan(1000);
+  expect(titles.map(([, , title = ""]) => title).filter((title) => title.length > 120)).toEqual([]);
 });

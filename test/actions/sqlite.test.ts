@@ -68,7 +68,7 @@ test.skipIf(isWindows).each(damages)(
 );
 
 test.skipIf(isWindows)(
-  `a server sends no new action and requests a restart, and works when the journal is restored or the server is restarted${unlessWindows}`,
+  `a server sends no new action and requests a restart, and works after a restore or a restart${unlessWindows}`,
   async () => {
     const { stub, stateDir, env } = await benchForTest();
     const server = await inProcessServerForTest(env);
@@ -95,7 +95,7 @@ test.skipIf(isWindows)(
 );
 
 test.skipIf(isWindows).each(["", "-wal", "-shm"])(
-  `actions.sqlite%s that was moved and linked back while a server runs makes no call run twice, and works when it is put back${unlessWindows}`,
+  `actions.sqlite%s that was moved and linked back makes no call run twice, and works when it is put back${unlessWindows}`,
   async (suffix) => {
     const { stub, stateDir, env } = await benchForTest();
     const running = await inProcessServerForTest(env);

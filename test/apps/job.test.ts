@@ -98,7 +98,7 @@ describe.skipIf(CHROMIUM === undefined)("the view of a job (needs Chromium)", ()
     expect(await service.countExecutions(String(keys[0]))).toBe(1);
   });
 
-  test("a view whose host cannot inform the agent asks the agent by message, or has no buttons if the host has no messages either", async () => {
+  test("a view whose host cannot inform the agent sends it messages, or has no buttons if the host has no messages", async () => {
     const { service, draw } = await setUpView("v2-modern", pages());
     const failed = await createRetryableJob(service);
     const capable = { capabilities: { serverTools: {}, message: {} } };

@@ -13,7 +13,7 @@ const accepts = (schema: { safeParse(value: unknown): { success: boolean } }) =>
   schema.safeParse(value).success;
 
 test(
-  "the Idempotency-Key of job creation, retry and cancellation has 8-160 UTF-16 units, no control characters, and is not blank",
+  "the Idempotency-Key of jobs has 8-160 UTF-16 units, no control characters, and is not blank",
   { tags: ["4.2/job-key-length", "4.2/job-key-characters"] },
   createRuleTest(textKey, rule.textKey),
 );

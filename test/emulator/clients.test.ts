@@ -74,7 +74,7 @@ test("an Idempotency-Key belongs to one client, and executions are counted by cl
   expect(requests.map(({ clientId }) => clientId)).toEqual(clientIds.flatMap((clientId) => [clientId, clientId]));
 });
 
-test("the emulator lists the latest requests and executions, up to the configured numbers, and without tokens or the id of a single client", async () => {
+test("the latest requests and executions are listed, up to the configured numbers, without tokens or a single client's id", async () => {
   const service = await serviceForTest({ maxRequestRecords: 2, maxExecutionRecords: 1 });
   for (const key of ["key-number-1", "key-number-2", "key-number-3"]) await register(service, key);
   const [requests, executions] = [await records(service, "requests"), await records(service, "executions")];

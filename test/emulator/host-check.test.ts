@@ -50,7 +50,7 @@ test("a denied request gets the error format of its API", {
   expectPlaygroundError(await send(service(), STATES, headers), 403, "PLAYGROUND_REQUEST_DENIED");
 });
 
-test("a denied request changes nothing, counts toward no limit, is not recorded, and is refused before its large body has arrived", async () => {
+test("a denied request changes nothing, counts toward no limit, is not recorded, and is refused before its body arrives", async () => {
   const own = await serviceForTest({ requestsPerPeer: 30 });
   const hostile = { host: "evil.example", origin: "http://evil.example" };
   const requests = await own.admin("GET", "requests");

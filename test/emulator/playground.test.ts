@@ -86,7 +86,7 @@ async function expectRetryAfter(service: Service, headers: Record<string, string
   expect((await service.send({ path: STATES, headers })).status).toBe(200);
 }
 
-test("600 requests a minute are served over all endpoints together, then 429 until Retry-After has passed, whatever address an edge reports", {
+test("600 requests a minute are served over all endpoints, then 429 until Retry-After has passed, for any reported address", {
   tags: ["8/hard-rate", "8/reported-address-trusted", "7.1/rate-limited", "7.1/retry-after", "7.1/body"],
 }, async () => {
   const service = await serviceForTest();
@@ -111,7 +111,7 @@ testUnless(linuxMissing, "each connected peer has a separate rate [8/hard-rate]"
   expect((await sendFromOther({ path: STATES })).status).toBe(200);
 });
 
-test("each reported address has a rate of 30 a minute if the edge is trusted, and only the hard rate applies if it reports none", {
+test("each address reported by a trusted edge has a rate of 30 a minute; if none is reported, only the hard rate applies", {
   tags: ["8/reported-address-rate", "8/reported-address-trusted", "7.1/retry-after"],
 }, async () => {
   const service = await serviceForTest({ trustReportedAddress: true });

@@ -324,6 +324,8 @@ async function checkSchedules(seed: number, numRuns: number): Promise<void> {
   }
 }
 
-for (let batch = 0; batch * RUNS_EACH < RUNS; batch++)
-  test(`an action runs at most once, and each answer about it is correct (seed ${SEED + batch}, ${Math.min(RUNS_EACH, RUNS - batch * RUNS_EACH)} schedules)`, () =>
-    checkSchedules(SEED + batch, Math.min(RUNS_EACH, RUNS - batch * RUNS_EACH)));
+for (let batch = 0; batch * RUNS_EACH < RUNS; batch++) {
+  const runs = Math.min(RUNS_EACH, RUNS - batch * RUNS_EACH);
+  test(`an action runs at most once, and each answer about it is correct (seed ${SEED + batch}, ${runs} schedules)`, () =>
+    checkSchedules(SEED + batch, runs));
+}

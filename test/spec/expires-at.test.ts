@@ -9,7 +9,7 @@ const inMs = (ms: number): string => new Date(Date.now() + ms).toISOString();
 const accepted = answer(201, micEnveloped(processingRequest));
 const readBack = answer(200, micEnveloped(processingRequest));
 
-test("the server refuses an instant that passed by more than the clock tolerance without sending, and leaves any other to the API", {
+test("an instant that passed by more than the clock tolerance is refused unsent, and any other is left to the API", {
   tags: ["4.2/processing-request-expires-in-future"],
 }, async () => {
   const { stub, connection } = await sessionForTest();

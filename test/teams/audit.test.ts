@@ -37,7 +37,7 @@ const EMPTY_COLUMNS = { tool: null, key: null, resource_id: null, trace_id: null
 const REFUSAL = { ...EMPTY_COLUMNS, event: "refusal", client: "agent", outcome: "forbidden" };
 
 describeWithPostgres("the audit of callers", (postgres) => {
-  test("the audit has each action refused to a caller without a team or in another team's workspace, no read, and no action that the API refused", async () => {
+  test("the audit has each action refused for a missing team or another team's workspace, no read, and none that the API refused", async () => {
     const clock = createManualClock();
     const emulator = await emulatorForTest({ clients: 2, clock });
     const place = await environmentForTest(postgres(), emulator);

@@ -309,7 +309,7 @@ describe("download links", () => {
   });
 });
 
-test("the rows of a state are returned in the result, and those of the country by a link that computes them on request, unless the arguments are too long for a link", async () => {
+test("a state's rows are in the result, and the country's behind a link that computes them, unless the arguments are too long", async () => {
   const emulator = await emulatorForTest({ requestsPerPeer: 600 });
   const env = { ...emulatorEnv(emulator), MIC_GEOGRAPHY_RATE_LIMIT: "600" };
   // A caller without a team can use geography.

@@ -193,7 +193,7 @@ test("provider metadata of another issuer is refused with an error that has both
   expect([status, body]).toEqual([503, expect.stringContaining("MIC_AUTH_ISSUER must be identical to it")]);
 });
 
-test("introspection is requested once in 30 s for a valid and in 10 s for an invalid token, which evicts no valid one from the cache", async () => {
+test("introspection runs once in 30 s for a valid and in 10 s for an invalid token, which evicts no valid one", async () => {
   const { statusOf, advance, provider, resource, calls, countRequestsTo } = await setUp({
     provider: { format: "opaque", groupsOf: () => ["red"] },
     tokens: { tokens: "introspection", client: DEPLOYMENT },

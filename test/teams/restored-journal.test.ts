@@ -38,7 +38,7 @@ describeWithPostgres("a restored journal", (postgres) => {
     return { client, input, to, url, clock, service: new Service(place.emulator, clock) };
   }
 
-  test("each list of actions and each new action reports the restore, in the text and in structuredContent, and no other call does", async () => {
+  test("each list of actions and each new action reports the restore, in text and structuredContent, and no other call does", async () => {
     const { client, input, to } = await clientOfRestoredJournal(1);
     const end = to.toISOString().replace(".000Z", "Z");
     const listed = await client.callTool("list_actions");

@@ -38,7 +38,7 @@ describeWithDeployment("serve --teams", OPTIONS, (deployment) => {
     expect([await statusOf(await bearer("ann", [])), await statusOf(await bearer("bob", teams))]).toEqual([404, 404]);
   });
 
-  test("an instance after SIGTERM is not ready but healthy, closes each connection after its response, and exits at a second signal", async () => {
+  test("after SIGTERM an instance is not ready but healthy, closes each connection after its response; a second signal ends it", async () => {
     const { url, teams, issueToken, fleet } = deployment();
     const [first, second] = fleet.instances;
     if (!first || !second) throw new Error("there are two instances");

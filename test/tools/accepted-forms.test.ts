@@ -265,7 +265,7 @@ describeLatestRevision((bench) => {
     },
   );
 
-  test("each unknown argument of each tool is a near miss, is refused, is added by a host, or is given to a tool without arguments", async () => {
+  test("each unknown argument is a near miss, is refused, is added by a host, or is given to a tool without arguments", async () => {
     const nearMiss = words("state states status since query district districts name Limit");
     const unknown = [...nearMiss, ...words("statuses until id recipe filter after verbose")];
     for (const { name, argumentNames, toExact } of tools) {

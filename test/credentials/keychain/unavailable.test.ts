@@ -58,7 +58,7 @@ const runWithEach = (
 ) => Promise.all(chosen.map(async (keychain) => await task(await keychain.createSession(), keychain)));
 
 describeWithKeychain("a keychain that is locked, mute, on a frozen bus or absent", () => {
-  test("an unavailable keychain is reported with its state within 5 s; environment credentials work, unless the keychain is required", async () => {
+  test("an unavailable keychain is reported within 5 s; environment credentials work, unless it is required", async () => {
     await runWithEach(unavailableKeychains, async (session, { message, next, what }) => {
       const stub = await stubForTest();
       stub.respond(({ target }) => answer(200, target.includes("/playground/") ? statesResponse : jobList));
