@@ -70,7 +70,7 @@ const EDITS: Readonly<Record<string, (text: string) => string>> = {
       "const retryJob = defineAction(",
       "const starJob = defineAction(starMicJob, ({ path }, context) => envelopeResponse(202, findJob(path.jobId, context.world).job, context));\n\n",
     ],
-    ["  retryJob,\n];", "  starJob,\n"],
+    ["retryJob];", "starJob, "],
   ),
   "tools/star-job.ts": () => `import * as z from "zod/v4";
 import { starMicJob } from "../src/contract/endpoints/job-processing.ts";
