@@ -1,5 +1,4 @@
-// This module defines run_jobs, which runs one recipe version with the same parameters on many files. The job of a file is the same action as
-// that of run_job, so a repeated call, or run_job, continues it.
+// Defines run_jobs: one recipe on many files. The job of a file is the same action as that of run_job, so a repeated call continues it.
 import * as z from "zod/v4";
 import { deriveStepKey } from "../src/actions/idempotency-keys.ts";
 import { timeLeftMs } from "../src/api-client/attempts.ts";

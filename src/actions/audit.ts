@@ -1,5 +1,4 @@
-// The audit records which caller did what in a deployment for teams. It never contains an argument or a body, and the only reads
-// in it are downloads.
+// The audit records which caller did what in a deployment. It contains no argument or body, and of reads only downloads.
 import * as z from "zod/v4";
 import type { Auditor } from "../core/hooks.ts";
 import type { Database, SqlValue } from "../store/database.ts";

@@ -1,5 +1,4 @@
-// The request fingerprint is equal for calls that do the same thing, whatever their notes and spelling (docs/interface.md,
-// "Deduplication").
+// The request fingerprint is equal for calls that do the same, whatever their notes and spelling (docs/interface.md, "Deduplication").
 import { createHash } from "node:crypto";
 import { isJsonObject } from "../contract/json.ts";
 

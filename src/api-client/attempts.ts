@@ -1,5 +1,4 @@
-// This module decides when and for how long a call is retried (docs/contribute/architecture.md, "Request lifecycle"), and awaits the
-// cooldown that the API asked for.
+// Decides when and for how long a call is retried (docs/contribute/architecture.md, "Request lifecycle"), and awaits cooldowns.
 import { setTimeout as sleep } from "node:timers/promises";
 import type { Endpoint } from "../contract/endpoints/endpoint.ts";
 import { Failure, type FailureKind } from "../core/failure.ts";

@@ -1,5 +1,4 @@
-// This module creates files in the download folder: it checks or derives the name of each, writes it under another name, then gives it
-// its final name without replacing a file.
+// Creates files in the download folder: each is written under another name, then gets its name without replacing a file.
 import { constants, mkdtempSync, rmSync } from "node:fs";
 import { copyFile, type FileHandle, link, lstat, mkdir, open, readdir, rm, unlink } from "node:fs/promises";
 import { join, parse } from "node:path";

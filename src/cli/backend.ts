@@ -1,5 +1,4 @@
-// Opens the API that a command uses (configured, or emulated in this process) and the runtime of commands that call tools. Writes the
-// output of such commands.
+// Opens the API that a command uses, and the runtime of commands that call tools; writes the output of such commands.
 import { type Config, EMULATED_GEOGRAPHY_RATE, readConfig, UsageError } from "../core/config.ts";
 import { Failure, type FailureFacts } from "../core/failure.ts";
 import { escapeJson } from "../core/untrusted-text.ts";

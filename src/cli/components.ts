@@ -1,5 +1,4 @@
-// Creates the parts that a server for one user and a deployment share: for the process, for one set of client credentials, and for one
-// caller.
+// Creates what a server for one user and a deployment share: for the process, for one set of client credentials, for one caller.
 import { tools } from "../../tools/index.ts";
 import { withActionTelemetry } from "../actions/action-telemetry.ts";
 import { createActionContext } from "../actions/actions.ts";

@@ -1,5 +1,4 @@
-// Determines the exit code of a tool call from its result: the states of jobs, or the outcomes of actions (docs/use/automate-retries.md,
-// "Exit codes").
+// Determines the exit code of a tool call from its result (docs/use/automate-retries.md, "Exit codes").
 import type { Arguments } from "../actions/fingerprint.ts";
 import { JobState } from "../contract/jobs.ts";
 import { isJsonObject, type JsonObject } from "../contract/json.ts";

@@ -1,5 +1,4 @@
-// Implements `mic-mcp login`, which verifies client credentials and stores them in the OS keychain, and `mic-mcp logout`, which removes
-// them.
+// Implements `mic-mcp login`, which verifies client credentials and stores them in the OS keychain, and `mic-mcp logout`.
 import { CALL_LIMIT_MS, systemTiming } from "../api-client/attempts.ts";
 import { createTransport } from "../api-client/transport.ts";
 import { getMicPublicCapabilities } from "../contract/endpoints/job-processing.ts";

@@ -1,5 +1,4 @@
-// Reports why the server cannot start as the error of the client's first request, in every protocol revision. Most clients show that error,
-// but not stderr.
+// Reports why the server cannot start as the error of the client's first request: most clients show that error, but not stderr.
 import { createInterface } from "node:readline";
 
 /** The code for an internal error (JSON-RPC 2.0, section 5.1). */

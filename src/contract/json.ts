@@ -1,5 +1,4 @@
-// This module defines free-form JSON objects, measures JSON, and converts schemas to JSON Schema: docs/contract.md, 2.2 (RecipeParameters)
-// and 4.2 (parameterValues).
+// Defines free-form JSON objects, measures JSON, and converts schemas to JSON Schema (docs/contract.md, 2.2 and 4.2).
 import * as z from "zod/v4";
 
 /** Any JSON value; integers beyond 2^53-1 are bigint. */

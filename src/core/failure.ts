@@ -1,5 +1,4 @@
-// This module defines the error class of the program, whose facts an agent can act on (docs/interface.md, "Failures").
-// src/mcp/ converts a Failure into the text that an agent reads.
+// Defines the error class of the program, whose facts an agent can act on (docs/interface.md, "Failures").
 import type { FieldError } from "../contract/problem.ts";
 import { escapeText } from "./untrusted-text.ts";
 

@@ -1,5 +1,4 @@
-// Reads the client secret from a file (MIC_CLIENT_SECRET_FILE) or from another program (MIC_CLIENT_SECRET_COMMAND), so that no client's
-// configuration contains it.
+// Reads the client secret from a file or from another program, so that no client's configuration contains it.
 import { spawn } from "node:child_process";
 import { constants } from "node:fs";
 import { open } from "node:fs/promises";

@@ -1,5 +1,4 @@
-// Stores each login of `mic-mcp login` in one keychain entry: base URL, client id and secret, and optionally a workspace. Nothing
-// is stored in a file. Each profile has its own login.
+// Stores each login of `mic-mcp login` in one keychain entry: base URL, client id, secret and an optional workspace, for each profile.
 import * as z from "zod/v4";
 import { endpoints } from "../contract/endpoints/index.ts";
 import { workspaceStyleId } from "../contract/scalars.ts";

@@ -1,5 +1,4 @@
-// Builds requests to the token endpoint and parses its responses (docs/contract.md, 5). It sends client credentials by HTTP
-// Basic, and requires only an access token in the response (src/contract/open-questions.md, 25 and 26).
+// Builds requests to the token endpoint and parses responses (docs/contract.md, 5; src/contract/open-questions.md, 25 and 26).
 import * as z from "zod/v4";
 import { CHECK_BASE_URL_ADVICE, HTML_PAGE, jsonErrorOf, parseRetryAfter } from "../api-client/classify.ts";
 import { ContractViolation, validateBody } from "../api-client/decode.ts";

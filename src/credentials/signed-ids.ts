@@ -1,5 +1,4 @@
-// Creates signed ids that contain their own data, so that no storage is needed. Only a server with the key can create one. Ids
-// are not secret, but their signature makes them impossible to guess.
+// Creates signed ids that contain their own data, so that no storage is needed, and that only a server with the key can create.
 import { createHmac, scrypt, timingSafeEqual } from "node:crypto";
 import { promisify } from "node:util";
 import type * as z from "zod/v4";

@@ -1,5 +1,4 @@
-// Stores tokens in the OS keychain, so that the next process does not need to request its own. If the keychain fails, tokens are
-// only in memory.
+// Stores tokens in the OS keychain, so that the next process does not request its own; if it fails, only in memory.
 import * as z from "zod/v4";
 import { fitsKeychain, type Keychain, KeychainError } from "./keychain/keychain.ts";
 import { type TokenOwner, tokenAccount } from "./login.ts";

@@ -1,5 +1,4 @@
-// Provides one token for each scope set. Concurrent calls share one request, processes share tokens through the keychain, and a
-// token is kept until it expires or is rejected.
+// Provides one token for each scope set. Concurrent calls share one request, and processes share tokens through the keychain.
 
 import { ATTEMPT_LIMIT_MS, type CallContext, type Timing } from "../api-client/attempts.ts";
 import { responseDate } from "../api-client/classify.ts";

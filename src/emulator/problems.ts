@@ -1,5 +1,4 @@
-// Defines the errors of the job-processing API, which are thrown if a rule is broken and sent as a Problem (docs/contract.md, 7.2;
-// RFC 9457).
+// Defines the errors of the job-processing API, thrown if a rule is broken and sent as a Problem (docs/contract.md, 7.2; RFC 9457).
 import type { FieldError, Problem } from "../contract/problem.ts";
 import { PROBLEMS, type ProblemCode, problemType } from "./assumptions.ts";
 

@@ -1,5 +1,4 @@
-// Renders the resource mic://geography/catalogue.tsv: every district with its state and count of mandals, below coverage and
-// vintage.
+// Renders the resource mic://geography/catalogue.tsv: coverage and vintage, then every district with its state and count of mandals.
 import type { CallContext } from "../api-client/attempts.ts";
 import { formatTable } from "../core/table.ts";
 import { collectDrift, computeCoverage, summarizeVintage } from "./country.ts";

@@ -1,5 +1,4 @@
-// Finds all districts that a name may mean, decides how certain the matches are, and describes them in sentences. A query may
-// contain its state, or be the name of a state.
+// Finds all districts that a name may mean, decides how certain the matches are, and describes them in sentences.
 import { setImmediate as yieldToEventLoop } from "node:timers/promises";
 import type { State } from "../contract/playground.ts";
 import { quote } from "../core/untrusted-text.ts";

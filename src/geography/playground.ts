@@ -1,5 +1,4 @@
-// Reads the playground's three endpoints within the rate limit. Concurrent callers share one request, and fresh lists come from
-// the cache.
+// Reads the playground's three endpoints within the rate limit. Concurrent callers share one request; fresh lists come from the cache.
 import type * as z from "zod/v4";
 import { ATTEMPT_LIMIT_MS, type CallContext, type Timing, withRetries } from "../api-client/attempts.ts";
 import type { ApiClient } from "../api-client/client.ts";

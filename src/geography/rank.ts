@@ -1,5 +1,4 @@
-// Ranks states or districts exactly. It selects the lists that an answer needs, computes the rows and the totals over all
-// matching rows, and describes them in sentences.
+// Ranks states or districts exactly: selects the lists that an answer needs, computes rows and totals, and describes them in sentences.
 import { setImmediate as yieldToEventLoop } from "node:timers/promises";
 import type { DistrictsResponse, State } from "../contract/playground.ts";
 import { quote } from "../core/untrusted-text.ts";

@@ -1,5 +1,4 @@
-// This module opens the store for one machine: an SQLite file that any number of processes can share. Statements that wait for
-// other processes leave the event loop free.
+// Opens the store for one machine: an SQLite file that processes share. Statements that wait for others leave the event loop free.
 import { existsSync, lstatSync } from "node:fs";
 import { chmod, mkdir, open } from "node:fs/promises";
 import { basename, join } from "node:path";

@@ -1,5 +1,4 @@
-// Writes the audit of a deployment, and finds the trace ids for its rows. The journal itself records the ends of actions. A row that
-// cannot be written is logged, and no call fails because of it.
+// Writes the audit of a deployment, and finds the trace ids for its rows. A row that cannot be written is logged, and no call fails.
 import { AsyncLocalStorage } from "node:async_hooks";
 import type { AuditEvent } from "../actions/audit.ts";
 import type { JournalHandle } from "../actions/journal-handle.ts";

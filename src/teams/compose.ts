@@ -1,5 +1,4 @@
-// Composes a deployment from its settings. Each caller gets a runtime with the credentials of their team, or with only geography if they
-// have no team.
+// Composes a deployment: each caller gets a runtime with the credentials of their team, or with only geography without one.
 import { createActions } from "../actions/actions.ts";
 import { createTransport } from "../api-client/transport.ts";
 import {

@@ -1,5 +1,4 @@
-// This module handles the arguments of tools: shared fields, their listing in tools/list, their validation, and their conversion to the
-// request of an endpoint.
+// Handles the arguments of tools: shared fields, their listing, their validation, and their conversion to the request of an endpoint.
 import * as z from "zod/v4";
 import type { Arguments } from "../actions/fingerprint.ts";
 import { keySchemas } from "../actions/idempotency-keys.ts";

@@ -1,5 +1,4 @@
-// This module has the shared parts of the geography tools: common arguments, coverage and vintage, and the call that continues an
-// incomplete answer.
+// The shared parts of the geography tools: arguments, coverage and vintage, and the call that continues an incomplete answer.
 import * as z from "zod/v4";
 import type { State } from "../contract/playground.ts";
 import {

@@ -1,5 +1,4 @@
-// This module defines files for callers on other machines, who cannot use a path on this machine. They get a short-lived link, and the
-// content of small files.
+// Defines files for callers on other machines: a short-lived link, and the content of small files.
 
 import type { CallContext } from "../api-client/attempts.ts";
 import type { Endpoint } from "../contract/endpoints/endpoint.ts";

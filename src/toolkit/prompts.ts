@@ -1,5 +1,4 @@
-// This module defines the prompts: tasks that the user starts with one choice, as instructions to the agent. Arguments are untrusted data,
-// so they are quoted.
+// Defines the prompts: tasks that the user starts with one choice. Arguments are untrusted data, so they are quoted.
 import { formatJson } from "../core/untrusted-text.ts";
 import type { ToolName } from "./tool-names.ts";
 

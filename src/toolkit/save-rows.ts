@@ -1,5 +1,4 @@
-// This module saves rows as CSV (RFC 4180). For a caller on this machine it creates a new file in the download folder, which is complete
-// or absent. A caller on another machine gets a link.
+// This module saves rows as CSV (RFC 4180): as a new file in the download folder, or behind a link for a caller on another machine.
 import { createHash } from "node:crypto";
 import { assertNameFree, createFile, diskFailure, prepareFolder } from "../api-client/new-file.ts";
 import { Failure } from "../core/failure.ts";

@@ -1,5 +1,4 @@
-// This module reads the usage of quotas: of one window, or what is left in each window that the API has. The API may refuse the window
-// MONTH (open question 1): then all its windows are read.
+// Reads quotas: of one window, or what is left in each that the API has. It may refuse the window MONTH (open question 1).
 import { getMicPublicUsage } from "../contract/endpoints/job-processing.ts";
 import type { UsageBucket, UsageSummary } from "../contract/usage.ts";
 import { Failure } from "../core/failure.ts";

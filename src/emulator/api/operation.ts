@@ -1,5 +1,4 @@
-// Connects each endpoint of the contract to its execution, which starts after all rules are checked. Builds successful answers in the
-// contract's envelopes (docs/contract.md, 2.2).
+// Connects each endpoint of the contract to its execution, and builds successful answers in envelopes (docs/contract.md, 2.2).
 import type * as z from "zod/v4";
 import type { Endpoint, KeyGrammar } from "../../contract/endpoints/endpoint.ts";
 import { type Job, jobETag } from "../../contract/jobs.ts";

@@ -1,5 +1,4 @@
-// Parses a query as people type it, before it is matched. It removes words for district and the country, and finds the state that
-// the query names, in any form and position.
+// Parses a query as people type it: removes words for district and the country, and finds the state that it names.
 import type { State } from "../../contract/playground.ts";
 import { DIRECTION_LETTERS, fold, isDirection, toSound } from "./name-forms.ts";
 import { exactState, fuzzyState, prefixState } from "./resolve-state.ts";

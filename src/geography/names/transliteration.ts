@@ -1,5 +1,4 @@
-// Transliterates names in nine Indian scripts to Latin letters. The Unicode blocks are parallel: a letter has the same position
-// in each, so every script is first converted to Devanagari.
+// Transliterates names in nine Indian scripts to Latin letters, by Devanagari: a letter has the same position in each Unicode block.
 
 /** How the pronunciation of a script differs from a letter-by-letter reading; an empty entry means no difference. */
 interface ScriptRules {

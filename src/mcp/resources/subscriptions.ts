@@ -1,5 +1,4 @@
-// Tracks which resources the subscribers of one connection watch. Serves resources/subscribe and resources/unsubscribe, and implements
-// the rules of subscriptions/listen (2026-07-28) for both transports.
+// Tracks which resources the subscribers of one connection watch, by the rules of both protocol generations, for both transports.
 import {
   type ProtocolEra,
   ProtocolError,

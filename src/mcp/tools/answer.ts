@@ -1,5 +1,4 @@
-// Converts a tool's result or failure to the answer to its call, in the protocol's format. The members are in the order in which the
-// SDK writes them.
+// Converts a tool's result or failure to the answer to its call, with the members in the order in which the SDK writes them.
 import type { CallToolResult, ContentBlock } from "@modelcontextprotocol/server";
 import { isJsonObject } from "../../contract/json.ts";
 import { errorMessage, Failure, type FailureFacts } from "../../core/failure.ts";

@@ -1,5 +1,4 @@
-// Implements `mic-mcp teams` and `mic-mcp migrate`: manages the teams of a deployment, their credentials and members. Running instances are
-// notified of each change.
+// Implements `mic-mcp teams` and `mic-mcp migrate`: teams, their credentials and members. Running instances are notified of each change.
 import { isAbsolute } from "node:path";
 import { type Check, failedCheck, passedCheck } from "../../cli/checks.ts";
 import { ACTION_STATES, type ArgumentsOf, type RunCommand, TEAM_ACTIONS } from "../../cli/commands.ts";

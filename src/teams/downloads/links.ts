@@ -1,5 +1,4 @@
-// Creates links to files for callers on other machines. The result itself contains the content of a small file. A link contains an
-// encrypted ticket: no server stores it, and any instance accepts it.
+// Creates links to files for callers on other machines. A link contains an encrypted ticket, which any instance accepts.
 import { createHash } from "node:crypto";
 import * as z from "zod/v4";
 import { contentLengthOf, contentTypeOf, withAssetStream } from "../../api-client/asset-stream.ts";

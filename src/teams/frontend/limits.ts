@@ -1,5 +1,4 @@
-// Protects one instance: it limits the calls per minute, the concurrent calls and the open streams of each caller, and all concurrent
-// calls. ../tenancy/team-shares.ts divides the running calls between the teams.
+// Limits the calls per minute, the concurrent calls and the open streams of each caller, and all concurrent calls of one instance.
 import { LRUCache } from "lru-cache";
 import type { LimitExceeded } from "../tenancy/team-shares.ts";
 

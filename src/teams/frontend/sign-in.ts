@@ -1,5 +1,4 @@
-// Implements OAuth at the front end: it resolves a bearer token to its caller, or to a challenge that describes the required token
-// (RFC 6750, RFC 9728). It also serves the metadata documents of the resources.
+// Implements OAuth at the front end (RFC 6750, RFC 9728): a bearer token becomes its caller, or a challenge; serves the metadata documents.
 import type { IncomingMessage } from "node:http";
 import {
   bearerAuthChallengeResponse,

@@ -1,5 +1,4 @@
-// Creates the identity of a caller without a team: geography works, and calls that need a team's credentials return an error with the
-// next step.
+// The identity of a caller without a team: geography works, and calls that need credentials return an error with the next step.
 import { type Failure, forbidden } from "../../core/failure.ts";
 import { formatToken, quote } from "../../core/untrusted-text.ts";
 import type { Identity } from "../../credentials/identity.ts";

@@ -1,5 +1,4 @@
-// This module finds the jobs that match a filter. The API has no filter, so the module reads its pages. A next page continues exactly
-// where reading ended.
+// Finds the jobs that match a filter by reading the API's pages. A next page continues exactly where reading ended.
 import * as z from "zod/v4";
 import type { CallContext } from "../../api-client/attempts.ts";
 import { SMALLER_LIMIT } from "../../api-client/classify.ts";

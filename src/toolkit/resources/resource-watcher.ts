@@ -1,5 +1,4 @@
-// This module watches resources for subscribers. Each resource has one poller for all of them, which reads often while the resource
-// changes, and rarely otherwise.
+// Watches resources for subscribers, with one poller for each resource, which reads often while the resource changes.
 import { setTimeout as sleep } from "node:timers/promises";
 import type { CallContext, Timing } from "../../api-client/attempts.ts";
 import { Failure } from "../../core/failure.ts";

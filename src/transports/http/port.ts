@@ -1,5 +1,4 @@
-// Defines the interface between the HTTP transport and the MCP servers behind it. The product has one implementation (serve.ts).
-// Tests and the conformance fixture pass another one to startHttpServer; sessions, subscriptions and limits are handled the same way.
+// Defines the interface between the HTTP transport and the MCP servers behind it. Tests and the conformance fixture implement it, too.
 import type { JSONRPCMessage, McpServerFactory, ProtocolEra } from "@modelcontextprotocol/server";
 import { isJsonObject } from "../../contract/json.ts";
 import type { Redact } from "../../mcp/messages.ts";

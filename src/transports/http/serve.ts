@@ -1,5 +1,4 @@
-// Serves MCP over Streamable HTTP: protocol revisions 2024-11-05 to 2025-11-25 in sessions, and 2026-07-28 without sessions.
-// In serve --http, only clients with the token have access (access.ts).
+// Serves MCP over Streamable HTTP: revisions 2024-11-05 to 2025-11-25 in sessions, and 2026-07-28 without sessions.
 import { createRedact } from "../../mcp/messages.ts";
 import { createSubscriptions } from "../../mcp/resources/subscriptions.ts";
 import type { Runtime } from "../../mcp/runtime.ts";

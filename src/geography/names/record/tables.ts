@@ -1,5 +1,4 @@
-// Reads the tables of the public record, which README.md in this folder describes. Each table is read at its first use and
-// prepared for comparing names.
+// Reads the tables of the public record (README.md in this folder), each at its first use, prepared for comparing names.
 import { readRecord, type TableRow } from "../../../core/package-files.ts";
 import { groupByKey } from "../../group-by-key.ts";
 import { type NameForms, toNameForms } from "../name-forms.ts";
