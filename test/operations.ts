@@ -1,7 +1,4 @@
-// Describes every operation by hand: the tables of docs/contract.md, 4.1, 4.2 and 5, and their tools. The copy
-// is independent, so it reveals errors in src/contract/endpoints and tools/. Each field has its rules and values to try.
-// contract/fields.test.ts tries them on the schemas, emulator/fields.test.ts over HTTP, tools/arguments.test.ts through the
-// tools.
+// Describes every operation by hand: the tables of docs/contract.md, 4.1, 4.2 and 5, independent of src/contract/endpoints and tools/.
 import type * as z from "zod/v4";
 import { envelope, jobPage, micEnvelope, recipePage } from "../src/contract/envelope.ts";
 import { Input } from "../src/contract/inputs.ts";

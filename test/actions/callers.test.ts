@@ -1,5 +1,4 @@
-// Tests that callers who share client credentials share no key, no outcome and no list. They have one journal, one action context,
-// and a stub API that sees them as one client and executes a key once.
+// Tests that callers who share client credentials share no key, no outcome and no list.
 import { createHmac } from "node:crypto";
 import fc from "fast-check";
 import { beforeEach, expect, onTestFinished, test } from "vitest";

@@ -1,5 +1,4 @@
-// Tests claims: lease expiry measured by this process's clock, the actions in flight in all action machines of the process, and
-// which owners count as dead.
+// Tests claims: lease expiry by this process's clock, the actions in flight, and which owners count as dead.
 import { spawn } from "node:child_process";
 import { once } from "node:events";
 import { expect, onTestFinished, test, vi } from "vitest";

@@ -1,5 +1,4 @@
-// Tests the journal file under a running server: once moved, removed or replaced, it refuses every write until a restart. A journal that is a
-// symbolic link is always refused.
+// Tests the journal file under a running server: once moved, removed or replaced, it refuses every write until a restart.
 import { copyFile, readdir, rename, rm, symlink } from "node:fs/promises";
 import { dirname, join } from "node:path";
 import { expect, onTestFinished, test } from "vitest";

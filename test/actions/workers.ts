@@ -1,5 +1,4 @@
-// Simulates processes that share a journal for the action machine: each has a name, and waiting advances their common clock. The
-// test supplies the answer to each request.
+// Simulates processes that share a journal for the action machine: each has a name, and waiting advances their common clock.
 import { EventEmitter, once } from "node:events";
 import { setImmediate as tick } from "node:timers/promises";
 import { onTestFinished } from "vitest";

@@ -1,5 +1,4 @@
-// Tests that a download writes the right bytes under the right name, or no file, whatever fails, in
-// constant memory.
+// Tests that a download writes the right bytes under the right name, or no file, in constant memory.
 import { execFileSync } from "node:child_process";
 import { createHash } from "node:crypto";
 import { existsSync } from "node:fs";

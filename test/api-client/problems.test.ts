@@ -1,5 +1,4 @@
 // Tests error answers of the API and the failure that the agent receives (docs/contract.md, 7; open question 2).
-// test/tools/faults-reads.test.ts tests the kind of each status, and test/spec/geography.test.ts the statuses of the playground.
 import { expect } from "vitest";
 import { problem } from "../contract/samples.ts";
 import { test } from "../support/fixtures.ts";

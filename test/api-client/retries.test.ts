@@ -1,5 +1,4 @@
-// Tests which requests are retried: every attempt sends the same bytes under the same key (docs/contribute/architecture.md, "Request
-// lifecycle"), after a delay.
+// Tests which requests are retried, after a delay, with the same bytes and key (docs/contribute/architecture.md, "Request lifecycle").
 import fc from "fast-check";
 import { expect } from "vitest";
 import {

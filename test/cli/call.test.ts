@@ -1,5 +1,4 @@
-// Tests `mic-mcp call`: a tool on the command line, with the same journal and keys as an agent's call (docs/interface.md,
-// "Program").
+// Tests `mic-mcp call`: a tool on the command line, with the journal and keys of an agent's call (docs/interface.md, "Program").
 import { readFile } from "node:fs/promises";
 import { expect, onTestFinished, test, vi } from "vitest";
 import { createProgressDisplay } from "../../src/cli/terminal.ts";

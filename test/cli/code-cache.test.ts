@@ -1,5 +1,4 @@
-// Tests the code cache with real processes: nothing in the folder may end the program or make it run other code, and no folder is used
-// that another user can write to. Most tests run the real dist/cli.js with a small main.js.
+// Tests the code cache with real processes: nothing in the folder may end the program or make it run other code.
 import { spawn } from "node:child_process";
 import { once } from "node:events";
 import {

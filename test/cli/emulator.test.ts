@@ -1,5 +1,4 @@
-// Tests `mic-mcp emulator`, `serve --emulator` and the commands with --emulator: one JSON line, a running service and a clean
-// exit (docs/interface.md, "Program").
+// Tests `mic-mcp emulator`, `serve --emulator` and the commands with --emulator (docs/interface.md, "Program").
 import { stat, writeFile } from "node:fs/promises";
 import { createServer } from "node:net";
 import { join } from "node:path";

@@ -1,5 +1,4 @@
-// Tests the exit codes of calls that start, retry or wait for jobs (docs/use/automate-retries.md, "Exit codes"): each job state leads to
-// the same code in every such tool, and `--json` states it.
+// Tests the exit codes of calls that start, retry or wait for jobs (docs/use/automate-retries.md, "Exit codes").
 import { expect, test } from "vitest";
 import * as z from "zod/v4";
 import { job, problem } from "../contract/samples.ts";

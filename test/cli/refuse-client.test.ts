@@ -1,5 +1,4 @@
-// Tests that a server that cannot start reports the reason to its client, in each protocol revision, and exits with 2
-// (docs/interface.md, "Configuration").
+// Tests that a server that cannot start tells its client the reason, in each protocol revision, and exits with 2.
 import { expect, test } from "vitest";
 import { start } from "../mcp/stdio/child.ts";
 import { runInProcess as run } from "../support/command.ts";

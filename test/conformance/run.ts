@@ -1,5 +1,4 @@
-// `npm run conformance`: installs the official suite into a cache outside this tree if it is missing, and runs the tests that use
-// it. If the suite cannot be installed, the tests are skipped with that reason.
+// `npm run conformance`: installs the official suite outside this tree if it is missing, and runs the tests that use it.
 import { spawnSync } from "node:child_process";
 import { mkdirSync, writeFileSync } from "node:fs";
 import { join } from "node:path";

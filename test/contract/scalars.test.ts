@@ -1,5 +1,4 @@
 // Tests the string grammars: which texts are blank, the three grammars of the Idempotency-Key, and instants against Date.
-// resources.test.ts and fields.test.ts test the other grammars.
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
 import * as scalars from "../../src/contract/scalars.ts";

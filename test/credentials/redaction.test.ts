@@ -1,5 +1,4 @@
-// Tests that no part of a secret reaches a client: in a header, a file's type or a truncated text. test/mcp/secrets.test.ts tests the
-// other places.
+// Tests that no part of a secret reaches a client: in a header, a file's type or a truncated text.
 import { expect, test } from "vitest";
 import { basicHeader } from "../../src/credentials/oauth.ts";
 import { problem } from "../contract/samples.ts";

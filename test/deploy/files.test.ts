@@ -1,5 +1,4 @@
-// Tests the other files of deploy/ with their own checkers if installed, and their settings for probes, grace periods and
-// permissions.
+// Tests the other files of deploy/ with their own checkers if installed, and their probes, grace periods and permissions.
 import { execFileSync } from "node:child_process";
 import { readdirSync, readFileSync, writeFileSync } from "node:fs";
 import { dirname, join } from "node:path";

@@ -1,5 +1,4 @@
-// Tests the scope table of section 5, written by hand in operations.ts, against each operation, and the token endpoint. If the
-// contract does not specify something, RFC 6749 applies.
+// Tests the scope table of section 5 against each operation, and the token endpoint (RFC 6749 where the contract is silent).
 import { expect } from "vitest";
 import { allScopes, jobOperations, operations } from "../operations.ts";
 import { createRequest, exampleDataForFile } from "./example.ts";

@@ -1,5 +1,4 @@
-// Tests the cancellation and the retry of jobs, docs/contract.md, 3, 4.2 and 9. test/tools/cancel-and-retry.test.ts tests versions and
-// the two kinds of retry.
+// Tests the cancellation and the retry of jobs, docs/contract.md, 3, 4.2 and 9.
 import { expect } from "vitest";
 import type { Job } from "../../src/contract/jobs.ts";
 import { operations } from "../operations.ts";

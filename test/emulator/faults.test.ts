@@ -1,5 +1,4 @@
-// Tests injected faults: which of them occur before or after the effect, and that each occurs as often and on the operation as
-// requested. test/tools/faults.test.ts needs the other kinds.
+// Tests injected faults: before or after the effect, as often and on the operation as requested.
 import { expect } from "vitest";
 import { operations } from "../operations.ts";
 import { expectProblem } from "./http.ts";

@@ -1,5 +1,4 @@
-// Tests POST endpoints, docs/contract.md, 4.2: their headers, and bodies that are well-formed but conflict with the service's data.
-// fields.test.ts tests the values of headers and fields.
+// Tests POST endpoints, docs/contract.md, 4.2: their headers, and well-formed bodies that conflict with the service's data.
 import { expect } from "vitest";
 import { operations, type PostId, postIds } from "../operations.ts";
 import { createRequest, exampleDataForFile } from "./example.ts";

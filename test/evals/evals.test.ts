@@ -1,5 +1,4 @@
-// Tests the evaluation tasks with a scripted agent: each task is completed within its budget of calls and tokens, if it has one, and
-// is not completed by an agent that does nothing (evals/run-task.ts).
+// Tests the evaluation tasks with a scripted agent, and that an agent that does nothing completes none (evals/run-task.ts).
 import { afterAll, describe, expect, test } from "vitest";
 import { measureAnswers } from "../../evals/answer-measurements.ts";
 import { type Outcome, runTask } from "../../evals/run-task.ts";

@@ -1,5 +1,4 @@
-// Kills clients before they read the answer, and servers at random moments. Each action runs once, and each repeated call reports a
-// replay. FAULT_KILLS sets the number of kills per combination.
+// Kills clients and servers at random moments: each action runs once, and each repeated call reports a replay (FAULT_KILLS).
 import { spawn } from "node:child_process";
 import { once } from "node:events";
 import { setTimeout as sleep } from "node:timers/promises";

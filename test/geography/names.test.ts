@@ -1,5 +1,4 @@
-// Tests the parsing of queries, the kinds of names that match a district, names that must not match, names of states, and the
-// transliteration of Indian scripts to Latin letters.
+// Tests queries: their parsing, the kinds of names that match, names that must not match, and transliteration.
 import fc from "fast-check";
 import { expect, test } from "vitest";
 import type { State } from "../../src/contract/playground.ts";

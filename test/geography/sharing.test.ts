@@ -1,5 +1,4 @@
-// Tests several servers behind one address. One of them prefetches, and all share the lists and the cooldown after a 429. They
-// also answer without a usable database.
+// Tests several servers behind one address, which share lists and cooldowns, and answer also without a usable database.
 
 import { mkdir, readFile, rm, stat, writeFile } from "node:fs/promises";
 import { join } from "node:path";

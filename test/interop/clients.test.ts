@@ -1,5 +1,4 @@
-// Tests real clients against the built server, on a new machine. The recorded traffic shows that each client connects, lists
-// every tool, and calls tools if it can without a login.
+// Tests real clients against the built server: each connects, lists every tool, and calls tools if it can without a login.
 import { describe, expect } from "vitest";
 import * as z from "zod/v4";
 import { startHttp } from "../mcp/http/server.ts";

@@ -1,5 +1,4 @@
-// The real clients that call tools without a model or a login: how each one is configured for a server and uses it. hosts.ts and
-// documented-commands.test.ts have those that need one.
+// The real clients that call tools without a model or a login: how each one is configured for a server and uses it.
 import { createInterface } from "node:readline";
 import * as z from "zod/v4";
 import { codexServer, write } from "./hosts.ts";

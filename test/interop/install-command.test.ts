@@ -1,5 +1,4 @@
-// Tests `mic-mcp install`: the entry in each client's documented format, that nothing else in the file changes, and that the real
-// clients use it.
+// Tests `mic-mcp install`: the entry in each client's documented format, nothing else in the file, and real clients use it.
 import { chmod, lstat, mkdir, readFile, stat, symlink, writeFile } from "node:fs/promises";
 import { dirname, join, resolve } from "node:path";
 import { describe, expect, test } from "vitest";

@@ -1,5 +1,4 @@
-// `npm run interop:install`: installs the real clients of test/interop/ and other Node versions from npm, outside the tree.
-// Install scripts do not run, because some would download more from elsewhere.
+// `npm run interop:install`: installs the real clients and other Node versions from npm, outside the tree, without install scripts.
 import { execFileSync } from "node:child_process";
 import { mkdirSync, mkdtempSync, readdirSync, renameSync, rmSync, writeFileSync } from "node:fs";
 import { dirname, join } from "node:path";

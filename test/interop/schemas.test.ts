@@ -1,5 +1,4 @@
-// Tests that model APIs accept the listed tools. A host passes a listed tool on to one of these APIs, and an API that refuses one schema
-// refuses the whole request.
+// Tests that model APIs accept the listed tools: an API that refuses one schema refuses the whole request.
 import { readFile } from "node:fs/promises";
 import { Ajv2020 } from "ajv/dist/2020.js";
 import { describe, expect, test } from "vitest";

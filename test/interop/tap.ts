@@ -1,5 +1,4 @@
-// A program between a client and the server on stdio: forwards all bytes, and records each line with its sender and session. Some
-// clients have several sessions at once. Arguments: the file for the records, then the server's command.
+// Forwards all bytes between a client and the server on stdio, and records each line. Arguments: the file for the records, the command.
 import { spawn } from "node:child_process";
 import { appendFileSync } from "node:fs";
 import { createInterface } from "node:readline";

@@ -1,5 +1,4 @@
-// Tests that tools have the same answers on the direct path (src/mcp/direct-calls.ts) and in the SDK's handlers. A request with
-// `_meta` takes the second way.
+// Tests that tools answer the same on the direct path (src/mcp/direct-calls.ts) and in the SDK's handlers (a request with `_meta`).
 import { expect, test } from "vitest";
 import * as z from "zod/v4";
 import { createExampleData } from "../emulator/example.ts";

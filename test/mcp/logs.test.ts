@@ -1,5 +1,4 @@
-// Tests the log lines of a call: one line for each failed attempt and one for the answer. Their ids link them to each other, the
-// journal and the API (docs/operate/operations.md, "Logs").
+// Tests the log lines of a call: their ids link them to each other, the journal and the API (docs/operate/operations.md, "Logs").
 import { expect, test } from "vitest";
 import * as z from "zod/v4";
 import { serviceForFile } from "../emulator/service.ts";

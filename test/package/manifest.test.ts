@@ -1,5 +1,4 @@
-// Tests how manifest.json, which makes the package an MCP bundle, configures the server. `npm run check` compares its tools and its version
-// with their sources, and `npm run release` validates it by the bundler's schema.
+// Tests how manifest.json, which makes the package an MCP bundle, configures the server.
 import { readFileSync } from "node:fs";
 import { expect, test } from "vitest";
 import { readConfig } from "../../src/core/config.ts";

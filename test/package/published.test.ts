@@ -1,5 +1,4 @@
-// Rehearses a release: the package is published to a registry of this machine, installed from there by the npm of each Node, and every
-// command starts. test/interop/plugins.test.ts does the same with the plugins.
+// Rehearses a release: publishes the package to a registry of this machine, installs it with the npm of each Node, runs each command.
 import { mkdir, realpath } from "node:fs/promises";
 import { dirname, join } from "node:path";
 import { describe, expect } from "vitest";

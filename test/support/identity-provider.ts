@@ -1,5 +1,4 @@
-// An organization's identity provider in this process, based on oidc-provider. Every user is logged in and consents without a
-// page, and a test may sign with its keys.
+// An identity provider in this process, based on oidc-provider: every user is logged in, and a test may sign with its keys.
 import { createServer, type RequestListener } from "node:http";
 import { exportJWK, exportSPKI, generateKeyPair, type JWTPayload, SignJWT } from "jose";
 import Provider from "oidc-provider";

@@ -1,5 +1,4 @@
-// Runs the server in the test's own process, on streams in memory, composed and served as by the command. Tests about processes,
-// pipes, crashes and logs start the built server instead (process.ts, server.ts).
+// Runs the server in the test's own process, on streams in memory, composed and served as by the command.
 import { PassThrough, Transform } from "node:stream";
 import { onTestFinished } from "vitest";
 import { serveOnHttp } from "../../src/transports/http/serve.ts";

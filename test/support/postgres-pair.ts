@@ -1,5 +1,4 @@
-// Starts a PostgreSQL server with replicas (default 1) on loopback ports, whose commits wait for a replica. A test can kill the
-// primary, promote a replica and rejoin the others. Linux only.
+// Starts a PostgreSQL server with replicas on loopback ports. A test can kill the primary, promote and rejoin others. Linux only.
 import { rmSync } from "node:fs";
 import { setTimeout as sleep } from "node:timers/promises";
 import { createPostgresInstallation, type PostgresNode } from "./postgres.ts";

@@ -1,5 +1,4 @@
-// Starts a private D-Bus session with a private gnome-keyring: the real Secret Service, in the state that a test needs. It does
-// not access the machine's own session.
+// Starts a private D-Bus session with a private gnome-keyring: the real Secret Service, in the state that a test needs.
 import { type ChildProcess, execFile, spawn } from "node:child_process";
 import { mkdir, mkdtemp, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";

@@ -1,5 +1,4 @@
-// A client that exchanges raw protocol lines with a server and matches answers by id. The server is the built one in a process
-// that tests may kill or cut off, or one in this process.
+// A client that exchanges raw protocol lines with a server, a process that tests may kill or one in this process.
 import { createInterface } from "node:readline";
 import type { Readable } from "node:stream";
 import { onTestFinished } from "vitest";

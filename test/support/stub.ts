@@ -1,5 +1,4 @@
-// A strict stub of the API on node:http. It answers by script, down to the raw socket, and records every request. It fails the
-// test on unexpected requests and on expected requests that never arrived.
+// A strict stub of the API on node:http: answers by script, down to the raw socket, and fails the test on unexpected requests.
 import { once } from "node:events";
 import { createServer, type IncomingHttpHeaders, type IncomingMessage, type ServerResponse } from "node:http";
 import type { Socket } from "node:net";

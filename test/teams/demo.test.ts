@@ -1,5 +1,4 @@
-// A deployment on this machine from npm and Debian packages: a sign-in, a job, an instance killed during the request, and one
-// execution by the emulator's own count. `npm run teams:demo` prints the transcript.
+// A deployment on this machine: a sign-in, a job, an instance killed during the request, and one execution. `npm run teams:demo` prints it.
 import { UnauthorizedError } from "@modelcontextprotocol/client";
 import { expect, onTestFinished } from "vitest";
 import { escapeText, formatJson } from "../../src/core/untrusted-text.ts";

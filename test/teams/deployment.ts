@@ -1,5 +1,4 @@
-// Starts a deployment for teams in the test's process: PostgreSQL, an emulator with a client for each team, and callers with real
-// MCP clients. Tests name the callers directly; how a server authenticates them is tested elsewhere.
+// Starts a deployment for teams in the test's process: PostgreSQL, an emulator with a client for each team, real MCP clients.
 import { randomBytes } from "node:crypto";
 import { onTestFinished } from "vitest";
 import { readConfig } from "../../src/core/config.ts";

@@ -1,5 +1,4 @@
-// Runs `serve --teams` as programs behind a balancer: teams change while it serves, and it does not start with missing or weak
-// settings.
+// Runs `serve --teams` as programs behind a balancer: teams change while it serves; missing or weak settings prevent the start.
 import { expect, test } from "vitest";
 import { createModernClient, resultOf } from "../mcp/http/raw-client.ts";
 import { runInProcess as run } from "../support/command.ts";

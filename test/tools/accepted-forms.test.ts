@@ -1,5 +1,4 @@
-// Accepted forms of arguments (docs/interface.md, "Accepted forms"): each is rewritten to the exact form, so it is the same action; a value
-// that was valid stays as it is; and what is refused is explained.
+// Tests accepted forms of arguments (docs/interface.md, "Accepted forms"): each is rewritten to the exact form of the same action.
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
 import * as z from "zod/v4";

@@ -1,5 +1,4 @@
-// Tests the arguments of every tool (docs/contract.md, section 4): each value of each field, missing arguments and unknown ones.
-// Invalid arguments are refused before anything is sent.
+// Tests the arguments of every tool (docs/contract.md, 4): invalid, missing and unknown ones are refused before anything is sent.
 import { expect, test } from "vitest";
 import { tools } from "../../tools/index.ts";
 import { changeAt } from "../contract/object-rules.ts";

@@ -1,5 +1,4 @@
-// The bench for tool tests: an emulator with direct access to it, and the real server with a real client, for all tests of a
-// block.
+// The bench for tool tests: an emulator with direct access to it, and the real server with a real client, for all tests of a block.
 import type { ValidateFunction } from "ajv/dist/2020.js";
 import { expect } from "vitest";
 import * as z from "zod/v4";

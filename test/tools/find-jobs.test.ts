@@ -1,5 +1,4 @@
-// Tests list_jobs with a filter: the server reads the pages, returns the matching rows, counts what it read, and continues at the
-// cursor.
+// Tests list_jobs with a filter: the server reads the pages, returns matching rows, and continues at the cursor.
 import { readFile } from "node:fs/promises";
 import { join } from "node:path";
 import { expect, test } from "vitest";

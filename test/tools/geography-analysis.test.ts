@@ -1,5 +1,4 @@
-// Tests geography for analysts: several names, a state within a name, the first rows of each state, pages, prefixes, and rows as
-// a file.
+// Tests geography for analysts: several names, a state in a name, first rows of each state, pages, prefixes, rows as a file.
 import { createHash } from "node:crypto";
 import { readdir, readFile, stat, writeFile } from "node:fs/promises";
 import { join } from "node:path";

@@ -1,5 +1,4 @@
-// Tests idempotency keys: the server creates one if none is given and otherwise uses the given one. The emulator and success.test.ts
-// check the grammar of the keys of each operation.
+// Tests idempotency keys: the server creates one if none is given, and otherwise uses the given one.
 import { expect, test } from "vitest";
 import { describeLatestRevision } from "./revisions.ts";
 

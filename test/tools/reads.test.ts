@@ -1,5 +1,4 @@
 // Tests the tools that read: the pages of a list, values that are not rounded, and the parts that a model reads.
-// success.test.ts compares all fields with those of the API.
 import { readFile } from "node:fs/promises";
 import { expect, test } from "vitest";
 import * as z from "zod/v4";

@@ -1,5 +1,4 @@
-// Tests the advice after a refusal: only calls that can help, and never one that cannot. test/snapshots has that of each tool for a
-// missing resource, a resource in the wrong state, and a 403.
+// Tests the advice after a refusal: only calls that can help, and never one that cannot. test/snapshots has that of each tool.
 import { expect, test } from "vitest";
 import { createInputs, createJobBody, FILE, fileId, listOffers } from "../emulator/work.ts";
 import { describeLatestRevision } from "./revisions.ts";

@@ -1,5 +1,4 @@
-// Defines tests of the tools with a client, an emulator and a server in this process. Tests of what a tool does use one client; tests of
-// how results are sent use both.
+// Defines tests of the tools with a client, an emulator and a server in this process: with one client, or with both.
 import { mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";

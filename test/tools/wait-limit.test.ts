@@ -1,5 +1,4 @@
-// Tests that waitSeconds limits the whole call of tools for many jobs, even if one request never receives a response. Without the limit, such
-// a call takes 45 s, longer than these tests may take.
+// Tests that waitSeconds limits the whole call of tools for many jobs, even if one request never receives a response (45 s otherwise).
 import { expect, test } from "vitest";
 import * as z from "zod/v4";
 import { createRetryableJob, FILE, submitJob } from "../emulator/work.ts";

@@ -1,5 +1,4 @@
-// Tests `mic-mcp status`, which shows the settings and their sources but no secret, `mic-mcp logout`, and
-// profiles: several logins in one keychain.
+// Tests `mic-mcp status`, which shows settings and their sources but no secret, `mic-mcp logout`, and profiles.
 import { expect } from "vitest";
 import { enveloped, job, jobList } from "../../contract/samples.ts";
 import { runInProcess as run } from "../../support/command.ts";

@@ -1,5 +1,4 @@
-// Tests the shutdown over HTTP: calls in flight are finished and answered, streams end, and new requests are refused. Unfinished
-// actions stay in the journal.
+// Tests the shutdown over HTTP: calls in flight are answered, streams end, new requests are refused, unfinished actions stay.
 import { describe, expect, test } from "vitest";
 import { stubEnv } from "../../api-client/client.ts";
 import { createJob, enveloped, job, micEnveloped } from "../../contract/samples.ts";

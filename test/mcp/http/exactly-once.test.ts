@@ -1,5 +1,4 @@
-// Tests deduplication over HTTP in each serving mode: an identical call is the same action, whether or not its client got the
-// answer. The stub counts each POST that the API receives, with its key.
+// Tests deduplication over HTTP in each serving mode: an identical call is the same action, whether or not its answer arrived.
 import { describe, expect, test } from "vitest";
 import { stubEnv } from "../../api-client/client.ts";
 import { createJob, job, micEnveloped } from "../../contract/samples.ts";

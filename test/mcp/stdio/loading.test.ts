@@ -1,5 +1,4 @@
-// Tests the server while it loads the program, or the modules that the first call needs. A signal or the end of stdin ends it, no
-// line is lost, and a client that no longer reads is not an error.
+// Tests the server while it loads: a signal or the end of stdin ends it, and no line is lost.
 import { writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";

@@ -1,5 +1,4 @@
 // Tests that the process exits at once and silently when its client leaves (docs/contribute/architecture.md, "Shutdown and output").
-// Everything that it could wait for takes longer than a test may.
 import { expect, test } from "vitest";
 import { stubEnv } from "../../api-client/client.ts";
 import { enveloped, job } from "../../contract/samples.ts";

@@ -1,5 +1,4 @@
-// The chaos tests: a deployment serves callers while its parts are killed, stopped, disconnected or replaced. `npm test` runs
-// some of them in small sizes, and `npm run test:chaos` runs all of them (docs/contribute/testing.md).
+// The chaos tests: a deployment serves callers while its parts are killed, stopped, disconnected or replaced (docs/contribute/testing.md).
 import { setTimeout as sleep } from "node:timers/promises";
 import { expect, onTestFinished } from "vitest";
 import { ANY_SERVER, findFailures } from "../../conformance/any-server.ts";

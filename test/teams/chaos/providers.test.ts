@@ -1,5 +1,4 @@
-// Real clients sign in at real identity providers with the settings of docs/operate/identity-providers.md. The deployment is the
-// built program behind haproxy.
+// Real clients sign in at real identity providers with the settings of docs/operate/identity-providers.md, through haproxy.
 import { readFileSync } from "node:fs";
 import { UnauthorizedError } from "@modelcontextprotocol/client";
 import { describe, expect, onTestFinished } from "vitest";
