@@ -32,7 +32,7 @@ export const listActions = defineTool({
   name: "list_actions",
   title: "List actions: history and audit log of changes",
   description:
-    "List write requests made here by any session: unresolved ones first, then the latest. resolve_actions resolves them.",
+    "List the write requests in this server's journal: unresolved ones first, then the latest. resolve_actions resolves them.",
   searchHint: "history, audit log, what was changed, crash, idempotency",
   alwaysLoad: true,
   effect: "read",

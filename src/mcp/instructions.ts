@@ -10,7 +10,7 @@ export interface Note {
 }
 
 const GEOGRAPHY_LIMITS =
-  "Not here: population, area, borders, towns, names of mandals; say so. Give the data vintage; a result with coverage lacks lists: " +
+  "The catalog has no population, area, borders, towns or names of mandals: say so. State the data vintage. A result with coverage is incomplete: " +
   "make its nextStep call before you answer.";
 
 /** `requiredTools`: the tools that the text names. `unlessOffered`: the text is left out if this tool is offered. */
