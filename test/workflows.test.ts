@@ -41,6 +41,15 @@ test("CI runs the journal, deduplication, kills, credentials and transports on W
     expect(commands).toContain(`test/${folder} `);
 });
 
+test("docs/use/versions.md lists reasons for which tests are skipped", () => {
+  const page = readFileSync("docs/use/versions.md", "utf8");
+  const reasons = [...page.matchAll(/^\| `(.+?)` \| (?:Windows|both) \|/gm)].map(([, reason = ""]) => reason);
+  expect(reasons.length).toBeGreaterThan(5);
+  const files = readdirSync("test", { recursive: true, encoding: "utf8" }).filter((path) => path.endsWith(".ts"));
+  const sources = files.map((path) => readFileSync(`test/${path}`, "utf8")).join("\n");
+  for (const reason of reasons) expect(sources).toContain(reason);
+});
+
 test("each test folder that CI names exists", () => {
   const folders = [...readFileSync(`${FOLDER}/ci.yml`, "utf8").matchAll(/\btest\/[\w/.-]+/g)].map(([folder]) => folder);
   expect(folders.length).toBeGreaterThan(5);

@@ -3,10 +3,12 @@ import { spawn } from "node:child_process";
 import { expect, onTestFinished } from "vitest";
 import { entryArguments } from "./mcp.ts";
 import { missingProgram } from "./process.ts";
+import { linuxMissing } from "./unless.ts";
 
 const SCRIPT = "/usr/bin/script";
 
-export const terminalsMissing = missingProgram(SCRIPT);
+// The program of macOS has other options.
+export const terminalsMissing = linuxMissing ?? missingProgram(SCRIPT);
 
 export const ENTER = "\r";
 export const CTRL_C = "\u0003";
