@@ -1,5 +1,5 @@
 // Tests that the emulator checks each field of each operation over HTTP, docs/contract.md, 4. contract/fields.test.ts tries all
-// values on the schemas that it uses, and tools/arguments.test.ts sends it valid ones.
+// values on the schemas that it uses, so one invalid value shows that the emulator uses them; tools/arguments.test.ts sends valid ones.
 import { expect, test } from "vitest";
 import { changeAt } from "../contract/object-rules.ts";
 import { badValues, fieldsOf, headersOf, type LocatedField } from "../fields.ts";
@@ -16,37 +16,15 @@ const pointerTo = ({ location, name }: LocatedField): string => POINTERS[locatio
 
 const toObject = (value: unknown): Readonly<Record<string, unknown>> => ({ ...Object(value) });
 
-/** A header's value as clients send it, in UTF-8; undefined if HTTP forbids or trims it. */
-const headerText = (value: unknown): string | undefined =>
-  // biome-ignore lint/suspicious/noControlCharactersInRegex: HTTP forbids them.
-  typeof value !== "string" || value !== value.trim() || /[\u0000-\u001f\u007f]|\p{Cs}/u.test(value)
-    ? undefined
-    : Buffer.from(value).toString("latin1");
-
-/** The value as a parameter's text; undefined if it is not representable or the whole URL would be too long. */
-function parameterText(value: unknown, { values, location }: LocatedField): string | undefined {
-  const isNumber = values.accepts.every((one) => typeof one === "number");
-  if (typeof value !== (isNumber ? "number" : "string")) return undefined;
-  const text = String(value);
-  if (/\p{Cs}/u.test(text) || encodeURIComponent(text).length > 8000) return undefined;
-  // Empty text, `.` and `..` result in another path.
-  return location === "path" && /^\.{0,2}$/.test(text) ? undefined : text;
-}
-
-/** The request with this value in the field's place; undefined if that place cannot hold the value. */
-function withValue(parts: Parts, field: LocatedField, value: unknown): Parts | undefined {
-  const { location, name } = field;
-  if (location === "body") {
-    const body = toObject(parts.body);
-    return {
-      ...parts,
-      body: name.includes(".") ? changeAt(body, name.split("."), () => value) : { ...body, [name]: value },
-    };
-  }
-  const text = location === "header" ? headerText(value) : parameterText(value, field);
-  if (text === undefined) return undefined;
-  if (location === "header") return { ...parts, headers: { [name.toLowerCase()]: text } };
-  return { ...parts, [location]: { ...toObject(parts[location]), [name]: text } };
+/** The request with an invalid value of the field: of any kind in a body, and elsewhere a text that a URL or a header carries unchanged. */
+function withInvalidValue(parts: Parts, { location, name, values }: LocatedField): Parts | undefined {
+  const isText = (one: unknown) => typeof one === "string" && /^[!-.:-~][!-~]*$/.test(one) && !/^\.{1,2}$/.test(one);
+  const value = badValues(values).find((one) => location === "body" || (isText(one) && String(one).length < 8000));
+  if (value === undefined) return undefined;
+  if (location === "header") return { ...parts, headers: { [name.toLowerCase()]: String(value) } };
+  if (location !== "body") return { ...parts, [location]: { ...toObject(parts[location]), [name]: value } };
+  const body = name.includes(".") ? parts.body : { [name]: null, ...toObject(parts.body) };
+  return { ...parts, body: changeAt(body, name.split("."), () => value) };
 }
 
 const abbreviate = (value: unknown): string => JSON.stringify(value).slice(0, 120);
@@ -69,14 +47,13 @@ async function expectRefused(row: ListedOperation, parts: Parts, pointer: string
 const executions = () => service().admin("GET", "executions");
 
 test.each(rows.flatMap((row) => [...fieldsOf(row), ...headersOf(row)].map((field) => ({ row, field }))))(
-  "$row.id refuses invalid values in the $field.location field $field.name, and they have no effect",
+  "$row.id refuses an invalid value in the $field.location field $field.name, and it has no effect",
   async ({ row, field }) => {
     const parts = await createRequest(await exampleData(), row.id);
     const before = await executions();
-    for (const value of badValues(field.values).slice(0, 3)) {
-      const invalidParts = withValue(parts, field, value);
-      if (invalidParts) await expectRefused(row, invalidParts, pointerTo(field), abbreviate(value));
-    }
+    const invalid = withInvalidValue(parts, field);
+    expect(invalid, "a value that can be sent").toBeDefined();
+    if (invalid) await expectRefused(row, invalid, pointerTo(field), field.name);
     expect(await executions()).toEqual(before);
   },
 );
