@@ -1,6 +1,7 @@
-// Injects five errors into a running instance: for each, an alert of deploy/prometheus/ fires, and a line of the log names the cause.
+// Injects eight errors into a running instance: for each, an alert of deploy/prometheus/ fires, a line of the log names the cause, and the
+// section of the alert in the runbook explains it.
 import { execFileSync } from "node:child_process";
-import { writeFileSync } from "node:fs";
+import { readFileSync, writeFileSync } from "node:fs";
 import { join, resolve } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
 import { expect, test } from "vitest";
@@ -13,6 +14,11 @@ import { describeUnless } from "../support/unless.ts";
 import { describeWithDeployment } from "./services.ts";
 
 const ALERTS = resolve("deploy/prometheus/alerts.yaml");
+
+const runbookSection = (alert: string): string =>
+  readFileSync("docs/operate/runbook.md", "utf8")
+    .split(/^## /m)
+    .find((section) => section.startsWith(`${alert}\n`)) ?? "";
 
 type Scrape = ReadonlyMap<string, string>;
 
@@ -78,16 +84,25 @@ describeUnless(missingProgram("promtool"), "monitoring", () => {
           const authorization = `Bearer ${await issueToken(`u${Math.random()}`, teams)}`;
           return (await fetch(url, { method: "POST", headers: { authorization } })).status;
         },
-        async injectFault(operationId: string, times: number) {
-          const body = JSON.stringify({ operationId, times, fault: { kind: "status", status: 500 } });
+        async injectFault(operationId: string, times: number, answer: object = { status: 500 }) {
+          const body = JSON.stringify({ operationId, times, fault: { kind: "status", ...answer } });
           const headers = { "content-type": "application/json" };
           await fetch(`${emulator.baseUrl}/__emulator/faults`, { method: "POST", headers, body });
         },
       };
     }
 
-    /** Expects that the alert does not fire before the error, fires with it, and that the log then has a line with the cause. */
-    async function expectAlert(alert: string, cause: RegExp, inject: () => Promise<unknown>): Promise<void> {
+    /**
+     * Expects that the alert does not fire before the error and fires with it, that the log then has a line with the cause, and that the
+     * runbook explains it. `lasts`: number of scrapes with the error.
+     */
+    async function expectAlert(
+      alert: string,
+      cause: RegExp,
+      explanation: string,
+      inject: () => Promise<unknown>,
+      lasts = 1,
+    ): Promise<void> {
       const { scrape, output } = setUp();
       const before = await scrape();
       expect(await fires(alert, [before, before])).toBe(false);
@@ -95,7 +110,9 @@ describeUnless(missingProgram("promtool"), "monitoring", () => {
       await inject();
       const first = await scrape();
       await inject();
-      expect(await fires(alert, [before, first, await scrape()])).toBe(true);
+      const latest = await scrape();
+      expect(await fires(alert, [before, first, ...Array<Scrape>(lasts).fill(latest)])).toBe(true);
+      expect(runbookSection(alert)).toContain(explanation);
       expect(output().slice(from)).toMatch(cause);
       expect(output()).toMatch(/^\{"level":"(?:info|warn|error)","time":"\d{4}-\d\d-\d\dT[\d:.]+Z"/m);
     }
@@ -103,16 +120,21 @@ describeUnless(missingProgram("promtool"), "monitoring", () => {
     test("errors of the API fire MicApiErrors", async () => {
       const { listJobs, injectFault } = setUp();
       await listJobs();
-      await expectAlert("MicApiErrors", /"kind":"upstream_unavailable","status":500.*"tool call failed"/, async () => {
-        await injectFault("listMicJobs", 18);
-        expect(await Promise.all([listJobs(), listJobs(), listJobs()])).toEqual([true, true, true]);
-      });
+      await expectAlert(
+        "MicApiErrors",
+        /"kind":"upstream_unavailable","status":500.*"tool call failed"/,
+        "`tool call failed`",
+        async () => {
+          await injectFault("listMicJobs", 18);
+          expect(await Promise.all([listJobs(), listJobs(), listJobs()])).toEqual([true, true, true]);
+        },
+      );
     });
 
     test("a token endpoint that is down fires MicTokenEndpointErrors", async () => {
       const { injectFault, listJobs, execute } = setUp();
       // Every team gets new tokens when it changes.
-      await expectAlert("MicTokenEndpointErrors", /"tool call failed"/, async () => {
+      await expectAlert("MicTokenEndpointErrors", /"tool call failed"/, "token endpoint is down", async () => {
         await execute("UPDATE teams SET changed_at = changed_at + 1");
         // Instances read the changes every 2 s.
         await sleep(5_000);
@@ -123,11 +145,25 @@ describeUnless(missingProgram("promtool"), "monitoring", () => {
 
     const FULL_DISK = "RAISE EXCEPTION USING MESSAGE = ''No space left on device'', ERRCODE = ''53100'';";
     test.each([
-      ["a slow database", "degraded", 200, "PERFORM pg_sleep(0.7); RETURN NEW;", /"degraded".*"reason":"slow"/],
-      ["a database with a full disk", "not ready", 503, FULL_DISK, /"failed".*No space left on device/],
+      [
+        "a slow database",
+        "degraded",
+        200,
+        "PERFORM pg_sleep(0.7); RETURN NEW;",
+        /"degraded".*"reason":"slow"/,
+        "| `slow` |",
+      ],
+      [
+        "a database with a full disk",
+        "not ready",
+        503,
+        FULL_DISK,
+        /"failed".*No space left on device/,
+        "| No space left on device |",
+      ],
     ])(
       "%s fires MicDatabaseDegraded, and /readyz reports that the instance is %s with status %i and the reason",
-      async (_what, status, http, body, cause) => {
+      async (_what, status, http, body, cause, explanation) => {
         const { execute, probe } = setUp();
         const reason = expect.stringMatching(/^slow$|No space left/);
         // The body of a trigger (PL/pgSQL), which runs at each check of the database.
@@ -135,7 +171,7 @@ describeUnless(missingProgram("promtool"), "monitoring", () => {
         await execute(
           "CREATE TRIGGER injected BEFORE INSERT OR UPDATE ON deployment FOR EACH ROW EXECUTE FUNCTION injected()",
         );
-        await expectAlert("MicDatabaseDegraded", cause, async () => {
+        await expectAlert("MicDatabaseDegraded", cause, explanation, async () => {
           const expected = { status, http, checks: { database: { reason }, identityProvider: { status: "ok" } } };
           await expect.poll(probe).toMatchObject(expected);
         });
@@ -144,6 +180,20 @@ describeUnless(missingProgram("promtool"), "monitoring", () => {
       },
       60_000,
     );
+
+    test("commits that wait for a replica that is not there fire MicDatabaseDegraded, until the setting is cleared", async () => {
+      const { execute, probe } = setUp();
+      const cause = /"failed".*All writes are blocked/;
+      await expectAlert("MicDatabaseDegraded", cause, "| All writes are blocked |", async () => {
+        await execute("ALTER SYSTEM SET synchronous_standby_names = 'absent'");
+        await execute("SELECT pg_reload_conf()");
+        await expect.poll(probe, { timeout: 20_000 }).toMatchObject({ status: "not ready", http: 503 });
+      });
+      expect(runbookSection("MicDatabaseDegraded")).toContain("clear `synchronous_standby_names`");
+      await execute("ALTER SYSTEM RESET synchronous_standby_names");
+      await execute("SELECT pg_reload_conf()");
+      await expect.poll(probe, { timeout: 20_000 }).toMatchObject({ status: "ok", http: 200 });
+    });
 
     test("one token of an unknown key among many calls fires no alert, because its counter exists from the start", async () => {
       const { scrape, listJobs } = setUp();
@@ -156,15 +206,41 @@ describeUnless(missingProgram("promtool"), "monitoring", () => {
         expect(await fires(alert, [before, after, after]), alert).toBe(false);
     });
 
+    test("a 429 of the API with a long Retry-After fires MicCooldown, and the query of the runbook returns the team", async () => {
+      const { listJobs, injectFault, execute } = setUp();
+      const inject = async () => {
+        await injectFault("listMicJobs", 1, { status: 429, retryAfterSeconds: 600 });
+        expect(await listJobs()).toBe(true);
+      };
+      await expectAlert("MicCooldown", /"kind":"rate_limited"/, "api_cooldowns", inject, 4);
+      const [, query = ""] = /```sql\n([^`]+)```/.exec(runbookSection("MicCooldown")) ?? [];
+      expect(await execute(query)).toMatchObject([{ team: "team-1" }]);
+    });
+
     test("keys of the identity provider that are rotated twice fire MicSignInUnavailable", async () => {
       const { provider, status } = setUp();
-      await expectAlert("MicSignInUnavailable", /"refusal":"signing_key_unknown"/, async () => {
-        for (let rotation = 0; rotation < 2; rotation++) {
-          await provider.rotateKeys();
-          await status();
-        }
-        await expect.poll(status).toBe(503);
-      });
+      await expectAlert(
+        "MicSignInUnavailable",
+        /"refusal":"signing_key_unknown"/,
+        "| `signing_key_unknown` |",
+        async () => {
+          for (let rotation = 0; rotation < 2; rotation++) {
+            await provider.rotateKeys();
+            await status();
+          }
+          await expect.poll(status).toBe(503);
+        },
+      );
     });
+
+    test("an identity provider that cannot be reached fires MicIdentityProviderDown, and the instance stays ready", async () => {
+      const { provider, probe } = setUp();
+      const cause = /"dependency":"identity provider","status":"degraded".*is not available/;
+      await expectAlert("MicIdentityProviderDown", cause, "the identity provider is not available", async () => {
+        await provider.stop();
+        const identityProvider = { status: "degraded" };
+        await expect.poll(probe, { timeout: 90_000 }).toMatchObject({ http: 200, checks: { identityProvider } });
+      });
+    }, 180_000);
   });
 });
