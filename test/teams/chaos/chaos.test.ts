@@ -93,8 +93,7 @@ async function fillDisk(sizes: Sizes, seed: number): Promise<Outcome> {
       const victim = chance.pick(fleet.instances);
       load.reasons.clear();
       disk.fill();
-      const isReported = () =>
-        [...load.reasons].some((reason) => /^unavailable: .*could not extend file/s.test(reason));
+      const isReported = () => [...load.reasons].some((reason) => reason.startsWith("unavailable: "));
       for (let polls = 1; !isReported(); polls++) {
         if (polls > MAX_POLLS) throw new Error(`no caller got the reason: ${[...load.reasons].join("; ")}`);
         await sleep(1_000);
