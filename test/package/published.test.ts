@@ -68,6 +68,6 @@ describe.concurrent("the published package", () => {
         }
         await driveJob({ command: path, args: [program, "serve", "--emulator"] }, home);
       },
-      240_000,
+      480_000,
     );
 });

@@ -71,7 +71,7 @@ export function rehearsalForFile() {
     await useRegistry(siblingPath("publisher"));
     for (const step of ["Publish the npm package", "Build, push and start the image", "Attach the release folder"])
       await runStep(step);
-  }, 120_000);
+  }, 300_000);
   afterAll(() => registry?.kill());
 
   return { siblingPath, useRegistry };
