@@ -16,8 +16,8 @@ import { escapeTableCell, formatToolReference } from "./tool-reference.ts";
 
 const resourceTable = resources
   .map(
-    ({ uri, description, tool, readVersion }) =>
-      `| \`${uri}\` | ${description} | \`${tool}\` | ${readVersion ? "yes" : ""} |`,
+    ({ uri, description, tool, watchVersion }) =>
+      `| \`${uri}\` | ${description} | \`${tool}\` | ${watchVersion ? "yes" : ""} |`,
   )
   .join("\n");
 

@@ -113,7 +113,7 @@ export async function readResource(
         if (tool?.effect !== "read") throw toolNotFound(name);
         return await tool.run(args, createToolContext(runtime, name, limits));
       },
-      geography: ports.geography,
+      ports,
       context: limits,
     });
     return {

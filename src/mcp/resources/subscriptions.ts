@@ -28,16 +28,11 @@ export function createSubscriptions(runtime: Runtime) {
 
   function watch(uri: string): Watch | undefined {
     const found = findResource(uri, runtime);
-    const readVersion = found?.resource.readVersion;
+    const readVersion = found?.resource.watchVersion?.(found.variables, ports);
     if (!found || !readVersion) return undefined;
-    const { resource, variables } = found;
     // A client may write the URI of one resource in several ways.
-    const name = expand(resource.uri, variables);
-    return resourceWatcher.watch(
-      name,
-      (context) => readVersion(variables, ports.api, context),
-      () => send(uri),
-    );
+    const name = expand(found.resource.uri, found.variables);
+    return resourceWatcher.watch(name, readVersion, () => send(uri));
   }
 
   function unsubscribe(uri: string, subscriber: Subscriber): void {
@@ -53,7 +48,7 @@ export function createSubscriptions(runtime: Runtime) {
       send = deliver;
     },
 
-    canWatch: (uri: string): boolean => findResource(uri, runtime)?.resource.readVersion !== undefined,
+    canWatch: (uri: string): boolean => findResource(uri, runtime)?.resource.watchVersion !== undefined,
 
     /** Resolves when no change can be missed: false if there is no such resource. Throws Failure synchronously if too many are watched. */
     subscribe(uri: string, subscriber: Subscriber): Promise<boolean> {
@@ -100,9 +95,9 @@ export function serveSubscriptions(
   if (protocolEra === "modern") return;
   server.setRequestHandler("resources/subscribe", async ({ params: { uri } }) => {
     const { resource } = requireResource(uri, runtime);
-    if (!resource.readVersion) {
+    if (!resource.watchVersion) {
       const updatableUris = runtime.resources
-        .filter(({ readVersion }) => readVersion !== undefined)
+        .filter(({ watchVersion }) => watchVersion !== undefined)
         .map((each) => each.uri);
       throw new ProtocolError(
         ProtocolErrorCode.InvalidParams,

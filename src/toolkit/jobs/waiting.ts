@@ -1,5 +1,5 @@
 // This module waits for the job that an action made, or for many jobs at once, and reports their states and the recommended next call when they stop or time is up.
-import { timeLeftMs } from "../../api-client/attempts.ts";
+import { type CallContext, timeLeftMs } from "../../api-client/attempts.ts";
 import { getMicJob } from "../../contract/endpoints/job-processing.ts";
 import type { Job } from "../../contract/jobs.ts";
 import type { Failure } from "../../core/failure.ts";
@@ -25,10 +25,10 @@ import {
   toolResult,
 } from "../results.ts";
 import { fieldErrorsText } from "../summary-view.ts";
-import { type ToolContext, toStepFailure } from "../tool-context.ts";
+import { type Ports, type ToolContext, toStepFailure } from "../tool-context.ts";
 import { countsOf, formatCount, mapConcurrently, readJob, withWaitLimit } from "./batch.ts";
 import { createStopRule, laterText, runRows, type StopRule, stoppedFailure, stoppedText } from "./engine.ts";
-import { findKnownRetry, readJobHistory } from "./job-history.ts";
+import { findKnownRetry, type HistoryPorts, readJobHistory } from "./job-history.ts";
 import { readOrigins } from "./origins.ts";
 
 /** A job as it was last read. */
@@ -75,7 +75,7 @@ export function countStates(rows: readonly { readonly state: string; readonly is
 const MAX_RETRY_CHAIN = 20;
 
 /** Returns the id of the latest retry that the journal or a list shows; the job's own id if there is none. */
-async function findLatestRetry(jobId: string, ctx: ToolContext): Promise<string> {
+async function findLatestRetry(jobId: string, ctx: HistoryPorts): Promise<string> {
   let latest = jobId;
   for (let retries = 0; retries < MAX_RETRY_CHAIN; retries += 1) {
     const next = (await findKnownRetry(latest, ctx))?.id;
@@ -85,7 +85,16 @@ async function findLatestRetry(jobId: string, ctx: ToolContext): Promise<string>
   return latest;
 }
 
-const isRetryable = ({ state }: Job): boolean => state === "FAILED" || state === "CANCELLED";
+/** Returns the job's latest known retry, as it is now; the job itself if there is none. Throws Failure if the retry cannot be read. */
+export async function followRetries(
+  job: Job,
+  ctx: CallContext & Pick<Ports, "api" | "actions" | "retries">,
+): Promise<Job> {
+  ctx.retries.remember([job]);
+  const mayBeRetried = job.state === "FAILED" || job.state === "CANCELLED";
+  const latest = mayBeRetried ? await findLatestRetry(job.id, ctx) : job.id;
+  return latest === job.id ? job : (await readJob(latest, ctx)).value.data;
+}
 
 /** Maximum number of jobs that one call reads per second while they change. */
 const READS_PER_SECOND = 8;
@@ -105,21 +114,16 @@ export async function watchJobs(
 ): Promise<readonly WatchedJob[]> {
   const { timing } = ctx.api;
   const limitSeconds = Math.max(0, Math.min(seconds, timeLeftMs(ctx, timing) / 1_000));
-  const known = new Map<string, WatchedJob>(first.map((job) => [job.id, { id: job.id, job }]));
-
-  async function readLatest(id: string, before: Job | undefined): Promise<Job> {
-    // A job that was not in progress is read again only if it was retried.
-    const job = before && !isJobInProgress(before) ? before : (await readJob(before?.id ?? id, ctx)).value.data;
-    ctx.retries.remember([job]);
-    const latest = isRetryable(job) ? await findLatestRetry(job.id, ctx) : job.id;
-    return latest === job.id ? job : (await readJob(latest, ctx)).value.data;
-  }
+  const readJustNow = new Map(first.map((job) => [job.id, job]));
+  const known = new Map<string, WatchedJob>();
 
   async function read(id: string): Promise<WatchedJob> {
     const before = known.get(id);
-    if (before && !isInProgress(before) && !before.job) return before;
+    if (before && !isInProgress(before)) return before;
     try {
-      return { id, job: await readLatest(id, before?.job) };
+      const last = before?.job ?? readJustNow.get(id);
+      const job = last && !isJobInProgress(last) ? last : (await readJob(last?.id ?? id, ctx)).value.data;
+      return { id, job: await followRetries(job, ctx) };
     } catch (error) {
       return { id, job: before?.job, failure: toStepFailure(error, ctx) };
     }

@@ -1,9 +1,19 @@
 // This module defines the resources, in the order of the table in docs/use/resources.md.
-import { getMicJob, getMicPublicOperation } from "../../contract/endpoints/job-processing.ts";
+import type { CallContext } from "../../api-client/attempts.ts";
+import { getMicPublicOperation } from "../../contract/endpoints/job-processing.ts";
+import type { Job } from "../../contract/jobs.ts";
 import { renderCatalogTsv } from "../../geography/catalog-tsv.ts";
 import { TERMINAL_STATES } from "../describe/job.ts";
+import { readJob } from "../jobs/batch.ts";
+import { followRetries } from "../jobs/waiting.ts";
 import type { ToolResult } from "../results.ts";
-import { type ObservedVersion, type Resource, toolResource } from "./resource.ts";
+import {
+  type ObservedVersion,
+  type Resource,
+  type ResourceSource,
+  toolResource,
+  type VersionPorts,
+} from "./resource.ts";
 
 const SECOND_MS = 1_000;
 const MINUTE_MS = 60_000;
@@ -13,14 +23,30 @@ const constantTtl = (ttlMs: number) => (): number => ttlMs;
 /** A resource that has ended rarely changes. In any other state, it may change at any time. */
 const ttlByState = ({ hasEnded }: ToolResult): number => (hasEnded === true ? MINUTE_MS : SECOND_MS);
 
-interface VersionedResource {
-  readonly data: { readonly resourceVersion: number; readonly state: string };
+/** A job that failed or was canceled may be retried at any time. Its resource and its subscribers follow its latest known retry. */
+const mayBeRetried = ({ state, failure }: Job): boolean =>
+  state === "CANCELLED" || (state === "FAILED" && failure?.retryable === true);
+
+function watchJob(jobId: string, ports: VersionPorts) {
+  let before: Job | undefined;
+  return async (context: CallContext): Promise<ObservedVersion> => {
+    const ctx = { ...ports, ...context };
+    // A job that has ended changes only by a retry, so the API need not be asked.
+    const isOver = before !== undefined && TERMINAL_STATES.has(before.state);
+    const job = before && isOver ? before : (await readJob(before?.id ?? jobId, ctx)).value.data;
+    before = await followRetries(job, ctx);
+    const hasEnded = TERMINAL_STATES.has(before.state) && !mayBeRetried(before);
+    return { version: `${before.id} ${before.resourceVersion}`, hasEnded };
+  };
 }
 
-const versionOf = ({ value: { data } }: { readonly value: VersionedResource }): ObservedVersion => ({
-  version: data.resourceVersion,
-  hasEnded: TERMINAL_STATES.has(data.state),
-});
+/** `latestRetry`: the latest known retry of the job, which decides its outcome. */
+async function retryFields(job: Job | undefined, { ports, context }: ResourceSource): Promise<object> {
+  const latest = job && (await followRetries(job, { ...ports, ...context }));
+  if (!latest || latest.id === job.id) return {};
+  const { id, state, outputDatasetVersionId } = latest;
+  return { latestRetry: { id, state, outputDatasetVersionId } };
+}
 
 export const resources: readonly Resource[] = [
   toolResource({
@@ -65,11 +91,11 @@ export const resources: readonly Resource[] = [
     uri: "mic://jobs/{jobId}",
     name: "job",
     title: "Job",
-    description: "One job with all fields. Subscribe to get an update when its resourceVersion changes.",
+    description: "One job with all fields, and its latest retry. Subscribe to get an update when either changes.",
     tool: "get_job",
-    ttlMs: ttlByState,
-    readVersion: async ({ jobId = "" }, api, context) =>
-      versionOf(await api.call(getMicJob, { path: { jobId } }, context)),
+    ttlMs: ({ job }) => (job && TERMINAL_STATES.has(job.state) && !mayBeRetried(job) ? MINUTE_MS : SECOND_MS),
+    extend: ({ job }, source) => retryFields(job, source),
+    watchVersion: ({ jobId = "" }, ports) => watchJob(jobId, ports),
   }),
   toolResource({
     uri: "mic://recipes/{versionId}",
@@ -94,8 +120,12 @@ export const resources: readonly Resource[] = [
     description: "One asynchronous operation. Subscribe to get an update when its resourceVersion changes.",
     tool: "get_operation",
     ttlMs: ttlByState,
-    readVersion: async ({ operationId = "" }, api, context) =>
-      versionOf(await api.call(getMicPublicOperation, { path: { operationId } }, context)),
+    watchVersion:
+      ({ operationId = "" }, { api }) =>
+      async (context) => {
+        const { data } = (await api.call(getMicPublicOperation, { path: { operationId } }, context)).value;
+        return { version: data.resourceVersion, hasEnded: TERMINAL_STATES.has(data.state) };
+      },
   }),
   toolResource({
     uri: "mic://processing-requests/{requestId}",
@@ -114,7 +144,7 @@ export const resources: readonly Resource[] = [
     mimeType: "text/tab-separated-values",
     tool: "rank_divisions",
     cacheScope: "public",
-    async read(_variables, { geography, context }) {
+    async read(_variables, { ports: { geography }, context }) {
       const { text, complete, drift } = await renderCatalogTsv(geography, context);
       return { text, drift, ttlMs: complete ? 10 * MINUTE_MS : SECOND_MS };
     },

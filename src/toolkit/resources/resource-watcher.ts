@@ -56,7 +56,7 @@ export function createResourceWatcher({
     const abort = new AbortController();
     const { signal } = abort;
     const listeners = new Set<() => void>();
-    let version: number | undefined;
+    let version: ObservedVersion["version"] | undefined;
     let pauseMs = MIN_PAUSE_MS;
 
     /** Reads once, and returns whether to read again. The first read notifies no listener, since later reads are compared with it. */

@@ -2,12 +2,11 @@
 // without its envelope, so tools can read everything that resources show.
 
 import type { CallContext } from "../../api-client/attempts.ts";
-import type { ApiClient } from "../../api-client/client.ts";
 import { listPlaygroundDistricts } from "../../contract/endpoints/playground.ts";
 import { invalidArguments } from "../../core/failure.ts";
 import { formatJson } from "../../core/untrusted-text.ts";
-import type { Geography } from "../../geography/geography.ts";
 import { type ToolResult, withExactNumbers } from "../results.ts";
+import type { Ports } from "../tool-context.ts";
 import type { ToolName } from "../tool-names.ts";
 import type { UriVariables } from "../uri.ts";
 
@@ -18,7 +17,7 @@ export type UseTool = (name: ToolName, args: Readonly<Record<string, unknown>>) 
 
 export interface ResourceSource {
   readonly useTool: UseTool;
-  readonly geography: Geography;
+  readonly ports: Pick<Ports, "geography"> & VersionPorts;
   readonly context: CallContext;
 }
 
@@ -33,15 +32,12 @@ export interface ResourceContent {
 /** The result of one read of a resource that clients can subscribe to. */
 export interface ObservedVersion {
   /** Changes whenever the resource does. */
-  readonly version: number;
+  readonly version: number | string;
   readonly hasEnded: boolean;
 }
 
-export type ReadVersion = (
-  variables: UriVariables,
-  service: ApiClient,
-  context: CallContext,
-) => Promise<ObservedVersion>;
+/** What reads of a version need. */
+export type VersionPorts = Pick<Ports, "api" | "actions" | "retries">;
 
 export interface Resource {
   /** `mic://…`, with `{name}` for each variable. */
@@ -56,8 +52,8 @@ export interface Resource {
   readonly cacheScope: "public" | "private";
   /** Throws Failure. */
   read(variables: UriVariables, source: ResourceSource): Promise<ResourceContent>;
-  /** Present if clients can subscribe to the resource. Throws Failure. */
-  readonly readVersion?: ReadVersion;
+  /** Present if clients can subscribe to the resource. Returns the function that reads its version, which throws Failure. */
+  watchVersion?(variables: UriVariables, ports: VersionPorts): (context: CallContext) => Promise<ObservedVersion>;
 }
 
 export const jsonText = (content: unknown): string => formatJson(withExactNumbers(content));
@@ -68,19 +64,22 @@ interface ToolResourceDefinition extends Omit<Resource, "read" | "mimeType" | "c
   readonly arguments?: Readonly<Record<string, unknown>>;
   /** "data" (default): the data in the tool's envelope; "whole": the complete result of the tool. */
   readonly part?: "data" | "whole";
+  /** Returns fields to add to the content. */
+  extend?(result: ToolResult, source: ResourceSource): Promise<object>;
   readonly ttlMs: (result: ToolResult) => number;
 }
 
 /** Creates a resource from a read-only tool. The template's variables become the tool's arguments. */
 export function toolResource(definition: ToolResourceDefinition): Resource {
-  const { part = "data", ttlMs, arguments: fixed, ...resource } = definition;
+  const { part = "data", ttlMs, arguments: fixed, extend, ...resource } = definition;
   return {
     cacheScope: "private",
     ...resource,
     mimeType: "application/json",
-    async read(given, { useTool }) {
-      const result = await useTool(resource.tool, { ...fixed, ...toolArguments(given) });
-      const content = part === "data" ? result.data : result.structured;
+    async read(given, source) {
+      const result = await source.useTool(resource.tool, { ...fixed, ...toolArguments(given) });
+      const shown = part === "data" ? result.data : result.structured;
+      const content = extend ? { ...Object(shown), ...(await extend(result, source)) } : shown;
       return { text: jsonText(content), drift: result.drift, ttlMs: ttlMs(result) };
     },
   };

@@ -1,7 +1,7 @@
 // Tests resource updates: listeners get each change, in each revision, from one poller, and polling stops with the last listener.
 import { setTimeout as sleep } from "node:timers/promises";
 import { expect, test, vi } from "vitest";
-import { FILE, runJobToEnd, submitJob } from "../../emulator/work.ts";
+import { createRetryableJob, FILE, runJobToEnd, submitJob } from "../../emulator/work.ts";
 import { emulatorEnv } from "../../support/mcp.ts";
 import type { Bench } from "../../tools/bench.ts";
 import { describeEachRevisionInProcess } from "../../tools/revisions.ts";
@@ -51,6 +51,24 @@ describeEachRevisionInProcess((bench, revision) => {
     expect(await countReads(bench(), finishedId)).toBe(before + 1);
     expect(uris.map(countUpdates)).toEqual([4, 1, 0]);
     for (const each of [uri, finishedUri]) await bench().connection.stopListening(each);
+  });
+
+  test("updates of a failed job continue with its retry, whose outcome the resource contains", async () => {
+    const { id } = await createRetryableJob(bench().service);
+    const uri = `mic://jobs/${id}`;
+    expect(await bench().connection.listen(uri)).toEqual([uri]);
+    const args = { jobId: id, retryMode: "SAFE_RESUME", reason: "Once more" };
+    const retryId = Object((await bench().ok("retry_job", args)).structured["data"]).id;
+    await vi.waitFor(() => expect(countUpdates(uri)).toBe(1), pollOptions);
+    bench().clock.advance(60_000);
+    await vi.waitFor(() => expect(countUpdates(uri)).toBe(2), pollOptions);
+    const latestRetry = { id: retryId, state: "SUCCEEDED", outputDatasetVersionId: expect.any(String) };
+    const content = JSON.parse((await bench().connection.readResource(uri)).text);
+    expect(content).toMatchObject({ id, state: "FAILED", latestRetry });
+    const reads = await countReads(bench(), retryId);
+    await sleep(SEVERAL_POLLS_MS);
+    expect([await countReads(bench(), retryId), countUpdates(uri)]).toEqual([reads, 2]);
+    await bench().connection.stopListening(uri);
   });
 
   test("the end of an operation is reported", async () => {
