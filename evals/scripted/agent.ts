@@ -6,6 +6,7 @@ import { manyJobs } from "./many-jobs.ts";
 import { oneJob } from "./one-job.ts";
 import { review } from "./review.ts";
 import type { Script } from "./script.ts";
+import { secondReview } from "./second-review.ts";
 import { workspace } from "./workspace.ts";
 
 const scripts: Readonly<Record<string, Script>> = {
@@ -15,6 +16,7 @@ const scripts: Readonly<Record<string, Script>> = {
   ...geography,
   ...workspace,
   ...review,
+  ...secondReview,
 };
 
 export const scriptedAgent: Agent = {

@@ -32,7 +32,10 @@ function toJobArguments(request: string): ToolArguments {
   return { ...recipe, inputs: [{ port, referenceId: findId(request, "devfile") }] };
 }
 
-async function runFiles(request: string, client: AgentClient): Promise<readonly [VisibleResult, ...VisibleResult[]]> {
+export async function runFiles(
+  request: string,
+  client: AgentClient,
+): Promise<readonly [VisibleResult, ...VisibleResult[]]> {
   const { port: _, ...recipe } = parseKnownRecipe(request);
   return await followSteps(client, await client.call("run_jobs", { ...recipe, files: findIds(request, "devfile") }), [
     "run_jobs",
