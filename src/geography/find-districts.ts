@@ -50,6 +50,11 @@ export interface Finding {
   readonly requiredLists: RequiredLists;
 }
 
+/** Guesses with a score lower than the best one's by more than this are not worth reading. */
+const MAX_SCORE_GAP = 0.1;
+/** From this score on, one letter of a name is different. */
+const LIKELY_SCORE = 0.85;
+
 /** Minimum score at which a similar name in the named state has priority over a namesake in another state. */
 const MIN_SCORE_IN_STATE = 0.85;
 
@@ -102,8 +107,30 @@ function planQuery(query: string, districts: DistrictSearch): QueryPlan {
     : { kind: "in state", ...(guess ?? first), requiredLists: requireLists(missing) };
 }
 
+/** "Raigad or Raigarh": if districts have both names, each is a match. */
+function findAlternatives(query: string, districts: DistrictSearch, limit: number): Finding | undefined {
+  const [one = "", other, ...more] = query.split(/\s+or\s+/i);
+  if (other === undefined || more.length > 0 || ![one, other].every((name) => districts.hasName(name)))
+    return undefined;
+  if (districts.hasName(query)) return undefined;
+  const named = [one, other].flatMap((name) => districts.search(name).found.filter(({ match }) => match !== "similar"));
+  const codeOf = ({ stateCode, districtCode }: DistrictRow): string => `${stateCode} ${districtCode}`;
+  const found = named.filter((row, at) => named.findIndex((each) => codeOf(each) === codeOf(row)) === at);
+  if (found.length < 2) return undefined;
+  const matches = districts.withCreations(found.slice(0, limit));
+  const certainty = found.every(({ match }) => match === "exact") ? "exact" : "known";
+  return {
+    answer: { query, matches, certainty, ambiguous: true },
+    omittedCount: found.length - matches.length,
+    partialMatchCount: 0,
+    requiredLists: { rows: [], all: districts.missing },
+  };
+}
+
 /** Finds the districts that a query may mean. `limit`: maximum number of matches. */
 export function findDistrict(query: string, districts: DistrictSearch, limit: number): Finding {
+  const alternatives = findAlternatives(query, districts, limit);
+  if (alternatives !== undefined) return alternatives;
   const plan = planQuery(query, districts);
   const { kind, requiredLists } = plan;
   if (kind === "state") {
@@ -115,7 +142,12 @@ export function findDistrict(query: string, districts: DistrictSearch, limit: nu
   const state = kind === "name" ? undefined : plan.state;
   const searchedState = kind === "in state" ? state : undefined;
   const result = districts.search(name, searchedState);
-  const matches = districts.withCreations(result.found.slice(0, limit));
+  const [{ match: firstMatch, score: bestScore = 1 } = { match: undefined }] = result.found;
+  const found =
+    firstMatch === "similar"
+      ? result.found.filter(({ score = 1 }) => score >= bestScore - MAX_SCORE_GAP)
+      : result.found;
+  const matches = districts.withCreations(found.slice(0, limit));
   const [best] = matches;
   const isListed = best?.match === "exact" || (best?.match === "alias" && best.kind !== "short");
   const unlisted = isListed ? undefined : districts.findUnlisted([name, query], searchedState);
@@ -131,7 +163,7 @@ export function findDistrict(query: string, districts: DistrictSearch, limit: nu
       ...(best !== undefined && { certainty }),
       ...(result.ambiguous && { ambiguous: true }),
     },
-    omittedCount: result.found.length - matches.length,
+    omittedCount: found.length - matches.length,
     searchedState,
     stateWithoutMatch: districts.states.find((each) => kind === "elsewhere" && each === state),
     unlisted,
@@ -269,9 +301,11 @@ function describeGuesses(queriedName: string, { answer, omittedCount, partialMat
     return `${queriedName} is part of ${pluralize(partialMatchCount, "name")}: ${joinFirst(names, partialMatchCount - names.length)}. Ask which one is meant.`;
   }
   // A transliteration is approximate, so the district may well have this name.
-  const denial = isIndianScript(searchedName(answer))
-    ? `${queriedName} may be `
-    : `No district named ${queriedName}. Closest: `;
+  const isLikely = (matches[0]?.score ?? 0) >= LIKELY_SCORE;
+  const denial =
+    isLikely || isIndianScript(searchedName(answer))
+      ? `${queriedName} may be `
+      : `No district named ${queriedName}. Closest: `;
   return `${denial}${guesses}; confirm it.`;
 }
 
@@ -286,8 +320,12 @@ function describeFound(finding: Finding): string {
       ? ""
       : `${formatState(stateWithoutMatch)} has no district like ${queriedName}; elsewhere there is `;
   if (best.match === "similar") return describeGuesses(queriedName, finding);
-  if (matches.length > 1)
-    return `${where === "" ? `${queriedName} may be any of ` : where}${joinFirst(matches.map(formatDistrict), omittedCount)}.`;
+  if (matches.length > 1) {
+    const names = matches.map(formatDistrict);
+    const isPair = names.length === 2 && omittedCount === 0 && where === "";
+    const any = isPair ? names.join(" or ") : `${where === "" ? "any of " : ""}${joinFirst(names, omittedCount)}`;
+    return `${where === "" ? `${queriedName} could be ` : where}${any}.`;
+  }
   const isClear = unlisted === undefined && isOwnName(answer, best);
   const what = where === "" && !isClear ? describeIdentity(queriedName, best) : where;
   const also = unlisted === undefined ? "" : describeOwnDistrict(unlisted, best);
@@ -337,12 +375,12 @@ export function describeUnclear(finding: Finding, coverage: Coverage): string | 
 function classOf({ answer, matchedState, unlisted }: Finding): string {
   const { certainty, ambiguous } = answer;
   if (matchedState !== undefined) return "state";
-  if (certainty === "exact" || certainty === "known") return ambiguous === true ? "of several districts" : "found";
+  if (certainty === "exact" || certainty === "known") return ambiguous === true ? "ambiguous" : "found";
   if (unlisted?.change !== undefined && unlisted.change.status !== "made") return "abolished or announced";
   return certainty === undefined ? "not found" : "guessed";
 }
 
-const CLASSES = ["found", "of several districts", "guessed", "state", "abolished or announced", "not found"];
+const CLASSES = ["found", "ambiguous", "guessed", "state", "abolished or announced", "not found"];
 
 export function describeFindings(findings: readonly Finding[], coverage: Coverage): string {
   const classes = groupByKey(

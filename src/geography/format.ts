@@ -60,7 +60,9 @@ export function formatDates(coverage: Coverage, { sourceUpdatedAt, mixed, fallba
     ...(fallbackUsed === "some" || fallbackUsed === "all" ? [`fallbackUsed ${fallbackUsed}`] : []),
     coverage.complete
       ? "complete"
-      : `${formatListCount(coverage.statesRead, coverage)} ${countMissing(coverage) === 0 ? "needed" : "loaded"}`,
+      : countMissing(coverage) === 0
+        ? `complete for this answer (${formatListCount(coverage.statesRead, coverage)})`
+        : `${formatListCount(coverage.statesRead, coverage)} loaded`,
   ].join(", ");
 }
 

@@ -176,13 +176,17 @@ export function rankStates(states: readonly State[], query: RankingQuery): Ranki
   });
   const selectedRows = selectRows(sortableRows, query);
   const rows = selectedRows.map(({ row }) => row);
+  const sums = { districts: sumDistricts(rows), mandals: sumMandals(rows) };
+  // The mean of ratios is not the ratio that "on average" means: that of all mandals to all districts.
+  const isRatio = query.by === "mandalsPerDistrict" && sums.districts > 0;
+  const mean = isRatio ? { mean: round(sums.mandals / sums.districts) } : {};
   return {
     states,
     requiredLists: requireLists([]),
     rows: slicePage(selectedRows, query),
     tied: { rows: countTiedAfterPage(selectedRows, query), states: [] },
     totalRows: rows.length,
-    totals: { districts: sumDistricts(rows), mandals: sumMandals(rows), ...computeSpread(selectedRows) },
+    totals: { ...sums, ...computeSpread(selectedRows), ...mean },
     exact: true,
   };
 }
@@ -304,7 +308,8 @@ export async function rankDistricts(
 export function describeStatistics(totals: Totals, by: RankingQuery["by"]) {
   const figures = (["min", "median", "mean", "max"] as const).flatMap((name) => {
     const value = totals[name];
-    return value === undefined ? [] : [`${name} ${formatNumber(value)}`];
+    const label = name === "mean" && by === "mandalsPerDistrict" ? "mean of all districts" : name;
+    return value === undefined ? [] : [`${label} ${formatNumber(value)}`];
   });
   return figures.length === 0 ? undefined : `${by === "name" ? "mandalCount" : by}: ${figures.join(", ")}.`;
 }

@@ -58,7 +58,7 @@ describeLatestRevision(
         if (note !== undefined) expect(own).toContain(note);
       }
       expect(summary).toMatch(
-        /^Of 7 names: 3 found, 1 of several districts \("Hamirpur"\), 1 guessed \("Nizambad"\), 1 state \("Kerala"\), 1 not found \("Nowhereville"\)\. Not in this catalog: /,
+        /^Of 7 names: 3 found, 1 ambiguous \("Hamirpur"\), 1 guessed \("Nizambad"\), 1 state \("Kerala"\), 1 not found \("Nowhereville"\)\. Not in this catalog: /,
       );
     });
 
@@ -69,6 +69,32 @@ describeLatestRevision(
       expect(await find({ names: [name] })).toMatchObject({
         answers: [{ readAs, certainty: "exact", matches: [{ name: "Patna" }] }],
       });
+    });
+
+    test("two names joined by or match both districts", async () => {
+      expect(await find({ name: "Raigad or Raigarh" })).toMatchObject({
+        ambiguous: true,
+        matches: [
+          { name: "Raigad", stateCode: "MH" },
+          { name: "Raigarh", stateCode: "CG" },
+        ],
+      });
+    });
+
+    test("guesses far below the best one are left out", async () => {
+      const { matches } = z
+        .looseObject({ matches: z.array(z.looseObject({ score: z.number() })) })
+        .parse(await find({ name: "Bangalor" }));
+      const scores = matches.map(({ score }) => score);
+      expect(scores.length).toBeGreaterThan(0);
+      expect(Math.max(...scores) - Math.min(...scores)).toBeLessThanOrEqual(0.1);
+    });
+
+    test("the mean of mandals per district is that of the districts, not of the states", async () => {
+      const args = { level: "state", by: "mandalsPerDistrict", states: ["TG", "GA", "KA"] };
+      const { structured } = await bench().ok("rank_divisions", args);
+      const { districts, mandals, mean } = Object(structured["totals"]);
+      expect(mean).toBeCloseTo(mandals / districts, 2);
     });
 
     test("a name that contains a state's name is not split if it exists as a whole", async () => {

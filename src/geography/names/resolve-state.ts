@@ -156,7 +156,7 @@ export function resolveState(text: string, states: readonly State[]): State {
       message: `No such state: ${quotedText} matches none of the ${states.length} states.`,
       retryable: false,
       sideEffect: "none",
-      next: `Use one of these codes: ${states.map(({ code }) => code).join(", ")}; list_states has their names.`,
+      next: `Use one of these codes: ${states.map(({ code }) => code).join(", ")}. list_states has their names.`,
     });
   if (others.length > 0)
     throw invalidArguments(
