@@ -18,7 +18,7 @@ export const cancelJob = defineTool({
   endpoint: cancelMicJob,
   name: "cancel_job",
   title: "Cancel (stop or abort) a running job",
-  description: "Cancel a job that has not ended; its work so far is discarded. The user may be asked to confirm.",
+  description: "Cancel a job that has not ended; its work is discarded. The user may be asked to confirm.",
   searchHint: "stop, abort, kill",
   effect: "cancel",
   makes: "operation",
@@ -26,7 +26,7 @@ export const cancelJob = defineTool({
   input: z.strictObject({
     ...cancelMicJob.pathParameters.shape,
     reason: cancelMicJob.body.shape.reason.describe(reasonText),
-    resourceVersion: resourceVersion.describe("Cancel only if the job still has this version.").optional(),
+    resourceVersion: resourceVersion.describe("Only if the job still has this version.").optional(),
     waitSeconds: waitSeconds.describe("Default 5."),
     ...keyArgument("text"),
   }),

@@ -66,16 +66,14 @@ export const downloadAsset = defineTool({
   endpoint: getMicPublicAssetContent,
   name: "download_asset",
   title: "Download an original file",
-  description:
-    "Save a source file's original bytes to a new file in the download folder; returns path, size, SHA-256. " +
-    "Never overwrites; not for job output.",
+  description: "Save a source file's original bytes as a new file in the download folder. Not for job output.",
   effect: "save",
   input: z.strictObject({
     assetId: getMicPublicAssetContent.pathParameters.shape.assetId.describe(
       "referenceId of an input, such as devfile_…",
     ),
     fileName: fileNameSchema.describe("Default: the asset's own name.").optional(),
-    preview: z.boolean().describe("Also return the first lines of a text file.").optional(),
+    preview: z.boolean().describe("Also return the first lines of text.").optional(),
   }),
   output: outputs.answer<SavedFileResult | LinkedFileResult>({
     path: outputs.text,

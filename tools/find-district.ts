@@ -171,7 +171,7 @@ export const findDistrict = defineTool({
   name: "find_district",
   title: "Find a district: which state, former names, headquarters",
   description:
-    "Find districts of India by current or former name, headquarters or misspelling, with state and mandal (sub-district) count. " +
+    "Find districts of India by current or former name, headquarters or misspelling: state and mandal (sub-district) count. " +
     "If ambiguous is true, report all matches. For rankings use rank_divisions.",
   searchHint: "which state, old or former name, city, spelling",
   effect: "read",

@@ -208,7 +208,7 @@ export const listJobs = defineTool({
   endpoint: listMicJobs,
   name: "list_jobs",
   title: "List jobs: which failed, run or finished",
-  description: "List the workspace's jobs: id, state, stage, failure. A filter reads up to 1,000 jobs per call.",
+  description: "List the workspace's jobs: id, state, stage, failure. Filters read up to 1,000 jobs.",
   searchHint: "failed, running, finished, today",
   effect: "read",
   input,

@@ -17,7 +17,7 @@ export const listRecipes = defineTool({
   name: "list_recipes",
   title: "List recipes: available pipelines and workflows",
   description:
-    "List the recipe versions that this workspace can run, with the input ports to bind. Next: get_recipe for the parameter schema.",
+    "List the recipe versions that this workspace can run, with their input ports. Next: get_recipe for the parameter schema.",
   searchHint: "available pipelines, workflows",
   effect: "read",
   input: z.strictObject({ ...query, cursor: query.cursor.describe(cursorText), view }),

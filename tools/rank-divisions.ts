@@ -106,8 +106,8 @@ export const rankDivisions = defineTool({
   name: "rank_divisions",
   title: "Rank districts: most, fewest, average mandals or tehsils",
   description:
-    "Rank, filter and total states or districts of India: top N, bounds, sums, averages, new districts. Example: " +
-    '{"level":"district","by":"mandalCount","states":["AP"],"limit":3}.',
+    "Rank, filter and total states or districts of India: top N, sums, averages, new districts. Example: " +
+    '{"level":"district","by":"mandalCount","states":["AP"]}.',
   searchHint: "most, fewest, largest, smallest, average, compare states, tehsils, taluks",
   alwaysLoad: true,
   effect: "read",

@@ -20,7 +20,7 @@ export const retryJobs = defineTool({
   name: "retry_jobs",
   title: "Retry many failed jobs at once",
   description:
-    "Retry up to 50 FAILED or CANCELLED jobs, each as a new job, then wait for these. Give jobIds, or createdSince for all worth retrying.",
+    "Retry FAILED or CANCELLED jobs as new jobs, and wait for these. Give jobIds, or createdSince for all worth retrying.",
   searchHint: "rerun or restart all failed jobs",
   effect: "retry",
   input: z
@@ -28,7 +28,7 @@ export const retryJobs = defineTool({
       jobIds: jobIds.optional(),
       workspaceId: stringValidatedBy(listMicJobs.query.shape.workspaceId).optional(),
       createdSince: jobFilter.createdSince,
-      failureCode: z.string().max(256).describe("Only jobs that failed with this code.").optional(),
+      failureCode: z.string().max(256).describe("Only failures with this code.").optional(),
       limit: z.int().min(1).max(MAX_JOBS).optional(),
       retryMode: retryMicJob.body.shape.retryMode.describe(retryModeText),
       reason: stringValidatedBy(retryMicJob.body.shape.reason).describe(reasonText),

@@ -66,7 +66,7 @@ export const runJob = defineTool({
   name: "run_job",
   title: "Start a job: process a file with a recipe (pipeline)",
   description:
-    "Run a job from files to its result in one call: register each referenceId, wait for scans, submit, wait. " +
+    "Run a job from files to its result: register each referenceId, wait for scans, submit, wait. " +
     "An identical call within 20 hours resumes it and starts no second job.",
   searchHint: "start processing a file, pipeline, workflow",
   alwaysLoad: true,
@@ -88,7 +88,7 @@ export const runJob = defineTool({
       .refine((inputs) => areUnique(inputs.map(({ inputId, referenceId }) => JSON.stringify([inputId, referenceId]))), {
         error: "must name each input once",
       })
-      .describe('One for each port, with inputId or referenceId: [{"port":"divisions","referenceId":"devfile_…"}].'),
+      .describe('One for each port: [{"port":"divisions","referenceId":"devfile_…"}].'),
     parameterValues: jsonObject.describe(parameterValuesText),
     clientReference: stringValidatedBy(clientReference).describe("Your note.").optional(),
     waitSeconds: longWaitSeconds,

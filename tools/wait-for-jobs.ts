@@ -8,8 +8,7 @@ import { outputs } from "../src/toolkit/outputs.ts";
 export const waitForJobs = defineTool({
   name: "wait_for_jobs",
   title: "Wait for several jobs to finish",
-  description:
-    "Wait until all (default) or any of up to 50 jobs end, pause or need a review. Returns each job's state or failure.",
+  description: "Wait until all or any of several jobs end, pause or need a review. Returns their states and failures.",
   searchHint: "until finished, done",
   effect: "read",
   input: z.strictObject({ jobIds, until: z.enum(["all", "any"]).optional(), waitSeconds: longWaitSeconds }),

@@ -55,7 +55,7 @@ export const COMMANDS = {
       ...PROFILE_FLAG,
       "--download-dir DIR": "folder for downloaded files (default: ~/Downloads)",
       "--toolsets LIST":
-        "toolsets to offer: geography, jobs or geography,jobs (default), or essentials (the 17 most important tools of both)",
+        "toolsets to offer: geography, jobs or geography,jobs (default), or essentials (the 15 most important tools of both)",
       "--tools LIST": "tools to offer in addition to --toolsets; without --toolsets, only these tools are offered",
       "--exclude-tools LIST": "tools not to offer",
       "--read-only": "offer only read-only tools",

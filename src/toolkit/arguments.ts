@@ -48,7 +48,7 @@ export const longWaitSeconds = z
 /** The `idempotencyKey` argument of an action (docs/interface.md, "Tools"). Its grammar is checked, but not listed as a pattern. */
 export const keyArgument = (grammar: KeyGrammar) => ({
   idempotencyKey: stringValidatedBy(keySchemas[grammar])
-    .describe("New (8+ characters): run again. Earlier: resume.")
+    .describe("New key (8+ characters): runs again. Earlier key: resumes.")
     .optional(),
 });
 

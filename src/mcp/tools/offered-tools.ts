@@ -9,7 +9,6 @@ import { showsViews, viewUri } from "../../toolkit/views.ts";
 
 /** The tools of the toolset `essentials`: those that run jobs and answer geography questions in the fewest calls. */
 const ESSENTIAL_TOOLS: ReadonlySet<ToolName> = new Set<ToolName>([
-  "list_districts",
   "download_asset",
   "list_recipes",
   "get_recipe",
@@ -19,7 +18,6 @@ const ESSENTIAL_TOOLS: ReadonlySet<ToolName> = new Set<ToolName>([
   "get_usage",
   "find_district",
   "rank_divisions",
-  "list_actions",
   "resolve_actions",
   "run_job",
   "run_jobs",
