@@ -92,7 +92,7 @@ export const unknownKeyFailure = (key: string): Failure =>
   conflictFailure(
     `No action has the key ${formatToken(key)}`,
     key,
-    "Copy the key exactly; list_actions shows the keys. For a new action leave idempotencyKey out.",
+    "Copy the key exactly. list_actions shows the keys. For a new action, leave idempotencyKey out.",
   );
 
 const keyOfOtherActionFailure = (key: string, to: string): Failure =>

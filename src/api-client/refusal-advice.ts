@@ -22,11 +22,11 @@ const CONTACT_OPERATOR_ADVICE = "Ask the user to contact the operator of the API
 
 /** Advice by path parameter. */
 const NOT_FOUND_ADVICE: Readonly<Record<string, string>> = {
-  jobId: "Check jobId; list_jobs shows the workspace's jobs.",
-  versionId: "Check versionId; list_recipes shows what is offered.",
-  inputId: "Check inputId; list_actions shows the inputs that were registered here.",
-  operationId: "Check operationId; list_actions lists the operations of this server.",
-  requestId: "Check requestId; list_actions shows the requests that were made here.",
+  jobId: "Check jobId. list_jobs shows the workspace's jobs.",
+  versionId: "Check versionId. list_recipes shows what is offered.",
+  inputId: "Check inputId. list_actions shows the inputs that were registered here.",
+  operationId: "Check operationId. list_actions lists the operations of this server.",
+  requestId: "Check requestId. list_actions shows the requests that were made here.",
   assetId: "Check assetId: it names an original file, not an input, a job or a dataset version.",
 };
 
@@ -48,8 +48,8 @@ const CONFLICT_ADVICE: Readonly<Record<string, string>> = {
   cancelMicJob: "get_job shows the state of the job.",
   retryMicJob: "get_job shows the state of the job.",
   createMicJob: "get_input shows the state of an input; a job needs READY inputs.",
-  requestMicSharedFileProcessing: "get_recipe shows the current versionHash; get_input shows the input's state.",
-  getMicPublicAssetContent: "The API does not release the file in its current state; get_input shows an input's scan.",
+  requestMicSharedFileProcessing: "get_recipe shows the current versionHash. get_input shows the input's state.",
+  getMicPublicAssetContent: "The API does not release the file in its current state. get_input shows an input's scan.",
 };
 
 const PROCESSING_REQUEST_ID = /micsharedrequest_[0-9a-f]{32}/;
@@ -99,7 +99,7 @@ export function refusalAdvice(endpoint: Endpoint, facts: FailureFacts): string {
   if (kind === "not_found") return notFoundAdvice(endpoint);
   // The contract shows no codes, but "capability" is one of its terms (docs/contract.md, 2.2).
   if (/capability/i.test(code))
-    return "get_capabilities shows what this workspace may do, and how much of it; for more, ask the user to contact the operator of the API.";
+    return "get_capabilities shows what this workspace may do, and how much of it. If more is needed, ask the user to contact the operator of the API.";
   if (canCorrect(endpoint, facts)) return "Correct the fields named above and call again.";
   if (retryable) return TRY_AGAIN_ADVICE;
   if (kind === "forbidden") return forbiddenAdvice(endpoint, facts);

@@ -10,8 +10,8 @@ export interface Note {
 }
 
 const GEOGRAPHY_LIMITS =
-  "The catalog has no population, area, borders, towns or names of mandals: say so. State the data vintage. A result with coverage is incomplete: " +
-  "make its nextStep call before you answer.";
+  "Not in the catalog: population, area, borders, towns, names of mandals; say so. State the data's date. A result with coverage is " +
+  "incomplete: make its nextStep call first, or say what is missing.";
 
 /** `requiredTools`: the tools that the text names. `unlessOffered`: the text is left out if this tool is offered. */
 const LINES: readonly (Note & { readonly unlessOffered?: ToolName })[] = [
@@ -23,10 +23,10 @@ const LINES: readonly (Note & { readonly unlessOffered?: ToolName })[] = [
   },
   {
     unlessOffered: "list_states",
-    requiredTools: ["find_district", "rank_divisions", "list_districts"],
+    requiredTools: ["find_district", "rank_divisions"],
     text:
-      "Geography of India: find_district for names, rank_divisions for rankings, totals and new districts, list_districts for the " +
-      `districts of one state. ${GEOGRAPHY_LIMITS}`,
+      "Geography of India: find_district for names, rank_divisions for rankings, totals, new districts and the districts of a state. " +
+      GEOGRAPHY_LIMITS,
   },
   {
     requiredTools: [

@@ -6,6 +6,7 @@ import { Ajv } from "ajv";
 import { expect, test } from "vitest";
 import * as z from "zod/v4";
 import { isJsonObject } from "../../src/contract/json.ts";
+import { omitUnofferedTools } from "../../src/toolkit/offered-text.ts";
 import { tools } from "../../tools/index.ts";
 import { createExampleData } from "../emulator/example.ts";
 import { countTokens } from "../support/count-tokens.ts";
@@ -135,6 +136,8 @@ function uselessPollingStep(structured: unknown): Step | undefined {
 /** Kinds of errors after which nothing can have taken effect. */
 const NO_EFFECT_KINDS = ["invalid_arguments", "not_configured", "unauthorized", "forbidden", "not_found", "rejected"];
 
+const Summary = z.looseObject({ summary: z.string() });
+
 const Meta = z.looseObject({ "mic-mcp/error": z.looseObject({ kind: z.string(), sideEffect: z.string() }).optional() });
 
 /** Whether a skill says to stop in the state that the result shows. */
@@ -182,6 +185,15 @@ const RULES: readonly (readonly [rule: string, findViolations: (result: Recorded
   [
     `structuredContent of ${MIN_COMPARED_TOKENS} tokens or more has at most ${MAX_RATIO} times the tokens of the text`,
     (result) => [excessiveRatio(result) ?? []].flat(),
+  ],
+  [
+    "on a server with few tools, the summary of a job, an input or an action still states what happened",
+    ({ structured }) => {
+      const { summary } = Summary.safeParse(structured).data ?? {};
+      const shown = summary === undefined ? undefined : omitUnofferedTools(summary, () => false);
+      // Each sentence begins as a sentence does.
+      return shown === undefined || /^["\dA-Za-z]/.test(shown) ? [] : [summary];
+    },
   ],
   [
     "no offered call has waitSeconds: 0",

@@ -66,7 +66,7 @@ type JobRow = readonly [row: string, of: Job, says: readonly RegExp[], step?: St
 const since = /Nothing has moved since 2027-01-15T10:00:00\.000Z \(4 days\)/;
 const stalled = [/PREPARING, at stage REFINE/, since, /operator.*cancel it/];
 const retriedPatterns = [/FAILED.*STAGE_BROKE/, /retried as job job-2\.$/, /^(?!.*(may be retried|[Gg]ive up))/];
-const callUnresolved = /cancel_job call .*2027-01-15T10:00:00.000Z.* unknown outcome/;
+const callUnresolved = /Its cancellation, sent at 2027-01-15T10:00:00.000Z, has an unknown outcome/;
 const resuming = "failed, worth resuming";
 const again = "failed again and again";
 const wrong = "failed, input or parameters wrong";
@@ -95,7 +95,7 @@ const JOBS: readonly JobRow[] = [
   ["succeeded", job({ state: "SUCCEEDED", outputDatasetVersionId: "dsv-9" }), [/outputDatasetVersionId/]],
   ["succeeded", job({ state: "SUCCEEDED", publicationState: "AWAITING_RELEASE" }), [/: AWAITING_RELEASE \(the API/]],
   ["cancelled", job({ state: "CANCELLED" }), [/CANCELLED/, /2 of 9 stages finished/]],
-  ["cancelled", job({ state: "CANCELLED", stages: [] }), [/^The job is CANCELLED\. retry_job/]],
+  ["cancelled", job({ state: "CANCELLED", stages: [] }), [/^The job is CANCELLED\. It can be retried\./]],
   ["cancelled, retried", job({ state: "CANCELLED" }), [/CANCELLED; 2 of 9/], readRetry, retriedAs("job-2")],
   ["failed, retried", failed({}), retriedPatterns, readRetry, retriedAs("job-2")],
   ["failed, retried", failed({ retryable: false }), retriedPatterns, readRetry, retriedAs("job-2")],
@@ -169,7 +169,7 @@ const INPUTS: readonly Row<Input>[] = [
   ["in scan", input("WAITING_SCAN", "PENDING"), /is being scanned \(PENDING\)/, readInput(/waits for the scan/)],
   ["scan stuck", input("WAITING_SCAN", "UNAVAILABLE"), /UNAVAILABLE.*operator/, readInput(/minutes/)],
   ["scan stuck", input("WAITING_SCAN", "STALE"), /STALE/, readInput(/minutes/)],
-  ["ready", input("READY", "CLEAN"), /READY until 2027-11-20T10:00:00Z: bind it to a port/],
+  ["ready", input("READY", "CLEAN"), /READY until 2027-11-20T10:00:00Z\. run_job binds it to a port/],
   ["ready", input("READY", "NOT_APPLICABLE"), /READY/],
   ["quarantined", input("QUARANTINED", "INFECTED"), /INFECTED.*Ask the user for another file/],
   ["quarantined", input("QUARANTINED", "UNAVAILABLE"), /scan UNAVAILABLE/],

@@ -25,7 +25,7 @@ describeLatestRevision((bench, revision) => {
     await bench().service.injectFault(RETRY_LATER, { operationId: "retryMicJob" });
     const { idempotencyKey } = await bench().fails("retry_job", args, "outcome_unknown");
     const { summary, step } = await readNextStep(bench(), id);
-    expect(summary).toMatch(/FAILED.*retry_job call.*unknown outcome/);
+    expect(summary).toMatch(/FAILED.*Its retry.*unknown outcome/);
     expect(step).toMatchObject({ tool: "resolve_actions", arguments: { idempotencyKey } });
     const again = await bench().ok("retry_job", { idempotencyKey });
     expect(again.structured["action"]).toMatchObject({ idempotencyKey, replayed: true });
@@ -81,13 +81,13 @@ describeLatestRevision((bench, revision) => {
       expect(refused.next).not.toContain("cancel_job {");
     }
     const { summary, step } = await readNextStep(bench(), id);
-    expect(summary).toMatch(/RUNNING.*cancel_job call.*unknown outcome/);
+    expect(summary).toMatch(/RUNNING.*Its cancellation.*unknown outcome/);
     expect(step).toMatchObject({ tool: "resolve_actions", arguments: { idempotencyKey } });
     await bench().ok("cancel_job", { ...args, waitSeconds: 0, idempotencyKey: `${id}-new` });
     bench().clock.advance(60_000);
     // Once the job has ended, the unknown cancellation no longer matters.
     const after = await readNextStep(bench(), id);
-    expect(after.summary).toMatch(/is CANCELLED; \d of 9 stages finished\. retry_job can run it again\.$/);
+    expect(after.summary).toMatch(/is CANCELLED; \d of 9 stages finished\. It can be retried\.$/);
     expect(after.step).toEqual({});
     const ended = await bench().fails("cancel_job", { ...args, idempotencyKey }, "conflict");
     expect(ended.message).toContain(`Job ${id} is CANCELLED now`);

@@ -100,7 +100,7 @@ function pointersOf({ failure }: Job): string {
 
 /** No operation of the contract reads a job's output. */
 const OUTPUT =
-  " Its output (outputDatasetVersionId) can be bound to another job (register_input, DATASET_VERSION); its rows cannot be read here.";
+  " Its output can be an input of another job: in run_job as referenceId (outputDatasetVersionId) with inputKind DATASET_VERSION. No tool reads its rows.";
 
 /** No operation of the contract changes a publication: the API advances it, at a time that the contract does not state. */
 const PUBLICATION: Readonly<Record<Job["publicationState"], string>> = {
@@ -208,7 +208,7 @@ export function adviseJob(job: Job, history: JobHistory = {}, readAt?: number): 
   // The outcome of an earlier action on a job must be resolved before a new action.
   if (unresolved)
     return {
-      summary: `${isNow}; a ${unresolved.tool} call about it, sent at ${unresolved.createdAt}, has an unknown outcome.`,
+      summary: `${isNow}. Its ${unresolved.tool === "cancel_job" ? "cancellation" : "retry"}, sent at ${unresolved.createdAt}, has an unknown outcome.`,
       nextStep: {
         tool: "resolve_actions",
         arguments: { idempotencyKey: unresolved.idempotencyKey },
@@ -230,7 +230,7 @@ export function adviseJob(job: Job, history: JobHistory = {}, readAt?: number): 
             summary: `${isNow}.${stalled} Ask the user whether to contact the API's operator or to cancel it; waiting longer may not help.`,
           };
     case "WAITING_REVIEW":
-      return { summary: `${name} waits for its review (${jobStateText(job)}). Tell the user.${stalled}` };
+      return { summary: `${name} waits for a review (${jobStateText(job)}). Tell the user.${stalled}` };
     case "PAUSED":
       return {
         summary: `${name} is ${jobStateText(job)} until the API's operator resumes it. Tell the user.${stalled}`,
@@ -242,7 +242,7 @@ export function adviseJob(job: Job, history: JobHistory = {}, readAt?: number): 
     case "CANCELLED": {
       const finished = finishedText(job);
       const cancelled = `${name} is CANCELLED${finished === undefined ? "" : `; ${finished}`}.`;
-      if (!retry) return { summary: `${cancelled} retry_job can run it again.` };
+      if (!retry) return { summary: `${cancelled} It can be retried.` };
       return { summary: `${cancelled} ${retriedText(retry.id)}`, nextStep: readRetryStep(job, retry.id) };
     }
     case "FAILED": {
@@ -265,7 +265,7 @@ function jobFields(job: Job): object {
   return {
     ...toSummaryFields(rest, DEFAULT_VALUES),
     ...(processingState !== job.state && { processingState }),
-    ...(!stages.every(isDone) && { stages: stagesLine(stages) }),
+    ...(!stages.every(isDone) && { stages: stagesLine(job) }),
     ...toFailureSummary(failure),
   };
 }
@@ -336,13 +336,16 @@ const COMPACT_STATE_LABELS: Readonly<Partial<Record<Stage["state"], string>>> = 
  * Formats all stages on one line. Adjacent stages that are done, pending, not needed or canceled before they began are grouped; the other
  * stages show their units. A repeated stage shows the number of its attempts.
  */
-export function stagesLine(stages: readonly Stage[]): string {
+function stagesLine(job: Job): string {
   const parts: { text: string; names: string[] }[] = [];
-  for (const each of stages) {
+  for (const each of job.stages) {
     const { stage, state, attemptCount, completedUnits } = each;
     const compactLabel = state === "CANCELLED" && completedUnits > 0 ? undefined : COMPACT_STATE_LABELS[state];
     const tries = attemptCount > 1 ? `, try ${attemptCount}` : "";
-    const text = (compactLabel ?? `${state} ${completedUnits}/${totalUnitsOf(each) ?? "?"}`) + tries;
+    const text =
+      (compactLabel ??
+        `${job.state === "PAUSED" && state === "RUNNING" ? job.state : state} ${completedUnits}/${totalUnitsOf(each) ?? "?"}`) +
+      tries;
     const last = parts.at(-1);
     if (compactLabel !== undefined && last?.text === text) last.names.push(stage);
     else parts.push({ text, names: [stage] });

@@ -33,7 +33,7 @@ function advise(request: ProcessingRequest, port: string | undefined): Advice {
             : {
                 tool: "run_job",
                 arguments: { workspaceId, recipeVersionId, inputs: [{ port, inputId }], parameterValues: {} },
-                why: "runs it; first fill in parameterValues, as get_recipe shows them",
+                why: "runs it; first fill in parameterValues",
               },
       };
     case "REJECTED": {

@@ -139,7 +139,7 @@ function summaryOf(rows: readonly ResolvedRow[]): string {
   if (!only) return "No action is unresolved.";
   if (others.length === 0) {
     const made = only.createdId === undefined ? "" : ` (${formatToken(only.createdId)})`;
-    return `${formatToken(only.tool)} ${formatToken(only.targetId)}${made}: ${only.finding}`;
+    return `${formatToken(only.targetId)}${made}: ${only.finding}`;
   }
   const count = (outcome: ResolvedRow["outcome"]): number => rows.filter((row) => row.outcome === outcome).length;
   const [ran, rejected] = [count("resolved"), count("rejected")];
@@ -158,7 +158,7 @@ function lineOf({ tool, targetId, outcome, createdId, idempotencyKey, finding }:
   const key = `idempotencyKey ${formatToken(idempotencyKey)}`;
   // The summary of a single row contains its finding.
   return isOnly
-    ? `${outcome}, ${key}`
+    ? `${formatToken(tool)}: ${outcome}, ${key}`
     : `${formatToken(tool)} ${formatToken(targetId)} (${outcome}${made}), ${key}: ${finding}`;
 }
 

@@ -270,7 +270,7 @@ async function selectFailedJobs(
     retries: found.jobs.filter((job) => isRetryOfMatch(job) && job.state !== "SUCCEEDED"),
     remaining: Math.max(0, jobs.length - limit),
     missingText: isMissing
-      ? ` Only ${formatCount(found.read.jobs, "job")} could be read${found.isLoop ? `. ${BROKEN_LIST}` : "; list_jobs with unretried finds the others."}`
+      ? ` Only ${formatCount(found.read.jobs, "job")} could be read. ${found.isLoop ? BROKEN_LIST : "list_jobs with unretried finds the others."}`
       : "",
   };
 }

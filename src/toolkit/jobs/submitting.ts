@@ -65,7 +65,7 @@ export async function validateAgainstOffer(
   throw invalidArguments(
     message,
     errors.map((error) => ({ ...error, pointer: error.pointer.replace(/^\/inputBindings/, `/${bindings}`) })),
-    "Correct the fields named above and call again; get_recipe shows the schema.",
+    "Correct the fields named above and call again. get_recipe shows the schema.",
   );
 }
 

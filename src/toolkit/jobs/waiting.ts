@@ -215,18 +215,15 @@ async function nextStep(
   return { tool: "wait_for_jobs", arguments: args, why: "waits for the jobs that are still in progress" };
 }
 
-/** Returns " 1 waits for its operator (PAUSED at BLEND). Tell the user."; an empty string if no job does. */
+/** Returns " 1 waits for a review or the API's operator (PAUSED at BLEND). Tell the user."; an empty string if no job does. */
 export function operatorNeededText(jobs: readonly (Job | undefined)[]): string {
   const waiting = jobs.flatMap((job) =>
     !job || isJobInProgress(job) || TERMINAL_STATES.has(job.state) ? [] : jobStateText(job),
   );
   const [first, ...others] = waiting;
   if (first === undefined) return "";
-  const [wait, states] =
-    others.length === 0
-      ? ["1 waits for its operator", first]
-      : [`${waiting.length} wait for their operators`, countsOf(waiting)];
-  return ` ${wait} (${states}). Tell the user.`;
+  const [wait, states] = others.length === 0 ? ["1 waits", first] : [`${waiting.length} wait`, countsOf(waiting)];
+  return ` ${wait} for a review or the API's operator (${states}). Tell the user.`;
 }
 
 /** The output of a job, or its failure in the API's words, with the first field errors. */
