@@ -13,7 +13,7 @@ export const getUsage = defineTool({
   endpoint: getMicPublicUsage,
   name: "get_usage",
   title: "Get usage: quota and remaining budget",
-  description: "Get what is left of the organization's quotas. With a window: used, reserved and remaining.",
+  description: "Get what is left of the organization's usage quotas. With a window: used, reserved, remaining.",
   searchHint: "quota, budget, limit, remaining",
   effect: "read",
   input: z.strictObject({

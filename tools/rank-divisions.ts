@@ -126,7 +126,7 @@ export const rankDivisions = defineTool({
       .optional(),
     perState: z.int().min(1).max(MAX_LIMIT).describe("Top N of each state.").optional(),
     states: statesArgument,
-    startsWith: z.string().describe("First letters of names.").optional(),
+    startsWith: z.string().describe("Start of names.").optional(),
     min: z.number().describe("Lower bound.").optional(),
     max: z.number().describe("Upper bound.").optional(),
     createdSince: z.int().min(1).describe("Only districts created since this year.").optional(),

@@ -22,7 +22,7 @@ export const saveTable = defineTool({
   toolsets: ["geography", "jobs"],
   name: "save_table",
   title: "Save a table as CSV (export)",
-  description: "Save all rows of a listing call as a CSV file, for export or a spreadsheet program.",
+  description: "Save all rows of a listing call as a CSV file, for export or for a spreadsheet program.",
   searchHint: "export, csv, spreadsheet, excel",
   effect: "save",
   input: z.strictObject({
