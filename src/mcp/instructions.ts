@@ -10,7 +10,7 @@ export interface Note {
 }
 
 const GEOGRAPHY_LIMITS =
-  "Not in the catalog: population, area, borders, towns, names of mandals; say so. State its date. A result with coverage is " +
+  "The catalog has no population, area, borders, towns or names of mandals: say so. State its date. A result with coverage is " +
   "incomplete: make its nextStep call first, or say what is missing.";
 
 /** `requiredTools`: the tools that the text names. `unlessOffered`: the text is left out if this tool is offered. */
