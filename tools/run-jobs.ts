@@ -75,7 +75,7 @@ type RunManyArguments = z.output<typeof input>;
 
 interface FileRow {
   readonly file: string;
-  /** The state of the job or its latest retry, or that of the input if no job was submitted; NOT_READ, NOT_RUN or UNKNOWN. */
+  /** The state of the job or of its latest retry; of the input, if no job was submitted; or NOT_READ, NOT_RUN or UNKNOWN. */
   readonly state: string;
   readonly jobId?: string;
   readonly [field: string]: unknown;

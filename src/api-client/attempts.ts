@@ -6,7 +6,7 @@ import type { Cooldown } from "../core/hooks.ts";
 import { isTransient, parseRetryAfter } from "./classify.ts";
 import { TransportError, type WireResponse } from "./transport.ts";
 
-// There are three nested time limits: for a tool call, for one attempt, and the minimum for starting an attempt.
+// There are three time limits: for a tool call, for each attempt in it, and the least time that must be left to start an attempt.
 
 /** A tool call ends within this time, retries included. Many clients give up after 60 s. */
 export const CALL_LIMIT_MS = 45_000;

@@ -19,7 +19,7 @@ export const MAX_FULL_VIEW_BYTES = 40_000;
 
 export const bytesOf = (item: unknown): number => Buffer.byteLength(JSON.stringify(withExactNumbers(item)));
 
-/** Counts the leading full items that fit into one result; at least one. */
+/** Returns how many items from the start of the list fit into one result in full; at least one. */
 function countFitting(items: readonly unknown[]): number {
   let bytes = 0;
   const firstOverflow = items.findIndex((item) => {

@@ -80,7 +80,7 @@ export interface Replay {
 }
 
 interface ResultFacts {
-  /** The API's id of its response; after an action, of the response to its POST. */
+  /** The id that the API gave to its response; for an action, to the response to its POST. */
   readonly requestId?: string;
   /** Fields of the API's response that the contract does not define. */
   readonly drift?: readonly string[];

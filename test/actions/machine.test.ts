@@ -247,7 +247,7 @@ test("a confirmed call has the key that the user confirmed, and confirming it ag
   expect(next).toMatchObject({ origin: "new", earlier: { ageMs: DEDUPLICATION_WINDOW_MS } });
 });
 
-test("a key that mic-mcp derived starts a new action, although it has mic-mcp's own format", async () => {
+test("a derived key starts a new action, even though it has the format of mic-mcp's own keys", async () => {
   const key = `mic-${"0".repeat(32)}`;
   expect(resultOf(await one.call({ key, isDerivedKey: true })).idempotencyKey).toBe(key);
 });

@@ -211,7 +211,7 @@ test("an integer of 1,000 digits in free-form JSON is exact", { tags: ["2.2/reci
   );
 });
 
-test("a page of 100 recipe offers of 64 KiB is read, whatever its free-form objects contain", {
+test("a page of 100 recipe offers of 64 KiB each is read, whatever its free-form objects contain", {
   tags: ["2.2/offer-projection-size"],
 }, async ({ stub, service }) => {
   const item = '{"a":9007199254740993},1,';

@@ -75,7 +75,7 @@ test("an invalid variable or flag is a usage error of the program, which names t
   expect(byFlag).toMatchObject({ code: 2, stderr: expect.stringContaining("MIC_LOG_LEVEL") });
 });
 
-test("an empty environment gives the defaults, and the emulator in the process is read at 600 requests per minute", () => {
+test("an empty environment gives the defaults, with 600 requests per minute to an emulator in the process", () => {
   expect(readConfig({ HOME: "/home/x", PATH: "/bin" })).toMatchObject({
     baseUrl: undefined,
     credentials: undefined,

@@ -75,7 +75,7 @@ describeWithPostgres("instances that share a database", (postgres) => {
     await expect(createInstance("beta")()).resolves.toMatchObject(FOUND);
   });
 
-  test("without the database calls continue, and the instance that received the 429 honors it", async () => {
+  test("calls continue if the database is unreachable, and the instance that received the 429 honors it", async () => {
     const { stub, createInstance, database } = await setUp();
     const read = createInstance("alpha");
     await database.query("DROP TABLE api_cooldowns");

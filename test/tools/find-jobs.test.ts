@@ -224,7 +224,7 @@ test("a page whose next cursor is the one that was passed is reported as broken"
   }
 });
 
-test("retry_jobs reports that the list is broken, and retries the jobs that were read", async () => {
+test("retry_jobs reports that reading the list failed part-way, and retries the jobs that were read", async () => {
   const { stub, connection } = await sessionForTest();
   serveRing(stub, ["one"]);
   const filter = { createdSince: "2026-01-01T00:00:00Z", failureCode: "other_code" };

@@ -151,7 +151,7 @@ describe("after a server was killed in the middle of an action", () => {
     expect((await connect()).instructions()).not.toContain(UNRESOLVED);
   });
 
-  test("an action of each tool runs once, also if two processes resolve at the same moment", async () => {
+  test("an action of each tool runs only once, even if two processes resolve it at the same moment", async () => {
     const { killDuring, env, server, service, executions, registration, cancellation, retry, failedJob, pausedJob } =
       await createScene();
     const running = await pausedJob();

@@ -203,7 +203,7 @@ function wordSimilarity(query: WordForm, word: WordForm): number {
 
 const totalLength = (words: readonly WordForm[]): number => words.reduce((sum, { text }) => sum + text.length, 0);
 
-/** Each word of the query takes the word that fits best. Other words of the name reduce the score by their share of its length. */
+/** Each word of the query takes the word that fits best. Each other word of the name reduces the score in proportion to the word's share of the name's length. */
 function wordListSimilarity(query: readonly WordForm[], words: readonly WordForm[]): number {
   const remaining = [...words];
   let matchedLength = 0;

@@ -211,7 +211,7 @@ export async function cancelJob(
     return { ...result, createdId };
   } catch (error) {
     toStepFailure(error, ctx);
-    // The job was canceled, even if it cannot be read.
+    // The job was canceled; a read that fails does not change that.
     return requested;
   }
 }
