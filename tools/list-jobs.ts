@@ -126,7 +126,7 @@ function groupFailures(jobs: readonly Job[], { retries }: Pick<ToolContext, "ret
 }
 
 function findingText({ data, givenUp, read, ended }: FoundJobs): string {
-  const found = `${formatCount(data.length, "job")} found${stateCountsText(countStates(data))}; ${formatCount(read.jobs, "was", "were")} read.`;
+  const found = `${data.length} of the ${formatCount(read.jobs, "job")} read matched${stateCountsText(countStates(data))}.`;
   const leftOut =
     givenUp.length === 0 ? "" : ` Not listed: ${givenUp.length} that failed too often or in review (given up).`;
   return found + leftOut + (ended === undefined ? "" : ` Reading ended early: ${ended}`);

@@ -37,7 +37,7 @@ function checkCombinations(
   { by, min, max, perState, startsWith, createdSince }: RankingQuery,
 ): void {
   if (level === "district" && (by === "districtCount" || by === "mandalsPerDistrict"))
-    throwInvalidArgument("by", "a district has mandalCount and name only");
+    throwInvalidArgument("by", "districts have only mandalCount and name");
   const bound = min !== undefined ? "min" : max !== undefined ? "max" : undefined;
   if (by === "name" && bound !== undefined) throwInvalidArgument(bound, "bounds a figure; by name there is none");
   if (level === "state" && perState !== undefined) throwInvalidArgument("perState", "is only for level district");
@@ -96,7 +96,7 @@ function incompleteFailure(coverage: Coverage): Failure {
     retryAfterSeconds: seconds,
     next:
       seconds === undefined
-        ? "Call again later, or leave those states out with states."
+        ? "Call again later, or leave those states out (argument states)."
         : `Call again in ${seconds} s with waitSeconds 45; the lists that were read are kept.`,
   });
 }

@@ -272,7 +272,7 @@ export const runJobs = defineTool({
     const replayedCount = all.filter(({ isReplay }) => isReplay).length;
     const sentences = [
       stop ? `${stoppedText(stop)} ${stoppedCounts(all)}` : `${formatCount(all.length, "file")}: ${stateCounts(all)}.`,
-      replayedCount > 0 && `Run before by an identical call: ${replayedCount}.`,
+      replayedCount > 0 && `Already run by an earlier identical call: ${replayedCount}.`,
       operatorNeededText(all.map(({ job }) => job)).trim(),
       later,
     ];

@@ -25,6 +25,6 @@ export const showActions = defineTool({
   async run({ state }, ctx) {
     const { actions, counts } = await ctx.actions.list({ state, limit: MAX_SHOWN });
     const read = toolResult<ShownActions>(ctx, { actions }, { summary: summarizeCounts(counts) });
-    return toViewResult(read, "The user sees them, and may ask you to resolve one.");
+    return toViewResult(read, "The user sees these actions, and may ask you to resolve one.");
   },
 });

@@ -116,7 +116,7 @@ const answerManyDistricts: Script = async (request, client) => {
   const [most] = [...rows].sort((a, b) => b.mandalCount - a.mandalCount);
   const total = rows.reduce((sum, { mandalCount }) => sum + mandalCount, 0);
   const each = rows.map(({ name, mandalCount }) => `${name}: ${mandalCount}`);
-  return [...each, `Together: ${total}`, `Most: ${most?.name}`].join("\n");
+  return [...each, `Together: ${total}`, `Most mandals: ${most?.name}`].join("\n");
 };
 
 export const geography: Readonly<Record<string, Script>> = { "14": answerQuestions, "14b": answerManyDistricts };

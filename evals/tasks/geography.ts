@@ -92,8 +92,9 @@ const manyDistricts: Task = {
         requestedDistricts.some(({ name, mandalCount }) => !answer.includes(`${name}: ${mandalCount}`)) &&
           `not all are right: ${answer}`,
         !answer.includes(`Together: ${sumMandals(requestedDistricts)}`) && "the sum is wrong",
-        !toNames(sortByMandals(requestedDistricts).slice(0, 1)).some((name) => answer.includes(`Most: ${name}`)) &&
-          "another has the most",
+        !toNames(sortByMandals(requestedDistricts).slice(0, 1)).some((name) =>
+          answer.includes(`Most mandals: ${name}`),
+        ) && "another has the most",
       ];
     },
   }),

@@ -261,7 +261,7 @@ function describeNoMatch(
   const queriedName = formatQueriedName(answer);
   if (isUnsupportedScript(answer.query))
     return `${queriedName} is in letters that are not read. ${SUPPORTED_SCRIPTS_TEXT}`;
-  const elsewhereText = elsewhere.length === 0 ? "" : ` There is ${joinFirst(elsewhere.map(formatDistrict))}.`;
+  const elsewhereText = elsewhere.length === 0 ? "" : ` Elsewhere: ${joinFirst(elsewhere.map(formatDistrict))}.`;
   if (unlisted !== undefined) return `${describeUnlisted(queriedName, unlisted)}${elsewhereText}`;
   const place = searchedState === undefined ? where : ` in ${formatState(searchedState)}`;
   const soFar = coverage.complete ? "" : ` so far: ${describeNotLoaded(coverage)}`;

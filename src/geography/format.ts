@@ -36,16 +36,16 @@ export function joinFirst(texts: readonly string[], omitted = 0, max = MAX_LISTE
 export const formatListCount = (count: number, { statesTotal }: Coverage): string =>
   `${count} of ${pluralize(statesTotal, "list")}`;
 
-/** "9 of 36 lists are not loaded; about 20 s more". */
+/** "9 of 36 lists are not loaded, which takes about 20 s". */
 export function describeNotLoaded(coverage: Coverage): string {
   const seconds = secondsUntilComplete(coverage);
   const lists = `${formatListCount(countMissing(coverage), coverage)} are not loaded`;
-  return seconds === undefined ? lists : `${lists}; about ${seconds} s more`;
+  return seconds === undefined ? lists : `${lists}, which takes about ${seconds} s`;
 }
 
 /** A count of 0 does not mean that the places have no mandals. */
 export const describeZeroCounts = (rows: readonly { readonly mandalCount: number }[]): string =>
-  rows.some(({ mandalCount }) => mandalCount === 0) ? " 0 mandals means that the catalog lists none there." : "";
+  rows.some(({ mandalCount }) => mandalCount === 0) ? " A count of 0 means that the catalog lists none there." : "";
 
 export function formatMissing({ reason, retryAfterSeconds, states, more = 0 }: MissingStateGroup): string {
   const when = retryAfterSeconds === undefined ? "" : `; ask again in ${retryAfterSeconds} s`;

@@ -366,12 +366,12 @@ function describeSelection(query: RankingQuery, states: readonly string[] | unde
 }
 
 const FIGURE_TEXTS = {
-  mandalCount: "",
+  mandalCount: " mandals",
   districtCount: " districts",
   mandalsPerDistrict: " mandals per district",
 } as const;
 
-/** "Most: Nizamabad in Telangana (TG), 33." */
+/** "Most mandals: Nizamabad in Telangana (TG), 33." */
 function describeFirst(row: DivisionRow, { by, order, offset = 0, perState }: RankingQuery): string {
   const place = "stateCode" in row ? formatDistrict(row) : formatState(row);
   if (by === "name" || offset > 0 || perState !== undefined) return `First row: ${place}.`;
@@ -398,7 +398,11 @@ export function describeRanking(
   const sums = count === 0 ? `${which}.` : `${which}: ${counts.join(", ")}.`;
   const lastRow = offset + rows.length;
   const page =
-    first === undefined ? (count === 0 ? "" : ` No row after ${offset}.`) : ` ${describeFirst(first, query)}`;
+    first === undefined
+      ? count === 0
+        ? ""
+        : ` There are no rows after row ${offset}.`
+      : ` ${describeFirst(first, query)}`;
   const range = rows.length === 1 ? `Row ${lastRow}` : `Rows ${offset + 1} to ${lastRow}`;
   const limits = perState === undefined ? "" : `, at most ${perState} per state`;
   const shownRows =

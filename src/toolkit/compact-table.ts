@@ -92,7 +92,7 @@ export function formatCompactTable(items: readonly unknown[]): string {
   }
   const aliases = createAliases(varying);
   const lines = [];
-  if (shared.length > 0) lines.push(`In all: ${shared.join("; ")}`);
+  if (shared.length > 0) lines.push(`In each row: ${shared.join("; ")}`);
   if (aliases.size > 0) lines.push([...aliases].map(([value, name]) => `${name}=${value}`).join("; "));
   if (varying.length === 0) return lines.join("\n");
   const toAlias = (cell = ""): string => aliases.get(cell) ?? cell;

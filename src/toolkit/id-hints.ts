@@ -47,7 +47,7 @@ function describeMisspelling(name: string, id: string, prefix: string): string |
   const digits = id.slice(prefix.length);
   return /^[0-9a-f]*$/.test(digits)
     ? `${name} has ${digits.length} hex digits after ${prefix}, not ${HEX_DIGITS}.`
-    : `${name} is unlike the ids of this API, which have ${expected}.`;
+    : `${name} is not an id of this API: these have ${expected}.`;
 }
 
 /** The general advice helps with a misspelled id, but not with an id of another kind. */

@@ -84,7 +84,7 @@ describe("a call that is repeated after its result was used", () => {
       if (server !== first && server !== other) await first.end();
       const again = await server.call(tool, wanted);
       expect(again.error, again.text).toBeUndefined();
-      expect(again.text).toMatch(/Not run again|Retried before by an identical call: all/);
+      expect(again.text).toMatch(/Not run again|Already retried by an earlier identical call: all/);
       if (firstResult.action)
         expect(again.action).toMatchObject({ idempotencyKey: firstResult.action.idempotencyKey, replayed: true });
       expect(about(again.structured ?? {})).toEqual(result);

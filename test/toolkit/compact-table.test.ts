@@ -50,7 +50,9 @@ function setField(item: Tree, name: string, cell: string): void {
 
 function parseTable(text: string, count: number): readonly unknown[] {
   const lines = text.split("\n");
-  const shared = lines[0]?.startsWith("In all: ") ? splitParts((lines.shift() ?? "").slice("In all: ".length)) : [];
+  const shared = lines[0]?.startsWith("In each row: ")
+    ? splitParts((lines.shift() ?? "").slice("In each row: ".length))
+    : [];
   const named = new Map(lines[0]?.startsWith("@") ? splitParts(lines.shift() ?? "") : []);
   const columns = (lines.shift() ?? "").split("\t").filter((name) => name !== "");
   return Array.from({ length: count }, (_, row) => {

@@ -64,7 +64,7 @@ type AdviceContext = JobHistory & { readonly afterMs?: number };
 type JobRow = readonly [row: string, of: Job, says: readonly RegExp[], step?: Step, more?: AdviceContext];
 
 const since = /Nothing has moved since 2027-01-15T10:00:00\.000Z \(4 days\)/;
-const stalled = [/PREPARING, at stage REFINE/, since, /operator.*cancel it/];
+const stalled = [/PREPARING, at stage REFINE/, since, /operator.*cancel the job/];
 const retriedPatterns = [/FAILED.*STAGE_BROKE/, /retried as job job-2\.$/, /^(?!.*(may be retried|[Gg]ive up))/];
 const callUnresolved = /Its cancellation, sent at 2027-01-15T10:00:00.000Z, has an unknown outcome/;
 const resuming = "failed, worth resuming";

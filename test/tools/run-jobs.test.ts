@@ -51,14 +51,14 @@ describeLatestRevision((bench) => {
       ]);
       expect(results.map(({ file }) => file)).toEqual(args["files"]);
       expect(summary).toContain("4 files: ");
-      expect(summary).toContain("1 waits for its operator (PAUSED at BLEND). Tell the user.");
+      expect(summary).toContain("1 waits for the API's operator (PAUSED at BLEND). Tell the user.");
       expect(nextStep).toBeUndefined();
     });
     expect(countPosts(sent)).toEqual({ createMicPublicInput: 4, createMicJob: 3 });
     const again = await bench().captureRequests(async () => {
       const repeated = await run(bench(), args);
       expect(statesOf(repeated)).toEqual(["SUCCEEDED", "FAILED", "QUARANTINED", "PAUSED"]);
-      expect(repeated.summary).toContain("Run before by an identical call: 3.");
+      expect(repeated.summary).toContain("Already run by an earlier identical call: 3.");
     });
     expect(countPosts(again)).toEqual({});
   });

@@ -37,7 +37,7 @@ export const matchesInputKind = ({ inputKind, referenceId }: { inputKind: string
   inputKind !== "M4_FILE" || isFileId(referenceId);
 export const referenceRule = {
   path: ["referenceId"],
-  error: "must be a file's id for M4_FILE: it begins with devfile_ or devsignfile_",
+  error: "must be the id of a file (M4_FILE), which begins with devfile_ or devsignfile_",
 };
 
 export const CreateInput = z

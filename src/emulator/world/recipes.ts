@@ -45,7 +45,8 @@ function toFieldError({ instancePath, keyword, message, params }: ErrorObject): 
   const code = keyword.replace(/[A-Z]/g, (letter) => `_${letter}`).toUpperCase();
   const allowed: unknown = params["allowedValues"];
   const hint = Array.isArray(allowed) ? `: ${allowed.join(", ")}` : "";
-  return { pointer, code, message: `${message ?? "does not match the schema"}${hint}` };
+  const text = "missingProperty" in params ? "is missing" : "additionalProperty" in params ? "is not allowed" : message;
+  return { pointer, code, message: `${text ?? "does not match the schema"}${hint}` };
 }
 
 function toRecipeParameters(

@@ -15,7 +15,7 @@ export const hasExpired = ({ state, expiresAt }: Input, readAt: number | undefin
 function registerAgainStep({ id, workspaceId, inputKind, referenceId }: Input): NextStep | undefined {
   const again = { workspaceId, inputKind, referenceId, idempotencyKey: deriveRepeatKey(id) };
   if (!matchesInputKind(again)) return undefined;
-  return { tool: "register_input", arguments: again, why: "makes a new input of it" };
+  return { tool: "register_input", arguments: again, why: "registers the file again, as a new input" };
 }
 
 function advise(input: Input, readAt: number | undefined): Advice {
@@ -30,12 +30,12 @@ function advise(input: Input, readAt: number | undefined): Advice {
       const wait = { tool: "get_input", arguments: { inputId: id, waitSeconds: 45 } } as const;
       return scanState === "UNAVAILABLE" || scanState === "STALE"
         ? {
-            summary: `The input waits for a scan that is ${scanState}; a job needs it READY. If that does not change, ask the user to contact the API's operator.`,
+            summary: `The input waits for a scan that is ${scanState}; a job needs it to be READY. If that does not change, ask the user to contact the API's operator.`,
             nextStep: { ...wait, why: "waits for the scan; if it does not change, try again in some minutes" },
           }
         : {
             isRoutine: true,
-            summary: `The input is being scanned (${scanState}); a job needs it READY.`,
+            summary: `The input is being scanned (${scanState}); a job needs it to be READY.`,
             nextStep: { ...wait, why: "waits for the scan" },
           };
     }

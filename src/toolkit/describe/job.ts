@@ -227,7 +227,7 @@ export function adviseJob(job: Job, history: JobHistory = {}, readAt?: number): 
             nextStep: { tool: "get_job", arguments: { jobId: id, waitSeconds: 45 }, why: "waits for it" },
           }
         : {
-            summary: `${isNow}.${stalled} Ask the user whether to contact the API's operator or to cancel it; waiting longer may not help.`,
+            summary: `${isNow}.${stalled} Ask the user whether to contact the API's operator or to cancel the job; waiting longer may not help.`,
           };
     case "WAITING_REVIEW":
       return { summary: `${name} waits for a review (${jobStateText(job)}). Tell the user.${stalled}` };

@@ -83,7 +83,7 @@ function findParameterErrors({ parameters, values }: ParameterCheck): FieldError
     const validate = getOrCompile(parameters);
     if (validate(values)) return [];
     return (validate.errors ?? []).slice(0, 100).map(({ instancePath, keyword, message, params }) => {
-      const named = "additionalProperty" in params ? `: ${formatToken(String(params["additionalProperty"]))}` : "";
+      const named = "additionalProperty" in params ? `: ${quote(String(params["additionalProperty"]))}` : "";
       const allowed = "allowedValues" in params ? `: ${formatJson(params["allowedValues"])}` : "";
       return {
         pointer: `/parameterValues${instancePath}`.slice(0, 512),

@@ -393,7 +393,7 @@ function summaryOf(
       ? "No job to retry."
       : `Retried ${made.length} of ${rows.length}${states.length > 0 ? `: ${countsOf(states)}` : ""}.`,
     replayedCount > 0 &&
-      `Retried before by an identical call: ${replayedCount === made.length ? "all" : replayedCount}.`,
+      `Already retried by an earlier identical call: ${replayedCount === made.length ? "all" : replayedCount}.`,
     rest.length > 0 && `Other jobs: ${countsOf(rest)}.`,
     rows.some(({ code }) => code === GIVEN_UP) &&
       "GIVEN_UP: another retry will most likely fail too; ask the user to contact the operator. retry_job retries one of them anyway.",

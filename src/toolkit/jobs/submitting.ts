@@ -10,7 +10,7 @@ import type { JsonObject } from "../../contract/json.ts";
 import type { RecipeOffer } from "../../contract/recipes.ts";
 import { withTimeout } from "../../core/async.ts";
 import { Failure, invalidArguments } from "../../core/failure.ts";
-import { formatToken } from "../../core/untrusted-text.ts";
+import { formatToken, quote } from "../../core/untrusted-text.ts";
 import { describeInput, hasExpired, inputStatus } from "../describe/input.ts";
 import { jobStatus } from "../describe/job.ts";
 import { pollResource } from "../polling.ts";
@@ -191,7 +191,7 @@ async function inputNotReady({ ctx, again }: JobRun, { port, inputId }: PortInpu
   const describe: Describe<Input> = (input, readAt) => {
     const { summary, nextStep, fields, link } = describeInput(input, readAt);
     return {
-      summary: `No job was submitted. Port ${port}: ${summary}`,
+      summary: `No job was submitted. Port ${quote(port)}: ${summary}`,
       nextStep: inputStatus(input).isInProgress
         ? { ...again, why: "waits for the scan, then submits the job" }
         : nextStep,
