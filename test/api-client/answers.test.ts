@@ -52,7 +52,10 @@ const offerText = (definition: string): string =>
 
 const jobText = JSON.stringify(enveloped(job));
 
-test("another status of a success is a violation, and a redirect is not followed", async ({ stub, service }) => {
+test("a success with a status other than the contract's is a violation, and a redirect is not followed", async ({
+  stub,
+  service,
+}) => {
   for (const [status, body] of [
     [201, ""],
     [202, enveloped(job)],
@@ -84,7 +87,10 @@ for (const [path, body] of broken)
     expect(await readViolationFrom({ stub, service }, answer(200, body))).toContain(`${path}: `);
   });
 
-test("an unknown field is dropped and reported at every depth, also if named __proto__", async ({ stub, service }) => {
+test("an unknown field is dropped and reported at every depth, even if its name is __proto__", async ({
+  stub,
+  service,
+}) => {
   const drifting = JSON.stringify({
     data: {
       ...job,
@@ -109,18 +115,21 @@ test("an unknown field is dropped and reported at every depth, also if named __p
 test.for([
   ["no JSON at all", answer(200, "ok"), "not valid JSON"],
   ["an HTML page", answer(200, "\n<!DOCTYPE html><title>Sign in</title>"), "an HTML page"],
-  ["nothing", answer(200, ""), "empty"],
-  ["JSON and more", answer(200, `${jobText} {}`), "not valid JSON"],
+  ["an empty body", answer(200, ""), "empty"],
+  ["more text after the JSON", answer(200, `${jobText} {}`), "not valid JSON"],
   ["invalid UTF-8", answer(200, Buffer.from(jobText.replace("micws_1", "micws_\u00e9"), "latin1")), "UTF-8"],
   ["500 open brackets", answer(200, "[".repeat(500)), "not valid JSON"],
   ["200,000 open brackets", answer(200, "[".repeat(200_000)), "nested more than 510 deep"],
   ["many invalid fields", answer(200, enveloped({ ...job, stages: Array(9).fill({}) })), "/data/stages/0"],
-  ["100,000 objects in each other", answer(200, nested(100_000)), "nested more than 510 deep"],
-] as const)("an answer with %s is a violation with this reason", async ([_, step, reason], { stub, service }) => {
-  const message = await readViolationFrom({ stub, service }, step);
-  expect(message).toContain(reason);
-  expect(message.length).toBeLessThan(1000);
-});
+  ["100,000 nested objects", answer(200, nested(100_000)), "nested more than 510 deep"],
+] as const)(
+  "an answer with %s is a violation, and the message states the reason",
+  async ([_, step, reason], { stub, service }) => {
+    const message = await readViolationFrom({ stub, service }, step);
+    expect(message).toContain(reason);
+    expect(message.length).toBeLessThan(1000);
+  },
+);
 
 const extended = (field: string): string => jobText.replace('{"id"', `{${field},"id"`);
 const fields = (count: number): string => Array.from({ length: count }, (_, index) => `"f${index}":${index}`).join();
@@ -146,7 +155,7 @@ test.for(expensive)(
 );
 
 test.for(expensive)(
-  "an action whose answer has %s is unknown, and its next answer resolves it",
+  "an action whose answer has %s has an unknown outcome, and the next answer resolves the action",
   async ([_, field, reason], { stub, service }) => {
     const text = extended(field);
     stub.respond(() => answer(202, text));
@@ -241,7 +250,7 @@ test("an answer that starts with a byte order mark is read", async ({ stub, serv
   expect(value.data.id).toBe(job.id);
 });
 
-test("free-form objects of any depth are passed on or refused, never an internal error", async ({ stub }) => {
+test("free-form objects of any depth are passed on or refused, and never cause an internal error", async ({ stub }) => {
   const connection = await inProcessClientForTest("v2-modern", stubEnv(stub));
   for (const depth of [100, 1500, 3000, 6000, 10_000]) {
     stub.expect(answer(200, offerText(nested(depth))));

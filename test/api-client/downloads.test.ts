@@ -83,9 +83,13 @@ test.for([
   ["404 and a Problem", answer(404, problem), { kind: "not_found", requestId, code }],
   ["404 and megabytes of text", answer(404, "x".repeat(3_000_000)), { kind: "not_found", status: 404 }],
   ["410 and a Problem, wrapped", answer(410, { error: problem }), { kind: "rejected", requestId, code }],
-  ["204 and nothing", answer(204), { kind: "contract_violation" }],
-  ["302 and a redirect", answer(302, undefined, { location: "/elsewhere" }), { kind: "contract_violation" }],
-  ["200 and a part", answerTruncated(200, bytes, 100_000, named), { kind: "upstream_unavailable", retryable: true }],
+  ["204 without a body", answer(204), { kind: "contract_violation" }],
+  ["302 with a Location header", answer(302, undefined, { location: "/elsewhere" }), { kind: "contract_violation" }],
+  [
+    "200 with a truncated body",
+    answerTruncated(200, bytes, 100_000, named),
+    { kind: "upstream_unavailable", retryable: true },
+  ],
 ] as const)(
   "a download fails and saves no file if the answer is %s",
   async ([_, step, facts], { stub, save, files }) => {
@@ -95,7 +99,12 @@ test.for([
   },
 );
 
-test("an existing name from the API is numbered; nothing is overwritten", async ({ stub, folder, save, files }) => {
+test("a taken file name from the API gets a number, and no file is overwritten", async ({
+  stub,
+  folder,
+  save,
+  files,
+}) => {
   stub.respond(() => completeAnswer);
   await writeFile(join(folder, "districts.csv"), "mine");
   expect((await save()).fileName).toBe("districts (2).csv");
@@ -104,7 +113,7 @@ test("an existing name from the API is numbered; nothing is overwritten", async 
   expect(await files()).toEqual(["districts (2).csv", "districts (3).csv", "districts.csv"]);
 });
 
-test("an existing name that the agent chose is refused before a request is sent", async ({ stub, folder, save }) => {
+test("a taken file name that the agent chose is refused before a request is sent", async ({ stub, folder, save }) => {
   await writeFile(join(folder, "mine.csv"), "mine");
   await mkdir(join(folder, "sub"));
   for (const fileName of ["mine.csv", "sub"])

@@ -94,7 +94,7 @@ test.each([
   [undefined, "asset-1"],
 ])("a header gives the file name: %s", (header, name) => expect(nameFromHeader(header, "asset-1")).toBe(name));
 
-test("a file name falls back to a fixed name, and keeps its extension when it is too long", () => {
+test("an unusable file name is replaced with a fixed name, and a name that is too long keeps its extension", () => {
   for (const assetId of ["../..", "nul"]) expect(nameFromHeader(undefined, assetId)).toBe("asset");
   const name = nameFromHeader(`attachment; filename="${"é".repeat(500)}.csv"`, "a");
   expect(name).toMatch(/^é+\.csv$/);

@@ -90,13 +90,13 @@ test("a call sends nothing if it is canceled while the first request loads its d
   expect(stub.requests).toHaveLength(0);
 });
 
-test("a call sends nothing if it was canceled before", async ({ stub, service }) => {
+test("a call sends nothing if it was canceled before it started", async ({ stub, service }) => {
   const facts = await expectFailure(submitJob(service, createCallContext(10_000, AbortSignal.abort())));
   expect(facts).toMatchObject({ kind: "cancelled", sideEffect: "none" });
   expect(stub.requests).toHaveLength(0);
 });
 
-test("a canceled call leaves the token to other calls that wait for it", async ({ stub, service }) => {
+test("a canceled call does not cancel the token request that other calls wait for", async ({ stub, service }) => {
   const client = new AbortController();
   stub.respond(() => completeAnswer);
   stub.respondToToken(() => answerSlowly(200, { access_token: "slow-token" }, 10, 20));

@@ -19,7 +19,7 @@ test("a file is synced to disk before it has its name", async () => {
   expect(namesAtSync).toEqual([["other", expect.stringMatching(/^\.mic-mcp-part-/)].sort()]);
 });
 
-test("a file replaces no file on a disk without hard links", async () => {
+test("a new file never replaces another file on a disk without hard links", async () => {
   // Linux reports an existing name before it reports that a disk (FAT) has no hard links. Another program can create the name in between.
   const linking = vi.spyOn(promises, "link").mockRejectedValue(Object.assign(new Error(), { code: "EPERM" }));
   syncBuiltinESMExports();

@@ -56,9 +56,9 @@ const outcomeCases: readonly OutcomeCase[] = [
       ["unauthorized", answer(401), { status: 401 }],
       ["unauthorized, by a Problem", refusal(401), { status: 401 }],
       ["forbidden", refusal(403), { status: 403 }],
-      ["a version that has moved on", refusal(412), { status: 412 }],
+      ["an outdated version", refusal(412), { status: 412 }],
       ["a conflict", refusal(409, { retryable: false }), { status: 409 }],
-      ["a passing limit", tooLong, { status: 429 }],
+      ["a temporary limit", tooLong, { status: 429 }],
       // The first attempt itself may have changed the state: it used the input or retried the parent.
       ["nothing found", refusal(404), { kind: "not_found" }],
       ["withdrawn", refusal(410), { kind: "rejected" }],
@@ -80,11 +80,11 @@ const outcomeCases: readonly OutcomeCase[] = [
     ["with a limit that does not fit the call", tooLong, { kind: "rate_limited" }],
   ]),
   ...createCases(
-    "that a gateway refuses before it forwards it changed nothing",
+    "that a gateway refuses and does not forward changed nothing",
     { sideEffect: "none" },
     [401, 407, 413, 414, 431].map((status) => [`HTTP ${status}`, answer(status, "<html>", html)]),
   ),
-  ...createCases("that is refused by anything but a Problem may have taken effect", { sideEffect: "unknown" }, [
+  ...createCases("whose refusal is not a Problem may have taken effect", { sideEffect: "unknown" }, [
     ...[400, 403, 404, 409, 410, 412, 415, 421, 422, 425, 499].map(
       (status) => [`HTTP ${status} with HTML`, answer(status, "<html>", html), { status }] as const,
     ),
@@ -93,11 +93,11 @@ const outcomeCases: readonly OutcomeCase[] = [
     ["in many megabytes", megabytes(400), { kind: "rejected" }],
   ]),
   ...createCases(
-    "that was accepted in the contract's envelope took effect, whatever else is wrong with it",
+    "that was accepted in the contract's envelope took effect, even if the answer is invalid",
     { kind: "contract_violation", sideEffect: "done", retryable: false },
     [
-      ["its id", answer(202, enveloped({ ...job, id: "" }))],
-      ["all of it", answer(202, enveloped({}))],
+      ["an empty id", answer(202, enveloped({ ...job, id: "" }))],
+      ["no fields", answer(202, enveloped({}))],
     ],
   ),
 ];
@@ -112,7 +112,7 @@ test.for([
   ["a page with another status", page, "HTML"],
   ["a page with the contract's status", answer(202, "<html>", html), "HTML"],
   ["no JSON", answer(202, "accepted"), "not valid JSON"],
-  ["nothing", answer(202), "empty"],
+  ["an empty body", answer(202), "empty"],
   ["no content", answer(204), "204, not 202"],
   ["the envelope with another status", answer(200, enveloped(job)), "200, not 202"],
   ["no requestId", answer(202, { data: job, meta: {} }), "meta.requestId"],
@@ -120,7 +120,7 @@ test.for([
   ["a list", answer(202, { data: [job], meta: { requestId: "r" } }), "no data"],
   ["too many bytes", megabytes(202, " "), "larger than"],
 ] as const)(
-  "an action is sent again after an answer that may not be the API's, and is unknown if no other answer comes: %s",
+  "an action is sent again after an answer that may not be the API's; if no other follows, the outcome is unknown: %s",
   async ([_, step, expectedText], { stub, service }) => {
     stub.respond(() => step);
     const facts = await expectFailure(submitJob(service));
@@ -137,7 +137,7 @@ test("an action that is refused after an HTML page may have taken effect", async
   expect(await expectFailure(submitJob(service))).toMatchObject({ status: 422, sideEffect: "unknown" });
 });
 
-test("an action whose token an HTML page refuses may have taken effect, although the next answer is a Problem", async ({
+test("an action whose token is refused with an HTML page may have taken effect, even if the next answer is a Problem", async ({
   stub,
 }) => {
   let ageMs = 0;
@@ -149,7 +149,9 @@ test("an action whose token an HTML page refuses may have taken effect, although
   expect(await expectFailure(submitJob(service))).toMatchObject({ status: 422, sideEffect: "unknown" });
 });
 
-test("an action changed nothing if its host, its token or its connection failed before", async ({ stub }) => {
+test("an action changed nothing if the host, the token or the connection failed before the action was sent", async ({
+  stub,
+}) => {
   const { origin } = new URL(await refusingBaseUrl());
   const isToken = (path: string): boolean => path.endsWith("/oauth/token");
   const withRefusedAction = (real: Transport): Transport => ({
@@ -182,8 +184,8 @@ test("an action whose token renewal fails after a lost answer may have taken eff
 // Actions whose call ends early, by cancellation or timeout: a request that was sent may still take effect.
 
 test.for([
-  ["a call that is cancelled while its request is out", []],
-  ["a call that is cancelled after a lost answer", [resetAfterReading]],
+  ["a call that is canceled while its request is in flight", []],
+  ["a call that is canceled after a lost answer", [resetAfterReading]],
 ] as const)("%s may have taken effect", async ([_, first], { stub, service }) => {
   const client = new AbortController();
   stub.expect(...first);
@@ -200,7 +202,7 @@ test.for([
   [false, "none"],
   [true, "unknown"],
 ] as const)(
-  "a call that is canceled before it sends may have taken effect only if an earlier one did (%s)",
+  "a call that is canceled before it sends may have taken effect only if an earlier call may have (%s)",
   async ([lost, sideEffect], { stub, service }) => {
     const client = new AbortController();
     stub.respondToToken(() => {

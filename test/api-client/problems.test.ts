@@ -6,13 +6,13 @@ import { answer } from "../support/stub.ts";
 import { expectFailure, readJob } from "./client.ts";
 
 for (const [place, body] of [
-  ["bare", problem],
-  ["in error", { error: problem }],
-  ["in problem", { problem }],
-  ["in failure", { failure: problem, meta: { requestId: "req-9" } }],
-  ["in data", { data: problem, meta: { requestId: "req-9" } }],
+  ["without a wrapper", problem],
+  ["in the field error", { error: problem }],
+  ["in the field problem", { problem }],
+  ["in the field failure", { failure: problem, meta: { requestId: "req-9" } }],
+  ["in the field data", { data: problem, meta: { requestId: "req-9" } }],
 ] as const)
-  test(`a Problem is understood ${place}`, { tags: ["7.2/problem"] }, async ({ stub, service }) => {
+  test(`a Problem is read ${place}`, { tags: ["7.2/problem"] }, async ({ stub, service }) => {
     stub.expect(answer(422, body, { "content-type": "application/problem+json" }));
     const facts = await expectFailure(readJob(service));
     const { fieldErrors } = problem;
@@ -32,7 +32,7 @@ test("a Problem has all its field errors, at most 100", { tags: ["2.2/problem-fi
 
 test.for([
   ["a field error of the wrong shape", { fieldErrors: [{ pointer: 1 }, problem.fieldErrors[0]] }, 1],
-  ["field errors that are no list", { fieldErrors: "all of them" }, undefined],
+  ["field errors that are not a list", { fieldErrors: "all of them" }, undefined],
   ["a title of a megabyte", { title: "x".repeat(1_000_000) }, 1],
   ["retryable as text", { retryable: "yes" }, 1],
 ] as const)(
@@ -49,10 +49,10 @@ test.for([
 
 test.for([
   ["HTML", "<!doctype html><title>502</title>", "text/html"],
-  ["nothing", "", "application/json"],
+  ["an empty body", "", "application/json"],
   ["broken JSON", '{"title":', "application/json"],
   ["text in another encoding", Buffer.from([0xff, 0xfe, 0x41]), "text/plain"],
-  ["a gateway's words", '{"message":"no route"}', "application/json"],
+  ["JSON of a gateway", '{"message":"no route"}', "application/json"],
 ] as const)(
   "an error without a Problem is reported with its status: %s",
   async ([_, body, type], { stub, service }) => {

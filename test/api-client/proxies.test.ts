@@ -105,7 +105,7 @@ test("a proxy that never answers is named, and the action changed nothing", asyn
   expect(stub.requests).toHaveLength(0);
 });
 
-test("an API that fails is not reported as the proxy's error if NO_PROXY excludes it", async ({ stub }) => {
+test("an error of the API is not reported as the proxy's if NO_PROXY excludes the API", async ({ stub }) => {
   stub.respondToToken(() => neverAnswer);
   vi.stubEnv("HTTP_PROXY", (await proxyForTest("silence")).url);
   for (const excluded of ["127.0.0.1", "*", `other.example ${new URL(stub.baseUrl).host}`]) {

@@ -36,8 +36,8 @@ const passing: readonly (readonly [string, Step])[] = [
   ["an answer cut off in the middle", answerTruncated(200, enveloped(job), 40)],
   ...[408, 429, 500, 502, 503, 504].map((status) => [`HTTP ${status}`, answer(status)] as const),
   ["HTTP 503 with a Problem that says not retryable", refused(503, false)],
-  ["bytes that are no HTTP", sendRawBytes("\x15\x03\x01\x00\x02\x02\x46")],
-  ["HTTP of no known version", sendRawBytes("HTTP/9.9 200 OK\r\ncontent-length: 0\r\n\r\n")],
+  ["bytes that are not HTTP", sendRawBytes("\x15\x03\x01\x00\x02\x02\x46")],
+  ["an unknown version of HTTP", sendRawBytes("HTTP/9.9 200 OK\r\ncontent-length: 0\r\n\r\n")],
 ];
 
 /** test/tools/faults-reads.test.ts and faults-actions.test.ts try more statuses, and answers that break the contract. */
@@ -170,7 +170,7 @@ test("the delay is full jitter: uniform between 0 and a cap that doubles, at mos
   );
 });
 
-test("a key in progress (409) is retried until the deadline with a pause before each attempt, other errors have six attempts", async () => {
+test("a key in progress (409) is retried until the deadline, with a pause before each attempt; other errors get six attempts", async () => {
   const inProgress = createFailure(undefined, 409);
   await fc.assert(
     fc.asyncProperty(fc.record({ attempt: fc.integer({ min: 1, max: 500 }), random }), async (each) => {
@@ -196,7 +196,7 @@ test("a Retry-After is obeyed in full if it fits the call; otherwise the call en
 const now = Date.parse("2026-11-20T10:00:00.000Z");
 const read = (text: string) => parseRetryAfter({ "retry-after": text }, now);
 
-test("a Retry-After is read exactly, as seconds or as a date, and waits at least 1 s", () => {
+test("a Retry-After is read exactly, in seconds or as a date, and is at least 1 s", () => {
   fc.assert(
     fc.property(fc.integer({ min: 1, max: Number.MAX_SAFE_INTEGER }), fc.nat(10_000_000), (seconds, fromNow) => {
       expect(read(String(seconds))).toBe(seconds);

@@ -15,7 +15,7 @@ for (const endpoint of endpoints) {
 
   describe.each(parts)(`${endpoint.id}: %s`, (part, schema, fields) => {
     if (schema === undefined || fields === undefined) {
-      test("does not exist", () => expect([schema, fields]).toEqual([undefined, undefined]));
+      test(`${endpoint.id} has no ${part}`, () => expect([schema, fields]).toEqual([undefined, undefined]));
       return;
     }
     testObject(

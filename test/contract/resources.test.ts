@@ -131,7 +131,7 @@ testResource("RecipeOffer", RecipeOffer, samples.recipeOffer, [
   ["[2.2/offer-dates, 2.2/date-time]", { approvedAt: dateTime, expiresAt: dateTime }],
 ]);
 
-test("a RecipeOffer has at most 65,536 bytes in UTF-8, with the digits of a bigint [2.2/offer-projection-size]", () => {
+test("a RecipeOffer has at most 65,536 bytes in UTF-8, including the digits of bigints [2.2/offer-projection-size]", () => {
   const withDefinition = (definition: unknown) => ({
     ...samples.recipeOffer,
     recipe: { ...samples.recipeDefinition, parameters: { ...samples.recipeParameters, definition } },
@@ -388,7 +388,8 @@ describe("PlaygroundError", () => {
     ["[7.1/body]", { status: oneOf(...Object.values(status)) }],
   ]);
 
-  test("has one status code per HTTP status", () => expect(playground.PLAYGROUND_STATUS).toEqual(status));
+  test("PlaygroundError has one status code per HTTP status", () =>
+    expect(playground.PLAYGROUND_STATUS).toEqual(status));
 
   test("a Retry-After is an integer >= 1", () => {
     const accepts = (value: unknown) => playground.RetryAfter.safeParse(value).success;

@@ -142,7 +142,7 @@ test.each([
   ["quarantined", 5, /No job was submitted[\s\S]*nightly: .*no job was submitted/, /No job was submitted/],
   ["pauses", 6, /PAUSED[\s\S]*nightly: not finished/, /Not run again[\s\S]*nightly: not finished/],
 ] as const)(
-  "the nightly script exits with the outcome of the file that %s: %i in both runs",
+  "the nightly script exits in both runs with the code of the file's outcome: FILE.%s, %i",
   async (file, code, first, second) => {
     const night = await nightlyScriptForTest(FILE[file]);
     const runs = [await night(), await night()];

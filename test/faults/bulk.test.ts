@@ -382,7 +382,7 @@ for (const {
   listsOnce = false,
   startsUnknown = false,
 } of SUBJECTS)
-  test(`${tool}: each row is in one group, counts match the API, nothing runs twice, for any sequence of failures`, async () => {
+  test(`${tool} puts each row in one group, counts as the API does, and runs nothing twice, for any sequence of failures`, async () => {
     const director = createDirector();
     const clock = createManualClock();
     const server = await serverForTest(clock, (request) => (isAffected(request) ? director.effectOf(request) : "pass"));

@@ -96,23 +96,31 @@ const moments: readonly {
   /** Also tried with an explicit key. After a lost answer only the key identifies the same call. */
   readonly withKey?: true;
 }[] = [
-  { name: "as it registers, before it is done", prepare: hang(REGISTER, false), reached: countArrived(REGISTER) },
   {
-    ...{ name: "as it has registered, before the answer", withKey: true },
+    name: "during the registration, before the API executes it",
+    prepare: hang(REGISTER, false),
+    reached: countArrived(REGISTER),
+  },
+  {
+    ...{ name: "during the registration, before the API answers", withKey: true },
     ...{ prepare: hang(REGISTER, true), reached: countExecuted(REGISTER) },
   },
-  { name: "as it waits for the scan", file: FILE.waitsForScan, reached: countArrived("getMicPublicInput") },
-  { name: "as it submits, before it is done", prepare: hang(SUBMIT, false), reached: countArrived(SUBMIT) },
+  { name: "during the wait for the scan", file: FILE.waitsForScan, reached: countArrived("getMicPublicInput") },
   {
-    ...{ name: "as it has submitted, before the answer", withKey: true },
+    name: "during the submission, before the API executes it",
+    prepare: hang(SUBMIT, false),
+    reached: countArrived(SUBMIT),
+  },
+  {
+    ...{ name: "during the submission, before the API answers", withKey: true },
     ...{ prepare: hang(SUBMIT, true), reached: countExecuted(SUBMIT) },
   },
-  { name: "as it waits for the job", reached: countArrived("getMicJob") },
+  { name: "during the wait for the job", reached: countArrived("getMicJob") },
 ];
 
 for (const { name, file = FILE.succeeds, prepare, reached, withKey = isThorough } of moments)
   for (const own of withKey ? [{}, { idempotencyKey: "a key of the agent's own" }] : [{}])
-    test(`run_job killed ${name}${"idempotencyKey" in own ? ", with a key" : ""} is completed by the same call`, async () => {
+    test(`the same call completes a run_job${"idempotencyKey" in own ? " with a key" : ""} that was killed ${name}`, async () => {
       const { service, startProcess, startInProcess } = await createBench();
       const args = { ...(await createRunArguments(service, file)), ...own };
       const first = await startProcess();

@@ -81,15 +81,15 @@ interface Interruption {
 const killed = { interrupt: (server: Server) => server.kill() };
 const interruptions: readonly Interruption[] = [
   {
-    ...{ name: "killed after the service has done it and before it answers", isReplayed: true },
+    ...{ name: "the server is killed after the API executes it and before the API answers", isReplayed: true },
     ...{ fault: hang, until: "committed", ...killed },
   },
   {
-    name: "killed while the service still works on it: the next process waits for that answer",
+    name: "the server is killed while the API executes it: the next process waits for the answer",
     ...{ fault: delay(1_500), until: "arrived", ...killed },
   },
   {
-    name: "killed between the answer and the journal write",
+    name: "the server is killed between the answer and the journal write",
     ...{ fault: delay(300), until: "arrived", isReplayed: true },
     async interrupt(server, intent, stateDir) {
       const database = await openSqlite(stateDir);
@@ -102,7 +102,7 @@ const interruptions: readonly Interruption[] = [
     },
   },
   {
-    name: "its output is broken before the answer is out: the next process returns what the journal has",
+    name: "the server's output breaks before the result is written: the next process returns the journal's result",
     ...{ fault: delay(300), until: "arrived", isReplayed: true },
     async interrupt(server, intent) {
       server.breakOutput();
@@ -111,7 +111,7 @@ const interruptions: readonly Interruption[] = [
     },
   },
   {
-    name: "its input is closed while an action is under way",
+    name: "the server's input is closed while the action is in flight",
     ...{ fault: delay(400), until: "arrived" },
     async interrupt(server) {
       server.closeInput();
@@ -121,7 +121,7 @@ const interruptions: readonly Interruption[] = [
 ];
 
 test.each(interruptions)(
-  "$name",
+  "an action runs once if $name",
   async ({ fault: what, until, interrupt, isReplayed }) => {
     const stateDir = await folderForTest();
     const [intent, server] = [new Intent(), await startServerWith({ MIC_STATE_DIR: stateDir })];
@@ -167,7 +167,7 @@ function testSharedJournal(environment: () => Promise<Environment>): void {
     }
   });
 
-  test("the other server completes a call when one of the two servers that have it is killed", async () => {
+  test("if one of two servers with the same call is killed, the other server completes the call", async () => {
     const env = await environment();
     const [one, other] = await Promise.all([startServerWith(env), startInProcessServer(env)]);
     const intent = new Intent();
@@ -190,7 +190,7 @@ describeWithPostgres("on PostgreSQL", (postgres) => {
   });
   testSharedJournal(environment);
 
-  test("actions run at most once when database connections are cut while they are in flight", async () => {
+  test("actions in flight run at most once when database connections are cut", async () => {
     const env = await environment();
     const server = await startInProcessServer(env);
     const random = createSeededRandom(SEED);

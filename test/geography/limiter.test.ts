@@ -31,7 +31,7 @@ function setUp(perMinute: number) {
 const maxWithinWindow = (times: readonly number[]): number =>
   Math.max(0, ...times.map((start) => times.filter((at) => at >= start && at < start + WINDOW_MS).length));
 
-test("the limiter never sends more than N prefetch requests, nor N+2 in all, within any 60 seconds, nor more than 4 at once", async () => {
+test("the limiter sends at most N prefetch requests and N+2 requests in all within any 60 seconds, and at most 4 at once", async () => {
   const arrivals = fc.array(fc.record({ afterMs: fc.nat(3000), tookMs: fc.nat(5000), isDirect: fc.boolean() }), {
     minLength: 1,
     maxLength: 60,
@@ -90,7 +90,7 @@ test("the limiter immediately refuses a request that cannot be sent in time, wit
   });
 });
 
-test("the limiter sends nothing during the Retry-After of a 429, then half the rate for ten minutes", async () => {
+test("the limiter sends nothing during the Retry-After of a 429, and then at half the rate for ten minutes", async () => {
   const { time, limiter, runPrefetches, runRateLimited } = setUp(10);
   await runRateLimited(30);
   expect(limiter.isCoolingDown()).toBe(true);

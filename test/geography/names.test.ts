@@ -53,7 +53,7 @@ test("two spellings of one name in a list both match", () => {
   });
 });
 
-test("a list with a former name matches today's name as a later one", () => {
+test("a district listed under its former name is found by today's name, which is reported as a later name", () => {
   const countryWithFormerName = countryWithNames({ Prayagraj: "Allahabad" });
   expect(findCertain("Allahabad", countryWithFormerName)).toMatchObject({ match: "exact" });
   expect(findCertain("Prayagraj", countryWithFormerName)).toMatchObject({
@@ -66,7 +66,7 @@ test("a list with a former name matches today's name as a later one", () => {
   );
 });
 
-test("a district that is not listed does not match by its other names, and its headquarters is reported", () => {
+test("an unlisted district is not matched by its other names, and is reported for the name of its headquarters", () => {
   for (const query of ["Allahabad", "Prayagraj"])
     expect(
       answerTo(query, countryWithoutDistricts("Prayagraj")).matches.every(({ match }) => match === "similar"),
@@ -86,7 +86,7 @@ test.each([
   expect(findCertain(query, countryWithNames({ [name]: listed }))).toMatchObject({ name: listed });
 });
 
-test("a state with another name in the list keeps its districts' names", () => {
+test("districts are found by their names even if the list has another name for their state", () => {
   const country = knownCountry(emulatedDistricts, { OD: "Orissa", UK: "Uttaranchal", TG: "Telengana" });
   expect(findCertain("Cuttack", country)).toMatchObject({ name: "Kataka", match: "alias" });
   expect(findCertain("Kataka, Odisha", country)).toMatchObject({ name: "Kataka", match: "exact" });
@@ -123,7 +123,7 @@ test("the sentence about a name in an Indian script has the name as it was writt
   expect(formatFinding("गुड़गांव")).toMatch('"गुड़गांव" (until 2016) is now Gurugram in Haryana (HR): ');
 });
 
-test("a transliterated name that only resembles districts is a guess and is not denied", () => {
+test("a transliterated name that only resembles listed names is reported as a guess, not as missing", () => {
   expect(answerTo("ओंगोल")).toMatchObject({ certainty: "guess", matches: [{ match: "similar", via: "Ongole" }] });
   expect(formatFinding("ओंगोल")).toBe(
     '"ओंगोल" (ongol) may be Prakasam (also "Ongole") in Andhra Pradesh (AP); confirm it.',

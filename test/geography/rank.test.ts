@@ -59,7 +59,7 @@ async function rankUntilExact(catalog: readonly FakeState[], query: RankingQuery
 
 const ALL_CALLS = 20;
 
-test("a ranking from a part of the lists becomes exact, and an exact one has the rows, counts and totals of the full one", async () => {
+test("a ranking of some lists becomes exact, and then has the rows, counts and totals of the ranking of all lists", async () => {
   const someCalls = fc.constantFrom(0, 1, 2, 3, ALL_CALLS, ALL_CALLS);
   await fc.assert(
     fc.asyncProperty(catalogs, queries, someCalls, async (catalog, query, calls) => {
@@ -115,7 +115,7 @@ test("states are ranked, filtered and totaled by their own figures", () => {
 
 const createdSince2015 = { by: "name", order: "asc", createdSince: 2015 } as const;
 
-test("districts created since a year are those that the public record contains as made, under any spelling", async () => {
+test("the districts created since a year are those that the public record lists as created, under any spelling", async () => {
   const country = knownCountry(
     emulatedDistricts.map((each) =>
       each.name === "Medchal Malkajgiri" ? { ...each, name: "Medchal-Malkajgiri" } : each,

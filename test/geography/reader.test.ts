@@ -69,7 +69,7 @@ test("at the default rate all 36 states are read in two windows without a 429", 
   expect(fake.inFlight.peak).toBe(4);
 });
 
-test("an answer is not computed for each list that arrives, but at most once per second", async () => {
+test("an answer is computed at most once per second, not for each list that arrives", async () => {
   const { time, geography, context } = setUp(600);
   let count = 0;
   const answer = (country: Country) => {
@@ -210,7 +210,7 @@ async function catalogLines(states: readonly FakeState[], failing: readonly stri
   return text.trimEnd().split("\n");
 }
 
-test("the catalog text has missing states and differing counts on top", async () => {
+test("the catalog text starts with the missing states and the differing counts", async () => {
   const [first, ...others] = testCountry;
   if (first === undefined) throw new Error("no states");
   const odd = { ...first, name: "Odd\tname", statedCounts: { districtCount: 9, mandalCount: 1 } };
@@ -221,7 +221,7 @@ test("the catalog text has missing states and differing counts on top", async ()
   ]);
 });
 
-test("a catalog far larger than India's is cut between two states, with the way to read the rest", async () => {
+test("a catalog far larger than India's is cut between two states, and states how to read the rest", async () => {
   const hugeCountry = testCountry.map((state) => {
     const districts = Array.from({ length: 256 }, (_, place) => ({ code: `${place}`, name: "D", mandalCount: 1 }));
     return { ...state, districts };

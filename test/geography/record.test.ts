@@ -137,7 +137,7 @@ test("each district has a name in Devanagari and in the language of its state, i
   expect(districtsIn(({ name = "" }) => /\p{Script=Devanagari}/u.test(name))).toEqual(currentNames);
 });
 
-test("an other name has a year only if an act ended it, and no town is also another name", () => {
+test("a name of a district has a year only if an act ended the name, and no town is also a recorded name of its district", () => {
   for (const row of names) {
     const { kind, since, source = "" } = row;
     if (since !== undefined) expectYear(since, 1947, row);
@@ -153,7 +153,7 @@ test("a district that was announced or abolished is not listed today", () => {
   expect(new Set(changes.map(({ status }) => status))).toEqual(new Set(["abolished", "announced"]));
 });
 
-test("each new district has a year, and the districts that it came from or went back to", () => {
+test("each new district has a year, and the districts that it was made from or merged back into", () => {
   const former = names.flatMap(({ kind, state, name }) => (kind === "former" ? [toKey(state, name)] : []));
   const known = new Set([...currentNames, ...former]);
   for (const row of [...changes, ...madeDistricts]) {
@@ -166,7 +166,7 @@ test("each new district has a year, and the districts that it came from or went 
   }
 });
 
-test("codes of states have two letters, and no other name is another state's name", () => {
+test("codes of states have two letters, and no alternative name of a state is the name of another state", () => {
   const today = states.map(({ state = "" }) => fold(state));
   for (const { name = "", kind } of stateNames) {
     expect(["code", "name", "short"], name).toContain(kind);

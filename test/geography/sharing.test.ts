@@ -107,7 +107,7 @@ test("a later process does not use lists of an older vintage than the states lis
   expect(await readAll()).toMatchObject({ requests: 0, vintage: { sourceUpdatedAt: ["B"], mixed: false } });
 });
 
-test("a later process reads lists with a time in the future again, and removes rows that are a day old", async () => {
+test("a later process reads lists again if their time is in the future, and removes rows that are a day old", async () => {
   const { time, readAll, queryRows } = await setUp();
   await readAll({ url: "https://gone.example" });
   time.setBack(3_600_000);
@@ -138,7 +138,7 @@ const damageFile: Readonly<Record<string, (path: string) => Promise<void>>> = {
     const bytes = await readFile(path);
     await writeFile(path, bytes.fill(0x55, 4096, 3 * 4096));
   },
-  gone: (path) => rm(path),
+  missing: (path) => rm(path),
   // SQLite needs 5 s to report an empty file.
   ...(isThorough && { empty: (path: string) => writeFile(path, "") }),
 };
@@ -150,7 +150,7 @@ test.each(Object.entries(damageFile))("a later process replaces a geography file
   expect((await readAll()).requests).toBe(0);
 });
 
-test("a later process answers without a usable file, and shares again once there is one", async () => {
+test("a later process answers without a usable file, and shares lists again once a usable file exists", async () => {
   const { stateDir, readAll } = await setUp();
   await rm(join(stateDir, FILE));
   await mkdir(join(stateDir, FILE));
@@ -240,7 +240,7 @@ test("a process obeys a Retry-After that another one received", async () => {
   expect((fake.requests.at(-1)?.at ?? 0) - refusedAt).toBeGreaterThanOrEqual(30_000);
 });
 
-test("a store closed while it opens the database closes that connection", async () => {
+test("a store that is closed while it opens the database closes the new connection", async () => {
   const { time, connect } = await setUp();
   const { open, baseUrl } = await connect();
   let connections = 0;
@@ -261,7 +261,7 @@ test("a store closed while it opens the database closes that connection", async 
   expect(connections).toBe(0);
 });
 
-test("a lease is not taken over by a process whose instant is some seconds older", async () => {
+test("a lease is not taken over by a process whose time is some seconds behind", async () => {
   const { time, connect } = await setUp();
   const [holder, other] = [
     createGeographyStore(await connect(), time.now),
@@ -282,7 +282,7 @@ test.skipIf(process.platform === "win32")("a process continues with the file tha
   expect(await one.acquire(), "the other process has the lease").toBe(false);
 });
 
-test("a process never overwrites lists that it is just reading", async () => {
+test("a process never overwrites lists while it reads them", async () => {
   const { time, connect } = await setUp();
   const [one, other] = [
     createGeographyStore(await connect(), time.now),
@@ -373,7 +373,7 @@ async function rankOnColdServers(shared: Readonly<Record<string, string>>): Prom
   if (isThorough) expect(await apiRequests(emulator)).toHaveLength(requests.length);
 }
 
-test("a server continues with the lists that a killed one has not read", async () => {
+test("a server continues with the lists that a killed server has not read", async () => {
   const emulator = await emulatorForTest();
   const service = new Service(emulator, createManualClock());
   await service.injectFault({ kind: "delay", delayMs: 50 }, { operationId: "listPlaygroundDistricts", times: 36 });

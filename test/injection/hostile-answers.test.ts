@@ -321,7 +321,7 @@ describe("hostile text of the API", () => {
     for (const note of read.hostile.split("\n").filter((line) => line.startsWith("# "))) expectSentence(note);
   });
 
-  test("no row of a job tool contains an unquoted line of the server", async () => {
+  test("no row of a job tool contains an unquoted text of the API that imitates a line of the server", async () => {
     for (const jobState of ["FAILED", "RUNNING", "SUCCEEDED", "WAITING_REVIEW"] as const) {
       startRound(undefined, { ...sampleScenario(), jobState });
       for (const [tool, args] of Object.entries(jobTools)) await callBoth(tool, argsFor(args));
@@ -329,7 +329,7 @@ describe("hostile text of the API", () => {
     }
   });
 
-  test("no geography row, line of catalogue.tsv or text of a view contains an unquoted line of the server", async () => {
+  test("no geography row, line of catalogue.tsv or text of a view contains an unquoted imitation of a line of the server", async () => {
     const name = (at: number) => texts.hostile(`listPlaygroundDistricts/districts/${at}/name`);
     const env = { ...environmentOf("hostile"), MIC_APPS: "always", MIC_WORKSPACE_ID: workspaceId };
     for (let times = 0; times < 5; times++) {
@@ -417,7 +417,7 @@ describe("hostile text of the API", () => {
     await fc.assert(refused, { seed: SEED, numRuns: runCount(2, 5), endOnFailure: true });
   });
 
-  test("hostile text in a resource stays within one line of JSON, and errors are never outside quotes", async () => {
+  test("hostile text in a resource stays within one line of JSON, and hostile text in an error stays inside quotes", async () => {
     const paths = [
       ...["jobs/x", "inputs/x", "operations/x", "actions", `recipes/${recipeVersionId}`],
       ...["jobs", "recipes"].map((list) => `workspaces/${workspaceId}/${list}`),
@@ -475,7 +475,7 @@ describe("hostile text of a client", () => {
 });
 
 describe("terminal output", () => {
-  test("the log and doctor contain no escapes", async () => {
+  test("the log and the output of doctor contain no terminal escapes", async () => {
     const pool = sampleOne(attacks);
     const textFor = hostileTexts(0, pool);
     for (const form of ["bare", "no token"] as const) {
@@ -498,7 +498,7 @@ describe("terminal output", () => {
     "call get_job jobId=ID",
     'call wait_for_jobs jobIds=["x","y"] waitSeconds=0',
     "watch x",
-  ])("%s prints no unquoted line of the server and no invisible character", async (command) => {
+  ])("%s prints no unquoted imitation of a line of the server and no invisible character", async (command) => {
     // `watch` runs for a failed job only, with each form of the texts.
     const isWatch = command.startsWith("watch");
     const states = ["FAILED", "SUCCEEDED"] as const;
@@ -513,7 +513,7 @@ describe("terminal output", () => {
     }
   });
 
-  test("actions prints ids that the API chose in quotes, and lines to copy without invisible characters", async () => {
+  test("mic-mcp actions quotes ids that the API chose, and prints no invisible character in lines to copy", async () => {
     const env = { ...environmentOf("hostile"), MIC_STATE_DIR: await folderForTest() };
     const client = await connectInProcess("v2-modern", { env });
     for (let times = 0; times < 13; times++) {

@@ -175,7 +175,7 @@ const RULES: readonly (readonly [rule: string, findViolations: (result: Recorded
     (result) => offeredCalls(result).flatMap((step) => callProblem(step) ?? []),
   ],
   [
-    "no call is offered that waits for a state in which a skill says to stop",
+    "no next step waits for a resource that is in a state in which a skill says to stop",
     ({ structured }) => [uselessPollingStep(structured) ?? []].flat(),
   ],
   [

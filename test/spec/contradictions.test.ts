@@ -50,7 +50,7 @@ test("the server reports a missing failure and an unexpected one as drift", {
     }
 });
 
-test("the server reports the item of a list that has an unexpected failure, in the resource and in its tool", {
+test("the server reports which item of a list has an unexpected failure, in the tool and in the resource", {
   tags: ["7.2/failure-when-failed"],
 }, async () => {
   const failed = { ...job, state: "FAILED" };

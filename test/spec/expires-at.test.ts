@@ -9,7 +9,7 @@ const inMs = (ms: number): string => new Date(Date.now() + ms).toISOString();
 const accepted = answer(201, micEnveloped(processingRequest));
 const readBack = answer(200, micEnveloped(processingRequest));
 
-test("an instant that passed by more than the clock tolerance is refused unsent, and any other is left to the API", {
+test("an expiry that is past by more than the clock tolerance is refused before sending; the API decides on any other", {
   tags: ["4.2/processing-request-expires-in-future"],
 }, async () => {
   const { stub, connection } = await sessionForTest();
@@ -38,7 +38,7 @@ test("an instant that passed by more than the clock tolerance is refused unsent,
   }
 });
 
-test("resumes and replays an action after the expiry if it was sent in time", {
+test("the server resumes and replays an action after its expiry if the action was sent in time", {
   tags: ["4.2/processing-request-expires-in-future", "4.2/key-names-one-command"],
 }, async () => {
   const { stub, connection } = await sessionForTest();

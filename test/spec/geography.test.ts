@@ -78,7 +78,7 @@ test("the server returns an empty list for a state without districts", {
   expect(JSON.parse(read)).toMatchObject({ districts: [] });
 });
 
-test("needs the states list only for an empty list, and returns that if the states cannot be read", {
+test("the server reads the states only for an empty list of districts, and returns that list if the read fails", {
   tags: ["4.1/districts"],
 }, async () => {
   const { stub, connection } = await sessionForTest();

@@ -11,7 +11,7 @@ import { sessionForFile } from "../unspecified/session.ts";
 const MAX_INT64 = "9223372036854775807";
 const session = sessionForFile();
 
-test("the server returns an OpenAPI document with int64 bounds with exact numbers", {
+test("the server returns the exact numbers of an OpenAPI document with int64 bounds", {
   tags: ["4.1/openapi"],
 }, async () => {
   const { stub, connection } = session();

@@ -18,7 +18,7 @@ async function readNextStep(bench: Bench, jobId: string) {
 }
 
 describeLatestRevision((bench, revision) => {
-  test("an action with an unknown outcome comes first, and repeating it under its key resolves it", async () => {
+  test("the next step is to resolve an action with an unknown outcome; a call with the action's key also resolves it", async () => {
     const { id } = await createRetryableJob(bench().service);
     const args = { jobId: id, retryMode: "SAFE_RESUME", reason: "again" };
     await bench().service.injectFault({ kind: "drop-after" }, { operationId: "retryMicJob" });
@@ -34,7 +34,7 @@ describeLatestRevision((bench, revision) => {
     expect((await readNextStep(bench(), id)).step).toMatchObject({ tool: "get_job", arguments: { jobId: retryId } });
   });
 
-  test("a retry by another server is taken into account after it was read, in a list or as a job", async () => {
+  test("a retry by another server is taken into account once a list or a read of the job has returned the retry", async () => {
     const { id } = await createRetryableJob(bench().service);
     const cancelled = await submitJob(bench().service, FILE.succeeds);
     const cancellation = { jobId: cancelled.id, reason: "no", waitSeconds: 0 };
@@ -66,7 +66,7 @@ describeLatestRevision((bench, revision) => {
     expect(seen.next).toContain(`get_job {"jobId":"${retryId}"}`);
   });
 
-  test("a cancellation that the API refuses for its version leads to the job, not to itself", async () => {
+  test("after the API refuses a cancellation for its version, the error advises to read the job, not to cancel again", async () => {
     const { id } = await submitJob(bench().service, FILE.succeeds);
     const args = { jobId: id, reason: "no" };
     await bench().service.injectFault({ kind: "drop-before" }, { operationId: "cancelMicJob" });
@@ -94,7 +94,7 @@ describeLatestRevision((bench, revision) => {
     expect(ended.next).toMatch(/nothing left to cancel/);
   });
 
-  test("a RESTART is still known after many later actions", async () => {
+  test("a RESTART is still taken into account after many later actions", async () => {
     const stateDir = await folderForTest();
     const env = { ...emulatorEnv(bench().service.emulator), MIC_STATE_DIR: stateDir };
     const own = bench().withConnection(await inProcessClientForTest(revision, env));

@@ -7,7 +7,7 @@ import { saveRows, toCsv } from "../../src/toolkit/save-rows.ts";
 import { parseCsv } from "../support/csv.ts";
 import { folderForTest } from "../support/temporary-folder.ts";
 
-test("any cells are read back; text, but no number, that would be a formula starts with an apostrophe", () => {
+test("any cells can be read back; a text that would be a formula is prefixed with an apostrophe, a number never is", () => {
   const cell = fc.oneof(
     fc.string({ unit: fc.constantFrom("a", ",", '"', "\r", "\n", "\t", "=", "+", "-", "@", "é", " ") }),
     fc.integer({ min: -9, max: 9 }),

@@ -257,14 +257,14 @@ describeLatestRevision((bench) => {
   });
 
   test.each(givenTwice)(
-    "%s refuses %j, because %s means an argument that is given",
+    "%s refuses %j, because %s is another name of an argument that is also given",
     async (tool, given, pointer, kept) => {
       const { text } = await bench().refuses(tool, inWorkspace(tool, bench().workspaceId, given), pointer);
       expect(text).toContain(`means ${kept}, which is also given: give only ${kept}`);
     },
   );
 
-  test("each unknown argument is a near miss, is refused, is added by a host, or is given to a tool without arguments", async () => {
+  test("an unknown argument is refused, unless it is a near miss, a host adds it, or the tool has no arguments", async () => {
     const nearMiss = words("state states status since query district districts name Limit");
     const unknown = [...nearMiss, ...words("statuses until id recipe filter after verbose")];
     for (const { name, argumentNames, toExact } of tools) {
@@ -296,7 +296,7 @@ describeLatestRevision((bench) => {
   });
 
   test.each(refused)(
-    "%s %j is refused with one plain sentence, and the change that it asks for is enough",
+    "%s %j is refused with one plain sentence, and the requested change makes the arguments valid",
     async (tool, wrong, text, right) => {
       const { workspaceId } = bench();
       const { fieldErrors = [] } = await bench().refuses(tool, inWorkspace(tool, workspaceId, wrong));
@@ -311,7 +311,7 @@ describeLatestRevision((bench) => {
     },
   );
 
-  test("an accepted form of an action is the same action as the exact form, and so is a call with only its key", async () => {
+  test("a call in an accepted form, or with only the key, is the same action as the call in the exact form", async () => {
     const job = await bench().newAction("createMicJob");
     const onlyKey = { ...none(...Object.keys(job)), idempotencyKey: job["idempotencyKey"] };
     const inputBindings = JSON.stringify(job["inputBindings"]);
@@ -321,7 +321,7 @@ describeLatestRevision((bench) => {
     await expectReplay(bench(), "cancel_job", cancel, otherForm);
   });
 
-  test("run_job: a file's id as inputId is its referenceId", async () => {
+  test("run_job treats a file's id in inputId as a referenceId", async () => {
     const { idempotencyKey: _, inputBindings, ...order } = await bench().argumentsFor("createMicJob");
     const { port } = Object([inputBindings].flat()[0]);
     const { referenceId } = await bench().argumentsFor("createMicPublicInput");
@@ -332,7 +332,7 @@ describeLatestRevision((bench) => {
     expect(Object(again.structured["data"]).id).toBe(Object(first.structured["data"]).id);
   });
 
-  test("a date without a time is that day in UTC, and a lowered maximum is reported", async () => {
+  test("a date without a time is read as the start of that day in UTC, and a lowered limit is reported", async () => {
     const args = { workspaceId: bench().workspaceId, createdSince: "2026-11-22", limit: 500 };
     expect((await bench().ok("list_jobs", args)).structured["summary"]).toMatch(
       /^createdSince 2026-11-22 was read as 2026-11-22T00:00:00Z\. limit 500 was lowered to 100, the maximum\. /,
@@ -351,7 +351,7 @@ describeLatestRevision((bench) => {
     }
   });
 
-  test("run_job fills in the port of a recipe that has only one, which is the same action", async () => {
+  test("run_job adds a missing port if the recipe has only one, and the call with the port is the same action", async () => {
     const { recipeVersionId, parameterValues, inputBindings } = await bench().newAction("createMicJob");
     const [{ port, inputId }] = z.tuple([z.object({ port: z.string(), inputId: z.string() })]).parse(inputBindings);
     const args = { workspaceId: bench().workspaceId, recipeVersionId, parameterValues, waitSeconds: 0 };
@@ -363,7 +363,7 @@ describeLatestRevision((bench) => {
     );
   });
 
-  test("a recipe's name instead of its id is refused with the tool that has the ids", async () => {
+  test("a recipe's name instead of its id is refused, and the error names the tool that returns the ids", async () => {
     const { error } = await bench().call("submit_job", {
       workspaceId: "w",
       ...submission,
@@ -372,7 +372,7 @@ describeLatestRevision((bench) => {
     expect(error?.next).toMatch(/^list_recipes /);
   });
 
-  test("an id that the API does not know is explained by what looks wrong with it", async () => {
+  test("the error for an id that the API does not have explains what looks wrong with the id", async () => {
     const { jobId } = await bench().argumentsFor("getMicJob");
     const { inputId } = await bench().argumentsFor("getMicPublicInput");
     const hints: readonly (readonly [string, Args, RegExp])[] = [
@@ -400,7 +400,7 @@ describeLatestRevision((bench) => {
 
 describeLatestRevision(
   (bench) => {
-    test("workspace_id is read instead of the default workspace", async () => {
+    test("the workspace given as workspace_id is used instead of the default workspace", async () => {
       const workspaceId = bench().workspaceId;
       const summary = expect.stringMatching(/^Read "workspace_id" as "workspaceId"\. /);
       const args = { workspace_id: workspaceId, state: "FAILED" };

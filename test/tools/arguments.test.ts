@@ -201,7 +201,7 @@ describeLatestRevision((bench) => {
       });
     }
 
-  test("an unknown argument of an action is refused by name, with the valid ones", {
+  test("the refusal of an unknown argument of an action names the argument and the valid arguments", {
     tags: ["4.1/closed-query", "4.2/closed-query", "4.2/bodies-closed"],
   }, async () => {
     for (const row of rows.filter(({ tool, method }) => method === "POST" || tool === "download_asset")) {
@@ -220,7 +220,7 @@ describeLatestRevision((bench) => {
     await bench().refuses("submit_job", { ...args, inputBindings: planned }, "/inputBindings/0/plan");
   });
 
-  test("an unknown argument of a read is refused by name, with the valid ones; a tool without arguments ignores it", {
+  test("the refusal of an unknown argument of a read names the valid ones; a tool without arguments ignores the argument", {
     tags: ["4.1/closed-query", "4.2/closed-query"],
   }, async () => {
     for (const row of rows.filter(({ tool, method }) => method === "GET" && tool !== "download_asset")) {
@@ -272,7 +272,9 @@ describeLatestRevision((bench) => {
     }
   });
 
-  test("a reference that is not a file may have any form", { tags: ["4.2/input-reference-file"] }, async () => {
+  test("a referenceId of anything except a file may have any form", {
+    tags: ["4.2/input-reference-file"],
+  }, async () => {
     const args = { workspaceId: bench().workspaceId, inputKind: "ACQUISITION" };
     for (const referenceId of ["a", "\u{1F600}".repeat(128), "a b/c?d#e%2f"]) {
       const failed = await bench().fails("register_input", { ...args, referenceId }, "rejected");

@@ -80,7 +80,7 @@ describeLatestRevision((bench) => {
     expect(JSON.stringify(structured).match(/QUOTA_EXHAUSTED/g)).toHaveLength(1);
   });
 
-  test("a file without permission does not stop the others, nor does one that always gets a 503", async () => {
+  test("neither a file without permission nor a file that always gets a 503 stops the other files", async () => {
     for (const what of [forbidden, outage]) {
       const args = await batchOf(bench(), `one ${what.status}`, [FILE.succeeds, FILE.failsForGood, FILE.pauses]);
       await injectFault(bench(), what, "createMicJob", 1);
@@ -93,7 +93,7 @@ describeLatestRevision((bench) => {
     }
   });
 
-  test("an outage while jobs run is reported instead of a wait at once", async () => {
+  test("if an outage begins while jobs run, run_jobs advises a later call instead of an immediate wait", async () => {
     const args = await batchOf(bench(), "running", [FILE.succeeds, FILE.pauses]);
     await bench().ok("run_jobs", args);
     await injectFault(bench(), outage, "getMicJob", 50);
@@ -105,7 +105,7 @@ describeLatestRevision((bench) => {
 });
 
 describeLatestRevision((bench) => {
-  test("resolve_actions stops, states the answer once, and leaves all actions unknown", async () => {
+  test("resolve_actions stops at a refusal, states it once, and leaves all actions unknown", async () => {
     const { service } = bench();
     for (const file of [FILE.succeeds, FILE.failsForGood, FILE.pauses]) {
       await injectFault(bench(), outage, "createMicPublicInput", 1);

@@ -52,7 +52,7 @@ describeLatestRevision((bench) => {
     expect(again.requestId).toBe(requestId);
   });
 
-  test("a cancellation is reported even if neither it nor its job can be read", async () => {
+  test("a cancellation is reported even if neither the operation nor the job can be read", async () => {
     const { id, resourceVersion } = await submitJob(bench().service, FILE.succeeds);
     const forbidden = { kind: "status", status: 403, code: "INSUFFICIENT_SCOPE", retryable: false };
     for (const operationId of ["getMicPublicOperation", "getMicJob"])
@@ -94,8 +94,8 @@ describeLatestRevision((bench) => {
 
   // With an explicit key only one attempt is made, because a key stands for one exact action.
   test.each([
-    ["with an explicit key at once", { idempotencyKey: "my-own-key-1" }, 1],
-    ["without one after a few rounds", {}, 5],
+    ["at once if an explicit key is given", { idempotencyKey: "my-own-key-1" }, 1],
+    ["after a few rounds if no key is given", {}, 5],
   ] as const)("cancel_job reports that the job keeps changing, %s", async (_, own, most) => {
     const { id } = await submitJob(bench().service, FILE.succeeds);
     await bench().service.injectFault(stale, { operationId: "cancelMicJob", times: 20 });
@@ -104,7 +104,7 @@ describeLatestRevision((bench) => {
     expect(sent.filter(({ operationId }) => operationId === "cancelMicJob").length).toBeLessThanOrEqual(most);
   });
 
-  test("retry_job carries the earlier job's id and runs to success", {
+  test("the new job of retry_job has the earlier job's id and succeeds", {
     tags: ["4.2/retry-job", "3/retry-carries-earlier-job", "4.2/retry-mode"],
   }, async () => {
     for (const retryMode of ["SAFE_RESUME", "RESTART"]) {

@@ -200,7 +200,7 @@ test("SIGTERM ends the process while a schema is being validated", async () => {
   await server.exit;
 });
 
-test("values of another recipe are validated before anything is sent, also after run_job left values to the API", async () => {
+test("values of another recipe are validated before anything is sent, even after run_job left values to the API", async () => {
   const { server, submitted } = await startWithRecipe(titled({ pattern: "^(\\w+\\s?)*$" }));
   await server.call("get_recipe", { versionId: OTHER.versionId });
   let keys = 0;

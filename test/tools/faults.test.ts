@@ -106,7 +106,7 @@ describeLatestRevision((bench) => {
       },
     );
 
-    test("reports an unknown outcome, and a call with its key resolves it", {
+    test("reports an unknown outcome, and a call with the action's key resolves the action", {
       tags: ["4.2/key-names-one-command"],
     }, async () => {
       const args = await argumentsOf(bench(), row);
@@ -122,7 +122,7 @@ describeLatestRevision((bench) => {
       expect(await bench().service.countExecutions(key)).toBe(1);
     });
 
-    test("runs once if the API executes it and answers HTTP 408, and the same call returns it", {
+    test("runs once if the API executes the request and answers HTTP 408, and the same call then returns the result", {
       tags: ["4.2/key-names-one-command"],
     }, async () => {
       const args = await argumentsOf(bench(), row);

@@ -150,7 +150,7 @@ async function findIn(jobs: readonly ListedJob[], filter: Args, answerInstead?: 
 }
 const onlyFailed = { states: ["FAILED"] };
 
-test("a call reads at most 1,000 jobs, and the next one continues after them", async () => {
+test("a call reads at most 1,000 jobs, and the next call continues after the last of them", async () => {
   const jobs = hourlyJobs(1_250, (index) => (index % 400 === 399 ? failed : {}));
   const { found: first, requestedPages, connection } = await findIn(jobs, onlyFailed);
   const page = { nextCursor: "at 1000", hasMore: true };
@@ -186,7 +186,7 @@ const serveRing = (stub: Stub, cursors: readonly string[]) =>
   });
 
 test.for([[["one"]], [["one", "two", "three"]]])(
-  "a list whose next cursor was already read is reported as broken, with the rows that were read: %s",
+  "a list that repeats an earlier cursor is reported as broken, with the rows that were read: %s",
   { tags: ["4.2/next-cursor"] },
   async ([cursors = []]) => {
     const { stub, connection } = await sessionForTest();
@@ -207,7 +207,7 @@ test.for([[["one"]], [["one", "two", "three"]]])(
   },
 );
 
-test("a page whose next cursor is the one that was passed is reported as broken", {
+test("a page whose next cursor equals the given cursor is reported as broken", {
   tags: ["4.2/next-cursor"],
 }, async () => {
   const { stub, connection } = await sessionForTest();
@@ -246,7 +246,7 @@ test("jobs that are created while a page is read again are neither lost nor repe
   expect(found.page.nextCursor).toBe("at 10");
 });
 
-test("the full view has as many jobs as one answer holds, and the cursor continues after the last", {
+test("the full view returns as many jobs as fit into one answer, and the cursor continues after the last job", {
   tags: ["4.2/list-limit"],
 }, async () => {
   const { stub, connection } = await sessionForTest();
@@ -273,7 +273,7 @@ test("the full view has as many jobs as one answer holds, and the cursor continu
   expect(requestedPages.length).toBeGreaterThan(4);
 });
 
-test("one job that exceeds the size of an answer is returned anyway", async () => {
+test("one job that exceeds the maximum size of an answer is returned anyway", async () => {
   const { stub, connection } = await sessionForTest();
   const fieldErrors = Array(60).fill({ pointer: "/a", code: "c", message: "m".repeat(1_000) });
   serveJobs(stub, () => hourlyJobs(2, () => ({ ...failed, failure: { ...problem, fieldErrors } })));
@@ -298,7 +298,7 @@ test("jobs that share a failure have one row, with their number and ids", async 
   expect(found).toMatchObject({ data: [{ id: "job-10", failure: "OTHER" }], counts: { FAILED: 11 } });
 });
 
-test("unretried leaves out and counts the jobs that get_job gives up on, and the next step names at most 50", async () => {
+test("unretried omits and counts jobs that get_job advises not to retry; the next step names at most 50 jobs", async () => {
   const stage = { ...job.stages[0], stage: "CHURN", state: "FAILED" };
   const jobs = hourlyJobs(64, (at) => ({ ...failed, stages: [{ ...stage, attemptCount: at < 4 ? 3 : 1 }] }));
   const { found } = await findIn(jobs, { unretried: true, limit: 100 });

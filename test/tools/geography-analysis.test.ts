@@ -71,7 +71,7 @@ describeLatestRevision(
       });
     });
 
-    test("two names joined by or match both districts", async () => {
+    test('two names joined by "or" match both districts', async () => {
       expect(await find({ name: "Raigad or Raigarh" })).toMatchObject({
         ambiguous: true,
         matches: [
@@ -90,7 +90,7 @@ describeLatestRevision(
       expect(Math.max(...scores) - Math.min(...scores)).toBeLessThanOrEqual(0.1);
     });
 
-    test("the mean of mandals per district is that of the districts, not of the states", async () => {
+    test("the mean of mandals per district is the mean over the districts, not over the states", async () => {
       const args = { level: "state", by: "mandalsPerDistrict", states: ["TG", "GA", "KA"] };
       const { structured } = await bench().ok("rank_divisions", args);
       const { districts, mandals, mean } = Object(structured["totals"]);
@@ -105,7 +105,7 @@ describeLatestRevision(
       }
     });
 
-    test("the pages of page.nextOffset contain each row once, without a next step", async () => {
+    test("the pages that page.nextOffset leads to contain each row once and have no next step", async () => {
       const all = await readDistricts(bench());
       const seen: string[] = [];
       let args: Readonly<Record<string, unknown>> = { ...byMandals, limit: 100 };
@@ -162,7 +162,7 @@ describeLatestRevision(
       expect(await readFile(join(bench().downloadDir, name), "utf8")).toBe("mine");
     });
 
-    test("save_table writes a file with all rows or none", async () => {
+    test("save_table writes either a file with all rows or no file", async () => {
       const own = await createFreshBench(bench(), revision);
       await bench().service.admin("POST", "geography", { districts: { GA: { status: 502 } } });
       const save = (args: object, fileName: string) => ({ source: "rank_divisions", arguments: args, fileName });

@@ -163,7 +163,7 @@ describeLatestRevision((bench, revision) => {
     expect(await summaryOf({ ...byName, states: ["GA"] })).toContain("No two districts share a name.");
   });
 
-  test("a district in the lists of two states is counted once and reported, and only for names that it concerns", async () => {
+  test("a district in the lists of two states is counted once, and is reported only for a name that it concerns", async () => {
     // Nizamabad, a district of Telangana.
     const extra = { code: "516", name: "Nizamabad", mandalCount: 33 };
     const own = await freshWithDistricts("GA", (districts) => [...districts, extra]);

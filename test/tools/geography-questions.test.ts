@@ -126,7 +126,7 @@ describeLatestRevision(
       expect(years).toEqual(years.toSorted((one: number, other: number) => other - one));
     });
 
-    test("find_district takes at most 105 tokens for a name with one certain match, and 120 + 40 for each row otherwise", async () => {
+    test("find_district takes at most 105 tokens for one certain match, and at most 120 plus 40 per row for any other result", async () => {
       const { text } = await bench().connection.readResource("mic://geography/catalogue.tsv");
       const listed = text
         .split("\n")

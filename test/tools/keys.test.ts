@@ -3,7 +3,7 @@ import { expect, test } from "vitest";
 import { describeLatestRevision } from "./revisions.ts";
 
 describeLatestRevision((bench) => {
-  test("each action without a key gets another one, of 128 bits", async () => {
+  test("each action without a given key gets a new key of 128 bits", async () => {
     const args = await bench().argumentsFor("createMicJob");
     const refusal = { kind: "status", status: 422, code: "NO", retryable: false };
     await bench().service.injectFault(refusal, { operationId: "createMicJob" });

@@ -63,7 +63,7 @@ describeLatestRevision((bench, revision) => {
     expect(text).toMatch(/^0 jobs\. No more\./);
   });
 
-  test("the call of the next page omits the default workspace, and save_table uses it", async () => {
+  test("the call for the next page omits the default workspace, and save_table uses that workspace", async () => {
     const { workspaceId, downloadDir } = bench();
     const own = await createFreshBench(bench(), revision, { MIC_WORKSPACE_ID: workspaceId });
     const page = await own.call("list_jobs", { limit: 1 });

@@ -38,7 +38,7 @@ describeLatestRevision((bench) => {
     [422, false, OPERATOR],
     [423, true, /^Call again in a minute/],
   ])(
-    "the error for a %i without fields (retryable: %s) does not advise to correct them",
+    "the error for a %i that names no fields (retryable: %s) does not advise to correct fields",
     async (status, retryable, next) => {
       const referenceId = fileId(bench().service, FILE.succeeds);
       const args = { workspaceId: bench().workspaceId, inputKind: "M4_FILE", referenceId };

@@ -326,7 +326,7 @@ const note = fakeClockMissing === undefined ? "" : ` (skipped: ${fakeClockMissin
 describe.skipIf(fakeClockMissing !== undefined)(`21 h later${note}`, () => {
   const under = fakeClockCommand(-21 * 3_600);
 
-  test("cancellations and retries are resolved by reading; nothing is sent", async () => {
+  test("cancellations and retries that are 21 h old are resolved by reading, and nothing is sent", async () => {
     const { service, killDuring, server, cancellation, retry, failedJob, pausedJob, isCanceled, sent, executions } =
       await createScene();
     const [canceled, missed] = [await pausedJob(), await pausedJob()];
@@ -421,7 +421,7 @@ describe.skipIf(fakeClockMissing !== undefined)(`21 h later${note}`, () => {
     },
   );
 
-  test("a submission of which no job can be exists may be made again with a new key", async () => {
+  test("a submission for which no job exists may be made again with a new key", async () => {
     const { killDuring, server, service } = await createScene();
     const body = await createJobBodyForFile(service, FILE.succeeds);
     await killDuring(
@@ -457,7 +457,7 @@ describe.skipIf(fakeClockMissing !== undefined)(`21 h later${note}`, () => {
 });
 
 describe("the server's instructions", () => {
-  test("do not create a journal, and do not mention resolve_actions if it is not offered", async () => {
+  test("the server's instructions omit resolve_actions if it is not offered, and are built without creating a journal", async () => {
     const { killDuring, env, connect, registration } = await createScene();
     expect((await connect()).instructions()).not.toContain("resolve_actions.");
     expect(existsSync(join(env.MIC_STATE_DIR, "actions.sqlite"))).toBe(false);
@@ -466,7 +466,7 @@ describe("the server's instructions", () => {
     expect(readOnly.instructions()).not.toContain(UNRESOLVED);
   });
 
-  test("leave unresolved actions out if the journal cannot be read", async () => {
+  test("the server's instructions omit unresolved actions if the journal cannot be read", async () => {
     const { killDuring, env, connect, registration } = await createScene();
     await killDuring([registration(FILE.succeeds)]);
     for (const suffix of ["", "-wal", "-shm"])
@@ -494,7 +494,7 @@ describe("mic-mcp resolve and call", () => {
     expect(await type("resolve", "one", "two")).toMatchObject({ code: 2 });
   });
 
-  test("a replay of retry_jobs exits with 3", async () => {
+  test("mic-mcp call exits with 3 if retry_jobs is a replay", async () => {
     const { type, failedJob, executions } = await createScene();
     const { id } = await failedJob();
     const retryJobs = ["call", "retry_jobs", `jobIds=${id}`, "retryMode=SAFE_RESUME", `reason=${reason}`];

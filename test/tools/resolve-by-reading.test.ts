@@ -54,9 +54,9 @@ const NEW = "2026-11-22T10:00:00Z";
 
 test.for([
   ["the API's clock is hours behind this machine's", "2026-11-20T10:00:01Z", others(150, OLD)],
-  ["it stands behind older jobs", NEW, others(250, OLD)],
-  ["it stands behind newer and older jobs", NEW, [...others(120, NEW), ...others(120, OLD)]],
-] as const)("a retry that was lost is found although %s", async ([_how, createdAt, before]) => {
+  ["older jobs precede it in the list", NEW, others(250, OLD)],
+  ["newer and older jobs precede it in the list", NEW, [...others(120, NEW), ...others(120, OLD)]],
+] as const)("a retry whose answer was lost is found even if %s", async ([_how, createdAt, before]) => {
   const retry = { ...job, id: "job-retry", retryOfBatchId: PARENT.id, createdAt };
   const idempotencyKey = await loseRetry([...before, retry, PARENT]);
   const { results } = await resolve({ idempotencyKey });
@@ -71,7 +71,7 @@ test.for([
   expect((await server.call("get_job", { jobId: "job-retry" })).text).not.toContain("Again");
 });
 
-test("a list that is longer than one call is continued by the next, and only its end shows that no retry exists", async () => {
+test("the next call continues a list that is too long for one call; only the end of the list shows that no retry exists", async () => {
   const idempotencyKey = await loseRetry([...others(500, NEW), PARENT, ...others(1_700, OLD)]);
   const findings: string[] = [];
   let next: Readonly<Record<string, unknown>> | undefined = { idempotencyKey };
@@ -89,7 +89,7 @@ test("a list that is longer than one call is continued by the next, and only its
   ]);
 });
 
-test("a list without a cursor that claims to have more jobs shows nothing", async () => {
+test("an action stays unknown if the API claims to have more jobs but returns no cursor for them", async () => {
   const idempotencyKey = await loseRetry([PARENT], RETRY, { hasMore: true });
   const { results, nextStep } = await resolve({ idempotencyKey });
   expect(results).toMatchObject([{ outcome: "still unknown" }]);
@@ -112,7 +112,7 @@ test("a cursor of another action, or of the API, is refused, and nothing is reco
   expect((await server.call("list_actions", {})).text).toContain("1 action: 1 unknown.");
 });
 
-test("a retry that another action is proven to have made is not this action's", async () => {
+test("a retry that another action provably made is not attributed to this action", async () => {
   const retry = { ...job, id: "job-retry", retryOfBatchId: PARENT.id, createdAt: NEW };
   stub.expect(answer(202, enveloped(retry)));
   await server.call("retry_job", { ...RETRY, idempotencyKey: "first-key-1" });

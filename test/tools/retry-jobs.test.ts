@@ -59,7 +59,7 @@ describeLatestRevision((bench) => {
     expect([...progressValues].sort((a, b) => a - b)).toEqual(progressValues);
   });
 
-  test("jobs that were retried before are reported and not retried again: known from the journal, a list or the API", async () => {
+  test("jobs that were retried before are reported and not retried again, whether the journal, a list or the API shows it", async () => {
     const [mine = "", listed = "", unseen = ""] = await createFailedJobs(bench().service, 3);
     const made = await bench().ok("retry_job", { jobId: mine, ...resume });
     const retryOfMine = Object(made.structured["data"]).id;
@@ -95,7 +95,7 @@ describeLatestRevision((bench) => {
     expect(structured["summary"]).toBe("Retried 0 of 1. Other jobs: 1 not sent (ALREADY_RETRIED).");
   });
 
-  test("a filter reports groups of outcomes without ids of successes; view full has a row for each", async () => {
+  test("a call with a filter reports groups of outcomes without the ids of successes; the full view has a row per job", async () => {
     const createdSince = new Date(bench().clock.now()).toISOString();
     const jobIds = await createFailedJobs(bench().service, 4);
     const filter = { workspaceId: bench().workspaceId, createdSince, ...resume };
@@ -116,7 +116,7 @@ describeLatestRevision((bench) => {
 
   const limited = { kind: "status", status: 429, code: "RATE_LIMITED", retryable: true };
 
-  test("a Retry-After that exceeds the call stops all retries, and the error says when to call again", async () => {
+  test("a Retry-After that exceeds the call's time stops all retries, and the error says when to call again", async () => {
     const jobIds = await createFailedJobs(bench().service, 12);
     const fault = { ...limited, retryAfterSeconds: 3_600 };
     await bench().service.injectFault(fault, { operationId: "retryMicJob", times: 8 });
@@ -236,7 +236,7 @@ test("a job that always fails is resumed, restarted and then given up, and no to
   expect(sent).toHaveLength(3);
 });
 
-test("a filter retries each failed job once, continues after the limit, and never retries its own retries", async () => {
+test("retry_jobs with a filter retries each failed job once, continues after the limit, and never retries its own retries", async () => {
   const { connection, sent } = await serveFailingJobs(4);
   const call = async (args: Args) => (await connection.callTool("retry_jobs", { ...args, ...resume })).structured ?? {};
   const filter = { workspaceId: "micws_1", createdSince: "2026-11-22T00:00:01Z" };

@@ -111,7 +111,7 @@ describeLatestRevision((bench, revision) => {
     expect(posts).toEqual(["createMicPublicInput", "createMicJob"]);
   });
 
-  test("submit_job registers a file that it gets as an inputId, and returns without a wait for the job", async () => {
+  test("submit_job registers a file whose id is given as inputId, and returns without waiting for the job", async () => {
     const { inputs, ...job } = await argsFor(bench(), FILE.failsRetryably, "submitted from a file");
     const inputBindings = inputs.map(({ port }) => ({ port, inputId: fileId(bench().service, FILE.failsRetryably) }));
     const { data, posts } = await run(bench(), { ...job, inputBindings }, {}, "submit_job");
@@ -122,7 +122,7 @@ describeLatestRevision((bench, revision) => {
   });
 
   test.each(["getMicExecutableRecipe", "createMicPublicInput", "getMicPublicInput", "createMicJob", "getMicJob"])(
-    "waitSeconds limits the whole call, and the same call finds everything, if %s gets no response",
+    "if %s gets no response, the call ends within waitSeconds, and the same call then completes the job",
     async (operationId) => {
       const key = `no response to ${operationId}`;
       const own = await createFreshBench(bench(), revision);

@@ -28,7 +28,7 @@ const run = async (bench: Bench, args: Args) =>
   Result.parse((await bench.ok("run_jobs", args, bench.withAdvancingClock())).structured);
 
 describeLatestRevision((bench) => {
-  test("run_jobs returns the output, the failure or the input's state of each file", async () => {
+  test("run_jobs returns the output, the failure or the input state for each file", async () => {
     const args = await argsFor(bench(), [FILE.succeeds, FILE.failsForGood, FILE.quarantined, FILE.pauses]);
     const sent = await bench().captureRequests(async () => {
       const { summary, results, nextStep } = await run(bench(), args);
@@ -63,7 +63,7 @@ describeLatestRevision((bench) => {
     expect(countPosts(again)).toEqual({});
   });
 
-  test("the job of a file is the same action as that of run_job, and a new key makes another job", async () => {
+  test("run_jobs submits a file as the same action as run_job, and a new key makes another job", async () => {
     const { files, ...common } = await argsFor(bench(), [FILE.succeeds]);
     const args = await createRunArguments(bench().service, FILE.succeeds);
     const single = await bench().ok("run_job", args, bench().withAdvancingClock());
@@ -94,7 +94,7 @@ describeLatestRevision((bench) => {
     expect(countPosts(sent)["createMicJob"]).toBe(5);
   });
 
-  test("a rejected submission and a lost answer are reported for their files, and the others run", async () => {
+  test("a rejected submission and a lost answer are reported for their files, and the other files run", async () => {
     const args = await argsFor(bench(), [FILE.succeeds, FILE.failsForGood], { idempotencyKey: "one is refused" });
     const refusal = { kind: "status", status: 422, code: "CAPABILITY_EXCEEDED", retryable: false };
     await bench().service.injectFault(refusal, { operationId: "createMicJob" });
@@ -108,7 +108,7 @@ describeLatestRevision((bench) => {
     expect(results.filter(({ jobId }) => jobId !== undefined)).toHaveLength(1);
   });
 
-  test("the state of a file is that of its job's latest retry, from the journal or a list, and the call waits for it", async () => {
+  test("the state of a file is that of the latest retry of its job, from the journal or a list; the call waits for that retry", async () => {
     const args = await argsFor(bench(), [FILE.succeeds, FILE.failsRetryably], { idempotencyKey: "with a retry" });
     const first = await run(bench(), args);
     const [, failed] = first.results;

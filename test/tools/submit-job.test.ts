@@ -37,7 +37,7 @@ const mismatches: readonly (readonly [string, Args, string])[] = [
 ];
 
 describeLatestRevision((bench, revision) => {
-  test("a job of a file whose processing is not approved yet names the call that follows the request", async () => {
+  test("the error for a job whose file is not approved yet names the call that waits for the review of the request", async () => {
     const service = bench().service;
     const { inputs, ...common } = await createRunArguments(service, FILE.succeeds);
     const [{ port, referenceId } = { port: "", referenceId: "" }] = inputs;
@@ -65,7 +65,7 @@ describeLatestRevision((bench, revision) => {
     });
   });
 
-  test("a job is checked against an offer that was read before, and nothing is sent if it does not fit", {
+  test("a job is checked against an offer that was read before, and is not sent if it does not fit the offer", {
     tags: ["4.2/job-parameter-values", "4.2/job-no-defaults-no-plan", "2.2/recipe-parameters-no-remote-fetch"],
   }, async () => {
     const { versionId, args, values } = await nestedJob(bench());
@@ -88,7 +88,7 @@ describeLatestRevision((bench, revision) => {
     expect(sent.map(({ operationId }) => operationId)).toEqual(["createMicJob"]);
   });
 
-  test("parameterValues as a JSON string that has no object, or a rounded integer, are refused", {
+  test("a JSON string as parameterValues is refused if it is not an object or has an integer that would be rounded", {
     tags: ["4.2/job-parameter-values"],
   }, async () => {
     const { args, values } = await nestedJob(bench());
@@ -101,7 +101,7 @@ describeLatestRevision((bench, revision) => {
     });
   });
 
-  test("an offer that was not read is not fetched for the check: the API decides, and its pointers are reported", async () => {
+  test("an offer that was not read before is not fetched: the API checks the job, and the API's pointers are reported", async () => {
     const { args, values } = await nestedJob(bench());
     const fresh = await inProcessClientForTest(revision, emulatorEnv(bench().service.emulator));
     const sent = await bench().captureRequests(async () => {

@@ -42,7 +42,7 @@ function targetOf(row: OperationRow, args: Readonly<Record<string, unknown>>): s
 
 describeEachRevisionInProcess((bench, revision) => {
   for (const row of rows)
-    test(`${row.tool} sends exactly its row of the contract, and returns all that the API answers`, {
+    test(`${row.tool} sends exactly the contract's request, and returns all that the API answers`, {
       tags: [
         "4.1/closed-query",
         "4.1/states",

@@ -30,7 +30,7 @@ describeLatestRevision((bench) => {
     expect(ticks[0]?.message).toContain("3 PREPARING");
   });
 
-  test("rows have the notes and files of jobs in the journal and of their retries", async () => {
+  test("rows show the notes and files of jobs in the journal and of the retries of these jobs", async () => {
     const run = await createRunArguments(bench().service, FILE.failsRetryably);
     const referenceId = run.inputs[0]?.referenceId;
     const args = { ...run, clientReference: "the census of 2011" };
@@ -48,7 +48,7 @@ describeLatestRevision((bench) => {
     expect(listed["data"]).toContainEqual(expect.objectContaining({ id: again, ...origin }));
   });
 
-  test("an unknown id does not stop the others, and its row has the error", async () => {
+  test("an unknown id does not stop the wait for other jobs, and the row of the id has the error", async () => {
     const { id } = await submitJob(bench().service, FILE.succeeds);
     const args = { jobIds: ["micjob_none", id] };
     const { structured } = await bench().ok("wait_for_jobs", args, bench().withAdvancingClock());

@@ -19,7 +19,7 @@ async function callWithHang(bench: Bench, operationId: OperationId, tool: string
 }
 
 describeLatestRevision((bench) => {
-  test("wait_for_jobs returns the jobs and the call that continues if a read receives no response", async () => {
+  test("if a read receives no response, wait_for_jobs returns the jobs and the call that continues the wait", async () => {
     const { id } = await submitJob(bench().service, FILE.succeeds);
     const { structured, step } = await callWithHang(bench(), "getMicJob", "wait_for_jobs", { jobIds: [id] });
     expect(structured).toMatchObject({ jobs: [{ id, error: "TIMEOUT" }], running: 1 });
@@ -27,7 +27,7 @@ describeLatestRevision((bench) => {
   });
 
   for (const afterCommit of [false, true])
-    test(`retry_jobs resolves a retry without a response in the next call (executed: ${afterCommit})`, async () => {
+    test(`the next call of retry_jobs resolves a retry that received no response (executed: ${afterCommit})`, async () => {
       const { id } = await createRetryableJob(bench().service);
       const args = { jobIds: [id], retryMode: "SAFE_RESUME", reason: "Once more" };
       const before = (await bench().requests("retryMicJob")).length;
@@ -40,7 +40,7 @@ describeLatestRevision((bench) => {
       expect(new Set(keys).size).toBe(1);
     });
 
-  test("retries that do not fit into the call are not sent, and are the next step", async () => {
+  test("retries that do not fit into the call's time are not sent, and the next step sends them", async () => {
     const jobs = await Promise.all(Array.from({ length: 20 }, () => createRetryableJob(bench().service)));
     const args = { jobIds: jobs.map(({ id }) => id), retryMode: "SAFE_RESUME", reason: "Slow, but sure" };
     const slow = { kind: "delay", delayMs: 1_800 };

@@ -21,7 +21,7 @@ const oddHeaders: readonly Readonly<Record<string, string>>[] = [
   { "content-type": "application/vnd.mic.v1+json; charset=latin1" },
 ];
 for (const [at, headers] of oddHeaders.entries())
-  test(`the server returns a job as in its body, with headers ${at}`, {
+  test(`the server returns a job exactly as in the body of the response, whatever the headers (case ${at})`, {
     tags: ["4.2/assumes-no-response-headers"],
   }, async () => {
     const { stub, connection } = session();
@@ -58,11 +58,11 @@ for (const replayed of [undefined, "yes", "1", "false"])
 
 const files: readonly (readonly [string, Readonly<Record<string, string>>])[] = [
   ["none", {}],
-  ["a type that lies", { "content-type": "application/json" }],
-  ["a type that is none", { "content-type": ";;;" }],
+  ["a false type", { "content-type": "application/json" }],
+  ["an invalid type", { "content-type": ";;;" }],
   ["a disposition without a name", { "content-disposition": "inline" }],
-  ["a disposition that is none", { "content-disposition": "filename=; ;=" }],
-  ["an ETag of something else", { etag: '"not-a-hash"', "accept-ranges": "bytes" }],
+  ["an invalid disposition", { "content-disposition": "filename=; ;=" }],
+  ["an ETag that is not a hash", { etag: '"not-a-hash"', "accept-ranges": "bytes" }],
 ];
 for (const [what, headers] of files)
   test(`the server saves a file whose response has these headers: ${what}`, {
@@ -99,7 +99,7 @@ test.each([
   ["its title", { title: `micsharedrequest_${"0a".repeat(16)} is pending` }],
   ["a field", { fieldErrors: [{ pointer: "", code: "X", message: `Wait for micsharedrequest_${"0a".repeat(16)}.` }] }],
 ])(
-  "a 403 on a job with a processing request's id in %s names the call that reads it, whatever the code",
+  "the error for a 403 with a processing request's id in %s names the call that reads the request, whatever the code",
   { tags: ["7.2/assumes-no-statuses-or-codes"] },
   async (_, change) => {
     const { stub, connection } = session();

@@ -40,14 +40,16 @@ const bindingsTo = (ports: readonly string[]) => ports.map((port, index) => ({ p
 const numbered = (count: number) => Array.from({ length: count }, (_, index) => `port${index}`);
 
 const otherNames: readonly (readonly [what: string, inputs: readonly string[], ports: readonly string[]])[] = [
-  ["a name with a dot", ["table.main"], ["table_main"]],
-  ["a name longer than a port", ["n".repeat(81)], ["n".repeat(80)]],
-  ["one such name among others", ["left", "right.side"], ["left"]],
+  ["an input name with a dot", ["table.main"], ["table_main"]],
+  ["an input name longer than a port may be", ["n".repeat(81)], ["n".repeat(80)]],
+  ["one input name with a dot among others", ["left", "right.side"], ["left"]],
   ["100 inputs of which one is bound", numbered(100), ["port7"]],
 ];
 
 for (const [what, inputs, ports] of otherNames)
-  test(`${what}: sends the job as the agent wrote it`, { tags: ["4.2/assumes-no-port-names"] }, async () => {
+  test(`for a recipe with ${what}, the server sends the job as the agent wrote it`, {
+    tags: ["4.2/assumes-no-port-names"],
+  }, async () => {
     const inputBindings = bindingsTo(ports);
     const { result, bodies } = await submitAfterReading(recipeOf(inputs), { inputBindings });
     expect(result.isError, result.text).toBe(false);
@@ -72,7 +74,7 @@ const DIALECT = "https://json-schema.org/draft/2020-12/schema";
 /** A definition with its references, and values that are valid in its own language. */
 const otherLanguages: readonly (readonly [what: string, parameters: Json, values: Json])[] = [
   [
-    "draft-07, where what stands beside $ref has no force",
+    "draft-07, which ignores the siblings of $ref",
     {
       definition: {
         $schema: DRAFT,
@@ -82,8 +84,8 @@ const otherLanguages: readonly (readonly [what: string, parameters: Json, values
     },
     { name: "ab" },
   ],
-  ["a language of the service's own", { definition: { $schema: "urn:mic:form:3", required: ["a"] } }, {}],
-  ["a $schema that is no text", { definition: { $schema: { id: 3 }, required: ["a"] } }, {}],
+  ["a schema language of the API's own", { definition: { $schema: "urn:mic:form:3", required: ["a"] } }, {}],
+  ["a $schema that is not a string", { definition: { $schema: { id: 3 }, required: ["a"] } }, {}],
   [
     "a draft-07 reference",
     { definition: { $ref: "one" }, references: { one: { $schema: DRAFT, required: ["a"] } } },
@@ -94,7 +96,9 @@ const otherLanguages: readonly (readonly [what: string, parameters: Json, values
 ];
 
 for (const [what, parameters, parameterValues] of otherLanguages)
-  test(`${what}: leaves the check to the API`, { tags: ["2.2/assumes-no-schema-language"] }, async () => {
+  test(`for a definition with ${what}, the server leaves the check of the values to the API`, {
+    tags: ["2.2/assumes-no-schema-language"],
+  }, async () => {
     const recipe = { parameters: { ...recipeParameters, references: {}, ...parameters } };
     const { result, bodies } = await submitAfterReading(recipe, { parameterValues });
     expect(result.isError, result.text).toBe(false);

@@ -14,7 +14,9 @@ const withState = (resource: object, state: string) => ({
   ...("failure" in resource && { failure: state === "FAILED" ? problem : null }),
 });
 
-test("the server returns unlisted values unchanged", { tags: ["2.2/assumes-no-value-sets"] }, async () => {
+test("the server does not change values that the contract does not list", {
+  tags: ["2.2/assumes-no-value-sets"],
+}, async () => {
   const { stub, connection } = session();
   const moved = { ...withState(operation, "SUCCEEDED"), operationType: "réindex/v2 ☃", resultResourceId: null };
   const set = { ...capabilitySet, capabilities: [{ ...capability, kind: "🧭", operation: "un-blend", version: "∞" }] };
@@ -129,7 +131,7 @@ test("the server sends no limit if none was given, and accepts pages of any leng
   expect(stub.requests.at(-1)?.target).toContain("limit=50");
 });
 
-test("a page of recipes whose next cursor is the one that was passed is reported as broken", {
+test("a page of recipes whose next cursor equals the given cursor is reported as broken", {
   tags: ["4.2/next-cursor"],
 }, async () => {
   const { stub, connection } = session();
@@ -157,7 +159,7 @@ test("the server returns a recipe version with its current id and hash", {
   }
 });
 
-test("the server reports usage by another window than the requested one as different, and only that", {
+test("the server reports that the window of the usage differs from the requested one, and only if it does", {
   tags: ["4.2/usage-window-reported"],
 }, async () => {
   const { stub, connection } = session();
