@@ -38,7 +38,7 @@ interface Answer extends Omit<FoundDistricts, "matches"> {
 /** The matches as a model reads them: the summary has the names of their states. */
 interface ShownDistricts extends Omit<Answer, "matches"> {
   readonly matches: readonly Omit<Match, "stateName">[];
-  /** For one of several names: a sentence about it, unless its one match says all. */
+  /** A sentence about one of several names; absent if its only match is sufficient. */
   readonly note?: string;
 }
 type FoundAnswer = FindingMetadata & (Omit<ShownDistricts, "query"> | { readonly answers: readonly ShownDistricts[] });

@@ -132,7 +132,7 @@ function findingText({ data, givenUp, read, ended }: FoundJobs): string {
   return found + leftOut + (ended === undefined ? "" : ` Reading ended early: ${ended}`);
 }
 
-/** The list is newest first, so far as it was read, and the contract does not promise more. */
+/** The part of the list that was read is newest first; the contract promises no order. */
 function endText({ isRestOld, isLoop }: FoundJobs, { createdSince = "" }: JobFilter): string | undefined {
   if (isLoop) return BROKEN_LIST;
   return isRestOld ? `All remaining jobs are older than ${createdSince}: the list is newest first.` : undefined;

@@ -21,7 +21,7 @@ import { extractSharedFields } from "../src/toolkit/summary-view.ts";
 
 const DEFAULT_LIMIT = 10;
 const MAX_LIMIT = 100;
-/** Maximum number of districts: that of states times that of districts in a state (docs/contract.md, 2.1). */
+/** Maximum number of districts in the country: states times districts in a state (docs/contract.md, 2.1). */
 const MAX_ROWS = MAX_STATES * MAX_DISTRICTS;
 const MAX_NAME = 80;
 

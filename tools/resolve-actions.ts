@@ -7,7 +7,7 @@ import { defineTool } from "../src/toolkit/define-tool.ts";
 import { prepareResolveConfirmation, resolveActions as run } from "../src/toolkit/jobs/resolving.ts";
 import { outputs } from "../src/toolkit/outputs.ts";
 
-/** A cursor of the API has up to 4,096 characters. Ours contains one in JSON and base64url. */
+/** A cursor of the API has up to 4,096 characters. A cursor of this tool contains one in JSON and base64url. */
 const MAX_CURSOR = 20_000;
 
 export const resolveActions = defineTool({

@@ -159,7 +159,7 @@ async function runFile(
   }
 }
 
-/** In order, so that a repeated call meets the jobs in progress first. A worker with an unfinished file starts no other. */
+/** Runs the files in order, so that a repeated call meets the jobs in progress first. A worker with an unfinished file starts no other. */
 async function runEach(args: RunManyArguments, stopRule: StopRule, toolContext: ToolContext) {
   const { files, waitSeconds = LONG_WAIT_SECONDS } = args;
   const { timing } = toolContext.api;

@@ -87,7 +87,7 @@ const conflictFailure = (message: string, key: string, next: string): Failure =>
     next,
   });
 
-/** Such a key was copied wrongly if no action has it: a new action under it might run the intended one twice. */
+/** A key in mic-mcp's own format that no action has was copied wrongly. A new action under it might run the intended one twice. */
 export const unknownKeyFailure = (key: string): Failure =>
   conflictFailure(
     `No action has the key ${formatToken(key)}`,
@@ -105,7 +105,7 @@ const keyOfOtherActionFailure = (key: string, to: string): Failure =>
 const otherArgumentsFailure = ({ key, arguments: stored }: StoredAction, { canonical }: ActionIdentity): Failure =>
   keyOfOtherActionFailure(key, `with other arguments (${differingArguments(stored, canonical).join(", ")})`);
 
-/** Throws Failure if `stored`, which has this call's key, is another action than this call's. */
+/** Throws Failure if `stored`, the action with this call's key, is not the action of this call. */
 export function assertSameAction(stored: StoredAction, tool: string, identity: ActionIdentity): void {
   if (stored.tool !== tool) throw keyOfOtherActionFailure(stored.key, `of ${stored.tool}`);
   if (stored.fingerprint !== identity.fingerprint && stored.arguments !== identity.canonical)

@@ -111,7 +111,7 @@ export type ActionOutcome = { readonly finding?: string } & (
   | { readonly failure: FailureFacts }
 );
 
-/** The first field of an outcome that no response shows, so that such a text can be recognized without parsing it. */
+/** The start of the stored text of an outcome that no response shows. It identifies such a text without parsing. */
 const FINDING = '{"finding":';
 
 export const stringifyOutcome = ({ finding, ...outcome }: ActionOutcome): string =>

@@ -123,10 +123,10 @@ export interface ActionContextOptions {
 export interface ActionCallerOptions {
   /** Returns JSON of [base URL, client id]. Throws Failure `not_configured`. */
   readonly serviceName: () => Promise<string>;
-  /** Reads the client secret, which registers it with the redactor. Arguments in the journal may contain it. */
+  /** Reads the client secret, so that it is registered with the redactor: arguments in the journal may contain the secret. */
   readonly readSecret?: () => Promise<unknown>;
   readonly hooks?: Hooks;
-  /** Removes the secrets of these credentials from outcomes, in addition to those that no outcome may contain. */
+  /** Removes these credentials' secrets from outcomes. Secrets that no outcome may contain are removed in any case. */
   readonly redact?: (text: string) => string;
 }
 
@@ -199,8 +199,8 @@ export function createActions(
     stored.owner === openedJournal.owner || isOwnerDead(stored.owner) || leases.isExpired(stored);
 
   /**
-   * Returns the time since the first attempt in milliseconds, by the clock that shows the longest: the journal's, this process's monotonic
-   * clock and the API's. So a clock that is wrong, was set or stopped does not make an action look younger than another clock does.
+   * Returns the time since the first attempt in milliseconds, by the clock that shows the longest time: the journal's, this process's
+   * monotonic clock or the API's. So a clock that is wrong, was set or stopped cannot make an action look too young while another is right.
    * `sinceReadMs`: the time since the row was read.
    */
   function ageMs(stored: StoredAction, { apiClock }: ActionCall, sinceReadMs = 0): number {
@@ -319,8 +319,8 @@ export function createActions(
       const isLive = async () =>
         (await findAction(openedJournal, service, call, explicitKey, identity))?.isLive === true;
       let key = explicitKey;
-      // True if another call has worked on the action meanwhile. Its rejection is then replayed and the request is not sent again, unless
-      // the client of the other call canceled it.
+      // True if another call has worked on the action meanwhile. A rejection is then replayed instead of sending the request again, unless
+      // the client of the other call canceled that call.
       let hasWaited = false;
       for (;;) {
         const found = await findAction(openedJournal, service, call, key, identity);
@@ -348,7 +348,7 @@ export function createActions(
         if (live && live.state !== "rejected") {
           if (live.first_sent_api_at !== null) await apiClock.read();
           if (isTooOldToResend(ageMs(live, call))) throw tooOldToResendFailure(live);
-          // Another call of this process may have begun the action during the read. Its mark must not end with this call.
+          // Another call of this process may have begun the action during the read. Its entry in `inFlight` must then stay.
           if (inFlight.has(action)) continue;
         }
 
@@ -370,7 +370,7 @@ export function createActions(
           inFlight.end(action);
         }
         hasWaited ||= live !== undefined;
-        // The journal did not insert the action because it already contains it. If no live action is found, it ended in between.
+        // The journal inserted nothing because it already contained such an action. If none is live now, that action ended in between.
         if (!live && !(await isLive())) {
           if (!hasTimeToPoll(call)) throw inconsistentJournalFailure();
           await timing.sleep(POLL_MS, context.signal);
@@ -421,7 +421,7 @@ export function createActions(
   return {
     perform,
 
-    /** Returns the action that such a call would resume or replay; undefined if there is none or it was rejected. Throws Failure. */
+    /** Returns the action that this call would resume or replay; undefined if there is none or it was rejected. Throws Failure. */
     async findExisting(call: ActionDescriptor): Promise<ResourceAction | undefined> {
       const service = await serviceName();
       const openedJournal = await journal();

@@ -8,8 +8,8 @@ import type { StoredAction } from "./action-row.ts";
 export const DEDUPLICATION_WINDOW_MS = 20 * 3_600_000;
 
 /**
- * A success with a later time was recorded before the clock was set back. An identical call is a replay of it, but not if the clock was
- * ahead by more than this time (30 days): the user would have to wait too long for the end of the window.
+ * A success with a time in the future was recorded before the clock was set back. An identical call is a replay of it, but not if the
+ * clock was ahead by more than this time (30 days): the user would have to wait too long for the end of the window.
  */
 const MAX_FUTURE_MS = 30 * 24 * 3_600_000;
 

@@ -49,7 +49,7 @@ export async function findCreationArguments(
   ids: readonly string[],
 ): Promise<ReadonlyMap<string, Arguments>> {
   const creators = await journal.listCreators(service, ids);
-  // The latest action comes first, so the first action replaces it, if several responses named the resource.
+  // Sorted latest first: if several responses named the resource, the earliest action comes last and stays in the Map.
   const rows = creators.filter(isConfirmedCreator).toSorted((one, other) => other.created_at - one.created_at);
   return new Map(
     rows.flatMap((row) =>

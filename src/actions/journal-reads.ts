@@ -108,7 +108,7 @@ export const createJournalReads = ({ query, columns, read, timeSql, now }: Journ
   },
 
   async countUnresolved(): Promise<UnresolvedCounts> {
-    // An action in progress counts by its owner, who may be dead; an expired or an unknown one has none.
+    // Groups actions in progress by owner, because the owner may be dead. Unknown actions and expired leases have the owner ''.
     const rows = await query(
       `SELECT owner, COUNT(*) AS count FROM
        (SELECT CASE WHEN state = 'in_progress' AND lease_until >= ${timeSql("$1")} THEN owner ELSE '' END AS owner

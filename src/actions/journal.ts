@@ -98,7 +98,7 @@ export async function openJournal(database: Database, { owner, now, migrates, on
 
   const heartbeat = () =>
     database.query(
-      // The condition of the index of unresolved actions, which are few.
+      // The last condition selects the index of unresolved actions, which are few.
       `UPDATE actions SET lease_until = ${timeSql("$2")} + $3
        WHERE owner = $1 AND state = 'in_progress' AND state IN ('in_progress', 'unknown')`,
       [owner, now(), LEASE_MS],

@@ -43,7 +43,7 @@ export interface ActionList {
 /** Number of resolved actions that are listed by default. */
 export const DEFAULT_LIMIT = 20;
 
-/** The tools about whose old actions reading jobs shows something. */
+/** The tools whose old actions may be resolved by reading jobs. */
 export const RESOLVED_BY_READING: ReadonlySet<string> = new Set(["cancel_job", "retry_job", "submit_job"]);
 
 /** An action in progress whose owner is dead or whose lease has expired has an unknown outcome, even before a takeover. */
@@ -114,10 +114,10 @@ export async function findListedAction(
 }
 
 export interface ListingOptions {
-  /** Lists only the actions of this service; undefined, if no service is configured, lists those of all. */
+  /** The service whose actions are listed; undefined if none is configured: the actions of all services. */
   readonly service: string | undefined;
   readonly state: ActionState | undefined;
-  /** Maximum number of listed actions. Without `state`, unresolved actions are not counted and always listed. */
+  /** Maximum number of listed actions. Without `state`, it limits only resolved actions: unresolved ones are always listed. */
   readonly limit: number;
 }
 

@@ -27,7 +27,7 @@ const BASELINE_STATEMENTS: readonly string[] = [
 ];
 
 const POSTGRES_STATEMENTS: readonly string[] = [
-  // The outcome of an action then fits into the page of its row, and PostgreSQL logs only the changed part of the row.
+  // With this free space, the outcome of an action fits into the page of its row, and PostgreSQL logs only the changed part of the row.
   "ALTER TABLE actions SET (fillfactor = 60)",
   // The audit of a deployment for teams: which caller did what. It never contains an argument or a body. It has a partition for each day
   // (src/actions/audit.ts); the default one has rows of days without a partition.

@@ -102,7 +102,7 @@ export function attemptLimitMs(context: CallContext, timing: Timing): number {
   return Math.min(ATTEMPT_LIMIT_MS, leftMs);
 }
 
-/** Waits for the full Retry-After, else for exponential backoff with full jitter. False at once if no attempt fits into the time. */
+/** Waits for the full Retry-After, else for exponential backoff with full jitter. Returns false at once if no attempt fits in the time. */
 export async function waitBeforeRetry(
   attempt: number,
   failure: Failure,

@@ -167,7 +167,7 @@ const REQUEST_TIMEOUT = 408;
 
 /**
  * Whether a request may have taken effect after this error response. `before`: whether an earlier attempt with the same key may have. An
- * API that checks the state before the key may answer 404, 410 or 422 because of the first execution, so they do not change `before`.
+ * API that checks the state before the key may answer 404, 410 or 422 because of the first execution, so these do not change `before`.
  */
 export function mayHaveTakenEffectAfter(endpoint: Endpoint, response: WireResponse, before: boolean): boolean {
   const { status } = response;

@@ -215,7 +215,7 @@ export function createApiClient({ baseUrl, tokens, transport, timing, hooks, tel
     }
   }
 
-  /** Records whether the operation is in an outage; if it is, the advice states its wait. `lastMs`: duration of the last attempt. */
+  /** Records whether the operation is in an outage; if so, the advice states how long to wait. `lastMs`: duration of the last attempt. */
   function withOutage(endpoint: Endpoint, failure: Failure, lastMs: number): Failure {
     const { kind, at, status, next } = failure.facts;
     // A request that was sent when the call was almost over shows nothing.
@@ -278,7 +278,7 @@ export function createApiClient({ baseUrl, tokens, transport, timing, hooks, tel
     return differenceMs === undefined ? undefined : Math.round(timing.now() + differenceMs);
   }
 
-  /** Makes `apiNow` current. The operation does not exist: only the Date header of the response matters. Never rejects. */
+  /** Makes `apiNow` current. Reads an operation that does not exist, because only the response's Date header matters. Never rejects. */
   async function readApiClock(context: CallContext): Promise<void> {
     const request = { path: { operationId: "clock" } };
     await call(getMicPublicOperation, request, { ...context, maxAttempts: 1 }).catch(() => undefined);
@@ -307,7 +307,7 @@ export function createApiClient({ baseUrl, tokens, transport, timing, hooks, tel
     },
     apiNow,
     readApiClock,
-    /** Returns the milliseconds for which no call makes sense, because an operation has only failed; 0 without an outage. */
+    /** Returns the milliseconds for which no call makes sense, because an operation is in an outage; 0 without an outage. */
     outageLeftMs: () => outages.leftMs(),
   };
 }

@@ -11,7 +11,7 @@ interface Outage {
   readonly untilAt: number;
 }
 
-/** The first response that is lost may be an accident, so the call may be repeated immediately. */
+/** The first lost response may be an accident, so the call may be repeated immediately. */
 const isLost = ({ kind, status, at }: FailureFacts): boolean =>
   kind === "timeout" || (status === undefined && at === undefined);
 

@@ -13,7 +13,7 @@ const MAX_NUMBER_LENGTH = 1_000;
 const MAX_BODY_DEPTH = MAX_DEPTH + 10;
 /** Objects, lists, texts, numbers, booleans and nulls. A page of 100 failed jobs has 48,000, and may have 10,000 new fields. */
 export const MAX_VALUES = 60_000;
-/** An integer that JSON.parse would round is parsed twice, so it counts as one value for each 2 digits: as many as fit in its place. */
+/** An integer that JSON.parse would round is parsed twice. It counts as one value per 2 digits: that many values fit in its place. */
 const DIGITS_PER_VALUE = 2;
 
 /** The characters of a number: digits, + - . E e. */
@@ -79,7 +79,7 @@ function scanJson(text: string, maxValues: number): { readonly values: number; r
       if (end - at >= MIN_ROUNDED_LENGTH) {
         const token = text.slice(at, end);
         if (INTEGER.test(token) && !Number.isSafeInteger(Number(token))) {
-          // As a name it is invalid, so it stays as it is.
+          // An integer as a name is invalid JSON, so it is left to JSON.parse.
           if (!isName(text, end)) rounded.push({ start: at, end });
           values += Math.ceil(token.length / DIGITS_PER_VALUE) - 1;
         }

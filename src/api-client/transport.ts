@@ -180,8 +180,8 @@ interface ExchangeEnd<T> {
 }
 
 /**
- * Sends once. A request that is aborted while it waits for a free connection is not sent. No async function, because each call that is in
- * memory until here would pay for it.
+ * Sends once. A request that is aborted while it waits for a free connection is not sent. Not an async function, which
+ * would cost memory for each call in flight.
  */
 function send<T>(
   dispatcher: Dispatcher,
@@ -306,7 +306,7 @@ function receiveStream(head: ResponseHead, { controller, succeed, release }: Exc
 /** Reads the same variables as undici, which checks at each request whether a proxy applies. */
 const hasProxy = (): boolean => PROXY_VARIABLES.some((name) => Boolean(process.env[name]));
 
-/** Per origin; an idle one is closed after 4 s. As many as requests in flight on stdio, so that no call waits for another. */
+/** Connections per origin; idle ones are closed after 4 s. As many as requests in flight on stdio, so that no call waits for another. */
 const CONNECTIONS = 128;
 /** Connections per origin for streamed files. More than a deployment forwards at once (64), so that a file can be previewed meanwhile. */
 const STREAM_CONNECTIONS = 128;

@@ -184,7 +184,7 @@ export async function thisMachine(environment: NodeJS.ProcessEnv): Promise<Machi
   return { platform, home, environment, packagedApps };
 }
 
-/** Paths of the client's configuration of the user: several if it is installed several times. */
+/** Paths of the user's configuration of this client: several if the client is installed several times. */
 export const configurationPaths = (client: (typeof INSTALL_CLIENTS)[number], machine: Machine): readonly string[] =>
   CLIENTS[client].files(machine);
 

@@ -10,7 +10,7 @@ import { cacheFolder } from "../core/platform-folders.ts";
 
 /** Time from loading a part until the code is saved: by then, V8 has compiled the functions that the next start needs. */
 const SAVE_AFTER_MS = 2_000;
-/** Files that are kept of each part, because other versions of the program or of Node may be in use. */
+/** Number of files that are kept for each part, because other versions of the program or of Node may be in use. */
 const KEPT_FILES = 4;
 const CHECKSUM_BYTES = 32;
 const [WRAPPER_START = ""] = Module.wrap("\n").split("\n");
@@ -62,7 +62,7 @@ function writeCode(folder: string, part: string, name: string, code: Buffer): vo
   }
 }
 
-/** From now on, the parts of the built program are loaded with their code, unless the folder is unusable or Node's variables are set. */
+/** From now on, the parts of the built program are loaded with compiled code, unless the folder is unusable or Node's variables are set. */
 export function enableCodeCache(environment: NodeJS.ProcessEnv): void {
   if (environment["NODE_COMPILE_CACHE"] || environment["NODE_DISABLE_COMPILE_CACHE"]) return;
   const folder = cacheFolder(environment);

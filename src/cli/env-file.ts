@@ -19,7 +19,7 @@ function takeFlag(argv: readonly string[]): { readonly rest: readonly string[]; 
   return { rest: argv.toSpliced(index, inline === undefined ? 2 : 1), file };
 }
 
-/** A value is not quoted, and ends with its line. Quotes around it are removed, as systemd does. Throws UsageError. */
+/** A value needs no quotes, and ends with its line. Quotes around it are removed, as by systemd. Throws UsageError. */
 function readEnvFile(file: string): Readonly<Record<string, string>> {
   let text: string;
   try {

@@ -42,7 +42,7 @@ export function createCallerLog(log: Log, redactor: Redactor, facts: Readonly<Re
   };
 }
 
-/** Logs crashes with redaction, and exits; Node itself would print them without it. `redact` removes the secrets that `log` does not. */
+/** Logs crashes with redaction, and exits; Node would print them without redaction. `redact` removes the secrets that `log` does not. */
 export function logCrashes(log: Log, redact = (text: string): string => text): void {
   process.removeAllListeners("uncaughtException").on("uncaughtException", (error: unknown) => {
     const reason = (error instanceof Error ? error.stack : undefined) ?? errorMessage(error);

@@ -1,4 +1,4 @@
-// Records the emulator that `mic-mcp emulator` runs in the state folder, so that `--emulator` of other commands finds it.
+// Records in the state folder how to reach the emulator of `mic-mcp emulator`, so that `--emulator` of other commands finds it.
 import { once } from "node:events";
 import { readFile, rm } from "node:fs/promises";
 import { connect } from "node:net";

@@ -19,7 +19,7 @@ import { type Check, checkFromError, createCallContext, passedCheck } from "./ch
 
 const RUN = [createMicPublicInput, getMicPublicInput, createMicJob, getMicJob];
 
-/** The operations of tools that are not a single operation. A tool without any needs no scope of its own. */
+/** The operations of tools that use several, or that have no `endpoint`. A tool without operations needs no scope. */
 const OPERATIONS: Readonly<Partial<Record<ToolName, readonly Endpoint[]>>> = {
   run_job: RUN,
   run_jobs: RUN,
@@ -47,7 +47,7 @@ async function findMissingScopes(tokens: Tokens): Promise<readonly string[]> {
   return missing;
 }
 
-/** The fix of a client without all scopes is the setting that offers only the tools that it can use. */
+/** If the client lacks scopes, the fix is the setting that offers only the tools that the client can use. */
 export async function checkScopes(identity: Identity, tokens: Tokens, offered: readonly Tool[]): Promise<Check> {
   try {
     const { clientId } = await identity.credentials();

@@ -49,7 +49,7 @@ export function mainArgumentOf(schema: JsonSchema): string | undefined {
 
 const NAMED_VALUE = /^(\w+)=([\s\S]*)$/;
 
-/** `name`: as typed, so that the tool says which argument it read the word as. `argument`: that argument. */
+/** `name`: the name as typed, so that the tool can state which argument it stands for. `argument`: that argument. */
 interface Word {
   readonly name: string;
   readonly argument: string;
@@ -73,7 +73,7 @@ function joinFlags(words: readonly string[], schema: JsonSchema, toExact: Tool["
     const [argument = name] = Object.keys(toExact({ [name]: text ?? "" }).arguments);
     const names = Object.keys(properties);
     if (!names.includes(argument)) {
-      // Other programs call it --output json.
+      // In other programs, the flag is --output json.
       const typed = name === "output" || name === "format" ? "json" : name;
       const suggestion = didYouMean(typed, [...names, "json", "input", "emulator"], (each) => `--${each}`);
       throw new UsageError(`--${flag} is neither a flag nor an argument of this tool.${suggestion}`);

@@ -60,7 +60,7 @@ function createStageDrawing(stream: Screen): JobView {
     drawnLines = 0;
   }
 
-  /** Draws nothing before the job is read, which may not exist. */
+  /** Draws nothing before the job is read, because it may not exist. */
   function draw(isEnd = false): void {
     if (job === undefined) return;
     const { stages } = job;

@@ -130,7 +130,7 @@ function offsetMinutes(zone: string): bigint | undefined {
 /** True in the last minute of a UTC day, the only one that can have a second 60 (RFC 3339, 5.7; open question 21). */
 const isLastMinuteOfDay = (micros: bigint): boolean => ((micros % DAY) + DAY) % DAY >= DAY - MINUTE;
 
-/** In microseconds since 1970. Finer digits are cut, a leap second is the next second; undefined if invalid, as Feb 30 is. */
+/** Returns microseconds since 1970, without finer digits. A leap second counts as the next second. Undefined if invalid, as Feb 30 is. */
 export function parseDateTime(text: string): bigint | undefined {
   const match = PATTERN.exec(text);
   if (!match) return undefined;

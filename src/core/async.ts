@@ -43,7 +43,7 @@ export const withTimeoutFallback = <T>(promise: Promise<T>, fallback: T, timeout
     promise.then(finish, () => finish(fallback));
   });
 
-/** Calls `start` on first use, and shares its promise among all callers. Only after a failure, it calls `start` again. */
+/** Calls `start` on first use, and shares its promise among all callers. Calls `start` again only after a failure. */
 export function memoizeUntilFailure<T>(start: () => Promise<T>) {
   let started: Promise<T> | undefined;
   return {

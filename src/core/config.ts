@@ -63,7 +63,7 @@ const parseWorkspaceId = textMatching(
   "a workspace id: 1 to 128 letters, digits or _ . : -",
   (text) => workspaceStyleId.safeParse(text).success,
 );
-/** Whether an Authorization header can contain this token (RFC 6750, 2.1), and it is too long to guess. */
+/** Whether an Authorization header can contain this token (RFC 6750, 2.1), and whether it is too long to guess. */
 export const isBearerToken = (text: string): boolean =>
   /^[A-Za-z0-9._~+/-]+=*$/.test(text) && text.length >= 16 && text.length <= 512;
 const parseBearerToken = textMatching(
@@ -162,7 +162,7 @@ function credentialsFrom({ clientId, clientSecrets }: Pick<Settings, "clientId" 
   return { clientId, clientSecret };
 }
 
-/** Operators who set it rely on the warning that agents get, so a log line that it has no effect is not enough. */
+/** Operators who set the variable rely on the warning to agents, so it is not enough to log that the variable has no effect. */
 const RESTORE_GAP_MISPLACED =
   "MIC_RESTORE_GAP has an effect only with mic-mcp serve --teams. Unset it: this server cannot warn about actions that are missing from a restored journal.";
 

@@ -22,7 +22,7 @@ function isAlive(pid: number): boolean {
     process.kill(pid, 0);
     return true;
   } catch (error) {
-    // This process may not signal it, so it is alive.
+    // EPERM: the process exists, but this one has no permission to signal it.
     return errorCode(error) === "EPERM";
   }
 }

@@ -19,7 +19,7 @@ export interface Identity {
   baseUrl(): string | Promise<string>;
   /** Throws Failure `not_configured`. */
   credentials(): Promise<ClientCredentials>;
-  /** Whether the login was checked a moment ago: most calls must not wait for a check, which `credentials` makes. */
+  /** Whether the login was checked a moment ago. If so, a call need not wait for `credentials`, which checks it. */
   isLoginVerified(): boolean;
   /** Returns the default workspace, if there is one. Throws Failure if the keychain that may contain one cannot be read. */
   workspaceId(): Promise<string | undefined>;

@@ -29,7 +29,7 @@ export function basicHeader({ clientId, clientSecret }: ClientCredentials, form:
   return `Basic ${Buffer.from(`${encodePart(clientId)}:${encodePart(clientSecret)}`).toString("base64")}`;
 }
 
-/** In the order to try; one if both are equal. A raw id would end at its first colon (RFC 7617, 2), so it is only encoded then. */
+/** In the order to try; one if both are equal. An id with a colon is only sent encoded: raw, it would end at the colon (RFC 7617, 2). */
 export const basicForms = (credentials: ClientCredentials): readonly [BasicForm, ...BasicForm[]] =>
   basicHeader(credentials) === basicHeader(credentials, "raw") || credentials.clientId.includes(":")
     ? ["encoded"]

@@ -39,7 +39,7 @@ const FRESH_MS = 60_000;
 /** If the clock was set back further than this, a stored lifetime is not reliable. */
 const CLOCK_STEP_MS = 60_000;
 
-/** A stated lifetime ends 60 s early, or at nine tenths below 600 s. Without one, a token is valid until it is rejected. */
+/** A stated lifetime is reduced by 60 s, or by a tenth if it is below 600 s. Without one, a token is valid until it is rejected. */
 function isUnexpired({ obtainedAt, expiresAt }: StoredToken, now: number): boolean {
   if (expiresAt === undefined) return true;
   return now >= obtainedAt - CLOCK_STEP_MS && now < expiresAt - Math.min(60_000, (expiresAt - obtainedAt) / 10);

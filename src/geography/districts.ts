@@ -70,7 +70,7 @@ function compareWithStatesList(state: State, { lists }: Country): readonly strin
   ].filter((sentence) => sentence !== false);
 }
 
-/** Only if `isRequested` accepts a row of the code. If many codes repeat, codes are unique only within a state: no difference. */
+/** Reports only codes of which `isRequested` accepts a row; none if many repeat, because codes are then unique only within a state. */
 function findRepeatedCodes(country: Country, isRequested: (row: DistrictRow) => boolean): readonly string[] {
   const rows = toDistrictRows(country.states.value.states, country);
   const byCode = groupByKey(rows.map((row) => [row.districtCode, row]));
@@ -107,6 +107,6 @@ export function findDifferencesInDistricts(rows: readonly DistrictRow[], country
   ];
 }
 
-/** Only if no list adds up to more mandals than its state's own total is that total an upper bound for each district. */
+/** A state's own total is an upper bound for each of its districts only if no list adds up to more mandals than its state's total. */
 export const areTotalsConsistent = (states: readonly State[], { lists }: Country): boolean =>
   states.every(({ code, mandalCount }) => sumMandals(lists.get(code)?.value.districts ?? []) <= mandalCount);

@@ -52,7 +52,7 @@ export interface Finding {
 
 /** Guesses with a score lower than the best one's by more than this are not worth reading. */
 const MAX_SCORE_GAP = 0.1;
-/** From this score on, one letter of a name is different. */
+/** At or above this score, about one letter of the name differs. */
 const LIKELY_SCORE = 0.85;
 
 /** Minimum score at which a similar name in the named state has priority over a namesake in another state. */
@@ -345,7 +345,7 @@ export function describeFinding(
   return answer.matches.length === 0 ? describeNoMatch(finding, where, coverage, elsewhere) : describeFound(finding);
 }
 
-/** States what the catalog does not contain if no listed district has the name: the query may be a town or another topic. */
+/** Explains what the catalog does not contain, if no listed district has the name: the query may be a town or another topic. */
 export function describeHint({ answer, matchedState, unlisted }: Finding): string {
   if (matchedState !== undefined || unlisted !== undefined || isUnsupportedScript(answer.query)) return "";
   if (answer.matches.length === 0) return NOT_IN_CATALOG;
@@ -362,7 +362,7 @@ export function describeInterpretation({ answer: { query, readAs } }: Finding): 
 export const describeNamesakes = ({ requiredLists }: Finding, coverage: Coverage): string =>
   requiredLists.all.length === 0 ? "" : ` Others may have this name: ${describeNotLoaded(coverage)}.`;
 
-/** Describes the result for one of several names, unless its one row says all: a district that has the name. */
+/** Describes the result for one of several names; undefined if its only row is sufficient: a district that has the name. */
 export function describeUnclear(finding: Finding, coverage: Coverage): string | undefined {
   const { answer, unlisted } = finding;
   const { matches, certainty, ambiguous } = answer;

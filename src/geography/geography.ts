@@ -120,7 +120,7 @@ export function createGeography({ service, perMinute, timing = unrefTiming, shar
         const isEnough = !all.some(isPending) || (isRateLimited && !rows.some(isPending));
         // A call does not wait for a rate limit or a cooldown that lasts beyond its deadline.
         const isLate = nowMs >= untilAt || (isRateLimited && nowMs + limiter.delayMs() > untilAt);
-        // The answer is computed again only if it may be the last time, or to look once a second whether it needs fewer lists.
+        // The answer is computed again only if it may be final, or once a second to check whether it now needs fewer lists.
         const mayEnd = isEnough || isLate || isRateLimited || nowMs >= computedAt + POLL_INTERVAL_MS;
         isOutdated = mayEnd && all.some(({ code }) => catalog.getDistricts(code) !== undefined);
         if (computedAt >= untilAt || (!isOutdated && (isEnough || isLate)))

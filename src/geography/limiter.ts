@@ -82,7 +82,7 @@ export function createLimiter(
     });
   }
 
-  /** Nothing is sent for `ms`, then half as much as usual. Resolves when other processes can read it. */
+  /** Sends nothing for `ms`, and then halves the rate for REDUCED_RATE_MS. Resolves when other processes can read the cooldown. */
   async function startCooldown(ms: number): Promise<void> {
     const askedAt = timing.now();
     const untilAt = askedAt + Math.ceil(ms);

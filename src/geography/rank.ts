@@ -39,7 +39,7 @@ export interface RankingQuery {
   readonly perState?: number;
   /** Prefix of the names; case and accents are ignored. */
   readonly startsWith?: string;
-  /** Inclusive bounds on the figure that the ranking is by (mandalCount if by name). */
+  /** Inclusive bounds on the figure that determines the ranking (mandalCount if ranked by name). */
   readonly min?: number;
   readonly max?: number;
   /** Only districts that were created in this year or later, by the public record. */
@@ -49,7 +49,7 @@ export interface RankingQuery {
 export interface Totals {
   readonly districts: number;
   readonly mandals: number;
-  /** Statistics of the figure that the ranking is by (mandalCount if by name); each is absent if it is not known. */
+  /** Statistics of the figure that determines the ranking (mandalCount if ranked by name); each is absent if it is not known. */
   readonly min?: number;
   readonly median?: number;
   readonly mean?: number;
@@ -63,7 +63,7 @@ export interface Ranking<R> extends CountryAnswer {
   readonly totals: Totals;
   /** Whether no missing list could change `rows` or `totalRows`. */
   readonly exact: boolean;
-  /** Rows after the page with the figure of its last row; with `perState`, the states in which the cut separates such rows. */
+  /** Rows after the page that tie with its last row; with `perState`, the states in which the cut separates tied rows. */
   readonly tied: { readonly rows: number; readonly states: readonly string[] };
   /** Names that several districts share; present only if districts are ranked by name without `startsWith`. */
   readonly shared?: readonly { readonly name: string; readonly stateCodes: readonly string[] }[];
@@ -158,7 +158,7 @@ function selectRows<R>(rows: readonly SortableRow<R>[], query: RankingQuery): re
 const slicePage = <R>(rows: readonly SortableRow<R>[], query: RankingQuery): readonly R[] =>
   rows.slice(query.offset ?? 0, pageEnd(query)).map(({ row }) => row);
 
-/** Rows after the page with the figure of its last row; 0 for a ranking by name, because such ties are not useful. */
+/** Rows after the page that tie with its last row; 0 for a ranking by name, because such ties are not useful. */
 function countTiedAfterPage(rows: readonly SortableRow<unknown>[], query: RankingQuery): number {
   const last = rows[pageEnd(query) - 1];
   if (last === undefined || query.by === "name") return 0;
@@ -177,7 +177,7 @@ export function rankStates(states: readonly State[], query: RankingQuery): Ranki
   const selectedRows = selectRows(sortableRows, query);
   const rows = selectedRows.map(({ row }) => row);
   const sums = { districts: sumDistricts(rows), mandals: sumMandals(rows) };
-  // The mean of ratios is not the ratio that "on average" means: that of all mandals to all districts.
+  // "On average" means the ratio of all mandals to all districts, not the mean of the states' ratios.
   const isRatio = query.by === "mandalsPerDistrict" && sums.districts > 0;
   const mean = isRatio ? { mean: round(sums.mandals / sums.districts) } : {};
   return {
@@ -284,7 +284,7 @@ export async function rankDistricts(
   const own = { districts: selectedRows.length, mandals: sumMandals(selectedRows.map(({ row }) => row)) };
   if (requiredLists.all.length === 0 || hasBounds(query))
     return { ...page, totalRows: rows.length, totals: { ...own, ...computeSpread(selectedRows) } };
-  // Missing lists count with the figures of the states list. Their statistics are unknown, except the mean, and the maximum if
+  // Missing lists count with the figures of the states list. The statistics are then unknown, except the mean, and the maximum if
   // the first row is certain.
   const districts = own.districts + sumDistricts(requiredLists.all);
   const mandals = own.mandals + sumMandals(requiredLists.all);
@@ -341,7 +341,7 @@ function describeCertainty({ exact }: Ranking<DivisionRow>, coverage: Coverage):
   return ` Not final: ${describeNotLoaded(coverage)}.`;
 }
 
-/** " created since 2015 (public record of 2010 to 2026)", with the years that the record does not reach. */
+/** " created since 2015 (public record of 2010 to 2026)"; also names requested years before the record begins. */
 function describeRecord({ createdSince }: RankingQuery): string {
   if (createdSince === undefined) return "";
   const [first, last] = recordedYears();

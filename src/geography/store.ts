@@ -82,7 +82,7 @@ export function createGeographyStore(shared: SharedStoreOptions | undefined, now
     await previous?.then((database) => database.close()).catch(() => undefined);
   }
 
-  /** Opens the database again if one that was usable fails at once, as when another process has replaced the file. */
+  /** Opens the database again if it was usable and fails at once, for example because another process has replaced the file. */
   async function run<T>(address: SharedStoreOptions, service: string, work: (session: Session) => Promise<T>) {
     const attempt = async (): Promise<T> => {
       opened ??= openDatabase(address);
@@ -128,8 +128,8 @@ export function createGeographyStore(shared: SharedStoreOptions | undefined, now
 
   return {
     /**
-     * Passes on the text that another process has written since this process last read it, if there is one, in the moment from which this
-     * process may overwrite it.
+     * Calls `onText` if another process has written a text since this process last read or wrote one. From that moment on, this process may
+     * overwrite that text.
      */
     read: (onText: (text: string) => void) =>
       withDatabase(undefined, async ({ query, service }) => {
@@ -164,8 +164,8 @@ export function createGeographyStore(shared: SharedStoreOptions | undefined, now
     /** Acquires or renews the lease for LEASE_MS. Resolves with false while another process holds it. */
     acquire: () =>
       withDatabase(true, async ({ query, instant, service }) => {
-        // Another lease may have been acquired after this statement's instant, while the statement waited for a lock. One that ends much later
-        // was acquired with a wrong clock.
+        // Another lease may have been acquired after this statement's instant, while the statement waited for a lock. A lease that ends
+        // much later was acquired with a wrong clock.
         const rows = await query(
           `INSERT INTO ${TABLE} (service, budget, kept_at, revision, text, owner, until_at)
            VALUES ($2, '', ${instant}, '', '', $3, ${instant} + ${LEASE_MS})

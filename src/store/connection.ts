@@ -117,7 +117,7 @@ export function createConnection({ url, name, timeoutMs, onLost }: ConnectionOpt
 
   /**
    * pgbouncer may run a transaction on another connection to the server, which does not have the statements that were prepared before. The
-   * driver prepares such a statement again, but the error has ended a transaction.
+   * driver prepares such a statement again, but the error has already ended the transaction.
    */
   let isInTransaction = false;
 

@@ -36,9 +36,9 @@ const SETTINGS = `SET synchronous_commit = on; SET statement_timeout = ${STATEME
 export interface PostgresOptions {
   /** Maximum number of connections (default 4). */
   readonly connections?: number;
-  /** After a failover, search for the new primary for up to FIND_TIMEOUT_MS, also behind the same address (default false). */
+  /** After a failover, search for the new primary, even behind the same address, for up to FIND_TIMEOUT_MS (default false). */
   readonly failover?: boolean;
-  /** Called on the first connection to another or restarted server or timeline, before any other statement. Only with `failover`. */
+  /** Called on the first connection to a new or restarted server, or a new timeline, before any other statement. Only with `failover`. */
   readonly onNewServer?: (query: Connection["run"]) => Promise<void>;
   /** Converts an error of the connection or the server into the error that is thrown. */
   readonly mapError?: MapError;

@@ -117,7 +117,7 @@ const SERVER_SQL =
 /** A failover keeps the system identifier, takes less time, and loses no rows. */
 const MAX_FAILOVER_MS = 60_000;
 /**
- * True if the database lost rows, and the stored range ends before. $2 is the time of the last commit that this process has seen. A process
+ * True if the database lost rows, and the stored range ends before $2, the time of the last commit that this process has seen. A process
  * that has seen none compares the server: a restored backup has a row of another cluster, or an old row of another timeline.
  */
 const HAS_LOST_ROWS = `CASE WHEN CAST($2 AS BIGINT) IS NULL

@@ -8,7 +8,7 @@ import { errorCode } from "../core/failure.ts";
 import { type Database, POSTGRES_CLOCK } from "../store/database.ts";
 import type { TimeRange } from "./variables.ts";
 
-/** After a failover, an instance waits this long before its first action: others find their losses with a statement every 2 s. */
+/** After a failover, an instance waits this long before its first action, because the others look for lost rows every 2 s. */
 const PEERS_CHECK_MS = 3_000;
 
 /**
@@ -42,7 +42,7 @@ const LostRow = z.object({ first: z.int().nullable(), last: z.int().nullable() }
 const RangeRow = z.object({ restored_from: z.int(), restored_to: z.int() });
 
 /**
- * Remembers the rows of which one has the highest position in the WAL. PostgreSQL confirms concurrent commits in any order, and after a loss
+ * Remembers rows that include the one with the highest WAL position. PostgreSQL confirms concurrent commits in any order, and after a loss
  * it has all commits up to a position. So a row is forgotten only when a write that was sent after its confirmation is confirmed. A later
  * insert replaces all such rows. A later update replaces only updates, because a takeover by another instance hides that it was lost.
  */
@@ -65,7 +65,7 @@ export function createConfirmedRows() {
   };
 }
 
-/** `onLoss` receives the range that the database has lost, of this instance or any other, also if it was detected before. */
+/** `onLoss` receives the range of lost rows of this or any other instance, even if it was detected before. */
 export function createLossDetector(owner: string, onLoss: (range: TimeRange) => void) {
   const confirmed = createConfirmedRows();
   let hasChecked = false;
@@ -76,7 +76,7 @@ export function createLossDetector(owner: string, onLoss: (range: TimeRange) => 
     const { first, last } = LostRow.parse(found);
     if (first === null) return;
     await query("BEGIN");
-    // Not even a primary without replicas may block this. A later commit is confirmed only together with all earlier ones.
+    // This must not block, even if the primary has no replicas. A later commit is confirmed only together with all earlier ones.
     await query("SET LOCAL synchronous_commit = local");
     await query(STORE_RANGE_SQL, [first, last]);
     await query("COMMIT");

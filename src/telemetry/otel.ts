@@ -121,7 +121,7 @@ function traceparent(context: Context): Readonly<Record<string, string>> {
 interface ActiveWork {
   readonly context: Context;
   readonly identity: TelemetryIdentity;
-  /** Whether it has ended. Work that continues after it (a watch, a prefetch) starts separate traces, linked to it. */
+  /** Whether the span has ended. Work that continues afterwards (a watch, a prefetch) starts separate traces, linked to the span. */
   hasEnded: boolean;
 }
 

@@ -81,7 +81,7 @@ export interface Telemetry {
   runHttpRequest<R>(headers: Readonly<Record<string, unknown>>, run: () => R): R;
   /** Measures an HTTP request that this process has served. `route`: undefined for an unknown path. */
   measureHttpRequest(request: HttpRequest, seconds: number): void;
-  /** Counts refused HTTP requests. `reason`: one of a fixed set of names. With a count of 0, the counter of the reason exists. */
+  /** Counts refused HTTP requests. `reason`: one of a fixed set of names. A count of 0 creates the counter of the reason. */
   countRefusals(reason: string, count: number): void;
   /** Runs a database statement in a span. Only the names of the operation and the table are exported. */
   traceStatement<R>(sql: string, run: () => Promise<R>): Promise<R>;
@@ -124,7 +124,7 @@ export function hasForeignSdk(): boolean {
 const ENDPOINT = /^OTEL_EXPORTER_OTLP(?:_(?:TRACES|METRICS|LOGS))?_ENDPOINT$/;
 const EXPORTER = /^OTEL_(?:TRACES|METRICS|LOGS)_EXPORTER$/;
 
-/** Whether telemetry is on (default off). OpenTelemetry's default, localhost:4318, would make every server connect to an unset port. */
+/** Whether telemetry is on (default off). OpenTelemetry's default, localhost:4318, would make every server export to an unused port. */
 export function isTelemetryRequested(environment: NodeJS.ProcessEnv): boolean {
   if (environment["OTEL_SDK_DISABLED"]?.trim().toLowerCase() === "true") return false;
   if (hasForeignSdk()) return true;

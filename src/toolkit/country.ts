@@ -97,7 +97,7 @@ export async function queryCountry<A extends CountryAnswer>(
   };
 }
 
-/** Only if missing lists can arrive within the longest wait: otherwise each such call would return at once. */
+/** Undefined if no missing list can arrive within the longest wait, because each such call would return at once. */
 export function repeatWithMaxWait(
   ctx: ToolContext,
   args: NextStep["arguments"],

@@ -44,12 +44,12 @@ export interface CallByKey {
 /** The kinds of resource that actions create. A job continues after its action, so it becomes a task for clients that follow tasks. */
 export type CreatedResourceKind = "job" | "input" | "operation" | "processing request";
 
-/** What the author of a tool writes and the server uses unchanged. */
+/** The properties that the author of a tool writes and that the server uses unchanged. */
 interface SharedProperties {
   readonly name: ToolName;
   readonly title: string;
   readonly description: string;
-  /** Words that users type and the description lacks, for hosts that search for tools. */
+  /** Words that users type but that the description lacks, for hosts that search for tools. */
   readonly searchHint?: string;
   /** True for the tools that most sessions need: hosts that search for tools load them at once. */
   readonly alwaysLoad?: boolean;

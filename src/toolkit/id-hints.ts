@@ -88,7 +88,7 @@ export function missingIdNote(facts: FailureFacts, args: Arguments, ctx: ToolCon
   return hints.length === 0 ? undefined : omitUnofferedTools(hints.map(({ text }) => text).join(" "), isOffered);
 }
 
-/** A failure of kind `not_found` names what looks wrong with the ids of the call; every other error is returned as it is. */
+/** Adds to a failure with status 404 what looks wrong with the ids of the call; returns every other error as it is. */
 export function explainMissingId(error: unknown, args: Arguments): unknown {
   if (!(error instanceof Failure)) return error;
   const hints = findHints(error.facts, args);

@@ -78,7 +78,7 @@ interface PageOptions<T> {
   readonly facts?: object;
   readonly link: ResourceReference;
   readonly summarize: (item: T) => Readonly<Record<string, unknown>>;
-  /** Fewer items that are summarized; `facts` contains the others (default: all items). */
+  /** The items that are summarized (default: all). If some are left out, `facts` contains them. */
   readonly items?: readonly T[];
   /** Additional lines of the text after the rows. */
   readonly lines?: readonly (string | undefined)[];
@@ -94,10 +94,10 @@ export async function readPage<T, A extends PageAnswer<T>>(
   return { answer: answer ?? (await read(1)), isCut };
 }
 
-/** Whether a URL cannot contain the cursor: it has half of a character. */
+/** Whether no URL can contain the cursor, because it has half of a character. */
 export const isUnsendable = (cursor: string): boolean => /\p{Surrogate}/u.test(cursor);
 
-/** The API returned a cursor that no request can contain, or one that was already read: to follow it would never end. */
+/** The API returned a cursor that no request can contain, or one that was already read: following it would never end. */
 export const BROKEN_LIST =
   "The API's list is broken: its next cursor cannot be sent, or leads back to a page that was already read, so the remaining items cannot be read. " +
   "Ask the user to report this to the operator of the API.";

@@ -18,7 +18,7 @@ import type { ToolContext } from "./tool-context.ts";
 const MIN_PAUSE_MS = 500;
 const MAX_PAUSE_MS = 5_000;
 const GROWTH = 1.5;
-/** Time that is reserved for a last read before the call's deadline, and the maximum share of the time left. */
+/** Time that is reserved for a last read before the call's deadline, and its maximum share of the time left. */
 const FINAL_READ_MARGIN_MS = 1_000;
 const FINAL_READ_SHARE = 0.25;
 

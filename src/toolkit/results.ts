@@ -118,7 +118,7 @@ export interface ToolResult<T = unknown> extends Advice, ResultFacts {
 
 export interface ActionResult<T> extends ToolResult<T> {
   readonly action: ActionReport;
-  /** For a state that the caller has read (undefined if it could not). `mayOffer`: it makes sense to run the action again. */
+  /** `state`: as the caller has read it; undefined if it could not be read. `mayOffer`: it makes sense to run the action again. */
   noticeFor(state: string | undefined, mayOffer: boolean): string | undefined;
 }
 
@@ -180,7 +180,7 @@ interface ResultParts extends Advice, ResultFacts {
 /** The parts of a call that its result depends on: the offered tools and the default workspace. */
 export type ResultContext = Pick<ToolContext, "isOffered" | "workspaceId">;
 
-/** Without the default workspace; retry_jobs can do what retry_job does. Undefined if no offered tool can do it. */
+/** Removes the default workspace. If retry_job is not offered, retry_jobs replaces it. Undefined if no offered tool can take the step. */
 export function toOfferedStep(
   step: NextStep | undefined,
   { isOffered, workspaceId: own }: ResultContext,

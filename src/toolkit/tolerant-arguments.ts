@@ -23,7 +23,7 @@ interface Field {
 /** Returns the exact form, or the value itself if the rule does not apply to it. */
 type Rule = (value: unknown, field: Field) => unknown;
 
-/** Other names of arguments: each is accepted where only one of these is an argument. */
+/** Other names of arguments. A name that is not an argument of the tool stands for the first in its list that is one. */
 const ALIASES: Readonly<Record<string, readonly string[]>> = {
   referenceId: ["assetId"],
   assetId: ["referenceId"],
@@ -260,7 +260,7 @@ function toExactObject(
 /** How callers write the name of a place, in `name` or `names`. */
 const PLACE = ["name", "names"];
 
-/** The first argument counts that is not given and accepts the value. Only names without another meaning in that tool. */
+/** A value goes to the first listed argument that is not given and accepts it. No name has another meaning in its tool. */
 const NEAR_MISSES: Readonly<Record<string, Readonly<Record<string, readonly string[]>>>> = {
   find_district: {
     ...{ query: PLACE, queries: PLACE, district: PLACE, districts: PLACE, districtName: PLACE, place: PLACE },

@@ -1,4 +1,4 @@
-// Reads quotas: of one window, or what is left in each that the API has. It may refuse the window MONTH (open question 1).
+// Reads quotas of one window, or the amounts left in all windows that the API has. The API may refuse MONTH (open question 1).
 import { getMicPublicUsage } from "../contract/endpoints/job-processing.ts";
 import type { UsageBucket, UsageSummary } from "../contract/usage.ts";
 import { Failure } from "../core/failure.ts";

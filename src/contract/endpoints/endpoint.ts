@@ -29,7 +29,7 @@ export interface Endpoint {
     readonly status: 200 | 201 | 202;
     /** The JSON body's schema, or "binary": raw bytes. */
     readonly body: z.ZodType | "binary";
-    /** Returns the contradictions of such a body to the contract's text. */
+    /** Returns in which ways such a body contradicts the contract's text. */
     contradictions?(body: unknown): Contradictions;
     /** Maximum number of JSON values in a conforming body (default: MAX_VALUES of src/api-client/parse-json.ts). */
     readonly maxValues?: number;

@@ -79,7 +79,7 @@ function toErrorMessage(kind: KeychainErrorKind, detail = ""): string {
   return why === undefined ? ERROR_MESSAGES[kind] : `${ERROR_MESSAGES[kind]} (${why})`;
 }
 
-/** Returns what the user of this system does about a keychain that is locked, or that does not respond. */
+/** Returns what users of this platform can do if the keychain is locked, or if it does not respond. */
 export function describeHelp(platform: NodeJS.Platform = process.platform) {
   switch (platform) {
     case "darwin":
@@ -132,7 +132,7 @@ function workerEnvironment(environment: NodeJS.ProcessEnv): NodeJS.ProcessEnv {
 function startWorker(environment: NodeJS.ProcessEnv): ChildProcess {
   const isSource = import.meta.url.endsWith(".ts");
   const file = fileURLToPath(new URL(isSource ? "./worker.ts" : "./keychain-worker.js", import.meta.url));
-  // The types of fork lack windowsHide, which it passes on to spawn.
+  // The types of fork lack windowsHide, which fork passes on to spawn.
   const options = {
     execArgv: isSource ? ["--import", import.meta.resolve("tsx")] : [],
     env: workerEnvironment(environment),

@@ -6,7 +6,7 @@ interface Metric {
   readonly unit: UsageBucket["unit"];
   readonly grantedPerDay: bigint;
   readonly granted: bigint;
-  /** Used before the emulator started: on its first day, and since activation. */
+  /** Amounts used before the emulator started: on the day of the start, and since activation. */
   readonly seededDay: bigint;
   readonly seeded: bigint;
 }

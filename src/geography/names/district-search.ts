@@ -106,7 +106,7 @@ export function createDistrictSearch(states: readonly State[], country: Country)
         for (const key of forms.keys) named.push(...(byKey.get(key) ?? []));
         if (forms.isIndianScript) for (const key of forms.soundKeys) sounding.push(...(byKey.get(key) ?? []));
       }
-    // A transliterated name that a district has is not also another name that only sounds like it.
+    // If a district has the transliterated name, names that only sound like it do not count.
     const names = named.length > 0 ? named : sounding;
     return selectBestPerDistrict(names.map((name) => ({ name, score: SCORES[name.match] })));
   }

@@ -3,7 +3,7 @@
 import { distance } from "fastest-levenshtein";
 import { isIndianScript, toLatin } from "./transliteration.ts";
 
-/** The longest name has 40 characters; the contract has no limit. Lists are cut to this, so that the time to compare is bounded. */
+/** The longest name has 40 characters; the contract has no limit. Names are cut to this length, so that the time to compare is bounded. */
 export const MAX_NAME_LENGTH = 120;
 /** Words that are compared, and letters in a word: the time to compare two names grows with the product of their lengths. */
 const MAX_WORDS = 16;

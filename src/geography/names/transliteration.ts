@@ -1,4 +1,4 @@
-// Transliterates names in nine Indian scripts to Latin letters, by Devanagari: a letter has the same position in each Unicode block.
+// Transliterates names in nine Indian scripts to Latin letters, by way of Devanagari: a letter has the same position in each Unicode block.
 
 /** How the pronunciation of a script differs from a letter-by-letter reading; an empty entry means no difference. */
 interface ScriptRules {

@@ -117,8 +117,8 @@ export function serveSubscriptions(
   });
 }
 
-// The SDK serves the stream of subscriptions/listen above the transport and acknowledges every requested resource. So it gets only the
-// watched ones.
+// The SDK serves the stream of subscriptions/listen above the transport and acknowledges every requested resource. So the SDK gets
+// only the watched ones.
 
 export const ListenRequest = z.looseObject({
   jsonrpc: z.literal("2.0"),

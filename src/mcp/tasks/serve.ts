@@ -66,7 +66,7 @@ export function requireTasks(context: ServerContext): void {
 
 const TaskSubscriptionParams = z.looseObject({ notifications: z.looseObject({ taskIds: z.array(z.unknown()) }) });
 
-/** For a client that asks for task updates and does not support tasks. One that does gets no updates: it polls the tasks. */
+/** Refuses task updates to a client that does not support tasks. A client that supports them gets no updates: it polls its tasks. */
 export const checkTaskSubscription = (params: Readonly<Record<string, unknown>>): ProtocolError | undefined =>
   TaskSubscriptionParams.safeParse(params).success && !TasksCapability.safeParse(params["_meta"]).success
     ? missingTasksCapability()
@@ -84,7 +84,7 @@ export function toCreateTaskResult(task: Task): CallToolResult {
     lastUpdatedAt,
     ttlMs,
     pollIntervalMs,
-    // The SDK would add it otherwise: every tool result has content.
+    // Otherwise the SDK would add `content`, because every tool result has it.
     content: [],
   };
 }

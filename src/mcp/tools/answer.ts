@@ -103,7 +103,7 @@ const ACTION_EFFECTS: readonly Tool["effect"][] = ["create", "cancel", "retry"];
 const isReplay = ({ action }: Readonly<Record<string, unknown>>): boolean =>
   isJsonObject(action) && action["replayed"] === true;
 
-/** The journal lacks actions after a restore, or will be deleted: new and listed actions say so. Undefined: nothing to report. */
+/** Adds a notice to new and listed actions: the journal lacks actions after a restore, or will be deleted. Undefined: no notice. */
 export function withJournalNotice(
   answer: CallToolResult,
   { name, effect }: Pick<Tool, "name" | "effect">,

@@ -131,7 +131,7 @@ function onlyKeyOf({ idempotencyKey: key, ...others }: Arguments): string | unde
   return typeof key === "string" && Object.values(others).every((value) => value === null) ? key : undefined;
 }
 
-/** Omits what mentions tools that are not offered, and the key of a rejected action, which would be in conflict for ever. */
+/** Omits sentences about tools that are not offered, and the key of a rejected action, because each call with the key would conflict. */
 function withOfferedAdvice({ idempotencyKey: key, ...facts }: FailureFacts, { offered }: Runtime): FailureFacts {
   const adapt = (text: string): string => omitUnofferedTools(text, (name) => offered.has(name));
   const { fieldErrors, next } = facts;

@@ -95,7 +95,7 @@ function withOfferedArguments(schema: JsonSchema, isOffered: (name: string) => b
   return { ...schema, properties: Object.fromEntries(properties) };
 }
 
-/** Claude Code reads the members of `anthropic/`: hosts that search for tools do not load the others at once. */
+/** Claude Code reads the members of `anthropic/`. A host that searches for tools loads only tools with `alwaysLoad` at once. */
 function listedMeta({ view, searchHint, alwaysLoad }: Tool) {
   const _meta = {
     ...(view !== undefined && { ui: { resourceUri: viewUri(view) } }),

@@ -104,7 +104,7 @@ const conflictFailure = (name: string, existing: string): Failure => {
   return new Failure({ kind: "conflict", ...facts, next });
 };
 
-/** Completes "its secret": where each instance gets it from. */
+/** Completes "its secret …" with the place from which each instance reads the secret. */
 const describeSource = (secret: StoredSecret, { firstKey }: Manager): string =>
   "file" in secret ? `is read from ${secret.file}` : `is encrypted with the key ${firstKey}`;
 

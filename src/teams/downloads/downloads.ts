@@ -110,7 +110,7 @@ export function createDownloads(options: DownloadOptions): ServeDownload {
     return () => void running.splice(running.indexOf(name), 1);
   }
 
-  /** True if all of it was sent. A file that ends early resets the connection, so that a part does not look like the complete file. */
+  /** True if the whole file was sent. A file that ends early resets the connection, so that a part does not look like the complete file. */
   async function sendFile({ contentType, length, chunks }: OpenedFile, fileName: string, exchange: Exchange) {
     exchange.startStream(200, {
       ...HEADERS,

@@ -57,7 +57,7 @@ export interface CallerService extends HttpService {
 export type ServeDownload = (exchange: Exchange, callerOf: () => Promise<CallerClaims>) => Promise<boolean>;
 
 export interface FrontendOptions extends EdgeOptions, Omit<SignInOptions, "recordRefusal"> {
-  /** The same object while nothing has changed; undefined if the path does not exist for this caller. Rejects if undecidable now. */
+  /** The same object while nothing has changed; undefined if the path does not exist for this caller. Rejects if that is unknown now. */
   serviceOf(caller: Caller, team: string | undefined): Promise<CallerService | undefined>;
   /** Calls `listener` with each service that was replaced: its streams end, and their clients connect again. */
   onRetired?(listener: (service: CallerService) => void): void;
@@ -69,7 +69,7 @@ export interface FrontendOptions extends EdgeOptions, Omit<SignInOptions, "recor
   readonly redact: Redact;
   readonly telemetry?: Telemetry;
   readonly trace?: CallerTrace;
-  /** Called when a caller does not have a right. `team`: their team, or before it is known the team in the path. */
+  /** Called when a caller does not have a right. `team`: their team or, before it is known, the team in the path. */
   readonly onRefusal?: (caller: Caller, team: string | undefined, refusal: Refusal) => void;
   monotonicMs(): number;
 }

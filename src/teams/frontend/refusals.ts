@@ -30,7 +30,7 @@ export interface RefusalOptions {
 
 /** The returned function records one refusal. `facts` are logged; they contain no token and no subject. */
 export function createRefusals({ log, telemetry, monotonicMs }: RefusalOptions) {
-  // Prometheus computes no increase for a counter that begins with its first refusals.
+  // Each counter begins at 0, because Prometheus does not count an increase from a counter's absence to its first value.
   for (const reason of REASONS) telemetry?.countRefusals(reason, 0);
   const logged = new Map<RefusalReason, { readonly atMs: number; refusedSince: number }>();
   return (reason: RefusalReason, facts: object): void => {

@@ -3,7 +3,7 @@ import pLimit from "p-limit";
 import { type Transport, TransportError, type WireResponse } from "../../api-client/transport.ts";
 import { pauseSlotFor } from "./team-shares.ts";
 
-/** The wait counts toward an exchange's time limit; streams are not counted. A waiting call is not in the share of its team. */
+/** The wait counts toward an exchange's time limit. Streams are not limited. A waiting call does not count toward its team's share. */
 export function withConcurrencyLimit(transport: Transport, max: number): Transport {
   const limit = pLimit(max);
   return {

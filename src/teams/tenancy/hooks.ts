@@ -18,7 +18,7 @@ export const createUpstreamKeyMapper =
 
 const toIsoSeconds = (at: Date): string => at.toISOString().replace(/\.000Z$/, "Z");
 
-/** Undefined after the deduplication window of the last action in this time range. */
+/** Returns undefined when the deduplication window of the last action in this time range is over. */
 export const createRestoreNotice =
   (readRange: () => TimeRange | undefined, now: () => number) => (): string | undefined => {
     const range = readRange();

@@ -110,7 +110,7 @@ export function createTeamShares(limits: Partial<TeamShareLimits> = {}) {
   }
 
   return {
-    /** Runs a request whose call may enter. */
+    /** Runs a request. `enter` records the slot of its call for `pauseSlotFor`. */
     runRequest: <T>(serve: () => T): T => currentSlot.run({}, serve),
 
     /** Resolves when a call of this team may run. `signal`: the client has disconnected, so the call does not run. */

@@ -312,7 +312,7 @@ export function jobProgress(job: Job) {
   return { progress: job.stages.filter(isDone).length, total: job.stages.length, message: `${job.state}${units}` };
 }
 
-/** Returns why no retry of a failed job is advised that was not retried; undefined if one is, or if an action must be resolved first. */
+/** Returns why no retry of a failed job is advised; undefined if one is advised or was made, or if an action must be resolved first. */
 export function giveUpReason(job: Job, history: JobHistory): string | undefined {
   if (job.state !== "FAILED" || history.retry || history.unresolved) return undefined;
   if (adviseJob(job, history).nextStep?.tool === "retry_job") return undefined;

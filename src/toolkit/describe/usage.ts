@@ -28,7 +28,7 @@ function usageText({ window, buckets }: UsageSummary): string {
   return sentences.filter(Boolean).join(" ") || `The API returns no quota by ${window}.`;
 }
 
-/** `requestedWindow`: the one in the call; the contract does not tie a response to it (open question 1). */
+/** `requestedWindow`: the window in the call, which the response may not have (open question 1). */
 export function describeUsage(usage: UsageSummary, requestedWindow: string): Description {
   const { window, observedAt, resetTimezone, expiresAt, buckets } = usage;
   const other = window === requestedWindow ? "" : `The API returned usage by ${window}, not by ${requestedWindow}. `;

@@ -37,7 +37,7 @@ export async function stateSuffix(jobId: string, ctx: ToolContext): Promise<stri
 /** Time for the requests of a call that does not wait, in seconds. */
 const REQUEST_SECONDS = 5;
 
-/** Even if a request receives no response (limit 5 s if `waitSeconds` is 0). An action in flight continues in the background. */
+/** Limits a call to `waitSeconds` (5 s if 0), even if a request receives no response. An action in flight continues in the background. */
 export function withWaitLimit(ctx: ToolContext, waitSeconds: number): ToolContext {
   const { timing } = ctx.api;
   const limitMs = (waitSeconds === 0 ? REQUEST_SECONDS : waitSeconds) * 1_000;
@@ -72,7 +72,7 @@ interface Workers<T> {
   readonly work: (item: T) => Promise<boolean>;
 }
 
-/** At most `inFlight` at a time. After an error it starts no more items, waits for those in progress, and rejects. */
+/** Works on at most `inFlight` items at a time. After an error it starts no more items, waits for those in progress, and rejects. */
 export async function runWorkers<T>(
   items: readonly T[],
   { inFlight, mayStart = async () => true, work }: Workers<T>,

@@ -55,7 +55,7 @@ function describeForUser(
   return `${facts.filter(Boolean).join("; ")}.${failed}`;
 }
 
-/** Builds the question to the user before a job's work is discarded. Throws Failure if the job does not exist, or if `check` does. */
+/** Builds the question to the user before a job's work is discarded. Throws Failure if the job does not exist, or if `check` throws. */
 export async function prepareJobConfirmation(
   { jobId, reason, question, check }: JobConfirmation,
   ctx: ToolContext,
@@ -130,8 +130,8 @@ function explainUnknownOutcome(conflict: Failure, jobId: string, job: Job | unde
 /** Requests the cancellation of the job at the given version (default: its current version). Throws Failure. */
 export async function requestCancellation(args: CancelArguments, ctx: ToolContext): Promise<ActionResult<Operation>> {
   const { jobId, resourceVersion, idempotencyKey } = args;
-  // The version in the user's question is used without another read. With an agent's key it is read again: the key is bound to one
-  // version, and the job may have changed while the user decided.
+  // The version in the user's question is used without another read. If the agent passes a key, the version is read again: the key is
+  // bound to one version, and the job may have changed while the user decided.
   let version = resourceVersion ?? (idempotencyKey === undefined ? ctx.shownVersion : undefined);
   for (let round = 1; ; round++) {
     try {

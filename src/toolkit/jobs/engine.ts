@@ -12,7 +12,7 @@ export const MAX_IN_FLIGHT = 4;
 /** Failures of these kinds do not depend on the row. */
 const SHARED_KINDS: ReadonlySet<FailureKind> = new Set(["not_configured", "unauthorized", "unavailable", "internal"]);
 
-// A 429 that fails a request asks for a longer wait than the call has.
+// A 429 that fails a request asks for a longer wait than the call has time for.
 const concernsAllRows = ({ kind, status, at }: FailureFacts): boolean =>
   at !== undefined || SHARED_KINDS.has(kind) || status === 401 || status === 429 || kind === "rate_limited";
 
@@ -120,8 +120,8 @@ export function stoppedText({ facts }: Failure): string {
 const RESUME_ADVICE = / ?(Call|Wait \d+ s, then call) resolve_actions .*$/;
 
 /**
- * What to do later: when to call again, or whom to ask. Undefined if a call at once makes sense. `failures`: of the rows that a repeated call
- * continues. `mayContinue`: such a call makes progress in spite of them. `promise`: appended to the time.
+ * Returns when to call again, or whom to ask; undefined if a call at once makes sense. `failures`: those of the rows that a repeated call
+ * continues. `mayContinue`: such a call makes progress in spite of these failures. `promise`: appended to the time.
  */
 export function laterText(
   { stop, failures, mayContinue }: BatchEnd,

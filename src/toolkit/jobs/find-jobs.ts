@@ -210,7 +210,7 @@ export async function findJobs(
       return found({ ...page, nextCursor: null }, { isLoop: true });
     if (isCut) return found(page, { isCut });
     if (!page.hasMore || page.nextCursor === null) return found(page);
-    // A list that has passed its bound is complete.
+    // The remaining jobs are older than `createdSince`, so the result is complete.
     if (isRestOld) return found({ nextCursor: null, hasMore: false }, { isRestOld });
     if (readCount >= MAX_READ || ctx.api.timing.clockMs() >= stopAt) return found(page);
     cursor = page.nextCursor;

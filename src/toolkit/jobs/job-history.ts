@@ -1,4 +1,4 @@
-// This module reads what is known about a job beyond its own fields (its retry, and actions on it in the journal), and describes it so.
+// This module describes a job with what is known beyond its own fields: its retry, and actions on it in the journal.
 import type { ResourceAction, ResourceHistory } from "../../actions/history.ts";
 import type { Job } from "../../contract/jobs.ts";
 import { withTimeoutFallback } from "../../core/async.ts";
@@ -66,7 +66,7 @@ export const describeJobWith =
     return describeJob(job, isNew ? {} : await readJobHistory(job, ctx), readAt);
   };
 
-/** Describes a job to the agent that has just named its recipe, and that reads its publication in the summary. */
+/** Like `describeJobWith`, without facts that the agent has just named (the recipe) or reads in the summary (the publication). */
 export const describeRunWith =
   (ctx: HistoryPorts): Describe<Job> =>
   async (job, readAt, isNew) => {

@@ -81,7 +81,7 @@ export async function readJobTaskState(started: StartedJob, ctx: ToolContext): P
 
 const REASON = "Cancelled by the MCP client (tasks/cancel).";
 
-/** With a generated key, so a second cancellation, in any process, is deduplicated. Throws Failure. */
+/** Cancels with a generated key, so that a second cancellation, in any process, is deduplicated. Throws Failure. */
 export async function cancelStartedJob({ jobId }: StartedJob, ctx: ToolContext): Promise<void> {
   const hasEnded = async () => TERMINAL_STATES.has((await readJob(jobId, ctx)).value.data.state);
   if (await hasEnded()) return;

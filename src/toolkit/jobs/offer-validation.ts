@@ -87,7 +87,7 @@ function getOrStartThread(): Worker {
   return started;
 }
 
-/** None if the schema cannot be used or exceeds the limits; then only the API validates the values. */
+/** Returns no errors if the schema cannot be used or exceeds the limits; then only the API validates the values. */
 async function findParameterErrors(parameters: RecipeParameters, values: JsonObject): Promise<FieldError[]> {
   if (expensiveSchemas.has(parameters.contentHash) || jsonBytes(values) > MAX_VALUE_BYTES) return [];
   clearTimeout(idleTimer);

@@ -236,7 +236,7 @@ async function waitForRetryAfter(
 interface Selection {
   readonly jobs: readonly RequestedJob[];
   readonly givenUp: readonly RetryResult[];
-  /** Except those that succeeded. A filter never selects them, so a repeated call does not retry its own retries. */
+  /** The retries of matching jobs, except those that succeeded. A filter never selects retries, so no call retries its own. */
   readonly retries: readonly Job[];
   /** Number of jobs that match, but exceed the limit. */
   readonly remaining: number;
@@ -303,7 +303,7 @@ async function retryEach(
       const retryArguments = { jobId, retryMode, reason, idempotencyKey, isDerivedKey: true };
       const { data, replay } = await retryJob(retryArguments, { ...own, proposedKey });
       const isOtherMode = replay !== undefined && replay.earlier.arguments["retryMode"] !== retryMode;
-      // In the other cases, no response shows that a call of this journal made the retry.
+      // A finding exists if no response shows that a call of this journal made the retry.
       const note = replay?.finding ?? (isOtherMode ? replay.notes.trim() : undefined);
       if (note !== undefined)
         return { row: { jobId, outcome: "not sent", newJobId: data.id, code: ALREADY_RETRIED, note } };

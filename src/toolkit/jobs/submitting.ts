@@ -97,7 +97,7 @@ interface RunArguments extends Omit<SubmitArguments, "inputBindings"> {
 interface RunOptions {
   /** Seconds for the whole call. */
   readonly waitSeconds: number;
-  /** `submit`: the call returns as soon as the job is submitted. `replay`: also without reading the job of an identical call. */
+  /** `submit`: the call returns as soon as the job is submitted. `replay`: the same, and the job of an identical call is not read. */
   readonly until: "end" | "submit" | "replay";
   /** The call that continues this one. */
   readonly again: Pick<NextStep, "tool" | "arguments">;
@@ -105,7 +105,7 @@ interface RunOptions {
 
 const SUBMIT = "submit_job";
 
-/** Time that is reserved after the scans for the submission, and the maximum share of the time left. */
+/** Time that is reserved for the submission after the scans, and its maximum share of the time left. */
 const SUBMISSION_MS = 2_000;
 const SUBMISSION_SHARE = 0.25;
 
@@ -123,7 +123,7 @@ interface JobRun extends RunOptions {
 
 /**
  * Returns the bindings of the job that an identical call submitted before; undefined if there was none. They are used again, even if the
- * inputs have changed since. Throws Failure, also if the key belongs to another action.
+ * inputs have changed since. Throws Failure, for example if the key belongs to another action.
  */
 async function findSubmittedBindings({ args, ctx }: JobRun): Promise<readonly InputBinding[] | undefined> {
   const { inputs, idempotencyKey: explicitKey, isDerivedKey, ...job } = args;

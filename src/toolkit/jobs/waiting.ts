@@ -269,7 +269,7 @@ export async function waitForMany(
   const watched = await watchJobs(jobIds, { until: until ?? "all", seconds: waitSeconds, stopRule }, ctx);
   const failures = watched.flatMap(({ failure }) => (failure?.facts.retryable ? failure : []));
   const { reason } = stopRule;
-  // A job that moves while it can be read is worth a call at once.
+  // A call at once makes sense if a job in progress can be read.
   const mayContinue = watched.some((each) => isInProgress(each) && each.failure === undefined);
   const later = laterText({ stop: reason, failures, mayContinue }, "the jobs continue", ctx);
   const counts = countStates(watched.map((each) => ({ state: stateOf(each), isRetry: isRetryOf(each) })));

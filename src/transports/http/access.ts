@@ -1,5 +1,5 @@
-// Decides which hosts serve --http may listen on, only unambiguous loopback addresses of this machine, and which requests it accepts: those
-// with its token, and none from a foreign web page.
+// Decides on which hosts serve --http may listen (only unambiguous loopback addresses of this machine) and which requests it accepts: those
+// with its token, but none from a foreign web page.
 import { createHash, timingSafeEqual } from "node:crypto";
 import { promises as dns, type LookupAddress } from "node:dns";
 import type { IncomingMessage } from "node:http";

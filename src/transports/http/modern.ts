@@ -66,7 +66,7 @@ export function createModernHandler(service: HttpService) {
     );
   const calls = createHandler();
 
-  /** The SDK acknowledges every resource in the request: it gets only the watched ones, when no change can be missed. */
+  /** The SDK acknowledges every resource in the request. So it gets only the watched ones, and only when no change can be missed. */
   async function listen(exchange: Exchange, message: ListenRequest): Promise<Response | undefined> {
     const refused = checkListenRequest(message);
     if (refused) return toErrorResponse(400, refused, message);

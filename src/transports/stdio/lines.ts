@@ -11,7 +11,7 @@ import { isJsonObject } from "../../contract/json.ts";
 import { findExceededLimit } from "../../mcp/messages.ts";
 
 const NEWLINE = 0x0a;
-/** Kept of each end of an overlong line: more than a request needs to its id, and short enough for a regular expression. */
+/** Bytes kept of each end of an overlong line: enough to contain a request's id, and few enough for a regular expression. */
 const END_SIZE = 4_096;
 const FIRST_BUFFER_BYTES = 64 * 1024;
 

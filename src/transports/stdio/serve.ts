@@ -86,8 +86,8 @@ export function serveOnStdio(runtime: Runtime, { stdin, stdout }: Stdio): () => 
   /** Undefined until then, or if telemetry observes the SDK's server. */
   let server: DirectCallServer | undefined;
   /**
-   * Begins a call before the SDK's own parts between this transport and its server, which parse each message again, in both directions. Not
-   * before `initialize` was served: the client's capabilities decide whether the user is asked.
+   * Begins a call without the SDK's parts between this transport and its server, because they parse each message again, in both
+   * directions. Returns false until `initialize` was served: the client's capabilities decide whether the user is asked.
    */
   const beginCall = (message: JSONRPCMessage): boolean =>
     server?.getClientCapabilities() !== undefined && server.begin(message, transport);

@@ -104,7 +104,7 @@ export class StdioTransport implements Transport {
     this.#deliver(message);
   }
 
-  /** At most MAX_IN_FLIGHT; none while the client does not read its answers, and none with an id that is in flight. */
+  /** Starts at most MAX_IN_FLIGHT; none while the client does not read its answers, and none with an id that is in flight. */
   #startQueued(): void {
     if (this.#isStartingQueued) return;
     this.#isStartingQueued = true;
