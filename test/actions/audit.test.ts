@@ -43,7 +43,7 @@ describeWithPostgres("the audit", (postgres) => {
     expect(JSON.stringify(await database.query("SELECT * FROM audit"))).not.toMatch(`${SECRET}|mic-upstream`);
   });
 
-  test("the audit has no row if the action was not resolved; an action cannot be resolved if its row cannot be written", async () => {
+  test("the audit has no row for an unresolved action; an action cannot be resolved if its audit row cannot be written", async () => {
     const { as, rows, database } = await createBench();
     const [one, two] = [await as("one"), await as("two")];
     const action = await insertAction(one, audited);

@@ -102,7 +102,7 @@ test("two callers with the same key have two actions, each with its own upstream
     expect(grammar.safeParse(upstreamKeyOf("ann")).success).toBe(true);
 });
 
-test("a caller whose identity cannot be determined lists nothing, not the whole journal of a single user", async () => {
+test("listing the actions of a caller whose identity cannot be determined fails, and does not list those of all callers", async () => {
   await ann.submit("recipe-1");
   const { actions } = fixture.createCaller("bob", async () => {
     throw new Error("the team's secret cannot be opened");

@@ -27,7 +27,7 @@ function reverseKeys(value: unknown): unknown {
   return Object.fromEntries(pairs.reverse());
 }
 
-test("the order of keys does not matter at any depth", () => {
+test("the canonical form of arguments does not depend on the order of keys at any depth", () => {
   fc.assert(
     fc.property(args, (given) => {
       expect(canonicalArguments(Object(reverseKeys(given)))).toBe(canonicalArguments(given));
@@ -35,7 +35,7 @@ test("the order of keys does not matter at any depth", () => {
   );
 });
 
-test("any difference except the order of keys matters, also in a key named __proto__", () => {
+test("the canonical form depends on everything except the order of keys, including the value of a key __proto__", () => {
   const differ: readonly Args[] = [
     ...[{ a: [1, 2] }, { a: [2, 1] }, { a: { b: 1 } }, { a: { pairs: [["b", 1]] } }, { a: "1" }, { a: 1 }, {}],
     JSON.parse('{"a":{"__proto__":{"a":1}}}'),
@@ -44,7 +44,7 @@ test("any difference except the order of keys matters, also in a key named __pro
   expect(new Set(differ.map((given) => sha256Hex(canonicalArguments(given)))).size).toBe(differ.length);
 });
 
-test("arguments with any difference are not identical, and the differing ones are named", () => {
+test("arguments that differ in any value are not identical, and the differing arguments are named", () => {
   fc.assert(
     fc.property(args, args, (one, other) => {
       expect(canonicalArguments(one) === canonicalArguments(other)).toBe(isDeepStrictEqual(one, other));

@@ -94,7 +94,7 @@ test("an owner is dead once its process has ended, except on another boot, machi
   for (const host of ["another boot", "", null]) expect(isOwnerDead(ownerNameFor(host, pid))).toBe(false);
 });
 
-test("this process is alive, a former one with its id is dead, and an unrecognized owner is not dead", () => {
+test("this process is alive, an earlier process with the same id is dead, and an unrecognized owner is not dead", () => {
   expect(isOwnerDead(processOwner)).toBe(false);
   expect(isOwnerDead(ownerNameFor(here, process.pid))).toBe(true);
   for (const name of ["{}", '["x"]', "not JSON"]) expect(isOwnerDead(name)).toBe(false);

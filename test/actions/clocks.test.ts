@@ -62,7 +62,7 @@ test("an action whose first attempt is in the future is not sent again if the AP
   expect(stub.requests).toHaveLength(1);
 });
 
-test("the API's clock is recorded before the first request of a process, which may never be answered", async () => {
+test("the API's clock is recorded before the first request of a process, because the API may never answer that request", async () => {
   stub.clock.aheadMs = 5 * HOUR_MS;
   stub.expect(
     resetAfterReading,
@@ -81,7 +81,7 @@ test("the API's clock is recorded before the first request of a process, which m
 
 test.for([
   ["the API's clock is always 50 h ahead", 0, 50, 50],
-  ["the API's clock is always 5.5 h behind, and the process is another", -1, -5.5, -5.5],
+  ["the API's clock is always 5.5 h behind, and another process sends the action", -1, -5.5, -5.5],
   ["the API's clock was set back by 50 h", 0, 0, -50],
   ["19 h have passed by both clocks", -19, 0, 19],
 ] as const)("an action is sent again under its key if %s", async ([_how, moveHours, aheadFirst, aheadLater]) => {
@@ -128,21 +128,24 @@ test("the clock of deadlines advances with the faster of two clocks, never goes 
 test.for([
   ["the system clock is set back", -HOUR_MS, 9_000],
   ["the machine is suspended", 30 * HOUR_MS, 0],
-] as const)("a call ends, and sends nothing later, although %s", async ([_what, systemMs, monotonicMs]) => {
-  const [system, monotonic] = [{ ms: Date.now() }, { ms: 0 }];
-  const clockMs = createDeadlineClock(
-    () => system.ms,
-    () => monotonic.ms,
-  );
-  const timing = { ...eagerTiming, now: () => system.ms, clockMs };
-  const { service } = clientForTest(stub.baseUrl, { timing });
-  stub.respond(() => {
-    // Each answer takes so long by one of the clocks.
-    system.ms += systemMs;
-    monotonic.ms += monotonicMs;
-    return answer(409, { ...problem, status: 409, retryable: true });
-  });
-  const context = { signal: new AbortController().signal, deadlineAt: clockMs() + 45_000 };
-  expect(await expectFailure(submitJob(service, context))).toMatchObject({ status: 409 });
-  expect(stub.requests.length).toBeLessThanOrEqual(5);
-});
+] as const)(
+  "a call ends at its time limit and sends nothing later, even if %s",
+  async ([_what, systemMs, monotonicMs]) => {
+    const [system, monotonic] = [{ ms: Date.now() }, { ms: 0 }];
+    const clockMs = createDeadlineClock(
+      () => system.ms,
+      () => monotonic.ms,
+    );
+    const timing = { ...eagerTiming, now: () => system.ms, clockMs };
+    const { service } = clientForTest(stub.baseUrl, { timing });
+    stub.respond(() => {
+      // Each answer takes so long by one of the clocks.
+      system.ms += systemMs;
+      monotonic.ms += monotonicMs;
+      return answer(409, { ...problem, status: 409, retryable: true });
+    });
+    const context = { signal: new AbortController().signal, deadlineAt: clockMs() + 45_000 };
+    expect(await expectFailure(submitJob(service, context))).toMatchObject({ status: 409 });
+    expect(stub.requests.length).toBeLessThanOrEqual(5);
+  },
+);

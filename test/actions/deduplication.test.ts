@@ -57,7 +57,7 @@ test("an identical call is a replay with the current state, even in a new sessio
   expect(posts()).toHaveLength(1);
 });
 
-test("the offered key runs the call again, and only once", async () => {
+test("the key that a replay offers runs the call again, and only once", async () => {
   stub.expect(createdJob("job-1"), read("job-1"), createdJob("job-2"), read("job-2"));
   await server.call("submit_job", createJob);
   const { text } = await server.call("submit_job", createJob);
@@ -71,7 +71,7 @@ test("the offered key runs the call again, and only once", async () => {
   expect(posts()).toHaveLength(2);
 });
 
-test("a job is the same action after a failure that may be retried and that the agent has read", async () => {
+test("repeating the submission of a job that failed retryably is a replay, even after the agent has read the failure", async () => {
   const failure = { ...problem, status: 503, code: "BUSY", retryable: true };
   const now = answer(200, enveloped({ ...job, id: "job-1", state: "FAILED", failure }));
   stub.expect(createdJob("job-1"), now, now);
@@ -84,7 +84,7 @@ test("a job is the same action after a failure that may be retried and that the 
   expect(posts()).toHaveLength(1);
 });
 
-test("a replay whose resource cannot be read says so and shows the first answer", async () => {
+test("a replay whose resource cannot be read reports this and returns the first answer", async () => {
   stub.expect(createdJob("job-1"), answer(404, undefined));
   await server.call("submit_job", createJob);
   const again = await server.call("submit_job", createJob);
@@ -141,7 +141,7 @@ test.each<[string, keyof typeof calls, object, object]>([
   ["another expiry", "request_file_processing", {}, { expiresAt: "2099-01-01T00:00:00.000Z" }],
   ["another reason", "cancel_job", { reason: "one" }, { reason: "two" }],
   ["another mode", "retry_job", { retryMode: "SAFE_RESUME" }, { retryMode: "RESTART" }],
-])("%s: the same action", async (_what, tool, one, other) => {
+])("a call with %s is the same action", async (_what, tool, one, other) => {
   const [base, success] = calls[tool];
   stub.respond(({ method }) => (method === "POST" ? success : answer(404, undefined)));
   const first = await server.call(tool, { ...base, ...one });
@@ -152,14 +152,14 @@ test.each<[string, keyof typeof calls, object, object]>([
 });
 
 test.each([
-  ["null and an absent field of parameterValues", { parameterValues: { x: null } }, { parameterValues: {} }],
-  ["blanks in parameterValues", { parameterValues: { x: "a" } }, { parameterValues: { x: "a " } }],
+  ["null instead of an absent field of parameterValues", { parameterValues: { x: null } }, { parameterValues: {} }],
+  ["other blanks in parameterValues", { parameterValues: { x: "a" } }, { parameterValues: { x: "a " } }],
   [
     "another input on a port",
     { inputBindings: bindings },
     { inputBindings: bindings.map((each) => ({ ...each, inputId: `${each.inputId}0` })) },
   ],
-])("%s: another job", async (_what, one, other) => {
+])("a call with %s starts another job", async (_what, one, other) => {
   stub.expect(createdJob("job-1"), createdJob("job-2"));
   await server.call("submit_job", { ...createJob, ...one });
   expect((await server.call("submit_job", { ...createJob, ...other })).action?.replayed).toBe(false);
@@ -220,7 +220,7 @@ test("a call canceled right after its answer is replayed when repeated", async (
   expect(posts()).toHaveLength(1);
 });
 
-test("the key of a rejected action accepts its arguments in another spelling, but no other notes", async () => {
+test("the key of a rejected action accepts the same arguments in another spelling, but not another note", async () => {
   const [binding] = createJob.inputBindings;
   const first = { port: "first", inputId: "input-1" };
   const args = {

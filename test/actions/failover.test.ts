@@ -56,7 +56,7 @@ describeUnless(postgresMissing ?? linuxMissing, "a failover", () => {
     expect(await database.query("SELECT a FROM t")).toEqual([{ a: 1 }]);
   });
 
-  test("a call without a primary fails within its time limit, and succeeds once there is a primary", async () => {
+  test("a call fails within its time limit while there is no primary, and succeeds once there is one", async () => {
     const database = await openForTest(await getPair().createDatabase());
     await database.query("SELECT 1");
     await getPair().killPrimary();
@@ -110,7 +110,7 @@ describeUnless(postgresMissing ?? linuxMissing, "a failover", () => {
       await getPair().run("SELECT pg_reload_conf()");
     };
 
-    test("commits that wait for a replica are durable; replicas that no commit waits for are refused with any setting", async () => {
+    test("commits that wait for a replica are durable; a replica that no commit waits for is refused with any setting", async () => {
       expect(await checkDurability("synchronous")).toBeUndefined();
       await getPair().setSynchronous(false);
       expect(await checkDurability("synchronous")).toMatchObject({
@@ -122,7 +122,7 @@ describeUnless(postgresMissing ?? linuxMissing, "a failover", () => {
       });
     });
 
-    test("missing replicas block every write; without them, a server is durable only with the setting local", async () => {
+    test("missing replicas block every write; a server without replicas is durable only with the setting local", async () => {
       await getPair().cutReplicas();
       expect(await checkDurability("synchronous")).toMatchObject({
         error: expect.stringContaining("All writes are blocked"),
@@ -158,7 +158,7 @@ describeUnless(postgresMissing ?? linuxMissing, "a failover", () => {
       await expect.poll(findProblem).toBeUndefined();
     });
 
-    test("an unreachable database is not durable, but is not a rejection", async () => {
+    test("the durability check of an unreachable database returns an error, and does not throw one", async () => {
       const deployment = connect("local", ["postgres://mic@127.0.0.1:1/none"]);
       const database = await deployment.open();
       const next = expect.stringContaining("MIC_DATABASE_URL");

@@ -129,7 +129,7 @@ describeEachDriver((createLocation) => {
     ["unknown", UNKNOWN],
     ["succeeded within the window", SUCCEEDED],
   ])(
-    "a call without a key is the same action while that action is %s, and no second one is inserted",
+    "an identical call without a key is the same action while the first is %s, and no second one is inserted",
     async (_state, resolution) => {
       const two = await openJournalAs("two");
       const first = await insertAction(journal, { key: "first" });
@@ -167,14 +167,14 @@ describeEachDriver((createLocation) => {
     ["back by 5 h", -5 * HOUR_MS, "first"],
     ["back by 50 h", -50 * HOUR_MS, "first"],
     ["back by a year, from a clock that was ahead", -365 * 24 * HOUR_MS, undefined],
-  ])("after a success, a clock that is set %s decides whether it is live: %s ms, %s", async (_how, byMs, live) => {
+  ])("setting the clock %s after a success decides whether the action is live: %s ms, %s", async (_how, byMs, live) => {
     await insertResolved(journal, "first", SUCCEEDED, { fingerprint: "hash" });
     clock.nowMs += byMs;
     expect(await findLiveKey(journal)).toBe(live);
   });
 
   test.each([-5 * HOUR_MS, 25 * HOUR_MS])(
-    "a clock that is set by %s ms never permits a second action while the first is in progress or unknown",
+    "setting the clock by %s ms never permits a second action while the first is in progress or unknown",
     async (byMs) => {
       const first = await insertAction(journal, { key: "first" });
       clock.nowMs += byMs;
@@ -259,7 +259,7 @@ describeEachDriver((createLocation) => {
     expect(await journal.claim(action, false), "unknown since then").toMatchObject({ first_sent_at: sentAt });
   });
 
-  test("the API's time of the first attempt is known from the first response that shows it, and is kept", async () => {
+  test("the API's time of the first attempt is taken from the first response that contains it, and is kept", async () => {
     const apiAt = clock.nowMs + 50 * HOUR_MS;
     expect(await insertAction(journal, { key: "a", fingerprint: "a", apiNow: apiAt })).toMatchObject({
       first_sent_api_at: apiAt,
@@ -432,7 +432,7 @@ describeWithPostgres("instances whose clocks are hours apart", (postgres) => {
     fast = await openWithClock("fast", 12 * HOUR_MS);
   });
 
-  test("a success of the slow instance is the same action to the fast one", async () => {
+  test("a success of the instance with the slow clock is the same action for the instance with the fast clock", async () => {
     expect(await slow.resolve(await insertAction(slow), SUCCEEDED)).toBeDefined();
     expect(await fast.findLatest("service", "submit_job", "hash")).toMatchObject({
       isLive: true,
@@ -443,7 +443,7 @@ describeWithPostgres("instances whose clocks are hours apart", (postgres) => {
     expect(await slow.find("service", "key-0000"), "recent").toBeDefined();
   });
 
-  test("an action of the slow instance is in progress to the fast one, and vice versa", async () => {
+  test("an action of the instance with the slow clock is in progress for the one with the fast clock, and vice versa", async () => {
     await slow.insert(newAction({ key: "of-slow", fingerprint: "a" }));
     await fast.insert(newAction({ key: "of-fast", fingerprint: "b" }));
     for (const journal of [slow, fast]) {

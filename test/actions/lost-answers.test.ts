@@ -45,7 +45,7 @@ async function createBench() {
 }
 
 test.each<LossPoint>(["the write", "its answer"])(
-  "an action is inserted, resolved and claimed if this is lost each time: %s",
+  "an action is inserted, resolved and claimed even if each of these steps first loses %s",
   async (what) => {
     const { journal, other, loseNext, writes } = await createBench();
     loseNext(what);

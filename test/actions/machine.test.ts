@@ -35,7 +35,7 @@ beforeEach(async () => {
 test.each([
   ["returns the same outcome", async () => "made", undefined],
   ["returns the same rejection, and a later call runs", rejectWith("rejected", { status: 422 }), "rejected"],
-])("another process waits while the owner lives, and %s", async (_what, end, kind) => {
+])("another process waits while the owner of an action is alive, then %s", async (_what, end, kind) => {
   const two = await fixture.startWorker("two");
   const { released, release } = createLatch();
   const first = one.call({ answer: () => released.then(end) });
@@ -219,7 +219,7 @@ test("an action that took effect with an unreadable answer does not run again", 
   expect(fixture.sent).toHaveLength(1);
 });
 
-test("a call without a key returns the rejection that another call got for an unknown action it was about to resume", async () => {
+test("a call without a key that was about to resume an unknown action returns the rejection that another call got for it", async () => {
   await one.call({ answer: rejectWith("outcome_unknown", { sideEffect: "unknown" }) });
   let isFirst = true;
   const two = await fixture.startWorker("two", (journal) => ({

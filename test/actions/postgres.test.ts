@@ -144,7 +144,7 @@ describeUnless(postgresMissing ?? linuxMissing, "PostgreSQL", () => {
     expect(order).toEqual(["another name", "no name", "the end of the first", "the same name"]);
   });
 
-  test("statements in excess of the connections wait for each other, and none waits forever", async () => {
+  test("statements wait for a free connection while all are busy, and no statement waits forever", async () => {
     const database = await openDatabase();
     const many = Array.from({ length: 40 }, (_, n) => database.query("SELECT $1::int AS n, pg_sleep(0.01)", [n]));
     expect((await Promise.all(many)).map(([row]) => row?.["n"])).toEqual(Array.from({ length: 40 }, (_, n) => n));

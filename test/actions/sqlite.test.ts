@@ -67,7 +67,7 @@ test.skipIf(isWindows).each(damages)(
 );
 
 test.skipIf(isWindows)(
-  `a server sends no new action and requests a restart, and works after a restore or a restart${unlessWindows}`,
+  `a server whose folder was moved requests a restart, and sends no new action until a restart or restore${unlessWindows}`,
   async () => {
     const { stub, stateDir, env } = await benchForTest();
     const server = await inProcessServerForTest(env);
@@ -94,7 +94,7 @@ test.skipIf(isWindows)(
 );
 
 test.skipIf(isWindows).each(["", "-wal", "-shm"])(
-  `actions.sqlite%s that was moved and linked back makes no call run twice, and works when it is put back${unlessWindows}`,
+  `a link to a moved actions.sqlite%s makes no call run twice, and the file works when put back${unlessWindows}`,
   async (suffix) => {
     const { stub, stateDir, env } = await benchForTest();
     const running = await inProcessServerForTest(env);
@@ -121,7 +121,7 @@ test.skipIf(isWindows).each(["", "-wal", "-shm"])(
 );
 
 test.skipIf(isWindows)(
-  `no call runs twice in a running server and one that starts after the index of the WAL was removed${unlessWindows}`,
+  `no call runs twice in a running server and a second one started after the WAL index was removed${unlessWindows}`,
   async () => {
     const { stub, stateDir, env } = await benchForTest();
     const running = await inProcessServerForTest(env);
@@ -148,7 +148,7 @@ test.skipIf(isWindows)(`a link to a missing journal is refused, and creates no f
 });
 
 test.skipIf(isWindows)(
-  `a state folder that is a link is accepted; led to another folder while it is open, it is refused${unlessWindows}`,
+  `a link as the state folder is accepted, until it leads to another folder during use${unlessWindows}`,
   async () => {
     const parent = await folderForTest();
     const [folder, other, link] = [join(parent, "state"), join(parent, "other"), join(parent, "link")];
@@ -162,7 +162,7 @@ test.skipIf(isWindows)(
   },
 );
 
-test("SQLite syncs each commit, on macOS also the disk's own cache", async () => {
+test("SQLite syncs each commit, and on macOS also flushes the disk's own cache", async () => {
   const database = await openForTest(await folderForTest());
   expect(await database.query("PRAGMA synchronous")).toEqual([{ synchronous: 2 }]);
   expect(await database.query("PRAGMA fullfsync")).toEqual([{ fullfsync: 1 }]);

@@ -37,7 +37,7 @@ test("an unknown outcome names the call that resolves it, under the same key and
   expect(second?.body).toEqual(first?.body);
 });
 
-test("a postponed call is reported as rate-limited while no outcome is unknown, and as unknown once one is", async () => {
+test("a call postponed by a 429 is reported as rate-limited, or as unknown if an earlier attempt has an unknown outcome", async () => {
   const limit = answer(429, undefined, { "retry-after": "60" });
   stub.expect(limit, later, limit);
   const putOff = await server.call("submit_job", createJob);
@@ -113,7 +113,7 @@ test("the key of a rejected action with another note is refused, because the sto
   expect((await server.call("submit_job", rejected)).error).toBeUndefined();
 });
 
-test("list_actions lists unresolved actions with the call that resolves them, even after a restart, and no secret", async () => {
+test("list_actions lists unresolved actions with the call that resolves them, even after a restart, and shows no secret", async () => {
   const { clientSecret } = credentials;
   const args = (plan: string) => ({ ...createJob, parameterValues: { plan }, clientReference: `note ${clientSecret}` });
   stub.expect(answer(202, enveloped(job)), answer(422, problem), later);
