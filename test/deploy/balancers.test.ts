@@ -120,7 +120,7 @@ for (const [name, missing, start] of [
       await Promise.all(closedSockets);
     });
 
-    test("an unreachable instance fails no call", async () => {
+    test("no call fails because of an unreachable instance", async () => {
       const one = await instanceForTest();
       const { url } = await startBalancer({ url: `http://127.0.0.1:${await freePort()}` }, one);
       for (let calls = 1; calls <= 6; calls++) expect(await post(url)).toBe("200 fine");
@@ -183,7 +183,7 @@ testUnless(haproxyMissing, "haproxy sends no more requests to an instance that i
 
 testUnless(
   haproxyMissing,
-  "haproxy sends requests to instances that are not ready only while no instance is",
+  "haproxy sends requests to instances that are not ready only while no instance is ready",
   async () => {
     const instances = [await instanceForTest(undefined, () => 503), await instanceForTest(undefined, () => 503)];
     const balancer = await startHaproxy(instances.map(({ url }) => url));
@@ -194,7 +194,7 @@ testUnless(
   },
 );
 
-testUnless(haproxyMissing, "haproxy keeps an instance that is busy and answers its health check late", async () => {
+testUnless(haproxyMissing, "haproxy keeps using a busy instance that answers the health check late", async () => {
   let probes = 0;
   const busy = await instanceForTest(undefined, async () => {
     // Longer than the interval between two checks.

@@ -55,7 +55,7 @@ const [deployment, budget, kubernetesService, networkPolicy, ingress] = document
 const pod = deployment.spec.template.spec;
 const [container] = pod.containers;
 
-test("the Kubernetes manifests start hardened instances with their keys, two or more, replaced one at a time", async () => {
+test("the Kubernetes manifests start at least two hardened instances with their keys, and replace them one at a time", async () => {
   expect(deployment.spec).toMatchObject({
     selector: { matchLabels: labels },
     strategy: { rollingUpdate: { maxUnavailable: 0, maxSurge: 1 } },
@@ -164,7 +164,7 @@ test("each alert has a section in the runbook", () => {
   }
 });
 
-test("the program prints each reason in the tables of the runbook", () => {
+test("each reason in the tables of the runbook is a text that the program prints", () => {
   const runbook = readFileSync("docs/operate/runbook.md", "utf8");
   const tables = [...runbook.matchAll(/^\| (?:reason|refusal) \|.*\n.*\n((?:\|.*\n)+)/gm)];
   const reasons = tables.flatMap(([, rows = ""]) =>

@@ -33,7 +33,7 @@ const workspaceTools = words(`
   get_capabilities register_input list_recipes submit_job list_jobs get_usage request_file_processing run_job
   run_jobs retry_jobs`);
 
-test("tools use the default workspace if no workspaceId is given, and require one if there is none", {
+test("tools use the default workspace if no workspaceId is given, and require a workspaceId if there is no default", {
   tags: ["4.2/query-workspace-id", "1/workspace-id-prefix"],
 }, async () => {
   const { workspaceId, fileIds } = service().emulator;

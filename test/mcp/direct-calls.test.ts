@@ -15,7 +15,7 @@ const WithText = z.object({ content: z.tuple([z.object({ text: z.string() })]).r
 const withoutRequestIds = (answer: object): unknown =>
   JSON.parse(JSON.stringify(answer).replaceAll(/micreq_\w+/g, "id"));
 
-test("a read tool has the same answer, success or failure, on both paths", async () => {
+test("a read tool has the same answer, success or failure, on the direct path and in the SDK's handlers", async () => {
   const service = await serviceForTest();
   const server = await inProcessServerForTest(emulatorEnv(service.emulator));
   const world = await createExampleData(service);
@@ -30,7 +30,7 @@ test("a read tool has the same answer, success or failure, on both paths", async
     }
 });
 
-test("an action has the same effect on both paths: the second call is the replay of the first", async () => {
+test("an action has the same effect on the direct path and in the SDK's handlers: the second call replays the first", async () => {
   const service = await serviceForTest();
   const server = await inProcessServerForTest(emulatorEnv(service.emulator));
   const world = await createExampleData(service);

@@ -37,7 +37,7 @@ const EMPTY_COLUMNS = { tool: null, key: null, resource_id: null, trace_id: null
 const REFUSAL = { ...EMPTY_COLUMNS, event: "refusal", client: "agent", outcome: "forbidden" };
 
 describeWithPostgres("the audit of callers", (postgres) => {
-  test("the audit has each action refused for a missing team or another team's workspace, no read, and none that the API refused", async () => {
+  test("the audit has each action refused for a missing team or another team's workspace, but no reads and no API refusals", async () => {
     const clock = createManualClock();
     const emulator = await emulatorForTest({ clients: 2, clock });
     const place = await environmentForTest(postgres(), emulator);
@@ -148,7 +148,7 @@ describeWithDeployment("the audit of a deployment", OPTIONS, (deployment) => {
     await expectNoContent(MARKER);
   });
 
-  test("the audit has each change of a team as the operator's, and no command that changed nothing", async () => {
+  test("the audit has each change of a team with the operator as caller, and no row for a command that changed nothing", async () => {
     const { team, env, rows, runCommand, expectNoContent } = await setUp();
     const { name, claim, client } = team;
     const teams = (line: string, input?: string) => runCommand(["teams", ...line.split(" ")], input);

@@ -268,7 +268,7 @@ test("a refused token is logged with its audience, groups and scopes and with th
   expect(JSON.stringify(log)).not.toContain("alice");
 });
 
-test("a missing scope counts as a call; it and an exceeded rate are logged, reported and counted by reason", async () => {
+test("a missing scope counts as a call; missing scopes and exceeded rates are logged, reported and counted by reason", async () => {
   const refusals: string[] = [];
   const { log, readCounts, statusFor, calls } = await deployWithTelemetry({
     onRefusal: ({ subject }, team, { tool, reason }) => refusals.push(`${subject} ${team} ${tool} ${reason}`),

@@ -43,7 +43,7 @@ describe.each(MODES)("%s revision", (mode) => {
     },
   );
 
-  test("a call that needs another scope sends the user to sign in for it and those before, and then runs once", async () => {
+  test("a call that needs another scope makes the user sign in for this scope and the earlier ones, and then runs once", async () => {
     // Some providers require openid in each request.
     const { url, provider, calls } = await deploymentForTest({ signInScopes: ["openid", "mic:read"] });
     const user = createTestUser(provider);

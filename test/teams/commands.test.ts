@@ -93,7 +93,7 @@ describeWithPostgres("mic-mcp teams", (postgres) => {
     expect(await command("teams remove red")).toMatchObject({ code: 1, stderr });
   });
 
-  test("a secret may stay in a file, and rotate-keys encrypts the others with a new first key", async () => {
+  test("a secret may stay in a file, and rotate-keys encrypts the other secrets with a new first key", async () => {
     const { blue, keys, command, add, addRed, resolveWorkspace } = await setUp();
     await addRed();
     const file = join(await folderForTest(), "secret");
@@ -129,7 +129,7 @@ describeWithPostgres("mic-mcp teams", (postgres) => {
       expect(await command(line, "x")).toMatchObject({ code: 2, stdout: "", stderr: expect.stringContaining(problem) });
   });
 
-  test("teams actions lists the actions of all callers of a team, without arguments, and of one state with --state", async () => {
+  test("teams actions lists the actions of all callers of a team, without their arguments, and with --state those in one state", async () => {
     const { command, addRed, add, blue, connect, fileIds } = await setUp();
     await addRed();
     await add("blue", blue, "--secret-stdin --claim blues");

@@ -228,7 +228,7 @@ describe("download links", () => {
     ["is empty", 404, async () => ""],
     ["is not a ticket", 404, async () => "x"],
   ])(
-    "a link whose ticket %s is %i, and nothing is sent to the API",
+    "a link whose ticket %s returns %i, and nothing is sent to the API",
     async ([, status, createInvalid], { stub, fileServer }) => {
       const response = await fetch(`${fileServer.url}/downloads/${await createInvalid(fileServer)}`);
       expect(response.status).toBe(status);
@@ -309,7 +309,7 @@ describe("download links", () => {
   });
 });
 
-test("a state's rows are in the result, and the country's behind a link that computes them, unless the arguments are too long", async () => {
+test("a state's rows are in the result; a link computes the country's rows, unless the arguments are too long", async () => {
   const emulator = await emulatorForTest({ requestsPerPeer: 600 });
   const env = { ...emulatorEnv(emulator), MIC_GEOGRAPHY_RATE_LIMIT: "600" };
   // A caller without a team can use geography.
@@ -344,7 +344,7 @@ test("a state's rows are in the result, and the country's behind a link that com
   expect(error).toMatchObject({ kind: "invalid_arguments", next: expect.stringContaining("fewer states") });
 });
 
-test("a link to a list of jobs returns the jobs of the moment when it is opened", async () => {
+test("a link to a list of jobs returns the jobs that exist when the link is opened", async () => {
   const service = await serviceForTest();
   const { workspaceId } = service.emulator;
   const fileServer = await fileServerForTest({ [TEAM]: emulatorEnv(service.emulator) }, { inlineMaxBytes: 0 });

@@ -48,7 +48,7 @@ test("a request with the Origin of another page is refused, also for documents a
   }
 });
 
-test("an allowed origin may send the headers that clients need and read those they need, never with the browser's credentials", async ({
+test("an allowed origin may send and read the headers that clients need, never with the browser's credentials", async ({
   deployment: { url },
 }) => {
   const page = { ...HOST, origin: APP };

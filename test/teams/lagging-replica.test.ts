@@ -36,7 +36,7 @@ describeUnless(postgresMissing ?? linuxMissing, "a failover to a replica", () =>
     return { one: await start(), two: await start(), submit };
   }
 
-  test("that lacks a confirmed action is reported by every instance from its next answer on, and by /readyz", async () => {
+  test("every instance reports a failover to a replica that lacks a confirmed action, from its next answer on and in /readyz", async () => {
     const { one, two, submit } = await setUp();
     const before = Date.now();
     expect((await submit(two, 1)).error).toBeUndefined();
@@ -64,7 +64,7 @@ describeUnless(postgresMissing ?? linuxMissing, "a failover to a replica", () =>
     expect((await submit(one, 1)).action).toMatchObject({ replayed: true });
   });
 
-  test("that has all confirmed actions causes no warning, and repeated calls return the stored results", async () => {
+  test("a failover to a replica with all confirmed actions causes no warning, and repeated calls return the stored results", async () => {
     const { one, two, submit } = await setUp();
     await getPair().cutReplica();
     const submitted = await submit(one);

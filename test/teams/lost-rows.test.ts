@@ -90,7 +90,7 @@ describeWithPostgres("rows that a new server lacks", (postgres) => {
   type Place = Awaited<ReturnType<typeof setUp>>;
 
   const fates: readonly [string, boolean, (place: Place, mine: StoredAction) => Promise<unknown>][] = [
-    ["is there", false, async () => undefined],
+    ["is still there", false, async () => undefined],
     ["is missing", true, ({ lose }) => lose("mine")],
     [
       "is missing, and another instance has inserted its key again",
@@ -130,7 +130,7 @@ describeWithPostgres("rows that a new server lacks", (postgres) => {
       },
     ],
   ];
-  test.each(fates)("a confirmed row that %s: a loss is reported: %s", async (_what, isLoss, befall) => {
+  test.each(fates)("a confirmed row that %s is reported as a loss: %s", async (_what, isLoss, befall) => {
     const place = await setUp();
     const mine = await place.one.insert("mine");
     await befall(place, mine);
@@ -145,7 +145,7 @@ describeWithPostgres("rows that a new server lacks", (postgres) => {
     expect(await two.check()).toBeUndefined();
   });
 
-  test("the range begins at the newest row that survived, not at rows of the new server, and every instance reads it", async () => {
+  test("the lost range begins at the newest row that survived, not at rows of the new server; every instance reads the range", async () => {
     const { one, two, lose, survivedAt } = await setUp();
     const mine = await one.insert("mine");
     await lose("mine");

@@ -66,7 +66,7 @@ describeWithPostgres("membership", (postgres) => {
     expect(await client.complete({ type: "ref/resource", uri: "mic://jobs/{jobId}" }, "jobId", "")).toEqual([]);
   });
 
-  test("the message to a caller in several teams names their paths, and no message shows a team to others", async () => {
+  test("the message to a caller in several teams names the teams' paths, and no message shows a team to other callers", async () => {
     const { connect, resolveWorkspace, workspaces } = await setUp(2, [RED, BLUE]);
     const memberOfBoth = createCaller("ann", ["reds", "blues"]);
     const { text } = await (await connect(memberOfBoth)).callTool("list_jobs", {});
@@ -94,7 +94,7 @@ describeWithPostgres("membership", (postgres) => {
     expect((await client.callTool("list_jobs", { workspaceId: own })).isError).toBe(false);
   });
 
-  test("a removed team ends within 5 s, also for clients that are in use", async () => {
+  test("access to a removed team ends within 5 s, even for clients that are in use", async () => {
     const { connect, resolveWorkspace, openTable } = await setUp(1, [RED]);
     const client = await connect(ANN);
     expect((await client.callTool("list_jobs")).isError).toBe(false);

@@ -193,7 +193,7 @@ test("provider metadata of another issuer is refused with an error that has both
   expect([status, body]).toEqual([503, expect.stringContaining("MIC_AUTH_ISSUER must be identical to it")]);
 });
 
-test("introspection runs once in 30 s for a valid and in 10 s for an invalid token, which evicts no valid one", async () => {
+test("introspection runs once per 30 s for a valid token and per 10 s for an invalid one, which evicts no valid token", async () => {
   const { statusOf, advance, provider, resource, calls, countRequestsTo } = await setUp({
     provider: { format: "opaque", groupsOf: () => ["red"] },
     tokens: { tokens: "introspection", client: DEPLOYMENT },
@@ -258,7 +258,7 @@ async function introspectingDeployment(
 }
 
 test.each([
-  ["sub, although there is a username", { sub: "4711", username: "anna" }, "4711"],
+  ["sub, even if there is a username", { sub: "4711", username: "anna" }, "4711"],
   ["username if sub is null", { sub: null, username: "anna" }, "username:anna"],
   ["username if sub is empty", { sub: "", username: "anna" }, "username:anna"],
   ["client_id if no user is named", {}, "client:agent"],
@@ -291,7 +291,7 @@ const plain = { id: "mic-mcp", secret: "a-secret_with.dots~" };
 test.each<[string, Client, (credentials: Credentials) => boolean]>([
   ["compares Basic credentials without decoding them", plain, ({ authorization }) => authorization === basic(plain)],
   ["decodes Basic credentials", client, ({ authorization }) => authorization === encoded],
-  ["accepts them only in the body", client, isInBody],
+  ["accepts credentials only in the body", client, isInBody],
 ])("a provider that %s verifies tokens, and the instance is ready", async (_what, own, accepts) => {
   const { look, probe } = await introspectingDeployment(accepts, own);
   for (const sub of ["one", "two"]) expect((await look({ sub })).status).toBe(200);

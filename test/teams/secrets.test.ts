@@ -108,7 +108,7 @@ describeWithPostgres("secrets of teams", (postgres) => {
     expect((await client.callTool("list_jobs")).isError).toBe(false);
   });
 
-  test("while secrets are encrypted with a new key no call fails, and then the old key can be removed", async () => {
+  test("no call fails while secrets are encrypted with a new key, and afterwards the old key can be removed", async () => {
     const { place, service } = await setUp();
     const keys = `${createKeyLine("two")}\n${place.keys}`;
     const instance = await instanceForTest({ ...place, keys });

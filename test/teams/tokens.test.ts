@@ -158,7 +158,7 @@ const toolCall = (name: string) => ({ jsonrpc: "2.0", method: "tools/call", para
 
 const READ = { scope: "mic:read" };
 
-test("an action without mic:write is 403 with all scopes that it needs, in any revision, in a batch or without an id", async ({
+test("an action without mic:write gets 403 with all scopes that it needs, in any revision, in a batch or without an id", async ({
   deployment: { connectAs, url, bearer, calls },
 }) => {
   const modern = await connectAs(READ);

@@ -113,7 +113,7 @@ test.each<[string, () => Promise<Receiver | undefined>, number]>([
   ["a collector that never responds", () => receiverForTest(() => undefined), 0],
   ["a collector that fails", () => receiverForTest((response) => void response.writeHead(500).end(MARKER)), 1],
 ])(
-  "with %s calls are answered, the server exits, and stderr has at most one warning without the collector's text",
+  "with %s, calls are answered, the server exits, and stderr has at most one warning without the collector's text",
   async (_what, startCollector, warningCount) => {
     const collector = await startCollector();
     const { readJob, end, program, warnings } = await startClient(
@@ -129,71 +129,74 @@ test.each<[string, () => Promise<Receiver | undefined>, number]>([
   },
 );
 
-test.each(CLIENT_MODES)("%s: no exported byte contains the marker", async (mode) => {
-  const receiver = await receiverForTest();
-  const stub = await stubForTest();
-  const fieldErrors = [{ pointer: `/${MARKER}`, code: MARKER, message: MARKER }];
-  const facts = { title: MARKER, status: 422, code: MARKER, requestId: MARKER, retryable: false, fieldErrors };
-  const problem = { type: `https://example.invalid/${MARKER}`, ...facts };
-  const id = marked("job");
-  const isJson = mode.endsWith("modern");
-  stub.respondToToken(() => answer(200, { access_token: marked("token") }));
-  stub.respond(({ method, target }) => {
-    if (target.includes("/content"))
-      return answer(200, MARKER, { "content-disposition": `attachment; filename="${MARKER}.txt"` });
-    const meta = { requestId: MARKER };
-    if (target.endsWith(`/jobs/${id}`))
-      return answer(200, { data: { ...job, id, [MARKER]: MARKER }, meta }, { "x-request-id": MARKER });
-    return method === "POST" && target.endsWith("/retries")
-      ? answer(202, { data: { ...job, id: MARKER, retryOfBatchId: id }, meta })
-      : answer(422, problem, { "content-type": "application/problem+json" });
-  });
-  const token = marked("http-token");
-  const { program, call, request, end } = await connectClient(mode, {
-    MIC_BASE_URL: stub.baseUrl,
-    MIC_CLIENT_ID: marked("client-id"),
-    MIC_CLIENT_SECRET: marked("client-secret"),
-    MIC_WORKSPACE_ID: marked("workspace"),
-    MIC_DOWNLOAD_DIR: await folderForTest(),
-    MIC_LOG_LEVEL: "info",
-    ...(mode.startsWith("HTTP") && { MIC_HTTP_TOKEN: token }),
-    ...receiver.env,
-    OTEL_EXPORTER_OTLP_HEADERS: `authorization=Bearer%20${marked("collector")}`,
-    // Without the variable, the data is protobuf.
-    OTEL_EXPORTER_OTLP_PROTOCOL: isJson ? "http/json" : "",
-  });
-  const headers = { "user-agent": MARKER, "x-mark": MARKER, baggage: `a=${MARKER}` };
-  const extra = { headers, meta: { baggage: `a=${MARKER}`, [`com.example/${MARKER}`]: MARKER } };
-  const all = { workspaceId: MARKER, jobId: MARKER, reason: MARKER, name: MARKER, state: MARKER, [MARKER]: MARKER };
-  const read = ["get_job", { jobId: id, view: "full" }] as const;
-  const retry = { jobId: id, retryMode: "RESTART", reason: MARKER };
-  for (const [name, args] of [
-    ...tools.map((tool) => [tool.name, all] as const),
-    ...[read, read, read, ["retry_job", retry] as const],
-    ["retry_job", { ...retry, idempotencyKey: marked("key") }] as const,
-    ["register_input", { inputKind: "M4_FILE", referenceId: MARKER }] as const,
-    ["download_asset", { assetId: MARKER, fileName: `${MARKER}.csv` }] as const,
-    ["find_district", { name: MARKER }] as const,
-    [MARKER, { [MARKER]: MARKER }] as const,
-  ])
-    await call(name, args, extra);
-  await request("resources/read", { uri: `mic://workspaces/${MARKER}/jobs/${MARKER}` }, extra);
-  await request("prompts/get", { name: MARKER, arguments: { [MARKER]: MARKER } }, extra);
-  await request(`${MARKER}/${MARKER}`, {}, extra);
-  await end();
+test.each(CLIENT_MODES)(
+  "%s: no exported byte contains a marked value of a request, an answer or a setting",
+  async (mode) => {
+    const receiver = await receiverForTest();
+    const stub = await stubForTest();
+    const fieldErrors = [{ pointer: `/${MARKER}`, code: MARKER, message: MARKER }];
+    const facts = { title: MARKER, status: 422, code: MARKER, requestId: MARKER, retryable: false, fieldErrors };
+    const problem = { type: `https://example.invalid/${MARKER}`, ...facts };
+    const id = marked("job");
+    const isJson = mode.endsWith("modern");
+    stub.respondToToken(() => answer(200, { access_token: marked("token") }));
+    stub.respond(({ method, target }) => {
+      if (target.includes("/content"))
+        return answer(200, MARKER, { "content-disposition": `attachment; filename="${MARKER}.txt"` });
+      const meta = { requestId: MARKER };
+      if (target.endsWith(`/jobs/${id}`))
+        return answer(200, { data: { ...job, id, [MARKER]: MARKER }, meta }, { "x-request-id": MARKER });
+      return method === "POST" && target.endsWith("/retries")
+        ? answer(202, { data: { ...job, id: MARKER, retryOfBatchId: id }, meta })
+        : answer(422, problem, { "content-type": "application/problem+json" });
+    });
+    const token = marked("http-token");
+    const { program, call, request, end } = await connectClient(mode, {
+      MIC_BASE_URL: stub.baseUrl,
+      MIC_CLIENT_ID: marked("client-id"),
+      MIC_CLIENT_SECRET: marked("client-secret"),
+      MIC_WORKSPACE_ID: marked("workspace"),
+      MIC_DOWNLOAD_DIR: await folderForTest(),
+      MIC_LOG_LEVEL: "info",
+      ...(mode.startsWith("HTTP") && { MIC_HTTP_TOKEN: token }),
+      ...receiver.env,
+      OTEL_EXPORTER_OTLP_HEADERS: `authorization=Bearer%20${marked("collector")}`,
+      // Without the variable, the data is protobuf.
+      OTEL_EXPORTER_OTLP_PROTOCOL: isJson ? "http/json" : "",
+    });
+    const headers = { "user-agent": MARKER, "x-mark": MARKER, baggage: `a=${MARKER}` };
+    const extra = { headers, meta: { baggage: `a=${MARKER}`, [`com.example/${MARKER}`]: MARKER } };
+    const all = { workspaceId: MARKER, jobId: MARKER, reason: MARKER, name: MARKER, state: MARKER, [MARKER]: MARKER };
+    const read = ["get_job", { jobId: id, view: "full" }] as const;
+    const retry = { jobId: id, retryMode: "RESTART", reason: MARKER };
+    for (const [name, args] of [
+      ...tools.map((tool) => [tool.name, all] as const),
+      ...[read, read, read, ["retry_job", retry] as const],
+      ["retry_job", { ...retry, idempotencyKey: marked("key") }] as const,
+      ["register_input", { inputKind: "M4_FILE", referenceId: MARKER }] as const,
+      ["download_asset", { assetId: MARKER, fileName: `${MARKER}.csv` }] as const,
+      ["find_district", { name: MARKER }] as const,
+      [MARKER, { [MARKER]: MARKER }] as const,
+    ])
+      await call(name, args, extra);
+    await request("resources/read", { uri: `mic://workspaces/${MARKER}/jobs/${MARKER}` }, extra);
+    await request("prompts/get", { name: MARKER, arguments: { [MARKER]: MARKER } }, extra);
+    await request(`${MARKER}/${MARKER}`, {}, extra);
+    await end();
 
-  expect(receiver.headers()[0]).toMatchObject({
-    authorization: `Bearer ${marked("collector")}`,
-    "content-type": isJson ? "application/json" : "application/x-protobuf",
-  });
-  const sent = receiver.bytes();
-  for (const { name } of tools) expect(sent.includes(`tools/call ${name}`), name).toBe(true);
-  for (const name of ["tool call failed", "mcp.server.operation.duration"]) expect(sent.includes(name)).toBe(true);
-  const keys = stub.requests.flatMap(({ headers: { "idempotency-key": key } }) => (key ? [String(key)] : []));
-  expect(keys.length).toBeGreaterThan(1);
-  for (const secret of [MARKER, ...keys]) expect(sent.includes(secret), secret).toBe(false);
-  expect(program.stderr()).not.toContain(marked("collector"));
-});
+    expect(receiver.headers()[0]).toMatchObject({
+      authorization: `Bearer ${marked("collector")}`,
+      "content-type": isJson ? "application/json" : "application/x-protobuf",
+    });
+    const sent = receiver.bytes();
+    for (const { name } of tools) expect(sent.includes(`tools/call ${name}`), name).toBe(true);
+    for (const name of ["tool call failed", "mcp.server.operation.duration"]) expect(sent.includes(name)).toBe(true);
+    const keys = stub.requests.flatMap(({ headers: { "idempotency-key": key } }) => (key ? [String(key)] : []));
+    expect(keys.length).toBeGreaterThan(1);
+    for (const secret of [MARKER, ...keys]) expect(sent.includes(secret), secret).toBe(false);
+    expect(program.stderr()).not.toContain(marked("collector"));
+  },
+);
 
 describeWithPostgres("telemetry of teams", (postgres) => {
   test("spans and log lines have team and caller, metrics have only the team, and the audit has the trace id", async () => {

@@ -55,7 +55,7 @@ test("the client of an operation is on the spans of that operation only", async 
   ]);
 });
 
-test("a hundred teams have separate series, and all others share one", async () => {
+test("a hundred teams have separate series, and all other teams share one", async () => {
   const { receiver, telemetry } = await createReceiver();
   for (let team = 0; team < 130; team++) await traceCall(telemetry.forIdentity({ team: `team-${team}` }));
   await telemetry.close();
@@ -90,7 +90,7 @@ test("a gauge is read until it is unregistered", async () => {
   expect(receiver.points()).toEqual([{ name: "mic.watched.resources", attributes: { "mic.team": "red" }, value: 2 }]);
 });
 
-test("an SDK that was loaded before gets the spans, and no other SDK is started", async () => {
+test("a telemetry SDK that was loaded before gets the spans, and no other SDK is started", async () => {
   const receiver = await receiverForTest();
   const spans = new InMemorySpanExporter();
   trace.setGlobalTracerProvider(new BasicTracerProvider({ spanProcessors: [new SimpleSpanProcessor(spans)] }));

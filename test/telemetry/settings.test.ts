@@ -24,7 +24,7 @@ test.each([
   [{ OTEL_LOGS_EXPORTER: "none" }, false],
   [{ ...OTLP, OTEL_SDK_DISABLED: "TRUE" }, false],
   [{ OTEL_SERVICE_NAME: "x", OTEL_TRACES_SAMPLER: "always_on" }, false],
-])("with %j telemetry is requested: %s", (environment, expected) => {
+])("with the variables %j, telemetry is requested: %s", (environment, expected) => {
   expect(isTelemetryRequested(environment)).toBe(expected);
 });
 
@@ -113,7 +113,7 @@ async function runSession(stub: Stub, env: Readonly<Record<string, string>>) {
   };
 }
 
-test("the client reads the same bytes with and without telemetry, and only with it telemetry is loaded and connected", async () => {
+test("the client reads the same bytes with and without telemetry, which is loaded and connected only if it is requested", async () => {
   const stub = await stubForTest();
   stub.respond(() => answer(200, enveloped(job)));
   const receiver = await receiverForTest();

@@ -42,7 +42,7 @@ describe.each(servingModes)("%s", (_, { endCancels, serve, connect }) => {
     expect(new Set(posts(stub).map(keyOf))).toEqual(new Set([second.action?.idempotencyKey]));
   });
 
-  test("two clients with the same request id at once each get their own result", async () => {
+  test("two clients that use the same request id at the same time each get their own result", async () => {
     const stub = stubOf();
     const url = await serve(stubEnv(stub));
     const { released, release } = createLatch();

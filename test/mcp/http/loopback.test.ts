@@ -85,7 +85,7 @@ test("serve --http --host with a refused value ends with exit code 2 and names t
   }
 });
 
-test("serve --http --host answers at the URL that it prints, with brackets for ::1, and the port in use is exit code 1", async () => {
+test("serve --http --host answers at the URL that it prints, with brackets for ::1, and exits with 1 if the port is in use", async () => {
   const { url: urlOfIpv6 } = await startHttp({ args: ["--host", "::1"] });
   expect(urlOfIpv6).toMatch(/^http:\/\/\[::1\]:\d+\/mcp$/);
   const { url } = await startHttp({ args: ["--host", "localhost"] });

@@ -34,7 +34,7 @@ test("DELETE ends a session: its stream ends, its calls are aborted, and its id 
   expect(finished).toEqual([]);
 });
 
-test("a session has one listening stream at a time; the next can start when it is cut", async () => {
+test("a session has one listening stream at a time; the next stream can start when the first is cut", async () => {
   const { url } = await serveForTest();
   const { headers } = await connectLegacyClient(url);
   const first = get(url, headers);

@@ -130,7 +130,7 @@ async function startServers(count: number, args: readonly string[] = []) {
   return { stateDir, programs };
 }
 
-describe("without it", () => {
+describe("without MIC_HTTP_TOKEN", () => {
   test("starts that happen at the same time use one token, which only the user can read", async () => {
     const { stateDir, programs } = await startServers(4);
     const file = join(stateDir, "http-token");

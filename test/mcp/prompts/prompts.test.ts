@@ -68,7 +68,7 @@ describeEachRevisionInProcess((bench, revision) => {
     await expect(getPrompt("sing")).rejects.toThrow(/sing.*run_job, diagnose_job/);
   });
 
-  test("completions list unfinished and newest resources first, and match known facts about them", async () => {
+  test("completions list unfinished and newest resources first, and match known facts such as an alias or a failure code", async () => {
     const { workspaceId, fileIds, inputIds, recipeVersionIds } = bench().service.emulator;
     await submitJob(bench().service, FILE.succeeds);
     const { completionsFor, complete, callTool } = await connectInWorkspace();
@@ -99,7 +99,7 @@ describeEachRevisionInProcess((bench, revision) => {
     expect(await complete(template, "inputId", "2031")).toEqual([id]);
   });
 
-  test("completions list the subject of an unresolved action first", async () => {
+  test("completions list the resource of an unresolved action first", async () => {
     const { fileIds } = bench().service.emulator;
     const { callTool, completionsFor } = await connectInWorkspace();
     const register = (referenceId: string | undefined) =>

@@ -21,7 +21,7 @@ const countReads = async (bench: Bench, id: string): Promise<number> =>
 describeEachRevisionInProcess((bench, revision) => {
   const countUpdates = (uri: string): number => bench().connection.updates.filter((each) => each === uri).length;
 
-  test("updates of a job are sent until it ends or the client stops listening; then it is not read again", async () => {
+  test("updates of a job are sent until the job ends or the client stops listening; then the job is not read again", async () => {
     const { id: finishedId } = await runJobToEnd(bench().service, FILE.succeeds);
     const { id: unwatchedId } = await submitJob(bench().service, FILE.succeeds);
     const { id } = await submitJob(bench().service, FILE.succeeds);

@@ -99,7 +99,7 @@ test("one poller reads for all listeners of a resource, and stops with the last 
 });
 
 test.each(["not_found", "invalid_arguments"] as const)(
-  "a resource whose first read fails with %s does not exist",
+  "a resource whose first read fails with %s counts as missing",
   async (kind) => {
     const { watch, pass, count } = createTestWatcher();
     const { exists, counts } = watch("a", { version: 1, fails: { kind } });

@@ -57,11 +57,21 @@ async function write(program: Program, ...parts: readonly (string | Buffer)[]): 
 }
 
 test.each<readonly [string, head: string, tail: string, id: object]>([
-  ["its id before", `{"jsonrpc":"2.0","id":7,"method":"tools/call","params":{"name":"`, `"}}\n`, { id: 7 }],
-  ["its id after", `{"method":"tools/call","params":{"name":"`, `"},"jsonrpc":"2.0","id":7}\n`, { id: 7 }],
+  [
+    "its id before the arguments",
+    `{"jsonrpc":"2.0","id":7,"method":"tools/call","params":{"name":"`,
+    `"}}\n`,
+    { id: 7 },
+  ],
+  [
+    "its id after the arguments",
+    `{"method":"tools/call","params":{"name":"`,
+    `"},"jsonrpc":"2.0","id":7}\n`,
+    { id: 7 },
+  ],
   ["no id", "", "\n", {}],
 ])(
-  "a line of 100 MB with %s the arguments is refused under its id, and is not kept in memory",
+  "a line of 100 MB with %s is refused under its id, if it has one, and is not kept in memory",
   async (_, head, tail, id) => {
     const program = await startSession();
     const { pid = 0 } = program.process;

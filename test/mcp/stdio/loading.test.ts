@@ -30,7 +30,7 @@ async function expectCleanExit(program: Program): Promise<void> {
 const toLines = (...messages: readonly object[]) =>
   [initializeMessage, initializedMessage, ...messages].map((message) => `${JSON.stringify(message)}\r\n`).join("");
 
-test("each request sent before the program is loaded is answered once, if the lines arrive in chunks and stdin ends", async () => {
+test("each request sent before the program is loaded is answered once, even if lines arrive in chunks and stdin ends", async () => {
   const program = start(["serve"]);
   const request = (id: number, method: string) => ({ jsonrpc: "2.0", id, method });
   const chunks = toLines(request(2, "tools/list"), request(3, "prompts/list")).match(/.{1,150}/gs) ?? [];
@@ -83,7 +83,7 @@ test.skipIf(posixMissing !== undefined).each([
   // Another command than serve has Node's default.
   ["SIGTERM", ["status"], { code: null, signal: "SIGTERM" }],
 ] as const)(
-  "%s while the program loads with the arguments %j ends it with %j (needs POSIX)",
+  "%s while the program loads with the arguments %j ends the program with %j (needs POSIX)",
   async (signal, args, exit) => {
     const program = start(args, { node: ["--require", await writeSignalScript(signal)] });
     expect(await program.exit).toEqual(exit);
@@ -125,7 +125,7 @@ test.each([
   [["status"], 0],
   [["doctor"], 1],
   [["no-such-command"], 2],
-] as const)("%j has the same exit code if its output is not read", async (args, code) => {
+] as const)("the command %j has the same exit code if its output is not read", async (args, code) => {
   const program = start(args);
   program.process.stdout.destroy();
   expect(await program.exit).toEqual({ code, signal: null });

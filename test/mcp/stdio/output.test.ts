@@ -30,7 +30,7 @@ async function startStalledSession(stub: Stub, count: number): Promise<Program> 
   return program;
 }
 
-test("a client that does not read has few of its requests started; when it reads again, it gets each answer once", async () => {
+test("few requests of a client that does not read are started; when the client reads again, it gets each answer once", async () => {
   const stub = await stubForTest();
   const program = await startStalledSession(stub, 1_000);
   const countBegun = async (): Promise<number> => {

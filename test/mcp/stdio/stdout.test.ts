@@ -3,7 +3,7 @@ import { JSONRPCMessageSchema } from "@modelcontextprotocol/sdk/types.js";
 import { expect, test } from "vitest";
 import { callMessage, initialize, start } from "./child.ts";
 
-test("every line of a session on stdout is one JSON-RPC 2.0 message, with the log level debug", async () => {
+test("with the log level debug, every line that a session writes to stdout is one JSON-RPC 2.0 message", async () => {
   // A variable that causes a warning, and debug output of dependencies.
   const env = { MIC_LOG_LEVEL: "debug", MIC_UNKNOWN: "1", NODE_DEBUG: "http,net,undici" };
   const program = start(["serve", "--emulator"], { env });

@@ -73,7 +73,7 @@ test.each([
 test.each([
   ["has succeeded", FILE.succeeds],
   ["has failed", FILE.failsForGood],
-])("a job that %s is not canceled, and its result stays", async (_what, file) => {
+])("a job that %s is not canceled, and its result stays available", async (_what, file) => {
   const client = sharedClient();
   const taskId = await beginTask(client, file);
   service().clock.advance(600_000);
@@ -163,7 +163,7 @@ test("inputs that were not requested are accepted and ignored", async () => {
   expect((await client.get(taskId)).status).toBe("working");
 });
 
-test("a subscription to tasks is refused for a client without tasks, and is acknowledged without tasks for others", async () => {
+test("a subscription to tasks is refused for a client without tasks; for others, the acknowledgment leaves out the tasks", async () => {
   const client = sharedClient();
   const notifications = { taskIds: [await beginTask(client)], toolsListChanged: true };
   const error = await client.refusal("subscriptions/listen", { notifications }, { tasks: false });

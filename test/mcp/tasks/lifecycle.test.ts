@@ -50,7 +50,7 @@ const finishNewestJob = async (): Promise<string> => {
   return id;
 };
 
-test("a job runs as a task from submission to its result, which is that of get_job", async () => {
+test("a job runs as a task from its submission to its result, which equals the result of get_job", async () => {
   const client = sharedClient();
   const { result: discovered } = await client.request("server/discover");
   expect(discovered).toMatchObject({ capabilities: { extensions: { [TASKS]: {} } } });
@@ -95,7 +95,7 @@ test("a job runs as a task from submission to its result, which is that of get_j
   expect((await completedTask(client, taskId)).result.structuredContent.data).toEqual(structuredContent.data);
 });
 
-test("run_job is a task once it has submitted the job; if it stops before, it returns a plain result", async () => {
+test("run_job becomes a task once it has submitted the job; if it stops before that, it returns a plain result", async () => {
   const client = await startTaskClient(service());
   const { inputBindings, ...order } = await createJobBodyForFile(service(), FILE.succeeds);
   const runArguments = (file: number) => ({

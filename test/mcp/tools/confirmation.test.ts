@@ -141,7 +141,7 @@ describeEachRevisionInProcess(
       expect(await bench().service.countExecutions(idempotencyKey)).toBe(1);
     });
 
-    test("two concurrent calls run at most once for each key, in any order of the confirmations", async () => {
+    test("two concurrent calls run at most once per key, whichever the user confirms first", async () => {
       const id = await failed();
       const { released: bothQuestioned, release: resolveBoth } = createLatch();
       const answer = async (): Promise<Reply> => {

@@ -194,7 +194,7 @@ defineRow(2, {
 });
 
 defineRow(3, {
-  title: "no action runs twice or is lost in failovers of the database, every third with the replica cut off before",
+  title: "no action runs twice or is lost in database failovers, before every third of which the replica is cut off",
   missing: deploymentMissing,
   usual: { ...SMALL_SIZES, faults: runCount(3, 10) },
   small: { ...SMALL_SIZES, faults: 3 },
@@ -203,7 +203,7 @@ defineRow(3, {
 });
 
 defineRow(4, {
-  title: "no request fails in rolling restarts, the last to a build with one migration more",
+  title: "no request fails in rolling restarts, the last of which starts a build with one more migration",
   missing: deploymentMissing,
   usual: { ...USUAL_SIZES, faults: 1, nextAt: undefined },
   small: { ...SMALL_SIZES, faults: 2, nextAt: 2 },
@@ -250,7 +250,8 @@ defineRow(5, {
 });
 
 defineRow(11, {
-  title: "large files arrive whole in bounded memory; none that breaks off with a killed instance looks whole",
+  title:
+    "large files arrive complete in bounded memory; a download that a killed instance cuts off never looks complete",
   missing: deploymentMissing,
   usual: downloads.SMALL_COUNTS,
   small: downloads.SMALL_COUNTS,
@@ -259,7 +260,7 @@ defineRow(11, {
 });
 
 defineRow(12, {
-  title: "passes the official conformance suite through a balancer that adds a bearer token",
+  title: "a deployment passes the official conformance suite through a balancer that adds a bearer token",
   missing: deploymentMissing ?? conformanceMissing,
   small: { instances: 2 },
   full: { instances: 2 },
