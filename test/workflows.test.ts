@@ -33,7 +33,7 @@ test("CI runs on each Node line that docs/use/versions.md lists", () => {
   expect(node.map((version) => version.split(".")[0])).toEqual(documented);
 });
 
-test("CI runs the journal, deduplication, kills, credentials and transports on Windows and macOS", () => {
+test("CI runs the tests of journal, deduplication, kills, credentials and transports on Windows and macOS", () => {
   const { os } = z.object({ os: z.array(z.string()) }).parse(ci.jobs["other-systems"].strategy.matrix);
   expect(os.map((name) => name.split("-")[0])).toEqual(["windows", "macos"]);
   const commands = JSON.stringify(ci.jobs["other-systems"]);
@@ -41,7 +41,7 @@ test("CI runs the journal, deduplication, kills, credentials and transports on W
     expect(commands).toContain(`test/${folder} `);
 });
 
-test("docs/use/versions.md lists reasons for which tests are skipped", () => {
+test("tests are skipped for each reason that docs/use/versions.md lists", () => {
   const page = readFileSync("docs/use/versions.md", "utf8");
   const reasons = [...page.matchAll(/^\| `(.+?)` \| (?:Windows|both) \|/gm)].map(([, reason = ""]) => reason);
   expect(reasons.length).toBeGreaterThan(5);

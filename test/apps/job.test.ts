@@ -51,7 +51,7 @@ describe.skipIf(CHROMIUM === undefined)("the view of a job (needs Chromium)", ()
   });
 
   test.each(REVISIONS)(
-    "the view cancels a job after one question to the user, and sends nothing if it is declined (%s)",
+    "the view cancels a job after one question to the user, and sends nothing if the user declines (%s)",
     async (revision) => {
       const accepting = await setUpView(revision, pages(), { action: "accept", content: {} });
       const job = await runningJob(accepting.service);
@@ -98,7 +98,7 @@ describe.skipIf(CHROMIUM === undefined)("the view of a job (needs Chromium)", ()
     expect(await service.countExecutions(String(keys[0]))).toBe(1);
   });
 
-  test("a view whose host cannot inform the agent sends it messages, or has no buttons if the host has no messages", async () => {
+  test("a view whose host cannot inform the agent sends messages instead, or has no buttons if the host supports no messages", async () => {
     const { service, draw } = await setUpView("v2-modern", pages());
     const failed = await createRetryableJob(service);
     const capable = { capabilities: { serverTools: {}, message: {} } };
@@ -243,7 +243,7 @@ describe.skipIf(CHROMIUM === undefined)("the view of a job (needs Chromium)", ()
     await expectShown(host, "Quarterly figures", "2/2 units, 12 s");
   });
 
-  test("the view of a job overflows at no width or theme, and axe finds no violation", async () => {
+  test("the view of a job does not overflow at any width or in any theme, and axe finds no violation", async () => {
     const { service, draw } = await setUpView("v2-modern", pages());
     const retried = await createRetryableJob(service);
     const running = await runningJob(service);

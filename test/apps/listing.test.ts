@@ -18,7 +18,7 @@ async function listNames(revision: ClientRevision, showsViews: boolean, env: Rea
 }
 
 test.each(clientRevisions)(
-  "client %s that shows views lists the view tools last, unless MIC_APPS overrides it",
+  "for client %s that shows views, the view tools are listed last, unless MIC_APPS overrides this",
   async (revision) => {
     expect(await listNames(revision, true)).toEqual([...TOOL_NAMES, ...VIEWS]);
     expect(await listNames(revision, false)).toEqual(TOOL_NAMES);
@@ -53,7 +53,7 @@ test("each view tool names its view, which is one page that loads nothing else",
   await connection.close();
 });
 
-test("with MIC_APPS=never views are neither listed nor callable nor mentioned", async () => {
+test("with MIC_APPS=never, views are not listed, callable or mentioned", async () => {
   const connection = await inProcessClientForTest("v2-modern", { MIC_APPS: "never" });
   await expect(connection.readResource("ui://mic-mcp/job.html")).rejects.toThrow(/not found/i);
   await expect(connection.callTool("show_actions")).rejects.toThrow("MIC_APPS=never");
@@ -82,7 +82,7 @@ async function readToolList(revision: string, capabilities: object, env: Readonl
 }
 
 test.each(["2025-11-25", "2026-07-28"])(
-  "in revision %s, without the capability or with another type of view, the list has the same bytes as with MIC_APPS=never",
+  "a client of %s without the capability, or with another type of view, gets the same list as with MIC_APPS=never",
   async (revision) => {
     const listWithoutApps = await readToolList(revision, {}, { MIC_APPS: "never" });
     expect(listWithoutApps).toContain("get_job");

@@ -15,11 +15,15 @@ const pages = pagesForFile();
 const listPictures = async (folder: string, extension: string) =>
   (await readdir(folder)).filter((name) => name.endsWith(extension) && !name.startsWith("icon")).sort();
 
-testUnless(CHROMIUM ? undefined : "there is no Chromium here", "each picture of a view is drawn", async () => {
-  const folder = await folderOfPictures();
-  await drawPictures(pages(), folder);
-  expect(await listPictures(folder, ".png")).toEqual(await listPictures("docs/pictures", ".png"));
-});
+testUnless(
+  CHROMIUM ? undefined : "there is no Chromium here",
+  "each picture of a view in docs/pictures can be drawn",
+  async () => {
+    const folder = await folderOfPictures();
+    await drawPictures(pages(), folder);
+    expect(await listPictures(folder, ".png")).toEqual(await listPictures("docs/pictures", ".png"));
+  },
+);
 
 /** Returns the lines of a recording, without the times, which differ in each run. */
 async function linesOf(path: string): Promise<readonly (string | undefined)[]> {

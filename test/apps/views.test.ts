@@ -17,7 +17,7 @@ const readColumn = async (host: Host, column: number): Promise<readonly number[]
 const sortDescending = (counts: readonly number[]): readonly number[] => [...counts].sort((a, b) => b - a);
 
 describe.skipIf(CHROMIUM === undefined)("the view of divisions (needs Chromium)", () => {
-  test("the view shows every state as in rank_divisions, and filters names and tiles without case and accents", async () => {
+  test("the view shows every state as rank_divisions does, and filters names and tiles regardless of case and accents", async () => {
     const { connection, draw } = await setUpView("v2-legacy", pages());
     const host = await draw("show_divisions", { level: "state" });
     await expectShown(host, "36 of 36", "Coverage: 36 of 36 states, complete", "Source updated", "Not a map");
@@ -38,7 +38,7 @@ describe.skipIf(CHROMIUM === undefined)("the view of divisions (needs Chromium)"
     expect(host.consoleErrors).toEqual([]);
   });
 
-  test("the view sorts by its column headings, also by keyboard, and announces it to screen readers", async () => {
+  test("the view sorts by its column headings, with mouse or keyboard, and announces the order to screen readers", async () => {
     const { draw } = await setUpView("v2-modern", pages());
     const host = await draw("show_divisions", { level: "state" });
     await expectShown(host, "States by mandals");
@@ -160,7 +160,7 @@ describe.skipIf(CHROMIUM === undefined)("the view of divisions (needs Chromium)"
     expect(await styleOf(".tile", "background-color")).toBe(tile);
   });
 
-  test("the view of divisions overflows at no width or theme, and axe finds no violation", async () => {
+  test("the view of divisions does not overflow at any width or in any theme, and axe finds no violation", async () => {
     const { draw } = await setUpView("v2-modern", pages());
     const host = await draw("show_divisions", { level: "state" });
     await expectShown(host, "36 of 36");
@@ -263,7 +263,7 @@ describe.skipIf(CHROMIUM === undefined)("the view of actions (needs Chromium)", 
     expect(await silent.frame.getByRole("button").count()).toBe(0);
   });
 
-  test("the view shows the journal's actions, also of an empty journal", async () => {
+  test("the view shows the journal's actions, and reports that an empty journal has none", async () => {
     const { service, connection, draw } = await setUpView("v2-legacy", pages());
     const host = await draw("show_actions", {});
     await expectShown(host, "none yet", "This journal does not contain actions yet");

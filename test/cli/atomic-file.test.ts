@@ -29,7 +29,7 @@ test.each([
   ["win32", "ENOSPC", 1, { outcome: "ENOSPC", attempts: 1, text: "before" }],
   ["linux", "EPERM", 1, { outcome: "EPERM", attempts: 1, text: "before" }],
 ] as const)(
-  "on %s, %s for %d renames leaves a complete file and no draft",
+  "on %s, the error %s in %d renames leaves a complete file and no draft",
   async (platform, code, failures, expected) => {
     expect(await replaceFile(platform, code, failures)).toEqual({ ...expected, files: ["mcp.json"] });
   },

@@ -159,7 +159,7 @@ test("a destructive call needs --yes without a terminal", async () => {
 
 testUnless(
   posixMissing,
-  "without a terminal progress is a line on stderr, and SIGTERM ends only the wait",
+  "without a terminal, progress is a line on stderr, and SIGTERM ends only the wait",
   async () => {
     const user = await userForTest(60_000);
     const jobId = await user.job(FILE.succeeds);
@@ -173,7 +173,7 @@ testUnless(
   },
 );
 
-test("progress is first shown after a second, then at most once a second, and no message twice", () => {
+test("progress is first shown after 1 s, then at most once per second, and no message is shown twice", () => {
   vi.useFakeTimers();
   onTestFinished(() => void vi.useRealTimers());
   const written: string[] = [];
@@ -203,20 +203,24 @@ testUnless(terminalsMissing, "a terminal shows a bar that disappears at the end,
   expect(table.screen()).toMatch(/^TG +Telangana +\d/m);
 });
 
-testUnless(terminalsMissing, "cancel_job on a terminal asks, and sends nothing for any answer except yes", async () => {
-  const user = await userForTest(60_000);
-  const jobId = await user.job(FILE.succeeds);
-  const cancel = ["call", "cancel_job", `jobId=${jobId}`, "reason=no longer needed"];
-  for (const keys of [`n${ENTER}`, ENTER, CTRL_C]) {
-    const refused = runOnTerminal(user.env, cancel);
-    await refused.answer("Type yes", keys);
-    expect(await refused.exit).toBe(1);
-    expect(refused.screen()).toContain(`Cancel job ${jobId}?`);
-    expect(refused.screen()).toContain("Nothing was sent");
-  }
-  expect(await user.executions("cancelMicJob")).toEqual(new Map());
-  const confirmed = runOnTerminal(user.env, cancel);
-  await confirmed.answer("Type yes", `yes${ENTER}`);
-  expect(await confirmed.exit).toBe(0);
-  expect([...(await user.executions("cancelMicJob")).values()]).toEqual([1]);
-});
+testUnless(
+  terminalsMissing,
+  "cancel_job on a terminal asks the user, and sends nothing unless the answer is yes",
+  async () => {
+    const user = await userForTest(60_000);
+    const jobId = await user.job(FILE.succeeds);
+    const cancel = ["call", "cancel_job", `jobId=${jobId}`, "reason=no longer needed"];
+    for (const keys of [`n${ENTER}`, ENTER, CTRL_C]) {
+      const refused = runOnTerminal(user.env, cancel);
+      await refused.answer("Type yes", keys);
+      expect(await refused.exit).toBe(1);
+      expect(refused.screen()).toContain(`Cancel job ${jobId}?`);
+      expect(refused.screen()).toContain("Nothing was sent");
+    }
+    expect(await user.executions("cancelMicJob")).toEqual(new Map());
+    const confirmed = runOnTerminal(user.env, cancel);
+    await confirmed.answer("Type yes", `yes${ENTER}`);
+    expect(await confirmed.exit).toBe(0);
+    expect([...(await user.executions("cancelMicJob")).values()]).toEqual([1]);
+  },
+);

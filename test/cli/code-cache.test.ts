@@ -72,7 +72,7 @@ async function programForTest(answer = "one") {
   return { home, folder, program, write, run: runProgram, files, save };
 }
 
-test("a first start saves the code for the user only, and later starts run it", async () => {
+test("the first start saves the compiled code so that only the user can read it, and later starts run that code", async () => {
   const { folder, write, run: runProgram, files, save } = await programForTest("one");
   const file = await save();
   expect(file).toContain(process.version);
@@ -92,14 +92,14 @@ test("a first start saves the code for the user only, and later starts run it", 
   expect(await runProgram()).toBe("one");
 });
 
-test("a text with the same length does not run the code of the other text", async () => {
+test("a changed program with the same length does not run the cached code of the previous program", async () => {
   const { write, run: runProgram, save } = await programForTest("one");
   await save();
   await write("two");
   expect(await runProgram()).toBe("two");
 });
 
-test("the first use of a part saves the code of all parts again", async () => {
+test("the first use of a program part saves the compiled code of all parts again", async () => {
   const { run: runProgram, files, save } = await programForTest();
   const file = await save();
   const { mtimeMs } = await stat(file);
@@ -108,7 +108,7 @@ test("the first use of a part saves the code of all parts again", async () => {
   expect((await stat(file)).mtimeMs).toBeGreaterThan(mtimeMs);
 });
 
-test("a file that is cut at any KiB is deleted, and the program starts without it", async () => {
+test("a cached file that is cut at any KiB is deleted, and the program starts without it", async () => {
   const { run: runProgram, files, save } = await programForTest();
   const file = await save();
   const complete = await readFile(file);
@@ -120,7 +120,7 @@ test("a file that is cut at any KiB is deleted, and the program starts without i
   }
 });
 
-test("a file with a flipped bit is deleted, and the program starts without it", async () => {
+test("a cached file with a flipped bit is deleted, and the program starts without it", async () => {
   const { run: runProgram, files, save } = await programForTest();
   const file = await save();
   const complete = await readFile(file);
@@ -133,7 +133,7 @@ test("a file with a flipped bit is deleted, and the program starts without it", 
   }
 });
 
-test("two first starts at once save one complete file", async () => {
+test("two simultaneous first starts save one complete file", async () => {
   const { run: runProgram, files } = await programForTest();
   expect(await Promise.all([runProgram("save"), runProgram("save")])).toEqual(["one", "one"]);
   const saved = await files("main");
@@ -142,7 +142,7 @@ test("two first starts at once save one complete file", async () => {
   expect(await files("main")).toEqual(saved);
 });
 
-test("the four newest files of a part are kept", async () => {
+test("the code cache keeps the four newest files of a program part", async () => {
   const { folder, files, save } = await programForTest();
   await mkdir(folder, { mode: 0o700 });
   const names = [1, 2, 3, 4, 5].map((n) => `main-v${n}.0.0-x64-0.code`);
@@ -158,7 +158,7 @@ test("the four newest files of a part are kept", async () => {
   expect(await readdir(folder)).toEqual(expect.arrayContaining(["second-v1.0.0-x64-0.code", "notes.txt"]));
 });
 
-testUnless(posixMissing, "a read-only folder is used without an error, and stays as it is", async () => {
+testUnless(posixMissing, "a read-only cache folder is used without an error, and stays unchanged", async () => {
   const { folder, home, run: runProgram } = await programForTest();
   await mkdir(folder);
   // Root may write to any folder.
@@ -191,7 +191,7 @@ const unusable: readonly (readonly [string, string | undefined, (folder: string)
   ["that another user owns", isRoot ? undefined : "needs root", (folder) => chown(folder, OTHER_USER, OTHER_USER)],
 ];
 for (const [which, missing, change] of unusable)
-  testUnless(missing, `a folder ${which} is not used`, async () => {
+  testUnless(missing, `a cache folder ${which} is not used`, async () => {
     const { folder, run: runProgram } = await programForTest();
     await mkdir(folder, { mode: 0o700 });
     await change(folder);
@@ -199,13 +199,13 @@ for (const [which, missing, change] of unusable)
     expect(await readdir(folder)).toEqual([]);
   });
 
-test("a file at the folder's path is not an error", async () => {
+test("a file at the path of the cache folder causes no error", async () => {
   const { folder, run: runProgram } = await programForTest();
   await writeFile(folder, "a file where the folder should be");
   expect(await runProgram("save")).toBe("one");
 });
 
-test("Node's own variables take precedence", async () => {
+test("Node's own variables for the compile cache take precedence", async () => {
   const { home, run: runProgram } = await programForTest();
   await runProgram("save", { NODE_DISABLE_COMPILE_CACHE: "1" });
   await runProgram("save", { NODE_COMPILE_CACHE: join(home, "own") });
@@ -222,7 +222,7 @@ describe("the complete program", () => {
     return join(folder, (await find()) ?? "");
   }
 
-  test("starts with its code, and without it if the file is damaged", async () => {
+  test("the complete program starts with its cached code, and without the code if the file is damaged", async () => {
     const home = await folderForTest();
     const env = { XDG_CACHE_HOME: home };
     const file = await saveCode(home);
@@ -242,7 +242,7 @@ describe("the complete program", () => {
 
   testUnless(
     thoroughMissing,
-    "starts with a file that is cut after any 32 KiB",
+    "the complete program starts with a cached file that is cut after any 32 KiB",
     async () => {
       const home = await folderForTest();
       const file = await saveCode(home);

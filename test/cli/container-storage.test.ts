@@ -19,6 +19,6 @@ test.each<readonly [string, boolean, readonly string[], string]>([
   ["a folder of the host", false, [OVERLAY, "2 1 8:1 /home/user/data /data rw - ext4 /dev/sda1 rw"], "/data/state"],
   ["a machine without a container", false, [DISK, "2 1 0:2 / /tmp rw - tmpfs tmpfs rw"], "/tmp/state"],
   ["a system without /proc", false, [], "/data"],
-])("%s: deleted with the container is %s", (_, isDeleted, mounts, folder) => {
+])("for %s, the state folder is deleted with the container: %s", (_, isDeleted, mounts, folder) => {
   expect(isDeletedWithContainer(folder, `${mounts.join("\n")}\n`)).toBe(isDeleted);
 });

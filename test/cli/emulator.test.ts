@@ -52,7 +52,7 @@ for (const [signal, seed] of [
     },
   );
 
-test("mic-mcp emulator listens on the given port, and a port in use is exit code 1, not a usage error", async () => {
+test("mic-mcp emulator listens on the given port; if the port is in use, it exits with 1, not with a usage error", async () => {
   const portHolder = createServer();
   const { port } = new URL(await listeningUrl(portHolder));
   const refused = await run(["emulator", "--port", port]);
@@ -83,49 +83,56 @@ test("mic-mcp serve --emulator names its files in the instructions, and complete
   expect(await connection.complete(prompt, "referenceId", "LGD-dist")).toEqual([fileId]);
 });
 
-testUnless(posixMissing, "commands use the emulator that is running, without proxy and settings", async () => {
-  const env = {
-    MIC_STATE_DIR: await folderForTest(),
-    HTTP_PROXY: await refusingBaseUrl(),
-    MIC_CLIENT_ID: "own",
-    MIC_CLIENT_SECRET_FILE: "/no/such/file",
-  };
-  const type = (...args: readonly string[]) => run([...args, "--emulator"], { env });
-  const emulator = start(["emulator", "--stage-ms", "700"], { env });
-  onTestFinished(() => void emulator.process.kill("SIGKILL"));
-  const { fileIds, clientSecret } = Line.parse(await emulator.next());
-  const record = join(env.MIC_STATE_DIR, "emulator.json");
-  expect((await stat(record)).mode & 0o777).toBe(0o600);
+testUnless(
+  posixMissing,
+  "commands with --emulator use the running emulator, and ignore the proxy and the credentials of the environment",
+  async () => {
+    const env = {
+      MIC_STATE_DIR: await folderForTest(),
+      HTTP_PROXY: await refusingBaseUrl(),
+      MIC_CLIENT_ID: "own",
+      MIC_CLIENT_SECRET_FILE: "/no/such/file",
+    };
+    const type = (...args: readonly string[]) => run([...args, "--emulator"], { env });
+    const emulator = start(["emulator", "--stage-ms", "700"], { env });
+    onTestFinished(() => void emulator.process.kill("SIGKILL"));
+    const { fileIds, clientSecret } = Line.parse(await emulator.next());
+    const record = join(env.MIC_STATE_DIR, "emulator.json");
+    expect((await stat(record)).mode & 0o777).toBe(0o600);
 
-  const recipes = JSON.parse((await type("call", "list_recipes", "--json")).stdout).data;
-  const versionId = recipes.find(({ name }: { name: string }) => name.startsWith("Normalize")).versionId;
-  const input = {
-    inputs: [{ port: "divisions", referenceId: fileIds[0] }],
-    parameterValues: { level: "DISTRICT", vintage: "2026-09-30" },
-  };
-  const job = await type("call", "run_job", versionId, "--input", JSON.stringify(input), "waitSeconds=3");
-  expect(job.code).toBe(6);
-  const [next = "", jobId = ""] = /mic-mcp watch (\S+) --emulator/.exec(job.stdout) ?? [];
-  expect(job.stdout).toContain(`Next: ${next} (`);
-  const watched = await type("watch", jobId, "--json");
-  expect(watched.code).toBe(0);
-  const lines = watched.stdout.trimEnd().split("\n");
-  for (const line of lines) expect(JSON.parse(line)).toMatchObject({ jobId, state: expect.any(String) });
-  expect(JSON.parse(lines.at(-1) ?? "")).toMatchObject({ state: "SUCCEEDED", summary: expect.any(String) });
+    const recipes = JSON.parse((await type("call", "list_recipes", "--json")).stdout).data;
+    const versionId = recipes.find(({ name }: { name: string }) => name.startsWith("Normalize")).versionId;
+    const input = {
+      inputs: [{ port: "divisions", referenceId: fileIds[0] }],
+      parameterValues: { level: "DISTRICT", vintage: "2026-09-30" },
+    };
+    const job = await type("call", "run_job", versionId, "--input", JSON.stringify(input), "waitSeconds=3");
+    expect(job.code).toBe(6);
+    const [next = "", jobId = ""] = /mic-mcp watch (\S+) --emulator/.exec(job.stdout) ?? [];
+    expect(job.stdout).toContain(`Next: ${next} (`);
+    const watched = await type("watch", jobId, "--json");
+    expect(watched.code).toBe(0);
+    const lines = watched.stdout.trimEnd().split("\n");
+    for (const line of lines) expect(JSON.parse(line)).toMatchObject({ jobId, state: expect.any(String) });
+    expect(JSON.parse(lines.at(-1) ?? "")).toMatchObject({ state: "SUCCEEDED", summary: expect.any(String) });
 
-  const actions = JSON.parse((await type("actions", "--json")).stdout);
-  expect(actions).toMatchObject({ summary: "2 actions: 2 succeeded.", counts: { succeeded: 2 } });
-  const page = await type("show", "job", jobId, "--json");
-  expect(JSON.parse(page.stdout)).toEqual({ path: expect.stringMatching(/job\.html$/) });
-  expect(job.stdout + watched.stdout + page.stdout).not.toContain(clientSecret);
-  expect((await run(["completion", "--jobs"], { env })).stdout).toBe(`${jobId}\n`);
+    const actions = JSON.parse((await type("actions", "--json")).stdout);
+    expect(actions).toMatchObject({ summary: "2 actions: 2 succeeded.", counts: { succeeded: 2 } });
+    const page = await type("show", "job", jobId, "--json");
+    expect(JSON.parse(page.stdout)).toEqual({ path: expect.stringMatching(/job\.html$/) });
+    expect(job.stdout + watched.stdout + page.stdout).not.toContain(clientSecret);
+    expect((await run(["completion", "--jobs"], { env })).stdout).toBe(`${jobId}\n`);
 
-  emulator.process.kill("SIGTERM");
-  await emulator.exit;
-  await expect(stat(record)).rejects.toThrow("ENOENT");
-  const gone = await type("watch", jobId);
-  expect(gone).toMatchObject({ code: 1, stderr: expect.stringContaining("run mic-mcp emulator in another terminal") });
-});
+    emulator.process.kill("SIGTERM");
+    await emulator.exit;
+    await expect(stat(record)).rejects.toThrow("ENOENT");
+    const gone = await type("watch", jobId);
+    expect(gone).toMatchObject({
+      code: 1,
+      stderr: expect.stringContaining("run mic-mcp emulator in another terminal"),
+    });
+  },
+);
 
 test("without a running emulator, a command starts its own", async () => {
   const env = { MIC_STATE_DIR: await folderForTest() };

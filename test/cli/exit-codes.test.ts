@@ -72,7 +72,7 @@ test("without the journal of the first call, the API recognizes the key: the sam
   expect(await user.executions("createMicJob")).toEqual(new Map([["divisions-2026-11-23", 1]]));
 });
 
-test("run_job exits with 6 if its wait ends before the scan or the job, and with 0 if it should not wait for the job", async () => {
+test("run_job exits with 6 if its wait ends before the scan or the job does, and with 0 if it need not wait for the job", async () => {
   const user = await userForTest(60_000);
   const words = await runWords(user, "run_job", [FILE.succeeds]);
   expect(await codeOf(user, ...words, "waitSeconds=0")).toBe(0);
@@ -98,7 +98,7 @@ test.each([
   expect(await codeOf(user, ...words)).toBe(code);
 });
 
-test("run_jobs exits with 6 if a file is not started yet", async () => {
+test("run_jobs exits with 6 if the job of a file has not been submitted yet", async () => {
   const user = await userForTest(60_000);
   const files = [FILE.succeeds, FILE.failsRetryably, FILE.failsForGood, FILE.waitsForReview, FILE.pauses];
   const { code, text } = await callJson(user, [...(await runWords(user, "run_jobs", files)), "waitSeconds=0"]);
@@ -165,7 +165,7 @@ test("a read exits with 0 in every state of the job, and a wait with the code of
   expect(await codeOf(user, "list_jobs")).toBe(0);
 });
 
-test("cancel_job exits with 0 if the job is canceled, and a later wait for it with 5", async () => {
+test("cancel_job exits with 0 if the job is canceled, and a later wait for this job exits with 5", async () => {
   const user = await userForTest(500);
   const jobId = await user.job(FILE.succeeds);
   const cancel = ["cancel_job", `jobId=${jobId}`, "reason=no longer needed", "--yes"];
@@ -174,7 +174,7 @@ test("cancel_job exits with 0 if the job is canceled, and a later wait for it wi
   expect(await codeOf(user, "wait_for_jobs", jobId)).toBe(5);
 });
 
-test("resolve exits with 6 if an outcome stays unknown, and with 0 after it was found out", async () => {
+test("resolve exits with 6 if an outcome stays unknown, and with 0 once the outcome is known", async () => {
   const user = await userForTest();
   const submission = await user.submission(FILE.succeeds);
   speedUpTimers();

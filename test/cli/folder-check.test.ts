@@ -10,7 +10,7 @@ const check = (folder: string, platform: NodeJS.Platform) =>
 
 testUnless(
   posixMissing,
-  "a folder that others can read fails, except on Windows, where modes do not exist",
+  "the check of a folder that other users can read fails, except on Windows, where file modes do not exist",
   async () => {
     const folder = await folderForTest();
     await chmod(folder, 0o755);

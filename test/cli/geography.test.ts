@@ -44,7 +44,7 @@ test("geography warm exits with 1 and names the lists that cannot be read, and t
   expect(stub.requests.slice(length).map(({ target }) => target.slice(-8))).toEqual(["state=KL"]);
 });
 
-test("geography without warm is refused with the right command", async () => {
+test("the command geography without warm is refused, and the error shows the right command", async () => {
   const { code, stderr } = await run(["geography", "cool"], { env: {} });
   expect({ code, stderr }).toEqual({ code: 2, stderr: expect.stringContaining("Run mic-mcp geography warm.") });
 });

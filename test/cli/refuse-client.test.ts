@@ -32,7 +32,7 @@ test.each(clientRevisions)("client %s reports the error of an invalid setting", 
 test.each([
   [["serve", "--frobnicate"], {}, "no flag --frobnicate"],
   [[], { MIC_CLIENT_ID: "alone" }, "set both or neither"],
-])("a client gets the error for %j, %j", async (args, env, expectedOutput) => {
+])("a client gets the error for the arguments %j and the variables %j", async (args, env, expectedOutput) => {
   const program = start(args, { env });
   program.send(request(1, "initialize"));
   expect(await program.next()).toMatchObject({ id: 1, error: { message: expect.stringContaining(expectedOutput) } });

@@ -27,7 +27,7 @@ test("a client with all scopes can use each tool, and no variable is offered", a
   });
 });
 
-test("a read-only client gets the line MIC_TOOLS=…, with which call lists exactly the tools that it can use", async () => {
+test("a read-only client gets a line MIC_TOOLS=…; with this line, call lists exactly the tools that the client can use", async () => {
   const granted = SCOPES.filter((scope) => scope.endsWith(":read"));
   const { env, type } = await userForTest(20, undefined, granted);
   const writing = ["register_input", "submit_job", "cancel_job", "retry_job", "request_file_processing"];

@@ -86,17 +86,21 @@ test("a table that fits is complete, and a table in a pipe stays tab-separated",
   expect(formatTables(ACTIONS, stream)).toBe(ACTIONS);
 });
 
-testUnless(terminalsMissing, "on a terminal of 100 columns, actions and list_jobs print no longer line", async () => {
-  const user = await userForTest();
-  await user.type("call", ...user.registration(FILE.succeeds));
-  await user.job(FILE.succeeds);
-  for (const args of [["actions"], ["call", "list_jobs"]]) {
-    const terminal = runOnTerminal({ ...user.env, NO_COLOR: "1" }, args);
-    expect(await terminal.exit).toBe(0);
-    const lines = terminal.screen().split("\r\n");
-    expect(lines.join("\n")).toMatch(/^Not shown: .* A wider terminal or --json shows everything\.$/m);
-    const rows = lines.filter((line) => / {2}/.test(line));
-    expect(rows.length).toBeGreaterThan(1);
-    for (const row of rows) expect(row.length).toBeLessThanOrEqual(100);
-  }
-});
+testUnless(
+  terminalsMissing,
+  "on a terminal of 100 columns, actions and list_jobs print no line that is longer",
+  async () => {
+    const user = await userForTest();
+    await user.type("call", ...user.registration(FILE.succeeds));
+    await user.job(FILE.succeeds);
+    for (const args of [["actions"], ["call", "list_jobs"]]) {
+      const terminal = runOnTerminal({ ...user.env, NO_COLOR: "1" }, args);
+      expect(await terminal.exit).toBe(0);
+      const lines = terminal.screen().split("\r\n");
+      expect(lines.join("\n")).toMatch(/^Not shown: .* A wider terminal or --json shows everything\.$/m);
+      const rows = lines.filter((line) => / {2}/.test(line));
+      expect(rows.length).toBeGreaterThan(1);
+      for (const row of rows) expect(row.length).toBeLessThanOrEqual(100);
+    }
+  },
+);

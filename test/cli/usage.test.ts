@@ -39,7 +39,7 @@ test.each(Object.values(COMMANDS))("$name --help lists its flags, with examples"
   expect(await run(["help", command.name])).toEqual({ code, stdout, stderr });
 });
 
-test("no help text names a page that an installed package lacks: pages have URLs, which exist in the repository", async () => {
+test("help texts cite pages only by URL, because an installed package lacks them, and each page is in the repository", async () => {
   const pages = new Set<string>();
   for (const args of [["--help"], ...commandNames.map((name) => [name, "--help"])]) {
     const { stdout } = await run(args);
@@ -119,7 +119,7 @@ async function envFile(...lines: readonly string[]): Promise<string> {
   return path;
 }
 
-test("--env-file sets the variables that are not set, with characters that a shell would interpret", async () => {
+test("--env-file sets variables that are not set yet, and keeps characters that a shell would interpret", async () => {
   const path = await envFile(
     "# A comment",
     "",
@@ -162,7 +162,7 @@ testUnless(missingProgram("openssl"), "a private CA in --env-file applies to the
   expect(paths).not.toEqual([]);
 });
 
-test("a wrong argument of a tool names the help of this tool", async () => {
+test("the error for a wrong argument of a tool names the help of this tool", async () => {
   const { stderr } = await run(["call", "list_jobs", "limits=3"]);
   expect(stderr).toMatch(/\nRun mic-mcp call list_jobs --help for its arguments and flags\.\n$/);
 });
@@ -188,7 +188,7 @@ test.each([
   ["list_jobs", ["--limit", "--unretried"], "--limit needs a value"],
   ["get_job", ["1", "--jobId=2"], "jobId is specified twice"],
   ["rank_divisions", ["level=districts"], "level must be one of state, district. Did you mean district?"],
-])("for %s, %j is a usage error", (name, words, expectedError) => {
+])("call %s refuses the arguments %j as a usage error", (name, words, expectedError) => {
   expect(() => parseArgumentWords(words, toolNamed(name))).toThrow(
     expect.objectContaining({ constructor: UsageError, message: expect.stringContaining(expectedError) }),
   );
@@ -219,7 +219,7 @@ test.each([
     ["v1", `inputBindings=${JSON.stringify(bindings)}`, "clientReference=a=b"],
     { recipeVersionId: "v1", inputBindings: bindings, clientReference: "a=b" },
   ],
-])("for %s, %j is a call", (name, words, expected) => {
+])("call %s accepts the arguments %j", (name, words, expected) => {
   const tool = toolNamed(name);
   expect(tool.toExact(parseArgumentWords(words, tool)).arguments).toEqual(expected);
 });
@@ -242,7 +242,7 @@ test.each([
   ],
   ['find_district {"names":["Patna, Bihar"]}', `mic-mcp call find_district 'names=["Patna, Bihar"]' --emulator`],
   ["parameter_values {x} and get_job {", "parameter_values {x} and get_job {"],
-])("%j is printed with commands", (text, shown) => {
+])("the tool calls in the text %j are printed as commands", (text, shown) => {
   expect(toShellCommands(text, ["--emulator"])).toBe(shown);
 });
 

@@ -105,7 +105,7 @@ test("call reports each attempt that failed, before the API answers", async () =
   });
 });
 
-test("call --timeout ends a call that the API never answers, and a wait with the state that it has read", async () => {
+test("call --timeout ends a call that the API never answers, and ends a wait with the last state that was read", async () => {
   const stub = await stubForTest();
   const env = { ...credentials, MIC_BASE_URL: stub.baseUrl };
   stub.respond(() => neverAnswer);

@@ -65,7 +65,7 @@ const readOperation = (service: ApiClient) =>
 for (const [description, refusal] of [
   ["401 invalid_client", invalidClient],
   ["400 invalid_client", answer(400, { error: "invalid_client" })],
-  ["401 and nothing", answer(401)],
+  ["401 without a body", answer(401)],
 ] as const)
   test(`an API that reads the pair without decoding is detected by its ${description}, once`, {
     tags: ["5/assumes-no-basic-form", "5/token-basic"],

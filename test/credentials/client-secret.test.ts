@@ -57,7 +57,7 @@ test.for([
   [`${SECRET}\nsecond line`, 0o600, "one line", "correct MIC_CLIENT_SECRET_FILE"],
   ["", 0o600, "one line", "correct MIC_CLIENT_SECRET_FILE"],
   ["x".repeat(9_000), 0o600, "one line", "correct MIC_CLIENT_SECRET_FILE"],
-] as const)("file %# is refused, and nothing is sent", async ([text, mode, reason, fix], { stub }) => {
+] as const)("secret file %# is refused, and nothing is sent", async ([text, mode, reason, fix], { stub }) => {
   const { code, stderr } = await callGetJob(stub, { MIC_CLIENT_SECRET_FILE: await secretFile(text, mode) });
   expect(code).toBe(4);
   expect(stderr).toMatch(new RegExp(`not_configured.*${reason}[\\s\\S]*Next: .*${fix}`, "i"));
@@ -109,15 +109,15 @@ const PRINT_VARIABLES = `process.stdin.resume().on("end", () =>
   console.log("none:" + Object.keys(process.env).filter((name) => name.startsWith("MIC_"))))`;
 
 test.for([
-  ["no shell has changed", JSON.stringify(["printf", "%s\\n", SECRET]), SECRET],
-  ["comes from a command with words", "echo a-secret", "a-secret"],
-  ["depends on no MIC_ variable and an empty stdin", commandOf(PRINT_VARIABLES), "none:"],
-] as const)("the API receives the output of the program, which %s", async ([_, command, printed], { stub }) => {
+  ["that no shell runs", JSON.stringify(["printf", "%s\\n", SECRET]), SECRET],
+  ["that is specified as plain words", "echo a-secret", "a-secret"],
+  ["that gets no MIC_ variables and an empty stdin", commandOf(PRINT_VARIABLES), "none:"],
+] as const)("the API receives the output of a program %s", async ([_, command, printed], { stub }) => {
   expect(await callGetJob(stub, { MIC_CLIENT_SECRET_COMMAND: command })).toMatchObject({ code: 0 });
   expect(stub.tokenRequests[0]?.headers.authorization).toBe(headerFor(printed));
 });
 
-test("an empty list of actions does not run the program", async ({ stub }) => {
+test("listing the actions of an empty journal does not run the program of the secret", async ({ stub }) => {
   const env = settings(stub, { MIC_CLIENT_SECRET_COMMAND: commandOf("process.exit(1)") });
   expect(await run(["actions"], { env })).toMatchObject({ code: 0, stderr: "No actions.\n" });
 });
@@ -153,7 +153,7 @@ test.for(sources)(
 );
 
 test.for(["process.exit(1)", "setTimeout(() => 0, 60_000)"])(
-  "the list of actions is returned if the program of the secret fails or does not end: %s",
+  "the list of actions is returned even if the program of the secret fails or does not end: %s",
   async (script, { stub }) => {
     const state = { MIC_STATE_DIR: await folderForTest() };
     const file = { MIC_CLIENT_SECRET_FILE: await secretFile(SECRET) };
@@ -178,7 +178,7 @@ test.for([
   [commandOf("console.log('x'.repeat(10000))"), "printed more than 8192 bytes"],
   ['["no-such-program-of-mic-mcp"]', "cannot be started (E"],
   [commandOf(""), "one line of 1 to 8192"],
-] as const)("program %# is reported by its error, and nothing is sent", async ([command, reason], { stub }) => {
+] as const)("the error of secret program %# is reported, and nothing is sent", async ([command, reason], { stub }) => {
   const { code, stderr } = await callGetJob(stub, { MIC_CLIENT_SECRET_COMMAND: command });
   expect(code).toBe(4);
   expect(stderr).toContain(reason);
@@ -199,7 +199,7 @@ test.for([
   [{ MIC_CLIENT_SECRET: "a-secret", MIC_CLIENT_SECRET_FILE: "/secret" }, "Set only one of"],
   [{ MIC_CLIENT_SECRET_FILE: "/secret", MIC_CLIENT_SECRET_COMMAND: "cat /secret" }, "Set only one of"],
   [{ MIC_CLIENT_ID: "", MIC_CLIENT_SECRET_FILE: "/secret" }, "set both or neither"],
-] as const)("%j is refused", async ([env, reason], { stub }) => {
+] as const)("the settings %j are refused", async ([env, reason], { stub }) => {
   const refused = await run(["actions"], { env: settings(stub, env) });
   expect(refused).toMatchObject({ code: 2, stderr: expect.stringContaining(reason) });
 });

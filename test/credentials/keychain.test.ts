@@ -24,7 +24,7 @@ test.each([
   ],
   ["locked", "darwin", "To unlock it, answer the dialog of the keychain, or run security unlock-keychain."],
   ["locked", "win32", "To unlock it, log in to Windows."],
-] as const)("the fix of a %s keychain on %s is a step of this system", (kind, platform, fix) => {
+] as const)("the fix for a %s keychain on %s is a step that this system offers", (kind, platform, fix) => {
   expect(describeFix(kind, platform)).toBe(fix);
 });
 
@@ -39,7 +39,7 @@ const createKeychain = (text: string | undefined, written: string[] = []): Keych
 const owner = { baseUrl: "https://service.example", clientId: "id" };
 const scopes = ["mic.jobs:read"];
 
-test("a token that does not fit stays in memory without an error", async () => {
+test("a token that does not fit into the keychain stays in memory, without an error", async () => {
   const written: string[] = [];
   const errors: unknown[] = [];
   const store = createKeychainTokenStore(createKeychain(undefined, written), Date.now, (error) => errors.push(error));

@@ -62,8 +62,8 @@ test.for([
   ["nothing else", 200, {}],
   ["the fields of RFC 6749", 201, { token_type: "Bearer", expires_in: 3600, scope: "mic.jobs:read" }],
   ["another type and fields of its own", 202, { token_type: "JWT", issued: [1, 2], nested: { a: null } }],
-  ["a lifetime that makes no sense", 203, { expires_in: "soon" }],
-  ["a lifetime of nothing", 200, { expires_in: 0 }],
+  ["an invalid lifetime", 203, { expires_in: "soon" }],
+  ["a lifetime of 0 s", 200, { expires_in: 0 }],
   ["a lifetime with a fraction, and a type of null", 200, { expires_in: 3599.5, token_type: null }],
 ] as const)(
   "a token is accepted with %s in an answer of HTTP %i",
@@ -215,7 +215,7 @@ test.for(refusals)(
 );
 
 test.for([200, 403])(
-  "a token endpoint that answers %i with a page is reported as possibly a proxy",
+  "a token endpoint that answers %i with an HTML page is reported as possibly a proxy",
   async (status, { stub, service }) => {
     stub.respondToToken(() => answer(status, "<html>sign in</html>", html));
     const { message, next } = await expectFailure(submitJob(service));

@@ -58,7 +58,7 @@ test("a waiting job can be canceled", async ({ service }) => {
   }
 });
 
-test("a job that has ended cannot be canceled, and only one that failed retryably can be retried, once", async () => {
+test("a job that has ended cannot be canceled, and only a job that failed retryably can be retried, once", async () => {
   const service = await serviceForTest();
   const done = await runJobToEnd(service, FILE.succeeds);
   const failed = await runJobToEnd(service, FILE.failsForGood);

@@ -74,7 +74,7 @@ test("an Idempotency-Key belongs to one client, and executions are counted by cl
   expect(requests.map(({ clientId }) => clientId)).toEqual(clientIds.flatMap((clientId) => [clientId, clientId]));
 });
 
-test("the latest requests and executions are listed, up to the configured numbers, without tokens or a single client's id", async () => {
+test("the latest requests and executions are listed, up to the set numbers, without tokens or the id of the only client", async () => {
   const service = await serviceForTest({ maxRequestRecords: 2, maxExecutionRecords: 1 });
   for (const key of ["key-number-1", "key-number-2", "key-number-3"]) await register(service, key);
   const [requests, executions] = [await records(service, "requests"), await records(service, "executions")];
@@ -85,7 +85,7 @@ test("the latest requests and executions are listed, up to the configured number
   for (const record of [...requests, ...executions]) expect(record).not.toHaveProperty("clientId");
 });
 
-test("mic-mcp emulator --clients prints all clients in its line", async () => {
+test("mic-mcp emulator --clients prints all clients in one line", async () => {
   const line = z
     .looseObject({ clientId: z.string(), clients: z.array(z.looseObject({ clientId: z.string() })).length(3) })
     .parse(await start(["emulator", "--clients", "3"]).next());

@@ -30,7 +30,7 @@ test.for([
   expect(await service.countExecutions(parts.key)).toBe(1);
 });
 
-test("the faults hang and status occur before or after the effect, without an answer or with a Problem and Retry-After", async () => {
+test("faults of kind hang and status occur before or after the effect: no answer, or a Problem with Retry-After", async () => {
   const service = await serviceForTest();
   for (const afterCommit of [false, true]) {
     const hanging = await submissionParts(service);

@@ -47,7 +47,7 @@ async function expectRefused(row: ListedOperation, parts: Parts, pointer: string
 const executions = () => service().admin("GET", "executions");
 
 test.each(rows.flatMap((row) => [...fieldsOf(row), ...headersOf(row)].map((field) => ({ row, field }))))(
-  "$row.id refuses an invalid value in the $field.location field $field.name, and it has no effect",
+  "$row.id refuses an invalid value in the $field.location field $field.name, and the request has no effect",
   async ({ row, field }) => {
     const parts = await createRequest(await exampleData(), row.id);
     const before = await executions();

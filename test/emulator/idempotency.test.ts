@@ -87,7 +87,7 @@ test("a refused command does not use up its key", async () => {
   expect((await submit({ body, key })).status).toBe(202);
 });
 
-test("a replay checks scope, token and query like any call", async () => {
+test("the scope, token and query of a replay are checked like those of any call", async () => {
   const parts = await submissionParts();
   expect((await submit(parts)).status).toBe(202);
   expectProblem(await submit({ ...parts, scopes: ["mic.jobs:read"] }), 403);

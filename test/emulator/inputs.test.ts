@@ -45,7 +45,7 @@ test("a file is scanned in five seconds and becomes READY, and until then no job
   expect((await service.call(operations.createMicJob, { body })).status).toBe(202);
 });
 
-test("acquisitions and dataset versions, also one that a job created, can be registered, each with its own kind", {
+test("acquisitions and dataset versions, including one that a job created, can be registered, each with its own kind", {
   tags: ["4.2/input-kind"],
 }, async () => {
   const service = await serviceForTest();
@@ -73,7 +73,7 @@ test("acquisitions and dataset versions, also one that a job created, can be reg
 
 const download = (assetId: string) => fileService().call(operations.getMicPublicAssetContent, { path: { assetId } });
 
-test("each file is returned as complete raw bytes whose sha256 is that of its input, unless its scan did not find it clean", {
+test("a file is returned as complete raw bytes with the sha256 of its input; a file that is not scanned as clean is refused", {
   tags: ["4.2/get-asset-content", "2.2/input-sha256"],
 }, async () => {
   const { assetIds, fileIds } = fileService().emulator;

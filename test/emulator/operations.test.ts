@@ -47,7 +47,7 @@ test("a created resource is read with the same content, and a job has its versio
   }
 });
 
-test("another method gets 405 with the allowed ones, or 400 in the playground", {
+test("a request with another method gets 405 with the allowed methods, or 400 in the playground", {
   tags: ["7.1/invalid-request"],
 }, async () => {
   for (const operation of rows) {

@@ -62,9 +62,9 @@ test("130 jobs are listed in pages of 25, each job once, and in the same order w
     expect(await readIds(jobPages(fileService()), limits)).toEqual(all);
 });
 
-test("jobs that existed before are listed exactly once while others arrive", { tags: ["4.2/next-cursor"] }, async ({
-  service,
-}) => {
+test("jobs that existed before a listing are listed exactly once, even if other jobs arrive during the listing", {
+  tags: ["4.2/next-cursor"],
+}, async ({ service }) => {
   const before = await readIds(jobPages(service), [100]);
   const arrived: string[] = [];
   const read = await readIds(jobPages(service), [7, 20, 1], async () => {

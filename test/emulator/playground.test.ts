@@ -86,7 +86,7 @@ async function expectRetryAfter(service: Service, headers: Record<string, string
   expect((await service.send({ path: STATES, headers })).status).toBe(200);
 }
 
-test("600 requests a minute are served over all endpoints, then 429 until Retry-After has passed, for any reported address", {
+test("600 requests per minute are served over all endpoints; later ones get 429 until Retry-After, from any reported address", {
   tags: ["8/hard-rate", "8/reported-address-trusted", "7.1/rate-limited", "7.1/retry-after", "7.1/body"],
 }, async () => {
   const service = await serviceForTest();

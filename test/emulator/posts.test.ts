@@ -81,7 +81,7 @@ test("a body that conflicts with the service's data is refused with the field, a
   }
 });
 
-test("an expiresAt after the expiry of file or recipe is refused", {
+test("an expiresAt after the expiry of the file or the recipe is refused", {
   tags: ["4.2/processing-request-expires-within-approved"],
 }, async () => {
   const service = await serviceForTest();

@@ -32,7 +32,7 @@ test("malformed JSON, bytes that are not UTF-8 and repeated names get a Problem"
     expectProblem(await submit(text.replace("{", `{${repeated}`)), 400);
 });
 
-test("JSON is validated down to 500 levels; deeper JSON is refused, a parameter with its field's name", async () => {
+test("JSON is validated down to 500 levels; deeper JSON is refused, and the error names the field of a parameter", async () => {
   for (const depth of [200, 200_000]) {
     expectProblem(await submit("[".repeat(depth)), 400);
     expectProblem(await submit("[".repeat(depth) + "]".repeat(depth)), 400);

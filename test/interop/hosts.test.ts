@@ -44,18 +44,22 @@ describe.each(hosts)("$name", (host) => {
     return { model, server, output: stdout + stderr };
   }
 
-  testProgram(host, "lists the tools, calls a read and an action, and passes on the text of an error", async () => {
-    const { model, server, output } = await runWith(host.unattended);
-    expectListed(server);
-    expect(model.offeredAtOnce(TOOL_NAMES)).toBe(host.offers === "at once");
-    expect(model.toolResults(), output).toHaveLength(CALLS.length);
-    for (const [index, pattern] of RESULTS.entries()) expect(model.toolResults()[index]).toMatch(pattern);
-  });
+  testProgram(
+    host,
+    "lists the tools, calls a read tool and an action, and passes on the text of an error",
+    async () => {
+      const { model, server, output } = await runWith(host.unattended);
+      expectListed(server);
+      expect(model.offeredAtOnce(TOOL_NAMES)).toBe(host.offers === "at once");
+      expect(model.toolResults(), output).toHaveLength(CALLS.length);
+      for (const [index, pattern] of RESULTS.entries()) expect(model.toolResults()[index]).toMatch(pattern);
+    },
+  );
 
   if (host.unattended.length === 0) return;
   testProgram(
     host,
-    `${host.readsWithoutApproval ? "calls" : "does not call"} a read, and no action, without approval`,
+    `calls ${host.readsWithoutApproval ? "a read tool but no action" : "no tool"} without approval`,
     async () => {
       const { model, output } = await runWith([]);
       const results = model.toolResults().join("\n");
@@ -66,7 +70,7 @@ describe.each(hosts)("$name", (host) => {
 });
 
 describe.each(commandClients)("$name", (client) => {
-  testProgram(client, "lists the tools, calls a read and an action, and prints the text of an error", async () => {
+  testProgram(client, "lists the tools, calls a read tool and an action, and prints the text of an error", async () => {
     const { home, server } = await createHome();
     await client.configure(home, { command: server.command, args: server.args });
     async function runClient(args: readonly string[]): Promise<string> {

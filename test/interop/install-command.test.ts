@@ -71,7 +71,7 @@ describe("install codex", () => {
   const block = (...args: readonly string[]) =>
     `command = ${JSON.stringify(process.execPath)}\nargs = ${JSON.stringify([SERVER, "serve", ...args])}\n`;
 
-  test("adds and changes only lines of its own entry", async () => {
+  test("install codex adds and changes only lines of its own entry", async () => {
     const home = await folderForTest();
     const before = 'model = "gpt"\n\n[mcp_servers.other]\ncommand = "true"\n';
     const path = await configure("codex", home, before);
@@ -90,7 +90,7 @@ describe("install codex", () => {
     ["dotted keys", 'mcp_servers.mic.command = "true"\n'],
     ["a list on several lines", '[mcp_servers.mic]\ncommand = "true"\nargs = [\n  "a",\n]\n'],
     ["a quoted name", '[mcp_servers."mic"]\ncommand = "true"\n'],
-  ])("leaves an entry in another form unchanged: %s", async (_, text) => {
+  ])("install codex leaves an entry in another form unchanged: %s", async (_, text) => {
     const home = await folderForTest();
     const path = await configure("codex", home, text);
     const { code, stdout, stderr } = await install(home, "codex");
@@ -114,21 +114,26 @@ describe("install", () => {
     },
   );
 
-  testUnless(posixMissing, "keeps other fields of its entry, the mode of the file, and a link", {}, async () => {
-    const home = await folderForTest();
-    const [real, link] = [join(home, "dotfiles.json"), join(home, ".cursor", "mcp.json")];
-    const env = { MIC_LOG_LEVEL: "info" };
-    await writeFile(real, JSON.stringify({ mcpServers: { mic: { command: "old", args: [], env } } }));
-    await chmod(real, 0o640);
-    await mkdir(dirname(link));
-    await symlink(real, link);
-    expect(await install(home, "cursor", "--emulator")).toMatchObject({ code: 0 });
-    expect(JSON.parse(await readFile(real, "utf8")).mcpServers.mic).toEqual({ ...ENTRY, env });
-    expect((await stat(real)).mode & 0o777).toBe(0o640);
-    expect((await lstat(link)).isSymbolicLink()).toBe(true);
-  });
+  testUnless(
+    posixMissing,
+    "install keeps other fields of its entry, the mode of the file, and a symbolic link",
+    {},
+    async () => {
+      const home = await folderForTest();
+      const [real, link] = [join(home, "dotfiles.json"), join(home, ".cursor", "mcp.json")];
+      const env = { MIC_LOG_LEVEL: "info" };
+      await writeFile(real, JSON.stringify({ mcpServers: { mic: { command: "old", args: [], env } } }));
+      await chmod(real, 0o640);
+      await mkdir(dirname(link));
+      await symlink(real, link);
+      expect(await install(home, "cursor", "--emulator")).toMatchObject({ code: 0 });
+      expect(JSON.parse(await readFile(real, "utf8")).mcpServers.mic).toEqual({ ...ENTRY, env });
+      expect((await stat(real)).mode & 0o777).toBe(0o640);
+      expect((await lstat(link)).isSymbolicLink()).toBe(true);
+    },
+  );
 
-  test("--print prints the entry that is written, and changes no file", async () => {
+  test("install --print prints the entry that install would write, and changes no file", async () => {
     const home = await folderForTest();
     const { code, stdout } = await install(home, "cursor", "--emulator", "--print");
     expect(code).toBe(0);
@@ -181,11 +186,14 @@ describe("install", () => {
     [["Claude_a"], { LOCALAPPDATA: "C:\\L" }, ["C:\\L\\Packages\\Claude_a"]],
     [["Claude_a", "Other_1"], {}, ["C:\\U\\AppData\\Local\\Packages\\Claude_a"]],
     [["Claude_a", "Claude_b"], { LOCALAPPDATA: "C:\\L" }, ["C:\\L\\Packages\\Claude_a", "C:\\L\\Packages\\Claude_b"]],
-  ])("Claude Desktop as the packaged app %j of Windows reads its own copy", (packagedApps, environment, folders) => {
-    const paths = folders.map((folder) => `${folder}\\LocalCache\\Roaming\\Claude\\claude_desktop_config.json`);
-    const machine = { platform: "win32", home: "C:\\U", environment, packagedApps } as const;
-    expect(configurationPaths("claude-desktop", machine)).toEqual(paths);
-  });
+  ])(
+    "the packaged apps %j of Claude Desktop on Windows have their own copies of the configuration",
+    (packagedApps, environment, folders) => {
+      const paths = folders.map((folder) => `${folder}\\LocalCache\\Roaming\\Claude\\claude_desktop_config.json`);
+      const machine = { platform: "win32", home: "C:\\U", environment, packagedApps } as const;
+      expect(configurationPaths("claude-desktop", machine)).toEqual(paths);
+    },
+  );
 });
 
 testUnless(

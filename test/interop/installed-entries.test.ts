@@ -54,7 +54,7 @@ describeUnless(posixMissing, "after an upgrade of Node that removes the folder o
     return { home, node, bin, entry };
   }
 
-  test("an entry with a link to Node outside of this folder works", async () => {
+  test("after an upgrade of Node, an entry works that has a link to Node outside of the removed folder", async () => {
     const { home, bin, entry } = await upgrade(true);
     expect(entry).toMatchObject({ command: join(bin, "node"), stderr: "" });
     const { stdout } = await execute(home, entry.command, [...entry.args.slice(0, 1), "--version"]);
@@ -62,7 +62,7 @@ describeUnless(posixMissing, "after an upgrade of Node that removes the folder o
     expect(await checkClients(home)).toEqual([expect.stringMatching(/^ok +cursor/)]);
   });
 
-  test("install warns about an entry without such a link, and doctor names it", async () => {
+  test("install warns about an entry with a versioned path of Node, and doctor names the entry after an upgrade", async () => {
     const { home, node, entry } = await upgrade(false);
     expect(entry).toMatchObject({ command: node, stderr: expect.stringContaining(`may remove ${node}`) });
     const [line, fix] = await checkClients(home);
@@ -145,7 +145,7 @@ test("an entry that npx installed starts npx, and does not need its cache", asyn
   expect(await checkClients(home)).toEqual([expect.stringMatching(/^ok +cursor/)]);
 });
 
-test("doctor names the entry of a moved clone, and prints nothing else of it", async () => {
+test("doctor names the entry of a moved clone, and prints nothing else from the entry", async () => {
   const home = await realpath(await folderForTest());
   const program = await copyPackage(join(home, "clone"));
   await installWith(home, process.execPath, program);
@@ -179,7 +179,7 @@ describe("uninstall", () => {
       '{\n    "a": [\n        1\n    ],\n    "mcpServers": {\n        "other": {\n            "command": "true"\n        }\n    }\n}\n',
     ],
     ["codex", ".codex/config.toml", '# mine\nmodel = "gpt"\n\n[mcp_servers.other]\ncommand = "true"\n'],
-  ])("%s removes only the entry of install", async (client, name, text) => {
+  ])("uninstall %s removes only the entry of install", async (client, name, text) => {
     const { path, env } = await writeConfiguration(name, text);
     await run(["install", client], { env });
     await run(["install", client, "--profile", "work"], { env });
@@ -197,7 +197,7 @@ describe("uninstall", () => {
   test.each([
     ["cursor", ".cursor/mcp.json", '{\r\n  "a": 1,\r\n  "mcpServers": {\r\n    "other": {}\r\n  }\r\n}\r\n'],
     ["codex", ".codex/config.toml", 'model = "gpt"\r\n\r\n[mcp_servers.other]\r\ncommand = "true"\r\n'],
-  ])("%s keeps the line ends of Windows", async (client, name, text) => {
+  ])("uninstall %s keeps the line ends of Windows", async (client, name, text) => {
     const { path, env } = await writeConfiguration(name, text);
     await run(["install", client], { env });
     const installed = await readFile(path, "utf8");
@@ -207,7 +207,7 @@ describe("uninstall", () => {
     expect(await readFile(path, "utf8")).toBe(text);
   });
 
-  test("codex removes the tables of the entry, and keeps the table below with its comment", async () => {
+  test("uninstall codex removes the tables of the entry, and keeps the table below with its comment", async () => {
     const home = await folderForTest();
     const path = join(home, ".codex", "config.toml");
     await mkdir(dirname(path));
@@ -217,7 +217,7 @@ describe("uninstall", () => {
     expect(await readFile(path, "utf8")).toBe("a = 1\n\n# colors\n[tui]\nb = 2\n");
   });
 
-  test("a configuration with comments stays as it is", async () => {
+  test("uninstall leaves a configuration with comments unchanged", async () => {
     const home = await folderForTest();
     const path = join(home, ".cursor", "mcp.json");
     await mkdir(dirname(path));

@@ -48,7 +48,7 @@ async function setUpClient(name: ClientName) {
 const testInClient = (client: ClientName, body: () => Promise<void>): void =>
   testUnless(
     registryMissing ?? skipReasonFor(client),
-    `installs in ${client} and calls tools with the documented setting`,
+    `the plugin installs in ${client} and calls tools with the documented setting`,
     { timeout: 240_000 },
     body,
   );
@@ -71,7 +71,7 @@ describe("the plugin", () => {
     });
   });
 
-  testUnless(skipReasonFor("Copilot CLI"), "loads in Copilot CLI as an Agent Plugin", {}, async () => {
+  testUnless(skipReasonFor("Copilot CLI"), "the plugin loads in Copilot CLI as an Agent Plugin", {}, async () => {
     const { runClient, repository } = await setUpClient("Copilot CLI");
     const plugin = siblingPath("agent-plugin");
     for (const part of ["plugin.json", "mcp.json", "skills"])

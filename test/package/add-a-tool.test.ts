@@ -132,7 +132,7 @@ export const starJob = defineTool({
   ]),
 };
 
-test(`the page lists at most ${MAX_FILES} files in addition to the API's document`, async () => {
+test(`the page about adding a tool lists at most ${MAX_FILES} files in addition to the API's document`, async () => {
   const files = await listFiles();
   expect(files.length).toBeLessThanOrEqual(MAX_FILES);
   expect([...files, CONTRACT].sort()).toEqual(Object.keys(EDITS).sort());
@@ -178,17 +178,17 @@ describeUnless(thoroughMissing, "with changes in only these files", () => {
     expect(JSON.stringify(await call("list_actions"))).toContain(idempotencyKey);
   });
 
-  test("`npm run check` passes", { timeout: LIMIT_MS }, async () => {
+  test("`npm run check` passes with the new tool", { timeout: LIMIT_MS }, async () => {
     await run("npm", "run", "check");
   });
 
-  test("the tests of all operations and tools pass", { timeout: LIMIT_MS }, async () => {
+  test("the tests of all operations and tools pass with the new tool", { timeout: LIMIT_MS }, async () => {
     const ofOperations = ["test/contract/fields.test.ts", "test/emulator/fields.test.ts"];
     const ofTools = ["test/tools/success.test.ts", "test/mcp/tools/", "test/mcp/configuration.test.ts"];
     await run("npx", "vitest", "run", ...ofOperations, ...ofTools, "test/injection/hostile-answers.test.ts");
   });
 
-  test("the tool's page of texts stays the same", { timeout: LIMIT_MS }, async () => {
+  test("the snapshot test leaves the new tool's page of texts unchanged", { timeout: LIMIT_MS }, async () => {
     const page = await readFile(join(copy, PAGE), "utf8");
     await run("npx", "vitest", "run", "test/snapshots", "--testNamePattern=star_job");
     expect(await readFile(join(copy, PAGE), "utf8")).toBe(page);

@@ -48,7 +48,7 @@ describe.concurrent("the published package", () => {
   for (const { name, path, missing } of nodes)
     testUnless(
       registryMissing ?? missing,
-      `installs and starts every command, and a job runs, on ${name}`,
+      `the published package installs, starts every command and runs a job on ${name}`,
       async () => {
         const home = siblingPath(`home of ${name}`);
         await mkdir(home);

@@ -76,7 +76,7 @@ test("doctor reports an API that cannot be reached", async () => {
   for (const { detail } of wrong) expect(detail).toContain("ECONNREFUSED");
 });
 
-test("doctor asks a failing API once per check, because a user is waiting", async ({ stub }) => {
+test("doctor sends a failing API one request per check, because a user is waiting", async ({ stub }) => {
   stub.respond(() => answer(503, { ...problem, status: 503 }));
   const { wrong } = await runDoctor(stubEnvironment(stub));
   expect(wrong.map(({ name }) => name)).toEqual(["geography API", "job API"]);
@@ -133,7 +133,7 @@ test.each<Problem>([
 });
 
 describeWithKeychain("doctor", () => {
-  test("doctor accepts a valid login, and leaves no entry of its own", async ({ session, emulator }) => {
+  test("doctor accepts a valid login, and leaves no test entry in the keychain", async ({ session, emulator }) => {
     await expectLogin(session, emulator);
     const { ok, checks } = await runDoctor(session.env);
     expect(ok).toBe(true);

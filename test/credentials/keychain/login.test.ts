@@ -43,15 +43,15 @@ describeWithKeychain("login with flags", () => {
   });
 
   test.for([
-    ["no line break, of all that a shell, a URL and JSON mind", `'"\\$(x)\`%41+=&:/?#{}<>`, ""],
-    ["a line break, of 4000 characters", "x".repeat(4000), "\n"],
-    ["a line break of Windows, with outer spaces", "  spaced secret ", "\r\n"],
+    ["characters that a shell, a URL and JSON treat specially, and no line break", `'"\\$(x)\`%41+=&:/?#{}<>`, ""],
+    ["4,000 characters and a line break", "x".repeat(4000), "\n"],
+    ["outer spaces and a Windows line break", "  spaced secret ", "\r\n"],
   ] as const)("login accepts a secret with %s unchanged", async ([_, clientSecret, end], { session, stub }) => {
     await expectLogin(session, { baseUrl: stub.baseUrl, input: clientSecret + end });
     expect(stub.tokenRequests[0]?.headers.authorization).toBe(basicHeader({ ...client, clientSecret }));
   });
 
-  test("login treats a refused scope as verification of the client", async ({ session, stub }) => {
+  test("login accepts a refused scope as proof that the credentials are valid", async ({ session, stub }) => {
     stub.respondToToken(() => answer(400, { error: "invalid_scope" }));
     await expectLogin(session, { baseUrl: stub.baseUrl });
   });
@@ -176,12 +176,12 @@ describeWithKeychain("a login that cannot be verified", () => {
 const complete = ["--base-url", "https://service.example", "--client-id", "id", "--secret-stdin"];
 
 test.each([
-  ["nothing", [], ["--base-url", "--client-id", "--secret-stdin"]],
+  ["no flags", [], ["--base-url", "--client-id", "--secret-stdin"]],
   ["no secret", complete.slice(0, -1), ["--secret-stdin"]],
-  ["a base URL that is none", [...complete, "--base-url", "service.example"], ["base URL"]],
-  ["a workspace id that is none", [...complete, "--workspace-id", "a b"], ["workspace id"]],
-  ["a client id that is none", [...complete, "--client-id", "é"], ["client id"]],
-])("login without a terminal and %s is a usage error", async (_, args, named) => {
+  ["an invalid base URL", [...complete, "--base-url", "service.example"], ["base URL"]],
+  ["an invalid workspace id", [...complete, "--workspace-id", "a b"], ["workspace id"]],
+  ["an invalid client id", [...complete, "--client-id", "é"], ["client id"]],
+])("login without a terminal and with %s is a usage error", async (_, args, named) => {
   const { code, stdout, stderr } = await run(["login", ...args], { env: { MIC_KEYCHAIN: "" }, input: "a-secret" });
   expect({ code, stdout }).toEqual({ code: 2, stdout: "" });
   for (const name of named) expect(stderr).toContain(name);

@@ -30,7 +30,7 @@ describeWithKeychain("the keychain process", () => {
     }
   });
 
-  test("the keychain process may be killed: the call reports it, and the next call starts another process", async () => {
+  test("a call whose keychain process is killed reports this, and the next call starts another process", async () => {
     const session = await sessionForTest("mute");
     const program = start(["serve"], { env: session.env });
     await initialize(program);

@@ -107,7 +107,7 @@ async function startServerWithSecret(session: Pick<Session, "env">, node: readon
 test.each([
   ["an error", "throw new Error('at ' + process.env.MIC_CLIENT_SECRET + ' it broke')"],
   ["a rejection", "Promise.reject(new Error('at ' + process.env.MIC_CLIENT_SECRET + ' it broke'))"],
-  ["something that is no error", "throw 'at ' + process.env.MIC_CLIENT_SECRET + ' it broke'"],
+  ["a value that is not an error", "throw 'at ' + process.env.MIC_CLIENT_SECRET + ' it broke'"],
   ["a cause", "throw new Error('it broke', { cause: new Error(process.env.MIC_CLIENT_SECRET) })"],
 ])("the report of a crash by %s names its cause without the secret", async (_, crash) => {
   const script = `process.on("SIGUSR2", () => { ${crash} })`;

@@ -36,7 +36,10 @@ describeWithKeychain("a server with a keychain", () => {
     },
   );
 
-  test("a server finds the bus in the runtime folder without its address", async ({ session, emulator }) => {
+  test("a server finds the bus in the runtime folder if the address of the bus is not set", async ({
+    session,
+    emulator,
+  }) => {
     await expectLogin(session, emulator);
     const { HOME = "", XDG_RUNTIME_DIR = "" } = session.env;
     const env = { HOME, XDG_RUNTIME_DIR, MIC_KEYCHAIN: "" };

@@ -22,7 +22,7 @@ describeUnless(terminalsMissing ?? keychainMissing, "login on a terminal", () =>
     expect(await readStatus(session)).toMatchObject({ workspaceId: { value: "micws_1", from: "keychain" } });
   });
 
-  test("login on a terminal accepts a paste, and shows no secret", async ({ session, stub }) => {
+  test("login on a terminal accepts pasted values, and shows no secret", async ({ session, stub }) => {
     const terminal = runOnTerminal(session.env, ["login"]);
     const paste = [stub.baseUrl, client.clientId, client.clientSecret, "micws_1", ""].join(ENTER);
     await terminal.answer("Base URL", paste);
@@ -72,7 +72,9 @@ describeUnless(terminalsMissing ?? keychainMissing, "login on a terminal", () =>
     expect(await readStatus(session)).toMatchObject(nothing);
   });
 
-  test("after a paste, login on a terminal does not ask again, which would show the secret", async ({ session }) => {
+  test("login on a terminal does not ask again after a paste, because this would show the pasted secret", async ({
+    session,
+  }) => {
     const terminal = runOnTerminal(session.env, ["login"]);
     await terminal.answer("Base URL", ["service.example", client.clientId, client.clientSecret].join(ENTER));
     expect(await terminal.exit).toBe(2);

@@ -58,7 +58,7 @@ const runWithEach = (
 ) => Promise.all(chosen.map(async (keychain) => await task(await keychain.createSession(), keychain)));
 
 describeWithKeychain("a keychain that is locked, mute, on a frozen bus or absent", () => {
-  test("an unavailable keychain is reported within 5 s; environment credentials work, unless it is required", async () => {
+  test("an unavailable keychain is reported within 5 s; environment credentials work unless the keychain is required", async () => {
     await runWithEach(unavailableKeychains, async (session, { message, next, what }) => {
       const stub = await stubForTest();
       stub.respond(({ target }) => answer(200, target.includes("/playground/") ? statesResponse : jobList));
@@ -146,7 +146,7 @@ describeWithKeychain("a keychain that is locked, mute, on a frozen bus or absent
 });
 
 describeWithKeychain("a keychain that changes its state", () => {
-  test("a keychain that fails is explained by servers and every command, with advice", async ({ session, stub }) => {
+  test("servers and every command report why a keychain fails, with advice", async ({ session, stub }) => {
     await storeLogin(session, { baseUrl: stub.baseUrl, workspaceId: "micws_1" });
     await session.exhaustConnections();
     const connection = await connectionForTest("v2-modern", { env: { ...session.env, MIC_LOG_LEVEL: "info" } });
