@@ -11,11 +11,11 @@ try {
   for (let calls = 1; answer.coverage && calls < MAX_CALLS; calls += 1)
     answer = await call(client, "rank_divisions", QUERY);
   // `coverage` is absent if all lists were read.
-  const { rows, coverage, vintage } = answer;
+  const { rows, stateNames, coverage, vintage } = answer;
   if (coverage) throw new Error(`Only ${coverage.statesRead} of ${coverage.statesTotal} lists were read.`);
   console.log("district,state,mandals,catalog");
-  for (const { name, stateName, mandalCount } of rows)
-    console.log([name, stateName, mandalCount, vintage.split(",")[0]].join(","));
+  for (const { name, stateCode, mandalCount } of rows)
+    console.log([name, stateNames[stateCode], mandalCount, vintage.split(",")[0]].join(","));
 } finally {
   await client.close();
 }

@@ -113,7 +113,7 @@ const inReview: Task = {
     return {
       request: `What is the state of job ${job}? If it is in progress, wait for its end.`,
       verdict: async (answer) => [
-        !answer.includes("waits for its review") && `the answer does not say what it waits for: ${answer}`,
+        !answer.includes("waits for a review") && `the answer does not say what it waits for: ${answer}`,
         (await readJobState(world, job)) !== "WAITING_REVIEW" && "something was done to it",
       ],
     };

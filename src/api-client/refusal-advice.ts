@@ -46,7 +46,8 @@ function notFoundAdvice(endpoint: Endpoint): string {
 /** Advice by operation id. */
 const CONFLICT_ADVICE: Readonly<Record<string, string>> = {
   cancelMicJob: "get_job shows the state of the job.",
-  retryMicJob: "get_job shows the state of the job.",
+  retryMicJob:
+    "list_jobs shows the job's retry, if there is one. If not, correct the input and submit a new job (get_recipe shows the schema).",
   createMicJob: "get_input shows the state of an input; a job needs READY inputs.",
   requestMicSharedFileProcessing: "get_recipe shows the current versionHash. get_input shows the input's state.",
   getMicPublicAssetContent: "The API does not release the file in its current state. get_input shows an input's scan.",

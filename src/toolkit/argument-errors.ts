@@ -150,7 +150,7 @@ export function throwInvalidArguments(name: string, listed: JsonSchema, args: Ar
   });
   const where = [...new Set(fieldErrors.map(({ pointer }) => pointer.slice(1) || "arguments"))];
   const isNoRecipe = fieldErrors.some(
-    ({ pointer, code }) => /^\/(?:recipeV|v)ersionId$/.test(pointer) && code !== "REQUIRED",
+    ({ pointer, code }) => /^\/(?:recipeVersionId|versionId)$/.test(pointer) && code !== "REQUIRED",
   );
   throw invalidArguments(
     `${name} refused the argument${where.length === 1 ? "" : "s"} ${where.map((each) => quote(each)).join(", ")}.`,

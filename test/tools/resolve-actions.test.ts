@@ -499,7 +499,7 @@ describe("mic-mcp resolve and call", () => {
     const { id } = await failedJob();
     const retryJobs = ["call", "retry_jobs", `jobIds=${id}`, "retryMode=SAFE_RESUME", `reason=${reason}`];
     expect(await type(...retryJobs)).toMatchObject({ code: 0 });
-    const stdout = expect.stringContaining("Retried before by an identical call");
+    const stdout = expect.stringContaining("Already retried by an earlier identical call");
     expect(await type(...retryJobs)).toMatchObject({ code: 3, stdout });
     expect(await executions("retryMicJob")).toBe(1);
   });

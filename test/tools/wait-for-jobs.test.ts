@@ -67,7 +67,7 @@ describeLatestRevision((bench) => {
       const { structured } = await bench().ok("wait_for_jobs", { jobIds: [id] });
       expect(structured).toMatchObject({ running: 0, jobs: [{ id, state: "WAITING_REVIEW" }] });
       expect(structured["summary"]).toMatch(
-        / 1 waits for the API's operator \(WAITING_REVIEW at [A-Z]+\)\. Tell the user\.$/,
+        / 1 waits for a review or the API's operator \(WAITING_REVIEW at [A-Z]+\)\. Tell the user\.$/,
       );
       expect(structured["nextStep"]).toBeUndefined();
     });
