@@ -30,7 +30,7 @@ export const cancelJob = defineTool({
     waitSeconds: waitSeconds.describe("Default 5."),
     ...keyArgument("text"),
   }),
-  output: outputs.action<Job | Operation>(),
+  output: outputs.resource<Job | Operation>(),
   confirm({ jobId, reason }) {
     const question = `Cancel job ${formatToken(jobId)}? Its finished work is discarded.`;
     return {

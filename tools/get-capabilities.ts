@@ -16,7 +16,7 @@ export const getCapabilities = defineTool({
     "Get what the workspace can process and its limits for a job: bytes, rows, pages, quotas. For consumption so far use get_usage.",
   effect: "read",
   input: z.strictObject({ ...getMicPublicCapabilities.query.shape, view }),
-  output: outputs.advised<CapabilitySet>(),
+  output: outputs.resource<CapabilitySet>(),
   async run({ view, ...query }, ctx) {
     const answer = await ctx.api.call(getMicPublicCapabilities, { query }, ctx);
     return await resourceResult(answer, describeCapabilities, ctx, { view });

@@ -16,7 +16,7 @@ export const getFileProcessingRequest = defineTool({
     "Get a permission request for a shared file: approved, rejected or revoked, and why. With waitSeconds, wait for the reviewer.",
   effect: "read",
   input: z.strictObject({ ...getMicSharedFileProcessingRequest.pathParameters.shape, waitSeconds, view }),
-  output: outputs.advised<ProcessingRequest>(),
+  output: outputs.resource<ProcessingRequest>(),
   run: ({ requestId, ...how }, ctx) =>
     readResource(
       {

@@ -15,7 +15,7 @@ export const getInput = defineTool({
   description: "Get one input: state, scan, file or dataset. With waitSeconds, wait for its scan.",
   effect: "read",
   input: z.strictObject({ ...getMicPublicInput.pathParameters.shape, waitSeconds, view }),
-  output: outputs.advised<Input>(),
+  output: outputs.resource<Input>(),
   run: ({ inputId, ...how }, ctx) =>
     readResource(
       { endpoint: getMicPublicInput, path: { inputId }, describe: describeInput, status: inputStatus, ...how },

@@ -17,7 +17,7 @@ export const getJob = defineTool({
     "Get one job: state, nine stages, failure, output. With waitSeconds, wait until it ends, pauses or needs a review.",
   effect: "read",
   input: z.strictObject({ ...getMicJob.pathParameters.shape, waitSeconds, view }),
-  output: outputs.advised<Job>(),
+  output: outputs.resource<Job>(),
   run: ({ jobId, ...how }, ctx) =>
     readResource(
       { endpoint: getMicJob, path: { jobId }, describe: describeJobAndOriginWith(ctx), status: jobStatus, ...how },

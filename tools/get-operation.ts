@@ -16,7 +16,7 @@ export const getOperation = defineTool({
     "Get an asynchronous operation, such as a cancellation: state and result. With waitSeconds, wait for it to end.",
   effect: "read",
   input: z.strictObject({ ...getMicPublicOperation.pathParameters.shape, waitSeconds, view }),
-  output: outputs.advised<Operation>(),
+  output: outputs.resource<Operation>(),
   run: ({ operationId, ...how }, ctx) =>
     readResource(
       {

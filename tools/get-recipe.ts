@@ -19,7 +19,7 @@ export const getRecipe = defineTool({
     "Its recipe.versionHash is for request_file_processing.",
   effect: "read",
   input: z.strictObject({ versionId: versionId.describe(recipeVersionText), view }),
-  output: outputs.advised<RecipeOffer>(),
+  output: outputs.resource<RecipeOffer>(),
   async run({ view, ...path }, ctx) {
     const answer = await ctx.api.call(getMicExecutableRecipe, { path }, ctx);
     ctx.offers.remember([answer.value.data]);

@@ -21,7 +21,7 @@ export const getUsage = defineTool({
     window: window.describe("Default: today and entitlement.").optional(),
     view,
   }),
-  output: outputs.advised<UsageSummary>(),
+  output: outputs.resource<UsageSummary>(),
   async run({ view, ...query }, ctx) {
     return await usageResult(await readUsage(query, ctx), query, view, ctx);
   },

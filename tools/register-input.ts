@@ -28,6 +28,6 @@ export const registerInput = defineTool({
       ...keyArgument("input"),
     })
     .refine(matchesInputKind, referenceRule),
-  output: outputs.action<Input>(),
+  output: outputs.resource<Input>(),
   run,
 });

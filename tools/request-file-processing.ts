@@ -49,7 +49,7 @@ export const requestFileProcessing = defineTool({
     expiresAt: body.expiresAt.describe("In the future."),
     ...keyArgument("processing"),
   }),
-  output: outputs.action<ProcessingRequest>(),
+  output: outputs.resource<ProcessingRequest>(),
   run: (args, ctx) =>
     runAction(args, ctx, {
       endpoint: requestMicSharedFileProcessing,

@@ -27,7 +27,7 @@ export const retryJob = defineTool({
     waitSeconds,
     ...keyArgument("text"),
   }),
-  output: outputs.action<Job>(),
+  output: outputs.resource<Job>(),
   confirm({ jobId, retryMode, reason }) {
     if (retryMode !== "RESTART") return undefined;
     const question = `Run job ${formatToken(jobId)} again from the start? Its finished stages are discarded.`;

@@ -94,7 +94,7 @@ export const runJob = defineTool({
     waitSeconds: longWaitSeconds,
     ...keyArgument("text"),
   }),
-  output: outputs.action<Job | Input>(),
+  output: outputs.resource<Job | Input>(),
   async run({ waitSeconds = LONG_WAIT_SECONDS, ...given }, ctx) {
     const args = { ...given, inputs: await withPorts(given, ctx) };
     const again = { tool: "run_job", arguments: args } as const;

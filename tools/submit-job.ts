@@ -22,7 +22,7 @@ export const submitJob = defineTool({
   effect: "create",
   makes: "job",
   traits: submitTraits,
-  output: outputs.action<Job | Input>(),
+  output: outputs.resource<Job | Input>(),
   input: z.strictObject({
     ...body,
     recipeVersionId: body.recipeVersionId.describe(recipeVersionText),

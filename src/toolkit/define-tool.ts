@@ -72,7 +72,7 @@ export interface Tool extends SharedProperties {
   /** True if a call may change data of the API. */
   readonly isWrite: boolean;
   readonly argumentNames: readonly string[];
-  readonly outputSchema: JsonSchema;
+  readonly outputSchema: JsonSchema | undefined;
   /** The description and output schema that are listed instead if files are links. */
   readonly withLinks?: Pick<Tool, "description" | "outputSchema">;
   inputSchema(): JsonSchema;
@@ -97,7 +97,7 @@ export interface Tool extends SharedProperties {
 
 /** The output schema. `T`: the type of the result's data. */
 export interface Output<T> {
-  readonly schema: JsonSchema;
+  readonly schema: JsonSchema | undefined;
   /** Never set: it ties the schema to the type of the data. */
   readonly data?: T;
 }
@@ -142,7 +142,7 @@ export interface ToolDefinition<N extends ToolName, I extends z.ZodRawShape, O> 
  *   description: "One registered input: state, scan result, the file or dataset it stands for.",
  *   effect: "read",
  *   input: z.strictObject({ ...getMicPublicInput.pathParameters.shape }),
- *   output: outputs.advised<Input>(),
+ *   output: outputs.resource<Input>(),
  *   run: ({ inputId }, ctx) =>
  *     readResource(
  *       { endpoint: getMicPublicInput, path: { inputId }, describe: describeInput, status: inputStatus },

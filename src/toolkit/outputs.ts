@@ -1,4 +1,5 @@
-// This module builds the output schemas of tools, together with the types of the data that `run` returns.
+// This module builds the output schemas of tools, together with the types of the data that `run` returns. Tools whose schema would only
+// say that there is a summary and an object have none: clients of SDK v1 compile each schema when they list the tools, which takes 2 to 3 ms.
 // The schemas are shallow, since responses were already checked against the full contract, and clients of SDK v1 compile all of them when
 // they list the tools. They have no `required`: every agent would pay tokens for it in each session, and no client needs it. test/tools/success.test.ts checks that the listed fields are present.
 import type { JsonSchema } from "../contract/json.ts";
@@ -25,22 +26,20 @@ type Fields = Readonly<Record<string, JsonSchema>>;
 /** Schemas of the fields that are always present. */
 type FieldSchemas<T> = { readonly [K in keyof T as undefined extends T[K] ? never : K]?: FieldSchema<T[K]> } & Fields;
 
-const advised = { summary: text, nextStep: object } as const;
 const shape = <T>(properties: Fields): Output<T> => ({ schema: { type: "object", properties } });
 
 export const outputs = {
-  /** One resource: its state and the next step. */
-  advised: <T>() => shape<T>({ ...advised, data: object }),
-  /** The resource that an action created. */
-  action: <T>() => shape<T>({ ...advised, data: object, action: object }),
+  /** One resource, with its state and the next step; after an action, also the action. */
+  resource: <T>(): Output<T> => ({ schema: undefined }),
   /** One page of a list, and the call that reads the next page. `facts`: fields that some calls add. */
-  page: <T>(facts: Fields = {}) => shape<readonly T[]>({ ...advised, ...facts, data: list, page: object }),
+  page: <T>(facts: Fields = {}) =>
+    shape<readonly T[]>({ summary: text, nextStep: object, ...facts, data: list, page: object }),
   /** The fields of the data at the top level, after the summary. `optional`: fields that are not always present. */
   answer: <T>(fields: FieldSchemas<T>, optional: Fields = {}) => shape<T>({ summary: text, ...fields, ...optional }),
   /** A list of the playground API, whose rows are shown by their codes. `T`: the API's response. */
   catalog: <T>(fields: Fields) => shape<T>({ summary: text, ...fields, vintage: text }),
   /** The summary of a view, for the agent. Only the view receives the data. */
-  view: <T>() => shape<T>(advised),
+  view: <T>(): Output<T> => ({ schema: undefined }),
   text,
   integer,
   boolean,

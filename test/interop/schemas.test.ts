@@ -95,7 +95,8 @@ describe.each(Object.entries(connections))("tools/list %s", (_, connection) => {
     const ajv = new Ajv2020({ strict: true, validateFormats: false });
     for (const { name, inputSchema, outputSchema } of await connection().listTools()) {
       expect(() => ajv.compile(inputSchema), name).not.toThrow();
-      expect(() => ajv.compile(outputSchema ?? false), name).not.toThrow();
+      if (outputSchema === undefined) continue;
+      expect(() => ajv.compile(outputSchema), name).not.toThrow();
       // Clients of the 2025 revisions accept only an object as the result.
       expect(outputSchema).toMatchObject({ type: "object" });
     }

@@ -97,7 +97,7 @@ export const starJob = defineTool({
     reason: starMicJob.body.shape.reason.describe("Reason for the star"),
     ...keyArgument("text"),
   }),
-  output: outputs.action<Job>(),
+  output: outputs.resource<Job>(),
   run: (args, ctx) =>
     runAction(args, ctx, {
       endpoint: starMicJob,

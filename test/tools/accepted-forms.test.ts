@@ -160,7 +160,8 @@ const eitherOr = /^\/jobIds: give either jobIds or createdSince$/;
 const withIds = /^\/jobIds: excludes failureCode and limit, which go with createdSince$/;
 const noRestart = /^\/retryMode: must be SAFE_RESUME with createdSince; RESTART needs jobIds$/;
 const wholeWait = /^\/waitSeconds: must be a whole number from 0 to 45$/;
-const fileRule = /^\/(referenceId|files\/0|inputs\/0\/referenceId): must be the id of a file \(M4_FILE\), which begins with/;
+const fileRule =
+  /^\/(referenceId|files\/0|inputs\/0\/referenceId): must be the id of a file \(M4_FILE\), which begins with/;
 const onlyForFiles = /^\/inputs\/0\/inputKind: is only for a referenceId$/;
 const samePort = { ...ids, inputs: [...ids.inputs, { port: "p", inputId: "b" }] };
 const sameInput = { ...ids, inputs: [...ids.inputs, { port: "q", inputId: "a" }] };
@@ -311,7 +312,7 @@ describeLatestRevision((bench) => {
     },
   );
 
-  test("a call in an accepted form, or with only the key, is the same action as the call in the exact form", async () => {
+  test("a call whose arguments have an accepted form, or that passes only the key, is the same action as the call in the exact form", async () => {
     const job = await bench().newAction("createMicJob");
     const onlyKey = { ...none(...Object.keys(job)), idempotencyKey: job["idempotencyKey"] };
     const inputBindings = JSON.stringify(job["inputBindings"]);

@@ -7,7 +7,7 @@ import { getIndex, type NameIndex } from "./name-index.ts";
 import { loadNewDistricts, loadRecordedDistricts, type NameWithForms, type NewDistrict } from "./record/tables.ts";
 import { findRecordedState } from "./resolve-state.ts";
 
-/** Entry of the public record for a name that is not in the list: a change of districts, or a district whose headquarters it is. */
+/** Entry of the public record for a name that is not in the list: a change of districts, or the district that has its headquarters there. */
 export type UnlistedPlace = { readonly state: State } & (
   | { readonly change: NewDistrict; readonly headquartersOf?: undefined }
   | { readonly headquartersOf: string; readonly change?: undefined }

@@ -128,7 +128,7 @@ export const toListedTool = (
     ...withOfferedArguments(withOptionalWorkspace(tool.inputSchema(), workspaceId), isOffered),
     type: "object",
   },
-  outputSchema: { ...tool.outputSchema, type: "object" },
+  ...(tool.outputSchema && { outputSchema: { ...tool.outputSchema, type: "object" } }),
   annotations: { ...HINTS[tool.effect], openWorldHint: true },
   ...listedMeta(tool),
 });

@@ -20,7 +20,7 @@ export class ProviderUnavailable extends Error {
   override readonly name: string = "ProviderUnavailable";
 }
 
-/** The key of the token is not among the provider's keys as last read. They are not read again within `retryAfterSeconds`. */
+/** The token's key was not among the provider's keys when they were last read. They are not read again within `retryAfterSeconds`. */
 export class SigningKeyUnknown extends ProviderUnavailable {
   override readonly name = "SigningKeyUnknown";
   readonly retryAfterSeconds: number;

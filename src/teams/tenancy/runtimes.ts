@@ -27,7 +27,7 @@ interface Options<P, R> {
   readonly teams: Pick<Teams, "find" | "findByCaller" | "readVersions">;
   readonly now: () => number;
   openTeam(team: Team): P;
-  /** Opens the parts of a caller without a team. */
+  /** Opens the API connection of a caller without a team. */
   openWithoutTeam(reason: NoTeamReason): P;
   /** Called when the team was removed: its parts must refuse all calls from now on. */
   revokeTeam(parts: P): void;

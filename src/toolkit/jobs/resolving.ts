@@ -29,7 +29,7 @@ export type ResolutionMethod = "send" | "read" | "wait" | "skip" | "none";
 /** Maximum number of rows in one result. */
 const MAX_ROWS = 100;
 
-/** Each action may take at least this much of the call's time, even if several are left. */
+/** The least share of the call's time that each action gets, even if several are left. */
 const MIN_SHARE_MS = 10_000;
 
 export function resolutionMethodOf({ tool, state, supersededBy, isTooOld }: ActionStatus): ResolutionMethod {

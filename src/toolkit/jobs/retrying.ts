@@ -236,7 +236,7 @@ async function waitForRetryAfter(
 interface Selection {
   readonly jobs: readonly RequestedJob[];
   readonly givenUp: readonly RetryResult[];
-  /** The retries of matching jobs, except those that succeeded. A filter never selects retries, so no call retries its own. */
+  /** The retries of matching jobs, except those that succeeded. A filter never selects retries, so no call retries a job that it has created. */
   readonly retries: readonly Job[];
   /** Number of jobs that match, but exceed the limit. */
   readonly remaining: number;

@@ -11,7 +11,7 @@ const stubOf = stubForFile();
 const expectRequestCount = (count: number) => expect.poll(() => stubOf().requests.length).toBe(count);
 const start = () => serveHttpInProcess(stubEnv(stubOf()));
 
-test("notifications/cancelled in a session and a closed connection in 2026-07-28 abort the API request", async () => {
+test("notifications/cancelled in a session, and a closed connection in revision 2026-07-28, abort the API request", async () => {
   const session = await connectLegacyClient(await start());
   stubOf().respond(() => neverAnswer);
   const inSession = session.call(1, "get_job", { jobId: "job-1" });

@@ -41,7 +41,7 @@ test("each request sent before the program is loaded is answered once, even if l
   expect(lines.map((line) => JSON.parse(line).id).sort()).toEqual([1, 2, 3]);
 });
 
-test("a call sent before the program is loaded asks the user, as the capabilities in an earlier line allow", async () => {
+test("a call sent before the program is loaded asks the user if the initialize line before it allows that", async () => {
   const stub = await stubForTest();
   stub.respond(() => answer(200, enveloped(job)));
   const program = start(["serve"], { env: stubEnv(stub) });
