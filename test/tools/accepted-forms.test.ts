@@ -312,7 +312,7 @@ describeLatestRevision((bench) => {
     },
   );
 
-  test("a call whose arguments have an accepted form, or that passes only the key, is the same action as the call in the exact form", async () => {
+  test("a call with an accepted form of its arguments, or with only the key, is the same action as the exact call", async () => {
     const job = await bench().newAction("createMicJob");
     const onlyKey = { ...none(...Object.keys(job)), idempotencyKey: job["idempotencyKey"] };
     const inputBindings = JSON.stringify(job["inputBindings"]);
