@@ -47,7 +47,9 @@ function isAcceptedText({ name, values }: Argument, schema: Listed, text: string
   if (schema.type === "boolean") return ["true", "false"].includes(trimmed);
   if (schema.format === "date-time") {
     const hasOffset = name === "expiresAt" && /T[\d:.]+[+-]\d\d:\d\d$/.test(trimmed);
-    return trimmed === "2026-11-20" || hasOffset || values.accepts.includes(trimmed);
+    const isLocal = name === "createdSince" && /^\d{4}-\d\d-\d\d[T ]\d\d:\d\d(?::\d\d(?:\.\d+)?)?$/i.test(trimmed);
+    const isLocalInstant = isLocal && !Number.isNaN(Date.parse(`${trimmed.replace(" ", "T")}Z`));
+    return trimmed === "2026-11-20" || hasOffset || isLocalInstant || values.accepts.includes(trimmed);
   }
   if (/Id$/.test(name) && /^mic[a-z]+_[0-9a-f]{32}$/i.test(trimmed)) {
     const [prefix = ""] = trimmed.toLowerCase().split("_");
