@@ -73,6 +73,6 @@ describeLatestRevision((bench) => {
     });
     expect(sent).toHaveLength(1);
     const { structured } = await bench().ok("wait_for_jobs", { jobIds: [id, paused.id] });
-    expect(structured["summary"]).toContain(" 2 wait for the API's operator (1 ");
+    expect(structured["summary"]).toContain(" 2 wait for a review or the API's operator (1 ");
   });
 });
