@@ -57,9 +57,9 @@ describeUnless(postgresMissing, "the cost of an action", () => {
         ...(prefix !== undefined && { idempotencyKey: `${prefix}-${at}-0123456789` }),
       }));
     const expectCheap = (cost: Awaited<ReturnType<typeof measure>>, count: number) => {
-      expect(cost.statements / count).toBeLessThanOrEqual(4);
+      // The renewal of leases, every 10 s, may add a statement to some of them.
+      expect(cost.statements / count).toBeLessThan(4.5);
       expect(cost.commits / count).toBeLessThanOrEqual(2);
-      console.log("COST", count, cost.statements / count, cost.commits / count, cost.wal / count);
       expect(cost.wal / count).toBeLessThanOrEqual(5_120);
     };
     // Fills the pages that a checkpoint makes PostgreSQL write in full.
