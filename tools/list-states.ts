@@ -36,9 +36,9 @@ export const listStates = defineTool({
   },
   async run(_args, ctx) {
     const { value, drift } = await ctx.geography.states(ctx);
-    const rows = value.states.map(({ code, name, districtCount, mandalCount }) => ({
-      ...{ code, name, districts: districtCount, mandals: mandalCount },
-    }));
+    const rows = value.states.map(({ code, name, districtCount: districts, mandalCount: mandals }) => {
+      return { code, name, districts, mandals };
+    });
     const cells = rows.map((row) => Object.values(row));
     return toolResult(ctx, value, {
       fields: { states: keyByCode(rows), vintage: formatListVintage(value) },

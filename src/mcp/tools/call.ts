@@ -54,6 +54,9 @@ export interface CallRequest {
 
 const MAX_CLIENT_NAME = 100;
 
+/** Failures of this server or its journal, not of the call or the API. */
+const OWN_FAILURES: ReadonlySet<FailureFacts["kind"]> = new Set(["internal", "unavailable"]);
+
 /** Number of calls in this process. It identifies a call; request ids do not, because each client counts from the start. */
 let callCount = 0;
 
@@ -82,7 +85,7 @@ function createCallLog(log: Log, tool: string, { id, session, client }: CallRequ
     },
     logFailure({ kind, status, idempotencyKey: key, requestId }: FailureFacts, error: unknown): void {
       log.info(withCommonFields({ ms: now() - startedAt, kind, status, key, requestId }), "tool call failed");
-      if (kind === "internal" || kind === "unavailable") log.error(withCommonFields({ err: error }), `${kind} failure`);
+      if (OWN_FAILURES.has(kind)) log.error(withCommonFields({ err: error }), `${kind} failure`);
     },
   };
 }
@@ -226,10 +229,7 @@ export async function callTool(
     if (error instanceof ProtocolError) throw error;
     const thrown = factsOf(error);
     // Not an internal error: the journal may close before a canceled call ends. The client does not receive the answer.
-    const facts =
-      signal.aborted && ["internal", "unavailable"].includes(thrown.kind)
-        ? canceledFacts
-        : withOfferedAdvice(thrown, runtime);
+    const facts = signal.aborted && OWN_FAILURES.has(thrown.kind) ? canceledFacts : withOfferedAdvice(thrown, runtime);
     answer = failureResult(tool, facts);
     callLog.logFailure(facts, error);
     if (tool.isWrite && isForbiddenByServer(facts))

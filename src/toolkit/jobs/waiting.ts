@@ -255,9 +255,10 @@ async function rowsOf(watched: readonly WatchedJob[], ctx: ToolContext) {
 
 /** Returns the row of a job whose latest retry is `latest`, or that was not retried. */
 export function retriedJobRow(id: string, latest: Job, { retries }: Pick<ToolContext, "retries">) {
-  const { retryOfBatchId, ...row } = summarizeJob(latest, retries.get(latest.id));
-  if (latest.id !== id) return { ...row, id, retriedBy: latest.id };
-  return { ...row, ...(retryOfBatchId !== undefined && { retryOfBatchId }) };
+  const row = summarizeJob(latest, retries.get(latest.id));
+  if (latest.id === id) return row;
+  const { retryOfBatchId: _retryOfBatchId, ...others } = row;
+  return { ...others, id, retriedBy: latest.id };
 }
 
 export async function waitForMany(
