@@ -43,6 +43,15 @@ export function factsIn(value: unknown): readonly string[] {
   return typeof value === "object" && value !== null ? Object.values(value).flatMap(factsIn) : [];
 }
 
+/** A refusal by the API that no later call can avoid. */
+export const refusal = (status: number, code = "NO") => ({ kind: "status", status, code, retryable: false });
+
+/** Asserts that the progress never decreases. */
+export function expectIncreasing(ticks: readonly Progress[]): void {
+  const values = ticks.map(({ progress }) => progress);
+  expect(values).toEqual(values.toSorted((one, other) => one - other));
+}
+
 export async function createRunArguments(service: Service, file: number) {
   const { recipe } = await findOneInputOffer(service);
   return {
@@ -139,6 +148,11 @@ export class Bench {
     // requestId is the id of the API's response.
     const { "mic-mcp/drift": drift, "mic-mcp/requestId": requestId } = result.meta;
     return { structured, text, link: links[0], drift, requestId };
+  }
+
+  /** Makes a call that must succeed, and returns the id of the resource in its result. */
+  async idFrom(tool: string, args: Args, options?: CallOptions): Promise<string> {
+    return z.looseObject({ id: z.string() }).parse((await this.ok(tool, args, options)).structured["data"]).id;
   }
 
   /** Checks that the text contains all facts and is not much longer than the JSON. */

@@ -1,12 +1,16 @@
-// Tests waitSeconds: the answer is delayed until the resource stops changing or the time is up, with progress notifications.
+// Tests get_job: the wait for the end of a job, and advice that depends on the journal. toolkit/descriptions.test.ts has the advice for each
+// state.
 import { expect, test } from "vitest";
-import { FILE, registerInput, submitJob } from "../emulator/work.ts";
-import type { Progress } from "../support/mcp.ts";
+import { openSqlite } from "../../src/store/sqlite.ts";
+import { createRetryableJob, FILE, submitJob } from "../emulator/work.ts";
+import { emulatorEnv, inProcessClientForTest, type Progress } from "../support/mcp.ts";
+import { folderForTest } from "../support/temporary-folder.ts";
+import { expectIncreasing } from "./bench.ts";
 import { describeLatestRevision } from "./revisions.ts";
 
 const STAGE_MS = 500;
 
-describeLatestRevision((bench) => {
+describeLatestRevision((bench, revision) => {
   test("get_job waits for the end and reports the stages", { tags: ["6/progress-by-reading"] }, async () => {
     const { id } = await submitJob(bench().service, FILE.succeeds);
     bench().clock.advance(2 * STAGE_MS);
@@ -25,25 +29,21 @@ describeLatestRevision((bench) => {
     const [first, second] = ticks;
     expect(first?.message).toMatch(/RUNNING GATHER|RUNNING SIFT/);
     expect(second?.message).toMatch(/RUNNING (SIFT|REFINE)/);
-    expect(second?.progress).toBeGreaterThan(first?.progress ?? Number.NaN);
+    expect(second?.progress).not.toBe(first?.progress);
+    expectIncreasing(ticks);
     expect(second?.total).toBe(9);
   });
 
-  test("a job that starts to wait for a review or an operator ends the wait, and a finished job causes no wait", async () => {
-    for (const [file, state] of [
-      [FILE.waitsForReview, "WAITING_REVIEW"],
-      [FILE.pauses, "PAUSED"],
-      [FILE.failsForGood, "FAILED"],
-    ] as const) {
-      const { id } = await submitJob(bench().service, file);
-      const onprogress = () => bench().clock.advance(9 * STAGE_MS);
-      const { structured } = await bench().ok("get_job", { jobId: id, waitSeconds: 45 }, { onprogress });
-      expect(structured["data"]).toMatchObject({ state });
-    }
-    const { id } = await submitJob(bench().service, FILE.failsForGood);
-    bench().clock.advance(9 * STAGE_MS);
-    const sent = await bench().captureRequests(() => bench().ok("get_job", { jobId: id, waitSeconds: 45 }));
-    expect(sent).toHaveLength(1);
+  test.each([
+    ["WAITING_REVIEW", FILE.waitsForReview],
+    ["PAUSED", FILE.pauses],
+    ["FAILED", FILE.failsForGood],
+  ])("a job that becomes %s ends the wait, and causes none if it is so already", async (state, file) => {
+    const { id } = await submitJob(bench().service, file);
+    const onprogress = () => bench().clock.advance(9 * STAGE_MS);
+    const wait = () => bench().ok("get_job", { jobId: id, waitSeconds: 45 }, { onprogress });
+    expect((await wait()).structured["data"]).toMatchObject({ state });
+    expect(await bench().captureRequests(wait)).toHaveLength(1);
   });
 
   test("a read that fails during a wait does not lose the state that was read before", async () => {
@@ -52,25 +52,6 @@ describeLatestRevision((bench) => {
       void bench().service.injectFault({ kind: "status", status: 503 }, { operationId: "getMicJob", times: 100 });
     const { structured } = await bench().ok("get_job", { jobId: id, waitSeconds: 2 }, { onprogress });
     expect(structured["data"]).toEqual({ state: "PREPARING" });
-    await bench().service.admin("DELETE", "faults");
-  });
-
-  test("get_input waits for the scan, get_file_processing_request for the review", async () => {
-    const { id: inputId } = await registerInput(bench().service, FILE.waitsForScan);
-    const scanning = await bench().ok("get_input", { inputId });
-    const nextStep = { tool: "get_input", arguments: { inputId, waitSeconds: 45 } };
-    expect(scanning.structured).toMatchObject({ nextStep });
-    const scanned = await bench().ok("get_input", { inputId, waitSeconds: 20 }, bench().withAdvancingClock());
-    expect(scanned.structured["data"]).toMatchObject({ id: inputId, state: "READY" });
-
-    const args = await bench().argumentsFor("requestMicSharedFileProcessing");
-    const submitted = await bench().ok("request_file_processing", args);
-    const requestId = Object(submitted.structured["data"]).id;
-    expect(submitted.structured["nextStep"]).toMatchObject({ arguments: { requestId, waitSeconds: 45 } });
-    const wait = () =>
-      bench().ok("get_file_processing_request", { requestId, waitSeconds: 20 }, bench().withAdvancingClock());
-    expect(Object((await wait()).structured["data"]).state).toMatch(/APPROVED|REJECTED/);
-    expect(await bench().captureRequests(wait)).toHaveLength(1);
   });
 
   test("when the time is up, the result has the newest state and the call that continues the wait", async () => {
@@ -99,5 +80,28 @@ describeLatestRevision((bench) => {
     // The wait for another job lasts a second: long enough for another read of the first job if its wait had not ended.
     await bench().ok("get_job", { jobId: other, waitSeconds: 1 });
     expect(await readings()).toBe(before);
+  });
+
+  test("a RESTART is still taken into account after many later actions", async () => {
+    const stateDir = await folderForTest();
+    const env = { ...emulatorEnv(bench().service.emulator), MIC_STATE_DIR: stateDir };
+    const own = bench().withConnection(await inProcessClientForTest(revision, env));
+    const failed = await createRetryableJob(bench().service);
+    const jobId = await own.idFrom("retry_job", { jobId: failed.id, retryMode: "RESTART", reason: "anew" });
+    const database = await openSqlite(stateDir);
+    await database.query(
+      `WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < 1500)
+       INSERT INTO actions (service, key, upstream_key, tool, arguments, fingerprint, slot, about, path, if_match, body, state,
+         indeterminate, attempts, owner, lease_until, outcome, resource_id, created_at, first_sent_at, updated_at, resolved_at)
+       SELECT service, key || i, upstream_key, tool, arguments, fingerprint || i, slot, about, path, if_match, body, state,
+         0, 1, owner, 0, outcome, resource_id || i, created_at + i, first_sent_at, updated_at + i, resolved_at
+       FROM actions, n`,
+    );
+    await database.close();
+    const data = { ...failed, id: jobId, retryOfBatchId: failed.id };
+    const body = JSON.stringify({ data, meta: { requestId: "r-1" } });
+    await bench().service.injectFault({ kind: "body", body }, { operationId: "getMicJob" });
+    const { structured } = await own.ok("get_job", { jobId });
+    expect(structured["summary"]).toMatch(/after a RESTART too: stop retrying/);
   });
 });
