@@ -1,63 +1,114 @@
-// Describes a field of an operation (operations.ts): the rules of docs/contract.md that apply, and values to try.
+// Finds the fields of an operation's request and the arguments of its tool, and values to try.
 import { isDeepStrictEqual } from "node:util";
-import * as rule from "./contract/field-rules.ts";
+import * as z from "zod/v4";
+import type { KeyGrammar } from "../src/contract/endpoints/endpoint.ts";
+import { JobETag, resourceVersion } from "../src/contract/jobs.ts";
+import { dateTime, inputKey, processingKey, textKey } from "../src/contract/scalars.ts";
+import { tools } from "../tools/index.ts";
+import { type Grammar, grammarOf, isOptional } from "./contract/grammars.ts";
 import type { OperationRow } from "./operations.ts";
-import { isThorough, runCount } from "./support/thorough.ts";
+import { runCount } from "./support/thorough.ts";
+import { words } from "./support/words.ts";
 
-/** A parameter, a header or a body field. */
+type Values = Pick<Grammar, "accepts" | "refuses"> & Partial<Grammar>;
+
+/** A parameter, a header, a body field, or an argument that only the tool has. */
 export interface Field {
-  readonly rules: readonly string[];
-  readonly values: rule.FieldRule;
-  readonly isOptional?: true;
-  /** No other field depends on it: a request with any valid value succeeds. */
-  readonly isIndependent?: true;
-}
-export type Fields = Readonly<Record<string, Field>>;
-
-export const requiredField = (rules: string | readonly string[], values: rule.FieldRule) => ({
-  rules: [rules].flat(),
-  values,
-});
-export const optionalField = (rules: string | readonly string[], values: rule.FieldRule) =>
-  ({ ...requiredField(rules, values), isOptional: true }) as const;
-export const independentField = <F extends Field>(one: F) => ({ ...one, isIndependent: true }) as const;
-
-/** Part of a request that contains a field. */
-export type FieldLocation = "path" | "query" | "header" | "body";
-export interface LocatedField extends Field {
-  readonly location: FieldLocation;
+  /** Part of the request; undefined for an argument that only the tool has. */
+  readonly location?: "path" | "query" | "header" | "body";
   /** Dotted path if the field is nested. */
   readonly name: string;
+  readonly values: Values;
+  readonly isOptional: boolean;
+  /** No other field depends on it: a request with any valid value succeeds. */
+  readonly isIndependent: boolean;
 }
 
-const locateFields = (location: FieldLocation, fields: Fields = {}): readonly LocatedField[] =>
-  Object.entries(fields).map(([name, field]) => ({ ...field, location, name }));
+const INDEPENDENT = words("state limit sort alias clientReference purpose retryMode reason Idempotency-Key");
 
-export const fieldsOf = ({ pathFields, queryFields, bodyFields }: OperationRow): readonly LocatedField[] => [
-  ...locateFields("path", pathFields),
-  ...locateFields("query", queryFields),
-  ...locateFields("body", bodyFields),
+function locate(location: Field["location"], shape: z.ZodRawShape = {}, prefix = ""): readonly Field[] {
+  return Object.entries(shape).flatMap(([key, schema]) => {
+    if (!(schema instanceof z.ZodType)) return [];
+    const name = prefix + key;
+    const isIndependent = INDEPENDENT.includes(key);
+    const field = { location, name, values: grammarOf(schema), isOptional: isOptional(schema), isIndependent };
+    const item = schema instanceof z.ZodArray ? schema.element : undefined;
+    return [field, ...(item instanceof z.ZodObject ? locate(location, item.shape, `${name}.0.`) : [])];
+  });
+}
+
+export const fieldsOf = ({ pathParameters, query, body }: OperationRow): readonly Field[] => [
+  ...locate("path", pathParameters.shape),
+  ...locate("query", query.shape),
+  ...locate("body", body?.shape),
 ];
 
-export type KeyGrammar = "text" | "input" | "processing";
+const keys: Readonly<Record<KeyGrammar, z.ZodType>> = { text: textKey, input: inputKey, processing: processingKey };
 
-const keyFields: Readonly<Record<KeyGrammar, Field>> = {
-  text: independentField(requiredField(["4.2/job-key-length", "4.2/job-key-characters"], rule.textKey)),
-  input: independentField(requiredField("4.2/input-key", rule.inputKey)),
-  processing: independentField(requiredField("4.2/processing-request-key", rule.processingKey)),
+export const headersOf = ({ idempotencyKey: key, ifMatch }: OperationRow): readonly Field[] =>
+  locate("header", { ...(key && { "Idempotency-Key": keys[key] }), ...(ifMatch && { "If-Match": JobETag }) });
+
+/** A valid value of each field, for a nested one within its outer field. */
+export const sampleArguments = (row: OperationRow, isWanted = (_: Field) => true): Readonly<Record<string, unknown>> =>
+  Object.fromEntries(
+    fieldsOf(row).flatMap((field) =>
+      field.name.includes(".") || !isWanted(field) ? [] : [[field.name, field.values.accepts[0]]],
+    ),
+  );
+
+/** A text key becomes a header, so only printable ASCII is allowed (docs/interface.md, "Interpretations of the contract"). */
+const textKeyArgument: Values = {
+  accepts: ["k".repeat(8), "k".repeat(160), 'a b"c,d;e'],
+  refuses: [
+    ...["", "k".repeat(7), "k".repeat(161), " ".repeat(8), " kkkkkkkk", "kkkkkkkk ", "schlüssel", "kkkkkkkk\n"],
+    ...["\u0000", "\u001f", "\u007f", "\u009f"].map((control) => `text${control}text`),
+    ...grammarOf(z.string()).refuses,
+  ],
 };
 
-export const headersOf = ({ key, ifMatch }: OperationRow): readonly LocatedField[] =>
-  locateFields("header", {
-    ...(key && { "Idempotency-Key": keyFields[key] }),
-    ...(ifMatch && { "If-Match": requiredField("4.2/if-match-form", rule.eTag) }),
-  });
+/** Values of the arguments that only tools have. */
+const TOOL_ARGUMENTS: Readonly<Record<string, Values>> = {
+  waitSeconds: { accepts: [0], refuses: [-1, 0.5, "0", true, null] },
+  view: grammarOf(z.enum(["summary", "full"])),
+  states: {
+    accepts: [["FAILED"], ["QUEUED", "PAUSED"]],
+    refuses: [[], "FAILED", Array(9).fill("FAILED"), null, {}],
+  },
+  createdSince: grammarOf(dateTime),
+  unretried: grammarOf(z.boolean()),
+  preview: grammarOf(z.boolean()),
+  resourceVersion: grammarOf(resourceVersion),
+  fileName: {
+    accepts: ["a-copy.csv"],
+    refuses: ["", ".", "..", "a/b", "a\\b", "a\n", ...grammarOf(z.string()).refuses],
+  },
+};
 
-/** Builds a valid request part: each field has its first accepted value, which includes values for nested fields. */
-export const sampleOf = (fields: Fields = {}): Readonly<Record<string, unknown>> =>
-  Object.fromEntries(
-    Object.entries(fields).flatMap(([name, { values }]) => (name.includes(".") ? [] : [[name, values.accepts[0]]])),
-  );
+/** Values of arguments that accept more than the operation's field. */
+const WIDENED: Readonly<Record<string, Values>> = {
+  state: {
+    accepts: ["TG", "tg", "Telangana"],
+    refuses: ["", "T", "T1", "T ", "TG\n", "x".repeat(81), 36, true, null, ["TG"], {}],
+  },
+};
+
+const Schema = z.object({ properties: z.record(z.string(), z.unknown()).default({}) });
+
+/** The arguments of the operation's tool: the fields of the operation, and others. */
+export function argumentsOf(row: OperationRow): readonly Field[] {
+  const fields = fieldsOf(row).map((field) => ({ ...field, values: WIDENED[field.name] ?? field.values }));
+  const { properties } = Schema.parse(tools.find(({ name }) => name === row.tool)?.inputSchema());
+  const own = Object.keys(properties).filter((name) => !fields.some((field) => field.name === name));
+  return [
+    ...fields,
+    ...own.map((name) => {
+      const ofKey = row.idempotencyKey === "text" ? textKeyArgument : grammarOf(keys[row.idempotencyKey ?? "text"]);
+      const values = name === "idempotencyKey" ? ofKey : TOOL_ARGUMENTS[name];
+      if (!values) throw new Error(`test/fields.ts has no values for the argument ${name} of ${row.tool}`);
+      return { name, values, isOptional: true, isIndependent: false };
+    }),
+  ];
+}
 
 function isJson(value: unknown): boolean {
   try {
@@ -67,44 +118,24 @@ function isJson(value: unknown): boolean {
   }
 }
 
-/** Maximum number of values of one kind that are sent per field. The schema tests try all of them. */
-const MAX_SENT_VALUES = runCount(10, 40);
+/** Maximum number of values of the right type that are sent per field. The schema tests try all of them. */
+const MAX_SENT_VALUES = runCount(12, 40);
 
 const typeOf = (value: unknown): string => (value === null ? "null" : Array.isArray(value) ? "array" : typeof value);
 
-const CHARACTER_CLASSES = [
-  [/[\u00a0\u1680\u2000-\u200a\u2028\u2029\u202f\u205f\u3000]/g, " "],
-  [/\\u00[0-9a-f]{2}|\\[bfnrt]|[\u007f-\u009f]/g, "\u007f"],
-  [/[a-z]/g, "a"],
-  [/[A-Z]/g, "A"],
-] as const;
-
-/** Maps values that differ only in letters of the same case, in control characters or in blanks to the same shape. */
-const shapeOf = (value: unknown): string =>
-  CHARACTER_CLASSES.reduce((json, [kind, one]) => json.replace(kind, one), JSON.stringify(value));
-
-const pickOneOfEach = (values: readonly unknown[], kind: (value: unknown) => string): readonly unknown[] => [
-  ...new Map(values.map((value) => [kind(value), value])).values(),
-];
-
-/** Every nth value, and the last. */
-const sampleEvenly = (values: readonly unknown[], count: number): readonly unknown[] =>
-  values.filter((_, at) => at % Math.ceil(values.length / count) === 0 || at === values.length - 1);
-
-/**
- * Selects the values of a rule that a caller can send. The schema tests try each letter of long lists and several values of each
- * wrong type. Here one value of each shape or type represents them, because the layers between a caller and the schema do not
- * distinguish them.
- */
-function selectSendable({ accepts }: rule.FieldRule, values: readonly unknown[]): readonly unknown[] {
+/** Selects values that a caller can send: of the right type evenly, and one of each wrong type. */
+function selectSendable({ accepts }: Values, values: readonly unknown[]): readonly unknown[] {
   const own = new Set(accepts.map(typeOf));
   const json = values.filter(isJson);
   const right = json.filter((value) => own.has(typeOf(value)));
   const wrong = json.filter((value) => !own.has(typeOf(value)));
-  const each = right.length <= MAX_SENT_VALUES ? right : pickOneOfEach(right, shapeOf);
-  return [...(isThorough ? each : sampleEvenly(each, MAX_SENT_VALUES)), ...pickOneOfEach(wrong, typeOf)];
+  const step = Math.ceil(right.length / MAX_SENT_VALUES);
+  return [
+    ...right.filter((_, at) => at % step === 0 || at === right.length - 1),
+    ...new Map(wrong.map((value) => [typeOf(value), value])).values(),
+  ];
 }
 
-export const goodValues = (values: rule.FieldRule): readonly unknown[] => selectSendable(values, values.accepts);
-export const badValues = (values: rule.FieldRule): readonly unknown[] =>
+export const goodValues = (values: Values): readonly unknown[] => selectSendable(values, values.accepts);
+export const badValues = (values: Values): readonly unknown[] =>
   selectSendable(values, [...values.refuses, ...(values.refusesBeyondJsonSchema ?? [])]);

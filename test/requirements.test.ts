@@ -1,12 +1,10 @@
 // Checks the tests against the rules of docs/contract.md: the tags of tests, and the titles of rows, cite every rule, and only rules.
 import { readdirSync, readFileSync } from "node:fs";
 import { expect, test } from "vitest";
-import { fieldsOf, headersOf } from "./fields.ts";
-import { rows } from "./operations.ts";
+import { idsIn, pageFields, pageOperations } from "./contract/page.ts";
 
 const contract = readFileSync("docs/contract.md", "utf8");
-const rulesIn = (text: string): string[] => [...text.matchAll(/`(\d[\d.]*\/[^`\n]+)`/g)].map(([, id = ""]) => id);
-const rules = new Set(rulesIn(contract));
+const rules = new Set(idsIn(contract));
 
 /** Finds the ids in the tags of tests, and in square brackets at the end of the titles of rows, in a source text. */
 function citedIds(source: string): string[] {
@@ -22,10 +20,8 @@ const sources = readdirSync("test", { recursive: true, encoding: "utf8" })
   .filter((file) => file.endsWith(".test.ts") && file !== "requirements.test.ts")
   .map((file) => ({ file, source: readFileSync(`test/${file}`, "utf8") }));
 const citations = sources.flatMap(({ file, source }) => citedIds(source).map((id) => ({ id, file })));
-// The field tests are generated from the operation rows, which cite the rules of each field.
-const citedByFields = rows.flatMap((row) =>
-  [...fieldsOf(row), ...headersOf(row)].flatMap((field) => field.rules.map((id) => ({ id, file: row.id }))),
-);
+// fields.test.ts has a test for each field and each operation of the page, which cites its rules.
+const citedByPage = [...[...pageFields.values()].flat(), ...pageOperations].flatMap(({ rules: ids }) => ids);
 
 test.each([
   ["a title", 'test("x [1/a]", f);', ["1/a"]],
@@ -42,18 +38,18 @@ test.each([
 });
 
 test("every rule is cited by a test", () => {
-  const cited = new Set([...citations, ...citedByFields].map(({ id }) => id));
+  const cited = new Set([...citations.map(({ id }) => id), ...citedByPage]);
   expect([...rules].filter((id) => !cited.has(id))).toEqual([]);
 });
 
 test("every cited id is a rule", () => {
-  expect([...citations, ...citedByFields].filter(({ id }) => !rules.has(id))).toEqual([]);
+  expect(citations.filter(({ id }) => !rules.has(id))).toEqual([]);
 });
 
 test("every rule's id consists of a section that has the rule, a slash and a kebab-case slug", () => {
   const placed = contract.split(/^#{2,3} (?=\d)/m).flatMap((part) => {
     const number = /^\d(\.\d)?/.exec(part)?.[0] ?? "none";
-    return rulesIn(part).filter((id) => `${id.split("/")[0]}.`.startsWith(`${number}.`));
+    return idsIn(part).filter((id) => `${id.split("/")[0]}.`.startsWith(`${number}.`));
   });
   expect([...rules].filter((id) => !placed.includes(id) || !/\/[a-z0-9]+(-[a-z0-9]+)*$/.test(id))).toEqual([]);
   expect(rules.size).toBeGreaterThan(200);

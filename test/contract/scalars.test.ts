@@ -1,38 +1,74 @@
 // Tests the string grammars: which texts are blank, the three grammars of the Idempotency-Key, and instants against Date.
+import { readFileSync } from "node:fs";
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
+import { CreateInput } from "../../src/contract/endpoints/bodies.ts";
+import { endpoints } from "../../src/contract/endpoints/index.ts";
+import { stateCode } from "../../src/contract/endpoints/playground.ts";
+import { JobETag } from "../../src/contract/jobs.ts";
 import * as scalars from "../../src/contract/scalars.ts";
 import { words } from "../support/words.ts";
-import * as rule from "./field-rules.ts";
-import { createRuleTest } from "./object-rules.ts";
+import { createCheck } from "./check.ts";
+import { named } from "./grammars.ts";
 
 const { dateTime, inputKey, parseDateTime, plainText, processingKey, scalarText, textKey, utcInstant } = scalars;
 
-const accepts = (schema: { safeParse(value: unknown): { success: boolean } }) => (value: unknown) =>
-  schema.safeParse(value).success;
+test("the named grammars accept and refuse their values", {
+  tags: [
+    "2.2/date-time",
+    "2.2/workspace-style-id",
+    "2.2/hex",
+    "2.2/processing-request-revision-no-coercion",
+    "4.2/job-input-bindings-unique",
+  ],
+}, () => {
+  for (const [schema, grammar] of named)
+    if (schema !== CreateInput.shape.referenceId) expect(createCheck(schema).grammar(grammar)).toEqual([]);
+});
 
-test(
-  "the Idempotency-Key of jobs has 8-160 UTF-16 units, no control characters, and is not blank",
-  { tags: ["4.2/job-key-length", "4.2/job-key-characters"] },
-  createRuleTest(textKey, rule.textKey),
-);
+test("each POST has a key of its grammar, and a cancellation has If-Match, in the words of the page", {
+  tags: [
+    "4.2/job-key-length",
+    "4.2/job-key-characters",
+    "4.2/input-key",
+    "4.2/processing-request-key",
+    "4.2/if-match-form",
+  ],
+}, () => {
+  const page = readFileSync("docs/contract.md", "utf8").replaceAll("\n", " ");
+  for (const schema of [textKey, inputKey, processingKey, JobETag]) expect(page).toMatch(named.get(schema)?.rule ?? "");
+  const keys = endpoints.flatMap(({ id, idempotencyKey, ifMatch }) =>
+    idempotencyKey ? [[id, idempotencyKey, ifMatch]] : [],
+  );
+  expect(keys).toEqual([
+    ["createMicPublicInput", "input", undefined],
+    ["createMicJob", "text", undefined],
+    ["cancelMicJob", "text", true],
+    ["retryMicJob", "text", undefined],
+    ["requestMicSharedFileProcessing", "processing", undefined],
+  ]);
+});
 
-test(
-  "the Idempotency-Key of inputs has 1-128 of the permitted characters",
-  { tags: ["4.2/input-key"] },
-  createRuleTest(inputKey, rule.inputKey),
-);
+test("a lowercase state code becomes uppercase", { tags: ["4.1/state-uppercased"] }, () => {
+  expect(["tg", "tG", "Tg", "TG"].map((state) => stateCode.parse(state))).toEqual(Array(4).fill("TG"));
+});
 
-test(
-  "the Idempotency-Key of processing requests has 8-128 of the permitted characters, without two consecutive dots",
-  { tags: ["4.2/processing-request-key"] },
-  createRuleTest(processingKey, rule.processingKey),
-);
+const blanks =
+  " \u00a0\u1680\u2000\u2001\u2002\u2003\u2004\u2005\u2006\u2007\u2008\u2009\u200a\u2028\u2029\u202f\u205f\u3000";
 
-test("a text with one letter among blanks is not blank, and characters next to the control characters are accepted", () => {
-  const readable = [..."\u0020\u007e\u00a0", ...rule.blankCharacters].map((character) => `${character.repeat(8)}x`);
-  for (const schema of [textKey, plainText(160), scalarText(160)])
-    expect(readable.filter((one) => !accepts(schema)(one))).toEqual([]);
+test("a text has no control character at any place, and not only blanks", {
+  tags: ["4.2/job-key-characters", "4.2/reason", "4.2/processing-request-purpose"],
+}, () => {
+  const controls = Array.from({ length: 0x41 }, (_, at) => String.fromCharCode(at < 0x20 ? at : 0x5f + at));
+  const unreadable = [
+    ...controls.flatMap((control) => [`some ${control} text`, `${control}some text`, `some text${control}`]),
+    ...[...[...blanks].map((blank) => blank.repeat(8)), blanks],
+  ];
+  const readable = [..."\u0020\u007e\u00a0", ...blanks].map((character) => `${character.repeat(8)}x`);
+  for (const schema of [textKey, plainText(160), scalarText(160)]) {
+    const accepts = (text: string) => schema.safeParse(text).success;
+    expect([unreadable.filter(accepts), readable.filter((one) => !accepts(one))]).toEqual([[], []]);
+  }
 });
 
 const padded = (value: number, digits: number): string => String(value).padStart(digits, "0");

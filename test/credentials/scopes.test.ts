@@ -1,7 +1,7 @@
 // Tests that each operation requests exactly the scopes of docs/contract.md, 5.
 import { expect, test } from "vitest";
 import { credentials, stubEnv } from "../api-client/client.ts";
-import { sampleOf } from "../fields.ts";
+import { sampleArguments } from "../fields.ts";
 import { jobOperations } from "../operations.ts";
 import { inProcessClientForFile } from "../support/mcp.ts";
 import { answer, stubForFile } from "../support/stub.ts";
@@ -10,11 +10,10 @@ const stubOf = stubForFile();
 
 const connectionOf = inProcessClientForFile("v2-modern", () => stubEnv(stubOf()));
 
-const table = jobOperations.map(({ tool, scopes, pathFields, queryFields, bodyFields, extraArguments = {} }) => {
-  const own = { ...sampleOf(pathFields), ...sampleOf(queryFields), ...sampleOf(bodyFields) };
+const table = jobOperations.map((row) => {
   // With a version, cancel_job does not read the job first.
-  const version = extraArguments["resourceVersion"] && { resourceVersion: 3 };
-  return [tool, { ...own, ...version }, scopes.join(" ")] as const;
+  const version = row.ifMatch && { resourceVersion: 3 };
+  return [row.tool, { ...sampleArguments(row), ...version }, row.scopes.join(" ")] as const;
 });
 
 const tokenFor = (scope: string): string => `token-${Buffer.from(scope).toString("base64url")}`;

@@ -1,7 +1,7 @@
 // Builds one example request for each operation that succeeds, from resources of the running emulator.
+import * as z from "zod/v4";
 import type { Job } from "../../src/contract/jobs.ts";
 import type { RecipeOffer } from "../../src/contract/recipes.ts";
-import type { Fields } from "../fields.ts";
 import { type OperationId, type OperationRow, operations } from "../operations.ts";
 import type { Parts, Service } from "./service.ts";
 import {
@@ -77,18 +77,15 @@ export async function createExampleData(service: Service): Promise<ExampleData> 
 
 /** Parts of a request that the service accepts: for a POST the example of its row, for a GET all required fields. */
 export async function createRequest(exampleData: ExampleData, id: OperationId): Promise<Parts> {
-  const { example: createExample, pathFields, queryFields }: OperationRow = operations[id];
+  const { example: createExample, pathParameters, query }: OperationRow = operations[id];
   if (createExample !== undefined) return createExample(exampleData);
-  const requiredValues = (fields: Fields = {}) => {
-    const required = Object.entries(fields).filter(([, { isOptional }]) => !isOptional);
-    return Object.fromEntries(
-      required.map(([name]) => [name, exampleData.values[name] ?? `no ${name} in the examples`]),
+  const requiredValues = ({ shape }: OperationRow["query"]) =>
+    Object.fromEntries(
+      Object.entries(shape).flatMap(([name, schema]) =>
+        schema instanceof z.ZodOptional ? [] : [[name, exampleData.values[name] ?? `no ${name} in the examples`]],
+      ),
     );
-  };
-  return {
-    ...(pathFields && { path: requiredValues(pathFields) }),
-    ...(queryFields && { query: requiredValues(queryFields) }),
-  };
+  return { path: requiredValues(pathParameters), query: requiredValues(query) };
 }
 
 export function exampleDataForFile(service: () => Service): () => Promise<ExampleData> {

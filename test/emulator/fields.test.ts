@@ -1,8 +1,8 @@
 // Tests that the emulator checks each field of each operation over HTTP, docs/contract.md, 4. contract/fields.test.ts tries all
 // values on the schemas that it uses, so one invalid value shows that the emulator uses them; tools/arguments.test.ts sends valid ones.
 import { expect, test } from "vitest";
-import { changeAt } from "../contract/object-rules.ts";
-import { badValues, fieldsOf, headersOf, type LocatedField } from "../fields.ts";
+import { changeAt, withoutKey } from "../contract/check.ts";
+import { badValues, type Field, fieldsOf, headersOf } from "../fields.ts";
 import { type ListedOperation, operations, postIds, rows } from "../operations.ts";
 import { createRequest, exampleDataForFile } from "./example.ts";
 import { expectPlaygroundError, expectProblem, valueAt } from "./http.ts";
@@ -12,12 +12,12 @@ const service = serviceForFile();
 const exampleData = exampleDataForFile(service);
 
 const POINTERS = { path: "/path/", query: "/query/", header: "/header/", body: "/" } as const;
-const pointerTo = ({ location, name }: LocatedField): string => POINTERS[location] + name.replaceAll(".", "/");
+const pointerTo = ({ location = "body", name }: Field): string => POINTERS[location] + name.replaceAll(".", "/");
 
 const toObject = (value: unknown): Readonly<Record<string, unknown>> => ({ ...Object(value) });
 
 /** The request with an invalid value of the field: of any kind in a body, and elsewhere a text that a URL or a header carries unchanged. */
-function withInvalidValue(parts: Parts, { location, name, values }: LocatedField): Parts | undefined {
+function withInvalidValue(parts: Parts, { location = "body", name, values }: Field): Parts | undefined {
   const isText = (one: unknown) => typeof one === "string" && /^[!-.:-~][!-~]*$/.test(one) && !/^\.{1,2}$/.test(one);
   const value = badValues(values).find((one) => location === "body" || (isText(one) && String(one).length < 8000));
   if (value === undefined) return undefined;
@@ -58,9 +58,6 @@ test.each(rows.flatMap((row) => [...fieldsOf(row), ...headersOf(row)].map((field
   },
 );
 
-const withoutField = (parent: unknown, name: string) =>
-  Object.fromEntries(Object.entries(toObject(parent)).filter(([field]) => field !== name));
-
 test("a body with an unknown or a missing field is refused", {
   tags: ["4.2/bodies-closed", "7.2/bounds-refused", "4.2/job-no-defaults-no-plan"],
 }, async () => {
@@ -74,13 +71,10 @@ test("a body with an unknown or a missing field is refused", {
       await expectRefusal({ ...toObject(parts.body), [extra]: "x" }, `/${extra}`);
     await expectRefusal(JSON.stringify(parts.body).replace("{", '{"__proto__":{"a":1},'), "/__proto__");
     for (const text of ["null", "[]", '"text"', "5", "true", "{}"]) await expectRefusal(text);
-    for (const [name, { isOptional }] of Object.entries(row.bodyFields ?? {})) {
-      if (isOptional) continue;
+    for (const { location, name, isOptional } of fieldsOf(row)) {
+      if (isOptional || location !== "body") continue;
       const path = name.split(".");
-      await expectRefusal(
-        changeAt(parts.body, path.slice(0, -1), (old) => withoutField(old, path.at(-1) ?? "")),
-        `/${path.join("/")}`,
-      );
+      await expectRefusal(changeAt(parts.body, path.slice(0, -1), withoutKey(path.at(-1) ?? "")), `/${path.join("/")}`);
     }
     expect(await executions()).toEqual(before);
   }
@@ -93,7 +87,7 @@ test("a body with an unknown or a missing field is refused", {
 test("a query with an unknown, missing or repeated parameter, or with one of another operation, is refused", {
   tags: ["4.1/closed-query", "4.2/closed-query"],
 }, async () => {
-  const names = rows.flatMap(({ queryFields = {} }) => Object.keys(queryFields));
+  const names = rows.flatMap(({ query }) => Object.keys(query.shape));
   for (const row of rows) {
     const parts = await createRequest(await exampleData(), row.id);
     const queryParameters = Object.entries(toObject(parts.query)).map(([name, value]) => `${name}=${String(value)}`);
@@ -106,7 +100,6 @@ test("a query with an unknown, missing or repeated parameter, or with one of ano
       await expectRefusal(queryParameters.filter((other) => other !== one));
     }
     for (const name of new Set(names))
-      if (!Object.hasOwn(row.queryFields ?? {}, name))
-        await expectRefusal([...queryParameters, `${name}=1`], `/${name}`);
+      if (!Object.hasOwn(row.query.shape, name)) await expectRefusal([...queryParameters, `${name}=1`], `/${name}`);
   }
 });

@@ -81,9 +81,7 @@ test("a resource that does not exist gets a Problem with 404", async () => {
 });
 
 test("a workspace that is not the caller's is refused", async () => {
-  const withWorkspace = jobOperations.filter(({ queryFields = {}, bodyFields = {} }) =>
-    Object.hasOwn({ ...queryFields, ...bodyFields }, "workspaceId"),
-  );
+  const withWorkspace = jobOperations.filter(({ query, body }) => "workspaceId" in { ...query.shape, ...body?.shape });
   expect(withWorkspace).toHaveLength(7);
   for (const operation of withWorkspace) {
     const parts = await createRequest(await exampleData(), operation.id);

@@ -55,7 +55,10 @@ test("each endpoint's errors have the body of section 7.1", {
       // The document does not depend on an upstream.
       if (operation.id === "getPlaygroundOpenApi" && status !== 403) continue;
       await service.injectFault({ kind: "status", status }, { operationId: operation.id, times: 1 });
-      const answer = await service.call(operation, operation.queryFields ? { query: { state: "TG" } } : {});
+      const answer = await service.call(
+        operation,
+        operation.id === operations.listPlaygroundDistricts.id ? { query: { state: "TG" } } : {},
+      );
       const value = status === 403 ? "PLAYGROUND_REQUEST_DENIED" : "PLAYGROUND_UPSTREAM_UNAVAILABLE";
       expectPlaygroundError(answer, status, value);
     }

@@ -8,7 +8,7 @@ import type { Endpoint } from "../../src/contract/endpoints/endpoint.ts";
 import * as endpoints from "../../src/contract/endpoints/job-processing.ts";
 import { stubEnv } from "../api-client/client.ts";
 import * as samples from "../contract/samples.ts";
-import { sampleOf } from "../fields.ts";
+import { sampleArguments } from "../fields.ts";
 import { jobOperations, type OperationRow } from "../operations.ts";
 import { runInProcess as run } from "../support/command.ts";
 import { connectInProcess, connectionForFile, inProcessClientForTest } from "../support/mcp.ts";
@@ -169,11 +169,10 @@ async function callBoth(tool: string, argsOf: (side: Side) => Args): Promise<Bot
 const { workspaceId, recipeVersionId, inputBindings: inputs, parameterValues } = samples.createJob;
 const order = { workspaceId, recipeVersionId, parameterValues, waitSeconds: 0 };
 
-const required = ({ pathFields, queryFields, bodyFields, key }: OperationRow): Args => {
-  const fields = Object.entries({ ...pathFields, ...queryFields, ...bodyFields });
-  const sample = sampleOf(Object.fromEntries(fields.filter(([, { isOptional }]) => !isOptional)));
-  return { ...sample, ...(key && { idempotencyKey: `a-sample-${round}` }) };
-};
+const required = (row: OperationRow): Args => ({
+  ...sampleArguments(row, ({ isOptional }) => !isOptional),
+  ...(row.idempotencyKey && { idempotencyKey: `a-sample-${round}` }),
+});
 
 let savedTables = 0;
 /** Returns arguments of save_table with a new file name, because it overwrites no file. */

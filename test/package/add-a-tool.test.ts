@@ -42,10 +42,23 @@ const insertBefore =
 const CONTRACT = "docs/contract.md";
 
 const EDITS: Readonly<Record<string, (text: string) => string>> = {
-  [CONTRACT]: insertBefore([
-    "| retryMicJob |",
-    "| starMicJob | POST `/v1/mic/jobs/{jobId}/stars` | mic.jobs:run | 202 Envelope of Job | `4.2/star-job` |\n",
-  ]),
+  [CONTRACT]: insertBefore(
+    [
+      "| retryMicJob | POST",
+      "| starMicJob | POST `/v1/mic/jobs/{jobId}/stars` | mic.jobs:run | 202 Envelope of Job | `4.2/star-job` |\n",
+    ],
+    ["| retryMicJob | `jobId` |", "| starMicJob | `jobId` | format not shown | |\n"],
+    [
+      "**POST /v1/mic/jobs/{jobId}/retries**",
+      `**POST /v1/mic/jobs/{jobId}/stars**
+
+| field | rule | id |
+|---|---|---|
+| \`reason\` | required: 1-1000 characters and at most 1000 UTF-16 units, no control characters, not blank | \`4.2/star-reason\` |
+
+`,
+    ],
+  ),
   "src/contract/endpoints/job-processing.ts": insertBefore(
     [
       "export const retryMicJob =",
@@ -113,21 +126,11 @@ export const starJob = defineTool({
     ["  retryJob,\n", "  starJob,\n"],
   ),
   "test/operations.ts": insertBefore([
-    "  retryMicJob: {\n",
-    `  starMicJob: {
-    id: "starMicJob",
-    method: "POST",
-    path: "/sandbox/v1/mic/jobs/{jobId}/stars",
-    scopes: ["mic.jobs:run"],
-    success: 202,
-    answer: envelope(Job),
-    tool: "star_job",
-    pathFields: { jobId: requiredField("4.2/star-job", anyId) },
-    bodyFields: { reason },
-    key: "text",
-    extraArguments: keyArgument.text,
-    example: async ({ createFailedJob }) => ({ path: { jobId: (await createFailedJob()).id }, body: { reason: "To be shown" } }),
-  },
+    "  retryMicJob: row(",
+    `  starMicJob: row(api.starMicJob, "star_job", async ({ createFailedJob }) => ({
+    path: { jobId: (await createFailedJob()).id },
+    body: { reason: "To be shown" },
+  })),
 `,
   ]),
 };
@@ -183,7 +186,7 @@ describeUnless(thoroughMissing, "with changes in only these files", () => {
   });
 
   test("the tests of all operations and tools pass with the new tool", { timeout: LIMIT_MS }, async () => {
-    const ofOperations = ["test/contract/fields.test.ts", "test/emulator/fields.test.ts"];
+    const ofOperations = ["test/contract/", "test/emulator/fields.test.ts"];
     const ofTools = ["test/tools/success.test.ts", "test/mcp/tools/", "test/mcp/configuration.test.ts"];
     await run("npx", "vitest", "run", ...ofOperations, ...ofTools, "test/injection/hostile-answers.test.ts");
   });

@@ -1,21 +1,12 @@
 // Tests the arguments of every tool (docs/contract.md, 4): invalid, missing and unknown ones are refused before anything is sent.
 import { expect, test } from "vitest";
 import { tools } from "../../tools/index.ts";
-import { changeAt } from "../contract/object-rules.ts";
-import { badValues, fieldsOf, goodValues, type LocatedField } from "../fields.ts";
-import { type ListedOperation, rows } from "../operations.ts";
+import { changeAt } from "../contract/check.ts";
+import { argumentsOf, badValues, type Field, fieldsOf, goodValues } from "../fields.ts";
+import { rows } from "../operations.ts";
 import type { Args, Bench } from "./bench.ts";
 import { OWN_TOOLS, POST_TOOLS, validCall } from "./catalogue.ts";
 import { describeLatestRevision } from "./revisions.ts";
-
-type Argument = Pick<LocatedField, "name" | "values" | "isOptional" | "isIndependent"> & {
-  readonly location?: LocatedField["location"];
-};
-
-const argumentsOf = (row: ListedOperation): readonly Argument[] => [
-  ...fieldsOf(row).map((each) => ({ ...each, values: row.widenedArguments?.[each.name] ?? each.values })),
-  ...Object.entries(row.extraArguments ?? {}).map(([name, values]) => ({ name, values, isOptional: true as const })),
-];
 
 interface Listed {
   readonly type?: string;
@@ -39,7 +30,7 @@ const listedField = (inputSchema: unknown, name: string): Listed | undefined =>
 const isIn = (options: readonly unknown[] = [], text: string): boolean =>
   options.some((option) => typeof option === "string" && option.toLowerCase() === text.trim().toLowerCase());
 
-function isAcceptedText({ name, values }: Argument, schema: Listed, text: string): boolean {
+function isAcceptedText({ name, values }: Field, schema: Listed, text: string): boolean {
   const trimmed = text.trim();
   if (schema.enum !== undefined) return isIn(schema.enum, text);
   if (schema.type === "array") return isIn(schema.items?.enum, text);
@@ -62,8 +53,8 @@ function isAcceptedText({ name, values }: Argument, schema: Listed, text: string
  * Whether this value, which no schema allows, is a form of an allowed one because it has one meaning only. Written a second time, from
  * docs/interface.md, "Accepted forms": the test compares the server with it.
  */
-function isAcceptedForm(argument: Argument, schema: Listed | undefined, value: unknown): boolean {
-  if (value === null) return argument.isOptional === true;
+function isAcceptedForm(argument: Field, schema: Listed | undefined, value: unknown): boolean {
+  if (value === null) return argument.isOptional;
   if (schema === undefined) return false;
   if (typeof value === "string") return isAcceptedText(argument, schema, value);
   if (typeof value !== "number") return false;
@@ -71,13 +62,13 @@ function isAcceptedForm(argument: Argument, schema: Listed | undefined, value: u
   return argument.name === "limit" && Number.isSafeInteger(value) && value > (schema.maximum ?? value);
 }
 
-const withValue = (args: Args, { name }: Argument, value: unknown): Args => ({
+const withValue = (args: Args, { name }: Field, value: unknown): Args => ({
   ...args,
   ...(name.includes(".") ? Object(changeAt(args, name.split("."), () => value)) : { [name]: value }),
 });
 
 /** Whether the API could receive the value: a URL has no lone surrogates, and its length is limited. */
-const canBeSent = ({ location }: Argument, value: unknown): boolean =>
+const canBeSent = ({ location }: Field, value: unknown): boolean =>
   typeof value !== "string" ||
   (location !== "path" && location !== "query") ||
   (!/\p{Cs}/u.test(value) &&
@@ -89,7 +80,7 @@ async function expectSent(
   bench: Bench,
   tool: string,
   args: Args,
-  { isIndependent }: Pick<Argument, "isIndependent">,
+  { isIndependent }: Pick<Field, "isIndependent">,
 ): Promise<void> {
   const { error, text } = await bench.call(tool, args);
   const what = `${tool} ${JSON.stringify(args).slice(0, 300)}: ${text}`;
@@ -174,10 +165,8 @@ describeLatestRevision((bench) => {
   });
 
   for (const row of rows)
-    for (const argument of argumentsOf(row)) {
-      const rules = fieldsOf(row).find(({ name }) => name === argument.name)?.rules;
-      const cited = rules ? ` [${rules.join(", ")}]` : "";
-      test(`${row.tool}: ${argument.name}${cited}`, async () => {
+    for (const argument of argumentsOf(row))
+      test(`${row.tool}: ${argument.name}`, async () => {
         const args = await bench().argumentsFor(row.id);
         const pointer = `/${argument.name.replaceAll(".", "/")}`;
         // In a path, `.` and `..` would lead to another path.
@@ -194,14 +183,14 @@ describeLatestRevision((bench) => {
             expect(isNamed, text).toBe(true);
           }
         });
-        for (const value of forms) await expectSent(bench(), row.tool, withValue(args, argument, value), {});
+        for (const value of forms)
+          await expectSent(bench(), row.tool, withValue(args, argument, value), { isIndependent: false });
         for (const value of goodValues(argument.values)) {
           if (!canBeSent(argument, value)) continue;
           const fine = argument.isIndependent ? await bench().argumentsFor(row.id) : args;
           await expectSent(bench(), row.tool, withValue(fine, argument, value), argument);
         }
       });
-    }
 
   test("the refusal of an unknown argument of an action names the argument and the valid arguments", {
     tags: ["4.1/closed-query", "4.2/closed-query", "4.2/bodies-closed"],

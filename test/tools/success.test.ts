@@ -3,6 +3,7 @@ import { expect, test } from "vitest";
 import * as z from "zod/v4";
 import { createRequest } from "../emulator/example.ts";
 import { fillPath } from "../emulator/service.ts";
+import { argumentsOf } from "../fields.ts";
 import { isPost, type OperationRow, rows } from "../operations.ts";
 import { OWN_TOOLS, VIEW_TOOLS, validCall } from "./catalogue.ts";
 import { createFreshBench, isPlayground } from "./fresh-bench.ts";
@@ -11,7 +12,7 @@ import { describeEachRevisionInProcess } from "./revisions.ts";
 const ACTION = z.strictObject({ idempotencyKey: z.string(), replayed: z.literal(false), attempts: z.literal(1) });
 
 /** Requests all fields of the contract if the tool shows fewer by default. */
-const fullView = ({ extraArguments = {} }: OperationRow) => ("view" in extraArguments ? { view: "full" } : {});
+const fullView = (row: OperationRow) => (argumentsOf(row).some(({ name }) => name === "view") ? { view: "full" } : {});
 
 const Catalog = z.union([
   z.looseObject({ states: z.array(z.looseObject({ code: z.string() })) }),
