@@ -33,8 +33,14 @@ export function createValue({ definition, references }: Schemas): unknown {
   return createFrom(definition);
 }
 
+/** Texts by their patterns: finding a text takes longer than most tests. */
+const texts = new Map<string, string>();
+
 function createText(pattern: unknown, length: number): string {
   if (typeof pattern !== "string") return "a".repeat(length);
-  const [text = ""] = fc.sample(fc.stringMatching(new RegExp(pattern)), { numRuns: 1, seed: 1 });
+  const [text = ""] = texts.has(pattern)
+    ? [texts.get(pattern)]
+    : fc.sample(fc.stringMatching(new RegExp(pattern)), { numRuns: 1, seed: 1 });
+  texts.set(pattern, text);
   return text;
 }

@@ -160,12 +160,12 @@ export class Service {
   }
 
   async requests(operationId?: string): Promise<z.infer<typeof Requests>> {
-    const all = Requests.parse(await this.admin("GET", "requests"));
+    const all = Requests.parse(JSON.parse(await this.#adminText("GET", "requests")));
     return operationId === undefined ? all : all.filter((each) => each.operationId === operationId);
   }
 
   async countEffects(operationId: string): Promise<number> {
-    return Executions.parse(await this.admin("GET", "executions"))
+    return Executions.parse(JSON.parse(await this.#adminText("GET", "executions")))
       .filter((each) => each.operationId === operationId)
       .reduce((sum, { executions }) => sum + executions, 0);
   }
@@ -174,7 +174,7 @@ export class Service {
     const text = await this.#adminText("GET", "executions");
     // Most calls ask for a key without executions, and the list can be long, so this check saves parsing it.
     if (!text.includes(JSON.stringify(key))) return 0;
-    return Executions.parse(parseJson(text))
+    return Executions.parse(JSON.parse(text))
       .filter(({ idempotencyKey }) => idempotencyKey === key)
       .reduce((sum, { executions }) => sum + executions, 0);
   }

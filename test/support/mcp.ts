@@ -9,11 +9,13 @@ import {
   StreamableHTTPClientTransport as ModernHttpTransport,
 } from "@modelcontextprotocol/client";
 import { StdioClientTransport as ModernTransport } from "@modelcontextprotocol/client/stdio";
+import { AjvJsonSchemaValidator as ModernValidator } from "@modelcontextprotocol/client/validators/ajv";
 import { Client as OlderClient } from "@modelcontextprotocol/sdk/client/index.js";
 import { StdioClientTransport as OlderTransport } from "@modelcontextprotocol/sdk/client/stdio.js";
 import { StreamableHTTPClientTransport as OlderHttpTransport } from "@modelcontextprotocol/sdk/client/streamableHttp.js";
 import { StdioServerTransport as OlderStreams } from "@modelcontextprotocol/sdk/server/stdio.js";
 import { ElicitRequestSchema, ResourceUpdatedNotificationSchema } from "@modelcontextprotocol/sdk/types.js";
+import { AjvJsonSchemaValidator as OlderValidator } from "@modelcontextprotocol/sdk/validation/ajv";
 import { StdioServerTransport as ModernStreams } from "@modelcontextprotocol/server/stdio";
 import { onTestFinished } from "vitest";
 import * as z from "zod/v4";
@@ -115,6 +117,26 @@ const root = fileURLToPath(new URL("../..", import.meta.url));
 export const entryArguments = (): readonly string[] => [join(root, "dist", "cli.js")];
 
 const clientInfo = { name: "mic-mcp-tests", version: "1.0.0" };
+
+type Schema = Parameters<OlderValidator["getValidator"]>[0];
+const schemas = new Map<string, Schema>();
+/** Returns the first schema with this content. A validator compiles each object once, so all clients of a worker share the compiled schemas. */
+function firstEqual(schema: Schema): Schema {
+  const text = JSON.stringify(schema);
+  const first = schemas.get(text) ?? schema;
+  schemas.set(text, first);
+  return first;
+}
+const olderValidator = new (class extends OlderValidator {
+  override getValidator<T>(schema: Schema) {
+    return super.getValidator<T>(firstEqual(schema));
+  }
+})();
+const modernValidator = new (class extends ModernValidator {
+  override getValidator<T>(schema: Schema) {
+    return super.getValidator<T>(firstEqual(schema));
+  }
+})();
 
 /** The code cache, shared by all tests. Without it each program that a test starts would compile the build again. */
 export const CODE_CACHE = join(root, "node_modules", ".cache", "mic-mcp-tests");
@@ -264,7 +286,8 @@ async function connectV1Client(
   capabilityOptions: CapabilityOptions,
 ): Promise<TestClient> {
   const { onElicitation } = capabilityOptions;
-  const client = new OlderClient(clientInfo, { capabilities: capabilitiesOf(capabilityOptions) });
+  const capabilities = capabilitiesOf(capabilityOptions);
+  const client = new OlderClient(clientInfo, { capabilities, jsonSchemaValidator: olderValidator });
   if (onElicitation)
     client.setRequestHandler(ElicitRequestSchema, async ({ params }) => ({ ...(await onElicitation(params.message)) }));
   const updates: string[] = [];
@@ -290,7 +313,8 @@ async function connectV2Client(
   const { onElicitation } = capabilityOptions;
   const mode = isLegacy ? ("legacy" as const) : { pin: "2026-07-28" };
   const capabilities = capabilitiesOf(capabilityOptions);
-  const client = new ModernClient(clientInfo, { versionNegotiation: { mode }, capabilities });
+  const options = { versionNegotiation: { mode }, capabilities, jsonSchemaValidator: modernValidator };
+  const client = new ModernClient(clientInfo, options);
   if (onElicitation)
     client.setRequestHandler("elicitation/create", async ({ params }) => ({
       ...(await onElicitation(params.message)),

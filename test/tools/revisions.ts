@@ -21,11 +21,12 @@ export interface BenchOptions {
 
 /** Compiling a schema takes longer than most tests, so each schema is compiled once, at its first use by any server. */
 const compiled = new Map<string, ValidateFunction>();
+const ajv = new Ajv2020({ strictTypes: true, validateFormats: false });
 
 function compileValidator(schema: object | undefined): ValidateFunction | undefined {
   if (schema === undefined) return undefined;
   const text = JSON.stringify(schema);
-  const validator = compiled.get(text) ?? new Ajv2020({ strictTypes: true, validateFormats: false }).compile(schema);
+  const validator = compiled.get(text) ?? ajv.compile(schema);
   compiled.set(text, validator);
   return validator;
 }
