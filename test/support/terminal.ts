@@ -1,7 +1,7 @@
 // Runs the built program on a real terminal of 100 columns, with typed keys and recorded output (script of util-linux).
 import { spawn } from "node:child_process";
 import { expect, onTestFinished } from "vitest";
-import { entryArguments } from "./mcp.ts";
+import { CODE_CACHE, entryArguments } from "./mcp.ts";
 import { missingProgram } from "./process.ts";
 import { linuxMissing } from "./unless.ts";
 
@@ -15,7 +15,7 @@ export const CTRL_C = "\u0003";
 export const CTRL_D = "\u0004";
 export const CTRL_U = "\u0015";
 
-/** Runs `mic-mcp` on a terminal until the running test ends. `env`: its environment in addition to PATH, TERM and SHELL. */
+/** Runs `mic-mcp` on a terminal until the running test ends. `env`: its environment in addition to PATH, TERM, SHELL and XDG_CACHE_HOME. */
 export const runOnTerminal = (env: Readonly<Record<string, string>>, args: readonly string[]) =>
   runProgramOnTerminal([...entryArguments(), ...args], env);
 
@@ -26,7 +26,7 @@ export function runProgramOnTerminal(args: readonly string[], env: Readonly<Reco
     SCRIPT,
     ["--quiet", "--flush", "--return", "--command", `stty cols 100 rows 40; exec ${command}`, "/dev/null"],
     {
-      env: { PATH: process.env["PATH"] ?? "", TERM: "xterm", SHELL: "/bin/sh", ...env },
+      env: { PATH: process.env["PATH"] ?? "", TERM: "xterm", SHELL: "/bin/sh", XDG_CACHE_HOME: CODE_CACHE, ...env },
       cwd,
       stdio: ["pipe", "pipe", "pipe"],
     },
