@@ -73,6 +73,8 @@ export interface ActionCall extends ActionDescriptor {
   createdId(value: unknown): string | undefined;
   /** The API's clock: the current time in milliseconds since 1970, if it is known, and a read that makes it current and never rejects. */
   readonly apiClock: { now(): number | undefined; read(): Promise<void> };
+  /** Returns the milliseconds for which the request makes no sense, because of an outage; 0 without one. */
+  outageLeftMs(): number;
   readonly context: CallContext;
 }
 
@@ -270,9 +272,7 @@ export function createActions(
   }
 
   const stillUnknownFailure = (failure: Failure, stored: StoredAction, call: ActionCall): Failure =>
-    isTooOldToResend(ageMs(stored, call))
-      ? tooOldToResendFailure(stored)
-      : withResumeAdvice(failure, stored, call.verificationAdvice);
+    isTooOldToResend(ageMs(stored, call)) ? tooOldToResendFailure(stored) : withResumeAdvice(failure, stored, call);
 
   const hasTimeToPoll = ({ context }: ActionCall): boolean => timeLeftMs(context, timing) >= MARGIN_MS + POLL_MS;
 

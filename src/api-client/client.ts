@@ -307,7 +307,6 @@ export function createApiClient({ baseUrl, tokens, transport, timing, hooks, tel
     },
     apiNow,
     readApiClock,
-    /** Returns the milliseconds for which no call makes sense, because an operation is in an outage; 0 without an outage. */
-    outageLeftMs: () => outages.leftMs(),
+    outageLeftMs: outages.leftMs,
   };
 }

@@ -176,6 +176,7 @@ export async function runAction<T extends object>(
         });
       },
       apiClock: { now: ctx.api.apiNow, read: () => ctx.api.readApiClock(limits) },
+      outageLeftMs: () => ctx.api.outageLeftMs(endpoint.id),
       ...{ createdId, verificationAdvice: findOut, traits, context: limits },
     });
   const { value, origin, earlier, finding, drift, ...action } = await performInTime(ctx, ctx.api.timing, performing);

@@ -66,6 +66,7 @@ export const createSubmission = (args: Readonly<Record<string, unknown>>, nowMs:
   prepare: async () => ({ path: "/jobs", ifMatch: "", body: JSON.stringify(args) }),
   verificationAdvice: "Look.",
   apiClock: { now: () => undefined, read: async () => undefined },
+  outageLeftMs: () => 0,
   context: { signal: new AbortController().signal, deadlineAt: nowMs + 45_000 },
 });
 

@@ -25,7 +25,7 @@ import { createGeography } from "../../src/geography/geography.ts";
 import { openSqlite } from "../../src/store/sqlite.ts";
 import { createRecipeOfferCache, createRetryCache } from "../../src/toolkit/caches.ts";
 import type { ToolContext } from "../../src/toolkit/tool-context.ts";
-import type { ToolName } from "../../src/toolkit/tool-names.ts";
+import { TOOL_NAMES, type ToolName } from "../../src/toolkit/tool-names.ts";
 import { tools } from "../../tools/index.ts";
 import { problem } from "../contract/samples.ts";
 import { Service } from "../emulator/service.ts";
@@ -85,7 +85,10 @@ async function serverForTest(clock: ManualClock, effectOf: (request: WireRequest
     if (response) return response;
     if (effect === "no connection") throw new TransportError("connect ECONNREFUSED", { sent: false });
     if (effect === "hang") {
-      clock.advance(Math.ceil(limits.timeoutMs));
+      // Requests in flight hang at the same time.
+      const endsAt = clock.now() + Math.ceil(limits.timeoutMs);
+      for (let ticks = 0; ticks < 5; ticks += 1) await tick();
+      clock.advance(Math.max(0, endsAt - clock.now()));
       throw new TransportError("no complete answer", { sent: true, timedOut: true });
     }
     const passed = await transport.exchange(request, { ...LIMITS, signal: limits.signal });
@@ -169,38 +172,6 @@ async function batchFor(server: Server, key: string) {
 }
 
 const MINUTE_MS = 60_000;
-
-for (const kind of ["unavailable", "no connection", "hang", "lost"] as const)
-  for (const [name, fails] of [
-    ["all requests", () => true],
-    ["submissions only", isSubmission],
-  ] as const)
-    for (const [minutes, maxCalls] of [
-      [480, 25],
-      [1, 2],
-    ] as const)
-      test(`an outage (${kind}, ${name}) of ${minutes} min costs at most ${maxCalls} calls`, async () => {
-        const clock = createManualClock();
-        let endsAt = Number.NEGATIVE_INFINITY;
-        const server = await serverForTest(clock, (request) =>
-          clock.now() < endsAt && fails(request) && !(kind === "lost" && isToken(request)) ? kind : "pass",
-        );
-        const args = await batchFor(server, `outage ${kind}`);
-        endsAt = clock.now() + minutes * MINUTE_MS;
-        let calls = 0;
-        while (clock.now() < endsAt) {
-          const { summary, nextStep } = await server.run("run_jobs", args);
-          calls += 1;
-          const wait = /\(in (\d+) min\)|in (?:a|(\d+)) minutes?/.exec(summary);
-          expect(nextStep === undefined || wait === null, summary).toBe(true);
-          if (!nextStep) clock.advance(Number(wait?.[1] ?? wait?.[2] ?? 1) * MINUTE_MS);
-        }
-        expect(calls).toBeLessThanOrEqual(maxCalls);
-        for (let more = 0; more < 3; more += 1) await server.run("run_jobs", args);
-        expect(await server.service.countEffects("createMicJob")).toBeLessThanOrEqual(args.files.length);
-        const { summary } = await server.run("run_jobs", args);
-        expect(summary).not.toMatch(/NOT_RUN|UNKNOWN|Stopped/);
-      });
 
 const isJobRead = ({ method, path }: WireRequest): boolean => method === "GET" && /\/jobs\/[^/]+$/.test(path);
 const isRetry = ({ path }: WireRequest): boolean => path.endsWith("/retries");
@@ -318,6 +289,91 @@ const SUBJECTS: readonly Subject[] = [
       }),
   },
 ];
+
+/** Calls that have no rows of their own, or make nothing. */
+const OTHER_CALLS: readonly (Pick<Subject, "tool" | "prepare"> & { readonly operation?: OperationId })[] = [
+  {
+    ...{ tool: "run_job", operation: "createMicJob" },
+    async prepare({ service }, name) {
+      const args = await createRunArguments(service, FILE.succeeds);
+      return { args: { ...args, idempotencyKey: name, waitSeconds: 45 }, rows: [name] };
+    },
+  },
+  {
+    tool: "get_job",
+    async prepare({ service }) {
+      const { id: jobId } = await submitJob(service, FILE.succeeds);
+      return { args: { jobId, waitSeconds: 45 }, rows: [jobId] };
+    },
+  },
+  {
+    tool: "wait_for_jobs",
+    async prepare({ service }) {
+      const jobs = await Promise.all(numbers.map(() => submitJob(service, FILE.succeeds)));
+      const jobIds = jobs.map(({ id }) => id);
+      return { args: { jobIds, waitSeconds: 45 }, rows: jobIds };
+    },
+  },
+];
+
+type Call = z.infer<typeof Call>;
+const Call = z.object({ tool: z.enum(TOOL_NAMES), arguments: z.record(z.string(), z.unknown()) });
+
+/** Returns what a result says about the next call: the time to wait, in milliseconds, and the call, if it names one. */
+function parseAdvice({ summary, nextStep }: z.infer<typeof Result>): { waitMs: number; next: Call | undefined } {
+  const [, minutes, seconds] = /\bin (a|\d+) min|Wait (\d+) s/.exec(summary) ?? [];
+  const waitMs =
+    seconds === undefined ? (minutes === "a" ? 1 : Number(minutes ?? 0)) * MINUTE_MS : Number(seconds) * 1_000;
+  const [, tool, args = ""] = /\b([a-z]+_[a-z_]+) (\{.*?\})/.exec(summary) ?? [];
+  const named = nextStep ?? (tool === undefined ? undefined : { tool, arguments: JSON.parse(args) });
+  return { waitMs, next: named && Call.parse(named) };
+}
+
+/** Which requests fail in an outage. Tools without an operation write nothing. */
+const SCOPES: Readonly<Record<string, (request: WireRequest) => boolean>> = {
+  "all requests": () => true,
+  "reads only": ({ method }) => method === "GET",
+  "writes only": (request) => request.method === "POST" && !isToken(request),
+};
+
+for (const { tool, operation, prepare } of [...SUBJECTS, ...OTHER_CALLS])
+  for (const [scope, isAffected] of Object.entries(SCOPES).slice(0, operation ? 3 : 2))
+    for (const kind of ["unavailable", "no connection", "hang", "lost"] as const)
+      test(`an outage (${kind}, ${scope}) costs ${tool} at most 25 calls in 8 h, and 2 in a minute`, async () => {
+        for (const [minutes, maxCalls] of [
+          [480, 25],
+          [1, 2],
+        ] as const) {
+          const clock = createManualClock();
+          let outage: ((request: WireRequest) => Effect) | undefined;
+          const server = await serverForTest(clock, (request) => outage?.(request) ?? "pass");
+          const { args, rows } = await prepare(server, "outage-of-hours", (effect) => {
+            outage = effect && ((request) => (isRegistration(request) ? effect : "pass"));
+          });
+          const endsAt = clock.now() + minutes * MINUTE_MS;
+          outage = (request) =>
+            clock.now() < endsAt && isAffected(request) && !(kind === "lost" && isToken(request)) ? kind : "pass";
+          const own: Call = { tool, arguments: args };
+          let calls = 0;
+          let isDone = false;
+          for (let call = own; !isDone && clock.now() < endsAt; calls += 1) {
+            const result = await server.run(call.tool, call.arguments);
+            const { waitMs, next } = parseAdvice(result);
+            clock.advance(waitMs);
+            isDone = waitMs === 0 && next === undefined;
+            call = next ?? call;
+          }
+          expect(calls).toBeLessThanOrEqual(maxCalls);
+          clock.advance(30 * MINUTE_MS);
+          for (let more = 0; more < 3; more += 1) await server.run(tool, args);
+          const { summary, failure } = await server.run(tool, args);
+          expect(failure).toBeUndefined();
+          expect(summary).not.toMatch(
+            /NOT_RUN|NOT_READ|UNKNOWN|[1-9]\d* (is|are) still unknown|[1-9]\d* not sent|Stopped/,
+          );
+          if (operation) expect(await server.service.countEffects(operation)).toBe(rows.length);
+        }
+      });
 
 const EFFECTS = ["pass", "refused", "unavailable", "quota", "unauthorized", "no connection", "lost", "hang"] as const;
 const effect = fc.constantFrom<Effect[]>("pass", ...EFFECTS);

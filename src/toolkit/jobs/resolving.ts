@@ -232,8 +232,9 @@ function resultOf(
   const [continued] = resolved.flatMap(({ action: { idempotencyKey }, found: { cursor } }) =>
     cursor === undefined ? [] : { idempotencyKey, cursor },
   );
-  // A call at once makes sense if it reads more jobs, or if an action was not tried.
-  const mayContinue = continued !== undefined || unresolved.includes(UNTRIED);
+  // A call at once makes sense if it reads more jobs or tries others: it begins with the same actions, except those resolved now.
+  const hasResolved = rows.some(({ outcome }) => outcome === "resolved" || outcome === "rejected");
+  const mayContinue = continued !== undefined || (hasResolved && unresolved.includes(UNTRIED));
   const later = laterText({ stop, failures, mayContinue }, PROMISE, ctx);
   const why = continued ? "continues to read the jobs" : `later it may find out more; ${PROMISE}`;
   const args = { ...(continued ?? (key === undefined ? {} : { idempotencyKey: key })) };
