@@ -3,19 +3,20 @@ import { Failure, type FailureFacts } from "../core/failure.ts";
 import { formatJson, formatToken } from "../core/untrusted-text.ts";
 import { journalFailure } from "../store/database.ts";
 import type { StoredAction } from "./action-row.ts";
-import type { ActionCall } from "./actions.ts";
 import { DEDUPLICATION_WINDOW_MS } from "./deduplication-window.ts";
 import { type ActionIdentity, differingArguments, withoutSpelling } from "./fingerprint.ts";
 
 /** An action that was sent, or may have been sent. */
 export type SentAction = Pick<StoredAction, "key" | "first_sent_at">;
 
+/** `verificationAdvice`: another way to check the outcome. `outageLeftMs`: the time to wait if the API has asked for none. */
 export function withResumeAdvice(
   failure: Failure,
   { key, first_sent_at }: SentAction,
-  { verificationAdvice, outageLeftMs }: Pick<ActionCall, "verificationAdvice" | "outageLeftMs">,
+  verificationAdvice: string,
+  outageLeftMs: number,
 ): Failure {
-  const { kind, next, retryAfterSeconds = Math.ceil(outageLeftMs() / 1_000) } = failure.facts;
+  const { kind, next, retryAfterSeconds = Math.ceil(outageLeftMs / 1_000) } = failure.facts;
   const until = new Date(first_sent_at + DEDUPLICATION_WINDOW_MS).toISOString();
   const wait = retryAfterSeconds === 0 ? "Call" : `Wait ${retryAfterSeconds} s, then call`;
   const resume =

@@ -272,7 +272,9 @@ export function createActions(
   }
 
   const stillUnknownFailure = (failure: Failure, stored: StoredAction, call: ActionCall): Failure =>
-    isTooOldToResend(ageMs(stored, call)) ? tooOldToResendFailure(stored) : withResumeAdvice(failure, stored, call);
+    isTooOldToResend(ageMs(stored, call))
+      ? tooOldToResendFailure(stored)
+      : withResumeAdvice(failure, stored, call.verificationAdvice, call.outageLeftMs());
 
   const hasTimeToPoll = ({ context }: ActionCall): boolean => timeLeftMs(context, timing) >= MARGIN_MS + POLL_MS;
 
