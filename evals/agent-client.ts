@@ -7,10 +7,11 @@ import { fileURLToPath } from "node:url";
 import { Client } from "@modelcontextprotocol/sdk/client/index.js";
 import { StdioClientTransport } from "@modelcontextprotocol/sdk/client/stdio.js";
 import { StdioServerTransport } from "@modelcontextprotocol/sdk/server/stdio.js";
+import { ElicitRequestSchema } from "@modelcontextprotocol/sdk/types.js";
 import * as z from "zod/v4";
 import { emulatorNotes } from "../src/cli/backend.ts";
 import { compose } from "../src/cli/compose.ts";
-import { readConfig } from "../src/core/config.ts";
+import { EMULATED_GEOGRAPHY_RATE, readConfig } from "../src/core/config.ts";
 import type { Emulator } from "../src/emulator/index.ts";
 import { serveOnStdio } from "../src/transports/stdio/serve.ts";
 import type { AgentClient, ListedTool, ToolArguments, VisibleResult } from "./agent.ts";
@@ -20,7 +21,10 @@ export interface AgentClientOptions {
   readonly emulator: Emulator;
   /** Folder for the server's files. */
   readonly folder: string;
-  readonly geographyRate: number;
+  /** Settings of the server, as environment variables, in addition to those that every server here has. */
+  readonly settings: Readonly<Record<string, string>>;
+  /** Whether the client shows the server's questions to a user, who declines all of them; otherwise it cannot ask. */
+  readonly userDeclines: boolean;
   /** Whether the server runs in a separate process, which can be killed. */
   readonly isProcess: boolean;
 }
@@ -62,18 +66,24 @@ const GetPromptResult = z.looseObject({
 });
 
 const root = fileURLToPath(new URL("..", import.meta.url));
-const newClient = (): Client => new Client({ name: "claude-code", version: "2.0.0" });
+function newClient({ userDeclines }: AgentClientOptions): Client {
+  const capabilities = userDeclines ? { elicitation: {} } : {};
+  const client = new Client({ name: "claude-code", version: "2.0.0" }, { capabilities });
+  if (userDeclines) client.setRequestHandler(ElicitRequestSchema, () => ({ action: "decline" }));
+  return client;
+}
 
-const createEnvironment = ({ emulator, folder, geographyRate }: AgentClientOptions) => ({
+const createEnvironment = ({ emulator, folder, settings }: AgentClientOptions) => ({
   MIC_BASE_URL: emulator.baseUrl,
   MIC_CLIENT_ID: emulator.clientId,
   MIC_CLIENT_SECRET: emulator.clientSecret,
   MIC_WORKSPACE_ID: emulator.workspaceId,
   MIC_STATE_DIR: join(folder, "state"),
   MIC_DOWNLOAD_DIR: join(folder, "downloads"),
-  MIC_GEOGRAPHY_RATE_LIMIT: String(geographyRate),
+  MIC_GEOGRAPHY_RATE_LIMIT: String(EMULATED_GEOGRAPHY_RATE),
   MIC_KEYCHAIN: "off",
   MIC_LOG_LEVEL: "silent",
+  ...settings,
 });
 
 /** Like a pipe: the reader gets a chunk after the writer's callback has run. */
@@ -96,7 +106,7 @@ async function connectInProcess(options: AgentClientOptions): Promise<Connection
   const { runtime, close } = compose(backend, 1_000);
   const [stdin, stdout] = [new PassThrough(), new Pipe()];
   const closeProtocol = serveOnStdio(runtime, { stdin, stdout });
-  const client = newClient();
+  const client = newClient(options);
   // The first argument of this transport is the stream to read, also for a client.
   await client.connect(new StdioServerTransport(stdout, stdin));
   return {
@@ -123,7 +133,7 @@ async function connectToProcess(options: AgentClientOptions): Promise<Connection
     env: { PATH: process.env["PATH"] ?? "", HOME: options.folder, ...createEnvironment(options) },
     stderr: "ignore",
   });
-  const client = newClient();
+  const client = newClient(options);
   await client.connect(transport);
   return {
     client,

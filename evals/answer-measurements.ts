@@ -3,7 +3,8 @@ import { setTimeout as sleep } from "node:timers/promises";
 import * as z from "zod/v4";
 import type { ToolArguments } from "./agent.ts";
 import { countModelTokens } from "./count-tokens.ts";
-import { findIds, findRecipeId, NORMALIZE, VINTAGE } from "./tasks/setup.ts";
+import { findIds } from "./scripted/results.ts";
+import { createJobArguments, findRecipeId, NORMALIZE, VINTAGE } from "./tasks/setup.ts";
 import { World, type WorldOptions } from "./world.ts";
 
 export interface Measurement {
@@ -39,12 +40,8 @@ async function callForId(
 }
 
 /** Measures a call of run_job that returns a succeeded job: the clock advances when the job has been submitted. */
-async function measureRunJob(world: World, recipeVersionId: string): Promise<number> {
-  const run = callTool(world, "run_job", {
-    recipeVersionId,
-    inputs: [{ port: "divisions", referenceId: world.fileId("lgd-states.csv") }],
-    parameterValues: { level: "STATE", vintage: VINTAGE },
-  });
+async function measureRunJob(world: World): Promise<number> {
+  const run = callTool(world, "run_job", await createJobArguments(world, "lgd-states.csv"));
   const submitted = await world.countExecutions("createMicJob");
   while ((await world.countExecutions("createMicJob")) === submitted) await sleep(POLL_INTERVAL_MS);
   world.advanceClock(60_000);
@@ -85,7 +82,7 @@ async function measureJobs(world: World): Promise<readonly Measurement[]> {
     { label: "get_job, SUCCEEDED", tokens: await measureGetJob(job), budget: 250 },
     {
       label: "run_job, SUCCEEDED",
-      tokens: await measureRunJob(world, recipeVersionId),
+      tokens: await measureRunJob(world),
       budget: 160,
     },
   ];
@@ -122,7 +119,7 @@ const measureMissingLists = async (world: World): Promise<readonly Measurement[]
 };
 
 /** The server's default rate, which is too low to read all lists at once. */
-const DEFAULT_RATE: WorldOptions = { clockRate: 0, geographyRate: 28 };
+const DEFAULT_RATE: WorldOptions = { clockRate: 0, settings: { MIC_GEOGRAPHY_RATE_LIMIT: "28" } };
 
 export async function measureAnswers(): Promise<readonly Measurement[]> {
   const all: Measurement[] = [];

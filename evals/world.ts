@@ -2,10 +2,12 @@
 import { mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
+import { setTimeout as sleep } from "node:timers/promises";
 import * as z from "zod/v4";
 import { type Emulator, startEmulator } from "../src/emulator/index.ts";
+import { openSqlite } from "../src/store/sqlite.ts";
 import type { ToolArguments } from "./agent.ts";
-import { type ManagedAgentClient, openAgentClient } from "./agent-client.ts";
+import { type ManagedAgentClient, openAgentClient, type Usage } from "./agent-client.ts";
 import { type FailingRetries, startFailingRetries } from "./failing-retries.ts";
 
 /** A fixed seed, so that ids have the same number of tokens in each run. */
@@ -14,91 +16,116 @@ const SEED = "golden";
 /** Later than any run, so that a future time in the world is also in the future for a server on the machine's clock. */
 const START_MS = Date.parse("2100-01-15T10:00:00.000Z");
 
+const POLL_INTERVAL_MS = 20;
+
 export interface WorldOptions {
   /** Seconds that pass in the world per real second; at 0, only `advanceClock` changes the time. */
   readonly clockRate: number;
-  /** Maximum playground requests per minute of the server (default 600). */
-  readonly geographyRate?: number;
   /** Whether the agent's server runs in a separate process, which can be killed (default false). */
   readonly isProcess?: boolean;
   /** Whether every retry of the agent fails at the same stage again (default false). */
   readonly hasFailingRetries?: boolean;
+  /** Settings of the agent's server, as environment variables. */
+  readonly settings?: Readonly<Record<string, string>>;
+  /** Whether the server can ask the agent's user, who declines (default false: the client cannot ask). */
+  readonly userDeclines?: boolean;
 }
 
+interface PeerOptions {
+  /** Whether its server runs in a separate process, which can be killed (default false). */
+  readonly isProcess?: boolean;
+  /** Name of the folder with its journal (default: that of the agent). */
+  readonly folder?: string;
+}
+
+/** The folder with the agent's journal and downloads. */
+const AGENT_FOLDER = "agent";
+
 const Executions = z.array(z.looseObject({ operationId: z.string(), executions: z.number() }));
+
+interface WorldParts {
+  readonly emulator: Emulator;
+  readonly client: ManagedAgentClient;
+  readonly setupClient: ManagedAgentClient;
+  readonly folder: string;
+  readonly failingRetries: FailingRetries | undefined;
+  advanceClock(ms: number): void;
+  openPeer(options: PeerOptions): Promise<ManagedAgentClient>;
+}
 
 export class World {
   readonly emulator: Emulator;
   /** The client of the agent. */
   readonly client: ManagedAgentClient;
-  readonly #advanceClock: (ms: number) => void;
-  readonly #setupClient: ManagedAgentClient;
-  readonly #folder: string;
-  readonly #failingRetries: FailingRetries | undefined;
-  readonly #openPeer: (isProcess: boolean) => Promise<ManagedAgentClient>;
+  readonly #parts: WorldParts;
   readonly #peers: ManagedAgentClient[] = [];
 
-  constructor(parts: {
-    emulator: Emulator;
-    client: ManagedAgentClient;
-    setupClient: ManagedAgentClient;
-    advanceClock: (ms: number) => void;
-    folder: string;
-    failingRetries: FailingRetries | undefined;
-    openPeer: (isProcess: boolean) => Promise<ManagedAgentClient>;
-  }) {
+  constructor(parts: WorldParts) {
     this.emulator = parts.emulator;
     this.client = parts.client;
-    this.#setupClient = parts.setupClient;
-    this.#advanceClock = parts.advanceClock;
-    this.#folder = parts.folder;
-    this.#failingRetries = parts.failingRetries;
-    this.#openPeer = parts.openPeer;
+    this.#parts = parts;
   }
 
   static async open(options: WorldOptions): Promise<World> {
-    const { clockRate, geographyRate = 600, isProcess = false, hasFailingRetries = false } = options;
+    const { clockRate, isProcess = false, hasFailingRetries = false, settings = {}, userDeclines = false } = options;
     const openedAt = performance.now();
     let advancedMs = 0;
     const clock = { now: () => START_MS + Math.round((performance.now() - openedAt) * clockRate) + advancedMs };
     const emulator = await startEmulator({ clock, seed: SEED });
     const failingRetries = hasFailingRetries ? await startFailingRetries(emulator.baseUrl) : undefined;
-    const folder = await mkdtemp(join(tmpdir(), "mic-mcp-evals-"));
-    const openClient = (name: string, isSeparateProcess: boolean, baseUrl = emulator.baseUrl) =>
-      openAgentClient({
-        emulator: { ...emulator, baseUrl },
-        folder: join(folder, name),
-        geographyRate,
-        isProcess: isSeparateProcess,
-      });
+    const root = await mkdtemp(join(tmpdir(), "mic-mcp-evals-"));
+    const agentApi = { ...emulator, baseUrl: failingRetries?.url ?? emulator.baseUrl };
+    const openPeer = ({ isProcess = false, folder = AGENT_FOLDER }: PeerOptions) =>
+      openAgentClient({ emulator: agentApi, folder: join(root, folder), isProcess, settings, userDeclines });
+    const setup = { emulator, folder: join(root, "set-up"), isProcess: false, settings: {}, userDeclines: false };
     return new World({
       emulator,
-      folder,
+      folder: root,
       failingRetries,
-      advanceClock: (ms) => {
+      advanceClock(ms) {
         advancedMs += ms;
       },
-      openPeer: (isSeparateProcess) => openClient("agent", isSeparateProcess),
-      client: await openClient("agent", isProcess, failingRetries?.url),
-      setupClient: await openClient("set-up", false),
+      openPeer,
+      client: await openPeer({ isProcess }),
+      setupClient: await openAgentClient(setup),
     });
   }
 
-  /** Opens the client of another agent, whose server has the same journal as that of the agent. */
-  async openPeer(isProcess = false): Promise<ManagedAgentClient> {
-    const peer = await this.#openPeer(isProcess);
+  /** Opens the client of another agent. */
+  async openPeer(options: PeerOptions = {}): Promise<ManagedAgentClient> {
+    const peer = await this.#parts.openPeer(options);
     this.#peers.push(peer);
     return peer;
   }
 
+  /** Calls and tokens of the other agents so far. */
+  get peerUsage(): Usage {
+    const usages = this.#peers.map(({ usage }) => usage);
+    const sum = (field: keyof Usage): number => usages.reduce((all, usage) => all + usage[field], 0);
+    return { calls: sum("calls"), tokens: sum("tokens") };
+  }
+
+  /** Kills the server of a client after a job is submitted, before a response arrives. */
+  async killOnceSubmitted(client: ManagedAgentClient): Promise<void> {
+    while ((await this.countExecutions("createMicJob")) === 0) await sleep(POLL_INTERVAL_MS);
+    client.kill();
+  }
+
+  /** Simulates that the clock of the agent's server advances by `ms`: its actions become older. */
+  async ageActions(ms: number): Promise<void> {
+    const database = await openSqlite(join(this.#parts.folder, AGENT_FOLDER, "state"));
+    await database.query("UPDATE actions SET first_sent_at = first_sent_at - $1, created_at = created_at - $1", [ms]);
+    await database.close();
+  }
+
   /** The modes of the retries that failed, if all retries fail. */
   get retryModes(): readonly string[] {
-    return this.#failingRetries?.modes ?? [];
+    return this.#parts.failingRetries?.modes ?? [];
   }
 
   /** Advances the world's clock by `ms` milliseconds. */
   advanceClock(ms: number): void {
-    this.#advanceClock(ms);
+    this.#parts.advanceClock(ms);
   }
 
   /** The id of the file with this name. */
@@ -110,7 +137,7 @@ export class World {
 
   /** The result of a tool that the setup client calls; throws if the call fails. */
   async callTool(tool: string, args: ToolArguments): Promise<ToolArguments> {
-    const result = await this.#setupClient.call(tool, args);
+    const result = await this.#parts.setupClient.call(tool, args);
     if (result.isError) throw new Error(`${tool}: ${result.text}`);
     return result.data;
   }
@@ -148,9 +175,9 @@ export class World {
   }
 
   async close(): Promise<void> {
-    for (const client of [...this.#peers, this.client, this.#setupClient]) await client.close();
-    this.#failingRetries?.close();
+    for (const client of [...this.#peers, this.client, this.#parts.setupClient]) await client.close();
+    this.#parts.failingRetries?.close();
     await this.emulator.close();
-    await rm(this.#folder, { recursive: true, force: true });
+    await rm(this.#parts.folder, { recursive: true, force: true });
   }
 }

@@ -1,29 +1,12 @@
-// The built-in agent: a script for each task.
+// The built-in agent: it does each task by the task's script.
 import type { Agent } from "../agent.ts";
-import { faults } from "./faults.ts";
-import { geography } from "./geography.ts";
-import { manyJobs } from "./many-jobs.ts";
-import { oneJob } from "./one-job.ts";
-import { review } from "./review.ts";
-import type { Script } from "./script.ts";
-import { secondReview } from "./second-review.ts";
-import { workspace } from "./workspace.ts";
-
-const scripts: Readonly<Record<string, Script>> = {
-  ...oneJob,
-  ...manyJobs,
-  ...faults,
-  ...geography,
-  ...workspace,
-  ...review,
-  ...secondReview,
-};
+import { tasks } from "../tasks/index.ts";
 
 export const scriptedAgent: Agent = {
   name: "scripted",
   work({ task, request }, client) {
-    const script = scripts[task];
-    if (script === undefined) throw new Error(`no script does task ${task}`);
-    return script(request, client);
+    const found = tasks.find(({ id }) => id === task);
+    if (found === undefined) throw new Error(`there is no task ${task}`);
+    return found.script(request, client);
   },
 };

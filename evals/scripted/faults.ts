@@ -15,11 +15,11 @@ async function readRequestedJob(request: string, client: AgentClient): Promise<T
   return toRunJobArguments(request, recipe, findId(request, "devfile"));
 }
 
-const followAdvice: Script = async (request, client) =>
+export const followAdvice: Script = async (request, client) =>
   await followAndSummarize(client, await client.call("run_job", await readRequestedJob(request, client)), WAIT_TOOLS);
 
 /** A model phrases a note differently each time, and does not always repeat the call that an error names. */
-const repeatWithOtherNote: Script = async (request, client) => {
+export const repeatWithOtherNote: Script = async (request, client) => {
   const job = await readRequestedJob(request, client);
   await client.call("run_job", { ...job, clientReference: "Normalize the districts" });
   return await followAndSummarize(
@@ -32,7 +32,7 @@ const repeatWithOtherNote: Script = async (request, client) => {
 /** The error names no next step, so the server has died. */
 const hasCrashed = (result: VisibleResult): boolean => result.isError && getNextStep(result) === undefined;
 
-const recoverAfterCrash: Script = async (request, client) => {
+export const recoverAfterCrash: Script = async (request, client) => {
   const job = await readRequestedJob(request, client);
   const results = await followSteps(client, await client.call("run_job", job), WAIT_TOOLS);
   const last = results.at(-1) ?? results[0];
@@ -47,12 +47,4 @@ const recoverAfterCrash: Script = async (request, client) => {
         await followAndSummarize(client, await client.call("get_job", { jobId, waitSeconds: 45 }), WAIT_TOOLS),
       );
   return summaries.join("\n");
-};
-
-export const faults: Readonly<Record<string, Script>> = {
-  "15a": followAdvice,
-  "15b": followAdvice,
-  "15c": followAdvice,
-  "15d": repeatWithOtherNote,
-  "15e": recoverAfterCrash,
 };

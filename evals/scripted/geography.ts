@@ -83,7 +83,11 @@ const questionForms: readonly QuestionForm[] = [
 const CoverageResult = z.looseObject({ coverage: z.looseObject({}) });
 
 /** Repeats the call if the result is incomplete and its next step is the same tool, because lists are missing. */
-async function callUntilComplete(client: AgentClient, tool: string, args: ToolArguments): Promise<VisibleResult> {
+export async function callUntilComplete(
+  client: AgentClient,
+  tool: string,
+  args: ToolArguments,
+): Promise<VisibleResult> {
   const result = await client.call(tool, args);
   const step = getNextStep(result);
   const isIncomplete = !result.isError && CoverageResult.safeParse(result.data).success;
@@ -99,13 +103,13 @@ async function answerQuestion(client: AgentClient, question: string): Promise<st
   return "I do not know.";
 }
 
-const answerQuestions: Script = async (request, client) => {
+export const answerQuestions: Script = async (request, client) => {
   const answers: string[] = [];
   for (const question of request.split("\n")) answers.push(await answerQuestion(client, question));
   return answers.join("\n");
 };
 
-const answerManyDistricts: Script = async (request, client) => {
+export const answerManyDistricts: Script = async (request, client) => {
   const names = request.slice(request.indexOf("? ") + 2).split("; ");
   const rows: z.infer<typeof Match>[] = [];
   for (let at = 0; at < names.length; at += MAX_NAMES) {
@@ -118,5 +122,3 @@ const answerManyDistricts: Script = async (request, client) => {
   const each = rows.map(({ name, mandalCount }) => `${name}: ${mandalCount}`);
   return [...each, `Together: ${total}`, `Most mandals: ${most?.name}`].join("\n");
 };
-
-export const geography: Readonly<Record<string, Script>> = { "14": answerQuestions, "14b": answerManyDistricts };

@@ -16,7 +16,7 @@ function describeJobs(result: VisibleResult): readonly string[] {
   return [...rows, ...failures.map(({ failure, jobIds }) => `${failure}: ${jobIds.join(", ")}`)];
 }
 
-const retryFailedJobs: Script = async (request, client) => {
+export const retryFailedJobs: Script = async (request, client) => {
   const [, since] = /since (\S+)/.exec(request) ?? [];
   const listed = await client.call("list_jobs", { createdSince: since, states: ["FAILED"], limit: 100 });
   const how = { retryMode: "SAFE_RESUME", reason: "Asked to try again" };
@@ -25,14 +25,9 @@ const retryFailedJobs: Script = async (request, client) => {
   return [...describeJobs(listed), summary].join("\n");
 };
 
-const summarizeJobs: Script = async (_request, client) => {
+export const summarizeJobs: Script = async (_request, client) => {
   const pages = await followSteps(client, await client.call("list_jobs", { states: ["FAILED"], limit: 100 }), [
     "list_jobs",
   ]);
   return [...pages.map(summarize), ...pages.flatMap(describeJobs)].join("\n");
-};
-
-export const manyJobs: Readonly<Record<string, Script>> = {
-  A3: retryFailedJobs,
-  "17": summarizeJobs,
 };

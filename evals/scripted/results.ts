@@ -68,8 +68,10 @@ export function findId(text: string, prefix: string): string {
   return id;
 }
 
-export const findIds = (text: string, prefix: string): readonly string[] =>
-  text.match(new RegExp(`${prefix}_[0-9a-f]+`, "g")) ?? [];
+/** The distinct ids with this prefix in a text. */
+export const findIds = (text: string, prefix: string): readonly string[] => [
+  ...new Set(text.match(new RegExp(`${prefix}_[0-9a-f]+`, "g"))),
+];
 
 /** The id of the file in the instructions whose entry contains this word. */
 export function findFile(instructions: string, word: string): string {

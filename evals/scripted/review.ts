@@ -2,8 +2,7 @@
 import { setTimeout as sleep } from "node:timers/promises";
 import * as z from "zod/v4";
 import type { AgentClient, ToolArguments, VisibleResult } from "../agent.ts";
-import { REVIEW_TOOL, WAIT_TOOLS } from "./one-job.ts";
-import { readRecipe } from "./recipes.ts";
+import { requestDecision, WAIT_TOOLS } from "./one-job.ts";
 import { findId, findIds, followAndSummarize, followSteps, getData, summarize } from "./results.ts";
 import type { Script } from "./script.ts";
 
@@ -27,7 +26,7 @@ function parseKnownRecipe(request: string) {
 }
 
 /** Arguments of run_job for the recipe and the file of the request. */
-function toJobArguments(request: string): ToolArguments {
+export function toJobArguments(request: string): ToolArguments {
   const { port, ...recipe } = parseKnownRecipe(request);
   return { ...recipe, inputs: [{ port, referenceId: findId(request, "devfile") }] };
 }
@@ -42,10 +41,10 @@ export async function runFiles(
   ]);
 }
 
-const runManyFiles: Script = async (request, client) =>
+export const runManyFiles: Script = async (request, client) =>
   (await runFiles(request, client)).map((result) => JSON.stringify(getData(result))).join("\n");
 
-const cancelPausedTwice: Script = async (request, client) => {
+export const cancelPausedTwice: Script = async (request, client) => {
   const ran = await runFiles(request, client);
   const summaries = ran.map(summarize);
   const { results } = RunJobsResult.parse(getData(ran.at(-1) ?? ran[0]));
@@ -55,27 +54,22 @@ const cancelPausedTwice: Script = async (request, client) => {
   return summaries.join("\n");
 };
 
-const readMonthlyQuota: Script = async (_request, client) =>
+export const readMonthlyQuota: Script = async (_request, client) =>
   summarize(await client.call("get_usage", { window: "MONTH" }));
 
-const askAndRun: Script = async (request, client) => {
-  const { versionId, versionHash } = await readRecipe(client, findId(request, "micrecipev"));
-  const [, expiresAt, purpose] = /until (\S+), to ([^.]+)\./.exec(request) ?? [];
-  const inputId = findId(request, "micinput");
-  const args = { inputId, recipeVersionId: versionId, recipeVersionHash: versionHash, purpose, expiresAt };
-  const results = await followSteps(client, await client.call("request_file_processing", args), [REVIEW_TOOL]);
-  const decision = results.at(-1) ?? results[0];
+export const askAndRun: Script = async (request, client) => {
+  const decision = await requestDecision(request, client);
   // The recipe needs no parameters, so the next step is complete.
   return [decision, ...(await followSteps(client, decision, WAIT_TOOLS)).slice(-1)].map(summarize).join("\n");
 };
 
 /** The request is to find out, so list_actions is not called first. */
-const resolveUnknown: Script = async (_request, client) => {
+export const resolveUnknown: Script = async (_request, client) => {
   const { results } = ResolveActionsResult.parse(getData(await client.call("resolve_actions")));
   return results.map(({ createdId, finding }) => `${createdId}: ${finding}`).join("\n");
 };
 
-const changeMind: Script = async (request, client) => {
+export const changeMind: Script = async (request, client) => {
   const submitted = summarize(await client.call("run_job", { ...toJobArguments(request), waitSeconds: 0 }));
   const jobId = findId(submitted, "micjob");
   const canceled = summarize(await client.call("cancel_job", { jobId, reason: "The user does not want it" }));
@@ -84,16 +78,16 @@ const changeMind: Script = async (request, client) => {
 };
 
 /** The instructions say: to run a call again, pass a new idempotencyKey. */
-const runAgain: Script = async (request, client) => {
+export const runAgain: Script = async (request, client) => {
   const job = { ...toJobArguments(request), idempotencyKey: "the-second-run" };
   return await followAndSummarize(client, await client.call("run_job", job), WAIT_TOOLS);
 };
 
-const runKnownJob: Script = async (request, client) =>
+export const runKnownJob: Script = async (request, client) =>
   await followAndSummarize(client, await client.call("run_job", toJobArguments(request)), WAIT_TOOLS);
 
 /** Retries as the next steps say, and reads the last job to report what to do. */
-const retryUntilGivenUp: Script = async (request, client) => {
+export const retryUntilGivenUp: Script = async (request, client) => {
   const args = { jobIds: findIds(request, "micjob"), retryMode: "SAFE_RESUME", reason: "The user asked for it" };
   const retried = await followSteps(client, await client.call("retry_jobs", args), ["retry_jobs"]);
   const [last] = RetryJobsResult.parse(getData(retried.at(-1) ?? retried[0])).results;
@@ -102,24 +96,10 @@ const retryUntilGivenUp: Script = async (request, client) => {
 };
 
 /** Waits before the call is made again if nothing was changed, as the error of an outage says. */
-const runWhenUp: Script = async (request, client) => {
+export const runWhenUp: Script = async (request, client) => {
   const first = await client.call("run_job", toJobArguments(request));
   if (!first.isError || !first.text.includes("Call again in a minute"))
     return await followAndSummarize(client, first, WAIT_TOOLS);
   await sleep(OUTAGE_WAIT_MS);
   return await runKnownJob(request, client);
-};
-
-export const review: Readonly<Record<string, Script>> = {
-  A2: runManyFiles,
-  A4: cancelPausedTwice,
-  A5: readMonthlyQuota,
-  A6: askAndRun,
-  A8: resolveUnknown,
-  A9: changeMind,
-  A10: runAgain,
-  A11: runKnownJob,
-  A12: retryUntilGivenUp,
-  A13a: runWhenUp,
-  A13b: runKnownJob,
 };

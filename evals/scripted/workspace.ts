@@ -4,21 +4,21 @@ import { readRecipe, toRunJobArguments } from "./recipes.ts";
 import { findFile, findId, followAndSummarize, getData, summarize } from "./results.ts";
 import type { Script } from "./script.ts";
 
-const downloadAsset: Script = async (request, client) => {
+export const downloadAsset: Script = async (request, client) => {
   const [name = ""] = /\S+\.bin/.exec(request) ?? [];
   return JSON.stringify(getData(await client.call("download_asset", { assetId: findFile(client.instructions, name) })));
 };
 
-const previewInput: Script = async (request, client) => {
+export const previewInput: Script = async (request, client) => {
   const read = getData(await client.call("get_input", { inputId: findId(request, "micinput") }));
   const assetId = findId(JSON.stringify(read), "devfile");
   return JSON.stringify(getData(await client.call("download_asset", { assetId, preview: true })));
 };
 
-const readQuota: Script = async (_request, client) =>
+export const readQuota: Script = async (_request, client) =>
   JSON.stringify(getData(await client.call("get_usage", { window: "DAY" })));
 
-const readCapabilities: Script = async (_request, client) =>
+export const readCapabilities: Script = async (_request, client) =>
   JSON.stringify(getData(await client.call("get_capabilities")));
 
 const firstOrThrow = (values: readonly string[], label: string): string => {
@@ -29,7 +29,7 @@ const firstOrThrow = (values: readonly string[], label: string): string => {
 
 const Job = z.looseObject({ id: z.string(), state: z.string() });
 
-const runPickedPrompts: Script = async (request, client) => {
+export const runPickedPrompts: Script = async (request, client) => {
   const [, file = "", recipe = ""] = /run_job for (\S+) and (.*?) \(/.exec(request) ?? [];
   const referenceId = firstOrThrow(await client.complete("run_job", "referenceId", file), file);
   const versionId = firstOrThrow(await client.complete("run_job", "versionId", recipe), recipe);
@@ -47,12 +47,4 @@ const runPickedPrompts: Script = async (request, client) => {
   const catalogText = await client.read("mic://geography/catalogue.tsv");
   const districts = catalogText.split("\n").filter((line) => line !== "" && !line.startsWith("#")).length - 1;
   return `${diagnosis} Job ${jobId} is ${state}. The catalog has ${districts} districts.`;
-};
-
-export const workspace: Readonly<Record<string, Script>> = {
-  "9": downloadAsset,
-  A7: previewInput,
-  "12": readQuota,
-  "13": readCapabilities,
-  "18": runPickedPrompts,
 };

@@ -1,5 +1,6 @@
 // Tasks with questions about India's districts; the expected answers come from the emulator's tables.
 import { type DistrictFacts, readDistricts, readStates } from "../../src/emulator/catalogue.ts";
+import { answerManyDistricts, answerQuestions } from "../scripted/geography.ts";
 import type { Task } from "./task.ts";
 
 const districts = readDistricts();
@@ -59,6 +60,7 @@ const questions: readonly (readonly [question: string, ...answer: (string | numb
 
 const geographyQuestions: Task = {
   id: "14",
+  script: answerQuestions,
   title: "15 geography questions",
   before: { calls: 15, tokens: 5238 },
   world: { clockRate: 0 },
@@ -82,6 +84,7 @@ const requestedDistricts = uniquelyNamed
 
 const manyDistricts: Task = {
   id: "14b",
+  script: answerManyDistricts,
   title: "75 districts by name, a comparison, a sum",
   before: { calls: 108, tokens: 23500 },
   world: { clockRate: 0 },

@@ -1,5 +1,6 @@
 // Tasks with many jobs at once.
 import * as z from "zod/v4";
+import { retryFailedJobs, summarizeJobs } from "../scripted/many-jobs.ts";
 import type { World } from "../world.ts";
 import type { Task } from "./task.ts";
 
@@ -29,6 +30,7 @@ async function findStartDate(world: World, count: number): Promise<string> {
 
 const retryAll: Task = {
   id: "A3",
+  script: retryFailedJobs,
   title: "explain recent failures, retry those that a retry can help, and wait",
   before: { calls: 4, tokens: 5868 },
   budget: { calls: 2, tokens: 1500 },
@@ -48,6 +50,7 @@ const retryAll: Task = {
 
 const overview: Task = {
   id: "17",
+  script: summarizeJobs,
   title: "130 jobs: count each state, list the failed ones",
   before: { calls: 2, tokens: 7247 },
   world: { clockRate: 0 },

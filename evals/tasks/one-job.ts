@@ -1,8 +1,20 @@
 // Tasks with one job, from its file to its result.
 
-import type { World } from "../world.ts";
 import {
-  findIds,
+  cancelJobs,
+  ensureSuccess,
+  processDescribedFile,
+  processKnownFile,
+  profileTable,
+  readJob,
+  registerInputs,
+  requestPermission,
+  runTwice,
+  waitForJob,
+} from "../scripted/one-job.ts";
+import { findIds } from "../scripted/results.ts";
+import {
+  checkSuccess,
   findJobStates,
   findRecipeId,
   NORMALIZE,
@@ -14,19 +26,12 @@ import {
 } from "./setup.ts";
 import type { Task } from "./task.ts";
 
-/** Problems unless the answer contains the id of a succeeded job and exactly one job was submitted. */
-async function checkSuccess(world: World, answer: string): Promise<readonly (string | false)[]> {
-  const states = await findJobStates(world, answer);
-  return [
-    !states.includes("SUCCEEDED") && `no job that is named has succeeded: ${answer}`,
-    (await world.countExecutions("createMicJob")) !== 1 && "not one job was submitted",
-  ];
-}
-
 const fromFile: Task = {
   id: "A1",
+  script: processDescribedFile,
   title: 'process "the file with the divisions", say what came out',
   before: { calls: 3, tokens: 1065 },
+  budget: { calls: 3, tokens: 850 },
   world: { clockRate: 30 },
   prepare: async (world) => ({
     request: `Normalize the file with the divisions. Its rows are districts, its facts are of ${VINTAGE}. What came out?`,
@@ -39,6 +44,7 @@ const fromFile: Task = {
 
 const knownFile: Task = {
   id: "1b",
+  script: processKnownFile,
   title: "run one job; file and recipe are known",
   before: { calls: 5, tokens: 2366 },
   budget: { calls: 2, tokens: 550 },
@@ -51,6 +57,7 @@ const knownFile: Task = {
 
 const profile: Task = {
   id: "2",
+  script: profileTable,
   title: "table profile, sample of 500 rows",
   before: { calls: 8, tokens: 3775 },
   world: { clockRate: 30 },
@@ -66,6 +73,7 @@ const profile: Task = {
 
 const retryable: Task = {
   id: "3",
+  script: ensureSuccess,
   title: "retry a failed job until it succeeds",
   before: { calls: 3, tokens: 1849 },
   world: { clockRate: 30 },
@@ -86,6 +94,7 @@ const retryable: Task = {
 
 const failedForGood: Task = {
   id: "4",
+  script: readJob,
   title: "a job that no retry can help",
   before: { calls: 1, tokens: 800 },
   world: { clockRate: 0 },
@@ -104,6 +113,7 @@ const failedForGood: Task = {
 
 const inReview: Task = {
   id: "5",
+  script: waitForJob,
   title: "WAITING_REVIEW",
   before: { calls: 1, tokens: 501 },
   budget: { calls: 1, tokens: 190 },
@@ -122,6 +132,7 @@ const inReview: Task = {
 
 const paused: Task = {
   id: "6",
+  script: readJob,
   title: "PAUSED",
   before: { calls: 1, tokens: 491 },
   budget: { calls: 1, tokens: 180 },
@@ -141,6 +152,7 @@ const paused: Task = {
 
 const scans: Task = {
   id: "7",
+  script: registerInputs,
   title: "a slow scan, a quarantined file",
   before: { calls: 4, tokens: 1650 },
   world: { clockRate: 10 },
@@ -156,6 +168,7 @@ const scans: Task = {
 
 const canceling: Task = {
   id: "8",
+  script: cancelJobs,
   title: "cancel a running job and an ended one",
   before: { calls: 4, tokens: 1248 },
   budget: { calls: 2, tokens: 330 },
@@ -178,6 +191,7 @@ const canceling: Task = {
 
 const permission: Task = {
   id: "10",
+  script: requestPermission,
   title: "permission for a shared file",
   before: { calls: 3, tokens: 1160 },
   world: { clockRate: 10 },
@@ -195,6 +209,7 @@ const permission: Task = {
 
 const twice: Task = {
   id: "16",
+  script: runTwice,
   title: "run the same job twice on purpose",
   before: { calls: 14, tokens: 7900 },
   budget: { calls: 3, tokens: 600 },

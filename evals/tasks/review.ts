@@ -1,39 +1,43 @@
 // The tasks of the review of 2026-11-22 (A1 to A13) that no other file defines. In the review they were one session, so a request names what the
 // session knew: the recipe with its port and parameters.
-import { setTimeout as sleep } from "node:timers/promises";
 import * as z from "zod/v4";
+import { findIds } from "../scripted/results.ts";
+import {
+  askAndRun,
+  cancelPausedTwice,
+  changeMind,
+  readMonthlyQuota,
+  resolveUnknown,
+  retryUntilGivenUp,
+  runAgain,
+  runKnownJob,
+  runManyFiles,
+  runWhenUp,
+} from "../scripted/review.ts";
 import type { World } from "../world.ts";
 import {
+  checkSuccess,
+  createJobArguments,
   describeNormalize,
   describeProfile,
-  findIds,
   findJobStates,
   findRecipeId,
-  NORMALIZE,
   PROFILE,
   registerInput,
   submitJob,
-  VINTAGE,
 } from "./setup.ts";
 import type { Task } from "./task.ts";
 
-const POLL_INTERVAL_MS = 20;
 const OUTAGE_MS = 30_000;
 const NEWER_ACTIONS = 20;
 const JOBS_TO_SUBMIT = 200;
-
-/** Arguments of run_job for the recipe that normalizes, on this file. */
-const createJobArguments = async (world: World, fileName: string) => ({
-  recipeVersionId: await findRecipeId(world, NORMALIZE),
-  inputs: [{ port: "divisions", referenceId: world.fileId(fileName) }],
-  parameterValues: { level: "DISTRICT", vintage: VINTAGE },
-});
 
 /** Files with different outcomes. */
 const FILES = ["lgd-districts.csv", "survey-overloaded.csv", "survey-held.csv"];
 
 const runMany: Task = {
   id: "A2",
+  script: runManyFiles,
   title: "the same recipe on three files",
   before: { calls: 6, tokens: 1727 },
   budget: { calls: 1, tokens: 420 },
@@ -54,6 +58,7 @@ const runMany: Task = {
 
 const reviewAndPause: Task = {
   id: "A4",
+  script: cancelPausedTwice,
   title: "a job in review, a paused job, a job canceled twice",
   before: { calls: 8, tokens: 1452 },
   budget: { calls: 3, tokens: 700 },
@@ -78,6 +83,7 @@ const Usage = z.looseObject({ summary: z.string() });
 
 const quota: Task = {
   id: "A5",
+  script: readMonthlyQuota,
   title: `quota for ${JOBS_TO_SUBMIT} more jobs this month`,
   before: { calls: 3, tokens: 822 },
   budget: { calls: 1, tokens: 220 },
@@ -94,6 +100,7 @@ const quota: Task = {
 
 const permissionToRun: Task = {
   id: "A6",
+  script: askAndRun,
   title: "ask for permission, wait, run",
   before: { calls: 6, tokens: 1554 },
   budget: { calls: 4, tokens: 820 },
@@ -114,6 +121,7 @@ const permissionToRun: Task = {
 
 const emptyMemory: Task = {
   id: "A8",
+  script: resolveUnknown,
   title: `resume without memory after a kill during a submission, and ${NEWER_ACTIONS} newer actions`,
   before: { calls: 3, tokens: 1701 },
   budget: { calls: 1, tokens: 220 },
@@ -121,11 +129,8 @@ const emptyMemory: Task = {
   async prepare(world) {
     const job = await createJobArguments(world, "lgd-districts.csv");
     await world.injectFault({ kind: "hang", afterCommit: true }, "createMicJob");
-    const killed = await world.openPeer(true);
-    const lost = killed.call("run_job", job);
-    while ((await world.countExecutions("createMicJob")) === 0) await sleep(POLL_INTERVAL_MS);
-    killed.kill();
-    await lost;
+    const killed = await world.openPeer({ isProcess: true });
+    await Promise.all([killed.call("run_job", job), world.killOnceSubmitted(killed)]);
     const peer = await world.openPeer();
     for (let count = 0; count < NEWER_ACTIONS; count += 1) {
       const idempotencyKey = count.toString(16).padStart(32, "0");
@@ -146,6 +151,7 @@ const emptyMemory: Task = {
 
 const changedMind: Task = {
   id: "A9",
+  script: changeMind,
   title: "submit, cancel at once, then run the job again",
   before: { calls: 5, tokens: 1322 },
   budget: { calls: 3, tokens: 770 },
@@ -164,6 +170,7 @@ const changedMind: Task = {
 
 const againOnPurpose: Task = {
   id: "A10",
+  script: runAgain,
   title: "run a job again on purpose",
   before: { calls: 2, tokens: 413 },
   budget: { calls: 1, tokens: 160 },
@@ -183,6 +190,7 @@ const againOnPurpose: Task = {
 
 const twoAgents: Task = {
   id: "A11",
+  script: runKnownJob,
   title: "two agents run the same job, one right after the other",
   before: { calls: 2, tokens: 762 },
   budget: { calls: 2, tokens: 380 },
@@ -191,7 +199,7 @@ const twoAgents: Task = {
     const peer = await world.openPeer();
     const first = await peer.call("run_job", await createJobArguments(world, "lgd-districts.csv"));
     // The call of the first agent counts; its look at the job does not.
-    const peerUsage = { ...peer.usage };
+    const { peerUsage } = world;
     const [firstJob = ""] = findIds(JSON.stringify(first), "micjob");
     await peer.call("get_job", { jobId: firstJob });
     return {
@@ -208,6 +216,7 @@ const twoAgents: Task = {
 
 const failsAgain: Task = {
   id: "A12",
+  script: retryUntilGivenUp,
   title: "a job fails at CHURN each time",
   before: { calls: 6, tokens: 1892 },
   budget: { calls: 3, tokens: 800 },
@@ -224,16 +233,13 @@ const failsAgain: Task = {
   },
 };
 
-const createUnreliableTask = (
-  id: string,
-  title: string,
-  budget: NonNullable<Task["budget"]>,
-  injectFaults: (world: World) => Promise<void>,
-): Task => ({
-  id,
-  title,
-  budget,
-  ...(id === "A13a" && { before: { calls: 21, tokens: 4578 } }),
+const createUnreliableTask = ({
+  injectFaults,
+  ...task
+}: Pick<Task, "id" | "script" | "title" | "before" | "budget"> & {
+  readonly injectFaults: (world: World) => Promise<void>;
+}): Task => ({
+  ...task,
   // The year of the world is 2100, so the API's clock and the server's are always skewed.
   world: { clockRate: 30 },
   async prepare(world) {
@@ -241,11 +247,7 @@ const createUnreliableTask = (
     await injectFaults(world);
     return {
       request: `Run ${recipe} on file ${world.fileId("lgd-districts.csv")}. One job, no second one.`,
-      verdict: async (answer) => [
-        (await world.countExecutions("createMicJob")) !== 1 && "not one job was submitted",
-        (await world.countExecutions("createMicPublicInput")) !== 1 && "not one input was registered",
-        !(await findJobStates(world, answer)).includes("SUCCEEDED") && `no job that is named has succeeded: ${answer}`,
-      ],
+      verdict: (answer) => checkSuccess(world, answer),
     };
   },
 });
@@ -268,14 +270,22 @@ export const review: readonly Task[] = [
   againOnPurpose,
   twoAgents,
   failsAgain,
-  createUnreliableTask(
-    "A13a",
-    "the API is down for 30 s, and its clock is skewed",
-    { calls: 2, tokens: 220 },
-    (world) => world.interrupt(OUTAGE_MS),
-  ),
-  createUnreliableTask("A13b", "a token expires, then 429 with 20 s", { calls: 1, tokens: 160 }, async (world) => {
-    await world.injectFault({ kind: "expire-token" }, "createMicPublicInput");
-    await world.injectFault({ kind: "status", status: 429, retryAfterSeconds: 20 }, "createMicJob");
+  createUnreliableTask({
+    id: "A13a",
+    script: runWhenUp,
+    title: "the API is down for 30 s, and its clock is skewed",
+    before: { calls: 21, tokens: 4578 },
+    budget: { calls: 2, tokens: 220 },
+    injectFaults: (world) => world.interrupt(OUTAGE_MS),
+  }),
+  createUnreliableTask({
+    id: "A13b",
+    script: runKnownJob,
+    title: "a token expires, then 429 with 20 s",
+    budget: { calls: 1, tokens: 160 },
+    async injectFaults(world) {
+      await world.injectFault({ kind: "expire-token" }, "createMicPublicInput");
+      await world.injectFault({ kind: "status", status: 429, retryAfterSeconds: 20 }, "createMicJob");
+    },
   }),
 ];

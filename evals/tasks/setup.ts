@@ -1,6 +1,7 @@
 // Sets up and inspects a task's world with the setup client's calls.
 import * as z from "zod/v4";
 import type { ToolArguments } from "../agent.ts";
+import { findIds } from "../scripted/results.ts";
 import type { World } from "../world.ts";
 
 const ListRecipesResult = z.looseObject({ data: z.array(z.looseObject({ versionId: z.string(), name: z.string() })) });
@@ -41,13 +42,22 @@ export async function readJobState(world: World, jobId: string): Promise<string>
   return JobResult.parse(await world.callTool("get_job", { jobId })).data.state;
 }
 
-/** The distinct ids with this prefix in a text. */
+/** Arguments of run_job for the recipe that normalizes, on this file. */
+export const createJobArguments = async (world: World, fileName: string) => ({
+  recipeVersionId: await findRecipeId(world, NORMALIZE),
+  inputs: [{ port: "divisions", referenceId: world.fileId(fileName) }],
+  parameterValues: { level: "DISTRICT", vintage: VINTAGE },
+});
+
 /** Returns the states of the jobs that an answer names. */
 export const findJobStates = async (world: World, answer: string): Promise<readonly string[]> =>
   await Promise.all(findIds(answer, "micjob").map((job) => readJobState(world, job)));
 
-export const findIds = (text: string, prefix: string): readonly string[] => [
-  ...new Set(text.match(new RegExp(`${prefix}_[0-9a-f]+`, "g"))),
+/** Problems unless the answer contains the id of a succeeded job, and exactly one job was submitted, for one registered input. */
+export const checkSuccess = async (world: World, answer: string): Promise<readonly (string | false)[]> => [
+  !(await findJobStates(world, answer)).includes("SUCCEEDED") && `no job that is named has succeeded: ${answer}`,
+  (await world.countExecutions("createMicJob")) !== 1 && "not one job was submitted",
+  (await world.countExecutions("createMicPublicInput")) !== 1 && "not one input was registered",
 ];
 
 /** A recipe with all that get_recipe shows of it, for a user who ran it before. */

@@ -2,7 +2,9 @@
 import { createHash } from "node:crypto";
 import { readFile } from "node:fs/promises";
 import * as z from "zod/v4";
-import { findIds, NORMALIZE, readJobState, registerInput, VINTAGE } from "./setup.ts";
+import { findIds } from "../scripted/results.ts";
+import { downloadAsset, previewInput, readCapabilities, readQuota, runPickedPrompts } from "../scripted/workspace.ts";
+import { NORMALIZE, readJobState, registerInput, VINTAGE } from "./setup.ts";
 import type { Task } from "./task.ts";
 
 const DownloadResult = z.looseObject({ path: z.string() });
@@ -14,6 +16,7 @@ const Usage = z.looseObject({
 
 const download: Task = {
   id: "9",
+  script: downloadAsset,
   title: "download the original",
   before: { calls: 1, tokens: 75 },
   world: { clockRate: 0 },
@@ -33,6 +36,7 @@ const download: Task = {
 
 const inputOriginal: Task = {
   id: "A7",
+  script: previewInput,
   title: "download an input's original, first rows",
   before: { calls: 3, tokens: 528 },
   budget: { calls: 2, tokens: 460 },
@@ -48,6 +52,7 @@ const inputOriginal: Task = {
 
 const quota: Task = {
   id: "12",
+  script: readQuota,
   title: "the remaining quota",
   before: { calls: 3, tokens: 2251 },
   world: { clockRate: 0 },
@@ -63,6 +68,7 @@ const quota: Task = {
 
 const capabilities: Task = {
   id: "13",
+  script: readCapabilities,
   title: "the capabilities of a workspace",
   before: { calls: 1, tokens: 1068 },
   world: { clockRate: 0 },
@@ -77,6 +83,7 @@ const capabilities: Task = {
 
 const promptsAndResources: Task = {
   id: "18",
+  script: runPickedPrompts,
   title: "prompts, completions, resources",
   before: { calls: 24, tokens: 23900 },
   world: { clockRate: 30 },
