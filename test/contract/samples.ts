@@ -27,8 +27,6 @@ export const openApiDocument = {
   paths: { "/geo/states": { get: {} } },
 };
 
-export const playgroundError = { status: "INVALID_PLAYGROUND_REQUEST" };
-
 // 2.2 Job-processing resources
 
 export const fieldError = { pointer: "/parameterValues/year", code: "out_of_range", message: "must be at most 2026" };
