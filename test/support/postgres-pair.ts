@@ -108,7 +108,7 @@ export async function startPostgresPair(replicas = 1) {
     });
   }
 
-  installation.run("initdb", ["-D", first.data, "-A", "trust", "-U", "mic", "--no-sync"]);
+  installation.initialize(first.data);
   await first.start();
   await rejoinReplicas();
 

@@ -1,11 +1,12 @@
 // Starts a temporary PostgreSQL server of the installed version (Debian package: postgresql) on a loopback port.
 import { type ChildProcess, execFileSync, spawn } from "node:child_process";
-import { chownSync, existsSync, mkdtempSync, readdirSync } from "node:fs";
+import { chownSync, existsSync, mkdirSync, mkdtempSync, readdirSync, renameSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
 import postgres from "postgres";
 import { freePort } from "./free-port.ts";
+import { CODE_CACHE } from "./mcp.ts";
 import { findChildren, waitForExit } from "./process.ts";
 
 const ROOT = "/usr/lib/postgresql";
@@ -93,9 +94,37 @@ export function createPostgresInstallation() {
     };
   }
 
+  const run = (program: string, args: readonly string[]): void =>
+    void execFileSync(join(postgresBin, program), args, as);
+  const initdb = (data: string, ...options: readonly string[]): void =>
+    run("initdb", ["-D", data, "-A", "trust", "-U", "mic", "--no-sync", ...options]);
+  const copy = (from: string, to: string) => execFileSync("cp", ["-a", from, to]);
+
   return {
     createServer,
-    run: (program: string, args: readonly string[]): void => void execFileSync(join(postgresBin, program), args, as),
+    run,
+    initdb,
+    /**
+     * Creates the data of a new server with the user mic. The first call in this clone keeps a copy for the others, because initdb takes
+     * 1 s of CPU time. So all these servers have the same system identifier.
+     */
+    initialize(data: string): void {
+      const kept = join(CODE_CACHE, `postgres-${postgresUser}${postgresBin.replaceAll("/", "-")}`);
+      if (existsSync(kept)) {
+        copy(kept, data);
+        return;
+      }
+      initdb(data);
+      mkdirSync(CODE_CACHE, { recursive: true });
+      const unfinished = `${kept}.${process.pid}`;
+      copy(data, unfinished);
+      try {
+        renameSync(unfinished, kept);
+      } catch {
+        // Another worker was faster.
+        rmSync(unfinished, { recursive: true });
+      }
+    },
     remove() {
       // The folder has thousands of files, so the test does not wait for the deletion.
       spawn("rm", ["-rf", folder], { detached: true, stdio: "ignore" }).unref();
@@ -122,7 +151,7 @@ const NON_DURABLE_SETTINGS = [
 export async function startPostgres(settings: readonly string[] = NON_DURABLE_SETTINGS) {
   const installation = createPostgresInstallation();
   const server = await installation.createServer("data", settings);
-  installation.run("initdb", ["-D", server.data, "-A", "trust", "-U", "mic", "--no-sync"]);
+  installation.initialize(server.data);
   await server.start();
   let databases = 0;
   return {

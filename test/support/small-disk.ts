@@ -23,8 +23,7 @@ export async function startOnSmallDisk(megabytes: number) {
     execFileSync("umount", ["--lazy", server.data]);
     installation.remove();
   });
-  const files = ["-D", server.data, "--waldir", `${server.data}-wal`];
-  installation.run("initdb", [...files, "-A", "trust", "-U", "mic", "--no-sync"]);
+  installation.initdb(server.data, "--waldir", `${server.data}-wal`);
   await server.start();
   const filler = join(server.data, "filler");
   return {
