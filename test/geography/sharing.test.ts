@@ -16,11 +16,10 @@ import type { Database } from "../../src/store/database.ts";
 import { Service } from "../emulator/service.ts";
 import { createManualClock, emulatorForTest } from "../support/emulator.ts";
 import { emulatorEnv } from "../support/mcp.ts";
-import { postgresMissing, startPostgres } from "../support/postgres.ts";
 import { type Server, startServer } from "../support/server.ts";
 import { folderForTest } from "../support/temporary-folder.ts";
-import { isThorough } from "../support/thorough.ts";
-import { testUnless } from "../support/unless.ts";
+import { isThorough, runCount } from "../support/thorough.ts";
+import { describeWithPostgres } from "../teams/services.ts";
 import {
   CALL_MS,
   createFakePlayground,
@@ -347,13 +346,13 @@ const countRepeated = (requests: z.infer<typeof RequestLog>): number =>
   requests.length - new Set(requests.map(({ path }) => path)).size;
 
 /**
- * Ranks on five cold servers until each has 10 states. The thorough run kills another server first, and waits for all states.
+ * Ranks on cold servers until each has 10 states. The thorough run kills another server first, and waits for all states.
  */
-async function rankOnColdServers(shared: Readonly<Record<string, string>>): Promise<void> {
+async function rankOnColdServers(count: number, shared: Readonly<Record<string, string>>): Promise<void> {
   const emulator = await emulatorForTest({ requestsPerPeer: 30 });
   const start = async () =>
     startServer({ env: { ...emulatorEnv(emulator), MIC_STATE_DIR: await folderForTest(), ...shared } });
-  const servers = await Promise.all(Array.from({ length: 5 }, start));
+  const servers = await Promise.all(Array.from({ length: count }, start));
   if (isThorough) await killAfter(10, await start(), emulator);
   const startedAt = performance.now();
   const hasEnough = ({ complete, statesRead }: Coverage) => (isThorough ? complete : statesRead >= 10);
@@ -386,16 +385,11 @@ test("a server continues with the lists that a killed server has not read", asyn
 });
 
 test("cold servers with one state folder read the country once in total", async () => {
-  await rankOnColdServers({ MIC_STATE_DIR: await folderForTest() });
+  await rankOnColdServers(5, { MIC_STATE_DIR: await folderForTest() });
 }, 200_000);
 
-testUnless(
-  postgresMissing,
-  "cold servers on five machines with one database read the country once in total",
-  async () => {
-    const server = await startPostgres();
-    onTestFinished(() => server.stop());
-    await rankOnColdServers({ MIC_JOURNAL_URL: await server.createDatabase() });
-  },
-  200_000,
-);
+describeWithPostgres("PostgreSQL", (postgres) => {
+  test("cold servers on several machines with one database read the country once in total", async () => {
+    await rankOnColdServers(runCount(2, 5), { MIC_JOURNAL_URL: await postgres().createDatabase() });
+  }, 200_000);
+});
