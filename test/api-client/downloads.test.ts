@@ -214,11 +214,11 @@ async function startServerFor(stub: Stub): Promise<{ connection: Connection; fol
 }
 
 test.skipIf(!existsSync("/proc/self/status"))(
-  "200 MB are downloaded in constant memory (needs /proc)",
+  "100 MB are downloaded in constant memory (needs /proc)",
   async ({ stub }) => {
     const { connection, folder } = await startServerFor(stub);
     const chunk = Buffer.alloc(65_536, "0123456789abcdef");
-    const size = 200 * MEGABYTE;
+    const size = 100 * MEGABYTE;
     stub.expect(flood(200, chunk, 20 * MEGABYTE), flood(200, chunk, size, { "content-length": String(size) }));
     // The first download loads the code that every download needs.
     await connection.callTool("download_asset", { assetId: "small" });

@@ -28,7 +28,7 @@ const OTHER_USER = 65_534;
 
 /** `main save` ends after the time at which the code is saved; `main second` loads a second part before. Each prints `answer`. */
 const mainText = (answer: string): string => `
-const functions = [${Array.from({ length: 80 }, (_, n) => `function f${n}(a, b) { return [a, b, "f${n}", ${n}].join(); }`).join()}];
+const functions = [${Array.from({ length: 30 }, (_, n) => `function f${n}(a, b) { return [a, b, "f${n}", ${n}].join(); }`).join()}];
 exports.main = async ([command]) => {
   for (const each of functions) each(1, 2);
   process.stdout.write(${JSON.stringify(answer)});
