@@ -146,8 +146,19 @@ describeUnless(thoroughMissing, "with changes in only these files", () => {
   beforeAll(async () => {
     copy = await mkdtemp(join(tmpdir(), "mic-mcp-copy-"));
     await copyTree(copy);
-    // Some checks list the files and commits of git.
-    await run("git", "init", "--quiet");
+    // Some checks list the files of git, or only those that differ from main.
+    await run("git", "init", "--quiet", "--initial-branch=main");
+    await run("git", "add", "--all");
+    await run(
+      "git",
+      "-c",
+      "user.name=test",
+      "-c",
+      "user.email=test@example.org",
+      "commit",
+      "--quiet",
+      "--message=test",
+    );
     for (const [file, edit] of Object.entries(EDITS)) {
       const text = file === "tools/star-job.ts" ? "" : await readFile(join(copy, file), "utf8");
       await writeFile(join(copy, file), edit(text));

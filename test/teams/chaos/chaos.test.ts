@@ -167,7 +167,7 @@ async function runConformanceThroughBalancer({ instances }: { readonly instances
 defineRow(1, {
   title: "no action runs twice and every caller gets its outcome while instances are killed behind haproxy",
   missing: deploymentMissing ?? namespacesMissing,
-  usual: { ...USUAL_SIZES, faults: runCount(2, 6) },
+  usual: { ...USUAL_SIZES, faults: runCount(2, 4) },
   small: { ...SMALL_SIZES, instances: 3, faults: 4 },
   full: { ...FULL_SIZES, faults: 300 },
   run: underLoad({
@@ -196,7 +196,7 @@ defineRow(2, {
 defineRow(3, {
   title: "no action runs twice or is lost in database failovers, before every third of which the replica is cut off",
   missing: deploymentMissing,
-  usual: { ...SMALL_SIZES, faults: runCount(3, 10) },
+  usual: { ...SMALL_SIZES, faults: runCount(3, 6) },
   small: { ...SMALL_SIZES, faults: 3 },
   full: { ...FULL_SIZES, faults: 30 },
   run: failOverPrimary,
