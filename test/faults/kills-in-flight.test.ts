@@ -26,6 +26,7 @@ import { createSeededRandom, type SeededRandom } from "../support/random.ts";
 import type { CallResult } from "../support/results.ts";
 import { inProcessServerForTest, type RawClient, startServer } from "../support/server.ts";
 import { folderForTest } from "../support/temporary-folder.ts";
+import { runCount } from "../support/thorough.ts";
 import { describeUnless } from "../support/unless.ts";
 import { describeWithPostgres } from "../teams/services.ts";
 import { type Command, type Gate, gateForTest, MOMENTS, type Treatment } from "./gate.ts";
@@ -497,8 +498,8 @@ async function runGroup(
   await emulator.close();
 }
 
-function testSeries(journalName: string, openJournal: () => Promise<Journal>): void {
-  test.each(series)(
+function testSeries(journalName: string, tested: typeof series, openJournal: () => Promise<Journal>): void {
+  test.each(tested)(
     `${journalName}, %s: no action runs twice or is lost, and no result is false`,
     { timeout: 120_000 + KILLS * 10_000 },
     async (title, plans) => {
@@ -523,7 +524,7 @@ function testSeries(journalName: string, openJournal: () => Promise<Journal>): v
 
 describeUnless(fakeClockMissing, "servers that are killed while their commands are in flight", () => {
   describe("on SQLite", () => {
-    testSeries("SQLite", async () => {
+    testSeries("SQLite", series, async () => {
       const stateDir = await folderForTest();
       const env = { MIC_STATE_DIR: stateDir };
       const database = await openSqlite(stateDir);
@@ -532,7 +533,7 @@ describeUnless(fakeClockMissing, "servers that are killed while their commands a
   });
 
   describeWithPostgres("on PostgreSQL", (postgres) => {
-    testSeries("PostgreSQL", async () => {
+    testSeries("PostgreSQL", series.slice(0, runCount(1, 3)), async () => {
       const url = await postgres().createDatabase();
       const env = { MIC_STATE_DIR: await folderForTest(), MIC_JOURNAL_URL: url };
       const database = await openPostgres(url, { connections: 1 });

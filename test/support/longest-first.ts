@@ -12,7 +12,9 @@ const LONGEST = words(`
   test/credentials/keychain/login.test.ts test/credentials/keychain/unavailable.test.ts test/actions/postgres.test.ts
   test/interop/clients.test.ts test/interop/documented-commands.test.ts test/credentials/keychain/doctor.test.ts
   test/credentials/keychain/sharing.test.ts test/credentials/keychain/serve.test.ts test/geography/sharing.test.ts
-  test/mcp/resources/updates.test.ts test/faults/processes.test.ts test/cli/waits.test.ts
+  test/mcp/resources/updates.test.ts test/faults/processes.test.ts test/cli/waits.test.ts test/cli/code-cache.test.ts
+  test/credentials/keychain/terminal.test.ts test/credentials/keychain/secrecy.test.ts test/docs/examples.test.ts
+  test/tools/expensive-schemas.test.ts test/cli/watch.test.ts test/faults/multi-step-tools.test.ts
   test/tools/resolve-actions.test.ts test/teams/demo.test.ts test/demo/demo.test.ts test/cli/call.test.ts
   test/package/release.test.ts test/package/add-a-tool.test.ts test/apps/views.test.ts test/tools/find-jobs.test.ts
   test/faults/kills.test.ts test/faults/kills-in-flight.test.ts`);
