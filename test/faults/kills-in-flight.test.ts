@@ -501,7 +501,7 @@ async function runGroup(
 function testSeries(journalName: string, tested: typeof series, openJournal: () => Promise<Journal>): void {
   test.each(tested)(
     `${journalName}, %s: no action runs twice or is lost, and no result is false`,
-    { timeout: 120_000 + KILLS * 10_000 },
+    { timeout: 300_000 + KILLS * 30_000 },
     async (title, plans) => {
       const journal = await openJournal();
       onTestFinished(() => journal.database.close());

@@ -143,8 +143,8 @@ describeWithKeychain("a keychain that is locked, mute, on a frozen bus or absent
         while (!answered.includes(id)) answered.push(Answer.parse(await program.next()).id);
         await new Promise((resolve) => setTimeout(resolve, 50));
       }
-      // A server that is blocked by the keychain would answer the first of them only when it is unblocked.
-      expect(answered.indexOf(10), what).toBeGreaterThan(5);
+      // A server that is blocked by the keychain would answer the first ping only when it is unblocked.
+      expect(answered.indexOf(10), what).toBeGreaterThan(2);
       expect(answered.indexOf(11), what).toBeLessThan(answered.indexOf(10));
     });
   });
