@@ -281,7 +281,6 @@ export const COMMANDS = {
       "--member SUBJECT…": "subject of a member; repeat for each member",
       "--secret-stdin": "read the client secret from stdin (for scripts)",
       "--secret-file PATH": "file with the client secret, present on every instance; only its path is stored",
-      "--skip-verify": "do not verify the credentials",
       "--state S": `with actions: list only this state: ${ACTION_STATES.join(", ")}`,
       ...JSON_FLAG,
     },

@@ -152,8 +152,9 @@ describeWithDeployment("the audit of a deployment", OPTIONS, (deployment) => {
     const { team, env, rows, runCommand, expectNoContent } = await setUp();
     const { name, claim, client } = team;
     const teams = (line: string, input?: string) => runCommand(["teams", ...line.split(" ")], input);
-    const teamOptions = "--client-id another --workspace-id w2 --secret-stdin --skip-verify --member bob";
-    await teams(`add another ${teamOptions}`, MARKER);
+    const other = await emulatorForTest();
+    const ids = `--base-url ${other.baseUrl} --client-id ${other.clientId} --workspace-id ${other.workspaceId}`;
+    await teams(`add another ${ids} --secret-stdin --member bob`, other.clientSecret);
     await teams(`add ${name} --member bob --claim ${claim}`);
     await teams(`add ${name} --member bob`);
     for (let times = 1; times <= 2; times++) await teams(`remove ${name} --member bob`);
@@ -174,7 +175,7 @@ describeWithDeployment("the audit of a deployment", OPTIONS, (deployment) => {
     const written = await rows();
     expect(written).toHaveLength(expected.length);
     expect(written).toEqual(expect.arrayContaining(expected));
-    await expectNoContent(new RegExp(`${MARKER}|${client.clientSecret}`));
+    await expectNoContent(new RegExp(`${other.clientSecret}|${client.clientSecret}`));
   });
 
   test("an audit row that cannot be written is logged, and its refusal, download or command still completes", async () => {

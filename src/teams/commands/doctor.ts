@@ -78,7 +78,7 @@ async function checkTeams({ secretKeys }: TeamsSettings, { database }: Deploymen
     const all = await createTeams(database).list();
     if (all.length === 0) return [failedCheck("teams", "no teams exist", "Run mic-mcp teams add to create one.")];
     const secrets = createSecrets({ encryption: createEncryption(secretKeys), now: Date.now });
-    const checks = await Promise.all(all.map((team) => checkTeam(team, { secrets }, true)));
+    const checks = await Promise.all(all.map((team) => checkTeam(team, { secrets })));
     return checks.map((check) => ({ ...check, name: `team ${check.name}` }));
   } catch (error) {
     return [checkFromError("teams", error, "Check MIC_DATABASE_URL.")];

@@ -132,7 +132,7 @@ async function createNewTeam(name: string, flags: TeamFlags, manager: Manager): 
   const members = parseMembers(flags, manager);
   const claim = parseClaim(flags);
   const { text: clientSecret, stored } = await readNewSecret(name, flags, manager);
-  if (!flags["skip-verify"]) await verifyCredentials({ baseUrl, clientId, clientSecret, workspaceId }, true);
+  await verifyCredentials({ baseUrl, clientId, clientSecret, workspaceId }, true);
   const existing = await manager.teams.add({ name, baseUrl, clientId, workspaceId, claim, secret: stored });
   if (existing !== undefined) throw conflictFailure(name, existing);
   manager.recordChange(name, "added");
@@ -198,7 +198,7 @@ async function rotateSecret(name: string, flags: TeamFlags, manager: Manager): P
   if (!team) throw noSuchTeam(name);
   const { text: clientSecret, stored } = await readNewSecret(name, flags, manager);
   const { baseUrl, clientId, workspaceId } = team;
-  if (!flags["skip-verify"]) await verifyCredentials({ baseUrl, clientId, clientSecret, workspaceId }, true);
+  await verifyCredentials({ baseUrl, clientId, clientSecret, workspaceId }, true);
   if (!(await teams.replaceSecret(name, stored))) throw noSuchTeam(name);
   recordChange(name, "secret replaced");
   const source = describeSource(stored, manager);
@@ -206,22 +206,18 @@ async function rotateSecret(name: string, flags: TeamFlags, manager: Manager): P
   return 0;
 }
 
-/** Checks the secret and the members of a team. Errors are part of the result. `shouldVerify`: requests a token from the API. */
-export async function checkTeam(
-  team: TeamWithMembers,
-  { secrets }: Pick<Manager, "secrets">,
-  shouldVerify: boolean,
-): Promise<Check> {
+/** Checks the secret and the members of a team, and requests a token from the API. Errors are part of the result. */
+export async function checkTeam(team: TeamWithMembers, { secrets }: Pick<Manager, "secrets">): Promise<Check> {
   const { name, baseUrl, clientId, workspaceId, claim, members } = team;
   try {
     const clientSecret = await secrets.read(team);
-    if (shouldVerify) await verifyCredentials({ baseUrl, clientId, clientSecret, workspaceId }, true);
+    await verifyCredentials({ baseUrl, clientId, clientSecret, workspaceId }, true);
   } catch (error) {
     const { message, next } = describeError(error);
     const detail = message.replace(" Nothing was stored.", "");
     return { name, ok: false, detail, ...(next !== undefined && { fix: next }) };
   }
-  const opened = `its secret can be read${shouldVerify ? ", and the API accepts it for its workspace" : ""}`;
+  const opened = "its secret can be read, and the API accepts it for its workspace";
   if (claim !== undefined || members.length > 0) return passedCheck(name, opened);
   const fix = `Run mic-mcp teams add ${name} with --claim VALUE or --member SUBJECT.`;
   return failedCheck(name, `${opened}, but it has no members`, fix);
@@ -230,14 +226,10 @@ export async function checkTeam(
 const NO_TEAMS = "No teams exist. Run mic-mcp teams add to create one.";
 
 /** `name`: empty for all teams. */
-async function checkTeams(
-  name: string,
-  { "skip-verify": skipVerify = false, json }: TeamFlags,
-  manager: Manager,
-): Promise<number> {
+async function checkTeams(name: string, { json }: TeamFlags, manager: Manager): Promise<number> {
   const wanted = (await manager.teams.list()).filter((team) => name === "" || team.name === name);
   if (name !== "" && wanted.length === 0) throw noSuchTeam(name);
-  const checks = await Promise.all(wanted.map((team) => checkTeam(team, manager, !skipVerify)));
+  const checks = await Promise.all(wanted.map((team) => checkTeam(team, manager)));
   const ok = checks.every((check) => check.ok);
   if (json) manager.print(inJson({ ok, teams: checks.map(({ name: team, ...check }) => ({ team, ...check })) }));
   else if (checks.length === 0) manager.print(NO_TEAMS);
