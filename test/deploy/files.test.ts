@@ -51,7 +51,7 @@ test("the systemd unit starts an instance with its keys, and gives its calls eno
 
 const labels = { "app.kubernetes.io/name": "mic-mcp" };
 const documents = parseAllDocuments(read("kubernetes/mic-mcp.yaml")).map((each) => each.toJS());
-const [deployment, budget, kubernetesService, networkPolicy, ingress] = documents;
+const [deployment, budget, kubernetesService, fallbackService, networkPolicy, ingress] = documents;
 const pod = deployment.spec.template.spec;
 const [container] = pod.containers;
 
@@ -83,6 +83,12 @@ test("the Kubernetes probes detect that an instance is not ready before it stops
   const paths = [startupProbe, livenessProbe, readinessProbe].map(({ httpGet }) => httpGet);
   expect(paths).toEqual(["/healthz", "/healthz", "/readyz"].map((path) => ({ path, port: "http" })));
   expect(readinessProbe.periodSeconds * readinessProbe.failureThreshold).toBeLessThan(DRAIN_DELAY_SECONDS);
+});
+
+test("the Kubernetes ingress sends requests to all pods while none is ready", () => {
+  const { metadata, spec } = fallbackService;
+  expect(ingress.metadata.annotations["nginx.ingress.kubernetes.io/default-backend"]).toBe(metadata.name);
+  expect(spec).toEqual({ ...kubernetesService.spec, publishNotReadyAddresses: true });
 });
 
 test("the Kubernetes ingress repeats no POST, does not buffer streams, and does not expose the probes", () => {
