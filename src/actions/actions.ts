@@ -31,6 +31,7 @@ import {
 } from "./fingerprint.ts";
 import { findCreationArguments, type ResourceAction, readHistory, toResourceAction } from "./history.ts";
 import { generateKey, isGeneratedKey } from "./idempotency-keys.ts";
+import { JobLimitReached } from "./job-limit.ts";
 import type { Journal, LatestAction, NewAction, Resolution, StoredAction } from "./journal.ts";
 import {
   type ActionList,
@@ -358,12 +359,15 @@ export function createActions(
         try {
           const claimed =
             "isExplicit" in action
-              ? await openedJournal.insert(action).catch(async (error: unknown) => {
+              ? await openedJournal.insert(action, hooks?.auditor).catch(async (error: unknown) => {
                   // If the journal can be read and does not contain the action, it was never sent.
                   const isAbsent = !(await isLive().catch(() => true));
-                  throw isAbsent ? new Failure(journalFailure(error).facts, { cause: error }) : error;
+                  if (!(error instanceof JobLimitReached))
+                    throw isAbsent ? new Failure(journalFailure(error).facts, { cause: error }) : error;
+                  if (isAbsent) throw error;
+                  return undefined;
                 })
-              : await openedJournal.claim(action, true, apiClock.now());
+              : await openedJournal.claim(action, true, apiClock.now(), hooks?.auditor);
           if (claimed) {
             const sent = await sendClaimed(openedJournal, claimed, call);
             return found && !live ? { ...sent, earlier: earlierAction(found.action) } : sent;
@@ -379,6 +383,7 @@ export function createActions(
         }
       }
     } catch (error) {
+      if (error instanceof JobLimitReached) hooks?.onJobRefused?.(error.message);
       const isJournal = error instanceof JournalFailure || !(error instanceof Failure);
       if (!isJournal || context.signal.aborted) throw error;
       // Any other error comes from the journal, before anything is sent.

@@ -2,6 +2,7 @@
 import * as z from "zod/v4";
 import type { Auditor } from "../core/hooks.ts";
 import type { Database, SqlValue } from "../store/database.ts";
+import { uncountRejectedJob } from "./job-limit.ts";
 
 /** An audit event other than the end of an action, which `buildAuditedResolution` records. */
 export interface AuditEvent {
@@ -17,16 +18,18 @@ export interface AuditEvent {
 const COLUMNS = "at, event, caller, team, client, tool, key, resource_id, outcome, trace_id";
 
 /**
- * Builds one statement that resolves an action and inserts its audit row, so that neither is written without the other. Only PostgreSQL
+ * Builds one statement that resolves an action, inserts its audit row and takes a rejected job back, so that none is written without the others. Only PostgreSQL
  * allows writes inside WITH; only a deployment for teams has an audit, and it uses PostgreSQL. `resolveSql` returns the complete row that
  * it resolves. Its parameters come first; `valueCount` is their number.
  */
 export function buildAuditedResolution(resolveSql: string, valueCount: number, auditor: Auditor) {
-  const [caller, team, client, trace] = [1, 2, 3, 4].map((at) => `CAST($${valueCount + at} AS TEXT)`);
+  const parameter = (at: number): string => `CAST($${valueCount + at} AS TEXT)`;
+  const team = parameter(2);
   return {
     sql: `WITH resolved AS (${resolveSql}), audited AS (
         INSERT INTO audit (${COLUMNS})
-        SELECT updated_at, 'action', ${caller}, ${team}, ${client}, tool, key, resource_id, state, ${trace} FROM resolved)
+        SELECT updated_at, 'action', ${parameter(1)}, ${team}, ${parameter(3)}, tool, key, resource_id, state, ${parameter(4)} FROM resolved),
+        uncounted AS (${uncountRejectedJob(team)})
       SELECT * FROM resolved`,
     values: [auditor.caller, auditor.team, auditor.client, auditor.traceId?.() ?? null],
   };

@@ -4,6 +4,7 @@ import { isOwnerDead } from "../core/owner.ts";
 import type { Database, DatabaseRow } from "../store/database.ts";
 import { ActionState, type StoredAction, toStoredId } from "./action-row.ts";
 import { laterSuccessesSql } from "./deduplication-window.ts";
+import { CREATES_JOB } from "./job-limit.ts";
 import { parseServiceName } from "./service-name.ts";
 
 /** More unresolved actions than a list shows. */
@@ -100,7 +101,7 @@ export const createJournalReads = ({ query, columns, read, timeSql, now }: Journ
   /** Returns the ids of the jobs that were created last, of all services, latest first. */
   async listRecentJobs(limit: number): Promise<readonly string[]> {
     const rows = await query(
-      `SELECT resource_id AS job FROM actions WHERE state = 'succeeded' AND tool IN ('submit_job', 'retry_job')
+      `SELECT resource_id AS job FROM actions WHERE state = 'succeeded' AND ${CREATES_JOB}
      AND resource_id IS NOT NULL ORDER BY updated_at DESC LIMIT $1`,
       [limit],
     );

@@ -8,6 +8,7 @@ import { type AuditEvent, buildAuditedResolution, insertAuditEvent, maintainPart
 import { createInFlightActions, LEASE_MS } from "./claims.ts";
 import { liveSql } from "./deduplication-window.ts";
 import { type InputReference, parseCanonicalArguments } from "./fingerprint.ts";
+import { assertJobLeft, limitedTeam, withJobLimit } from "./job-limit.ts";
 import { createJournalReads } from "./journal-reads.ts";
 import { IS_CHANGED_BY_LATER_VERSION, migrateSchema, readJournalVersion } from "./schema.ts";
 
@@ -96,6 +97,12 @@ export async function openJournal(database: Database, { owner, now, migrates, on
     return count === PRUNE_BATCH_SIZE;
   }
 
+  /** Throws NewerJournal or JobLimitReached if it is the reason why a statement claimed nothing. */
+  async function assertClaimable(team: string | undefined): Promise<void> {
+    await readJournalVersion(database.query);
+    if (team !== undefined) await assertJobLeft(database.query, team);
+  }
+
   const heartbeat = () =>
     database.query(
       // The last condition selects the index of unresolved actions, which are few.
@@ -110,12 +117,13 @@ export async function openJournal(database: Database, { owner, now, migrates, on
      SELECT $1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, ${timeSql("$13")} + $12, ${timeSql("$13")}, ${timeSql("$13")}, ${timeSql("$13")},
        CAST($14 AS BIGINT)`;
 
-  const insertExplicit = `${insertInto}, 0, 'in_progress', 0, 0 WHERE NOT ${IS_CHANGED_BY_LATER_VERSION}
+  const insertExplicit = (condition: string) => `${insertInto}, 0, 'in_progress', 0, 0
+     WHERE NOT ${IS_CHANGED_BY_LATER_VERSION} AND ${condition}
      ON CONFLICT (service, key) DO NOTHING RETURNING ${columns}`;
 
   // A lookup before the insert cannot exclude a second process; the slot's unique index does. A row that can no longer be replayed leaves the index.
-  const insertUnlessLive = `${insertInto}, 1, 'in_progress', 0, 0
-     WHERE NOT ${IS_CHANGED_BY_LATER_VERSION}
+  const insertUnlessLive = (condition: string) => `${insertInto}, 1, 'in_progress', 0, 0
+     WHERE NOT ${IS_CHANGED_BY_LATER_VERSION} AND ${condition}
        AND NOT EXISTS (SELECT 1 FROM actions AS a WHERE a.service = $1 AND a.key = $2)
        AND NOT EXISTS (SELECT 1 FROM actions AS a WHERE a.service = $1 AND a.tool = $4 AND a.fingerprint = $6
          AND ${liveSql("a", timeSql("$13"))})
@@ -125,9 +133,10 @@ export async function openJournal(database: Database, { owner, now, migrates, on
   return {
     /**
      * Records a new action, claimed by this process. Returns undefined if its key already exists or, for a key that mic-mcp generated, if
-     * another action with its fingerprint is live. Throws NewerJournal if a later mic-mcp has changed the tables.
+     * another action with its fingerprint is live. `auditor`: a job counts toward the limit of the team. Throws JobLimitReached, also if both
+     * apply, and NewerJournal if a later mic-mcp has changed the tables.
      */
-    async insert(action: NewAction): Promise<StoredAction | undefined> {
+    async insert(action: NewAction, auditor?: Auditor): Promise<StoredAction | undefined> {
       const values = [
         action.service,
         action.key,
@@ -144,15 +153,16 @@ export async function openJournal(database: Database, { owner, now, migrates, on
         now(),
         action.apiNow ?? null,
       ];
-      const sql = action.isExplicit ? insertExplicit : insertUnlessLive;
+      const team = limitedTeam(action.tool, auditor);
+      const limited = withJobLimit(action.isExplicit ? insertExplicit : insertUnlessLive, values, team);
       for (;;) {
         const written = await writeWithRetry(
           action,
-          sql,
-          values,
+          limited.sql,
+          limited.values,
           ({ state, attempts, indeterminate }) => state === "in_progress" && attempts === 0 && indeterminate === 0,
         );
-        if (!written) await readJournalVersion(database.query);
+        if (!written) await assertClaimable(team);
         // If the statement returned another row, that row gave up its slot: insert again.
         if (!written || written.key === action.key) return written;
       }
@@ -190,13 +200,16 @@ export async function openJournal(database: Database, { owner, now, migrates, on
 
     /**
      * Claims an action that no process works on. It is unknown or rejected or, if `isDead`, in progress with the owner and lease of the
-     * given row. Returns undefined if another process was faster. `apiNow`: the time by the API's clock, if it is known. Throws NewerJournal
-     * if a later mic-mcp has changed the tables.
+     * given row. Returns undefined if another process was faster. `apiNow`: the time by the API's clock, if it is known. `auditor`: a job
+     * that was rejected counts again. Throws JobLimitReached, and NewerJournal if a later mic-mcp has changed the tables.
      */
-    async claim({ service, key, owner: holder, lease_until }: StoredAction, isDead: boolean, apiNow?: number) {
-      const claimed = await writeWithRetry(
-        { service, key },
-        `UPDATE actions SET state = 'in_progress', owner = $3, lease_until = ${timeSql("$5")} + $4, updated_at = ${timeSql("$5")},
+    async claim(stored: StoredAction, isDead: boolean, apiNow?: number, auditor?: Auditor) {
+      const { service, key, state: before, owner: holder, lease_until } = stored;
+      const team = before === "rejected" ? limitedTeam(stored.tool, auditor) : undefined;
+      const limited = withJobLimit(
+        (
+          condition,
+        ) => `UPDATE actions SET state = 'in_progress', owner = $3, lease_until = ${timeSql("$5")} + $4, updated_at = ${timeSql("$5")},
            -- A dead owner may have sent it once more than it recorded.
            attempts = attempts + CASE WHEN state = 'in_progress' THEN 1 ELSE 0 END,
            indeterminate = CASE WHEN state = 'rejected' THEN 0 ELSE 1 END,
@@ -204,12 +217,14 @@ export async function openJournal(database: Database, { owner, now, migrates, on
            first_sent_api_at = CASE WHEN state = 'rejected' THEN CAST($9 AS BIGINT) ELSE first_sent_api_at END
          WHERE service = $1 AND key = $2
            AND (state IN ('unknown', 'rejected') OR (state = 'in_progress' AND $6 = 1 AND owner = $7 AND lease_until = $8))
-           AND NOT ${IS_CHANGED_BY_LATER_VERSION}
+           AND NOT ${IS_CHANGED_BY_LATER_VERSION} AND ${condition}
          RETURNING ${columns}`,
         [service, key, owner, LEASE_MS, now(), isDead ? 1 : 0, holder, lease_until, apiNow ?? null],
-        ({ state }) => state === "in_progress",
+        team,
       );
-      if (!claimed) await readJournalVersion(database.query);
+      const isOwnClaim = ({ state }: StoredAction): boolean => state === "in_progress";
+      const claimed = await writeWithRetry(stored, limited.sql, limited.values, isOwnClaim);
+      if (!claimed) await assertClaimable(team);
       return claimed;
     },
 

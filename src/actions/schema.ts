@@ -39,10 +39,17 @@ const POSTGRES_STATEMENTS: readonly string[] = [
 ];
 
 /** Statements of each version after the baseline, in order. */
-const CHANGES: readonly (readonly string[])[] = [["ALTER TABLE actions ADD COLUMN first_sent_api_at BIGINT"]];
+const CHANGES: readonly (readonly string[])[] = [
+  ["ALTER TABLE actions ADD COLUMN first_sent_api_at BIGINT"],
+  // The limits of the teams of a deployment, and the jobs that a team with limits started on `day` (days since 1970).
+  [
+    `CREATE TABLE team_limits (team TEXT PRIMARY KEY, calls_per_minute INTEGER, jobs_per_day INTEGER,
+       day BIGINT NOT NULL, jobs INTEGER NOT NULL)`,
+  ],
+];
 
 /** For a version that only adds to the tables: the oldest version whose programs can still use them. */
-const COMPATIBLE_WITH: Readonly<Record<number, number>> = { 10: BASELINE };
+const COMPATIBLE_WITH: Readonly<Record<number, number>> = { 10: BASELINE, 11: BASELINE };
 
 export const JOURNAL_VERSION = BASELINE + CHANGES.length;
 

@@ -38,6 +38,8 @@ export interface Hooks {
   readonly cooldown?: Cooldown;
   /** Returns a sentence for results about actions while the journal lacks actions after a restore, or will be deleted. */
   journalNotice?(): string | undefined;
+  /** Called when the limit of the team refused a new job. */
+  onJobRefused?(reason: string): void;
   /** Called when the caller makes a call that they may not make. */
   onRefusal?(refusal: Refusal): void;
 }

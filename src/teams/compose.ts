@@ -21,8 +21,10 @@ import { createAudit, createCallerTrace, createRefusalRecorder } from "./audit.t
 import { openDatabase } from "./database.ts";
 import { createLinkedFiles } from "./downloads/links.ts";
 import { createEncryptedQuestions, createEncryptedTaskIds, createEncryption, tokenSubjectOf } from "./encryption.ts";
+import { createRefusals } from "./frontend/refusals.ts";
 import { createHealthCheck, readDegraded } from "./readiness.ts";
 import type { DeploymentSettings } from "./settings.ts";
+import { createCallLimits } from "./tenancy/call-limits.ts";
 import { withConcurrencyLimit } from "./tenancy/concurrency-limit.ts";
 import { createCooldowns } from "./tenancy/cooldowns.ts";
 import { createRestoreNotice, createUpstreamKeyMapper } from "./tenancy/hooks.ts";
@@ -67,6 +69,8 @@ export function composeTeams(deployment: Deployment) {
   const encryption = createEncryption(secretKeys);
   const secrets = createSecrets({ encryption, now });
   const cooldowns = createCooldowns(database, now);
+  const callLimits = createCallLimits(database);
+  const recordRefusal = createRefusals({ log, telemetry, monotonicMs: () => performance.now() });
   const audit = createAudit(journal, log);
   const trace = createCallerTrace();
   const traceId = (): string | undefined => telemetry?.traceFields()["trace_id"] ?? trace.id();
@@ -125,6 +129,7 @@ export function composeTeams(deployment: Deployment) {
       caller,
       auditor,
       onRefusal: createRefusalRecorder(audit, auditor),
+      onJobRefused: (reason: string) => recordRefusal("team_jobs_limited", { team: auditor.team, caller, reason }),
       upstreamKey: createUpstreamKeyMapper(upstreamSecret, caller),
       journalNotice,
     };
@@ -167,6 +172,7 @@ export function composeTeams(deployment: Deployment) {
     teams,
     now,
     openTeam(team) {
+      callLimits.set(team.name, team.callsPerMinute);
       const teamRedactor = createRedactor(redactor);
       const identity = createTeamIdentity({ team, find: teams.find, secrets, redactor: teamRedactor });
       const share = withConcurrencyLimit(transport, TEAM_CONNECTIONS);
@@ -207,6 +213,7 @@ export function composeTeams(deployment: Deployment) {
     runtimeOf: runtimes.get,
     runtimeForLink: runtimes.getForLink,
     onRetired: runtimes.onRetired,
+    countTeamCalls: callLimits.count,
     transport,
     encryption,
     /** Checks whether actions can be recorded, and counts the unresolved ones. */

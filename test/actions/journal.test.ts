@@ -29,7 +29,7 @@ import {
 
 const HOUR_MS = 3_600_000;
 /** All versions since the baseline. */
-const VERSIONS = [9, JOURNAL_VERSION];
+const VERSIONS = [9, 10, JOURNAL_VERSION];
 const ODD_ID = 'job\u0000\ud800\u001a/1 %25"é🍨';
 
 const readVersions = async (database: Database) =>

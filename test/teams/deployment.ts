@@ -1,6 +1,7 @@
 // Starts a deployment for teams in the test's process: PostgreSQL, an emulator with a client for each team, real MCP clients.
 import { randomBytes } from "node:crypto";
 import { onTestFinished } from "vitest";
+import { migrateSchema } from "../../src/actions/schema.ts";
 import { readConfig } from "../../src/core/config.ts";
 import type { Emulator } from "../../src/emulator/index.ts";
 import type { Runtime } from "../../src/mcp/runtime.ts";
@@ -50,9 +51,10 @@ export interface TestEnvironment {
 export const RED: TestTeam = { name: "red", client: 0, claim: "reds" };
 export const BLUE: TestTeam = { name: "blue", client: 1, claim: "blues" };
 
-/** Opens the table of teams until the running test ends. */
+/** Opens the tables of teams until the running test ends. */
 export async function openTeams(url: string): Promise<Teams> {
   const database = await databaseForTest(url);
+  await migrateSchema(database);
   await prepareTables(database);
   return createTeams(database);
 }

@@ -76,6 +76,7 @@ export async function serveTeams(
       }),
       tokens: createAccessTokens({ ...settings.signIn, transport: composed.transport, now: Date.now, monotonicMs }),
       callerLimits: { rate: settings.callerRateLimit, calls: settings.callerMaxConcurrency },
+      countTeamCalls: composed.countTeamCalls,
       databaseCheck: composed.databaseCheck,
       telemetry,
       trace: composed.trace,

@@ -63,6 +63,8 @@ export interface FrontendOptions extends EdgeOptions, Omit<SignInOptions, "recor
   onRetired?(listener: (service: CallerService) => void): void;
   readonly serveDownload?: ServeDownload;
   readonly callerLimits: CallerLimits;
+  /** Counts calls toward the limit of a team. Never rejects. */
+  readonly countTeamCalls?: (team: string, calls: number) => Promise<LimitExceeded | undefined>;
   readonly teamShares?: Partial<TeamShareLimits>;
   /** The check of the database, for /readyz. */
   readonly databaseCheck: HealthCheck;
@@ -210,9 +212,10 @@ function createFrontend(options: FrontendOptions): HttpFrontEnd {
     }
     const work = countRequestedWork(body);
     const release = admit(caller, work, body);
-    if (work.calls === 0) return release;
     const { team = "" } = service;
-    const entered = await shares.enter(team, signal);
+    const exceeded = await options.countTeamCalls?.(team, work.messages);
+    if (!exceeded && work.calls === 0) return release;
+    const entered = exceeded ?? (await shares.enter(team, signal));
     if ("release" in entered)
       return () => {
         entered.release();

@@ -1,7 +1,9 @@
 // Stores teams in the database: each has the client credentials of one workspace, and members. Changes only add to the tables, with
 // statements that check what exists, so an older version can run at the same time.
 import * as z from "zod/v4";
+import { CREATES_JOB, START_OF_TODAY, TODAY } from "../../actions/job-limit.ts";
 import { type Database, POSTGRES_CLOCK, type SqlValue } from "../../store/database.ts";
+import { CALLS_TABLE } from "./call-limits.ts";
 
 /** A name is part of a URL, /mcp/{team}. */
 export const TEAM_NAME = /^[a-z0-9][a-z0-9-]{0,62}$/;
@@ -9,10 +11,10 @@ export const TEAM_NAME = /^[a-z0-9][a-z0-9-]{0,62}$/;
 /** The secret of a team: encrypted in the table, or the path of a file that another program writes. */
 export type StoredSecret = { readonly encrypted: string } | { readonly file: string };
 
-/** `claim`: callers with this value in the claim MIC_AUTH_TEAM_CLAIM are members. `changedAt`: milliseconds since 1970, by the database's clock. */
+/** `claim`: callers with this value in the claim MIC_AUTH_TEAM_CLAIM are members. `changedAt`: milliseconds since 1970, by the database's clock. `jobsToday`: with `jobsPerDay`. */
 export type Team = z.output<typeof Row>;
 
-export type NewTeam = Omit<Team, "changedAt">;
+export type NewTeam = Omit<Team, "changedAt" | "jobsToday" | keyof TeamLimits>;
 
 /** A caller who is listed as a member, and needs no claim. */
 export interface Member {
@@ -23,6 +25,9 @@ export interface Member {
 export interface TeamWithMembers extends Team {
   readonly members: readonly Member[];
 }
+
+/** What a team may do in all instances together; undefined: no limit. */
+export type TeamLimits = Partial<Pick<Team, "callsPerMinute" | "jobsPerDay">>;
 
 /** A team of a caller, and when it last changed. `claim`: the claim value of the team, if the caller is a member because of it. */
 export type Membership = Pick<Team, "name" | "changedAt" | "claim">;
@@ -40,6 +45,7 @@ const TABLES = [
      issuer TEXT NOT NULL, subject TEXT NOT NULL, team TEXT NOT NULL REFERENCES teams (name) ON DELETE CASCADE,
      PRIMARY KEY (issuer, subject, team))`,
   "CREATE INDEX IF NOT EXISTS team_members_by_team ON team_members (team)",
+  CALLS_TABLE,
 ];
 
 /** Creates missing tables. Throws the errors of the database. */
@@ -48,22 +54,28 @@ export const prepareTables = (database: Database): Promise<void> =>
     for (const table of TABLES) await query(table);
   });
 
-const COLUMNS = `name, base_url AS "baseUrl", client_id AS "clientId", workspace_id AS "workspaceId", claim,
-  encrypted_secret AS encrypted, secret_file AS file, changed_at AS "changedAt"`;
+const SELECT = `SELECT name, base_url AS "baseUrl", client_id AS "clientId", workspace_id AS "workspaceId", claim,
+  encrypted_secret AS encrypted, secret_file AS file, changed_at AS "changedAt", calls_per_minute AS "callsPerMinute",
+  jobs_per_day AS "jobsPerDay", CASE WHEN jobs_per_day IS NULL THEN NULL WHEN day < ${TODAY} THEN 0 ELSE jobs END AS "jobsToday"
+  FROM teams LEFT JOIN team_limits ON team = name`;
+const optional = <T extends z.ZodType>(type: T) => type.nullable().transform((value) => value ?? undefined);
 const Row = z
   .object({
     name: z.string(),
     baseUrl: z.string(),
     clientId: z.string(),
     workspaceId: z.string(),
-    claim: z.string().nullable(),
+    claim: optional(z.string()),
     encrypted: z.string().nullable(),
     file: z.string().nullable(),
     changedAt: z.int(),
+    callsPerMinute: optional(z.int()),
+    jobsPerDay: optional(z.int()),
+    jobsToday: optional(z.int()),
   })
-  .transform(({ claim, encrypted, file, ...team }) => {
+  .transform(({ encrypted, file, ...team }) => {
     const secret: StoredSecret = encrypted === null ? { file: file ?? "" } : { encrypted };
-    return { ...team, claim: claim ?? undefined, secret };
+    return { ...team, secret };
   });
 
 const MemberRow = z.object({ team: z.string(), issuer: z.string(), subject: z.string() });
@@ -87,7 +99,7 @@ export function createTeams({ query }: Pick<Database, "query">) {
     (await query(sql, values)).length > 0;
 
   async function find(name: string): Promise<Team | undefined> {
-    const [row] = await query(`SELECT ${COLUMNS} FROM teams WHERE name = $1`, [name]);
+    const [row] = await query(`${SELECT} WHERE name = $1`, [name]);
     return row && Row.parse(row);
   }
 
@@ -98,13 +110,13 @@ export function createTeams({ query }: Pick<Database, "query">) {
       const members = (await query("SELECT * FROM team_members ORDER BY issuer, subject")).map((row) =>
         MemberRow.parse(row),
       );
-      const teams = (await query(`SELECT ${COLUMNS} FROM teams ORDER BY name`)).map((row) => Row.parse(row));
+      const teams = (await query(`${SELECT} ORDER BY name`)).map((row) => Row.parse(row));
       return teams.map((team) => ({ ...team, members: members.filter((member) => member.team === team.name) }));
     },
 
     /** The base URL of the oldest team. Most deployments use only one API. */
     async findFirstBaseUrl(): Promise<string | undefined> {
-      const [row] = await query(`SELECT ${COLUMNS} FROM teams ORDER BY created_at, name LIMIT 1`);
+      const [row] = await query(`${SELECT} ORDER BY created_at, name LIMIT 1`);
       return row && Row.parse(row).baseUrl;
     },
 
@@ -167,9 +179,27 @@ export function createTeams({ query }: Pick<Database, "query">) {
         [name, issuer, subject],
       ),
 
+    /** Sets both limits. A first limit counts the jobs that the team has started today. False if the team does not exist. */
+    setLimits: (name: string, { callsPerMinute, jobsPerDay }: TeamLimits): Promise<boolean> =>
+      executeChange(
+        `WITH limited AS (
+           INSERT INTO team_limits (team, calls_per_minute, jobs_per_day, day, jobs)
+           SELECT name, CAST($2 AS INTEGER), CAST($3 AS INTEGER), ${TODAY}, CASE WHEN EXISTS (SELECT 1 FROM team_limits WHERE team = $1) THEN 0
+             ELSE (SELECT COUNT(*) FROM actions WHERE starts_with(service, '[' || to_json(client_id) || ',') AND ${CREATES_JOB}
+               -- The first of these two conditions selects an index.
+               AND updated_at >= ${START_OF_TODAY} AND first_sent_at >= ${START_OF_TODAY} AND state <> 'rejected') END
+           FROM teams WHERE name = $1
+           ON CONFLICT (team) DO UPDATE SET calls_per_minute = excluded.calls_per_minute, jobs_per_day = excluded.jobs_per_day)
+         UPDATE teams SET ${SET_CHANGED} WHERE name = $1 RETURNING name`,
+        [name, callsPerMinute ?? null, jobsPerDay ?? null],
+      ),
+
     /** False if the team does not exist. Its actions stay in the journal. */
     remove: (name: string): Promise<boolean> =>
-      executeChange("DELETE FROM teams WHERE name = $1 RETURNING name", [name]),
+      executeChange(
+        "WITH limits AS (DELETE FROM team_limits WHERE team = $1) DELETE FROM teams WHERE name = $1 RETURNING name",
+        [name],
+      ),
 
     /** False if the team does not exist. */
     replaceSecret: (name: string, secret: StoredSecret): Promise<boolean> =>
