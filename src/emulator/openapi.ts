@@ -1,5 +1,5 @@
 // Generates the playground's own OpenAPI 3.1.1 document from the contract's endpoints and schemas.
-import type * as z from "zod/v4";
+import * as z from "zod/v4";
 import type { Endpoint } from "../contract/endpoints/endpoint.ts";
 import { endpoints } from "../contract/endpoints/index.ts";
 import * as playground from "../contract/endpoints/playground.ts";
@@ -26,15 +26,6 @@ const SERVER_URL = playground.getPlaygroundOpenApi.path.split("/").slice(2).fill
 
 const jsonContent = (schema: JsonSchema): JsonSchema => ({ "application/json": { schema } });
 
-/** Section 7.1: an object with exactly one field, constant for each HTTP status. */
-const errorContent = (status: ErrorStatus): JsonSchema =>
-  jsonContent({
-    type: "object",
-    properties: { status: { type: "string", const: PLAYGROUND_STATUS[status] } },
-    required: ["status"],
-    additionalProperties: false,
-  });
-
 const errorResponse = (status: ErrorStatus, description: string): JsonSchema => ({
   description,
   ...(status === 429 && {
@@ -46,7 +37,8 @@ const errorResponse = (status: ErrorStatus, description: string): JsonSchema => 
       },
     },
   }),
-  content: errorContent(status),
+  // Section 7.1: an object with exactly one field, constant for each HTTP status.
+  content: jsonContent(toJsonSchema(z.strictObject({ status: z.literal(PLAYGROUND_STATUS[status]) }), "output")),
 });
 
 function describeResponses(endpoint: Endpoint, body: z.ZodType): JsonSchema {

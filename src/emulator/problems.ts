@@ -1,8 +1,7 @@
 // Defines the errors of the job-processing API, thrown if a rule is broken and sent as a Problem (docs/contract.md, 7.2; RFC 9457).
-import type { FieldError, Problem } from "../contract/problem.ts";
+import { type FieldError, MAX_FIELD_ERRORS, type Problem } from "../contract/problem.ts";
 import { PROBLEMS, type ProblemCode, problemType } from "./assumptions.ts";
 
-const MAX_FIELD_ERRORS = 100;
 const MAX_POINTER = 512;
 const MAX_MESSAGE = 1000;
 

@@ -1,13 +1,13 @@
-// Tests an emulator with several clients, which share no data, and several emulators: the same seed gives the same data.
+// Tests the records of an emulator, with one and several clients. test/teams/ shows that clients share no data, test/snapshots/ that a seed
+// gives the same data.
 
-import { expect } from "vitest";
+import { expect, test } from "vitest";
 import * as z from "zod/v4";
 import { start } from "../mcp/stdio/child.ts";
 import { operations } from "../operations.ts";
 import { runInProcess as run } from "../support/command.ts";
 import { createManualClock, emulatorForTest } from "../support/emulator.ts";
-import { Service, serviceForTest, test } from "./service.ts";
-import { FILE, listOffers, runJobToEnd, submitJob } from "./work.ts";
+import { Service, serviceForTest } from "./service.ts";
 
 const Counted = z.array(
   z.looseObject({
@@ -34,33 +34,6 @@ const register = (service: Service, key: string) =>
   });
 const records = async (service: Service | undefined, what: "requests" | "executions") =>
   Counted.parse(await service?.admin("GET", what));
-const jobsOf = async (service: Service) =>
-  (await service.ok(operations.listMicJobs, service.inWorkspace({ limit: 100 }))).data;
-
-test("clients share no id, workspace or secret, and the first one equals the client of a single-client emulator", async ({
-  service: { emulator: singleEmulator },
-}) => {
-  const services = await servicesForTest(3);
-  const { clientId, workspaceId, inputIds } = singleEmulator;
-  expect(services[0]?.emulator).toMatchObject({ clientId, workspaceId, inputIds });
-  const all = services.flatMap(({ emulator: { clientSecret, fileIds, recipeVersionIds, ...facts } }) => [
-    ...[facts.clientId, clientSecret, facts.workspaceId],
-    ...[...fileIds, ...facts.inputIds, ...recipeVersionIds],
-  ]);
-  expect(new Set(all).size).toBe(all.length);
-});
-
-test("a client's token gives access only to its own workspace", async () => {
-  const [one, other] = await servicesForTest(2);
-  if (one === undefined || other === undefined) throw new Error("two were asked for");
-  const [inputId = ""] = one.emulator.inputIds;
-  const [job] = await jobsOf(one);
-  await one.ok(operations.getMicPublicInput, { path: { inputId } });
-  expect((await other.call(operations.getMicPublicInput, { path: { inputId } })).status).toBe(404);
-  expect((await other.call(operations.getMicJob, { path: { jobId: job?.id ?? "" } })).status).toBe(404);
-  expect((await other.call(operations.listMicJobs, one.inWorkspace())).status).toBe(403);
-});
-
 test("an Idempotency-Key belongs to one client, and executions are counted by client", async () => {
   const services = await servicesForTest(2);
   for (const service of services) for (const _ of "ab") await register(service, "one-key-for-both");
@@ -93,23 +66,4 @@ test("mic-mcp emulator --clients prints all clients in one line", async () => {
   const { code, stderr } = await run(["emulator", "--clients", "0"]);
   expect(code).toBe(2);
   expect(stderr).toContain("--clients");
-});
-
-test("the same seed gives the same data and ids, another seed gives other ids, and two emulators share no data", async () => {
-  const one = await serviceForTest({ seed: "a seed" });
-  const same = await serviceForTest({ seed: "a seed" });
-  const other = await serviceForTest({ seed: "another" });
-  const { workspaceId, fileIds, assetIds, inputIds, recipeVersionIds } = one.emulator;
-  expect(same.emulator).toMatchObject({ workspaceId, fileIds, assetIds, inputIds, recipeVersionIds });
-  const jobsBefore = await jobsOf(one);
-  expect(await jobsOf(same)).toEqual(jobsBefore);
-  expect(await listOffers(same)).toEqual(await listOffers(one));
-  expect(await runJobToEnd(same, FILE.failsRetryably)).toEqual(await runJobToEnd(one, FILE.failsRetryably));
-  const { id: newId } = await submitJob(one, FILE.succeeds);
-  expect((await jobsOf(same)).map(({ id }) => id)).not.toContain(newId);
-
-  expect(other.emulator.workspaceId).not.toBe(one.emulator.workspaceId);
-  const headers = { authorization: `Bearer ${await one.token(["mic.capabilities:read"])}` };
-  const answer = await same.call(operations.getMicPublicCapabilities, { ...same.inWorkspace(), headers });
-  expect(answer.status).toBe(401);
 });

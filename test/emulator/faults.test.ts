@@ -10,24 +10,10 @@ const jobs = (service: Service) => service.call(operations.listMicJobs, service.
 
 const onceOn = (operationId: string) => ({ operationId, times: 1 });
 const onceOnCapabilities = onceOn("getMicPublicCapabilities");
-const BROKEN = /socket|closed|terminated|aborted|hang up|other side/i;
 
 const submissionParts = async (service: Service) => ({
   body: await createJobBodyForFile(service, FILE.succeeds),
   key: nextKey(),
-});
-
-test.for([
-  ["drop-before", "has no effect", 0, undefined],
-  ["drop-after", "leaves the job that was created", 1, "true"],
-] as const)("the fault %s closes the connection and %s", async ([kind, , executions, replayed], { service }) => {
-  const parts = await submissionParts(service);
-  await service.injectFault({ kind }, onceOn("createMicJob"));
-  await expect(service.call(operations.createMicJob, parts)).rejects.toThrow(BROKEN);
-  expect(await service.countExecutions(parts.key)).toBe(executions);
-  const again = await service.call(operations.createMicJob, parts);
-  expect([again.status, again.headers["idempotent-replayed"]]).toEqual([202, replayed]);
-  expect(await service.countExecutions(parts.key)).toBe(1);
 });
 
 test("faults of kind hang and status occur before or after the effect: no answer, or a Problem with Retry-After", async () => {

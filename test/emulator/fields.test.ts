@@ -5,7 +5,7 @@ import { changeAt, withoutKey } from "../contract/check.ts";
 import { badValues, type Field, fieldsOf, headersOf } from "../fields.ts";
 import { type ListedOperation, operations, postIds, rows } from "../operations.ts";
 import { createRequest, exampleDataForFile } from "./example.ts";
-import { expectPlaygroundError, expectProblem, valueAt } from "./http.ts";
+import { expectPlaygroundError, expectProblem } from "./http.ts";
 import { type Parts, serviceForFile } from "./service.ts";
 
 const service = serviceForFile();
@@ -27,8 +27,6 @@ function withInvalidValue(parts: Parts, { location = "body", name, values }: Fie
   return { ...parts, body: changeAt(body, name.split("."), () => value) };
 }
 
-const abbreviate = (value: unknown): string => JSON.stringify(value).slice(0, 120);
-
 async function expectRefused(row: ListedOperation, parts: Parts, pointer: string, what: string): Promise<void> {
   const answer = await service().call(row, parts);
   if (row.scopes.length === 0) {
@@ -44,62 +42,45 @@ async function expectRefused(row: ListedOperation, parts: Parts, pointer: string
   ).not.toEqual([]);
 }
 
-const executions = () => service().admin("GET", "executions");
-
 test.each(rows.flatMap((row) => [...fieldsOf(row), ...headersOf(row)].map((field) => ({ row, field }))))(
   "$row.id refuses an invalid value in the $field.location field $field.name, and the request has no effect",
   async ({ row, field }) => {
     const parts = await createRequest(await exampleData(), row.id);
+    const executions = () => service().admin("GET", "executions");
     const before = await executions();
     const invalid = withInvalidValue(parts, field);
     expect(invalid, "a value that can be sent").toBeDefined();
     if (invalid) await expectRefused(row, invalid, pointerTo(field), field.name);
+    if (field.location === "body" && !field.isOptional) {
+      const [name = "", ...outer] = field.name.split(".").reverse();
+      const body = changeAt(parts.body, outer.reverse(), withoutKey(name));
+      await expectRefused(row, { ...parts, body }, pointerTo(field), `no ${field.name}`);
+    }
     expect(await executions()).toEqual(before);
   },
 );
 
-test("a body with an unknown or a missing field is refused", {
+test("a body with an unknown field, and one that is not an object, is refused", {
   tags: ["4.2/bodies-closed", "7.2/bounds-refused", "4.2/job-no-defaults-no-plan"],
 }, async () => {
   for (const id of postIds) {
-    const row: ListedOperation = operations[id];
     const parts = await createRequest(await exampleData(), id);
     const expectRefusal = (body: unknown, pointer = "") =>
-      expectRefused(row, { ...parts, body }, pointer, `${id} ${abbreviate(body)}`);
-    const before = await executions();
-    for (const extra of ["unexpected", "plan", "state", "id", ""])
-      await expectRefusal({ ...toObject(parts.body), [extra]: "x" }, `/${extra}`);
+      expectRefused(operations[id], { ...parts, body }, pointer, `${id} ${JSON.stringify(body).slice(0, 120)}`);
+    for (const extra of ["plan", "id", ""]) await expectRefusal({ ...toObject(parts.body), [extra]: "x" }, `/${extra}`);
     await expectRefusal(JSON.stringify(parts.body).replace("{", '{"__proto__":{"a":1},'), "/__proto__");
     for (const text of ["null", "[]", '"text"', "5", "true", "{}"]) await expectRefusal(text);
-    for (const { location, name, isOptional } of fieldsOf(row)) {
-      if (isOptional || location !== "body") continue;
-      const path = name.split(".");
-      await expectRefusal(changeAt(parts.body, path.slice(0, -1), withoutKey(path.at(-1) ?? "")), `/${path.join("/")}`);
-    }
-    expect(await executions()).toEqual(before);
   }
-  const { body } = await createRequest(await exampleData(), "createMicJob");
-  const inputBindings = [{ ...toObject(valueAt(body, "inputBindings", 0)), plan: "x" }];
-  const withPlan = { body: { ...toObject(body), inputBindings } };
-  await expectRefused(operations.createMicJob, withPlan, "/inputBindings/0/plan", "a plan");
 });
 
-test("a query with an unknown, missing or repeated parameter, or with one of another operation, is refused", {
+test("a query with an unknown, missing or repeated parameter is refused", {
   tags: ["4.1/closed-query", "4.2/closed-query"],
 }, async () => {
-  const names = rows.flatMap(({ query }) => Object.keys(query.shape));
   for (const row of rows) {
     const parts = await createRequest(await exampleData(), row.id);
-    const queryParameters = Object.entries(toObject(parts.query)).map(([name, value]) => `${name}=${String(value)}`);
-    const expectRefusal = (query: readonly string[], pointer = "") =>
-      expectRefused(row, { ...parts, query: query.join("&") }, `/query${pointer}`, query.join("&"));
-    for (const extra of ["unexpected=1", "unexpected", "__proto__=1", "cursors=a"])
-      await expectRefusal([...queryParameters, extra]);
-    for (const one of queryParameters) {
-      await expectRefusal([...queryParameters, one]);
-      await expectRefusal(queryParameters.filter((other) => other !== one));
-    }
-    for (const name of new Set(names))
-      if (!Object.hasOwn(row.query.shape, name)) await expectRefusal([...queryParameters, `${name}=1`], `/${name}`);
+    const pairs = Object.entries(toObject(parts.query)).map(([name, value]) => `${name}=${String(value)}`);
+    const wrong = pairs.flatMap((one) => [[...pairs, one], pairs.filter((other) => other !== one)]);
+    for (const query of [...["unexpected=1", "unexpected", "__proto__=1"].map((extra) => [...pairs, extra]), ...wrong])
+      await expectRefused(row, { ...parts, query: query.join("&") }, "/query", query.join("&"));
   }
 });

@@ -12,21 +12,6 @@ const fileService = serviceForFile();
 const readInput = async (service: Service, inputId: string) =>
   (await service.ok(operations.getMicPublicInput, { path: { inputId } })).data;
 
-test("an input of a file has the file's id and scan state", {
-  tags: ["4.2/create-input", "4.2/get-input", "3/input-state", "3/input-scan-state"],
-}, async () => {
-  for (const [file, state, scanState] of [
-    [FILE.succeeds, "READY", "CLEAN"],
-    [FILE.quarantined, "QUARANTINED", "INFECTED"],
-  ] as const) {
-    const input = await registerInput(fileService(), file);
-    const { workspaceId } = fileService().emulator;
-    const referenceId = fileId(fileService(), file);
-    expect(input).toMatchObject({ workspaceId, inputKind: "M4_FILE", referenceId, state, scanState });
-    expect(await readInput(fileService(), input.id)).toEqual(input);
-  }
-});
-
 test("a file is scanned in five seconds and becomes READY, and until then no job can use it", {
   tags: ["4.2/input-reference-file", "3/input-state", "3/input-scan-state"],
 }, async () => {

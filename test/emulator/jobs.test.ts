@@ -1,7 +1,6 @@
 // Tests the lifecycle of a job on a manual clock, docs/contract.md, 1, 2.2 and 3.
 import { expect } from "vitest";
 import type { Job } from "../../src/contract/jobs.ts";
-import type { EmulatorOptions } from "../../src/emulator/index.ts";
 import { operations } from "../operations.ts";
 import { expectSuccess, type Service, serviceForTest, test } from "./service.ts";
 import {
@@ -86,26 +85,6 @@ test("a job that succeeds passes through the nine stages in order, with increasi
   const churnProgress = new Set(readings.map((job) => stageOf(job, "CHURN")?.completedUnits));
   expect(churnProgress.size).toBeGreaterThan(2);
   for (const job of readings.slice(0, -1)) expect(job.outputDatasetVersionId).toBeNull();
-});
-
-/** Runs a job in steps of `stepMs` on a new service. Returns the job after its output is published, and its duration. */
-async function runInSteps(stepMs: number, options: EmulatorOptions = {}) {
-  const service = await serviceForTest(options);
-  const { id } = await submitJob(service, FILE.succeeds);
-  const startMs = service.clock.now();
-  await watchJob(service, id, isTerminal, { stepMs });
-  const durationMs = service.clock.now() - startMs;
-  service.clock.advance(3_600_000);
-  return { durationMs, job: await readJob(service, id) };
-}
-
-test("a stage lasts as long as stageMs, in whatever steps the clock is advanced", async () => {
-  const [short, long] = [await runInSteps(25, { stageMs: 100 }), await runInSteps(2_500, { stageMs: 10_000 })];
-  expect(short.durationMs).toBeGreaterThanOrEqual(300);
-  expect(short.durationMs).toBeLessThanOrEqual(1_200);
-  expect(long.durationMs).toBe(100 * short.durationMs);
-  const { job } = await runInSteps(50);
-  for (const stepMs of [777, 3_600_000]) expect((await runInSteps(stepMs)).job).toEqual(job);
 });
 
 test("a job runs until the stage at which its recipe stops, the later stages are not required, and it has an output", {

@@ -59,10 +59,9 @@ const EDITS: Readonly<Record<string, (text: string) => string>> = {
 `,
     ],
   ),
-  "src/contract/endpoints/job-processing.ts": insertBefore(
-    [
-      "export const retryMicJob =",
-      `export const starMicJob = define({
+  "src/contract/endpoints/job-processing.ts": insertBefore([
+    "export const retryMicJob =",
+    `export const starMicJob = define({
   id: "starMicJob",
   method: "POST",
   path: "/v1/mic/jobs/{jobId}/stars",
@@ -74,9 +73,7 @@ const EDITS: Readonly<Record<string, (text: string) => string>> = {
 });
 
 `,
-    ],
-    ["  retryMicJob,\n", "  starMicJob,\n"],
-  ),
+  ]),
   "src/emulator/api/jobs.ts": insertBefore(
     ["  retryMicJob,\n", "  starMicJob,\n"],
     [

@@ -59,15 +59,18 @@ type DefinedEndpoint<R extends EndpointDefinition> = R &
     readonly query: R extends { query: infer Q } ? Q : typeof noParameters;
   };
 
-/** Returns a function that creates the endpoints of one API from their definitions. */
-export function createEndpointDefiner(api: Endpoint["api"]) {
+/** Returns a function that creates the endpoints of one API from their definitions, and the list of those endpoints. */
+export function createEndpoints(api: Endpoint["api"]) {
+  const endpoints: Endpoint[] = [];
   function define<const R extends EndpointDefinition>(row: R): DefinedEndpoint<R>;
   function define(row: EndpointDefinition): Endpoint {
     const { scope, additionalPermissions = [] } = row;
     const scopesToRequest = scope === undefined ? [] : [...additionalPermissions, scope];
-    return { pathParameters: noParameters, query: noParameters, ...row, api, scopesToRequest };
+    const endpoint = { pathParameters: noParameters, query: noParameters, ...row, api, scopesToRequest };
+    endpoints.push(endpoint);
+    return endpoint;
   }
-  return define;
+  return { define, endpoints };
 }
 
 /** The path prefix of each API below `{base_url}`. */

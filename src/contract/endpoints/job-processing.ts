@@ -18,9 +18,9 @@ import { MAX_OFFER_BYTES, RecipeOffer, RecipeVersionId } from "../recipes.ts";
 import { chars, integer, workspaceStyleId } from "../scalars.ts";
 import { CapabilitySet, UsageSummary } from "../usage.ts";
 import { CancelJob, CreateInput, CreateJob, CreateProcessingRequest, RetryJob } from "./bodies.ts";
-import { createEndpointDefiner, type Endpoint } from "./endpoint.ts";
+import { createEndpoints, type Endpoint } from "./endpoint.ts";
 
-const define = createEndpointDefiner("job-processing");
+const { define, endpoints } = createEndpoints("job-processing");
 
 /** Path ids whose format the contract does not show have 1-128 characters, like every id field (open question 6). */
 const opaqueId = chars(1, 128);
@@ -184,21 +184,5 @@ export const getMicSharedFileProcessingRequest = define({
   success: { status: 200, body: micEnvelope(ProcessingRequest) },
 });
 
-/** The endpoints of the job-processing API, in the contract's order. */
-export const jobProcessingEndpoints: readonly Endpoint[] = [
-  getMicPublicCapabilities,
-  createMicPublicInput,
-  getMicPublicInput,
-  getMicPublicAssetContent,
-  listMicExecutableRecipes,
-  getMicExecutableRecipe,
-  createMicJob,
-  listMicJobs,
-  getMicJob,
-  cancelMicJob,
-  retryMicJob,
-  getMicPublicOperation,
-  getMicPublicUsage,
-  requestMicSharedFileProcessing,
-  getMicSharedFileProcessingRequest,
-];
+/** The endpoints of the job-processing API, in the contract's order, which is the order above. */
+export const jobProcessingEndpoints: readonly Endpoint[] = endpoints;

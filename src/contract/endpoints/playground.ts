@@ -1,9 +1,9 @@
 // This module defines the playground's endpoints, which are anonymous and read-only (docs/contract.md, 4.1).
 import * as z from "zod/v4";
 import { DistrictsResponse, documentContradictions, OpenApiDocument, StatesResponse } from "../playground.ts";
-import { createEndpointDefiner, type Endpoint } from "./endpoint.ts";
+import { createEndpoints, type Endpoint } from "./endpoint.ts";
 
-const define = createEndpointDefiner("playground");
+const { define, endpoints } = createEndpoints("playground");
 
 const base = "/api/svc/core/developers/playground/v1";
 
@@ -35,9 +35,5 @@ export const getPlaygroundOpenApi = define({
   success: { status: 200, body: OpenApiDocument, contradictions: documentContradictions },
 });
 
-/** The endpoints of the playground, in the contract's order. */
-export const playgroundEndpoints: readonly Endpoint[] = [
-  listPlaygroundStates,
-  listPlaygroundDistricts,
-  getPlaygroundOpenApi,
-];
+/** The endpoints of the playground, in the contract's order, which is the order above. */
+export const playgroundEndpoints: readonly Endpoint[] = endpoints;
