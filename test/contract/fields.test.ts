@@ -121,13 +121,19 @@ for (const owner of pageFields.keys()) {
   });
 }
 
+test("each resource has a table in the page", () => {
+  const others = /^(Create\w+|CancelJob|RetryJob|InputBinding|PlaygroundError|OpenApiDocument|the resource)$/;
+  const objects = [...names].flatMap(([schema, name]) => (schema instanceof z.ZodObject ? [name] : []));
+  expect(objects.filter((name) => !others.test(name) && !pageFields.has(name))).toEqual([]);
+});
+
 test("an operation takes only the parameters and the body of the page, and its path names its parameters", {
   tags: ["4.1/closed-query", "4.2/closed-query"],
 }, () => {
   for (const { id, method, path, pathParameters, query, body } of endpoints) {
     const listed = (part: string) => (pageFields.get(part) ?? []).map(({ name }) => name);
     expect(Object.keys(query.shape), id).toEqual(listed(`${id} query`));
-    expect(body === undefined, id).toBe(method === "GET");
+    expect([body !== undefined, pageFields.has(`${method} ${path}`)], id).toEqual(Array(2).fill(method === "POST"));
     const named = [...path.matchAll(/\{(\w+)\}/g)].map(([, name]) => name);
     expect([named, Object.keys(pathParameters.shape)]).toEqual([listed(`${id} path`), listed(`${id} path`)]);
   }
