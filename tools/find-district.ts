@@ -76,12 +76,6 @@ interface FindDistrictArguments {
 const DEFAULT_LIMIT = 5;
 
 const nameArgument = z.string().trim().min(2).max(80);
-/** The length limits are checked but not listed, since `name` already lists the same ones. */
-const oneOfNames = z
-  .string()
-  .trim()
-  .refine(({ length }) => length >= 2 && length <= 80, { error: "must be 2 to 80 characters long" });
-
 /** Throws Failure (invalid_arguments) unless `name` or `names` is present, which a schema without unions cannot express. */
 function queriesOf({ name, names }: FindDistrictArguments): readonly string[] {
   if (name !== undefined && names === undefined) return [name];
@@ -177,7 +171,7 @@ export const findDistrict = defineTool({
   effect: "read",
   input: z.strictObject({
     name: nameArgument.optional(),
-    names: z.array(oneOfNames).min(1).max(50).describe("Up to 50, instead of name.").optional(),
+    names: z.array(nameArgument).min(1).max(50).describe("Up to 50, instead of name.").optional(),
     state: stateArgument.optional(),
     limit: z.int().min(1).max(20).describe(`Matches for each name (default ${DEFAULT_LIMIT}).`).optional(),
     waitSeconds: geographyWaitSeconds,

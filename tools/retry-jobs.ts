@@ -50,6 +50,7 @@ export const retryJobs = defineTool({
     .refine(({ createdSince, workspaceId }) => createdSince === undefined || workspaceId !== undefined, {
       path: ["workspaceId"],
       error: "is missing",
+      params: { code: "REQUIRED" },
     })
     .refine(({ createdSince, retryMode }) => createdSince === undefined || retryMode === "SAFE_RESUME", {
       path: ["retryMode"],

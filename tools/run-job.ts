@@ -81,9 +81,8 @@ export const runJob = defineTool({
     recipeVersionId: stringValidatedBy(recipeVersionId).describe(recipeVersionText),
     inputs: z
       .array(requestedInput)
-      .refine(({ length }) => length > 0 && length <= MAX_BINDINGS, {
-        error: `must contain 1 to ${MAX_BINDINGS} items`,
-      })
+      .min(1)
+      .max(MAX_BINDINGS)
       .refine((inputs) => areUnique(inputs.map(({ port }) => port)), { error: "must have unique ports" })
       .refine((inputs) => areUnique(inputs.map(({ inputId, referenceId }) => JSON.stringify([inputId, referenceId]))), {
         error: "must name each input once",

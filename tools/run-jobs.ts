@@ -60,11 +60,7 @@ const fileId = stringValidatedBy(referenceId).refine(
 const input = z.strictObject({
   workspaceId: stringValidatedBy(workspaceId),
   recipeVersionId: stringValidatedBy(recipeVersionId).describe(recipeVersionText),
-  files: z
-    .array(fileId)
-    .max(MAX_JOBS)
-    .refine(({ length }) => length > 0, { error: "must name a file" })
-    .describe("File ids."),
+  files: z.array(fileId).min(1).max(MAX_JOBS).describe("File ids."),
   port: stringValidatedBy(Port).describe("Default: the recipe's only port.").optional(),
   parameterValues: jsonObject.describe(parameterValuesText),
   waitSeconds: longWaitSeconds,

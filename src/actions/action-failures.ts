@@ -9,7 +9,10 @@ import { type ActionIdentity, differingArguments, withoutSpelling } from "./fing
 /** An action that was sent, or may have been sent. */
 export type SentAction = Pick<StoredAction, "key" | "first_sent_at">;
 
-/** `verificationAdvice`: another way to check the outcome. `outageLeftMs`: the time to wait if the API has asked for none. */
+/**
+ * Adds how to learn the outcome. The cause is the failure without it. `verificationAdvice`: another way to check the outcome.
+ * `outageLeftMs`: the time to wait if the API has asked for none.
+ */
 export function withResumeAdvice(
   failure: Failure,
   { key, first_sent_at }: SentAction,
@@ -25,7 +28,8 @@ export function withResumeAdvice(
   // If the API also rejects the repeated call, that rejection may be final.
   const steps =
     kind === "outcome_unknown" ? [resume] : [next, resume, `If that does not show it: ${verificationAdvice}`];
-  return failure.with({ idempotencyKey: key, next: steps.filter((step) => step !== undefined).join(" ") });
+  const advised = { idempotencyKey: key, next: steps.filter((step) => step !== undefined).join(" ") };
+  return new Failure({ ...failure.facts, ...advised }, { cause: failure });
 }
 
 export const unknownOutcomeFailure = (why: string): Failure =>

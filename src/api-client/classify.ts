@@ -8,7 +8,7 @@ import { errorMessage, Failure, type FailureFacts, type FailureKind } from "../c
 import { excerpt, formatToken, quote } from "../core/untrusted-text.ts";
 import type { EncodedRequest } from "./encode.ts";
 import { type InvalidJson, parseJson } from "./parse-json.ts";
-import { refusalAdvice } from "./refusal-advice.ts";
+import { callAgainAdvice, refusalAdvice } from "./refusal-advice.ts";
 import type { ResponseTooLarge, TransportError, WireResponse } from "./transport.ts";
 
 // A response that may come from a proxy, a gateway or a sign-in page instead of the API proves nothing.
@@ -194,7 +194,7 @@ export function transportFailure(error: TransportError): Failure {
       message: `The API could not be reached or the connection broke: ${error.message}.`,
       retryable: true,
       sideEffect: "none",
-      next: `Call again in a minute; if it keeps failing, ask the user to check ${error.setting}.`,
+      next: callAgainAdvice(1, error.setting),
     },
     { cause: error },
   );

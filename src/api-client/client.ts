@@ -29,6 +29,7 @@ import { ContractViolation, type DecodedBody, decodeSuccess } from "./decode.ts"
 import { type CallRequest, type EncodedRequest, encodeRequest, toWireRequest } from "./encode.ts";
 import { createOutages } from "./outage.ts";
 import { InvalidJson } from "./parse-json.ts";
+import { callAgainAdvice } from "./refusal-advice.ts";
 import { traceSend } from "./request-telemetry.ts";
 import {
   ResponseTooLarge,
@@ -217,7 +218,7 @@ export function createApiClient({ baseUrl, tokens, transport, timing, hooks, tel
 
   /** Records whether the operation is in an outage; if so, the advice states how long to wait. `lastMs`: duration of the last attempt. */
   function withOutage(endpoint: Endpoint, failure: Failure, lastMs: number): Failure {
-    const { kind, at, status, next } = failure.facts;
+    const { kind, at, status } = failure.facts;
     // A request that was sent when the call was almost over shows nothing.
     if (kind === "timeout" && at === undefined && lastMs < MIN_LOST_MS) return failure;
     if (!isTransient(endpoint, failure) && kind !== "outcome_unknown") {
@@ -227,7 +228,10 @@ export function createApiClient({ baseUrl, tokens, transport, timing, hooks, tel
     }
     outages.record(endpoint.id, failure.facts);
     const minutes = Math.ceil(outages.leftMs(endpoint.id) / 60_000);
-    return minutes > 1 ? failure.with({ next: next?.replace("in a minute", `in ${minutes} minutes`) }) : failure;
+    // Other advice states its own time, or what to do about the action.
+    if (minutes <= 1 || kind === "rate_limited" || kind === "outcome_unknown") return failure;
+    const setting = failure.cause instanceof TransportError ? failure.cause.setting : undefined;
+    return failure.with({ next: callAgainAdvice(minutes, setting) });
   }
 
   /** The contract does not show how the API reports an expired token (open question 27). */

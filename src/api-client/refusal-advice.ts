@@ -17,7 +17,12 @@ function namesArgument({ body, query }: Endpoint, { pointer }: FieldError): bool
 const canCorrect = (endpoint: Endpoint, { status, fieldErrors = [] }: FailureFacts): boolean =>
   (status === 400 || status === 422) && fieldErrors.some((error) => namesArgument(endpoint, error));
 
-const TRY_AGAIN_ADVICE = "Call again in a minute.";
+/** Advice after a failure that may pass. `setting`: the variable that the user checks otherwise. */
+export function callAgainAdvice(minutes = 1, setting?: string): string {
+  const when = minutes > 1 ? `${minutes} minutes` : "a minute";
+  return `Call again in ${when}${setting === undefined ? "" : `; if it keeps failing, ask the user to check ${setting}`}.`;
+}
+
 const CONTACT_OPERATOR_ADVICE = "Ask the user to contact the operator of the API: the same call will be refused again.";
 
 /** Advice by path parameter. */
@@ -96,13 +101,13 @@ export function refusalAdvice(endpoint: Endpoint, facts: FailureFacts): string {
   if (kind === "rate_limited") return `Wait ${retryAfterSeconds ?? 60} s, then repeat the call.`;
   if (kind === "unauthorized")
     return "Ask the user to correct the client id and secret (mic-mcp doctor checks them); repeating the call does not help before that.";
-  if (kind === "upstream_unavailable") return TRY_AGAIN_ADVICE;
+  if (kind === "upstream_unavailable") return callAgainAdvice();
   if (kind === "not_found") return notFoundAdvice(endpoint);
   // The contract shows no codes, but "capability" is one of its terms (docs/contract.md, 2.2).
   if (/capability/i.test(code))
     return "get_capabilities shows what this workspace may do, and how much of it. If more is needed, ask the user to contact the operator of the API.";
   if (canCorrect(endpoint, facts)) return "Correct the fields named above and call again.";
-  if (retryable) return TRY_AGAIN_ADVICE;
+  if (retryable) return callAgainAdvice();
   if (kind === "forbidden") return forbiddenAdvice(endpoint, facts);
   if (kind === "conflict") return CONFLICT_ADVICE[endpoint.id] ?? CONTACT_OPERATOR_ADVICE;
   if (kind === "precondition_failed") return "get_job shows the job's current resourceVersion.";

@@ -16,7 +16,8 @@ export const chars = (min: number, max: number) =>
   z
     .string()
     .refine((text) => text.length >= min && hasAtMostCharacters(text, max), {
-      error: `must be ${min}-${max} characters long`,
+      error: `must be ${min} to ${max} characters long`,
+      params: { code: "LENGTH" },
     })
     .meta({ minLength: min, maxLength: max });
 
@@ -31,7 +32,10 @@ const withoutControlCharacters = (schema: z.ZodString) =>
 const utf16Units = (min: number, max: number) =>
   z
     .string()
-    .refine((text) => text.length >= min && text.length <= max, { error: `must be ${min} to ${max} characters long` })
+    .refine((text) => text.length >= min && text.length <= max, {
+      error: `must be ${min} to ${max} characters long`,
+      params: { code: "LENGTH" },
+    })
     .meta({ minLength: Math.ceil(min / 2), maxLength: max });
 
 /** Text that a user wrote: 1-`max` UTF-16 units, no control characters, not blank (section 4.2). */

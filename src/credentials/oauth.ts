@@ -4,6 +4,7 @@ import { CHECK_BASE_URL_ADVICE, HTML_PAGE, jsonErrorOf, parseRetryAfter } from "
 import { ContractViolation, validateBody } from "../api-client/decode.ts";
 import { toWireTarget } from "../api-client/encode.ts";
 import { InvalidJson, parseJson } from "../api-client/parse-json.ts";
+import { callAgainAdvice } from "../api-client/refusal-advice.ts";
 import type { WireRequest, WireResponse } from "../api-client/transport.ts";
 import { TOKEN_PATH } from "../contract/endpoints/endpoint.ts";
 import { Failure, type FailureKind } from "../core/failure.ts";
@@ -88,7 +89,7 @@ function nextStep(kind: FailureKind, waitSeconds: number | undefined, isPage: bo
     case "contract_violation":
       return "Ask the user to check that MIC_BASE_URL points at the API itself.";
     default:
-      return waitSeconds === undefined ? "Call again in a minute." : `Wait ${waitSeconds} s, then repeat the call.`;
+      return waitSeconds === undefined ? callAgainAdvice() : `Wait ${waitSeconds} s, then repeat the call.`;
   }
 }
 

@@ -3,6 +3,7 @@
 import { ATTEMPT_LIMIT_MS, type CallContext, type Timing } from "../api-client/attempts.ts";
 import { responseDate } from "../api-client/classify.ts";
 import type { TokenSource } from "../api-client/client.ts";
+import { callAgainAdvice } from "../api-client/refusal-advice.ts";
 import { ResponseTooLarge, type Transport, TransportError } from "../api-client/transport.ts";
 import { withTimeout } from "../core/async.ts";
 import { BoundedMap } from "../core/bounded-map.ts";
@@ -53,7 +54,7 @@ function unreachable(error: TransportError): Failure {
       message: `The token endpoint could not be reached: ${error.message}.`,
       retryable: true,
       sideEffect: "none",
-      next: `Call again in a minute; if it keeps failing, ask the user to check ${error.setting}.`,
+      next: callAgainAdvice(1, error.setting),
     },
     { cause: error },
   );
@@ -61,14 +62,17 @@ function unreachable(error: TransportError): Failure {
 
 /** `proxy`: the variable of the proxy to the token endpoint, if any. */
 const timeoutError = (proxy: string | undefined): Failure =>
-  new Failure({
-    kind: "timeout",
-    at: "token endpoint",
-    message: `The token endpoint did not answer in time${proxy === undefined ? "" : ` through the proxy that ${proxy} names`}.`,
-    retryable: true,
-    sideEffect: "none",
-    next: `Call again in a minute${proxy === undefined ? "" : `; if it keeps failing, ask the user to check ${proxy}`}.`,
-  });
+  new Failure(
+    {
+      kind: "timeout",
+      at: "token endpoint",
+      message: `The token endpoint did not answer in time${proxy === undefined ? "" : ` through the proxy that ${proxy} names`}.`,
+      retryable: true,
+      sideEffect: "none",
+      next: callAgainAdvice(1, proxy),
+    },
+    { cause: new TransportError("no answer in time", { sent: true, timedOut: true, proxy }) },
+  );
 
 export type Tokens = ReturnType<typeof createTokens>;
 

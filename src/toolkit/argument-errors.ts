@@ -5,7 +5,7 @@ import { type JsonSchema, jsonPointer, schemaOf } from "../contract/json.ts";
 import type { FieldError } from "../contract/problem.ts";
 import { parseDateTime } from "../contract/scalars.ts";
 import { invalidArguments } from "../core/failure.ts";
-import { excerpt, quote } from "../core/untrusted-text.ts";
+import { excerpt } from "../core/untrusted-text.ts";
 import { nearMissTargets } from "./tolerant-arguments.ts";
 
 /** "a, b or c" */
@@ -123,13 +123,10 @@ function unknownErrors(
   });
 }
 
-const LENGTH_RULE = /^must (be [\d to-]+ characters long|(name|contain) )/;
-
-/** Returns the code of a violation: what the caller has to correct. */
-function codeOf({ code }: z.core.$ZodIssue, value: unknown, message: string): string {
-  if (value === undefined && message.startsWith("is missing")) return "REQUIRED";
-  if (code !== "custom") return code.toUpperCase();
-  return LENGTH_RULE.test(message) ? "LENGTH" : "INVALID";
+/** Returns the code of a violation: what the caller has to correct. Our own rules state it as a parameter. */
+function codeOf(issue: z.core.$ZodIssue, value: unknown): string {
+  if (issue.code === "custom") return String(issue.params?.["code"] ?? "INVALID");
+  return value === undefined ? "REQUIRED" : issue.code.toUpperCase();
 }
 
 /** Names every violation by its pointer. `listed`: the schema as tools/list shows it. */
@@ -143,17 +140,18 @@ export function throwInvalidArguments(name: string, listed: JsonSchema, args: Ar
     // For a value of the wrong type, further errors are not useful.
     if (wrongTypes.has(pointer)) return [];
     if (issue.code === "invalid_type") wrongTypes.add(pointer);
-    const message = messageOf(issue, valueAt(args, issue.path), schema);
+    const value = valueAt(args, issue.path);
+    const message = messageOf(issue, value, schema);
     const isRepeated = seen.has(`${pointer} ${message}`);
     seen.add(`${pointer} ${message}`);
-    return isRepeated ? [] : [{ pointer, code: codeOf(issue, valueAt(args, issue.path), message), message }];
+    return isRepeated ? [] : [{ pointer, code: codeOf(issue, value), message }];
   });
-  const where = [...new Set(fieldErrors.map(({ pointer }) => pointer.slice(1) || "arguments"))];
+  const { size: count } = new Set(fieldErrors.map(({ pointer }) => pointer));
   const isNoRecipe = fieldErrors.some(
     ({ pointer, code }) => /^\/(?:recipeVersionId|versionId)$/.test(pointer) && code !== "REQUIRED",
   );
   throw invalidArguments(
-    `${name} refused the argument${where.length === 1 ? "" : "s"} ${where.map((each) => quote(each)).join(", ")}.`,
+    `${count === 1 ? "1 argument" : `${count} arguments`} of ${name} ${count === 1 ? "is" : "are"} invalid.`,
     fieldErrors,
     isNoRecipe ? "list_recipes shows the versionId of each recipe, by name." : undefined,
   );

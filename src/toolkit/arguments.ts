@@ -24,16 +24,13 @@ export const waitSeconds = z.int().min(0).max(45).describe("Default 0.").optiona
 /** A string that is validated, but whose pattern is left out of `tools/list`: agents copy it from a result. */
 export const stringValidatedBy = (schema: z.ZodType<string | null | undefined>) =>
   z.string().superRefine((value, { addIssue }) => {
-    for (const { message } of schema.safeParse(value, { error: describeIssue }).error?.issues ?? [])
-      addIssue({ code: "custom", message });
+    for (const issue of schema.safeParse(value, { error: describeIssue }).error?.issues ?? [])
+      addIssue({ code: "custom", message: issue.message, params: issue.code === "custom" ? issue.params : undefined });
   });
 
 export const MAX_JOBS = 50;
 
-export const jobIds = z
-  .array(stringValidatedBy(getMicJob.pathParameters.shape.jobId))
-  .max(MAX_JOBS)
-  .refine((ids) => ids.length > 0, { error: "must name a job" });
+export const jobIds = z.array(stringValidatedBy(getMicJob.pathParameters.shape.jobId)).min(1).max(MAX_JOBS);
 
 export const LONG_WAIT_SECONDS = 45;
 /** For tools whose purpose is to wait: the limit for the whole call in seconds (default: the maximum, 45 s). */

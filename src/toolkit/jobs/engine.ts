@@ -116,9 +116,6 @@ export function stoppedText({ facts }: Failure): string {
   return `Stopped: ${sender} answered HTTP ${status}${named}${wait}.`;
 }
 
-/** The call that resolves one action does not resolve the others of the batch. */
-const RESUME_ADVICE = / ?(Call|Wait \d+ s, then call) resolve_actions .*$/;
-
 /**
  * Returns when to call again, or whom to ask; undefined if a call at once makes sense. `failures`: those of the rows that a repeated call
  * continues. `mayContinue`: such a call makes progress in spite of these failures. `promise`: appended to the time.
@@ -128,8 +125,11 @@ export function laterText(
   promise: string,
   ctx: ToolContext,
 ): string | undefined {
-  if (stop && !stop.facts.retryable)
-    return omitUnofferedTools((stop.facts.next ?? "").replace(RESUME_ADVICE, ""), (name) => ctx.isOffered(name));
+  if (stop && !stop.facts.retryable) {
+    // The cause has no advice to resolve this action: the others of the batch would remain unknown.
+    const { next = "" } = (stop.cause instanceof Failure ? stop.cause : stop).facts;
+    return omitUnofferedTools(next, (name) => ctx.isOffered(name));
+  }
   const waitMs = mayContinue && !stop ? 0 : waitMsOf(stop ? [stop, ...failures] : failures, ctx);
   return stop || waitMs > 0 ? `${callAgainText(waitMs, ctx)}; ${promise}.` : undefined;
 }
