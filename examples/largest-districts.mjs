@@ -14,8 +14,8 @@ try {
   const { rows, stateNames, coverage, vintage } = answer;
   if (coverage) throw new Error(`Only ${coverage.statesRead} of ${coverage.statesTotal} lists were read.`);
   console.log("district,state,mandals,catalog");
-  for (const { name, stateCode, mandalCount } of rows)
-    console.log([name, stateNames[stateCode], mandalCount, vintage.split(",")[0]].join(","));
+  for (const { name, state, mandals } of rows)
+    console.log([name, stateNames[state], mandals, vintage.split(",")[0]].join(","));
 } finally {
   await client.close();
 }

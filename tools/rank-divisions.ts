@@ -11,6 +11,7 @@ import {
   describeStatistics,
   formatMissingReasons,
   type RankingQuery,
+  type StateRow,
 } from "../src/geography/rank.ts";
 import { geographyWaitSeconds, repeatWithMaxWait, statesArgument } from "../src/toolkit/country.ts";
 import { defineTool } from "../src/toolkit/define-tool.ts";
@@ -26,7 +27,7 @@ const MAX_ROWS = MAX_STATES * MAX_DISTRICTS;
 const MAX_NAME = 80;
 
 function throwInvalidArgument(argument: string, message: string): never {
-  throw invalidArguments(`rank_divisions refused the argument "${argument}".`, [
+  throw invalidArguments("1 argument of rank_divisions is invalid.", [
     { pointer: `/${argument}`, code: "CONFLICT", message },
   ]);
 }
@@ -66,14 +67,24 @@ function columnsOf(
   return [...DISTRICT_COLUMNS, "createdYear", ...(isAnyRestored ? ["restored"] : []), "carvedFrom"];
 }
 
-/** Returns the rows with the facts that several of them share stated once: equal fields in `common`, and the states' names by code. */
-function shortenRows(rows: readonly DivisionRow[]) {
+/** A state's row has the ratio only if it determines the ranking: it follows from the counts. */
+function shortenStateRow({ code, name, districtCount, mandalCount, mandalsPerDistrict }: StateRow, by: string) {
+  return by === "mandalsPerDistrict"
+    ? { code, name, mandalsPerDistrict }
+    : { code, name, districts: districtCount, mandals: mandalCount };
+}
+
+/**
+ * Returns the rows with the facts that several of them share stated once: equal fields in `common`, and the states' names by code. Fields
+ * have the names that they have in list_states and list_districts.
+ */
+function shortenRows(rows: readonly DivisionRow[], by: string) {
   const states = new Map<string, string>();
   const shown = rows.map((row): Readonly<Record<string, unknown>> => {
-    if (!("stateCode" in row)) return { ...row };
-    const { stateName, ...others } = row;
-    states.set(row.stateCode, stateName);
-    return others;
+    if (!("stateCode" in row)) return shortenStateRow(row, by);
+    const { districtCode: code, name, stateCode: state, stateName, mandalCount: mandals, ...change } = row;
+    states.set(state, stateName);
+    return { code, name, state, mandals, ...change };
   });
   return { ...extractSharedFields(shown), ...(states.size > 0 && { stateNames: Object.fromEntries(states) }) };
 }
@@ -163,7 +174,7 @@ export const rankDivisions = defineTool({
     const statistics = describeStatistics(totals, args.by);
     const more = page && `More rows: offset ${page.nextOffset}`;
     const lines = [statistics, table, more, ...(answer.unlisted ?? []), ...consistency, line];
-    const fields = { ...shortenRows(rows), ...answer, ...(page && { page }) };
+    const fields = { ...shortenRows(rows, args.by), ...answer, ...(page && { page }) };
     return toolResult(ctx, { rows, ...answer }, { summary, nextStep, fields, lines, drift });
   },
   async tabulate(args, ctx) {

@@ -3,7 +3,7 @@ import { type ActionStatus, formatState, type ListedAction, summarizeList } from
 import { UsageError } from "../core/config.ts";
 import { formatTable } from "../core/table.ts";
 import { formatToken } from "../core/untrusted-text.ts";
-import { type ResolutionMethod, resolutionMethodOf } from "../toolkit/jobs/resolving.ts";
+import { NOTHING_UNRESOLVED, type ResolutionMethod, resolutionMethodOf } from "../toolkit/jobs/resolving.ts";
 import { type CommandContext, withRuntime, writeJson } from "./backend.ts";
 import { runToolCall } from "./call.ts";
 import { COMMANDS, type RunCommand } from "./commands.ts";
@@ -78,7 +78,7 @@ async function writeSteps(key: string | undefined, context: CommandContext): Pro
   const { runtime, isJson } = context;
   const all = await runtime.ports.actions.listUnresolved();
   const steps = all.filter(({ idempotencyKey }) => key === undefined || idempotencyKey === key).map(toStepRow);
-  const text = steps.length === 0 ? "No action is unresolved." : steps.map(formatStep).join("\n");
+  const text = steps.length === 0 ? NOTHING_UNRESOLVED : steps.map(formatStep).join("\n");
   if (isJson) await writeJson({ actions: steps }, context);
   else process.stdout.write(`${runtime.redactor.redact(text)}\n`);
   return 0;

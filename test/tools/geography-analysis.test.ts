@@ -11,11 +11,11 @@ import { createFreshBench } from "./fresh-bench.ts";
 import { describeLatestRevision } from "./revisions.ts";
 
 const District = z.object({
-  districtCode: z.string(),
+  code: z.string(),
   name: z.string(),
-  stateCode: z.string(),
+  state: z.string(),
   stateName: z.string(),
-  mandalCount: z.int(),
+  mandals: z.int(),
 });
 /** The rows with the facts that are stated once for all of them. */
 function rowsIn(structured: object) {
@@ -24,7 +24,7 @@ function rowsIn(structured: object) {
     .array(z.looseObject({}))
     .parse(rows)
     .map((row) => ({ ...common, ...row }));
-  return z.array(District).parse(full.map((row) => ({ ...row, stateName: stateNames[row.stateCode] })));
+  return z.array(District).parse(full.map((row) => ({ ...row, stateName: stateNames[row.state] })));
 }
 
 async function readDistricts({ service }: Bench) {
@@ -111,7 +111,7 @@ describeLatestRevision(
       let args: Readonly<Record<string, unknown>> = { ...byMandals, limit: 100 };
       for (let page = 0; page < 8; page++) {
         const { structured } = await bench().ok("rank_divisions", args);
-        seen.push(...rowsIn(structured).map(({ districtCode }) => districtCode));
+        seen.push(...rowsIn(structured).map(({ code }) => code));
         expect(structured["totalRows"]).toBe(784);
         expect(structured).not.toHaveProperty("nextStep");
         const { nextOffset } = Object(structured["page"] ?? {});
@@ -126,7 +126,7 @@ describeLatestRevision(
       const expected = all.filter(({ name }) => /^north/i.test(name)).map(({ code }) => code);
       for (const startsWith of ["north", "NORTH", " Nörth"]) {
         const { structured } = await bench().ok("rank_divisions", { level: "district", by: "name", startsWith });
-        const codes = rowsIn(structured).map(({ districtCode }) => districtCode);
+        const codes = rowsIn(structured).map(({ code }) => code);
         expect(codes.toSorted()).toEqual(expected.toSorted());
         expect(structured).toMatchObject({ complete: true, totalRows: expected.length });
       }

@@ -133,19 +133,16 @@ const OTHER_OUTCOMES = [
   ["not resolvable", "cannot be resolved", "cannot be resolved"],
 ] as const;
 
+export const NOTHING_UNRESOLVED = "No action is unresolved.";
+
 /** "2 of 3 actions resolved: 1 done, 1 without effect. 1 is still unknown." */
 function summaryOf(rows: readonly ResolvedRow[]): string {
-  const [only, ...others] = rows;
-  if (!only) return "No action is unresolved.";
-  if (others.length === 0) {
-    const made = only.createdId === undefined ? "" : ` (${formatToken(only.createdId)})`;
-    return `${formatToken(only.targetId)}${made}: ${only.finding}`;
-  }
+  if (rows.length === 0) return NOTHING_UNRESOLVED;
   const count = (outcome: ResolvedRow["outcome"]): number => rows.filter((row) => row.outcome === outcome).length;
   const [ran, rejected] = [count("resolved"), count("rejected")];
   const found = [...(ran > 0 ? [`${ran} done`] : []), ...(rejected > 0 ? [`${rejected} without effect`] : [])];
   const sentences = [
-    `${ran + rejected} of ${rows.length} actions resolved${found.length === 0 ? "" : `: ${found.join(", ")}`}.`,
+    `${ran + rejected} of ${formatCount(rows.length, "action", "actions")} resolved${found.length === 0 ? "" : `: ${found.join(", ")}`}.`,
     ...OTHER_OUTCOMES.map(([outcome, one, many]) => count(outcome) > 0 && `${formatCount(count(outcome), one, many)}.`),
     rows.length > MAX_ROWS && `The first ${MAX_ROWS} follow.`,
   ];
@@ -153,13 +150,9 @@ function summaryOf(rows: readonly ResolvedRow[]): string {
 }
 
 /** "submit_job micrecipev_… (resolved, micjob_…), idempotencyKey mic-…: Resolved: the action ran once." */
-function lineOf({ tool, targetId, outcome, createdId, idempotencyKey, finding }: ResolvedRow, isOnly: boolean): string {
+function lineOf({ tool, targetId, outcome, createdId, idempotencyKey, finding }: ResolvedRow): string {
   const made = createdId === undefined ? "" : `, ${formatToken(createdId)}`;
-  const key = `idempotencyKey ${formatToken(idempotencyKey)}`;
-  // The summary of a single row contains its finding.
-  return isOnly
-    ? `${formatToken(tool)}: ${outcome}, ${key}`
-    : `${formatToken(tool)} ${formatToken(targetId)} (${outcome}${made}), ${key}: ${finding}`;
+  return `${formatToken(tool)} ${formatToken(targetId)} (${outcome}${made}), idempotencyKey ${formatToken(idempotencyKey)}: ${finding}`;
 }
 
 /** Resolves one action, or all unresolved ones. Throws Failure if the journal cannot be used, or if the key belongs to no action. */
@@ -246,7 +239,7 @@ function resultOf(
     {
       summary: [rows.length > 1 && stop && stoppedText(stop), summaryOf(rows), later].filter(Boolean).join(" "),
       nextStep: unresolved.length > 0 && later === undefined ? nextStep : undefined,
-      lines: results.map((row) => lineOf(row, rows.length === 1)),
+      lines: results.map(lineOf),
     },
   );
 }

@@ -71,6 +71,10 @@ const recordRankDivisions: Scenario = async (recorder) => {
   const top: Args = { level: "district", by: "mandalCount", limit: 3 };
   await recorder.record("The top districts", top);
   await recorder.record("States by their districts", { level: "state", by: "districtCount", limit: 5 });
+  await recorder.record("All states", { level: "state", by: "districtCount", limit: 36 });
+  await recorder.record("All states by a ratio", { level: "state", by: "mandalsPerDistrict", limit: 36 });
+  await recorder.record("75 districts of the country", { ...top, limit: 75 });
+  await recorder.record("Three districts of each state", { level: "district", by: "name", perState: 3 });
   const bounded = { ...top, states: ["TG", "Goa"], min: 10, max: 25, order: "asc" };
   await recorder.record("In some states, within bounds", bounded);
   await recorder.record("Nothing within the bounds", { ...top, min: 1000 });
