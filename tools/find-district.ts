@@ -116,14 +116,14 @@ function nextStepFor(
 ): NextStep | undefined {
   const { matchedState, answer, unlisted, searchedState } = finding;
   if (matchedState !== undefined)
-    return { tool: "list_districts", arguments: { state: matchedState.code }, why: "its districts" };
+    return { tool: "list_districts", arguments: { state: matchedState.code }, why: "lists its districts" };
   const isGuess = answer.matches.every(({ match }) => match === "similar");
   if (unlisted?.change !== undefined && isGuess) {
     const { state, change } = unlisted;
     return {
       tool: "find_district",
       arguments: { names: change.partOf, state: state.code },
-      why: "what it is part of",
+      why: "shows what it is part of",
     };
   }
   if (answer.matches.length > 0) return undefined;

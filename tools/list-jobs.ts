@@ -126,7 +126,7 @@ function groupFailures(jobs: readonly Job[], { retries }: Pick<ToolContext, "ret
 }
 
 function findingText({ data, givenUp, read, ended }: FoundJobs): string {
-  const found = `${data.length} of the ${formatCount(read.jobs, "job")} read matched${stateCountsText(countStates(data))}.`;
+  const found = `Of ${formatCount(read.jobs, "job")} read, ${data.length || "none"} match${stateCountsText(countStates(data))}.`;
   const leftOut =
     givenUp.length === 0 ? "" : ` Not listed: ${givenUp.length} that failed too often or in review (given up).`;
   return found + leftOut + (ended === undefined ? "" : ` Reading ended early: ${ended}`);
@@ -154,7 +154,8 @@ async function listFilteredJobs(args: ListArguments, ctx: ToolContext): Promise<
       ...(givenUp.length > 0 && { givenUp: givenUp.length }),
       ...(failures.length > 0 && { failures }),
     },
-    lines: [failures.length > 0 ? formatRecordTable(failures.map((group) => ({ ...group }))) : undefined],
+    lines:
+      failures.length > 0 ? ["Equal failures:", formatRecordTable(failures.map((group) => ({ ...group })))] : undefined,
     nextStep: filter.unretried === true ? retryStep(data, args) : undefined,
     end: endText(found, filter),
   };

@@ -38,13 +38,13 @@ function checkCombinations(
   { by, min, max, perState, startsWith, createdSince }: RankingQuery,
 ): void {
   if (level === "district" && (by === "districtCount" || by === "mandalsPerDistrict"))
-    throwInvalidArgument("by", "districts have only mandalCount and name");
+    throwInvalidArgument("by", "must be mandalCount or name with level district");
   const bound = min !== undefined ? "min" : max !== undefined ? "max" : undefined;
-  if (by === "name" && bound !== undefined) throwInvalidArgument(bound, "bounds a figure; by name there is none");
-  if (level === "state" && perState !== undefined) throwInvalidArgument("perState", "is only for level district");
-  if (level === "state" && createdSince !== undefined) throwInvalidArgument("createdSince", "is for districts only");
+  if (by === "name" && bound !== undefined) throwInvalidArgument(bound, "cannot be used with by name");
+  if (level === "state" && perState !== undefined) throwInvalidArgument("perState", "requires level district");
+  if (level === "state" && createdSince !== undefined) throwInvalidArgument("createdSince", "requires level district");
   if (startsWith !== undefined && (fold(startsWith) === "" || startsWith.length > MAX_NAME))
-    throwInvalidArgument("startsWith", `must have a letter or a digit, and at most ${MAX_NAME} characters`);
+    throwInvalidArgument("startsWith", `must contain a letter or a digit, and at most ${MAX_NAME} characters`);
 }
 
 const NOT_IN_CATALOG =
@@ -101,7 +101,7 @@ function incompleteFailure(coverage: Coverage): Failure {
   const seconds = secondsUntilComplete(coverage);
   return new Failure({
     kind: seconds === undefined ? "upstream_unavailable" : "rate_limited",
-    message: `Nothing was saved, because the table would be incomplete: ${formatMissingReasons(coverage)}.`,
+    message: `Nothing was saved, because the table would be incomplete; ${formatMissingReasons(coverage)}.`,
     retryable: true,
     sideEffect: "none",
     retryAfterSeconds: seconds,
@@ -138,8 +138,8 @@ export const rankDivisions = defineTool({
     perState: z.int().min(1).max(MAX_LIMIT).describe("Top N of each state.").optional(),
     states: statesArgument,
     startsWith: z.string().describe("Start of names.").optional(),
-    min: z.number().describe("Lower bound.").optional(),
-    max: z.number().describe("Upper bound.").optional(),
+    min: z.number().describe("Lower bound of by.").optional(),
+    max: z.number().describe("Upper bound of by.").optional(),
     createdSince: z.int().min(1).describe("Only districts created since this year.").optional(),
     waitSeconds: geographyWaitSeconds,
   }),
@@ -167,10 +167,8 @@ export const rankDivisions = defineTool({
     const page = rows.length > 0 && shown < totalRows && !isMoreToCome ? { nextOffset: shown } : undefined;
     const isAnyRestored = rows.some((row) => "restored" in row);
     const columns = columnsOf(level, createdSince, isAnyRestored);
-    const table = formatTable(
-      columns,
-      rows.map((row) => cellsOf(row, columns)),
-    );
+    const cells = rows.map((row) => cellsOf(row, columns));
+    const table = cells.length === 0 ? undefined : formatTable(columns, cells);
     const statistics = describeStatistics(totals, args.by);
     const more = page && `More rows: offset ${page.nextOffset}`;
     const lines = [statistics, table, more, ...(answer.unlisted ?? []), ...consistency, line];

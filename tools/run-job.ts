@@ -58,7 +58,7 @@ async function withPorts(
   const offer = inputs.some(({ port }) => port === undefined) ? await readOffer(versionId, ctx) : undefined;
   return inputs.map((input) => ({
     ...input,
-    port: input.port ?? onlyPort(offer, "run_job", "Call again with a port for each input."),
+    port: input.port ?? onlyPort(offer, "Call again with a port for each input."),
   }));
 }
 

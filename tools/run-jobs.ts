@@ -90,10 +90,9 @@ interface FileResult {
 /** Throws Failure if the recipe has several ports or could not be read, or if the parameters do not fit. */
 async function findPort(args: RunManyArguments, ctx: ToolContext): Promise<string> {
   const offer = await readOffer(args.recipeVersionId, ctx);
-  const port =
-    args.port ?? onlyPort(offer, "run_jobs", "Call run_job for each file instead, with an input for each port.");
+  const port = args.port ?? onlyPort(offer, "Call run_job for each file instead, with an input for each port.");
   const job = { inputBindings: [{ port, inputId: "" }], parameterValues: args.parameterValues };
-  await validateAgainstOffer(offer, job, "run_jobs sent nothing: the jobs do not fit the recipe offer.", "inputs", ctx);
+  await validateAgainstOffer(offer, job, "The jobs do not fit the recipe.", "inputs", ctx);
   return port;
 }
 
@@ -183,7 +182,7 @@ async function runEach(args: RunManyArguments, stopRule: StopRule, toolContext: 
   });
   const { reason: stop } = stopRule;
   return files.map((file): FileResult => {
-    const result = results.get(file) ?? { outcome: "not sent", isUnfinished: true, row: { file, state: "NOT_RUN" } };
+    const result = results.get(file) ?? { outcome: "not sent", isUnfinished: true, row: { file, state: "NOT_SENT" } };
     // The failure that stopped the batch is not the result of this file.
     return isStopOf(stop, result.failure) && result.outcome === "refused"
       ? { ...result, outcome: "not sent", isUnfinished: true }
@@ -231,7 +230,8 @@ async function adviceOf(
   const unfinished = all.filter(({ isUnfinished }) => isUnfinished);
   // A call at once makes sense if a file made progress in this one, and another may.
   const mayContinue =
-    unfinished.some(({ failure }) => !failure) && all.some(({ row, failure }) => !failure && row.state !== "NOT_RUN");
+    unfinished.some(({ failure }) => !failure) &&
+    all.some(({ outcome, failure }) => !failure && outcome !== "not sent");
   const later = laterText({ stop, failures, mayContinue }, PROMISE, ctx);
   if (later !== undefined) return { later };
   const watched = all.flatMap(({ job }) => (job ? { id: job.id, job } : []));
@@ -244,7 +244,7 @@ async function adviceOf(
 function nothingRan(stop: Failure, all: readonly FileResult[], advice: string): Failure {
   const registered = all.flatMap(({ failure }) => failure?.facts.earlierSteps ?? []).length;
   const inputs = formatCount(registered, "input was registered and is", "inputs were registered and are");
-  const earlierSteps = registered === 0 ? undefined : `No job was made. ${inputs} used when you call again.`;
+  const earlierSteps = registered === 0 ? undefined : `No job was created. ${inputs} used when you call again.`;
   return stoppedFailure(stop, stoppedCounts(all), advice, earlierSteps);
 }
 

@@ -26,6 +26,6 @@ export const showJob = defineTool({
       status: jobStatus,
       view: "full",
     } as const;
-    return toViewResult(await readResource(reading, ctx), "The user sees it, and may retry or cancel it there.");
+    return toViewResult(await readResource(reading, ctx), "The user sees this job, and may retry or cancel it there.");
   },
 });

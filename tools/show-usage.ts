@@ -27,6 +27,6 @@ export const showUsage = defineTool({
         view: "full",
       },
     );
-    return toViewResult(read, "The user sees it.");
+    return toViewResult(read, "The user sees these quotas.");
   },
 });

@@ -24,7 +24,7 @@ export function withResumeAdvice(
   const wait = retryAfterSeconds === 0 ? "Call" : `Wait ${retryAfterSeconds} s, then call`;
   const resume =
     `${wait} resolve_actions ${formatJson({ idempotencyKey: key })}, or make the same call again, before ${until}: ` +
-    "it resumes this action, which never runs twice.";
+    "either resumes this action, which never runs twice.";
   // If the API also rejects the repeated call, that rejection may be final.
   const steps =
     kind === "outcome_unknown" ? [resume] : [next, resume, `If that does not show it: ${verificationAdvice}`];
@@ -85,7 +85,7 @@ export function tooOldToResendFailure({
 const conflictFailure = (message: string, key: string, next: string): Failure =>
   new Failure({
     kind: "conflict",
-    message: `${message}; nothing was sent.`,
+    message: `${message}.`,
     retryable: false,
     sideEffect: "none",
     idempotencyKey: key,

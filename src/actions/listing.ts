@@ -153,7 +153,7 @@ export function summarizeCounts(counts: ActionList["counts"]): string {
   return `${all} ${all === 1 ? "action" : "actions"}${shown.length === 0 ? "" : `: ${shown.join(", ")}`}.`;
 }
 
-/** Returns a text such as "134 actions: 1 unknown, 133 succeeded. The latest 20 follow." `state`: the only state that was listed. */
+/** Returns a text such as "134 actions: 1 unknown, 133 succeeded. Listed: the latest 20 resolved." `state`: the only state that was listed. */
 export function summarizeList({ actions, counts }: ActionList, state: ActionState | undefined): string {
   const isResolved = ({ state: each }: ListedAction): boolean => each === "succeeded" || each === "rejected";
   const shown = state === undefined ? actions.filter(isResolved).length : actions.length;
@@ -164,7 +164,7 @@ export function summarizeList({ actions, counts }: ActionList, state: ActionStat
   if (all <= shown) return text;
   // Unresolved actions are listed oldest first.
   const which = state === "unknown" || state === "in_progress" ? "first" : "latest";
-  return `${text} The ${which} ${shown}${state === undefined ? "" : ` ${state.replace("_", " ")}`} follow.`;
+  return `${text} Listed: the ${which} ${shown} ${state === undefined ? "resolved" : state.replace("_", " ")}.`;
 }
 
 /** Formats the state as a table cell, such as "unknown, not resolvable". */

@@ -30,7 +30,7 @@ const NOT_FOUND_ADVICE: Readonly<Record<string, string>> = {
   jobId: "Check jobId. list_jobs shows the workspace's jobs.",
   versionId: "Check versionId. list_recipes shows what is offered.",
   inputId: "Check inputId. list_actions shows the inputs that were registered here.",
-  operationId: "Check operationId. list_actions lists the operations of this server.",
+  operationId: "Check operationId. list_actions shows the operations that were started here.",
   requestId: "Check requestId. list_actions shows the requests that were made here.",
   assetId: "Check assetId: it names an original file, not an input, a job or a dataset version.",
 };
@@ -52,7 +52,7 @@ function notFoundAdvice(endpoint: Endpoint): string {
 const CONFLICT_ADVICE: Readonly<Record<string, string>> = {
   cancelMicJob: "get_job shows the state of the job.",
   retryMicJob:
-    "list_jobs shows the job's retry, if there is one. If not, correct the input and submit a new job (get_recipe shows the schema).",
+    "If the job was retried before, list_jobs shows its retry. If not, correct the input and submit a new job; get_recipe shows the schema.",
   createMicJob: "get_input shows the state of an input; a job needs READY inputs.",
   requestMicSharedFileProcessing: "get_recipe shows the current versionHash. get_input shows the input's state.",
   getMicPublicAssetContent: "The API does not release the file in its current state. get_input shows an input's scan.",
@@ -72,7 +72,7 @@ function forbiddenAdvice(endpoint: Endpoint, facts: FailureFacts): string {
       "Once the request is APPROVED, the same call runs the job. A review can take days: tell the user."
     );
   if (endpoint.api === "playground")
-    return "Ask the user to contact the playground's operator: its policy denies this.";
+    return "Ask the user to contact the operator of the geography API, whose policy denies this call.";
   const ask =
     hasField(endpoint.query, "workspaceId") || hasField(endpoint.body, "workspaceId")
       ? "Check workspaceId. If it is right, ask"
@@ -105,7 +105,7 @@ export function refusalAdvice(endpoint: Endpoint, facts: FailureFacts): string {
   if (kind === "not_found") return notFoundAdvice(endpoint);
   // The contract shows no codes, but "capability" is one of its terms (docs/contract.md, 2.2).
   if (/capability/i.test(code))
-    return "get_capabilities shows what this workspace may do, and how much of it. If more is needed, ask the user to contact the operator of the API.";
+    return "get_capabilities shows what this workspace may do and its limits. If more is needed, ask the user to contact the operator of the API.";
   if (canCorrect(endpoint, facts)) return "Correct the fields named above and call again.";
   if (retryable) return callAgainAdvice();
   if (kind === "forbidden") return forbiddenAdvice(endpoint, facts);

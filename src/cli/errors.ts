@@ -96,7 +96,9 @@ export function reportError(
 ): { readonly code: 1 | 2; readonly reason: string } {
   const error = toUsageError(thrown, command);
   const isUsage = isUsageError(error);
-  const next = isUsage ? `Run mic-mcp ${topic} --help for its arguments and flags.` : describeError(error).next;
+  const isAboutVariables = error instanceof UsageError && error.isAboutVariables;
+  const help = isAboutVariables ? undefined : `Run mic-mcp ${topic} --help for its arguments and flags.`;
+  const next = isUsage ? help : describeError(error).next;
   const reason = errorMessage(error);
   process.stderr.write(`mic-mcp: ${reason}\n${next === undefined ? "" : `${next}\n`}`);
   return { code: isUsage ? 2 : 1, reason };

@@ -22,6 +22,13 @@ import { stateFolder } from "./platform-folders.ts";
 /** A wrong variable or flag, which is reported on stderr with exit code 2. */
 export class UsageError extends Error {
   override readonly name = "UsageError";
+  /** True if a variable is wrong, which the help of a command does not explain. */
+  readonly isAboutVariables: boolean;
+
+  constructor(message: string, { isAboutVariables = false } = {}) {
+    super(message);
+    this.isAboutVariables = isAboutVariables;
+  }
 }
 
 export const TOOLSETS = ["geography", "jobs"] as const;
@@ -179,7 +186,8 @@ export function readConfig(environment: NodeJS.ProcessEnv) {
   const micVariables = pickMicVariables(environment);
   const { values, errors, unknown } = readVariables(micVariables, (read) => readSettings(read, environment));
   const misplaced = micVariables["MIC_RESTORE_GAP"] === undefined ? [] : [RESTORE_GAP_MISPLACED];
-  if (errors.length + misplaced.length > 0) throw new UsageError([...errors, ...misplaced].join("\n"));
+  if (errors.length + misplaced.length > 0)
+    throw new UsageError([...errors, ...misplaced].join("\n"), { isAboutVariables: true });
   const { clientId, clientSecrets, ...settings } = values;
   return {
     ...settings,

@@ -298,7 +298,7 @@ function describeGuesses(queriedName: string, { answer, omittedCount, partialMat
   if (partialMatchCount > 0) {
     const part = toNameForms(searchedName(answer));
     const names = matches.filter(({ name }) => isPartOf(part, toNameForms(name))).map(formatDistrict);
-    return `${queriedName} is part of ${pluralize(partialMatchCount, "name")}: ${joinFirst(names, partialMatchCount - names.length)}. Ask which one is meant.`;
+    return `${queriedName} is part of ${pluralize(partialMatchCount, "name")}: ${joinFirst(names, partialMatchCount - names.length)}. Ask the user which one is meant.`;
   }
   // A transliteration is approximate, so the district may well have this name.
   const isLikely = (matches[0]?.score ?? 0) >= LIKELY_SCORE;
@@ -306,7 +306,7 @@ function describeGuesses(queriedName: string, { answer, omittedCount, partialMat
     isLikely || isIndianScript(searchedName(answer))
       ? `${queriedName} may be `
       : `No district named ${queriedName}. Closest: `;
-  return `${denial}${guesses}; confirm it.`;
+  return `${denial}${guesses}; confirm it with the user.`;
 }
 
 function describeFound(finding: Finding): string {
@@ -341,7 +341,7 @@ export function describeFinding(
 ): string {
   const { answer, matchedState } = finding;
   if (matchedState !== undefined)
-    return `${quote(answer.query, MAX_DISPLAY_LENGTH)} is a state, ${formatState(matchedState)}${lgdText(matchedState)}, of ${pluralize(matchedState.districtCount, "district")}.`;
+    return `${quote(answer.query, MAX_DISPLAY_LENGTH)} is the state ${formatState(matchedState)}${lgdText(matchedState)}, with ${pluralize(matchedState.districtCount, "district")}.`;
   return answer.matches.length === 0 ? describeNoMatch(finding, where, coverage, elsewhere) : describeFound(finding);
 }
 

@@ -36,11 +36,11 @@ export function joinFirst(texts: readonly string[], omitted = 0, max = MAX_LISTE
 export const formatListCount = (count: number, { statesTotal }: Coverage): string =>
   `${count} of ${pluralize(statesTotal, "list")}`;
 
-/** "9 of 36 lists are not loaded, which takes about 20 s". */
+/** "9 of 36 lists are not loaded (about 20 s left)". */
 export function describeNotLoaded(coverage: Coverage): string {
   const seconds = secondsUntilComplete(coverage);
   const lists = `${formatListCount(countMissing(coverage), coverage)} are not loaded`;
-  return seconds === undefined ? lists : `${lists}, which takes about ${seconds} s`;
+  return seconds === undefined ? lists : `${lists} (about ${seconds} s left)`;
 }
 
 /** A count of 0 does not mean that the places have no mandals. */
@@ -56,7 +56,7 @@ export function formatMissing({ reason, retryAfterSeconds, states, more = 0 }: M
 export function formatDates(coverage: Coverage, { sourceUpdatedAt, mixed, fallbackUsed }: Vintage): string {
   const dates = sourceUpdatedAt.map((text) => formatToken(text)).join(" and ");
   return [
-    `${dates === "" ? "vintage not stated" : dates}${mixed ? " (mixed)" : ""}`,
+    `${dates === "" ? "not stated" : dates}${mixed ? " (mixed)" : ""}`,
     ...(fallbackUsed === "some" || fallbackUsed === "all" ? [`fallbackUsed ${fallbackUsed}`] : []),
     coverage.complete
       ? "complete"
@@ -75,7 +75,7 @@ export function formatVintage(coverage: Coverage, vintage: Vintage): string {
 export function formatListVintage({ source, sourceRef, sourceUpdatedAt, fallbackUsed }: CatalogMetadata): string {
   const name = sourceRef ?? (source === undefined ? undefined : excerptSource(source));
   return [
-    sourceUpdatedAt === undefined ? "vintage not stated" : formatToken(sourceUpdatedAt),
+    sourceUpdatedAt === undefined ? "not stated" : formatToken(sourceUpdatedAt),
     ...(fallbackUsed === true ? ["fallbackUsed true"] : []),
     ...(name === undefined ? [] : [formatToken(name)]),
   ].join(", ");

@@ -346,7 +346,7 @@ function describeRecord({ createdSince }: RankingQuery): string {
   if (createdSince === undefined) return "";
   const [first, last] = recordedYears();
   const missing = createdSince === first - 1 ? createdSince : `${createdSince}-${first - 1}`;
-  const gap = createdSince < first ? `, which does not reach ${missing}` : "";
+  const gap = createdSince < first ? `, not of ${missing}` : "";
   return ` created since ${Math.max(createdSince, first)} (public record of ${first} to ${last}${gap})`;
 }
 
@@ -401,7 +401,7 @@ export function describeRanking(
     first === undefined
       ? count === 0
         ? ""
-        : ` There are no rows after row ${offset}.`
+        : ` No rows: offset ${offset} is after the last row.`
       : ` ${describeFirst(first, query)}`;
   const range = rows.length === 1 ? `Row ${lastRow}` : `Rows ${offset + 1} to ${lastRow}`;
   const limits = perState === undefined ? "" : `, at most ${perState} per state`;

@@ -95,7 +95,7 @@ function messageOf(issue: z.core.$ZodIssue, value: unknown, schema: JsonSchema):
   const choices = formatChoices(schema);
   // A rule about several arguments has its own message, which names the others.
   if (value === undefined && issue.code !== "custom")
-    return choices === undefined ? "is missing" : `is missing: ${choices}`;
+    return choices === undefined ? "is missing" : `is missing; ${choices}`;
   // A schema may explain its choices; the general message only repeats them.
   if (issue.code === "invalid_value" && choices !== undefined)
     return issue.message.startsWith("must be ") ? choices : `${choices}; ${issue.message}`;

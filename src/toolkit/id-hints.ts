@@ -43,11 +43,11 @@ function describeMisspelling(name: string, id: string, prefix: string): string |
   const isValid = (text: string): boolean => prefixedId(prefix).safeParse(text).success;
   if (isValid(id)) return undefined;
   const expected = `${HEX_DIGITS} hex digits after ${prefix}`;
-  if (!id.startsWith(prefix)) return `${name} must begin with ${prefix}.`;
+  if (!id.startsWith(prefix)) return `Every ${name} begins with ${prefix}.`;
   const digits = id.slice(prefix.length);
   return /^[0-9a-f]*$/.test(digits)
     ? `${name} has ${digits.length} hex digits after ${prefix}, not ${HEX_DIGITS}.`
-    : `${name} is not an id of this API: these have ${expected}.`;
+    : `Every ${name} has ${expected}.`;
 }
 
 /** The general advice helps with a misspelled id, but not with an id of another kind. */

@@ -71,7 +71,7 @@ interface PageOptions<T> {
   readonly summary: string;
   /** True if not all requested items fit. */
   readonly isCut: boolean;
-  /** The sentence that replaces "More remain." */
+  /** The sentence that replaces "The list continues." */
   readonly end?: string;
   /** The next call; reading the next page does not count as one. */
   readonly nextStep?: NextStep;
@@ -104,8 +104,8 @@ export const BROKEN_LIST =
 
 /** `hasMore` decides whether more items remain (docs/contract.md, 4.2). The sentence also mentions a cursor that contradicts it. */
 function restText(hasMore: boolean, hasCursor: boolean): string {
-  if (hasMore) return hasCursor ? "More remain." : "More remain, but the API gives no cursor to read them.";
-  return hasCursor ? "No more, although the API gives a cursor." : "No more.";
+  if (hasMore) return hasCursor ? "The list continues." : "The list continues, but the API gives no cursor for it.";
+  return hasCursor ? "The list ends here, although the API gives a cursor." : "The list ends here.";
 }
 
 export function pageResult<T>(

@@ -73,7 +73,7 @@ export interface Replay {
   /** The result of reading or of the user's decision, if no response shows that the earlier call ran. */
   readonly finding: string | undefined;
   readonly idempotencyKey: string;
-  /** A sentence about the notes of the first call that differ in this call, or an empty string. */
+  /** The notes of the first call that differ in this call; empty if none does. */
   readonly notes: string;
   /** True if this call had no key, so that the agent may want a second run. */
   readonly isKeyless: boolean;

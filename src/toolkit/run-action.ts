@@ -59,8 +59,7 @@ function firstCallNotesText(first: Arguments, call: Arguments, { identifyingArgu
   const notes = Object.entries(first).filter(
     ([name, value]) => !identifyingArguments.includes(name) && typeof value === "string" && value !== call[name],
   );
-  if (notes.length === 0) return "";
-  return ` The first call had ${notes.map(([name, value]) => `${name} ${name === "retryMode" ? value : quote(String(value))}`).join(", ")}.`;
+  return notes.map(([name, value]) => `${name} ${name === "retryMode" ? value : quote(String(value))}`).join(", ");
 }
 
 const NOT_READ = " Its current state could not be read; this is the first answer.";
@@ -76,7 +75,8 @@ function replayNotice(
     mayOffer && isKeyless ? ` To run it again, pass idempotencyKey ${deriveRepeatKey(idempotencyKey)}.` : "";
   const shown = state === undefined ? "" : ` (${state})`;
   if (finding !== undefined) return `Not run again. ${finding}${now}${offer}`;
-  return `Not run again: an identical call ran ${formatDuration(earlier.ageMs)} ago${shown}.${notes}${now}${offer}`;
+  const [kind, differences] = notes === "" ? ["an identical", ""] : ["a similar", `, with ${notes}`];
+  return `Not run again: ${kind} call ran ${formatDuration(earlier.ageMs)} ago${shown}${differences}.${now}${offer}`;
 }
 
 /** Formats ", at 13:36:51 UTC", with the date if it is not today; returns an empty string if the text is not an instant. */

@@ -109,7 +109,7 @@ const foldEnum: Rule = (value, { name, schema, notes }) => {
   if (matches.length === 1) return matches[0];
   const meaning = new Map(Object.entries(ENUM_WORDS[name] ?? {})).get(text);
   if (meaning === undefined) return value;
-  notes.push(`Read ${name} ${quote(text)} as ${meaning}.`);
+  notes.push(`${name} ${quote(text)} was read as ${meaning}.`);
   return meaning;
 };
 
@@ -314,7 +314,7 @@ function readNearMisses(
     const target = free.find(accepts) ?? free[0];
     if (target === undefined) return [name, value];
     taken.add(target);
-    notes.push(`Read ${quote(excerpt(name, MAX_NAME))} as ${quote(target)}.`);
+    notes.push(`${quote(excerpt(name, MAX_NAME))} was read as ${quote(target)}.`);
     return [target, exact(target)];
   });
   return Object.fromEntries(entries.filter(([, value]) => value !== undefined));
@@ -332,7 +332,7 @@ const MAX_NAME = 100;
 function ignoredText(unknown: readonly string[]): string {
   const names = unknown.slice(0, MAX_IGNORED).map((name) => quote(excerpt(name, MAX_NAME)));
   const more = unknown.length > names.length ? ` and ${unknown.length - names.length} more` : "";
-  return `Ignored unknown argument${unknown.length === 1 ? "" : "s"} ${names.join(", ")}${more}; the tool has none.`;
+  return `Ignored unknown argument${unknown.length === 1 ? "" : "s"} ${names.join(", ")}${more}: the tool takes no arguments.`;
 }
 
 /**

@@ -193,7 +193,7 @@ test.each([
   for (const args of [{ ...createJob, idempotencyKey: wrong }, { idempotencyKey: wrong }]) {
     const { error, text } = await server.call("submit_job", args);
     expect(error).toMatchObject({ kind: "conflict", sideEffect: "none", idempotencyKey: wrong });
-    expect(text).toMatch(/No action has the key .*; nothing was sent\..*list_actions shows the keys/s);
+    expect(text).toMatch(/No action has the key .*\..*Nothing was changed\..*list_actions shows the keys/s);
   }
   expect(stub.requests).toHaveLength(1);
 });

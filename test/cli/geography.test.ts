@@ -21,7 +21,7 @@ async function serveStates(respond: (code: string) => Step | undefined = () => u
 test("after geography warm, another process answers without a request", async () => {
   const { stub, env } = await serveStates();
   const warmed = await run(["geography", "warm"], { env });
-  expect(warmed).toMatchObject({ code: 0, stdout: "3 of 3 lists loaded. Vintage: vintage not stated, complete.\n" });
+  expect(warmed).toMatchObject({ code: 0, stdout: "3 of 3 lists loaded. Vintage: not stated, complete.\n" });
   expect(stub.requests).toHaveLength(4);
   const { stdout } = await run(["call", "find_district", "name=District KL"], { env });
   expect(stdout).toContain("District KL in State KL (KL): 4 mandals.");

@@ -265,7 +265,7 @@ const SUBJECTS: readonly Subject[] = [
     ...{
       tool: "resolve_actions",
       operation: "createMicPublicInput",
-      count: /^(?:Stopped.* )?(\d+) of \d+ actions resolved/,
+      count: /^(?:Stopped.* )?(\d+) of \d+ actions? resolved/,
     },
     ...{ listsOnce: true, startsUnknown: true },
     isAffected: isRegistration,

@@ -95,7 +95,7 @@ test("districts are found by their names even if the list has another name for t
 test.each([
   ["Ranaghat", /"Ranaghat" in "?West Bengal"? \(WB\) was announced in 2022, out of Nadia, and is not in the list/],
   ["Hansi", /"Hansi" in Haryana \(HR\) was made a district in 2025, part of Hisar/],
-  ["Nagar", /"Nagar" is part of \d+ names: .* and \d more\. Ask which one is meant/],
+  ["Nagar", /"Nagar" is part of \d+ names: .* and \d more\. Ask the user which one is meant/],
   ["Springfield, Goa", /^No district like "Springfield" in Goa \(GA\)/],
   ["لکھنؤ", /in letters that are not read.*Devanagari/],
 ])("an answer without a match explains the name: %s", (query, text) => {
@@ -126,7 +126,7 @@ test("the sentence about a name in an Indian script has the name as it was writt
 test("a transliterated name that only resembles listed names is reported as a guess, not as missing", () => {
   expect(answerTo("ओंगोल")).toMatchObject({ certainty: "guess", matches: [{ match: "similar", via: "Ongole" }] });
   expect(formatFinding("ओंगोल")).toBe(
-    '"ओंगोल" (ongol) may be Prakasam (also "Ongole") in Andhra Pradesh (AP); confirm it.',
+    '"ओंगोल" (ongol) may be Prakasam (also "Ongole") in Andhra Pradesh (AP); confirm it with the user.',
   );
   expect(formatFinding("क्षधझ")).toBe('Found no name like "क्षधझ" (kshadhajh). Try it in Latin letters.');
 });

@@ -59,7 +59,7 @@ export function normalizer({ baseUrl, downloads }: VariablePaths): (text: string
       .replace(/(?<=Call again after )(\d{4}-\d\d-\d\d )?\d\d:\d\d(?= UTC)/g, "23:55")
       // Merges two instants that have become equal.
       .replace(/(\d{4}-\d\d-\d\dT[\d:.]+Z) to \1/g, "$1")
-      .replace(/(?<=identical call ran )\d+ s ago/g, "2 s ago")
+      .replace(/(?<=(?:identical|similar) call ran )\d+ s ago/g, "2 s ago")
       // Seconds left of a minute that began with the scenario.
       .replace(
         /(?<="retryAfterSeconds":|[Aa]sk again in |Call again in |Wait |after |about )[3-6]\d(?=[,}]| s\b)/g,

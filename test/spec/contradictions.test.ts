@@ -110,12 +110,17 @@ test("hasMore shows whether more items remain; a contradicting cursor is reporte
     const call = `${tool} ${JSON.stringify({ workspaceId: "micws_1", cursor })}`;
     for (const [nextCursor, hasMore, expectedText, contradiction] of [
       [cursor, true, `Next page: ${call}\n`, undefined],
-      [null, false, "No more.", undefined],
-      [null, true, "More remain, but the API gives no cursor", "/page: hasMore is true, though nextCursor is null"],
+      [null, false, "The list ends here.", undefined],
+      [
+        null,
+        true,
+        "The list continues, but the API gives no cursor",
+        "/page: hasMore is true, though nextCursor is null",
+      ],
       [
         cursor,
         false,
-        `No more, although the API gives a cursor.\nNext page: ${call}`,
+        `The list ends here, although the API gives a cursor.\nNext page: ${call}`,
         "/page: hasMore is false, though nextCursor is given",
       ],
     ] as const) {

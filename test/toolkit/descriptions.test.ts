@@ -63,7 +63,7 @@ const GIVE_UP = /stop retrying|Tell the user/;
 type AdviceContext = JobHistory & { readonly afterMs?: number };
 type JobRow = readonly [row: string, of: Job, says: readonly RegExp[], step?: Step, more?: AdviceContext];
 
-const since = /Nothing has moved since 2027-01-15T10:00:00\.000Z \(4 days\)/;
+const since = /It has not changed since 2027-01-15T10:00:00\.000Z \(4 days\)/;
 const stalled = [/PREPARING, at stage REFINE/, since, /operator.*cancel the job/];
 const retriedPatterns = [/FAILED.*STAGE_BROKE/, /retried as job job-2\.$/, /^(?!.*(may be retried|[Gg]ive up))/];
 const callUnresolved = /Its cancellation, sent at 2027-01-15T10:00:00.000Z, has an unknown outcome/;
@@ -90,7 +90,7 @@ const JOBS: readonly JobRow[] = [
     job({ state: "PAUSED" }),
     [/^The job is PAUSED at REFINE until the API's operator resumes it\. Tell the user\.$/],
   ],
-  ["paused", job({ state: "PAUSED" }), [/Nothing has moved since .* \(3 h\)\.$/], undefined, { afterMs: 3 * HOUR_MS }],
+  ["paused", job({ state: "PAUSED" }), [/It has not changed since .* \(3 h\)\.$/], undefined, { afterMs: 3 * HOUR_MS }],
   ["succeeded", job({ state: "SUCCEEDED" }), [/^The job SUCCEEDED\.$/]],
   ["succeeded", job({ state: "SUCCEEDED", outputDatasetVersionId: "dsv-9" }), [/outputDatasetVersionId/]],
   ["succeeded", job({ state: "SUCCEEDED", publicationState: "AWAITING_RELEASE" }), [/: AWAITING_RELEASE \(the API/]],
@@ -146,7 +146,7 @@ const failedOperation = (retryable: boolean) => operation({ state: "FAILED", fai
 type Row<T> = readonly [row: string, of: T, says: RegExp, step?: Step];
 
 const OPERATIONS: readonly Row<Operation>[] = [
-  ["in progress", operation({ state: "QUEUED" }), /"JOB_CANCELLATION"\) is QUEUED/, waitOn],
+  ["in progress", operation({ state: "QUEUED" }), /JOB_CANCELLATION is QUEUED/, waitOn],
   ["in progress", operation({ state: "RUNNING" }), /is RUNNING/, waitOn],
   ["succeeded", operation({ state: "SUCCEEDED" }), /SUCCEEDED/, readJobStep("job-1")],
   ["succeeded", operation({ state: "SUCCEEDED", resultResourceId: "job-2" }), /SUCCEEDED/, readJobStep("job-2")],
@@ -169,7 +169,7 @@ const INPUTS: readonly Row<Input>[] = [
   ["in scan", input("WAITING_SCAN", "PENDING"), /is being scanned \(PENDING\)/, readInput(/waits for the scan/)],
   ["scan stuck", input("WAITING_SCAN", "UNAVAILABLE"), /UNAVAILABLE.*operator/, readInput(/minutes/)],
   ["scan stuck", input("WAITING_SCAN", "STALE"), /STALE/, readInput(/minutes/)],
-  ["ready", input("READY", "CLEAN"), /READY until 2027-11-20T10:00:00Z\. run_job binds it to a port/],
+  ["ready", input("READY", "CLEAN"), /READY until 2027-11-20T10:00:00Z\. run_job can use it/],
   ["ready", input("READY", "NOT_APPLICABLE"), /READY/],
   ["quarantined", input("QUARANTINED", "INFECTED"), /INFECTED.*Ask the user for another file/],
   ["quarantined", input("QUARANTINED", "UNAVAILABLE"), /scan UNAVAILABLE/],

@@ -223,7 +223,7 @@ describeLatestRevision((bench) => {
         const sent = await bench().captureRequests(async () => {
           const { structured, text } = await bench().call(row.tool, unknown);
           for (const said of [String(structured?.["summary"]), text])
-            expect(said).toMatch(/^Ignored unknown arguments "bogus", "constructor"; the tool has none\. /);
+            expect(said).toMatch(/^Ignored unknown arguments "bogus", "constructor": the tool takes no arguments\. /);
         });
         expect(sent.map(({ path }) => path)).toEqual(plain.map(({ path }) => path));
         continue;

@@ -102,7 +102,7 @@ describeLatestRevision((bench, revision) => {
     bench().clock.advance(120_000);
     const silent = { states: { contract, states }, districts: Object.fromEntries(await Promise.all(lists)) };
     const found = await (await freshWith(silent)).ok("find_district", { name: "Nizamabad" });
-    expect(found.structured["vintage"]).toBe("vintage not stated, complete");
+    expect(found.structured["vintage"]).toBe("not stated, complete");
   });
 
   test("totals that disagree are reported, and neither is corrected", async () => {

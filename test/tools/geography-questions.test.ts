@@ -23,7 +23,7 @@ const assamSince = (year: number) => createdSince("AS", year);
 const RESTORED =
   /Not new but restored: Biswanath in Assam \(AS\), Hojai in Assam \(AS\), Bajali in Assam \(AS\)(, Tamulpur in Assam \(AS\))?\./;
 const sinceRecord = (found: string, missing: string): string =>
-  `${found} created since 2010 (public record of 2010 to 2026, which does not reach ${missing})`;
+  `${found} created since 2010 (public record of 2010 to 2026, not of ${missing})`;
 
 /** Returns the other names, towns and changed districts in the public record. */
 const recordedNames = (): readonly string[] =>

@@ -25,7 +25,7 @@ describeLatestRevision((bench, revision) => {
       ids.push(...data.map(({ id }) => id));
       cursor = page.nextCursor;
       expect(page.hasMore).toBe(cursor !== null);
-      expect(structured["summary"]).toMatch(cursor === null ? /No more\.$/ : /More remain\.$/);
+      expect(structured["summary"]).toMatch(cursor === null ? /ends here\.$/ : /continues\.$/);
       if (cursor === null) break;
       expect(data).toHaveLength(20);
       // The next call is complete, with the arguments of this call.
@@ -58,9 +58,9 @@ describeLatestRevision((bench, revision) => {
     await bench().service.injectFault({ kind: "body", body: JSON.stringify(empty) }, { operationId: "listMicJobs" });
     const { structured, text, requestId } = await bench().ok("list_jobs", { workspaceId });
     const { meta, ...facts } = empty;
-    expect(structured).toEqual({ summary: "0 jobs. No more.", ...facts });
+    expect(structured).toEqual({ summary: "0 jobs. The list ends here.", ...facts });
     expect(requestId).toBe(meta.requestId);
-    expect(text).toMatch(/^0 jobs\. No more\./);
+    expect(text).toMatch(/^0 jobs\. The list ends here\./);
   });
 
   test("the call for the next page omits the default workspace, and save_table uses that workspace", async () => {

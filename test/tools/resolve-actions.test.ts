@@ -128,7 +128,10 @@ describe("after a server was killed in the middle of an action", () => {
     const one = await resolve(talk, ofFirst);
     expect((await list(talk)).nextStep?.arguments).toEqual({ idempotencyKey: second?.idempotencyKey });
     expect(one.results).toMatchObject([{ ...ofFirst, outcome: "resolved" }]);
-    expect(one.summary).toMatch(/Resolved: the action ran once, at (\d{4}-\d\d-\d\d )?\d\d:\d\d:\d\d UTC\.$/);
+    expect(one.summary).toBe("1 of 1 action resolved: 1 done.");
+    expect(one.results[0]?.["finding"]).toMatch(
+      /^Resolved: the action ran once, at (\d{4}-\d\d-\d\d )?\d\d:\d\d:\d\d UTC\.$/,
+    );
     expect(one.nextStep).toBeUndefined();
     expect(await executions("createMicPublicInput")).toBe(1);
 
@@ -189,11 +192,11 @@ describe("after a server was killed in the middle of an action", () => {
     const { tool, args } = registration(FILE.failsForGood);
     for (let n = 0; n < 21; n++) await talk.call(tool, { ...args, idempotencyKey: `newer-key-${n}` });
     const { summary, actions, nextStep } = await list(talk);
-    expect(summary).toBe("22 actions: 1 unknown, 21 succeeded. The latest 20 follow.");
+    expect(summary).toBe("22 actions: 1 unknown, 21 succeeded. Listed: the latest 20 resolved.");
     expect(actions[0]).toMatchObject({ state: "unknown" });
     expect(nextStep?.arguments["idempotencyKey"]).toBe(actions[0]?.idempotencyKey);
     const printed = (await type("actions")).stdout;
-    expect(printed).toContain("22 actions: 1 unknown, 21 succeeded. The latest 20 follow.");
+    expect(printed).toContain("22 actions: 1 unknown, 21 succeeded. Listed: the latest 20 resolved.");
     expect(printed).toContain(`mic-mcp resolve ${actions[0]?.idempotencyKey}`);
   });
 

@@ -90,7 +90,7 @@ describeLatestRevision((bench) => {
     const first = { jobId, retryMode: "RESTART", reason: "The first reason" };
     const { id: newJobId } = Object((await bench().ok("retry_job", first)).structured["data"]);
     const { structured } = await bench().ok("retry_jobs", { jobIds: [jobId], ...resume, waitSeconds: 0 });
-    const note = 'The first call had reason "The first reason", retryMode RESTART.';
+    const note = 'The first retry had reason "The first reason", retryMode RESTART.';
     expect(structured["results"]).toEqual([{ jobId, outcome: "not sent", newJobId, code: "ALREADY_RETRIED", note }]);
     expect(structured["summary"]).toBe("Retried 0 of 1. Other jobs: 1 not sent (ALREADY_RETRIED).");
   });

@@ -51,7 +51,7 @@ describeLatestRevision((bench) => {
       ]);
       expect(results.map(({ file }) => file)).toEqual(args["files"]);
       expect(summary).toContain("4 files: ");
-      expect(summary).toContain("1 waits for a review or the API's operator (PAUSED at BLEND). Tell the user.");
+      expect(summary).toContain("1 waits for a reviewer or the API's operator (PAUSED at BLEND). Tell the user.");
       expect(nextStep).toBeUndefined();
     });
     expect(countPosts(sent)).toEqual({ createMicPublicInput: 4, createMicJob: 3 });

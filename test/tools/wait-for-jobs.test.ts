@@ -67,12 +67,12 @@ describeLatestRevision((bench) => {
       const { structured } = await bench().ok("wait_for_jobs", { jobIds: [id] });
       expect(structured).toMatchObject({ running: 0, jobs: [{ id, state: "WAITING_REVIEW" }] });
       expect(structured["summary"]).toMatch(
-        / 1 waits for a review or the API's operator \(WAITING_REVIEW at [A-Z]+\)\. Tell the user\.$/,
+        / 1 waits for a reviewer or the API's operator \(WAITING_REVIEW at [A-Z]+\)\. Tell the user\.$/,
       );
       expect(structured["nextStep"]).toBeUndefined();
     });
     expect(sent).toHaveLength(1);
     const { structured } = await bench().ok("wait_for_jobs", { jobIds: [id, paused.id] });
-    expect(structured["summary"]).toContain(" 2 wait for a review or the API's operator (1 ");
+    expect(structured["summary"]).toContain(" 2 wait for a reviewer or the API's operator (1 ");
   });
 });

@@ -57,16 +57,20 @@ export const fieldTexts = ({ status, fieldErrors = [] }: FailureFacts): readonly
     return `${where}: ${status === undefined ? escapeText(message) : quote(message, MAX_MESSAGE)}`;
   });
 
+/** A read changes nothing, and the message of an unknown outcome says that it is unknown. */
+const isEffectStated = ({ kind, sideEffect }: FailureFacts, mayChange: boolean): boolean =>
+  (sideEffect === "none" && !mayChange) || (sideEffect === "unknown" && kind === "outcome_unknown");
+
 /** Programs get the same facts in `_meta`. `mayChange`: false for a read, which need not say that nothing was changed. */
 export function failureText(tool: string, facts: FailureFacts, mayChange = true): string {
-  const codes = (facts.fieldErrors ?? []).map(({ code }) => formatToken(code));
-  const fields = fieldTexts(facts).map((text, index) => `- ${text} [${codes[index]}]`);
+  const codes = (facts.fieldErrors ?? []).map(({ code }) => (code === facts.code ? "" : ` [${formatToken(code)}]`));
+  const fields = fieldTexts(facts).map((text, index) => `- ${text}${codes[index]}`);
   const shown = fields.slice(0, MAX_FIELDS);
   if (fields.length > shown.length) shown.push(`- and ${fields.length - shown.length} more`);
   const lines = [
     `${tool} failed (${facts.kind}): ${facts.message}`,
     ...shown,
-    facts.earlierSteps ?? ((mayChange || facts.sideEffect !== "none") && SIDE_EFFECTS[facts.sideEffect]),
+    facts.earlierSteps ?? (isEffectStated(facts, mayChange) ? false : SIDE_EFFECTS[facts.sideEffect]),
     facts.retryAfterSeconds !== undefined && `Retry after ${facts.retryAfterSeconds} s.`,
     facts.idempotencyKey !== undefined && `idempotencyKey: ${formatToken(facts.idempotencyKey)}`,
     facts.code !== undefined && !facts.message.includes(formatToken(facts.code)) && `code: ${formatToken(facts.code)}`,

@@ -41,7 +41,7 @@ function advise(input: Input, readAt: number | undefined): Advice {
     }
     case "READY": {
       const until = expiresAt === null ? "" : ` until ${truncateToSeconds(expiresAt)}`;
-      return { summary: `The input is READY${until}. run_job binds it to a port of a recipe.` };
+      return { summary: `The input is READY${until}. run_job can use it.` };
     }
     case "QUARANTINED":
       return {

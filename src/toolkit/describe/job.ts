@@ -75,7 +75,7 @@ const DAY_MS = 24 * HOUR_MS;
 const STALLED_AFTER_MS = HOUR_MS;
 
 /**
- * Returns " Nothing has moved since …" if the job has stalled, otherwise an empty string. `readAt` is in milliseconds since 1970, by the
+ * Returns " It has not changed since …" if the job has stalled, otherwise an empty string. `readAt` is in milliseconds since 1970, by the
  * API's clock, as `updatedAt` is.
  */
 function stalledText({ updatedAt }: Job, readAt: number | undefined): string {
@@ -83,7 +83,7 @@ function stalledText({ updatedAt }: Job, readAt: number | undefined): string {
   if (!(unchangedMs >= STALLED_AFTER_MS)) return "";
   const long =
     unchangedMs < 2 * DAY_MS ? `${Math.floor(unchangedMs / HOUR_MS)} h` : `${Math.floor(unchangedMs / DAY_MS)} days`;
-  return ` Nothing has moved since ${updatedAt} (${long}).`;
+  return ` It has not changed since ${updatedAt} (${long}).`;
 }
 
 const MAX_POINTERS = 3;
@@ -100,7 +100,7 @@ function pointersOf({ failure }: Job): string {
 
 /** No operation of the contract reads a job's output. */
 const OUTPUT =
-  " Its output can be an input of another job: in run_job as referenceId (outputDatasetVersionId) with inputKind DATASET_VERSION. No tool reads its rows.";
+  " To use its output in another job, pass outputDatasetVersionId to run_job as referenceId, with inputKind DATASET_VERSION. No tool reads its rows.";
 
 /** No operation of the contract changes a publication: the API advances it, at a time that the contract does not state. */
 const PUBLICATION: Readonly<Record<Job["publicationState"], string>> = {

@@ -1,13 +1,13 @@
 // This module describes operations.
 import type { Operation } from "../../contract/operation.ts";
-import { quote } from "../../core/untrusted-text.ts";
+import { formatToken } from "../../core/untrusted-text.ts";
 import type { Advice, Description, NextStep, Status } from "../results.ts";
 import { pickSummaryFields, problemName, toFailureSummary, unexpectedFailureText } from "../summary-view.ts";
 import { references } from "../uri.ts";
 import { TERMINAL_STATES } from "./job.ts";
 
 function advise({ id, state, operationType, failure, resultResourceId, originatingResourceId }: Operation): Advice {
-  const name = `The operation (${quote(operationType)})`;
+  const name = `The operation ${formatToken(operationType)}`;
   // The contract does not state the kind of resource that an operation belongs to; today only jobs have operations.
   const readJob = (why: string): NextStep => ({
     tool: "get_job",
@@ -23,7 +23,7 @@ function advise({ id, state, operationType, failure, resultResourceId, originati
         nextStep: { tool: "get_operation", arguments: { operationId: id, waitSeconds: 45 }, why: "waits for it" },
       };
     case "SUCCEEDED":
-      return { summary: `${name} SUCCEEDED.`, nextStep: readJob("shows the job after it") };
+      return { summary: `${name} SUCCEEDED.`, nextStep: readJob("shows the job now") };
     case "CANCELLED":
       return { summary: `${name} was CANCELLED.`, nextStep: readJob("shows the job now") };
     case "FAILED": {

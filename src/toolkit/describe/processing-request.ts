@@ -17,7 +17,7 @@ function advise(request: ProcessingRequest, port: string | undefined): Advice {
     case "REVIEWABLE":
       return {
         isRoutine: true,
-        summary: `The request is ${state}: it is reviewed before a job may use the file.`,
+        summary: `The request is ${state}: a reviewer must approve it before a job may use the file.`,
         nextStep: {
           tool: "get_file_processing_request",
           arguments: { requestId: id, waitSeconds: 45 },

@@ -25,7 +25,7 @@ export function describeOffer({ recipe, expiresAt }: RecipeOffer): Description {
   const { versionId, versionHash, name, inputs, parameters, requiredPermissions, stopAfterStage } = recipe;
   const ports = inputs.map((each) => ({ name: each.name, valueState: each.valueState, schema: schemaOf(each.schema) }));
   return {
-    summary: `Recipe ${quote(name)}: bind an input to each port (${portsOf(inputs)}); parameterValues must match recipe.parameters.definition.`,
+    summary: `Recipe ${quote(name)}: bind one input to ${inputs.length === 1 ? "the port" : "each of the ports"} ${portsOf(inputs)}. parameterValues must match recipe.parameters.definition.`,
     fields: {
       recipe: {
         ...{ versionId, versionHash, name, inputs: ports, parameters: schemaOf(parameters), stopAfterStage },

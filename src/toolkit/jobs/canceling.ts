@@ -96,7 +96,7 @@ export function rejectEndedJob({ id, state }: Job): void {
   if (!TERMINAL_STATES.has(state)) return;
   throw new Failure({
     kind: "conflict",
-    message: `Job ${formatToken(id)} was not canceled: it is ${state} already; nothing was sent.`,
+    message: `Job ${formatToken(id)} was not canceled: it is already ${state}.`,
     retryable: false,
     sideEffect: "none",
     next: NOTHING_LEFT,

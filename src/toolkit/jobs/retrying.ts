@@ -304,7 +304,7 @@ async function retryEach(
       const { data, replay } = await retryJob(retryArguments, { ...own, proposedKey });
       const isOtherMode = replay !== undefined && replay.earlier.arguments["retryMode"] !== retryMode;
       // A finding exists if no response shows that a call of this journal made the retry.
-      const note = replay?.finding ?? (isOtherMode ? replay.notes.trim() : undefined);
+      const note = replay?.finding ?? (isOtherMode ? `The first retry had ${replay.notes}.` : undefined);
       if (note !== undefined)
         return { row: { jobId, outcome: "not sent", newJobId: data.id, code: ALREADY_RETRIED, note } };
       const row = { jobId, outcome: "retried", newJobId: data.id, state: data.state } as const;
@@ -363,7 +363,9 @@ async function adviceOf(
     return { nextStep: { tool: "retry_jobs", arguments: { ...ids, ...others }, why } };
   }
   const known = retries.map((job) => ({ id: job.id, job }));
-  const made = all.flatMap(({ row }) => (row.outcome === "retried" ? (row.newJobId ?? []) : []));
+  const made = all.flatMap(({ row: { outcome, state = "", newJobId = [] } }) =>
+    outcome === "retried" && !TERMINAL_STATES.has(state) ? newJobId : [],
+  );
   const inProgress = [...(watched.length > 0 ? inProgressIds(watched) : made), ...inProgressIds(known)].slice(
     0,
     MAX_JOBS,

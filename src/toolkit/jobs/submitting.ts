@@ -17,7 +17,6 @@ import { pollResource } from "../polling.ts";
 import { type ActionResult, type Describe, type NextStep, resourceResult, type ToolResult } from "../results.ts";
 import { runAction } from "../run-action.ts";
 import type { ToolContext } from "../tool-context.ts";
-import type { ToolName } from "../tool-names.ts";
 import { mapConcurrently, readJob, readOffer, secondsLeft, withWaitLimit } from "./batch.ts";
 import { findOrRegisterInput, type PortInput, type RequestedInput } from "./inputs.ts";
 import { describeJobWith, describeRunWith } from "./job-history.ts";
@@ -84,7 +83,7 @@ export async function submitJob(
     ...(!describeRun && { readNow: (jobId: string) => readJob(jobId, ctx) }),
     findOut: "Look with list_jobs (view full) for a job created at that time with this recipe version.",
     async check() {
-      const misfit = "submit_job was not sent: the job does not fit the recipe offer read before.";
+      const misfit = "The job does not fit the recipe.";
       await validateAgainstOffer(ctx.offers.get(recipeVersionId), args, misfit, "inputBindings", ctx);
     },
   });
@@ -219,11 +218,11 @@ function withEarlierSteps({ registered, isSubmitted }: JobRun, failure: Failure)
   const { idempotencyKey, ...facts } = failure.facts;
   const { sideEffect } = facts;
   const effect = {
-    none: "No job was made.",
-    done: isSubmitted ? "A job was made." : "No job was made. An input was registered.",
+    none: "No job was created.",
+    done: isSubmitted ? "A job was created." : "No job was created. An input was registered.",
     unknown: isSubmitted
-      ? "It is not known whether a job was made."
-      : "No job was made. It is not known whether an input was registered.",
+      ? "It is not known whether a job was created."
+      : "No job was created. It is not known whether an input was registered.",
   };
   const ids = registered.map((id) => formatToken(id)).join(", ");
   const inputs = registered.length === 1 ? "An input was registered" : "Inputs were registered";
@@ -242,7 +241,7 @@ async function run(run: JobRun): Promise<ToolResult<Job> | ToolResult<Input>> {
   const before = await findSubmittedBindings(run);
   if (before) return await submit(run, before);
   const inputBindings = inputs.map(({ port }) => ({ port, inputId: "" }));
-  const misfit = `${run.ctx.tool} sent nothing: the job does not fit the recipe offer.`;
+  const misfit = "The job does not fit the recipe.";
   const offer = await readOffer(recipeVersionId, run.ctx);
   await validateAgainstOffer(offer, { inputBindings, parameterValues }, misfit, "inputs", run.ctx);
   const ready = await obtainReadyInputs(run);
@@ -252,16 +251,16 @@ async function run(run: JobRun): Promise<ToolResult<Job> | ToolResult<Input>> {
   return await submit(run, bindings.sort(compareByPort));
 }
 
-/** Registers the files, submits the job and waits for it. Throws Failure. */
 /** Returns the recipe's only port. Throws Failure if it has several, or if the recipe could not be read. */
-export function onlyPort(offer: RecipeOffer | undefined, tool: ToolName, ifSeveral: string): string {
+export function onlyPort(offer: RecipeOffer | undefined, ifSeveral: string): string {
   const [only, ...others] = offer?.recipe.inputs.map(({ name }) => name) ?? [];
   if (only !== undefined && others.length === 0 && InputBinding.shape.port.safeParse(only).success) return only;
   throw others.length === 0
-    ? invalidArguments(`${tool} sent nothing: the recipe's port could not be read.`, [], "Call again with port.")
-    : invalidArguments(`${tool} sent nothing: the recipe has ${others.length + 1} ports.`, [], ifSeveral);
+    ? invalidArguments("The recipe's port could not be read.", [], "Call again with port.")
+    : invalidArguments(`The recipe has ${others.length + 1} ports.`, [], ifSeveral);
 }
 
+/** Registers the files, submits the job and waits for it. Throws Failure. */
 export async function runJob(
   args: RunArguments,
   options: RunOptions,

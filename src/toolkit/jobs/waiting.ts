@@ -194,11 +194,11 @@ export async function retryFailedStep(watched: readonly WatchedJob[], ctx: ToolC
   if (retries.length === 0) return undefined;
   const [chosen, retryMode, why] =
     resumed.length > 0
-      ? [resumed, "SAFE_RESUME", "their failures are retryable; finished stages are kept"]
+      ? [resumed, "SAFE_RESUME", "the failures are retryable; finished stages are kept"]
       : [
           retries,
           "RESTART",
-          "they failed at the same stage again; RESTART discards finished stages: ask the user first",
+          "the jobs failed at the same stage again; RESTART discards finished stages: ask the user first",
         ];
   const reason = "Retry after a retryable failure";
   return { tool: "retry_jobs", arguments: { jobIds: chosen.map(({ id }) => id), retryMode, reason }, why };
@@ -215,7 +215,7 @@ async function nextStep(
   return { tool: "wait_for_jobs", arguments: args, why: "waits for the jobs that are still in progress" };
 }
 
-/** Returns " 1 waits for a review or the API's operator (PAUSED at BLEND). Tell the user."; an empty string if no job does. */
+/** Returns " 1 waits for a reviewer or the API's operator (PAUSED at BLEND). Tell the user."; an empty string if no job does. */
 export function operatorNeededText(jobs: readonly (Job | undefined)[]): string {
   const waiting = jobs.flatMap((job) =>
     !job || isJobInProgress(job) || TERMINAL_STATES.has(job.state) ? [] : jobStateText(job),
@@ -223,7 +223,7 @@ export function operatorNeededText(jobs: readonly (Job | undefined)[]): string {
   const [first, ...others] = waiting;
   if (first === undefined) return "";
   const [wait, states] = others.length === 0 ? ["1 waits", first] : [`${waiting.length} wait`, countsOf(waiting)];
-  return ` ${wait} for a review or the API's operator (${states}). Tell the user.`;
+  return ` ${wait} for a reviewer or the API's operator (${states}). Tell the user.`;
 }
 
 /** The output of a job, or its failure in the API's words, with the first field errors. */
