@@ -59,6 +59,11 @@ describeLatestRevision((bench) => {
     expect(structured).toMatchObject({ running: 0 });
   });
 
+  test("a wait is an error if no job has any of the ids", async () => {
+    const { text } = await bench().fails("wait_for_jobs", { jobIds: ["micjob_none", "micjob_other"] }, "not_found");
+    expect(text).toContain("None of these jobs was found.");
+  });
+
   test("wait_for_jobs returns after one read if no job is in progress, and counts the jobs that wait for their operator", async () => {
     const paused = await submitJob(bench().service, FILE.pauses);
     const { id } = await submitJob(bench().service, FILE.waitsForReview);

@@ -68,8 +68,8 @@ const isRetryOf = ({ id, job }: WatchedJob): boolean => job !== undefined && job
 /** "3 SUCCEEDED (1 by a retry), 1 FAILED". */
 export function countStates(rows: readonly { readonly state: string; readonly isRetry: boolean }[]): string {
   const retried = rows.filter(({ state, isRetry }) => state === "SUCCEEDED" && isRetry).length;
-  const counts = countsOf(rows.map(({ state }) => state));
-  return retried === 0 ? counts : counts.replace(/\d+ SUCCEEDED/, (text) => `${text} (${retried} by a retry)`);
+  const note = retried === 0 ? "" : ` (${retried} by a retry)`;
+  return countsOf(rows.map(({ state }) => (state === "SUCCEEDED" ? `${state}${note}` : state)));
 }
 
 const MAX_RETRY_CHAIN = 20;
@@ -276,6 +276,9 @@ export async function waitForMany(
   const counts = countStates(watched.map((each) => ({ state: stateOf(each), isRetry: isRetryOf(each) })));
   if (reason && later !== undefined && watched.every(({ job }) => job === undefined))
     throw stoppedFailure(reason, `${formatCount(jobIds.length, "job was", "jobs were")} not read.`, later);
+  const [missing, ...others] = watched.flatMap(({ failure }) => (failure?.facts.kind === "not_found" ? failure : []));
+  if (missing && others.length + 1 === watched.length)
+    throw others.length === 0 ? missing : missing.with({ message: `None of these jobs was found. ${missing.message}` });
   const data = { jobs: await rowsOf(watched, ctx), running: inProgressIds(watched).length };
   const sentences = [
     reason && stoppedText(reason),
@@ -285,6 +288,6 @@ export async function waitForMany(
   return toolResult(ctx, data, {
     summary: sentences.filter((sentence) => sentence !== undefined).join(" "),
     nextStep: later === undefined ? await nextStep(watched, until, ctx) : undefined,
-    lines: [formatRecordTable(data.jobs), `running ${data.running}`],
+    lines: [formatRecordTable(data.jobs), `${data.running} still running`],
   });
 }
