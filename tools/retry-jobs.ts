@@ -39,6 +39,7 @@ export const retryJobs = defineTool({
     .refine((args) => (args.jobIds === undefined) !== (args.createdSince === undefined), {
       path: ["jobIds"],
       error: "give either jobIds or createdSince",
+      params: { code: "CONFLICT" },
     })
     .refine(
       ({ jobIds: ids, failureCode, limit }) => ids === undefined || (failureCode === undefined && limit === undefined),
@@ -49,8 +50,6 @@ export const retryJobs = defineTool({
     )
     .refine(({ createdSince, workspaceId }) => createdSince === undefined || workspaceId !== undefined, {
       path: ["workspaceId"],
-      error: "is missing",
-      params: { code: "REQUIRED" },
     })
     .refine(({ createdSince, retryMode }) => createdSince === undefined || retryMode === "SAFE_RESUME", {
       path: ["retryMode"],

@@ -91,11 +91,13 @@ function dateTimeMessage(value: unknown, { message }: z.core.$ZodIssue): string 
   return `${LOCAL_DATE_TIME.test(value) ? "needs a time zone" : "must be a date or a date-time"}, for example 2026-11-22T00:00:00Z`;
 }
 
+/** A rule about several arguments has its own message and code, although the one that it is about may be absent. */
+const isMissing = (issue: z.core.$ZodIssue, value: unknown): boolean =>
+  value === undefined && !(issue.code === "custom" && issue.params?.["code"] !== undefined);
+
 function messageOf(issue: z.core.$ZodIssue, value: unknown, schema: JsonSchema): string {
   const choices = formatChoices(schema);
-  // A rule about several arguments has its own message, which names the others.
-  if (value === undefined && issue.code !== "custom")
-    return choices === undefined ? "is missing" : `is missing; ${choices}`;
+  if (isMissing(issue, value)) return choices === undefined ? "is missing" : `is missing; ${choices}`;
   // A schema may explain its choices; the general message only repeats them.
   if (issue.code === "invalid_value" && choices !== undefined)
     return issue.message.startsWith("must be ") ? choices : `${choices}; ${issue.message}`;
@@ -125,8 +127,8 @@ function unknownErrors(
 
 /** Returns the code of a violation: what the caller has to correct. Our own rules state it as a parameter. */
 function codeOf(issue: z.core.$ZodIssue, value: unknown): string {
-  if (issue.code === "custom") return String(issue.params?.["code"] ?? "INVALID");
-  return value === undefined ? "REQUIRED" : issue.code.toUpperCase();
+  if (isMissing(issue, value)) return "REQUIRED";
+  return issue.code === "custom" ? String(issue.params?.["code"] ?? "INVALID") : issue.code.toUpperCase();
 }
 
 /** Names every violation by its pointer. `listed`: the schema as tools/list shows it. */
