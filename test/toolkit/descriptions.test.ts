@@ -194,7 +194,7 @@ const readRequest = stepTo(
 
 const reviewed = "REVIEWED_PROCESSING_PURPOSE";
 const REQUESTS: readonly Row<ProcessingRequest>[] = [
-  ["in review", request("SUBMITTED", null), /SUBMITTED: it is reviewed/, readRequest],
+  ["in review", request("SUBMITTED", null), /SUBMITTED: a reviewer must approve it/, readRequest],
   ["in review", request("REVIEWABLE", null), /REVIEWABLE/, readRequest],
   [
     "approved",

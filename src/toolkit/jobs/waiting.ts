@@ -14,7 +14,7 @@ import {
   summarizeJob,
   TERMINAL_STATES,
 } from "../describe/job.ts";
-import { missingIdNote } from "../id-hints.ts";
+import { explainMissingId, missingIdNote } from "../id-hints.ts";
 import { poll, pollResource } from "../polling.ts";
 import {
   type ActionResult,
@@ -278,7 +278,10 @@ export async function waitForMany(
     throw stoppedFailure(reason, `${formatCount(jobIds.length, "job was", "jobs were")} not read.`, later);
   const [missing, ...others] = watched.flatMap(({ failure }) => (failure?.facts.kind === "not_found" ? failure : []));
   if (missing && others.length + 1 === watched.length)
-    throw others.length === 0 ? missing : missing.with({ message: `None of these jobs was found. ${missing.message}` });
+    throw explainMissingId(
+      others.length === 0 ? missing : missing.with({ message: `None of these jobs was found. ${missing.message}` }),
+      { jobId: jobIds[0] },
+    );
   const data = { jobs: await rowsOf(watched, ctx), running: inProgressIds(watched).length };
   const sentences = [
     reason && stoppedText(reason),
