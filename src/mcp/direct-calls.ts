@@ -1,29 +1,115 @@
 // Answers tool calls without the SDK's handlers, whose checks of a request and its result take longer than a read itself
-// (docs/use/speed.md). It is between a transport and the SDK's server, so it is the same for all transports.
-import { type JSONRPCMessage, type RequestId, type Result, Server, type Transport } from "@modelcontextprotocol/server";
+// (docs/use/speed.md). All transports use it: for revisions before 2026-07-28, and for 2026-07-28 over HTTP.
+import {
+  CLIENT_CAPABILITIES_META_KEY,
+  CLIENT_INFO_META_KEY,
+  type JSONRPCMessage,
+  type JSONRPCResultResponse,
+  PROTOCOL_VERSION_META_KEY,
+  type RequestId,
+  SERVER_INFO_META_KEY,
+  Server,
+  type Transport,
+} from "@modelcontextprotocol/server";
 import { isJsonObject } from "../contract/json.ts";
 import { errorMessage } from "../core/failure.ts";
+import type { Network } from "../telemetry/port.ts";
+import type { ResourceReference } from "../toolkit/uri.ts";
 import { canceledId } from "./messages.ts";
+import { resourceLink } from "./resources/resources.ts";
+import type { Runtime } from "./runtime.ts";
+import { serverInfo, TASKS_EXTENSION } from "./server-info.ts";
+import { errorKindOf } from "./tools/answer.ts";
+import { callTool } from "./tools/call.ts";
+import type { Confirmation } from "./tools/confirmation.ts";
 
-/** Answers a call of a tool, and reports every failure as a result. Returns undefined if the SDK has to handle the call. */
-export type DirectHandler = (
-  tool: string,
-  args: unknown,
-  request: { readonly id: RequestId; readonly signal: AbortSignal; readonly session: string | undefined },
-) => Promise<Result> | undefined;
+export interface DirectCall {
+  readonly id: RequestId;
+  /** Resolves with the response; with undefined if the call was aborted, because a canceled request has no response. */
+  run(session?: string): Promise<JSONRPCResultResponse | undefined>;
+  abort(): void;
+}
 
-/** Returns the tool and the arguments of a request without `_meta`; undefined for every other message. */
+/** The client of a revision before 2026-07-28. In 2026-07-28, each request contains these values. */
+export interface Client {
+  readonly version: string | undefined;
+  readonly name?: string | undefined;
+  readonly capabilities?: unknown;
+}
+
+/** Returns undefined if the SDK has to handle the message. Without `client`, the message must be a valid one of 2026-07-28. */
+export type FindDirectCall = (message: JSONRPCMessage, client?: Client) => DirectCall | undefined;
+
+const FIRST_WITH_LINKS = "2025-06-18";
+
+/** Whether a client of this revision accepts resource_link. */
+export const supportsLinks = (version = FIRST_WITH_LINKS): boolean => version >= FIRST_WITH_LINKS;
+
+export function clientNameOf(client: unknown): string | undefined {
+  const name = isJsonObject(client) ? client["name"] : undefined;
+  return typeof name === "string" ? name : undefined;
+}
+
+/** Returns the call of a tool that asks for nothing but a result; undefined for every other message. */
 function readPlainCall(message: JSONRPCMessage) {
   if (!("method" in message) || message.method !== "tools/call" || !("id" in message)) return undefined;
-  const { name, arguments: args = {}, ...others } = message.params ?? {};
+  const { name, arguments: args = {}, _meta: meta, ...others } = message.params ?? {};
   const isPlain = typeof name === "string" && isJsonObject(args) && Object.keys(others).length === 0;
-  return isPlain ? { id: message.id, name, args } : undefined;
+  return isPlain && meta?.progressToken === undefined ? { id: message.id, name, args, meta } : undefined;
+}
+
+/** Returns undefined for a client that supports tasks, because the answer may be a task. */
+function readEnvelope(meta: Readonly<Record<string, unknown>>): Client | undefined {
+  const { [PROTOCOL_VERSION_META_KEY]: version, [CLIENT_CAPABILITIES_META_KEY]: capabilities } = meta;
+  const { extensions } = isJsonObject(capabilities) ? capabilities : {};
+  if (typeof version !== "string" || (isJsonObject(extensions) && TASKS_EXTENSION in extensions)) return undefined;
+  return { version, name: clientNameOf(meta[CLIENT_INFO_META_KEY]), capabilities };
+}
+
+export function createDirectCalls(
+  runtime: Runtime,
+  { confirmation, network }: { readonly confirmation: Confirmation; readonly network: Network },
+): FindDirectCall {
+  const { offered, telemetry, version: ownVersion } = runtime;
+  const info = serverInfo(ownVersion);
+  const linkOf = (reference: ResourceReference) => resourceLink(reference, runtime);
+  return (message, legacyClient) => {
+    const call = readPlainCall(message);
+    const tool = call && offered.get(call.name);
+    if (!tool || (legacyClient && call.meta !== undefined)) return undefined;
+    const { id, args, meta } = call;
+    const client = legacyClient ?? (meta && readEnvelope(meta));
+    if (!client || confirmation.mayAsk(tool, client.capabilities)) return undefined;
+    const { version } = client;
+    const controller = new AbortController();
+    const { signal } = controller;
+    return {
+      id,
+      abort: () => controller.abort(),
+      async run(session) {
+        const request = { id, session, client: client.name, signal, report: () => undefined };
+        const environment = { runtime, request, linkOf: supportsLinks(version) ? linkOf : undefined };
+        const serve = () => callTool(tool, args, environment);
+        const operation = { method: "tools/call", tool: tool.name, id, network, version: () => version, meta };
+        const result = await (telemetry?.traceOperation(operation, serve, errorKindOf) ?? serve());
+        if (signal.aborted) return undefined;
+        const _meta = { ...result._meta, [SERVER_INFO_META_KEY]: info };
+        return { result: legacyClient ? result : { ...result, _meta, resultType: "complete" }, jsonrpc: "2.0", id };
+      },
+    };
+  };
+}
+
+/** Sends the response to the transport, unless the call is aborted. */
+export async function answerCall(call: DirectCall, transport: Transport): Promise<void> {
+  const response = await call.run(transport.sessionId);
+  if (response) await transport.send(response);
 }
 
 export class DirectCallServer extends Server {
-  /** Set for revisions before 2026-07-28, whose requests need no `_meta`. */
-  handleDirectly: DirectHandler | undefined;
-  readonly #inFlight = new Map<RequestId, AbortController>();
+  /** Set for revisions before 2026-07-28. */
+  findDirectCall: ((message: JSONRPCMessage) => DirectCall | undefined) | undefined;
+  readonly #inFlight = new Map<RequestId, DirectCall>();
 
   override async connect(transport: Transport): Promise<void> {
     await super.connect(transport);
@@ -38,26 +124,17 @@ export class DirectCallServer extends Server {
 
   /** Returns true if this message is a call that is answered here. A transport may call it before the SDK gets the message. */
   begin(message: JSONRPCMessage, transport: Transport): boolean {
-    const call = readPlainCall(message);
+    const call = this.findDirectCall?.(message);
     if (!call) return false;
-    const { id } = call;
-    const controller = new AbortController();
-    const { signal } = controller;
-    const answer = this.handleDirectly?.(call.name, call.args, { id, signal, session: transport.sessionId });
-    if (!answer) return false;
-    this.#inFlight.set(id, controller);
-    answer
-      // A canceled request has no answer.
-      .then(async (result) => {
-        if (!signal.aborted) await transport.send({ result, jsonrpc: "2.0", id });
-      })
+    this.#inFlight.set(call.id, call);
+    answerCall(call, transport)
       .catch((error: unknown) => this.onerror?.(new Error(`Failed to send response: ${errorMessage(error)}`)))
-      .finally(() => this.#inFlight.delete(id));
+      .finally(() => this.#inFlight.delete(call.id));
     return true;
   }
 
   override _onclose(): void {
     super._onclose();
-    for (const controller of this.#inFlight.values()) controller.abort();
+    for (const call of this.#inFlight.values()) call.abort();
   }
 }

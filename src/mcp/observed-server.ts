@@ -1,16 +1,10 @@
 // Reports the requests of one server to telemetry. The SDK passes every handler through one hook, which is overridden here.
-import { type Result, Server, type ServerContext } from "@modelcontextprotocol/server";
-import { isJsonObject } from "../contract/json.ts";
+import type { Result, Server, ServerContext } from "@modelcontextprotocol/server";
 import { type Network, type Operation, OTHER, type Telemetry } from "../telemetry/port.ts";
+import { DirectCallServer } from "./direct-calls.ts";
 import { offeredPrompts } from "./prompts.ts";
 import type { Runtime } from "./runtime.ts";
-
-function errorKindOf(result: Result): string | undefined {
-  if (result["isError"] !== true) return undefined;
-  const facts = result._meta?.["mic-mcp/error"];
-  const kind = isJsonObject(facts) ? facts["kind"] : undefined;
-  return typeof kind === "string" ? kind : OTHER;
-}
+import { errorKindOf } from "./tools/answer.ts";
 
 /** A client may send any name; only the names that exist become attributes. */
 const knownNameOrOther = (names: ReadonlySet<unknown>, name: unknown): string =>
@@ -27,11 +21,11 @@ interface ObservedServerOptions {
 export function createObservedServer(
   { telemetry, runtime, network, protocolVersion }: ObservedServerOptions,
   ...[info, options]: ConstructorParameters<typeof Server>
-): Server {
+): DirectCallServer {
   const tools = new Set<unknown>(runtime.tools.map(({ name }) => name));
   const prompts = new Set<unknown>(offeredPrompts(runtime).map(({ name }) => name));
 
-  class ObservedServer extends Server {
+  class ObservedServer extends DirectCallServer {
     protected override _wrapHandler(...[method, handler]: Parameters<Server["_wrapHandler"]>) {
       const inner = super._wrapHandler(method, handler);
       return async (request: Parameters<typeof inner>[0], context: ServerContext): Promise<Result> => {

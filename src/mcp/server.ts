@@ -5,19 +5,17 @@ import {
   type ProtocolEra,
   ProtocolError,
   ProtocolErrorCode,
-  type Server,
   type ServerContext,
   type ServerOptions,
 } from "@modelcontextprotocol/server";
 import * as z from "zod/v4";
-import { isJsonObject } from "../contract/json.ts";
 import { withTimeoutFallback } from "../core/async.ts";
 import { formatToken } from "../core/untrusted-text.ts";
 import type { Network } from "../telemetry/port.ts";
 import type { Tool } from "../toolkit/define-tool.ts";
 import type { ResourceReference } from "../toolkit/uri.ts";
 import { serveCompletion } from "./completion.ts";
-import { DirectCallServer } from "./direct-calls.ts";
+import { clientNameOf, createDirectCalls, DirectCallServer, supportsLinks } from "./direct-calls.ts";
 import { buildInstructions, unresolvedNotes } from "./instructions.ts";
 import { createObservedServer } from "./observed-server.ts";
 import { servePrompts } from "./prompts.ts";
@@ -32,8 +30,6 @@ import { callTool, createProgressReporter } from "./tools/call.ts";
 import type { Confirmation } from "./tools/confirmation.ts";
 import { filterVisibleTools, reasonNotOffered, toListedTool } from "./tools/offered-tools.ts";
 
-const FIRST_WITH_LINKS = "2025-06-18";
-
 /** The workspace of the stored login makes `workspaceId` optional in listings. A slow keychain must not delay a connection. */
 const WORKSPACE_WAIT_MS = 1_000;
 
@@ -44,11 +40,6 @@ const workspaceWithTimeout = ({ workspaceId }: Runtime): Promise<string | undefi
 const JOURNAL_WAIT_MS = 1_000;
 
 const envelopeOf = ({ mcpReq }: ServerContext): Readonly<Record<string, unknown>> => ({ ...mcpReq.envelope });
-
-function clientNameOf(client: unknown): string | undefined {
-  const name = isJsonObject(client) ? client["name"] : undefined;
-  return typeof name === "string" ? name : undefined;
-}
 
 /** Parses the params after the SDK, whose result omits an argument named __proto__. That argument is refused like any unknown one. */
 const CallParams = z.looseObject({ name: z.string(), arguments: z.unknown().optional() });
@@ -78,7 +69,7 @@ export async function createServer(
   runtime: Runtime,
   connection: Connection,
   protocolEra: ProtocolEra,
-): Promise<Server> {
+): Promise<DirectCallServer> {
   const { subscriptions, confirmation } = connection;
   const { tools, offered, config, version, telemetry } = runtime;
   const linkOf = (reference: ResourceReference) => resourceLink(reference, runtime);
@@ -110,18 +101,19 @@ export async function createServer(
       tools: visibleTools(context).map((tool) => toListedTool(tool, workspaceId, (name) => offered.has(name))),
     };
   });
-  const supportsLinks = (): boolean =>
-    (server.getNegotiatedProtocolVersion() ?? connection.protocolVersion ?? FIRST_WITH_LINKS) >= FIRST_WITH_LINKS;
+  const protocolVersion = (): string | undefined => server.getNegotiatedProtocolVersion() ?? connection.protocolVersion;
   /** In 2026-07-28, each request contains the client's name. */
   const readClientName = (envelope: Readonly<Record<string, unknown>>): string | undefined =>
     clientNameOf(protocolEra === "modern" ? envelope[CLIENT_INFO_META_KEY] : server.getClientVersion());
-  if (server instanceof DirectCallServer && protocolEra === "legacy")
-    server.handleDirectly = (name, args, { id, signal, session }) => {
-      const tool = offered.get(name);
-      if (!tool || confirmation.mayAsk(tool, server.getClientCapabilities())) return undefined;
-      const request = { id, session, client: readClientName({}), signal, report: () => undefined };
-      return callTool(tool, args, { runtime, request, linkOf: supportsLinks() ? linkOf : undefined });
-    };
+  if (protocolEra === "legacy") {
+    const findDirectCall = createDirectCalls(runtime, connection);
+    server.findDirectCall = (message) =>
+      findDirectCall(message, {
+        version: protocolVersion(),
+        name: readClientName({}),
+        capabilities: server.getClientCapabilities(),
+      });
+  }
   server.setRequestHandler("tools/call", { params: CallParams }, async (params, context) => {
     const tool = offered.get(params.name);
     const { id, signal } = context.mcpReq;
@@ -135,7 +127,7 @@ export async function createServer(
         ...(confirmation.mayAsk(tool, capabilitiesOf(context)) && {
           requestConsent: (args, ctx) => confirmation.requestConsent(tool, args, context, ctx),
         }),
-        linkOf: supportsLinks() ? linkOf : undefined,
+        linkOf: supportsLinks(protocolVersion()) ? linkOf : undefined,
         createTask: clientSupportsTasks(context) ? tasks?.createTask : undefined,
       });
     const hidden = tools.find(({ name }) => name === params.name);

@@ -1,8 +1,9 @@
 // Converts a tool's result or failure to the answer to its call, with the members in the order in which the SDK writes them.
-import type { CallToolResult, ContentBlock } from "@modelcontextprotocol/server";
+import type { CallToolResult, ContentBlock, Result } from "@modelcontextprotocol/server";
 import { isJsonObject } from "../../contract/json.ts";
 import { errorMessage, Failure, type FailureFacts } from "../../core/failure.ts";
 import { escapeText, formatToken, quote } from "../../core/untrusted-text.ts";
+import { OTHER } from "../../telemetry/port.ts";
 import type { Tool } from "../../toolkit/define-tool.ts";
 import type { LinkedFile } from "../../toolkit/linked-files.ts";
 import type { ToolResult } from "../../toolkit/results.ts";
@@ -78,6 +79,14 @@ export function failureText(tool: string, facts: FailureFacts, mayChange = true)
     facts.next !== undefined && `Next: ${facts.next}`,
   ];
   return lines.filter((line) => line !== false).join("\n");
+}
+
+/** Returns the kind of the failure that a result reports; undefined for a success. */
+export function errorKindOf(result: Result): string | undefined {
+  if (result["isError"] !== true) return undefined;
+  const facts = result._meta?.["mic-mcp/error"];
+  const kind = isJsonObject(facts) ? facts["kind"] : undefined;
+  return typeof kind === "string" ? kind : OTHER;
 }
 
 /** Creates the failure of a call to a tool that this server does not offer. */

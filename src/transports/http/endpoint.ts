@@ -35,16 +35,16 @@ export function createEndpoint(service: HttpService, serveLegacy: LegacyHandler)
     const serve = async (): Promise<Response | undefined> => {
       await checkRequest?.(body);
       const { "mcp-protocol-version": version, "mcp-method": method, "mcp-name": name } = exchange.request.headers;
-      const { kind } = classifyInboundRequest({
+      const inbound = classifyInboundRequest({
         httpMethod: "POST",
         ...(version !== undefined && { protocolVersionHeader: String(version) }),
         ...(method !== undefined && { mcpMethodHeader: String(method) }),
         ...(name !== undefined && { mcpNameHeader: String(name) }),
         body,
       });
-      return kind === "legacy"
+      return inbound.kind === "legacy"
         ? await serveLegacy(exchange, bodies.map(parseJSONRPCMessage))
-        : await serveModern(exchange, body);
+        : await serveModern(exchange, inbound, body);
     };
     return await (runInContext?.(body, serve) ?? serve());
   }

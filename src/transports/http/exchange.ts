@@ -77,8 +77,10 @@ export class Exchange {
   }
 
   async readJson(): Promise<unknown> {
-    const { "content-type": type, "content-encoding": encoding = "identity" } = this.request.headers;
-    if (!isJsonContentType(type ?? null)) throw refuse(415, "The Content-Type must be application/json.");
+    const { "content-type": types = [] } = this.request.headersDistinct;
+    const { "content-encoding": encoding = "identity" } = this.request.headers;
+    // Two are refused, even if both are JSON.
+    if (!isJsonContentType(types.join(", "))) throw refuse(415, "The Content-Type must be application/json.");
     if (encoding !== "identity") throw refuse(415, "The body must not have a Content-Encoding.");
     const bytes = await readBody(this.request, MAX_BODY_BYTES);
     if (bytes === "too large") throw refuse(413, `The body must not be longer than ${MAX_BODY_BYTES} bytes.`);

@@ -1,11 +1,15 @@
-// Serves requests of protocol revision 2026-07-28: each request has its own server, which ends with the response.
+// Serves requests of protocol revision 2026-07-28: each request has its own server, which ends with the response. A call that asks for
+// nothing but a result needs no server (docs/contribute/decisions/017-reads-through-the-sdk.md).
+import type { IncomingMessage } from "node:http";
 import {
   createMcpHandler,
+  type InboundClassificationOutcome as Inbound,
   type McpHttpHandler,
   type ServerEvent,
   type ServerEventBus,
 } from "@modelcontextprotocol/server";
 import { errorMessage } from "../../core/failure.ts";
+import type { DirectCall } from "../../mcp/direct-calls.ts";
 import {
   checkListenRequest,
   type ListenError,
@@ -28,6 +32,10 @@ function toWebRequest({ request, signal }: Exchange): Request {
     if (name !== "authorization") for (const value of values) headers.append(name, value);
   return new Request(`http://localhost${MCP_PATH}`, { method: request.method ?? "", headers, signal });
 }
+
+const REVISION = "2026-07-28";
+
+const stoppedResponse = (message: unknown): Response => errorResponse(503, "The server is shutting down.", { message });
 
 /** Creates the event bus of one subscriptions/listen stream, with the updates of its resources. */
 function createStreamBus(subscriptions: Subscriptions): ServerEventBus {
@@ -86,15 +94,34 @@ export function createModernHandler(service: HttpService) {
     }
   }
 
+  /** Finds a call whose headers name its revision, its method and its tool. The SDK refuses or decodes other headers. */
+  function findDirectCall({ headers }: IncomingMessage, inbound: Inbound): DirectCall | undefined {
+    if (inbound.kind !== "modern" || inbound.messageKind !== "request") return undefined;
+    const { message } = inbound;
+    const areHeadersPlain =
+      headers["mcp-protocol-version"] === REVISION &&
+      headers["mcp-method"] === message.method &&
+      headers["mcp-name"] === message.params?.["name"];
+    return areHeadersPlain ? service.findDirectCall?.(message) : undefined;
+  }
+
   /** Resolves with undefined after the response was sent, or with a response that the caller sends. `body`: the parsed JSON of a POST. */
-  return async (exchange: Exchange, body: unknown): Promise<Response | undefined> => {
+  return async (exchange: Exchange, inbound: Inbound, body: unknown): Promise<Response | undefined> => {
+    const call = exchange.signal.aborted ? undefined : findDirectCall(exchange.request, inbound);
+    if (call) {
+      // The client's disconnection and a shutdown abort the call.
+      exchange.signal.addEventListener("abort", call.abort, { once: true });
+      exchange.abortCalls = async () => call.abort();
+      const answer = await call.run();
+      if (!answer) return stoppedResponse(body);
+      exchange.send(200, { "content-type": "application/json" }, JSON.stringify(answer));
+      return undefined;
+    }
     const message = ListenRequest.safeParse(body).data;
     if (message) return await listen(exchange, message);
     // At a shutdown, all calls are aborted.
     exchange.abortCalls = calls.close;
     const response = await calls.fetch(toWebRequest(exchange), { parsedBody: body });
-    return response.status === CLOSED_UNANSWERED
-      ? errorResponse(503, "The server is shutting down.", { message: body })
-      : response;
+    return response.status === CLOSED_UNANSWERED ? stoppedResponse(body) : response;
   };
 }

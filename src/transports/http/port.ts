@@ -1,6 +1,7 @@
 // Defines the interface between the HTTP transport and the MCP servers behind it. Tests and the conformance fixture implement it, too.
 import type { JSONRPCMessage, McpServerFactory, ProtocolEra } from "@modelcontextprotocol/server";
 import { isJsonObject } from "../../contract/json.ts";
+import type { FindDirectCall } from "../../mcp/direct-calls.ts";
 import type { Redact } from "../../mcp/messages.ts";
 import type { Subscriptions } from "../../mcp/resources/subscriptions.ts";
 import type { Log } from "../../mcp/runtime.ts";
@@ -27,6 +28,8 @@ export type HttpConnection = Pick<Connection, "subscriptions" | "isFirst" | "pro
 export interface HttpService {
   /** Creates a new server: "legacy" for a session or a POST of the older revisions, "modern" for a request of 2026-07-28. */
   createServer(connection: HttpConnection, protocolEra: ProtocolEra): ReturnType<McpServerFactory>;
+  /** Finds the calls that need no server. Absent: every message needs one. */
+  readonly findDirectCall?: FindDirectCall;
   /** Creates the subscriptions of one session or one subscriptions/listen stream, which closes them when it ends. */
   createSubscriptions(): Subscriptions;
   /** Returns the state of the dependencies of calls, for /readyz. Rejects with the reason if calls cannot be served. */

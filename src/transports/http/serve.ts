@@ -1,4 +1,5 @@
 // Serves MCP over Streamable HTTP: revisions 2024-11-05 to 2025-11-25 in sessions, and 2026-07-28 without sessions.
+import { createDirectCalls } from "../../mcp/direct-calls.ts";
 import { createRedact } from "../../mcp/messages.ts";
 import { createSubscriptions } from "../../mcp/resources/subscriptions.ts";
 import type { Runtime } from "../../mcp/runtime.ts";
@@ -30,10 +31,10 @@ import type { HttpToken } from "./token.ts";
 const MINUTE_MS = 60_000;
 
 export function createHttpService(runtime: Runtime): HttpService {
-  const confirmation = createConfirmation(runtime);
+  const shared = { confirmation: createConfirmation(runtime), network: "tcp" } as const;
   return {
-    createServer: (connection, protocolEra) =>
-      createServer(runtime, { ...connection, confirmation, network: "tcp" }, protocolEra),
+    createServer: (connection, protocolEra) => createServer(runtime, { ...connection, ...shared }, protocolEra),
+    findDirectCall: createDirectCalls(runtime, shared),
     createSubscriptions: () => createSubscriptions(runtime),
     readiness: async () => ({
       journal: {

@@ -3,7 +3,7 @@ import type { Readable, Writable } from "node:stream";
 import type { JSONRPCMessage, McpRequestContext, ProtocolEra, RequestId } from "@modelcontextprotocol/server";
 import { serveStdio } from "@modelcontextprotocol/server/stdio";
 import { errorMessage } from "../../core/failure.ts";
-import { DirectCallServer } from "../../mcp/direct-calls.ts";
+import type { DirectCallServer } from "../../mcp/direct-calls.ts";
 import { canceledId, createRedact, withLegacyCode } from "../../mcp/messages.ts";
 import {
   checkListenRequest,
@@ -83,7 +83,6 @@ export function serveOnStdio(runtime: Runtime, { stdin, stdout }: Stdio): () => 
   const subscriptions = createSubscriptions(runtime);
   /** Undefined until the client has sent its first message. */
   let protocolEra: ProtocolEra | undefined;
-  /** Undefined until then, or if telemetry observes the SDK's server. */
   let server: DirectCallServer | undefined;
   /**
    * Begins a call without the SDK's parts between this transport and its server, because they parse each message again, in both
@@ -98,9 +97,8 @@ export function serveOnStdio(runtime: Runtime, { stdin, stdout }: Stdio): () => 
   const transport = new StdioTransport(stdin, stdout, createRedact(runtime.redactor), filter);
   const createConnectionServer = async (context: McpRequestContext) => {
     protocolEra = context.era;
-    const created = await createServer(runtime, connection, protocolEra);
-    server = created instanceof DirectCallServer ? created : undefined;
-    return created;
+    server = await createServer(runtime, connection, protocolEra);
+    return server;
   };
   const handle = serveStdio(createConnectionServer, {
     transport,
