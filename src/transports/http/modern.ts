@@ -109,8 +109,8 @@ export function createModernHandler(service: HttpService) {
   return async (exchange: Exchange, inbound: Inbound, body: unknown): Promise<Response | undefined> => {
     const call = exchange.signal.aborted ? undefined : findDirectCall(exchange.request, inbound);
     if (call) {
-      // The client's disconnection and a shutdown abort the call.
-      exchange.signal.addEventListener("abort", call.abort, { once: true });
+      // Both the end of the connection and a shutdown abort the call.
+      exchange.finished.then((isSent) => isSent || call.abort());
       exchange.abortCalls = async () => call.abort();
       const answer = await call.run();
       if (!answer) return stoppedResponse(body);
