@@ -3,7 +3,6 @@
 // all differences from what an operator types; programs that need systemd, ssh or a password store are replaced by small scripts.
 import { execFile } from "node:child_process";
 import { chownSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
-import { createServer } from "node:net";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
@@ -12,7 +11,7 @@ import { expect, onTestFinished } from "vitest";
 import { startEmulator } from "../../src/emulator/index.ts";
 import { startHaproxy } from "../support/balancers.ts";
 import { deploymentMissing } from "../support/deployment.ts";
-import { freePort } from "../support/free-port.ts";
+import { freePort, freeShortPort } from "../support/free-port.ts";
 import { startIdentityProvider } from "../support/identity-provider.ts";
 import { countExecutions, LOAD_OPERATION_ID } from "../support/load.ts";
 import { connectHttp, type TestClient } from "../support/mcp.ts";
@@ -62,7 +61,7 @@ value() { sed -n "s/^$1=//p" "$DRILL/unit" | sed "s/%i/$port/g; s#%d#$DRILL/cred
 mkdir -p "$DRILL/credentials"
 IFS=: read -r name from <<<"$(value LoadCredential)"
 cp "$from" "$DRILL/credentials/$name"
-while IFS= read -r line; do [[ $line == [A-Z]*=* ]] && export "$line"; done < <(cat "$(value EnvironmentFile)"; value Environment)
+while IFS= read -r line; do [[ $line == [A-Z]*=* ]] && export "$line"; done < <(value Environment; cat "$(value EnvironmentFile)")
 setsid $(value ExecStart) >>"$DRILL/$port.log" 2>&1 &
 echo $! >"$pidfile"
 `;
@@ -79,15 +78,6 @@ function readBlocks(heading: string): readonly string[] {
   const blocks = [...(section ?? "").matchAll(/^( *)```sh\n(.*?)^ *```/gms)];
   // Blocks in a list are indented.
   return blocks.map(([, indentation = "", block = ""]) => block.replaceAll(new RegExp(`^${indentation}`, "gm"), ""));
-}
-
-/** A free port of four digits, because the unit puts a 1 before it for the metrics. `from`: the first candidate. */
-async function shortPort(from: number): Promise<number> {
-  const isFree = await new Promise<boolean>((resolve) => {
-    const server = createServer().once("error", () => resolve(false));
-    server.listen(from, "0.0.0.0", () => server.close(() => resolve(true)));
-  });
-  return isFree ? from : shortPort(from + 1);
 }
 
 const MACHINES = ["127.0.0.21", "127.0.0.22", "127.0.0.23"];
@@ -108,7 +98,7 @@ async function createServers(): Promise<string> {
 /** Machines with PostgreSQL, an identity provider, an API and an empty folder instead of the system's folders. */
 async function setUp() {
   const folder = await folderForTest();
-  for (const name of ["bin", "etc", "usr/bin"]) mkdirSync(join(folder, name), { recursive: true });
+  for (const name of ["bin", "etc"]) mkdirSync(join(folder, name), { recursive: true });
   const servers = await createServers();
   const databasePort = await freePort();
   const emulator = await startEmulator();
@@ -117,8 +107,8 @@ async function setUp() {
   onTestFinished(() => provider.stop());
   const restored = await startPostgres();
   onTestFinished(() => restored.stop());
-  const first = await shortPort(8931);
-  const ports = [first, await shortPort(first + 1)] as const;
+  const first = await freeShortPort(8931);
+  const ports = [first, await freeShortPort(first + 1)] as const;
   const origin = `http://127.0.0.1:${await freePort()}`;
   const { stdout } = await execute("npm", ["pack", "--ignore-scripts", "--silent", "--pack-destination", folder]);
   const [client] = emulator.clients;
@@ -127,7 +117,6 @@ async function setUp() {
     // This build instead of the published package, and folders of the test instead of the system's.
     ["npm install --global mic-mcp", `npm install --global ${join(folder, stdout.trim())}`],
     ["/etc/mic-mcp", join(folder, "etc/mic-mcp")],
-    ["/usr/bin/mic-mcp", join(folder, "usr/bin/mic-mcp")],
     ["/etc/postgresql/15/main", "$SERVERS/$MACHINE/etc"],
     ["/var/lib/postgresql/15/main", "$SERVERS/$MACHINE/main"],
     ["PASSWORD '…'", "PASSWORD 'secret'"],
@@ -159,7 +148,7 @@ async function setUp() {
   const env = {
     // Settings of the test run are not settings of the machine.
     ...Object.fromEntries(Object.entries(process.env).filter(([name]) => !/^(MIC|OTEL)_/.test(name))),
-    PATH: [join(folder, "bin"), join(folder, "usr/bin"), postgresBin, process.env["PATH"]].join(":"),
+    PATH: [join(folder, "bin"), join(folder, "usr/local/bin"), postgresBin, process.env["PATH"]].join(":"),
     DRILL: folder,
     SERVERS: servers,
     PGPORT: String(databasePort),

@@ -33,3 +33,12 @@ export async function closeServer(server: HttpServer): Promise<void> {
   server.closeAllConnections();
   await closed;
 }
+
+/** A free port of four digits, because the unit puts a 1 before it for the metrics. `from`: the first candidate. */
+export async function freeShortPort(from: number): Promise<number> {
+  const isFree = await new Promise<boolean>((resolve) => {
+    const server = createServer().once("error", () => resolve(false));
+    server.listen(from, "0.0.0.0", () => server.close(() => resolve(true)));
+  });
+  return isFree ? from : freeShortPort(from + 1);
+}
