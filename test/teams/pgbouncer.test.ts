@@ -1,22 +1,33 @@
-// Tests an instance behind pgbouncer in transaction mode, with deploy/pgbouncer/pgbouncer.ini: only addresses, files and sizes differ.
+// Tests an instance behind pgbouncer in transaction mode with TLS, with deploy/pgbouncer/pgbouncer.ini: only addresses, files and sizes differ.
+import { execFileSync } from "node:child_process";
 import { chownSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { expect, onTestFinished } from "vitest";
 import { emulatorForTest } from "../support/emulator.ts";
 import { freePort } from "../support/free-port.ts";
 import { countExecutions, LOAD_OPERATION_ID } from "../support/load.ts";
-import { postgresUser, queryPostgres } from "../support/postgres.ts";
+import { postgresMissing, postgresUser, queryPostgres, startPostgres } from "../support/postgres.ts";
 import { launchProcess, missingProgram, waitForPort } from "../support/process.ts";
 import { folderForTest } from "../support/temporary-folder.ts";
 import { testUnless } from "../support/unless.ts";
 import { connectCaller, createCaller, environmentForTest, instanceForTest } from "./deployment.ts";
-import { describeWithPostgres } from "./services.ts";
 
 const CALLERS = 6;
 const ACTIONS = 10;
 
+/** Creates a certificate for 127.0.0.1, which is also its CA. Returns its path and that of the key, which PostgreSQL and pgbouncer can read. */
+async function createCertificate(): Promise<readonly [string, string]> {
+  const folder = await folderForTest();
+  const [certificate, key] = [join(folder, "certificate.pem"), join(folder, "key.pem")];
+  const names = ["-subj", "/CN=localhost", "-addext", "subjectAltName=IP:127.0.0.1"];
+  const request = ["req", "-x509", "-nodes", "-newkey", "rsa:2048", "-keyout", key, "-out", certificate, ...names];
+  execFileSync("openssl", request, { stdio: "ignore" });
+  for (const path of [folder, certificate, key]) if (postgresUser !== undefined) chownSync(path, postgresUser, -1);
+  return [certificate, key];
+}
+
 /** Starts pgbouncer in front of the server of a URL, with fewer connections than callers. Returns the URL through it. */
-async function startPgbouncer(target: string): Promise<string> {
+async function startPgbouncer(target: string, [certificate, key]: readonly [string, string]): Promise<string> {
   const { port, pathname } = new URL(target);
   const folder = await folderForTest();
   const [listenPort, path, users] = [await freePort(), join(folder, "pgbouncer.ini"), join(folder, "users.txt")];
@@ -27,6 +38,8 @@ async function startPgbouncer(target: string): Promise<string> {
     [/^auth_type = .*$/m, "auth_type = trust"],
     [/^auth_file = .*$/m, `auth_file = ${users}`],
     [/^default_pool_size = .*$/m, "default_pool_size = 3"],
+    [/^(server_tls_ca_file|client_tls_cert_file) = .*$/gm, `$1 = ${certificate}`],
+    [/^client_tls_key_file = .*$/m, `client_tls_key_file = ${key}`],
   ];
   const file = readFileSync("deploy/pgbouncer/pgbouncer.ini", "utf8");
   const config = replacements.reduce((text, [from, to]) => {
@@ -43,36 +56,38 @@ async function startPgbouncer(target: string): Promise<string> {
   await waitForPort(listenPort, running);
   const url = new URL(target);
   url.port = String(listenPort);
+  url.searchParams.set("sslrootcert", certificate);
   return url.href;
 }
 
-describeWithPostgres("pgbouncer", (postgres) => {
-  testUnless(
-    missingProgram("pgbouncer"),
-    "callers behind pgbouncer in transaction mode act once each, and the instance is ready",
-    async () => {
-      const emulator = await emulatorForTest({ clients: 1 });
-      const place = await environmentForTest(postgres(), emulator);
-      await queryPostgres(place.url, "ALTER ROLE mic SET synchronous_commit = 'on'");
-      onTestFinished(() => postgres().run("ALTER ROLE mic RESET synchronous_commit"));
-      const instance = await instanceForTest({ ...place, url: await startPgbouncer(place.url) });
-      const callers = await Promise.all(
-        Array.from({ length: CALLERS }, (_, at) => connectCaller(instance, createCaller(`caller-${at}`, ["reds"]))),
-      );
-      const act = async (caller: (typeof callers)[number], at: number) => {
-        const action = {
-          inputKind: "M4_FILE",
-          referenceId: emulator.fileIds[0],
-          idempotencyKey: `action-number-${at}`,
-        };
-        for (const replayed of [false, true]) {
-          const result = await caller.callTool("register_input", action);
-          expect(result).toMatchObject({ isError: false, action: { replayed } });
-        }
+testUnless(
+  postgresMissing ?? missingProgram("pgbouncer") ?? missingProgram("openssl"),
+  "callers behind pgbouncer in transaction mode with TLS act once each, and the instance is ready",
+  async () => {
+    const certificate = await createCertificate();
+    const [file, key] = certificate;
+    const postgres = await startPostgres(["ssl=on", `ssl_cert_file=${file}`, `ssl_key_file=${key}`]);
+    onTestFinished(() => postgres.stop());
+    const emulator = await emulatorForTest({ clients: 1 });
+    const place = await environmentForTest(postgres, emulator);
+    await queryPostgres(place.url, "ALTER ROLE mic SET synchronous_commit = 'on'");
+    const instance = await instanceForTest({ ...place, url: await startPgbouncer(place.url, certificate) });
+    const callers = await Promise.all(
+      Array.from({ length: CALLERS }, (_, at) => connectCaller(instance, createCaller(`caller-${at}`, ["reds"]))),
+    );
+    const act = async (caller: (typeof callers)[number], at: number) => {
+      const action = {
+        inputKind: "M4_FILE",
+        referenceId: emulator.fileIds[0],
+        idempotencyKey: `action-number-${at}`,
       };
-      for (let at = 0; at < ACTIONS; at++) await Promise.all(callers.map((caller) => act(caller, at)));
-      expect(await countExecutions(emulator.baseUrl, LOAD_OPERATION_ID)).toBe(CALLERS * ACTIONS);
-      expect(await instance.databaseCheck()).toMatchObject({ status: expect.stringMatching(/^(ok|degraded)$/) });
-    },
-  );
-});
+      for (const replayed of [false, true]) {
+        const result = await caller.callTool("register_input", action);
+        expect(result).toMatchObject({ isError: false, action: { replayed } });
+      }
+    };
+    for (let at = 0; at < ACTIONS; at++) await Promise.all(callers.map((caller) => act(caller, at)));
+    expect(await countExecutions(emulator.baseUrl, LOAD_OPERATION_ID)).toBe(CALLERS * ACTIONS);
+    expect(await instance.databaseCheck()).toMatchObject({ status: expect.stringMatching(/^(ok|degraded)$/) });
+  },
+);
