@@ -1,10 +1,12 @@
-// Tests resolve_actions, list_actions and the server's instructions after a server was killed in the middle of actions.
-// It shares a journal with the servers that run later, in this process. The emulator counts executions.
+// Tests resolve_actions, list_actions and the server's instructions: after a server was killed in the middle of actions, with the same
+// journal and an emulator that counts executions; and how the list of jobs is read, with a stub.
 import { existsSync } from "node:fs";
 import { writeFile } from "node:fs/promises";
 import { join } from "node:path";
-import { describe, expect, test } from "vitest";
+import { beforeEach, describe, expect, test } from "vitest";
 import * as z from "zod/v4";
+import { benchForTest } from "../actions/bench.ts";
+import { enveloped, job, problem } from "../contract/samples.ts";
 import { Service } from "../emulator/service.ts";
 import {
   createJobBodyForFile,
@@ -19,15 +21,19 @@ import { operations } from "../operations.ts";
 import { runInProcess } from "../support/command.ts";
 import { emulatorForTest } from "../support/emulator.ts";
 import { fakeClockCommand, fakeClockMissing } from "../support/fake-clock.ts";
-import { type ConnectOptions, connectionForTest, emulatorEnv } from "../support/mcp.ts";
-import { inProcessServerForTest, type RawClient, startServer } from "../support/server.ts";
+import { connectionForTest, emulatorEnv, type Reply } from "../support/mcp.ts";
+import { type InProcessServer, inProcessServerForTest, type RawClient, startServer } from "../support/server.ts";
+import { answer, type Stub } from "../support/stub.ts";
 import { folderForTest } from "../support/temporary-folder.ts";
 
 const reason = "No longer needed";
 const UNRESOLVED = "unknown outcome: call resolve_actions";
 
 const Step = z.object({ tool: z.string(), arguments: z.record(z.string(), z.unknown()) });
-const Result = z.looseObject({ targetId: z.string(), outcome: z.string(), createdId: z.string().optional() });
+const Result = z.looseObject({
+  ...{ idempotencyKey: z.string(), targetId: z.string(), outcome: z.string(), finding: z.string().default("") },
+  createdId: z.string().optional(),
+});
 const Resolved = z.object({ summary: z.string(), nextStep: Step.optional(), results: z.array(Result) });
 const Action = z.looseObject({ state: z.string(), idempotencyKey: z.string() });
 const Listed = z.object({ summary: z.string(), nextStep: Step.optional(), actions: z.array(Action) });
@@ -74,7 +80,17 @@ async function createScene() {
       await server.kill();
     },
     server: () => inProcessServerForTest(env),
-    connect: (options: Omit<ConnectOptions, "env"> = {}) => connectionForTest("v2-legacy", { env, ...options }),
+    connect: () => connectionForTest("v2-legacy", { env }),
+    /** Connects a client with a user who replies with `user.action` to each question. */
+    async connectWithUser(action: Reply["action"]) {
+      const questions: string[] = [];
+      const user = { action };
+      const onElicitation = (question: string): Reply => {
+        questions.push(question);
+        return { action: user.action };
+      };
+      return { client: await connectionForTest("v2-legacy", { env, onElicitation }), questions, user };
+    },
     type: (...args: readonly string[]) => runInProcess(args, { env }),
     registration(file: number) {
       const args = { inputKind: "M4_FILE", referenceId: fileId(service, file) };
@@ -120,10 +136,6 @@ describe("after a server was killed in the middle of an action", () => {
     const ofFirst = { idempotencyKey: first?.idempotencyKey };
     expect(listed.nextStep).toMatchObject({ tool: "resolve_actions", arguments: {} });
     expect(JSON.stringify(listed.actions)).not.toMatch(/nextStep|arguments/);
-    expect(await list(talk, { state: "rejected" })).toEqual({
-      summary: "No rejected action. 2 actions: 2 unknown.",
-      actions: [],
-    });
 
     const one = await resolve(talk, ofFirst);
     expect((await list(talk)).nextStep?.arguments).toEqual({ idempotencyKey: second?.idempotencyKey });
@@ -141,13 +153,6 @@ describe("after a server was killed in the middle of an action", () => {
     const rest = await resolve(talk);
     expect(rest.results).toMatchObject([{ idempotencyKey: second?.idempotencyKey, outcome: "resolved" }]);
     expect(await executions("createMicPublicInput")).toBe(2);
-    expect(await resolve(talk)).toEqual({ summary: "No action is unresolved.", results: [] });
-    const unknown = await talk.call("resolve_actions", { idempotencyKey: "nothing-here" });
-    expect(unknown.error).toMatchObject({
-      kind: "not_found",
-      sideEffect: "none",
-      next: expect.stringContaining("list_actions"),
-    });
     const again = await resolve(talk, ofFirst);
     expect(again.results).toMatchObject([{ outcome: "resolved", createdId: one.results[0]?.createdId }]);
     expect(await executions("createMicPublicInput")).toBe(2);
@@ -270,27 +275,22 @@ describe("after a server was killed in the middle of an action", () => {
 
 describe("confirmation of resolve_actions", () => {
   test("one question covers all cancellations and restarts; if the user declines, nothing is sent", async () => {
-    const { killDuring, connect, cancellation, retry, registration, failedJob, pausedJob, sent, executions } =
-      await createScene();
+    const scene = await createScene();
+    const { killDuring, connectWithUser, cancellation, retry, registration, failedJob, pausedJob } = scene;
+    const { sent, executions } = scene;
     const running = await pausedJob();
     const failed = await failedJob();
     const registered = await executions("createMicPublicInput");
     const calls = [registration(FILE.failsForGood), cancellation(running.id), retry(failed.id, "RESTART")];
     await killDuring(calls.map((call) => ({ ...call, arrives: false })));
     const before = [await sent("cancelMicJob"), await sent("createMicPublicInput")];
-    const questions: string[] = [];
-    let action: "accept" | "decline" = "decline";
-    const onElicitation = (question: string) => {
-      questions.push(question);
-      return { action };
-    };
-    const client = await connect({ onElicitation });
+    const { client, questions, user } = await connectWithUser("decline");
     const declined = await client.callTool("resolve_actions", {});
     expect(declined.structured).toMatchObject({ declined: true });
     expect([await sent("cancelMicJob"), await sent("createMicPublicInput")]).toEqual(before);
     expect(questions).toHaveLength(1);
     expect(questions[0]).toContain(`cancel job ${running.id} (PAUSED); run job ${failed.id} again from the start`);
-    action = "accept";
+    user.action = "accept";
     const { results } = Resolved.parse((await client.callTool("resolve_actions", {})).structured);
     expect(results.map(({ outcome }) => outcome)).toEqual(["resolved", "resolved", "resolved"]);
     expect(questions).toHaveLength(2);
@@ -300,16 +300,11 @@ describe("confirmation of resolve_actions", () => {
   });
 
   test("the question about a decision says that a recent action is sent again first, and what that discards", async () => {
-    const { killDuring, connect, cancellation, registration, pausedJob, sent } = await createScene();
+    const { killDuring, connectWithUser, cancellation, registration, pausedJob, sent } = await createScene();
     const { id } = await pausedJob();
     await killDuring([cancellation(id), registration(FILE.succeeds)].map((call) => ({ ...call, arrives: false })));
     const before = [await sent("cancelMicJob"), await sent("createMicPublicInput")];
-    const questions: string[] = [];
-    const onElicitation = (question: string) => {
-      questions.push(question);
-      return { action: "decline" as const };
-    };
-    const client = await connect({ onElicitation });
+    const { client, questions } = await connectWithUser("decline");
     for (const { idempotencyKey } of Listed.parse((await client.callTool("list_actions")).structured).actions)
       await client.callTool("resolve_actions", { idempotencyKey, outcome: "none" });
     const again =
@@ -371,7 +366,7 @@ describe.skipIf(fakeClockMissing !== undefined)(`21 h later${note}`, () => {
   test.for([true, false])(
     "a submission is not resolved by a job of the same recipe; the user decides (the first call ran: %s)",
     async (arrives) => {
-      const { killDuring, server, connect, service, executions, sent } = await createScene();
+      const { killDuring, server, connectWithUser, service, executions, sent } = await createScene();
       const body = await createJobBodyForFile(service, FILE.succeeds);
       await killDuring(
         [{ tool: "submit_job", operationId: "createMicJob", args: body, arrives }],
@@ -385,11 +380,9 @@ describe.skipIf(fakeClockMissing !== undefined)(`21 h later${note}`, () => {
       expect(repeated.error).toMatchObject({ kind: "outcome_unknown", sideEffect: "unknown" });
       expect(repeated.error?.next).toMatch(/^First find out: resolve_actions \{"idempotencyKey"/);
       const { results, nextStep } = await resolve(talk);
-      expect(results).toMatchObject([{ outcome: "still unknown" }]);
       expect(nextStep).toBeUndefined();
-      const [{ candidates, finding, idempotencyKey }] = z
-        .tuple([z.looseObject({ candidates: z.array(z.string()), finding: z.string(), idempotencyKey: z.string() })])
-        .parse(results);
+      const Undecided = Result.extend({ outcome: z.literal("still unknown"), candidates: z.array(z.string()) });
+      const [{ candidates, finding, idempotencyKey }] = z.tuple([Undecided]).parse(results);
       expect(candidates).toHaveLength(arrives ? 2 : 1);
       expect(candidates).toContain(foreign);
       expect(finding).toContain(
@@ -402,12 +395,7 @@ describe.skipIf(fakeClockMissing !== undefined)(`21 h later${note}`, () => {
       const wrong = await talk.call("resolve_actions", { idempotencyKey, jobId: retry });
       expect(wrong.error).toMatchObject({ kind: "invalid_arguments" });
       const decision = arrives ? { jobId: candidates.find((id) => id !== foreign) } : { outcome: "none" };
-      const questions: string[] = [];
-      const onElicitation = (question: string) => {
-        questions.push(question);
-        return { action: "accept" as const };
-      };
-      const client = await connect({ onElicitation });
+      const { client, questions } = await connectWithUser("accept");
       const decided = await client.callTool("resolve_actions", { idempotencyKey, ...decision });
       expect(questions[0]).toMatch(
         arrives ? /^Record that submit_job .* created job / : /^Record that submit_job .* did not take effect\?$/,
@@ -479,43 +467,130 @@ describe("the server's instructions", () => {
   });
 });
 
-describe("mic-mcp resolve and call", () => {
-  test("resolve --dry-run sends nothing; resolve runs the calls", async () => {
-    const { killDuring, registration, executions, sent, type } = await createScene();
-    await killDuring([{ ...registration(FILE.succeeds), arrives: false }]);
-    const before = await sent("createMicPublicInput");
-    const dry = await type("resolve", "--dry-run");
-    expect(dry).toMatchObject({ code: 0, stdout: expect.stringContaining("send again under its key") });
-    expect(await sent("createMicPublicInput")).toBe(before);
-    const asJson = await type("resolve", "--dry-run", "--json");
-    expect(JSON.parse(asJson.stdout)).toMatchObject({ actions: [{ tool: "register_input" }] });
-    const resolved = await type("resolve");
-    expect(resolved).toMatchObject({ code: 0, stdout: expect.stringContaining("Resolved: the action ran once") });
-    expect((await type("resolve")).stdout).toContain("No action is unresolved.");
-    expect(await executions("createMicPublicInput")).toBe(1);
-    expect(await type("resolve", "one", "two")).toMatchObject({ code: 2 });
+test("mic-mcp resolve sends nothing with --dry-run, and a cancellation again only with --yes", async () => {
+  const { killDuring, registration, cancellation, pausedJob, executions, sent, type } = await createScene();
+  const calls = [registration(FILE.succeeds), cancellation((await pausedJob()).id)];
+  await killDuring(calls.map((call) => ({ ...call, arrives: false })));
+  const count = (by: (operationId: string) => Promise<number>) =>
+    Promise.all(calls.map((call) => by(call.operationId)));
+  const before = await count(sent);
+  const dry = await type("resolve", "--dry-run");
+  expect(dry).toMatchObject({ code: 0, stdout: expect.stringContaining("send again under its key") });
+  const { actions } = JSON.parse((await type("resolve", "--dry-run", "--json")).stdout);
+  for (const { tool } of calls) expect(actions).toContainEqual(expect.objectContaining({ tool }));
+  expect(await type("resolve")).toMatchObject({ code: 2, stderr: expect.stringContaining("--yes") });
+  expect(await type("resolve", "one", "two")).toMatchObject({ code: 2 });
+  expect(await count(sent)).toEqual(before);
+  const stdout = expect.stringContaining("2 of 2 actions resolved: 2 done.");
+  expect(await type("resolve", "--yes")).toMatchObject({ code: 0, stdout });
+  expect(await count(executions)).toEqual([1, 1]);
+});
+
+/** The list of jobs has no certain order and no certain clock: only its end shows that an action had no effect. */
+describe("reading the list of jobs", () => {
+  const PARENT = { ...job, id: "job-parent", state: "FAILED", createdAt: "2026-11-20T10:00:00Z" } as const;
+  const RETRY = { jobId: PARENT.id, retryMode: "SAFE_RESUME", reason: "Again" };
+  const PAGE = 100;
+
+  let stub: Stub;
+  let server: InProcessServer;
+  beforeEach(async () => {
+    const bench = await benchForTest();
+    stub = bench.stub;
+    server = await inProcessServerForTest(bench.env);
   });
 
-  test("mic-mcp call exits with 3 if retry_jobs is a replay", async () => {
-    const { type, failedJob, executions } = await createScene();
-    const { id } = await failedJob();
-    const retryJobs = ["call", "retry_jobs", `jobIds=${id}`, "retryMode=SAFE_RESUME", `reason=${reason}`];
-    expect(await type(...retryJobs)).toMatchObject({ code: 0 });
-    const stdout = expect.stringContaining("Already retried by an earlier identical call");
-    expect(await type(...retryJobs)).toMatchObject({ code: 3, stdout });
-    expect(await executions("retryMicJob")).toBe(1);
+  /** The retry's answer is lost, and the API refuses its repetition. `listed`: the API's jobs, in the order of its list; `end`: its last page. */
+  async function loseRetry(listed: readonly object[], args: object = RETRY, end: object = {}): Promise<string> {
+    let posts = 0;
+    stub.respond(({ method, target }) => {
+      if (method === "POST")
+        return ++posts === 1
+          ? answer(503, undefined, { "retry-after": "60" })
+          : answer(409, { ...problem, status: 409, retryable: false });
+      const { pathname, searchParams } = new URL(target, "http://stub");
+      if (!pathname.endsWith("/jobs")) return answer(200, enveloped(PARENT));
+      const start = Number(searchParams.get("cursor") ?? 0);
+      const next = start + PAGE < listed.length ? String(start + PAGE) : null;
+      const page = { nextCursor: next, hasMore: next !== null, ...(next === null && end) };
+      return answer(200, { ...enveloped(listed.slice(start, start + PAGE)), page });
+    });
+    const { error } = await server.call("retry_job", args);
+    expect(error).toMatchObject({ kind: "outcome_unknown" });
+    return String(error?.idempotencyKey);
+  }
+
+  const posts = () => stub.requests.filter(({ method }) => method === "POST");
+
+  /** Jobs with these times, none of which is a retry. */
+  const others = (count: number, createdAt: string) =>
+    Array.from({ length: count }, (_, n) => ({ ...job, id: `job-${createdAt}-${n}`, createdAt }));
+  const OLD = "2026-11-01T10:00:00Z";
+  const NEW = "2026-11-22T10:00:00Z";
+
+  test.for([
+    ["the API's clock is hours behind this machine's", "2026-11-20T10:00:01Z", others(150, OLD)],
+    ["older jobs precede it in the list", NEW, others(250, OLD)],
+    ["newer and older jobs precede it in the list", NEW, [...others(120, NEW), ...others(120, OLD)]],
+  ] as const)("a retry whose answer was lost is found even if %s", async ([_how, createdAt, before]) => {
+    const retry = { ...job, id: "job-retry", retryOfBatchId: PARENT.id, createdAt };
+    const idempotencyKey = await loseRetry([...before, retry, PARENT]);
+    const { results } = await resolve(server, { idempotencyKey });
+    const finding = "Resolved: Job job-parent was retried as job job-retry, by this call or by another client.";
+    expect(results).toMatchObject([{ outcome: "resolved", createdId: "job-retry", finding }]);
+    const again = await server.call("retry_job", RETRY);
+    expect(again.text).toMatch(
+      /^Not run again\. Job job-parent was retried as job job-retry, by this call or by another/,
+    );
+    expect(posts()).toHaveLength(2);
+    // Nothing shows that this call created the job, so its notes are not stated as the job's origin.
+    expect((await server.call("get_job", { jobId: "job-retry" })).text).not.toContain("Again");
   });
 
-  test("resolve asks before it sends a cancellation again, and accepts --yes", async () => {
-    const { killDuring, cancellation, executions, sent, type, pausedJob } = await createScene();
-    const { id } = await pausedJob();
-    await killDuring([{ ...cancellation(id), arrives: false }]);
-    const before = await sent("cancelMicJob");
-    const refused = await type("resolve");
-    expect(refused).toMatchObject({ code: 2, stderr: expect.stringContaining("--yes") });
-    expect(await sent("cancelMicJob")).toBe(before);
-    const stdout = expect.stringContaining("the action ran once");
-    expect(await type("resolve", "--yes")).toMatchObject({ code: 0, stdout });
-    expect(await executions("cancelMicJob")).toBe(1);
+  test("the next call continues a list that is too long for one call; only the end of the list shows that no retry exists", async () => {
+    const idempotencyKey = await loseRetry([...others(500, NEW), PARENT, ...others(1_700, OLD)]);
+    const findings: string[] = [];
+    let next: Readonly<Record<string, unknown>> | undefined = { idempotencyKey };
+    while (next && findings.length < 5) {
+      const { results, nextStep }: z.output<typeof Resolved> = await resolve(server, next);
+      findings.push(...results.map(({ outcome, finding }) => `${outcome}: ${finding}`));
+      next = nextStep?.arguments;
+    }
+    const found = (count: number) => `No retry of job job-parent was found among ${count} jobs.`;
+    expect(findings).toEqual([
+      `still unknown: ${found(1_000)} The list has more jobs.`,
+      `still unknown: ${found(2_000)} The list has more jobs.`,
+      `rejected: Resolved: it did not take effect. ${found(2_201)}`,
+    ]);
+  });
+
+  test("an action stays unknown if the API claims to have more jobs but returns no cursor for them", async () => {
+    const idempotencyKey = await loseRetry([PARENT], RETRY, { hasMore: true });
+    const { results, nextStep } = await resolve(server, { idempotencyKey });
+    const finding = /among 1 job\. The list has more jobs, but the API returned no cursor for them\.$/;
+    expect(results).toMatchObject([{ outcome: "still unknown", finding: expect.stringMatching(finding) }]);
+    expect(nextStep?.arguments).toEqual({ idempotencyKey });
+  });
+
+  test("a cursor of another action, or of the API, is refused, and nothing is recorded", async () => {
+    const idempotencyKey = await loseRetry([...others(1_200, NEW), PARENT]);
+    const { nextStep } = await resolve(server, { idempotencyKey });
+    const [, ...position] = JSON.parse(Buffer.from(String(nextStep?.arguments["cursor"]), "base64url").toString());
+    const otherCursor = Buffer.from(JSON.stringify(["another-key", ...position])).toString("base64url");
+    for (const cursor of [otherCursor, "100"])
+      expect((await server.call("resolve_actions", { idempotencyKey, cursor })).error).toMatchObject({
+        kind: "invalid_arguments",
+        fieldErrors: [{ pointer: "/cursor" }],
+      });
+    expect((await server.call("list_actions", {})).text).toContain("1 action: 1 unknown.");
+  });
+
+  test("a retry that another action provably made is not attributed to this action", async () => {
+    const retry = { ...job, id: "job-retry", retryOfBatchId: PARENT.id, createdAt: NEW };
+    stub.expect(answer(202, enveloped(retry)));
+    await server.call("retry_job", { ...RETRY, idempotencyKey: "first-key-1" });
+    const idempotencyKey = await loseRetry([retry, PARENT], { ...RETRY, idempotencyKey: "second-key-1" });
+    const { results } = await resolve(server, { idempotencyKey });
+    expect(results).toMatchObject([{ outcome: "rejected" }]);
   });
 });
