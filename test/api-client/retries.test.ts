@@ -40,7 +40,7 @@ const passing: readonly (readonly [string, Step])[] = [
   ["an unknown version of HTTP", sendRawBytes("HTTP/9.9 200 OK\r\ncontent-length: 0\r\n\r\n")],
 ];
 
-/** test/tools/faults-reads.test.ts and faults-actions.test.ts try more statuses, and answers that break the contract. */
+/** test/tools/faults.test.ts tries more statuses, and answers that break the contract. */
 const lasting: readonly (readonly [string, Step])[] = [
   ...[400, 404, 410, 412, 413, 415, 428].map((status) => [`HTTP ${status}`, refused(status, false)] as const),
   ["HTTP 409 with a Problem that says not retryable", refused(409, false)],
