@@ -179,3 +179,11 @@ test("only the emulator reads the geography table", () => {
   const readers = files.filter(({ code }) => code.includes("lgd-")).map(({ path }) => moduleOf(path));
   expect(new Set(readers)).toEqual(new Set(["emulator"]));
 });
+
+test("each file of test/tools/ is named after a tool, or has a rule for all tools that testing.md lists", () => {
+  const page = readFileSync("docs/contribute/testing.md", "utf8");
+  const rules = [...page.matchAll(/^\| `([\w-]+\.test\.ts)` \|/gm)].map(([, file = ""]) => file);
+  const ofTools = new Set(readdirSync("tools").map((file) => file.replace(/\.ts$/, ".test.ts")));
+  const others = readdirSync("test/tools").filter((file) => file.endsWith(".test.ts") && !ofTools.has(file));
+  expect(others.sort()).toEqual(rules.sort());
+});

@@ -33,7 +33,7 @@ import { createRetryableJob, FILE, fileId, readJob, submitJob } from "../emulato
 import type { OperationId } from "../operations.ts";
 import { createManualClock, emulatorForTest, type ManualClock } from "../support/emulator.ts";
 import { folderForTest } from "../support/temporary-folder.ts";
-import { createRunArguments } from "../tools/bench.ts";
+import { createBatchArguments } from "../tools/bench.ts";
 
 const refusal = (status: number, code: string, headers: Readonly<Record<string, string>> = {}): WireResponse => ({
   status,
@@ -167,8 +167,8 @@ const isToken = ({ path }: WireRequest): boolean => path.includes("/oauth/token"
 const isSubmission = ({ method, path }: WireRequest): boolean => method === "POST" && path.endsWith("/jobs");
 
 async function batchFor(server: Server, key: string) {
-  const { inputs: _, ...common } = await createRunArguments(server.service, FILE.succeeds);
-  return { ...common, files: [...server.emulator.fileIds].slice(0, 5), idempotencyKey: key, waitSeconds: 45 };
+  const args = await createBatchArguments(server.service, [0, 1, 2, 3, 4]);
+  return { ...args, idempotencyKey: key, waitSeconds: 45 };
 }
 
 const MINUTE_MS = 60_000;

@@ -1,5 +1,9 @@
-// Serves job lists from a stub: in the test's order, with simple cursors, and with the errors that the test injects.
+// Serves job lists from a stub: in the test's order, with simple cursors, and with the errors that the test injects. Also reads the
+// emulator's list.
+import { expect } from "vitest";
 import { job } from "../contract/samples.ts";
+import type { Service } from "../emulator/service.ts";
+import { operations } from "../operations.ts";
 import { answer, type Step, type Stub } from "./stub.ts";
 
 /** Creates `count` jobs, each 1 h older than the previous one. */
@@ -36,4 +40,15 @@ export function serveJobs(
     );
   });
   return requestedPages;
+}
+
+/** Reads all jobs of the emulator's workspace, at most 200. */
+export async function listEveryJob(service: Service) {
+  const query = { workspaceId: service.emulator.workspaceId, limit: 100 };
+  const first = await service.ok(operations.listMicJobs, { query });
+  const second = await service.ok(operations.listMicJobs, {
+    query: { ...query, cursor: String(first.page.nextCursor) },
+  });
+  expect(second.page.hasMore).toBe(false);
+  return [...first.data, ...second.data];
 }

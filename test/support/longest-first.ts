@@ -16,7 +16,7 @@ const LONGEST = words(`
   test/credentials/keychain/terminal.test.ts test/credentials/keychain/secrecy.test.ts test/docs/examples.test.ts
   test/tools/expensive-schemas.test.ts test/cli/watch.test.ts test/faults/multi-step-tools.test.ts
   test/tools/resolve-actions.test.ts test/teams/demo.test.ts test/demo/demo.test.ts test/cli/call.test.ts
-  test/package/release.test.ts test/package/add-a-tool.test.ts test/apps/views.test.ts test/tools/find-jobs.test.ts
+  test/package/release.test.ts test/package/add-a-tool.test.ts test/apps/views.test.ts test/tools/list-jobs.test.ts
   test/faults/kills.test.ts test/faults/kills-in-flight.test.ts`);
 
 export default class LongestFirst extends BaseSequencer {

@@ -1,7 +1,6 @@
 // Tests accepted forms of arguments (docs/interface.md, "Accepted forms"): each is rewritten to the exact form of the same action.
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
-import * as z from "zod/v4";
 import { tools } from "../../tools/index.ts";
 import { runCount } from "../support/thorough.ts";
 import { words } from "../support/words.ts";
@@ -265,42 +264,12 @@ describeLatestRevision((bench) => {
     },
   );
 
-  test("an unknown argument is refused, unless it is a near miss, a host adds it, or the tool has no arguments", async () => {
-    const nearMiss = words("state states status since query district districts name Limit");
-    const unknown = [...nearMiss, ...words("statuses until id recipe filter after verbose")];
-    for (const { name, argumentNames, toExact } of tools) {
-      const isKnown = (argument: string): boolean => argumentNames.includes(argument);
-      const hosted = await bench().call(name, { wait_for_previous: true, toolCallId: "1", tool: "x" });
-      expect(hosted.text, name).not.toMatch(/Ignored|wait_for_previous|toolCallId/);
-      if (argumentNames.length === 0) {
-        const ignored = await bench().ok(name, { [unknown.join("_")]: "x" });
-        expect(ignored.structured["summary"]).toMatch(/^Ignored unknown argument ".*": the tool takes no arguments\. /);
-      }
-      for (const argument of argumentNames.length === 0 ? [] : unknown.filter((each) => !isKnown(each))) {
-        const read = Object.keys(toExact({ [argument]: "x" }).arguments);
-        if (read.every(isKnown)) expect(nearMiss, `${name} ${argument}`).toContain(argument);
-        else
-          await bench()
-            .refuses(name, { [argument]: "x" })
-            .then(({ text }) => expect(text).toContain(`/${argument}: unknown argument; known: `));
-      }
-    }
-  });
-
-  test("save_table reads the near misses of the listing call, and reports them", async () => {
-    const given = { workspaceId: bench().workspaceId, state: "FAILED" };
-    const args = { source: "list_jobs", arguments: given, fileName: "failed.csv" };
-    expect((await bench().ok("save_table", args)).structured).toMatchObject({
-      summary: expect.stringMatching(/^"state" was read as "states"\. /),
-      counts: { FAILED: expect.any(Number) },
-    });
-  });
-
   test.each(refused)(
     "%s %j is refused with one plain sentence, and the requested change makes the arguments valid",
     async (tool, wrong, text, right) => {
       const { workspaceId } = bench();
-      const { fieldErrors = [] } = await bench().refuses(tool, inWorkspace(tool, workspaceId, wrong));
+      const call = inWorkspace(tool, workspaceId, wrong);
+      const { fieldErrors = [] } = await bench().expectNothingSent(() => bench().refuses(tool, call));
       const texts = fieldErrors.map(({ pointer, message }) => `${pointer}: ${message}`);
       expect(
         texts.filter((each) => text.test(each)),
@@ -322,17 +291,6 @@ describeLatestRevision((bench) => {
     await expectReplay(bench(), "cancel_job", cancel, otherForm);
   });
 
-  test("run_job treats a file's id in inputId as a referenceId", async () => {
-    const { idempotencyKey: _, inputBindings, ...order } = await bench().argumentsFor("createMicJob");
-    const { port } = Object([inputBindings].flat()[0]);
-    const { referenceId } = await bench().argumentsFor("createMicPublicInput");
-    const exact = { ...order, clientReference: "by file", inputs: [{ port, referenceId }] };
-    const options = bench().withAdvancingClock();
-    const first = await bench().ok("run_job", exact, options);
-    const again = await bench().ok("run_job", { ...exact, inputs: { port, inputId: referenceId } }, options);
-    expect(Object(again.structured["data"]).id).toBe(Object(first.structured["data"]).id);
-  });
-
   test("a date without a time is read as the start of that day in UTC, and a lowered limit is reported", async () => {
     const args = { workspaceId: bench().workspaceId, createdSince: "2026-11-22", limit: 500 };
     expect((await bench().ok("list_jobs", args)).structured["summary"]).toMatch(
@@ -350,27 +308,6 @@ describeLatestRevision((bench) => {
       const exact = exactOf("retry_jobs", { createdSince: word })?.["createdSince"];
       expect([before, dayOf(Date.now())]).toContain(exact);
     }
-  });
-
-  test("run_job adds a missing port if the recipe has only one, and the call with the port is the same action", async () => {
-    const { recipeVersionId, parameterValues, inputBindings } = await bench().newAction("createMicJob");
-    const [{ port, inputId }] = z.tuple([z.object({ port: z.string(), inputId: z.string() })]).parse(inputBindings);
-    const args = { workspaceId: bench().workspaceId, recipeVersionId, parameterValues, waitSeconds: 0 };
-    await expectReplay(
-      bench(),
-      "run_job",
-      { ...args, inputs: [{ port, inputId }] },
-      { ...args, inputs: [{ inputId }] },
-    );
-  });
-
-  test("a recipe's name instead of its id is refused, and the error names the tool that returns the ids", async () => {
-    const { error } = await bench().call("submit_job", {
-      workspaceId: "w",
-      ...submission,
-      recipeVersionId: "Normalize",
-    });
-    expect(error?.next).toMatch(/^list_recipes /);
   });
 
   test("the error for an id that the API does not have explains what looks wrong with the id", async () => {

@@ -1,14 +1,21 @@
 // The bench for tool tests: an emulator with direct access to it, and the real server with a real client, for all tests of a block.
 import type { ValidateFunction } from "ajv/dist/2020.js";
-import { expect } from "vitest";
+import { expect, onTestFinished } from "vitest";
 import * as z from "zod/v4";
 import { createExampleData, type ExampleData } from "../emulator/example.ts";
 import { createValue } from "../emulator/parameters.ts";
 import type { Service } from "../emulator/service.ts";
-import { fileId, findOneInputOffer } from "../emulator/work.ts";
+import { FILE, fileId, findOneInputOffer } from "../emulator/work.ts";
 import { type OperationId, operations, type PostId } from "../operations.ts";
 import type { ManualClock } from "../support/emulator.ts";
-import type { CallOptions, Progress, TestClient } from "../support/mcp.ts";
+import {
+  type CallOptions,
+  type ClientRevision,
+  emulatorEnv,
+  inProcessClientForTest,
+  type Progress,
+  type TestClient,
+} from "../support/mcp.ts";
 import type { CallResult, Facts } from "../support/results.ts";
 import { validCall } from "./catalogue.ts";
 
@@ -60,6 +67,12 @@ export async function createRunArguments(service: Service, file: number) {
     inputs: [{ port: recipe.inputs[0]?.name, referenceId: fileId(service, file) }],
     parameterValues: createValue(recipe.parameters),
   };
+}
+
+/** Arguments of run_jobs on these files. */
+export async function createBatchArguments(service: Service, files: readonly number[]) {
+  const { inputs: _, ...common } = await createRunArguments(service, FILE.succeeds);
+  return { ...common, files: files.map((file) => fileId(service, file)) };
 }
 
 export class Bench {
@@ -239,3 +252,23 @@ export class Bench {
     return entries;
   }
 }
+
+/**
+ * Connects the same emulator with a server that has empty caches, because geography is cached after a read. The bench is for the running
+ * test only; changes to the emulator's geography are undone when it ends.
+ */
+export async function createFreshBench(
+  bench: Bench,
+  revision: ClientRevision,
+  env: Readonly<Record<string, string>> = {},
+): Promise<Bench> {
+  onTestFinished(async () => {
+    await bench.service.admin("DELETE", "geography");
+  });
+  const settings = { MIC_DOWNLOAD_DIR: bench.downloadDir, MIC_GEOGRAPHY_RATE_LIMIT: "600", ...env };
+  return bench.withConnection(
+    await inProcessClientForTest(revision, { ...emulatorEnv(bench.service.emulator), ...settings }),
+  );
+}
+
+export const isPlayground = ({ path }: { readonly path: string }): boolean => path.startsWith("/api/");

@@ -2,16 +2,14 @@
 import { expect, test } from "vitest";
 import { createRetryableJob, FILE, fileId, submitJob } from "../emulator/work.ts";
 import type { OperationId } from "../operations.ts";
-import { type Args, type Bench, createRunArguments } from "./bench.ts";
+import { type Args, type Bench, createBatchArguments, refusal } from "./bench.ts";
 import { describeLatestRevision } from "./revisions.ts";
 
 const FILES = [FILE.succeeds, FILE.failsForGood, FILE.pauses, FILE.waitsForReview, FILE.failsRetryably];
 
 /** `name`: the key of all submissions, so that no test continues the jobs of another. */
 async function batchOf({ service }: Bench, name: string, files: readonly number[] = FILES): Promise<Args> {
-  const { inputs: _, ...common } = await createRunArguments(service, FILE.succeeds);
-  const idempotencyKey = `bulk refusals, ${name}`;
-  return { ...common, files: files.map((file) => fileId(service, file)), waitSeconds: 0, idempotencyKey };
+  return { ...(await createBatchArguments(service, files)), waitSeconds: 0, idempotencyKey: `bulk refusals, ${name}` };
 }
 
 const retriesOf = async ({ service }: Bench): Promise<Args> => {
@@ -29,8 +27,8 @@ const ARGUMENTS = { run_jobs: batchOf, retry_jobs: retriesOf, wait_for_jobs: wai
 
 const quota = { kind: "status", status: 429, code: "QUOTA_EXHAUSTED", retryable: true, retryAfterSeconds: 9_000 };
 const outage = { kind: "status", status: 503, code: "DOWN", retryable: true, retryAfterSeconds: 3_600 };
-const unauthorized = { kind: "status", status: 401, code: "BAD_TOKEN", retryable: false };
-const forbidden = { kind: "status", status: 403, code: "NO_RIGHT", retryable: false };
+const unauthorized = refusal(401, "BAD_TOKEN");
+const forbidden = refusal(403, "NO_RIGHT");
 const later = (minutes: number) => new RegExp(`Call again after [-\\d: ]+ UTC \\(in ${minutes} min\\); `);
 
 const injectFault = (bench: Bench, what: object, operationId: OperationId, times: number) =>

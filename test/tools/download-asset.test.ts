@@ -45,6 +45,8 @@ test("the bytes of an asset decide whether it is text, unless its type excludes 
   const cases: readonly (readonly [type: string | undefined, content: string | Buffer, preview: string | undefined])[] =
     [
       [undefined, "a,b\n1,2", "a,b\n1,2"],
+      [";;;", "a,b", none],
+      ["application/json", "not JSON", "not JSON"],
       ["text/csv; charset=utf-8", "\ufeffa,b\n", "a,b\n"],
       ["application/json", '{"a":1}', '{"a":1}'],
       ["application/geo+json", "{}", "{}"],
@@ -63,6 +65,7 @@ test("the bytes of an asset decide whether it is text, unless its type excludes 
     const { structured, text } = await connection.callTool(TOOL, { assetId: `asset-${index}`, preview: true });
     expect(structured?.["preview"], text).toBe(preview);
     expect(text.includes("It is not text, so there is no preview.")).toBe(preview === none);
+    expect(await readFile(String(structured?.["path"]))).toEqual(Buffer.from(content));
   }
   stub.expect(answer(200, minified, { "content-type": "application/json" }));
   const { structured } = await connection.callTool(TOOL, { assetId: "minified", preview: true });
@@ -73,6 +76,22 @@ test("the bytes of an asset decide whether it is text, unless its type excludes 
   expect(Buffer.byteLength(preview)).toBeLessThanOrEqual(2_048);
   expect(Buffer.byteLength(preview)).toBeGreaterThan(2_000);
 });
+
+test.each<Readonly<Record<string, string>>>([
+  { "content-disposition": "inline" },
+  { "content-disposition": "filename=; ;=" },
+  { etag: '"not-a-hash"', "accept-ranges": "bytes" },
+])(
+  "a file is saved whatever the headers of its response: %j",
+  { tags: ["4.2/assumes-no-asset-headers"] },
+  async (headers) => {
+    const { stub, connection } = await sessionForTest();
+    const bytes = Buffer.from("any bytes");
+    stub.expect(answer(200, bytes, headers));
+    const { structured, text } = await connection.callTool(TOOL, { assetId: "asset-1" });
+    expect(structured, text).toMatchObject({ bytes: bytes.length, sha256: sha256(bytes) });
+  },
+);
 
 test("a preview contains no part of a secret", async () => {
   const { stub, connection } = await sessionForTest();

@@ -3,8 +3,7 @@ import { expect, test } from "vitest";
 import * as z from "zod/v4";
 import { FILE, fileId, listOffers } from "../emulator/work.ts";
 import type { CallOptions, Progress } from "../support/mcp.ts";
-import { type Args, type Bench, createRunArguments } from "./bench.ts";
-import { createFreshBench } from "./fresh-bench.ts";
+import { type Args, type Bench, createFreshBench, createRunArguments } from "./bench.ts";
 import { describeLatestRevision } from "./revisions.ts";
 
 const Result = z.looseObject({
@@ -111,16 +110,6 @@ describeLatestRevision((bench, revision) => {
     expect(posts).toEqual(["createMicPublicInput", "createMicJob"]);
   });
 
-  test("submit_job registers a file whose id is given as inputId, and returns without waiting for the job", async () => {
-    const { inputs, ...job } = await argsFor(bench(), FILE.failsRetryably, "submitted from a file");
-    const inputBindings = inputs.map(({ port }) => ({ port, inputId: fileId(bench().service, FILE.failsRetryably) }));
-    const { data, posts } = await run(bench(), { ...job, inputBindings }, {}, "submit_job");
-    expect(data).toMatchObject({ id: expect.stringMatching(/^micjob_/), state: "PREPARING" });
-    expect(posts.at(-1)).toBe("createMicJob");
-    const again = await run(bench(), { ...job, inputs, waitSeconds: 0 });
-    expect(again).toMatchObject({ action: { replayed: true }, posts: [] });
-  });
-
   test.each(["getMicExecutableRecipe", "createMicPublicInput", "getMicPublicInput", "createMicJob", "getMicJob"])(
     "if %s gets no response, the call ends within waitSeconds, and the same call then completes the job",
     async (operationId) => {
@@ -178,5 +167,16 @@ describeLatestRevision((bench, revision) => {
       expect(await run(bench(), again)).toMatchObject({ data: { id: data.id }, action: { replayed: true }, posts: [] });
     const other = { ...args, parameterValues: {}, inputs: [{ port: "other", inputId: "micinput_other" }] };
     await bench().expectNothingSent(() => bench().fails("run_job", other, "conflict"));
+  });
+
+  test("a file's id as inputId, and an input without the recipe's only port, make the same action", async () => {
+    const args = await argsFor(bench(), FILE.succeeds, "exact forms only");
+    const { data } = await run(bench(), args);
+    for (const { port, referenceId } of args.inputs)
+      for (const inputs of [{ port, inputId: referenceId }, [{ referenceId }]])
+        expect(await run(bench(), { ...args, inputs })).toMatchObject({
+          data: { id: data.id },
+          action: { replayed: true },
+        });
   });
 });

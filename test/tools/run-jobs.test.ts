@@ -1,9 +1,9 @@
 // Tests run_jobs: one recipe on many files, each file and each job only once, with a state for each file.
 import { expect, test } from "vitest";
 import * as z from "zod/v4";
-import { FILE, fileId } from "../emulator/work.ts";
+import { FILE } from "../emulator/work.ts";
 import { operations } from "../operations.ts";
-import { type Args, type Bench, createRunArguments, type SentRequest } from "./bench.ts";
+import { type Args, type Bench, createBatchArguments, createRunArguments, refusal, type SentRequest } from "./bench.ts";
 import { describeLatestRevision } from "./revisions.ts";
 
 const Row = z.looseObject({ file: z.string(), state: z.string(), jobId: z.string().optional() });
@@ -12,64 +12,43 @@ const Result = z.looseObject({
   results: z.array(Row),
   nextStep: z.looseObject({ tool: z.string(), arguments: z.record(z.string(), z.unknown()) }).optional(),
 });
-const statesOf = ({ results }: z.infer<typeof Result>) => results.map(({ state }) => state);
+const statesOf = ({ results }: Pick<z.infer<typeof Result>, "results">) => results.map(({ state }) => state);
 
 const countPosts = (sent: readonly SentRequest[]): Readonly<Record<string, number>> => {
   const posts = sent.filter(({ method }) => method === "POST").map(({ operationId }) => String(operationId));
   return Object.fromEntries([...new Set(posts)].map((id) => [id, posts.filter((each) => each === id).length]));
 };
 
-async function argsFor({ service }: Bench, files: readonly number[], more: Args = {}) {
-  const { inputs: _, ...common } = await createRunArguments(service, FILE.succeeds);
-  return { ...common, files: files.map((file) => fileId(service, file)), ...more };
-}
+const argsFor = async ({ service }: Bench, files: readonly number[], more: Args = {}) => ({
+  ...(await createBatchArguments(service, files)),
+  ...more,
+});
 
 const run = async (bench: Bench, args: Args) =>
   Result.parse((await bench.ok("run_jobs", args, bench.withAdvancingClock())).structured);
 
 describeLatestRevision((bench) => {
-  test("run_jobs returns the output, the failure or the input state for each file", async () => {
+  // test/snapshots/run_jobs.md has the rows and the sentences.
+  test("run_jobs registers and runs each file once, and an identical call returns the same states", async () => {
     const args = await argsFor(bench(), [FILE.succeeds, FILE.failsForGood, FILE.quarantined, FILE.pauses]);
+    const states = ["SUCCEEDED", "FAILED", "QUARANTINED", "PAUSED"];
     const sent = await bench().captureRequests(async () => {
-      const { summary, results, nextStep } = await run(bench(), args);
-      expect(results).toMatchObject([
-        { state: "SUCCEEDED", outputDatasetVersionId: expect.stringMatching(/./) },
-        {
-          ...{
-            state: "FAILED",
-            failure: "INPUT_ROWS_INVALID",
-            retryable: false,
-            title: expect.stringContaining("rows"),
-          },
-          errors: expect.stringMatching(/^"Row \d+, .*"; "Row \d+, .*"; "Row \d+, .*"$/),
-        },
-        {
-          ...{ state: "QUARANTINED", inputId: expect.stringMatching(/^micinput_/) },
-          note: expect.stringContaining("Ask the user for another file."),
-        },
-        { state: "PAUSED", stage: "BLEND" },
-      ]);
-      expect(results.map(({ file }) => file)).toEqual(args["files"]);
-      expect(summary).toContain("4 files: ");
-      expect(summary).toContain("1 waits for a reviewer or the API's operator (PAUSED at BLEND). Tell the user.");
-      expect(nextStep).toBeUndefined();
+      const { results } = await run(bench(), args);
+      expect(statesOf({ results })).toEqual(states);
+      expect(results.map(({ file }) => file)).toEqual(args.files);
     });
     expect(countPosts(sent)).toEqual({ createMicPublicInput: 4, createMicJob: 3 });
-    const again = await bench().captureRequests(async () => {
-      const repeated = await run(bench(), args);
-      expect(statesOf(repeated)).toEqual(["SUCCEEDED", "FAILED", "QUARANTINED", "PAUSED"]);
-      expect(repeated.summary).toContain("Already run by an earlier identical call: 3.");
-    });
+    const again = await bench().captureRequests(async () => expect(statesOf(await run(bench(), args))).toEqual(states));
     expect(countPosts(again)).toEqual({});
   });
 
   test("run_jobs submits a file as the same action as run_job, and a new key makes another job", async () => {
-    const { files, ...common } = await argsFor(bench(), [FILE.succeeds]);
+    const batch = await argsFor(bench(), [FILE.succeeds]);
     const args = await createRunArguments(bench().service, FILE.succeeds);
     const single = await bench().ok("run_job", args, bench().withAdvancingClock());
     const { id } = Object(single.structured["data"]);
-    expect((await run(bench(), { ...common, files })).results).toMatchObject([{ jobId: id, state: "SUCCEEDED" }]);
-    const keyed = { ...common, files, idempotencyKey: "once more for all" };
+    expect((await run(bench(), batch)).results).toMatchObject([{ jobId: id, state: "SUCCEEDED" }]);
+    const keyed = { ...batch, idempotencyKey: "once more for all" };
     const sent = await bench().captureRequests(async () => {
       const [row] = (await run(bench(), keyed)).results;
       expect(row?.jobId).not.toBe(id);
@@ -96,8 +75,7 @@ describeLatestRevision((bench) => {
 
   test("a rejected submission and a lost answer are reported for their files, and the other files run", async () => {
     const args = await argsFor(bench(), [FILE.succeeds, FILE.failsForGood], { idempotencyKey: "one is refused" });
-    const refusal = { kind: "status", status: 422, code: "CAPABILITY_EXCEEDED", retryable: false };
-    await bench().service.injectFault(refusal, { operationId: "createMicJob" });
+    await bench().service.injectFault(refusal(422, "CAPABILITY_EXCEEDED"), { operationId: "createMicJob" });
     const { results } = await run(bench(), args);
     expect(results.filter(({ state }) => state === "NOT_RUN")).toMatchObject([
       {
@@ -113,7 +91,7 @@ describeLatestRevision((bench) => {
     const first = await run(bench(), args);
     const [, failed] = first.results;
     const retry = { jobId: failed?.jobId, retryMode: "SAFE_RESUME", reason: "Once more" };
-    const { id } = Object((await bench().ok("retry_job", retry)).structured["data"]);
+    const id = await bench().idFrom("retry_job", retry);
     const { summary, results, nextStep } = await run(bench(), args);
     expect(summary).toContain("2 files: 2 SUCCEEDED (1 by a retry). ");
     expect(results[1]).toMatchObject({ jobId: failed?.jobId, retriedBy: id, state: "SUCCEEDED" });

@@ -1,10 +1,18 @@
-// Tests submit_job: the check against an offer that was read before, and refusals of the API as an agent gets them.
+// Tests submit_job: the check against an offer that was read before, keys, files as inputs, and refusals of the API as an agent gets them.
 import { expect, test } from "vitest";
 import { createValue } from "../emulator/parameters.ts";
-import { createProcessingBody, FILE, findOneInputOffer, registerInput } from "../emulator/work.ts";
+import {
+  createInputs,
+  createJobBody,
+  createProcessingBody,
+  FILE,
+  findOneInputOffer,
+  listOffers,
+  registerInput,
+} from "../emulator/work.ts";
 import { operations } from "../operations.ts";
 import { emulatorEnv, inProcessClientForTest } from "../support/mcp.ts";
-import { type Args, type Bench, createRunArguments } from "./bench.ts";
+import { type Args, type Bench, createRunArguments, refusal } from "./bench.ts";
 import { describeLatestRevision } from "./revisions.ts";
 
 async function nestedJob(bench: Bench): Promise<{ versionId: string; args: Args; values: Args }> {
@@ -42,9 +50,9 @@ describeLatestRevision((bench, revision) => {
     const { inputs, ...common } = await createRunArguments(service, FILE.succeeds);
     const [{ port, referenceId } = { port: "", referenceId: "" }] = inputs;
     const file = { workspaceId: bench().workspaceId, inputKind: "M4_FILE", referenceId };
-    const inputId = Object((await bench().ok("register_input", file)).structured["data"]).id;
+    const inputId = await bench().idFrom("register_input", file);
     const permission = createProcessingBody(service, await findOneInputOffer(service), inputId);
-    const requestId = Object((await bench().ok("request_file_processing", permission)).structured["data"]).id;
+    const requestId = await bench().idFrom("request_file_processing", permission);
     bench().clock.advance(2_000);
     const follow = { requestId, waitSeconds: 45 };
     const next = `get_file_processing_request ${JSON.stringify(follow)} shows the review. Once the request is APPROVED, the same call`;
@@ -112,5 +120,57 @@ describeLatestRevision((bench, revision) => {
       expect(failed.next).toBeDefined();
     });
     expect(sent.map(({ operationId }) => operationId)).toEqual(["createMicJob"]);
+  });
+
+  test("each action without a given key gets a new key of 128 bits", async () => {
+    const args = await bench().argumentsFor("createMicJob");
+    await bench().service.injectFault(refusal(422), { operationId: "createMicJob" });
+    const [refused] = await bench().captureRequests(() => bench().fails("submit_job", args, "rejected"));
+    // After a rejection the same call is a new action.
+    const { result, sent } = await bench().capture(() => bench().ok("submit_job", args));
+    const { idempotencyKey } = Object(result.structured["action"]);
+    expect(sent).toMatchObject([{ idempotencyKey }]);
+    expect(refused?.idempotencyKey).toMatch(/^mic-[0-9a-f]{32}$/);
+    expect(refused?.idempotencyKey).not.toBe(idempotencyKey);
+  });
+
+  test("a key with characters that headers allow is sent unchanged", async () => {
+    const idempotencyKey = 'a "b", c;d=~%20\\';
+    const args = { ...(await bench().argumentsFor("createMicJob")), idempotencyKey };
+    const sent = await bench().captureRequests(() => bench().ok("submit_job", args));
+    expect(sent).toMatchObject([{ idempotencyKey }]);
+  });
+
+  test("submit_job registers a file whose id is given as inputId, and returns without waiting for the job", async () => {
+    const { inputs, ...job } = await createRunArguments(bench().service, FILE.failsRetryably);
+    const inputBindings = inputs.map(({ port, referenceId }) => ({ port, inputId: referenceId }));
+    const sent = await bench().captureRequests(async () => {
+      const { structured } = await bench().ok("submit_job", { ...job, inputBindings });
+      expect(structured["data"]).toMatchObject({ id: expect.stringMatching(/^micjob_/), state: "PREPARING" });
+    });
+    expect(sent.at(-1)?.operationId).toBe("createMicJob");
+    const { structured } = await bench().ok("run_job", { ...job, inputs, waitSeconds: 0 });
+    expect(structured).toMatchObject({ action: { replayed: true } });
+  });
+
+  test("a recipe's name instead of its id is refused, and the error names the tool that returns the ids", async () => {
+    const args = { ...(await bench().argumentsFor("createMicJob")), recipeVersionId: "Normalize" };
+    expect((await bench().refuses("submit_job", args, "/recipeVersionId")).next).toMatch(/^list_recipes /);
+  });
+
+  test("the error for a disabled capability does not advise to correct arguments", async () => {
+    const codes = new Set<string>();
+    for (const offer of await listOffers(bench().service)) {
+      const inputIds = await createInputs(bench().service, offer);
+      bench().clock.advance(60_000);
+      const order = createJobBody(bench().service, offer, ...inputIds);
+      // The API checks capabilities before parameters.
+      const { error, text } = await bench().call("submit_job", { ...order, parameterValues: { none: "such" } });
+      codes.add(error?.code ?? "");
+      if (error?.code !== "CAPABILITY_DISABLED") continue;
+      expect(error.next).toMatch(/^get_capabilities shows/);
+      expect(text).not.toContain("Correct the fields");
+    }
+    expect(codes).toContain("CAPABILITY_DISABLED");
   });
 });

@@ -5,8 +5,8 @@ import { createRequest } from "../emulator/example.ts";
 import { fillPath } from "../emulator/service.ts";
 import { argumentsOf } from "../fields.ts";
 import { isPost, type OperationRow, rows } from "../operations.ts";
+import { createFreshBench, isPlayground } from "./bench.ts";
 import { OWN_TOOLS, VIEW_TOOLS, validCall } from "./catalogue.ts";
-import { createFreshBench, isPlayground } from "./fresh-bench.ts";
 import { describeEachRevisionInProcess } from "./revisions.ts";
 
 const ACTION = z.strictObject({ idempotencyKey: z.string(), replayed: z.literal(false), attempts: z.literal(1) });

@@ -34,9 +34,9 @@ describeLatestRevision((bench) => {
     const run = await createRunArguments(bench().service, FILE.failsRetryably);
     const referenceId = run.inputs[0]?.referenceId;
     const args = { ...run, clientReference: "the census of 2011" };
-    const { id } = Object((await bench().ok("run_job", args, bench().withAdvancingClock())).structured["data"]);
+    const id = await bench().idFrom("run_job", args, bench().withAdvancingClock());
     const retry = { jobId: id, retryMode: "SAFE_RESUME", reason: "Once more" };
-    const again = Object((await bench().ok("retry_job", retry)).structured["data"]).id;
+    const again = await bench().idFrom("retry_job", retry);
     const { id: foreign } = await submitJob(bench().service, FILE.succeeds);
     const origin = { clientReference: args.clientReference, inputs: [referenceId] };
     const { structured, text } = await bench().ok("wait_for_jobs", { jobIds: [id, again, foreign], waitSeconds: 0 });
@@ -46,17 +46,6 @@ describeLatestRevision((bench) => {
     expect(text).toContain(referenceId);
     const listed = (await bench().ok("list_jobs", { workspaceId: bench().workspaceId, limit: 10 })).structured;
     expect(listed["data"]).toContainEqual(expect.objectContaining({ id: again, ...origin }));
-  });
-
-  test("an unknown id does not stop the wait for other jobs, and the row of the id has the error", async () => {
-    const { id } = await submitJob(bench().service, FILE.succeeds);
-    const args = { jobIds: ["micjob_none", id] };
-    const { structured } = await bench().ok("wait_for_jobs", args, bench().withAdvancingClock());
-    expect(rowsOf(structured)).toMatchObject([
-      { id: "micjob_none", error: "NOT_FOUND", note: expect.stringContaining("32 hex digits") },
-      { id, state: "SUCCEEDED" },
-    ]);
-    expect(structured).toMatchObject({ running: 0 });
   });
 
   test("a wait is an error if no job has any of the ids", async () => {

@@ -3,7 +3,7 @@ import { expect, test } from "vitest";
 import * as z from "zod/v4";
 import { createRetryableJob, FILE, submitJob } from "../emulator/work.ts";
 import type { OperationId } from "../operations.ts";
-import { type Args, type Bench, createRunArguments } from "./bench.ts";
+import { type Args, type Bench, createBatchArguments, createRunArguments } from "./bench.ts";
 import { describeLatestRevision } from "./revisions.ts";
 
 const waitSeconds = 3;
@@ -66,9 +66,8 @@ describeLatestRevision((bench) => {
 
   for (const operationId of ["createMicPublicInput", "createMicJob", "getMicJob"] as const)
     test(`run_jobs continues in the next call if ${operationId} receives no response`, async () => {
-      const { inputs, ...common } = await createRunArguments(bench().service, FILE.succeeds);
-      const files = inputs.map(({ referenceId }) => referenceId);
-      const args = { ...common, files, idempotencyKey: `a hanging ${operationId}` };
+      const batch = await createBatchArguments(bench().service, [FILE.succeeds]);
+      const args = { ...batch, idempotencyKey: `a hanging ${operationId}` };
       const { step } = await callWithHang(bench(), operationId, "run_jobs", args, true);
       expect(step).toEqual({ tool: "run_jobs", arguments: args });
       const again = await bench().ok(step.tool, step.arguments, bench().withAdvancingClock());

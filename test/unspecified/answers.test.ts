@@ -1,7 +1,4 @@
 // Tests parts of the answers that the contract leaves open, such as headers, statuses, codes, rates, and the order of jobs.
-
-import { createHash } from "node:crypto";
-import { readFile } from "node:fs/promises";
 import { expect, test } from "vitest";
 import * as z from "zod/v4";
 import * as samples from "../contract/samples.ts";
@@ -56,27 +53,6 @@ for (const replayed of [undefined, "yes", "1", "false"])
     expect(second?.headers["idempotency-key"]).toBe(first?.headers["idempotency-key"]);
   });
 
-const files: readonly (readonly [string, Readonly<Record<string, string>>])[] = [
-  ["none", {}],
-  ["a false type", { "content-type": "application/json" }],
-  ["an invalid type", { "content-type": ";;;" }],
-  ["a disposition without a name", { "content-disposition": "inline" }],
-  ["an invalid disposition", { "content-disposition": "filename=; ;=" }],
-  ["an ETag that is not a hash", { etag: '"not-a-hash"', "accept-ranges": "bytes" }],
-];
-for (const [what, headers] of files)
-  test(`the server saves a file whose response has these headers: ${what}`, {
-    tags: ["4.2/assumes-no-asset-headers"],
-  }, async () => {
-    const { stub, connection } = session();
-    const bytes = Buffer.from('{"not": "judged by its type"');
-    stub.expect(answer(200, bytes, headers));
-    const { structured, text } = await connection.callTool("download_asset", { assetId: "asset-1" });
-    const sha256 = createHash("sha256").update(bytes).digest("hex");
-    expect(structured, text).toMatchObject({ bytes: bytes.length, sha256 });
-    expect(await readFile(String(structured?.["path"]))).toEqual(bytes);
-  });
-
 test("the server reports a refusal unchanged, with any status and code", {
   tags: ["7.2/assumes-no-statuses-or-codes"],
 }, async () => {
@@ -118,31 +94,6 @@ test.each([
     expect(other.error?.next).toMatch(/^Check workspaceId\. /);
   },
 );
-
-test("the server never sends a used key with another body", {
-  tags: ["7.2/assumes-no-answer-to-key-reuse"],
-}, async () => {
-  const { stub, connection } = session();
-  const steps = [answer(202, enveloped(job)), answer(422, problem), answer(409, { ...problem, retryable: false })];
-  for (const [at, step] of steps.entries()) {
-    const idempotencyKey = `agent-key-${at}`;
-    stub.expect(step);
-    await connection.callTool("submit_job", { ...createJob, idempotencyKey });
-    const submitWithKey = (other: object) =>
-      connection.callTool("submit_job", { ...createJob, ...other, idempotencyKey });
-    const conflict = { kind: "conflict", idempotencyKey };
-    expect((await submitWithKey({ parameterValues: { year: 2025 } })).error).toMatchObject(conflict);
-    // A call with another note is the same action after a success. After a rejection it would have to send other bytes.
-    if (at === 0) stub.expect(answer(200, enveloped(job)));
-    const noted = await submitWithKey({ clientReference: "another note" });
-    if (at === 0) expect(noted.structured).toMatchObject({ action: { replayed: true } });
-    else expect(noted.error).toMatchObject(conflict);
-    // The key is not sent to another endpoint either.
-    const elsewhere = { jobId: job.id, retryMode: "SAFE_RESUME", reason: "Again", idempotencyKey };
-    expect((await connection.callTool("retry_job", elsewhere)).error).toMatchObject(conflict);
-    expect(stub.requests.filter(({ method }) => method === "POST")).toHaveLength(at + 1);
-  }
-});
 
 test("the server does not wait for a limit that no answer has stated, and obeys a stated one", {
   tags: ["8/assumes-no-job-rate"],

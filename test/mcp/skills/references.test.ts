@@ -31,7 +31,7 @@ const FIELDS = words(`
 
 const KNOWN_WORDS = new Set([
   ...[...toolNames, ...toolNames.flatMap((name) => Object.keys(propertiesOf(name))), ...FIELDS],
-  // Fields of answers without all lists (test/tools/geography-catalogs.test.ts), and kinds of errors.
+  // Fields of answers without all lists (test/tools/rank-divisions.test.ts), and kinds of errors.
   ...["coverage", "coverage.missing", "consistency", "invalid_arguments", "rejected", "outcome_unknown"],
   ...[...InputState.options, ...JobState.options, ...OTHER_CAPITALS],
 ]);

@@ -1,6 +1,6 @@
 // Scenarios of the tools that combine several actions: their results, and the step at which they stopped.
 import { createRetryableJob, FILE, fileId, runJobToEnd, submitJob } from "../../emulator/work.ts";
-import { createRunArguments } from "../../tools/bench.ts";
+import { createBatchArguments, createRunArguments } from "../../tools/bench.ts";
 import type { Args, Recorder, Scenario } from "../recorder.ts";
 import { injectLostOutcome } from "./failures.ts";
 
@@ -43,18 +43,15 @@ const recordRunJob: Scenario = async (recorder) => {
 
 const recordRunJobs: Scenario = async (recorder) => {
   const { service } = recorder;
-  const { inputs: _, ...common } = await runArguments(recorder, FILE.succeeds);
-  await recorder.call("get_recipe", { versionId: common["recipeVersionId"] });
-  const toArguments = (...files: readonly number[]): Args => ({
-    ...common,
-    files: files.map((file) => fileId(service, file)),
-  });
-  const some = toArguments(FILE.succeeds, FILE.failsRetryably, FILE.pauses, FILE.failsForGood, FILE.quarantined);
+  const files = [FILE.succeeds, FILE.failsRetryably, FILE.pauses, FILE.failsForGood, FILE.quarantined];
+  const { files: ids, ...common } = await createBatchArguments(service, files);
+  const some = { ...common, waitSeconds, files: ids };
+  await recorder.call("get_recipe", { versionId: some.recipeVersionId });
   await recorder.record("Submitted, four at a time", some);
   service.clock.advance(60_000);
   await recorder.record("The same call again: all have ended or paused", { ...some, waitSeconds: 45 });
   await injectLostOutcome(recorder, "createMicJob");
-  const withKey = { ...toArguments(FILE.succeeds), idempotencyKey: "nightly-2100-01-15" };
+  const withKey = { ...some, files: ids.slice(0, 1), idempotencyKey: "nightly-2100-01-15" };
   await recorder.record("The outcome of one is unknown", withKey);
   await recorder.record("The parameters do not fit the recipe", { ...some, parameterValues: { bogus: 1 } });
   await recorder.record("Invalid arguments", { ...some, files: ["micinput_1"] });

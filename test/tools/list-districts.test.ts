@@ -1,8 +1,11 @@
-// Tests edge cases of geography: the meaning of an error status and of an empty list, and unusual but valid URIs and instants.
+// Tests list_districts and list_states: the meaning of an error status and of an empty list, and a catalog that has changed.
 import { expect, test } from "vitest";
+import { PLAYGROUND_CONTRACT } from "../../src/contract/playground.ts";
 import { catalogMetadata, districtsResponse, statesResponse } from "../contract/samples.ts";
 import { answer, type RecordedRequest, type Step, type Stub } from "../support/stub.ts";
 import { sessionForTest } from "../unspecified/session.ts";
+import { freshWith } from "./geography.ts";
+import { describeLatestRevision } from "./revisions.ts";
 
 const isStates = ({ target }: RecordedRequest): boolean => target.endsWith("/geo/states");
 
@@ -94,5 +97,27 @@ test("the server reads the states only for an empty list of districts, and retur
     districts: { 501: { name: "Adilabad", mandals: 21 } },
     vintage: expect.stringMatching(/^2026-03-31, .*catalogue\.example/),
     summary: expect.stringMatching(/^Telangana \(TG\): 1 district, /),
+  });
+});
+
+describeLatestRevision((bench, revision) => {
+  test("a changed catalog is returned as it is, without built-in states", {
+    tags: ["1/catalogue-may-change"],
+  }, async () => {
+    const contract = PLAYGROUND_CONTRACT;
+    const state = "A state of tomorrow";
+    const states = [{ code: "QX", name: state, districtCount: 0, mandalCount: 9_007_199_254_740_991 }];
+    const district = { code: "D-1", name: "Its only district", mandalCount: 0 };
+    // The contract does not promise that codes are unique.
+    const answers = {
+      states: { contract, states },
+      districts: { QX: { contract, state, districts: [district, district] } },
+    };
+    const own = await freshWith(bench(), revision, answers);
+    const shown = { QX: { name: state, districts: 0, mandals: 9_007_199_254_740_991 } };
+    expect((await own.ok("list_states")).structured["states"]).toEqual(shown);
+    const only = { name: "Its only district", mandals: 0 };
+    const { structured } = await own.ok("list_districts", { state: "QX" });
+    expect(structured["districts"]).toEqual({ "D-1": only, "D-1 (2)": only });
   });
 });

@@ -1,4 +1,4 @@
-// Tests expiresAt of a processing request: a past instant is never sent, and a request sent in time is resumed later.
+// Tests request_file_processing, expiresAt: a past instant is never sent, and a request sent in time is resumed later.
 import { expect, onTestFinished, test, vi } from "vitest";
 import { createProcessingRequest, micEnveloped, processingRequest } from "../contract/samples.ts";
 import { answer, resetAfterReading } from "../support/stub.ts";
