@@ -177,10 +177,9 @@ test.for(expensive)(
   },
 );
 
-test("a refusal lists the first 100 field errors", { tags: ["2.2/problem-field-errors"] }, async ({
-  stub,
-  service,
-}) => {
+test("a refusal lists the first 100 field errors", {
+  tags: ["2.2/problem-field-errors", "2.2/problem-field-error"],
+}, async ({ stub, service }) => {
   const fieldErrors = Array.from({ length: 10_000 }, (_, index) => ({ pointer: `/${index}`, code: "c", message: "m" }));
   stub.expect(answer(422, { ...problem, fieldErrors }));
   expect((await expectFailure(readJob(service))).fieldErrors).toEqual(fieldErrors.slice(0, 100));

@@ -21,15 +21,6 @@ for (const [place, body] of [
     expect(facts.message).toContain(JSON.stringify(problem.title));
   });
 
-test("a Problem has all its field errors, at most 100", { tags: ["2.2/problem-field-error"] }, async ({
-  stub,
-  service,
-}) => {
-  const fieldErrors = Array.from({ length: 100 }, (_, n) => ({ pointer: `/f/${n}`, code: "bad", message: `no ${n}` }));
-  stub.expect(answer(422, { ...problem, fieldErrors }));
-  expect((await expectFailure(readJob(service))).fieldErrors).toEqual(fieldErrors);
-});
-
 test.for([
   ["a field error of the wrong shape", { fieldErrors: [{ pointer: 1 }, problem.fieldErrors[0]] }, 1],
   ["field errors that are not a list", { fieldErrors: "all of them" }, undefined],

@@ -33,7 +33,7 @@ import { createRetryableJob, FILE, fileId, readJob, submitJob } from "../emulato
 import type { OperationId } from "../operations.ts";
 import { createManualClock, emulatorForTest, type ManualClock } from "../support/emulator.ts";
 import { folderForTest } from "../support/temporary-folder.ts";
-import { createBatchArguments } from "../tools/bench.ts";
+import { createBatchArguments, createRunArguments } from "../tools/bench.ts";
 
 const refusal = (status: number, code: string, headers: Readonly<Record<string, string>> = {}): WireResponse => ({
   status,

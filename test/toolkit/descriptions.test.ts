@@ -59,7 +59,6 @@ const wait = stepTo("get_job", { jobId: "job-1", waitSeconds: 45 }, /waits/);
 const readRecipe = (why: RegExp): Step => stepTo("get_recipe", { versionId: `micrecipev_${hex32}` }, why);
 const correctRecipe = readRecipe(/correct the named fields, then submit a new job/);
 const resolve = stepTo("resolve_actions", { idempotencyKey: "mic-key-0001" }, /never runs twice/);
-const GIVE_UP = /stop retrying|Tell the user/;
 
 /** `afterMs`: time from the update to the read, in milliseconds. */
 type AdviceContext = JobHistory & { readonly afterMs?: number };
@@ -70,7 +69,6 @@ const stalled = [/PREPARING, at stage REFINE/, since, /operator.*cancel the job/
 const retriedPatterns = [/FAILED.*STAGE_BROKE/, /retried as job job-2\.$/, /^(?!.*(may be retried|[Gg]ive up))/];
 const callUnresolved = /Its cancellation, sent at 2027-01-15T10:00:00.000Z, has an unknown outcome/;
 const resuming = "failed, worth resuming";
-const again = "failed again and again";
 const wrong = "failed, input or parameters wrong";
 
 const JOBS: readonly JobRow[] = [
@@ -103,7 +101,6 @@ const JOBS: readonly JobRow[] = [
     [/A resumed run failed at REFINE again/],
     retry("RESTART", /REFINE failed again.*ask the user/),
   ],
-  [again, failed({}, 1, { retryOfBatchId: "job-0" }), [/after a RESTART too/, GIVE_UP], undefined, { restarted: true }],
   [wrong, failedAt("/a", "/b", "/c", "/d", "/e"), [/correct \/a, \/b, \/c and 2 more/], correctRecipe],
   ["unresolved", failed({}), [/FAILED/, callUnresolved], resolve, { unresolved, ...retriedAs("job-2") }],
 ];

@@ -1,6 +1,6 @@
 // Tests errors of the API and of the network during a call: reads are retried if that is safe, actions take effect at most once, and the
 // agent gets the known facts. test/snapshots has the texts of each tool for a rate limit, a refusal, a server error and a violation
-// of the contract.
+// of the contract; test/unspecified/answers.test.ts tries more statuses.
 import { describe, expect, test } from "vitest";
 import { isPost, type ListedOperation, operations, rows } from "../operations.ts";
 import type { Facts } from "../support/results.ts";
@@ -79,16 +79,6 @@ const endingsOfActions: readonly ErrorCase[] = [
     { sideEffect: "done", retryable: false },
   ],
 ];
-const endingsOfReads: readonly ErrorCase[] = [
-  ...refusals,
-  ["503 with a Retry-After", RETRY_LATER, "upstream_unavailable", LATER],
-  ["412", refused(412), "precondition_failed", NOT_RETRIED],
-  ["418", refused(418), "rejected", NOT_RETRIED],
-  ["HTML", broken("<html>Bad gateway</html>", { contentType: "text/html" }), "contract_violation", NOT_RETRIED],
-  ["another object", broken("{}"), "contract_violation", NOT_RETRIED],
-  ["204", { kind: "status", status: 204, problem: false }, "contract_violation", NOT_RETRIED],
-];
-
 describeLatestRevision((bench) => {
   describe.each(actions)("%s", (tool, row) => {
     test.each(repeated)(
@@ -151,23 +141,6 @@ describeLatestRevision((bench, revision) => {
     expect(result.isError, result.text).toBe(false);
     expect(statuses).toEqual([null, 502, row.success]);
   });
-
-  test.each(endingsOfReads)(
-    "%s ends a read after one request, and is reported",
-    { tags: ["7.2/problem"] },
-    async (...errorCase) => {
-      const [, fault, kind, facts] = errorCase;
-      for (const row of [operations.getMicJob, operations.listPlaygroundStates]) {
-        // Refusals of the playground have no Problem: rank-divisions.test.ts.
-        if (isPlayground(row) && kind !== "contract_violation") continue;
-        const { result, statuses } = await callWithFaults(await cold(row), row, [fault]);
-        const failed = bench().expectFailure(result, kind);
-        expect(failed).toMatchObject(facts);
-        expect(failed.idempotencyKey).toBeUndefined();
-        expect(statuses).toHaveLength(1);
-      }
-    },
-  );
 
   // The OpenAPI document is free-form except for three fields, so none of its fields is unknown, and a file has no fields.
   test.each(titled(rows.filter(({ id, answer }) => answer !== undefined && id !== "getPlaygroundOpenApi")))(
