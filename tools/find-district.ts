@@ -129,13 +129,13 @@ function nextStepFor(
   if (answer.matches.length > 0) return undefined;
   if (isElsewhere) {
     const { state: _state, ...others } = args;
-    return { tool: "find_district", arguments: others, why: "it is known in another state" };
+    return { tool: "find_district", arguments: others, why: "finds it in another state" };
   }
   const again = repeatWithMaxWait(ctx, { ...args }, metadata.coverage);
   const [only, ...others] = states;
   const state = searchedState ?? (others.length === 0 ? only : undefined);
   if (again !== undefined || state === undefined || !metadata.coverage.complete) return again;
-  return { tool: "list_districts", arguments: { state: state.code }, why: "the names that it has" };
+  return { tool: "list_districts", arguments: { state: state.code }, why: "lists its districts" };
 }
 
 async function adviceForOne(

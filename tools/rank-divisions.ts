@@ -38,9 +38,9 @@ function checkCombinations(
   { by, min, max, perState, startsWith, createdSince }: RankingQuery,
 ): void {
   if (level === "district" && (by === "districtCount" || by === "mandalsPerDistrict"))
-    throwInvalidArgument("by", "must be mandalCount or name with level district");
+    throwInvalidArgument("by", "with level district, must be mandalCount or name");
   const bound = min !== undefined ? "min" : max !== undefined ? "max" : undefined;
-  if (by === "name" && bound !== undefined) throwInvalidArgument(bound, "cannot be used with by name");
+  if (by === "name" && bound !== undefined) throwInvalidArgument(bound, "cannot be used if by is name");
   if (level === "state" && perState !== undefined) throwInvalidArgument("perState", "requires level district");
   if (level === "state" && createdSince !== undefined) throwInvalidArgument("createdSince", "requires level district");
   if (startsWith !== undefined && (fold(startsWith) === "" || startsWith.length > MAX_NAME))
@@ -107,7 +107,7 @@ function incompleteFailure(coverage: Coverage): Failure {
     retryAfterSeconds: seconds,
     next:
       seconds === undefined
-        ? "Call again later, or leave those states out (argument states)."
+        ? "Call again later, or set states to all except those."
         : `Call again in ${seconds} s with waitSeconds 45; the lists that were read are kept.`,
   });
 }

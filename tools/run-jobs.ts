@@ -243,8 +243,9 @@ async function adviceOf(
 
 function nothingRan(stop: Failure, all: readonly FileResult[], advice: string): Failure {
   const registered = all.flatMap(({ failure }) => failure?.facts.earlierSteps ?? []).length;
-  const inputs = formatCount(registered, "input was registered and is", "inputs were registered and are");
-  const earlierSteps = registered === 0 ? undefined : `No job was created. ${inputs} used when you call again.`;
+  const inputs = formatCount(registered, "input was registered", "inputs were registered");
+  const them = registered === 1 ? "it" : "them";
+  const earlierSteps = registered === 0 ? undefined : `No job was created. ${inputs}; a repeated call uses ${them}.`;
   return stoppedFailure(stop, stoppedCounts(all), advice, earlierSteps);
 }
 

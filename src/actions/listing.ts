@@ -153,18 +153,26 @@ export function summarizeCounts(counts: ActionList["counts"]): string {
   return `${all} ${all === 1 ? "action" : "actions"}${shown.length === 0 ? "" : `: ${shown.join(", ")}`}.`;
 }
 
-/** Returns a text such as "134 actions: 1 unknown, 133 succeeded. Listed: the latest 20 resolved." `state`: the only state that was listed. */
+const NONE_IN: Readonly<Record<ActionState, string>> = {
+  in_progress: "No action is in progress",
+  unknown: "No outcome is unknown",
+  rejected: "No action was rejected",
+  succeeded: "No action has succeeded",
+};
+
+/** Returns a text such as "134 actions: 1 unknown, 133 succeeded. Listed: the latest 20 resolved actions." `state`: the only state that was listed. */
 export function summarizeList({ actions, counts }: ActionList, state: ActionState | undefined): string {
   const isResolved = ({ state: each }: ListedAction): boolean => each === "succeeded" || each === "rejected";
   const shown = state === undefined ? actions.filter(isResolved).length : actions.length;
   const all = state === undefined ? counts.succeeded + counts.rejected : counts[state];
-  if (state !== undefined && actions.length === 0)
-    return `No ${state === "in_progress" ? "action in progress" : `${state} action`}. ${summarizeCounts(counts)}`;
+  if (state !== undefined && actions.length === 0) return `${NONE_IN[state]}. ${summarizeCounts(counts)}`;
   const text = summarizeCounts(counts);
   if (all <= shown) return text;
   // Unresolved actions are listed oldest first.
   const which = state === "unknown" || state === "in_progress" ? "first" : "latest";
-  return `${text} Listed: the ${which} ${shown} ${state === undefined ? "resolved" : state.replace("_", " ")}.`;
+  const kind = state === undefined ? "resolved" : state.replace("_", "-");
+  if (shown === 0) return `${text} No ${kind} action is listed.`;
+  return `${text} Listed: the ${which} ${shown === 1 ? `${kind} action` : `${shown} ${kind} actions`}.`;
 }
 
 /** Formats the state as a table cell, such as "unknown, not resolvable". */

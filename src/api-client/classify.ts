@@ -244,7 +244,7 @@ export function bodyViolationFailure(endpoint: Endpoint, response: WireResponse,
     return unverifiedResponseFailure(endpoint, response.status, "it has no data or no meta.requestId");
   return contractViolationFailure(reason).with({
     sideEffect: "done",
-    next: "The action was accepted: do not repeat it under a new key; read its result with the get and list tools.",
+    next: "Do not repeat it under a new key: it was accepted. Read its result with the get and list tools.",
   });
 }
 

@@ -55,7 +55,7 @@ const CONFLICT_ADVICE: Readonly<Record<string, string>> = {
     "If the job was retried before, list_jobs shows its retry. If not, correct the input and submit a new job; get_recipe shows the schema.",
   createMicJob: "get_input shows the state of an input; a job needs READY inputs.",
   requestMicSharedFileProcessing: "get_recipe shows the current versionHash. get_input shows the input's state.",
-  getMicPublicAssetContent: "The API does not release the file in its current state. get_input shows an input's scan.",
+  getMicPublicAssetContent: "Check the scan of the file's input with get_input.",
 };
 
 const PROCESSING_REQUEST_ID = /micsharedrequest_[0-9a-f]{32}/;

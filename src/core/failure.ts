@@ -42,6 +42,7 @@ export interface FailureFacts {
   readonly idempotencyKey?: string;
   readonly retryAfterSeconds?: number;
   readonly fieldErrors?: readonly FieldError[];
+  /** The next step: an instruction, or a call and what it shows. Facts belong in `message`. */
   readonly next?: string;
 }
 

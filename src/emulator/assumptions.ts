@@ -43,10 +43,7 @@ export const PROBLEMS = {
   REQUEST_DENIED: problemKind(403, "Host names another machine, or Origin a foreign page"),
   INSUFFICIENT_SCOPE: problemKind(403, "The access token lacks a required scope"),
   WORKSPACE_FORBIDDEN: problemKind(403, "The application has no access to this workspace"),
-  PROCESSING_NOT_PERMITTED: problemKind(
-    403,
-    "Processing this input with this recipe was requested and is not approved",
-  ),
+  PROCESSING_NOT_PERMITTED: problemKind(403, "The processing request for this input and recipe is not APPROVED"),
   NOT_FOUND: problemKind(404, "There is nothing at this path"),
   METHOD_NOT_ALLOWED: problemKind(405, "The method is not allowed here; see Allow"),
   CONTENT_WITHHELD: problemKind(409, "The file is not scanned as clean and is not handed out"),

@@ -135,13 +135,13 @@ function createStatusResponse(fault: Fault & { kind: "status" }, api: ApiName, r
   if (api === "token")
     return oauthErrorResponse(
       fault.code ?? (status >= 500 ? "temporarily_unavailable" : "invalid_request"),
-      "Fault on request",
+      "Injected fault",
       status,
       headers,
     );
   const retryable = fault.retryable ?? (status === 408 || status === 429 || status >= 500);
   const problem = createProblem(
-    { status, title: "Fault on request", retryable },
+    { status, title: "Injected fault", retryable },
     fault.code ?? "FAULT_ON_REQUEST",
     requestId,
   );

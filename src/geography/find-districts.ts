@@ -264,6 +264,8 @@ function describeNoMatch(
   const elsewhereText = elsewhere.length === 0 ? "" : ` Elsewhere: ${joinFirst(elsewhere.map(formatDistrict))}.`;
   if (unlisted !== undefined) return `${describeUnlisted(queriedName, unlisted)}${elsewhereText}`;
   const place = searchedState === undefined ? where : ` in ${formatState(searchedState)}`;
+  if (!coverage.complete && coverage.statesRead === 0)
+    return `${queriedName}${place} was not looked up: ${describeNotLoaded(coverage)}.${elsewhereText}`;
   const soFar = coverage.complete ? "" : ` so far: ${describeNotLoaded(coverage)}`;
   // The transliteration may be the reason, so the name is not denied.
   return isIndianScript(searchedName(answer))

@@ -36,10 +36,14 @@ export function joinFirst(texts: readonly string[], omitted = 0, max = MAX_LISTE
 export const formatListCount = (count: number, { statesTotal }: Coverage): string =>
   `${count} of ${pluralize(statesTotal, "list")}`;
 
-/** "9 of 36 lists are not loaded (about 20 s left)". */
+/** "9 of 36 lists are not loaded (about 20 s left)"; "no list is loaded" if all are missing. */
 export function describeNotLoaded(coverage: Coverage): string {
   const seconds = secondsUntilComplete(coverage);
-  const lists = `${formatListCount(countMissing(coverage), coverage)} are not loaded`;
+  const count = countMissing(coverage);
+  const lists =
+    count === coverage.statesTotal
+      ? "no list is loaded"
+      : `${formatListCount(count, coverage)} ${count === 1 ? "is" : "are"} not loaded`;
   return seconds === undefined ? lists : `${lists} (about ${seconds} s left)`;
 }
 

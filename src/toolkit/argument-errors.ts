@@ -120,7 +120,7 @@ function unknownErrors(
       message:
         other === undefined
           ? `unknown argument; known: ${known.join(", ")}`
-          : `means ${other}, which is also given: give only ${other}`,
+          : `unknown argument; remove it, because ${other} is also given`,
     };
   });
 }

@@ -10,7 +10,7 @@ import {
   summarizeVintage,
   type Vintage,
 } from "../geography/country.ts";
-import { formatCoverage, formatVintage } from "../geography/format.ts";
+import { formatCoverage, formatVintage, pluralize } from "../geography/format.ts";
 import { type Country, type CountryAnswer, type CountryQuery, RESPONSE_RESERVE_MS } from "../geography/geography.ts";
 import { resolveStates } from "../geography/names/resolve-state.ts";
 import type { NextStep } from "./results.ts";
@@ -104,6 +104,6 @@ export function repeatWithMaxWait(
   coverage: Coverage,
 ): NextStep | undefined {
   if (!canProgressWithin(coverage, LONGEST_WAIT_SECONDS)) return undefined;
-  const why = `${countMissing(coverage)} lists are not loaded`;
+  const why = `waits for ${pluralize(countMissing(coverage), "list")}`;
   return { tool: ctx.tool, arguments: { ...args, waitSeconds: MAX_WAIT_SECONDS }, why };
 }

@@ -17,17 +17,17 @@ interface IdKind {
 const HEX_DIGITS = 32;
 const MAX_HINTS = 3;
 
-const ASSET_OF_INPUT = "Pass the input's referenceId, which get_input shows";
+const ASSET_OF_INPUT = "Pass the input's referenceId, which get_input shows.";
 
 /** The kinds of ids by their prefixes, as the API gives them. */
 const KINDS: Readonly<Record<string, IdKind>> = {
-  micjob_: { noun: "a job's id", use: "get_job reads it" },
-  micinput_: { noun: "an input's id", use: "get_input reads it" },
-  micop_: { noun: "an operation's id", use: "get_operation reads it" },
-  micrecipev_: { noun: "a recipe version's id", use: "get_recipe reads it" },
-  micsharedrequest_: { noun: "a processing request's id", use: "get_file_processing_request reads it" },
-  devfile_: { noun: "a file's id", use: "register_input makes an input of it" },
-  devsignfile_: { noun: "a file's id", use: "register_input makes an input of it" },
+  micjob_: { noun: "a job's id", use: "Read it with get_job." },
+  micinput_: { noun: "an input's id", use: "Read it with get_input." },
+  micop_: { noun: "an operation's id", use: "Read it with get_operation." },
+  micrecipev_: { noun: "a recipe version's id", use: "Read it with get_recipe." },
+  micsharedrequest_: { noun: "a processing request's id", use: "Read it with get_file_processing_request." },
+  devfile_: { noun: "a file's id", use: "Make an input of it with register_input." },
+  devsignfile_: { noun: "a file's id", use: "Make an input of it with register_input." },
 };
 
 /** The prefix of the ids that an argument takes; empty for the ids of files, which have several. */
@@ -42,18 +42,16 @@ const PREFIXES: Readonly<Record<string, string>> = {
 function describeMisspelling(name: string, id: string, prefix: string): string | undefined {
   const isValid = (text: string): boolean => prefixedId(prefix).safeParse(text).success;
   if (isValid(id)) return undefined;
-  const expected = `${HEX_DIGITS} hex digits after ${prefix}`;
-  if (!id.startsWith(prefix)) return `Every ${name} begins with ${prefix}.`;
-  const digits = id.slice(prefix.length);
-  return /^[0-9a-f]*$/.test(digits)
+  const digits = id.startsWith(prefix) ? id.slice(prefix.length) : "";
+  return /^[0-9a-f]+$/.test(digits)
     ? `${name} has ${digits.length} hex digits after ${prefix}, not ${HEX_DIGITS}.`
-    : `Every ${name} has ${expected}.`;
+    : `${name} needs ${HEX_DIGITS} hex digits after ${prefix}.`;
 }
 
-/** The general advice helps with a misspelled id, but not with an id of another kind. */
 interface Hint {
-  readonly text: string;
-  readonly isOfAnotherKind: boolean;
+  readonly fact: string;
+  /** Set for an id of another kind, for which the general advice does not help. */
+  readonly use?: string;
 }
 
 /** Undefined if nothing about the id looks wrong. */
@@ -65,10 +63,10 @@ function describeId(name: string, id: string): Hint | undefined {
   const isExpected = expected === "" ? prefix.startsWith("dev") : prefix === expected;
   if (kind !== undefined && !isExpected) {
     const use = name === "assetId" && prefix === "micinput_" ? ASSET_OF_INPUT : kind.use;
-    return { text: `${name} is ${kind.noun}. ${use}.`, isOfAnotherKind: true };
+    return { fact: `${name} is ${kind.noun}.`, use };
   }
-  const text = expected === "" ? undefined : describeMisspelling(name, id, expected);
-  return text === undefined ? undefined : { text, isOfAnotherKind: false };
+  const fact = expected === "" ? undefined : describeMisspelling(name, id, expected);
+  return fact === undefined ? undefined : { fact };
 }
 
 function describeIds(args: Arguments): readonly Hint[] {
@@ -84,8 +82,8 @@ const findHints = ({ kind, status }: FailureFacts, args: Arguments): readonly Hi
 /** Names what looks wrong with the ids of a request that failed with 404; undefined for every other failure. */
 export function missingIdNote(facts: FailureFacts, args: Arguments, ctx: ToolContext): string | undefined {
   const hints = findHints(facts, args);
-  const isOffered = (name: string): boolean => ctx.isOffered(name);
-  return hints.length === 0 ? undefined : omitUnofferedTools(hints.map(({ text }) => text).join(" "), isOffered);
+  const text = hints.flatMap(({ fact, use = [] }) => [fact, use].flat()).join(" ");
+  return hints.length === 0 ? undefined : omitUnofferedTools(text, (name) => ctx.isOffered(name));
 }
 
 /** Adds to a failure with status 404 what looks wrong with the ids of the call; returns every other error as it is. */
@@ -93,7 +91,7 @@ export function explainMissingId(error: unknown, args: Arguments): unknown {
   if (!(error instanceof Failure)) return error;
   const hints = findHints(error.facts, args);
   if (hints.length === 0) return error;
-  const { next } = error.facts;
-  const advice = next === undefined || hints.some(({ isOfAnotherKind }) => isOfAnotherKind) ? [] : [next];
-  return error.with({ next: [...hints.map(({ text }) => text), ...advice].join(" ") });
+  const message = [error.facts.message, ...hints.map(({ fact }) => fact)].join(" ");
+  const uses = hints.flatMap(({ use }) => use ?? []);
+  return error.with({ message, ...(uses.length > 0 && { next: uses.join(" ") }) });
 }

@@ -172,7 +172,7 @@ export async function runAction<T extends object>(
           retryable: false,
           sideEffect: "done",
           idempotencyKey: key,
-          next: `The action was accepted: do not repeat it under a new key. ${findOut}`,
+          next: `Do not repeat it under a new key: it was accepted. ${findOut}`,
         });
       },
       apiClock: { now: ctx.api.apiNow, read: () => ctx.api.readApiClock(limits) },

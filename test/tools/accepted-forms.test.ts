@@ -145,7 +145,7 @@ type Refused = readonly [tool: string, wrong: Args, text: RegExp, right: Args];
 const jobId = "micjob_1";
 const noDate = /^\/createdSince: must be a date or a date-time, for example/;
 const noName = /^\/name: give name, or names for several$/;
-const noCount = /^\/by: must be mandalCount or name with level district$/;
+const noCount = /^\/by: with level district, must be mandalCount or name$/;
 const noSource = /^\/source: must be list_jobs, list_districts or rank_divisions$/;
 const noList = /^\/inputs: must be a list, not a string$/;
 const oneOfTwo = /^\/inputs\/0: .*give one of them$/;
@@ -260,7 +260,7 @@ describeLatestRevision((bench) => {
     "%s refuses %j, because %s is another name of an argument that is also given",
     async (tool, given, pointer, kept) => {
       const { text } = await bench().refuses(tool, inWorkspace(tool, bench().workspaceId, given), pointer);
-      expect(text).toContain(`means ${kept}, which is also given: give only ${kept}`);
+      expect(text).toContain(`unknown argument; remove it, because ${kept} is also given`);
     },
   );
 
@@ -313,14 +313,23 @@ describeLatestRevision((bench) => {
   test("the error for an id that the API does not have explains what looks wrong with the id", async () => {
     const { jobId } = await bench().argumentsFor("getMicJob");
     const { inputId } = await bench().argumentsFor("getMicPublicInput");
-    const hints: readonly (readonly [string, Args, RegExp])[] = [
-      ["get_job", { jobId: String(jobId).slice(0, -1) }, /^jobId has 31 hex digits after micjob_, not 32\. Check/],
-      ["get_job", { jobId: String(jobId).slice("micjob_".length) }, /^Every jobId begins with micjob_/],
-      ["get_job", { jobId: inputId }, /^jobId is an input's id\. get_input reads it\.$/],
-      ["get_job", { jobId: `micjob_${"0".repeat(32)}` }, /^Check jobId/],
-      ["get_input", { inputId: jobId }, /^inputId is a job's id\. get_job reads it\.$/],
+    const hints: readonly (readonly [string, Args, RegExp, RegExp])[] = [
+      ["get_job", { jobId: String(jobId).slice(0, -1) }, / jobId has 31 hex digits after micjob_, not 32\.$/, /^Check/],
+      [
+        "get_job",
+        { jobId: String(jobId).slice("micjob_".length) },
+        / jobId needs 32 hex digits after micjob_\.$/,
+        /^Check/,
+      ],
+      ["get_job", { jobId: inputId }, / jobId is an input's id\.$/, /^Read it with get_input\.$/],
+      ["get_job", { jobId: `micjob_${"0".repeat(32)}` }, /"\.$/, /^Check jobId/],
+      ["get_input", { inputId: jobId }, / inputId is a job's id\.$/, /^Read it with get_job\.$/],
     ];
-    for (const [tool, args, hint] of hints) expect((await bench().fails(tool, args, "not_found")).next).toMatch(hint);
+    for (const [tool, args, message, next] of hints) {
+      const error = await bench().fails(tool, args, "not_found");
+      expect(error.message).toMatch(message);
+      expect(error.next).toMatch(next);
+    }
   });
 
   test("a huge or deep value in another form is refused, and the server keeps running", async () => {

@@ -104,6 +104,6 @@ describeLatestRevision((bench) => {
     expect(structured).not.toHaveProperty("nextStep");
     const ended = await bench().fails("cancel_job", { ...args, idempotencyKey }, "conflict");
     expect(ended.message).toContain(`Job ${id} is CANCELLED now`);
-    expect(ended.next).toMatch(/nothing left to cancel/);
+    expect(ended.next).toMatch(/the job has ended/);
   });
 });

@@ -152,7 +152,7 @@ describeLatestRevision((bench, revision) => {
     await bench().service.injectFault(refusal, { operationId: "createMicJob" });
     const failed = await bench().fails("run_job", args, "rejected");
     expect(failed.sideEffect).toBe("none");
-    expect(failed.text).toMatch(/An input was registered \(micinput_.*\) and is used when you call again\./);
+    expect(failed.text).toMatch(/An input was registered \(micinput_.*\); a repeated call uses it\./);
     expect(failed.text).not.toMatch(/Nothing was changed|took effect/);
     expect((await run(bench(), args)).posts).toEqual(["createMicJob"]);
   });

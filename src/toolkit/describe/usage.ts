@@ -59,7 +59,7 @@ function toLimitSummary({ granted, ...rest }: QuotaBucket): Readonly<Record<stri
 }
 
 export const describeCapabilities = ({ environment, capabilities, limits }: CapabilitySet): Description => ({
-  summary: `${outOf(capabilities.filter(({ enabled }) => enabled).length, capabilities.length)} capabilities are enabled. The quotas are in limits.`,
+  summary: `${outOf(capabilities.filter(({ enabled }) => enabled).length, capabilities.length)} capabilities are enabled. The limits field lists the quotas.`,
   fields: {
     environment,
     capabilities: extractSharedFields(

@@ -89,7 +89,7 @@ interface CancelArguments {
 export const cancelTraits: ActionTraits = { targetArgument: "jobId", identifyingArguments: ["jobId"] };
 
 const MAX_ROUNDS = 4;
-const NOTHING_LEFT = "The job has ended; there is nothing left to cancel.";
+const NOTHING_LEFT = "Do nothing: the job has ended.";
 
 /** Only the three final states are certain to prevent a cancellation (open question 37); in others the API decides. */
 export function rejectEndedJob({ id, state }: Job): void {

@@ -113,7 +113,6 @@ async function readCancellation(action: ActionStatus, ctx: ToolContext): Promise
       code: state,
       retryable: false,
       sideEffect: "done",
-      next: "Nothing is left to do.",
     });
     const found: Finding = { outcome: "resolved", finding: `Resolved: ${finding}` };
     return await recordOutcome(action, ctx, { finding, failure }, found);

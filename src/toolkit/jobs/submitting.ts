@@ -225,8 +225,9 @@ function withEarlierSteps({ registered, isSubmitted }: JobRun, failure: Failure)
       : "No job was created. It is not known whether an input was registered.",
   };
   const ids = registered.map((id) => formatToken(id)).join(", ");
-  const inputs = registered.length === 1 ? "An input was registered" : "Inputs were registered";
-  const reused = `${inputs} (${ids}) and ${registered.length === 1 ? "is" : "are"} used when you call again.`;
+  const [inputs, them] =
+    registered.length === 1 ? ["An input was registered", "it"] : ["Inputs were registered", "them"];
+  const reused = `${inputs} (${ids}); a repeated call uses ${them}.`;
   if (registered.length === 0 && (sideEffect === "none" || isSubmitted)) return failure;
   const earlierSteps = registered.length === 0 ? effect[sideEffect] : `${effect[sideEffect]} ${reused}`;
   // The key of a rejected step is omitted, since a call with it would be rejected again.

@@ -92,7 +92,7 @@ describeEachRevisionInProcess(
         for (const more of [{}, { resourceVersion }]) {
           const ended = await bench().fails("cancel_job", cancel(id, more), "conflict");
           expect(ended).toMatchObject({ sideEffect: "none", retryable: false });
-          expect(ended.next).toMatch(/nothing left to cancel/);
+          expect(ended.next).toMatch(/the job has ended/);
         }
         await bench().fails("cancel_job", cancel("micjob_none"), "not_found");
         await bench().fails("retry_job", restart("micjob_none"), "not_found");
