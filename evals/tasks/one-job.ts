@@ -182,7 +182,7 @@ const canceling: Task = {
       verdict: async (answer) => [
         (await readJobState(world, running)) !== "CANCELLED" && "the running job was not canceled",
         (await readJobState(world, ended)) !== "SUCCEEDED" && "the ended job has changed",
-        !answer.includes(`${ended} was not canceled: it is SUCCEEDED`) &&
+        !answer.includes(`${ended} was not canceled: it is already SUCCEEDED`) &&
           `the reason why the ended job stays is missing: ${answer}`,
       ],
     };

@@ -52,6 +52,7 @@ function toUsageError(error: unknown, command: Command): unknown {
 const PHRASES: readonly (readonly [agent: RegExp, user: string])[] = [
   [/\bAsk the user for another file\b/g, "Use another file"],
   [/\bAsk the user whether\b/g, "Decide whether"],
+  [/\bAsk the user which one is meant\b/g, "Choose one"],
   [/\bask the user before you\b/g, "read the review before you"],
   [/[:;] (ask the user first|tell the user)\b| Tell the user\./g, ""],
   [/\bask the user to /g, ""],

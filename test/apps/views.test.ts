@@ -25,8 +25,8 @@ describe.skipIf(CHROMIUM === undefined)("the view of divisions (needs Chromium)"
     await host.button("Show all 36").click();
     const ranking = { level: "state", by: "mandalCount", limit: 100 };
     const { structured } = await connection.callTool("rank_divisions", ranking);
-    const rows = z.array(z.object({ name: z.string(), mandalCount: z.number() })).parse(structured?.["rows"]);
-    expect(await readColumn(host, 4)).toEqual(rows.map(({ mandalCount }) => mandalCount));
+    const rows = z.array(z.object({ name: z.string(), mandals: z.number() })).parse(structured?.["rows"]);
+    expect(await readColumn(host, 4)).toEqual(rows.map(({ mandals }) => mandals));
     expect([...(await divisionNames(host))].sort()).toEqual(rows.map(({ name }) => name).sort());
     expect(await host.frame.locator(".tile").count()).toBe(36);
     await host.frame.getByLabel("Filter").fill("PRÁDESH");
