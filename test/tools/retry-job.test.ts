@@ -49,7 +49,7 @@ describeLatestRevision((bench, revision) => {
     const adviceOn = async (jobId: string) => (await other.ok("get_job", { jobId })).structured;
     const args = { jobId: id, retryMode: "SAFE_RESUME", reason: "again" };
     const unseen = await other.fails("retry_job", args, "conflict");
-    expect(unseen.next).toMatch(/^list_jobs shows the job's retry, if there is one/);
+    expect(unseen.next).toMatch(/^If the job was retried before, list_jobs shows its retry/);
     expect((await adviceOn(id))["summary"]).toMatch(/may be retried/);
 
     await other.ok("get_job", { jobId: secondRetryId });
