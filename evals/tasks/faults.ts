@@ -12,19 +12,30 @@ const CAPTIVE_PORTAL: ToolArguments = {
   body: "<html><h1>Sign in</h1></html>",
 };
 
-interface FaultTaskOptions extends Pick<Task, "id" | "script" | "title" | "before"> {
+interface FaultTaskOptions extends Pick<Task, "id" | "script" | "title" | "before" | "budget"> {
   readonly isProcess?: boolean;
+  /** Returns the request, before the faults begin. */
+  request?(world: World): Promise<string>;
   injectFaults(world: World): Promise<void>;
 }
 
-const createFaultTask = ({ isProcess = false, injectFaults, ...task }: FaultTaskOptions): Task => ({
+const requestDistricts = async (world: World): Promise<string> =>
+  `Run recipe ${await findRecipeId(world, NORMALIZE)} on file ${world.fileId("lgd-districts.csv")}. Its rows are districts, its facts are of ${VINTAGE}. One job, no second one.`;
+
+/** The agent must submit one job. The year of the world is 2100, so the API's clock and the server's are always skewed. */
+export const createFaultTask = ({
+  isProcess = false,
+  request: describe = requestDistricts,
+  injectFaults,
+  ...task
+}: FaultTaskOptions): Task => ({
   ...task,
   world: { clockRate: 30, isProcess },
   async prepare(world) {
-    const recipe = await findRecipeId(world, NORMALIZE);
+    const request = await describe(world);
     await injectFaults(world);
     return {
-      request: `Run recipe ${recipe} on file ${world.fileId("lgd-districts.csv")}. Its rows are districts, its facts are of ${VINTAGE}. One job, no second one.`,
+      request,
       verdict: (answer) => checkSuccess(world, answer),
     };
   },

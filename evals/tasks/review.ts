@@ -15,8 +15,8 @@ import {
   runWhenUp,
 } from "../scripted/review.ts";
 import type { World } from "../world.ts";
+import { createFaultTask } from "./faults.ts";
 import {
-  checkSuccess,
   createJobArguments,
   describeNormalize,
   describeProfile,
@@ -233,24 +233,8 @@ const failsAgain: Task = {
   },
 };
 
-const createUnreliableTask = ({
-  injectFaults,
-  ...task
-}: Pick<Task, "id" | "script" | "title" | "before" | "budget"> & {
-  readonly injectFaults: (world: World) => Promise<void>;
-}): Task => ({
-  ...task,
-  // The year of the world is 2100, so the API's clock and the server's are always skewed.
-  world: { clockRate: 30 },
-  async prepare(world) {
-    const recipe = await describeNormalize(world);
-    await injectFaults(world);
-    return {
-      request: `Run ${recipe} on file ${world.fileId("lgd-districts.csv")}. One job, no second one.`,
-      verdict: (answer) => checkSuccess(world, answer),
-    };
-  },
-});
+const requestNormalized = async (world: World): Promise<string> =>
+  `Run ${await describeNormalize(world)} on file ${world.fileId("lgd-districts.csv")}. One job, no second one.`;
 
 /**
  * Limit for the sum of A1 to A10 and A12. The review counted the same tasks: 49 calls and 18,300 tokens. It left out A11 and A13, which test faults.
@@ -270,16 +254,18 @@ export const review: readonly Task[] = [
   againOnPurpose,
   twoAgents,
   failsAgain,
-  createUnreliableTask({
+  createFaultTask({
     id: "A13a",
+    request: requestNormalized,
     script: runWhenUp,
     title: "the API is down for 30 s, and its clock is skewed",
     before: { calls: 21, tokens: 4578 },
     budget: { calls: 2, tokens: 220 },
     injectFaults: (world) => world.interrupt(OUTAGE_MS),
   }),
-  createUnreliableTask({
+  createFaultTask({
     id: "A13b",
+    request: requestNormalized,
     script: runKnownJob,
     title: "a token expires, then 429 with 20 s",
     budget: { calls: 1, tokens: 160 },

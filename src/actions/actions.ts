@@ -362,10 +362,10 @@ export function createActions(
               ? await openedJournal.insert(action, hooks?.auditor).catch(async (error: unknown) => {
                   // If the journal can be read and does not contain the action, it was never sent.
                   const isAbsent = !(await isLive().catch(() => true));
-                  if (!(error instanceof JobLimitReached))
-                    throw isAbsent ? new Failure(journalFailure(error).facts, { cause: error }) : error;
-                  if (isAbsent) throw error;
-                  return undefined;
+                  const isLimit = error instanceof JobLimitReached;
+                  // The limit does not apply to the repetition of a live action.
+                  if (isLimit && !isAbsent) return undefined;
+                  throw isAbsent && !isLimit ? new Failure(journalFailure(error).facts, { cause: error }) : error;
                 })
               : await openedJournal.claim(action, true, apiClock.now(), hooks?.auditor);
           if (claimed) {

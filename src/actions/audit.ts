@@ -18,9 +18,9 @@ export interface AuditEvent {
 const COLUMNS = "at, event, caller, team, client, tool, key, resource_id, outcome, trace_id";
 
 /**
- * Builds one statement that resolves an action, inserts its audit row and takes a rejected job back, so that none is written without the others. Only PostgreSQL
- * allows writes inside WITH; only a deployment for teams has an audit, and it uses PostgreSQL. `resolveSql` returns the complete row that
- * it resolves. Its parameters come first; `valueCount` is their number.
+ * Builds one statement that resolves an action, inserts its audit row and takes a rejected job back, so that none is written without the
+ * others. Only PostgreSQL allows writes inside WITH; only a deployment for teams has an audit, and it uses PostgreSQL. `resolveSql` returns
+ * the complete row that it resolves. Its parameters come first; `valueCount` is their number.
  */
 export function buildAuditedResolution(resolveSql: string, valueCount: number, auditor: Auditor) {
   const parameter = (at: number): string => `CAST($${valueCount + at} AS TEXT)`;

@@ -214,6 +214,7 @@ export function composeTeams(deployment: Deployment) {
     runtimeForLink: runtimes.getForLink,
     onRetired: runtimes.onRetired,
     countTeamCalls: callLimits.count,
+    recordRefusal,
     transport,
     encryption,
     /** Checks whether actions can be recorded, and counts the unresolved ones. */

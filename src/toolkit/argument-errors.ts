@@ -6,6 +6,7 @@ import type { FieldError } from "../contract/problem.ts";
 import { parseDateTime } from "../contract/scalars.ts";
 import { invalidArguments } from "../core/failure.ts";
 import { excerpt } from "../core/untrusted-text.ts";
+import { pluralize } from "../geography/format.ts";
 import { nearMissTargets } from "./tolerant-arguments.ts";
 
 /** "a, b or c" */
@@ -153,7 +154,7 @@ export function throwInvalidArguments(name: string, listed: JsonSchema, args: Ar
     ({ pointer, code }) => /^\/(?:recipeVersionId|versionId)$/.test(pointer) && code !== "REQUIRED",
   );
   throw invalidArguments(
-    `${count === 1 ? "1 argument" : `${count} arguments`} of ${name} ${count === 1 ? "is" : "are"} invalid.`,
+    `${pluralize(count, "argument")} of ${name} ${count === 1 ? "is" : "are"} invalid.`,
     fieldErrors,
     isNoRecipe ? "list_recipes shows the versionId of each recipe, by name." : undefined,
   );

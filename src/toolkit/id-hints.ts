@@ -82,7 +82,7 @@ const findHints = ({ kind, status }: FailureFacts, args: Arguments): readonly Hi
 /** Names what looks wrong with the ids of a request that failed with 404; undefined for every other failure. */
 export function missingIdNote(facts: FailureFacts, args: Arguments, ctx: ToolContext): string | undefined {
   const hints = findHints(facts, args);
-  const text = hints.flatMap(({ fact, use = [] }) => [fact, use].flat()).join(" ");
+  const text = hints.map(({ fact, use }) => (use === undefined ? fact : `${fact} ${use}`)).join(" ");
   return hints.length === 0 ? undefined : omitUnofferedTools(text, (name) => ctx.isOffered(name));
 }
 

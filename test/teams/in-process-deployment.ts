@@ -5,6 +5,7 @@ import * as z from "zod/v4";
 import { createTransport } from "../../src/api-client/transport.ts";
 import type { Caller } from "../../src/teams/caller.ts";
 import { type CallerService, type PublicServerOptions, startPublicServer } from "../../src/teams/frontend/frontend.ts";
+import { createRefusals } from "../../src/teams/frontend/refusals.ts";
 import { type AccessTokenOptions, createAccessTokens } from "../../src/teams/oauth/access-tokens.ts";
 import { createHealthCheck } from "../../src/teams/readiness.ts";
 import { withConcurrencyLimit } from "../../src/teams/tenancy/concurrency-limit.ts";
@@ -110,6 +111,7 @@ async function startDeployment({ provider: providerOptions, tokens, teamOf, ...o
     redact: (json) => json,
     log: logger,
     monotonicMs,
+    recordRefusal: createRefusals({ log: logger, monotonicMs, ...options }),
     address: "127.0.0.1",
     ...options,
     port,

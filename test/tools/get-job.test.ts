@@ -87,7 +87,7 @@ describeLatestRevision((bench, revision) => {
     const env = { ...emulatorEnv(bench().service.emulator), MIC_STATE_DIR: stateDir };
     const own = bench().withConnection(await inProcessClientForTest(revision, env));
     const failed = await createRetryableJob(bench().service);
-    const jobId = await own.idFrom("retry_job", { jobId: failed.id, retryMode: "RESTART", reason: "anew" });
+    const jobId = await own.idFrom("retry_job", { jobId: failed.id, retryMode: "RESTART", reason: "again" });
     const database = await openSqlite(stateDir);
     await database.query(
       `WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < 1500)

@@ -36,7 +36,6 @@ import type { CallerClaims } from "../tenancy/runtimes.ts";
 import { createTeamShares, type LimitExceeded, type TeamShareLimits } from "../tenancy/team-shares.ts";
 import { createEdge, type EdgeOptions } from "./edge.ts";
 import { type CallerLimits, createCallerLimits, type RequestedWork } from "./limits.ts";
-import { createRefusals } from "./refusals.ts";
 import {
   createSignIn,
   createWellKnown,
@@ -56,7 +55,7 @@ export interface CallerService extends HttpService {
 /** Resolves with whether the path is a link. Both functions throw RequestRefused and ProviderUnavailable. */
 export type ServeDownload = (exchange: Exchange, callerOf: () => Promise<CallerClaims>) => Promise<boolean>;
 
-export interface FrontendOptions extends EdgeOptions, Omit<SignInOptions, "recordRefusal"> {
+export interface FrontendOptions extends EdgeOptions, SignInOptions {
   /** The same object while nothing has changed; undefined if the path does not exist for this caller. Rejects if that is unknown now. */
   serviceOf(caller: Caller, team: string | undefined): Promise<CallerService | undefined>;
   /** Calls `listener` with each service that was replaced: its streams end, and their clients connect again. */
@@ -105,8 +104,8 @@ interface AuthenticatedRequest {
 }
 
 function createFrontend(options: FrontendOptions): HttpFrontEnd {
-  const { tokens, scopes, signInScopes, publicOrigin, databaseCheck, redact, log, telemetry, trace } = options;
-  const recordRefusal = createRefusals(options);
+  const { tokens, scopes, signInScopes, publicOrigin, databaseCheck, redact, log, telemetry, trace, recordRefusal } =
+    options;
   const edge = createEdge({
     ...options,
     onRefused: (reason) => recordRefusal("bad_request_origin", { reason }),
@@ -116,7 +115,7 @@ function createFrontend(options: FrontendOptions): HttpFrontEnd {
         "X-Forwarded-For is ignored, because MIC_TRUST_PROXY does not contain the address of its sender",
       ),
   });
-  const signIn = createSignIn({ ...options, recordRefusal });
+  const signIn = createSignIn(options);
   const limits = createCallerLimits(options.callerLimits, options.monotonicMs);
   const shares = createTeamShares(options.teamShares);
   const endpoints = new WeakMap<CallerService, McpEndpoint>();

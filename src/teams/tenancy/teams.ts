@@ -11,7 +11,10 @@ export const TEAM_NAME = /^[a-z0-9][a-z0-9-]{0,62}$/;
 /** The secret of a team: encrypted in the table, or the path of a file that another program writes. */
 export type StoredSecret = { readonly encrypted: string } | { readonly file: string };
 
-/** `claim`: callers with this value in the claim MIC_AUTH_TEAM_CLAIM are members. `changedAt`: milliseconds since 1970, by the database's clock. `jobsToday`: with `jobsPerDay`. */
+/**
+ * `claim`: callers with this value in the claim MIC_AUTH_TEAM_CLAIM are members. `changedAt`: milliseconds since 1970, by the database's
+ * clock. `jobsToday`: number of jobs that count toward `jobsPerDay`, if that is set.
+ */
 export type Team = z.output<typeof Row>;
 
 export type NewTeam = Omit<Team, "changedAt" | "jobsToday" | keyof TeamLimits>;
