@@ -97,10 +97,11 @@ interface SortableRow<R> extends NameKeys {
 }
 
 /** The sort key separates initials, as people do: "Y.S.R. Kadapa" comes before "Yadgir". */
-const toNameKeys = (name: string): NameKeys => ({
-  folded: fold(name),
-  sortKey: fold(name.replace(/(?<=(?:^|[\s.])\p{L})\.(?=\p{L})/gu, ". ")),
-});
+function toNameKeys(name: string): NameKeys {
+  const folded = fold(name);
+  const spaced = name.replace(/(?<=(?:^|[\s.])\p{L})\.(?=\p{L})/gu, ". ");
+  return { folded, sortKey: spaced === name ? folded : fold(spaced) };
+}
 
 const nameKeysByList = new WeakMap<DistrictsResponse, readonly NameKeys[]>();
 
