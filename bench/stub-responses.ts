@@ -1,7 +1,7 @@
 // The responses of the stub service: fixed, and the same for each subject and each round.
 import { STAGES } from "../src/contract/jobs.ts";
 import type { Json, JsonObject } from "../src/contract/json.ts";
-import { createCatalogue } from "../src/emulator/catalogue.ts";
+import { readCatalogue } from "../src/emulator/catalogue.ts";
 
 const EPOCH_AT = Date.UTC(2026, 0, 5, 8);
 export const WORKSPACE_ID = "micws_bench";
@@ -74,7 +74,7 @@ const JOB_NUMBER = 5;
 export const job = createJob(JOB_NUMBER);
 export const JOB_ID = `micjob_${toHex32(JOB_NUMBER)}`;
 
-export const { states } = createCatalogue();
+export const { states } = readCatalogue();
 
 export const input: JsonObject = {
   id: `micinput_${toHex32(7)}`,

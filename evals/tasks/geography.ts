@@ -1,10 +1,10 @@
 // Tasks with questions about India's districts; the expected answers come from the emulator's tables.
-import { type DistrictFacts, readDistricts, readStates } from "../../src/emulator/catalogue.ts";
+import { type DistrictFacts, listDistricts, readCatalogue } from "../../src/emulator/catalogue.ts";
 import { answerManyDistricts, answerQuestions } from "../scripted/geography.ts";
 import type { Task } from "./task.ts";
 
-const districts = readDistricts();
-const states = new Map(readStates().map(({ code, name }) => [code, name]));
+const districts = listDistricts();
+const states = new Map(readCatalogue().states.states.map(({ code, name }) => [code, name]));
 
 const districtsInState = (code: string): readonly DistrictFacts[] =>
   districts.filter(({ stateCode }) => stateCode === code);

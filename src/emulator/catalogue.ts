@@ -2,25 +2,7 @@
 import { type DistrictsResponse, PLAYGROUND_CONTRACT } from "../contract/playground.ts";
 import { readRecord } from "../core/package-files.ts";
 
-export type DistrictFacts = ReturnType<typeof readDistricts>[number];
-
 const compare = (a: string, b: string): number => (a < b ? -1 : 1);
-
-export const readStates = () =>
-  readRecord("states")
-    .map(({ code = "", lgdCode = "", state: name = "" }) => ({ code, lgdCode, name }))
-    .sort((a, b) => compare(a.code, b.code));
-
-export function readDistricts(states = readStates()) {
-  const stateCodes = new Map(states.map(({ code, name }) => [name, code]));
-  const toSortKey = ({ stateCode, name }: { readonly stateCode: string; readonly name: string }): string =>
-    `${stateCode} ${name.toLowerCase()}`;
-  return readRecord("districts")
-    .map(({ state = "", lgdCode: code = "", district: name = "", mandalCount }) => {
-      return { stateCode: stateCodes.get(state) ?? "", code, name, mandalCount: Number(mandalCount) };
-    })
-    .sort((a, b) => compare(toSortKey(a), toSortKey(b)));
-}
 
 const METADATA = {
   contract: PLAYGROUND_CONTRACT,
@@ -33,28 +15,48 @@ const METADATA = {
   fallbackUsed: false,
 } as const;
 
-export function createCatalogue() {
-  const states = readStates();
-  const allDistricts = readDistricts(states);
-  const districts = new Map<string, DistrictsResponse>();
-  for (const { code, name } of states)
-    districts.set(code, {
-      ...METADATA,
-      state: name,
-      districts: allDistricts
-        .filter(({ stateCode }) => stateCode === code)
-        .map(({ code, name, mandalCount }) => ({ code, name, mandalCount })),
-    });
+function createCatalogue() {
+  const districtRows = readRecord("districts");
+  const rows = readRecord("states")
+    .map(({ code = "", lgdCode = "", state: name = "" }) => {
+      const districts = districtRows
+        .filter(({ state }) => state === name)
+        .map((row) => ({
+          code: row["lgdCode"] ?? "",
+          name: row["district"] ?? "",
+          mandalCount: Number(row["mandalCount"]),
+        }))
+        .sort((a, b) => compare(a.name.toLowerCase(), b.name.toLowerCase()));
+      return { code, lgdCode, name, districts };
+    })
+    .sort((a, b) => compare(a.code, b.code));
   return {
     states: {
       ...METADATA,
-      states: states.map(({ code, lgdCode, name }) => {
-        const ownDistricts = districts.get(code)?.districts ?? [];
-        const mandalCount = ownDistricts.reduce((sum, district) => sum + district.mandalCount, 0);
-        return { code, lgdCode, name, districtCount: ownDistricts.length, mandalCount };
+      states: rows.map(({ districts, ...state }) => {
+        const mandalCount = districts.reduce((sum, district) => sum + district.mandalCount, 0);
+        return { ...state, districtCount: districts.length, mandalCount };
       }),
     },
     /** Keyed by uppercase state code. */
-    districts,
+    districts: new Map(
+      rows.map(({ code, name, districts }): [string, DistrictsResponse] => [
+        code,
+        { ...METADATA, state: name, districts },
+      ]),
+    ),
   };
 }
+
+let catalogue: ReturnType<typeof createCatalogue> | undefined;
+
+/** Reads the tables once for all emulators of this process. */
+export const readCatalogue = () => (catalogue ??= createCatalogue());
+
+export type DistrictFacts = ReturnType<typeof listDistricts>[number];
+
+/** Returns the districts of all states, in the order of the lists. */
+export const listDistricts = () =>
+  [...readCatalogue().districts].flatMap(([stateCode, { districts }]) =>
+    districts.map((district) => ({ stateCode, ...district })),
+  );

@@ -11,7 +11,7 @@ import {
 } from "../contract/playground.ts";
 import { BoundedMap } from "../core/bounded-map.ts";
 import { MAX_ENTRIES, PLAYGROUND_WINDOW_MS, REQUESTS_PER_REPORTED_ADDRESS } from "./assumptions.ts";
-import { createCatalogue } from "./catalogue.ts";
+import { readCatalogue } from "./catalogue.ts";
 import { type Clock, SECOND } from "./clock.ts";
 import type { HttpRequest } from "./http/request.ts";
 import { type HttpResponse, jsonResponse } from "./http/response.ts";
@@ -102,7 +102,7 @@ function createRateLimit(clock: Clock) {
 
 /** `trustReportedAddress`: the last address in X-Forwarded-For is limited, too. */
 export function createPlayground(clock: Clock, trustReportedAddress: boolean, requestsPerPeer: number) {
-  const catalogue = createCatalogue();
+  const catalogue = readCatalogue();
   const admit = createRateLimit(clock);
   const defaultStates = jsonResponse(200, catalogue.states);
   const defaultDistricts = new Map(

@@ -1,5 +1,5 @@
 // A country whose lists have all been read: the emulator's, optionally with other names.
-import { readDistricts, readStates } from "../../src/emulator/catalogue.ts";
+import { listDistricts, readCatalogue } from "../../src/emulator/catalogue.ts";
 import type { Country } from "../../src/geography/country.ts";
 import { toCountry } from "./fake-service.ts";
 
@@ -10,7 +10,7 @@ export interface ListedDistrict {
   readonly mandalCount: number;
 }
 
-export const emulatedDistricts: readonly ListedDistrict[] = readDistricts();
+export const emulatedDistricts: readonly ListedDistrict[] = listDistricts();
 
 /** `names`: names of states by code that differ from the emulator's. */
 export const knownCountry = (
@@ -18,7 +18,7 @@ export const knownCountry = (
   names: Readonly<Record<string, string>> = {},
 ): Country =>
   toCountry(
-    readStates().map(({ code, name }) => ({
+    readCatalogue().states.states.map(({ code, name }) => ({
       code,
       name: names[code] ?? name,
       districts: districts

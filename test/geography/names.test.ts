@@ -3,7 +3,7 @@ import fc from "fast-check";
 import { expect, test } from "vitest";
 import type { State } from "../../src/contract/playground.ts";
 import { Failure } from "../../src/core/failure.ts";
-import { readStates } from "../../src/emulator/catalogue.ts";
+import { readCatalogue } from "../../src/emulator/catalogue.ts";
 import type { Country } from "../../src/geography/country.ts";
 import { describeFinding, findDistrict } from "../../src/geography/find-districts.ts";
 import { createDistrictSearch } from "../../src/geography/names/district-search.ts";
@@ -150,7 +150,7 @@ test("any text can be queried, and folding a folded text does not change it", ()
 });
 
 // More cases are in names/questions/state-argument.tsv.
-const states: readonly State[] = readStates().map((state) => ({ ...state, districtCount: 1, mandalCount: 1 }));
+const states: readonly State[] = readCatalogue().states.states;
 const recodeState = (from: string, to: string) =>
   states.map((state) => (state.code === from ? { ...state, code: to } : state));
 const resolveName = (text: string, list = states) => resolveState(text, list).name;

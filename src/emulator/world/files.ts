@@ -1,7 +1,7 @@
 // Creates the workspace's files with real bytes, and defines the outcome of a job that reads one of them.
 import { createHash } from "node:crypto";
 import { ID_PREFIX } from "../assumptions.ts";
-import { readDistricts, readStates } from "../catalogue.ts";
+import { listDistricts, readCatalogue } from "../catalogue.ts";
 import { encodeUtf8 } from "../http/response.ts";
 import { type IdGenerator, sha256 } from "../ids.ts";
 
@@ -26,12 +26,12 @@ const DISTRICTS_FILE = "lgd-districts.csv";
 /** Lines of CSV (RFC 4180). No name of a state or district contains a comma or a quotation mark. */
 const districtLines = (): readonly string[] => [
   "stateCode,lgdDistrictCode,name,mandalCount",
-  ...readDistricts().map(({ stateCode, code, name, mandalCount }) => [stateCode, code, name, mandalCount].join(",")),
+  ...listDistricts().map(({ stateCode, code, name, mandalCount }) => [stateCode, code, name, mandalCount].join(",")),
 ];
 
 const stateLines = (): readonly string[] => [
   "code,lgdCode,name",
-  ...readStates().map(({ code, lgdCode, name }) => [code, lgdCode, name].join(",")),
+  ...readCatalogue().states.states.map(({ code, lgdCode, name }) => [code, lgdCode, name].join(",")),
 ];
 
 type FileRow = readonly [
