@@ -1,4 +1,5 @@
 // Tests the journal identically on both databases: deduplication, takeover, and the remains of a dead process.
+
 import { spawn } from "node:child_process";
 import { createInterface } from "node:readline";
 import { setTimeout as sleep } from "node:timers/promises";
@@ -13,6 +14,7 @@ import { type ActionState, type Journal, openJournal, type Resolution } from "..
 import { listActions } from "../../src/actions/listing.ts";
 import { JOURNAL_VERSION, NewerJournal } from "../../src/actions/schema.ts";
 import type { Database } from "../../src/store/database.ts";
+import { anyCharacter } from "../support/any-character.ts";
 import { databaseForTest, describeWithPostgres } from "../teams/services.ts";
 import { describeEachDriver, openDatabaseForTest } from "./drivers.ts";
 import {
@@ -345,7 +347,7 @@ describeEachDriver((createLocation) => {
     const { readHistory } = createTestActions(journal);
     let n = 0;
     await fc.assert(
-      fc.asyncProperty(fc.json(), fc.string({ unit: "binary" }), async (body, text) => {
+      fc.asyncProperty(fc.json(), fc.string({ unit: anyCharacter }), async (body, text) => {
         const key = `key-${++n}`;
         const outcome = JSON.stringify(text);
         const action = await insertAction(journal, { key, fingerprint: key, body, arguments: body, targetId: text });

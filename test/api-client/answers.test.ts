@@ -1,4 +1,5 @@
 // Tests success answers against the contract: violations are refused with their path, unknown fields are dropped and reported.
+
 import { isDeepStrictEqual } from "node:util";
 import fc from "fast-check";
 import { parse as parseLossless, stringify } from "lossless-json";
@@ -21,6 +22,7 @@ import {
   recipeParameters,
   stage,
 } from "../contract/samples.ts";
+import { anyCharacter } from "../support/any-character.ts";
 import { test } from "../support/fixtures.ts";
 import { inProcessClientForTest } from "../support/mcp.ts";
 import { answer, type Step, type Stub } from "../support/stub.ts";
@@ -308,7 +310,7 @@ const numberText = fc.oneof(
 );
 const nameText = fc.oneof(
   fc.constantFrom('"a"', '"b"', '":a"', '"__proto__"', '"constructor"', '"1"', '"2"', '"a\\u0062"', '"\\""'),
-  fc.string({ unit: "binary" }).map((text) => JSON.stringify(text)),
+  fc.string({ unit: anyCharacter }).map((text) => JSON.stringify(text)),
 );
 const space = fc.constantFrom("", "", "", " ", "\n\t");
 
@@ -336,7 +338,7 @@ test("parseJson returns the same as the lossless parser for any text", () => {
       expect(isDeepStrictEqual(parseWithOurs(text), text.trim() === "" ? "refused" : expected), text).toBe(true);
     }),
     {
-      numRuns: runCount(1_000, 5_000),
+      numRuns: runCount(400, 5_000),
       examples: [
         '{"a":1,"a":2}',
         '{"a":9007199254740993,"a":2}',

@@ -1,10 +1,12 @@
 // Tests the requests that are sent: the right endpoint, exact bytes and headers, on connections that are reused.
+
 import fc from "fast-check";
 import { expect } from "vitest";
 import { encodeRequest } from "../../src/api-client/encode.ts";
 import { cancelMicJob, listMicJobs } from "../../src/contract/endpoints/job-processing.ts";
 import { Failure } from "../../src/core/failure.ts";
 import { enveloped, job, jobList, operation } from "../contract/samples.ts";
+import { anyCharacter } from "../support/any-character.ts";
 import { test } from "../support/fixtures.ts";
 import { answer } from "../support/stub.ts";
 import { clientForTest, createCallContext, expectFailure, KEY, readJob } from "./client.ts";
@@ -14,7 +16,7 @@ const anyId = fc
   .array(
     fc.oneof(
       fc.constantFrom(..."./\\%?#;:@&=+ ~!'()*\u0000\t\n", "%2e", "%2F", "..", "é", "🍨"),
-      fc.string({ unit: "binary", maxLength: 3 }),
+      fc.string({ unit: anyCharacter, maxLength: 3 }),
     ),
     { minLength: 1, maxLength: 40 },
   )
@@ -26,7 +28,7 @@ test("an id of any characters in a path names exactly its own resource, and a bo
 }, async ({ stub, service }) => {
   stub.respond(() => answer(202, enveloped(operation)));
   await fc.assert(
-    fc.asyncProperty(anyId, fc.string({ unit: "binary" }), async (jobId, reason) => {
+    fc.asyncProperty(anyId, fc.string({ unit: anyCharacter }), async (jobId, reason) => {
       const call = { path: { jobId }, body: { reason }, ifMatch: '"1"' };
       await service.send(cancelMicJob, encodeRequest(cancelMicJob, call), KEY, createCallContext(10_000));
       const { target = "", body } = stub.requests.at(-1) ?? {};

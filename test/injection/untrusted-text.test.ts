@@ -1,4 +1,5 @@
 // Tests the module that formats untrusted text: the characters that it escapes, quotes and leaves unchanged.
+
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
 import {
@@ -9,10 +10,11 @@ import {
   formatToken,
   quote,
 } from "../../src/core/untrusted-text.ts";
+import { anyCharacter } from "../support/any-character.ts";
 import { forbidden } from "./hostile.ts";
 
 const anyText = fc.oneof(
-  fc.string({ unit: "binary" }),
+  fc.string({ unit: anyCharacter }),
   fc.array(fc.constantFrom(...forbidden, "\ud800", "\udfff", "😀", '"', "\\", "a", " ")).map((parts) => parts.join("")),
 );
 
