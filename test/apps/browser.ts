@@ -7,9 +7,11 @@ import { expect } from "vitest";
 import { openForFile } from "../support/for-file.ts";
 import { listeningUrl } from "../support/free-port.ts";
 
-const CHROMIUM_PATHS = ["/usr/bin/chromium", "/usr/bin/chromium-browser", "/usr/bin/google-chrome"];
+const PROGRAMS = ["chromium-headless-shell", "chromium", "chromium-browser", "google-chrome"];
 /** Path of Chromium; undefined if there is none, and then the tests that need it are skipped with that reason. */
-export const CHROMIUM = [process.env["MIC_TEST_CHROMIUM"] ?? "", ...CHROMIUM_PATHS].find((path) => existsSync(path));
+export const CHROMIUM = [process.env["MIC_TEST_CHROMIUM"] ?? "", ...PROGRAMS.map((name) => `/usr/bin/${name}`)].find(
+  (path) => existsSync(path),
+);
 
 /** The default policy of a host (SEP-1865), which allows no network. */
 const CSP =
