@@ -1,14 +1,15 @@
 // Draws the pictures of docs/pictures/. `npm run apps:pictures` keeps them (PICTURES is their folder); otherwise, this only tests that it works.
 import { readdir, readFile } from "node:fs/promises";
 import { join } from "node:path";
-import { expect, test } from "vitest";
+import { expect } from "vitest";
 import { drawRecordings } from "../../scripts/record-terminal.ts";
 import { folderForTest } from "../support/temporary-folder.ts";
-import { testUnless } from "../support/unless.ts";
+import { testUnless, thoroughMissing } from "../support/unless.ts";
 import { CHROMIUM, pagesForFile } from "./browser.ts";
 import { drawPictures } from "./screenshots.ts";
 
 const { PICTURES } = process.env;
+const missing = PICTURES === undefined ? thoroughMissing : undefined;
 const folderOfPictures = async () => PICTURES ?? (await folderForTest());
 const pages = pagesForFile();
 
@@ -16,7 +17,7 @@ const listPictures = async (folder: string, extension: string) =>
   (await readdir(folder)).filter((name) => name.endsWith(extension) && !name.startsWith("icon")).sort();
 
 testUnless(
-  CHROMIUM ? undefined : "there is no Chromium here",
+  missing ?? (CHROMIUM ? undefined : "there is no Chromium here"),
   "each picture of a view in docs/pictures can be drawn",
   async () => {
     const folder = await folderOfPictures();
@@ -33,7 +34,7 @@ async function linesOf(path: string): Promise<readonly (string | undefined)[]> {
   );
 }
 
-test("the recordings of a terminal show what the program prints now", async () => {
+testUnless(missing, "the recordings of a terminal show what the program prints now", async () => {
   const folder = await folderOfPictures();
   await drawRecordings(folder);
   const names = await listPictures("docs/pictures", ".svg");

@@ -33,6 +33,7 @@ import { createRetryableJob, FILE, fileId, readJob, submitJob } from "../emulato
 import type { OperationId } from "../operations.ts";
 import { createManualClock, emulatorForTest, type ManualClock } from "../support/emulator.ts";
 import { folderForTest } from "../support/temporary-folder.ts";
+import { runCount } from "../support/thorough.ts";
 import { createBatchArguments, createRunArguments } from "../tools/bench.ts";
 
 const refusal = (status: number, code: string, headers: Readonly<Record<string, string>> = {}): WireResponse => ({
@@ -337,7 +338,7 @@ const SCOPES: Readonly<Record<string, (request: WireRequest) => boolean>> = {
 };
 
 for (const { tool, operation, prepare } of [...SUBJECTS, ...OTHER_CALLS])
-  for (const [scope, isAffected] of Object.entries(SCOPES).slice(0, operation ? 3 : 2))
+  for (const [scope, isAffected] of Object.entries(SCOPES).slice(0, runCount(1, operation ? 3 : 2)))
     for (const kind of ["unavailable", "no connection", "hang", "lost"] as const)
       test(`an outage (${kind}, ${scope}) costs ${tool} at most 25 calls in 8 h, and 2 in a minute`, async () => {
         for (const [minutes, maxCalls] of [
@@ -422,7 +423,7 @@ const EXAMPLES: readonly [Script][] = [
 const OPTIONS = {
   examples: [...EXAMPLES],
   seed: Number(process.env["FAULT_SEED"] ?? 20_261_121),
-  numRuns: EXAMPLES.length + Number(process.env["FAULT_RUNS"] ?? 40) / 4,
+  numRuns: EXAMPLES.length + Number(process.env["FAULT_RUNS"] ?? 24) / 4,
 };
 /** The time between two calls. An action stays in the deduplication window for all calls of a run. */
 const PAUSE_MS = 10 * MINUTE_MS;

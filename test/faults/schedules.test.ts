@@ -24,7 +24,7 @@ import {
 } from "./simulated-server.ts";
 
 const SEED = Number(process.env["FAULT_SEED"] ?? 20_261_121);
-const RUNS = Number(process.env["FAULT_RUNS"] ?? 40);
+const RUNS = Number(process.env["FAULT_RUNS"] ?? 24);
 /** The emulator lists all its executions on each request. A new emulator after this number of runs keeps the list short. */
 const RUNS_EACH = 20;
 const WINDOW_MS = DEDUPLICATION_WINDOW_MS;

@@ -50,8 +50,7 @@ async function createFolder(name: string): Promise<string> {
 const currentNode = { name: `Node ${process.versions.node}`, path: process.execPath, missing: undefined };
 const nodes = [currentNode, ...nodeNames.map((name) => ({ name, path: nodeOf(name), missing: missingReason(name) }))];
 type Node = (typeof nodes)[number];
-/** The current Node and the newest one are always tested. */
-const isLeftToCi = (node: Node): boolean => !isThorough && node !== currentNode && node !== nodes.at(-1);
+const isLeftToCi = (node: Node): boolean => !isThorough && node !== currentNode;
 /** Without it, a bundle has no journal, because only the npm package has an addon. */
 const hasSqlite = (node: Node): boolean =>
   node !== currentNode || process.getBuiltinModule("node:sqlite") !== undefined;

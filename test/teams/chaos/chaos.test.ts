@@ -10,7 +10,7 @@ import { freePort } from "../../support/free-port.ts";
 import { buildNextVersion } from "../../support/next-version.ts";
 import { startPostgresPair } from "../../support/postgres-pair.ts";
 import { smallDiskMissing, startOnSmallDisk } from "../../support/small-disk.ts";
-import { runCount } from "../../support/thorough.ts";
+import { isThorough, runCount } from "../../support/thorough.ts";
 import { testUnless } from "../../support/unless.ts";
 import * as downloads from "./downloads.ts";
 import { type FaultPlan, type Outcome, runUnderLoad, type Sizes, waitForMoreResults } from "./under-load.ts";
@@ -205,7 +205,7 @@ defineRow(3, {
 defineRow(4, {
   title: "no request fails in rolling restarts, the last of which starts a build with one more migration",
   missing: deploymentMissing,
-  usual: { ...USUAL_SIZES, faults: 1, nextAt: undefined },
+  ...(isThorough && { usual: { ...USUAL_SIZES, faults: 1, nextAt: undefined } }),
   small: { ...SMALL_SIZES, faults: 2, nextAt: 2 },
   full: { ...FULL_SIZES, faults: 20, nextAt: 20 },
   run: ({ nextAt, ...sizes }, seed) =>
@@ -253,7 +253,7 @@ defineRow(11, {
   title:
     "large files arrive complete in bounded memory; a download that a killed instance cuts off never looks complete",
   missing: deploymentMissing,
-  usual: downloads.SMALL_COUNTS,
+  ...(isThorough && { usual: downloads.SMALL_COUNTS }),
   small: downloads.SMALL_COUNTS,
   full: downloads.FULL_COUNTS,
   run: downloads.testDownloads,
