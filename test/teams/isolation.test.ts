@@ -26,7 +26,7 @@ import {
 } from "./deployment.ts";
 import { describeWithPostgres } from "./services.ts";
 
-const PAIRS = Number(process.env["TEAMS_PAIRS"] ?? runCount(100, 1_000));
+const PAIRS = Number(process.env["TEAMS_PAIRS"] ?? runCount(40, 1_000));
 /** Average number of attempts that one caller makes. */
 const ATTEMPTS_PER_CALLER = 4;
 const TIMEOUT_MS = 60_000 + PAIRS * 300;
