@@ -25,6 +25,7 @@ export const showActions = defineTool({
   async run({ state }, ctx) {
     const { actions, counts } = await ctx.actions.list({ state, limit: MAX_SHOWN });
     const read = toolResult<ShownActions>(ctx, { actions }, { summary: summarizeCounts(counts) });
-    return toViewResult(read, "The user sees these actions, and may ask you to resolve one.");
+    const shown = "The user sees these actions, and may ask you to resolve one.";
+    return toViewResult(read, actions.length === 0 ? "The user sees an empty list." : shown);
   },
 });
