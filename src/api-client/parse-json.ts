@@ -1,4 +1,5 @@
 // This module parses a JSON body exactly and in bounded time. One response must not block the event loop, which all calls share.
+import { isUtf8 } from "node:buffer";
 import { randomUUID } from "node:crypto";
 import { isJsonObject, MAX_DEPTH } from "../contract/json.ts";
 
@@ -127,16 +128,6 @@ function parse(text: string): unknown {
   }
 }
 
-const decoder = new TextDecoder("utf-8", { fatal: true });
-
-function decode(bytes: Buffer): string {
-  try {
-    return decoder.decode(bytes);
-  } catch {
-    throw new InvalidJson("the body is not valid UTF-8");
-  }
-}
-
 export interface ParsedJson {
   readonly value: unknown;
   /** Number of values in `value`, itself included. Long integers count more. */
@@ -145,7 +136,8 @@ export interface ParsedJson {
 
 /** Parses UTF-8 JSON. Integers beyond 2^53-1 become bigint. Throws InvalidJson. */
 export function parseJson(bytes: Buffer, maxValues = MAX_VALUES): ParsedJson {
-  const text = decode(bytes);
+  if (!isUtf8(bytes)) throw new InvalidJson("the body is not valid UTF-8");
+  const text = bytes.toString().replace(/^\ufeff/, "");
   if (text.trim() === "") throw new InvalidJson("the body is empty where JSON was expected");
   const { values, rounded } = scanJson(text, maxValues);
   if (rounded.length === 0) return { value: parse(text), values };

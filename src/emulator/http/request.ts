@@ -1,5 +1,6 @@
 // Reads a complete request: its target, its headers, its body up to MAX_BODY_BYTES, and the JSON in the body. The target is not normalized,
 // so that "..", %2F and broken escapes stay visible.
+import { isUtf8 } from "node:buffer";
 import type { IncomingMessage } from "node:http";
 import { parse } from "lossless-json";
 import { readBody } from "../../core/read-body.ts";
@@ -33,19 +34,9 @@ function decodePath(rawPath: string): readonly string[] | undefined {
 }
 
 /** Parses pairs of `application/x-www-form-urlencoded`; undefined if an escape is malformed. */
-export function parsePairs(raw: string): readonly (readonly [string, string])[] | undefined {
-  const pairs: (readonly [string, string])[] = [];
-  for (const part of raw.split("&")) {
-    if (part === "") continue;
-    const plain = part.replaceAll("+", " ");
-    const equals = plain.indexOf("=");
-    const name = percentDecode(equals < 0 ? plain : plain.slice(0, equals));
-    const value = percentDecode(equals < 0 ? "" : plain.slice(equals + 1));
-    if (name === undefined || value === undefined) return undefined;
-    pairs.push([name, value]);
-  }
-  return pairs;
-}
+export const parsePairs = (raw: string): readonly (readonly [string, string])[] | undefined =>
+  // URLSearchParams would skip a question mark at the beginning.
+  percentDecode(raw) === undefined ? undefined : [...new URLSearchParams(`&${raw}`)];
 
 const ABSOLUTE_FORM = /^https?:\/\/[^/?#]*/i;
 /** The characters of a request target (RFC 3986, 3.3 and 3.4), and the few others that clients send unescaped. */
@@ -75,16 +66,10 @@ export interface HttpRequest {
   readonly peer: string;
 }
 
-const utf8 = new TextDecoder("utf-8", { fatal: true });
-
 /** Node decodes header bytes as Latin-1. Bytes that are valid UTF-8 are decoded as UTF-8 (RFC 9110, 5.5, leaves it to the recipient). */
 function decodeHeader(latin1: string): string {
-  if (!/[\x80-\xff]/.test(latin1)) return latin1;
-  try {
-    return utf8.decode(Buffer.from(latin1, "latin1"));
-  } catch {
-    return latin1;
-  }
+  const bytes = Buffer.from(latin1, "latin1");
+  return isUtf8(bytes) ? bytes.toString() : latin1;
 }
 
 function readHeaders(rawHeaders: readonly string[]): ReadonlyMap<string, readonly string[]> {
@@ -117,9 +102,6 @@ export class JsonError extends Error {
   override readonly name = "JsonError";
 }
 
-/** Keeps a byte order mark, which is not valid JSON. */
-const decoder = new TextDecoder("utf-8", { fatal: true, ignoreBOM: true });
-
 function parseFiniteNumber(digits: string): number {
   const value = Number(digits);
   if (!Number.isFinite(value)) throw new JsonError("a number is too large");
@@ -128,14 +110,9 @@ function parseFiniteNumber(digits: string): number {
 
 /** Parses the JSON of a body, which must be UTF-8 without a byte order mark. Throws JsonError. */
 export function parseJson(bytes: Uint8Array): unknown {
-  let text: string;
+  if (!isUtf8(bytes)) throw new JsonError("the bytes are not UTF-8");
   try {
-    text = decoder.decode(bytes);
-  } catch {
-    throw new JsonError("the bytes are not UTF-8");
-  }
-  try {
-    return parse(text, null, parseFiniteNumber);
+    return parse(Buffer.from(bytes).toString(), null, parseFiniteNumber);
   } catch (error) {
     // Any other error is a RangeError: the nesting exceeds the stack.
     throw new JsonError(
