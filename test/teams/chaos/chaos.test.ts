@@ -10,7 +10,7 @@ import { freePort } from "../../support/free-port.ts";
 import { buildNextVersion } from "../../support/next-version.ts";
 import { startPostgresPair } from "../../support/postgres-pair.ts";
 import { smallDiskMissing, startOnSmallDisk } from "../../support/small-disk.ts";
-import { isThorough, runCount } from "../../support/thorough.ts";
+import { isThorough } from "../../support/thorough.ts";
 import { testUnless } from "../../support/unless.ts";
 import * as downloads from "./downloads.ts";
 import { type FaultPlan, type Outcome, runUnderLoad, type Sizes, waitForMoreResults } from "./under-load.ts";
@@ -167,7 +167,7 @@ async function runConformanceThroughBalancer({ instances }: { readonly instances
 defineRow(1, {
   title: "no action runs twice and every caller gets its outcome while instances are killed behind haproxy",
   missing: deploymentMissing ?? namespacesMissing,
-  usual: { ...USUAL_SIZES, faults: runCount(2, 4) },
+  usual: { ...USUAL_SIZES, faults: 2 },
   small: { ...SMALL_SIZES, instances: 3, faults: 4 },
   full: { ...FULL_SIZES, faults: 300 },
   run: underLoad({
