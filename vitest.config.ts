@@ -3,7 +3,6 @@ import { readFileSync } from "node:fs";
 import { availableParallelism } from "node:os";
 import { defineConfig } from "vitest/config";
 import LongestFirst from "./test/support/longest-first.ts";
-import { runCount } from "./test/support/thorough.ts";
 import { createChaosProjects } from "./test/teams/chaos/projects.ts";
 
 /** The ids of the rules in docs/contract.md. */
@@ -20,9 +19,8 @@ export default defineConfig({
     hookTimeout: 180_000,
     // `npm test -- --tags-filter "4.2/if-match-form"` runs the tests that cite a rule.
     tags: RULES.map((name) => ({ name })),
-    // Many tests wait for processes, pipes and time limits, more of them in .ci/run: one worker for each core would leave half of the
-    // machine idle.
-    maxWorkers: CHAOS === undefined ? Math.max(runCount(7, 8), availableParallelism()) : 1,
+    // Many tests wait for processes, pipes and time limits: one worker for each core would leave half of the machine idle.
+    maxWorkers: CHAOS === undefined ? Math.max(7, availableParallelism()) : 1,
     sequence: { sequencer: LongestFirst },
     reporters: ["default", "./test/support/skips.ts"],
     // Time limit of expect.poll on a busy machine, in milliseconds.
