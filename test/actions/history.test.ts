@@ -1,5 +1,6 @@
 // Tests a resource's history in the journal, on both databases: the actions about it and the one that created it.
 import { expect, test } from "vitest";
+import { stringifyOutcome } from "../../src/actions/action-row.ts";
 import { parseCanonicalArguments } from "../../src/actions/fingerprint.ts";
 import { type Journal, type NewAction, openJournal, type Resolution } from "../../src/actions/journal.ts";
 import { listActions } from "../../src/actions/listing.ts";
@@ -67,6 +68,15 @@ describeEachDriver((createLocation) => {
     });
     const another = createTestActions(journal, "another");
     expect((await another.readHistory("job-1")).creationArguments).toBeUndefined();
+  });
+
+  test("an action whose resource was only found by reading is not the one that created it", async () => {
+    const { journal } = await openRecordedJournal(await createLocation());
+    const outcome = stringifyOutcome({ finding: "Job job-1 was retried as job job-2.", value: {}, drift: [] });
+    await insertResolved(journal, { key: "found" }, { ...successWith("job-2"), outcome });
+    const actions = createTestActions(journal);
+    expect((await actions.readHistory("job-2")).creationArguments).toBeUndefined();
+    expect(await actions.findManyCreationArguments(["job-2"])).toEqual(new Map());
   });
 
   test("each query is answered by an index, not by a scan of all actions of the service", async () => {

@@ -45,6 +45,7 @@ const outcomeCases: readonly OutcomeCase[] = [
     ["HTTP 408 with HTML", answer(408, "<html>Request timeout</html>", html)],
     ["HTTP 500", answer(500)],
     ["HTTP 503", answer(503)],
+    ["HTTP 503, by a Problem", refusal(503)],
     ["HTTP 504 with HTML", answer(504, "<html><h1>Gateway timeout</h1></html>", html)],
     ["HTTP 500 of many megabytes", megabytes(500)],
   ]),
