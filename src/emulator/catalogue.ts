@@ -1,5 +1,6 @@
 // Builds the playground's answers from the tables of states and districts (src/geography/names/record/README.md).
 import { type DistrictsResponse, PLAYGROUND_CONTRACT } from "../contract/playground.ts";
+import { once } from "../core/once.ts";
 import { readRecord } from "../core/package-files.ts";
 
 const compare = (a: string, b: string): number => (a < b ? -1 : 1);
@@ -15,16 +16,17 @@ const METADATA = {
   fallbackUsed: false,
 } as const;
 
-function createCatalogue() {
+/** Reads the tables once for all emulators of this process. */
+export const readCatalogue = once(() => {
   const districtRows = readRecord("districts");
   const rows = readRecord("states")
     .map(({ code = "", lgdCode = "", state: name = "" }) => {
       const districts = districtRows
         .filter(({ state }) => state === name)
-        .map((row) => ({
-          code: row["lgdCode"] ?? "",
-          name: row["district"] ?? "",
-          mandalCount: Number(row["mandalCount"]),
+        .map(({ lgdCode: code = "", district: name = "", mandalCount: count }) => ({
+          code,
+          name,
+          mandalCount: Number(count),
         }))
         .sort((a, b) => compare(a.name.toLowerCase(), b.name.toLowerCase()));
       return { code, lgdCode, name, districts };
@@ -46,12 +48,7 @@ function createCatalogue() {
       ]),
     ),
   };
-}
-
-let catalogue: ReturnType<typeof createCatalogue> | undefined;
-
-/** Reads the tables once for all emulators of this process. */
-export const readCatalogue = () => (catalogue ??= createCatalogue());
+});
 
 export type DistrictFacts = ReturnType<typeof listDistricts>[number];
 

@@ -1,5 +1,4 @@
 // Tests the journal identically on both databases: deduplication, takeover, and the remains of a dead process.
-
 import { spawn } from "node:child_process";
 import { createInterface } from "node:readline";
 import { setTimeout as sleep } from "node:timers/promises";

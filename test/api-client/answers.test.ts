@@ -1,5 +1,4 @@
 // Tests success answers against the contract: violations are refused with their path, unknown fields are dropped and reported.
-
 import { isDeepStrictEqual } from "node:util";
 import fc from "fast-check";
 import { parse as parseLossless, stringify } from "lossless-json";

@@ -1,5 +1,4 @@
 // Tests that names of downloaded files are plain names on every platform, whatever an agent requests or the API sends.
-
 import { join, posix, win32 } from "node:path";
 import fc from "fast-check";
 import { expect, test } from "vitest";

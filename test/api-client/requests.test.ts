@@ -1,5 +1,4 @@
 // Tests the requests that are sent: the right endpoint, exact bytes and headers, on connections that are reused.
-
 import fc from "fast-check";
 import { expect } from "vitest";
 import { encodeRequest } from "../../src/api-client/encode.ts";

@@ -1,5 +1,4 @@
 // Tests the module that formats untrusted text: the characters that it escapes, quotes and leaves unchanged.
-
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
 import {

@@ -40,8 +40,9 @@ describeUnless(postgresMissing, "the cost of an action", () => {
            (pg_current_wal_insert_lsn() - '${before?.["lsn"]}')::int AS wal
          FROM pg_stat_statements WHERE dbid = (SELECT oid FROM pg_database WHERE datname = current_database())
            AND query NOT LIKE '%pg_stat_statements%' AND query NOT LIKE '%lsn%' AND query NOT LIKE 'SET %'
-           -- An instance reads these tables every few seconds, for all calls.
-           AND query NOT LIKE '%api_cooldowns%' AND query NOT LIKE '%FROM teams%'`,
+           -- An instance does these regularly, for all calls.
+           AND query NOT LIKE '%api_cooldowns%' AND query NOT LIKE '%FROM teams%'
+           AND query NOT LIKE 'UPDATE actions SET lease_until%' AND query NOT LIKE '%INTO deployment%'`,
       );
       return { statements: Number(row?.["statements"]), commits: Number(row?.["commits"]), wal: Number(row?.["wal"]) };
     };
@@ -58,9 +59,9 @@ describeUnless(postgresMissing, "the cost of an action", () => {
         ...(prefix !== undefined && { idempotencyKey: `${prefix}-${at}-0123456789` }),
       }));
     const expectCheap = (cost: Awaited<ReturnType<typeof measure>>, count: number) => {
-      // The renewal of leases, every 10 s, may add a statement with a commit.
+      // Other regular statements may add to some of them.
       expect(cost.statements / count).toBeLessThan(4.5);
-      expect(cost.commits / count).toBeLessThan(2.5);
+      expect(cost.commits / count).toBeLessThanOrEqual(2);
       expect(cost.wal / count).toBeLessThanOrEqual(5_120);
     };
     // Fills the pages that a checkpoint makes PostgreSQL write in full.

@@ -10,7 +10,7 @@ import { insertAction, SUCCEEDED } from "../actions/samples.ts";
 import { databaseForTest, describeWithPostgres } from "./services.ts";
 
 const HOUR_MS = 3_600_000;
-/** Between an insert and its outcome lies a request to the API, and between its loss and another insert a failover: their times differ. */
+/** A request to the API separates an insert from its outcome, and a failover separates a loss from the next insert: their times differ. */
 const nextMillisecond = () => sleep(2);
 const row = (key: string, updated_at: number, created_at = updated_at): StoredAction => ({
   ...{

@@ -1,5 +1,4 @@
 // Tests the table of complete items: a parser that uses only the rules of the format reads back everything that was written.
-
 import fc from "fast-check";
 import { expect, test } from "vitest";
 import { formatCompactTable } from "../../src/toolkit/compact-table.ts";

@@ -2,6 +2,7 @@
 // public record for districts in the list. Recorded districts are matched to the list by sound and similarity, because lists spell the
 // same name in several ways.
 import type { DistrictsResponse, State } from "../../contract/playground.ts";
+import { once } from "../../core/once.ts";
 import type { Country } from "../country.ts";
 import { type DistrictRow, toDistrictRows } from "../districts.ts";
 import { groupByKey } from "../group-by-key.ts";
@@ -23,7 +24,6 @@ import {
   type NewDistrict,
   type OtherName,
   type OtherNameKind,
-  once,
   type RecordedDistrict,
 } from "./record/tables.ts";
 import { findRecordedState } from "./resolve-state.ts";

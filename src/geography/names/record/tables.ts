@@ -1,4 +1,5 @@
 // Reads the tables of the public record (README.md in this folder), each at its first use, prepared for comparing names.
+import { once } from "../../../core/once.ts";
 import { readRecord, type TableRow } from "../../../core/package-files.ts";
 import { groupByKey } from "../../group-by-key.ts";
 import { type NameForms, toNameForms } from "../name-forms.ts";
@@ -43,14 +44,6 @@ export interface NewDistrict extends NameWithForms {
 
 export interface RecordedState extends NameWithForms {
   readonly otherNames: readonly (NameWithForms & { readonly isCode: boolean })[];
-}
-
-export function once<T>(create: () => T): () => T {
-  let cached: { readonly value: T } | undefined;
-  return () => {
-    cached ??= { value: create() };
-    return cached.value;
-  };
 }
 
 const toNameWithForms = (name: string): NameWithForms => ({ name, forms: toNameForms(name) });
