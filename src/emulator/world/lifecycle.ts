@@ -151,20 +151,23 @@ function applyChange(job: Job, change: JobChange): void {
   for (const [index, set] of change.stages ?? []) Object.assign(job.stages[index] ?? {}, set);
   Object.assign(job, change.job);
   job.resourceVersion += 1;
-  job.updatedAt = toInstant(change.at);
 }
 
 export function jobAt(initial: Job, plan: JobPlan | undefined, cancel: Cancellation | undefined, now: number): Job {
   const attempts = initial.stages.map(({ attemptCount }) => attemptCount);
   const end = cancel?.requestedAt ?? Number.POSITIVE_INFINITY;
   const job: Job = { ...initial, stages: initial.stages.map((stage) => ({ ...stage })) };
+  let latest: JobChange | undefined;
   for (const change of plan === undefined ? [] : generateChanges(plan, attempts)) {
-    if (change.at > end) break;
-    if (change.at > now) return job;
+    if (change.at > Math.min(end, now)) break;
     applyChange(job, change);
+    latest = change;
   }
-  if (cancel !== undefined && cancel.doneAt <= now) applyChange(job, createCancellationChange(job, cancel.doneAt));
-  return job;
+  if (cancel !== undefined && cancel.doneAt <= now) {
+    latest = createCancellationChange(job, cancel.doneAt);
+    applyChange(job, latest);
+  }
+  return latest ? { ...job, updatedAt: toInstant(latest.at) } : job;
 }
 
 const pendingStage = (stage: StageName, attemptCount: number): Stage => ({
