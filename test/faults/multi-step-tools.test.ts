@@ -69,7 +69,7 @@ test("each of 50 jobs is retried once although the server is killed in the middl
   expect(new Set((await service.requests("retryMicJob")).map(({ idempotencyKey }) => idempotencyKey)).size).toBe(50);
 });
 
-test("one call has at most eight requests in flight", async () => {
+test("one call has at most four requests in flight", async () => {
   const { service, startInProcess } = await createBench();
   const jobIds = Array.from({ length: 20 }, (_, at) => `micjob_${at}`);
   for (const [tool, operationId, args] of [
@@ -79,10 +79,10 @@ test("one call has at most eight requests in flight", async () => {
     await service.injectFault({ kind: "hang" }, { operationId, times: 20 });
     const server = await startInProcess();
     server.send(tool, args, 1);
-    await expect.poll(() => countArrived(operationId)(service), pollOptions).toBe(8);
-    // None of the eight is answered, so any further request would have time to arrive.
+    await expect.poll(() => countArrived(operationId)(service), pollOptions).toBe(4);
+    // None of the four is answered, so any further request would have time to arrive.
     await sleep(300);
-    expect(await countArrived(operationId)(service), tool).toBe(8);
+    expect(await countArrived(operationId)(service), tool).toBe(4);
     server.cancel(1);
     await service.admin("DELETE", "faults");
   }
