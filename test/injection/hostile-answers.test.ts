@@ -2,7 +2,7 @@
 // the server's own messages.
 // Two servers read the same API, one with ordinary texts and one with hostile ones. Their outputs must have the same shape.
 import fc from "fast-check";
-import { beforeEach, describe, expect, test } from "vitest";
+import { beforeEach, describe, expect, onTestFinished, test, vi } from "vitest";
 import * as z from "zod/v4";
 import type { Endpoint } from "../../src/contract/endpoints/endpoint.ts";
 import * as endpoints from "../../src/contract/endpoints/job-processing.ts";
@@ -11,7 +11,8 @@ import * as samples from "../contract/samples.ts";
 import { sampleArguments } from "../fields.ts";
 import { jobOperations, type OperationRow } from "../operations.ts";
 import { runInProcess as run } from "../support/command.ts";
-import { connectInProcess, connectionForFile, inProcessClientForTest } from "../support/mcp.ts";
+import { openForFile } from "../support/for-file.ts";
+import { connectInProcess, connectionForTest, inProcessClientForTest } from "../support/mcp.ts";
 import type { CallResult } from "../support/results.ts";
 import { answer, neverAnswer, type RecordedRequest, type Step, stubForFile } from "../support/stub.ts";
 import { folderForTest } from "../support/temporary-folder.ts";
@@ -47,13 +48,17 @@ const environmentOf = (side: Side) => ({
 });
 
 const connectionOf = (side: Side) =>
-  connectionForFile("v2-modern", () => ({
-    env: { ...environmentOf(side), MIC_LOG_LEVEL: "debug" },
-    onElicitation(question) {
-      questions[side].push(question);
-      return { action: "accept", content: {} };
-    },
-  }));
+  openForFile(
+    () =>
+      connectInProcess("v2-modern", {
+        env: environmentOf(side),
+        onElicitation(question) {
+          questions[side].push(question);
+          return { action: "accept", content: {} };
+        },
+      }),
+    (client) => client.close(),
+  );
 const connections = { plain: connectionOf("plain"), hostile: connectionOf("hostile") };
 
 let texts: Both<Texts> = { plain: plainTexts(0), hostile: plainTexts(0) };
@@ -85,6 +90,9 @@ function asRetry(target: string, sent: unknown): unknown {
 const sideOf = (target: string): Side => (target.startsWith("/hostile/") ? "hostile" : "plain");
 
 beforeEach(() => {
+  // No wait between the attempts of a request.
+  const random = vi.spyOn(Math, "random").mockReturnValue(0);
+  onTestFinished(() => random.mockRestore());
   refuse = undefined;
   for (const side of SIDES) questions[side].length = 0;
   stubOf().respond((request) => {
@@ -331,7 +339,7 @@ describe("hostile text of the API", () => {
   test("no geography row, line of catalogue.tsv or text of a view contains an unquoted imitation of a line of the server", async () => {
     const name = (at: number) => texts.hostile(`listPlaygroundDistricts/districts/${at}/name`);
     const env = { ...environmentOf("hostile"), MIC_APPS: "always", MIC_WORKSPACE_ID: workspaceId };
-    for (let times = 0; times < 5; times++) {
+    for (let times = 0; times < runCount(2, 5); times++) {
       startRound(undefined, { ...sampleScenario(), jobState: "FAILED" });
       const calls: readonly (readonly [tool: string, args: Args])[] = [
         ...Object.entries(geographyTools).map(([tool, args]) => [tool, argsFor(args)("hostile")] as const),
@@ -483,7 +491,16 @@ describe("terminal output", () => {
       expect(findUnwanted(stdout, "\n"), stdout).toEqual([]);
       for (const line of stdout.split("\n")) expectSentence(line);
     }
-    expect(findUnwanted(connections.hostile().stderr(), "\n")).toEqual([]);
+    const env = { ...environmentOf("hostile"), MIC_LOG_LEVEL: "debug" };
+    const { callTool, stderr } = await connectionForTest("v2-modern", { env });
+    for (const refusal of [refuse, undefined]) {
+      startRound(pool, sampleScenario());
+      refuse = refusal;
+      for (const [tool, args] of Object.entries({ ...jobTools, ...geographyTools }))
+        await callTool(tool, argsFor(args)("hostile"));
+    }
+    expect(stderr()).toContain("list_jobs");
+    expect(findUnwanted(stderr(), "\n")).toEqual([]);
   });
 
   const toDoubleQuoted = (text: string): string => text.replace(/'[^'\n]*'/g, (quoted) => JSON.stringify(quoted));
