@@ -1,11 +1,11 @@
 // Tests that `mic-mcp demo` completes, and that each check it prints holds.
 import { expect } from "vitest";
 import { run } from "../mcp/stdio/child.ts";
-import { testUnless, thoroughMissing } from "../support/unless.ts";
+import { testThoroughly } from "../support/unless.ts";
 
 const title = "the demo runs a job, answers a question about geography, and creates no second job after kill -9";
 
-testUnless(thoroughMissing, title, async () => {
+testThoroughly(title, async () => {
   const { code, stdout, stderr } = await run(["demo"]);
   expect({ code, stderr }, stdout).toEqual({ code: 0, stderr: "" });
   expect(stdout).toContain("[ok] The API created the job, its response is lost, and the program is dead (kill -9).");

@@ -10,6 +10,7 @@ import { runInProcess as run } from "../support/command.ts";
 import { emulatorForTest } from "../support/emulator.ts";
 import { CODE_CACHE, emulatorEnv, inProcessClientForTest } from "../support/mcp.ts";
 import { folderForTest } from "../support/temporary-folder.ts";
+import { runCount } from "../support/thorough.ts";
 
 const PAGES = [
   "README.md",
@@ -136,12 +137,14 @@ async function nightlyScriptForTest(file: number) {
     );
 }
 
-test.each([
+const NIGHTS = [
   ["succeeds", 0, /The job SUCCEEDED[\s\S]*nightly: the job SUCCEEDED/, /nightly: already done today/],
   ["failsRetryably", 5, /The job FAILED[\s\S]*nightly: the job FAILED/, /Not run again[\s\S]*nightly: the job FAILED/],
   ["quarantined", 5, /No job was submitted[\s\S]*nightly: .*no job was submitted/, /No job was submitted/],
   ["pauses", 6, /PAUSED[\s\S]*nightly: not finished/, /Not run again[\s\S]*nightly: not finished/],
-] as const)(
+] as const;
+
+test.each(NIGHTS.slice(0, runCount(2, 4)))(
   "the nightly script exits in both runs with the code of the file's outcome: FILE.%s, %i",
   async (file, code, first, second) => {
     const night = await nightlyScriptForTest(FILE[file]);

@@ -13,6 +13,7 @@ import { startModel } from "../interop/model.ts";
 import { bareEnvironment } from "../support/mcp.ts";
 import { refusingBaseUrl } from "../support/stub.ts";
 import { folderForTest } from "../support/temporary-folder.ts";
+import { testThoroughly } from "../support/unless.ts";
 
 const execute = promisify(execFile);
 const SERVER = `${process.execPath} ${resolve("dist", "cli.js")} serve`;
@@ -89,50 +90,53 @@ describe("the GitHub workflow", () => {
     expect(workflow).not.toMatch(/examples\/|actions\/checkout/);
   });
 
-  test("the GitHub workflow retries failed jobs on a new runner, waits for retries, and starts no second job when run again", async () => {
-    const { steps } = Workflow.parse(parse(await readFile("examples/github-action.yml", "utf8"))).jobs.retry;
-    const [step] = steps.filter(({ run }) => run !== undefined);
-    let frozenAt: number | undefined;
-    const user = await userForTest(20, { now: () => frozenAt ?? Date.now() });
-    const failed = await user.job(FILE.failsRetryably);
-    expect(await user.type("watch", failed)).toMatchObject({ code: 5 });
+  testThoroughly(
+    "the GitHub workflow retries failed jobs on a new runner, waits for retries, and starts no second job when run again",
+    async () => {
+      const { steps } = Workflow.parse(parse(await readFile("examples/github-action.yml", "utf8"))).jobs.retry;
+      const [step] = steps.filter(({ run }) => run !== undefined);
+      let frozenAt: number | undefined;
+      const user = await userForTest(20, { now: () => frozenAt ?? Date.now() });
+      const failed = await user.job(FILE.failsRetryably);
+      expect(await user.type("watch", failed)).toMatchObject({ code: 5 });
 
-    /** Runs the step as GitHub does, with npx as if the package were published, in a new home folder. */
-    async function runStep() {
-      const home = await folderForTest();
-      await writeProgram(
-        join(home, "npx"),
-        '[ "$1 $2" = "--yes mic-mcp" ] || exit 127',
-        "shift 2",
-        `exec "${process.execPath}" "${resolve("dist", "cli.js")}" "$@"`,
-      );
-      const clockUrl = `${new URL(user.env.MIC_BASE_URL).origin}/__emulator/clock`;
-      await writeProgram(
-        join(home, "sleep"),
-        `exec "${process.execPath}" -e 'fetch("${clockUrl}", { method: "POST", headers: { "content-type": "application/json" }, body: "{\\"advanceMs\\":60000}" })'`,
-      );
-      const secrets = Object.entries(step?.env ?? {}).map(([name, value]) => {
-        expect(value).toBe(`\${{ secrets.${name} }}`);
-        return [name, z.record(z.string(), z.string()).parse(user.env)[name]];
-      });
-      const bare = bareEnvironment(home);
-      const env = { ...bare, PATH: `${home}:${bare.PATH}`, ...Object.fromEntries(secrets) };
-      const words = ["-e", "-o", "pipefail", "-c", step?.run ?? "exit 99"];
-      return await execute("bash", words, { env });
-    }
-    expect((await runStep()).stdout).toMatch(/ Retried (\d+) of \1: \1 SUCCEEDED\.$/m);
-    const executions = await user.executions("retryMicJob");
-    expect(new Set(executions.values())).toEqual(new Set([1]));
-    expect((await runStep()).stdout).toMatch(/ No job to retry\.$/m);
-    expect(await user.executions("retryMicJob")).toEqual(executions);
+      /** Runs the step as GitHub does, with npx as if the package were published, in a new home folder. */
+      async function runStep() {
+        const home = await folderForTest();
+        await writeProgram(
+          join(home, "npx"),
+          '[ "$1 $2" = "--yes mic-mcp" ] || exit 127',
+          "shift 2",
+          `exec "${process.execPath}" "${resolve("dist", "cli.js")}" "$@"`,
+        );
+        const clockUrl = `${new URL(user.env.MIC_BASE_URL).origin}/__emulator/clock`;
+        await writeProgram(
+          join(home, "sleep"),
+          `exec "${process.execPath}" -e 'fetch("${clockUrl}", { method: "POST", headers: { "content-type": "application/json" }, body: "{\\"advanceMs\\":60000}" })'`,
+        );
+        const secrets = Object.entries(step?.env ?? {}).map(([name, value]) => {
+          expect(value).toBe(`\${{ secrets.${name} }}`);
+          return [name, z.record(z.string(), z.string()).parse(user.env)[name]];
+        });
+        const bare = bareEnvironment(home);
+        const env = { ...bare, PATH: `${home}:${bare.PATH}`, ...Object.fromEntries(secrets) };
+        const words = ["-e", "-o", "pipefail", "-c", step?.run ?? "exit 99"];
+        return await execute("bash", words, { env });
+      }
+      expect((await runStep()).stdout).toMatch(/ Retried (\d+) of \1: \1 SUCCEEDED\.$/m);
+      const executions = await user.executions("retryMicJob");
+      expect(new Set(executions.values())).toEqual(new Set([1]));
+      expect((await runStep()).stdout).toMatch(/ No job to retry\.$/m);
+      expect(await user.executions("retryMicJob")).toEqual(executions);
 
-    // Someone else has retried this job, and the retry runs until the step sleeps.
-    const other = await user.job(FILE.failsRetryably);
-    expect(await user.type("watch", other)).toMatchObject({ code: 5 });
-    frozenAt = Date.now();
-    await user.callSuccessfully("retry_job", other, "retryMode=SAFE_RESUME", "reason=again");
-    expect((await runStep()).stdout).toMatch(/Not finished after call 1\.[\s\S]* No job to retry\.$/m);
-  });
+      // Someone else has retried this job, and the retry runs until the step sleeps.
+      const other = await user.job(FILE.failsRetryably);
+      expect(await user.type("watch", other)).toMatchObject({ code: 5 });
+      frozenAt = Date.now();
+      await user.callSuccessfully("retry_job", other, "retryMode=SAFE_RESUME", "reason=again");
+      expect((await runStep()).stdout).toMatch(/Not finished after call 1\.[\s\S]* No job to retry\.$/m);
+    },
+  );
 });
 
 test("the command of the crontab retries the jobs with the variables of its file", async () => {

@@ -5,6 +5,7 @@ import { longestBlockedMs, MAX_BLOCKED_MS, peakMissing } from "../mcp/stdio/meas
 import { createSeededRandom } from "../support/random.ts";
 import { startServer } from "../support/server.ts";
 import { answer, type Stub, stubForTest } from "../support/stub.ts";
+import { runCount } from "../support/thorough.ts";
 
 const STATES = 36;
 
@@ -58,7 +59,7 @@ function serveLongNames(
 
 const ranking = { level: "district", by: "name" };
 
-test.skipIf(peakMissing).each([
+const CALLS = [
   {
     title: "find_district compares 50 names",
     lengths: [200, 2_000, 20_000],
@@ -72,16 +73,21 @@ test.skipIf(peakMissing).each([
     call: () => ["rank_divisions", ranking] as const,
     expected: { complete: true, totalRows: STATES * MAX_DISTRICTS },
   },
-])("the server answers pings while $title, because the event loop is blocked for at most 250 ms", async (row) => {
-  const { lengths, options, call, expected } = row;
-  const stub = await stubForTest();
-  const [tool, args] = call(serveLongNames(stub, lengths, options));
-  const server = await startServer({ env: { MIC_BASE_URL: stub.baseUrl, MIC_GEOGRAPHY_RATE_LIMIT: "600" } });
-  const answered = server.call(tool, { ...args, waitSeconds: 40 });
-  expect(await longestBlockedMs(server, answered)).toBeLessThanOrEqual(MAX_BLOCKED_MS);
-  const { structured } = await answered;
-  expect(structured).toMatchObject({ vintage: expect.stringContaining("complete"), ...expected });
-});
+];
+
+test.skipIf(peakMissing).each(CALLS.slice(0, runCount(1, CALLS.length)))(
+  "the server answers pings while $title, because the event loop is blocked for at most 250 ms",
+  async (row) => {
+    const { lengths, options, call, expected } = row;
+    const stub = await stubForTest();
+    const [tool, args] = call(serveLongNames(stub, lengths, options));
+    const server = await startServer({ env: { MIC_BASE_URL: stub.baseUrl, MIC_GEOGRAPHY_RATE_LIMIT: "600" } });
+    const answered = server.call(tool, { ...args, waitSeconds: 40 });
+    expect(await longestBlockedMs(server, answered)).toBeLessThanOrEqual(MAX_BLOCKED_MS);
+    const { structured } = await answered;
+    expect(structured).toMatchObject({ vintage: expect.stringContaining("complete"), ...expected });
+  },
+);
 
 test("a list with a long name stays usable: the name is cut at the end of a word, and codes and counts are complete", async () => {
   const stub = await stubForTest();

@@ -10,6 +10,7 @@ import { createDistrictSearch } from "../../src/geography/names/district-search.
 import { fold } from "../../src/geography/names/name-forms.ts";
 import { resolveState } from "../../src/geography/names/resolve-state.ts";
 import { isIndianScript, toLatin } from "../../src/geography/names/transliteration.ts";
+import { runCount } from "../support/thorough.ts";
 import { words } from "../support/words.ts";
 import { emulatedDistricts, knownCountry, type ListedDistrict } from "./known-country.ts";
 import { localNameQuestions } from "./names/question-tables.ts";
@@ -144,7 +145,7 @@ test("any text can be queried, and folding a folded text does not change it", ()
       expect(formatFinding(query, country).length).toBeGreaterThan(0);
       expect(fold(fold(query))).toBe(fold(query));
     }),
-    { numRuns: 400 },
+    { numRuns: runCount(100, 400) },
   );
   expect(fold("Dr. B.R.Ambedkar (Konasīma) & more")).toBe("dr br ambedkar konasima and more");
 });

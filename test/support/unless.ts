@@ -16,6 +16,10 @@ export function testUnless(missing: Missing, title: string, body: () => Promise<
   test.skipIf(missing !== undefined)(addReason(title, missing), body, timeout);
 }
 
+/** A test of the thorough run only. */
+export const testThoroughly = (title: string, body: () => Promise<void> | void): void =>
+  testUnless(thoroughMissing, title, body);
+
 export function describeUnless(missing: Missing, title: string, body: () => void, timeout?: number): void {
   describe.skipIf(missing !== undefined)(addReason(title, missing), body, timeout);
 }

@@ -3,9 +3,12 @@ import { connectLegacyClient, createModernClient, post } from "../mcp/http/raw-c
 import { startHttp } from "../mcp/http/server.ts";
 import { modernEnvelope } from "../mcp/modern-envelope.ts";
 import { type Exit, initialize, type Program, start } from "../mcp/stdio/child.ts";
+import { runCount } from "../support/thorough.ts";
 
-export const CLIENT_MODES = ["stdio, older", "stdio, modern", "HTTP, older", "HTTP, modern"] as const;
+const CLIENT_MODES = ["stdio, modern", "HTTP, older", "stdio, older", "HTTP, modern"] as const;
 export type ClientMode = (typeof CLIENT_MODES)[number];
+/** Each transport once, and each generation of the protocol once; in the thorough run all four. */
+export const clientModes = CLIENT_MODES.slice(0, runCount(2, 4));
 
 export interface Extra {
   /** Added to the request's `_meta`. */

@@ -15,7 +15,7 @@ import { answer, refusingBaseUrl, stubForTest } from "../support/stub.ts";
 import { folderForTest } from "../support/temporary-folder.ts";
 import { BLUE, connectCaller, createCaller, environmentForTest, instanceForTest, RED } from "../teams/deployment.ts";
 import { describeWithPostgres } from "../teams/services.ts";
-import { CLIENT_MODES, connectClient } from "./client.ts";
+import { clientModes, connectClient } from "./client.ts";
 import { loadTelemetryForTest, type Receiver, receiverForTest, type Span } from "./receiver.ts";
 
 test("actions are counted by state and replay, and token requests, resources, permits and sessions have metrics", async () => {
@@ -129,7 +129,7 @@ test.each<[string, () => Promise<Receiver | undefined>, number]>([
   },
 );
 
-test.each(CLIENT_MODES)(
+test.each(clientModes)(
   "%s: no exported byte contains a marked value of a request, an answer or a setting",
   async (mode) => {
     const receiver = await receiverForTest();

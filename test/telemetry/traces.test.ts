@@ -3,7 +3,7 @@ import { describe, expect, test } from "vitest";
 import { stubEnv } from "../api-client/client.ts";
 import { enveloped, job as sample } from "../contract/samples.ts";
 import { answer, hangUp, stubForTest } from "../support/stub.ts";
-import { CLIENT_MODES, type ClientMode, connectClient } from "./client.ts";
+import { type ClientMode, clientModes, connectClient } from "./client.ts";
 import { receiverForTest, type Span } from "./receiver.ts";
 
 const TRACE = "0af7651916cd43dd8448eb211c80319c";
@@ -27,7 +27,7 @@ async function setUp(mode: ClientMode, more: Readonly<Record<string, string>> = 
 const spansNamed = (spans: readonly Span[], name: string): readonly Span[] =>
   spans.filter((span) => span.name === name);
 
-describe.each(CLIENT_MODES)("%s", (mode) => {
+describe.each(clientModes)("%s", (mode) => {
   test("calls and their API requests are in the trace that the client names", async () => {
     const { receiver, stub, call, end } = await setUp(mode);
     // The third call bypasses the MCP SDK.

@@ -30,8 +30,13 @@ const levels = Object.fromEntries(
 );
 const anyOfLevels = { $defs: { ...levels, level28: { type: "string" } }, $ref: "#/$defs/level0" };
 
-/** Each exceeds a limit: the first three those of time, size and memory, and the others, in the thorough run, one of these again. */
+/** Each exceeds a limit: the first three those of memory, time and size, and the others one of these again. */
 const expensive: readonly (readonly [what: string, definition: Json, parameterValues: Json])[] = [
+  [
+    "3,000,000 violations",
+    { properties: { list: { items: { allOf: many(100, () => ({ type: "string" })) } } } },
+    { list: many(30_000, () => 1) },
+  ],
   ["a pattern with a repetition of repetitions", titled({ pattern: "^(\\w+\\s?)*$" }), { title: TITLE }],
   [
     "700 references to an object of 900 properties",
@@ -40,11 +45,6 @@ const expensive: readonly (readonly [what: string, definition: Json, parameterVa
       properties: Object.fromEntries(many(700, (at) => [`q${at}`, { $ref: "#/$defs/large" }])),
     },
     {},
-  ],
-  [
-    "3,000,000 violations",
-    { properties: { list: { items: { allOf: many(100, () => ({ type: "string" })) } } } },
-    { list: many(30_000, () => 1) },
   ],
   [
     "45 patterns of 1,000 characters",
@@ -114,7 +114,7 @@ async function startWithRecipe(definition: Json, parameterValues: Json = {}) {
 
 const MAX_BYTES = 64_000_000;
 
-for (const [what, definition, parameterValues] of expensive.slice(0, runCount(3, expensive.length)))
+for (const [what, definition, parameterValues] of expensive.slice(0, runCount(1, expensive.length)))
   test(`${what}: pings are answered, memory is bounded, the API validates`, {
     tags: ["4.2/job-parameter-values"],
   }, async () => {
@@ -179,17 +179,6 @@ testUnless(
   },
 );
 
-test("values that wait for an expensive validation are validated after it", async () => {
-  const { server, submitted } = await startWithRecipe(titled({ pattern: "^(\\w+\\s?)*$" }));
-  await server.call("get_recipe", { versionId: OTHER.versionId });
-  const submit = (recipeVersionId: string, title: string) =>
-    server.call("submit_job", { ...createJob, recipeVersionId, parameterValues: { title } });
-  const [expensive, refused] = await Promise.all([submit(versionId, TITLE), submit(OTHER.versionId, "Upper")]);
-  expect(expensive.isError, expensive.text).toBe(false);
-  expect(refused.error).toMatchObject({ kind: "invalid_arguments", sideEffect: "none" });
-  expect(submitted()).toMatchObject([{ parameterValues: { title: TITLE } }]);
-});
-
 test("SIGTERM ends the process while a schema is being validated", async () => {
   const { server } = await startWithRecipe(titled({ pattern: "^(\\w+\\s?)*$" }));
   server.send("submit_job", { ...createJob, parameterValues: { title: TITLE } }, 7);
@@ -201,7 +190,7 @@ test("SIGTERM ends the process while a schema is being validated", async () => {
   await server.exit;
 });
 
-test("values of another recipe are validated before anything is sent, even after run_job left values to the API", async () => {
+test("values of another recipe are validated before anything is sent, while and after run_job leaves values to the API", async () => {
   const { server, submitted } = await startWithRecipe(titled({ pattern: "^(\\w+\\s?)*$" }));
   await server.call("get_recipe", { versionId: OTHER.versionId });
   let keys = 0;
@@ -224,12 +213,15 @@ test("values of another recipe are validated before anything is sent, even after
     waitSeconds: 0,
   };
   const running = server.call("run_job", args);
+  // Arrives during the validation.
+  const waiting = sleep(500).then(() => submit(OTHER.versionId, "Waits"));
   expect(await longestBlockedMs(server, running)).toBeLessThanOrEqual(MAX_BLOCKED_MS);
   let result = await running;
   // On a busy machine, the check does not fit into a call without a wait; a later one skips it.
   for (let calls = 1; calls < 5 && result.error?.kind === "timeout"; calls++)
     result = await server.call("run_job", args);
   expect(result.isError, result.text).toBe(false);
+  expect((await waiting).error).toMatchObject({ kind: "invalid_arguments", sideEffect: "none" });
   await fits();
   expect(submitted().map(({ parameterValues }) => parameterValues)).toEqual(
     ["lower", TITLE, "lower"].map((title) => ({ title })),

@@ -7,7 +7,7 @@ import { emulatorForTest } from "../../support/emulator.ts";
 import { launchProcess, type RunningProcess } from "../../support/process.ts";
 import { describeWithKeychain, type Session, sessionForTest } from "../../support/secret-service.ts";
 import { answer, neverAnswer, refusingBaseUrl, type Step, stubForTest } from "../../support/stub.ts";
-import { testUnless, thoroughMissing } from "../../support/unless.ts";
+import { testThoroughly } from "../../support/unless.ts";
 import { addon, client, expectLogin, login, nothing, readStatus, refusedClient, test } from "./session.ts";
 
 const html = { "content-type": "text/html" };
@@ -94,7 +94,7 @@ function startBusyProgram(session: Session): RunningProcess {
 }
 
 describeWithKeychain("login while other programs change entries", () => {
-  testUnless(thoroughMissing, "simultaneous logins and logouts succeed or explain why not", async () => {
+  testThoroughly("simultaneous logins and logouts succeed or explain why not", async () => {
     const session = await sessionForTest();
     const stub = await stubForTest();
     const busy = [startBusyProgram(session), startBusyProgram(session)];

@@ -5,7 +5,7 @@ import { runInProcess as run } from "../../support/command.ts";
 import { connectionForTest } from "../../support/mcp.ts";
 import { describeWithKeychain, type Session, sessionForTest } from "../../support/secret-service.ts";
 import { answer, type Stub, stubForTest } from "../../support/stub.ts";
-import { testUnless, thoroughMissing } from "../../support/unless.ts";
+import { testThoroughly } from "../../support/unless.ts";
 import { expectLogin, nothing, putEntry, readStatus, storeLogin, test } from "./session.ts";
 
 const environment = {
@@ -68,7 +68,7 @@ describeWithKeychain("logout", () => {
     expect(again).toEqual({ code: 0, stdout: "Nothing was stored.\n", stderr: "" });
   });
 
-  testUnless(thoroughMissing, "logout removes tokens of credentials that are not stored", async () => {
+  testThoroughly("logout removes tokens of credentials that are not stored", async () => {
     const session = await sessionForTest();
     const stub = await stubForTest();
     stub.expect(answer(200, jobList));

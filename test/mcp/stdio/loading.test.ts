@@ -11,12 +11,12 @@ import { isThorough } from "../../support/thorough.ts";
 import { posixMissing } from "../../support/unless.ts";
 import {
   callMessage,
-  endings,
   initialize,
   initializedMessage,
   initializeMessage,
   type Program,
   start,
+  usualEndings,
 } from "./child.ts";
 
 /** Delays from the first call until well after its answer, on fast and slow machines. */
@@ -91,7 +91,7 @@ test.skipIf(posixMissing !== undefined).each([
   },
 );
 
-test.each(endings)(
+test.each(usualEndings)(
   "%s soon after the first call ends the server with exit code 0 and without an error",
   async (_, endSession) => {
     const exits = DELAYS_MS.map(async (ms) => {

@@ -4,7 +4,7 @@ import { expect, test } from "vitest";
 import { stubEnv } from "../../api-client/client.ts";
 import { enveloped, job, statesResponse } from "../../contract/samples.ts";
 import { answer, type Stub, stubForTest } from "../../support/stub.ts";
-import { callMessage, endings, idRange, initialize, type Program, start } from "./child.ts";
+import { callMessage, idRange, initialize, type Program, start, usualEndings } from "./child.ts";
 import { smallHeap } from "./measurements.ts";
 
 /** With 13 KB per answer, twice as much as the small heap holds. */
@@ -54,7 +54,7 @@ test("answers that are not read do not use memory, however many are requested", 
   await program.answersTo(idRange(2, ANSWER_COUNT - 1));
 });
 
-test.each(endings)("answers that are not read do not delay the exit: %s", async (_, endSession) => {
+test.each(usualEndings)("answers that are not read do not delay the exit: %s", async (_, endSession) => {
   const stub = await stubForTest();
   const program = await startStalledSession(stub, 1_000);
   const exited = once(program.process, "exit");

@@ -7,7 +7,7 @@ import { answer, answerSlowly, type Stub, stubForTest } from "../../support/stub
 import { folderForTest } from "../../support/temporary-folder.ts";
 import { runCount } from "../../support/thorough.ts";
 import { posixMissing, testUnless } from "../../support/unless.ts";
-import { callMessage, endings, initialize, type Program, start } from "./child.ts";
+import { callMessage, initialize, type Program, start, usualEndings } from "./child.ts";
 
 const bytes = Buffer.alloc(200_000, "x");
 
@@ -28,7 +28,7 @@ async function startSession(stub: Stub, folder: string): Promise<Program> {
 const downloadMessage = (id: number, name: string) =>
   callMessage(id, "download_asset", { assetId: name, fileName: `${name}.bin` });
 
-test.each(endings)("%s during downloads leaves no partial files", async (_, endSession) => {
+test.each(usualEndings)("%s during downloads leaves no partial files", async (_, endSession) => {
   const { stub, folder, files } = await setUp();
   for (let round = 0; round < runCount(1, 3); round++) {
     const program = await startSession(stub, folder);
