@@ -45,11 +45,13 @@ const nodes = [
 ];
 
 describe.concurrent("the published package", () => {
-  for (const { name, path, missing } of nodes)
+  for (const [at, { name, path, missing }] of nodes.entries()) {
+    // A command depends on Node where the oldest and the newest differ.
+    const commands = at === 0 || at === nodes.length - 1 ? Object.entries(starts) : [];
     testUnless(
       // release.test.ts installs and runs the same package, from its file.
       registryMissing ?? missing ?? thoroughMissing,
-      `the published package installs, starts every command and runs a job on ${name}`,
+      `the published package installs, starts ${commands.length} commands and runs a job on ${name}`,
       async () => {
         const home = siblingPath(`home of ${name}`);
         await mkdir(home);
@@ -61,7 +63,7 @@ describe.concurrent("the published package", () => {
           { cwd: home, env },
         );
         const program = await realpath(join(home, "node_modules", ".bin", "mic-mcp"));
-        for (const [command, [args, code, output]] of Object.entries(starts)) {
+        for (const [command, [args, code, output]] of commands) {
           const words = args.split(" ").filter(Boolean);
           const { stdout, stderr, ...ended } = await runCommand(home, [path, program, command, ...words], env);
           expect(ended, `${command}: ${stdout}${stderr}`).toEqual({ code });
@@ -71,4 +73,5 @@ describe.concurrent("the published package", () => {
       },
       480_000,
     );
+  }
 });
