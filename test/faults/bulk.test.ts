@@ -337,12 +337,12 @@ const SCOPES: Readonly<Record<string, (request: WireRequest) => boolean>> = {
   "writes only": (request) => request.method === "POST" && !isToken(request),
 };
 
+/** The first two differ most: the API executes no request, or all of them. */
+const OUTAGES = ["unavailable", "lost", "no connection", "hang"] as const;
+
 for (const { tool, operation, prepare } of [...SUBJECTS, ...OTHER_CALLS])
   for (const [scope, isAffected] of Object.entries(SCOPES).slice(0, runCount(1, operation ? 3 : 2)))
-    for (const kind of (["unavailable", "lost", "no connection", "hang"] as const).slice(
-      0,
-      scope === "all requests" ? runCount(2, 4) : 2,
-    ))
+    for (const kind of OUTAGES.slice(0, scope === "all requests" ? runCount(2, 4) : 2))
       test(`an outage (${kind}, ${scope}) costs ${tool} at most 25 calls in 8 h, and 2 in a minute`, async () => {
         for (const [minutes, maxCalls] of [
           [480, 25],
