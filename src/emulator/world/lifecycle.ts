@@ -157,17 +157,18 @@ export function jobAt(initial: Job, plan: JobPlan | undefined, cancel: Cancellat
   const attempts = initial.stages.map(({ attemptCount }) => attemptCount);
   const end = cancel?.requestedAt ?? Number.POSITIVE_INFINITY;
   const job: Job = { ...initial, stages: initial.stages.map((stage) => ({ ...stage })) };
-  let latest: JobChange | undefined;
+  let changedAt: number | undefined;
   for (const change of plan === undefined ? [] : generateChanges(plan, attempts)) {
     if (change.at > Math.min(end, now)) break;
     applyChange(job, change);
-    latest = change;
+    changedAt = change.at;
   }
   if (cancel !== undefined && cancel.doneAt <= now) {
-    latest = createCancellationChange(job, cancel.doneAt);
-    applyChange(job, latest);
+    applyChange(job, createCancellationChange(job, cancel.doneAt));
+    changedAt = cancel.doneAt;
   }
-  return latest ? { ...job, updatedAt: toInstant(latest.at) } : job;
+  if (changedAt !== undefined) job.updatedAt = toInstant(changedAt);
+  return job;
 }
 
 const pendingStage = (stage: StageName, attemptCount: number): Stage => ({

@@ -35,7 +35,7 @@ testUnless(posixMissing ?? thoroughMissing, "thousands of calls do not leak memo
     }
     return await heapBytes(program);
   }
-  const limit = Math.max(0.4 * MB, 50 * count);
+  const limit = 50 * count;
   // The first calls fill caches and compile code.
   let before = await callAll(2);
   let growth = limit;
