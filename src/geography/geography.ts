@@ -74,6 +74,9 @@ export function createGeography({ service, perMinute, timing = unrefTiming, shar
     Math.ceil((limiter.delayMs(Math.max(0, prefetch.countPending() - 1)) + ESTIMATED_REQUEST_MS) / 1000);
 
   function toMissingState({ code }: State): MissingState {
+    // A list that arrived after the answer was computed is in the answer to the next call.
+    if (catalog.getDistricts(code) !== undefined)
+      return { state: code, reason: NOT_READ_YET, retryAfterSeconds: ESTIMATED_REQUEST_MS / 1000 };
     const failed = prefetch.getFailure(code);
     if (failed !== undefined) return failed;
     if (!prefetch.isPending(code)) return { state: code, reason: "the catalog changed meanwhile: ask again" };

@@ -122,6 +122,21 @@ test("a call whose time is up returns the largest states read so far, and the re
   expect(fake.requests).toHaveLength(37);
 });
 
+test("a list that arrives while an answer is computed is not read yet, and the catalog did not change", async () => {
+  const { time, geography, context } = setUp(600);
+  const answer = async (country: Country) => {
+    await time.sleep(500, new AbortController().signal);
+    return answerForAllStates(country);
+  };
+  const asked = () => geography.gather({ answer, waitMs: 0, onProgress: () => undefined }, context());
+  await time.runUntil(asked());
+  const { missing } = await time.runUntil(asked());
+  expect(missing).not.toEqual([]);
+  const reasons = new Set(missing.map(({ reason }) => reason));
+  expect([...reasons]).toEqual(["not read yet"]);
+  expect(missing.every(({ retryAfterSeconds }) => retryAfterSeconds !== undefined)).toBe(true);
+});
+
 test("a 403 stops the reading", async () => {
   const { fake, read, readCoverage, expectNoFurtherRequest } = setUp(600);
   fake.faults.set(largest, [httpFailure(403)]);
