@@ -23,7 +23,7 @@ import {
   pluralize,
 } from "./format.ts";
 import { groupByKey } from "./group-by-key.ts";
-import { findUnlistedChanges, hasCreations, recordedYears, withCreation } from "./names/changes.ts";
+import { findUnlistedChanges, hasChanges, recordedYears, withCreation } from "./names/changes.ts";
 import { fold } from "./names/name-forms.ts";
 
 export type Figure = "mandalCount" | "districtCount" | "mandalsPerDistrict";
@@ -203,7 +203,7 @@ function selectChanged(
   { createdSince }: RankingQuery,
 ): readonly SortableRow<DistrictRow>[] {
   if (createdSince === undefined) return rows;
-  const codes = new Set(states.filter((state) => hasCreations(state, createdSince)).map(({ code }) => code));
+  const codes = new Set(states.filter((state) => hasChanges(state, createdSince)).map(({ code }) => code));
   return rows
     .filter(({ row }) => codes.has(row.stateCode))
     .map((each) => ({ ...each, row: withCreation(each.row, country) }))
@@ -235,10 +235,11 @@ function selectRequiredLists(
 ): RequiredLists {
   const { createdSince } = query;
   const missing = findMissingStates(states, country).filter(
-    (state) => createdSince === undefined || hasCreations(state, createdSince),
+    (state) => createdSince === undefined || hasChanges(state, createdSince),
   );
   if (query.by === "name" || !areTotalsConsistent(states, country)) return requireLists(missing);
-  const { min = 0 } = query;
+  // Recorded changes have no mandals, so `min` excludes none of them.
+  const min = createdSince === undefined ? (query.min ?? 0) : 0;
   const all = missing.filter(({ mandalCount }) => mandalCount >= min);
   // With bounds, the answer includes the number of matching rows, and any list may contain some.
   if (query.order === "asc" || hasBounds(query) || query.perState !== undefined || last === undefined)
@@ -328,9 +329,10 @@ function describeTies(level: "state" | "district", { tied, exact }: Ranking<Divi
     : ` More districts tie for last place in ${joinFirst(tied.states, 0, MAX_LISTED, " ")}.`;
 }
 
-function describeSharedNames({ shared }: Ranking<DivisionRow>): string {
+function describeSharedNames({ shared, exact }: Ranking<DivisionRow>): string {
   if (shared === undefined) return "";
   const names = shared.map(({ name, stateCodes }) => `${formatName(name)} (${stateCodes.join(" ")})`);
+  if (names.length === 0 && !exact) return "";
   return names.length === 0
     ? " No two districts share a name."
     : ` Names of several districts: ${joinFirst(names, 0, MAX_LISTED)}.`;
@@ -400,7 +402,7 @@ export function describeRanking(
   const lastRow = offset + rows.length;
   const page =
     first === undefined
-      ? count === 0
+      ? count === 0 || !ranking.exact
         ? ""
         : ` No rows: offset ${offset} is after the last row.`
       : ` ${describeFirst(first, query)}`;

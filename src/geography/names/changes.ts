@@ -36,14 +36,19 @@ export function withCreation<R extends DistrictRow>(row: R, country: Country): R
   return { ...row, createdYear: year, ...(restored !== undefined && { restored }), carvedFrom: partOf.join(" + ") };
 }
 
-export const hasCreations = (state: State, since: number): boolean =>
-  recordedChanges(state).some((change) => change.status === "made" && lastYear(change) >= since);
+const changesSince = (state: State, since: number): readonly NewDistrict[] =>
+  recordedChanges(state).filter((change) => lastYear(change) >= since);
 
+export const hasChanges = (state: State, since: number): boolean => changesSince(state, since).length > 0;
+
+/** Without a state's list, its districts that were made are assumed to be in it, and those that were abolished or announced are not. */
 export function findUnlistedChanges(states: readonly State[], since: number, country: Country): readonly string[] {
   const unlisted = states.flatMap((state) => {
-    const changes = recordedChanges(state).filter((change) => lastYear(change) >= since);
+    const changes = changesSince(state, since);
     const index = changes.length > 0 ? getIndex(state, country) : undefined;
-    return changes.flatMap((change) => (index === undefined || isListed(change, index) ? [] : { ...change, state }));
+    const isAssumedListed = (change: NewDistrict): boolean =>
+      index === undefined ? change.status === "made" : isListed(change, index);
+    return changes.flatMap((change) => (isAssumedListed(change) ? [] : { ...change, state }));
   });
   return unlisted
     .sort((one, other) => lastYear(other) - lastYear(one))
