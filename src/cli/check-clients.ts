@@ -17,7 +17,7 @@ function examineEntry(client: string, name: string, { command, args }: Readonly<
   return { missing, fix: `mic-mcp install ${client}${words.includes("--emulator") ? " --emulator" : ""}${profile}` };
 }
 
-async function checkClient(client: (typeof INSTALL_CLIENTS)[number], path: string) {
+async function checkFile(client: (typeof INSTALL_CLIENTS)[number], path: string) {
   try {
     const found = Object.entries(readServers(await readIfExists(path), CLIENTS[client])).flatMap(([name, entry]) =>
       /^mic(-|$)/.test(name) && isJsonObject(entry) ? [{ name, entry }] : [],
@@ -36,9 +36,15 @@ async function checkClient(client: (typeof INSTALL_CLIENTS)[number], path: strin
 }
 
 export async function checkClients(environment: NodeJS.ProcessEnv): Promise<readonly Check[]> {
-  const machine = await thisMachine(environment);
-  const checks = INSTALL_CLIENTS.flatMap((client) =>
-    configurationPaths(client, machine).map((path) => checkClient(client, path)),
-  );
+  const machine = await thisMachine(environment).catch(() => undefined);
+  if (machine === undefined) return [];
+  const checks = INSTALL_CLIENTS.map(async (client) => {
+    try {
+      const paths = configurationPaths(client, machine);
+      return (await Promise.all(paths.map((path) => checkFile(client, path)))).flat();
+    } catch (error) {
+      return [passedCheck(client, `not checked: ${errorMessage(error)}`)];
+    }
+  });
   return (await Promise.all(checks)).flat();
 }

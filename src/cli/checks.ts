@@ -198,7 +198,7 @@ export async function checkJournal(
 ): Promise<Check> {
   const check = await runCheck("journal", async () => formatJournalStatus(await inspectJournal(config, journal)));
   if (!check.ok || !isDeletedWithContainer) return check;
-  return failedCheck("journal", `${check.detail}; it is deleted with this container`, `${volumeAdvice()}.`);
+  return failedCheck("journal", `${check.detail}; it is deleted with this container`, `${volumeAdvice(config)}.`);
 }
 
 export async function checkHttpToken({ httpToken, stateDir }: Config): Promise<Check> {

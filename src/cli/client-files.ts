@@ -1,10 +1,11 @@
 // Finds, reads and edits the configuration files of MCP clients, in which `mic-mcp install` adds an entry for this server.
 import { readdir, readFile } from "node:fs/promises";
-import { homedir } from "node:os";
 import { posix, win32 } from "node:path";
 import { isDeepStrictEqual } from "node:util";
 import { isJsonObject } from "../contract/json.ts";
+import { UsageError } from "../core/config.ts";
 import { errorCode } from "../core/failure.ts";
+import { homeFolder, ifAbsolute, isAbsolutePath } from "../core/platform-folders.ts";
 import type { INSTALL_CLIENTS } from "./commands.ts";
 
 interface Machine {
@@ -33,8 +34,10 @@ const inHome =
   (variable: string | undefined, folder: string, name: string): ClientFormat["files"] =>
   (machine) => {
     const join = joinFor(machine);
-    const moved = variable === undefined ? undefined : machine.environment[variable];
-    return [join(moved || join(machine.home, folder), name)];
+    const moved = (variable !== undefined && machine.environment[variable]) || undefined;
+    if (moved !== undefined && !isAbsolutePath(moved, machine.platform))
+      throw new UsageError(`${variable} is not an absolute path, so the folder depends on where the client starts.`);
+    return [join(moved ?? join(machine.home, folder), name)];
   };
 
 /** The folder in which applications with a window store their settings. */
@@ -43,13 +46,14 @@ const inAppData =
   (machine) => {
     const { platform, home, environment } = machine;
     const join = joinFor(machine);
-    if (platform === "win32") return [join(environment["APPDATA"] || join(home, "AppData", "Roaming"), ...names)];
+    if (platform === "win32")
+      return [join(ifAbsolute(environment["APPDATA"], platform) ?? join(home, "AppData", "Roaming"), ...names)];
     if (platform === "darwin") return [join(home, "Library", "Application Support", ...names)];
-    return [join(environment["XDG_CONFIG_HOME"] || join(home, ".config"), ...names)];
+    return [join(ifAbsolute(environment["XDG_CONFIG_HOME"], platform) ?? join(home, ".config"), ...names)];
   };
 
 const packagesFolder = (home: string, environment: NodeJS.ProcessEnv): string =>
-  win32.join(environment["LOCALAPPDATA"] || win32.join(home, "AppData", "Local"), "Packages");
+  win32.join(ifAbsolute(environment["LOCALAPPDATA"], "win32") ?? win32.join(home, "AppData", "Local"), "Packages");
 
 /** Claude Desktop for Windows is a packaged app, which reads its own copy of the application data. Earlier versions were not. */
 const inClaudeData =
@@ -179,7 +183,9 @@ export const formatEntry = (name: string, entry: Entry, { key = DEFAULT_KEY, syn
   syntax === "TOML" ? formatTomlEntry(name, entry, key) : JSON.stringify({ [key]: { [name]: entry } }, null, 2);
 
 export async function thisMachine(environment: NodeJS.ProcessEnv): Promise<Machine> {
-  const [{ platform }, home] = [process, homedir()];
+  const [{ platform }, home] = [process, homeFolder(environment)];
+  if (home === undefined)
+    throw new UsageError("This user has no home folder with the settings of clients: set HOME to an absolute path.");
   const packagedApps = platform === "win32" ? await readdir(packagesFolder(home, environment)).catch(() => []) : [];
   return { platform, home, environment, packagedApps };
 }

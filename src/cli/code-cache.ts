@@ -66,6 +66,7 @@ function writeCode(folder: string, part: string, name: string, code: Buffer): vo
 export function enableCodeCache(environment: NodeJS.ProcessEnv): void {
   if (environment["NODE_COMPILE_CACHE"] || environment["NODE_DISABLE_COMPILE_CACHE"]) return;
   const folder = cacheFolder(environment);
+  if (folder === undefined) return;
   try {
     mkdirSync(folder, { recursive: true, mode: 0o700 });
     if (!isPrivate(folder)) return;

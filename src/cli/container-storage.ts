@@ -1,7 +1,7 @@
 // Detects a journal on storage that is deleted with its container.
 import { readFileSync } from "node:fs";
-import { homedir } from "node:os";
 import type { Config } from "../core/config.ts";
+import { homeFolder } from "../core/platform-folders.ts";
 
 interface Mount {
   /** The mounted folder in its own file system. */
@@ -45,14 +45,17 @@ const readMountInfo = (): string => {
   }
 };
 
-export const volumeAdvice = (): string =>
-  `Start the container with a named volume: docker run -v mic-mcp-data:${homedir()} …`;
+/** The home folder of the image contains the downloaded files, too. */
+const formatVolume = (stateDir: string): string => `-v mic-mcp-data:${homeFolder(process.env) ?? stateDir}`;
+
+export const volumeAdvice = ({ stateDir }: Config): string =>
+  `Start the container with a named volume: docker run ${formatVolume(stateDir)} …`;
 
 /** Returns a sentence for the log and for results about actions; undefined if the journal outlives the process's container, if any. */
 export function createContainerNotice({ emulator, journalUrl, stateDir }: Config): string | undefined {
   if (emulator || journalUrl !== undefined || !isDeletedWithContainer(stateDir, readMountInfo())) return undefined;
   return (
     "The journal is deleted with this container, and then a repeated action can run again. " +
-    `Ask the user to start the container with a named volume (-v mic-mcp-data:${homedir()}).`
+    `Ask the user to start the container with a named volume (${formatVolume(stateDir)}).`
   );
 }

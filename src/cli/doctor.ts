@@ -1,12 +1,13 @@
 // Implements `mic-mcp doctor`, which checks everything that a call depends on and prints how to fix each problem.
 import { systemTiming } from "../api-client/attempts.ts";
-import { readConfig, UsageError } from "../core/config.ts";
+import { type Config, checkPath, readConfig, UsageError } from "../core/config.ts";
 import { escapeText } from "../core/untrusted-text.ts";
 import { COMMAND_LIMIT_MS } from "../credentials/keychain/keychain.ts";
 import { createTokens } from "../credentials/tokens.ts";
 import { offeredTools } from "../mcp/tools/offered-tools.ts";
 import { openBackend } from "./backend.ts";
 import { checkClients } from "./check-clients.ts";
+import { checkOtherJournals } from "./check-other-journals.ts";
 import {
   type Check,
   checkBaseUrl,
@@ -21,6 +22,7 @@ import {
   checkProxy,
   checkToken,
   checkWarnings,
+  failedCheck,
 } from "./checks.ts";
 import type { RunCommand } from "./commands.ts";
 import { compose } from "./compose.ts";
@@ -37,8 +39,23 @@ interface Options {
   readonly scopes?: boolean;
 }
 
-async function runChecks(environment: NodeJS.ProcessEnv, options: Options): Promise<readonly Check[]> {
-  const backend = await openBackend(readConfig(options.emulator ? { ...environment, MIC_EMULATOR: "1" } : environment));
+/** Wrong variables count as one failed check, and later checks are skipped. */
+async function examine(environment: NodeJS.ProcessEnv, options: Options): Promise<readonly Check[]> {
+  let config: Config;
+  try {
+    config = readConfig(options.emulator ? { ...environment, MIC_EMULATOR: "1" } : environment);
+  } catch (error) {
+    if (!(error instanceof UsageError)) throw error;
+    return [
+      checkNode(),
+      failedCheck("configuration", error.message.replaceAll("\n", " "), "Correct or unset these variables."),
+    ];
+  }
+  return await runChecks(environment, config, options);
+}
+
+async function runChecks(environment: NodeJS.ProcessEnv, given: Config, options: Options): Promise<readonly Check[]> {
+  const backend = await openBackend(given);
   const { config } = backend;
   const composed = compose(backend, COMMAND_LIMIT_MS);
   const { identity, keychain, runtime, transport, close } = composed;
@@ -60,6 +77,7 @@ async function runChecks(environment: NodeJS.ProcessEnv, options: Options): Prom
       ...(canCheckJournal
         ? [await checkJournal(config, composed.journal, composed.containerNotice !== undefined)]
         : []),
+      ...(await checkOtherJournals(environment, config)),
       await checkFolder("download folder", config.downloadDir, "MIC_DOWNLOAD_DIR", false),
       await checkHttpToken(config),
     ];
@@ -93,9 +111,10 @@ export const doctor: RunCommand<"doctor"> = async ({ values }, environment) => {
   for (const flag of ["emulator", "scopes"] as const)
     if (values.teams && values[flag]) throw new UsageError(`--teams and --${flag} cannot be combined.`);
   if (values.token !== undefined && !values.teams) throw new UsageError("--token requires --teams.");
+  const tokenFile = values.token === undefined ? undefined : checkPath("--token", values.token, environment);
   const checks = values.teams
-    ? await (await import("../teams/program.ts")).examineTeams(environment, values.token)
-    : await runChecks(environment, values);
+    ? await (await import("../teams/program.ts")).examineTeams(environment, tokenFile)
+    : await examine(environment, values);
   const ok = checks.every((check) => check.ok);
   const verdict = ok ? "All checks passed." : "Some checks failed; see the lines marked FAIL.";
   process.stdout.write(

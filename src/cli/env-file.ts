@@ -2,7 +2,7 @@
 import { spawn } from "node:child_process";
 import { once } from "node:events";
 import { readFileSync } from "node:fs";
-import { UsageError } from "../core/config.ts";
+import { checkPath, UsageError } from "../core/config.ts";
 import { errorCode, errorMessage } from "../core/failure.ts";
 import { onSignal } from "./signals.ts";
 
@@ -10,13 +10,16 @@ const FLAG = "--env-file";
 /** Node reads this variable only when the process starts. */
 const CA_FILE = "NODE_EXTRA_CA_CERTS";
 
-function takeFlag(argv: readonly string[]): { readonly rest: readonly string[]; readonly file: string | undefined } {
+function takeFlag(
+  argv: readonly string[],
+  environment: NodeJS.ProcessEnv,
+): { readonly rest: readonly string[]; readonly file: string | undefined } {
   const index = argv.findIndex((argument) => argument === FLAG || argument.startsWith(`${FLAG}=`));
   if (index < 0) return { rest: argv, file: undefined };
   const [, inline] = argv[index]?.split(/=(.*)/s) ?? [];
   const file = inline ?? argv[index + 1];
   if (file === undefined || file === "") throw new UsageError(`${FLAG} requires the path of a file.`);
-  return { rest: argv.toSpliced(index, inline === undefined ? 2 : 1), file };
+  return { rest: argv.toSpliced(index, inline === undefined ? 2 : 1), file: checkPath(FLAG, file, environment) };
 }
 
 /** A value needs no quotes, and ends with its line. Quotes around it are removed, as by systemd. Throws UsageError. */
@@ -54,7 +57,7 @@ export async function applyEnvFile(
   argv: readonly string[],
   environment: NodeJS.ProcessEnv,
 ): Promise<readonly string[] | number> {
-  const { rest, file } = takeFlag(argv);
+  const { rest, file } = takeFlag(argv, environment);
   if (file === undefined) return argv;
   const added = Object.entries(readEnvFile(file)).filter(([name]) => environment[name] === undefined);
   for (const [name, value] of added) environment[name] = value;

@@ -1,6 +1,6 @@
 // Implements `mic-mcp install CLIENT` and `mic-mcp uninstall CLIENT`, which add this server to the configuration of an MCP client, or remove it.
 import { realpath } from "node:fs/promises";
-import { readConfig } from "../core/config.ts";
+import { checkProfile } from "../core/config.ts";
 import { programFile } from "../core/package-files.ts";
 import { writeFileAtomically } from "./atomic-file.ts";
 import {
@@ -25,7 +25,7 @@ async function parseTarget(
 ) {
   const clientName = parseChoice("CLIENT", positionals.join(" "), INSTALL_CLIENTS);
   // The server checks the profile's name by the same rule.
-  const { profile } = readConfig({ MIC_PROFILE: typedProfile });
+  const profile = typedProfile === undefined ? undefined : checkProfile(typedProfile);
   const [path = "", ...otherPaths] = configurationPaths(clientName, await thisMachine(environment));
   // Clients of several accounts have an entry for each.
   return {

@@ -2,7 +2,7 @@
 import { existsSync } from "node:fs";
 import { mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
-import { join } from "node:path";
+import { join, resolve } from "node:path";
 import type { Journal } from "../actions/journal.ts";
 import { createJournalHandle, type JournalHandle } from "../actions/journal-handle.ts";
 import type { UnresolvedCounts } from "../actions/journal-reads.ts";
@@ -70,12 +70,20 @@ export async function inspectJournal(config: Config, journal: JournalHandle): Pr
   const found = locateJournal(config);
   if (found.engine === "PostgreSQL" || existsSync(found.location))
     return { ...found, ...(await (await journal.open()).countUnresolved()) };
-  const stateDir = await mkdtemp(join(tmpdir(), "mic-mcp-journal-"));
+  const stateDir = await mkdtemp(resolve(tmpdir(), "mic-mcp-journal-"));
   try {
     return await withJournal({ ...config, stateDir }, true, async () => found);
   } finally {
     await rm(stateDir, { recursive: true, force: true });
   }
+}
+
+/** Returns the number of actions in this journal that `mic-mcp resolve` would resolve. Never throws: 0 if the journal cannot be read. */
+export async function countUnresolvedIn(config: JournalConfig): Promise<number> {
+  const counts = await readExistingJournal(config, async (journal) => [await journal.countUnresolved()]).catch(
+    () => [],
+  );
+  return counts.reduce((sum, { unknown }) => sum + unknown, 0);
 }
 
 /** Only the client of an action can resolve it. Never throws: returns no warnings if the journal cannot be read. */

@@ -3,7 +3,7 @@ import { spawn } from "node:child_process";
 import { once } from "node:events";
 import { mkdtemp, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
-import { join } from "node:path";
+import { join, resolve } from "node:path";
 import { CALL_LIMIT_MS, systemTiming } from "../api-client/attempts.ts";
 import { toCallToolResult } from "../mcp/tools/answer.ts";
 import { completeArguments, createToolContext } from "../mcp/tools/call.ts";
@@ -22,7 +22,7 @@ function embedData(html: string, data: unknown): string {
 }
 
 async function writePage(name: string, html: string): Promise<string> {
-  const path = join(await mkdtemp(join(tmpdir(), "mic-mcp-")), `${name}.html`);
+  const path = join(await mkdtemp(resolve(tmpdir(), "mic-mcp-")), `${name}.html`);
   await writeFile(path, html, { mode: 0o600, flag: "wx" });
   return path;
 }

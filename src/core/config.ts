@@ -1,13 +1,12 @@
 // This module reads environment variables into one validated object (docs/use/configuration.md).
-import { homedir } from "node:os";
-import { isAbsolute, join, resolve } from "node:path";
+import { join } from "node:path";
 import { workspaceStyleId } from "../contract/scalars.ts";
 import {
-  anyText,
   commandWords,
   httpUrl,
   InvalidValue,
   oneOf,
+  pathIn,
   pickMicVariables,
   postgresUrl,
   printable,
@@ -17,7 +16,7 @@ import {
   textMatching,
   wholeNumber,
 } from "./environment-variables.ts";
-import { stateFolder } from "./platform-folders.ts";
+import { homeFolder, stateFolder } from "./platform-folders.ts";
 
 /** A wrong variable or flag, which is reported on stderr with exit code 2. */
 export class UsageError extends Error {
@@ -63,9 +62,6 @@ const profileName = textMatching(
   (text) => /^[A-Za-z0-9][\w.-]{0,63}$/.test(text),
 );
 
-// The folder in which a client starts the server is rarely known.
-const absolutePath = textMatching("an absolute path", isAbsolute);
-
 const parseWorkspaceId = textMatching(
   "a workspace id: 1 to 128 letters, digits or _ . : -",
   (text) => workspaceStyleId.safeParse(text).success,
@@ -91,7 +87,12 @@ export const checkBaseUrl = (text: string): string => checkValue("base URL", par
 export const checkCredential = (what: "client id" | "client secret", text: string): string =>
   checkValue(what, printable, text);
 export const checkWorkspaceId = (text: string): string => checkValue("workspace id", parseWorkspaceId, text);
+export const checkProfile = (text: string): string => checkValue("profile", profileName, text);
+/** Returns the path that a flag names. */
+export const checkPath = (flag: string, text: string, environment: NodeJS.ProcessEnv): string =>
+  checkValue(`path of ${flag}`, pathIn(environment), text);
 
+/** Folders without a value and a default are empty, which `readConfig` never returns. */
 function readSettings(read: ReadVariable, environment: NodeJS.ProcessEnv) {
   // A host of the bundle sets true or false.
   const readSwitch = (name: string): boolean =>
@@ -106,7 +107,7 @@ function readSettings(read: ReadVariable, environment: NodeJS.ProcessEnv) {
     clientId: read("MIC_CLIENT_ID", printable),
     clientSecrets: [
       read("MIC_CLIENT_SECRET", printable),
-      read("MIC_CLIENT_SECRET_FILE", (text) => ({ file: absolutePath(text) })),
+      read("MIC_CLIENT_SECRET_FILE", (text) => ({ file: pathIn(environment, { isShown: false })(text) })),
       read("MIC_CLIENT_SECRET_COMMAND", (text) => ({ command: commandWords(text) })),
     ],
     workspaceId: read("MIC_WORKSPACE_ID", parseWorkspaceId),
@@ -119,7 +120,7 @@ function readSettings(read: ReadVariable, environment: NodeJS.ProcessEnv) {
     journalUrl: read("MIC_JOURNAL_URL", postgresUrl),
     /** Actions that have not changed for this many days are deleted (default 30). */
     actionRetentionDays: read("MIC_ACTION_RETENTION_DAYS", wholeNumber(1, 3650)) ?? 30,
-    downloadDir: resolve(read("MIC_DOWNLOAD_DIR", anyText) ?? join(homedir(), "Downloads")),
+    downloadDir: read("MIC_DOWNLOAD_DIR", pathIn(environment)) ?? downloadFolder(environment) ?? "",
     /** "auto" (default): canceling a job and RESTART ask the user to confirm, if the client supports it. */
     confirm: read("MIC_CONFIRM", oneOf(["auto", "never"], "auto or never")) ?? "auto",
     /** Maximum number of playground requests per minute (default 28; 600 with the emulator). */
@@ -174,10 +175,23 @@ const RESTORE_GAP_MISPLACED =
   "MIC_RESTORE_GAP has an effect only with mic-mcp serve --teams. Unset it: this server cannot warn about actions that are missing from a restored journal.";
 
 const stateDirOf = (read: ReadVariable, environment: NodeJS.ProcessEnv): string =>
-  resolve(read("MIC_STATE_DIR", anyText) ?? stateFolder(environment));
+  read("MIC_STATE_DIR", pathIn(environment)) ?? stateFolder(environment) ?? "";
 
-export const readStateDir = (environment: NodeJS.ProcessEnv): string =>
-  readVariables(pickMicVariables(environment), (read) => stateDirOf(read, environment)).values;
+function downloadFolder(environment: NodeJS.ProcessEnv): string | undefined {
+  const home = homeFolder(environment);
+  return home && join(home, "Downloads");
+}
+
+const missingHome = (variable: string): string =>
+  `${variable} is required, because this user has no home folder: set it to an absolute path.`;
+
+/** Returns the folder of the journal. Throws UsageError. */
+export function readStateDir(environment: NodeJS.ProcessEnv): string {
+  const { values, errors } = readVariables(pickMicVariables(environment), (read) => stateDirOf(read, environment));
+  const [error = values === "" ? missingHome("MIC_STATE_DIR") : undefined] = errors;
+  if (error !== undefined) throw new UsageError(error, { isAboutVariables: true });
+  return values;
+}
 
 export type Config = Readonly<ReturnType<typeof readConfig>>;
 
@@ -186,8 +200,12 @@ export function readConfig(environment: NodeJS.ProcessEnv) {
   const micVariables = pickMicVariables(environment);
   const { values, errors, unknown } = readVariables(micVariables, (read) => readSettings(read, environment));
   const misplaced = micVariables["MIC_RESTORE_GAP"] === undefined ? [] : [RESTORE_GAP_MISPLACED];
-  if (errors.length + misplaced.length > 0)
-    throw new UsageError([...errors, ...misplaced].join("\n"), { isAboutVariables: true });
+  const folders = { MIC_STATE_DIR: values.stateDir, MIC_DOWNLOAD_DIR: values.downloadDir };
+  const missing = Object.entries(folders).flatMap(([name, folder]) =>
+    folder === "" && micVariables[name] === undefined ? [missingHome(name)] : [],
+  );
+  const problems = [...errors, ...misplaced, ...missing];
+  if (problems.length > 0) throw new UsageError(problems.join("\n"), { isAboutVariables: true });
   const { clientId, clientSecrets, ...settings } = values;
   return {
     ...settings,

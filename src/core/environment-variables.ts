@@ -1,5 +1,7 @@
 // This module parses environment variables, and reports those with invalid values.
+import { join, resolve } from "node:path";
 import { parseJson } from "../contract/json.ts";
+import { expandHome, homeFolder, isAbsolutePath } from "./platform-folders.ts";
 
 /** Parses one value. Throws InvalidValue. */
 export type Reader<T> = (text: string) => T;
@@ -45,9 +47,32 @@ export const postgresUrl = textMatching("a postgres:// URL", (text) =>
   /^postgres(ql)?:$/.test(URL.canParse(text) ? new URL(text).protocol : ""),
 );
 
+/**
+ * Returns a reader of the path of a folder or a file, which does not depend on the working folder: hosts start servers in the folder of a
+ * project. `~` and `~/…` are in the home folder. `isShown`: whether a refusal shows the absolute form (false if the value may be a secret).
+ */
+export const pathIn =
+  (environment: NodeJS.ProcessEnv, { isShown = true } = {}): Reader<string> =>
+  (text) => {
+    const home = homeFolder(environment);
+    const path = expandHome(text, home);
+    if (isAbsolutePath(path)) return resolve(path);
+    const [, inHome] = /^(?:\$HOME|\$\{HOME\}|%USERPROFILE%)(?:[\\/](.*))?$/s.exec(text) ?? [];
+    const absolute = home !== undefined && inHome !== undefined ? join(home, inHome) : resolve(path);
+    const isMissingHome = home === undefined && expandHome(text, "/") !== text;
+    const example = isMissingHome ? ": this user has no home folder" : isShown ? `, such as ${absolute}` : "";
+    throw new InvalidValue(`an absolute path or start with ~/${example}`);
+  };
+
 // Hosts pass the placeholder of a setting that the user did not fill in.
 const isUnset = (value: string | undefined): boolean =>
   value === "" || /^\$(?:\{(?:user_config\.\w+|MIC_\w+)\}|MIC_\w+)$/.test(value ?? "");
+
+const PLACEHOLDER = /\$\{[^{}]*\}|\{(?:env|file|input):[^{}]*\}|%[A-Za-z_]\w*%|\$[A-Z_][A-Z0-9_]*/;
+const PLACEHOLDER_ONLY = new RegExp(`^(?:${PLACEHOLDER.source})$`);
+
+/** Hosts have different forms of references to variables, and pass those of other hosts unchanged. */
+export const isPlaceholder = (text: string): boolean => PLACEHOLDER_ONLY.test(text);
 
 export type Variables = Readonly<Record<string, string | undefined>>;
 
@@ -84,12 +109,15 @@ export function readVariables<T>(texts: Variables, readAll: (read: ReadVariable)
     known.add(name);
     const text = texts[name];
     try {
-      return text === undefined ? undefined : reader(text);
+      if (text === undefined) return undefined;
+      if (!isPlaceholder(text)) return reader(text);
+      errors.push(`The host did not replace the placeholder in ${name}: write the value itself, or unset ${name}.`);
     } catch (error) {
       if (!(error instanceof InvalidValue)) throw error;
-      errors.push(`${name} must be ${error.message}.`);
-      return undefined;
+      const start = PLACEHOLDER.test(text ?? "") ? `The host did not replace the placeholder in ${name}, which` : name;
+      errors.push(`${start} must be ${error.message}.`);
     }
+    return undefined;
   });
   return { values, errors, unknown: Object.keys(texts).filter((name) => !known.has(name)) };
 }

@@ -4,13 +4,13 @@ import { spawn } from "node:child_process";
 import { once } from "node:events";
 import { mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
-import { join } from "node:path";
+import { join, resolve } from "node:path";
 import { createInterface } from "node:readline";
 import { setTimeout as sleep } from "node:timers/promises";
 
 /** Returns the exit code: 0 if every step had the expected result. */
 export async function runDemo(): Promise<number> {
-  const folder = await mkdtemp(join(tmpdir(), "mic-mcp-demo-"));
+  const folder = await mkdtemp(resolve(tmpdir(), "mic-mcp-demo-"));
   // The user's own keychain, journal and downloads are not touched.
   const own = { MIC_KEYCHAIN: "off", MIC_STATE_DIR: join(folder, "state"), MIC_DOWNLOAD_DIR: folder };
   const emulator = await openEmulator();

@@ -4,6 +4,7 @@ import { readConfig, UsageError } from "../core/config.ts";
 import {
   anyText,
   oneOf,
+  pathIn,
   pickMicVariables,
   printable,
   type ReadVariable,
@@ -32,7 +33,7 @@ import {
 const DAY_SECONDS = 86_400;
 
 /** Reads the variables of a deployment. Required variables that are missing have empty values, which `readEnvironment` never returns. */
-export function readDeploymentVariables(read: ReadVariable) {
+export function readDeploymentVariables(read: ReadVariable, environment: NodeJS.ProcessEnv) {
   const origin = read("MIC_PUBLIC_URL", publicOrigin) ?? "";
   const scopes = {
     read: read("MIC_AUTH_SCOPE_READ", scopeToken) ?? "mic:read",
@@ -68,7 +69,10 @@ export function readDeploymentVariables(read: ReadVariable) {
       /** Whether the tables are brought up to date at the start (default true). */
       migrate: read("MIC_MIGRATE", oneOf(["auto", "off"], "auto or off")) !== "off",
     },
-    keys: { text: read("MIC_SECRET_KEYS", anyText), file: read("MIC_SECRET_KEYS_FILE", anyText) },
+    keys: {
+      text: read("MIC_SECRET_KEYS", anyText),
+      file: read("MIC_SECRET_KEYS_FILE", pathIn(environment, { isShown: false })),
+    },
     clientSecret,
     /** The balancers that end TLS, by address: their X-Forwarded-* headers are trusted. */
     isTrustedProxy: read("MIC_TRUST_PROXY", trustedAddresses),
@@ -145,7 +149,11 @@ function readEnvironment(
   findFurtherErrors: (values: Values) => readonly string[],
 ) {
   const given = pickMicVariables(environment);
-  const { values, errors: valueErrors, unknown } = readVariables(given, readDeploymentVariables);
+  const {
+    values,
+    errors: valueErrors,
+    unknown,
+  } = readVariables(given, (read) => readDeploymentVariables(read, environment));
   const errors = Object.entries(needed).flatMap(([name, what]) =>
     given[name] === undefined ? [`${name} is missing: ${what}.`] : [],
   );
@@ -165,7 +173,8 @@ function readEnvironment(
   errors.push(...caFiles.flatMap((file) => findReadError(file) ?? []));
   const shared = unknown.filter((name) => !(name in REPLACED_VARIABLES) && !IGNORED_VARIABLES.includes(name));
   const config = collectError(() =>
-    readConfig({ ...Object.fromEntries(shared.map((name) => [name, given[name]])), MIC_KEYCHAIN: "off" }),
+    // A deployment stores no files, so its user needs no home folder.
+    readConfig({ ...Object.fromEntries(shared.map((name) => [name, given[name]])), MIC_KEYCHAIN: "off", HOME: "/" }),
   );
   if (!config || !secretKeys || errors.length > 0) throw new UsageError(errors.join("\n"));
   const noEffectWarnings = IGNORED_VARIABLES.filter((name) => given[name] !== undefined).map(

@@ -4,7 +4,7 @@ import { once } from "node:events";
 import { existsSync } from "node:fs";
 import { readdir, readFile, writeFile } from "node:fs/promises";
 import { createServer } from "node:https";
-import { join } from "node:path";
+import { join, resolve } from "node:path";
 import { expect, test } from "vitest";
 import packageJson from "../../package.json" with { type: "json" };
 import { COMMANDS, commandNames, flagsOf } from "../../src/cli/commands.ts";
@@ -104,7 +104,7 @@ test.each([
   [["call", "get_jb", "--help"], "Did you mean get_job?"],
   [["status", "--env-file"], "--env-file requires the path of a file"],
   [["status", "--env-file", "/dev/null/missing"], "cannot be read (ENOTDIR)"],
-  [["status", "--env-file=package.json"], 'Line 1 of --env-file "package.json" must be NAME=VALUE'],
+  [["status", `--env-file=${resolve("package.json")}`], 'package.json" must be NAME=VALUE'],
 ])("%j is a usage error", async (args, named) => {
   const { code, stdout, stderr } = await run(args);
   expect({ code, stdout }).toEqual({ code: 2, stdout: "" });

@@ -147,7 +147,7 @@ const entries = lines.map(parseLine).flatMap(([, name = "", value = ""]) => (nam
 
 test("teams.env.example has each variable of a deployment, and serve --teams accepts all values", async () => {
   const names: string[] = [];
-  readDeploymentVariables((name) => void names.push(name));
+  readDeploymentVariables((name) => void names.push(name), {});
   const own = names.filter((name) => name !== "MIC_SECRET_KEYS");
   expect(entries.map(([name]) => name)).toEqual(expect.arrayContaining(own));
   const file = join(await folderForTest(), "secret-keys");

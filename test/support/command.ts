@@ -29,16 +29,11 @@ async function execute(args: readonly string[], { env = {}, input = "" }: Option
   const stdin = Object.getOwnPropertyDescriptor(process, "stdin") ?? {};
   Object.defineProperty(process, "stdin", { configurable: true, value: Readable.from([Buffer.from(input)]) });
   const { env: previousEnvironment } = process;
-  // homedir() reads only the environment of the process, so a command would otherwise write to the user's own home folder.
-  const name = process.platform === "win32" ? "USERPROFILE" : "HOME";
-  const { [name]: previousHome } = previousEnvironment;
-  previousEnvironment[name] = environment.HOME;
   process.env = environment;
   try {
     return { code: await main(args, environment), ...output };
   } finally {
     process.env = previousEnvironment;
-    if (previousHome !== undefined) previousEnvironment[name] = previousHome;
     Object.defineProperty(process, "stdin", stdin);
     for (const { name, write } of streams) process[name].write = write;
     home.remove();

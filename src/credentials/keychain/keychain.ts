@@ -4,6 +4,7 @@ import { lstatSync } from "node:fs";
 import { fileURLToPath } from "node:url";
 import * as z from "zod/v4";
 import { withoutMicVariables } from "../../core/environment-variables.ts";
+import { ifAbsolute } from "../../core/platform-folders.ts";
 
 // Messages between the server and the keychain's process (worker.ts).
 
@@ -119,7 +120,7 @@ function findBusAddress(environment: NodeJS.ProcessEnv): string | undefined {
   const given = environment["DBUS_SESSION_BUS_ADDRESS"];
   const uid = process.getuid?.();
   if (given || process.platform !== "linux" || uid === undefined) return given;
-  const path = `${environment["XDG_RUNTIME_DIR"] || `/run/user/${uid}`}/bus`;
+  const path = `${ifAbsolute(environment["XDG_RUNTIME_DIR"]) ?? `/run/user/${uid}`}/bus`;
   const socket = lstatSync(path, { throwIfNoEntry: false });
   return socket?.isSocket() && socket.uid === uid ? `unix:path=${path}` : undefined;
 }
