@@ -91,9 +91,9 @@ const UNREACHABLE = [
 const UNSENT = new Set([...UNREACHABLE, "UND_ERR_INVALID_ARG"]);
 const isTlsRefusal = (code: string): boolean => /CERT|SELF_SIGNED|UNABLE_TO_|ERR_TLS|ERR_SSL|EPROTO/.test(code);
 
-// A failed connection to a host with several addresses is reported as an AggregateError.
 function wasSent(error: unknown): boolean {
-  if (error instanceof AggregateError) return error.errors.some(wasSent);
+  // Only a failed connection to a host with several addresses is reported as an AggregateError.
+  if (error instanceof AggregateError) return false;
   const code = errorCode(error);
   return !UNSENT.has(code) && !isTlsRefusal(code) && !isProxyRefusal(error);
 }

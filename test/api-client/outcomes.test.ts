@@ -15,7 +15,7 @@ import {
   resetBeforeReading,
   type Step,
 } from "../support/stub.ts";
-import { clientForTest, createCallContext, eagerTiming, expectFailure, KEY, submitJob } from "./client.ts";
+import { clientForTest, createCallContext, eagerTiming, expectFailure, KEY, readJob, submitJob } from "./client.ts";
 
 const refusal = (status: number, facts: object = {}) => answer(status, { ...problem, status, ...facts });
 const html = { "content-type": "text/html" };
@@ -153,7 +153,7 @@ test("an action whose token is refused with an HTML page may have taken effect, 
 test("an action changed nothing if the host, the token or the connection failed before the action was sent", async ({
   stub,
 }) => {
-  const { origin } = new URL(await refusingBaseUrl());
+  const { origin, port } = new URL(await refusingBaseUrl());
   const isToken = (path: string): boolean => path.endsWith("/oauth/token");
   const withRefusedAction = (real: Transport): Transport => ({
     ...real,
@@ -162,6 +162,7 @@ test("an action changed nothing if the host, the token or the connection failed 
   const facts = { kind: "upstream_unavailable", sideEffect: "none", idempotencyKey: KEY };
   for (const { service } of [
     clientForTest(origin),
+    clientForTest(`http://localhost:${port}`),
     clientForTest("https://service.invalid"),
     clientForTest(stub.baseUrl, { wrap: withRefusedAction }),
   ])
@@ -218,6 +219,51 @@ test.for([
     expect(stub.requests).toHaveLength(0);
   },
 );
+
+test("a call that is canceled after a lost answer and a refused connection may have taken effect", async ({ stub }) => {
+  const { origin } = new URL(await refusingBaseUrl());
+  const client = new AbortController();
+  let waits = 0;
+  const { service } = clientForTest(stub.baseUrl, {
+    timing: {
+      ...eagerTiming,
+      sleep(ms, signal) {
+        waits++;
+        if (waits === 2) client.abort();
+        return eagerTiming.sleep(ms, signal);
+      },
+    },
+    wrap: (real) => ({
+      ...real,
+      exchange: (request, limits) => real.exchange(waits === 1 ? { ...request, origin } : request, limits),
+    }),
+  });
+  stub.expect(resetAfterReading);
+  expect(await expectFailure(submitJob(service, createCallContext(10_000, client.signal)))).toMatchObject({
+    kind: "cancelled",
+    sideEffect: "unknown",
+  });
+});
+
+test("a call that is canceled while its request waits for a free connection changed nothing", async ({ stub }) => {
+  const [client, first] = [new AbortController(), new AbortController()];
+  const { service } = clientForTest(stub.baseUrl, { connections: 1 });
+  // Both calls have their token before the only connection is taken.
+  stub.expect(answer(422, {}), answer(404));
+  await expectFailure(submitJob(service));
+  await expectFailure(readJob(service));
+  stub.respond(() => {
+    setTimeout(() => client.abort(), 20);
+    return neverAnswer;
+  });
+  const running = expectFailure(readJob(service, createCallContext(10_000, first.signal)));
+  expect(await expectFailure(submitJob(service, createCallContext(10_000, client.signal)))).toMatchObject({
+    kind: "cancelled",
+    sideEffect: "none",
+  });
+  first.abort();
+  await running;
+});
 
 test("a request that times out may have taken effect", async ({ stub, service }) => {
   // A cached token takes no time of the call.

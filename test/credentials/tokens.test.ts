@@ -13,7 +13,16 @@ import {
 } from "../api-client/client.ts";
 import { enveloped, job, jobList, problem } from "../contract/samples.ts";
 import { test } from "../support/fixtures.ts";
-import { answer, answerSlowly, answerTruncated, hangUp, type Step, type Stub, stubForTest } from "../support/stub.ts";
+import {
+  answer,
+  answerSlowly,
+  answerTruncated,
+  hangUp,
+  resetAfterReading,
+  type Step,
+  type Stub,
+  stubForTest,
+} from "../support/stub.ts";
 
 const completeAnswer = answer(200, enveloped(job));
 const accepted = answer(202, enveloped(job));
@@ -130,6 +139,12 @@ test("a refused token is replaced once, and the same bytes are sent under the sa
   expect(first?.body.length).toBeGreaterThan(0);
   expect([first, second].map((request) => request?.headers["idempotency-key"])).toEqual([KEY, KEY]);
   expect(bearersOf(stub.requests)).toEqual(["Bearer stub-token-1", "Bearer stub-token-2"]);
+});
+
+test("a refused token is replaced in each attempt of a call", async ({ stub, service }) => {
+  stub.expect(answer(401), resetAfterReading, answer(401), accepted);
+  expect(await submitJob(service)).toMatchObject({ attempts: 2 });
+  expect(bearersOf(stub.requests)).toEqual([1, 2, 2, 3].map((n) => `Bearer stub-token-${n}`));
 });
 
 const forbidden = answer(403, { ...problem, status: 403, title: "Forbidden", retryable: false });
