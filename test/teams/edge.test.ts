@@ -58,16 +58,18 @@ test("an allowed origin may send and read the headers that clients need, never w
     status: 204,
     headers: {
       "access-control-allow-origin": APP,
-      "access-control-allow-methods": "GET, POST",
-      "access-control-allow-headers":
-        "authorization, content-type, accept, mcp-protocol-version, mcp-method, mcp-name, traceparent",
+      "access-control-allow-methods": "GET, POST, DELETE",
+      "access-control-allow-headers": expect.stringMatching(/^authorization, content-type, .*mcp-protocol-version/),
       vary: "origin",
     },
   });
   const answer = await post(url, initializeMessage(), page).answer;
   expect(answer).toMatchObject({
     status: 401,
-    headers: { "access-control-allow-origin": APP, "access-control-expose-headers": "www-authenticate" },
+    headers: {
+      "access-control-allow-origin": APP,
+      "access-control-expose-headers": expect.stringContaining("www-authenticate"),
+    },
   });
   for (const each of [preflight, answer]) expect(each.headers["access-control-allow-credentials"]).toBeUndefined();
 });

@@ -2,7 +2,8 @@
 import type { IncomingMessage } from "node:http";
 import { isIP } from "node:net";
 import { isLoopback } from "../../core/loopback.ts";
-import { RequestRefused, refuse } from "../../transports/http/responses.ts";
+import { answerPreflight, corsHeaders } from "../../transports/http/cors.ts";
+import { refuse } from "../../transports/http/responses.ts";
 import type { TeamsSettings } from "../settings.ts";
 
 export interface EdgeOptions extends Pick<TeamsSettings, "publicOrigin" | "allowedOrigins" | "isTrustedProxy"> {
@@ -11,15 +12,6 @@ export interface EdgeOptions extends Pick<TeamsSettings, "publicOrigin" | "allow
   /** Called with the reason of each refusal. */
   readonly onRefused?: (reason: string) => void;
 }
-
-const PREFLIGHT_HEADERS = {
-  "access-control-allow-methods": "GET, POST",
-  "access-control-allow-headers":
-    "authorization, content-type, accept, mcp-protocol-version, mcp-method, mcp-name, traceparent",
-  // In seconds.
-  "access-control-max-age": "600",
-};
-const EXPOSED_HEADERS = "www-authenticate";
 
 export const SECURITY_HEADERS = {
   "x-content-type-options": "nosniff",
@@ -94,25 +86,18 @@ export function createEdge(options: EdgeOptions) {
         onRefused?.(reason);
         throw refuse(403, reason);
       }
-      const isPreflight = "access-control-request-method" in request.headers;
-      if (request.method === "OPTIONS" && isPreflight && allowedOriginOf(request) !== undefined)
-        throw new RequestRefused(new Response(null, { status: 204, headers: PREFLIGHT_HEADERS }));
+      answerPreflight(request);
       return clientAddress(peer, splitList(request.headersDistinct["x-forwarded-for"]));
     },
 
     /** Returns the headers of every response. */
     headers(request: IncomingMessage, isStream: boolean): Readonly<Record<string, string>> {
-      const origin = allowedOriginOf(request);
       return {
         ...SECURITY_HEADERS,
         ...(isTls && { "strict-transport-security": `max-age=${YEAR_SECONDS}` }),
         // This header stops nginx from buffering events.
         ...(isStream && { "x-accel-buffering": "no" }),
-        ...(allowed.size > 0 && { vary: "origin" }),
-        ...(origin !== undefined && {
-          "access-control-allow-origin": origin,
-          "access-control-expose-headers": EXPOSED_HEADERS,
-        }),
+        ...(allowed.size > 0 && corsHeaders(allowedOriginOf(request))),
       };
     },
   };

@@ -12,16 +12,29 @@ import type { HttpToken } from "./token.ts";
 /** Throws RequestRefused for a request that is not allowed. */
 export type AccessCheck = (request: IncomingMessage) => void;
 
+const localNames = ({ socket }: IncomingMessage): readonly string[] => [
+  ...LOOPBACK_NAMES,
+  toUrlHost(socket.localAddress ?? ""),
+];
+
+/** Returns the origin of a web page on this machine that sent the request; undefined if no such page did. */
+export function localOriginOf(request: IncomingMessage): string | undefined {
+  const [origin, ...more] = request.headersDistinct["origin"] ?? [];
+  if (origin === undefined || more.length > 0) return undefined;
+  return localNames(request).includes(parseHostHeader(hostOfOrigin(origin)).name) ? origin : undefined;
+}
+
 /** DNS rebinding: a web page can make a browser send requests here under a host name that its owner points at this machine. */
-export function checkHost({ headersDistinct, socket }: IncomingMessage): void {
-  const names = [...LOOPBACK_NAMES, toUrlHost(socket.localAddress ?? "")];
-  const { host: [host = "", ...more] = [], origin: origins = [] } = headersDistinct;
+export function checkHost(request: IncomingMessage): void {
+  const { headersDistinct, socket } = request;
+  const names = localNames(request);
+  const { host: [host = "", ...more] = [] } = headersDistinct;
   const { name, port } = parseHostHeader(host);
   if (more.length > 0 || name === "" || !names.includes(name))
     throw refuse(403, `The Host header must name this machine: ${[...new Set(names)].join(", ")}.`);
   if (port !== undefined && port !== socket.localPort)
     throw refuse(403, `The port in the Host header must be ${socket.localPort}.`);
-  if (!origins.every((origin) => names.includes(parseHostHeader(hostOfOrigin(origin)).name)))
+  if ("origin" in headersDistinct && localOriginOf(request) === undefined)
     throw refuse(403, "The Origin header must be absent or name this machine.");
 }
 

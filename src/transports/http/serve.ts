@@ -5,7 +5,8 @@ import { createSubscriptions } from "../../mcp/resources/subscriptions.ts";
 import type { Runtime } from "../../mcp/runtime.ts";
 import { createServer } from "../../mcp/server.ts";
 import { createConfirmation } from "../../mcp/tools/confirmation.ts";
-import { checkHost, createTokenCheck, tokenHint } from "./access.ts";
+import { checkHost, createTokenCheck, localOriginOf, tokenHint } from "./access.ts";
+import { answerPreflight, corsHeaders } from "./cors.ts";
 import { createEndpoint } from "./endpoint.ts";
 import {
   type HttpFrontEnd,
@@ -69,6 +70,7 @@ export function startHttpServer(service: HttpService, options: HttpOptions): Pro
     async serve(exchange) {
       const { request, path, phase } = exchange;
       checkHost(request);
+      answerPreflight(request);
       // A 404 needs no token: clients that look for OAuth endpoints must find none.
       if (!paths.includes(path)) return noSuchPath(access && tokenHint(access));
       checkToken?.(request);
@@ -77,6 +79,7 @@ export function startHttpServer(service: HttpService, options: HttpOptions): Pro
       if (path === READY_PATH) return await readinessResponse(request.method, phase(), readiness);
       return await serveMcp(exchange);
     },
+    headers: (request) => corsHeaders(localOriginOf(request)),
     // A refused client must not keep its connection, because the number of connections is limited.
     closesConnection: (status) => status === 401 || status === 403,
     close: sessions.close,
