@@ -1,10 +1,12 @@
-// Checks and changes JSON-RPC messages in the ways that all transports need: limits, cancellations, error codes and redaction.
+// Parses, checks and changes JSON-RPC messages in the ways that all transports need: limits, absent members, request ids, cancellations,
+// error codes and redaction.
 import {
   type JSONRPCMessage,
   ProtocolError,
   type RequestId,
   ResourceNotFoundError,
 } from "@modelcontextprotocol/server";
+import { isLosslessNumber, parse as parseLossless } from "lossless-json";
 import * as z from "zod/v4";
 import { isJsonObject } from "../contract/json.ts";
 import type { Redactor } from "../credentials/redaction.ts";
@@ -22,11 +24,23 @@ const CLOSE_LIST = 0x5d;
 const OPEN_OBJECT = 0x7b;
 const CLOSE_OBJECT = 0x7d;
 
-/** A text that is nested too deeply or has too many parts would block all other requests. Text that is not JSON may pass. */
-export function findExceededLimit(json: string): string | undefined {
+/** In JSON, this letter outside of texts is part of null. */
+const FIRST_OF_NULL = 0x6e;
+
+/** The message of the error states the limit. */
+export class LimitExceeded extends Error {
+  override readonly name = "LimitExceeded";
+}
+
+/**
+ * Checks the limits, because a text that is nested too deeply or has too many parts would block all other requests. Returns whether the
+ * text contains null. Text that is not JSON may pass. Throws LimitExceeded.
+ */
+function scan(json: string): boolean {
   let depth = 0;
   let parts = 0;
   let isText = false;
+  let hasNull = false;
   for (let at = 0; at < json.length; at++) {
     const code = json.charCodeAt(at);
     if (isText) {
@@ -37,13 +51,74 @@ export function findExceededLimit(json: string): string | undefined {
     else if (code === OPEN_LIST || code === OPEN_OBJECT) {
       parts++;
       depth++;
-      if (depth > MAX_DEPTH) return `This message is nested deeper than ${MAX_DEPTH} levels; nothing was done.`;
+      if (depth > MAX_DEPTH)
+        throw new LimitExceeded(`This message is nested deeper than ${MAX_DEPTH} levels; nothing was done.`);
     } else if (code === CLOSE_LIST || code === CLOSE_OBJECT) depth--;
+    else if (code === FIRST_OF_NULL) hasNull = true;
     if (parts > MAX_PARTS)
-      return `This message has more than ${MAX_PARTS} objects, lists and members; nothing was done.`;
+      throw new LimitExceeded(`This message has more than ${MAX_PARTS} objects, lists and members; nothing was done.`);
   }
-  return undefined;
+  return hasNull;
 }
+
+/**
+ * Removes members that are null: clients in many languages write an absent member as null. An `id` stays, because a request would
+ * become a notification.
+ */
+function omitNulls(value: unknown, untouched: unknown): void {
+  if (value === untouched) return;
+  if (Array.isArray(value)) for (const item of value) omitNulls(item, untouched);
+  if (!isJsonObject(value)) return;
+  for (const [name, member] of Object.entries(value))
+    if (member !== null) omitNulls(member, untouched);
+    else if (name !== "id") Reflect.deleteProperty(value, name);
+}
+
+/** Precedes the digits of an integer above 2^53-1, which a number would change. Unicode assigns no character to this code. */
+const LONG_ID = "\uFDD0";
+const LONG_ID_MEMBER = new RegExp(`"(id|requestId|progressToken)":"${LONG_ID}([-+.eE\\d]+)"`, "g");
+
+/** Where a message contains an id that the client chose. */
+const ID_PATHS = [["id"], ["params", "requestId"], ["params", "_meta", "progressToken"]] as const;
+
+const memberAt = (value: unknown, path: readonly string[]): unknown =>
+  path.reduce<unknown>((part, name) => (isJsonObject(part) ? part[name] : undefined), value);
+
+/** Replaces a long id by a text with its digits. `exact`: the same message without loss of digits. */
+function keepLongIds(message: unknown, exact: () => unknown): void {
+  for (const path of ID_PATHS) {
+    const id = memberAt(message, path);
+    if (!Number.isInteger(id) || Number.isSafeInteger(id)) continue;
+    const digits = memberAt(exact(), path);
+    const parent = memberAt(message, path.slice(0, -1));
+    if (isLosslessNumber(digits) && isJsonObject(parent))
+      Reflect.set(parent, path.at(-1) ?? "", `${LONG_ID}${digits.value}`);
+  }
+}
+
+/**
+ * Parses the JSON text of a message or a batch. Null counts as absent, except in the arguments of a tool, which decides about it. Throws
+ * LimitExceeded, or another error if the text is not JSON.
+ */
+export function parseMessages(json: string): unknown {
+  const hasNull = scan(json);
+  const value: unknown = JSON.parse(json);
+  const messages: readonly unknown[] = Array.isArray(value) ? value : [value];
+  let exact: readonly unknown[] | undefined;
+  for (const [at, message] of messages.entries()) {
+    if (!isJsonObject(message)) continue;
+    const isCall = message["method"] === "tools/call";
+    if (hasNull) omitNulls(message, isCall ? memberAt(message, ["params", "arguments"]) : undefined);
+    keepLongIds(message, () => {
+      exact ??= [parseLossless(json)].flat();
+      return exact[at];
+    });
+  }
+  return value;
+}
+
+const restoreLongIds = (json: string): string =>
+  json.includes(LONG_ID) ? json.replaceAll(LONG_ID_MEMBER, '"$1":$2') : json;
 
 const CancelledNotification = z.object({ params: z.object({ requestId: z.union([z.string(), z.number()]) }) });
 
@@ -62,7 +137,7 @@ export function withLegacyCode(message: JSONRPCMessage): JSONRPCMessage {
   return isNotFound ? { ...message, error: { ...message.error, code: LEGACY_NOT_FOUND } } : message;
 }
 
-/** Takes and returns the JSON text of one JSON-RPC message, or of a batch. */
+/** Takes the JSON text of one JSON-RPC message, or of a batch, and returns the text that the client gets. */
 export type Redact = (json: string) => string;
 
 /** Only these members can contain a secret: the others contain protocol keywords and the id that the client chose. */
@@ -86,7 +161,7 @@ export function createRedact(redactor: Redactor): Redact {
     return Object.fromEntries(parts);
   }
 
-  return (json) => (redactor.hasSecret(json) ? JSON.stringify(redactMessage(JSON.parse(json))) : json);
+  return (json) => restoreLongIds(redactor.hasSecret(json) ? JSON.stringify(redactMessage(JSON.parse(json))) : json);
 }
 
 /** Redacts each event in a piece of an event stream. `events` must consist of complete events. */

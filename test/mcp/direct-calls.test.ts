@@ -49,7 +49,7 @@ test("a call to an unknown tool, without a name, or with arguments that are not 
   for (const params of [
     { name: "get_jobs", arguments: {} },
     { arguments: {} },
-    ...[["micjob_1"], "text", 5, null].map((args) => ({ name: "list_states", arguments: args })),
+    ...[["micjob_1"], "text", 5].map((args) => ({ name: "list_states", arguments: args })),
   ]) {
     const { error } = await server.request("tools/call", params);
     expect(error).toEqual((await server.request("tools/call", { ...params, _meta: {} })).error);

@@ -3,8 +3,8 @@ import { once } from "node:events";
 import type { IncomingMessage, ServerResponse } from "node:http";
 import { isJsonContentType, ProtocolErrorCode } from "@modelcontextprotocol/server";
 import { readBody } from "../../core/read-body.ts";
-import { findExceededLimit, type Redact, redactEvents } from "../../mcp/messages.ts";
-import { type Phase, RequestRefused, refuse } from "./responses.ts";
+import { LimitExceeded, parseMessages, type Redact, redactEvents } from "../../mcp/messages.ts";
+import { type Phase, refuse } from "./responses.ts";
 
 const MAX_BODY_BYTES = 4 * 1024 * 1024;
 /** Time for a refused client that is still sending to read the refusal. */
@@ -86,12 +86,9 @@ export class Exchange {
     if (bytes === "too large") throw refuse(413, `The body must not be longer than ${MAX_BODY_BYTES} bytes.`);
     if (bytes === undefined) throw refuse(400, "The body is incomplete.");
     try {
-      const text = utf8.decode(bytes);
-      const exceeded = findExceededLimit(text);
-      if (exceeded !== undefined) throw refuse(400, exceeded, { code: ProtocolErrorCode.InvalidRequest });
-      return JSON.parse(text);
+      return parseMessages(utf8.decode(bytes));
     } catch (error) {
-      if (error instanceof RequestRefused) throw error;
+      if (error instanceof LimitExceeded) throw refuse(400, error.message, { code: ProtocolErrorCode.InvalidRequest });
       const code = ProtocolErrorCode.ParseError;
       throw refuse(400, "Parse error: the body is not valid JSON in UTF-8.", { code });
     }

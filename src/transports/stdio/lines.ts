@@ -8,7 +8,7 @@ import {
 } from "@modelcontextprotocol/server";
 import * as z from "zod/v4";
 import { isJsonObject } from "../../contract/json.ts";
-import { findExceededLimit } from "../../mcp/messages.ts";
+import { LimitExceeded, parseMessages } from "../../mcp/messages.ts";
 
 const NEWLINE = 0x0a;
 /** Bytes kept of each end of an overlong line: enough to contain a request's id, and few enough for a regular expression. */
@@ -82,6 +82,7 @@ const rejectLine = (code: number, message: string, id?: RequestId): ParsedLine =
 });
 
 const Id = z.union([z.string(), z.int()]);
+const IdMember = z.object({ id: Id });
 
 function parseMessage(value: unknown): ParsedLine {
   try {
@@ -109,7 +110,7 @@ function findRequestId(line: string): RequestId | undefined {
   if (IS_RESPONSE.test(head)) return undefined;
   const text = (ID_AT_HEAD.exec(head) ?? ID_AT_TAIL.exec(line.slice(-END_SIZE)))?.groups?.["id"];
   try {
-    return text === undefined ? undefined : Id.safeParse(JSON.parse(text)).data;
+    return text === undefined ? undefined : IdMember.parse(parseMessages(`{"id":${text}}`)).id;
   } catch {
     return undefined;
   }
@@ -118,19 +119,23 @@ function findRequestId(line: string): RequestId | undefined {
 /** A longer batch could cause much output with little input: each number in an array gets an answer. */
 const MAX_BATCH = 100;
 
+/** Some programs on Windows write it before the first message, or before each. */
+const BYTE_ORDER_MARK = "\uFEFF";
+
 /** An array is a batch of revision 2025-03-26, answered one by one. If `bytes` exceeds `maxBytes`, `line` has only its two ends. */
 export function parseLine(line: string, bytes: number, maxBytes: number): ParsedLine {
-  const exceededLimit =
-    bytes > maxBytes
-      ? `This message has ${bytes} bytes; the maximum is ${maxBytes} bytes. Nothing was changed.`
-      : findExceededLimit(line);
-  if (exceededLimit !== undefined)
-    return rejectLine(ProtocolErrorCode.InvalidRequest, exceededLimit, findRequestId(line));
-  if (line.trim() === "") return { messages: [], refusals: [] };
+  const text = line.startsWith(BYTE_ORDER_MARK) ? line.slice(1) : line;
+  if (text.trim() === "") return { messages: [], refusals: [] };
   let value: unknown;
   try {
-    value = JSON.parse(line);
-  } catch {
+    if (bytes > maxBytes)
+      throw new LimitExceeded(
+        `This message has ${bytes} bytes; the maximum is ${maxBytes} bytes. Nothing was changed.`,
+      );
+    value = parseMessages(text);
+  } catch (error) {
+    if (error instanceof LimitExceeded)
+      return rejectLine(ProtocolErrorCode.InvalidRequest, error.message, findRequestId(text));
     const reason = "This line is not valid JSON. On stdio, each line must be one JSON-RPC message.";
     return rejectLine(ProtocolErrorCode.ParseError, reason);
   }

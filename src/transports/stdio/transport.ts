@@ -72,10 +72,9 @@ export class StdioTransport implements Transport {
 
   #handleLine(text: string, bytes: number): void {
     const { messages, refusals } = parseLine(text, bytes, MAX_MESSAGE_BYTES);
-    for (const message of refusals) {
-      if ("error" in message) this.onerror?.(new Error(`refused on stdin: ${message.error.message}`));
-      this.#enqueue(message, 0);
-    }
+    const [refused] = refusals;
+    if (refused && "error" in refused) this.onerror?.(new Error(`refused on stdin: ${refused.error.message}`));
+    for (const refusal of refusals) this.#enqueue(refusal, 0);
     for (const message of messages)
       if (isRequest(message)) this.#enqueue(message, text.length);
       else this.#handleImmediately(message);

@@ -50,6 +50,7 @@ test.each<readonly [what: string, line: string | Buffer, ...answers: object[]]>(
   ["a batch of numbers", "[1,2]", refusal(), refusal()],
   ["an id that is an object", '{"jsonrpc":"2.0","id":{},"method":"ping"}', refusal()],
   ["a response to no request, and a byte order mark", '{"jsonrpc":"2.0","id":9,"result":{}}\n\ufeff'],
+  ["two byte order marks", '\ufeff\ufeff{"jsonrpc":"2.0","id":9,"method":"ping"}', refusal({}, -32700)],
   ["unfinished lists", "[".repeat(100_000), refusal({}, -32600, "nested")],
   ["another JSON-RPC version", '{"jsonrpc":"1.0","id":9,"method":"ping"}', refusal({ id: 9 })],
   ["a method that is not a string", '{"jsonrpc":"2.0","id":"a","method":5}', refusal({ id: "a" })],
@@ -79,6 +80,26 @@ test.each<readonly [what: string, line: string | Buffer, ...answers: object[]]>(
     expect(await program.next()).toMatchObject({ id: "ping", result: {} });
   },
 );
+
+test("a byte order mark at the start of a line is ignored", async () => {
+  const program = start(["serve", "--emulator"]);
+  for (const [before, after] of [
+    ["\ufeff", "\n"],
+    ["\ufeff", "\r\n"],
+    ["\ufeff\n\ufeff", "\n"],
+  ]) {
+    program.process.stdin.write(`${before}${JSON.stringify(ping)}${after}`);
+    expect(await program.next()).toMatchObject({ id: "ping", result: {} });
+  }
+});
+
+test("each line that cannot be answered under its id is logged once, with the reason", async () => {
+  const program = await startSession();
+  for (const line of ["nonsense", "[1,2,3]", "[]", '{"id":9}']) program.process.stdin.write(`${line}\n`);
+  program.process.stdin.end();
+  await program.exit;
+  expect(program.stderr().match(/refused on stdin: This (line|is) /g)).toHaveLength(4);
+});
 
 test("each message of a batch (revision 2025-03-26) is answered separately", async () => {
   const program = await startSession();
