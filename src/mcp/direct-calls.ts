@@ -15,6 +15,7 @@ import { isJsonObject } from "../contract/json.ts";
 import { errorMessage } from "../core/failure.ts";
 import type { Network } from "../telemetry/port.ts";
 import type { ResourceReference } from "../toolkit/uri.ts";
+import { withReadableIssues } from "./invalid-params.ts";
 import { canceledId } from "./messages.ts";
 import { resourceLink } from "./resources/resources.ts";
 import type { Runtime } from "./runtime.ts";
@@ -110,6 +111,18 @@ export class DirectCallServer extends Server {
   /** Set for revisions before 2026-07-28. */
   findDirectCall: ((message: JSONRPCMessage) => DirectCall | undefined) | undefined;
   readonly #inFlight = new Map<RequestId, DirectCall>();
+
+  protected override _wrapHandler(...[method, handler]: Parameters<Server["_wrapHandler"]>) {
+    const inner = super._wrapHandler(method, handler);
+    const wrapped: typeof inner = async (request, context) => {
+      try {
+        return await inner(request, context);
+      } catch (error) {
+        throw withReadableIssues(method, error);
+      }
+    };
+    return wrapped;
+  }
 
   override async connect(transport: Transport): Promise<void> {
     await super.connect(transport);

@@ -1,5 +1,6 @@
 // Creates the MCP endpoint of one HttpService, which routes each request to the handler for its protocol revision.
 import { classifyInboundRequest, isJSONRPCRequest, parseJSONRPCMessage } from "@modelcontextprotocol/server";
+import { isJsonObject } from "../../contract/json.ts";
 import type { Exchange } from "./exchange.ts";
 import { createModernHandler } from "./modern.ts";
 import type { HttpService, LegacyHandler } from "./port.ts";
@@ -35,9 +36,11 @@ export function createEndpoint(service: HttpService, serveLegacy: LegacyHandler)
     const serve = async (): Promise<Response | undefined> => {
       await checkRequest?.(body);
       const { "mcp-protocol-version": version, "mcp-method": method, "mcp-name": name } = exchange.request.headers;
+      // At a handshake, some clients name the newest revision that they know; the handshake negotiates the revision.
+      const isHandshake = isJsonObject(body) && body["method"] === "initialize";
       const inbound = classifyInboundRequest({
         httpMethod: "POST",
-        ...(version !== undefined && { protocolVersionHeader: String(version) }),
+        ...(version !== undefined && !isHandshake && { protocolVersionHeader: String(version) }),
         ...(method !== undefined && { mcpMethodHeader: String(method) }),
         ...(name !== undefined && { mcpNameHeader: String(name) }),
         body,

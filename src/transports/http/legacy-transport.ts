@@ -3,14 +3,15 @@
 // The SDK's transport creates web requests, responses and streams for each call, which costs more than the call itself
 // (docs/contribute/decisions/010-serving-over-http.md).
 import {
-  isInitializeRequest,
   type JSONRPCMessage,
   ProtocolErrorCode,
   type RequestId,
   SUPPORTED_PROTOCOL_VERSIONS,
+  specTypeSchemas,
   type Transport,
 } from "@modelcontextprotocol/server";
 import { formatJson } from "../../core/untrusted-text.ts";
+import { describeInvalidParams } from "../../mcp/invalid-params.ts";
 import { canceledId, withLegacyCode } from "../../mcp/messages.ts";
 import type { Exchange } from "./exchange.ts";
 import { errorResponse, refuse } from "./responses.ts";
@@ -26,38 +27,70 @@ const STREAM_TYPE = "text/event-stream";
 
 type Headers = Readonly<Record<string, string>>;
 
-/** Checks the headers and the batch of a request. Throws RequestRefused. */
-export function checkLegacyRequest({ request }: Exchange, messages: readonly JSONRPCMessage[]): void {
-  const { accept = "", "mcp-protocol-version": version } = request.headers;
-  if (request.method === "POST" && !(accept.includes(JSON_TYPE) && accept.includes(STREAM_TYPE)))
-    throw refuse(406, `Not Acceptable: Client must accept both ${JSON_TYPE} and ${STREAM_TYPE}`);
-  if (request.method === "GET" && !accept.includes(STREAM_TYPE))
-    throw refuse(406, `Not Acceptable: Client must accept ${STREAM_TYPE}`);
-  const code = ProtocolErrorCode.InvalidRequest;
-  if (messages.length > 1 && messages.some(isInitialize))
-    throw refuse(400, "Invalid Request: Only one initialization request is allowed", { code });
-  if (messages.some(isInitialize) || version === undefined) return;
-  const supported = SUPPORTED_PROTOCOL_VERSIONS.join(", ");
-  if (!SUPPORTED_PROTOCOL_VERSIONS.some((each) => each === version))
-    throw refuse(400, `Bad Request: Unsupported protocol version: ${version} (supported versions: ${supported})`);
+type ContentType = typeof JSON_TYPE | typeof STREAM_TYPE;
+
+/** Whether an Accept header allows a content type. Without the header, the client accepts all. */
+function accepts({ request }: Exchange, type: ContentType): boolean {
+  const [main] = type.split("/");
+  const ranges = (request.headers.accept ?? "*/*").toLowerCase().split(",");
+  return ranges.some((range) => {
+    const [name = "", ...parameters] = range.split(";").map((part) => part.trim());
+    return [type, `${main}/*`, "*/*"].includes(name) && !parameters.some((each) => /^q=0(\.0*)?$/.test(each));
+  });
 }
 
+const isRequest = (message: JSONRPCMessage) => "method" in message && "id" in message;
+
 export const isInitialize = (message: JSONRPCMessage): boolean =>
-  "id" in message && "method" in message && message.method === "initialize" && isInitializeRequest(message);
+  "id" in message && "method" in message && message.method === "initialize";
+
+/** Throws RequestRefused if the client accepts no form that the response to these messages can have. */
+function checkAccept(exchange: Exchange, messages: readonly JSONRPCMessage[]): void {
+  const { method } = exchange.request;
+  const requests = messages.filter(isRequest).length;
+  const needsStream = method === "GET" || requests > 1;
+  if ((requests === 0 && method !== "GET") || accepts(exchange, STREAM_TYPE)) return;
+  if (needsStream) throw refuse(406, `Not Acceptable: Client must accept ${STREAM_TYPE}`);
+  if (!accepts(exchange, JSON_TYPE))
+    throw refuse(406, `Not Acceptable: Client must accept ${JSON_TYPE} or ${STREAM_TYPE}`, { message: messages[0] });
+}
+
+/** Checks the headers, the batch and the handshake of a request. Throws RequestRefused. */
+export function checkLegacyRequest(exchange: Exchange, messages: readonly JSONRPCMessage[]): void {
+  checkAccept(exchange, messages);
+  const handshake = messages.find(isInitialize);
+  const code = ProtocolErrorCode.InvalidRequest;
+  if (handshake && messages.length > 1)
+    throw refuse(400, "Invalid Request: Only one initialization request is allowed", { code });
+  if (handshake) {
+    const checked = specTypeSchemas.InitializeRequest["~standard"].validate(handshake);
+    const invalid = describeInvalidParams("initialize", checked.issues);
+    if (invalid) throw refuse(400, invalid.message, { code: invalid.code, message: handshake });
+    return;
+  }
+  const { "mcp-protocol-version": version } = exchange.request.headers;
+  const supported = SUPPORTED_PROTOCOL_VERSIONS.join(", ");
+  if (version !== undefined && !SUPPORTED_PROTOCOL_VERSIONS.some((each) => each === version))
+    throw refuse(400, `Bad Request: Unsupported protocol version: ${version} (supported versions: ${supported})`);
+}
 
 /** The response to one POST, or the stream on which a session's client only listens. */
 class Reply {
   readonly #exchange: Exchange;
   readonly #headers: Headers;
   readonly #unanswered: Set<RequestId>;
-  #timer: NodeJS.Timeout;
+  readonly #acceptsJson: boolean;
+  readonly #acceptsStream: boolean;
+  #timer: NodeJS.Timeout | undefined;
   #isOpen = false;
 
   constructor(exchange: Exchange, headers: Headers, ids: readonly RequestId[]) {
     this.#exchange = exchange;
     this.#headers = headers;
     this.#unanswered = new Set(ids);
-    this.#timer = setTimeout(() => this.#open(), STREAM_AFTER_MS);
+    this.#acceptsJson = accepts(exchange, JSON_TYPE);
+    this.#acceptsStream = accepts(exchange, STREAM_TYPE);
+    if (this.#acceptsStream) this.#timer = setTimeout(() => this.#open(), STREAM_AFTER_MS);
     if (ids.length === 0) this.#open();
     exchange.finished.then(() => clearTimeout(this.#timer));
   }
@@ -75,17 +108,20 @@ class Reply {
     this.#exchange.startStream(200, { ...headers, ...this.#headers });
   }
 
-  send(text: string, isNotification: boolean): void {
-    if (isNotification && this.#exchange.bufferedBytes > MAX_BUFFERED_BYTES) return;
+  /** Returns false if the client accepts only JSON, which has no place for a message before the answer. */
+  send(text: string, isNotification: boolean): boolean {
+    if (!this.#acceptsStream) return false;
+    if (isNotification && this.#exchange.bufferedBytes > MAX_BUFFERED_BYTES) return true;
     this.#open();
     this.#exchange.write(`event: message\ndata: ${this.#exchange.redact(text)}\n\n`);
+    return true;
   }
 
   /** `text` is undefined if the request was canceled and therefore has no answer. */
   answer(id: RequestId, text: string | undefined): void {
     this.#unanswered.delete(id);
     const isLast = this.#unanswered.size === 0;
-    if (text !== undefined && isLast && !this.#isOpen) {
+    if (text !== undefined && isLast && !this.#isOpen && this.#acceptsJson) {
       this.#isOpen = true;
       clearTimeout(this.#timer);
       this.#exchange.send(200, { "content-type": JSON_TYPE, ...this.#headers }, text);
@@ -96,6 +132,12 @@ class Reply {
   }
 
   end(): void {
+    if (!this.#acceptsStream) {
+      // The request was canceled and has no answer.
+      if (!this.#isOpen) this.#exchange.send(202, this.#headers, "");
+      this.#isOpen = true;
+      return;
+    }
     this.#open();
     clearTimeout(this.#timer);
     this.#exchange.end();
@@ -171,10 +213,9 @@ export class LegacyTransport implements Transport {
       const { relatedRequestId: id } = options ?? {};
       const isNotification = !("id" in message);
       const reply = id === undefined ? this.#listenStream : this.#replies.get(id);
-      reply?.send(text, isNotification);
-      if (reply || isNotification) return;
+      if (reply?.send(text, isNotification) || isNotification) return;
     }
-    throw new Error("the client has disconnected");
+    throw new Error("the client has disconnected, or accepts no stream");
   }
 
   async close(): Promise<void> {

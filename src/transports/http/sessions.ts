@@ -108,9 +108,9 @@ export function createSessions(service: HttpService, { maxSessions, sessionIdleM
     async serve(exchange: Exchange, messages: readonly JSONRPCMessage[]): Promise<Response | undefined> {
       const { method, headers } = exchange.request;
       checkLegacyRequest(exchange, messages);
-      const { "mcp-session-id": id } = headers;
+      const { "mcp-session-id": id = "" } = headers;
       const [message] = messages;
-      if (id === undefined) {
+      if (id === "") {
         if (messages.some(isInitialize)) return await startSession(exchange, messages);
         throw refuse(400, "The Mcp-Session-Id header is required. Send initialize to start a session.", { message });
       }

@@ -117,7 +117,7 @@ test("at the maximum number of sessions a new one is refused while all are in us
 test("a failed initialize does not use up a session", async () => {
   const { url } = await serveForTest({ maxSessions: 1 });
   const { headers } = await connectLegacyClient(url);
-  expect(await statusOf(url, initializeMessage(), { accept: "application/json" })).toBe(406);
+  expect(await statusOf(url, initializeMessage(), { accept: "text/html" })).toBe(406);
   expect(await statusOf(url, ping, headers)).toBe(200);
 });
 
