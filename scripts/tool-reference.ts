@@ -36,7 +36,7 @@ const MEANINGS: Readonly<Record<string, string>> = {
   "list_actions state": "Only actions in this state. `unknown`: the API may or may not have run them.",
   "show_actions state": "Only actions in this state. `unknown`: the API may or may not have run them.",
   idempotencyKey:
-    "A new key (8 to 160 characters) runs the call again; the key of an earlier call resumes that call. Default: made from the call.",
+    "Leave it out: it is made from the call. A new key (8 to 160 characters) runs the call again; the key of an earlier call resumes that call.",
   "resolve_actions idempotencyKey": "Only the action with this key (default: all).",
   waitSeconds: "Seconds to wait until the resource stops changing.",
   "find_district waitSeconds": "Seconds to wait for lists that are not loaded yet.",

@@ -49,6 +49,12 @@ export function unreadableOutcomeFailure(error: unknown, key: string | undefined
   return failure.with(key === undefined ? facts : { ...facts, idempotencyKey: key });
 }
 
+/** Failure of a call with a new key, which instead worked on an unresolved identical action. `key`: that action's. */
+export const unusedKeyFailure = (failure: Failure, key: string): Failure =>
+  failure.with({
+    message: `An identical call (idempotencyKey ${formatToken(key)}) was unresolved, so nothing was sent under the new key. ${failure.facts.message}`,
+  });
+
 /** Returns the failure with the caller's key, which also replaces the upstream idempotency key in the API's texts. */
 export function withCallerKey(failure: Failure, upstreamKey: string, key: string): Failure {
   const keyed = failure.with({ idempotencyKey: key });
@@ -110,10 +116,15 @@ const keyOfOtherActionFailure = (key: string, to: string): Failure =>
 const otherArgumentsFailure = ({ key, arguments: stored }: StoredAction, { canonical }: ActionIdentity): Failure =>
   keyOfOtherActionFailure(key, `with other arguments (${differingArguments(stored, canonical).join(", ")})`);
 
+const isIdentical = (stored: StoredAction, { fingerprint, boundFingerprint }: ActionIdentity): boolean =>
+  [fingerprint, boundFingerprint].some(
+    (each) => each !== null && (each === stored.fingerprint || each === stored.bound_fingerprint),
+  );
+
 /** Throws Failure if `stored`, the action with this call's key, is not the action of this call. */
 export function assertSameAction(stored: StoredAction, tool: string, identity: ActionIdentity): void {
   if (stored.tool !== tool) throw keyOfOtherActionFailure(stored.key, `of ${stored.tool}`);
-  if (stored.fingerprint !== identity.fingerprint && stored.arguments !== identity.canonical)
+  if (!isIdentical(stored, identity) && stored.arguments !== identity.canonical)
     throw otherArgumentsFailure(stored, identity);
 }
 

@@ -23,7 +23,7 @@ export const StoredId = z
  *
  * - `upstream_key`: the Idempotency-Key that the API receives; empty if it is `key`.
  * - `arguments`: canonical JSON of the first call's arguments (src/actions/fingerprint.ts).
- * - `fingerprint`, `about` (the target): see src/actions/fingerprint.ts.
+ * - `fingerprint`, `bound_fingerprint`, `about` (the target): see src/actions/fingerprint.ts.
  * - `slot`: 1 in the only row that reserves the fingerprint for calls without a key, else 0.
  * - `indeterminate`: 1 if an attempt of an earlier claim may have taken effect without an answer.
  * - `first_sent_api_at`: time of the first attempt by the API's clock; null if that clock was not known.
@@ -37,6 +37,7 @@ export const ActionRow = z.object({
   tool: z.string(),
   arguments: z.string(),
   fingerprint: z.string(),
+  bound_fingerprint: z.string().nullable(),
   about: StoredId,
   path: z.string(),
   if_match: z.string(),
@@ -65,6 +66,7 @@ export interface NewAction {
   readonly tool: string;
   readonly arguments: string;
   readonly fingerprint: string;
+  readonly boundFingerprint: string | null;
   readonly targetId: string;
   /** True if the caller named the key. The action then runs even if another one has the same fingerprint. */
   readonly isExplicit: boolean;

@@ -16,6 +16,7 @@ import {
   unknownKeyFailure,
   unknownOutcomeFailure,
   unreadableOutcomeFailure,
+  unusedKeyFailure,
   withCallerKey,
   withResumeAdvice,
 } from "./action-failures.ts";
@@ -26,6 +27,7 @@ import {
   type ActionIdentity,
   type ActionTraits,
   type Arguments,
+  type InputReferences,
   identifyAction,
   parseCanonicalArguments,
 } from "./fingerprint.ts";
@@ -53,6 +55,8 @@ export interface ActionDescriptor {
   readonly isDerivedKey?: boolean;
   /** The key of a new action if `explicitKey` is undefined: the key that the user confirmed. */
   readonly proposedKey?: string;
+  /** The references of the inputs that the call names by their references, but binds by their ids. */
+  readonly references?: InputReferences;
 }
 
 export interface Reply {
@@ -87,16 +91,19 @@ export interface EarlierAction {
   readonly ageMs: number;
   readonly arguments: Arguments;
   readonly createdId?: string;
+  /** Its key, if its outcome is unknown: it was first sent at `ranAt`, before the deduplication window. */
+  readonly unresolvedKey?: string;
 }
 
 export interface PerformedAction extends Reply {
   /** The result of reading or of the user's decision, if no response shows the outcome of this action. */
   readonly finding?: string;
+  /** Not the call's new key if an identical action was unresolved: the call then resolved that action, and ran no other. */
   readonly idempotencyKey: string;
   /** Requests sent for this action so far, by any process. */
   readonly attempts: number;
   /**
-   * - `new`: the action ran now. `earlier` is an identical action that succeeded before the deduplication window, if any.
+   * - `new`: the action ran now. `earlier` is an identical action before the deduplication window, if any.
    * - `replayed`: nothing was sent. `earlier` is the action itself.
    * - `resolved`: the outcome was unknown before this call.
    */
@@ -141,18 +148,17 @@ const MAX_AGES = 1_000;
 /** A listing waits for the client secret for at most this time, because it must also work while the secret cannot be read. */
 const SECRET_LIMIT_MS = 5_000;
 
-const earlierAction = ({
-  resolved_at,
-  updated_at,
-  read_at,
-  arguments: args,
-  resource_id,
-}: StoredAction): EarlierAction => ({
-  ranAt: resolved_at ?? updated_at,
-  ageMs: Math.max(0, read_at - (resolved_at ?? updated_at)),
-  arguments: parseCanonicalArguments(args),
-  createdId: resource_id ?? undefined,
-});
+function earlierAction(stored: StoredAction): EarlierAction {
+  const isUnresolved = stored.state !== "succeeded";
+  const ranAt = isUnresolved ? stored.first_sent_at : (stored.resolved_at ?? stored.updated_at);
+  return {
+    ranAt,
+    ageMs: Math.max(0, stored.read_at - ranAt),
+    arguments: parseCanonicalArguments(stored.arguments),
+    createdId: stored.resource_id ?? undefined,
+    unresolvedKey: isUnresolved ? stored.key : undefined,
+  };
+}
 
 /** True if the action was rejected because the client canceled the call. Other calls for the same action are not canceled. */
 const wasCanceled = ({ outcome }: StoredAction): boolean => failureFrom(outcome)?.kind === "cancelled";
@@ -193,9 +199,9 @@ export function createActions(
   const identifyCall = (
     openedJournal: Journal,
     service: string,
-    { arguments: args, traits }: ActionDescriptor,
+    { arguments: args, traits, references }: ActionDescriptor,
   ): Promise<ActionIdentity> =>
-    identifyAction(args, traits, (inputIds) => openedJournal.findReferences(service, inputIds));
+    identifyAction(args, traits, (inputIds) => openedJournal.findReferences(service, inputIds), references);
 
   /** True if the owner is dead, does not renew its lease, or is this process, which then could not record the outcome. */
   const isAbandoned = (openedJournal: Journal, stored: StoredAction): boolean =>
@@ -206,9 +212,9 @@ export function createActions(
    * monotonic clock or the API's. So a clock that is wrong, was set or stopped cannot make an action look too young while another is right.
    * `sinceReadMs`: the time since the row was read.
    */
-  function ageMs(stored: StoredAction, { apiClock }: ActionCall, sinceReadMs = 0): number {
+  function ageMs(stored: StoredAction, { apiClock }: Partial<Pick<ActionCall, "apiClock">>, sinceReadMs = 0): number {
     const sentMs = firstSentMs.get(actionId(stored));
-    const apiNow = apiClock.now();
+    const apiNow = apiClock?.now();
     return Math.max(
       journalAgeMs(stored) + sinceReadMs,
       sentMs === undefined ? Number.NEGATIVE_INFINITY : monotonicMs() - sentMs,
@@ -282,7 +288,7 @@ export function createActions(
   const toNewAction = (
     service: string,
     call: ActionCall,
-    { canonical, fingerprint, targetId }: ActionIdentity,
+    { canonical, ...identity }: ActionIdentity,
     request: EncodedRequest,
   ): NewAction => ({
     service,
@@ -290,38 +296,43 @@ export function createActions(
     upstreamKey: call.explicitKey === undefined ? undefined : hooks?.upstreamKey?.(call.explicitKey),
     tool: call.tool,
     arguments: canonical,
-    fingerprint,
-    targetId,
     isExplicit: call.explicitKey !== undefined,
-    ...request,
     apiNow: call.apiClock.now(),
+    ...request,
+    ...identity,
   });
 
-  /** Returns the action of a call; for a call without a key, the latest action with its fingerprint, live or not. */
+  /**
+   * Returns the action of a call: the one with its key. For a call without a key, the latest identical action, live or not. For a new key,
+   * the latest identical action without a known outcome: it must be resolved first if it can still be sent again.
+   */
   async function findAction(
     openedJournal: Journal,
     service: string,
-    { tool, proposedKey }: ActionDescriptor,
+    call: ActionDescriptor & Partial<Pick<ActionCall, "apiClock">>,
     key: string | undefined,
-    { fingerprint }: ActionIdentity,
+    identity: ActionIdentity,
   ): Promise<LatestAction | undefined> {
-    const named = key ?? proposedKey;
+    const named = key ?? call.proposedKey;
     const action = named === undefined ? undefined : await openedJournal.find(service, named);
     if (action) return { action, isLive: true };
-    return key === undefined ? await openedJournal.findLatest(service, tool, fingerprint) : undefined;
+    assertNotMistypedKey(call);
+    if (key === undefined) return await openedJournal.findLatest(service, call.tool, identity);
+    const unresolved = await openedJournal.findUnresolved(service, call.tool, identity);
+    return unresolved && { action: unresolved, isLive: !isTooOldToResend(ageMs(unresolved, call)) };
   }
 
   /** Runs one call until it ends. Throws Failure, whose `sideEffect` and `idempotencyKey` describe the state of the action. */
   async function perform(call: ActionCall): Promise<PerformedAction> {
     const { tool, explicitKey, context, apiClock } = call;
     const service = await serviceName();
+    let key = explicitKey;
     try {
       const openedJournal = await journal();
       const { inFlight } = openedJournal;
       const identity = await identifyCall(openedJournal, service, call);
       const isLive = async () =>
         (await findAction(openedJournal, service, call, explicitKey, identity))?.isLive === true;
-      let key = explicitKey;
       // True if another call has worked on the action meanwhile. A rejection is then replayed instead of sending the request again, unless
       // the client of the other call canceled that call.
       let hasWaited = false;
@@ -335,7 +346,7 @@ export function createActions(
           const { state } = live;
           if (state === "succeeded" || (state === "rejected" && hasWaited && !wasCanceled(live))) return replay(live);
           if (state === "rejected") assertSameNotes(live, identity);
-        } else assertNotMistypedKey(call);
+        }
 
         const action = live ?? toNewAction(service, call, identity, await call.prepare());
         const isOwned = live?.state === "in_progress" && !isAbandoned(openedJournal, live);
@@ -385,9 +396,12 @@ export function createActions(
     } catch (error) {
       if (error instanceof JobLimitReached) hooks?.onJobRefused?.(error.message);
       const isJournal = error instanceof JournalFailure || !(error instanceof Failure);
-      if (!isJournal || context.signal.aborted) throw error;
+      if (!isJournal || context.signal.aborted)
+        throw error instanceof Failure && explicitKey !== undefined && key !== undefined && key !== explicitKey
+          ? unusedKeyFailure(error, key)
+          : error;
       // Any other error comes from the journal, before anything is sent.
-      throw unreadableOutcomeFailure(error, explicitKey);
+      throw unreadableOutcomeFailure(error, key);
     }
   }
 
@@ -435,7 +449,6 @@ export function createActions(
       const identity = await identifyCall(openedJournal, service, call);
       const found = await findAction(openedJournal, service, call, call.explicitKey, identity);
       if (found?.isLive) assertSameAction(found.action, call.tool, identity);
-      else assertNotMistypedKey(call);
       return found?.isLive && found.action.state !== "rejected" ? toResourceAction(found.action) : undefined;
     },
 

@@ -13,10 +13,16 @@ export const DEDUPLICATION_WINDOW_MS = 20 * 3_600_000;
  */
 const MAX_FUTURE_MS = 30 * 24 * 3_600_000;
 
+/**
+ * SQL condition: `row` belongs to `service`. The expression keeps SQLite, which has no statistics of the rows, from reading all rows of the
+ * service by an index instead of those with a fingerprint.
+ */
+export const hasServiceSql = (row: string, service: string): string => `${row}.service || '' = ${service}`;
+
 /** SQL after SELECT: identical actions (`later`) that succeeded after `row`. They supersede a `row` that is still unknown. */
-export const laterSuccessesSql = (row: string): string =>
-  `FROM actions AS later WHERE later.service = ${row}.service AND later.tool = ${row}.tool
-     AND later.fingerprint = ${row}.fingerprint AND later.state = 'succeeded' AND later.created_at > ${row}.created_at`;
+const laterSuccessesSql = (row: string): string =>
+  `FROM actions AS later WHERE ${hasServiceSql("later", `${row}.service`)} AND later.tool = ${row}.tool
+     AND (later.fingerprint = ${row}.fingerprint OR later.bound_fingerprint = ${row}.bound_fingerprint) AND later.state = 'succeeded' AND later.created_at > ${row}.created_at`;
 
 /**
  * SQL condition: at `now`, `row` (an alias of `actions`) is live, so a call without a key that has its fingerprint refers to this action.

@@ -46,16 +46,23 @@ export interface InputReference {
   readonly referenceId: string;
 }
 
+/** Two calls are identical if they have a fingerprint in common. */
 export interface ActionIdentity {
   /** Canonical JSON of all arguments. */
   readonly canonical: string;
+  /** Each input whose reference is known counts as its reference. */
   readonly fingerprint: string;
+  /** Each input counts as the call names it; null if the action binds none. Unlike `fingerprint`, it follows from the call alone. */
+  readonly boundFingerprint: string | null;
   /** The id of the resource that the action acts on; empty if it has none. */
   readonly targetId: string;
 }
 
-/** Returns, by input id, the references of the inputs whose registrations the journal contains. Throws Failure. */
-export type FindReferences = (inputIds: readonly string[]) => Promise<ReadonlyMap<string, InputReference>>;
+/** The references of inputs, by input id. */
+export type InputReferences = ReadonlyMap<string, InputReference>;
+
+/** Returns the references of the inputs whose registrations the journal contains. Throws Failure. */
+export type FindReferences = (inputIds: readonly string[]) => Promise<InputReferences>;
 
 const isNullish = (value: unknown): boolean => value === null || value === undefined;
 
@@ -74,45 +81,53 @@ interface Binding {
   readonly input: unknown;
 }
 
-/** Sorts bindings by port. An input whose registration the journal contains becomes its reference, so that run_job and submit_job agree. */
-async function normalizeBindings(value: unknown, find: FindReferences): Promise<readonly Binding[]> {
-  const bindings = Array.isArray(value) ? value.filter(isJsonObject) : [];
-  const ids = bindings.map(({ inputId }) => inputId).filter((id) => typeof id === "string");
-  const references: ReadonlyMap<unknown, InputReference> = ids.length === 0 ? new Map() : await find(ids);
-  return bindings
+const toBindings = (value: unknown) => (Array.isArray(value) ? value.filter(isJsonObject) : []);
+
+/** Sorts bindings by port. An input with a reference becomes that reference. */
+const normalizeBindings = (value: unknown, references: ReadonlyMap<unknown, InputReference>): readonly Binding[] =>
+  toBindings(value)
     .map(({ port, inputId, inputKind, referenceId }): Binding => {
       const reference = inputId === undefined ? { inputKind, referenceId } : references.get(inputId);
       return { port: String(port), input: reference ?? inputId };
     })
     .sort((one, other) => (one.port < other.port ? -1 : 1));
-}
 
 /** Returns the same text for arguments that differ only in spelling: the order of bindings, nulls, whitespace around strings. */
 export function withoutSpelling(canonical: string): string {
   const { parameterValues, inputBindings, ...others } = parseCanonicalArguments(canonical);
-  const bindings = Array.isArray(inputBindings) ? inputBindings.filter(isJsonObject) : [];
+  const bindings = toBindings(inputBindings);
   bindings.sort((one, other) => (String(one["port"]) < String(other["port"]) ? -1 : 1));
   return canonicalArguments({ parameterValues, arguments: normalize({ ...others, bindings }) });
 }
 
 /**
  * Identifies a call. An `inputBindings` entry may name its input by `inputId`, or by `inputKind` and `referenceId`. `parameterValues` are
- * compared exactly, except for the order of their fields. Throws the errors of `findReferences`.
+ * compared exactly, except for the order of their fields. `known`: the references that the call itself named. Throws the errors of
+ * `findReferences`.
  */
 export async function identifyAction(
   args: Arguments,
   { targetArgument, identifyingArguments }: ActionTraits,
   findReferences: FindReferences,
+  known: InputReferences = new Map(),
 ): Promise<ActionIdentity> {
-  const parts: Record<string, unknown> = {};
-  for (const name of identifyingArguments) {
-    const value = args[name];
-    if (name === "inputBindings") parts[name] = await normalizeBindings(value, findReferences);
-    else if (!isNullish(value)) parts[name] = name === "parameterValues" ? value : normalize(value);
+  const ids = toBindings(args["inputBindings"])
+    .map(({ inputId }) => inputId)
+    .filter((id) => typeof id === "string");
+  const references = ids.length === 0 ? known : new Map([...(await findReferences(ids)), ...known]);
+  function fingerprintWith(replaced: InputReferences): string {
+    const parts: Record<string, unknown> = {};
+    for (const name of identifyingArguments) {
+      const value = args[name];
+      if (name === "inputBindings") parts[name] = normalizeBindings(value, replaced);
+      else if (!isNullish(value)) parts[name] = name === "parameterValues" ? value : normalize(value);
+    }
+    return sha256Hex(canonicalArguments(parts));
   }
   return {
     canonical: canonicalArguments(args),
-    fingerprint: sha256Hex(canonicalArguments(parts)),
+    fingerprint: fingerprintWith(references),
+    boundFingerprint: ids.length === 0 ? null : fingerprintWith(new Map()),
     targetId: String(args[targetArgument] ?? ""),
   };
 }

@@ -33,7 +33,7 @@ export function withJobLimit(
       FROM team_limits WHERE team = $${values.length + 1} FOR UPDATE),
     claimed AS (${claimSql("NOT EXISTS (SELECT 1 FROM job_limit WHERE jobs >= jobs_per_day)")}),
     counted AS (UPDATE team_limits AS t SET day = l.day, jobs = l.jobs + 1 FROM job_limit AS l, claimed AS c
-      WHERE t.team = l.team AND c.key = $2 AND c.indeterminate = 0)
+      WHERE t.team = l.team AND c.indeterminate = 0)
     SELECT * FROM claimed`;
   return { sql, values: [...values, team] };
 }

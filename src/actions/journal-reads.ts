@@ -3,7 +3,6 @@ import * as z from "zod/v4";
 import { isOwnerDead } from "../core/owner.ts";
 import type { Database, DatabaseRow } from "../store/database.ts";
 import { ActionState, type StoredAction, toStoredId } from "./action-row.ts";
-import { laterSuccessesSql } from "./deduplication-window.ts";
 import { CREATES_JOB } from "./job-limit.ts";
 import { parseServiceName } from "./service-name.ts";
 
@@ -12,12 +11,6 @@ const MAX_UNRESOLVED = 1_000;
 /** More actions than any agent makes on one resource. */
 const MAX_ROWS = 1_000;
 
-/** An action without a known outcome. `supersededBy`: the key of a later identical action that succeeded, if there is one. */
-export interface UnresolvedAction {
-  readonly action: StoredAction;
-  readonly supersededBy: string | null;
-}
-
 export interface UnresolvedCounts {
   /** Actions in progress in a live process. */
   readonly inProgress: number;
@@ -25,7 +18,6 @@ export interface UnresolvedCounts {
   readonly unknown: number;
 }
 
-const UnresolvedRow = z.object({ superseded_by: z.string().nullable() });
 const CountRow = z.object({ state: ActionState, count: z.coerce.number() });
 const UnresolvedCountRow = z.object({ owner: z.string(), count: z.coerce.number() });
 const ServiceCountRow = z.object({ service: z.string(), count: z.coerce.number() });
@@ -43,13 +35,13 @@ interface JournalReadsOptions {
 
 export const createJournalReads = ({ query, columns, read, timeSql, now }: JournalReadsOptions) => ({
   /** Returns up to 1,000 unresolved actions of one service, or of all services, oldest first. */
-  async listUnresolved(service: string | undefined): Promise<readonly UnresolvedAction[]> {
+  async listUnresolved(service: string | undefined): Promise<readonly StoredAction[]> {
     const rows = await query(
-      `SELECT ${columns}, (SELECT MAX(later.key) ${laterSuccessesSql("a")}) AS superseded_by FROM actions AS a
-     WHERE a.state IN ('in_progress', 'unknown') ${service === undefined ? "" : "AND a.service = $2"} ORDER BY a.created_at LIMIT $1`,
+      `SELECT ${columns} FROM actions
+     WHERE state IN ('in_progress', 'unknown') ${service === undefined ? "" : "AND service = $2"} ORDER BY created_at LIMIT $1`,
       [MAX_UNRESOLVED, ...(service === undefined ? [] : [service])],
     );
-    return rows.map((row) => ({ action: read(row), supersededBy: UnresolvedRow.parse(row).superseded_by }));
+    return rows.map(read);
   },
 
   /** Returns the latest actions of one service, or of all services, in these states, latest first. */

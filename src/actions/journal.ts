@@ -6,8 +6,13 @@ import { type Database, type DatabaseRow, isResponseLost, type SqlValue } from "
 import { ActionRow, type NewAction, type Resolution, type StoredAction, StoredId, toStoredId } from "./action-row.ts";
 import { type AuditEvent, buildAuditedResolution, insertAuditEvent, maintainPartitions } from "./audit.ts";
 import { createInFlightActions, LEASE_MS } from "./claims.ts";
-import { liveSql } from "./deduplication-window.ts";
-import { type InputReference, parseCanonicalArguments } from "./fingerprint.ts";
+import { hasServiceSql, liveSql } from "./deduplication-window.ts";
+import {
+  type ActionIdentity,
+  type InputReference,
+  type InputReferences,
+  parseCanonicalArguments,
+} from "./fingerprint.ts";
 import { assertJobLeft, limitedTeam, withJobLimit } from "./job-limit.ts";
 import { createJournalReads } from "./journal-reads.ts";
 import { IS_CHANGED_BY_LATER_VERSION, migrateSchema, readJournalVersion } from "./schema.ts";
@@ -17,8 +22,8 @@ export { ActionState, type NewAction, type Resolution, type StoredAction } from 
 /** One transaction deletes at most this many rows, so that other transactions do not wait long. */
 const PRUNE_BATCH_SIZE = 1_000;
 
-/** A registration that a job uses is marked as changed once a day. It is then not deleted, so the job keeps its fingerprint. */
-const RENEW_REGISTRATION_MS = 86_400_000;
+/** A registration that a job uses is marked as changed after half of the shortest retention. So it is kept as long as the job. */
+const RENEW_REGISTRATION_MS = 43_200_000;
 
 const LiveRow = z.object({ is_live: z.int() });
 const RegistrationRow = z.object({
@@ -37,6 +42,8 @@ const REGISTRATIONS_SQL = `SELECT key, tool, state, arguments, updated_at, resou
    WHERE service = $1 AND resource_id IN (${Array.from({ length: MAX_BINDINGS }, (_, index) => `$${index + 2}`).join(", ")})`;
 
 export type Journal = Awaited<ReturnType<typeof openJournal>>;
+
+type Fingerprints = Pick<ActionIdentity, "fingerprint" | "boundFingerprint">;
 
 /** The latest action with a fingerprint. `isLive`: a call without a key refers to it. If false, it succeeded before the window. */
 export interface LatestAction {
@@ -111,24 +118,34 @@ export async function openJournal(database: Database, { owner, now, migrates, on
       [owner, now(), LEASE_MS],
     );
 
-  const insertInto = `INSERT INTO actions (service, key, upstream_key, tool, arguments, fingerprint, about, path, if_match, body,
-       owner, lease_until, created_at, first_sent_at, updated_at, first_sent_api_at, slot, state,
+  /** SQL condition: `row` is an action of $1, the service, and $2, the tool, that has one of the fingerprints $3 and $4. */
+  const isIdenticalSql = (row: string) =>
+    `${hasServiceSql(row, "$1")} AND ${row}.tool = $2 AND (${row}.fingerprint IN ($3, $4) OR ${row}.bound_fingerprint IN ($3, $4))`;
+  const identicalValues = (service: string, tool: string, { fingerprint, boundFingerprint }: Fingerprints) =>
+    [service, tool, fingerprint, boundFingerprint] as const;
+
+  const insertInto = `INSERT INTO actions (service, tool, fingerprint, bound_fingerprint, key, upstream_key, arguments, about, path, if_match,
+       body, owner, lease_until, created_at, first_sent_at, updated_at, first_sent_api_at, slot, state,
        indeterminate, attempts)
-     SELECT $1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, ${timeSql("$13")} + $12, ${timeSql("$13")}, ${timeSql("$13")}, ${timeSql("$13")},
-       CAST($14 AS BIGINT)`;
+     SELECT $1, $2, $3, CAST($4 AS TEXT), $5, $6, $7, $8, $9, $10, $11, $12, ${timeSql("$13")} + ${LEASE_MS}, ${timeSql("$13")}, ${timeSql("$13")},
+       ${timeSql("$13")}, CAST($14 AS BIGINT)`;
 
   const insertExplicit = (condition: string) => `${insertInto}, 0, 'in_progress', 0, 0
      WHERE NOT ${IS_CHANGED_BY_LATER_VERSION} AND ${condition}
-     ON CONFLICT (service, key) DO NOTHING RETURNING ${columns}`;
+     ON CONFLICT DO NOTHING RETURNING ${columns}`;
 
-  // A lookup before the insert cannot exclude a second process; the slot's unique index does. A row that can no longer be replayed leaves the index.
+  // A lookup before the insert cannot exclude a second process; the unique indexes of the slot do.
   const insertUnlessLive = (condition: string) => `${insertInto}, 1, 'in_progress', 0, 0
      WHERE NOT ${IS_CHANGED_BY_LATER_VERSION} AND ${condition}
-       AND NOT EXISTS (SELECT 1 FROM actions AS a WHERE a.service = $1 AND a.key = $2)
-       AND NOT EXISTS (SELECT 1 FROM actions AS a WHERE a.service = $1 AND a.tool = $4 AND a.fingerprint = $6
-         AND ${liveSql("a", timeSql("$13"))})
-     ON CONFLICT (service, tool, fingerprint) WHERE slot = 1 DO UPDATE SET slot = 0 WHERE NOT ${liveSql("actions", timeSql("$13"))}
-     RETURNING ${columns}`;
+       AND NOT EXISTS (SELECT 1 FROM actions AS a WHERE ${isIdenticalSql("a")} AND ${liveSql("a", timeSql("$13"))})
+     ON CONFLICT DO NOTHING RETURNING ${columns}`;
+
+  /** Takes the slots of identical actions that can no longer be replayed. Returns true if there was one. */
+  async function releaseSlots(identical: readonly SqlValue[]): Promise<boolean> {
+    const sql = `UPDATE actions SET slot = 0 WHERE ${isIdenticalSql("actions")} AND slot = 1 AND NOT ${liveSql("actions", timeSql("$5"))}
+       RETURNING key`;
+    return (await database.query(sql, [...identical, now()])).length > 0;
+  }
 
   return {
     /**
@@ -137,19 +154,17 @@ export async function openJournal(database: Database, { owner, now, migrates, on
      * apply, and NewerJournal if a later mic-mcp has changed the tables.
      */
     async insert(action: NewAction, auditor?: Auditor): Promise<StoredAction | undefined> {
+      const identical = identicalValues(action.service, action.tool, action);
       const values = [
-        action.service,
+        ...identical,
         action.key,
         action.upstreamKey ?? "",
-        action.tool,
         action.arguments,
-        action.fingerprint,
         toStoredId(action.targetId),
         action.path,
         action.ifMatch,
         action.body,
         owner,
-        LEASE_MS,
         now(),
         action.apiNow ?? null,
       ];
@@ -162,27 +177,34 @@ export async function openJournal(database: Database, { owner, now, migrates, on
           limited.values,
           ({ state, attempts, indeterminate }) => state === "in_progress" && attempts === 0 && indeterminate === 0,
         );
-        if (!written) await assertClaimable(team);
-        // If the statement returned another row, that row gave up its slot: insert again.
-        if (!written || written.key === action.key) return written;
+        if (written) return written;
+        await assertClaimable(team);
+        if (action.isExplicit || !(await releaseSlots(identical))) return undefined;
       }
     },
 
     find,
 
-    /** Returns the latest action with this fingerprint that was not rejected: a live one, else the latest success. */
-    async findLatest(service: string, tool: string, fingerprint: string): Promise<LatestAction | undefined> {
+    /** Returns the latest identical action that was not rejected: a live one, else the latest success. */
+    async findLatest(service: string, tool: string, identity: Fingerprints): Promise<LatestAction | undefined> {
       const [row] = await database.query(
-        `SELECT ${columns}, CASE WHEN ${liveSql("a", timeSql("$4"))} THEN 1 ELSE 0 END AS is_live FROM actions AS a
-         WHERE a.service = $1 AND a.tool = $2 AND a.fingerprint = $3 AND a.state <> 'rejected'
-         ORDER BY is_live DESC, a.created_at DESC LIMIT 1`,
-        [service, tool, fingerprint, now()],
+        `SELECT ${columns}, CASE WHEN ${liveSql("a", timeSql("$5"))} THEN 1 ELSE 0 END AS is_live FROM actions AS a
+         WHERE ${isIdenticalSql("a")} AND a.state <> 'rejected' ORDER BY is_live DESC, a.created_at DESC LIMIT 1`,
+        [...identicalValues(service, tool, identity), now()],
       );
       return row && { action: read(row), isLive: LiveRow.parse(row).is_live === 1 };
     },
 
-    /** Returns, by input id, the references of the inputs of one job that were registered through this journal. */
-    async findReferences(service: string, inputIds: readonly string[]): Promise<ReadonlyMap<string, InputReference>> {
+    /** Returns the latest identical action without a known outcome. */
+    findUnresolved: (service: string, tool: string, identity: Fingerprints) =>
+      queryOne(
+        `SELECT ${columns} FROM actions AS a WHERE ${isIdenticalSql("a")} AND a.state IN ('in_progress', 'unknown')
+         ORDER BY a.created_at DESC LIMIT 1`,
+        identicalValues(service, tool, identity),
+      ),
+
+    /** Returns the references of the inputs of one job that were registered through this journal. */
+    async findReferences(service: string, inputIds: readonly string[]): Promise<InputReferences> {
       const found = new Map<string, InputReference>();
       const ids = Array.from({ length: MAX_BINDINGS }, (_, index) => toStoredId(inputIds[index] ?? ""));
       for (const row of await database.query(REGISTRATIONS_SQL, [service, ...ids])) {

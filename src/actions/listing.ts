@@ -4,7 +4,6 @@ import { ActionState, failureFrom, findingOf, type StoredAction } from "./action
 import { isTooOldToResend, journalAgeMs } from "./deduplication-window.ts";
 import { parseCanonicalArguments } from "./fingerprint.ts";
 import type { Journal } from "./journal.ts";
-import type { UnresolvedAction } from "./journal-reads.ts";
 
 export interface ListedAction {
   readonly tool: string;
@@ -23,8 +22,6 @@ export interface ListedAction {
   readonly code?: string;
   /** False if the action is unresolved, too old to be sent again, and reading does not show its outcome either. */
   readonly resolvable?: false;
-  /** Key of a later identical action that succeeded, if this one is unresolved. */
-  readonly supersededBy?: string;
   /** The complete call that resolves it. */
   readonly nextStep?: {
     readonly tool: "resolve_actions";
@@ -73,9 +70,8 @@ const NEXT_STEP_REASONS: Readonly<Partial<Record<ActionState, string>>> = {
   unknown: "its outcome is unknown; this finds it out, and the action never runs twice",
 };
 
-function toListedUnresolved({ action, supersededBy }: UnresolvedAction): ListedAction {
+function toListedUnresolved(action: StoredAction): ListedAction {
   const shown = toListedAction(action);
-  if (supersededBy !== null) return { ...shown, supersededBy };
   if (isTooOldToResend(journalAgeMs(action)) && !RESOLVED_BY_READING.has(action.tool))
     return { ...shown, resolvable: false };
   const why = NEXT_STEP_REASONS[shown.state];
@@ -101,7 +97,7 @@ export type ActionStatus = ReturnType<typeof toActionStatus>;
 
 /** Returns the unresolved actions of one service, oldest first. Throws Failure if the journal cannot be used. */
 export const listUnresolvedActions = async (journal: Journal, service: string): Promise<readonly ActionStatus[]> =>
-  (await journal.listUnresolved(service)).map((found) => toActionStatus(found.action, toListedUnresolved(found)));
+  (await journal.listUnresolved(service)).map((action) => toActionStatus(action, toListedUnresolved(action)));
 
 /** Returns the action with this key; undefined if there is none. Throws Failure if the journal cannot be used. */
 export async function findListedAction(
@@ -176,7 +172,5 @@ export function summarizeList({ actions, counts }: ActionList, state: ActionStat
 }
 
 /** Formats the state as a table cell, such as "unknown, not resolvable". */
-export function formatState({ state, resolvable, supersededBy }: ListedAction): string {
-  if (resolvable === false) return `${state}, not resolvable`;
-  return supersededBy === undefined ? state : `${state}, superseded by ${supersededBy}`;
-}
+export const formatState = ({ state, resolvable }: ListedAction): string =>
+  resolvable === false ? `${state}, not resolvable` : state;

@@ -46,10 +46,16 @@ const CHANGES: readonly (readonly string[])[] = [
     `CREATE TABLE team_limits (team TEXT PRIMARY KEY, calls_per_minute INTEGER, jobs_per_day INTEGER,
        day BIGINT NOT NULL, jobs INTEGER NOT NULL)`,
   ],
+  // One index for both purposes: it finds the rows of a fingerprint, and only one of them may have the slot. Rows of earlier versions have null.
+  [
+    "ALTER TABLE actions ADD COLUMN bound_fingerprint TEXT",
+    `CREATE UNIQUE INDEX actions_bound ON actions (bound_fingerprint, service, tool, (CASE WHEN slot = 1 THEN '' ELSE key END))
+       WHERE bound_fingerprint IS NOT NULL`,
+  ],
 ];
 
 /** For a version that only adds to the tables: the oldest version whose programs can still use them. */
-const COMPATIBLE_WITH: Readonly<Record<number, number>> = { 10: BASELINE, 11: BASELINE };
+const COMPATIBLE_WITH: Readonly<Record<number, number>> = { 10: BASELINE, 11: BASELINE, 12: BASELINE };
 
 export const JOURNAL_VERSION = BASELINE + CHANGES.length;
 

@@ -59,7 +59,6 @@ const STEPS: Readonly<Record<ResolutionMethod, string>> = {
   send: "send again under its key",
   read: "read the job instead",
   wait: "none: in progress",
-  skip: "none: an identical action succeeded later",
   none: "none: too old to be sent again",
 };
 

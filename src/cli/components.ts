@@ -128,7 +128,7 @@ export function createRuntime(
     telemetry,
     async countUnresolved() {
       const found = (await hasJournal()) ? await actions.listUnresolved() : [];
-      return found.filter(({ state, supersededBy }) => state === "unknown" && supersededBy === undefined).length;
+      return found.filter(({ state }) => state === "unknown").length;
     },
   };
 }

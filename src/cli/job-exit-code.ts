@@ -27,8 +27,8 @@ const DEFAULT_WAIT_SECONDS: Readonly<Partial<Record<ToolName, number>>> = {
   resolve_actions: LONG_WAIT_SECONDS,
 };
 
-/** States and outcomes of success. "rejected" and "skipped" are resolved actions; a rejected retry has a code instead. */
-const SUCCESSFUL: ReadonlySet<string> = new Set(["SUCCEEDED", "resolved", "rejected", "skipped"]);
+/** States and outcomes of success. "rejected" is a resolved action; a rejected retry has a code instead. */
+const SUCCESSFUL: ReadonlySet<string> = new Set(["SUCCEEDED", "resolved", "rejected"]);
 /** States of a row for which the next identical call submits the job, and outcomes of actions that this call may resolve. */
 const CONTINUABLE: ReadonlySet<string> = new Set([
   ...["WAITING_SCAN", "NOT_READ", "not sent"],

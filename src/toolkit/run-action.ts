@@ -1,7 +1,7 @@
 // This module runs an action tool: the journal ensures that the action runs at most once, and the result reports the outcome.
 import type { EarlierAction } from "../actions/actions.ts";
 import { formatDuration } from "../actions/deduplication-window.ts";
-import type { ActionTraits, Arguments } from "../actions/fingerprint.ts";
+import type { ActionTraits, Arguments, InputReferences } from "../actions/fingerprint.ts";
 import { deriveRepeatKey } from "../actions/idempotency-keys.ts";
 import { type CallContext, type Timing, timeLeftMs } from "../api-client/attempts.ts";
 import { encodeRequest } from "../api-client/encode.ts";
@@ -39,6 +39,8 @@ export interface ActionRun<T> {
   readonly check?: () => Promise<void>;
   /** Returns the reason if the response does not belong to the request; otherwise undefined. */
   readonly mismatch?: (resource: T) => string | undefined;
+  /** See `ActionDescriptor`. */
+  readonly references?: InputReferences | undefined;
   /** Returns the If-Match header of a new action. */
   readonly ifMatch?: () => Promise<string>;
   /** Absent if the caller reads the resource itself, and takes the notice from `noticeFor`. Throws Failure. */
@@ -87,8 +89,17 @@ function clockTime(instant: string, now: number): string {
   return `, at ${date === today ? "" : `${date} `}${time.slice(0, 8)} UTC`;
 }
 
-const newActionNotice = ({ ageMs, createdId: id }: EarlierAction): string =>
-  `A new action: an identical call ran ${formatDuration(ageMs)} ago${id === undefined ? "" : ` (${formatToken(id)})`}.`;
+function newActionNotice({ ageMs, createdId: id, unresolvedKey }: EarlierAction): string {
+  const ago = `${formatDuration(ageMs)} ago`;
+  if (unresolvedKey === undefined)
+    return `A new action: an identical call ran ${ago}${id === undefined ? "" : ` (${formatToken(id)})`}.`;
+  const look = `resolve_actions ${formatJson({ idempotencyKey: unresolvedKey })} looks for it`;
+  return `A new action: an identical call was sent ${ago}, and it is not known whether it took effect, too: ${look}.`;
+}
+
+/** `key`: that of the identical action whose outcome this call found. */
+const unusedKeyNotice = (key: string, state: string | undefined): string =>
+  `Resolved: an identical call with idempotencyKey ${formatToken(key)} ran once. Your new key was not used; to run it again, make this call again.${state === undefined ? NOT_READ : ""}`;
 
 /** An attempt that is in flight at the end of a call may continue for this time. */
 const GRACE_MS = 5_000;
@@ -145,12 +156,13 @@ async function performInTime<T>(
 export async function runAction<T extends object>(
   args: ActionArguments,
   ctx: ToolContext,
-  { endpoint, traits, describe, status, findOut, check, mismatch, ifMatch, readNow }: ActionRun<T>,
+  { endpoint, traits, describe, status, findOut, check, mismatch, references, ifMatch, readNow }: ActionRun<T>,
 ): Promise<ActionResult<T>> {
   const { idempotencyKey: explicitKey, isDerivedKey, ...actionArguments } = args;
   const performing = (limits: CallContext, onSend: (key: string) => void) =>
     ctx.actions.perform({
       ...{ tool: ctx.tool, arguments: actionArguments, explicitKey, isDerivedKey, proposedKey: ctx.proposedKey },
+      references,
       async prepare() {
         await check?.();
         const request = encodeRequest(endpoint, {
@@ -196,6 +208,7 @@ export async function runAction<T extends object>(
       : undefined;
   function noticeFor(state: string | undefined, mayOffer: boolean): string | undefined {
     if (origin === "new") return earlier && newActionNotice(earlier);
+    if (explicitKey !== undefined && explicitKey !== idempotencyKey) return unusedKeyNotice(idempotencyKey, state);
     if (replay) return replayNotice(replay, state, mayOffer);
     const at = clockTime(textField(value, "createdAt") ?? "", ctx.api.timing.now());
     return `Resolved: the action ran once${at}.${state === undefined ? NOT_READ : ""}`;

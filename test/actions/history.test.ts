@@ -87,13 +87,14 @@ describeEachDriver((createLocation) => {
     // SQLite has no statistics of the table contents here; PostgreSQL collects them.
     if (isPostgres) await database.query("ANALYZE");
     const { readHistory, listUnresolved } = createTestActions(journal);
-    const filled = { tool: "retry_job", fingerprint: "fill-7" };
+    const filled = { tool: "retry_job", fingerprint: "fill-7", boundFingerprint: "bound-7" };
     const identical = "actions_(?:by_fingerprint|slot)";
     const cases: readonly (readonly [indexes: readonly string[], runQuery: () => Promise<unknown>])[] = [
       [["actions_about", "actions_made"], () => readHistory("about-7")],
-      [[identical], () => journal.findLatest("service", filled.tool, filled.fingerprint)],
+      [[identical, "actions_bound"], () => journal.findLatest("service", filled.tool, filled)],
+      [[isPostgres ? "actions_unresolved" : identical], () => journal.findUnresolved("service", filled.tool, filled)],
       [["actions_made"], () => journal.findReferences("service", ["made-7", "made-8"])],
-      [[identical, "(?:actions_pkey|autoindex)"], () => journal.insert(newAction({ ...filled, fingerprint: "new" }))],
+      [[identical, "actions_bound"], () => journal.insert(newAction({ ...filled, fingerprint: "new" }))],
       [["actions_by_state"], () => listActions(journal, { service: "service", state: undefined, limit: 20 })],
       [["actions_by_time"], () => listActions(journal, { service: undefined, state: "succeeded", limit: 20 })],
       [["actions_(?:unresolved|by_state)"], listUnresolved],

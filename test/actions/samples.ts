@@ -25,6 +25,7 @@ export const newAction = (facts: Partial<NewAction> = {}): NewAction => ({
   tool: "submit_job",
   arguments: "{}",
   fingerprint: "hash",
+  boundFingerprint: null,
   targetId: "recipe-1",
   isExplicit: false,
   path: "/sandbox/v1/mic/jobs",
@@ -86,9 +87,10 @@ export const UNKNOWN: Resolution = {
 };
 export const REJECTED: Resolution = { ...UNKNOWN, state: "rejected" };
 
-const { isExplicit: _, ifMatch, targetId, ...columns } = newAction();
+const { isExplicit: _, boundFingerprint: __, ifMatch, targetId, ...columns } = newAction();
 export const storedAction = (facts: Partial<StoredAction> = {}): StoredAction => ({
   ...columns,
+  bound_fingerprint: null,
   upstream_key: "",
   about: targetId,
   if_match: ifMatch,

@@ -104,7 +104,16 @@ class Model {
   identify(requestedKey: string | undefined, observed: string | undefined, call: Span): Intent {
     const byKey = this.intents.find(({ key }) => key !== undefined && key === (requestedKey ?? observed));
     if (requestedKey !== undefined) {
-      if (observed !== undefined) expect(observed).toBe(requestedKey);
+      const other = observed === requestedKey ? undefined : this.intents.find(({ key }) => key === observed);
+      // A new key is not used while an identical action is unresolved: the call resolves that one.
+      if (observed !== undefined && observed !== requestedKey) {
+        expect(byKey, "a known key is the action of that key").toBeUndefined();
+        if (other?.resolved && !overlaps(other.resolved, call)) expect(other.state).toMatch(/perhaps/);
+        const hidden = this.intents.find(({ key }) => key === undefined);
+        if (other || !hidden) return other ?? this.#begin(observed, call);
+        hidden.key = observed;
+        return hidden;
+      }
       return byKey ?? this.#begin(requestedKey, call);
     }
     const known = this.intents.filter(({ key }) => key !== undefined);
@@ -131,6 +140,12 @@ class Model {
     hidden.key = observed;
     return hidden;
   }
+
+  /** The keys of the actions that certainly had an unknown outcome during the call, and can still be sent again. */
+  findUnresolved = (call: Span): readonly (string | undefined)[] =>
+    this.intents
+      .filter(({ state, created }) => state === "unresolved" && call.toMs - created.fromMs < WINDOW_MS)
+      .map(({ key }) => key);
 
   #begin(key: string | undefined, created: Span): Intent {
     const intent: Intent = { key, created, state: "unseen" };
@@ -227,6 +242,9 @@ async function run(world: World, examples: Examples, { what, detectsDeath, steps
       keys.add(outcome.facts.idempotencyKey);
     expect(keys.size, "one call is about one action").toBeLessThanOrEqual(1);
     const [observed] = keys;
+    const isNew = !model.intents.some(({ key }) => key === observed);
+    if (observed === requestedKey && isNew && sent.length > 0)
+      expect(model.findUnresolved(span), "a new key is sent only if no identical action is unresolved").toEqual([]);
     const intent = model.identify(requestedKey, observed, span);
     const { facts } = outcome.kind === "failure" ? outcome : { facts: undefined };
 

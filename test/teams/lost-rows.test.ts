@@ -20,6 +20,7 @@ const row = (key: string, updated_at: number, created_at = updated_at): StoredAc
     tool: "t",
     arguments: "",
     fingerprint: "",
+    bound_fingerprint: null,
     about: "",
     path: "",
     if_match: "",

@@ -5,6 +5,7 @@ import { writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { beforeEach, describe, expect, test } from "vitest";
 import * as z from "zod/v4";
+import { openSqlite } from "../../src/store/sqlite.ts";
 import { benchForTest } from "../actions/bench.ts";
 import { enveloped, job, problem } from "../contract/samples.ts";
 import { Service } from "../emulator/service.ts";
@@ -205,17 +206,24 @@ describe("after a server was killed in the middle of an action", () => {
     expect(printed).toContain(`mic-mcp resolve ${actions[0]?.idempotencyKey}`);
   });
 
-  test("an action followed by an identical success is skipped", async () => {
-    const { killDuring, server, registration, executions } = await createScene();
+  test("an action is sent again under its key even if an identical one succeeded later", async () => {
+    const { killDuring, server, registration, executions, env } = await createScene();
     const registered = registration(FILE.succeeds);
-    await killDuring([{ ...registered, arrives: false }]);
+    await killDuring([{ ...registered, arrives: true }]);
+    // An identical success under another key: this server makes none while an action is unresolved, but an earlier version did.
+    const database = await openSqlite(env.MIC_STATE_DIR);
+    const columns = `service, upstream_key, tool, arguments, fingerprint, about, path, if_match, body, indeterminate, attempts, owner,
+      lease_until, first_sent_at, updated_at`;
+    await database.query(
+      `INSERT INTO actions (${columns}, key, slot, state, outcome, created_at, resolved_at)
+       SELECT ${columns}, 'another-key', 0, 'succeeded', '{"value":1,"drift":[]}', created_at + 1, updated_at FROM actions`,
+    );
+    await database.close();
     const talk = await server();
-    await talk.call(registered.tool, { ...registered.args, idempotencyKey: "my-own-key-1" });
     const { actions, nextStep } = await list(talk);
-    expect(actions[0]).toMatchObject({ state: "unknown", supersededBy: "my-own-key-1" });
-    expect(nextStep).toBeUndefined();
-    const finding = expect.stringContaining("An identical action succeeded later (my-own-key-1)");
-    expect((await resolve(talk)).results).toMatchObject([{ outcome: "skipped", finding }]);
+    expect(actions[0]).toMatchObject({ state: "unknown" });
+    expect(nextStep).toMatchObject({ tool: "resolve_actions" });
+    expect((await resolve(talk)).results).toMatchObject([{ outcome: "resolved", createdId: expect.any(String) }]);
     expect(await executions("createMicPublicInput")).toBe(1);
   });
 

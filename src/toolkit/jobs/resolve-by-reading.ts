@@ -25,7 +25,7 @@ export interface ResolvedRow {
   readonly idempotencyKey: string;
   /** The id of the resource that the action is about. */
   readonly targetId: string;
-  readonly outcome: "resolved" | "rejected" | "still unknown" | "in progress" | "skipped" | "not resolvable";
+  readonly outcome: "resolved" | "rejected" | "still unknown" | "in progress" | "not resolvable";
   /** The id of the resource that the action created. */
   readonly createdId?: string;
   /** The ids of the jobs that the action may have created. */

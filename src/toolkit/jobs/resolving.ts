@@ -24,7 +24,7 @@ import {
 } from "./resolve-by-reading.ts";
 
 /** How an action is resolved. */
-export type ResolutionMethod = "send" | "read" | "wait" | "skip" | "none";
+export type ResolutionMethod = "send" | "read" | "wait" | "none";
 
 /** Maximum number of rows in one result. */
 const MAX_ROWS = 100;
@@ -32,9 +32,8 @@ const MAX_ROWS = 100;
 /** The least share of the call's time that each action gets, even if several are left. */
 const MIN_SHARE_MS = 10_000;
 
-export function resolutionMethodOf({ tool, state, supersededBy, isTooOld }: ActionStatus): ResolutionMethod {
+export function resolutionMethodOf({ tool, state, isTooOld }: ActionStatus): ResolutionMethod {
   if (state === "in_progress") return "wait";
-  if (supersededBy !== undefined) return "skip";
   if (!isTooOld) return "send";
   return RESOLVED_BY_READING.has(tool) ? "read" : "none";
 }
@@ -100,13 +99,6 @@ async function resolveAutomatically(action: ActionStatus, args: ResolveArguments
   switch (resolutionMethodOf(action)) {
     case "wait":
       return args.idempotencyKey === undefined ? IN_PROGRESS : await resendAction(action, args, ctx);
-    case "skip": {
-      const later = formatToken(action.supersededBy ?? "");
-      return {
-        outcome: "skipped",
-        finding: `An identical action succeeded later (${later}); this one is not sent again.`,
-      };
-    }
     case "none":
       return { outcome: "not resolvable", finding: NOT_RESOLVABLE };
     case "read":
@@ -129,7 +121,6 @@ async function resolveOne(action: ActionStatus, args: ResolveArguments, ctx: Too
 const OTHER_OUTCOMES = [
   ["still unknown", "is still unknown", "are still unknown"],
   ["in progress", "is in progress", "are in progress"],
-  ["skipped", "was skipped", "were skipped"],
   ["not resolvable", "cannot be resolved", "cannot be resolved"],
 ] as const;
 

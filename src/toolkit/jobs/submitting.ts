@@ -1,6 +1,6 @@
 // This module submits jobs: from bound inputs (submit_job), or from a recipe, files and parameters in one call (run_job). Each step of
 // run_job is a separate action, so an identical call, in any process, continues where the last one stopped.
-import type { ActionTraits } from "../../actions/fingerprint.ts";
+import type { ActionTraits, InputReference, InputReferences } from "../../actions/fingerprint.ts";
 import { timeLeftMs } from "../../api-client/attempts.ts";
 import { InputBinding } from "../../contract/endpoints/bodies.ts";
 import { createMicJob, getMicPublicInput } from "../../contract/endpoints/job-processing.ts";
@@ -68,11 +68,15 @@ export async function validateAgainstOffer(
   );
 }
 
-/** Submits one job. Throws Failure. `describeRun`: given if the caller reads the current state of the job itself. */
+/**
+ * Submits one job. Throws Failure. `describeRun`: given if the caller reads the current state of the job itself. `references`: those of the
+ * inputs that the caller got by reference.
+ */
 export async function submitJob(
   args: SubmitArguments,
   ctx: ToolContext,
   describeRun?: Describe<Job>,
+  references?: InputReferences,
 ): Promise<ActionResult<Job>> {
   const { recipeVersionId } = args;
   return await runAction({ ...args }, ctx, {
@@ -80,6 +84,7 @@ export async function submitJob(
     traits: submitTraits,
     describe: describeRun ?? describeJobWith(ctx),
     status: jobStatus,
+    references,
     ...(!describeRun && { readNow: (jobId: string) => readJob(jobId, ctx) }),
     findOut: "Look with list_jobs (view full) for a job created at that time with this recipe version.",
     async check() {
@@ -206,7 +211,14 @@ async function submit(run: JobRun, inputBindings: readonly InputBinding[]): Prom
   const { inputs, ...job } = args;
   run.isSubmitted = true;
   const describe = describeRunWith(ctx);
-  const made = await submitJob({ ...job, inputBindings }, { ...ctx, tool: SUBMIT }, describe);
+  const byPort = new Map(inputs.map((input) => [input.port, input]));
+  const references = new Map(
+    inputBindings.flatMap(({ port, inputId }): (readonly [string, InputReference])[] => {
+      const { referenceId, inputKind = "M4_FILE" } = byPort.get(port) ?? {};
+      return referenceId === undefined ? [] : [[inputId, { inputKind, referenceId }]];
+    }),
+  );
+  const made = await submitJob({ ...job, inputBindings }, { ...ctx, tool: SUBMIT }, describe, references);
   ctx.report({ progress: 0, message: `submitted ${formatToken(made.data.id)}` });
   const waitSeconds = ctx.followsTasks || until !== "end" ? 0 : run.secondsLeft();
   if (until === "replay" || (waitSeconds <= 0 && !made.action.replayed)) return made;
