@@ -45,7 +45,7 @@ export const longWaitSeconds = z
 /** The `idempotencyKey` argument of an action (docs/interface.md, "Tools"). Its grammar is checked, but not listed as a pattern. */
 export const keyArgument = (grammar: KeyGrammar) => ({
   idempotencyKey: stringValidatedBy(keySchemas[grammar])
-    .describe("Leave out. New key (8+ characters): runs again. Earlier key: resumes.")
+    .describe("Leave out. New (8+ characters): runs again. Earlier: resumes.")
     .optional(),
 });
 
