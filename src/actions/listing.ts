@@ -87,6 +87,8 @@ const toActionStatus = (stored: StoredAction, shown: ListedAction) => ({
   firstSentApiAt: stored.first_sent_api_at,
   /** Milliseconds between the first attempt and the start or end of the latest one. */
   attemptsMs: Math.max(0, stored.updated_at - stored.first_sent_at),
+  /** Milliseconds since the start or end of the latest attempt. */
+  idleMs: stored.read_at - stored.updated_at,
   /** The result of reading or of the user's decision, if no response shows the outcome. */
   finding: findingOf(stored),
   /** The API may have forgotten its key, so it is not sent again. */

@@ -7,7 +7,7 @@ import { beforeEach, describe, expect, test } from "vitest";
 import * as z from "zod/v4";
 import { openSqlite } from "../../src/store/sqlite.ts";
 import { benchForTest } from "../actions/bench.ts";
-import { enveloped, job, problem } from "../contract/samples.ts";
+import { createJob, enveloped, job, problem } from "../contract/samples.ts";
 import { Service } from "../emulator/service.ts";
 import {
   createJobBodyForFile,
@@ -19,6 +19,7 @@ import {
   submitJob,
 } from "../emulator/work.ts";
 import { operations } from "../operations.ts";
+import { clockForTest, HOUR_MS } from "../support/advanced-clock.ts";
 import { runInProcess } from "../support/command.ts";
 import { emulatorForTest } from "../support/emulator.ts";
 import { fakeClockCommand, fakeClockMissing } from "../support/fake-clock.ts";
@@ -246,7 +247,7 @@ describe("after a server was killed in the middle of an action", () => {
       ],
       [cancellation((await pausedJob()).id), false, refused(412), "still unknown", /PAUSED/],
       [retry((await failedJob()).id), true, refused(409), "resolved", retried],
-      [retry((await failedJob()).id), false, refused(409), "rejected", didNot],
+      [retry((await failedJob()).id), false, refused(409), "still unknown", /call again in 5 min\.$/],
       [registration(FILE.failsForGood), false, refused(400), "rejected", didNot],
       // The API may refuse the repetition because of the first execution.
       [registration(FILE.failsRetryably), false, refused(422), "still unknown", /An attempt may have taken effect/],
@@ -265,8 +266,7 @@ describe("after a server was killed in the middle of an action", () => {
       await service.injectFault(fault, { operationId });
       const { results, nextStep, summary } = await resolve(talk, { idempotencyKey });
       expect(results, `${tool} ${at}`).toMatchObject([{ outcome, finding: expect.stringMatching(finding) }]);
-      const isWorthRepeating = outcome === "still unknown" && tool === "cancel_job";
-      expect(nextStep?.tool).toBe(isWorthRepeating ? "resolve_actions" : undefined);
+      expect(nextStep).toBeUndefined();
       if (fault.status === 503)
         expect(summary).toMatch(/Call again after [-\d: ]+ UTC \(in 2 min\); no action runs twice\.$/);
       expect(await service.countExecutions(idempotencyKey)).toBe(arrives ? 1 : 0);
@@ -355,7 +355,11 @@ describe.skipIf(fakeClockMissing !== undefined)(`21 h later${note}`, () => {
       [left.id, "rejected"],
     ]);
     expect(summary).toBe("3 of 4 actions resolved: 2 done, 1 without effect. 1 is still unknown.");
-    expect(nextStep).toMatchObject({ tool: "resolve_actions", arguments: {} });
+    // The same call would find out no more before the job has ended.
+    expect(nextStep).toBeUndefined();
+    expect(results[1]?.finding).toMatch(
+      /call again after wait_for_jobs .*call cancel_job with idempotencyKey again-\w+\.$/,
+    );
     expect([await sent("cancelMicJob"), await sent("retryMicJob")]).toEqual(before);
     const [, , made] = results;
     const replay = await talk.call("retry_job", { jobId: retried.id, retryMode: "SAFE_RESUME", reason });
@@ -429,7 +433,7 @@ describe.skipIf(fakeClockMissing !== undefined)(`21 h later${note}`, () => {
     );
     const talk = await server();
     expect((await resolve(talk)).results[0]?.["finding"]).toMatch(
-      /No job of this recipe was created between [-\d: ]+ and [-\d: ]+ UTC, among \d+ jobs\. If it is still wanted, call again with a new idempotencyKey\.$/,
+      /No job of this recipe was created between [-\d: ]+ and [-\d: ]+ UTC, among \d+ jobs\. If it is still wanted, make the same call again with idempotencyKey again-\w+\.$/,
     );
     expect((await list(talk)).summary).toBe("1 action: 1 unknown.");
   });
@@ -501,11 +505,12 @@ describe("reading the list of jobs", () => {
   const PAGE = 100;
 
   let stub: Stub;
+  let env: Readonly<Record<string, string>>;
+  let stateDir: string;
   let server: InProcessServer;
   beforeEach(async () => {
-    const bench = await benchForTest();
-    stub = bench.stub;
-    server = await inProcessServerForTest(bench.env);
+    ({ stub, env, stateDir } = await benchForTest());
+    server = await inProcessServerForTest(env);
   });
 
   /** The retry's answer is lost, and the API refuses its repetition. `listed`: the API's jobs, in the order of its list; `end`: its last page. */
@@ -555,6 +560,7 @@ describe("reading the list of jobs", () => {
 
   test("the next call continues a list that is too long for one call; only the end of the list shows that no retry exists", async () => {
     const idempotencyKey = await loseRetry([...others(500, NEW), PARENT, ...others(1_700, OLD)]);
+    clockForTest().advance(6 * 60_000);
     const findings: string[] = [];
     let next: Readonly<Record<string, unknown>> | undefined = { idempotencyKey };
     while (next && findings.length < 5) {
@@ -568,6 +574,62 @@ describe("reading the list of jobs", () => {
       `still unknown: ${found(2_000)} The list has more jobs.`,
       `rejected: Resolved: it did not take effect. ${found(2_201)}`,
     ]);
+  });
+
+  test("a list that lags shows a retry some minutes later; until then, its absence shows nothing", async () => {
+    const retry = { ...job, id: "job-retry", retryOfBatchId: PARENT.id, createdAt: NEW };
+    const listed: object[] = [PARENT];
+    const idempotencyKey = await loseRetry(listed);
+    const { results, nextStep } = await resolve(server, { idempotencyKey });
+    const finding = expect.stringMatching(
+      /No retry of job .* A list may not show a retry at once: call again in 5 min\.$/,
+    );
+    expect(results).toMatchObject([{ outcome: "still unknown", finding }]);
+    expect(nextStep).toBeUndefined();
+    listed.push(retry);
+    clockForTest().advance(5 * 60_000);
+    expect((await resolve(server, { idempotencyKey })).results).toMatchObject([{ createdId: "job-retry" }]);
+  });
+
+  test("the user's decision cannot name a job that another action provably created", async () => {
+    const submission = answer(503, undefined, { "retry-after": "60" });
+    const [first, second] = [
+      { ...createJob, idempotencyKey: "first-job-1" },
+      { ...createJob, idempotencyKey: "second-job-1" },
+    ];
+    stub.expect(answer(202, enveloped(job)), submission);
+    await server.call("submit_job", first);
+    await server.call("submit_job", second);
+    clockForTest().advance(21 * HOUR_MS);
+    const page = { nextCursor: null, hasMore: false };
+    stub.respond(({ target }) => answer(200, /\/jobs\?/.test(target) ? { ...enveloped([job]), page } : enveloped(job)));
+    const decision = { idempotencyKey: second.idempotencyKey, jobId: job.id };
+    const { error } = await server.call("resolve_actions", decision);
+    expect(error).toMatchObject({
+      kind: "invalid_arguments",
+      fieldErrors: [{ pointer: "/jobId", code: "OTHER_ORIGIN" }],
+    });
+    expect((await list(server)).summary).toBe("2 actions: 1 unknown, 1 succeeded.");
+  });
+
+  test("an action is resolved by its key even if more than 1,000 older ones are unresolved", async () => {
+    const idempotencyKey = await loseRetry([PARENT]);
+    await server.end();
+    const database = await openSqlite(stateDir);
+    const columns = (await database.query("SELECT * FROM actions")).map((row) => Object.keys(row).join(", "))[0] ?? "";
+    const values = columns
+      .replace(/\bkey\b/, "'older-' || n.value")
+      .replace("fingerprint", "'other-' || n.value")
+      .replace("created_at", "created_at - 1");
+    await database.query(
+      `WITH RECURSIVE n(value) AS (SELECT 1 UNION ALL SELECT value + 1 FROM n WHERE value < 1001)
+       INSERT INTO actions (${columns}) SELECT ${values} FROM actions, n`,
+    );
+    await database.close();
+    server = await inProcessServerForTest(env);
+    const { results } = await resolve(server, { idempotencyKey });
+    expect(results).toMatchObject([{ outcome: "still unknown", finding: expect.stringContaining("No retry of job") }]);
+    expect(posts()).toHaveLength(2);
   });
 
   test("an action stays unknown if the API claims to have more jobs but returns no cursor for them", async () => {
@@ -596,6 +658,7 @@ describe("reading the list of jobs", () => {
     stub.expect(answer(202, enveloped(retry)));
     await server.call("retry_job", { ...RETRY, idempotencyKey: "first-key-1" });
     const idempotencyKey = await loseRetry([retry, PARENT], { ...RETRY, idempotencyKey: "second-key-1" });
+    clockForTest().advance(6 * 60_000);
     const { results } = await resolve(server, { idempotencyKey });
     expect(results).toMatchObject([{ outcome: "rejected" }]);
   });

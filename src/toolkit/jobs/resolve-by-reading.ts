@@ -1,6 +1,7 @@
 // This module finds out the outcome of old actions by reading jobs, and records what was found. It relies on no clock of this machine and
 // on no order of the list of jobs.
 import * as z from "zod/v4";
+import { deriveRepeatKey } from "../../actions/idempotency-keys.ts";
 import type { ActionStatus } from "../../actions/listing.ts";
 import type { Job } from "../../contract/jobs.ts";
 import { Failure, invalidArguments } from "../../core/failure.ts";
@@ -46,6 +47,9 @@ const CLOCK_SLACK_MS = 5 * 60_000;
 
 /** The same, if the API's time of the first attempt is not known: the clock may have been set since, or have another time zone. */
 const UNKNOWN_CLOCK_SLACK_MS = 25 * 3_600_000;
+
+/** A list of jobs shows a retry at the latest this time after its request. */
+const LIST_DELAY_MS = 5 * 60_000;
 
 /** Maximum number of jobs that one finding names. */
 const MAX_CANDIDATES = 20;
@@ -119,12 +123,18 @@ async function readCancellation(action: ActionStatus, ctx: ToolContext): Promise
   }
   const finding = `Job ${formatToken(id)} is ${state}.`;
   if (TERMINAL_STATES.has(state)) return await recordNoEffect(action, ctx, finding, FOUND_BY_READING);
-  const shows = "It shows whether it was canceled when it has ended.";
-  return { outcome: "still unknown", finding: `${finding} ${shows}`, isWorthRepeating: true };
+  const wait = `wait_for_jobs ${formatJson({ jobIds: [id] })}`;
+  const later =
+    `It shows whether it was canceled when it has ended: call again after ${wait}. ` +
+    `To cancel it now, call cancel_job with idempotencyKey ${deriveRepeatKey(action.idempotencyKey)}.`;
+  return { outcome: "still unknown", finding: `${finding} ${later}` };
 }
 
-/** The action, the number of jobs that were read before, whether some of them may be the action's, the API's cursor. */
-const Position = z.tuple([z.string(), z.int(), z.boolean(), z.string()]);
+/**
+ * The action, the number of jobs that were read before, whether some of them may be the action's, the time of its latest attempt before
+ * the first call that read (milliseconds since 1970), the API's cursor.
+ */
+const Position = z.tuple([z.string(), z.int(), z.boolean(), z.int(), z.string()]);
 type Position = z.infer<typeof Position>;
 
 const formatPosition = (position: Position): string => Buffer.from(JSON.stringify(position)).toString("base64url");
@@ -147,6 +157,8 @@ interface JobScan {
   /** Whether earlier calls found matching jobs. */
   readonly hadMatches: boolean;
   readonly requestId: string;
+  /** Milliseconds since the action's latest attempt before the first call that read. Refused repetitions since then had no effect. */
+  readonly idleMs: number;
   /** True if the list was read to its end. */
   readonly isComplete: boolean;
   /** Present if the next call can continue to read with it. */
@@ -155,13 +167,15 @@ interface JobScan {
 
 /** Reads the list of jobs from `cursor`. No order of the list is assumed: only its end shows that no job is missing. Throws Failure. */
 async function scanJobs(
-  { idempotencyKey: key }: ActionStatus,
+  { idempotencyKey: key, idleMs }: ActionStatus,
   workspaceId: string,
   matches: (job: Job) => boolean,
   cursor: string | undefined,
   ctx: ToolContext,
 ): Promise<JobScan> {
-  const [, readBefore, hadMatches, start] = cursor === undefined ? [] : parsePosition(cursor, key);
+  const now = ctx.api.timing.now();
+  const [, readBefore, hadMatches, attemptedAt = Math.round(now - idleMs), start] =
+    cursor === undefined ? [] : parsePosition(cursor, key);
   const search = { workspaceId, limit: MAX_READ, cursor: start, filter: { matches }, isFull: false };
   const { data, page, jobs, meta } = await findJobs(search, ctx);
   const created = await ctx.actions.findManyCreationArguments(data.map(({ id }) => id));
@@ -175,8 +189,10 @@ async function scanJobs(
     readCount,
     hadMatches: hadMatches ?? false,
     requestId: meta.requestId,
+    idleMs: now - attemptedAt,
     isComplete: !page.hasMore,
-    cursor: page.nextCursor === null ? undefined : formatPosition([key, readCount, hasMatches, page.nextCursor]),
+    cursor:
+      page.nextCursor === null ? undefined : formatPosition([key, readCount, hasMatches, attemptedAt, page.nextCursor]),
   };
 }
 
@@ -202,9 +218,12 @@ async function readRetry(action: ActionStatus, { cursor }: ResolveArguments, ctx
     return await recordOutcome(action, ctx, outcome, found);
   }
   const finding = `No retry of job ${formatToken(targetId)} was found among ${formatCount(scan.readCount, "job")}.`;
-  return scan.isComplete
-    ? await recordNoEffect(action, ctx, finding, FOUND_BY_READING)
-    : unfinishedFinding(finding, scan);
+  if (!scan.isComplete) return unfinishedFinding(finding, scan);
+  // The list may be behind the write.
+  const waitMs = LIST_DELAY_MS - scan.idleMs;
+  if (waitMs <= 0) return await recordNoEffect(action, ctx, finding, FOUND_BY_READING);
+  const wait = `A list may not show a retry at once: call again in ${Math.ceil(waitMs / MINUTE_MS)} min.`;
+  return { outcome: "still unknown", finding: `${finding} ${wait}` };
 }
 
 const MINUTE_MS = 60_000;
@@ -238,7 +257,8 @@ async function readCandidates(action: ActionStatus, { cursor }: ResolveArguments
     `if none is, ${decide({ outcome: "none" })}.`;
   const found = `${names}${more}: ${created} with this recipe, each by this call or by another client. ${question}`;
   const among = `No job of this recipe was ${created}, among ${formatCount(scan.readCount, "job")}.`;
-  const none = scan.hadMatches ? "" : " If it is still wanted, call again with a new idempotencyKey.";
+  const again = deriveRepeatKey(idempotencyKey);
+  const none = scan.hadMatches ? "" : ` If it is still wanted, make the same call again with idempotencyKey ${again}.`;
   const some = candidates.length > 0 && { candidates };
   if (!scan.isComplete) return { ...unfinishedFinding(some ? found : among, scan), ...some };
   return { outcome: "still unknown", finding: some ? found : `${among}${none}`, ...some };

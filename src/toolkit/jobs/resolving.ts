@@ -1,6 +1,7 @@
 // This module resolves actions with an unknown outcome, one after another: it sends each again under its key, or reads its job.
 
 import { unknownKeyFailure } from "../../actions/action-failures.ts";
+import { deriveRepeatKey } from "../../actions/idempotency-keys.ts";
 import { type ActionStatus, RESOLVED_BY_READING } from "../../actions/listing.ts";
 import { timeLeftMs } from "../../api-client/attempts.ts";
 import type { Failure, FailureKind } from "../../core/failure.ts";
@@ -11,6 +12,7 @@ import { type NextStep, type ToolResult, toolResult } from "../results.ts";
 import { type ToolContext, toStepFailure } from "../tool-context.ts";
 import { formatCount, hasTimeToAct, mapConcurrently, stateSuffix, withTimeToAnswer } from "./batch.ts";
 import { createStopRule, laterText, runRows, stoppedText } from "./engine.ts";
+import { REGISTER } from "./inputs.ts";
 import {
   type Finding,
   findingFromJournal,
@@ -42,8 +44,9 @@ async function selectActions(
   { idempotencyKey: key }: ResolveArguments,
   { actions }: Pick<ToolContext, "actions">,
 ): Promise<readonly ActionStatus[]> {
-  const all = await actions.listUnresolved();
-  return key === undefined ? all : all.filter(({ idempotencyKey }) => idempotencyKey === key);
+  if (key === undefined) return await actions.listUnresolved();
+  const action = await actions.find(key);
+  return action?.state === "unknown" || action?.state === "in_progress" ? [action] : [];
 }
 
 /** The API would reject the repeated request again, so only reading may show the effect of an earlier attempt. */
@@ -92,15 +95,19 @@ async function resendAction(action: ActionStatus, resolveArgs: ResolveArguments,
   }
 }
 
-const NOT_RESOLVABLE =
-  "It is too old to be sent again, and the API has no list that shows whether it took effect. If it is still wanted, call again with a new idempotencyKey.";
+const notResolvableText = ({ tool, idempotencyKey }: ActionStatus): string =>
+  "It is too old to be sent again, and the API has no list that shows whether it took effect. " +
+  (tool === REGISTER
+    ? "run_job registers the file again; register_input does so with "
+    : "If it is still wanted, make the same call again with ") +
+  `idempotencyKey ${deriveRepeatKey(idempotencyKey)}.`;
 
 async function resolveAutomatically(action: ActionStatus, args: ResolveArguments, ctx: ToolContext): Promise<Finding> {
   switch (resolutionMethodOf(action)) {
     case "wait":
       return args.idempotencyKey === undefined ? IN_PROGRESS : await resendAction(action, args, ctx);
     case "none":
-      return { outcome: "not resolvable", finding: NOT_RESOLVABLE };
+      return { outcome: "not resolvable", finding: notResolvableText(action) };
     case "read":
       return await resolveByReading(action, args, ctx);
     case "send":
