@@ -114,7 +114,7 @@ function failureResult(file: string, failure: Failure, ctx: ToolContext): FileRe
   const note = outcome === "refused" ? `${reason} ${omitUnofferedTools(next, ctx.isOffered)}`.trim() : reason;
   const state = outcome === "unknown" ? "UNKNOWN" : "NOT_RUN";
   const row = { file, state, error: code ?? kind.toUpperCase(), note };
-  return { row, outcome, failure, isUnfinished: retryable || sideEffect === "unknown" };
+  return { row, outcome, failure, isUnfinished: retryable };
 }
 
 /** Registers, submits and waits for one file, as run_job does. */
@@ -139,10 +139,12 @@ async function runFile(
       const isReplay = result.isReplay === true;
       const seconds = Math.max(0, secondsLeft());
       const made: WatchedJob = { id, job: result.job };
+      const note = result.inputNote;
       // The job of an identical call is read even if no time is left.
       const isCurrent = !isReplay && seconds === 0;
       const [now = made] = isCurrent ? [] : await watchJobs([id], { until: "all", seconds, stopRule }, ctx);
-      return jobResult(file, id, now, isReplay, ctx);
+      const ran = jobResult(file, id, now, isReplay, ctx);
+      return note === undefined ? ran : { ...ran, row: { ...ran.row, note } };
     }
     const { data } = result;
     const { state, id: inputId } = data;
@@ -220,6 +222,17 @@ function stoppedCounts(all: readonly FileResult[]): string {
 
 const PROMISE = "no job runs twice";
 
+/** Returns the call that looks for outcomes that a repeated call cannot find out, such as those of calls more than 20 h ago. */
+function resolveStep(all: readonly FileResult[]): NextStep | undefined {
+  const unknown = all.filter(({ outcome, isUnfinished }) => outcome === "unknown" && !isUnfinished);
+  const [first, ...others] = unknown.flatMap(({ failure }) =>
+    failure?.facts.sideEffect === "unknown" ? (failure.facts.idempotencyKey ?? []) : [],
+  );
+  if (first === undefined) return undefined;
+  const args = others.length === 0 ? { idempotencyKey: first } : {};
+  return { tool: "resolve_actions", arguments: args, why: `looks for the unknown outcomes; ${PROMISE}` };
+}
+
 async function adviceOf(
   all: readonly FileResult[],
   stop: Failure | undefined,
@@ -235,7 +248,7 @@ async function adviceOf(
   const later = laterText({ stop, failures, mayContinue }, PROMISE, ctx);
   if (later !== undefined) return { later };
   const watched = all.flatMap(({ job }) => (job ? { id: job.id, job } : []));
-  if (unfinished.length === 0) return { nextStep: await retryFailedStep(watched, ctx) };
+  if (unfinished.length === 0) return { nextStep: resolveStep(all) ?? (await retryFailedStep(watched, ctx)) };
   const files = unfinished.map(({ row }) => row.file);
   const why = `continues with the unfinished files; ${PROMISE}`;
   return { nextStep: { tool: "run_jobs", arguments: { ...args, files }, why } };

@@ -5,6 +5,7 @@ import { journalFailure } from "../store/database.ts";
 import type { StoredAction } from "./action-row.ts";
 import { DEDUPLICATION_WINDOW_MS } from "./deduplication-window.ts";
 import { type ActionIdentity, differingArguments, withoutSpelling } from "./fingerprint.ts";
+import { deriveRepeatKey } from "./idempotency-keys.ts";
 
 /** An action that was sent, or may have been sent. */
 export type SentAction = Pick<StoredAction, "key" | "first_sent_at">;
@@ -84,9 +85,13 @@ export function tooOldToResendFailure({
   ).with({
     retryable: false,
     idempotencyKey: key,
-    next: `First find out: resolve_actions ${formatJson({ idempotencyKey: key })} says what the API shows of it. If it did not happen, call again with a new idempotencyKey (8 to 128 letters, digits, - or _).`,
+    next: `First find out: resolve_actions ${formatJson({ idempotencyKey: key })} says what the API shows of it. If it did not happen, call again with idempotencyKey ${deriveRepeatKey(key)}.`,
   });
 }
+
+/** True for a failure that no repetition of the call changes, because its action is too old. */
+export const isTooOldFailure = (error: unknown): error is Failure =>
+  error instanceof Failure && error.facts.kind === "outcome_unknown" && !error.facts.retryable;
 
 const conflictFailure = (message: string, key: string, next: string): Failure =>
   new Failure({

@@ -1,5 +1,6 @@
 // This module reads which actions of a journal concern a resource, and the arguments of the actions that created resources.
 import { failureFrom, isConfirmedCreator, type StoredAction } from "./action-row.ts";
+import { DEDUPLICATION_WINDOW_MS } from "./deduplication-window.ts";
 import { type Arguments, parseCanonicalArguments } from "./fingerprint.ts";
 import type { Journal } from "./journal.ts";
 import { type ListedAction, toListedAction } from "./listing.ts";
@@ -11,11 +12,17 @@ const MAX_ACTIONS_PER_RESOURCE = 50;
 export interface ResourceAction extends ListedAction {
   /** True if the API's last response was a rejection that it will most likely repeat. It does not show the effect of earlier attempts. */
   readonly isRefused: boolean;
+  /** True within the deduplication window after its latest change. */
+  readonly isRecent: boolean;
 }
 
 export function toResourceAction(stored: StoredAction): ResourceAction {
   const kind = failureFrom(stored.outcome)?.kind;
-  return { ...toListedAction(stored), isRefused: kind === "precondition_failed" || kind === "conflict" };
+  return {
+    ...toListedAction(stored),
+    isRefused: kind === "precondition_failed" || kind === "conflict",
+    isRecent: stored.read_at - stored.updated_at < DEDUPLICATION_WINDOW_MS,
+  };
 }
 
 /** The actions in the journal that concern a resource. */

@@ -76,7 +76,7 @@ test("an action that was first sent more than 20 h ago is not sent again, and th
     expect(result.error).toMatchObject({
       ...{ kind: "outcome_unknown", sideEffect: "unknown", retryable: false },
       message: expect.stringMatching(/more than 20 h ago.*it is not sent again/),
-      next: expect.stringMatching(/^First find out: resolve_actions \{.*a new idempotencyKey/),
+      next: expect.stringMatching(/^First find out: resolve_actions \{.*call again with idempotencyKey again-/),
     });
   }
   expect(stub.requests).toHaveLength(1);

@@ -2,6 +2,7 @@
 import { expect, test } from "vitest";
 import * as z from "zod/v4";
 import { FILE, fileId, listOffers } from "../emulator/work.ts";
+import { clockForTest, HOUR_MS } from "../support/advanced-clock.ts";
 import type { CallOptions, Progress } from "../support/mcp.ts";
 import { type Args, type Bench, createFreshBench, createRunArguments } from "./bench.ts";
 import { describeLatestRevision } from "./revisions.ts";
@@ -65,12 +66,31 @@ describeLatestRevision((bench, revision) => {
 
   test("a file that was registered before is not registered again", async () => {
     const { data: input } = await register(bench(), FILE.pauses);
-    for (const key of [undefined, "another job of the same file"]) {
-      const { data, posts, sent } = await run(bench(), await argsFor(bench(), FILE.pauses, key));
-      expect(data.state).toBe("PAUSED");
-      expect(posts).toEqual(["createMicJob"]);
-      expect(sent.some(({ path }) => path.includes(input.id))).toBe(true);
-    }
+    const { data, posts, sent } = await run(bench(), await argsFor(bench(), FILE.pauses));
+    expect(data.state).toBe("PAUSED");
+    expect(posts).toEqual(["createMicJob"]);
+    expect(sent.some(({ path }) => path.includes(input.id))).toBe(true);
+  });
+
+  test("with an own key, the same job comes from every machine, whatever was registered there before", async () => {
+    const machines = [await createFreshBench(bench(), revision), await createFreshBench(bench(), revision)] as const;
+    await register(machines[0], FILE.succeeds);
+    const args = await argsFor(bench(), FILE.succeeds, "nightly-2026-11-29");
+    const [first, second] = [await run(machines[0], args), await run(machines[1], args)];
+    expect(second.data.id).toBe(first.data.id);
+    expect(await bench().service.countExecutions("nightly-2026-11-29")).toBe(1);
+  });
+
+  test("the refusal of a key that the API has from another client advises on the key", async () => {
+    const [one, other] = [await createFreshBench(bench(), revision), await createFreshBench(bench(), revision)];
+    await run(one, await argsFor(bench(), FILE.succeeds, "one key for two jobs"));
+    const args = await argsFor(bench(), FILE.failsForGood, "one key for two jobs");
+    const { error } = await other.call("run_job", args, other.withAdvancingClock());
+    expect(error?.next).toMatch(
+      /^The API has this idempotencyKey .* list_jobs \{"createdSince":"[-\d]+"\} .*new idempotencyKey/,
+    );
+    expect(error?.next).not.toMatch(/get_recipe|get_capabilities/);
+    expect(error?.idempotencyKey).toBeUndefined();
   });
 
   test("run_job waits for a scan; if there is no time, the next step is the same call", async () => {
@@ -99,15 +119,35 @@ describeLatestRevision((bench, revision) => {
     const data = { ...Object(full.structured["data"]), expiresAt: "2001-01-01T00:00:00Z" };
     const stale = { kind: "body", body: JSON.stringify({ data, meta: { requestId: "r-1" } }) };
     await bench().service.injectFault(stale, { operationId: "getMicPublicInput" });
-    expect((await run(bench(), { ...args, idempotencyKey: "after the second input" })).posts).toEqual(both);
+    clockForTest().advance(21 * HOUR_MS);
+    expect((await run(bench(), args)).posts).toEqual(both);
   });
 
-  test("an input that the API no longer has is registered again", async () => {
-    await run(bench(), await argsFor(bench(), FILE.waitsForReview, "the input is gone"));
+  test("an input that was registered within 20 h and cannot be read is not registered again; a day later it is", async () => {
+    const { data: input } = await register(bench(), FILE.waitsForReview);
+    const args = await argsFor(bench(), FILE.waitsForReview);
     const gone = { kind: "status", status: 404, code: "NOT_FOUND", retryable: false };
-    await bench().service.injectFault(gone, { operationId: "getMicPublicInput" });
-    const { posts } = await run(bench(), await argsFor(bench(), FILE.waitsForReview, "the input is gone, again"));
-    expect(posts).toEqual(["createMicPublicInput", "createMicJob"]);
+    await bench().service.injectFault(gone, { operationId: "getMicPublicInput", times: 4 });
+    const files = args.inputs.map(({ referenceId }) => referenceId);
+    const { inputs: _, ...common } = args;
+    const sent = await bench().captureRequests(async () => {
+      for (const attempt of [1, 2]) {
+        const failed = await bench().fails("run_job", args, "not_found");
+        expect(failed, `attempt ${attempt}`).toMatchObject({
+          retryable: true,
+          retryAfterSeconds: 60,
+          sideEffect: "none",
+        });
+        expect(failed.message).toContain(`Input ${input.id} was registered, but cannot be read yet.`);
+      }
+      const batch = await bench().ok("run_jobs", { ...common, files });
+      expect(batch.structured).toMatchObject({ results: [{ state: "NOT_RUN" }] });
+      expect(batch.structured["nextStep"]).toBeUndefined();
+      expect(batch.structured["summary"]).toMatch(/Call again after .* \(in 1 min\)/);
+    });
+    expect(sent.filter(({ method }) => method === "POST")).toEqual([]);
+    clockForTest().advance(21 * HOUR_MS);
+    expect((await run(bench(), args)).posts).toEqual(["createMicPublicInput", "createMicJob"]);
   });
 
   test.each(["getMicExecutableRecipe", "createMicPublicInput", "getMicPublicInput", "createMicJob", "getMicJob"])(
@@ -115,8 +155,7 @@ describeLatestRevision((bench, revision) => {
     async (operationId) => {
       const key = `no response to ${operationId}`;
       const own = await createFreshBench(bench(), revision);
-      const args = await argsFor(own, FILE.succeeds, key);
-      if (operationId === "getMicPublicInput") await run(own, { ...args, idempotencyKey: `${key} before` });
+      const args = await argsFor(own, operationId === "getMicPublicInput" ? FILE.waitsForScan : FILE.succeeds, key);
       await own.service.injectFault({ kind: "hang", afterCommit: true }, { operationId });
       const stopped = await own.call("run_job", { ...args, waitSeconds: 3 });
       // A call with more time would send the request again, and succeed.

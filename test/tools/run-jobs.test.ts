@@ -54,7 +54,7 @@ describeLatestRevision((bench) => {
       expect(row?.jobId).not.toBe(id);
       expect((await run(bench(), keyed)).results).toMatchObject([{ jobId: row?.jobId }]);
     });
-    expect(countPosts(sent)).toEqual({ createMicJob: 1 });
+    expect(countPosts(sent)).toEqual({ createMicPublicInput: 1, createMicJob: 1 });
   });
 
   test("at most 4 jobs are in progress, and the next step continues with the files that are not finished", async () => {

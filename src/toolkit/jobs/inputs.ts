@@ -1,17 +1,18 @@
 // This module registers an input, and finds or registers the inputs that run_job binds.
-import type { ActionTraits } from "../../actions/fingerprint.ts";
-import type { ResourceAction } from "../../actions/history.ts";
+import { isTooOldFailure } from "../../actions/action-failures.ts";
+import type { ActionTraits, Arguments } from "../../actions/fingerprint.ts";
 import { deriveRepeatKey, deriveStepKey } from "../../actions/idempotency-keys.ts";
 import { createMicPublicInput, getMicPublicInput } from "../../contract/endpoints/job-processing.ts";
 import type { Input } from "../../contract/inputs.ts";
 import { Failure } from "../../core/failure.ts";
+import { formatToken } from "../../core/untrusted-text.ts";
 import { describeInput, hasExpired, inputStatus } from "../describe/input.ts";
 import type { ActionResult } from "../results.ts";
 import { type ActionArguments, runAction } from "../run-action.ts";
 import type { ToolContext } from "../tool-context.ts";
 import type { ToolName } from "../tool-names.ts";
 
-const REGISTER: ToolName = "register_input";
+export const REGISTER: ToolName = "register_input";
 
 export const registerTraits: ActionTraits = {
   targetArgument: "referenceId",
@@ -57,23 +58,74 @@ async function readInput(port: string, inputId: string, ctx: ToolContext): Promi
   }
 }
 
+/** Throws Failure: an input that was registered a short time ago exists, even if the API does not show it yet. Other errors are unchanged. */
+export function rethrowUnreadable(inputId: string, error: unknown): never {
+  if (!(error instanceof Failure) || error.facts.kind !== "not_found") throw error;
+  throw error.with({
+    message: `Input ${formatToken(inputId)} was registered, but cannot be read yet. ${error.facts.message}`,
+    retryable: true,
+    retryAfterSeconds: UNREADABLE_SECONDS,
+    next: `Make the same call again in ${UNREADABLE_SECONDS} s: it uses this input.`,
+  });
+}
+
+const UNREADABLE_SECONDS = 60;
+
 interface ObtainInputOptions {
   readonly workspaceId: string;
   /** Ids of the inputs that the call names by id. */
   readonly explicitInputIds: ReadonlySet<string>;
   /** The key of the whole call, from which a registration's key is derived. */
   readonly callKey: string | undefined;
-  /** Receives the id of each input that the call registers. */
-  onRegistered(port: string, id: string): void;
+  /** Receives the id of each input that the call registers. `isAgain`: the outcome of an earlier registration is unknown. */
+  onRegistered(port: string, id: string, isAgain: boolean): void;
 }
 
-/** Returns the input with the given id, or the one that was registered before; otherwise registers one. Throws Failure. */
+/**
+ * Returns the input with the given id, or the one that was registered before; otherwise registers one. With a key of the call, only inputs
+ * count that were registered under keys derived from it, so that the call sends the same job from every machine. Throws Failure.
+ */
 export async function findOrRegisterInput(
   { port, inputId, referenceId = "", inputKind = "M4_FILE" }: RequestedInput,
   { workspaceId, explicitInputIds, callKey, onRegistered }: ObtainInputOptions,
   ctx: ToolContext,
 ): Promise<PortInput> {
   if (inputId !== undefined) return await readInput(port, inputId, ctx);
+
+  /** An input that has expired, or that is bound to another port, cannot be used. */
+  const isUsable = ({ inputId: id, input, readAt }: PortInput): boolean =>
+    !explicitInputIds.has(id) && !(input && hasExpired(input, readAt));
+
+  /**
+   * Registers the file under this key; under none, the deduplication window decides. While the outcome is an unusable input, or unknown
+   * and too old to be found out, a key derived from it follows: a second input of the same file does no harm.
+   */
+  async function register(firstKey: string | undefined, notes: Arguments = {}): Promise<PortInput> {
+    let [idempotencyKey, isAgain] = [firstKey, false];
+    for (;;) {
+      const args = { ...notes, workspaceId, inputKind, referenceId, idempotencyKey, isDerivedKey: true };
+      const made = await registerInput(args, { ...ctx, tool: REGISTER }).catch((error: unknown) => {
+        if (isTooOldFailure(error)) return error;
+        throw error;
+      });
+      if (made instanceof Failure) {
+        idempotencyKey = deriveRepeatKey(made.facts.idempotencyKey ?? referenceId);
+        isAgain = true;
+        continue;
+      }
+      const { id } = made.data;
+      const { replayed } = made.action;
+      if (!replayed) onRegistered(port, id, isAgain);
+      const found = replayed
+        ? await readInput(port, id, ctx).catch((error: unknown) => rethrowUnreadable(id, error))
+        : { port, inputId: id, input: made.data, readAt: undefined };
+      if (isUsable(found) || !replayed) return found;
+      idempotencyKey = deriveRepeatKey(id);
+    }
+  }
+
+  if (callKey !== undefined) return await register(deriveStepKey(callKey, referenceId));
+
   /** Registrations in the journal that may have created an input for `referenceId`. Successful ones come first, the latest first. */
   const registrations = (await ctx.actions.readHistory(referenceId)).actions
     .filter(
@@ -88,29 +140,20 @@ export async function findOrRegisterInput(
     )
     .sort((one, other) => Number(other.state === "succeeded") - Number(one.state === "succeeded"));
 
-  async function register(args: ActionArguments): Promise<PortInput> {
-    const made = await registerInput(args, { ...ctx, tool: REGISTER });
-    onRegistered(port, made.data.id);
-    return { port, inputId: made.data.id, input: made.data, readAt: undefined };
-  }
-
   /** Returns the input of an earlier registration; undefined if the API no longer has it. */
-  async function readRegistered({ createdId, arguments: args, idempotencyKey }: ResourceAction) {
-    if (createdId === undefined) return await register({ ...args, idempotencyKey });
-    return await readInput(port, createdId, ctx).catch((error: unknown) => {
-      if (error instanceof Failure && error.facts.kind === "not_found") return undefined;
-      throw error;
+  async function readRegistered(id: string, isRecent: boolean) {
+    return await readInput(port, id, ctx).catch((error: unknown) => {
+      if (error instanceof Failure && error.facts.kind === "not_found" && !isRecent) return undefined;
+      return rethrowUnreadable(id, error);
     });
   }
 
-  let expired: string | undefined;
-  for (const registration of registrations) {
-    const found = await readRegistered(registration);
-    if (found && !(found.input && hasExpired(found.input, found.readAt))) return found;
-    expired ??= found?.inputId ?? registration.createdId;
+  let unusable: string | undefined;
+  for (const { createdId: id, arguments: notes, idempotencyKey, isRecent } of registrations) {
+    if (id === undefined) return await register(idempotencyKey, notes);
+    const found = await readRegistered(id, isRecent);
+    if (found && isUsable(found)) return found;
+    unusable ??= id;
   }
-  // Without a key, the deduplication window decides whether the file is registered again.
-  const idempotencyKey =
-    expired === undefined ? callKey && deriveStepKey(callKey, referenceId) : deriveRepeatKey(expired);
-  return await register({ workspaceId, inputKind, referenceId, idempotencyKey, isDerivedKey: true });
+  return await register(unusable === undefined ? undefined : deriveRepeatKey(unusable));
 }

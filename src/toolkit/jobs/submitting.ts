@@ -18,7 +18,7 @@ import { type ActionResult, type Describe, type NextStep, resourceResult, type T
 import { runAction } from "../run-action.ts";
 import type { ToolContext } from "../tool-context.ts";
 import { mapConcurrently, readJob, readOffer, secondsLeft, withWaitLimit } from "./batch.ts";
-import { findOrRegisterInput, type PortInput, type RequestedInput } from "./inputs.ts";
+import { findOrRegisterInput, type PortInput, type RequestedInput, rethrowUnreadable } from "./inputs.ts";
 import { describeJobWith, describeRunWith } from "./job-history.ts";
 import { findOfferErrors } from "./offer-validation.ts";
 import { waitForMadeJob } from "./waiting.ts";
@@ -121,6 +121,8 @@ interface JobRun extends RunOptions {
   readonly secondsLeft: () => number;
   /** The ids of the inputs that the call has registered so far. */
   readonly registered: string[];
+  /** Sentences about files that the call registered again, because the outcome of an earlier registration is unknown. */
+  readonly registeredAgain: string[];
   /** True from the moment at which the submission may have been sent. */
   isSubmitted: boolean;
 }
@@ -162,17 +164,21 @@ async function waitForScan({ ctx, secondsLeft }: JobRun, obtained: PortInput): P
   };
   const answer = await pollResource(reading, ctx, ({ scanState }) =>
     ctx.report({ progress: 0, message: `${obtained.port}: scan ${scanState}` }),
-  );
+  ).catch((error: unknown) => rethrowUnreadable(obtained.inputId, error));
   return { ...obtained, input: answer.value.data, readAt: answer.respondedAt };
 }
 
 /** Returns all inputs if each is READY or cannot be read; otherwise returns one that is not READY. */
 async function obtainReadyInputs(run: JobRun): Promise<readonly PortInput[] | PortInput> {
-  const { args, ctx, registered } = run;
+  const { args, ctx, registered, registeredAgain } = run;
   const { inputs, workspaceId, idempotencyKey: callKey } = args;
   const explicitInputIds = new Set(inputs.flatMap(({ inputId = [] }) => inputId));
-  function onRegistered(port: string, id: string): void {
+  function onRegistered(port: string, id: string, isAgain: boolean): void {
     registered.push(id);
+    if (isAgain)
+      registeredAgain.push(
+        `The file for port ${quote(port)} was registered again: the outcome of an earlier registration is unknown.`,
+      );
     ctx.report({ progress: 0, message: `${port}: ${formatToken(id)}` });
   }
   const obtained = await mapConcurrently(inputs, (each) =>
@@ -189,9 +195,20 @@ async function obtainReadyInputs(run: JobRun): Promise<readonly PortInput[] | Po
   return ready;
 }
 
+/** Adds the sentences about files that the call registered again. */
+function withRegisteredAgain<T>({ registeredAgain }: JobRun, describe: Describe<T>): Describe<T> {
+  if (registeredAgain.length === 0) return describe;
+  return async (...state) => {
+    const described = await describe(...state);
+    return { ...described, summary: [described.summary, ...registeredAgain].join(" ") };
+  };
+}
+
 /** Returns the result of a call that submitted nothing, because one input is not READY. */
-async function inputNotReady({ ctx, again }: JobRun, { port, inputId }: PortInput): Promise<ToolResult<Input>> {
-  const answer = await ctx.api.call(getMicPublicInput, { path: { inputId } }, ctx);
+async function inputNotReady(run: JobRun, { port, inputId }: PortInput): Promise<ToolResult<Input>> {
+  const { ctx, again } = run;
+  const reading = ctx.api.call(getMicPublicInput, { path: { inputId } }, ctx);
+  const answer = await reading.catch((error: unknown) => rethrowUnreadable(inputId, error));
   const describe: Describe<Input> = (input, readAt) => {
     const { summary, nextStep, fields, link } = describeInput(input, readAt);
     return {
@@ -203,14 +220,14 @@ async function inputNotReady({ ctx, again }: JobRun, { port, inputId }: PortInpu
       link,
     };
   };
-  return await resourceResult(answer, describe, ctx);
+  return await resourceResult(answer, withRegisteredAgain(run, describe), ctx);
 }
 
 async function submit(run: JobRun, inputBindings: readonly InputBinding[]): Promise<ToolResult<Job>> {
   const { args, ctx, until } = run;
   const { inputs, ...job } = args;
   run.isSubmitted = true;
-  const describe = describeRunWith(ctx);
+  const describe = withRegisteredAgain(run, describeRunWith(ctx));
   const byPort = new Map(inputs.map((input) => [input.port, input]));
   const references = new Map(
     inputBindings.flatMap(({ port, inputId }): (readonly [string, InputReference])[] => {
@@ -273,22 +290,24 @@ export function onlyPort(offer: RecipeOffer | undefined, ifSeveral: string): str
     : invalidArguments(`The recipe has ${others.length + 1} ports.`, [], ifSeveral);
 }
 
-/** Registers the files, submits the job and waits for it. Throws Failure. */
+/** Registers the files, submits the job and waits for it. `inputNote`: files that were registered again. Throws Failure. */
 export async function runJob(
   args: RunArguments,
   options: RunOptions,
   toolContext: ToolContext,
-): Promise<ToolResult<Job> | ToolResult<Input>> {
+): Promise<(ToolResult<Job> | ToolResult<Input>) & { readonly inputNote?: string }> {
   const { timing } = toolContext.api;
   const startedAt = timing.clockMs();
   const { waitSeconds } = options;
   const ctx = withWaitLimit(toolContext, waitSeconds);
   const own: JobRun = {
-    ...{ args, ctx, ...options, registered: [], isSubmitted: false },
+    ...{ args, ctx, ...options, registered: [], registeredAgain: [], isSubmitted: false },
     secondsLeft: () => secondsLeft(waitSeconds, startedAt, timing),
   };
   try {
-    return await run(own);
+    const result = await run(own);
+    const [inputNote] = own.registeredAgain;
+    return inputNote === undefined ? result : { ...result, inputNote };
   } catch (error) {
     throw error instanceof Failure ? withEarlierSteps(own, error) : error;
   }
