@@ -58,10 +58,11 @@ export function tokenRequest(
 /** A token that an Authorization header can contain. */
 export const accessToken = z.string().regex(/^[\x21-\x7e]+$/, { error: "must be visible ASCII characters" });
 
-// The contract promises only access_token. A lifetime that is not valid is ignored. token_type has no effect, because the
-// contract defines how the token is sent.
+// The contract promises only access_token. A lifetime that is not valid is ignored. A token of another type than Bearer must not be sent
+// (RFC 6749, 7.1).
 const TokenResponse = z.looseObject({
   access_token: accessToken,
+  token_type: z.union([z.literal(""), z.string().regex(/^bearer$/i, { error: "must be Bearer" })]).nullish(),
   expires_in: z
     .union([z.int().positive(), z.string().regex(/^[1-9]\d{0,9}$/)])
     .transform(Number)
@@ -71,13 +72,27 @@ const TokenResponse = z.looseObject({
 
 const OAuthError = z.looseObject({ error: z.string().max(100), error_description: z.string().optional() });
 
-/** Maps an error of the token endpoint to a failure kind (RFC 6749, 5.2). */
-function toFailureKind(status: number, code: string | undefined): FailureKind {
+/** Statuses and codes of a request that did not reach a token endpoint of this form: MIC_BASE_URL is wrong, not the credentials. */
+const WRONG_PLACE: ReadonlySet<number | string> = new Set([
+  404,
+  405,
+  410,
+  415,
+  "invalid_request",
+  "unsupported_grant_type",
+]);
+
+/** Maps an error of the token endpoint to a failure kind (RFC 6749, 5.2). Some servers return an error with the status 200. */
+function toFailureKind(status: number, code = ""): FailureKind {
   if (status === 429) return "rate_limited";
   if (status >= 500) return "upstream_unavailable";
   if (code === "invalid_scope" || status === 403) return "forbidden";
-  return status >= 400 ? "unauthorized" : "contract_violation";
+  if (/^(invalid|unauthorized)_client$/.test(code)) return "unauthorized";
+  return status >= 400 && !WRONG_PLACE.has(status) && !WRONG_PLACE.has(code) ? "unauthorized" : "contract_violation";
 }
+
+const CHECK_API_URL_ADVICE =
+  "Ask the user to check MIC_BASE_URL: it must be the URL of the API itself, without /sandbox at its end.";
 
 function nextStep(kind: FailureKind, waitSeconds: number | undefined, isPage: boolean): string {
   if (isPage && (kind === "forbidden" || kind === "unauthorized")) return CHECK_BASE_URL_ADVICE;
@@ -87,7 +102,7 @@ function nextStep(kind: FailureKind, waitSeconds: number | undefined, isPage: bo
     case "unauthorized":
       return "Ask the user to correct the client id and secret: mic-mcp login, or MIC_CLIENT_ID and MIC_CLIENT_SECRET.";
     case "contract_violation":
-      return "Ask the user to check that MIC_BASE_URL points at the API itself.";
+      return CHECK_API_URL_ADVICE;
     default:
       return waitSeconds === undefined ? callAgainAdvice() : `Wait ${waitSeconds} s, then repeat the call.`;
   }
@@ -105,9 +120,9 @@ function readError(answer: WireResponse): { code: string; description?: string }
   }
 }
 
-/** Whether the endpoint rejected the client's credentials; RFC 6749, 5.2, allows both statuses. */
+/** Whether the endpoint rejected the client's credentials; RFC 6749, 5.2, allows 401 and 400, and some servers send 200. */
 export const isClientRefused = (answer: WireResponse): boolean =>
-  answer.status === 401 || (answer.status === 400 && readError(answer)?.code === "invalid_client");
+  answer.status === 401 || (answer.status <= 400 && readError(answer)?.code === "invalid_client");
 
 function failureFromResponse(answer: WireResponse, scopes: readonly string[]): Failure {
   const { code, description } = readError(answer) ?? {};
@@ -128,10 +143,7 @@ function failureFromResponse(answer: WireResponse, scopes: readonly string[]): F
   });
 }
 
-export const invalidTokenResponse = (
-  reason: string,
-  next = "Ask the user to check that MIC_BASE_URL points at the API itself.",
-): Failure =>
+export const invalidTokenResponse = (reason: string, next = CHECK_API_URL_ADVICE): Failure =>
   new Failure({
     kind: "contract_violation",
     at: "token endpoint",
@@ -143,7 +155,7 @@ export const invalidTokenResponse = (
 
 /** Throws Failure: `contract_violation` for a success without a valid token, otherwise the kind that matches the error. */
 export function parseTokenResponse(answer: WireResponse, scopes: readonly string[]): Token {
-  if (answer.status < 200 || answer.status > 299) throw failureFromResponse(answer, scopes);
+  if (answer.status < 200 || answer.status > 299 || readError(answer)) throw failureFromResponse(answer, scopes);
   try {
     // The original body is validated, then parsed: a lifetime in digits becomes a number, and one that is not valid is omitted.
     const { access_token, expires_in } = TokenResponse.parse(validateBody(TokenResponse, parseJson(answer.body)).value);

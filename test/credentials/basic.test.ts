@@ -97,7 +97,7 @@ const refusedOnce: readonly (readonly [string, ClientCredentials, Step, string])
   // Without decoding, the id would end at its own colon.
   ["an id with a colon", { ...special, clientId: "a:b" }, invalidClient, "unauthorized"],
   ["a scope that is refused", special, answer(400, { error: "invalid_scope" }), "forbidden"],
-  ["a request that is refused", special, answer(400, { error: "invalid_request" }), "unauthorized"],
+  ["a request that is refused", special, answer(400, { error: "invalid_request" }), "contract_violation"],
   ["a gateway that forbids", special, answer(403), "forbidden"],
 ];
 for (const [what, credentials, refusal, kind] of refusedOnce)

@@ -9,9 +9,11 @@ import {
   readJob,
   readJobs,
   requestProcessing,
+  stubEnv,
   submitJob,
 } from "../api-client/client.ts";
 import { enveloped, job, jobList, problem } from "../contract/samples.ts";
+import { runInProcess } from "../support/command.ts";
 import { test } from "../support/fixtures.ts";
 import {
   answer,
@@ -70,7 +72,8 @@ test("a token whose shared request failed is requested again by the next call", 
 test.for([
   ["nothing else", 200, {}],
   ["the fields of RFC 6749", 201, { token_type: "Bearer", expires_in: 3600, scope: "mic.jobs:read" }],
-  ["another type and fields of its own", 202, { token_type: "JWT", issued: [1, 2], nested: { a: null } }],
+  ["a type in capitals and fields of its own", 202, { token_type: "BEARER", issued: [1, 2], nested: { a: null } }],
+  ["an empty type", 200, { token_type: "" }],
   ["an invalid lifetime", 203, { expires_in: "soon" }],
   ["a lifetime of 0 s", 200, { expires_in: 0 }],
   ["a lifetime with a fraction, and a type of null", 200, { expires_in: 3599.5, token_type: null }],
@@ -207,6 +210,11 @@ test("the refusal of a token does not affect the tokens of other scope sets", as
 const html = { "content-type": "text/html" };
 const refusals: readonly (readonly [string, Step, string])[] = [
   ["refuses the client (400)", answer(400, { error: "invalid_client" }), "unauthorized"],
+  ["refuses the client (200)", answer(200, { error: "invalid_client", error_description: "revoked" }), "unauthorized"],
+  ["may not use the grant", answer(400, { error: "unauthorized_client" }), "unauthorized"],
+  ["fails with 200", answer(200, { error: "server_confused" }), "contract_violation"],
+  ["gives a token of another type", answer(200, { access_token: "abc", token_type: "DPoP" }), "contract_violation"],
+  ["gives a token of the type mac", answer(200, { access_token: "abc", token_type: "mac" }), "contract_violation"],
   ["refuses the scope", answer(400, { error: "invalid_scope" }), "forbidden"],
   ["refuses with HTML", answer(403, "<html>", html), "forbidden"],
   ["refuses with nothing", answer(400), "unauthorized"],
@@ -228,6 +236,36 @@ test.for(refusals)(
     expect(stub.tokenRequests).toHaveLength(1);
   },
 );
+
+test.for([
+  ...[404, 405, 410, 415].flatMap((status) => [
+    answer(status),
+    answer(status, { error: "not_found" }),
+    answer(status, {}),
+  ]),
+  answer(400, { error: "invalid_request", error_description: "missing audience" }),
+  answer(400, { error: "unsupported_grant_type" }),
+])(
+  "a request that reached no token endpoint points at MIC_BASE_URL, not at the credentials (%#)",
+  async (step, { stub, service }) => {
+    stub.respondToToken(() => step);
+    expect(await expectFailure(submitJob(service))).toMatchObject({
+      kind: "contract_violation",
+      sideEffect: "none",
+      next: "Ask the user to check MIC_BASE_URL: it must be the URL of the API itself, without /sandbox at its end.",
+    });
+    stub.respond(() => answer(404));
+    const { stdout } = await runInProcess(["doctor"], { env: stubEnv(stub) });
+    expect(stdout).toMatch(/FAIL token .*\n +-> Check MIC_BASE_URL: .* \/sandbox at its end\./);
+    expect(stdout).not.toMatch(/Correct the/);
+  },
+);
+
+test("an error with the status 200 is reported with its code and its description", async ({ stub, service }) => {
+  stub.respondToToken(() => answer(200, { error: "invalid_client", error_description: "The secret was revoked." }));
+  const { message } = await expectFailure(readJob(service));
+  expect(message).toMatch(/HTTP 200: invalid_client "The secret was revoked\."/);
+});
 
 test.for([200, 403])(
   "a token endpoint that answers %i with an HTML page is reported as possibly a proxy",
