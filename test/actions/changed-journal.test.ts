@@ -17,7 +17,6 @@ import {
 } from "../contract/samples.ts";
 import { inProcessServerForTest } from "../support/server.ts";
 import { answer, holdUntil, type RecordedRequest } from "../support/stub.ts";
-import { runCount } from "../support/thorough.ts";
 import { benchForTest } from "./bench.ts";
 
 const FILE = "devfile_1";
@@ -88,6 +87,7 @@ async function createScene({ returnsExisting = false, onRegistration = async ():
 }
 type Scene = Awaited<ReturnType<typeof createScene>>;
 
+const RUNS = Number(process.env["FAULT_RUNS"] ?? 30);
 const REGISTRATIONS = "tool = 'register_input'";
 const registerFile = { workspaceId: common.workspaceId, inputKind: "M4_FILE", referenceId: FILE };
 
@@ -112,7 +112,9 @@ const CHANGES: Readonly<Record<string, (scene: Scene) => Promise<unknown>>> = {
 };
 const CHANGE_NAMES = Object.keys(CHANGES);
 
-test("two identical submissions run once, whatever changes in the journal before, between and after them", async () => {
+test("two identical submissions run once, whatever changes in the journal before, between and after them", {
+  timeout: 60_000 + RUNS * 1_000,
+}, async () => {
   const schedule = fc.record({
     call: fc.constantFrom(...CALLS),
     returnsExisting: fc.boolean(),
@@ -133,7 +135,7 @@ test("two identical submissions run once, whatever changes in the journal before
         expect([...scene.jobs.values()]).toEqual(["job-1"]);
       }
     }),
-    { numRuns: runCount(30, Number(process.env["FAULT_RUNS"] ?? 120)) },
+    { numRuns: RUNS },
   );
 });
 

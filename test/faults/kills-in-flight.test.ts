@@ -44,12 +44,15 @@ interface ClockPlan {
   readonly after: Hours;
   /** Each process differs from its machine's clock by up to this number of seconds. */
   readonly spreadSeconds: number;
+  /** The agent repeats each call under a new key, unless the journal has its success: then a new key would run it again. */
+  readonly usesNewKeys?: true;
 }
 const constant = (hours: Hours, spreadSeconds: number): ClockPlan => ({ before: hours, after: hours, spreadSeconds });
 const jump = (before: Hours, after: Hours): ClockPlan => ({ before, after, spreadSeconds: 60 });
 
 const series: readonly (readonly [string, readonly ClockPlan[]])[] = [
   ["clocks up to an hour apart", [constant([0, 0], 3_600)]],
+  ["a new key for each repeated call", [{ ...constant([0, 0], 20), usesNewKeys: true }]],
   ["a constant difference of 50 h", [constant([0, 50], 60), constant([0, -50], 60)]],
   [
     "a jump of 50 h",
@@ -82,7 +85,16 @@ interface Intent {
 }
 
 const newCounts = () => ({
-  ...{ groups: 0, kills: 0, "kills not counted": 0, "actions interrupted": 0, actions: 0, executions: 0, replays: 0 },
+  ...{
+    groups: 0,
+    kills: 0,
+    "calls with a new key": 0,
+    "kills not counted": 0,
+    "actions interrupted": 0,
+    actions: 0,
+    executions: 0,
+    replays: 0,
+  },
   ...{ resolved: 0, unknown: 0, "again after the window": 0, "effects of the third client": 0, reads: 0 },
   ...{ duplicates: 0, lost: 0, "false sentences": 0 },
 });
@@ -120,6 +132,7 @@ async function createIntents(
   gate: Gate,
   random: SeededRandom,
   seed: number,
+  usesNewKeys: boolean,
 ): Promise<readonly Intent[]> {
   const { workspaceId } = service.emulator;
   const failed: string[] = [];
@@ -182,9 +195,11 @@ async function createIntents(
       units: [`processing-requests ${file(submitted)}`],
     },
   ];
-  const wanted = all.filter(() => random.next() < 0.5);
-  return (wanted.length === 0 ? [random.pick(all)] : wanted).map((intent) =>
-    random.next() < 0.3
+  // A new key renews only the actions that have a key of their own.
+  const possible = usesNewKeys ? all.filter(({ units }) => units.length === 1) : all;
+  const wanted = possible.filter(() => random.next() < 0.5);
+  return (wanted.length === 0 ? [random.pick(possible)] : wanted).map((intent) =>
+    !usesNewKeys && random.next() < 0.3
       ? { ...intent, args: { ...intent.args, idempotencyKey: `${intent.tool.replaceAll("_", "-")}-${seed}` } }
       : intent,
   );
@@ -351,7 +366,19 @@ async function runGroup(
   const service = new Service(emulator, clock);
   gate.reset(emulator.baseUrl, clock.now);
   const env = { ...emulatorEnv({ ...emulator, baseUrl: gate.url }), ...journal.env };
-  const intents = await createIntents(service, gate, random, seed);
+  const usesNewKeys = plan.usesNewKeys === true;
+  const intents = await createIntents(service, gate, random, seed, usesNewKeys);
+  const withNewKey = async (intent: Intent, attempt: number): Promise<Intent> => {
+    const rows = await journal.database.query("SELECT key FROM actions WHERE state = 'succeeded'");
+    const succeeded = new Set(rows.map(({ key }) => key));
+    const isRecorded = intent.units.some((unit) => gate.commandsFor(unit).some(({ key }) => succeeded.has(key)));
+    if (isRecorded || !usesNewKeys || attempt === 0) return intent;
+    counts["calls with a new key"] += 1;
+    return {
+      ...intent,
+      args: { ...intent.args, idempotencyKey: `${intent.tool.replaceAll("_", "-")}-${seed}-${attempt}` },
+    };
+  };
   const steps = [`clocks ${JSON.stringify(plan)}`, intents.map(({ tool }) => tool).join(" ")];
   const mayBeOld = [0, 1].some((clockIndex) => (plan.after[clockIndex] ?? 0) - (plan.before[clockIndex] ?? 0) > 20);
   const oracle = createOracle(gate, service, counts, mayBeOld, (text) =>
@@ -403,8 +430,9 @@ async function runGroup(
   for (let attempt = 0; attempt < kills; attempt++) {
     if (attempt === 1) clock.advance((plan.after[1] - plan.before[1]) * HOUR_MS);
     const mode = random.next() < 0.2 ? "faults" : "kill";
-    const calls = attempt > 0 && random.next() < 0.4 ? [resolveIntent] : intents;
-    steps.push(`${mode} ${calls === intents ? "calls" : "resolve_actions"}`);
+    const resolves = attempt > 0 && random.next() < (usesNewKeys ? 0.1 : 0.4);
+    const calls = resolves ? [resolveIntent] : await Promise.all(intents.map((intent) => withNewKey(intent, attempt)));
+    steps.push(`${mode} ${resolves ? "resolve_actions" : "calls"}`);
     const server = await startProcess(attempt);
     gate.held.length = 0;
     gate.treat(createTreatment(random, mode, refusal));
@@ -524,7 +552,7 @@ function testSeries(journalName: string, tested: typeof series, openJournal: () 
 
 describeUnless(fakeClockMissing, "servers that are killed while their commands are in flight", () => {
   describe("on SQLite", () => {
-    testSeries("SQLite", series.slice(0, runCount(2, 3)), async () => {
+    testSeries("SQLite", series.slice(0, runCount(2, 4)), async () => {
       const stateDir = await folderForTest();
       const env = { MIC_STATE_DIR: stateDir };
       const database = await openSqlite(stateDir);
@@ -533,7 +561,7 @@ describeUnless(fakeClockMissing, "servers that are killed while their commands a
   });
 
   describeWithPostgres("on PostgreSQL", (postgres) => {
-    testSeries("PostgreSQL", series.slice(0, runCount(1, 3)), async () => {
+    testSeries("PostgreSQL", series.slice(0, runCount(1, 4)), async () => {
       const url = await postgres().createDatabase();
       const env = { MIC_STATE_DIR: await folderForTest(), MIC_JOURNAL_URL: url };
       const database = await openPostgres(url, { connections: 1 });
