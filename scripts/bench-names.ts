@@ -2,7 +2,12 @@
 // bench:names`. It uses the emulator's table, and the same districts in the spelling of other public lists. `-- --misses [CLASS
 // …]` shows the questions with a wrong answer.
 import { computeRates, type Judgment, judgeAnswers } from "../test/geography/names/measure.ts";
-import { alternativeSpellings, directoryNameQuestions, questions } from "../test/geography/names/question-tables.ts";
+import {
+  alternativeSpellings,
+  directoryNameQuestions,
+  questions,
+  shapeQuestions,
+} from "../test/geography/names/question-tables.ts";
 
 const [flag, ...classes] = process.argv.slice(2);
 const isMiss = ({ question, isRight, isCertainAndWrong }: Judgment): boolean =>
@@ -30,10 +35,9 @@ function printRates(title: string, judgments: readonly Judgment[]): void {
   }
 }
 
+const generatedQuestions = [...directoryNameQuestions, ...shapeQuestions];
 const before = process.cpuUsage();
-printRates("the directory's spelling", judgeAnswers([...questions, ...directoryNameQuestions]));
+printRates("the directory's spelling", judgeAnswers([...questions, ...generatedQuestions]));
 const { user, system } = process.cpuUsage(before);
 printRates("respelled", judgeAnswers(questions, alternativeSpellings));
-print(
-  `a name takes ${((user + system) / 1000 / (questions.length + directoryNameQuestions.length)).toFixed(1)} ms of CPU`,
-);
+print(`a name takes ${((user + system) / 1000 / (questions.length + generatedQuestions.length)).toFixed(1)} ms of CPU`);

@@ -2,7 +2,7 @@
 import * as z from "zod/v4";
 import { invalidArguments } from "../src/core/failure.ts";
 import { formatTable } from "../src/core/table.ts";
-import { DISTRICT_COLUMNS, findDifferencesInDistricts } from "../src/geography/districts.ts";
+import { DISTRICT_COLUMNS, type DistrictRow, findDifferencesInDistricts } from "../src/geography/districts.ts";
 import {
   describeFinding,
   describeFindings,
@@ -75,7 +75,13 @@ interface FindDistrictArguments {
 
 const DEFAULT_LIMIT = 5;
 
-const nameArgument = z.string().trim().min(2).max(80);
+/** An LGD code may have one digit. */
+const nameArgument = z
+  .string()
+  .trim()
+  .min(1)
+  .max(80)
+  .refine((name) => name.length !== 1 || /\d/.test(name), { error: "must be at least 2 characters long" });
 /** Throws Failure (invalid_arguments) unless `name` or `names` is present, which a schema without unions cannot express. */
 function queriesOf({ name, names }: FindDistrictArguments): readonly string[] {
   if (name !== undefined && names === undefined) return [name];
@@ -109,7 +115,7 @@ function tableOf(answers: readonly Answer[], hasQueryColumn: boolean): readonly 
 /** Reads missing lists or one state's list, finds what the place is part of now, or drops the state from the query. */
 function nextStepFor(
   finding: Finding,
-  isElsewhere: boolean,
+  elsewhere: readonly DistrictRow[],
   args: FindDistrictArguments,
   { answer: { states }, metadata }: DescribedAnswer,
   ctx: ToolContext,
@@ -127,9 +133,12 @@ function nextStepFor(
     };
   }
   if (answer.matches.length > 0) return undefined;
-  if (isElsewhere) {
+  const [row, ...otherRows] = elsewhere;
+  if (row !== undefined) {
     const { state: _state, ...others } = args;
-    return { tool: "find_district", arguments: others, why: "finds it in another state" };
+    return otherRows.length === 0
+      ? { tool: "find_district", arguments: { ...others, state: row.stateCode }, why: `finds it in ${row.stateCode}` }
+      : { tool: "find_district", arguments: others, why: "finds it in other states" };
   }
   const again = repeatWithMaxWait(ctx, { ...args }, metadata.coverage);
   const [only, ...others] = states;
@@ -138,25 +147,30 @@ function nextStepFor(
   return { tool: "list_districts", arguments: { state: state.code }, why: "lists its districts" };
 }
 
+/** " in Goa (GA)" if the search is limited to one state; then also the districts that have the name in other states, if it has none. */
+async function lookElsewhere({ answer }: Finding, args: FindDistrictArguments, { country, ...found }: DescribedAnswer) {
+  const { states } = found.answer;
+  const [only, ...others] = states;
+  if (only === undefined || others.length > 0 || args.state === undefined) return { where: "", elsewhere: [] };
+  const where = ` in ${formatState(only)}`;
+  return {
+    where,
+    elsewhere: answer.matches.length > 0 ? [] : await findElsewhere(answer.query, states, country),
+  };
+}
+
 async function adviceForOne(
   finding: Finding,
   args: FindDistrictArguments,
   found: DescribedAnswer,
   ctx: ToolContext,
 ): Promise<Advice> {
-  const { country, metadata } = found;
-  const { states } = found.answer;
-  const { answer } = finding;
-  const [only, ...others] = states;
-  const where = only !== undefined && others.length === 0 && args.state !== undefined ? ` in ${formatState(only)}` : "";
-  const elsewhere =
-    where === "" || answer.matches.length > 0
-      ? []
-      : await findElsewhere(answer.readAs?.name ?? answer.query, states, country);
-  const nextStep = nextStepFor(finding, elsewhere.length > 0, args, found, ctx);
-  const certainty = answer.matches.length === 0 ? "" : describeNamesakes(finding, metadata.coverage);
+  const { coverage } = found.metadata;
+  const { where, elsewhere } = await lookElsewhere(finding, args, found);
+  const nextStep = nextStepFor(finding, elsewhere, args, found, ctx);
+  const certainty = finding.answer.matches.length === 0 ? "" : describeNamesakes(finding, coverage);
   const hint = elsewhere.length > 0 ? "" : describeHint(finding);
-  const summary = `${describeFinding(finding, metadata.coverage, where, elsewhere)}${certainty}${hint}`;
+  const summary = `${describeFinding(finding, coverage, where, elsewhere)}${certainty}${hint}`;
   return { summary, nextStep };
 }
 
@@ -210,7 +224,11 @@ export const findDistrict = defineTool({
       return toolResult(ctx, { ...shown, ...metadata, ...dates }, { ...advice, lines, drift });
     }
     const found = findings.map(({ answer }) => answer);
-    const answers = findings.map((finding) => toShown(finding.answer, describeUnclear(finding, coverage)));
+    const answers: ShownDistricts[] = [];
+    for (const finding of findings) {
+      const { where, elsewhere } = await lookElsewhere(finding, args, countryAnswer);
+      answers.push(toShown(finding.answer, describeUnclear(finding, coverage, where, elsewhere)));
+    }
     const notes = findings.flatMap((finding, index) =>
       [answers[index]?.note ?? [], describeInterpretation(finding)].flat(),
     );

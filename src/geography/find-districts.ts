@@ -7,11 +7,18 @@ import { type DistrictRow, formatDistrict, requireLists } from "./districts.ts";
 import { describeNotLoaded, formatName, formatState, joinFirst, MAX_DISPLAY_LENGTH, pluralize } from "./format.ts";
 import { groupByKey } from "./group-by-key.ts";
 import { formatChange, type UnlistedPlace } from "./names/changes.ts";
-import { createDistrictSearch, type DistrictSearch, type FoundDistrict, indexNames } from "./names/district-search.ts";
-import { isPartOf, toNameForms } from "./names/name-forms.ts";
+import {
+  createDistrictSearch,
+  type DistrictSearch,
+  type FoundDistrict,
+  indexNames,
+  type NameMatch,
+} from "./names/district-search.ts";
+import { isModifier, isPartOf, toNameForms } from "./names/name-forms.ts";
 import { parseQuery } from "./names/query.ts";
-import { exactState } from "./names/resolve-state.ts";
+import { exactState, prefixState } from "./names/resolve-state.ts";
 import { isIndianScript, isUnsupportedScript, toLatin } from "./names/transliteration.ts";
+import { type NameParts, separateMarks, separateNames } from "./names/written-forms.ts";
 
 /** How a query was interpreted, if it was not searched for literally. */
 export interface QueryInterpretation {
@@ -45,6 +52,10 @@ export interface Finding {
   /** State that the query names, if it has no such district. */
   readonly stateWithoutMatch?: State;
   readonly unlisted?: UnlistedPlace;
+  /** LGD code, if the query is only a number. */
+  readonly code?: string;
+  /** Districts with a number beside the name as their LGD code, none of which has the name. */
+  readonly coded?: readonly DistrictRow[];
   /** Number of names that contain every word of the query; counted only if all matches are guesses. */
   readonly partialMatchCount: number;
   readonly requiredLists: RequiredLists;
@@ -58,10 +69,17 @@ const LIKELY_SCORE = 0.85;
 /** Minimum score at which a similar name in the named state has priority over a namesake in another state. */
 const MIN_SCORE_IN_STATE = 0.85;
 
+type SearchResult = ReturnType<DistrictSearch["search"]>;
+
 type QueryPlan = { readonly requiredLists: RequiredLists } & (
-  | { readonly kind: "name"; readonly name: string }
+  | { readonly kind: "name"; readonly name: string; readonly result?: SearchResult }
   | { readonly kind: "state"; readonly state: State }
-  | { readonly kind: "in state" | "elsewhere"; readonly name: string; readonly state: State }
+  | {
+      readonly kind: "in state" | "elsewhere";
+      readonly name: string;
+      readonly state: State;
+      readonly result?: SearchResult;
+    }
 );
 
 function planQuery(query: string, districts: DistrictSearch): QueryPlan {
@@ -101,37 +119,123 @@ function planQuery(query: string, districts: DistrictSearch): QueryPlan {
   if (similar !== undefined) return { kind: "in state", ...similar, requiredLists: own };
   if (first !== undefined && districts.hasName(first.name))
     return { kind: "elsewhere", ...first, requiredLists: optionalLists };
+  const unlisted = splits.find((split) => districts.findUnlisted([split.name], split.state) !== undefined);
+  if (unlisted !== undefined) return { kind: "in state", ...unlisted, requiredLists: own };
   const guess = splits[scores.findIndex((score) => score > 0)];
   return first === undefined || (guess === undefined && districts.search(name).found.length > 0)
     ? { kind: "name", name, requiredLists: requireLists(missing) }
     : { kind: "in state", ...(guess ?? first), requiredLists: requireLists(missing) };
 }
 
-/** "Raigad or Raigarh": if districts have both names, each is a match. */
-function findAlternatives(query: string, districts: DistrictSearch, limit: number): Finding | undefined {
-  const [one = "", other, ...more] = query.split(/\s+or\s+/i);
-  if (other === undefined || more.length > 0 || ![one, other].every((name) => districts.hasName(name)))
+/** Finds the state that a query of several parts names, and the names of districts; undefined if the parts name several states. */
+function readParts({ names, inBrackets }: NameParts, districts: DistrictSearch) {
+  const { allStates } = districts;
+  const states = new Set<State>();
+  function readName(part: string): string | undefined {
+    const { name, state, nameStatePairs } = parseQuery(part, allStates);
+    if (districts.hasName(name)) return name;
+    const split = nameStatePairs.find((each) => districts.hasName(each.name, each.state)) ?? nameStatePairs[0];
+    const named = state ?? split?.state;
+    if (named !== undefined) states.add(named);
+    return state === undefined ? (split?.name ?? name) : undefined;
+  }
+  function readInBrackets(part: string): string | undefined {
+    const state = exactState(part, allStates) ?? (districts.hasName(part) ? undefined : prefixState(part, allStates));
+    if (state === undefined) return readName(part);
+    states.add(state);
     return undefined;
-  if (districts.hasName(query)) return undefined;
-  const named = [one, other].flatMap((name) => districts.search(name).found.filter(({ match }) => match !== "similar"));
-  const codeOf = ({ stateCode, districtCode }: DistrictRow): string => `${stateCode} ${districtCode}`;
-  const found = named.filter((row, at) => named.findIndex((each) => codeOf(each) === codeOf(row)) === at);
-  if (found.length < 2) return undefined;
-  const matches = districts.withCreations(found.slice(0, limit));
-  const certainty = found.every(({ match }) => match === "exact") ? "exact" : "known";
-  return {
-    answer: { query, matches, certainty, ambiguous: true },
-    omittedCount: found.length - matches.length,
-    partialMatchCount: 0,
-    requiredLists: { rows: [], all: districts.missing },
+  }
+  const isName = (name: string | undefined): name is string => name !== undefined;
+  const outer = names.map(readName).filter(isName);
+  const inner = inBrackets.map(readInBrackets).filter(isName);
+  const [state, ...others] = states;
+  return others.length === 0 ? { outer, inner, state } : undefined;
+}
+
+const RANKS: readonly NameMatch[] = ["exact", "alias", "headquarters"];
+
+/** Merges the rows of several names: those that all names mean; all rows if there are none, or if each name counts. Each has its most certain match. */
+function mergeRows(named: readonly (readonly FoundDistrict[])[], isChoice: boolean): SearchResult {
+  const byCode = groupByKey(named.flat().map((row) => [`${row.stateCode} ${row.districtCode}`, row]));
+  const rows = [...byCode.values()];
+  const shared = isChoice ? [] : rows.filter(({ length }) => length === named.length);
+  const found = (shared.length > 0 ? shared : rows).flatMap(
+    (same) => same.toSorted((a, b) => RANKS.indexOf(a.match) - RANKS.indexOf(b.match))[0] ?? [],
+  );
+  return { found, ambiguous: found.length > 1 };
+}
+
+/** "Prayagraj (Allahabad), UP", "Raigad or Raigarh": the district that has both names, or all that have one of them. */
+function planSeveralNames(text: string, districts: DistrictSearch): QueryPlan | undefined {
+  const parts = separateNames(text);
+  const read = parts && !districts.hasName(text) ? readParts(parts, districts) : undefined;
+  const [first] = read?.outer ?? [];
+  if (read === undefined || first === undefined) return undefined;
+  const { outer, inner, state } = read;
+  const { states, missing } = districts;
+  if (state !== undefined && !states.includes(state)) return undefined;
+  const place = state === undefined ? ({ kind: "name" } as const) : ({ kind: "in state", state } as const);
+  const ownList = requireLists(missing.filter((each) => each === state));
+  const requiredLists = state === undefined ? { rows: [], all: missing } : ownList;
+  // The brackets may belong to the name: "Khandwa (East Nimar)", and "Khandwa (East Nimar) [note]".
+  const whole = [inner, inner.slice(0, -1)].filter((own) => own.length > 0).map((own) => [...outer, ...own].join(" "));
+  const full = whole.find((each) => districts.hasName(each, state));
+  if (full !== undefined) return { ...place, name: full, requiredLists };
+  const search = (name: string) => {
+    const { found } = districts.search(name, state);
+    return { name, found, isKnown: found.some(({ match }) => match !== "similar") };
   };
+  const searches = { outer: outer.map(search), inner: inner.map(search) };
+  const known = [...searches.outer, ...searches.inner].filter(({ isKnown }) => isKnown);
+  const rows = mergeRows(
+    known.map(({ found }) => found.filter(({ match }) => match !== "similar")),
+    parts?.isChoice === true,
+  );
+  const [best] = rows.found;
+  const named = known.find(({ found }) => !rows.ambiguous && found.some(({ match }) => match === best?.match));
+  const resembles = ({ found }: ReturnType<typeof search>): boolean =>
+    found.some(({ districtCode }) => rows.found.some((row) => row.districtCode === districtCode));
+  // Unknown words in brackets are a comment, except "(Rural)". Any other unknown name must resemble a name of the district.
+  const isClear =
+    searches.outer.every((each) => each.isKnown || resembles(each)) &&
+    searches.inner.every(({ name, isKnown }) => isKnown || !toNameForms(name).ownWords.every(isModifier));
+  const [only, ...more] = known;
+  if (only !== undefined && isClear)
+    return more.length === 0
+      ? { ...place, name: only.name, requiredLists }
+      : { ...place, name: named?.name ?? text, result: rows, requiredLists };
+  return state === undefined ? undefined : { ...place, name: whole[0] ?? first, requiredLists };
+}
+
+const NUMBER_ONLY = /^\P{L}*$/u;
+
+/** Finds the district with an LGD code. Other lists may have the same code, which the contract does not exclude. */
+function findByCode(query: string, code: string, districts: DistrictSearch, limit: number): Finding {
+  const found = districts.findByCode(code);
+  const matches = districts.withCreations(found.slice(0, limit));
+  const certainty = found.length > 0 ? ({ certainty: "exact" } as const) : {};
+  return {
+    answer: { query, matches, ...certainty, ...(found.length > 1 && { ambiguous: true }) },
+    omittedCount: found.length - matches.length,
+    code,
+    partialMatchCount: 0,
+    requiredLists: { rows: found.length > 0 ? [] : districts.missing, all: districts.missing },
+  };
+}
+
+/** If a district in the result has one of these codes, only that one is meant. */
+function selectCoded({ found, ambiguous }: SearchResult, codes: readonly string[]): SearchResult {
+  const coded = found.filter(({ districtCode }) => codes.includes(districtCode));
+  return coded.length > 0 ? { found: coded, ambiguous: coded.length > 1 } : { found, ambiguous };
 }
 
 /** Finds the districts that a query may mean. `limit`: maximum number of matches. */
 export function findDistrict(query: string, districts: DistrictSearch, limit: number): Finding {
-  const alternatives = findAlternatives(query, districts, limit);
-  if (alternatives !== undefined) return alternatives;
-  const plan = planQuery(query, districts);
+  const { text, codes } = districts.hasName(query) ? { text: query, codes: [] } : separateMarks(query);
+  const [code, ...otherCodes] = codes;
+  if (code !== undefined && otherCodes.length === 0 && NUMBER_ONLY.test(text))
+    return findByCode(query, code, districts, limit);
+  const plan = planSeveralNames(text, districts) ?? planQuery(text, districts);
   const { kind, requiredLists } = plan;
   if (kind === "state") {
     const { state } = plan;
@@ -141,7 +245,7 @@ export function findDistrict(query: string, districts: DistrictSearch, limit: nu
   const { name } = plan;
   const state = kind === "name" ? undefined : plan.state;
   const searchedState = kind === "in state" ? state : undefined;
-  const result = districts.search(name, searchedState);
+  const result = selectCoded(plan.result ?? districts.search(name, searchedState), codes);
   const [{ match: firstMatch, score: bestScore = 1 } = { match: undefined }] = result.found;
   const found =
     firstMatch === "similar"
@@ -155,6 +259,7 @@ export function findDistrict(query: string, districts: DistrictSearch, limit: nu
   const readAs = { ...(name !== query && { name }), ...(searchedState && { state: searchedState.code }) };
   // If the query contradicts the catalog, either its name or its state may be wrong.
   const certainty = isGuess || kind === "elsewhere" ? "guess" : best?.match === "exact" ? "exact" : "known";
+  const isMeant = ({ districtCode }: DistrictRow): boolean => codes.includes(districtCode);
   return {
     answer: {
       query,
@@ -167,6 +272,7 @@ export function findDistrict(query: string, districts: DistrictSearch, limit: nu
     searchedState,
     stateWithoutMatch: districts.states.find((each) => kind === "elsewhere" && each === state),
     unlisted,
+    coded: found.some(isMeant) ? [] : codes.flatMap((each) => districts.findByCode(each)),
     partialMatchCount: isGuess ? districts.countPartialMatches(name) : 0,
     requiredLists,
   };
@@ -196,17 +302,18 @@ export async function findDistricts(
   return { findings, states, requiredLists: { rows: unique(({ rows }) => rows), all: unique(({ all }) => all) } };
 }
 
-/** Finds districts with this name in the other states, as far as their lists are known. */
+const MAX_ELSEWHERE = 20;
+
+/** Finds the districts that a query means in the other states, as far as their lists are known. */
 export async function findElsewhere(
-  name: string,
+  query: string,
   states: readonly State[],
   country: Country,
 ): Promise<readonly DistrictRow[]> {
   const others = country.states.value.states.filter((state) => !states.includes(state));
-  await indexNames(others, country, [name]);
-  return createDistrictSearch(others, country)
-    .search(name)
-    .found.filter(({ match }) => match !== "similar");
+  await indexNames(others, country, [query]);
+  const { certainty, matches } = findDistrict(query, createDistrictSearch(others, country), MAX_ELSEWHERE).answer;
+  return certainty === "guess" ? [] : matches.filter(({ match }) => match !== "similar");
 }
 
 /** A list without mandals does not mean that the district has none. */
@@ -218,7 +325,8 @@ const describeDistrict = (row: DistrictRow): string => `${formatDistrict(row)}: 
 const searchedName = ({ query, readAs }: FoundDistricts): string => readAs?.name ?? query;
 
 /** Quotes the name that was searched for. The Latin spelling follows a name in an Indian script that no district has. */
-function formatQueriedName(answer: FoundDistricts): string {
+function formatQueriedName({ answer, code }: Finding): string {
+  if (code !== undefined) return code;
   const name = searchedName(answer);
   const isKnown = answer.matches.some(({ match }) => match !== "similar");
   return `${quote(name, MAX_DISPLAY_LENGTH)}${isIndianScript(name) && !isKnown ? ` (${formatName(toLatin(name))})` : ""}`;
@@ -244,6 +352,8 @@ function describeOwnDistrict({ state, change }: UnlistedPlace, { stateCode }: Fo
   return ` ${what} was ${formatChange(change)}.`;
 }
 
+const OTHER_CODES = " Census codes are other numbers; they are not in this catalog.";
+
 /** Topics that users ask about and that no tool can answer. */
 const NOT_IN_CATALOG =
   " Not in this catalog: towns, blocks, names of mandals, population, area, borders. For a town, try its district.";
@@ -258,7 +368,7 @@ function describeNoMatch(
   elsewhere: readonly DistrictRow[],
 ): string {
   const { answer, searchedState, unlisted } = finding;
-  const queriedName = formatQueriedName(answer);
+  const queriedName = formatQueriedName(finding);
   if (isUnsupportedScript(answer.query))
     return `${queriedName} is in letters that are not read. ${SUPPORTED_SCRIPTS_TEXT}`;
   const elsewhereText = elsewhere.length === 0 ? "" : ` Elsewhere: ${joinFirst(elsewhere.map(formatDistrict))}.`;
@@ -266,6 +376,8 @@ function describeNoMatch(
   const place = searchedState === undefined ? where : ` in ${formatState(searchedState)}`;
   if (!coverage.complete && coverage.statesRead === 0)
     return `${queriedName}${place} was not looked up: ${describeNotLoaded(coverage)}.${elsewhereText}`;
+  if (finding.code !== undefined && coverage.complete)
+    return `No district has the LGD code ${queriedName}${place}.${elsewhereText}`;
   const soFar = coverage.complete ? "" : ` so far: ${describeNotLoaded(coverage)}`;
   // The transliteration may be the reason, so the name is not denied.
   return isIndianScript(searchedName(answer))
@@ -280,6 +392,7 @@ const isOwnName = (answer: FoundDistricts, { name, match, kind }: FoundDistrict)
 const lgdText = ({ lgdCode }: State): string => (lgdCode === undefined ? "" : `, LGD code ${formatName(lgdCode)}`);
 
 function describeIdentity(queriedName: string, { match, kind, since }: FoundDistrict): string {
+  if (match === "code") return `LGD code ${queriedName} is `;
   if (match === "headquarters") return `${queriedName} is ${kind === "city" ? "a city in" : "the headquarters of"} `;
   if (kind === "former")
     return `${queriedName} ${since === undefined ? "is a former name of " : `(until ${since}) is now `}`;
@@ -311,12 +424,16 @@ function describeGuesses(queriedName: string, { answer, omittedCount, partialMat
   return `${denial}${guesses}; confirm it with the user.`;
 }
 
+/** Reports numbers beside the name that are codes of other districts. */
+const describeCoded = ({ coded = [] }: Finding): string =>
+  coded.map((row) => ` ${formatName(row.districtCode)} is the LGD code of ${formatDistrict(row)}.`).join("");
+
 function describeFound(finding: Finding): string {
   const { answer, omittedCount, stateWithoutMatch, unlisted } = finding;
   const { matches } = answer;
   const [best] = matches;
   if (best === undefined) return "";
-  const queriedName = formatQueriedName(answer);
+  const queriedName = formatQueriedName(finding);
   const where =
     stateWithoutMatch === undefined
       ? ""
@@ -326,12 +443,12 @@ function describeFound(finding: Finding): string {
     const names = matches.map(formatDistrict);
     const isPair = names.length === 2 && omittedCount === 0 && where === "";
     const any = isPair ? names.join(" or ") : `${where === "" ? "any of " : ""}${joinFirst(names, omittedCount)}`;
-    return `${where === "" ? `${queriedName} could be ` : where}${any}.`;
+    return `${where === "" ? `${queriedName} could be ` : where}${any}.${describeCoded(finding)}`;
   }
   const isClear = unlisted === undefined && isOwnName(answer, best);
   const what = where === "" && !isClear ? describeIdentity(queriedName, best) : where;
   const also = unlisted === undefined ? "" : describeOwnDistrict(unlisted, best);
-  return `${what}${describeDistrict(best)}.${also}`;
+  return `${what}${describeDistrict(best)}.${also}${describeCoded(finding)}`;
 }
 
 /** `where`: for example " in Goa (GA)" if the search is limited to one state. */
@@ -348,7 +465,8 @@ export function describeFinding(
 }
 
 /** Explains what the catalog does not contain, if no listed district has the name: the query may be a town or another topic. */
-export function describeHint({ answer, matchedState, unlisted }: Finding): string {
+export function describeHint({ answer, matchedState, unlisted, code }: Finding): string {
+  if (code !== undefined) return OTHER_CODES;
   if (matchedState !== undefined || unlisted !== undefined || isUnsupportedScript(answer.query)) return "";
   if (answer.matches.length === 0) return NOT_IN_CATALOG;
   return answer.matches[0]?.match === "similar" ? " Towns are not listed." : "";
@@ -361,17 +479,24 @@ export function describeInterpretation({ answer: { query, readAs } }: Finding): 
   return [`${quote(query, MAX_DISPLAY_LENGTH)} was read as ${quote(readAs.name, MAX_DISPLAY_LENGTH)}${where}.`];
 }
 
-export const describeNamesakes = ({ requiredLists }: Finding, coverage: Coverage): string =>
-  requiredLists.all.length === 0 ? "" : ` Others may have this name: ${describeNotLoaded(coverage)}.`;
+export const describeNamesakes = ({ requiredLists, code }: Finding, coverage: Coverage): string =>
+  requiredLists.all.length === 0
+    ? ""
+    : ` Others may have this ${code === undefined ? "name" : "code"}: ${describeNotLoaded(coverage)}.`;
 
 /** Describes the result for one of several names; undefined if its only row is sufficient: a district that has the name. */
-export function describeUnclear(finding: Finding, coverage: Coverage): string | undefined {
-  const { answer, unlisted } = finding;
+export function describeUnclear(
+  finding: Finding,
+  coverage: Coverage,
+  where: string,
+  elsewhere: readonly DistrictRow[],
+): string | undefined {
+  const { answer, unlisted, coded = [] } = finding;
   const { matches, certainty, ambiguous } = answer;
-  const isClear = certainty !== "guess" && ambiguous !== true && unlisted === undefined;
+  const isClear = certainty !== "guess" && ambiguous !== true && unlisted === undefined && coded.length === 0;
   return isClear && matches.length === 1 && matches[0]?.mandalCount !== 0
     ? undefined
-    : describeFinding(finding, coverage, "", []);
+    : describeFinding(finding, coverage, where, elsewhere);
 }
 
 function classOf({ answer, matchedState, unlisted }: Finding): string {
@@ -397,5 +522,6 @@ export function describeFindings(findings: readonly Finding[], coverage: Coverag
   const isCertain = findings.every(({ requiredLists }) => requiredLists.rows.length === 0);
   const uncertaintyText = isCertain ? "" : ` Not final: ${describeNotLoaded(coverage)}.`;
   const hint = classes.has("guessed") || classes.has("not found") ? NOT_IN_CATALOG : "";
-  return `Of ${pluralize(findings.length, "name")}: ${parts.join(", ")}.${uncertaintyText}${hint}`;
+  const codesHint = findings.some(({ code }) => code !== undefined) ? OTHER_CODES : "";
+  return `Of ${pluralize(findings.length, "name")}: ${parts.join(", ")}.${uncertaintyText}${hint}${codesHint}`;
 }

@@ -4,10 +4,10 @@
 import { setImmediate as yieldToEventLoop } from "node:timers/promises";
 import type { State } from "../../contract/playground.ts";
 import type { Country } from "../country.ts";
-import { type DistrictRow, findMissingStates } from "../districts.ts";
+import { type DistrictRow, findMissingStates, toDistrictRows } from "../districts.ts";
 import { findUnlisted, withCreation } from "./changes.ts";
 import {
-  hasSameSound,
+  isDirection,
   isPartOf,
   type NameForms,
   nameSimilarity,
@@ -18,7 +18,7 @@ import {
 import { getIndex, isIndexed, type KnownName, type NameIndex, type NameKind, type NameLookup } from "./name-index.ts";
 import { isIndianScript } from "./transliteration.ts";
 
-export type NameMatch = "exact" | "alias" | "headquarters" | "similar";
+export type NameMatch = "exact" | "alias" | "headquarters" | "similar" | "code";
 
 export interface FoundDistrict extends DistrictRow {
   readonly match: NameMatch;
@@ -99,6 +99,16 @@ export function createDistrictSearch(states: readonly State[], country: Country)
     getIndexes(state).flatMap(({ latin, getLocal }) => (forms.isIndianScript ? [latin, getLocal()] : [latin]));
 
   function findByName(queryForms: readonly NameForms[], state?: State): readonly ScoredName[] {
+    const found = findByKeys(queryForms, state);
+    const [only, ...others] = state === undefined ? states : [state];
+    const isShort = queryForms.every(({ ownWords }) => ownWords.every(isDirection));
+    if (found.length > 0 || only === undefined || others.length > 0 || !isShort) return found;
+    // "North" in Goa is short for "North Goa".
+    const fullForms = queryForms.flatMap(({ ownWords }) => toQueryForms([...ownWords, only.name].join(" ")));
+    return findByKeys(fullForms, state);
+  }
+
+  function findByKeys(queryForms: readonly NameForms[], state?: State): readonly ScoredName[] {
     const named: KnownName[] = [];
     const sounding: KnownName[] = [];
     for (const forms of queryForms)
@@ -137,6 +147,20 @@ export function createDistrictSearch(states: readonly State[], country: Country)
     return selectBestPerDistrict(similar);
   }
 
+  /** Names in the list that have the sound of the query; unless a listed name is equal to it, also those that contain its words. */
+  function findRivals(queryForms: readonly NameForms[], isExact: boolean, state?: State): readonly ScoredName[] {
+    const rivals = queryForms.flatMap((forms) =>
+      getIndexes(state).flatMap(({ latin: { byKey } }) => {
+        const [soundKey = ""] = forms.soundKeys;
+        const sounding = (byKey.get(soundKey) ?? []).filter(({ match }) => match === "exact");
+        const [{ text = "" } = {}] = isExact ? [] : forms.words;
+        const containing = (byKey.get(`word ${text}`) ?? []).filter((name) => isPartOf(forms, name.forms));
+        return [...sounding, ...containing].map((name) => ({ name, score: nameSimilarity(forms, name.forms) }));
+      }),
+    );
+    return selectBestPerDistrict(rivals);
+  }
+
   return {
     states,
     missing: findMissingStates(states, country),
@@ -151,19 +175,18 @@ export function createDistrictSearch(states: readonly State[], country: Country)
       const rows = new Set(namesakes.map(({ name }) => name.row));
       // If a district has the name, a similar name is not meant, unless it has the same sound, or it contains a name that is only an
       // alias: "Garo Hills" is a short form of two districts and a part of five names.
-      const isRival = ({ match, forms }: KnownName): boolean =>
-        match === "exact" &&
-        !forms.isIndianScript &&
-        queryForms.some((each) => hasSameSound(each, forms) || (!isExact && isPartOf(each, forms)));
-      const similar = findSimilar(queryForms, state).filter(
-        ({ name }) => !rows.has(name.row) && (named.length === 0 || isRival(name)),
-      );
+      const similar = (
+        named.length === 0 ? findSimilar(queryForms, state) : findRivals(queryForms, isExact, state)
+      ).filter(({ name }) => !rows.has(name.row));
       const found: readonly FoundDistrict[] = [
         ...named.toSorted(compareByScore).map(toNamedDistrict),
         ...similar.toSorted(compareByScore).map(toSimilarDistrict),
       ];
       return { found, ambiguous: named.length > 0 && found.length > 1 };
     },
+    /** Finds the districts with this LGD code. */
+    findByCode: (code: string): readonly FoundDistrict[] =>
+      toDistrictRows(states, country).flatMap((row) => (row.districtCode === code ? { ...row, match: "code" } : [])),
     hasName: (text: string, state?: State): boolean => findByName(toQueryForms(text), state).length > 0,
     isSameDistrict(text: string, other: string): boolean {
       const rows = new Set(findByName(toQueryForms(other)).map(({ name }) => name.row));

@@ -72,9 +72,12 @@ const MODIFIERS = new Set([...DIRECTIONS, "urban", "rural", "metro"]);
 
 export const isDirection = (word: string): boolean => DIRECTIONS.has(translateWord(word));
 
+/** Whether a word distinguishes districts of one name: "North", "Rural". */
+export const isModifier = (word: string): boolean => MODIFIERS.has(translateWord(word));
+
 /** Initials, in both languages, of a word that distinguishes namesakes: "uttar" -> "u", "n". Empty for other words. */
 export const modifierInitials = (word: string): readonly string[] =>
-  MODIFIERS.has(translateWord(word)) ? [...new Set([word.charAt(0), translateWord(word).charAt(0)])] : [];
+  isModifier(word) ? [...new Set([word.charAt(0), translateWord(word).charAt(0)])] : [];
 
 // Romanizations vary between these spellings. The order matters: longer patterns come first.
 const SOUND_RULES: readonly (readonly [RegExp, string])[] = [

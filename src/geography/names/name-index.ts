@@ -188,6 +188,7 @@ function createLookup(names: readonly KnownName[]): NameLookup {
   for (const name of names) {
     if (name.isGenerated) continue;
     for (const key of name.forms.soundKeys) byKey.push([key, name]);
+    if (name.match === "exact") for (const { text } of name.forms.words) byKey.push([`word ${text}`, name]);
     for (const pair of toLetterPairs(name.forms)) byPair.push([pair, name]);
   }
   return { byKey: groupByKey(byKey), byPair: groupByKey(byPair) };

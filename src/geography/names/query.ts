@@ -41,7 +41,6 @@ const COUNTRY_WORDS = toWordSet("india bharat");
 const OFFICE_WORDS = toWordSet("parishad panchayat revenue administration collectorate headquarters hq");
 const JOINING_WORDS = toWordSet("of in the state city town");
 const ALIAS_WORDS = toWordSet("alias aka or formerly erstwhile urf now previously");
-const POSTAL_CODE = /^[1-9]\d{5}$/;
 /** The longest name of a state has ten words. */
 const MAX_STATE_WORDS = 10;
 const MIN_FUZZY_LETTERS = 5;
@@ -72,15 +71,12 @@ function trimJoiningWords(tokens: readonly Token[]): readonly Token[] {
   return first < 0 ? [] : tokens.slice(first, tokens.findLastIndex(isName) + 1);
 }
 
-/** Removes the words for district and the country, and postal codes. Returns all tokens if no others remain. */
+/** Removes the words for district and the country. Returns all tokens if no others remain. */
 function removeNoise(all: readonly Token[]): readonly Token[] {
   const isDistrictWord = ({ folded }: Token): boolean => DISTRICT_WORDS.has(toSound(folded));
   const isDistrict = all.some(isDistrictWord);
   const isNoise = (token: Token): boolean =>
-    isDistrictWord(token) ||
-    COUNTRY_WORDS.has(token.folded) ||
-    POSTAL_CODE.test(token.folded) ||
-    (isDistrict && OFFICE_WORDS.has(token.folded));
+    isDistrictWord(token) || COUNTRY_WORDS.has(token.folded) || (isDistrict && OFFICE_WORDS.has(token.folded));
   // A blank replaces the removed words.
   const kept = all
     .map((token, index) => (all.slice(index - 1, index).some(isNoise) ? { ...token, separator: " " } : token))
@@ -89,6 +85,8 @@ function removeNoise(all: readonly Token[]): readonly Token[] {
 }
 
 function matchState(name: string, states: readonly State[], isDelimited: boolean): State | undefined {
+  // A number in a name is not the LGD code of a state.
+  if (!/\p{L}/u.test(name)) return undefined;
   if (isDelimited) return prefixState(name, states);
   const isLong = name.length >= MIN_FUZZY_LETTERS && !isDirection(fold(name));
   return isLong ? fuzzyState(name, states) : exactState(name, states);

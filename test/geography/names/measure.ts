@@ -70,7 +70,7 @@ export interface Rate {
   readonly certainAndWrong: number;
 }
 
-/** Rates by class. "whole" excludes the directory's own names, because they are easy to find and would inflate the rate. */
+/** Rates by class. "whole" excludes the directory's own names in all shapes, because they are easy to find and would inflate the rate. */
 export function computeRates(judgments: readonly Judgment[]): ReadonlyMap<string, Rate> {
   const computeRate = (group: readonly Judgment[]): Rate => ({
     rows: group.length,
@@ -80,7 +80,9 @@ export function computeRates(judgments: readonly Judgment[]): ReadonlyMap<string
   });
   const kinds = new Set(judgments.map(({ question }) => question.kind));
   const ofKind = (kind: string) => judgments.filter(({ question }) => question.kind === kind);
-  const userQuestions = judgments.filter(({ question }) => question.kind !== "every-name");
+  const userQuestions = judgments.filter(
+    ({ question }) => question.kind !== "every-name" && !question.kind.startsWith("shape-"),
+  );
   return new Map([
     ...Array.from(kinds, (kind) => [kind, computeRate(ofKind(kind))] as const),
     ["whole", computeRate(userQuestions)],

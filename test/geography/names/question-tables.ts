@@ -45,6 +45,44 @@ export const directoryNameQuestions: readonly Question[] = [...new Set(namesByCo
   return { kind: "every-name", query, expected: codes.join("+"), match: "exact" };
 });
 
+const recordedDistricts = readRecord("districts");
+const stateNames = new Map(readRecord("states").map(({ code = "", state = "" }) => [code, state]));
+
+/** The district's former name, or another spelling. */
+function otherNameOf(lgdCode: string): string | undefined {
+  const { otherNames = "" } = recordedDistricts.find((each) => each["lgdCode"] === lgdCode) ?? {};
+  return otherNames.split(" + ").flatMap((text) => /^(.+) \((?:former|spelling)/.exec(text)?.[1] ?? [])[0];
+}
+
+/**
+ * Shapes of names in public files: tables with footnotes and row numbers, LGD exports, lists with the old name in brackets, forms of states.
+ * A shape with a state, a code or a second name means one district.
+ */
+const SHAPES: readonly (readonly [
+  kind: string,
+  toQuery: (name: string, state: string, stateCode: string, lgdCode: string, other: string) => string,
+])[] = [
+  ["shape-state", (name, state) => `${name}, ${state}`],
+  ["shape-upper", (name, state) => `${name} (${state})`.toUpperCase()],
+  ["shape-iso", (name, _state, stateCode) => `${name}, IN-${stateCode}`],
+  ["shape-footnote", (name, state) => `${name}[2], ${state}`],
+  ["shape-number", (name, state) => `12. ${name} (${state})`],
+  ["shape-code", (name, _state, _stateCode, lgdCode) => `${name} (${lgdCode})`],
+  ["shape-code-only", (_name, _state, _stateCode, lgdCode) => lgdCode],
+  ["shape-brackets", (name, state, _stateCode, _lgdCode, other) => `${name} (${other}), ${state}`],
+  ["shape-slash", (name, _state, stateCode, _lgdCode, other) => `${other}/${name} - ${stateCode}`],
+];
+
+/** One question for each district and shape; shapes with a second name only for districts that have one. */
+export const shapeQuestions: readonly Question[] = SHAPES.flatMap(([kind, toQuery]) =>
+  emulatedDistricts.flatMap(({ name, stateCode, code }) => {
+    const other = otherNameOf(code);
+    if (other === undefined && toQuery.length > 4) return [];
+    const query = toQuery(name, stateNames.get(stateCode) ?? "", stateCode, code, other ?? "");
+    return [{ kind, query, expected: code }];
+  }),
+);
+
 /** One question for each name in an Indian script: in the language of the state, and in Hindi. */
 export const localNameQuestions: readonly Question[] = readRecord("districts").flatMap(
   ({ lgdCode: expected = "", localNames = "" }) => {
