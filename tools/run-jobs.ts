@@ -23,12 +23,14 @@ import { describeInput } from "../src/toolkit/describe/input.ts";
 import { formatCount, MIN_ACTION_MS, readOffer, secondsLeft, withWaitLimit } from "../src/toolkit/jobs/batch.ts";
 import {
   createStopRule,
+  isKeyUnused,
   isStopOf,
   laterText,
   runRows,
   type StopRule,
   stoppedFailure,
   stoppedText,
+  unusedKeyText,
 } from "../src/toolkit/jobs/engine.ts";
 import { onlyPort, runJob, validateAgainstOffer } from "../src/toolkit/jobs/submitting.ts";
 import {
@@ -84,6 +86,8 @@ interface FileResult {
   readonly job?: Job | undefined;
   readonly isUnfinished: boolean;
   readonly isReplay?: boolean;
+  /** True if an unresolved identical call was resolved under its own key instead. */
+  readonly hasUnusedKey?: boolean;
   readonly failure?: Failure | undefined;
 }
 
@@ -143,7 +147,8 @@ async function runFile(
       // The job of an identical call is read even if no time is left.
       const isCurrent = !isReplay && seconds === 0;
       const [now = made] = isCurrent ? [] : await watchJobs([id], { until: "all", seconds, stopRule }, ctx);
-      const ran = jobResult(file, id, now, isReplay, ctx);
+      const hasUnusedKey = isKeyUnused(idempotencyKey, result.action);
+      const ran = { ...jobResult(file, id, now, isReplay, ctx), hasUnusedKey };
       return note === undefined ? ran : { ...ran, row: { ...ran.row, note } };
     }
     const { data } = result;
@@ -283,6 +288,7 @@ export const runJobs = defineTool({
     const sentences = [
       stop ? `${stoppedText(stop)} ${stoppedCounts(all)}` : `${formatCount(all.length, "file")}: ${stateCounts(all)}.`,
       replayedCount > 0 && `Already run by an earlier identical call: ${replayedCount}.`,
+      unusedKeyText(all.filter(({ hasUnusedKey }) => hasUnusedKey).length),
       operatorNeededText(all.map(({ job }) => job)).trim(),
       later,
     ];

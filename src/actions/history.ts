@@ -12,7 +12,7 @@ const MAX_ACTIONS_PER_RESOURCE = 50;
 export interface ResourceAction extends ListedAction {
   /** True if the API's last response was a rejection that it will most likely repeat. It does not show the effect of earlier attempts. */
   readonly isRefused: boolean;
-  /** True within the deduplication window after its latest change. */
+  /** True within the deduplication window after its success was recorded or, without one, after its latest change. */
   readonly isRecent: boolean;
 }
 
@@ -21,7 +21,7 @@ export function toResourceAction(stored: StoredAction): ResourceAction {
   return {
     ...toListedAction(stored),
     isRefused: kind === "precondition_failed" || kind === "conflict",
-    isRecent: stored.read_at - stored.updated_at < DEDUPLICATION_WINDOW_MS,
+    isRecent: stored.read_at - (stored.resolved_at ?? stored.updated_at) < DEDUPLICATION_WINDOW_MS,
   };
 }
 

@@ -10,7 +10,9 @@ import {
   job,
   micEnveloped,
   operation,
+  problem,
   processingRequest,
+  recipeOffer,
   retryJob,
 } from "../contract/samples.ts";
 import { type InProcessServer, inProcessServerForTest } from "../support/server.ts";
@@ -28,6 +30,8 @@ beforeEach(async () => {
 
 const later = answer(503, undefined, { "retry-after": "60" });
 const NEW_KEY = "a-new-key-0001";
+const { inputBindings, clientReference: _, ...jobArguments } = createJob;
+const jobOfFile = { ...jobArguments, files: [input.referenceId], port: inputBindings[0]?.port };
 
 interface Row {
   readonly tool: string;
@@ -118,3 +122,39 @@ describe.each(rows)("$tool", ({ tool, args, made, reads }) => {
     expect(keys()).toEqual([first, NEW_KEY]);
   });
 });
+
+test.each([
+  ["retry_jobs", { jobIds: ["job-0"], ...retryJob, waitSeconds: 0 }],
+  ["run_jobs", { ...jobOfFile, waitSeconds: 0 }],
+])(
+  "%s resolves each identical row, says that the new key was not used, and uses it in the next call",
+  async (tool, args) => {
+    let lostCount = 0;
+    stub.respond(({ method, target }) => {
+      const id = target.split("/").at(-1) ?? "";
+      if (method === "GET" && target.includes("/recipe-versions/")) return answer(200, micEnveloped(recipeOffer));
+      if (method === "GET" && target.includes("/inputs/")) return answer(200, micEnveloped({ ...input, id }));
+      if (method === "GET")
+        return answer(200, enveloped({ ...job, id, state: "FAILED", failure: { ...problem, retryable: true } }));
+      if (target.endsWith("/inputs")) return answer(201, micEnveloped(input));
+      return lostCount++ === 0
+        ? later
+        : answer(202, enveloped({ ...job, retryOfBatchId: tool === "retry_jobs" ? "job-0" : null }));
+    });
+    const jobKeys = () =>
+      new Set(
+        stub.requests.flatMap(({ method, target, headers }) =>
+          method === "POST" && !target.endsWith("/inputs") ? headers["idempotency-key"] : [],
+        ),
+      );
+    await server.call(tool, args);
+    expect(jobKeys().size).toBe(1);
+    const resolved = await server.call(tool, { ...args, idempotencyKey: NEW_KEY });
+    expect(resolved.text).toContain(
+      "Resolved: 1 outcome of identical calls. The new key was not used for these; to run them again, make this call again.",
+    );
+    expect(jobKeys().size).toBe(1);
+    await server.call(tool, { ...args, idempotencyKey: NEW_KEY });
+    expect(jobKeys().size).toBe(2);
+  },
+);

@@ -3,8 +3,9 @@
 import { Failure, type FailureFacts, type FailureKind } from "../../core/failure.ts";
 import { quote } from "../../core/untrusted-text.ts";
 import { omitUnofferedTools } from "../offered-text.ts";
+import type { ActionReport } from "../results.ts";
 import type { ToolContext } from "../tool-context.ts";
-import { runWorkers } from "./batch.ts";
+import { formatCount, runWorkers } from "./batch.ts";
 
 /** Maximum number of rows of one call that are in progress at a time. */
 export const MAX_IN_FLIGHT = 4;
@@ -147,3 +148,12 @@ export function stoppedFailure(stop: Failure, counts: string, advice: string, ea
   const message = `${stoppedText(stop)} ${counts}`;
   return new Failure({ ...facts, message, sideEffect: "none", earlierSteps, next: advice }, { cause: stop.cause });
 }
+
+/** Whether a row returned the outcome of an identical call, which was unresolved, instead of using its key. */
+export const isKeyUnused = (key: string | undefined, action: ActionReport | undefined): boolean =>
+  key !== undefined && action !== undefined && action.idempotencyKey !== key;
+
+/** `count`: the number of rows whose key was not used. */
+export const unusedKeyText = (count: number): string | false =>
+  count > 0 &&
+  `Resolved: ${formatCount(count, "outcome", "outcomes")} of identical calls. The new key was not used for these; to run them again, make this call again.`;

@@ -30,7 +30,17 @@ import {
   stateSuffix,
   withWaitLimit,
 } from "./batch.ts";
-import { createStopRule, isStopOf, laterText, runRows, type StopRule, stoppedFailure, stoppedText } from "./engine.ts";
+import {
+  createStopRule,
+  isKeyUnused,
+  isStopOf,
+  laterText,
+  runRows,
+  type StopRule,
+  stoppedFailure,
+  stoppedText,
+  unusedKeyText,
+} from "./engine.ts";
 import { findJobs, MAX_READ } from "./find-jobs.ts";
 import { describeJobWith, findKnownRetry, readJobHistory } from "./job-history.ts";
 import {
@@ -133,6 +143,8 @@ interface RetryResult {
   readonly isWorthRepeating?: boolean;
   /** True if an identical call retried the job before, so that nothing was sent now. */
   readonly isReplay?: boolean;
+  /** True if an unresolved identical call was resolved under its own key instead. */
+  readonly hasUnusedKey?: boolean;
   readonly failure?: Failure;
 }
 
@@ -301,14 +313,14 @@ async function retryEach(
     try {
       const { explicitKey: idempotencyKey } = actionOf(jobId, args);
       const retryArguments = { jobId, retryMode, reason, idempotencyKey, isDerivedKey: true };
-      const { data, replay } = await retryJob(retryArguments, { ...own, proposedKey });
+      const { data, replay, action } = await retryJob(retryArguments, { ...own, proposedKey });
       const isOtherMode = replay !== undefined && replay.earlier.arguments["retryMode"] !== retryMode;
       // A finding exists if no response shows that a call of this journal made the retry.
       const note = replay?.finding ?? (isOtherMode ? `The first retry had ${replay.notes}.` : undefined);
       if (note !== undefined)
         return { row: { jobId, outcome: "not sent", newJobId: data.id, code: ALREADY_RETRIED, note } };
       const row = { jobId, outcome: "retried", newJobId: data.id, state: data.state } as const;
-      return { row, isReplay: replay !== undefined };
+      return { row, isReplay: replay !== undefined, hasUnusedKey: isKeyUnused(idempotencyKey, action) };
     } catch (error) {
       return await toFailedResult(jobId, toStepFailure(error, ctx), ctx);
     }
@@ -396,6 +408,7 @@ function summaryOf(
       : `Retried ${made.length} of ${rows.length}${states.length > 0 ? `: ${countsOf(states)}` : ""}.`,
     replayedCount > 0 &&
       `Already retried by an earlier identical call: ${replayedCount === made.length ? "all" : replayedCount}.`,
+    unusedKeyText(all.filter(({ hasUnusedKey }) => hasUnusedKey).length),
     rest.length > 0 && `Other jobs: ${countsOf(rest)}.`,
     rows.some(({ code }) => code === GIVEN_UP) &&
       "GIVEN_UP: another retry will most likely fail too; ask the user to contact the operator. retry_job retries one of them anyway.",
