@@ -1,17 +1,22 @@
 // This module defines request_file_processing, which requests permission to process a shared file with a recipe version.
 import * as z from "zod/v4";
+import { formatDuration } from "../src/actions/deduplication-window.ts";
+import { deriveRepeatKey } from "../src/actions/idempotency-keys.ts";
 import {
   getMicSharedFileProcessingRequest,
   requestMicSharedFileProcessing,
 } from "../src/contract/endpoints/job-processing.ts";
 import type { ProcessingRequest } from "../src/contract/processing-requests.ts";
 import { parseDateTime } from "../src/contract/scalars.ts";
-import { invalidArguments } from "../src/core/failure.ts";
+import { Failure, invalidArguments } from "../src/core/failure.ts";
+import { formatToken } from "../src/core/untrusted-text.ts";
 import { keyArgument, recipeVersionText } from "../src/toolkit/arguments.ts";
 import { defineTool } from "../src/toolkit/define-tool.ts";
 import { describeRequestWith, requestStatus } from "../src/toolkit/describe/processing-request.ts";
 import { outputs } from "../src/toolkit/outputs.ts";
+import { resourceResult, type ToolResult } from "../src/toolkit/results.ts";
 import { runAction } from "../src/toolkit/run-action.ts";
+import type { ToolContext } from "../src/toolkit/tool-context.ts";
 
 /** Tolerance for errors of this machine's clock, since the API decides by its own clock (open question 16). */
 const CLOCK_SLACK_MS = 5 * 60_000;
@@ -25,12 +30,55 @@ function rejectPast(expiresAt: string, now: number): void {
   ]);
 }
 
-const body = requestMicSharedFileProcessing.body.shape;
+const requestBody = requestMicSharedFileProcessing.body;
+const body = requestBody.shape;
 
 const traits = {
   targetArgument: "inputId",
   identifyingArguments: ["workspaceId", "inputId", "recipeVersionId", "recipeVersionHash", "purpose"],
 };
+
+const readRequest = (requestId: string, ctx: ToolContext) =>
+  ctx.api.call(getMicSharedFileProcessingRequest, { path: { requestId } }, ctx);
+
+/**
+ * Returns the latest request for this input and recipe version in the journal if it is still to be decided or approved: the API may
+ * consider only a new one, whose review starts again. Undefined with a key, which asks for a new request. Throws Failure.
+ */
+async function readPending(
+  {
+    idempotencyKey,
+    ...args
+  }: Readonly<z.output<typeof requestBody>> & { readonly idempotencyKey?: string | undefined },
+  ctx: ToolContext,
+): Promise<ToolResult<ProcessingRequest> | undefined> {
+  const { proposedKey, tool } = ctx;
+  if (idempotencyKey !== undefined) return undefined;
+  if (await ctx.actions.findExisting({ tool, arguments: args, traits, explicitKey: undefined, proposedKey }))
+    return undefined;
+  const earlier = (await ctx.actions.readHistory(args.inputId)).actions.find(
+    (action) =>
+      action.tool === tool &&
+      action.state === "succeeded" &&
+      (["workspaceId", "recipeVersionId", "recipeVersionHash"] as const).every(
+        (name) => action.arguments[name] === args[name],
+      ),
+  );
+  if (earlier?.createdId === undefined) return undefined;
+  const answer = await readRequest(earlier.createdId, ctx).catch((error: unknown) => {
+    if (error instanceof Failure && (error.facts.kind === "not_found" || error.facts.kind === "forbidden"))
+      return undefined;
+    throw error;
+  });
+  if (!answer) return undefined;
+  const { id, state, createdAt, expiresAt } = answer.value.data;
+  const now = answer.respondedAt ?? ctx.api.timing.now();
+  if (state === "REJECTED" || state === "REVOKED" || Date.parse(expiresAt) <= now) return undefined;
+  const age = formatDuration(Math.max(0, now - Date.parse(createdAt)));
+  const again = deriveRepeatKey(earlier.idempotencyKey);
+  const notice = `Not requested again: ${formatToken(id)}, requested ${age} ago, is ${state}. To request it again, pass idempotencyKey ${again}.`;
+  return await resourceResult(answer, describeRequestWith(ctx), ctx, { notice });
+}
 
 export const requestFileProcessing = defineTool({
   endpoint: requestMicSharedFileProcessing,
@@ -50,16 +98,19 @@ export const requestFileProcessing = defineTool({
     ...keyArgument("processing"),
   }),
   output: outputs.resource<ProcessingRequest>(),
-  run: (args, ctx) =>
-    runAction(args, ctx, {
+  async run(args, ctx) {
+    const pending = await readPending(args, ctx);
+    if (pending) return pending;
+    return await runAction(args, ctx, {
       endpoint: requestMicSharedFileProcessing,
       traits,
       describe: describeRequestWith(ctx),
       status: requestStatus,
-      readNow: (requestId) => ctx.api.call(getMicSharedFileProcessingRequest, { path: { requestId } }, ctx),
+      readNow: (requestId) => readRequest(requestId, ctx),
       findOut: "No tool lists requests; ask the workspace's reviewers whether they have it.",
       async check() {
         rejectPast(args.expiresAt, ctx.api.timing.now());
       },
-    }),
+    });
+  },
 });

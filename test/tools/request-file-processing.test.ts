@@ -1,6 +1,7 @@
 // Tests request_file_processing, expiresAt: a past instant is never sent, and a request sent in time is resumed later.
 import { expect, onTestFinished, test, vi } from "vitest";
 import { createProcessingRequest, micEnveloped, processingRequest } from "../contract/samples.ts";
+import { clockForTest, HOUR_MS } from "../support/advanced-clock.ts";
 import { answer, resetAfterReading } from "../support/stub.ts";
 import { sessionForTest } from "../unspecified/session.ts";
 
@@ -13,8 +14,8 @@ test("an expiry that is past by more than the clock tolerance is refused before 
   tags: ["4.2/processing-request-expires-in-future"],
 }, async () => {
   const { stub, connection } = await sessionForTest();
-  const requestProcessing = (expiresAt: string, purpose = createProcessingRequest.purpose) =>
-    connection.callTool("request_file_processing", { ...createProcessingRequest, expiresAt, purpose });
+  const requestProcessing = (expiresAt: string, more = {}) =>
+    connection.callTool("request_file_processing", { ...createProcessingRequest, expiresAt, ...more });
   const past = [
     "2020-01-01T00:00:00Z",
     "1970-01-01T00:00:00.000001Z",
@@ -30,10 +31,11 @@ test("an expiry that is past by more than the clock tolerance is refused before 
   expect(stub.requests).toHaveLength(0);
   expect(stub.tokenRequests).toHaveLength(0);
   // 60 s of tolerance for a slow machine.
-  for (const expiresAt of [inMs(-SLACK_MS + 60_000), inMs(0), inMs(60_000), "9999-12-31T23:59:59.999999Z"]) {
+  const future = [inMs(-SLACK_MS + 60_000), inMs(0), inMs(60_000), "9999-12-31T23:59:59.999999Z"];
+  for (const [at, expiresAt] of future.entries()) {
     stub.expect(accepted);
-    // With another purpose, because the expiry is a note: the same request would be a replay.
-    expect((await requestProcessing(expiresAt, `Purpose until ${expiresAt}`)).isError, expiresAt).toBe(false);
+    // With a new key, because the expiry is a note: the same request would be a replay.
+    expect((await requestProcessing(expiresAt, { idempotencyKey: `expiry-${at}` })).isError, expiresAt).toBe(false);
     expect(stub.requests.at(-1)?.body.toString()).toContain(`"expiresAt":"${expiresAt}"`);
   }
 });
@@ -51,7 +53,8 @@ test("the server resumes and replays an action after its expiry if the action wa
   vi.setSystemTime(passesAt + 50);
   onTestFinished(() => void vi.useRealTimers());
 
-  const tooLate = await connection.callTool("request_file_processing", { ...args, idempotencyKey: "letter-expires-2" });
+  const another = { ...args, purpose: "Another purpose", idempotencyKey: "letter-expires-2" };
+  const tooLate = await connection.callTool("request_file_processing", another);
   expect(tooLate.error).toMatchObject({ kind: "invalid_arguments", fieldErrors: [{ pointer: "/expiresAt" }] });
 
   stub.expect(accepted, readBack, readBack);
@@ -63,3 +66,41 @@ test("the server resumes and replays an action after its expiry if the action wa
   expect(bodies).toHaveLength(3);
   expect(new Set(bodies).size).toBe(1);
 });
+
+const LATER = "2126-12-20T10:00:00Z";
+
+test.for([
+  ["SUBMITTED", LATER, false],
+  ["REVIEWABLE", LATER, false],
+  ["APPROVED", LATER, false],
+  ["APPROVED", "2001-01-01T00:00:00Z", true],
+  ["REJECTED", LATER, true],
+  ["REVOKED", LATER, true],
+] as const)(
+  "a request that was made 24 h ago and is %s until %s is made again: %s",
+  async ([state, expiresAt, isRequested]) => {
+    const { stub, connection } = await sessionForTest();
+    const earlier = { ...processingRequest, state, expiresAt };
+    stub.expect(answer(201, micEnveloped({ ...earlier, state: "SUBMITTED" })));
+    await connection.callTool("request_file_processing", createProcessingRequest);
+    clockForTest().advance(24 * HOUR_MS);
+    const another = { ...createProcessingRequest, purpose: "Another purpose" };
+    for (const args of [createProcessingRequest, another]) {
+      const before = stub.requests.length;
+      stub.respond(({ method }) => (method === "GET" ? answer(200, micEnveloped(earlier)) : accepted));
+      const { text, structured } = await connection.callTool("request_file_processing", args);
+      const methods = stub.requests.slice(before).map(({ method }) => method);
+      if (isRequested) {
+        expect(methods, text).toContain("POST");
+        return;
+      }
+      expect(methods).toEqual(["GET"]);
+      const said = `^Not requested again: ${processingRequest.id}, requested .* ago, is ${state}\\.`;
+      expect(structured?.["summary"]).toMatch(new RegExp(said));
+      const [, idempotencyKey] = /pass idempotencyKey (again-\w+)\./.exec(text) ?? [];
+      const again = await connection.callTool("request_file_processing", { ...args, idempotencyKey });
+      expect(again.isError, again.text).toBe(false);
+      if (args === createProcessingRequest) expect(stub.requests.at(-1)?.method).toBe("POST");
+    }
+  },
+);

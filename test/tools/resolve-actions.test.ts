@@ -597,13 +597,16 @@ describe("reading the list of jobs", () => {
       { ...createJob, idempotencyKey: "first-job-1" },
       { ...createJob, idempotencyKey: "second-job-1" },
     ];
-    stub.expect(answer(202, enveloped(job)), submission);
+    const made = { ...job, retryOfBatchId: null };
+    stub.expect(answer(202, enveloped(made)), submission);
     await server.call("submit_job", first);
     await server.call("submit_job", second);
     clockForTest().advance(21 * HOUR_MS);
     const page = { nextCursor: null, hasMore: false };
-    stub.respond(({ target }) => answer(200, /\/jobs\?/.test(target) ? { ...enveloped([job]), page } : enveloped(job)));
-    const decision = { idempotencyKey: second.idempotencyKey, jobId: job.id };
+    stub.respond(({ target }) =>
+      answer(200, /\/jobs\?/.test(target) ? { ...enveloped([made]), page } : enveloped(made)),
+    );
+    const decision = { idempotencyKey: second.idempotencyKey, jobId: made.id };
     const { error } = await server.call("resolve_actions", decision);
     expect(error).toMatchObject({
       kind: "invalid_arguments",
