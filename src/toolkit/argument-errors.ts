@@ -4,10 +4,10 @@ import type { Arguments } from "../actions/fingerprint.ts";
 import { type JsonSchema, jsonPointer, schemaOf } from "../contract/json.ts";
 import type { FieldError } from "../contract/problem.ts";
 import { parseDateTime } from "../contract/scalars.ts";
-import { invalidArguments } from "../core/failure.ts";
-import { excerpt } from "../core/untrusted-text.ts";
+import { type Failure, invalidArguments } from "../core/failure.ts";
+import { excerpt, quote } from "../core/untrusted-text.ts";
 import { pluralize } from "../geography/format.ts";
-import { nearMissTargets } from "./tolerant-arguments.ts";
+import { ABSENT_TEXTS, isOptional, nearMissTargets } from "./tolerant-arguments.ts";
 
 /** "a, b or c" */
 const joinWithOr = (values: readonly string[]): string =>
@@ -132,30 +132,48 @@ function codeOf(issue: z.core.$ZodIssue, value: unknown): string {
   return issue.code === "custom" ? String(issue.params?.["code"] ?? "INVALID") : issue.code.toUpperCase();
 }
 
+function invalid(tool: string, fieldErrors: readonly FieldError[], next?: string): Failure {
+  const { size: count } = new Set(fieldErrors.map(({ pointer }) => pointer));
+  return invalidArguments(
+    `${pluralize(count, "argument")} of ${tool} ${count === 1 ? "is" : "are"} invalid.`,
+    fieldErrors,
+    next,
+  );
+}
+
 /** Names every violation by its pointer. `listed`: the schema as tools/list shows it. */
 export function throwInvalidArguments(name: string, listed: JsonSchema, args: Arguments, error: z.ZodError): never {
-  const wrongTypes = new Set<string>();
+  const explained = new Set<string>();
   const seen = new Set<string>();
   const fieldErrors = error.issues.flatMap((issue): readonly FieldError[] => {
     const schema = schemaAt(listed, issue.path);
     if (issue.code === "unrecognized_keys") return unknownErrors(issue, name, schema, valueAt(args, issue.path));
     const pointer = jsonPointer(issue.path);
-    // For a value of the wrong type, further errors are not useful.
-    if (wrongTypes.has(pointer)) return [];
-    if (issue.code === "invalid_type") wrongTypes.add(pointer);
     const value = valueAt(args, issue.path);
+    // For a value of the wrong type, or an empty text, further errors are not useful.
+    if (explained.has(pointer)) return [];
+    if (issue.code === "invalid_type" || value === "") explained.add(pointer);
     const message = messageOf(issue, value, schema);
     const isRepeated = seen.has(`${pointer} ${message}`);
     seen.add(`${pointer} ${message}`);
     return isRepeated ? [] : [{ pointer, code: codeOf(issue, value), message }];
   });
-  const { size: count } = new Set(fieldErrors.map(({ pointer }) => pointer));
   const isNoRecipe = fieldErrors.some(
     ({ pointer, code }) => /^\/(?:recipeVersionId|versionId)$/.test(pointer) && code !== "REQUIRED",
   );
-  throw invalidArguments(
-    `${pluralize(count, "argument")} of ${name} ${count === 1 ? "is" : "are"} invalid.`,
+  throw invalid(
+    name,
     fieldErrors,
     isNoRecipe ? "list_recipes shows the versionId of each recipe, by name." : undefined,
   );
+}
+
+/** Refuses the text "null" as an optional id, key, name or other text: no caller means it. Throws Failure (invalid_arguments). */
+export function refuseAbsentTexts(name: string, listed: JsonSchema, args: Arguments): void {
+  const fieldErrors = Object.entries(args).flatMap(([argument, value]): readonly FieldError[] => {
+    if (!ABSENT_TEXTS.has(value) || !isOptional(listed, argument)) return [];
+    const message = `must not be the text ${quote(String(value))}; leave it out if there is none`;
+    return [{ pointer: jsonPointer([argument]), code: "INVALID", message }];
+  });
+  if (fieldErrors.length > 0) throw invalid(name, fieldErrors);
 }

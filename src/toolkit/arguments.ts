@@ -15,7 +15,7 @@ import {
   toJsonSchema,
 } from "../contract/json.ts";
 import { invalidArguments } from "../core/failure.ts";
-import { describeIssue, throwInvalidArguments } from "./argument-errors.ts";
+import { describeIssue, refuseAbsentTexts, throwInvalidArguments } from "./argument-errors.ts";
 
 export const view = z.enum(["summary", "full"]).optional();
 
@@ -133,6 +133,7 @@ export function checkArguments<I extends z.ZodRawShape>(
 ) {
   const parsed = input.safeParse(args, { error: describeIssue });
   if (!parsed.success) return throwInvalidArguments(name, listed, args, parsed.error);
+  refuseAbsentTexts(name, listed, args);
   rejectRoundedNumbers(name, parsed.data, []);
   return parsed.data;
 }

@@ -161,8 +161,7 @@ export function defineTool<const N extends ToolName, const I extends z.ZodRawSha
     schema ??= builtSchemas[name] ?? toListedSchema(input);
     return schema;
   }
-  const toExact = (args: Arguments): ExactArguments =>
-    toExactArguments({ name, isRead: effect === "read" }, input, inputSchema(), args);
+  const toExact = (args: Arguments): ExactArguments => toExactArguments({ name, effect }, input, inputSchema(), args);
   const check = (args: Arguments) => checkArguments(name, input, inputSchema(), args);
 
   return {

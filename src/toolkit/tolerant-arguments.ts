@@ -229,7 +229,25 @@ function exactName(name: string, value: unknown, properties: Arguments): string 
   return aliases.find((alias) => Object.hasOwn(properties, alias)) ?? name;
 }
 
-/** `acceptsNull`: whether null is a value of this argument. For every other known argument it means "not given". */
+/** Texts that a client in another language writes for an absent value. */
+export const ABSENT_TEXTS: ReadonlySet<unknown> = new Set(["null", "undefined"]);
+
+/** Whether a call may lack the argument. A workspace may be configured, so that the schema requires it only without one. */
+export const isOptional = ({ required }: JsonSchema, name: string): boolean =>
+  name === "workspaceId" || !Array.isArray(required) || !required.includes(name);
+
+/** Arguments of an action that say nothing about what it does. In any other, an empty value may be an error that changes the action. */
+const NOTES: ReadonlySet<string> = new Set(["workspaceId", "alias", "clientReference"]);
+
+/** Proxies and models fill optional arguments that they do not use. Such a value of a read is the same as none. */
+function isFiller(name: string, value: unknown, isAction: boolean): boolean {
+  if (value === "") return !isAction || NOTES.has(name);
+  if (isAction) return false;
+  if (value === 0) return name === "limit" || name === "perState";
+  return Array.isArray(value) && value.every((item) => item === "" || ABSENT_TEXTS.has(item));
+}
+
+/** `acceptsNull`: whether null is a value of this argument. For every other known argument it means "not given", as undefined does. */
 function toExactObject(
   given: Arguments,
   schema: JsonSchema,
@@ -238,7 +256,8 @@ function toExactObject(
 ): Arguments {
   const properties = schemaOf(schema["properties"]);
   const isGiven = ([name, value]: readonly [string, unknown]): boolean =>
-    value !== null || acceptsNull(name) || !Object.hasOwn(properties, exactName(name, value, properties));
+    (value !== undefined && (value !== null || acceptsNull(name))) ||
+    !Object.hasOwn(properties, exactName(name, value, properties));
   const entries = Object.entries(given).filter(isGiven);
   const names = new Set(entries.map(([name]) => name));
   const exact = Object.fromEntries(
@@ -301,23 +320,24 @@ function readNearMisses(
   notes: string[],
 ): Arguments {
   if (Object.keys(given).every((name) => Object.hasOwn(shape, name))) return given;
-  const taken = new Set(Object.keys(given).filter((name) => given[name] !== null));
-  const entries = Object.entries(given).map(([name, value]): readonly [string, unknown] => {
+  const isAbsent = (value: unknown): boolean => value === null || value === undefined;
+  const taken = new Set(Object.keys(given).filter((name) => !isAbsent(given[name])));
+  const entries = Object.entries(given).flatMap(([name, value]): readonly (readonly [string, unknown])[] => {
     const exact = (target: string): unknown => unwrap(value, schemaOf(properties[target]));
     const accepts = (target: string): boolean => {
       const field = { name: target, schema: schemaOf(properties[target]), notes: [] };
       return z.safeParse(shape[target] ?? z.never(), toExactValue(exact(target), field)).success;
     };
     const targets = nearMissTargets(tool, name, Object.keys(shape));
-    if (targets.length > 0 && value === null) return [name, undefined];
+    if (targets.length > 0 && isAbsent(value)) return [];
     const free = targets.filter((each) => !taken.has(each));
     const target = free.find(accepts) ?? free[0];
-    if (target === undefined) return [name, value];
+    if (target === undefined) return [[name, value]];
     taken.add(target);
     notes.push(`${quote(excerpt(name, MAX_NAME))} was read as ${quote(target)}.`);
-    return [target, exact(target)];
+    return [[target, exact(target)]];
   });
-  return Object.fromEntries(entries.filter(([, value]) => value !== undefined));
+  return Object.fromEntries(entries);
 }
 
 /**
@@ -340,7 +360,7 @@ function ignoredText(unknown: readonly string[]): string {
  * arguments stay as they are: the check refuses them. A tool without arguments ignores all of them, because hosts add one to such a tool.
  */
 export function toExactArguments(
-  tool: { readonly name: string; readonly isRead: boolean },
+  tool: { readonly name: string; readonly effect: string },
   input: z.ZodObject,
   listed: JsonSchema,
   given: Arguments,
@@ -349,13 +369,24 @@ export function toExactArguments(
     const field = Object.hasOwn(input.shape, name) ? input.shape[name] : undefined;
     return field !== undefined && z.safeParse(field, null).success;
   };
-  const own = Object.fromEntries(Object.entries(given).filter(([name]) => !HOST_ARGUMENTS.has(name)));
+  const isAction = !["read", "save"].includes(tool.effect);
+  const notes: string[] = [];
+  const givenOrAbsent = ([name, value]: readonly [string, unknown]): readonly [string, unknown] => {
+    if (!isOptional(listed, name) || !isFiller(name, value, isAction)) return [name, value];
+    if (value === 0) notes.push(`${name} 0 was read as not given.`);
+    return [name, undefined];
+  };
+  const own = Object.fromEntries(
+    Object.entries(given)
+      .filter(([name]) => !HOST_ARGUMENTS.has(name))
+      .map(givenOrAbsent),
+  );
   if (Object.keys(input.shape).length === 0) {
     const unknown = Object.keys(own);
     return { arguments: {}, notes: unknown.length === 0 ? [] : [ignoredText(unknown)] };
   }
-  const notes: string[] = [];
-  const named = tool.isRead ? readNearMisses(tool.name, input, schemaOf(listed["properties"]), own, notes) : own;
+  const named =
+    tool.effect === "read" ? readNearMisses(tool.name, input, schemaOf(listed["properties"]), own, notes) : own;
   return { arguments: toExactObject(named, listed, notes, acceptsNull), notes };
 }
 

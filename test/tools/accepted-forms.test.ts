@@ -20,6 +20,11 @@ const file = "devfile_0";
 const bindings = [{ port: "p", inputId: "micinput_1" }];
 const values = { year: 2026, deep: { list: ["1", " a ", null] } };
 
+const midnight = { createdSince: "2026-11-22T00:00:00Z" };
+const byMandals = { level: "district", by: "mandalCount" };
+const acquisition = { inputKind: "ACQUISITION", referenceId: "b" };
+const unretried = { unretried: false };
+
 const forms: readonly Forms[] = [
   ["get_job", "jobId", "micjob_1", " micjob_1 ", "micjob_1\n", "\u00a0micjob_1"],
   ["get_job", "jobId", "micjob_1", "mic://jobs/micjob_1", `${jobs}/micjob_1`],
@@ -82,13 +87,29 @@ describe("argument forms", () => {
     ["list_jobs", none("limit", "cursor", "states", "createdSince", "unretried", "view"), {}],
     ["find_district", none("names", "state", "limit", "waitSeconds"), {}],
     ["submit_job", none("clientReference", "idempotencyKey"), { clientReference: null }],
+    ["list_jobs", { cursor: "", states: [], createdSince: "", view: "", workspaceId: "", unretried: false }, unretried],
+    ["list_jobs", { limit: 0, states: ["null"], status: "", since: [], unretried: false }, unretried],
+    ["find_district", { name: "Pune", names: ["undefined", ""], state: "" }, { name: "Pune" }],
+    ["rank_divisions", { ...byMandals, states: [], startsWith: "", min: "", max: 0 }, { ...byMandals, max: 0 }],
+    ["download_asset", { assetId: "a", fileName: "" }, { assetId: "a" }],
+    ["list_actions", { state: "" }, {}],
+    ["register_input", { ...acquisition, alias: "", clientReference: "", workspaceId: "" }, acquisition],
+    ["submit_job", { clientReference: "" }, {}],
+    // The key of an action is never left out, nor what the action is about.
+    ["register_input", { ...acquisition, idempotencyKey: "" }, { ...acquisition, idempotencyKey: "" }],
+    ["retry_jobs", { jobIds: [], createdSince: "" }, { jobIds: [], createdSince: "" }],
+    ["run_jobs", { port: "" }, { port: "" }],
+    ["get_job", { jobId: "" }, { jobId: "" }],
   ])("%s: %j has the exact form %j", (tool, form, exact) => {
     expect(exactOf(tool, form)).toEqual(exact);
   });
 
   test("free text, keys, cursors, file names and parameterValues are never changed", () => {
     const names = words("reason purpose clientReference alias idempotencyKey cursor fileName");
-    const texts = fc.oneof(fc.string({ unit: "grapheme" }), fc.constantFrom(" 5 ", "TRUE", "[1]", "mic://jobs/a"));
+    const texts = fc.oneof(
+      fc.string({ unit: "grapheme", minLength: 1 }),
+      fc.constantFrom(" 5 ", "TRUE", "[1]", "mic://jobs/a"),
+    );
     const property = fc.property(texts, fc.dictionary(fc.string(), fc.jsonValue()), (text, object) => {
       const parameterValues = JSON.parse(JSON.stringify(object));
       const args = { ...Object.fromEntries(names.map((name) => [name, text])), parameterValues };
@@ -100,9 +121,6 @@ describe("argument forms", () => {
     fc.assert(property, { numRuns: runCount(60, 1000) });
   });
 });
-
-const midnight = { createdSince: "2026-11-22T00:00:00Z" };
-const byMandals = { level: "district", by: "mandalCount" };
 
 /** Names that are not arguments of a read, and the arguments that they are read as (docs/interface.md, "Near misses"). */
 const nearMisses: readonly (readonly [tool: string, given: Args, exact: Args])[] = [
@@ -150,7 +168,6 @@ const noSource = /^\/source: must be list_jobs, list_districts or rank_divisions
 const noList = /^\/inputs: must be a list, not a string$/;
 const oneOfTwo = /^\/inputs\/0: .*give one of them$/;
 const goa = { source: "list_districts", arguments: { state: "GA" }, fileName: "a" };
-const acquisition = { inputKind: "ACQUISITION", referenceId: "b" };
 const ids = { inputs: [{ port: "p", inputId: "a" }], recipeVersionId: recipe, parameterValues: {} };
 
 const retry = { retryMode: "SAFE_RESUME", reason: "again" };
@@ -168,6 +185,9 @@ const submission = { recipeVersionId: recipe, inputBindings: bindings, parameter
 const noRecipe = /^\/recipeVersionId: must be micrecipev_ followed by/;
 const manyFiles = { recipeVersionId: recipe, parameterValues: {}, files: [file] };
 
+const absentText = (name: string, text = "null"): RegExp =>
+  new RegExp(`^/${name}: must not be the text "${text}"; leave it out if there is none$`);
+
 const refused: readonly Refused[] = [
   ["retry_jobs", retry, eitherOr, retryOne],
   ["retry_jobs", { ...retryOne, ...midnight }, eitherOr, retryOne],
@@ -184,7 +204,13 @@ const refused: readonly Refused[] = [
   ["run_jobs", { ...manyFiles, files: [] }, /^\/files: must have at least 1 item$/, manyFiles],
   ["run_jobs", { ...manyFiles, files: ["b"] }, fileRule, manyFiles],
   ["register_input", { inputKind: "M4_FILE", referenceId: "b" }, fileRule, acquisition],
-  ["list_jobs", { states: [] }, /^\/states: must be 1 to 8 states$/, { states: ["FAILED"] }],
+  ["register_input", { ...acquisition, idempotencyKey: "null" }, absentText("idempotencyKey"), acquisition],
+  ["register_input", { ...acquisition, alias: "undefined" }, absentText("alias", "undefined"), acquisition],
+  ["download_asset", { assetId: "a", fileName: "null" }, absentText("fileName"), { assetId: "a" }],
+  ["find_district", { name: "null" }, absentText("name"), { name: "Pune" }],
+  ["list_jobs", { cursor: "undefined" }, absentText("cursor", "undefined"), {}],
+  ["cancel_job", { jobId, reason: "" }, /^\/reason: must be 1 to 1000 characters long$/, { jobId, reason: "done" }],
+  ["cancel_job", { jobId, reason: "x", idempotencyKey: "" }, /^\/idempotencyKey: /, { jobId, reason: "x" }],
   ["list_districts", { state: "!!" }, /^\/state: must be a state's code, name or LGD code$/, { state: "GA" }],
   ["find_district", { names: ["a"] }, /^\/names\/0: must be at least 2 characters long$/, { names: ["Goa"] }],
   ["rank_divisions", { ...byMandals, offset: 10 ** 7 }, /^\/offset: must be at most \d+$/, byMandals],
@@ -195,7 +221,7 @@ const refused: readonly Refused[] = [
     { ...goa, fileName: "b" },
   ],
   ["cancel_job", { jobId, reason: " " }, /^\/reason: must not be blank$/, { jobId, reason: "done" }],
-  ["list_jobs", { limit: 0 }, /^\/limit: must be at least 1$/, { limit: 1 }],
+  ["list_jobs", { limit: -1 }, /^\/limit: must be at least 1$/, { limit: 1 }],
   ["list_jobs", { limit: 1.5 }, /^\/limit: must be a whole number, not a number$/, { limit: 2 }],
   ["list_jobs", { limit: "ten" }, /^\/limit: must be a (whole )?number, not a string$/, { limit: 10 }],
   ["list_jobs", { unretried: "maybe" }, /^\/unretried: must be true/, { unretried: true }],

@@ -50,12 +50,20 @@ function isAcceptedText({ name, values }: Field, schema: Listed, text: string): 
   return trimmed !== text && /(Id|port|Hash|state)$/.test(name) && values.accepts.includes(trimmed);
 }
 
+/** Whether the value of an optional argument means that it is not given. */
+function isUnused(tool: string, name: string, value: unknown): boolean {
+  if (POST_TOOLS.includes(tool)) return value === "" && ["alias", "clientReference"].includes(name);
+  return value === "" || (value === 0 && name === "limit") || (Array.isArray(value) && value.length === 0);
+}
+
 /**
  * Whether this value, which no schema allows, is a form of an allowed one because it has one meaning only. Written a second time, from
  * docs/interface.md, "Accepted forms": the test compares the server with it.
  */
-function isAcceptedForm(argument: Field, schema: Listed | undefined, value: unknown): boolean {
+function isAcceptedForm(tool: string, argument: Field, schema: Listed | undefined, value: unknown): boolean {
   if (value === null) return argument.isOptional;
+  if ((argument.isOptional || isOptionalInTool(tool, argument.name)) && isUnused(tool, argument.name, value))
+    return true;
   if (schema === undefined) return false;
   if (typeof value === "string") return isAcceptedText(argument, schema, value);
   if (typeof value !== "number") return false;
@@ -104,7 +112,13 @@ const many = (count: number) => Array.from({ length: count }, (_, at) => at);
 const WRONG: Readonly<Record<string, readonly (readonly [Args, ...(readonly string[])])[]>> = {
   run_job: [
     [
-      { workspaceId: "a b", recipeVersionId: "recipe", clientReference: "", waitSeconds: 0.5, idempotencyKey: "short" },
+      {
+        workspaceId: "a b",
+        recipeVersionId: "recipe",
+        clientReference: " ",
+        waitSeconds: 0.5,
+        idempotencyKey: "short",
+      },
       ...["/workspaceId", "/recipeVersionId", "/clientReference", "/waitSeconds", "/idempotencyKey"],
     ],
     [{ inputs: [{ port: "1", referenceId, inputKind: "FILE" }] }, "/inputs/0/port", "/inputs/0/inputKind"],
@@ -129,7 +143,7 @@ const WRONG: Readonly<Record<string, readonly (readonly [Args, ...(readonly stri
   ],
   rank_divisions: [
     [{ by: "name", max: 3 }, "/max"],
-    [{ level: "country", by: "rank", limit: 0, order: "up" }, "/level", "/by", "/limit", "/order"],
+    [{ level: "country", by: "rank", limit: -1, order: "up" }, "/level", "/by", "/limit", "/order"],
     [{ level: "state", by: "name", perState: 1 }, "/perState"],
     [{ level: "state", by: "name", startsWith: "!?" }, "/startsWith"],
   ],
@@ -170,7 +184,7 @@ describeLatestRevision((bench) => {
         // In a path, `.` and `..` would lead to another path.
         const unlisted = [...badValues(argument.values), ...(argument.location === "path" ? [".", ".."] : [])];
         const schema = listedField(tools.find(({ name }) => name === row.tool)?.inputSchema(), argument.name);
-        const forms = unlisted.filter((value) => isAcceptedForm(argument, schema, value));
+        const forms = unlisted.filter((value) => isAcceptedForm(row.tool, argument, schema, value));
         const wrong = unlisted.filter(
           (value) => !forms.includes(value) && !(value === null && isOptionalInTool(row.tool, argument.name)),
         );

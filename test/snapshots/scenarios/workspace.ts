@@ -18,7 +18,7 @@ const recordListJobs: Scenario = async (recorder) => {
   await recorder.record("Whole items", { ...args, limit: 2, view: "full" });
   await recorder.record("A cursor that is none", { ...args, cursor: "nonsense" });
   await recorder.record("Another workspace", { workspaceId: "micws_none" });
-  await recordReadFailures(recorder, "listMicJobs", args, { ...args, limit: 0, recipe: "x" });
+  await recordReadFailures(recorder, "listMicJobs", args, { ...args, limit: -1, recipe: "x" });
   const twoStates = { ...args, states: ["FAILED", "PAUSED"], limit: 3 };
   const some = await recorder.record("Some states", twoStates);
   await recorder.record("Some states, the next ones", { ...twoStates, cursor: nextCursor(some) });
@@ -36,7 +36,7 @@ const recordListRecipes: Scenario = async (recorder) => {
   await recorder.record("All of them", args);
   await recorder.record("Whole items", { ...args, limit: 2, view: "full" });
   await recorder.record("Another workspace", { workspaceId: "micws_none" });
-  await recordReadFailures(recorder, "listMicExecutableRecipes", args, { ...args, limit: 0 });
+  await recordReadFailures(recorder, "listMicExecutableRecipes", args, { ...args, limit: -1 });
 };
 
 const recordGetRecipe: Scenario = async (recorder) => {
@@ -114,7 +114,7 @@ const recordListActions: Scenario = async (recorder) => {
   await recorder.record("The latest one", { limit: 1 });
   cancelling.abort();
   await inFlight;
-  await recorder.record("Invalid arguments", { state: "done", limit: 0 });
+  await recorder.record("Invalid arguments", { state: "done", limit: -1 });
   await recorder.recordUnconfigured({});
 };
 
