@@ -21,6 +21,7 @@ const PARTS = {
   postgres: { source: "src/store/postgres.ts", maxKiB: 75 },
   emulator: { source: "src/emulator/index.ts", maxKiB: 490 },
   demo: { source: "src/demo/demo.ts", maxKiB: 8 },
+  jsonc: { source: "src/cli/jsonc.ts", maxKiB: 40 },
   teams: { source: "src/teams/program.ts", maxKiB: 1_760 },
   telemetry: { source: "src/telemetry/otel.ts", maxKiB: 640 },
   "keychain-worker": { source: "src/credentials/keychain/worker.ts", maxKiB: 140 },
@@ -104,6 +105,8 @@ async function bundlePart(source: string) {
     plugins: [separateParts, lazyValidator, onlyDispatchers, inputSchemas],
     // Native addons have their own binaries, which are chosen at installation.
     external: ["@napi-rs/keyring", "@photostructure/sqlite"],
+    // Its CommonJS form loads its files with a function that esbuild does not see.
+    alias: { "jsonc-parser": "jsonc-parser/lib/esm/main.js" },
     format: "cjs",
     platform: "node",
     target: "node20",

@@ -19,8 +19,8 @@ function examineEntry(client: string, name: string, { command, args }: Readonly<
 
 async function checkFile(client: (typeof INSTALL_CLIENTS)[number], path: string) {
   try {
-    const found = Object.entries(readServers(await readIfExists(path), CLIENTS[client])).flatMap(([name, entry]) =>
-      /^mic(-|$)/.test(name) && isJsonObject(entry) ? [{ name, entry }] : [],
+    const found = Object.entries(await readServers(await readIfExists(path), CLIENTS[client])).flatMap(
+      ([name, entry]) => (/^mic(-|$)/.test(name) && isJsonObject(entry) ? [{ name, entry }] : []),
     );
     if (found.length === 0) return [];
     const examined = found.map(({ name, entry }) => examineEntry(client, name, entry));

@@ -12,7 +12,7 @@ import { countUnresolvedIn, locateJournal } from "./journal.ts";
 async function readClientsFolders(environment: NodeJS.ProcessEnv): Promise<readonly string[]> {
   const machine = await thisMachine(environment);
   const read = async (client: (typeof INSTALL_CLIENTS)[number], path: string) =>
-    Object.entries(readServers(await readIfExists(path), CLIENTS[client])).flatMap(([name, entry]) => {
+    Object.entries(await readServers(await readIfExists(path), CLIENTS[client])).flatMap(([name, entry]) => {
       const variables = /^mic(-|$)/.test(name) && isJsonObject(entry) ? entry["env"] : undefined;
       const folder = isJsonObject(variables) ? variables["MIC_STATE_DIR"] : undefined;
       return ifAbsolute(typeof folder === "string" ? expandHome(folder, machine.home) : undefined) ?? [];

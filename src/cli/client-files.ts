@@ -7,6 +7,7 @@ import { UsageError } from "../core/config.ts";
 import { errorCode } from "../core/failure.ts";
 import { homeFolder, ifAbsolute, isAbsolutePath } from "../core/platform-folders.ts";
 import type { INSTALL_CLIENTS } from "./commands.ts";
+import type { ParseError } from "./jsonc.ts";
 
 interface Machine {
   readonly platform: NodeJS.Platform;
@@ -87,37 +88,42 @@ type Entry = Readonly<Record<string, unknown>>;
 /** The configuration cannot be changed safely; the user has to add the entry. */
 export class CannotEdit extends Error {}
 
-function parseServers(text: string, key: string) {
-  let settings: unknown;
-  try {
-    settings = text.trim() === "" ? {} : JSON.parse(text.replace(/^\uFEFF/, ""));
-  } catch {
-    throw new CannotEdit("it has comments or is not valid JSON");
-  }
+/** Parses JSON with comments and trailing commas, which VS Code and Gemini CLI accept. */
+async function parseServers(text: string, key: string) {
+  const { parse } = await import("./jsonc.ts");
+  const errors: ParseError[] = [];
+  const settings: unknown = text.trim() === "" ? {} : parse(text, errors, { allowTrailingComma: true });
+  if (errors.length > 0) throw new CannotEdit("it is not valid JSON");
   const servers = isJsonObject(settings) ? (settings[key] ?? {}) : undefined;
   if (!isJsonObject(settings) || !isJsonObject(servers)) throw new CannotEdit(`${key} is not an object`);
   return { settings, servers };
 }
 
-/** Formats the settings with the indentation and the end of the text that they had before. */
-const formatLike = (before: string, settings: object): string =>
-  `${JSON.stringify(settings, null, /^[\t ]+(?=")/m.exec(before)?.[0] ?? "  ")}${/[^\n]$/.test(before) ? "" : "\n"}`;
+/** Replaces or removes (undefined) one server. Comments and the format of everything else stay. */
+async function setServer(text: string, key: string, name: string, server: Entry | undefined): Promise<string> {
+  const { applyEdits, modify } = await import("./jsonc.ts");
+  const { settings, servers } = await parseServers(text, key);
+  if (text.trim() === "") return `${JSON.stringify({ [key]: { [name]: server } }, null, 2)}\n`;
+  const indentation = /^[\t ]+(?=")/m.exec(text)?.[0] ?? "  ";
+  const formattingOptions = { insertSpaces: !indentation.startsWith("\t"), tabSize: indentation.length, eol: "\n" };
+  const edited = applyEdits(text, modify(text, [key, name], server, { formattingOptions }));
+  const { [name]: _, ...others } = servers;
+  const expected = { ...settings, [key]: server === undefined ? others : { ...others, [name]: server } };
+  // A file in which a key occurs twice is one of those that cannot be edited.
+  if (!isDeepStrictEqual((await parseServers(edited, key)).settings, expected))
+    throw new CannotEdit("it has an unusual form");
+  return /\n$/.test(edited) ? edited : `${edited}\n`;
+}
 
-function editJson(text: string, name: string, entry: Entry, key: string): string {
-  const { settings, servers } = parseServers(text, key);
-  const before = servers[name] ?? {};
+async function editJson(text: string, name: string, entry: Entry, key: string): Promise<string> {
+  const before = (await parseServers(text, key)).servers[name] ?? {};
   if (!isJsonObject(before)) throw new CannotEdit(`${key}.${name} is not an object`);
   const after = { ...before, ...entry };
-  if (isDeepStrictEqual(before, after)) return text;
-  return formatLike(text, { ...settings, [key]: { ...servers, [name]: after } });
+  return isDeepStrictEqual(before, after) ? text : await setServer(text, key, name, after);
 }
 
-function removeFromJson(text: string, name: string, key: string): string {
-  const { settings, servers } = parseServers(text, key);
-  if (!Object.hasOwn(servers, name)) return text;
-  const { [name]: _, ...others } = servers;
-  return formatLike(text, { ...settings, [key]: others });
-}
+const removeFromJson = async (text: string, name: string, key: string): Promise<string> =>
+  Object.hasOwn((await parseServers(text, key)).servers, name) ? await setServer(text, key, name, undefined) : text;
 
 const TOML_NAME = /^[A-Za-z0-9_-]+$/;
 
@@ -194,10 +200,12 @@ export async function thisMachine(environment: NodeJS.ProcessEnv): Promise<Machi
 export const configurationPaths = (client: (typeof INSTALL_CLIENTS)[number], machine: Machine): readonly string[] =>
   CLIENTS[client].files(machine);
 
-/** Edits the text with Unix line endings, and returns it with its original ones. */
-function withLineEnds(text: string, edit: (text: string) => string): string {
+/** Edits the text with Unix line endings and without a byte order mark, and returns it with its original ones. */
+async function withLineEnds(given: string, edit: (text: string) => string | Promise<string>): Promise<string> {
+  const [mark, text] = given.startsWith("\uFEFF") ? ["\uFEFF", given.slice(1)] : ["", given];
   const isWindows = /\r\n/.test(text) && !/(?<!\r)\n/.test(text);
-  return isWindows ? edit(text.replaceAll("\r\n", "\n")).replaceAll("\n", "\r\n") : edit(text);
+  if (!isWindows) return mark + (await edit(text));
+  return mark + (await edit(text.replaceAll("\r\n", "\n"))).replaceAll("\n", "\r\n");
 }
 
 /** Returns the configuration with the entry; other entries, and other fields of this one, stay. Throws CannotEdit. */
@@ -206,10 +214,10 @@ export const addEntry = (
   name: string,
   entry: Entry,
   { key = DEFAULT_KEY, syntax }: ClientFormat,
-): string => withLineEnds(text, (lines) => (syntax === "TOML" ? editToml : editJson)(lines, name, entry, key));
+): Promise<string> => withLineEnds(text, (lines) => (syntax === "TOML" ? editToml : editJson)(lines, name, entry, key));
 
 /** Returns the configuration without the entry, or the same text if it has none. Throws CannotEdit. */
-export const removeEntry = (text: string, name: string, { key = DEFAULT_KEY, syntax }: ClientFormat): string =>
+export const removeEntry = (text: string, name: string, { key = DEFAULT_KEY, syntax }: ClientFormat): Promise<string> =>
   withLineEnds(text, (lines) => (syntax === "TOML" ? removeFromToml : removeFromJson)(lines, name, key));
 
 /** Reads the tables of servers from TOML that has the form in which this program writes it. */
@@ -230,8 +238,8 @@ const readTomlServers = (text: string, key: string): Entry =>
     }),
   );
 
-export const readServers = (text: string, { key = DEFAULT_KEY, syntax }: ClientFormat): Entry =>
-  syntax === "TOML" ? readTomlServers(text, key) : parseServers(text, key).servers;
+export const readServers = async (text: string, { key = DEFAULT_KEY, syntax }: ClientFormat): Promise<Entry> =>
+  syntax === "TOML" ? readTomlServers(text, key) : (await parseServers(text.replace(/^\uFEFF/, ""), key)).servers;
 
 /** Returns "" if the file does not exist. */
 export async function readIfExists(path: string): Promise<string> {

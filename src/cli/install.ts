@@ -71,7 +71,7 @@ export const install: RunCommand<"install"> = async ({ values, positionals }, en
   try {
     refuseSeveral(otherPaths);
     const before = await readIfExists(path);
-    const after = addEntry(before, name, entry, client);
+    const after = await addEntry(before, name, entry, client);
     const isChanged = after !== before;
     if (isChanged) await replaceFile(path, after);
     const sentence = isChanged
@@ -94,7 +94,7 @@ export const uninstall: RunCommand<"uninstall"> = async ({ values, positionals }
   try {
     refuseSeveral(otherPaths);
     const before = await readIfExists(path);
-    const after = removeEntry(before, name, client);
+    const after = await removeEntry(before, name, client);
     const isFound = after !== before;
     const isChanged = isFound && !values.print;
     if (isChanged) await replaceFile(path, after);

@@ -1,7 +1,9 @@
 // Tests `mic-mcp install`: the entry in each client's documented format, nothing else in the file, and real clients use it.
 import { chmod, lstat, mkdir, readFile, stat, symlink, writeFile } from "node:fs/promises";
 import { dirname, join, resolve } from "node:path";
+import { parse } from "jsonc-parser";
 import { describe, expect, test } from "vitest";
+import * as z from "zod/v4";
 import { configurationPaths } from "../../src/cli/client-files.ts";
 import { INSTALL_CLIENTS } from "../../src/cli/commands.ts";
 import { runInProcess as run } from "../support/command.ts";
@@ -11,6 +13,7 @@ import { posixMissing } from "../support/unless.ts";
 import { type ClientName, programOf, skipReasonFor } from "./packages.ts";
 import { run as runClient, testUnless } from "./run.ts";
 
+const asObject = (value: unknown) => z.record(z.string(), z.unknown()).parse(value);
 const SERVER = resolve("dist", "cli.js");
 type InstallClient = (typeof INSTALL_CLIENTS)[number];
 
@@ -101,18 +104,47 @@ describe("install codex", () => {
 });
 
 describe("install", () => {
-  test.each(["// comment\n{}", '{"mcpServers": []}', "[]", '{"mcpServers": {"mic": "x"}}'])(
-    "a configuration that cannot be changed safely stays as it is: %j",
-    async (text) => {
-      const home = await folderForTest();
-      const path = await configure("cursor", home, text);
-      const { code, stdout, stderr } = await install(home, "cursor");
-      expect(code).toBe(1);
-      expect(JSON.parse(stdout).mcpServers.mic.args).toEqual([SERVER, "serve"]);
-      expect(stderr).toMatch(/was not changed: .*Add this entry yourself/);
-      expect(await readFile(path, "utf8")).toBe(text);
-    },
-  );
+  test.each([
+    '{"a": ',
+    '{"mcpServers": {}, "mcpServers": {}}',
+    '{"mcpServers": []}',
+    "[]",
+    '{"mcpServers": {"mic": "x"}}',
+  ])("a configuration that cannot be changed safely stays as it is: %j", async (text) => {
+    const home = await folderForTest();
+    const path = await configure("cursor", home, text);
+    const { code, stdout, stderr } = await install(home, "cursor");
+    expect(code).toBe(1);
+    expect(JSON.parse(stdout).mcpServers.mic.args).toEqual([SERVER, "serve"]);
+    expect(stderr).toMatch(/was not changed: .*Add this entry yourself/);
+    expect(await readFile(path, "utf8")).toBe(text);
+  });
+
+  test.each([
+    [
+      "comments",
+      '// mine\n{\n\t// the servers\n\t"servers": {\n\t\t/* old */ "a": { "command": "a" } // last\n\t},\n\t"x": 1 // end\n}\n',
+    ],
+    ["trailing commas", '{\n    "servers": {\n        "a": { "command": "a", },\n    },\n    "x": [1, 2,],\n}\n'],
+    ["only a comment", "// mine\n{}\n"],
+    ["a byte order mark and Windows line ends", '\uFEFF{\r\n  // mine\r\n  "servers": {}\r\n}\r\n'],
+  ])("install keeps a configuration with %s, and uninstall restores its servers", async (_, text) => {
+    const home = await folderForTest();
+    const path = await configure("vscode", home, text);
+    const settingsOf = (json: string): unknown =>
+      parse(json.replace(/^\uFEFF/, ""), undefined, { allowTrailingComma: true });
+    expect(await install(home, "vscode")).toMatchObject({ code: 0, stderr: "" });
+    const after = await readFile(path, "utf8");
+    for (const comment of text.match(/\/\/.*|\/\*.*\*\//g) ?? []) expect(after).toContain(comment);
+    expect(after.startsWith("\uFEFF")).toBe(text.startsWith("\uFEFF"));
+    expect(after.includes("\r\n")).toBe(text.includes("\r\n"));
+    const { servers: before = {}, ...others } = asObject(settingsOf(text));
+    const mic = { type: "stdio", ...ENTRY, args: [SERVER, "serve"] };
+    expect(settingsOf(after)).toEqual({ ...others, servers: { ...asObject(before), mic } });
+    expect(await install(home, "vscode")).toMatchObject({ code: 0, stdout: expect.stringContaining("already") });
+    expect(await run(["uninstall", "vscode"], { env: { HOME: home, PATH: "" } })).toMatchObject({ code: 0 });
+    expect(settingsOf(await readFile(path, "utf8"))).toEqual({ ...others, servers: before });
+  });
 
   testUnless(
     posixMissing,

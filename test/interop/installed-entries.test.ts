@@ -217,13 +217,13 @@ describe("uninstall", () => {
     expect(await readFile(path, "utf8")).toBe("a = 1\n\n# colors\n[tui]\nb = 2\n");
   });
 
-  test("uninstall leaves a configuration with comments unchanged", async () => {
+  test("uninstall leaves a configuration that is not JSON unchanged", async () => {
     const home = await folderForTest();
     const path = join(home, ".cursor", "mcp.json");
     await mkdir(dirname(path));
-    await writeFile(path, "// mine\n{}");
+    await writeFile(path, '{"mine": ');
     const { code, stderr } = await run(["uninstall", "cursor"], { env: { HOME: home } });
     expect({ code, stderr }).toEqual({ code: 1, stderr: expect.stringContaining("Remove the entry mic yourself") });
-    expect(await readFile(path, "utf8")).toBe("// mine\n{}");
+    expect(await readFile(path, "utf8")).toBe('{"mine": ');
   });
 });
